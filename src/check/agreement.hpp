@@ -1,11 +1,13 @@
 // Whether perf, PAPI and the model agree on one preset at one point. Pure.
 #pragma once
 
+#include "preset/view.hpp"
 #include "result/observation.hpp"
 #include "statistics/statistics.hpp"
 
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -95,5 +97,51 @@ inline constexpr double witness_tolerance = 0.01;
 [[nodiscard]] double noise(const Measurement& measured);
 /// What an empty region counts: the median of the nesting that counts least. None where it was not measured.
 [[nodiscard]] std::optional<double> bias(const Measurement& measured);
+
+// Likely causes of a count that differs from the expected one by a known factor (data/causes.txt).
+
+/// One row.
+struct Cause {
+  std::vector<std::string> presets;      ///< patterns of names without "PAPI_"
+  std::vector<statistics::Band> factors; ///< counted / expected
+  std::string text;
+};
+
+/// Reads the format that data/causes.txt explains. Throws Error (bad_input) naming the line at fault.
+[[nodiscard]] std::vector<Cause> parse_causes(std::string_view text, const std::string& file);
+/// Those built in.
+[[nodiscard]] const std::vector<Cause>& causes();
+
+/// The likely causes for a preset or event that counts `factor` times too much, most likely first, two at
+/// most.
+[[nodiscard]] std::vector<std::string> likely_causes(const std::string& preset, double factor,
+                                                     const std::vector<Cause>& all = causes());
+
+// Relations between presets, compared with the counts of one run. Pure.
+
+/// What one witness counted of several presets while one kernel was executed at one point: pass by pass, a
+/// group for each process.
+struct Counted {
+  std::string kernel;
+  result::Params point;
+  std::string witness;
+  std::vector<std::vector<std::map<std::string, double>>> passes; ///< values by preset
+};
+
+/// A relation that does not hold.
+struct Broken {
+  preset::Identity identity;
+  std::string kernel, witness;
+  result::Params point;
+  statistics::Estimate left, right, difference; ///< left - right, pass by pass
+};
+
+/// How far the sides may differ, as a share of the larger; smaller absolute differences are not significant.
+inline constexpr double invariant_tolerance = 0.05, stray_occurrences = 64;
+
+/// Those of the relations that apply to the kind of CPU, all of whose presets were counted, and that the
+/// counts contradict: the interval of the difference lies wholly outside what is allowed.
+[[nodiscard]] std::vector<Broken> broken(const Counted& counted, std::span<const preset::Identity> identities,
+                                         preset::CpuKind kind);
 
 } // namespace recount::check

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "check/agreement.hpp"
-#include "check/invariants.hpp"
 #include "host/machine.hpp"
 #include "plot/figure.hpp"
 #include "result/results_file.hpp"

@@ -1,6 +1,6 @@
 // recount: finds the command, runs it, turns errors into a message and an exit status.
 #include "base/nearest.hpp"
-#include "cli/tables.hpp"
+#include "cli/commands.hpp"
 #include "cli/version.hpp"
 #include "command/output.hpp"
 #include "command/print.hpp"

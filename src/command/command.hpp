@@ -1,6 +1,8 @@
 // A subcommand: a name, its options, and what it does. Only options.cpp knows the parser library.
 #pragma once
 
+#include "host/job.hpp"
+
 #include <functional>
 #include <span>
 #include <string>
@@ -61,5 +63,31 @@ struct Command {
 /// Parses the arguments after the command's name and runs it. Throws recount::Error (bad_input) when they
 /// do not parse. Returns the exit status.
 int run(const Command& command, std::span<const std::string> arguments);
+
+// What a command accepts, as data: for completions.
+
+struct DeclaredOption {
+  std::vector<std::string> names; ///< "-e", "--event": the long one last
+  std::string value;              ///< "LIST"; empty: a flag
+  std::string prose;
+};
+
+struct Declared {
+  std::vector<DeclaredOption> options;
+  std::string words;    ///< what the positional arguments are: "PRESET"; empty: none
+  bool program = false; ///< they are a program and its arguments
+};
+
+[[nodiscard]] Declared declared(const Command& command);
+
+// {host}, {task} and others in the names of output files.
+
+/// Replaces {host}, {node} (the host where no launcher names it), {job}, {step}, {task} (also {rank}),
+/// {tasks} and {pid}; "{{" is a literal "{". A text without "{" is returned as it is. Throws Error
+/// (bad_input), naming `option`, for an unknown placeholder, and for one whose value is not known here.
+[[nodiscard]] std::string replace_placeholders(const std::string& option, const std::string& text,
+                                               const host::Job& job, const std::string& host);
+/// The same with this process's job and host.
+[[nodiscard]] std::string replace_placeholders(const std::string& option, const std::string& text);
 
 } // namespace recount::command

@@ -3,16 +3,19 @@
 #include "base/names.hpp"
 #include "base/text.hpp"
 #include "command/output.hpp"
+#include "command/print.hpp"
 #include "host/cpu.hpp"
 #include "process/signals.hpp"
+
+#include <recount/error.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
 #include <csignal>
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <random>
-#include <recount/error.hpp>
 
 namespace recount::command {
 namespace {
@@ -88,6 +91,17 @@ void catch_stop_signals() {
 
 int stop_signal() {
   return stopped_by;
+}
+
+verdict::Marks verdict_marks(const std::string& command, bool left_out) {
+  if (left_out) return {};
+  try {
+    return verdict::Marks::here();
+  } catch (const Error& error) {
+    command::note("recount {}: warning: {}: {}; values are not marked with verdicts\n", command,
+                  error.problem().subject, error.problem().cause);
+    return {};
+  }
 }
 
 } // namespace recount::command

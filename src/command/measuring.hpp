@@ -1,6 +1,9 @@
 // Shared by the commands that measure: options and signals.
 #pragma once
 
+#include "statistics/statistics.hpp"
+#include "verdict/verdict_store.hpp"
+
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -27,5 +30,29 @@ namespace recount::command {
 void catch_stop_signals();
 /// The number of the one that came; 0: none did.
 [[nodiscard]] int stop_signal();
+
+// The marks of recount check beside the values of other commands.
+
+/// The help of --no-verdicts.
+inline constexpr const char* no_verdicts_help = "do not mark values with the verdicts of recount check";
+
+/// The marks on this machine; none where `left_out` (--no-verdicts). Verdicts that cannot be read are one
+/// warning on stderr.
+[[nodiscard]] verdict::Marks verdict_marks(const std::string& command, bool left_out);
+
+/// "(dead on this machine)"; empty for an empty mark.
+[[nodiscard]] inline std::string in_parentheses(const std::string& mark) {
+  return mark.empty() ? mark : "(" + mark + ")";
+}
+
+// --statistic of commands that summarise repetitions.
+
+inline constexpr const char* statistic_help =
+    "show this statistic of the repetitions: median, minimum, mean (default median, with its 95 % interval)";
+
+/// The median when empty. Throws recount::Error (bad_input).
+[[nodiscard]] inline statistics::Statistic parse_statistic(const std::string& text) {
+  return text.empty() ? statistics::Statistic::median : statistics::parse_statistic(text);
+}
 
 } // namespace recount::command

@@ -3,6 +3,7 @@
 
 #include "base/format.hpp"
 #include "command/print.hpp"
+#include "document/document.hpp"
 
 #include <recount/error.hpp>
 
@@ -123,5 +124,37 @@ inline constexpr std::size_t most_of_prose = 100;
 
 /// "recount: SUBJECT: CAUSE (SETTING)", and "  fix: REMEDY" on a line of its own.
 [[nodiscard]] std::string error_text(const Error& error);
+
+// --export FILE: the tables of a command as CSV or Markdown.
+
+/// The help of --export, the same in all commands.
+inline constexpr const char* export_help = "also write the tables as CSV or Markdown, by the suffix of FILE";
+
+/// Created before the measurement, so that an unwritable file is reported first.
+class TableExport {
+public:
+  /// `path`: ends in .csv or .md; empty: nothing is exported. Throws Error (bad_input) for another suffix and
+  /// for a file that cannot be written.
+  explicit TableExport(std::string path);
+  /// Markdown: one document with the heading `title`. CSV (RFC 4180): the first table in FILE.csv, each
+  /// further one in FILE-TITLE.csv; without styles, indentation and digit grouping. Empty tables are left
+  /// out. Throws Error (bad_input) when a file cannot be written.
+  void write(const std::string& title, const std::vector<Table>& tables) const;
+
+private:
+  std::string path_;
+};
+
+/// As RFC 4180 defines it, but with "\n" at line ends.
+[[nodiscard]] std::string csv_text(const Table& table);
+
+// A report's document on a terminal.
+
+/// Headings, sentences in lines of at most `columns`, and tables; pictures are left out.
+[[nodiscard]] std::string document_text(const std::vector<document::Block>& blocks,
+                                        std::size_t columns = line_width());
+
+/// The tables alone, with their captions as titles.
+[[nodiscard]] std::vector<Table> tables_of(const std::vector<document::Block>& blocks);
 
 } // namespace recount::command

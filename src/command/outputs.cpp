@@ -2,15 +2,16 @@
 
 #include "base/output_file.hpp"
 #include "command/output.hpp"
-#include "command/plot_file.hpp"
+#include "command/print.hpp"
 #include "kernel/command_line.hpp"
 
 #include <recount/error.hpp>
 
-#include <algorithm>
-#include <filesystem>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
 
 namespace recount::command {
 namespace {
@@ -71,6 +72,30 @@ void tell_how_to_resume(const std::string& command, const std::string& file, std
   if (std::ranges::find(words, "--resume") == words.end()) words.emplace_back("--resume");
   command::note("recount {}: the results so far are in {}; resume with\n{}\n", command, file,
                 command_lines(words, std::min(line_width(stderr), most_of_prose)));
+}
+
+void check_plot(const std::string& path, Dash dash) {
+  if (path.empty()) return;
+  const bool text = path == "-" && dash == Dash::text;
+  const auto format = text ? plot::Format::dumb : plot::format_of(path);
+  if (!format)
+    throw bad_input("--plot " + path, "unknown figure format",
+                    std::string("use the suffix .pdf, .svg, .png, .tikz, .tex or .txt") +
+                        (dash == Dash::text ? "; or - for the terminal" : ""));
+  plot::check_drawable(*format);
+}
+
+void tell_drawn(const std::string& figure, const plot::Drawn& drawn) {
+  for (const auto& text : drawn.warnings)
+    command::note("recount: warning: {}\n", text);
+  for (const auto& file : drawn.files)
+    command::print(stderr, "{}: {}\n", figure, file);
+}
+
+void draw_to(const std::string& path, const plot::Sheet& sheet) {
+  plot::Options options;
+  options.targets = {{*plot::format_of(path), path}};
+  tell_drawn(sheet.name, plot::draw(sheet, options));
 }
 
 } // namespace recount::command

@@ -1,6 +1,8 @@
 // Where the output of a command goes: checked before anything is measured.
 #pragma once
 
+#include "plot/figure.hpp"
+
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,5 +28,16 @@ void check_outputs(const Outputs& outputs);
 /// or when nothing was measured. `words`: the command line.
 void tell_how_to_resume(const std::string& command, const std::string& file, std::vector<std::string> words,
                         bool measured);
+
+// --plot FILE of commands that draw one figure of what they measured.
+
+/// Before anything runs: throws Error (bad_input) for a path of no known format, and as
+/// plot::check_drawable(). Empty is no figure; "-" is text on stdout, where the command knows it.
+enum class Dash { file, text };
+void check_plot(const std::string& path, Dash dash = Dash::file);
+/// Prints the files and warnings of a figure on stderr.
+void tell_drawn(const std::string& figure, const plot::Drawn& drawn);
+/// Draws, and tells the file on stderr. Throws Error as plot::draw() does.
+void draw_to(const std::string& path, const plot::Sheet& sheet);
 
 } // namespace recount::command

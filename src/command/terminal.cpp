@@ -2,13 +2,14 @@
 
 #include "command/output.hpp"
 
-#include <cerrno>
-#include <csignal>
-#include <cstdlib>
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
 
 namespace recount::command {
 namespace {
@@ -123,6 +124,28 @@ plot::TextSize Terminal::size() const {
   winsize window{};
   if (::ioctl(out_.get(), TIOCGWINSZ, &window) == 0 && window.ws_col > 0 && window.ws_row > 0)
     size.columns = window.ws_col, size.rows = window.ws_row;
+  return size;
+}
+
+namespace {
+
+long variable(const char* name, long fallback) {
+  const char* const text = std::getenv(name);
+  const long value = text ? std::strtol(text, nullptr, 10) : 0;
+  return value > 0 ? value : fallback;
+}
+
+} // namespace
+
+plot::TextSize terminal_size() {
+  plot::TextSize size{variable("COLUMNS", 80), variable("LINES", 25) - 1, false};
+  winsize window{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0 && window.ws_row > 1) {
+    size.columns = window.ws_col;
+    size.rows = window.ws_row - 1;
+  }
+  const char* const no_color = std::getenv("NO_COLOR");
+  size.colour = ::isatty(STDOUT_FILENO) == 1 && !(no_color && *no_color);
   return size;
 }
 

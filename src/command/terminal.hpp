@@ -4,8 +4,9 @@
 #include "plot/figure.hpp"
 #include "process/fd.hpp"
 
-#include <optional>
 #include <poll.h>
+
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,5 +42,11 @@ private:
   bool keys_ = false, gone_ = false;
   std::string pending_;
 };
+
+// How large the terminal is that a figure is drawn on.
+
+/// That of stdout, else COLUMNS and LINES, else 80 by 24; in colour where stdout is a terminal and NO_COLOR
+/// is not set.
+[[nodiscard]] plot::TextSize terminal_size();
 
 } // namespace recount::command

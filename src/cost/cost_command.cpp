@@ -2,7 +2,7 @@
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "command/command.hpp"
-#include "command/table_export.hpp"
+#include "command/output.hpp"
 #include "cost/cost.hpp"
 #include "stat/command_results.hpp"
 

@@ -1,21 +1,23 @@
 #include "event/encode.hpp"
 
+#include "base/format.hpp"
 #include "base/nearest.hpp"
-#include "event/breakpoint.hpp"
 #include "event/domain.hpp"
 #include "event/hybrid.hpp"
 #include "event/pfm.hpp"
 #include "event/sysfs.hpp"
-#include "event/uncore.hpp"
 
 #include <recount/error.hpp>
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
+#include <linux/hw_breakpoint.h>
+#include <strings.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <optional>
 #include <regex>
-#include <unistd.h>
 
 namespace recount {
 
@@ -136,6 +138,211 @@ Event encode_over(const std::string& name, Domain fallback, const std::vector<ho
                   cores ? "this CPU has several core types with separate PMUs"
                         : "there are several PMUs of this name",
                   fmt::format("name one of them: {}", fmt::join(names, " or ")));
+}
+
+namespace {
+
+constexpr auto usage =
+    "write mem:ADDRESS, mem:ADDRESS/LENGTH or mem:ADDRESS/LENGTH:rw, LENGTH 1, 2, 4 or 8 bytes, "
+    "access r, w, rw or x, e.g. mem:0x7f0012345678/8:w";
+
+/// HW_BREAKPOINT_* of the letters; 0 when they are not an access.
+unsigned parse_access(std::string_view letters) {
+  unsigned access = 0;
+  for (const char letter : letters) {
+    const unsigned bit = letter == 'r'   ? unsigned{HW_BREAKPOINT_R}
+                         : letter == 'w' ? unsigned{HW_BREAKPOINT_W}
+                         : letter == 'x' ? unsigned{HW_BREAKPOINT_X}
+                                         : 0U;
+    if (bit == 0 || (access & bit) != 0) return 0;
+    access |= bit;
+  }
+  return access;
+}
+
+} // namespace
+
+Event encode_breakpoint(const std::string& name, Domain fallback) {
+  const Split split = split_domain(name);
+  std::string_view text = split.name.substr(4); // "mem:"
+  unsigned access = HW_BREAKPOINT_RW;
+  if (const auto colon = text.rfind(':'); colon != std::string_view::npos) {
+    access = parse_access(text.substr(colon + 1));
+    if (access == 0 || (access & HW_BREAKPOINT_X && access != HW_BREAKPOINT_X))
+      throw bad_input(name, "invalid access type: " + std::string(text.substr(colon + 1)), usage);
+    text = text.substr(0, colon);
+  }
+  std::uint64_t length = access == HW_BREAKPOINT_X ? sizeof(long) : unsigned{HW_BREAKPOINT_LEN_4};
+  if (const auto slash = text.find('/'); slash != std::string_view::npos) {
+    const auto given = base::parse_number(text.substr(slash + 1));
+    if (!given || (*given != 1 && *given != 2 && *given != 4 && *given != 8))
+      throw bad_input(name, "invalid breakpoint length: " + std::string(text.substr(slash + 1)), usage);
+    length = *given;
+    text = text.substr(0, slash);
+  }
+  const auto address = base::parse_number(text);
+  if (!address) throw bad_input(name, "no address: \"" + std::string(text) + "\"", usage);
+
+  Event event;
+  event.name = name;
+  event.pmu = "breakpoint";
+  event.attr.size = sizeof event.attr;
+  event.attr.type = PERF_TYPE_BREAKPOINT;
+  event.attr.bp_type = access;
+  event.attr.bp_addr = *address;
+  event.attr.bp_len = length;
+  event.domain_given = split.domain.has_value();
+  apply(split.domain.value_or(fallback), event.attr);
+  return event;
+}
+
+namespace {
+
+bool same_code(const perf_event_attr& a, const perf_event_attr& b) {
+  return a.config == b.config && a.config1 == b.config1 && a.config2 == b.config2;
+}
+
+/// Whether an event of the PMU's list is that of the attr. An event with parameters is none.
+bool is_event(const host::Pmu& pmu, const std::string& alias, const perf_event_attr& attr) {
+  try {
+    return same_code(encode_sysfs(pmu.name + "/" + alias + "/", Domain::all, {pmu}).attr, attr);
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+std::optional<double> factor_of(const std::string& text) {
+  const auto factor = base::parse<double>(text);
+  return factor && *factor > 0 ? factor : std::nullopt;
+}
+
+/// Whether `text` is `stem`, an underline and digits.
+bool numbered(const std::string& text, std::string_view stem) {
+  if (!text.starts_with(stem) || text.size() < stem.size() + 2 || text[stem.size()] != '_') return false;
+  return text.find_first_not_of("0123456789", stem.size() + 1) == std::string::npos;
+}
+
+} // namespace
+
+std::optional<Scale> scale_of(const Event& event, const std::vector<host::Pmu>& pmus) {
+  auto pmu = std::ranges::find(pmus, event.pmu, &host::Pmu::name);
+  if (pmu == pmus.end()) pmu = std::ranges::find(pmus, event.attr.type, &host::Pmu::type); // named by libpfm4
+  if (pmu == pmus.end() || pmu->core() || pmu->type != event.attr.type) return {};
+  for (const auto& [alias, terms] : pmu->events) {
+    const auto unit = pmu->units.find(alias);
+    const auto scale = pmu->scales.find(alias);
+    if ((unit == pmu->units.end() && scale == pmu->scales.end()) || !is_event(*pmu, alias, event.attr))
+      continue;
+    const auto factor = scale == pmu->scales.end() ? std::optional(1.0) : factor_of(scale->second);
+    if (!factor) return {}; // without it the unit would be wrong
+    return Scale{*factor, unit == pmu->units.end() ? "" : unit->second};
+  }
+  return {};
+}
+
+std::vector<std::string> instances(const std::string& name, const std::vector<host::Pmu>& pmus) {
+  if (!in_sysfs_notation(name)) return {};
+  const std::string stem = name.substr(0, name.find('/'));
+  if (std::ranges::find(pmus, stem, &host::Pmu::name) != pmus.end()) return {};
+  std::vector<std::string> names;
+  for (const host::Pmu& pmu : pmus)
+    if (numbered(pmu.name, stem)) names.push_back(pmu.name + name.substr(stem.size()));
+  return names;
+}
+
+// The nearest names to an unknown one.
+namespace {
+
+struct Parts {
+  std::string table, event, rest; ///< "skl", "L1D", "REPLACMENT:u"
+};
+
+Parts parts(const std::string& name) {
+  Parts out;
+  const auto prefix = name.find("::");
+  const auto start = prefix == std::string::npos ? 0 : prefix + 2;
+  if (prefix != std::string::npos) out.table = name.substr(0, prefix);
+  const auto colon = name.find(':', start);
+  out.event = name.substr(start, colon - start);
+  if (colon != std::string::npos) out.rest = name.substr(colon + 1);
+  return out;
+}
+
+bool same(const std::string& a, const std::string& b) {
+  return strcasecmp(a.c_str(), b.c_str()) == 0;
+}
+
+/// Names of the unit masks and modifiers near the first one that the event does not have.
+std::vector<std::string> near_attributes(const std::string& stem, const pfm::Entry& entry,
+                                         const std::string& rest) {
+  const auto known = pfm::attributes(entry);
+  std::vector<std::string> names;
+  for (const pfm::Attribute& attribute : known)
+    names.push_back(attribute.name);
+  std::string done = stem;
+  for (std::size_t at = 0; at <= rest.size();) {
+    const auto end = std::min(rest.find(':', at), rest.size());
+    const std::string part = rest.substr(at, end - at);
+    const std::string key = part.substr(0, part.find('='));
+    if (std::none_of(names.begin(), names.end(), [&](const auto& name) { return same(name, key); })) {
+      auto found = base::nearest(key, names);
+      if (found.empty()) // no near match: all, unit masks first as libpfm4 lists them
+        found.assign(names.begin(),
+                     names.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(4, names.size())));
+      for (std::string& name : found)
+        name = done + ":" + name;
+      return found;
+    }
+    done += ":" + part;
+    at = end + 1;
+  }
+  return {};
+}
+
+/// What is meant by an event or something near it, in a table.
+std::vector<std::string> in_table(const pfm::Table& table, const std::string& event,
+                                  const std::vector<host::Pmu>& pmus) {
+  const std::string name = table.name + "::" + event;
+  if (pfm::encode(name, Domain::user).ok) return {name};
+  return suggestions(name, pmus);
+}
+
+} // namespace
+
+std::vector<std::string> suggestions(const std::string& name, const std::vector<host::Pmu>& pmus) {
+  const Parts wanted = parts(name);
+  if (wanted.table.empty() && !wanted.rest.empty()) // one colon after a table: "perf:PAGE-FAULTS"
+    for (const pfm::Table& table : pfm::tables())
+      if (same(table.name, wanted.event)) return in_table(table, wanted.rest, pmus);
+  std::vector<pfm::Table> tables;
+  std::vector<std::string> table_names;
+  for (const pfm::Table& table : pfm::tables()) {
+    table_names.push_back(table.name);
+    if (wanted.table.empty() ? table.present : same(table.name, wanted.table)) tables.push_back(table);
+  }
+  if (tables.empty()) { // the table itself is mistyped
+    auto near = base::nearest(wanted.table, table_names);
+    for (std::string& table : near)
+      table += name.substr(wanted.table.size());
+    return near;
+  }
+  std::vector<std::string> candidates;
+  const std::string prefix = wanted.table.empty() ? "" : wanted.table + "::";
+  for (const pfm::Table& table : tables) {
+    for (const pfm::Entry& entry : pfm::entries(table)) {
+      if (same(entry.name, wanted.event) && !wanted.rest.empty())
+        return near_attributes(prefix + entry.name, entry, wanted.rest);
+      candidates.push_back(entry.name);
+    }
+  }
+  if (wanted.table.empty())
+    for (const host::Pmu& pmu : pmus)
+      for (const auto& [event, terms] : pmu.events)
+        candidates.push_back(pmu.name + "/" + event + "/");
+  auto near = base::nearest(wanted.event, candidates);
+  for (std::string& candidate : near)
+    if (candidate.find('/') == std::string::npos) candidate = prefix + candidate;
+  return near;
 }
 
 } // namespace recount::event

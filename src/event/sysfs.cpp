@@ -1,18 +1,20 @@
 #include "event/sysfs.hpp"
 
-#include "base/nearest.hpp"
 #include "base/format.hpp"
+#include "base/nearest.hpp"
 #include "base/text.hpp"
 #include "event/domain.hpp"
-#include "event/format.hpp"
 #include "event/hybrid.hpp"
 
 #include <recount/error.hpp>
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
+#include <strings.h>
 
 #include <algorithm>
+#include <cctype>
+#include <utility>
 
 namespace recount::event {
 namespace {
@@ -168,6 +170,171 @@ Event encode_sysfs(const std::string& name, Domain fallback, const std::vector<h
   if (given || tells_domains(pmu)) apply(given.value_or(fallback), event.attr);
   event.attr.exclude_guest = pmu.core(); // as libpfm4, PAPI and perf(1) do for core events
   return event;
+}
+
+namespace {
+
+Format::Range parse_range(std::string_view text, const std::string& subject) {
+  const auto dash = text.find('-');
+  const auto first = base::parse_number(text.substr(0, dash));
+  const auto last = dash == std::string_view::npos ? first : base::parse_number(text.substr(dash + 1));
+  if (!first || !last || *last > 63 || *first > *last)
+    throw bad_input(subject, fmt::format("sysfs gives an invalid bit range \"{}\"", text));
+  return {static_cast<unsigned>(*first), static_cast<unsigned>(*last)};
+}
+
+/// (1 << bits) - 1 without shifting by the whole width.
+std::uint64_t ones(unsigned bits) {
+  return bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
+}
+
+} // namespace
+
+unsigned Format::width() const {
+  unsigned bits = 0;
+  for (const Range& range : ranges)
+    bits += range.last - range.first + 1;
+  return bits;
+}
+
+Format parse_format(std::string_view text, const std::string& subject) {
+  const auto colon = text.find(':');
+  const auto word = text.substr(0, colon);
+  Format format;
+  if (colon == std::string_view::npos || !word.starts_with("config"))
+    throw bad_input(subject, fmt::format("sysfs gives an invalid format \"{}\"", text));
+  if (word == "config1")
+    format.word = 1;
+  else if (word == "config2")
+    format.word = 2;
+  else if (word != "config")
+    throw unavailable(subject, fmt::format("uses perf_event_attr.{}, which this build does not know", word));
+  for (const auto part : base::split(text.substr(colon + 1), ','))
+    format.ranges.push_back(parse_range(part, subject));
+  return format;
+}
+
+void store(const Format& format, std::uint64_t value, perf_event_attr& attr, const std::string& subject) {
+  if (value > ones(format.width()))
+    throw bad_input(
+        subject, fmt::format("{:#x} does not fit into {}", value, base::format_count(format.width(), "bit")));
+  std::uint64_t word = format.word == 0 ? attr.config : format.word == 1 ? attr.config1 : attr.config2;
+  for (const Format::Range& range : format.ranges) {
+    const unsigned bits = range.last - range.first + 1;
+    word &= ~(ones(bits) << range.first);
+    word |= (value & ones(bits)) << range.first;
+    value = bits >= 64 ? 0 : value >> bits;
+  }
+  if (format.word == 0)
+    attr.config = word;
+  else if (format.word == 1)
+    attr.config1 = word;
+  else
+    attr.config2 = word;
+}
+
+namespace {
+
+bool word(std::string_view text) {
+  return !text.empty() &&
+         std::ranges::all_of(text, [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '-'; });
+}
+
+} // namespace
+
+std::vector<std::string> sysfs_names(const std::string& name, const std::vector<host::Pmu>& pmus) {
+  const auto colon = name.find(':');
+  const std::string stem = name.substr(0, colon), rest = colon == std::string::npos ? "" : name.substr(colon);
+  std::vector<std::string> names;
+  if (!word(stem)) return names;
+  for (const host::Pmu& pmu : pmus) {
+    if (!pmu.core()) continue;
+    const auto same = [&](const auto& alias) { return strcasecmp(alias.first.c_str(), stem.c_str()) == 0; };
+    const auto alias = std::ranges::find_if(pmu.events, same);
+    if (alias != pmu.events.end()) names.push_back(pmu.name + "/" + alias->first + "/" + rest);
+  }
+  return names;
+}
+
+namespace {
+Event event_of(const std::string& name, const char* pmu, std::uint32_t type, std::uint64_t config,
+               std::optional<Domain> given, Domain fallback) {
+  Event event;
+  event.name = name;
+  event.pmu = pmu;
+  event.attr.size = sizeof event.attr;
+  event.attr.type = type;
+  event.attr.config = config;
+  event.domain_given = given.has_value();
+  apply(given.value_or(fallback), event.attr);
+  return event;
+}
+} // namespace
+
+std::optional<Event> software_event(const std::string& name, Domain fallback) {
+  constexpr std::pair<const char*, std::uint64_t> events[] = {
+      {"alignment-faults", PERF_COUNT_SW_ALIGNMENT_FAULTS},
+      {"emulation-faults", PERF_COUNT_SW_EMULATION_FAULTS},
+      {"dummy", PERF_COUNT_SW_DUMMY},
+      {"bpf-output", PERF_COUNT_SW_BPF_OUTPUT}};
+  const Split split = split_domain(name);
+  for (const auto& [known, config] : events)
+    if (split.name == known)
+      return event_of(name, "software", PERF_TYPE_SOFTWARE, config, split.domain, fallback);
+  return {};
+}
+
+std::optional<Event> tracepoint(const std::string& name, Domain fallback,
+                                const std::vector<std::string>& roots) {
+  const Split split = split_domain(name);
+  const auto colon = split.name.find(':');
+  if (colon == std::string_view::npos) return {};
+  const std::string_view system = split.name.substr(0, colon), event = split.name.substr(colon + 1);
+  if (!word(system) || !word(event)) return {};
+  for (const std::string& root : roots) {
+    const auto id =
+        base::read_number(root + "/events/" + std::string(system) + "/" + std::string(event) + "/id");
+    if (!id || *id < 0) continue;
+    return event_of(name, "tracepoint", PERF_TYPE_TRACEPOINT, static_cast<std::uint64_t>(*id), split.domain,
+                    fallback);
+  }
+  return {};
+}
+
+Modifiers split_modifiers(const std::string& name) {
+  constexpr unsigned most_precise = 3;
+  const Modifiers none{name};
+  const bool terms = in_sysfs_notation(name);
+  const auto colon = name.rfind(terms ? '/' : ':');
+  if (colon == std::string::npos || colon == 0 || (!terms && name[colon - 1] == ':')) return none;
+  std::string letters = name.substr(colon + 1);
+  if (terms && letters.starts_with(':')) letters.erase(0, 1);
+  Modifiers found;
+  std::string domain;
+  for (const char letter : letters) {
+    const bool again = letter != 'p' && std::ranges::count(letters, letter) > 1;
+    if (again) return none;
+    switch (letter) {
+    case 'p': ++found.precise; break;
+    case 'P': found.precise = most_precise; break;
+    case 'G': found.guest = true; break;
+    case 'H': found.host = true; break;
+    case 'u':
+    case 'k':
+    case 'h': domain += letter; break;
+    default: return none;
+    }
+  }
+  if (!found.any() || found.precise > most_precise) return none;
+  found.name = name.substr(0, colon + (terms ? 1U : 0U)) + (domain.empty() ? "" : ":" + domain);
+  return found;
+}
+
+void apply(const Modifiers& modifiers, perf_event_attr& attr) {
+  if (modifiers.precise > 0) attr.precise_ip = modifiers.precise & 3U;
+  if (!modifiers.guest && !modifiers.host) return;
+  attr.exclude_host = modifiers.guest && !modifiers.host;
+  attr.exclude_guest = modifiers.host && !modifiers.guest;
 }
 
 } // namespace recount::event

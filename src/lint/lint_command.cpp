@@ -2,7 +2,7 @@
 #include "base/output_file.hpp"
 #include "command/command.hpp"
 #include "command/print.hpp"
-#include "command/table_export.hpp"
+#include "command/output.hpp"
 #include "event/pfm.hpp"
 #include "lint/lint_report.hpp"
 #include "preset/catalogue.hpp"

@@ -1,15 +1,16 @@
-// The tables of the report: products of doubles by size and by block.
 #include "base/format.hpp"
-#include "matmul/cells.hpp"
+#include "base/names.hpp"
 #include "matmul/derived.hpp"
-#include "matmul/sections.hpp"
+#include "matmul/matmul_sections.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
 #include <set>
 
+// The tables of the report: products of doubles by size and by block.
 namespace recount::matmul {
 namespace {
 
@@ -194,6 +195,390 @@ std::vector<document::Block> matmul_tables(const Products& group) {
   document::append(blocks, std::move(compared));
   document::append(blocks, block_tables(group, all));
   document::append(blocks, ceilings_table(group));
+  return blocks;
+}
+
+// The tables of the laboratory: products of 16-bit integers.
+namespace {
+
+std::string times_factor(double factor) {
+  return fmt::format("{:.2f}", factor);
+}
+
+std::vector<Measure> counts(const Products& group) {
+  return {
+      metric_measure(group, "L1 misses (10^6)", "PAPI_L1_DCM", base::format_millions),
+      derived_measure(group, "loads + stores (10^6)", "LST", base::format_millions),
+      {"cycles (10^6)", [&group](const Product& p) { return cycles(group, p); }, base::format_millions},
+      {"elapsed time (s)", [&group](const Product& p) { return seconds(group, p); }, base::format_seconds},
+      metric_measure(group, "CPU time (s)", "cpu_seconds", base::format_seconds),
+      derived_measure(group, "L1 hit rate", "L1_HIT_RATE", base::format_share),
+      derived_measure(group, "L2 hit rate", "L2_HIT_RATE", base::format_share),
+      metric_measure(group, "L2 misses (10^6)", "PAPI_L2_DCM", base::format_millions)};
+}
+
+/// Against another product of the same size.
+std::vector<Measure> comparison(const Products& group, const Product& other) {
+  const auto part = [&group, other](std::optional<Quantity> Comparison::*which) {
+    return [&group, other, which](const Product& p) { return compare(group, p, other).*which; };
+  };
+  return {{"L1 hit rate difference (points)", part(&Comparison::l1), base::format_points},
+          {"L2 hit rate difference (points)", part(&Comparison::l2), base::format_points},
+          {"speed-up by cycles", part(&Comparison::by_cycles), times_factor},
+          {"speed-up by time", part(&Comparison::by_time), times_factor}};
+}
+
+struct LabProducts {
+  Product first;
+  std::vector<Product> transposed, blocked, vectorised;
+};
+
+/// The order of the laboratory's steps.
+int course(const Product& product) {
+  return product.variant == "ijk-mem" ? 0 : product.variant == "transposed" ? 1 : 2;
+}
+
+/// Those of one size, or nothing when the straightforward one is missing.
+std::vector<LabProducts> labs(const Products& group) {
+  std::vector<LabProducts> all;
+  for (const auto& [product, metrics] : group.of) {
+    if (product.element != "i16" || product.variant != "ijk-mem" || !product.build.empty()) continue;
+    LabProducts lab{product, {}, {}, {}};
+    for (const auto& [other, unused] : group.of) {
+      if (other.element != "i16" || other.n != product.n) continue;
+      if (other.build == "vectorised") lab.vectorised.push_back(other);
+      if (!other.build.empty()) continue;
+      if (other.variant == "transposed") lab.transposed.push_back(other);
+      if (other.variant == "blocked") lab.blocked.push_back(other);
+    }
+    for (auto* products : {&lab.transposed, &lab.blocked, &lab.vectorised})
+      std::ranges::stable_sort(*products, {}, course);
+    all.push_back(std::move(lab));
+  }
+  return all;
+}
+
+/// The same loops in the vectorised build.
+std::vector<document::Block> vectorised_table(const Products& group, const LabProducts& lab) {
+  const Measure rate{"speed-up over the plain build by time",
+                     [&group](const Product& p) -> std::optional<Quantity> {
+                       Product plain = p;
+                       plain.build.clear();
+                       return compare(group, p, plain).by_time;
+                     },
+                     times_factor};
+  return across(
+      fmt::format("The same loops built with {} (vectorised, sums in registers); n = {}",
+                  group.run && group.run->versions.contains("vectorised_flags")
+                      ? group.run->versions.at("vectorised_flags")
+                      : "-O3 -march=native",
+                  lab.first.n),
+      lab.vectorised,
+      {{"elapsed time (s)", [&group](const Product& p) { return seconds(group, p); }, base::format_seconds},
+       metric_measure(group, "L1 misses (10^6)", "PAPI_L1_DCM", base::format_millions),
+       rate});
+}
+
+/// One column for each transposed product that the blocked one is compared with.
+std::vector<document::Block> against_transposed(const Products& group, const Product& blocked,
+                                                const LabProducts& lab) {
+  document::Table table{
+      fmt::format("4. {} compared with the transposed product; n = {}", loops_name(blocked), lab.first.n),
+      {{"", false}},
+      {}};
+  std::vector<std::string> who;
+  for (const Product& transposed : lab.transposed) {
+    const auto one = across("", {blocked}, comparison(group, transposed));
+    if (one.empty()) continue;
+    const auto& compared = std::get<document::Table>(one[0]);
+    const auto& rows = compared.rows;
+    for (const auto& note : compared.notes)
+      if (std::ranges::find(table.notes, note) == table.notes.end()) table.notes.push_back(note);
+    table.columns.push_back({loops_name(transposed)});
+    for (std::size_t i = table.rows.size(); i < rows.size(); ++i) {
+      table.rows.push_back({rows[i][0]});
+      who.push_back(rows[i].back());
+      table.rows.back().resize(table.columns.size() - 1, "-");
+    }
+    for (auto& row : table.rows) {
+      const auto same = std::ranges::find_if(rows, [&](const auto& r) { return r[0] == row[0]; });
+      row.push_back(same == rows.end() ? "-" : (*same)[1]);
+    }
+  }
+  if (table.rows.empty()) return {};
+  table.columns.push_back({"witness", false});
+  for (std::size_t i = 0; i < table.rows.size(); ++i)
+    table.rows[i].push_back(who[i]);
+  std::vector<document::Block> made;
+  made.emplace_back(std::move(table));
+  return made;
+}
+
+std::string sizes_text(const Products& group, const Product& product) {
+  const auto bytes = static_cast<double>(product.n * product.n * product.element_bytes());
+  return fmt::format(
+      "Matrices are {} x {} of {}-byte integers: {:.0f} bytes ({}) each, {} elements per line of {} "
+      "bytes.",
+      product.n, product.n, product.element_bytes(), bytes, base::format_bytes(bytes),
+      group.line() / product.element_bytes(), group.line());
+}
+
+} // namespace
+
+std::vector<document::Block> laboratory(const Products& group) {
+  std::vector<document::Block> blocks;
+  for (const LabProducts& lab : labs(group)) {
+    const std::int64_t n = lab.first.n;
+    blocks.emplace_back(document::Paragraph{sizes_text(group, lab.first)});
+    document::append(blocks,
+                     across(fmt::format("1. Straightforward product, {}; n = {}", loops_prose(lab.first), n),
+                            {lab.first}, counts(group)));
+    if (!lab.transposed.empty()) {
+      auto measures = counts(group);
+      for (auto& measure : comparison(group, lab.first)) {
+        measure.label += " vs 1";
+        measures.push_back(std::move(measure));
+      }
+      document::append(
+          blocks, across(fmt::format("2. Transposed product, {}; n = {}", loops_prose(lab.transposed[0]), n),
+                         lab.transposed, measures));
+    }
+    if (!lab.blocked.empty()) {
+      auto measures = counts(group);
+      for (auto& measure : comparison(group, lab.first)) {
+        measure.label += " vs 1";
+        measures.push_back(std::move(measure));
+      }
+      document::append(blocks, across(fmt::format("3. Blocked product, {}, block size one line; n = {}",
+                                                  loops_prose(lab.blocked[0]), n),
+                                      lab.blocked, measures));
+    }
+    for (const Product& blocked : lab.blocked)
+      document::append(blocks, against_transposed(group, blocked, lab));
+    document::append(blocks, vectorised_table(group, lab));
+  }
+  return blocks;
+}
+
+// Every value of every repetition.
+namespace {
+
+std::string one_value(const std::string& metric, double value) {
+  return metric.ends_with("seconds") ? base::format_seconds(value) : fmt::format("{:.0f}", value);
+}
+
+/// The most repetitions of anything that was measured; 0: nothing was.
+std::size_t most_repetitions(const Products& group) {
+  std::size_t most = 0;
+  for (const auto& [product, metrics] : group.of)
+    for (const auto& [who, all] : metrics)
+      if (!is_modelled(who.first)) most = std::max(most, all.values.size());
+  return most;
+}
+
+std::vector<std::string> measured_row(const Repetitions& all, const std::string& metric, std::size_t most) {
+  std::vector<std::string> cells;
+  for (const Repeated& one : all.values)
+    cells.push_back(one_value(metric, one.value) + (one.disturbances.empty() ? "" : "*"));
+  cells.resize(most);
+  if (most < 2) return cells;
+  const statistics::Summary& s = *all.summary;
+  cells.push_back(one_value(metric, s.value));
+  if (s.statistic == statistics::Statistic::median)
+    cells.push_back(fmt::format("{} to {}", one_value(metric, s.low), one_value(metric, s.high)));
+  return cells;
+}
+
+document::Table head_of(std::string caption) {
+  return {std::move(caption),
+          {{"product", false, true}, {"n", true, true}, {"metric", false, true}, {"witness", false, true}},
+          {}};
+}
+
+} // namespace
+
+std::vector<document::Block> all_values(const Products& group) {
+  const std::size_t most = most_repetitions(group);
+  document::Table measured =
+      head_of(most > 1 ? fmt::format("All repetitions and their {}", statistics::name_of(group.statistic))
+                       : std::string("All values"));
+  for (std::size_t i = 0; i < most; ++i)
+    measured.columns.push_back({most > 1 ? std::to_string(i + 1) : "value"});
+  if (most > 1) measured.columns.push_back({statistics::name_of(group.statistic)});
+  if (most > 1 && group.statistic == statistics::Statistic::median)
+    measured.columns.push_back({"95 % interval"});
+  document::Table deterministic =
+      head_of("All modelled values (median of the draws of placement, if there are several)");
+  deterministic.columns.push_back({"value"});
+  std::set<std::string> disturbed; // what each disturbed repetition suffered from
+  for (const auto& [product, metrics] : group.of)
+    for (const auto& [who, all] : metrics) {
+      if (!all.summary) continue;
+      const auto& [witness, metric] = who;
+      std::vector<std::string> row{loops_name(product), std::to_string(product.n), metric, witness};
+      auto cells = is_modelled(witness) ? std::vector{one_value(metric, all.summary->value)}
+                                        : measured_row(all, metric, most);
+      for (const Repeated& one : all.values)
+        if (!one.disturbances.empty())
+          disturbed.insert(fmt::format(
+              "{}, n = {}, repetition {} ({})", loops_name(product), product.n, one.repetition + 1,
+              fmt::join(one.disturbances | std::views::transform(&Flag::text), ", ")));
+      row.insert(row.end(), cells.begin(), cells.end());
+      (is_modelled(witness) ? deterministic : measured).rows.push_back(std::move(row));
+    }
+  if (!disturbed.empty())
+    measured.notes.push_back(fmt::format("* more than {} % of the time lost: {}.", result::disturbed_percent,
+                                         fmt::join(disturbed, "; ")));
+  std::vector<document::Block> made;
+  for (document::Table* table : {&measured, &deterministic})
+    if (!table->rows.empty()) made.emplace_back(std::move(*table));
+  return made;
+}
+
+// A published table compared with the results of recount for the same products.
+namespace {
+
+std::string ratio_text(double ratio) {
+  return fmt::format("{:.3f}", ratio);
+}
+
+std::string named(const Product& product) {
+  return loops_name(product);
+}
+
+/// The group that holds the model's answer for the machine of a table.
+const Products* modelled_by(const std::vector<Products>& all, const std::string& witness) {
+  for (const Products& group : all)
+    for (const auto& [product, metrics] : group.of)
+      for (const auto& [who, values] : metrics)
+        if (same_witness(who.first, witness) && values.summary) return &group;
+  return nullptr;
+}
+
+std::optional<Quantity> over(const std::optional<Quantity>& a, const std::optional<Quantity>& b) {
+  if (!a || !b || b->low <= 0) return {};
+  return Quantity{a->value / b->value, a->witness, a->low / b->high, a->high / b->low};
+}
+
+struct Beside {
+  const Products& table;
+  const std::vector<Products>& all;
+  const Products* modelled;
+  std::string witness;
+
+  [[nodiscard]] std::optional<Quantity> of_model(const Product& p, const std::string& metric,
+                                                 const std::string& part = "") const {
+    if (!modelled) return {};
+    const auto at = modelled->of.find(p);
+    return at == modelled->of.end() ? std::nullopt : central(at->second, metric, witness + part);
+  }
+  [[nodiscard]] std::optional<Quantity> of_table(const Product& p, const std::string& metric) const {
+    const auto at = table.of.find(p);
+    return at == table.of.end() ? std::nullopt : central(at->second, metric);
+  }
+  /// Of the first machine that recount ran them on.
+  [[nodiscard]] std::optional<Quantity> own_seconds(const Product& p) const {
+    for (const Products& group : all)
+      if (!group.published)
+        if (const auto own = seconds(group, p)) return own;
+    return {};
+  }
+};
+
+/// Whether a published value is within the predicted range: -1 below, 0 inside, 1 above. Nothing where the
+/// prediction is one value.
+std::optional<Quantity> place_in_range(const std::optional<Quantity>& model,
+                                       const std::optional<Quantity>& table) {
+  if (!model || !table || model->low == model->high) return {};
+  return Quantity{table->value < model->low ? -1.0 : table->value > model->high ? 1.0 : 0.0, model->witness};
+}
+
+std::string place_text(double place) {
+  return place < 0 ? "below" : place > 0 ? "above" : "inside";
+}
+
+std::vector<document::Block> tables_of(const Beside& beside, const std::vector<Product>& products) {
+  const std::vector<Lead> leads{{"loops", named},
+                                {"n", [](const Product& p) { return std::to_string(p.n); }}};
+  std::vector<document::Block> blocks;
+  const std::string machine = described_machine(beside.witness).value_or("");
+  const auto in_range = [&beside](const char* metric) {
+    return Measure{"published value in the predicted range",
+                   [&beside, metric](const Product& p) {
+                     return place_in_range(beside.of_model(p, metric), beside.of_table(p, metric));
+                   },
+                   place_text};
+  };
+  document::append(
+      blocks, down("L1 data-cache misses (10^6): published, and modelled for " + machine, leads, products,
+                   {{"published", [&](const Product& p) { return beside.of_table(p, "PAPI_L1_DCM"); },
+                     base::format_millions},
+                    {"model", [&](const Product& p) { return beside.of_model(p, "PAPI_L1_DCM"); },
+                     base::format_millions},
+                    {"model / published",
+                     [&](const Product& p) {
+                       return over(beside.of_model(p, "PAPI_L1_DCM"), beside.of_table(p, "PAPI_L1_DCM"));
+                     },
+                     ratio_text},
+                    in_range("PAPI_L1_DCM"),
+                    {"model without TLB / published",
+                     [&](const Product& p) {
+                       return over(beside.of_model(p, "PAPI_L1_DCM", "~no-tlb"),
+                                   beside.of_table(p, "PAPI_L1_DCM"));
+                     },
+                     ratio_text}}));
+  document::append(
+      blocks, down("L2 data-cache misses (10^6): published, and modelled for loads, stores and page walks",
+                   leads, products,
+                   {{"published", [&](const Product& p) { return beside.of_table(p, "PAPI_L2_DCM"); },
+                     base::format_millions},
+                    {"model", [&](const Product& p) { return beside.of_model(p, "PAPI_L2_DCM"); },
+                     base::format_millions},
+                    in_range("PAPI_L2_DCM"),
+                    {"published / published L1",
+                     [&](const Product& p) {
+                       return over(beside.of_table(p, "PAPI_L2_DCM"), beside.of_table(p, "PAPI_L1_DCM"));
+                     },
+                     ratio_text}}));
+  document::append(
+      blocks,
+      down("Time (s): published, and on this machine", leads, products,
+           {{"published", [&](const Product& p) { return seconds(beside.table, p); }, base::format_seconds},
+            {"published GFLOP/s", [&](const Product& p) { return derived(beside.table, p, "GFLOPS"); },
+             base::format_number},
+            {"here", [&](const Product& p) { return beside.own_seconds(p); }, base::format_seconds},
+            {"published / here",
+             [&](const Product& p) { return over(seconds(beside.table, p), beside.own_seconds(p)); },
+             ratio_text}}));
+  return blocks;
+}
+
+} // namespace
+
+std::vector<document::Block> published(const std::vector<Products>& all) {
+  std::vector<document::Block> blocks;
+  for (const Products& table : all) {
+    if (!table.published || !table.run) continue;
+    const auto& versions = table.run->versions;
+    blocks.emplace_back(document::Heading{"Published: " + versions.at("published"), 2});
+    if (const auto source = versions.find("source"); source != versions.end())
+      blocks.emplace_back(document::Paragraph{source->second});
+    std::string witness;
+    if (const auto machine = versions.find("machine"); machine != versions.end())
+      witness = "model:" + machine->second;
+    const Products* const modelled = witness.empty() ? nullptr : modelled_by(all, witness);
+    std::vector<Product> products;
+    for (const auto& [product, metrics] : table.of)
+      products.push_back(product);
+    std::ranges::sort(products, [](const Product& a, const Product& b) {
+      return std::tuple(a.block > 0, a.build, a.variant, a.n, a.block) <
+             std::tuple(b.block > 0, b.build, b.variant, b.n, b.block);
+    });
+    document::append(blocks, tables_of({table, all, modelled, witness}, products));
+    if (!modelled)
+      blocks.emplace_back(document::Paragraph{
+          "There is no model of its machine to compare with: name one with --published-machine."});
+  }
   return blocks;
 }
 

@@ -1,15 +1,29 @@
 #include "matmul/products.hpp"
+
 #include "base/names.hpp"
-#include "matmul/repetition_numbers.hpp"
 #include "model/machine.hpp"
+#include "result/results_file.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <map>
 #include <set>
+#include <string>
 #include <unordered_map>
+#include <unordered_set>
+#include <vector>
 
+// Repetitions numbered over all runs of a machine.
 namespace recount::matmul {
+
+/// What to add to the repetitions of each run, by its id. A run that repeats what earlier runs of its machine
+/// measured is another study, and its repetitions follow theirs; one that repeats nothing completes them, as
+/// a resumed run does. Without this the metrics of two studies would be paired by repetition.
+[[nodiscard]] std::map<std::string, int> first_repetitions(const result::Results& results);
+
 namespace {
 
 /// The group of each run, and of each point the product with its metrics: looked up once, since the
@@ -281,6 +295,147 @@ Quantity scaled(Quantity quantity, double factor) {
 std::string reservation(const Quantity& comparison) {
   if (is_modelled(comparison.witness) && !comparison.clear()) return "the predicted ranges overlap";
   return statistics::reservation(comparison.evidence, comparison.compared);
+}
+
+namespace {
+
+struct LoopsRow {
+  const char *variant, *name, *prose;
+};
+constexpr std::array loops_rows{
+    LoopsRow{"ijk", "simple", "i, j, k with the sum in a register"},
+    LoopsRow{"ijk-mem", "straightforward", "i, j, k with the sum in memory"},
+    LoopsRow{"ikj", "line", "i, k, j along the rows of all three matrices"},
+    LoopsRow{"transposed", "transposed", "i, j, k over a transposed copy of b, the sum in memory"},
+    LoopsRow{"blocked", "block", "i, k, j inside square blocks"},
+    LoopsRow{"dgemm", "OpenBLAS dgemm", "cblas_dgemm of OpenBLAS in one thread"},
+};
+
+const LoopsRow* row_of(const std::string& variant) {
+  const auto* const at =
+      std::ranges::find_if(loops_rows, [&](const LoopsRow& row) { return row.variant == variant; });
+  return at == loops_rows.end() ? nullptr : at;
+}
+
+std::string text_of(const result::Params& point, const std::string& name, const std::string& otherwise) {
+  const auto found = point.find(name);
+  if (found == point.end()) return otherwise;
+  const auto* const word = std::get_if<std::string>(&found->second);
+  return word ? *word : otherwise;
+}
+
+} // namespace
+
+double Product::operations() const {
+  const auto size = static_cast<double>(n);
+  return 2 * size * size * size;
+}
+
+std::optional<Product> product_of(const std::string& kernel, const result::Params& point) {
+  Product product;
+  product.n = result::integer(point, "n").value_or(0);
+  if (product.n <= 0) return {};
+  product.element = text_of(point, "element", "f64");
+  if (kernel == "dgemm") {
+    product.variant = "dgemm";
+    return product;
+  }
+  product.variant = text_of(point, "variant", "");
+  if (kernel == "matmul-vectorised")
+    product.build = "vectorised";
+  else if (kernel == "external")
+    product.build = text_of(point, "language", "another program");
+  else if (kernel != "matmul")
+    return {};
+  if (product.variant == "blocked")
+    product.block = std::min(result::integer(point, "block").value_or(0), product.n);
+  product.transposes =
+      product.variant == "transposed" && text_of(point, "transpose", "included") == "included";
+  return product;
+}
+
+std::string loops_name(const Product& product) {
+  const LoopsRow* const row = row_of(product.variant);
+  std::string name = row ? row->name : product.variant;
+  if (product.block > 0) name += fmt::format(" {}", product.block);
+  if (product.variant == "transposed") name += product.transposes ? ", with copy" : ", without copy";
+  if (!product.build.empty()) name += ", " + product.build;
+  return name;
+}
+
+std::string loops_prose(const Product& product) {
+  const LoopsRow* const row = row_of(product.variant);
+  return row ? row->prose : product.variant;
+}
+
+Product at_size(Product product, std::int64_t n) {
+  product.n = n;
+  return product;
+}
+
+namespace {
+
+/// A value of a run: what was measured, and in which of its repetitions.
+struct ValueKey {
+  std::size_t what = 0;
+  int repetition = 0;
+};
+
+std::size_t key_of(std::size_t what, int repetition) {
+  return std::hash<std::size_t>()(what) * 1000003 + static_cast<std::size_t>(repetition);
+}
+
+/// The studies of one machine.
+class Studies {
+public:
+  int add(const std::vector<ValueKey>& values) {
+    int first = next_;
+    for (const int begin : begins_)
+      if (std::ranges::none_of(values, [&](const ValueKey& m) {
+            return taken_.contains(key_of(m.what, begin + m.repetition));
+          })) {
+        first = begin;
+        break;
+      }
+    begins_.insert(first);
+    for (const ValueKey& m : values) {
+      taken_.insert(key_of(m.what, first + m.repetition));
+      next_ = std::max(next_, first + m.repetition + 1);
+    }
+    return first;
+  }
+
+private:
+  std::set<int> begins_;
+  std::unordered_set<std::size_t> taken_;
+  int next_ = 0;
+};
+
+std::string machine_of(const result::Run& run) {
+  return run.cpu + " on " + run.host;
+}
+
+} // namespace
+
+std::map<std::string, int> first_repetitions(const result::Results& results) {
+  std::map<std::string, int> first;
+  std::map<std::string, std::size_t> runs; // by machine
+  for (const auto& run : results.runs)
+    ++runs[machine_of(run)];
+  std::map<std::string, std::vector<ValueKey>> values; // of runs that are not alone
+  for (const auto& run : results.runs)
+    if (runs[machine_of(run)] > 1) values[run.id];
+  if (values.empty()) return first;
+  for (const auto& o : results.observations)
+    if (const auto of_run = values.find(o.run); of_run != values.end())
+      of_run->second.push_back({std::hash<std::string>()(o.kernel + ' ' + result::describe(o.params) + ' ' +
+                                                         o.witness + ' ' + o.metric),
+                                o.repetition});
+  std::map<std::string, Studies> studies; // by machine
+  for (const auto& run : results.runs)
+    if (const auto of_run = values.find(run.id); of_run != values.end())
+      first[run.id] = studies[machine_of(run)].add(of_run->second);
+  return first;
 }
 
 } // namespace recount::matmul

@@ -1,12 +1,12 @@
 #include "matmul/published.hpp"
+
 #include "base/csv.hpp"
 #include "base/names.hpp"
 #include "base/nearest.hpp"
-
 #include "base/text.hpp"
 #include "kernel/kernel.hpp"
-#include "matmul/preset_notes.hpp"
 #include "model/machine.hpp"
+#include "preset/here.hpp"
 
 #include <recount/error.hpp>
 
@@ -230,6 +230,25 @@ Published read_published(const std::string& file, const std::string& machine) {
   if (text.empty())
     throw bad_input(file, std::filesystem::exists(file) ? "is empty, or cannot be read" : "no such file");
   return parse_published(text, file, machine);
+}
+
+std::map<std::string, std::string> preset_notes(const std::vector<std::string>& presets,
+                                                const std::string& cpu) {
+  std::map<std::string, std::string> notes;
+  const event::pfm::Table* const core = cpu.empty() ? preset::default_pmu() : preset::core_pmu(cpu);
+  if (!core) return notes;
+  try {
+    const std::string path = preset::papi_table();
+    const PresetTable table = PresetTable::read(path);
+    const auto view = preset::view(table.document(), core->name, core, PapiVersion::v7_0);
+    const std::string file = std::filesystem::path(path).filename().string();
+    for (const auto& name : presets)
+      if (const Preset* const found = view.loaded.find(name))
+        notes[name] = fmt::format("{} ({}, {}:{})", preset::formula_text(*found), name_of(found->type), file,
+                                  found->place.line);
+  } catch (const Error&) { // no table, or one that PAPI dies on: then nothing is counted by it either
+  }
+  return notes;
 }
 
 } // namespace recount::matmul

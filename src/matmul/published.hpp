@@ -3,6 +3,7 @@
 
 #include "result/results_file.hpp"
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,5 +28,13 @@ struct Published {
                                         const std::string& machine = {});
 /// The same from a file.
 [[nodiscard]] Published read_published(const std::string& file, const std::string& machine = {});
+
+// The formulas of presets on a CPU, one line each, recorded so that results are self-contained.
+
+/// "LLC_REFERENCES - L2_RQSTS:CODE_RD_MISS (DERIVED_SUB, papi_events.csv:837)" by preset, for those that the
+/// table which PAPI reads defines. `cpu`: libpfm4's name of a core PMU ("skl"); empty: this machine's.
+/// Nothing, and no error, where there is no table or nobody knows the CPU.
+[[nodiscard]] std::map<std::string, std::string> preset_notes(const std::vector<std::string>& presets,
+                                                              const std::string& cpu = {});
 
 } // namespace recount::matmul

@@ -2,7 +2,7 @@
 
 #include "nest/generate.hpp"
 #include "process/child.hpp"
-#include "process/program.hpp"
+#include "process/spawn.hpp"
 #include "process/temporary_folder.hpp"
 
 #include <chrono>

@@ -4,9 +4,10 @@
 #include <recount/error.hpp>
 #include <recount/event.hpp>
 
+#include <sys/types.h>
+
 #include <span>
 #include <string>
-#include <sys/types.h>
 #include <vector>
 
 namespace recount::papi {

@@ -3,7 +3,7 @@
 #include "papi/event_set.hpp"
 #include "papi/library.hpp"
 #include "papi/resolve.hpp"
-#include "process/write_all.hpp"
+#include "process/fd.hpp"
 
 #include <fmt/format.h>
 #include <papi.h>

@@ -1,11 +1,12 @@
 #include "perf/record.hpp"
 
+#include <sys/mman.h>
+#include <sys/sysmacros.h>
+
 #include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cstring>
-#include <sys/mman.h>
-#include <sys/sysmacros.h>
 
 namespace recount::perf {
 namespace {

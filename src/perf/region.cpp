@@ -7,7 +7,7 @@
 #include "base/format.hpp"
 #include "perf/owner.hpp"
 #include "process/signals.hpp"
-#include "process/write_all.hpp"
+#include "process/fd.hpp"
 
 #include <fmt/format.h>
 

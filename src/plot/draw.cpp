@@ -5,7 +5,7 @@
 #include "plot/script.hpp"
 #include "plot/style.hpp"
 #include "process/child.hpp"
-#include "process/program.hpp"
+#include "process/spawn.hpp"
 
 #include <recount/error.hpp>
 

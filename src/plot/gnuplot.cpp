@@ -3,7 +3,7 @@
 #include "base/text.hpp"
 #include "process/child.hpp"
 #include "process/fd.hpp"
-#include "process/program.hpp"
+#include "process/spawn.hpp"
 
 #include <recount/error.hpp>
 

@@ -3,7 +3,6 @@
 #include "base/output_file.hpp"
 #include "base/text.hpp"
 #include "process/fd.hpp"
-#include "process/write_all.hpp"
 
 #include <recount/error.hpp>
 

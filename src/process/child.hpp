@@ -5,14 +5,15 @@
 
 #include <recount/error.hpp>
 
+#include <sys/resource.h>
+#include <sys/types.h>
+
 #include <chrono>
 #include <cstddef>
 #include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <sys/resource.h>
-#include <sys/types.h>
 #include <utility>
 #include <vector>
 

@@ -1,6 +1,6 @@
 #include "process/worker.hpp"
 
-#include "process/write_all.hpp"
+#include "process/fd.hpp"
 
 #include <recount/error.hpp>
 

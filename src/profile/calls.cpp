@@ -1,6 +1,6 @@
 #include "profile/calls.hpp"
 
-#include "process/write_all.hpp"
+#include "process/fd.hpp"
 
 #include <sys/mman.h>
 

@@ -4,8 +4,6 @@
 #include "command/output.hpp"
 #include "command/outputs.hpp"
 #include "command/print.hpp"
-#include "command/table_export.hpp"
-#include "command/verdicts.hpp"
 #include "kernel/command_line.hpp"
 #include "profile/attributed.hpp"
 #include "profile/function_recording.hpp"

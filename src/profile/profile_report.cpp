@@ -4,7 +4,7 @@
 #include "base/json.hpp"
 #include "base/nearest.hpp"
 #include "command/measuring.hpp"
-#include "command/plot_file.hpp"
+#include "command/outputs.hpp"
 #include "profile/attributed.hpp"
 #include "profile/profile_figure.hpp"
 #include "result/results_file.hpp"

@@ -1,11 +1,10 @@
 #include "profile/recording.hpp"
 
 #include "base/format.hpp"
-#include "perf/descendants.hpp"
-#include "perf/open_group.hpp"
 #include "perf/removed.hpp"
+#include "perf/open_group.hpp"
 #include "perf/try_open.hpp"
-#include "process/entry_stop.hpp"
+#include "process/spawn.hpp"
 
 #include <recount/error.hpp>
 

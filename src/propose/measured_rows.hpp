@@ -5,7 +5,7 @@
 #include "propose/fit.hpp"
 #include "propose/propose.hpp"
 #include "result/results_file.hpp"
-#include "sweep/plan.hpp"
+#include "sweep/sweep_plan.hpp"
 
 #include <cstdint>
 #include <map>

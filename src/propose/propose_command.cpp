@@ -5,7 +5,7 @@
 #include "command/measuring.hpp"
 #include "command/outputs.hpp"
 #include "command/print.hpp"
-#include "command/table_export.hpp"
+#include "command/output.hpp"
 #include "event/pfm.hpp"
 #include "preset/catalogue.hpp"
 #include "preset/here.hpp"

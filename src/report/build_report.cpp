@@ -6,7 +6,7 @@
 #include "document/document.hpp"
 #include "plot/plot_output.hpp"
 #include "process/child.hpp"
-#include "process/program.hpp"
+#include "process/spawn.hpp"
 #include "result/completeness.hpp"
 
 #include <recount/error.hpp>

@@ -4,7 +4,7 @@
 #include "command/measuring.hpp"
 #include "process/threads.hpp"
 #include "result/results_file.hpp"
-#include "sweep/options.hpp"
+#include "sweep/sweep_options.hpp"
 #include "witness/results_header.hpp"
 
 #include <algorithm>

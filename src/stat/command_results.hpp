@@ -3,7 +3,7 @@
 
 #include "command/command.hpp"
 #include "result/observation.hpp"
-#include "stat/run.hpp"
+#include "stat/stat_run.hpp"
 
 #include <map>
 #include <memory>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "model/machine.hpp"
-#include "stat/run.hpp"
+#include "stat/stat_run.hpp"
 
 #include <string>
 #include <vector>

@@ -1,12 +1,77 @@
 #include "sweep/engine.hpp"
-#include "sweep/run_process.hpp"
+
+#include "base/format.hpp"
+#include "command/print.hpp"
+#include "host/cpu.hpp"
+#include "process/temporary_folder.hpp"
+#include "process/worker.hpp"
+#include "result/observation.hpp"
+#include "sweep/serve.hpp"
 #include "witness/witness.hpp"
 
-#include <algorithm>
-#include <list>
-#include <poll.h>
+#include <recount/error.hpp>
 
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <list>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+// One run in its own process, which reads a request and answers through a pipe.
 namespace recount::sweep {
+
+/// Destroying it kills the process. Movable.
+class RunProcess {
+public:
+  /// Starts it. Throws recount::Error (unavailable) when the program cannot be started at all.
+  RunProcess(const Job& job, const Execution& how);
+
+  [[nodiscard]] const Job& job() const { return *job_; }
+  [[nodiscard]] int out() const { return worker_.out(); } ///< to poll; -1 once all is read
+  [[nodiscard]] int err() const { return worker_.err(); }
+  /// When advance() must look at the limit; a later call may give a later time.
+  [[nodiscard]] std::chrono::steady_clock::time_point deadline() const;
+  /// The completed share of a simulation, from the last progress line.
+  [[nodiscard]] std::optional<double> simulated() const { return simulated_; }
+
+  /// Reads available output without waiting; kills the process after its time limit. True: it has ended.
+  bool advance();
+
+  /// Once ended. `failed` is set when there is no usable answer.
+  [[nodiscard]] Answer answer() const;
+  [[nodiscard]] std::chrono::nanoseconds wall() const { return ended_ - started_; }
+  /// Since its start, while it runs.
+  [[nodiscard]] std::chrono::nanoseconds running() const {
+    return std::chrono::steady_clock::now() - started_;
+  }
+
+private:
+  [[nodiscard]] std::string with_last_words(std::string reason) const;
+  /// Remaining time; nothing without a limit.
+  [[nodiscard]] std::optional<std::chrono::nanoseconds> left() const;
+  [[nodiscard]] std::string ending() const;
+
+  const Job* job_;
+  std::string run_;
+  bool native_;
+  std::optional<std::chrono::milliseconds> limit_; ///< wall time of a native run, else CPU time
+  std::chrono::steady_clock::time_point started_, ended_;
+  std::optional<process::TemporaryFolder> temporary_; ///< removed after the process has ended
+  process::Worker worker_;
+  process::Exit exit_;
+  std::optional<double> simulated_;
+};
+
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -187,6 +252,206 @@ private:
 
 Outcome execute(const std::vector<Job>& jobs, const Execution& how, const Listener& listener) {
   return Engine(jobs, how, listener).run();
+}
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+process::Worker start(const Job& job, const Execution& how,
+                      const std::optional<process::TemporaryFolder>& temporary) {
+  process::Spawn spawn;
+  spawn.argv = how.program;
+  if (witness::find(job.witness).native) {
+    spawn.cpu = how.cpu;
+    spawn.fixed_addresses = true;
+  }
+  if (temporary) spawn.environment = {{"TMPDIR", temporary->path()}};
+  return {std::move(spawn),
+          to_request({how.run, job.kernel, job.point, job.repetition, job.witness, job.metrics})};
+}
+
+} // namespace
+
+RunProcess::RunProcess(const Job& job, const Execution& how)
+    : job_(&job),
+      run_(how.run),
+      native_(witness::find(job.witness).native),
+      limit_(native_ ? how.limit : how.model_limit),
+      started_(Clock::now()),
+      temporary_(how.temporary && native_ ? std::optional<process::TemporaryFolder>("recount-run")
+                                          : std::nullopt),
+      worker_(start(job, how, temporary_)) {}
+
+// CPU time: that of a simulation does not depend on how many processes share the processor.
+std::optional<std::chrono::nanoseconds> RunProcess::left() const {
+  if (!limit_) return {};
+  if (native_) return started_ + *limit_ - Clock::now();
+  return *limit_ - worker_.child().cpu_time();
+}
+
+Clock::time_point RunProcess::deadline() const {
+  constexpr std::chrono::milliseconds soon(10);
+  const auto rest = left();
+  return rest ? Clock::now() + std::max<std::chrono::nanoseconds>(*rest, native_ ? soon * 0 : soon)
+              : Clock::time_point::max();
+}
+
+bool RunProcess::advance() {
+  worker_.read();
+  if (const auto share = take_progress(worker_.answer())) simulated_ = share;
+  const auto rest = left();
+  const bool late = rest && rest->count() <= 0;
+  if (!late && worker_.open()) return false;
+  if (late) {
+    exit_ = worker_.child().wait(std::chrono::milliseconds(0));
+    if (exit_.how == process::Exit::How::timed_out) exit_.code = static_cast<int>(limit_->count());
+  } else if (const auto exit = worker_.child().wait_for(std::chrono::milliseconds(20))) {
+    exit_ = *exit;
+  } else {
+    return false; // has closed its outputs and still runs
+  }
+  ended_ = Clock::now();
+  return true;
+}
+
+std::string RunProcess::ending() const {
+  if (native_) return describe(exit_);
+  std::string text = exit_.how == process::Exit::How::timed_out
+                         ? fmt::format("stopped after {} s of CPU time (--timeout)", exit_.code / 1000.0)
+                         : describe(exit_);
+  return text + fmt::format(", {:.3g} % simulated", 100 * simulated_.value_or(0));
+}
+
+std::string RunProcess::with_last_words(std::string reason) const {
+  const std::string_view words = worker_.last_words();
+  return words.empty() ? reason : fmt::format("{}; last message: {:.300}", reason, words);
+}
+
+Answer RunProcess::answer() const {
+  Answer all;
+  try {
+    all = parse_answer(worker_.answer());
+    const bool foreign = std::any_of(all.observations.begin(), all.observations.end(), [&](const auto& o) {
+      return o.run != run_ || o.kernel != job_->kernel || o.params != job_->point ||
+             !witness::find(job_->witness).gave(o, job_->repetition, job_->witness);
+    });
+    if (foreign) throw bad_input("answer", "belongs to another run");
+    if (!all.failed.empty()) return all;
+    if (exit_.ok() && all.kernel_seconds) return all;
+    all.failed = with_last_words(exit_.ok() ? "ended without an answer" : ending());
+  } catch (const Error& error) {
+    all.failed =
+        with_last_words(exit_.ok() ? error.problem().subject + " " + error.problem().cause : ending());
+  }
+  all.observations.clear();
+  return all;
+}
+
+void limit_runs(Execution& how, const std::string& text, std::chrono::seconds otherwise) {
+  how.limit = otherwise;
+  if (text.empty()) return;
+  double seconds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (error != std::errc() || end != text.data() + text.size() || !(seconds > 0) || seconds > 1e6)
+    throw bad_input("--timeout " + text, "is not a number of seconds above 0 and up to 1000000");
+  how.limit = std::chrono::milliseconds(static_cast<long>(seconds * 1000) + 1);
+  how.model_limit = how.limit;
+}
+
+int parallel_runs(long asked) {
+  if (asked > 0) return static_cast<int>(asked);
+  return static_cast<int>(std::max<std::size_t>(1, host::candidates().size()));
+}
+
+using Clock = std::chrono::steady_clock;
+
+std::string show_time(std::chrono::nanoseconds time) {
+  const long s = std::chrono::duration_cast<std::chrono::seconds>(time).count();
+  if (s < 60) return fmt::format("{} s", s);
+  if (s < 3600) return fmt::format("{} min {} s", s / 60, s % 60);
+  return fmt::format("{} h {} min", s / 3600, s / 60 % 60);
+}
+
+std::string format_seconds(double seconds) {
+  constexpr double longest = 9e9; // longer times would overflow the nanoseconds
+  return show_time(std::chrono::nanoseconds(static_cast<std::int64_t>(1e9 * std::min(seconds, longest))));
+}
+
+std::string show_progress(const sweep::Progress& p) {
+  std::string text = fmt::format("{} of {}", p.done, base::format_count(p.total, "run"));
+  if (p.failed > 0) text += fmt::format(", {} failed", p.failed);
+  text += ", " + show_time(p.elapsed);
+  if (p.simulated) text += fmt::format(", {:.1f} % of this one simulated", 100 * *p.simulated);
+  if (p.remaining && p.done < p.total) text += ", about " + show_time(*p.remaining) + " left";
+  return text;
+}
+
+ProgressLine::ProgressLine(bool quiet, std::string command)
+    : command_(std::move(command)),
+      quiet_(quiet),
+      terminal_(::isatty(STDERR_FILENO) == 1),
+      next_(Clock::now() + (terminal_ ? std::chrono::milliseconds(0) : std::chrono::minutes(1))) {}
+
+void ProgressLine::show(const sweep::Progress& progress) {
+  if (quiet_ || Clock::now() < next_) return;
+  std::string text = show_progress(progress);
+  if (!terminal_) {
+    command::note("recount {}: {}\n", command_, text);
+    next_ = Clock::now() + std::chrono::minutes(1);
+    return;
+  }
+  if (progress.job) text += ": " + progress.job->witness + " " + result::describe(progress.job->point);
+  winsize window{};
+  if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 1)
+    text.resize(
+        std::min<std::size_t>(text.size(), window.ws_col - 1U)); // a wrapped line cannot be written over
+  command::print(stderr, "\r{}\033[K", text);
+  shown_ = true;
+  next_ = Clock::now() + std::chrono::milliseconds(100);
+}
+
+void ProgressLine::clear() {
+  if (shown_) command::print(stderr, "\r\033[K");
+  shown_ = false;
+}
+
+namespace {
+
+std::string key(const std::string& kernel, const result::Params& point, int repetition,
+                const std::string& witness) {
+  return fmt::format("{}\n{}\n{}\n{}", kernel, result::params_json(point), repetition, witness);
+}
+
+} // namespace
+
+std::vector<Job> remaining(const std::vector<Job>& jobs, const result::Results& there) {
+  std::unordered_map<std::string, std::unordered_set<std::string>> metrics;
+  std::unordered_set<std::string> failed;
+  for (const auto& o : there.observations)
+    metrics[key(o.kernel, o.params, o.repetition, o.witness)].insert(o.metric);
+  for (const auto& f : there.failures)
+    failed.insert(key(f.kernel, f.params, f.repetition, f.witness));
+
+  // A run is there when all that it gives is there: each pass by each witness it speaks for.
+  const auto there_is = [&](const Job& job, const std::string& metric) {
+    const auto& witness = witness::find(job.witness);
+    for (const auto& voice : witness.names(job.witness))
+      for (int pass = 0; pass < witness.passes; ++pass) {
+        const auto found =
+            metrics.find(key(job.kernel, job.point, job.repetition * witness.passes + pass, voice));
+        if (found == metrics.end() || !found->second.contains(metric)) return false;
+      }
+    return true;
+  };
+  std::vector<Job> left;
+  for (const auto& job : jobs) {
+    if (failed.contains(key(job.kernel, job.point, job.repetition, job.witness))) continue;
+    Job rest = job;
+    std::erase_if(rest.metrics, [&](const std::string& metric) { return there_is(job, metric); });
+    if (!rest.metrics.empty()) left.push_back(std::move(rest));
+  }
+  return left;
 }
 
 } // namespace recount::sweep

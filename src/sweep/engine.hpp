@@ -3,7 +3,7 @@
 
 #include "result/observation.hpp"
 #include "result/results_file.hpp"
-#include "sweep/plan.hpp"
+#include "sweep/sweep_plan.hpp"
 
 #include <chrono>
 #include <functional>
@@ -72,5 +72,36 @@ Outcome execute(const std::vector<Job>& jobs, const Execution& how, const Listen
 /// Takes --timeout, in seconds: the wall time of a timed run (`otherwise`, where it is empty) and the CPU
 /// time of a model run (no limit, where it is empty).
 void limit_runs(Execution& how, const std::string& timeout, std::chrono::seconds otherwise);
+
+// How far a sweep is: one line on a terminal, a line a minute elsewhere.
+
+/// "12 s", "3 min 20 s", "2 h 5 min".
+[[nodiscard]] std::string show_time(std::chrono::nanoseconds time);
+
+/// The same of any number of seconds.
+[[nodiscard]] std::string format_seconds(double seconds);
+
+/// "37 of 120 runs, 2 failed, 12 s, about 25 s left".
+[[nodiscard]] std::string show_progress(const sweep::Progress& progress);
+
+/// Writes to stderr. On a terminal the line is written over itself, ten times a second at most.
+class ProgressLine {
+public:
+  explicit ProgressLine(bool quiet, std::string command = "sweep");
+  void show(const sweep::Progress& progress);
+  void clear(); ///< before anything else is written to the terminal
+
+private:
+  std::string command_;
+  bool quiet_, terminal_, shown_ = false;
+  std::chrono::steady_clock::time_point next_;
+};
+
+// --jobs: how many model runs are under way at a time.
+
+inline constexpr const char* parallel_help = "model runs at a time (default: the number of usable CPUs)";
+
+/// `asked` 0: one for each CPU that this process may run on.
+[[nodiscard]] int parallel_runs(long asked);
 
 } // namespace recount::sweep

@@ -1,7 +1,7 @@
 // How the model simulates the runs of a plan: in samples, and with how many draws of placement.
 #pragma once
 
-#include "sweep/plan.hpp"
+#include "sweep/sweep_plan.hpp"
 
 #include <map>
 #include <string>
@@ -25,5 +25,15 @@ inline constexpr const char* draws_help =
 
 /// Adds the options that are not default to the settings of a run.
 void add_modes(std::map<std::string, std::string>& settings, const ModelModes& modes);
+
+// Estimated time of simulations.
+
+/// CPU seconds that a job of a model's witness is likely to take, mostly within a factor of three: times that
+/// were measured, scaled to the job's size. 0 for what is known without simulating. Throws recount::Error
+/// (bad_input) for a machine that is not described.
+[[nodiscard]] double simulated_seconds(const Job& job);
+
+/// Seconds that the model's jobs among these take together, `parallel` at a time.
+[[nodiscard]] double model_seconds(const std::vector<Job>& jobs, int parallel);
 
 } // namespace recount::sweep

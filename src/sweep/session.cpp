@@ -1,13 +1,23 @@
 #include "sweep/session.hpp"
+
+#include "base/json.hpp"
 #include "base/names.hpp"
 #include "result/completeness.hpp"
+#include "result/observation.hpp"
 #include "result/results_file.hpp"
+#include "sweep/model_modes.hpp"
+#include "sweep/serve.hpp"
+#include "sweep/sweep_plan.hpp"
+#include "witness/results_header.hpp"
 #include "witness/witness.hpp"
 
-#include <algorithm>
-#include <fmt/format.h>
-#include <memory>
 #include <recount/error.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <memory>
 
 namespace recount::sweep {
 namespace {
@@ -115,6 +125,89 @@ void check_memory(const Session& session, std::int64_t most, const std::string& 
                 {session.plan.kernel + " " + result::describe(*where),
                  fmt::format("needs {} bytes of memory, more than the {} available", largest, most), setting,
                  "leave out large sizes, or use --witness model, which needs no memory"});
+}
+
+namespace {
+
+std::string text(const Axis& axis) {
+  std::string all;
+  for (const auto& value : axis.values) {
+    if (!all.empty()) all += ',';
+    all += result::text(value);
+  }
+  return all;
+}
+
+/// Long lists are shortened in the middle.
+std::string brief(const std::string& text) {
+  return text.size() <= 60 ? text : text.substr(0, 28) + "..." + text.substr(text.size() - 28);
+}
+
+} // namespace
+
+std::map<std::string, std::string> settings(const Plan& plan) {
+  std::map<std::string, std::string> all;
+  all["kernel"] = plan.kernel;
+  for (const auto& axis : plan.axes)
+    all["--" + axis.name] = text(axis);
+  for (std::size_t i = 0; i < plan.conditions.size(); ++i)
+    all[i == 0 ? "where" : fmt::format("where {}", i + 1)] = plan.conditions[i].text;
+  all["witness"] = fmt::format("{}", fmt::join(plan.witnesses, ","));
+  if (!plan.metrics.empty()) all["metric"] = fmt::format("{}", fmt::join(plan.metrics, ","));
+  all["repeat"] = std::to_string(plan.repeat);
+  add_modes(all, plan.modes);
+  return all;
+}
+
+std::string difference(const std::map<std::string, std::string>& theirs,
+                       const std::map<std::string, std::string>& ours) {
+  for (const auto& [name, value] : theirs) {
+    if (name == shard_setting) continue; // parts of one plan share a file
+    const auto mine = ours.find(name);
+    if (mine == ours.end())
+      return fmt::format("{} was {} in the file and is not given now", name, brief(value));
+    if (mine->second != value)
+      return fmt::format("{} was {} in the file and is {} now", name, brief(value), brief(mine->second));
+  }
+  for (const auto& [name, value] : ours)
+    if (!theirs.contains(name) && name != shard_setting)
+      return fmt::format("{} is {} now and was not given in the file", name, brief(value));
+  return {};
+}
+
+std::string to_request(const witness::Task& task) {
+  const Json object{{"run", task.run},
+                    {"kernel", task.kernel},
+                    {"params", result::params_json(task.point)},
+                    {"repetition", task.repetition},
+                    {"witness", task.witness},
+                    {"metrics", task.metrics}};
+  return dumped(object);
+}
+
+witness::Task parse_request(std::string_view text) {
+  try {
+    const Json object = Json::parse(text);
+    witness::Task task;
+    task.run = object.at("run").get<std::string>();
+    task.kernel = object.at("kernel").get<std::string>();
+    task.point = result::parse_params(object.at("params").get<std::string>(), "the request's params");
+    task.repetition = object.at("repetition").get<int>();
+    task.witness = object.at("witness").get<std::string>();
+    task.metrics = object.at("metrics").get<std::vector<std::string>>();
+    return task;
+  } catch (const Json::exception&) {
+    throw bad_input("run-point", "no request of recount sweep on stdin",
+                    "run recount sweep, which starts this command itself");
+  }
+}
+
+result::Run header(const Plan& plan, std::vector<std::string> command, const std::string& version,
+                   std::optional<int> cpu) {
+  result::Run run = witness::machine_header(std::move(command), version, cpu);
+  run.seed = plan.seed;
+  run.plan = settings(plan);
+  return run;
 }
 
 } // namespace recount::sweep

@@ -3,7 +3,7 @@
 
 #include "command/output.hpp"
 #include "sweep/engine.hpp"
-#include "sweep/plan.hpp"
+#include "sweep/sweep_plan.hpp"
 
 #include <string>
 

@@ -3,7 +3,7 @@
 #include "base/nearest.hpp"
 #include "process/child.hpp"
 #include "process/fd.hpp"
-#include "process/program.hpp"
+#include "process/spawn.hpp"
 #include "symbol/beginning.hpp"
 #include "symbol/module.hpp"
 

@@ -1,7 +1,7 @@
 #include "trace/tool.hpp"
 
 #include "process/child.hpp"
-#include "process/program.hpp"
+#include "process/spawn.hpp"
 #include "trace/reader.hpp"
 #include "trace/gates.hpp"
 

@@ -1,11 +1,9 @@
 #include "watch/watcher.hpp"
-#include "perf/descendants.hpp"
+#include "perf/removed.hpp"
 #include "process/child.hpp"
 #include "process/waiter.hpp"
-#include "stat/attached.hpp"
-#include "stat/coverage.hpp"
-#include "stat/plan.hpp"
-#include "stat/run.hpp"
+#include "stat/stat_run.hpp"
+#include "stat/stat_plan.hpp"
 #include "watch/sections.hpp"
 
 #include <recount/error.hpp>

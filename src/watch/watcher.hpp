@@ -1,7 +1,7 @@
 // Counts a program per interval and notifies an observer.
 #pragma once
 
-#include "stat/run.hpp"
+#include "stat/stat_run.hpp"
 #include "watch/message.hpp"
 
 #include <chrono>

@@ -10,7 +10,7 @@
 #include "preset/preset_table.hpp"
 #include "preset/standard.hpp"
 #include "process/child.hpp"
-#include "process/write_all.hpp"
+#include "process/fd.hpp"
 #include "witness/both.hpp"
 #include "witness/metric_events.hpp"
 #include "witness/stopwatch.hpp"

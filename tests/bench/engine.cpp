@@ -3,7 +3,7 @@
 //   bench-engine RECOUNT    (the program whose runs are timed)
 #include "host/cpu.hpp"
 #include "statistics/statistics.hpp"
-#include "sweep/plan.hpp"
+#include "sweep/sweep_plan.hpp"
 #include "sweep/session.hpp"
 #include "witness/witness.hpp"
 

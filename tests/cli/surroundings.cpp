@@ -4,7 +4,7 @@
 #include "needs.hpp"
 
 #include "process/child.hpp"
-#include "process/program.hpp"
+#include "process/spawn.hpp"
 
 #include <cerrno>
 #include <cstdlib>

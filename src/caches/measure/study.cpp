@@ -8,7 +8,7 @@
 #include "caches/measure/native.hpp"
 #include "model/machine.hpp"
 #include "process/worker.hpp"
-#include "process/write_all.hpp"
+#include "process/fd.hpp"
 #include "recount/error.hpp"
 #include "result/observation.hpp"
 #include "witness/witness.hpp"

@@ -3,7 +3,7 @@
 #include "kernel/command_line.hpp"
 #include "kernel/kernels.hpp"
 #include "process/child.hpp"
-#include "process/program.hpp"
+#include "process/spawn.hpp"
 #include "recount/error.hpp"
 
 #include <fmt/format.h>

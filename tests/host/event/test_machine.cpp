@@ -1,5 +1,5 @@
 // This machine's own PMUs: everything that sysfs and the tables offer encodes.
-#include "event/list.hpp"
+#include "event/event_list.hpp"
 #include "event/sysfs.hpp"
 
 #include <recount/error.hpp>

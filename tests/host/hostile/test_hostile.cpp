@@ -1,10 +1,10 @@
 // Hostile results drawn by the gnuplot of this machine: no command in them is executed.
-#include "cli/tables.hpp"
+#include "cli/commands.hpp"
 #include "plot/figure.hpp"
 #include "plot/live.hpp"
 #include "plot/plot_output.hpp"
 #include "process/child.hpp"
-#include "process/program.hpp"
+#include "process/spawn.hpp"
 #include "skip.hpp"
 #include "unit/hostile/hostile.hpp"
 

@@ -3,7 +3,7 @@
 #include "plot/gnuplot.hpp"
 #include "plot/plot_output.hpp"
 #include "process/child.hpp"
-#include "process/program.hpp"
+#include "process/spawn.hpp"
 #include "unit/plot/synthetic.hpp"
 
 #include <recount/error.hpp>

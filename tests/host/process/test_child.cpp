@@ -1,7 +1,7 @@
 // Children really started: descriptors, limits, signals, failures of exec.
 #include "process/child.hpp"
 #include "process/fd.hpp"
-#include "process/program.hpp"
+#include "process/spawn.hpp"
 
 #include <recount/error.hpp>
 

@@ -3,7 +3,7 @@
 
 #include "needs.hpp"
 #include "preset/natives.hpp"
-#include "stat/run.hpp"
+#include "stat/stat_run.hpp"
 
 #include <boost/test/unit_test.hpp>
 

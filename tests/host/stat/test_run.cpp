@@ -5,10 +5,9 @@
 #include "base/text.hpp"
 #include "needs.hpp"
 #include "process/child.hpp"
-#include "process/program.hpp"
+#include "process/spawn.hpp"
 #include "process/waiter.hpp"
-#include "stat/attached.hpp"
-#include "stat/run.hpp"
+#include "stat/stat_run.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -3,7 +3,7 @@
 //   runner run-point                             as recount does
 //   runner sweep FILE RANGE-OF-N REPEAT FAULT HOW [LIMIT-OF-FILE-SIZE]   resumes FILE when it is there
 #include "kernels.hpp"
-#include "sweep/plan.hpp"
+#include "sweep/sweep_plan.hpp"
 #include "sweep/range.hpp"
 #include "sweep/serve.hpp"
 #include "sweep/session.hpp"

@@ -1,6 +1,5 @@
 // Tables, sizes, wrapping.
 #include "command/output.hpp"
-#include "command/table_export.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,4 +1,4 @@
-#include "event/breakpoint.hpp"
+#include "event/encode.hpp"
 
 #include <recount/error.hpp>
 

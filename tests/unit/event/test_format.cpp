@@ -1,4 +1,4 @@
-#include "event/format.hpp"
+#include "event/sysfs.hpp"
 
 #include <recount/error.hpp>
 

@@ -1,4 +1,4 @@
-#include "event/list.hpp"
+#include "event/event_list.hpp"
 #include "tree.hpp"
 
 #include <recount/error.hpp>

@@ -1,6 +1,5 @@
 // Uncore PMUs as sysfs describes them: units, and several instances.
 #include "event/encode.hpp"
-#include "event/uncore.hpp"
 
 #include <recount/error.hpp>
 

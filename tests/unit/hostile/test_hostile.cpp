@@ -1,7 +1,7 @@
 // Text of results, machine, metric and preset files is text wherever it goes.
 #include "hostile.hpp"
 
-#include "cli/tables.hpp"
+#include "cli/commands.hpp"
 #include "command/output.hpp"
 #include "document/document.hpp"
 #include "lint/lint_report.hpp"

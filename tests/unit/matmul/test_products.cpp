@@ -1,6 +1,6 @@
 // Matrix products in results: which they are, what follows from their counts, odd repetitions.
 #include "matmul/derived.hpp"
-#include "matmul/odd_repetitions.hpp"
+#include "matmul/remarks.hpp"
 
 #include <boost/test/unit_test.hpp>
 

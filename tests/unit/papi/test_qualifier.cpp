@@ -1,4 +1,4 @@
-#include "papi/qualifier.hpp"
+#include "papi/resolve.hpp"
 
 #include <recount/error.hpp>
 

@@ -1,6 +1,6 @@
 // Figures of matrix products: what is drawn of them, in which colour, and what is said beside it.
-#include "cli/tables.hpp"
-#include "matmul/figures.hpp"
+#include "cli/commands.hpp"
+#include "matmul/matmul_figures.hpp"
 #include "plot/layout.hpp"
 #include "plot/select.hpp"
 

@@ -1,5 +1,5 @@
 // A report of results as a study might give them: what is there is value, what is not leaves no empty table.
-#include "cli/tables.hpp"
+#include "cli/commands.hpp"
 #include "report/build_report.hpp"
 
 #include <recount/error.hpp>

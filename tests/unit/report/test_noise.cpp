@@ -1,5 +1,5 @@
 // A report of results without any effect states none.
-#include "cli/tables.hpp"
+#include "cli/commands.hpp"
 #include "report/build_report.hpp"
 
 #include <boost/test/unit_test.hpp>

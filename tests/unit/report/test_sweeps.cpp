@@ -1,6 +1,6 @@
 // The report of a sweep over sizes and strides: the tables, values and sentences that a laboratory asks for.
 #include "caches/view/external.hpp"
-#include "cli/tables.hpp"
+#include "cli/commands.hpp"
 #include "report/build_report.hpp"
 
 #include <recount/error.hpp>

@@ -1,5 +1,5 @@
 // Two commands in turn: which rows differ.
-#include "stat/compare.hpp"
+#include "stat/stat_compare.hpp"
 
 #include <recount/error.hpp>
 

@@ -1,4 +1,4 @@
-#include "stat/plan.hpp"
+#include "stat/stat_plan.hpp"
 
 #include <recount/error.hpp>
 

@@ -1,6 +1,6 @@
 #include "process/waiter.hpp"
-#include "stat/plan.hpp"
-#include "stat/run.hpp"
+#include "stat/stat_plan.hpp"
+#include "stat/stat_run.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>

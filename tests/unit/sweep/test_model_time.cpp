@@ -1,6 +1,6 @@
 // How long the simulation of a point is announced to take.
 #include "kernel/kernel.hpp"
-#include "sweep/model_time.hpp"
+#include "sweep/model_modes.hpp"
 
 #include <boost/test/unit_test.hpp>
 

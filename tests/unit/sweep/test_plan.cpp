@@ -1,9 +1,8 @@
 // Grids, conditions, orders, CPUs: what a sweep will do, before it does anything.
 #include "../../host/sweep/kernels.hpp"
 #include "host/cpu.hpp"
-#include "sweep/condition.hpp"
+#include "sweep/sweep_plan.hpp"
 #include "sweep/model_modes.hpp"
-#include "sweep/plan.hpp"
 #include "sweep/session.hpp"
 
 #include <boost/test/unit_test.hpp>

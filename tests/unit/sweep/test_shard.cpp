@@ -1,7 +1,7 @@
 // Shards: together they hold every run once, whatever the order of the runs.
 #include "base/random.hpp"
 #include "result/completeness.hpp"
-#include "sweep/shard.hpp"
+#include "sweep/sweep_plan.hpp"
 
 #include <recount/error.hpp>
 

@@ -1,0 +1,434 @@
+#include "check/check.hpp"
+
+#include "base/names.hpp"
+#include "base/nearest.hpp"
+#include "base/random.hpp"
+#include "base/text.hpp"
+#include "check/index.hpp"
+#include "host/machine.hpp"
+#include "host/pmu.hpp"
+#include "model/machine.hpp"
+#include "papi/library.hpp"
+#include "preset/here.hpp"
+#include "preset/preset_table.hpp"
+#include "preset/standard.hpp"
+#include "result/observation.hpp"
+#include "witness/metric_events.hpp"
+
+#include <recount/error.hpp>
+#include <recount/event.hpp>
+#include <recount/papi.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <optional>
+#include <random>
+#include <set>
+#include <tuple>
+
+namespace recount::check {
+namespace {
+
+bool proven(const CheckContext& context, const std::string& metric) {
+  return std::ranges::any_of(context.proofs, [&](const auto& proof) { return proof.preset == metric; });
+}
+
+const Candidate* candidate(const CheckContext& context, const std::string& name) {
+  const auto found = std::ranges::find_if(context.presets, [&](const Candidate& c) {
+    return preset::same_word(c.name, name) || preset::same_word(c.name, "PAPI_" + name);
+  });
+  return found == context.presets.end() ? nullptr : &*found;
+}
+
+/// The metric after the last `=`, where it is one: names of events have = in them, too.
+std::size_t split_at(const CheckContext& context, const std::string& text) {
+  const std::size_t equals = text.rfind('=');
+  if (equals == text.npos) return text.npos;
+  const std::string metric = text.substr(equals + 1);
+  const bool meant = is_preset(metric) || metric.find("::") != metric.npos || proven(context, metric) ||
+                     candidate(context, text.substr(0, equals));
+  return meant ? equals : text.npos;
+}
+
+Subject subject(const CheckContext& context, const std::string& text) {
+  const std::size_t equals = split_at(context, text);
+  const std::string name = text.substr(0, equals);
+  Subject it{name, name, {}};
+  if (const Candidate* const preset = candidate(context, name)) {
+    it = {preset->name, preset->name, preset->reason, preset->terms};
+  } else if (is_preset(name)) {
+    std::vector<std::string> names;
+    for (const auto& one : context.presets)
+      names.push_back(one.name);
+    throw bad_input(name, "no such preset",
+                    base::did_you_mean(name, names, "list them with recount presets -a"));
+  } else {
+    static_cast<void>(encode_each(name)); // throws for a name that nobody knows
+    it.reason = witness::resolve_metric(name).refused;
+  }
+  if (equals == text.npos) return it;
+  it.as = text.substr(equals + 1);
+  if (proven(context, it.as)) return it;
+  std::vector<std::string> metrics;
+  for (const auto& proof : context.proofs)
+    metrics.push_back(proof.preset);
+  throw bad_input(text, "no kernel has an expected count for " + it.as,
+                  base::did_you_mean(it.as, metrics, "see recount-kernels(7)"));
+}
+
+std::vector<Subject> everything(const CheckContext& context) {
+  std::vector<Subject> all;
+  for (const auto& preset : context.presets)
+    all.push_back({preset.name, preset.name, preset.reason, preset.terms});
+  for (const auto& proof : context.proofs) {
+    const auto known = [&](const Subject& s) { return s.name == proof.preset; };
+    if (!is_preset(proof.preset) && std::ranges::none_of(all, known))
+      all.push_back({proof.preset, proof.preset, witness::resolve_metric(proof.preset).refused});
+  }
+  return all;
+}
+
+/// A kernel at a point, and what is counted there.
+struct Place {
+  const kernel::Kernel* kernel;
+  result::Params point;
+  std::vector<std::string> metrics;
+  std::vector<std::string> simulated; ///< stated by the model alone
+};
+
+template <class T>
+void insert(std::vector<T>& list, const T& value) {
+  if (std::ranges::find(list, value) == list.end()) list.push_back(value);
+}
+
+std::vector<Place> places_of(const CheckContext& context, const std::vector<Subject>& subjects) {
+  std::vector<Place> places;
+  const auto at = [&](const kernel::Kernel* kernel, const result::Params& point) -> Place& {
+    const auto place =
+        std::ranges::find_if(places, [&](const Place& p) { return p.kernel == kernel && p.point == point; });
+    return place == places.end() ? places.emplace_back(Place{kernel, point, {}, {}}) : *place;
+  };
+  const auto count = [](Place& place, const Subject& s) {
+    insert(place.metrics, s.name);
+    for (const std::string& term : s.terms)
+      insert(place.metrics, term);
+  };
+  for (const auto* const list : {&context.proofs, &context.beside})
+    for (const auto& proof : *list)
+      for (const Subject& s : subjects) {
+        if (s.as != proof.preset || !s.reason.empty()) continue;
+        Place& place = at(proof.kernel, proof.point);
+        count(place, s);
+        const auto known = proof.kernel->expected(proof.point);
+        if (std::ranges::find(known, s.as, &kernel::Expectation::metric) == known.end())
+          insert(place.simulated, s.as);
+      }
+  for (const auto& relation : context.relations)
+    for (const Subject& s : subjects)
+      if (s.as == relation.preset && s.reason.empty()) {
+        count(at(relation.kernel, relation.point), s);
+        count(at(relation.base_kernel, relation.base_point), s);
+      }
+  return places;
+}
+
+/// Where all presets of a relation can be counted, they are, in one place: the one that has most of them
+/// anyway.
+void add_partners(std::vector<Place>& places, const CheckContext& context,
+                  const std::vector<Subject>& subjects) {
+  const auto counted = [&](const std::string& name) {
+    return std::ranges::any_of(
+        subjects, [&](const Subject& s) { return s.name == name && s.as == name && s.reason.empty(); });
+  };
+  for (const auto& identity : context.identities) {
+    auto members = identity.left;
+    members.insert(members.end(), identity.right.begin(), identity.right.end());
+    if (identity.kind != preset::CpuKind::any && identity.kind != context.kind) continue;
+    if (!std::ranges::all_of(members, counted)) continue;
+    const auto has = [&](const Place& place) {
+      return std::ranges::count_if(members, [&](const std::string& name) {
+        return std::ranges::find(place.metrics, name) != place.metrics.end();
+      });
+    };
+    const auto best = std::ranges::max_element(places, {}, has);
+    if (best == places.end() || has(*best) == 0) continue;
+    for (const auto& name : members)
+      insert(best->metrics, name);
+  }
+}
+
+std::vector<sweep::Job> jobs_of(const std::vector<Place>& places, const CheckOptions& options) {
+  std::vector<sweep::Job> jobs;
+  std::mt19937_64 random(options.seed);
+  for (int repetition = 0; repetition < options.repeat; ++repetition) {
+    const std::size_t from = jobs.size();
+    for (const Place& place : places)
+      jobs.push_back({place.kernel->name(), place.point, repetition, "both", place.metrics});
+    base::shuffle(std::span(jobs).subspan(from), random);
+  }
+  for (const Place& place : places)
+    if (!place.simulated.empty())
+      jobs.push_back({place.kernel->name(), place.point, 0, "model", place.simulated});
+  return jobs;
+}
+
+std::map<std::string, std::string> settings_of(const CheckPlan& plan, const CheckContext& context,
+                                               const CheckOptions& options) {
+  std::vector<std::string> names;
+  for (const Subject& s : plan.subjects)
+    if (s.reason.empty()) names.push_back(s.as == s.name ? s.name : s.name + "=" + s.as);
+  return {{"check", fmt::format("{}", fmt::join(names, " "))},
+          {"--repeat", std::to_string(options.repeat)},
+          {"--table", context.table}};
+}
+
+} // namespace
+
+CheckPlan plan_check(const CheckContext& context, const CheckOptions& options) {
+  CheckPlan plan;
+  for (const auto& text : options.asked) {
+    auto asked = subject(context, text);
+    const auto same = [&](const Subject& s) { return s.name == asked.name && s.as == asked.as; };
+    if (std::ranges::none_of(plan.subjects, same)) plan.subjects.push_back(std::move(asked));
+  }
+  if (options.asked.empty()) plan.subjects = everything(context);
+  auto places = places_of(context, plan.subjects);
+  add_partners(places, context, plan.subjects);
+  plan.jobs = jobs_of(places, options);
+  plan.settings = settings_of(plan, context, options);
+  return plan;
+}
+
+namespace {
+
+/// Why perf cannot count the preset, and its terms. A row without a value is no reason: PAPI may still count
+/// it.
+Candidate candidate_of(const std::string& preset) {
+  const witness::MetricEvents asked = witness::resolve_metric(preset);
+  Candidate made{preset, asked.by_row ? std::string() : asked.refused};
+  if (asked.refused.empty() && asked.events.size() > 1)
+    for (const Event& event : asked.events)
+      made.terms.push_back(event.name);
+  return made;
+}
+
+void add_presets(CheckContext& context, const preset::MachinePresets& here) {
+  for (const auto& standard : preset::standard_presets()) {
+    const std::string name(standard.name);
+    context.presets.push_back(here.find(name) ? candidate_of(name) : Candidate{name, here.why_not(name)});
+  }
+  for (const Preset& other : here.view().loaded.presets)
+    if (!preset::standard_preset(other.name)) context.presets.push_back(candidate_of(other.name));
+  const std::string text = base::read_file(here.table().name()).value_or("");
+  const auto lines = base::split(std::string_view(text), '\n');
+  for (const Preset& preset : here.view().loaded.presets)
+    if (const auto line = static_cast<std::size_t>(preset.place.line);
+        line > 0 && line <= lines.size() && !context.rows.contains(preset.name))
+      context.rows[preset.name] = {preset.place.line, std::string(base::trim(lines[line - 1]))};
+  context.kind = here.view().kind;
+  context.table = here.table().name();
+}
+
+/// A table that crashes PAPI, with the row at fault where it is known.
+Error crash_error(const Error& crash) {
+  const std::string& table = crash.problem().subject;
+  const preset::MachinePresets here(witness::papi_reading());
+  for (const Preset& preset : here.view().loaded.presets)
+    if (preset.half_read)
+      return bad_input(
+          fmt::format("{}:{}", table, preset.place.line),
+          fmt::format("{}; {}: {}", crash.problem().cause, preset.name, here.why_not(preset.name)),
+          "recount lint " + table);
+  return bad_input(table, crash.problem().cause, "recount lint " + table);
+}
+
+/// Without a table, or on a CPU that libpfm4 does not know, there are no presets, but events.
+void add_presets(CheckContext& context) {
+  try {
+    const preset::MachinePresets here(witness::papi_reading());
+    papi::demand_harmless_tables();
+    add_presets(context, here);
+  } catch (const Error& error) {
+    if (papi::is_crash(error)) throw crash_error(error);
+    if (error.kind() == ErrorKind::bad_input) throw;
+    const std::string why = error.problem().subject + ": " + error.problem().cause;
+    for (const auto& standard : preset::standard_presets())
+      context.presets.push_back({std::string(standard.name), why});
+  }
+}
+
+std::optional<model::MachineDescription> caches(std::vector<std::string>& notes) {
+  try {
+    return model::machine("host");
+  } catch (const Error& error) {
+    notes.push_back("Not checked, since it depends on cache sizes: " + error.problem().cause + ".");
+    return {};
+  }
+}
+
+} // namespace
+
+CheckContext check_context() {
+  CheckContext context;
+  const auto pmus = host::pmus();
+  if (std::ranges::none_of(pmus, [](const host::Pmu& pmu) { return pmu.core(); }))
+    context.notes.emplace_back(
+        "This machine has no core PMU (see recount doctor): only software events are checked.");
+  add_presets(context);
+  const auto machine = caches(context.notes);
+  context.proofs = kernel::proofs(machine);
+  context.beside = kernel::beside(machine);
+  context.relations = kernel::relations(machine);
+  const auto unprovable = kernel::unprovable();
+  context.unprovable.assign(unprovable.begin(), unprovable.end());
+  context.identities = preset::identities();
+  return context;
+}
+
+namespace {
+
+kernel::Proof with(kernel::Proof proof, std::optional<double> tolerance) {
+  proof.tolerance = tolerance.value_or(proof.tolerance);
+  return proof;
+}
+
+/// Counts of each witness by kernel and point, for the relations between presets.
+std::vector<Counted> counted(const Index& index, const std::vector<Subject>& subjects) {
+  std::set<std::string> themselves; // NAME=METRIC takes no part in the relations
+  for (const Subject& s : subjects)
+    if (s.as == s.name) themselves.insert(s.name);
+
+  std::map<std::tuple<std::string, result::Params, std::string>, std::map<int, std::map<std::string, double>>>
+      places;
+  for (const auto& [key, series] : index.all()) {
+    const auto& [kernel, point, metric, witness] = key;
+    if (witness == "model" || !themselves.contains(metric)) continue;
+    for (const auto& [repetition, o] : series)
+      if (const auto value = result::as_double(o->value))
+        places[{kernel, point, witness}][repetition][metric] = *value;
+  }
+  std::vector<Counted> all;
+  for (const auto& [place, passes] : places) {
+    const auto& [kernel, point, witness] = place;
+    auto& one = all.emplace_back(Counted{kernel, point, witness, {}});
+    int process = -1;
+    for (const auto& [repetition, values] : passes) {
+      if (process_of(repetition) != process) one.passes.emplace_back();
+      process = process_of(repetition);
+      one.passes.back().push_back(values);
+    }
+  }
+  return all;
+}
+
+/// The terms of its formula, wherever an expected count of the preset is known.
+std::vector<Term> terms_of(const Subject& subject, const CheckContext& context, const Index& index) {
+  std::vector<Term> all;
+  for (const std::string& name : subject.terms) {
+    auto& term = all.emplace_back();
+    term.name = name;
+    for (const auto* const list : {&context.proofs, &context.beside})
+      for (const auto& proof : *list) {
+        if (proof.preset != subject.as) continue;
+        const auto measured =
+            measurement(index.of(proof.kernel->name(), proof.point, name, "perf"), "not run");
+        std::string unstated;
+        if (const auto counted = statistics::estimate(measured.values))
+          term.counts.push_back({proof.kernel->name(), proof.point, counted->median,
+                                 stated_at(subject.as, *proof.kernel, proof.point, index, unstated)});
+        else
+          term.reason = measured.reason;
+      }
+  }
+  return all;
+}
+
+/// What every place states, of all presets.
+ExpectedCounts expected_counts(const CheckContext& context, const Index& index) {
+  ExpectedCounts all;
+  for (const auto* const list : {&context.proofs, &context.beside})
+    for (const auto& proof : *list) {
+      std::string unstated;
+      auto& here = all[{proof.kernel->name(), proof.point}];
+      if (const auto stated = stated_at(proof.preset, *proof.kernel, proof.point, index, unstated))
+        here.emplace(proof.preset, *stated);
+    }
+  return all;
+}
+
+std::string why_untried(const Subject& subject, const CheckContext& context) {
+  if (!subject.reason.empty()) return subject.reason;
+  for (const auto& one : context.unprovable)
+    if (one.preset == subject.as) return one.reason;
+  const bool preset = is_preset(subject.as);
+  return preset ? "no kernel triggers it here with a known count"
+                : "no kernel has an expected count for it; compare it with a preset: recount check " +
+                      subject.name + "=PRESET";
+}
+
+Coverage coverage(const CheckContext& context, const std::vector<PresetVerdict>& verdicts) {
+  Coverage c;
+  std::set<std::string> proven;
+  for (const auto& proof : context.proofs)
+    if (preset::standard_preset(proof.preset)) proven.insert(proof.preset);
+  c.standard = static_cast<int>(preset::standard_presets().size());
+  c.provokable = c.standard - static_cast<int>(context.unprovable.size());
+  c.proven = static_cast<int>(proven.size());
+  c.counted = static_cast<int>(std::ranges::count_if(verdicts, [&](const auto& v) {
+    return proven.contains(v.preset) && v.verdict != Verdict::not_counted;
+  }));
+  c.apart = static_cast<int>(std::ranges::count_if(verdicts, [&](const auto& v) {
+    return proven.contains(v.preset) && v.verdict == Verdict::agrees && v.could_also_be.empty();
+  }));
+  return c;
+}
+
+} // namespace
+
+Checked conclude(const CheckPlan& plan, const CheckContext& context, const CheckOptions& options,
+                 const result::Results& results) {
+  const Index index(results);
+  std::vector<Trial> trials;
+  for (const Subject& subject : plan.subjects)
+    for (const auto& proof : context.proofs)
+      if (proof.preset == subject.as && subject.reason.empty())
+        trials.push_back(trial_of(subject.name, with(proof, options.tolerance), index));
+  for (const Subject& subject : plan.subjects) {
+    if (!subject.reason.empty()) continue;
+    for (const auto& proof : context.beside)
+      if (proof.preset == subject.as)
+        trials.push_back(side_trial_of(subject.name, with(proof, options.tolerance), index));
+    for (const auto& relation : context.relations)
+      if (relation.preset == subject.as) trials.push_back(trial_of(subject.name, relation, index));
+  }
+  std::vector<Broken> broken;
+  for (const auto& place : counted(index, plan.subjects))
+    for (auto& one : check::broken(place, context.identities, context.kind))
+      broken.push_back(std::move(one));
+
+  auto judged = check::verdicts(trials, broken);
+  const auto expected = expected_counts(context, index);
+  Checked checked;
+  for (const Subject& subject : plan.subjects) {
+    const auto found = std::ranges::find(judged, subject.name, &PresetVerdict::preset);
+    if (found == judged.end()) {
+      auto& untried = checked.verdicts.emplace_back();
+      untried.preset = subject.name;
+      untried.why = why_untried(subject, context);
+      continue;
+    }
+    found->terms = terms_of(subject, context, index);
+    if (!sound(found->verdict))
+      add_errata(*found, witness::resolve_metric(subject.name).events, host::this_machine().cpu);
+    blame_terms(*found);
+    if (found->verdict == Verdict::agrees || found->verdict == Verdict::plausible)
+      found->could_also_be = substitutes(found->trials, expected);
+    checked.verdicts.push_back(*found);
+  }
+  checked.coverage = coverage(context, checked.verdicts);
+  return checked;
+}
+
+} // namespace recount::check

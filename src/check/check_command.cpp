@@ -1,0 +1,357 @@
+#include "base/format.hpp"
+#include "base/names.hpp"
+#include "check/check.hpp"
+#include "check/check_program.hpp"
+#include "check/check_table.hpp"
+#include "command/command.hpp"
+#include "command/measuring.hpp"
+#include "command/output.hpp"
+#include "command/outputs.hpp"
+#include "command/print.hpp"
+#include "host/cpu.hpp"
+#include "preset/preset_table.hpp"
+#include "stat/modelled.hpp"
+#include "stat/stat_plan.hpp"
+#include "sweep/engine.hpp"
+#include "sweep/sweep_plan.hpp"
+#include "verdict/verdict_store.hpp"
+#include "witness/metric_events.hpp"
+#include "witness/results_header.hpp"
+#include "witness/witness.hpp"
+
+#include <recount/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <ctime>
+#include <map>
+#include <memory>
+#include <tuple>
+#include <vector>
+
+// The verdicts as they are kept for other commands.
+namespace recount::check {
+
+/// What a value of the preset or event is marked with; empty where nothing is wrong. `as`: the metric that it
+/// was compared with, if it is another. Pure.
+[[nodiscard]] std::string mark_of(const PresetVerdict& verdict, const std::string& as = {});
+
+/// The verdicts on everything that was counted. NAME=METRIC is kept for events only: of a preset it is a
+/// question about another meaning. Encodes the events.
+[[nodiscard]] std::vector<verdict::Entry> kept_entries(const CheckPlan& plan, const Checked& checked);
+
+// recount check: validates presets; compares perf, PAPI and expected counts of kernels.
+namespace {
+
+struct CheckArguments {
+  std::vector<std::string> names, events, witnesses;
+  std::string table, tolerance, bundle, output, plot, cpu, seed, timeout, export_to, shard;
+  long repeat = 4, parallel = 0;
+  bool program = false, resume = false, all = false, json = false, quiet = false, no_verdicts = false;
+};
+
+std::optional<double> tolerance_of(const std::string& text) {
+  if (text.empty()) return {};
+  double percent = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), percent);
+  if (error != std::errc() || end != text.data() + text.size() || !(percent >= 0 && percent <= 100))
+    throw bad_input("--tolerance " + text, "is not a percentage from 0 to 100");
+  return percent / 100;
+}
+
+CheckOptions options_of(const CheckArguments& a) {
+  CheckOptions options;
+  options.asked = a.names;
+  options.repeat = static_cast<int>(a.repeat);
+  options.tolerance = tolerance_of(a.tolerance);
+  options.seed = command::parse_seed(a.seed);
+  return options;
+}
+
+/// Takes the shard's runs out of the plan.
+void keep_runs(sweep::Batch& batch, const CheckArguments& a) {
+  const auto shard = sweep::parse_shard(a.shard, host::this_job());
+  if (shard.whole()) return;
+  const std::size_t all = batch.jobs.size();
+  sweep::keep_shard(batch.jobs, shard);
+  sweep::state_shard(batch.header, shard);
+  if (!a.quiet)
+    command::note("{}\n", fmt::format("recount check: shard {}: {} of {}; join the files of all "
+                                      "shards with cat, and conclude with --resume without --shard",
+                                      shard.text(), batch.jobs.size(), base::format_count(all, "run")));
+}
+
+sweep::Ended conduct_check(const CheckArguments& a, const CheckPlan& plan, std::uint64_t seed) {
+  sweep::Batch batch;
+  batch.jobs = plan.jobs;
+  batch.how.cpu = command::parse_cpu(a.cpu);
+  sweep::limit_runs(batch.how, a.timeout, std::chrono::seconds(60));
+  batch.how.parallel = sweep::parallel_runs(a.parallel);
+  batch.header = witness::machine_header(command::command_line(), RECOUNT_VERSION, batch.how.cpu);
+  batch.header.seed = seed;
+  batch.header.plan = plan.settings;
+  batch.header.verdicts.clear(); // of another check
+  keep_runs(batch, a);
+  batch.file = a.output;
+  batch.resume = a.resume;
+  if (!a.quiet)
+    command::note("recount check: {}, {}\n", base::format_count(batch.jobs.size(), "run"),
+                  batch.how.cpu ? fmt::format("on CPU {}", *batch.how.cpu) : "not pinned");
+  command::catch_stop_signals();
+  sweep::ProgressLine line(a.quiet, "check");
+  sweep::Listener listener;
+  listener.stop = [] { return command::stop_signal() != 0; };
+  listener.progress = [&](const sweep::Progress& progress) { line.show(progress); };
+  bool measured = false;
+  listener.observation = [&](const result::Observation&) { measured = true; };
+  try {
+    auto ended = sweep::conduct(batch, listener);
+    line.clear();
+    if (ended.outcome.stopped)
+      command::tell_how_to_resume("check", batch.file, batch.header.command,
+                                  !ended.results.observations.empty());
+    return ended;
+  } catch (const Error&) {
+    line.clear();
+    command::tell_how_to_resume("check", batch.file, batch.header.command, measured);
+    throw;
+  }
+}
+
+/// For the marks of other commands. Counts with a tolerance of the user's own say nothing to others, nor do
+/// those of a part of the points.
+void keep_verdicts(const CheckArguments& a, const CheckPlan& plan, const Checked& checked) {
+  if (a.no_verdicts || !a.tolerance.empty() || !sweep::parse_shard(a.shard, host::this_job()).whole()) return;
+  const auto entries = kept_entries(plan, checked);
+  if (entries.empty()) return;
+  try {
+    verdict::keep(verdict::this_machine(), entries);
+  } catch (const Error& error) {
+    command::note("recount check: warning: the verdicts are not kept: {}: {}\n", error.problem().subject,
+                  error.problem().cause);
+  }
+}
+
+/// Of an interrupted check: presets with a kernel that has not counted them once have no verdict.
+void refuse_unfinished(CheckPlan& plan, const result::Results& results) {
+  std::map<std::tuple<std::string, result::Params, std::string, std::string>, int> done;
+  for (const sweep::Job& job : plan.jobs)
+    for (const std::string& metric : job.metrics)
+      ++done[{job.kernel, job.point, job.witness, metric}];
+  for (const sweep::Job& job : sweep::remaining(plan.jobs, results))
+    for (const std::string& metric : job.metrics)
+      --done[{job.kernel, job.point, job.witness, metric}];
+  for (const auto& [place, runs] : done)
+    for (Subject& subject : plan.subjects)
+      if (runs == 0 && subject.reason.empty() &&
+          (std::get<3>(place) == subject.name || std::get<3>(place) == subject.as))
+        subject.reason = "interrupted before every kernel had counted it";
+}
+
+int status_of(const Checked& checked) {
+  const auto& all = checked.verdicts;
+  if (!std::ranges::all_of(all, [](const auto& v) { return sound(v.verdict); })) return 1;
+  const bool any = std::ranges::any_of(all, [](const auto& v) { return v.verdict != Verdict::not_counted; });
+  if (any) return 0;
+  command::note("recount check: nothing could be checked: see recount doctor\n");
+  return 3;
+}
+
+void use_table(const CheckArguments& a) {
+  if (a.table.empty()) return;
+  preset::demand_rows(PresetTable::read(a.table));
+  ::setenv("PAPI_CSV_EVENT_FILE", a.table.c_str(), 1); // for the runs as well
+}
+
+ProgramRequest program_request(const CheckArguments& a) {
+  if (!a.output.empty() || !a.bundle.empty() || !a.plot.empty() || !a.shard.empty() || !a.cpu.empty() ||
+      a.resume)
+    throw bad_input("--program", "cannot be combined with -o, --resume, --bundle, --plot, --shard or --cpu",
+                    "remove them; --json and --export have all values");
+  if (a.names.empty()) throw bad_input("--program", "no command", "recount check --program -- COMMAND");
+  ProgramRequest request;
+  request.command = a.names;
+  request.repeat = static_cast<int>(a.repeat);
+  request.tolerance = tolerance_of(a.tolerance);
+  const auto witnesses = stat::parse_witnesses(a.witnesses);
+  if (witnesses.models.size() > 1) throw bad_input("--witness", "names several models", "name one");
+  for (const std::string& model : witnesses.models)
+    request.machine = witness::modelled_machine(model);
+  if (!a.timeout.empty()) {
+    sweep::Execution how;
+    sweep::limit_runs(how, a.timeout, std::chrono::seconds(60));
+    request.limit = how.limit;
+  }
+  return request;
+}
+
+int execute_program(const CheckArguments& a) {
+  const ProgramRequest request = program_request(a);
+  const command::TableExport tables(a.export_to);
+  demand_program_check(request);
+  use_table(a);
+  CheckContext context = check::check_context();
+  const ExpectedProgram expected = trace_program(request);
+  CheckOptions options;
+  for (const auto& item : stat::parse_items(a.events))
+    options.asked.push_back(item.name);
+  if (options.asked.empty())
+    for (const Candidate& preset : context.presets)
+      if (expected.presets.contains(preset.name)) options.asked.push_back(preset.name);
+  const CheckPlan plan = check::plan_check(context, options);
+  const Checked checked = check_program(request, plan, expected);
+  context.notes = expected.notes;
+  context.notes.emplace_back("Expected counts are modelled. Not modelled: prefetches that the machine does "
+                             "not describe, speculation, and what "
+                             "the kernel does to the caches in system calls and interrupts.");
+  if (a.json)
+    command::print("{}", check_json(checked, context, {}));
+  else
+    command::print("{}", check_table(checked, context, {a.all, command::line_width(), false}));
+  command::flush(stdout);
+  tables.write("recount check --program", check_tables(checked));
+  return status_of(checked);
+}
+
+int execute_check(const CheckArguments& given) {
+  if (given.program) return execute_program(given);
+  if (!given.witnesses.empty())
+    throw bad_input("--witness", "chooses the modelled machine of a program", "add --program -- COMMAND");
+  CheckArguments a = given;
+  for (const auto& item : stat::parse_items(a.events))
+    a.names.push_back(item.name);
+  command::check_outputs(
+      {.results = a.output, .plot = a.plot, .plot_on_terminal = true, .json = a.json, .resume = a.resume});
+  const command::TableExport tables(a.export_to);
+  const CheckOptions options = options_of(a);
+  if (!a.bundle.empty()) make_bundle_folder(a.bundle);
+  use_table(a);
+  CheckContext context = check::check_context();
+  CheckPlan plan = check::plan_check(context, options);
+  sweep::Ended ended;
+  if (!plan.jobs.empty()) ended = conduct_check(a, plan, options.seed);
+  const bool interrupted = ended.outcome.stopped;
+  if (interrupted) {
+    const std::size_t left = sweep::remaining(plan.jobs, ended.results).size();
+    context.notes.push_back(fmt::format("Interrupted: {} of {} completed.", plan.jobs.size() - left,
+                                        base::format_count(plan.jobs.size(), "run")));
+    refuse_unfinished(plan, ended.results);
+  }
+  const Checked checked = check::conclude(plan, context, options, ended.results);
+  if (a.json)
+    command::print("{}", check_json(checked, context, ended));
+  else if (a.output != "-")
+    command::print("{}", check_table(checked, context, {a.all, command::line_width(), a.names.empty()}));
+  command::flush(stdout);
+  tables.write("recount check", check_tables(checked));
+  if (interrupted) return 128 + command::stop_signal();
+  keep_verdicts(a, plan, checked);
+  if (!a.bundle.empty()) write_bundle(a.bundle, checked, context, ended);
+  plot_check(a.plot, checked, ended.results);
+  // Its own points may verify nothing; the conclusion is that of all shards.
+  if (!sweep::parse_shard(a.shard, host::this_job()).whole()) return ended.results.failures.empty() ? 0 : 1;
+  return status_of(checked);
+}
+
+} // namespace
+
+command::Command check_command() {
+  return {"check", "validate presets: compare perf, PAPI and expected counts",
+          [](command::Options& options) -> std::function<int()> {
+            const auto a = std::make_shared<CheckArguments>();
+            options
+                .words("PRESET", a->names,
+                       "presets or events; NAME=METRIC compares NAME with the counts expected for METRIC "
+                       "(default: all)")
+                .flag("--program", a->program,
+                      "compare what PRESET... count of the command after -- with what it must do (default: "
+                      "all presets "
+                      "that its execution states)")
+                .list("-e,--event", a->events, "LIST",
+                      "presets and events, as PRESET; with --program the only way")
+                .list("--witness", a->witnesses, "LIST",
+                      "with --program: model:NAME, the machine whose misses are expected (default: model, "
+                      "this machine)")
+                .text("--table", a->table, "FILE", "use this preset table (default: PAPI's)")
+                .number("-r,--repeat", a->repeat, "N",
+                        "processes per kernel, with four executions each (default 4)", {1, 1000})
+                .text("--tolerance", a->tolerance, "PERCENT",
+                      "accept counts within PERCENT of the expected one (default: per kernel)")
+                .text("--cpu", a->cpu, "N",
+                      "measure on this CPU, or none for no pinning (default: the least disturbed)")
+                .text("--seed", a->seed, "N", "seed of the order of the runs (default: random)")
+                .text("--timeout", a->timeout, "SECONDS",
+                      "time-out per run: wall time (default 60), for the model CPU time (default none)")
+                .text("-o,--output", a->output, "FILE", "append the counts to FILE; - is stdout")
+                .text("--bundle", a->bundle, "DIR",
+                      "write verdicts, counts, machine, table rows and the figure to DIR, which must be new "
+                      "or empty")
+                .text("--plot", a->plot, "FILE",
+                      "plot counted per expected counts; - plots text on the terminal")
+                .text("--shard", a->shard, "K/N", sweep::shard_help)
+                .number("-j,--jobs", a->parallel, "N", sweep::parallel_help, {1, 10'000})
+                .flag("--resume", a->resume, "resume FILE: run only what is missing")
+                .flag("-a,--all", a->all, "list every preset that was not counted")
+                .flag("--no-verdicts", a->no_verdicts, "do not keep the verdicts for other commands")
+                .flag("--json", a->json, "print one JSON object")
+                .text("--export", a->export_to, "FILE", command::export_help)
+                .flag("-q,--quiet", a->quiet, "print no progress");
+            return [a] { return execute_check(*a); };
+          }};
+}
+
+namespace {
+
+/// "2 times the expected count; likely: prefetches are counted too".
+std::string difference(const Judgement& j) {
+  const std::string text = j.factor ? relative_text(*j.factor) + " the expected count" : j.why;
+  return j.causes.empty() ? text : text + "; likely: " + j.causes.front();
+}
+
+/// Of an event, and of a preset that is one event which counts nothing: what else opens that event gets the
+/// same count.
+std::string encoding_of(const PresetVerdict& v) {
+  const bool preset = is_preset(v.preset);
+  if (sound(v.verdict) || (preset && v.verdict != Verdict::dead)) return {};
+  const auto asked = witness::resolve_metric(v.preset);
+  return preset && asked.events.size() != 1 ? std::string() : verdict::encoding_of(asked.events);
+}
+
+} // namespace
+
+std::string mark_of(const PresetVerdict& v, const std::string& as) {
+  const std::string than = as.empty() || as == v.preset ? std::string() : " from " + as;
+  switch (v.verdict) {
+  case Verdict::not_counted:
+  case Verdict::agrees:
+  case Verdict::plausible: break;
+  case Verdict::dead: return "dead on this machine";
+  case Verdict::unstable: return "unstable in recount check";
+  case Verdict::broken_invariant: return "contradicts another preset: " + v.why;
+  case Verdict::mapping_differs: return "PAPI and its table row differ: " + v.why;
+  case Verdict::meaning_differs:
+    // A part that is missing is a statement on several points; else that of the decisive one is complete.
+    if (v.trials.empty() || v.why != v.trials.front().judgement.why) return "differs" + than + ": " + v.why;
+    return "differs" + than + ": " + difference(v.trials.front().judgement);
+  }
+  return {};
+}
+
+std::vector<verdict::Entry> kept_entries(const CheckPlan& plan, const Checked& checked) {
+  constexpr std::size_t longest = 200;
+  std::vector<verdict::Entry> entries;
+  const std::int64_t now = std::time(nullptr);
+  for (const PresetVerdict& v : checked.verdicts) {
+    const auto subject = std::ranges::find(plan.subjects, v.preset, &Subject::name);
+    const std::string as = subject == plan.subjects.end() ? v.preset : subject->as;
+    if (v.verdict == Verdict::not_counted || (as != v.preset && is_preset(v.preset))) continue;
+    entries.push_back(
+        {v.preset, std::string(name_of(v.verdict)), mark_of(v, as).substr(0, longest), encoding_of(v), now});
+  }
+  return entries;
+}
+
+} // namespace recount::check

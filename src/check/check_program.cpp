@@ -1,0 +1,332 @@
+#include "check/check_program.hpp"
+
+#include "base/names.hpp"
+#include "check/agreement.hpp"
+#include "check/index.hpp"
+#include "host/pmu.hpp"
+#include "kernel/proofs.hpp"
+#include "kernel/tally.hpp"
+#include "model/hierarchy.hpp"
+#include "model/metrics.hpp"
+#include "process/waiter.hpp"
+#include "trace/decoder.hpp"
+#include "trace/executed.hpp"
+#include "trace/gates.hpp"
+#include "trace/session.hpp"
+#include "trace/tool.hpp"
+#include "witness/metric_events.hpp"
+#include "witness/program_witness.hpp"
+
+#include <recount/error.hpp>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <set>
+#include <sstream>
+#include <unordered_map>
+#include <utility>
+
+namespace recount::check {
+namespace {
+
+/// The widest of the kernels that verify the preset: theirs are shorter, and nothing else runs in them.
+double widest_tolerance(const std::string& preset) {
+  double widest = 0;
+  for (const auto& row : kernel::proof_rows()) {
+    std::istringstream presets(row.presets);
+    for (std::string name; presets >> name;)
+      if (name == preset) widest = std::max(widest, row.tolerance);
+  }
+  return widest;
+}
+
+/// Valgrind states other features of the CPU than it has, by which libc selects its functions: it is made to
+/// select the same ones when it is counted (glibc manual, "Hardware Capability Tunables").
+std::vector<std::pair<std::string, std::string>> same_functions() {
+#if defined(__x86_64__)
+  constexpr const char* tunables = "GLIBC_TUNABLES";
+  const char* const own = std::getenv(tunables);
+  return {{tunables, std::string(own ? own : "") + (own ? ":" : "") +
+                         "glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX512BW,-AVX512CD,-AVX512DQ,-FSRM,-RTM"}};
+#else
+  return {};
+#endif
+}
+
+Trial program_trial(const Subject& subject, const ProgramRequest& request, const ExpectedProgram& expected,
+                    const Index& index) {
+  Trial t;
+  t.preset = subject.name;
+  t.metric = subject.as;
+  t.kernel = command_kernel;
+  const auto& perf = index.of(command_kernel, {}, subject.name, "perf");
+  const auto& papi = index.of(command_kernel, {}, subject.name, "papi");
+  t.perf = measurement(perf, "not run");
+  t.papi = measurement(papi, "not run");
+  if (request.repeat > 1)
+    t.differences = differences(perf, papi); // of one execution each they decide nothing
+  t.apart = true;
+  t.tolerance = request.tolerance.value_or(widest_tolerance(subject.as));
+  t.stated = expected.presets.at(subject.as);
+  return t;
+}
+
+} // namespace
+
+void demand_program_check(const ProgramRequest& request) {
+  const auto pmus = host::pmus();
+  if (std::ranges::none_of(pmus, [](const host::Pmu& pmu) { return pmu.core(); }))
+    throw unavailable("--program", "this machine has no core PMU: there are no counters to compare", {},
+                      "recount stat --witness model -- COMMAND states what the program must do");
+  static_cast<void>(trace::tool_command(request.command, {}));
+}
+
+Checked check_program(const ProgramRequest& request, const CheckPlan& plan, const ExpectedProgram& expected) {
+  witness::ProgramTask task;
+  task.command = request.command;
+  task.environment = same_functions();
+  task.repeat = request.repeat;
+  task.limit = request.limit;
+  for (const Subject& subject : plan.subjects)
+    if (subject.reason.empty() && expected.presets.contains(subject.as)) task.metrics.push_back(subject.name);
+  result::Results results;
+  if (!task.metrics.empty()) results.observations = witness::count_program(task);
+  const Index index(results);
+  std::vector<Trial> trials;
+  for (const Subject& subject : plan.subjects)
+    if (subject.reason.empty() && expected.presets.contains(subject.as))
+      trials.push_back(program_trial(subject, request, expected, index));
+  const auto judged = verdicts(trials, {});
+  Checked checked;
+  for (const Subject& subject : plan.subjects) {
+    const auto found = std::ranges::find(judged, subject.name, &PresetVerdict::preset);
+    auto& verdict = checked.verdicts.emplace_back(found != judged.end() ? *found : PresetVerdict{});
+    verdict.preset = subject.name;
+    if (found == judged.end())
+      verdict.why = subject.reason.empty() ? "a program's execution does not state it" : subject.reason;
+    else
+      add_errata(verdict, witness::resolve_metric(subject.name).events, host::this_machine().cpu);
+  }
+  return checked;
+}
+
+namespace {
+
+/// What all processes of the run add up to.
+struct ProgramTotals {
+  trace::Blocks blocks = {};
+  std::vector<model::Hierarchy> caches = {}; ///< for each placement of pages; sums alone
+  trace::ExecutedCounts all = {}, environment = {};
+  std::int64_t loads = 0, stores = 0; ///< accesses
+  std::int64_t lines = 0;             ///< that the first level brought in for the first time
+  bool any = false; ///< a process has begun: counters miss the dynamic linker of the first one alone
+  bool entered = false;
+  std::optional<trace::Undecoded> undecoded = {};
+};
+
+/// One process: its instructions, and its misses in the machine for each placement.
+class TracedProcess {
+public:
+  TracedProcess(ProgramTotals& totals, std::vector<model::Hierarchy> caches)
+      : totals_(&totals),
+        executed_(totals.blocks, !std::exchange(totals.any, true)),
+        caches_(std::move(caches)) {}
+
+  void block(const trace::Blocks::Block& block) {
+    const bool before = executed_.entered();
+    executed_.block(block);
+    if (before || !executed_.entered()) return;
+    for (model::Hierarchy& caches : caches_)
+      caches.reset_counters(); // of the dynamic linker
+  }
+  void left(unsigned instructions) { executed_.left(instructions); }
+  template <bool store>
+  void access(std::uint64_t address, unsigned bytes, std::uint32_t) {
+    if (executed_.entered()) ++(store ? stores_ : loads_);
+    for (model::Hierarchy& caches : caches_)
+      store ? caches.store(address, bytes) : caches.load(address, bytes);
+    if (caches_.empty() || caches_.front().first_misses() == misses_) return;
+    misses_ = caches_.front().first_misses();
+    for (const std::uint64_t at : {address, address + bytes - 1})
+      missed_[at >> region_shift] |= std::uint64_t{1} << (at >> line_shift) % 64;
+  }
+  void thread(std::uint64_t number) {
+    executed_.interrupt();
+    for (model::Hierarchy& caches : caches_)
+      caches.select(trace::core_of(number));
+  }
+  void module(const trace::Module& module) { executed_.module(module); }
+  void undecoded(const trace::Undecoded& instruction) { totals_->undecoded = instruction; }
+  void section(std::string_view) {}
+  [[nodiscard]] std::unique_ptr<TracedProcess> forked(std::uint32_t) const {
+    auto child = std::make_unique<TracedProcess>(*totals_, caches_);
+    child->executed_ = executed_.forked();
+    for (model::Hierarchy& caches : child->caches_)
+      caches.reset_counters();
+    return child;
+  }
+  void end() {
+    if (!executed_.entered()) return;
+    totals_->entered = true;
+    totals_->all += executed_.all();
+    totals_->environment += executed_.environment();
+    totals_->loads += loads_;
+    totals_->stores += stores_;
+    for (const auto& [region, lines] : missed_)
+      totals_->lines += std::popcount(lines);
+    for (std::size_t i = 0; i < caches_.size(); ++i)
+      totals_->caches[i].add(caches_[i].counts(), model::Hierarchy(caches_[i].machine()).counts(), 1);
+  }
+
+private:
+  ProgramTotals* totals_;
+  trace::Executed executed_;
+  std::vector<model::Hierarchy> caches_;
+  std::int64_t loads_ = 0, stores_ = 0, misses_ = 0;
+  static constexpr unsigned line_shift = 6, region_shift = line_shift + 6;
+  std::unordered_map<std::uint64_t, std::uint64_t> missed_; ///< lines, by regions of 64
+};
+
+/// The machine; where a placement of pages can change its misses and none is chosen, some draws besides.
+std::vector<model::Hierarchy> placements(const std::string& name) {
+  constexpr std::uint64_t draws = 3;
+  const model::MachineDescription machine = model::machine(name);
+  if (machine.sampled || !machine.family.empty())
+    throw bad_input("--witness model:" + name, "~sample and ~l1= are for kernels", "omit them");
+  std::vector<model::Hierarchy> all;
+  all.emplace_back(machine);
+  if (!model::depends_on_placement(machine)) return all;
+  model::MachineDescription drawn = machine.placement ? machine : model::altered(machine, "placement=any");
+  for (std::uint64_t draw = 1; draw <= draws; ++draw) {
+    drawn.placement->draw = draw;
+    all.emplace_back(drawn);
+  }
+  return all;
+}
+
+using Process = trace::Decoder<TracedProcess>;
+
+/// Executes the command; how it ended.
+process::Exit trace_command(const ProgramRequest& request, const std::vector<model::Hierarchy>& caches,
+                            ProgramTotals& totals, std::string& incomplete) {
+  const auto begin = [&](std::uint32_t) -> std::unique_ptr<trace::Reader> {
+    return std::make_unique<Process>(totals.blocks, std::make_unique<TracedProcess>(totals, caches));
+  };
+  const auto end = [](trace::Reader& process) { dynamic_cast<Process&>(process).sink().end(); };
+  trace::Session session(begin, end);
+  const auto tool = trace::tool_command(request.command, {.channel = session.channel(), .exact = true});
+  const process::Fd nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+  process::Spawn spawn{tool.argv};
+  spawn.environment = tool.environment;
+  spawn.out = nowhere.get();
+  spawn.inherits = true;
+  process::Child child(spawn);
+  const process::Exit exit = child.wait();
+  session.finish();
+  incomplete = session.incomplete();
+  return exit;
+}
+
+/// The tally of what was executed, from which the presets of instructions follow.
+kernel::Tally tally_of(const trace::ExecutedCounts& counts) {
+  kernel::Tally tally;
+  tally.instructions = static_cast<double>(counts.instructions);
+  tally.loads = static_cast<double>(counts.loads);
+  tally.stores = static_cast<double>(counts.stores);
+  tally.transfers = static_cast<double>(counts.transfers);
+  tally.conditional = static_cast<double>(counts.conditional);
+  tally.taken = static_cast<double>(counts.taken);
+  tally.unconditional = static_cast<double>(counts.unconditional);
+  return tally;
+}
+
+const std::set<std::string>& instruction_names() {
+  static const std::set<std::string> names{"PAPI_TOT_INS", "PAPI_LD_INS", "PAPI_SR_INS",
+                                           "PAPI_LST_INS", "PAPI_BR_INS", "PAPI_BR_CN",
+                                           "PAPI_BR_UCN",  "PAPI_BR_TKN", "PAPI_BR_NTK"};
+  return names;
+}
+
+/// Exact but for what runs otherwise under Valgrind, and what processors count in several ways.
+void state_instructions(const ProgramTotals& totals, std::map<std::string, Stated>& presets) {
+  const auto all = kernel::instruction_presets(tally_of(totals.all), 1, {});
+  const auto environment = kernel::instruction_presets(tally_of(totals.environment), 1, {});
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!instruction_names().contains(all[i].metric)) continue;
+    const double linker = environment[i].value;
+    presets[all[i].metric] = {
+        all[i].value, linker, linker,
+        fmt::format("modelled: executed under Valgrind, {:.0f} by the dynamic linker", linker)};
+  }
+  const auto widen = [&](const char* preset, double most, const char* why) {
+    Stated& stated = presets.at(preset);
+    stated.above += std::max(0.0, most - stated.value);
+    stated.form += why;
+  };
+  constexpr const char* accesses = "; at most one per access";
+  widen("PAPI_LD_INS", static_cast<double>(totals.loads), accesses);
+  widen("PAPI_SR_INS", static_cast<double>(totals.stores), accesses);
+  widen("PAPI_LST_INS", static_cast<double>(totals.loads + totals.stores), accesses);
+  for (const char* preset : {"PAPI_BR_INS", "PAPI_BR_UCN"})
+    widen(preset, presets.at(preset).value + static_cast<double>(totals.all.system_calls),
+          "; system calls may count as branches");
+}
+
+/// The range over the placements. A page that is touched for the first time was just cleared by the kernel,
+/// so that its lines may be in the caches: these misses need not occur.
+void state_misses(const ProgramTotals& totals, std::map<std::string, Stated>& presets) {
+  std::map<std::string, std::pair<double, double>> ranges;
+  for (const model::Hierarchy& caches : totals.caches)
+    for (const auto& [name, value] : model::metrics(caches)) {
+      const auto [at, fresh] = ranges.try_emplace(name, value, value);
+      at->second = {std::min(at->second.first, static_cast<double>(value)),
+                    std::max(at->second.second, static_cast<double>(value))};
+    }
+  for (const auto& [name, range] : ranges) {
+    if (!is_preset(name) || presets.contains(name)) continue;
+    const double middle = (range.first + range.second) / 2;
+    const double cleared = std::min(range.first, static_cast<double>(totals.lines));
+    presets[name] = {middle, middle - range.first + cleared, range.second - middle + stray_occurrences,
+                     fmt::format("modelled: simulated in {}{}; the kernel may have brought in {:.0f}",
+                                 totals.caches.front().machine().name,
+                                 totals.caches.size() > 1
+                                     ? fmt::format(", {} placements of pages", totals.caches.size())
+                                     : std::string(),
+                                 cleared)};
+  }
+}
+
+} // namespace
+
+ExpectedProgram trace_program(const ProgramRequest& request) {
+  ExpectedProgram expected;
+  std::vector<model::Hierarchy> caches;
+  try {
+    caches = placements(request.machine);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::unavailable) throw;
+    expected.notes.push_back("No misses are expected: " + error.problem().cause + ".");
+  }
+  ProgramTotals totals;
+  for (const model::Hierarchy& one : caches)
+    totals.caches.emplace_back(one.machine());
+  std::string incomplete;
+  const process::Exit exit = trace_command(request, caches, totals, incomplete);
+  if (const std::string why = exit.ok() ? std::string() : trace::unexecuted(totals.undecoded); !why.empty())
+    throw unavailable(request.command.front(), why);
+  if (!totals.entered)
+    throw unavailable(request.command.front(),
+                      "never reached its entry point under Valgrind: " + process::describe(exit));
+  if (exit.how == process::Exit::How::signalled)
+    throw unavailable(request.command.front(), "not executed to its end: " + process::describe(exit));
+  if (!exit.ok()) expected.notes.push_back("The command failed: " + process::describe(exit) + ".");
+  if (!incomplete.empty()) expected.notes.push_back("Not complete: " + incomplete + ".");
+  state_instructions(totals, expected.presets);
+  state_misses(totals, expected.presets);
+  return expected;
+}
+
+} // namespace recount::check

@@ -1,0 +1,42 @@
+// What recount check prints.
+#pragma once
+
+#include "check/check.hpp"
+#include "command/output.hpp"
+#include "sweep/session.hpp"
+
+#include <string>
+
+namespace recount::check {
+
+/// What --export writes: the verdicts, and what was not counted with the reason.
+[[nodiscard]] std::vector<command::Table> check_tables(const Checked& checked);
+
+struct CheckText {
+  bool all = false; ///< list every preset that was not counted
+  std::size_t columns = 80;
+  bool coverage = true; ///< how many presets the kernels verify
+};
+
+/// One row per preset, the evidence of what is wrong, what was not counted by reason, and the coverage.
+[[nodiscard]] std::string check_table(const Checked& checked, const CheckContext& context,
+                                      const CheckText& how);
+
+/// One object, as recount-check(1) documents it.
+[[nodiscard]] std::string check_json(const Checked& checked, const CheckContext& context,
+                                     const sweep::Ended& ended);
+
+/// The point without what is the kernel's default anyway: "pages=1000".
+[[nodiscard]] std::string short_point(const std::string& kernel, const result::Params& point);
+
+// Everything about a check in one folder, as evidence for a change of a preset table.
+
+/// Creates the folder. Throws Error (bad_input) where it cannot be created, and where it is not empty.
+void make_bundle_folder(const std::string& folder);
+
+/// Writes check.md (machine, verdicts, rows of the table), counts.jsonl (a results file), check.json and,
+/// where gnuplot is installed, agreement.svg. Throws Error (bad_input) where a file cannot be written.
+void write_bundle(const std::string& folder, const Checked& checked, const CheckContext& context,
+                  const sweep::Ended& ended);
+
+} // namespace recount::check

@@ -1,0 +1,259 @@
+#include "base/json.hpp"
+#include "base/nearest.hpp"
+#include "command/command.hpp"
+#include "command/output.hpp"
+#include "event/encode.hpp"
+#include "event/event_list.hpp"
+#include "event/sysfs.hpp"
+
+#include <recount/event.hpp>
+#include <recount/group.hpp>
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <optional>
+
+// recount events: lists and searches events, and encodes a name.
+namespace recount::cli {
+namespace {
+
+using event::Listed;
+
+struct EventsArguments {
+  std::vector<std::string> patterns;
+  std::string pmu, name, export_to;
+  bool json = false, all = false;
+};
+
+const char* show(Domain domain) {
+  return domain == Domain::user ? "user" : domain == Domain::kernel ? "kernel" : "user and kernel";
+}
+
+/// The fields of perf_event_attr that select the event, as far as they are set.
+std::string code(const perf_event_attr& attr) {
+  std::string text = fmt::format("type {} config {:#x}", attr.type, attr.config);
+  if (attr.config1 != 0) text += fmt::format(" config1 {:#x}", std::uint64_t{attr.config1});
+  if (attr.config2 != 0) text += fmt::format(" config2 {:#x}", std::uint64_t{attr.config2});
+  return text;
+}
+
+Json code_json(const perf_event_attr& attr) {
+  return {{"type", attr.type},
+          {"config", attr.config},
+          {"config1", std::uint64_t{attr.config1}},
+          {"config2", std::uint64_t{attr.config2}}};
+}
+
+Json to_json(const Listed& one) {
+  Json json{{"name", one.name}, {"pmu", one.pmu}, {"description", one.prose}};
+  if (!one.equivalent.empty()) json["same_as"] = one.equivalent;
+  if (one.event) json.update(code_json(one.event->attr));
+  json["reason"] = one.reason.empty() ? Json(nullptr) : Json(one.reason);
+  json["umasks"] = json["modifiers"] = Json::array();
+  for (const auto& attribute : one.attributes) {
+    Json entry{{"name", attribute.name}, {"description", attribute.prose}};
+    if (!attribute.modifier) entry["default"] = attribute.is_default;
+    json[attribute.modifier ? "modifiers" : "umasks"].push_back(entry);
+  }
+  return json;
+}
+
+/// An event and its other names.
+struct Folded {
+  Listed event;
+  std::vector<std::string> aliases;
+};
+
+/// Those that can be counted here first. Aliases are folded into one, under the first name that is not the
+/// C constant (perf::PAGE-FAULTS, not perf::PERF_COUNT_SW_PAGE_FAULTS).
+std::vector<Folded> folded(const std::vector<Listed>& events) {
+  std::vector<Folded> all;
+  std::map<std::string, std::size_t> known; // by PMU and the event that it is another name of
+  for (const Listed& one : events) {
+    const std::string own = one.name.substr(one.name.rfind(':') + 1);
+    const auto [at, added] =
+        known.try_emplace(one.pmu + "::" + (one.equivalent.empty() ? own : one.equivalent), all.size());
+    if (added) {
+      all.push_back({one, {}});
+      continue;
+    }
+    Folded& first = all[at->second];
+    const bool constant = first.event.equivalent.empty();
+    first.aliases.push_back(constant ? first.event.name : one.name);
+    if (constant) first.event = one;
+  }
+  std::ranges::stable_partition(all, [](const Folded& f) { return f.event.reason.empty(); });
+  return all;
+}
+
+/// The names behind "PMU::".
+std::string alias_text(const Folded& one) {
+  std::string text;
+  for (const auto& alias : one.aliases)
+    text += (text.empty() ? "" : ", ") + alias.substr(alias.rfind(':') + 1);
+  return text;
+}
+
+/// The event with everything about it.
+void print_details(const Folded& named) {
+  const Listed& one = named.event;
+  command::print("{}", command::paint(command::Style::strong, one.name));
+  if (one.event) command::print("  {}", command::paint(command::Style::faint, code(one.event->attr)));
+  command::print("\n    {}\n", command::wrap(one.prose, command::line_width(), 4));
+  if (const auto aliases = alias_text(named); !aliases.empty())
+    command::print("    {}\n", command::wrap("also: " + aliases, command::line_width(), 4));
+  else if (!one.equivalent.empty())
+    command::print("    the same as {}\n", one.equivalent);
+  if (!one.reason.empty())
+    command::print("    {}\n",
+                   command::wrap(command::paint(command::Style::warning, "not countable here: " + one.reason),
+                                 command::line_width(), 6));
+  std::string modifiers;
+  for (const auto& attribute : one.attributes) {
+    if (attribute.modifier) {
+      modifiers += " " + attribute.name;
+      continue;
+    }
+    const std::string line =
+        fmt::format(":{}{}  {}", attribute.name, attribute.is_default ? " (default)" : "", attribute.prose);
+    command::print("      {}\n", command::wrap(line, command::line_width(), 8));
+  }
+  if (!modifiers.empty()) command::print("    modifiers:{}\n", modifiers);
+}
+
+void print_short(const std::vector<Folded>& events, bool all) {
+  command::Table table({{"event"}, {"description"}});
+  for (const auto& [one, aliases] : events)
+    if (all || one.reason.empty())
+      table.add({one.name, one.prose + (one.reason.empty() ? "" : "  [not countable here]")});
+  if (!table.empty()) command::print("{}", table.text());
+}
+
+command::Table events_table(const std::vector<Folded>& events) {
+  command::Table table({{"event"}, {"aliases"}, {"description"}, {"not countable here"}}, "Events");
+  for (const Folded& one : events)
+    table.add({one.event.name, alias_text(one), one.event.prose, one.event.reason});
+  return table;
+}
+
+/// Why some of what was listed cannot be counted: once for each reason, apart from the list itself.
+void print_reasons(const std::vector<Folded>& events, bool all) {
+  std::vector<std::pair<std::string, std::size_t>> reasons;
+  for (const auto& [one, aliases] : events) {
+    if (one.reason.empty()) continue;
+    auto at = std::find_if(reasons.begin(), reasons.end(),
+                           [&](const auto& r) { return r.first == command::brief(one.reason); });
+    if (at == reasons.end())
+      reasons.emplace_back(command::brief(one.reason), 1);
+    else
+      ++at->second;
+  }
+  for (const auto& [reason, number] : reasons)
+    command::note("{}\n", fmt::format("recount: {} not countable ({}){}", number, reason,
+                                      all ? "" : "; list them with -a"));
+}
+
+[[noreturn]] void nothing_found(const EventsArguments& asked) {
+  std::vector<std::string> names;
+  for (const Listed& one : event::list({"", asked.pmu}, event::pmus()))
+    names.push_back(one.name);
+  std::string remedy =
+      base::did_you_mean(asked.patterns.front(), names,
+                         base::did_you_mean(event::suggestions(asked.patterns.front(), event::pmus())));
+  if (remedy.empty())
+    remedy = asked.pmu.empty() ? "--pmu '*' also searches events of other machines" : "use a shorter pattern";
+  throw bad_input(asked.patterns.front(), "no event matches", remedy);
+}
+
+int list(const EventsArguments& asked) {
+  const std::string pattern = asked.patterns.empty() ? "" : asked.patterns.front();
+  const auto events = event::list({pattern, asked.pmu}, event::pmus());
+  const command::TableExport file(asked.export_to);
+  const auto rows = folded(events);
+  file.write("recount events", {events_table(rows)});
+  if (events.empty() && !pattern.empty()) nothing_found(asked);
+  if (asked.json) {
+    Json json{{"events", Json::array()}};
+    for (const Listed& one : events)
+      json["events"].push_back(to_json(one));
+    command::print("{}", json_text("events", json));
+    return 0;
+  }
+  const bool all = asked.all || !asked.pmu.empty() || !pattern.empty();
+  if (pattern.empty())
+    print_short(rows, all);
+  else
+    for (const Folded& one : rows)
+      print_details(one);
+  print_reasons(rows, all);
+  return 0;
+}
+
+/// None when the event can be opened now, else why not; only a trial can decide.
+std::optional<Problem> trial(const Event& event) {
+  try {
+    const Group group(std::vector<Event>{event});
+    return {};
+  } catch (const Error& error) {
+    return error.problem();
+  }
+}
+
+int encode_name(const EventsArguments& asked) {
+  const auto events = encode_each(asked.name);
+  Json json{{"events", Json::array()}};
+  for (const Event& event : events) {
+    const auto problem = trial(event);
+    if (asked.json) {
+      Json one{{"name", event.name}, {"pmu", event.pmu}};
+      one.update(code_json(event.attr));
+      one["domain"] = show(domain(event));
+      one["opens"] = !problem;
+      one["reason"] = problem ? Json(problem->cause) : Json(nullptr);
+      one["setting"] = problem && !problem->setting.empty() ? Json(problem->setting) : Json(nullptr);
+      one["remedy"] = problem && !problem->remedy.empty() ? Json(problem->remedy) : Json(nullptr);
+      json["events"].push_back(one);
+      continue;
+    }
+    command::print("{}\n  pmu     {}\n  code    {}\n  domain  {}\n  opens   {}\n",
+                   command::paint(command::Style::strong, event.name), event.pmu, code(event.attr),
+                   show(domain(event)), problem ? "no: " + problem->cause : "yes");
+    if (problem && !problem->setting.empty()) command::print("  setting {}\n", problem->setting);
+    if (problem && !problem->remedy.empty()) command::print("  fix     {}\n", problem->remedy);
+  }
+  if (asked.json) command::print("{}", json_text("encoding", json));
+  return 0;
+}
+
+int run_events(const EventsArguments& asked) {
+  if (asked.patterns.size() > 1)
+    throw bad_input(asked.patterns[1], "only one pattern is allowed", "quote a pattern that contains blanks");
+  if (!asked.name.empty() && (!asked.patterns.empty() || !asked.pmu.empty()))
+    throw bad_input("--encode", "cannot be combined with a pattern or --pmu");
+  return asked.name.empty() ? list(asked) : encode_name(asked);
+}
+
+} // namespace
+
+command::Command events_command() {
+  return {"events", "list and search countable events", [](command::Options& options) {
+            const auto asked = std::make_shared<EventsArguments>();
+            options.words("PATTERN", asked->patterns,
+                          "search for this word, or for whole names that match this glob");
+            options.text(
+                "--pmu", asked->pmu, "NAME",
+                "list only PMUs or CPU types that match NAME (libpfm4's or Linux's name; may be a glob)");
+            options.text("--encode", asked->name, "NAME",
+                         "print the encoding of one event and whether it opens");
+            options.flag("-a,--all", asked->all, "also list events that cannot be counted here");
+            options.flag("--json", asked->json, "print one JSON object");
+            options.text("--export", asked->export_to, "FILE", command::export_help);
+            return [asked] { return run_events(*asked); };
+          }};
+}
+
+} // namespace recount::cli

@@ -1,0 +1,491 @@
+#include "base/format.hpp"
+#include "base/json.hpp"
+#include "base/nearest.hpp"
+#include "base/text.hpp"
+#include "command/command.hpp"
+#include "command/output.hpp"
+#include "command/measuring.hpp"
+#include "host/pmu.hpp"
+#include "preset/here.hpp"
+#include "preset/preset_table.hpp"
+#include "preset/standard.hpp"
+#include "preset/view.hpp"
+
+#include <recount/error.hpp>
+#include <recount/event.hpp>
+#include <recount/group.hpp>
+#include <recount/papi.hpp>
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+#include <linux/perf_event.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+// The data of `recount presets`.
+namespace recount::cli {
+
+struct PresetTermLine {
+  std::string name, code, prose;
+  std::string reason; ///< why it cannot be counted here; empty when it can, or when nobody tried
+};
+
+struct PresetLine {
+  std::string name, prose;
+  std::string reason; ///< why it is not available; empty when it is
+  std::string type, formula, note;
+  std::string mark;  ///< what recount check found wrong with it here
+  std::string trial; ///< of --check: "counts", or why PAPI does not count it; empty: not tried
+  int line = 0;      ///< of its row in the table
+  std::string row;   ///< a row that defines the same; empty when PAPI does not read the whole of its row
+  bool user = false; ///< of the table of user events
+  std::set<std::string> events; ///< spellings of events of the core PMU: each takes a counter
+  int counters = 0, available = 0;
+  std::vector<PresetTermLine> terms;
+};
+
+struct PresetListing {
+  std::string table, cpu;
+  std::string user_table; ///< PAPI_USER_EVENTS_FILE; empty: none
+  int counters = 0;       ///< of the PMU, programmable and fixed
+  bool here = false;      ///< the CPU is this machine's, so terms were opened for a trial
+  std::string remark;     ///< applies to all presets: no such CPU in the table, no PMU here
+  std::vector<PresetLine> presets;
+  std::vector<preset::ComponentBlock> components; ///< which only PAPI 7.3 with that component reads
+};
+
+/// `cpu` empty: this machine's. Throws Error when the table or the CPU is not there.
+[[nodiscard]] PresetListing list_presets(const std::string& table, const std::string& cpu,
+                                         PapiVersion version);
+
+/// Has PAPI start, read and stop each preset that it claims, in a process of its own where that may crash.
+void try_by_papi(PresetListing& listing);
+
+// recount presets: each preset of this or another CPU, with formula and terms, or why it is unavailable.
+namespace {
+
+struct PresetsArguments {
+  std::vector<std::string> names;
+  std::string fits, table, pmu, papi, export_to;
+  bool all = false, json = false, no_verdicts = false, csv = false, check = false;
+};
+
+std::vector<std::string> names_in(const std::string& list) {
+  std::vector<std::string> names;
+  for (const std::string_view name : base::split(list, ','))
+    if (!name.empty()) names.emplace_back(name);
+  return names;
+}
+
+Json to_json(const PresetListing& listing) {
+  Json json{{"table", listing.table}, {"cpu", listing.cpu}, {"tried_here", listing.here}};
+  json["remark"] = listing.remark.empty() ? Json(nullptr) : Json(listing.remark);
+  json["presets"] = Json::array();
+  for (const PresetLine& p : listing.presets) {
+    Json one{{"name", p.name}, {"description", p.prose}, {"available", p.reason.empty()}};
+    one["reason"] = p.reason.empty() ? Json(nullptr) : Json(p.reason);
+    one["derived"] = p.type.empty() ? Json(nullptr) : Json(p.type);
+    one["formula"] = p.formula.empty() ? Json(nullptr) : Json(p.formula);
+    one["trial"] = p.trial.empty() ? Json(nullptr) : Json(p.trial);
+    one["verdict"] = p.mark.empty() ? Json(nullptr) : Json(p.mark);
+    one["user_event"] = p.user;
+    one["line"] = p.line == 0 ? Json(nullptr) : Json(p.line);
+    one["counters"] = p.counters;
+    one["counters_of_pmu"] = p.available;
+    one["terms"] = Json::array();
+    for (const PresetTermLine& t : p.terms)
+      one["terms"].push_back({{"name", t.name},
+                              {"encoding", t.code},
+                              {"description", t.prose},
+                              {"reason", t.reason.empty() ? Json(nullptr) : Json(t.reason)}});
+    json["presets"].push_back(std::move(one));
+  }
+  return json;
+}
+
+void details(const PresetListing& listing, const PresetLine& p) {
+  command::print("{}  {}\n", command::paint(command::Style::strong, p.name), p.prose);
+  if (!p.reason.empty())
+    command::print("    {}\n",
+                   command::paint(command::Style::warning,
+                                  command::wrap("unavailable: " + p.reason, command::line_width(), 4)));
+  if (!p.trial.empty())
+    command::print("    {}\n", command::wrap("PAPI: " + p.trial, command::line_width(), 8));
+  if (!p.mark.empty())
+    command::print("    {}\n",
+                   command::paint(command::Style::warning,
+                                  command::wrap("recount check: " + p.mark, command::line_width(), 8)));
+  if (p.terms.empty()) return;
+  command::print("    {}\n", command::wrap(fmt::format("{} = {}  ({}, {}:{})", p.name, p.formula, p.type,
+                                                       p.user ? listing.user_table : listing.table, p.line),
+                                           command::line_width(), 8));
+  for (std::size_t i = 0; i < p.terms.size(); ++i) {
+    const PresetTermLine& t = p.terms[i];
+    command::print("      N{} {}  {}\n         {}\n", i, t.name,
+                   command::paint(command::Style::faint, t.code),
+                   command::wrap(t.prose, command::line_width(), 9));
+    if (!t.reason.empty())
+      command::print("         {}\n",
+                     command::paint(command::Style::warning, "cannot be opened here: " + t.reason));
+  }
+  if (p.counters > 0)
+    command::print("    needs {} of {}\n", p.counters, base::format_count(p.available, "counter"));
+  if (!p.note.empty()) command::print("    note: {}\n", command::wrap(p.note, command::line_width(), 8));
+}
+
+command::Table presets_table(const PresetListing& listing, bool all) {
+  std::vector<command::Table::Column> columns{{"preset"}, {"derived"}, {"formula, or why it is unavailable"}};
+  const bool marked =
+      std::ranges::any_of(listing.presets, [](const PresetLine& p) { return !p.mark.empty(); });
+  const bool tried =
+      std::ranges::any_of(listing.presets, [](const PresetLine& p) { return !p.trial.empty(); });
+  if (tried) columns.push_back({"by PAPI"});
+  if (marked) columns.push_back({"verdict"});
+  command::Table table(std::move(columns), "Presets of " + listing.cpu);
+  for (const PresetLine& p : listing.presets)
+    if (const bool there = p.reason.empty(); there || all || !p.terms.empty()) {
+      std::vector<std::string> cells{p.name, p.type, there ? p.formula : "unavailable: " + p.reason};
+      if (tried) cells.push_back(p.trial);
+      if (marked) cells.push_back(command::in_parentheses(p.mark));
+      table.add(std::move(cells));
+    }
+  return table;
+}
+
+/// Presets that need a component of PAPI, with the qualifiers of their events.
+command::Table components_table(const PresetListing& listing) {
+  command::Table table({{"preset"}, {"component"}, {"devices"}, {"events"}}, "Presets of components");
+  for (const preset::ComponentBlock& block : listing.components)
+    for (const preset::Line& row : block.rows) {
+      std::string events;
+      for (const preset::Field& field : row.fields)
+        if (field.text.starts_with(block.component + "::"))
+          events += (events.empty() ? "" : ", ") + field.text;
+      table.add({row.fields.size() > 1 ? row.fields[1].text : "", block.component,
+                 fmt::format("{}", fmt::join(block.devices, ", ")), events});
+    }
+  return table;
+}
+
+void overview(const PresetListing& listing, bool all) {
+  const command::Table table = presets_table(listing, all);
+  const auto missing = static_cast<std::size_t>(
+      std::ranges::count_if(listing.presets, [](const PresetLine& p) { return !p.reason.empty(); }));
+  if (!table.empty()) command::print("{}\n", table.text());
+  const command::Table components = components_table(listing);
+  if (all && !components.empty()) command::print("{}\n", components.text());
+  if (!all && !components.empty())
+    command::print(
+        "{}\n",
+        command::wrap(
+            fmt::format("presets that need a component of PAPI 7.3 and its devices: {}; -a lists them "
+                        "with their events",
+                        components.rows().size()),
+            command::line_width(), 2));
+  command::print(
+      "{}\n", command::wrap(fmt::format("{} of {} available on {} by {}{}", listing.presets.size() - missing,
+                                        base::format_count(listing.presets.size(), "preset"), listing.cpu,
+                                        listing.table,
+                                        all || missing == 0 ? "" : "; -a lists the others with the reason"),
+                            command::line_width(), 2));
+}
+
+/// Rows that PAPI reads as the same presets, as papi_decode writes them.
+void print_rows(const PresetListing& listing) {
+  command::print("CPU,{}\n", listing.cpu);
+  for (const PresetLine& p : listing.presets)
+    if (!p.row.empty()) command::print("{}\n", p.row);
+}
+
+const PresetLine* find(const PresetListing& listing, const std::string& name) {
+  const auto at = std::ranges::find_if(listing.presets, [&](const PresetLine& p) {
+    return preset::same_word(p.name, name) || preset::same_word(p.name, "PAPI_" + name);
+  });
+  return at == listing.presets.end() ? nullptr : &*at;
+}
+
+/// Which presets can be counted beside others, by the number of counters.
+int print_fitting(const PresetListing& listing, const std::vector<std::string>& names) {
+  std::set<std::string> used;
+  std::string chosen;
+  for (const std::string& name : names) {
+    const PresetLine& p = *find(listing, name);
+    if (p.row.empty()) throw bad_input(p.name, "not available: " + p.reason);
+    used.insert(p.events.begin(), p.events.end());
+    chosen += (chosen.empty() ? "" : ", ") + p.name;
+  }
+  const auto counters = static_cast<std::size_t>(listing.counters);
+  command::print("{}\n", command::wrap(fmt::format("{}: {} of {} of {}", chosen, used.size(),
+                                                   base::format_count(counters, "counter"), listing.cpu),
+                                       command::line_width(), 2));
+  if (used.size() > counters) {
+    command::print("do not fit together\n");
+    return 1;
+  }
+  command::Table table({{"preset"}, {"further counters", command::Table::Align::right}}, "Presets that fit");
+  std::size_t rows = 0;
+  for (const PresetLine& p : listing.presets) {
+    std::set<std::string> together = used;
+    together.insert(p.events.begin(), p.events.end());
+    rows += p.row.empty() ? 0U : 1U;
+    const bool asked =
+        std::ranges::any_of(names, [&](const std::string& n) { return find(listing, n) == &p; });
+    if (!p.row.empty() && !asked && together.size() <= counters)
+      table.add({p.name, std::to_string(together.size() - used.size())});
+  }
+  if (!table.empty()) command::print("\n{}\n", table.text());
+  command::print("{}\n", command::wrap(fmt::format("{} of {} {} by the number of counters; an event that "
+                                                   "needs a certain counter may still not",
+                                                   table.rows().size(),
+                                                   base::format_count(rows - names.size(), "other preset"),
+                                                   table.rows().size() == 1 ? "fits" : "fit"),
+                                       command::line_width(), 2));
+  return 0;
+}
+
+int show(const PresetListing& listing, const PresetsArguments& asked) {
+  if (!listing.remark.empty()) command::note("recount: {}\n", listing.remark);
+  if (!asked.fits.empty()) return print_fitting(listing, names_in(asked.fits));
+  if (asked.csv) {
+    print_rows(listing);
+    return 0;
+  }
+  if (asked.json) {
+    command::print("{}", json_text("presets", to_json(listing)));
+    return 0;
+  }
+  if (asked.names.empty()) {
+    overview(listing, asked.all);
+    return 0;
+  }
+  for (const std::string& name : asked.names) {
+    details(listing, *find(listing, name));
+  }
+  return 0;
+}
+
+int execute_presets(const PresetsArguments& asked) {
+  if (asked.csv + asked.json + !asked.fits.empty() > 1)
+    throw bad_input("--csv, --json, --fits", "cannot be combined", "choose one");
+  const command::TableExport file(asked.export_to);
+  PapiVersion version = PapiVersion::v7_0;
+  if (asked.papi == "7.3")
+    version = PapiVersion::v7_3;
+  else if (!asked.papi.empty() && asked.papi != "7.0")
+    throw bad_input("--papi-version " + asked.papi, "unknown PAPI version", "7.0 or 7.3");
+  PresetListing listing =
+      list_presets(asked.table.empty() ? preset::papi_table() : asked.table, asked.pmu, version);
+  std::vector<std::string> named = asked.names;
+  const auto fits = names_in(asked.fits);
+  named.insert(named.end(), fits.begin(), fits.end());
+  for (const std::string& name : named) {
+    if (find(listing, name)) continue;
+    std::vector<std::string> all;
+    for (const PresetLine& p : listing.presets)
+      all.push_back(p.name);
+    throw bad_input(name, "no such preset", base::did_you_mean(name, all));
+  }
+  if (!asked.names.empty())
+    std::erase_if(listing.presets, [&](const PresetLine& p) {
+      return std::ranges::none_of(asked.names, [&](const std::string& name) {
+        return preset::same_word(p.name, name) || preset::same_word(p.name, "PAPI_" + name);
+      });
+    });
+  // The verdicts are on the rows that PAPI reads here.
+  if (listing.here && asked.table.empty()) {
+    const auto marks = command::verdict_marks("presets", asked.no_verdicts);
+    for (PresetLine& p : listing.presets)
+      p.mark = marks.of(p.name);
+  }
+  if (asked.check && (!asked.table.empty() || !listing.here))
+    throw bad_input("--check", "PAPI can try only its own table on this machine's CPU",
+                    "omit --table and --pmu");
+  if (asked.check) try_by_papi(listing);
+  file.write("recount presets", {presets_table(listing, asked.all || !asked.names.empty())});
+  return show(listing, asked);
+}
+
+} // namespace
+
+command::Command presets_command() {
+  return {"presets", "list presets with formula and terms, or why they are unavailable",
+          [](command::Options& options) -> std::function<int()> {
+            const auto asked = std::make_shared<PresetsArguments>();
+            options.words("PRESET", asked->names, "show only these presets, with all terms")
+                .text("--table", asked->table, "FILE", "use this preset table (default: PAPI's)")
+                .text("--pmu", asked->pmu, "NAME",
+                      "show presets of this PMU or CPU type, by libpfm4's name (default: this machine's)")
+                .text("--papi-version", asked->papi, "VERSION",
+                      "read the table as this PAPI does: 7.0 (default) or 7.3")
+                .text("--fits", asked->fits, "PRESET,...",
+                      "list what can be counted together with these, by the number of counters")
+                .flag("--check", asked->check,
+                      "have PAPI count each preset for a trial, as papi_avail --check does")
+                .flag("--csv", asked->csv, "print rows of a table that define the same presets")
+                .flag("-a,--all", asked->all, "also list unavailable presets, with the reason")
+                .flag("--no-verdicts", asked->no_verdicts, command::no_verdicts_help)
+                .flag("--json", asked->json, "print one JSON object")
+                .text("--export", asked->export_to, "FILE", command::export_help);
+            return [asked] { return execute_presets(*asked); };
+          }};
+}
+
+namespace {
+
+using preset::CpuView;
+
+/// The CPU of the table whose name has the most in common with ours, the last of them: tables grow at the
+/// end.
+std::string relative(const PresetTable& table, const std::string& cpu) {
+  std::string best;
+  std::size_t longest = 0;
+  for (const std::string& other : table.cpus()) {
+    const auto common = static_cast<std::size_t>(std::ranges::mismatch(cpu, other).in1 - cpu.begin());
+    if (common >= longest && preset::core_pmu(other)) {
+      longest = common;
+      best = other;
+    }
+  }
+  return longest >= 3 ? best : std::string{};
+}
+
+std::string remark(const PresetTable& table, const std::string& cpu, bool here) {
+  std::string text;
+  if (!preset::has_rows(table, cpu)) {
+    text = fmt::format("{} has no rows for {}, so PAPI has no presets for it.", table.name(), cpu);
+    const std::string other = relative(table, cpu);
+    if (!other.empty())
+      text += fmt::format(" The most similar CPU in the table is {}: see --pmu {}.", other, other);
+  }
+  if (here && std::ranges::none_of(host::pmus(), [](const host::Pmu& pmu) { return pmu.core(); }))
+    text += (text.empty() ? "" : "\n") + std::string("This machine has no core PMU, see recount doctor.");
+  return text;
+}
+
+/// Why the term cannot be counted here and now; empty when it can.
+std::string trial(const std::string& name, const preset::Native& native) {
+  try {
+    const std::string full = name.find("::") == std::string::npos ? native.pmu + "::" + name : name;
+    Group group({encode(full, Domain::user)}, GroupOptions{});
+    return {};
+  } catch (const Error& error) {
+    return error.problem().cause;
+  }
+}
+
+/// A row that PAPI reads as this preset.
+std::string row_text(const Preset& preset) {
+  std::string text = fmt::format("PRESET,{},{}", preset.name, name_of(preset.type));
+  if (preset.type == Derived::postfix) text += "," + preset.postfix;
+  for (const PresetNative& term : preset.natives)
+    text += "," + term.name;
+  const std::pair<const char*, const std::string*> notes[] = {
+      {"SDESC", &preset.brief}, {"LDESC", &preset.text}, {"NOTE", &preset.note}};
+  for (const auto& [keyword, note] : notes)
+    if (!note->empty()) text += fmt::format(",{},\"{}\"", keyword, *note);
+  return text;
+}
+
+/// Events of the core PMU under any name: its own, ix86arch's, perf's generic ones.
+bool takes_counter(const preset::Native& native, const event::pfm::Table& core) {
+  return native.pmu == core.name || native.type == PERF_TYPE_HARDWARE || native.type == PERF_TYPE_HW_CACHE ||
+         native.type == PERF_TYPE_RAW;
+}
+
+PresetLine available(const CpuView& view, const Preset& preset, bool here) {
+  PresetLine line;
+  line.name = preset.name;
+  line.type = name_of(preset.type);
+  line.note = preset.note;
+  if (!preset.half_read && preset.undefined.empty()) line.row = row_text(preset);
+  line.line = preset.place.line;
+  std::set<int> distinct; // PAPI opens each spelling separately, even with the same encoding
+  for (const PresetNative& term : preset.natives) {
+    const preset::Native& native = view.natives->of(term.name);
+    if (takes_counter(native, *view.core) && distinct.insert(term.code).second) line.events.insert(term.name);
+    line.terms.push_back({term.name, fmt::format("type {} config {:#x}", native.type, native.config),
+                          native.prose, here ? trial(term.name, native) : std::string{}});
+    if (line.reason.empty() && !line.terms.back().reason.empty())
+      line.reason = fmt::format("{}: {}", term.name, line.terms.back().reason);
+  }
+  line.counters = static_cast<int>(distinct.size());
+  line.available = view.core->counters + view.core->fixed_counters;
+  line.formula = preset::formula_text(preset);
+  if (line.formula.empty()) line.reason = "the formula cannot be evaluated: " + preset.postfix;
+  return line;
+}
+
+/// Whether the row is one of the table of user events: rows of both tables have line numbers only.
+bool is_user_event(const Preset& preset, const PresetTable& table, const std::optional<PresetTable>& user) {
+  const auto defines = [&](const PresetTable& one) {
+    const preset::Line* const line = preset::line_at(one.document(), preset.place);
+    return line && line->fields.size() > 1 && preset::same_word(line->fields[1].text, preset.name);
+  };
+  return user && defines(*user) && !defines(table);
+}
+
+} // namespace
+
+PresetListing list_presets(const std::string& path, const std::string& cpu, PapiVersion version) {
+  const PresetTable table = PresetTable::read(path);
+  preset::demand_rows(table);
+  const event::pfm::Table* const own = preset::default_pmu();
+  const event::pfm::Table* const core = cpu.empty() ? own : preset::core_pmu(cpu);
+  if (!core && cpu.empty())
+    throw unavailable("this CPU", "libpfm4 does not know it, so PAPI loads no preset table", {},
+                      "list presets of another CPU: recount presets --pmu NAME");
+  if (!core) {
+    std::vector<std::string> names;
+    for (const auto& one : preset::core_pmus())
+      names.push_back(one.name);
+    throw bad_input(cpu, "libpfm4 has no core PMU of that name", base::did_you_mean(cpu, names));
+  }
+  PresetListing listing;
+  listing.table = path;
+  listing.cpu = core->name;
+  listing.here = own && own->name == core->name;
+  listing.remark = remark(table, core->name, listing.here);
+  listing.counters = core->counters + core->fixed_counters;
+  listing.user_table = preset::papi_user_events();
+  std::optional<PresetTable> user;
+  if (!listing.user_table.empty()) user = PresetTable::read(listing.user_table);
+  const CpuView view =
+      preset::view(table.document(), core->name, core, version, user ? &user->document() : nullptr);
+  if (view.loaded.crashes)
+    throw bad_input(fmt::format("{}:{}", path, view.loaded.crash_place.line),
+                    "PAPI crashes on this row: " + view.loaded.crash, "recount lint " + path);
+  for (const auto& standard : preset::standard_presets()) {
+    const Preset* const found = view.loaded.find(standard.name);
+    PresetLine line = found ? available(view, *found, listing.here) : PresetLine{};
+    line.name = standard.name;
+    line.prose = standard.text;
+    if (!found || found->half_read) line.reason = preset::why_not(view, table, standard.name);
+    listing.presets.push_back(std::move(line));
+  }
+  for (const Preset& extra : view.loaded.presets)
+    if (!preset::standard_preset(extra.name)) {
+      listing.presets.push_back(available(view, extra, listing.here));
+      listing.presets.back().user = is_user_event(extra, table, user);
+    }
+  listing.components = preset::component_blocks(table.document());
+  return listing;
+}
+
+void try_by_papi(PresetListing& listing) {
+  const papi::Inventory papi = papi::inventory();
+  for (PresetLine& p : listing.presets) {
+    const auto found = std::ranges::find(papi.presets, p.name, &papi::Preset::name);
+    if (found == papi.presets.end())
+      p.trial = papi.presets.empty() && !papi.reasons.empty() ? papi.reasons.front()
+                                                              : "PAPI has no such preset for this CPU";
+    else
+      p.trial = found->counts ? "counts" : found->reason;
+  }
+}
+
+} // namespace recount::cli

@@ -1,0 +1,81 @@
+#include "caches/view/external.hpp"
+#include "cli/commands.hpp"
+#include "command/measuring.hpp"
+#include "command/print.hpp"
+#include "report/build_report.hpp"
+#include "result/curves.hpp"
+#include "result/results_file.hpp"
+
+#include <recount/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <memory>
+
+// recount report: a written report from results files.
+namespace recount::cli {
+namespace {
+
+struct ReportArguments {
+  std::vector<std::string> files, formats;
+  std::string folder, machine, statistic, external;
+  bool no_verdicts = false;
+};
+
+int write_report(const ReportArguments& a) {
+  if (a.files.empty())
+    throw bad_input("report", "no results file given",
+                    "recount report FILE ... -o FOLDER, with files of recount matmul -o FILE "
+                    "or recount caches -o FILE");
+  if (a.folder.empty()) throw bad_input("report", "no output folder given", "add -o FOLDER");
+  std::vector<report::Format> formats;
+  for (const auto& name : command::list_words(a.formats))
+    formats.push_back(report::parse_format(name));
+  if (formats.empty()) formats = {report::Format::markdown, report::Format::html, report::Format::latex};
+  const auto statistic = command::parse_statistic(a.statistic);
+  auto results = result::read(a.files);
+  result::join_shards(results);
+  results.statistic = statistic;
+  if (!a.external.empty()) {
+    auto external = caches::read_external(a.external);
+    std::ranges::move(external.runs, std::back_inserter(results.runs));
+    std::ranges::move(external.observations, std::back_inserter(results.observations));
+  }
+  if (a.no_verdicts)
+    for (auto& run : results.runs)
+      run.verdicts.clear();
+  const auto published = report::publish(
+      report::build_report(results, {a.files, RECOUNT_VERSION, a.machine}, {figures(), sections()}), a.folder,
+      formats);
+  for (const auto& warning : published.warnings)
+    command::note("recount report: warning: {}\n", warning);
+  for (const auto& file : published.files)
+    command::print("{}\n", file);
+  return 0;
+}
+
+} // namespace
+
+command::Command report_command() {
+  return {
+      "report", "write a report with tables, figures and conclusions",
+      [](command::Options& options) -> std::function<int()> {
+        auto a = std::make_shared<ReportArguments>();
+        options.words("FILE", a->files, "results files, of this machine or of others")
+            .text("-o,--output", a->folder, "FOLDER", "write the report to FOLDER, created if missing")
+            .list("--format", a->formats, "LIST",
+                  "write these formats: markdown, html, latex, csv (default: the first three)")
+            .flag("--no-verdicts", a->no_verdicts, command::no_verdicts_help)
+            .text("--machine", a->machine, "NAME",
+                  "compare the measured caches with this described machine (default: with what "
+                  "the system reports)")
+            .text("--external-results", a->external, "FILE.csv",
+                  "compare these times and misses per size and stride, measured by others, with the results")
+            .text("--statistic", a->statistic, "NAME", command::statistic_help);
+        return [a] { return write_report(*a); };
+      }};
+}
+
+} // namespace recount::cli

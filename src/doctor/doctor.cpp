@@ -1,0 +1,534 @@
+#include "doctor/doctor.hpp"
+
+#include "base/format.hpp"
+#include "base/names.hpp"
+#include "base/nearest.hpp"
+#include "errata/errata.hpp"
+#include "event/hybrid.hpp"
+#include "event/sysfs.hpp"
+#include "host/event_class.hpp"
+#include "host/machine.hpp"
+#include "host/pmu.hpp"
+#include "host/sysctl.hpp"
+#include "perf/on_cpus.hpp"
+#include "verdict/verdict_store.hpp"
+#include "witness/witness.hpp"
+
+#include <recount/error.hpp>
+#include <recount/group.hpp>
+#include <recount/user_read.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <ctime>
+#include <map>
+
+// Counting: the PMUs that the kernel lists, and the events that open in a trial.
+namespace recount::doctor {
+namespace {
+using State = Finding::State;
+
+std::string trial(const Event& event) {
+  try {
+    // A core type counts on its own CPUs only.
+    const perf::OnCpus there(event::cpus_of(event.attr, event::pmus()));
+    Group group({event});
+    group.start();
+    volatile unsigned sink = 0;
+    for (unsigned i = 0; i < 10'000; ++i)
+      sink = sink + i;
+    group.stop();
+    const Count& count = group.read()[0];
+    if (!count.value) return count.reason;
+    return *count.value == 0 ? "it opens, but counts 0 over 10 000 loop iterations" : "";
+  } catch (const Error& e) {
+    return e.problem().cause;
+  }
+}
+
+/// Counts `name` over a short loop: empty when a count above zero came out, else why not.
+std::string trial(const std::string& name, Domain domain = Domain::user) {
+  try {
+    return trial(encode(name, domain));
+  } catch (const Error& e) {
+    return e.problem().cause;
+  }
+}
+
+/// "ENOENT" of a cause that ends in "(ENOENT)"; the whole cause where it ends otherwise.
+std::string short_cause(const std::string& cause) {
+  const auto open = cause.rfind("(E");
+  return open != std::string::npos && cause.ends_with(')') ? cause.substr(open + 1, cause.size() - open - 2)
+                                                           : cause;
+}
+
+std::vector<host::Pmu> core_pmus(const std::vector<host::Pmu>& all) {
+  std::vector<host::Pmu> cores;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(cores), [](const auto& p) { return p.core(); });
+  return cores;
+}
+
+std::string names(const std::vector<host::Pmu>& pmus) {
+  std::vector<std::string> list;
+  for (const auto& p : pmus)
+    list.push_back(p.name);
+  return list.empty() ? "nothing" : fmt::format("{}", fmt::join(list, ", "));
+}
+
+Finding no_core_pmu(const std::vector<host::Pmu>& all, const std::string& why) {
+  const auto& m = host::this_machine();
+  const std::string remedy =
+      m.virtualised() ? "give the guest a virtual PMU (KVM: -cpu host,pmu=on; VMware: vpmc.enable; "
+                        "a cloud: a bare-metal instance)"
+                      : "dmesg | grep -i pmu";
+  return {State::missing, "core PMU",
+          fmt::format("this machine has no core PMU that Linux can use: sysfs lists only {}, and opening "
+                      "perf::CYCLES gives {}",
+                      names(all), short_cause(why)),
+          remedy};
+}
+
+/// Of a hybrid CPU: what each core type counts in a trial.
+Finding core_types(const std::vector<host::Pmu>& cores) {
+  std::vector<std::string> work, fail;
+  bool forbidden = false;
+  for (const host::Pmu& core : cores) {
+    std::string why;
+    for (const char* name : {"CYCLES", "INSTRUCTIONS"})
+      if (const auto got = trial(fmt::format("{}/{}/", core.name, name)); !got.empty() && why.empty())
+        why = fmt::format("{}/{}/: {}", core.name, name, got);
+    forbidden = forbidden || why.ends_with("(EACCES)") || why.ends_with("(EPERM)");
+    why.empty() ? work.push_back(fmt::format("{} (CPUs {})", core.name, fmt::join(core.cpus, ",")))
+                : fail.push_back(why);
+  }
+  std::string text = fmt::format("hybrid CPU, sysfs lists {};", names(cores));
+  if (!work.empty())
+    text += fmt::format(" cycles and instructions are counted in a trial on {}", fmt::join(work, " and "));
+  if (!fail.empty())
+    text += fmt::format("{} a trial fails: {}", work.empty() ? "" : ";", fmt::join(fail, "; "));
+  return {fail.empty()   ? State::works
+          : work.empty() ? State::missing
+                         : State::limited,
+          "core PMU", text, forbidden ? "see Permission below" : ""};
+}
+
+Finding core_pmu(const std::vector<host::Pmu>& all) {
+  const auto cores = core_pmus(all);
+  if (cores.size() > 1) return core_types(cores);
+  const std::string cycles = trial("perf::CYCLES"), instructions = trial("perf::INSTRUCTIONS");
+  if (cores.empty() && !cycles.empty()) return no_core_pmu(all, cycles);
+  const std::string seen =
+      cores.empty() ? "sysfs lists no core PMU, but" : fmt::format("sysfs lists {};", names(cores));
+  if (cycles.empty() && instructions.empty())
+    return {State::works, "core PMU", seen + " cycles and instructions are counted in a trial", {}};
+  const std::string why = cycles.empty() ? "perf::INSTRUCTIONS: " + instructions : "perf::CYCLES: " + cycles;
+  const bool forbidden = why.ends_with("(EACCES)") || why.ends_with("(EPERM)");
+  return {cycles.empty() || instructions.empty() ? State::limited : State::missing, "core PMU",
+          fmt::format("{} a trial fails: {}", seen, why), forbidden ? "see Permission below" : ""};
+}
+
+Finding other_pmus(const std::vector<host::Pmu>& all) {
+  return {State::note, "PMUs", fmt::format("/sys/bus/event_source/devices has {}", names(all)),
+          all.empty() ? "mount -t sysfs sysfs /sys" : ""};
+}
+
+bool is_dead(host::EventClass which) {
+  return host::class_state(which).state == host::ClassState::State::dead;
+}
+
+/// "8 of 8 page faults"
+std::string evidence(host::EventClass which) {
+  const host::ClassState state = host::class_state(which);
+  return fmt::format("{} of {} {}", state.counted, state.known, host::name_of(which));
+}
+
+/// One for each dead class.
+std::vector<Finding> dead_classes() {
+  std::vector<Finding> all;
+  for (const auto one : host::event_classes)
+    if (is_dead(one))
+      all.push_back({State::dead, host::name_of(one),
+                     fmt::format("they open, but a trial counted {}", evidence(one)),
+                     host::this_machine().virtualised() ? "count them outside the virtual machine" : ""});
+  return all;
+}
+
+Finding software_events() {
+  std::vector<std::string> counted, refused;
+  using enum host::EventClass;
+  for (const auto one : {task_clock, page_fault, context_switch, migration}) {
+    const host::ClassState state = host::class_state(one);
+    if (state.state == host::ClassState::State::counts)
+      counted.emplace_back(host::name_of(one));
+    else if (is_dead(one) || state.error != 0) // else none could be provoked: one CPU has no migrations
+      refused.push_back(
+          fmt::format("{} ({})", host::name_of(one), is_dead(one) ? "dead" : strerrorname_np(state.error)));
+  }
+  std::string text = fmt::format("counted in a trial: {}",
+                                 counted.empty() ? "none" : fmt::format("{}", fmt::join(counted, ", ")));
+  if (!refused.empty()) text += fmt::format("; not counted: {}", fmt::join(refused, ", "));
+  return {counted.empty()   ? State::missing
+          : refused.empty() ? State::works
+                            : State::limited,
+          "software events", text, refused.empty() ? "" : "see Permission below"};
+}
+
+std::vector<Finding> tsc(const std::vector<host::Pmu>& all) {
+  const bool there = std::any_of(all.begin(), all.end(), [](const auto& p) { return p.name == "msr"; });
+  const std::string subject = "time stamp counter";
+  if (is_dead(host::EventClass::tsc)) return {};
+  if (!there) return {{State::note, subject, "no msr PMU: the clock witness reads the clock directly", {}}};
+  const std::string why = trial("msr/tsc/", Domain::all);
+  if (why.empty()) return {{State::works, subject, "msr/tsc/ counts while the task runs", {}}};
+  return {{State::missing, subject, "msr/tsc/: " + why, {}}};
+}
+
+/// Opens breakpoints until none is left.
+std::vector<Finding> breakpoints() {
+  if (is_dead(host::EventClass::breakpoint)) return {};
+  static std::array<char, 64> watched;
+  std::vector<Group> open;
+  std::string why;
+  try {
+    for (std::size_t i = 0; i < watched.size(); ++i)
+      open.emplace_back(
+          std::vector<std::string>{fmt::format("mem:{}/1:w:u", static_cast<const void*>(&watched[i]))});
+  } catch (const Error& e) {
+    why = e.problem().cause;
+  }
+  if (open.empty()) return {{State::missing, "breakpoints", why, {}}};
+  return {{State::works,
+           "breakpoints",
+           fmt::format("a trial counted {}; {} can be open at once; the next fails with {}",
+                       evidence(host::EventClass::breakpoint),
+                       base::format_count(open.size(), "hardware breakpoint"), short_cause(why)),
+           {}}};
+}
+
+Finding user_reads(bool core) {
+  const std::string subject = "user-space reads";
+  if (!core)
+    return {
+        State::missing, subject, "not possible without a core PMU: every read is a system call, read(2)", {}};
+  try {
+    const Event event = encode_each("perf::INSTRUCTIONS", Domain::user).front();
+    const perf::OnCpus there(event::cpus_of(event.attr, event::pmus()));
+    UserRead counter(event);
+    counter.start();
+    for (int i = 0; i < 100; ++i)
+      static_cast<void>(counter.value());
+    counter.stop();
+    if (counter.direct() > 0)
+      return {State::works,
+              subject,
+              fmt::format("{} of 100 reads in a trial needed no system call", counter.direct()),
+              {}};
+  } catch (const Error& e) {
+    return {State::missing, subject, e.problem().cause, {}};
+  }
+  const auto arm = host::sysctl("kernel.perf_user_access");
+  return {State::missing, subject, "not allowed by the kernel: reads fall back to read(2)",
+          arm ? "sudo sysctl kernel.perf_user_access=1"
+              : "echo 1 | sudo tee /sys/bus/event_source/devices/cpu/rdpmc"};
+}
+
+Finding watchdog(bool core) {
+  const auto on = host::sysctl_number("kernel.nmi_watchdog");
+  if (!on) return {State::note, "NMI watchdog", "this kernel has none, so it uses no counter", {}};
+  if (*on == 0) return {State::works, "NMI watchdog", "off, so it uses no counter", {}};
+  if (!core) return {State::note, "NMI watchdog", "on, but without a core PMU it uses no counter", {}};
+  return {State::limited, "NMI watchdog", "on: it uses one counter per core, so groups hold one event less",
+          "sudo sysctl kernel.nmi_watchdog=0"};
+}
+} // namespace
+
+Area examine_counting() {
+  const auto all = host::pmus();
+  const Finding pmu = core_pmu(all);
+  const bool core = pmu.state == State::works || pmu.state == State::limited;
+  Area area{"Counting", {pmu, other_pmus(all), software_events()}};
+  for (const auto& findings :
+       {dead_classes(), tsc(all), breakpoints(), std::vector{user_reads(core), watchdog(core)}})
+    area.findings.insert(area.findings.end(), findings.begin(), findings.end());
+  return area;
+}
+
+// The summary of recount doctor, and its one line for scripts.
+namespace {
+
+using State = Finding::State;
+
+class Summary {
+public:
+  explicit Summary(const std::vector<Area>& areas) : areas_(areas) {}
+
+  /// Works, perhaps with limits.
+  [[nodiscard]] bool usable(const std::string& subject) const {
+    const Finding* const f = find(subject);
+    return f && (f->state == State::works || f->state == State::limited);
+  }
+  [[nodiscard]] bool hardware() const { return usable("core PMU"); }
+  [[nodiscard]] bool software() const { return usable("software events"); }
+
+  /// Why `subject` is missing, in a few words.
+  [[nodiscard]] std::string why_not(const std::string& subject) const {
+    const Finding* const f = find(subject);
+    const std::string text = f ? f->text : "";
+    if (text.find("no core PMU") != std::string::npos) {
+      const auto& machine = host::this_machine();
+      if (!machine.virtualised()) return "no core PMU that Linux can use";
+      const bool named = machine.hypervisor != "unknown";
+      return "no core PMU in this " + (named ? machine.hypervisor + " guest" : std::string("guest"));
+    }
+    return text.ends_with("(EACCES)") || text.ends_with("(EPERM)") ? "not permitted"
+                                                                   : "a trial fails, see below";
+  }
+  [[nodiscard]] std::string remedy(const std::string& subject) const {
+    const Finding* const f = find(subject);
+    return f ? f->remedy : "";
+  }
+
+  [[nodiscard]] std::vector<std::string> witnesses() const {
+    std::vector<std::string> names;
+    for (const Area& area : areas_)
+      for (const Finding& f : area.findings)
+        if (area.name == "Witnesses" && f.state == State::works) names.push_back(f.subject);
+    return names;
+  }
+
+  /// Classes of events that open and then count nothing.
+  [[nodiscard]] std::vector<std::string> dead() const {
+    std::vector<std::string> all;
+    for (const Area& area : areas_)
+      for (const Finding& f : area.findings)
+        if (f.state == State::dead) all.push_back(f.subject);
+    return all;
+  }
+
+private:
+  [[nodiscard]] const Finding* find(const std::string& subject) const {
+    for (const Area& area : areas_)
+      for (const Finding& f : area.findings)
+        if (f.subject == subject) return &f;
+    return nullptr;
+  }
+  const std::vector<Area>& areas_;
+};
+
+std::string next_step(const Summary& s) {
+  if (!s.software() && !s.hardware()) return "enable counting, see Permission below";
+  if (s.hardware())
+    return s.usable("presets") ? "recount check" : "recount stat -- COMMAND; recount presets -a";
+  return "recount stat -- COMMAND; recount caches (from timing)";
+}
+
+Readiness stat_readiness(const Summary& s) {
+  if (s.hardware()) return {true, "hardware and software events"};
+  if (s.software()) return {true, "software events only: " + s.why_not("core PMU")};
+  return {false, "no event can be counted: " + s.why_not("software events")};
+}
+
+Readiness sweep_readiness(const Summary& s) {
+  const auto names = s.witnesses();
+  return {!names.empty(), names.empty() ? "no witness" : fmt::format("witnesses {}", fmt::join(names, ", "))};
+}
+
+Readiness caches_readiness(const Summary& s) {
+  for (const auto& name : s.witnesses())
+    if (name == "perf" || name == "papi") return {true, "from counted misses (" + name + ")"};
+  return {true, "from timing only: cache misses cannot be counted"};
+}
+
+Readiness check_readiness(const Summary& s) {
+  if (s.hardware())
+    return {true, s.usable("presets") ? "presets and events" : "events only; no preset can be counted"};
+  return {false, "no preset can be counted: " + s.why_not("core PMU")};
+}
+
+Readiness profile_readiness(const Summary& s) {
+  if (s.hardware()) return {true, "samples of hardware events and cpu-clock"};
+  if (s.software()) return {true, "samples of cpu-clock only: " + s.why_not("core PMU")};
+  return {false, "no event can be sampled: " + s.why_not("software events")};
+}
+
+struct CommandReadiness {
+  const char* command;
+  Readiness (*of)(const Summary&);
+};
+constexpr CommandReadiness commands_known[] = {{"stat", stat_readiness},
+                                               {"sweep", sweep_readiness},
+                                               {"caches", caches_readiness},
+                                               {"check", check_readiness},
+                                               {"profile", profile_readiness}};
+
+} // namespace
+
+std::vector<std::string> summary_of(const std::vector<Area>& areas) {
+  const Summary s(areas);
+  std::vector<std::string> can, lines;
+  for (const auto& [subject, what] :
+       {std::pair("core PMU", "hardware events"), std::pair("presets", "PAPI presets"),
+        std::pair("software events", "software events"),
+        std::pair("time stamp counter", "time-stamp counter"), std::pair("breakpoints", "breakpoints")})
+    if (s.usable(subject)) can.emplace_back(what);
+  lines.push_back(
+      fmt::format("Counted:      {}", can.empty() ? "nothing" : fmt::format("{}", fmt::join(can, ", "))));
+  if (!s.hardware())
+    lines.push_back("Not counted:  hardware events, PAPI presets: " + s.why_not("core PMU"));
+  else if (!s.usable("presets"))
+    lines.emplace_back("Not counted:  PAPI presets: PAPI has no usable table for this CPU, see below");
+  else if (!s.software())
+    lines.push_back("Not counted:  software events: " + s.why_not("software events"));
+  if (const auto dead = s.dead(); !dead.empty())
+    lines.push_back(fmt::format("Dead:         {}: they open, but count nothing", fmt::join(dead, ", ")));
+  lines.push_back("Next:         " + next_step(s));
+  return lines;
+}
+
+void check_readiness_name(const std::string& command) {
+  std::vector<std::string> names;
+  for (const auto& known : commands_known) {
+    if (command == known.command) return;
+    names.emplace_back(known.command);
+  }
+  throw bad_input("--for " + command, "no such command",
+                  base::did_you_mean(command, names, fmt::format("one of {}", fmt::join(names, ", "))));
+}
+
+Readiness readiness_of(const std::string& command, const std::vector<Area>& areas) {
+  const Summary s(areas);
+  for (const auto& known : commands_known)
+    if (command == known.command) return known.of(s);
+  return {false, "unknown"};
+}
+
+// Witnesses: those that work here are the default of sweep.
+
+Area examine_witnesses() {
+  Area area{"Witnesses", {}};
+  std::vector<std::string> usable;
+  for (const auto& w : witness::all()) {
+    const std::string why = w.missing(w.default_metrics);
+    if (why.empty()) usable.push_back(w.name);
+    area.findings.push_back({why.empty() ? Finding::State::works : Finding::State::missing,
+                             w.name,
+                             why.empty() ? w.prose
+                                         : fmt::format("{}; its default metrics ({}) are not available: {}",
+                                                       w.prose, fmt::join(w.default_metrics, ", "), why),
+                             {}});
+  }
+  area.findings.push_back({Finding::State::note,
+                           "default",
+                           usable.empty() ? "none: no witness works on this machine"
+                                          : fmt::format("recount sweep uses {}", fmt::join(usable, ", ")),
+                           {}});
+  return area;
+}
+
+// The verdicts of recount check that are kept for this machine.
+namespace {
+using State = Finding::State;
+using verdict::Machine;
+
+std::string age(const verdict::Record& record, std::int64_t now) {
+  std::int64_t latest = 0;
+  for (const auto& entry : record.entries)
+    latest = std::max(latest, entry.checked);
+  constexpr std::int64_t hour = 3600, day = 24 * hour;
+  const std::int64_t seconds = std::max<std::int64_t>(0, now - std::clamp<std::int64_t>(latest, 0, now));
+  if (seconds < hour) return base::format_count(seconds / 60, "minute") + " ago";
+  return (seconds < 2 * day ? base::format_count(seconds / hour, "hour")
+                            : base::format_count(seconds / day, "day")) +
+         " ago";
+}
+
+/// What differs from the machine of a record: "kernel (Linux 6.1.0 then, Linux 6.5.0 now)".
+std::string differences(const Machine& then, const Machine& now) {
+  const std::pair<const char*, std::string Machine::*> fields[] = {{"microcode", &Machine::microcode},
+                                                                   {"kernel", &Machine::kernel},
+                                                                   {"hypervisor", &Machine::hypervisor},
+                                                                   {"PAPI", &Machine::papi}};
+  const auto shown = [](const std::string& text) { return text.empty() ? "none" : text; };
+  std::vector<std::string> all;
+  for (const auto& [name, field] : fields)
+    if (then.*field != now.*field)
+      all.push_back(fmt::format("{} ({} then, {} now)", name, shown(then.*field), shown(now.*field)));
+  if (then.table != now.table) all.emplace_back("preset table");
+  return fmt::format("{}", fmt::join(all, ", "));
+}
+
+std::string summary(const verdict::Record& record) {
+  const auto names_preset = [](const auto& entry) { return is_preset(entry.name); };
+  const bool only_events = std::ranges::none_of(record.entries, names_preset);
+  std::map<std::string, int> numbers;
+  int all = 0, agree = 0;
+  for (const auto& entry : record.entries) {
+    if (!only_events && !is_preset(entry)) continue;
+    ++all;
+    if (entry.verdict == "agrees")
+      ++agree;
+    else
+      ++numbers[entry.verdict];
+  }
+  std::string text =
+      fmt::format("{} of {}{}", agree, base::format_count(all, only_events ? "event" : "preset"),
+                  agree == 1 ? " agrees" : " agree");
+  for (const auto& [verdict, number] : numbers)
+    text += fmt::format(", {} {}", number, verdict);
+  return text;
+}
+
+Finding verdicts_finding() {
+  const auto records = verdict::read();
+  const Machine here = records.empty() ? Machine() : verdict::this_machine();
+  const std::int64_t now = std::time(nullptr);
+  const auto same = std::ranges::find(records, here, &verdict::Record::machine);
+  if (same != records.end() && !records.empty())
+    return {State::note,
+            "verdicts",
+            fmt::format("{}, checked {} with this kernel", summary(*same), age(*same, now)),
+            {}};
+  const auto stale =
+      std::ranges::find_if(records, [&](const auto& record) { return record.machine.cpu == here.cpu; });
+  if (stale == records.end()) return {State::note, "verdicts", "no preset was checked on this machine", {}};
+  return {State::limited, "verdicts",
+          fmt::format("stale: checked {} with another {}; values are not marked", age(*stale, now),
+                      differences(stale->machine, here)),
+          "recount check"};
+}
+
+std::vector<Finding> errata_findings() {
+  std::vector<Finding> all;
+  for (const auto* const erratum : errata::of_cpu(host::this_machine().cpu)) {
+    std::vector<std::string> events;
+    for (const auto& event : erratum->events)
+      events.push_back(event.mask ? fmt::format("{:#04x}.{:02x}", event.select, *event.mask)
+                                  : fmt::format("{:#04x}", event.select));
+    all.push_back({State::note,
+                   "errata",
+                   fmt::format("events {}: {}", fmt::join(events, ", "), erratum->sentence()),
+                   {}});
+  }
+  return all;
+}
+
+} // namespace
+
+Area examine_verdicts() {
+  Area area{"Validation", {}};
+  try {
+    area.findings.push_back(verdicts_finding());
+  } catch (const Error& error) {
+    area.findings.push_back({State::limited, "verdicts",
+                             error.problem().subject + ": " + error.problem().cause, error.problem().remedy});
+  }
+  for (auto& finding : errata_findings())
+    area.findings.push_back(std::move(finding));
+  return area;
+}
+
+} // namespace recount::doctor

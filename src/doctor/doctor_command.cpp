@@ -1,0 +1,169 @@
+#include "base/json.hpp"
+#include "command/command.hpp"
+#include "command/output.hpp"
+#include "doctor/doctor.hpp"
+#include "host/event_class.hpp"
+#include "host/machine.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+// recount doctor: what can be counted on this machine, and why not.
+namespace recount::doctor {
+namespace {
+using State = Finding::State;
+
+command::Style style_of(State state) {
+  switch (state) {
+  case State::works: return command::Style::good;
+  case State::limited: return command::Style::warning;
+  case State::missing:
+  case State::dead: return command::Style::bad;
+  case State::note: break;
+  }
+  return command::Style::faint;
+}
+
+void print(const std::vector<Area>& areas) {
+  constexpr std::size_t margin = 11; // "  missing  "
+  constexpr std::size_t summary_margin = 14;
+  for (const auto& line : summary_of(areas)) {
+    const std::string head = line.substr(0, summary_margin);
+    command::print("{}{}\n", command::paint(command::Style::strong, head),
+                   command::wrap(line.substr(summary_margin), command::line_width(), summary_margin));
+  }
+  command::print("\n");
+  for (const auto& area : areas) {
+    command::print("{}\n", command::paint(command::Style::strong, area.name));
+    for (const auto& f : area.findings) {
+      const std::string mark = fmt::format("{:<7}", name_of(f.state));
+      command::print("  {}  {}\n", command::paint(style_of(f.state), mark),
+                     command::wrap(f.subject + ": " + f.text, command::line_width(), margin));
+      if (!f.remedy.empty())
+        command::print("{:{}}{}\n", "", margin,
+                       command::wrap(command::paint(command::Style::strong, "fix:") + " " + f.remedy,
+                                     command::line_width(), margin));
+    }
+  }
+}
+
+Json machine_json() {
+  const auto& m = host::this_machine();
+  Json caches = Json::array();
+  for (const auto& c : m.caches)
+    caches.push_back({{"name", c.name()},
+                      {"size", c.size},
+                      {"line", c.line},
+                      {"ways", c.ways},
+                      {"shared_by", c.shared_by}});
+  return {{"cpu", m.cpu.name},
+          {"identity", m.cpu.identity()},
+          {"architecture", m.architecture},
+          {"cpus", m.cpus},
+          {"memory", m.memory},
+          {"os", m.os},
+          {"hypervisor", m.hypervisor},
+          {"caches", caches}};
+}
+
+const char* name_of(host::ClassState::State state) {
+  using enum host::ClassState::State;
+  return state == counts ? "counts" : state == dead ? "dead" : "missing";
+}
+
+Json classes_json() {
+  Json classes = Json::array();
+  for (const auto one : host::event_classes) {
+    const host::ClassState state = host::class_state(one);
+    classes.push_back({{"class", host::name_of(one)},
+                       {"state", name_of(state.state)},
+                       {"executed", state.known},
+                       {"counted", state.counted},
+                       {"errno", state.error}});
+  }
+  return classes;
+}
+
+void print_json(const std::vector<Area>& areas) {
+  Json findings = Json::array();
+  for (const auto& area : areas) {
+    for (const auto& f : area.findings)
+      findings.push_back({{"area", area.name},
+                          {"subject", f.subject},
+                          {"state", name_of(f.state)},
+                          {"text", f.text},
+                          {"remedy", f.remedy}});
+  }
+  const Json all{{"summary", summary_of(areas)},
+                 {"machine", machine_json()},
+                 {"classes", classes_json()},
+                 {"findings", findings}};
+  command::print("{}", json_text("doctor", all));
+}
+
+command::Table findings_table(const std::vector<Area>& areas) {
+  command::Table table({{"area"}, {"subject"}, {"state"}, {"text"}, {"fix"}}, "Findings");
+  for (const auto& area : areas)
+    for (const auto& f : area.findings)
+      table.add({area.name, f.subject, name_of(f.state), f.text, f.remedy});
+  return table;
+}
+
+/// One line and a status, for scripts.
+int answer_for(const std::string& command, bool json, const command::TableExport& file) {
+  check_readiness_name(command);
+  const Readiness got =
+      readiness_of(command, {examine_counting(), examine_permission(), examine_papi(), examine_witnesses()});
+  if (json)
+    command::print("{}",
+                   json_text("doctor-for", {{"command", command}, {"ready", got.ready}, {"text", got.text}}));
+  else
+    command::print("{}: {}: {}\n", command, got.ready ? "yes" : "no", got.text);
+  command::Table table({{"command"}, {"ready"}, {"text"}}, "Readiness");
+  table.add({command, got.ready ? "yes" : "no", got.text});
+  file.write("recount doctor", {table});
+  return got.ready ? 0 : 3;
+}
+
+struct DoctorArguments {
+  std::string command, export_to;
+  bool json = false;
+};
+
+int execute_doctor(const DoctorArguments& asked) {
+  const command::TableExport file(asked.export_to);
+  if (!asked.command.empty()) return answer_for(asked.command, asked.json, file);
+  // The trials fork, which is safest while nothing has started threads.
+  const std::vector<Area> areas{examine_machine(),  examine_counting(), examine_permission(), examine_papi(),
+                                examine_verdicts(), examine_figures(),  examine_witnesses()};
+  asked.json ? print_json(areas) : print(areas);
+  file.write("recount doctor", {findings_table(areas)});
+  return 0;
+}
+} // namespace
+
+std::string name_of(State state) {
+  switch (state) {
+  case State::works: return "works";
+  case State::limited: return "limited";
+  case State::missing: return "missing";
+  case State::dead: return "dead";
+  case State::note: break;
+  }
+  return "note";
+}
+
+command::Command doctor_command() {
+  return {"doctor", "show what can be counted on this machine, and why not", [](command::Options& options) {
+            const auto asked = std::make_shared<DoctorArguments>();
+            options.text("--for", asked->command, "COMMAND",
+                         "report in one line and as status 0 or 3 whether COMMAND can work here: stat, "
+                         "sweep, caches, check, profile");
+            options.flag("--json", asked->json, "print one JSON object");
+            options.text("--export", asked->export_to, "FILE", command::export_help);
+            return [asked] { return execute_doctor(*asked); };
+          }};
+}
+
+} // namespace recount::doctor

@@ -1,0 +1,192 @@
+#include "event/event_list.hpp"
+
+#include "base/nearest.hpp"
+#include "base/text.hpp"
+#include "event/encode.hpp"
+#include "host/event_class.hpp"
+
+#include <recount/error.hpp>
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+// Descriptions of the generic events of the kernel.
+namespace recount::event {
+
+/// A line about a generic event of libpfm4's table "perf", whose own text is only a name; empty for others.
+/// After perf_event_open(2) and, for what the manual leaves out, the comments in linux/perf_event.h.
+[[nodiscard]] std::string generic_prose(const std::string& kernel_name);
+
+namespace {
+
+constexpr auto no_core_pmu =
+    "this kernel has no core PMU (no cpu* or armv* in /sys/bus/event_source/devices)";
+
+bool any_core(const std::vector<host::Pmu>& pmus) {
+  return std::any_of(pmus.begin(), pmus.end(), [](const host::Pmu& pmu) { return pmu.core(); });
+}
+
+std::string why_not(const Event& event, bool core_pmu) {
+  if (!event.present) return "another machine's: no PMU " + event.pmu + " here";
+  const auto type = event.attr.type;
+  const bool core = type == PERF_TYPE_HARDWARE || type == PERF_TYPE_HW_CACHE || type == PERF_TYPE_RAW;
+  return core && !core_pmu ? no_core_pmu : host::dead_reason(event.attr);
+}
+
+Source from_table(const pfm::Table& table, bool core_pmu) {
+  Source source{table.name, table.prose, false, table.present, {}, table.events};
+  if (!table.present)
+    source.reason = "another machine's";
+  else if (table.kind == pfm::Table::Kind::core && !core_pmu)
+    source.reason = no_core_pmu;
+  return source;
+}
+
+/// The search over one source.
+class Finder {
+public:
+  Finder(const Search& search, const std::vector<host::Pmu>& pmus)
+      : pattern_(search.pattern), pmus_(pmus), core_pmu_(any_core(pmus)) {}
+
+  void table(const pfm::Table& table) {
+    for (const pfm::Entry& entry : pfm::entries(table)) {
+      Listed one{table.name + "::" + entry.name, table.name, entry.prose, entry.equivalent, {}, {}, {}};
+      if (const auto prose = generic_prose(entry.equivalent.empty() ? entry.name : entry.equivalent);
+          !prose.empty())
+        one.prose = prose;
+      one.attributes = pfm::attributes(entry);
+      if (!matches(one) && !narrow(one)) continue;
+      const pfm::Encoded code = pfm::encode(one.name, Domain::all);
+      if (code.ok) one.event = Event{one.name, code.pmu, code.attr, false, code.present};
+      Event probe{one.name, table.name, code.attr, false, code.ok ? code.present : table.present};
+      if (!code.ok && table.kind == pfm::Table::Kind::core) probe.attr.type = PERF_TYPE_RAW;
+      one.reason = why_not(probe, core_pmu_);
+      found.push_back(std::move(one));
+    }
+  }
+
+  void sysfs(const host::Pmu& pmu) {
+    for (const auto& [event, terms] : pmu.events) {
+      Listed one{pmu.name + "/" + event + "/", pmu.name, terms, {}, {}, {}, {}};
+      if (const auto unit = pmu.units.find(event); unit != pmu.units.end())
+        one.prose += " (" + unit->second + ")";
+      if (!matches(one)) continue;
+      // An event that takes a parameter ("core=?") has no encoding of its own.
+      if (terms.find("=?") == std::string::npos) one.event = encode_over(one.name, Domain::all, pmus_);
+      found.push_back(std::move(one));
+    }
+  }
+
+  std::vector<Listed> found;
+
+private:
+  bool matches(const Listed& one) const {
+    return pattern_.matches(one.name) || pattern_.matches(one.name.substr(one.name.rfind(':') + 1)) ||
+           (!pattern_.glob() && pattern_.matches(one.prose));
+  }
+
+  /// Keeps the unit masks that match, if any does.
+  bool narrow(Listed& one) const {
+    const auto other = [&](const pfm::Attribute& attribute) {
+      return attribute.modifier ||
+             !(pattern_.matches(one.name + ":" + attribute.name) || pattern_.matches(attribute.name) ||
+               (!pattern_.glob() && pattern_.matches(attribute.prose)));
+    };
+    if (std::all_of(one.attributes.begin(), one.attributes.end(), other)) return false;
+    std::erase_if(one.attributes, other);
+    return true;
+  }
+
+  base::Pattern pattern_;
+  const std::vector<host::Pmu>& pmus_;
+  bool core_pmu_;
+};
+
+[[noreturn]] void no_such_source(const std::string& name, const std::vector<Source>& all) {
+  std::vector<std::string> names;
+  for (const Source& source : all)
+    names.push_back(source.name);
+  std::string remedy = base::did_you_mean(name, names);
+  if (remedy.empty()) remedy = "recount events --pmu '*' lists the events of every PMU";
+  throw bad_input(name, "no such PMU, neither in libpfm4 nor in sysfs", remedy);
+}
+
+} // namespace
+
+std::vector<Source> sources(const std::vector<host::Pmu>& pmus) {
+  std::vector<Source> found;
+  const bool core_pmu = any_core(pmus);
+  for (const host::Pmu& pmu : pmus)
+    found.push_back({pmu.name, "Linux, type " + std::to_string(pmu.type), true, true, {}, pmu.events.size()});
+  for (const pfm::Table& table : pfm::tables())
+    found.push_back(from_table(table, core_pmu));
+  std::stable_sort(found.begin(), found.end(),
+                   [](const Source& a, const Source& b) { return a.here && !b.here; });
+  return found;
+}
+
+std::vector<Listed> list(const Search& search, const std::vector<host::Pmu>& pmus) {
+  const base::Pattern wanted(search.pmu);
+  const auto asked = [&](const std::string& name, bool here) {
+    if (search.pmu.empty()) return here;
+    return wanted.glob() ? wanted.matches(name) : name == search.pmu;
+  };
+  Finder finder(search, pmus);
+  bool any = false;
+  for (const host::Pmu& pmu : pmus) {
+    if (!asked(pmu.name, true)) continue;
+    any = true;
+    finder.sysfs(pmu);
+  }
+  for (const pfm::Table& table : pfm::tables()) {
+    if (!asked(table.name, table.present)) continue;
+    any = true;
+    finder.table(table);
+  }
+  if (!any && !search.pmu.empty()) no_such_source(search.pmu, sources(pmus));
+  return std::move(finder.found);
+}
+
+namespace {
+
+struct GenericEvent {
+  const char* name;
+  const char* prose;
+};
+
+constexpr std::array generic_events{
+    GenericEvent{"PERF_COUNT_HW_CPU_CYCLES", "CPU cycles; depends on frequency scaling"},
+    GenericEvent{"PERF_COUNT_HW_INSTRUCTIONS", "retired instructions; hardware interrupts may add some"},
+    GenericEvent{"PERF_COUNT_HW_CACHE_REFERENCES",
+                 "cache accesses, usually of the last level; may include prefetches"},
+    GenericEvent{"PERF_COUNT_HW_CACHE_MISSES", "cache misses, usually of the last level"},
+    GenericEvent{"PERF_COUNT_HW_BRANCH_INSTRUCTIONS", "retired branch instructions"},
+    GenericEvent{"PERF_COUNT_HW_BRANCH_MISSES", "mispredicted branch instructions"},
+    GenericEvent{"PERF_COUNT_HW_BUS_CYCLES", "bus cycles, which may differ from CPU cycles"},
+    GenericEvent{"PERF_COUNT_HW_STALLED_CYCLES_FRONTEND", "cycles stalled while issuing"},
+    GenericEvent{"PERF_COUNT_HW_STALLED_CYCLES_BACKEND", "cycles stalled while retiring"},
+    GenericEvent{"PERF_COUNT_HW_REF_CPU_CYCLES", "reference cycles, independent of the CPU frequency"},
+    GenericEvent{"PERF_COUNT_SW_CPU_CLOCK", "nanoseconds of the per-CPU clock"},
+    GenericEvent{"PERF_COUNT_SW_TASK_CLOCK", "nanoseconds that the task ran"},
+    GenericEvent{"PERF_COUNT_SW_PAGE_FAULTS", "page faults, minor and major"},
+    GenericEvent{"PERF_COUNT_SW_CONTEXT_SWITCHES",
+                 "context switches; they occur in the kernel, so :u counts none"},
+    GenericEvent{"PERF_COUNT_SW_CPU_MIGRATIONS",
+                 "migrations to another CPU; they occur in the kernel, so :u counts none"},
+    GenericEvent{"PERF_COUNT_SW_PAGE_FAULTS_MIN", "minor page faults: without input from disk"},
+    GenericEvent{"PERF_COUNT_SW_PAGE_FAULTS_MAJ", "major page faults: with input from disk"},
+    GenericEvent{"PERF_COUNT_SW_ALIGNMENT_FAULTS", "unaligned accesses fixed up by the kernel; none on x86"},
+    GenericEvent{"PERF_COUNT_SW_EMULATION_FAULTS", "instructions emulated by the kernel"},
+    GenericEvent{"PERF_COUNT_SW_CGROUP_SWITCHES", "context switches to a task of another control group"},
+};
+
+} // namespace
+
+std::string generic_prose(const std::string& kernel_name) {
+  const auto row = std::find_if(generic_events.begin(), generic_events.end(),
+                                [&](const GenericEvent& one) { return kernel_name == one.name; });
+  return row == generic_events.end() ? std::string() : row->prose;
+}
+
+} // namespace recount::event

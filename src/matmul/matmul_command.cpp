@@ -1,0 +1,396 @@
+#include "base/format.hpp"
+#include "base/json.hpp"
+#include "command/command.hpp"
+#include "command/output.hpp"
+#include "command/measuring.hpp"
+#include "command/outputs.hpp"
+#include "host/cpu.hpp"
+#include "host/disturbance.hpp"
+#include "host/machine.hpp"
+#include "matmul/derived.hpp"
+#include "matmul/matmul_sections.hpp"
+#include "matmul/matmul_study.hpp"
+#include "matmul/products.hpp"
+#include "result/completeness.hpp"
+#include "result/results_file.hpp"
+#include "sweep/engine.hpp"
+#include "sweep/model_modes.hpp"
+#include "sweep/sweep_options.hpp"
+#include "sweep/range.hpp"
+#include "sweep/session.hpp"
+#include "sweep/sweep_plan.hpp"
+#include "witness/results_header.hpp"
+#include "witness/witness.hpp"
+
+#include <recount/error.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+
+// What recount matmul found, as JSON.
+namespace recount::matmul {
+
+/// One object, documented in recount-matmul(1).
+[[nodiscard]] std::string matmul_json(const sweep::Ended& ended);
+
+// recount matmul: the study of matrix products, from the runs to the tables.
+namespace {
+
+struct MatmulArguments {
+  std::vector<std::string> studies, witnesses, commands;
+  std::string sizes, blocks, published, published_machine, seed, cpu, timeout, output, export_to, statistic,
+      sample, shard;
+  long repeat = 5, draws = 0, parallel = 0;
+  bool quick = false, no_java = false, resume = false, json = false, quiet = false, dry_run = false;
+};
+
+void check_matmul_outputs(const MatmulArguments& a) {
+  command::check_outputs({.results = a.output, .json = a.json, .resume = a.resume});
+  if (!a.published_machine.empty() && a.published.empty())
+    throw bad_input("--published-machine", "no published table given", "add --published FILE");
+}
+
+std::vector<std::int64_t> range_of(const std::string& text, const std::string& option) {
+  if (text.empty()) return {};
+  auto values = sweep::parse_range(text, option);
+  for (const auto value : values)
+    if (value < 1) throw bad_input(option + " " + text, "is not at least 1");
+  return values;
+}
+
+/// Line size in bytes, for blocks of one line.
+std::int64_t line_here() {
+  const auto* const l1 = host::this_machine().data_cache(1);
+  return l1 && l1->line > 0 ? l1->line : 64;
+}
+
+MatmulRequest request_of(const MatmulArguments& a) {
+  MatmulRequest request;
+  request.choice.studies = command::list_words(a.studies);
+  if (request.choice.studies.empty() && a.published.empty()) request.choice.studies = {"lab", "report"};
+  request.choice.quick = a.quick;
+  request.choice.sizes = range_of(a.sizes, "--n");
+  request.choice.blocks = range_of(a.blocks, "--block");
+  request.choice.commands = a.commands;
+  request.choice.line = line_here();
+  request.witnesses = command::list_words(a.witnesses);
+  request.repeat = static_cast<int>(a.repeat);
+  request.seed = command::parse_seed(a.seed);
+  request.modes = sweep::parse_modes(a.sample, a.draws);
+  request.java = !a.no_java;
+  if (!a.published.empty()) request.published = matmul::read_published(a.published, a.published_machine);
+  return request;
+}
+
+/// Adds the model of the machine of a published table, unless witnesses were named.
+void add_published_machine(MatmulRequest& request) {
+  if (!request.published || !request.witnesses.empty()) return;
+  const auto machine = request.published->run.versions.find("machine");
+  if (machine == request.published->run.versions.end()) return;
+  request.witnesses = {"clock", "perf", "papi", "model", "model:" + machine->second};
+}
+
+sweep::Batch batch_of(const MatmulArguments& a, const MatmulRequest& request, const MatmulPlan& plan,
+                      const Java* java) {
+  sweep::Batch batch;
+  batch.jobs = plan.jobs;
+  batch.how.cpu = command::parse_cpu(a.cpu);
+  sweep::limit_runs(batch.how, a.timeout, std::chrono::hours(10));
+  batch.how.parallel = sweep::parallel_runs(a.parallel);
+  batch.header = witness::machine_header(command::command_line(), RECOUNT_VERSION, batch.how.cpu);
+  batch.header.seed = request.seed;
+  batch.header.plan = plan.settings;
+  const auto shard = sweep::parse_shard(a.shard, host::this_job());
+  sweep::keep_shard(batch.jobs, shard);
+  sweep::state_shard(batch.header, shard);
+  batch.header.presets = plan.presets;
+  batch.header.skipped = plan.skipped;
+  if (java && java->missing().empty()) batch.header.versions["java"] = java->version();
+  batch.file = a.output;
+  batch.resume = a.resume;
+  return batch;
+}
+
+void check_memory(const sweep::Batch& batch) {
+  const std::int64_t available = host::memory_available();
+  for (const auto& job : batch.jobs) {
+    if (!witness::find(job.witness).native) continue;
+    const std::int64_t bytes = kernel::find(job.kernel).bytes(job.point);
+    if (bytes > available)
+      throw Error(ErrorKind::bad_input,
+                  {job.kernel + " " + result::describe(job.point),
+                   fmt::format("needs {} bytes of memory, only {} are available", bytes, available),
+                   fmt::format("available memory = {} bytes", available),
+                   "select smaller sizes with --n; --witness model needs no memory"});
+  }
+}
+
+/// Writes the published table first to a new file, which is then resumed.
+void write_published(const sweep::Batch& batch, const std::optional<Published>& published,
+                     sweep::Batch& into) {
+  if (!published || batch.file.empty() || batch.file == "-") return;
+  if (batch.resume && !result::holds_nothing(batch.file)) return;
+  result::Writer writer(batch.file, result::Writer::Mode::create, result::Writer::Resume::possible);
+  writer.write(published->run);
+  for (const auto& observation : published->observations)
+    writer.write(observation);
+  into.resume = true;
+}
+
+void announce_matmul(const MatmulPlan& plan, const sweep::Batch& batch) {
+  if (!plan.skipped.empty()) command::note("{}\n", "recount matmul: " + command::without_text(plan.skipped));
+  const auto estimate = matmul::estimate_matmul(batch.jobs, batch.how.parallel);
+  command::note("recount matmul: {} by {}; {}, {}, seed {}; about {}\n",
+                base::format_count(plan.stops.size(), "point"), fmt::join(plan.witnesses, ", "),
+                base::format_count(batch.jobs.size(), "run"),
+                batch.how.cpu ? fmt::format("timed runs on CPU {}", *batch.how.cpu) : "not pinned",
+                batch.header.seed, sweep::show_time(estimate));
+}
+
+void print_points(const MatmulPlan& plan) {
+  for (const auto& stop : plan.stops)
+    command::print("{} {}\n", stop.kernel, result::describe(stop.point));
+}
+
+sweep::Ended conduct_matmul(const sweep::Batch& batch, bool quiet) {
+  sweep::ProgressLine line(quiet, "matmul");
+  sweep::Listener listener;
+  listener.stop = [] { return command::stop_signal() != 0; };
+  listener.progress = [&](const sweep::Progress& progress) { line.show(progress); };
+  bool measured = false;
+  listener.observation = [&](const result::Observation&) { measured = true; };
+  try {
+    auto ended = sweep::conduct(batch, listener);
+    line.clear();
+    return ended;
+  } catch (const Error&) {
+    line.clear();
+    command::tell_how_to_resume("matmul", batch.file, batch.header.command, measured);
+    throw;
+  }
+}
+
+std::vector<document::Block> blocks_of(const result::Results& results) {
+  const auto groups = matmul::products(results);
+  std::vector<document::Block> blocks;
+  for (const auto& study : result::incomplete(results))
+    blocks.emplace_back(document::Paragraph{result::describe(study)});
+  for (const auto& group : groups) {
+    if (group.published) continue;
+    for (const auto& [title, made] : {std::pair{"Laboratory", matmul::laboratory(group)},
+                                      std::pair{"Products of doubles", matmul::matmul_tables(group)}}) {
+      if (made.empty()) continue;
+      const bool several = std::ranges::count(groups, false, &Products::published) > 1;
+      blocks.emplace_back(document::Heading{title + (several ? ": " + group.machine : std::string()), 1});
+      document::append(blocks, made);
+    }
+  }
+  document::append(blocks, matmul::published(groups));
+  const auto remarks = matmul::remarks(groups);
+  if (!remarks.empty()) blocks.emplace_back(document::Heading{"Remarks", 1});
+  document::append(blocks, remarks);
+  return blocks;
+}
+
+int status_of_matmul(const sweep::Ended& ended) {
+  if (ended.outcome.stopped) return 128 + command::stop_signal();
+  const bool any =
+      std::ranges::any_of(ended.results.observations, [](const auto& o) { return o.value.index() != 0; });
+  if (!any && !ended.results.failures.empty()) return 3; // failures_text() has the reasons
+  if (!any) {
+    command::note("recount matmul: no event was counted; see recount doctor\n");
+    return 3;
+  }
+  return ended.results.failures.empty() ? 0 : 1;
+}
+
+int execute_matmul(const MatmulArguments& a) {
+  check_matmul_outputs(a);
+  const command::TableExport tables(a.dry_run ? std::string() : a.export_to);
+  const auto statistic = command::parse_statistic(a.statistic);
+  MatmulRequest request = request_of(a);
+  add_published_machine(request);
+  std::optional<Java> java;
+  if (request.java && !request.choice.studies.empty()) java.emplace();
+  const MatmulPlan plan = plan_matmul(request, java ? java->missing() : "not requested");
+  sweep::Batch batch = batch_of(a, request, plan, java ? &*java : nullptr);
+  if (batch.jobs.empty() && !plan.jobs.empty()) {
+    command::print(
+        stderr, "{}",
+        sweep::empty_shard_text("matmul", sweep::parse_shard(a.shard, host::this_job()), plan.stops.size()));
+    return 0;
+  }
+  check_memory(batch);
+  if (!a.quiet) announce_matmul(plan, batch);
+  if (a.dry_run) {
+    print_points(plan);
+    return 0;
+  }
+  command::catch_stop_signals();
+  write_published(batch, request.published, batch);
+  sweep::Ended ended = conduct_matmul(batch, a.quiet);
+  ended.results.statistic = statistic;
+  if (request.published && batch.file.empty()) {
+    auto& results = ended.results;
+    results.runs.push_back(request.published->run);
+    results.observations.insert(results.observations.end(), request.published->observations.begin(),
+                                request.published->observations.end());
+  }
+  command::note("{}{}", sweep::failures_text(ended.results.failures),
+                sweep::unfinished_text(ended.outcome.unfinished));
+  if (a.json)
+    command::print("{}", matmul_json(ended));
+  else if (a.output != "-")
+    command::print("{}", command::document_text(blocks_of(ended.results)));
+  command::flush(stdout);
+  if (!a.export_to.empty()) tables.write("recount matmul", command::tables_of(blocks_of(ended.results)));
+  if (ended.outcome.stopped)
+    command::tell_how_to_resume("matmul", batch.file, batch.header.command,
+                                !ended.results.observations.empty());
+  return status_of_matmul(ended);
+}
+
+} // namespace
+
+command::Command matmul_command() {
+  return {
+      "matmul", "run the matrix-multiplication study and analyse its cache behaviour",
+      [](command::Options& options) -> std::function<int()> {
+        const auto a = std::make_shared<MatmulArguments>();
+        options.list("--study", a->studies, "LIST", "lab, report (default: both, or none with --published)")
+            .flag("--quick", a->quick, "only sizes that take minutes, not hours")
+            .text("--n", a->sizes, "RANGE", "matrix sizes (default: those of the report)")
+            .text("--block", a->blocks, "RANGE", "block sizes (default: those of the report)")
+            .text("--published", a->published, "FILE.csv", "compare with this published table, at its points")
+            .text("--published-machine", a->published_machine, "NAME",
+                  "described machine of the published table (default: the one that it names)")
+            .list("--external", a->commands, "COMMAND",
+                  "also run this program: 'LANGUAGE=COMMAND', with {variant} and {n} in it")
+            .flag("--no-java", a->no_java, "do not run the Java version")
+            .list("--witness", a->witnesses, "LIST",
+                  "clock, perf, papi, model, model:NAME (default: all available)")
+            .number("-r,--repeat", a->repeat, "N", "repetitions, each in a new process (default 5)",
+                    {1, 1000})
+            .text("--sample", a->sample, "WHEN", sweep::sample_help)
+            .number("--draws", a->draws, "N", sweep::draws_help, {1, 1000})
+            .text("--cpu", a->cpu, "N",
+                  "measure on CPU N; none: do not pin (default: the least disturbed CPU)")
+            .text("--seed", a->seed, "N", "seed of the order of the runs (default: random, printed)")
+            .text("--timeout", a->timeout, "SECONDS",
+                  "time-out per run: wall time (default 36000), CPU time for the model (default none)")
+            .text("-o,--output", a->output, "FILE", "write results to FILE as they are measured; - is stdout")
+            .text("--shard", a->shard, "K/N", sweep::shard_help)
+            .number("-j,--jobs", a->parallel, "N", sweep::parallel_help, {1, 10'000})
+            .flag("--resume", a->resume, "resume FILE: run only what is missing")
+            .flag("--json", a->json, "print the products as one JSON object")
+            .text("--statistic", a->statistic, "NAME", command::statistic_help)
+            .text("--export", a->export_to, "FILE", command::export_help)
+            .flag("-q,--quiet", a->quiet, "print no progress and no notes")
+            .flag("-n,--dry-run", a->dry_run, "print the plan and the estimated time and exit");
+        return [a] { return execute_matmul(*a); };
+      }};
+}
+
+namespace {
+
+Json metrics_json(const Metrics& metrics) {
+  Json list = Json::array();
+  for (const auto& [who, all] : metrics) {
+    Json one{{"witness", who.first}, {"metric", who.second}, {"n", all.values.size()}};
+    if (const auto& s = all.summary) {
+      one["mean"] = s->mean;
+      one["median"] = s->median;
+      one["min"] = s->min;
+      one["max"] = s->max;
+      one["p10"] = s->p10;
+      one["p90"] = s->p90;
+      one["low"] = s->low;
+      one["high"] = s->high;
+      one["flagged"] = all.flagged;
+    } else {
+      one["reason"] = all.reason;
+    }
+    list.push_back(std::move(one));
+  }
+  return list;
+}
+
+Json derived_json(const Products& group, const Product& product) {
+  Json object = Json::object();
+  for (const auto& row : derivations())
+    if (const auto quantity = derived(group, product, row.name))
+      object[row.name] = {{"value", quantity->value},
+                          {"low", quantity->low},
+                          {"high", quantity->high},
+                          {"witness", quantity->witness}};
+  return object;
+}
+
+Json product_json(const Products& group, const Product& product, const Metrics& metrics) {
+  Json object{{"name", loops_name(product)},
+              {"variant", product.variant},
+              {"element", product.element},
+              {"n", product.n}};
+  object["build"] = product.build.empty() ? Json("plain") : Json(product.build);
+  object["block"] = product.block > 0 ? Json(product.block) : Json();
+  object["transposition"] = product.transposes;
+  object["metrics"] = metrics_json(metrics);
+  object["derived"] = derived_json(group, product);
+  return object;
+}
+
+Json group_json(const Products& group) {
+  Json object{{"machine", group.machine}, {"published", group.published}};
+  object["ceilings"] = object["products"] = Json::array();
+  for (const auto& ceiling : group.ceilings)
+    object["ceilings"].push_back({{"name", ceiling.name},
+                                  {"unit", ceiling.bandwidth ? "bytes per second" : "operations per second"},
+                                  {"rate", ceiling.rate},
+                                  {"size", ceiling.bandwidth ? Json(ceiling.size) : Json()}});
+  for (const auto& [product, metrics] : group.of)
+    object["products"].push_back(product_json(group, product, metrics));
+  return object;
+}
+
+/// Remarks come as headings, each followed by its sentences and its evidence.
+Json remarks_json(const std::vector<document::Block>& blocks) {
+  Json list = Json::array();
+  for (const auto& block : blocks)
+    if (const auto* heading = std::get_if<document::Heading>(&block))
+      list.push_back({{"title", heading->text}, {"text", ""}, {"evidence", Json::array()}});
+    else if (const auto* paragraph = std::get_if<document::Paragraph>(&block))
+      list.back()["text"] = paragraph->text;
+    else if (const auto* evidence = std::get_if<document::List>(&block))
+      list.back()["evidence"] = evidence->items;
+  return list;
+}
+
+} // namespace
+
+std::string matmul_json(const sweep::Ended& ended) {
+  const auto groups = products(ended.results);
+  Json object{{"runs", ended.outcome.runs}, {"runs_there", ended.there}, {"runs_planned", ended.planned}};
+  object["stopped"] = ended.outcome.stopped;
+  object["machines"] = object["failures"] = Json::array();
+  for (const auto& group : groups)
+    object["machines"].push_back(group_json(group));
+  object["remarks"] = remarks_json(matmul::remarks(groups));
+  object["skipped"] = Json::object();
+  for (const auto& run : ended.results.runs)
+    for (const auto& [what, why] : run.skipped)
+      object["skipped"][what] = why;
+  for (const auto& failure : ended.results.failures)
+    object["failures"].push_back({{"kernel", failure.kernel},
+                                  {"point", result::describe(failure.params)},
+                                  {"repetition", failure.repetition},
+                                  {"witness", failure.witness},
+                                  {"reason", failure.reason}});
+  return json_text("matmul", object);
+}
+
+} // namespace recount::matmul

@@ -1,0 +1,217 @@
+#include "stat/stat_compare.hpp"
+
+#include "base/format.hpp"
+#include "base/json.hpp"
+#include "stat/stat_table.hpp"
+#include "statistics/statistics.hpp"
+
+#include <recount/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace recount::stat {
+namespace {
+
+void append(RunResult& all, RunResult&& one, int repetition) {
+  if (one.exit) all.keep(*one.exit);
+  all.signal = one.signal;
+  all.cut_short = one.cut_short;
+  if (one.cut_short) return;
+  all.failed += one.failed;
+  for (Slice& slice : one.repetitions) {
+    slice.repetition = repetition;
+    all.repetitions.push_back(std::move(slice));
+  }
+}
+
+std::vector<double> values_of(const RunResult& result, std::size_t row, std::string& reason) {
+  const Summary summary = summarise(result.repetitions, row);
+  if (summary.values.empty() && reason.empty()) reason = summary.reason;
+  return summary.values;
+}
+
+void judge(ComparedRow& row) {
+  if (row.first.empty() || row.second.empty()) return;
+  row.evidence = statistics::evidence(row.first, row.second);
+  if (const double median = statistics::median(row.first); median != 0)
+    row.ratio = statistics::median(row.second) / median;
+}
+
+/// Milliseconds where the unit is nanoseconds.
+double shown(double value, const std::string& unit) {
+  return unit == "ns" ? value / 1e6 : value;
+}
+
+std::string median_text(const std::vector<double>& values, const std::string& unit) {
+  return values.empty() ? "" : command::format_number(shown(statistics::median(values), unit));
+}
+
+std::string interval_text(const std::vector<double>& values, const std::string& unit) {
+  if (values.empty()) return "not counted";
+  const auto s = statistics::summarise(values);
+  const auto number = [&](double v) { return command::format_number(shown(v, unit)); };
+  if (s.low == s.high) return number(s.value);
+  return fmt::format("{} ({} to {})", number(s.value), number(s.low), number(s.high));
+}
+
+/// The least and the greatest ratio of values of two repetitions, which allow no conclusion.
+std::optional<std::pair<double, double>> range_of_two(const ComparedRow& row) {
+  if (row.evidence != statistics::Evidence::few || std::min(row.first.size(), row.second.size()) < 2)
+    return {};
+  const auto [low1, high1] = std::ranges::minmax(row.first);
+  const auto [low2, high2] = std::ranges::minmax(row.second);
+  if (!row.ratio || low1 <= 0) return {};
+  return std::pair(low2 / high1, high2 / low1);
+}
+
+std::string ratio_text(const ComparedRow& row) {
+  if (row.first.empty() || row.second.empty()) return "-";
+  if (const auto range = range_of_two(row))
+    return fmt::format("{:.3f} ({:.3f} to {:.3f})", *row.ratio, range->first, range->second);
+  if (row.evidence != statistics::Evidence::clear) return "n.d.";
+  return row.ratio ? fmt::format("{:.3f}", *row.ratio) : "differs";
+}
+
+const char* name_of(statistics::Evidence evidence) {
+  switch (evidence) {
+  case statistics::Evidence::clear: return "clear";
+  case statistics::Evidence::overlap: return "overlap";
+  case statistics::Evidence::weak: return "weak";
+  default: return "few";
+  }
+}
+
+Json side_json(const std::vector<double>& values) {
+  if (values.empty()) return {};
+  const auto s = statistics::summarise(values);
+  return {{"median", s.value}, {"interval", {s.low, s.high}}, {"values", values}};
+}
+
+} // namespace
+
+std::pair<std::vector<std::string>, std::vector<std::string>>
+split_commands(const std::vector<std::string>& words) {
+  const auto at = std::ranges::find(words, between_commands);
+  const bool one = at != words.end() && std::find(at + 1, words.end(), between_commands) == words.end();
+  if (!one || at == words.begin() || at + 1 == words.end())
+    throw bad_input("--compare", "needs two commands with one --- between them",
+                    "recount stat --compare -- COMMAND1 --- COMMAND2");
+  return {{words.begin(), at}, {at + 1, words.end()}};
+}
+
+TwoResults run_in_turn(const Plan& plan, const Request& first, const Request& second) {
+  TwoResults both;
+  both.first.requested = both.second.requested = first.repeat;
+  const process::HeldSignals signals; // also between the runs
+  Request once[] = {first, second};
+  once[0].repeat = once[1].repeat = 1;
+  for (int repetition = 0; repetition < first.repeat; ++repetition)
+    for (const int side : {repetition % 2, 1 - repetition % 2}) {
+      RunResult& all = side == 0 ? both.first : both.second;
+      append(all, run(plan, once[side], {}, signals), repetition);
+      if (!all.goes_on()) return both;
+    }
+  return both;
+}
+
+std::vector<ComparedRow> compare_rows(const Plan& plan, const TwoResults& both) {
+  std::vector<ComparedRow> rows;
+  ComparedRow time{"wall time", "ns", {}, {}, {}, {}, {}};
+  for (const Slice& slice : both.first.repetitions)
+    time.first.push_back(slice.end * 1e9);
+  for (const Slice& slice : both.second.repetitions)
+    time.second.push_back(slice.end * 1e9);
+  rows.push_back(std::move(time));
+  for (std::size_t r = 0; r < plan.rows.size(); ++r) {
+    ComparedRow row{plan.rows[r].name, plan.rows[r].unit, {}, {}, {}, {}, {}};
+    row.first = values_of(both.first, r, row.reason);
+    row.second = values_of(both.second, r, row.reason);
+    rows.push_back(std::move(row));
+  }
+  for (ComparedRow& row : rows)
+    judge(row);
+  return rows;
+}
+
+command::Table comparison_table(const std::vector<ComparedRow>& rows) {
+  using Align = command::Table::Align;
+  command::Table table({{"event"},
+                        {"1: median (95 % interval)", Align::right, 0, "1: median"},
+                        {"2: median (95 % interval)", Align::right, 0, "2: median"},
+                        {"unit", Align::left, 1},
+                        {"2 / 1", Align::right}},
+                       "Comparison");
+  for (const ComparedRow& row : rows)
+    if (!row.first.empty() || !row.second.empty())
+      table.add({row.name, interval_text(row.first, row.unit), interval_text(row.second, row.unit),
+                 row.unit == "ns" ? "ms" : row.unit, ratio_text(row)},
+                {{}, median_text(row.first, row.unit), median_text(row.second, row.unit)});
+  return table;
+}
+
+std::string comparison_text(const std::vector<ComparedRow>& rows, const std::string& first,
+                            const std::string& second, std::FILE* stream) {
+  const std::size_t n = std::min(rows.front().first.size(), rows.front().second.size());
+  const std::size_t columns = command::line_width(stream);
+  std::string text =
+      fmt::format("1: {}\n2: {}\n{} of each in turn\n", first, second, base::format_count(n, "repetition"));
+  if (const command::Table table = comparison_table(rows); !table.empty()) text += table.text(stream);
+  bool undecided = false, few = false;
+  for (const ComparedRow& row : rows) {
+    few = few || range_of_two(row);
+    undecided = undecided || ratio_text(row) == "n.d.";
+    if (!row.reason.empty())
+      text += "  " +
+              command::wrap("not counted: " + row.name + ": " + command::brief(row.reason), columns, 4) +
+              "\n";
+  }
+  if (few)
+    text +=
+        "  " +
+        command::wrap("2 / 1 with its range: no conclusion from fewer than 3 repetitions; repeat with -r 10",
+                      columns, 4) +
+        "\n";
+  if (undecided)
+    text += "  " +
+            command::wrap(
+                fmt::format("n.d.: not distinguishable from noise; repeat with -r {} on a quiet machine",
+                            std::max<std::size_t>(10, 2 * n)),
+                columns, 4) +
+            "\n";
+  return text;
+}
+
+std::string cut_short_text(const TwoResults& both) {
+  std::string text;
+  bool failed = false;
+  for (const RunResult* ended : {&both.first, &both.second}) {
+    failed = failed || (ended->cut_short && ended->signal == 0);
+    const std::string why = ended->cut_short    ? completed_text(*ended)
+                            : ended->failed > 0 ? base::format_count(ended->failed, "run") + " failed"
+                                                : "";
+    if (!why.empty()) text += fmt::format("  {}: {}\n", ended == &both.first ? 1 : 2, why);
+  }
+  return text + (failed ? fmt::format("  fix: {}\n", keep_failures) : "");
+}
+
+std::string comparison_json(const std::vector<ComparedRow>& rows, const Request& first, const Request& second,
+                            const TwoResults& both) {
+  Json json{{"commands", {first.command, second.command}}, {"repeat", first.repeat}};
+  json["runs"] = {runs_json(both.first), runs_json(both.second)};
+  json["metrics"] = Json::array();
+  for (const ComparedRow& row : rows) {
+    Json one{{"name", row.name}, {"unit", row.unit}};
+    one["first"] = side_json(row.first);
+    one["second"] = side_json(row.second);
+    one["ratio"] = or_null(row.ratio);
+    one["evidence"] = name_of(row.evidence);
+    one["distinguishable"] = row.evidence == statistics::Evidence::clear;
+    if (!row.reason.empty()) one["reason"] = row.reason;
+    json["metrics"].push_back(std::move(one));
+  }
+  return json_text("stat-compare", json);
+}
+
+} // namespace recount::stat

@@ -1,0 +1,413 @@
+#include "stat/stat_plan.hpp"
+
+#include "base/names.hpp"
+#include "errata/errata.hpp"
+#include "event/hybrid.hpp"
+#include "event/sysfs.hpp"
+#include "perf/try_open.hpp"
+#include "witness/counting.hpp"
+
+#include <recount/error.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <iterator>
+#include <map>
+#include <utility>
+
+namespace recount::stat {
+namespace {
+
+bool same_event(const Event& a, const Event& b) {
+  return std::memcmp(&a.attr, &b.attr, sizeof a.attr) == 0;
+}
+
+/// Nanoseconds for the clocks; other events are counted in themselves.
+std::string unit_of(const std::vector<Event>& events) {
+  for (const Event& event : events)
+    if (event.attr.type == PERF_TYPE_SOFTWARE &&
+        (event.attr.config == PERF_COUNT_SW_TASK_CLOCK || event.attr.config == PERF_COUNT_SW_CPU_CLOCK))
+      return "ns";
+  return {};
+}
+
+/// What the system accounts to a command, and the wall time: also by the names of perf stat.
+struct Usage {
+  const char *name, *as_perf, *unit;
+};
+constexpr std::array usages{Usage{"user-time", "user_time", "ns"}, Usage{"system-time", "system_time", "ns"},
+                            Usage{"duration-time", "duration_time", "ns"}, Usage{"max-rss", "", "bytes"}};
+const Usage* usage_of(const std::string& name) {
+  const auto found =
+      std::ranges::find_if(usages, [&](const Usage& u) { return name == u.name || name == u.as_perf; });
+  return found == usages.end() || name.empty() ? nullptr : &*found;
+}
+
+/// Of these CPUs those on which the event can be opened.
+std::vector<int> cpus_among(const std::vector<int>& cpus, const Event& event) {
+  const std::vector<int>& its = event::cpus_of(event.attr, event::pmus());
+  if (its.empty()) return cpus;
+  std::vector<int> both;
+  std::ranges::copy_if(cpus, std::back_inserter(both),
+                       [&](int cpu) { return std::ranges::count(its, cpu) > 0; });
+  return both;
+}
+
+class Planner {
+public:
+  Planner(const metric::Metrics& metrics, Domain domain, const std::vector<int>& cpus) : metrics_(metrics) {
+    plan_.domain = domain;
+    plan_.cpus = cpus;
+    if (cpus.empty()) return;
+    options_.pid = -1;
+    options_.cpu = cpus.front();
+  }
+
+  void add(const Item& item) {
+    const std::size_t first = plan_.rows.size();
+    if (const metric::Metric* const found = metric::find(metrics_, item.name))
+      add_metric(*found);
+    else if (const Usage* const usage = usage_of(item.name))
+      add_usage(*usage);
+    else
+      add_counted(item.name);
+    if (!item.group) return;
+    if (braces_.size() <= *item.group) braces_.resize(*item.group + 1);
+    for (std::size_t row = first; row < plan_.rows.size(); ++row)
+      braces_[*item.group].push_back(row);
+  }
+
+  Plan finish() && {
+    for (PlanRow& row : plan_.rows)
+      place(row);
+    std::vector<bool> grouped(plan_.events.size());
+    for (const auto& rows : braces_)
+      group(rows, grouped);
+    group_the_rest(grouped);
+    return std::move(plan_);
+  }
+
+private:
+  /// Cached per name: the check opens the event.
+  const witness::MetricEvents& ask(const std::string& name) {
+    const auto known = asked_.find(name);
+    if (known != asked_.end()) return known->second;
+    return asked_.emplace(name, witness::resolve_metric(name, plan_.domain, options_)).first->second;
+  }
+
+  [[nodiscard]] std::vector<std::string> names_of_metrics() const {
+    std::vector<std::string> names;
+    for (const metric::Metric& m : metrics_)
+      names.push_back(m.name);
+    return names;
+  }
+
+  void add_counted(const std::string& name) {
+    const witness::MetricEvents& asked = ask(name);
+    // A name that is unknown is the user's mistake; an event missing on this machine is a row without value.
+    if (!asked.refused.empty() && !asked.preset) witness::demand_known(name, names_of_metrics());
+    add_row(name, asked);
+    plan_.notes.insert(plan_.notes.end(), asked.notes.begin(), asked.notes.end());
+    const bool cores = !asked.preset && asked.events.size() > 1 &&
+                       event::core_of(asked.events.front().attr, event::pmus()) != nullptr;
+    for (std::size_t part = 0; cores && part < asked.events.size(); ++part) {
+      add_row(asked.events[part].name, asked);
+      plan_.rows.back().part = part;
+    }
+  }
+  void add_row(const std::string& name, const witness::MetricEvents& asked) {
+    PlanRow row;
+    row.name = name;
+    row.kind = asked.preset || is_preset(name) ? RowKind::preset : RowKind::event;
+    row.refused = asked.refused;
+    row.operands.push_back(operand(name, asked));
+    const std::string& stated = row.operands.front().scale.unit;
+    row.unit = row.kind != RowKind::event ? "" : stated.empty() ? unit_of(asked.events) : stated;
+    if (row.refused.empty() && row.kind == RowKind::event && !plan_.cpus.empty() &&
+        cpus_of_events(asked).empty())
+      row.refused = fmt::format("its PMU counts on CPU {} only, which -C leaves out",
+                                fmt::join(event::cpus_of(asked.events.front().attr, event::pmus()), ", "));
+    plan_.rows.push_back(std::move(row));
+  }
+
+  static Operand operand(const std::string& name, const witness::MetricEvents& asked) {
+    Operand made{name, asked, {}, {}};
+    if (!asked.preset && !asked.events.empty())
+      made.scale = event::scale_of(asked.events.front(), event::pmus()).value_or(event::Scale{});
+    return made;
+  }
+  [[nodiscard]] std::vector<int> cpus_of_events(const witness::MetricEvents& asked) const {
+    std::vector<int> all;
+    for (const Event& event : asked.events)
+      std::ranges::copy(cpus_among(plan_.cpus, event), std::back_inserter(all));
+    return all;
+  }
+
+  void add_usage(const Usage& usage) {
+    PlanRow row;
+    row.name = usage.name;
+    row.kind = RowKind::usage;
+    row.unit = usage.unit;
+    plan_.rows.push_back(std::move(row));
+  }
+
+  void add_metric(const metric::Metric& metric) {
+    PlanRow row;
+    row.name = metric.name;
+    row.kind = RowKind::metric;
+    row.unit = metric.unit;
+    row.metric = metric;
+    row.formula = best_formula(metric);
+    for (; row.formula < metric.formulas.size(); ++row.formula) {
+      if (!countable(metric.formulas[row.formula], row)) continue;
+      for (const std::string& name : metric.formulas[row.formula].events())
+        row.operands.push_back(operand(name, ask(name)));
+      break;
+    }
+    plan_.rows.push_back(std::move(row));
+  }
+  /// The first formula over events that are counted anyway: another one could make events multiplexed.
+  [[nodiscard]] std::size_t best_formula(const metric::Metric& metric) const {
+    const auto counted = [&](const std::string& name) {
+      const auto known = asked_.find(name);
+      return known != asked_.end() && known->second.refused.empty();
+    };
+    for (std::size_t f = 0; f < metric.formulas.size(); ++f) {
+      const auto events = metric.formulas[f].events();
+      if (!events.empty() && std::ranges::all_of(events, counted)) return f;
+    }
+    return 0;
+  }
+  /// Whether a formula can be evaluated here; else sets the reason of the row.
+  bool countable(const metric::Formula& formula, PlanRow& row) {
+    for (const std::string& name : formula.events()) {
+      row.refused = ask(name).refused;
+      row.refused_by = row.refused.empty() ? "" : name;
+      if (!row.refused.empty()) return false;
+    }
+    return true;
+  }
+
+  void place(PlanRow& row) {
+    if (!row.refused.empty()) return;
+    for (Operand& operand : row.operands)
+      for (const Event& event : operand.asked.events) {
+        const auto same = [&](const Event& e) { return same_event(e, event); };
+        const auto known = std::ranges::find_if(plan_.events, same);
+        operand.events.push_back(static_cast<std::size_t>(known - plan_.events.begin()));
+        if (known == plan_.events.end()) plan_.events.push_back(event);
+      }
+  }
+
+  [[nodiscard]] std::vector<Event> events(const std::vector<std::size_t>& which) const {
+    std::vector<Event> out;
+    for (const std::size_t i : which)
+      out.push_back(plan_.events[i]);
+    return out;
+  }
+
+  /// Slots lead the group of top-down metrics.
+  void slots_first(std::vector<std::size_t>& members) const {
+    std::ranges::stable_partition(
+        members, [&](std::size_t e) { return event::is_slots(plan_.events[e].attr, event::pmus()); });
+  }
+
+  void group(const std::vector<std::size_t>& rows, std::vector<bool>& grouped) {
+    std::vector<std::size_t> members;
+    for (const std::size_t r : rows)
+      for (const Operand& operand : plan_.rows[r].operands)
+        for (const std::size_t e : operand.events)
+          if (!grouped[e]) {
+            grouped[e] = true;
+            members.push_back(e);
+          }
+    slots_first(members);
+    // Events of different core types are never in one kernel group.
+    while (!members.empty()) {
+      const auto core = [&](std::size_t e) { return event::core_of(plan_.events[e].attr, event::pmus()); };
+      const host::Pmu* const first = core(members.front());
+      const auto others =
+          std::ranges::stable_partition(members, [&](std::size_t e) { return core(e) == first; });
+      std::vector<std::size_t> rest(others.begin(), others.end());
+      members.erase(others.begin(), others.end());
+      (void)Group(events(members), options_); // throws when they do not fit
+      plan_.groups.push_back(std::exchange(members, std::move(rest)));
+    }
+  }
+
+  void group_the_rest(const std::vector<bool>& grouped) {
+    std::vector<std::size_t> left;
+    for (std::size_t e = 0; e < grouped.size(); ++e)
+      if (!grouped[e]) left.push_back(e);
+    if (left.empty()) return;
+    slots_first(left);
+    const Counters counters(events(left), options_);
+    for (const auto& group : counters.groups()) {
+      auto& members = plan_.groups.emplace_back();
+      for (const std::size_t i : group)
+        members.push_back(left[i]);
+    }
+    plan_.notes.insert(plan_.notes.end(), counters.notes().begin(), counters.notes().end());
+  }
+
+  const metric::Metrics& metrics_;
+  GroupOptions options_; ///< of trials
+  Plan plan_;
+  std::map<std::string, witness::MetricEvents> asked_;
+  std::vector<std::vector<std::size_t>> braces_; ///< rows of each group
+};
+
+} // namespace
+
+std::vector<int> cpus_of_group(const Plan& plan, const std::vector<std::size_t>& group) {
+  return cpus_among(plan.cpus, plan.events[group.front()]);
+}
+
+std::vector<std::string> default_items(Counted what) {
+  std::vector<std::string> items{"perf::TASK-CLOCK", "processors-used"};
+  if (what == Counted::cpus) {
+    items = {"perf::CPU-CLOCK"};
+    const auto power = std::ranges::find(event::pmus(), "power", &host::Pmu::name);
+    if (power != event::pmus().end() && power->events.contains("energy-pkg"))
+      items.insert(items.end(), {"power/energy-pkg/", "package-power"});
+  }
+  if (what == Counted::command) items.insert(items.end(), {"user-time", "system-time", "max-rss"});
+  items.insert(items.end(), {"perf::PAGE-FAULTS", "page-fault-rate", "perf::CONTEXT-SWITCHES",
+                             "perf::CPU-MIGRATIONS", "perf::CYCLES", "perf::INSTRUCTIONS", "ipc",
+                             "perf::BRANCH-MISSES", "branch-misprediction-rate"});
+  return items;
+}
+
+Domain allowed_domain() {
+  perf_event_attr attr = encode("perf::PAGE-FAULTS", Domain::all).attr;
+  attr.disabled = 1;
+  return perf::open_sized(attr, {}).error == EACCES ? Domain::user : Domain::all;
+}
+
+Plan make_plan(const std::vector<Item>& items, const metric::Metrics& metrics, Domain domain,
+               const std::vector<int>& cpus) {
+  Planner planner(metrics, domain, cpus);
+  for (const Item& item : items)
+    planner.add(item);
+  return std::move(planner).finish();
+}
+
+namespace {
+
+class ItemReader {
+public:
+  void take(std::string_view list) {
+    list_ = list;
+    bool within_terms = false;
+    std::string name;
+    for (const char c : list) {
+      // mem:ADDRESS/LENGTH has a single slash, and no comma in it.
+      if (c == '/' && !name.starts_with("mem:")) within_terms = !within_terms;
+      if (within_terms || (c != ',' && c != '{' && c != '}')) {
+        if (after_group_ && c != ' ') fail("a comma is expected after }");
+        name += c;
+        continue;
+      }
+      separator(c, name);
+    }
+    if (within_terms) fail("a / is not closed: PMU/terms/");
+    if (in_group_) fail("a { without a matching }");
+    finish(name, after_group_ || list.find_first_not_of(' ') == list.npos);
+    after_group_ = false;
+  }
+  std::vector<Item> items;
+
+private:
+  [[noreturn]] void fail(const std::string& cause) const {
+    throw bad_input("-e " + std::string(list_), cause,
+                    "-e a,b,'{c,d}': names with commas between, groups in braces");
+  }
+  void separator(char c, std::string& name) {
+    if (c == '{') {
+      if (in_group_) fail("a { within a {");
+      if (after_group_ || !name.empty()) fail("a comma is expected before {");
+      in_group_ = true;
+      return;
+    }
+    finish(name, after_group_ && c == ',');
+    after_group_ = false;
+    if (c == ',') return;
+    if (!in_group_) fail("a } without a matching {");
+    in_group_ = false;
+    after_group_ = true;
+    ++groups_;
+  }
+  void finish(std::string& name, bool may_be_empty) {
+    const auto first = name.find_first_not_of(' ');
+    const std::string bare =
+        first == name.npos ? "" : name.substr(first, name.find_last_not_of(' ') - first + 1);
+    name.clear();
+    if (bare.empty() && may_be_empty) return;
+    if (bare.empty()) fail("a name is missing");
+    if (std::ranges::find(items, bare, &Item::name) == items.end())
+      items.push_back({bare, in_group_ ? std::optional(groups_) : std::nullopt});
+  }
+
+  std::string_view list_;
+  std::size_t groups_ = 0;
+  bool in_group_ = false, after_group_ = false;
+};
+
+} // namespace
+
+std::vector<Item> parse_items(const std::vector<std::string>& lists) {
+  ItemReader reader;
+  for (const std::string& list : lists)
+    reader.take(list);
+  return std::move(reader.items);
+}
+
+namespace {
+
+std::string mark_of(const Operand& operand, const verdict::Marks& marks) {
+  if (const auto& preset = operand.asked.preset) return marks.of(preset->written.name);
+  return marks.of(operand.name, operand.asked.events);
+}
+
+} // namespace
+
+void mark_rows(Plan& plan, const verdict::Marks& marks) {
+  if (marks.empty()) return;
+  for (PlanRow& row : plan.rows)
+    for (const Operand& operand : row.operands) {
+      std::string mark = mark_of(operand, marks);
+      if (mark.empty()) continue;
+      if (row.kind == RowKind::metric) mark = operand.name + ": " + mark;
+      row.mark += (row.mark.empty() ? "" : "; ") + mark;
+    }
+}
+
+std::map<std::string, std::string> row_marks(const Plan& plan) {
+  std::map<std::string, std::string> all;
+  for (const PlanRow& row : plan.rows)
+    if (!row.mark.empty()) all.emplace(row.name, row.mark);
+  return all;
+}
+
+std::string errata_note(const Plan& plan, const host::Cpu& cpu) {
+  std::vector<std::pair<std::string, std::string>> events; // by erratum, in the order of the plan
+  for (const Event& event : plan.events)
+    for (const auto* const erratum : errata::of_event(event, cpu)) {
+      const auto known = std::ranges::find(events, erratum->number, &decltype(events)::value_type::first);
+      if (known == events.end())
+        events.emplace_back(erratum->number, event.name);
+      else
+        known->second += ", " + event.name;
+    }
+  std::string text;
+  for (const auto& [number, names] : events)
+    text += fmt::format("{}{} ({})", text.empty() ? "" : "; ", number, names);
+  return text.empty() ? text : "errata of this CPU concern these events: " + text + "; see recount doctor";
+}
+
+} // namespace recount::stat

@@ -1,0 +1,109 @@
+// Which events are counted, in which groups, and how values are computed from them.
+#pragma once
+
+#include "event/encode.hpp"
+#include "host/machine.hpp"
+#include "metric/metric.hpp"
+#include "process/child.hpp"
+#include "result/observation.hpp"
+#include "verdict/verdict_store.hpp"
+#include "witness/metric_events.hpp"
+
+#include <recount/count.hpp>
+#include <recount/group.hpp>
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace recount::stat {
+
+/// One name and its group.
+struct Item {
+  std::string name;
+  std::optional<std::size_t> group; ///< counted from 0 over all lists; none: not in braces
+};
+
+/// Parses lists of names, separated by commas, and {groups} of names. A comma within PMU/terms/ belongs
+/// to the name. Repeated names are removed. Throws Error (bad_input). Pure.
+[[nodiscard]] std::vector<Item> parse_items(const std::vector<std::string>& lists);
+
+/// An event or preset, and where its counts are.
+struct Operand {
+  std::string name;
+  witness::MetricEvents asked;
+  std::vector<std::size_t> events; ///< parallel to asked.events: indices into Plan::events
+  event::Scale scale;              ///< of an uncore event: its unit
+};
+
+enum class RowKind {
+  event,
+  preset,
+  metric,
+  usage,   ///< resource usage of the command, known after its end: user-time, max-rss; and duration-time
+  modelled ///< simulated, see modelled.hpp
+};
+
+/// One row of the output.
+struct PlanRow {
+  std::string name;
+  RowKind kind = RowKind::event;
+  std::string unit;
+  metric::Metric metric;           ///< of a metric
+  std::size_t formula = 0;         ///< index of the formula in use
+  std::vector<Operand> operands;   ///< one; of a metric, those of the formula that are events, in its order
+  std::optional<std::size_t> part; ///< of a core type's part: which of the operand's events it is
+  std::string refused;             ///< why it cannot be counted; empty: it can
+  std::string refused_by;          ///< of a metric: the event that cannot be counted; else empty
+  std::string mark;                ///< what recount check found wrong with it; see mark_rows()
+  std::string witness;             ///< "model:i7-9700", of a modelled one; else empty: perf
+};
+
+struct Plan {
+  std::vector<PlanRow> rows;
+  std::vector<Event> events;                    ///< all opened events, each once
+  std::vector<std::vector<std::size_t>> groups; ///< of kernel groups, the indices of the events
+  std::vector<std::string> notes;               ///< for example, why there are more groups than requested
+  Domain domain = Domain::all;                  ///< where names without :u or :k are counted
+  std::vector<int> cpus; ///< whose execution is counted, whatever runs there; empty: that of processes
+};
+
+/// Default items of a command, of processes, or of whole CPUs: with the energy that these have consumed.
+enum class Counted { command, processes, cpus };
+[[nodiscard]] std::vector<std::string> default_items(Counted what);
+
+/// User mode and the kernel where this user may count there, else user mode.
+[[nodiscard]] Domain allowed_domain();
+
+/// Looks up every name: a metric, else a preset, else an event; on a hybrid CPU an event is the sum over core
+/// types, followed by a row for each. Tries on this thread which events can be counted, and which together.
+/// What cannot be counted stays as a row with its reason. Throws Error: bad_input for an unknown name,
+/// unavailable for a group in braces that does not fit scheduled. `cpus`: see Plan.
+[[nodiscard]] Plan make_plan(const std::vector<Item>& items, const metric::Metrics& metrics, Domain domain,
+                             const std::vector<int>& cpus = {});
+
+/// The CPUs of the plan on which a group is opened: all, or those that its PMU names (uncore, core types).
+[[nodiscard]] std::vector<int> cpus_of_group(const Plan& plan, const std::vector<std::size_t>& group);
+
+/// Sets the marks of all rows. A metric has those of its operands. Pure.
+void mark_rows(Plan& plan, const verdict::Marks& marks);
+/// "errata of this CPU: SKL091 (branches), ...; see recount doctor": one line on all events; empty: none is
+/// concerned. Pure.
+[[nodiscard]] std::string errata_note(const Plan& plan, const host::Cpu& cpu);
+/// The marks of rows that have one, by name.
+[[nodiscard]] std::map<std::string, std::string> row_marks(const Plan& plan);
+
+/// One observation for each row: metric, value or reason, times and flags filled in, the rest left empty. A
+/// ratio is computed from these counts only; it has no value if an operand was not counted. `counts` are in
+/// the order of the plan's events, `seconds` is the wall time over which they were counted. Pure.
+[[nodiscard]] std::vector<result::Observation> evaluate(const Plan& plan, std::span<const Count> counts,
+                                                        double seconds);
+
+/// Sets the values of the rows of kind usage. Pure.
+void fill_usage(const Plan& plan, const process::Exit& exit, std::vector<result::Observation>& rows);
+
+} // namespace recount::stat

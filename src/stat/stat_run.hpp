@@ -1,0 +1,192 @@
+// Running a command, or waiting for processes, while a plan's events count.
+#pragma once
+
+#include "process/child.hpp"
+#include "process/waiter.hpp"
+#include "result/observation.hpp"
+#include "stat/stat_plan.hpp"
+
+#include <recount/count.hpp>
+#include <recount/group.hpp>
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <exception>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace recount::stat {
+
+struct Request {
+  std::vector<std::string>
+      command;             ///< may be empty with pids and CPUs; it is then not counted, only waited for
+  std::vector<pid_t> pids; ///< empty: the command is counted, or the plan's CPUs
+  int repeat = 1;
+  std::chrono::milliseconds interval{0}; ///< 0: only whole repetitions
+  std::string section = {};              ///< a model simulates only this one; empty: everything
+  std::string from = {}, to = {};        ///< and only between these functions, see trace::FunctionRange
+  long sample = 0;                       ///< of so many windows of accesses, a model simulates one; 0: all
+  bool ignore_failure = false;           ///< a run of the command that fails is a repetition, too
+};
+
+/// A time interval and its counts.
+struct Slice {
+  int repetition = 0;                    ///< from 0
+  std::optional<int> interval;           ///< from 0; none: the whole repetition
+  double begin = 0, end = 0;             ///< seconds since the repetition began
+  std::vector<Count> counts;             ///< in the order of the plan's events
+  std::vector<result::Observation> rows; ///< evaluate()
+};
+
+struct RunResult {
+  int requested = 1;                 ///< runs
+  std::vector<Slice> repetitions;    ///< runs that completed, or the only requested one, then flagged
+  std::optional<process::Exit> exit; ///< of the command: the last that failed, else the last
+  int signal = 0;                    ///< that ended the waiting or the repetitions; 0: none
+  bool cut_short = false;            ///< the last run was interrupted (`signal`) or failed (`exit`)
+  std::size_t failed = 0;            ///< repetitions that failed (Request::ignore_failure)
+  std::exception_ptr error = {};     ///< thrown by the listener: it was not called again, no run followed
+  [[nodiscard]] std::size_t completed() const { return cut_short && requested == 1 ? 0 : repetitions.size(); }
+  /// Whether another run may follow.
+  [[nodiscard]] bool goes_on() const { return !cut_short && signal == 0 && !error; }
+  void keep(const process::Exit& of) {
+    if (!exit || !of.ok() || exit->ok()) exit = of;
+  }
+};
+
+/// "interrupted: killed by signal 2 (SIGINT)", "exit status 1"; empty: not cut short.
+[[nodiscard]] std::string how_cut_short(const RunResult& ended);
+/// "interrupted: 1 of 5 runs completed"; of a single run how_cut_short(). Empty: not cut short.
+[[nodiscard]] std::string completed_text(const RunResult& ended);
+/// The fix of a run that failed.
+inline constexpr const char* keep_failures = "-i also counts runs that fail";
+/// The flag of the values of a single run that was cut short; else empty.
+[[nodiscard]] std::string cut_short_flag(const RunResult& ended);
+/// The exit status of recount: of the command; of several runs that were interrupted, 128 + the signal.
+[[nodiscard]] int status_of(const RunResult& ended);
+
+/// Rows that were not counted although possible, and incomplete counts: one line each, with the row names.
+[[nodiscard]] std::vector<std::string> warnings(const Plan& plan, const Slice& slice);
+
+/// Called with each interval and, after its intervals, each repetition.
+using Listener = std::function<void(const Slice&)>;
+
+/// Counts. The command has this process's terminal, standard input and output; a terminal's Ctrl-C reaches
+/// both, and this waits for the command; signals from other processes are forwarded. A run that was
+/// interrupted or failed is the last one and no repetition. Throws Error as Attached does, process::CannotRun
+/// for the command.
+[[nodiscard]] RunResult run(const Plan& plan, const Request& request, const Listener& listener,
+                            const process::HeldSignals& signals = {});
+
+/// Calls the listener until it throws, and keeps what it threw.
+[[nodiscard]] Listener guard(const Listener& listener, std::exception_ptr& error);
+/// Adds a run to the result; `exit`: of the command.
+void take(RunResult& ended, const Request& request, Slice slice, const std::optional<process::Exit>& exit,
+          const Listener& listener);
+
+/// A row over all repetitions. Of ratios, too, the mean is that of the repetitions' ratios.
+struct Summary {
+  std::vector<double> values;      ///< of the repetitions that have one
+  std::optional<double> mean;      ///< none: no repetition has a value
+  std::optional<double> deviation; ///< standard deviation of a sample; none with fewer than two values
+  double share = 1;                ///< scheduled share of the time: minimum over repetitions
+  std::size_t missing = 0;         ///< repetitions without value
+  std::string reason;              ///< the first reason why
+  std::vector<Flag> flags;         ///< each once
+};
+
+/// Over the same row of each slice.
+[[nodiscard]] Summary summarise(std::span<const Slice> slices, std::size_t row);
+/// Over given values.
+[[nodiscard]] Summary summarise(std::vector<double> values);
+
+// Starting a command with this process's terminal, and waiting for it.
+
+/// What is done while a command runs.
+class Ticks {
+public:
+  Ticks() = default;
+  Ticks(const Ticks&) = delete;
+  Ticks& operator=(const Ticks&) = delete;
+  virtual ~Ticks() = default;
+  /// When to look next; none: never.
+  [[nodiscard]] virtual std::optional<std::chrono::steady_clock::time_point> next() const { return {}; }
+  virtual void look() {}
+};
+
+/// Standard input and the process group are this process's; `held`: see process::Spawn. Throws as
+/// process::Child.
+[[nodiscard]] process::Child start(const std::vector<std::string>& command, bool held,
+                                   const std::vector<std::pair<std::string, std::string>>& environment = {},
+                                   const std::vector<std::pair<int, int>>& descriptors = {});
+
+/// Waits for the command and hands signals on to it; the last one is left in `signal`. Exceptions of `ticks`
+/// are rethrown after its end.
+process::Exit attend(process::Child& child, const process::HeldSignals& signals, int& signal, Ticks& ticks);
+
+// The events of a plan, opened for a command, a running process or CPUs.
+
+/// Adds the counts of one thread or process to those of others.
+void add(Count& sum, const Count& more);
+
+/// Counts a process and its descendants, or CPUs. Not thread-safe.
+class Attached {
+public:
+  enum class When {
+    at_exec, ///< counting begins when the (held) process starts its program
+    at_once  ///< counting begins at once, with the existing threads
+  };
+  /// Throws Error as Group does.
+  Attached(const Plan& plan, pid_t pid, When when);
+  /// Counts all that runs on the plan's CPUs, at once.
+  explicit Attached(const Plan& plan);
+
+  void stop();
+  /// The counts so far, in the order of the plan's events, summed over threads; the times too.
+  [[nodiscard]] std::vector<Count> read();
+
+private:
+  /// A group of the plan on one thread or CPU.
+  struct Part {
+    std::size_t group;
+    Group counts;
+  };
+  void open(std::size_t group, const GroupOptions& options);
+  bool attach(pid_t tid, const GroupOptions& options, bool start);
+
+  const Plan& plan_;
+  std::vector<Part> parts_;
+};
+
+// Which part of the run time of a command its counters covered.
+
+/// Counters, and the processor time of the command right before and after they were read; 0 where a process
+/// is counted that was not started here.
+struct Reading {
+  std::vector<Count> counts;
+  std::chrono::nanoseconds before{0}, after{0};
+};
+[[nodiscard]] Reading read(const std::function<std::vector<Count>()>& counters,
+                           const process::Child* command);
+
+/// Difference between two readings.
+struct Between {
+  std::vector<Count> counts;
+  std::string removed;    ///< why nothing was counted, see perf::removed(); empty: counted
+  std::string incomplete; ///< what is missing from the counts; empty: nothing known
+};
+/// Of the whole, from the start of the command. Pure.
+[[nodiscard]] Between between(const Reading& first, const Reading& now);
+/// Of an interval. `ended`: the command has, so that `now` holds the time of descendants from before as well.
+/// Pure.
+[[nodiscard]] Between between(const Reading& first, const Reading& from, const Reading& now, bool ended);
+
+/// Adds a flag, unless it is empty, to each row that has a value.
+void flag_all(std::span<result::Observation> rows, const std::string& flag);
+
+} // namespace recount::stat

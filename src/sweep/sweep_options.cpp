@@ -1,0 +1,221 @@
+#include "sweep/sweep_options.hpp"
+
+#include "base/names.hpp"
+#include "base/text.hpp"
+#include "command/measuring.hpp"
+#include "command/output.hpp"
+#include "command/print.hpp"
+#include "host/cpu.hpp"
+#include "host/disturbance.hpp"
+#include "kernel/kernel.hpp"
+#include "model/machine.hpp"
+#include "sweep/engine.hpp"
+#include "sweep/model_modes.hpp"
+#include "sweep/range.hpp"
+#include "sweep/sweep_plan.hpp"
+#include "witness/counting.hpp"
+#include "witness/witness.hpp"
+
+#include <recount/error.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace recount::sweep {
+namespace {
+
+std::vector<std::string> kernel_names() {
+  std::vector<std::string> names;
+  for (const auto* kernel : kernel::all())
+    names.push_back(kernel->name());
+  return names;
+}
+
+const kernel::Kernel& kernel_of(const SweepOptions& o) {
+  if (o.kernel.empty())
+    throw bad_input("recount sweep", "no kernel given",
+                    fmt::format("recount sweep stride --size 4K:64K:x2; the kernels are {}", //
+                                fmt::join(kernel_names(), ", ")));
+  if (o.kernel.size() > 1) throw bad_input(o.kernel[1], "one kernel at a time", "recount sweep --help");
+  const auto& kernel = kernel::find(o.kernel[0]);
+  result::Params texts; // may name the file that the kernel is in
+  for (std::size_t i = 0; i + 1 < o.parameters.size(); i += 2)
+    for (const auto& p : kernel.parameters())
+      if (p.unit == kernel::Parameter::Unit::text && "--" + p.name == o.parameters[i])
+        texts[p.name] = o.parameters[i + 1];
+  return kernel.configured(texts);
+}
+
+/// What a kernel says of the file that it was read from belongs to the plan.
+void add_texts_of_file(sweep::Plan& plan, const kernel::Kernel& kernel) {
+  if (&kernel == &kernel::find(plan.kernel)) return;
+  for (const auto& p : kernel.parameters()) {
+    const auto given = [&](const sweep::Axis& axis) { return axis.name == p.name; };
+    if (p.unit == kernel::Parameter::Unit::text && std::none_of(plan.axes.begin(), plan.axes.end(), given))
+      plan.axes.push_back({p.name, {p.fallback}});
+  }
+}
+
+/// Whether a witness is one of the default ones; the reason why not goes into `left_out`.
+bool usable(const sweep::Plan& plan, const witness::Witness& witness, const kernel::Kernel& kernel,
+            std::map<std::string, std::string>& left_out) {
+  auto metrics = witness.default_metrics;
+  if (!plan.metrics.empty()) {
+    metrics.clear();
+    std::copy_if(plan.metrics.begin(), plan.metrics.end(), std::back_inserter(metrics), witness.gives);
+    if (metrics.empty()) return false; // nothing of its kind was asked for
+  }
+  std::string why = witness.missing(metrics);
+  if (why.empty() && witness.native) why = kernel.unprepared();
+  if (!why.empty()) left_out[witness.name] = why;
+  return why.empty();
+}
+
+/// Where the kernel cannot be executed here: an error if nothing else was asked for.
+void check_prepared(const sweep::Plan& plan, const kernel::Kernel& kernel, bool quiet) {
+  const std::string why = kernel.unprepared();
+  std::vector<std::string> native;
+  for (const auto& name : plan.witnesses)
+    if (witness::find(name).native) native.push_back(name);
+  if (why.empty() || native.empty()) return;
+  if (native.size() == plan.witnesses.size())
+    throw unavailable("kernel " + kernel.name(), why, {}, "install what is missing, or use --witness model");
+  if (!quiet)
+    command::note("recount sweep: warning: {} cannot execute kernel {}: {}\n",
+                  fmt::format("{}", fmt::join(native, ", ")), kernel.name(), why);
+}
+
+void choose_witnesses(sweep::Plan& plan, const kernel::Kernel& kernel, const SweepOptions& o) {
+  plan.witnesses = command::list_words(o.witnesses);
+  const auto asked = [&](const char* name) {
+    return std::find(plan.witnesses.begin(), plan.witnesses.end(), name) != plan.witnesses.end();
+  };
+  if (asked("both") && (asked("perf") || asked("papi")))
+    throw bad_input("--witness both", "already includes perf and papi", "remove perf and papi, or both");
+  for (const auto& name : plan.witnesses) {
+    const auto& witness = witness::find(name);
+    if (const auto machine = described_machine(name)) static_cast<void>(model::machine(*machine));
+    const auto metrics = metrics_of(plan, name);
+    if (const std::string why = witness.missing(metrics); !why.empty() && !o.quiet && witness.name != "model")
+      command::note("recount sweep: warning: {} cannot count any of its metrics here: {}\n", name, why);
+  }
+  if (!plan.witnesses.empty()) return check_prepared(plan, kernel, o.quiet);
+  std::map<std::string, std::string> left_out;
+  for (const auto& witness : witness::all())
+    if (usable(plan, witness, kernel, left_out)) plan.witnesses.push_back(witness.name);
+  if (!left_out.empty() && !o.quiet)
+    command::note("{}\n", "recount sweep: " + command::without_text(left_out));
+  if (plan.witnesses.empty())
+    throw unavailable("--metric " + fmt::format("{}", fmt::join(plan.metrics, ",")),
+                      "no witness can measure these metrics here", {}, "recount doctor");
+}
+
+void check_memory(const sweep::Session& session, const std::string& limit) {
+  const std::int64_t available = host::memory_available();
+  if (limit.empty())
+    return sweep::check_memory(session, available, fmt::format("available memory = {} bytes", available));
+  const std::int64_t own = sweep::parse_size(limit, "--max-memory");
+  if (own < 1 || own > available)
+    throw bad_input("--max-memory " + limit,
+                    fmt::format("is not from 1 to {}, the available memory in bytes", available));
+  sweep::check_memory(session, own, "--max-memory " + limit);
+}
+
+} // namespace
+
+sweep::Session sweep_session(const SweepOptions& o) {
+  const auto& kernel = kernel_of(o);
+  sweep::Plan plan;
+  plan.kernel = kernel.name();
+  for (std::size_t i = 0; i + 1 < o.parameters.size(); i += 2) {
+    const std::string name = o.parameters[i].substr(2);
+    const auto twice = [&](const sweep::Axis& axis) { return axis.name == name; };
+    if (std::any_of(plan.axes.begin(), plan.axes.end(), twice))
+      throw bad_input("--" + name, "is given twice", "use a list: --" + name + " 4K,1M:4M:x2");
+    plan.axes.push_back(sweep::parse_axis(kernel, name, o.parameters[i + 1]));
+  }
+  add_texts_of_file(plan, kernel);
+  for (const auto& text : o.conditions)
+    plan.conditions.push_back(sweep::parse_condition(kernel, text));
+  plan.repeat = static_cast<int>(o.repeat);
+  plan.seed = command::parse_seed(o.seed);
+  plan.modes = parse_modes(o.sample, o.draws);
+  plan.metrics = command::list_words(o.metrics);
+  for (const auto& metric : plan.metrics)
+    witness::demand_known(metric);
+
+  sweep::Execution how;
+  how.cpu = command::parse_cpu(o.cpu);
+  sweep::limit_runs(how, o.timeout, std::chrono::seconds(120));
+  how.parallel = parallel_runs(o.parallel);
+  how.temporary = kernel.compiles();
+  const Shard shard = parse_shard(o.shard, host::this_job());
+  auto grid = expand(plan, kernel);
+  const std::size_t points = grid.points.size();
+  keep_shard(grid.points, shard);
+  choose_witnesses(plan, kernel, o);
+  sweep::Session session{kernel, plan, std::move(grid), how, {}, o.output, o.resume};
+  check_memory(session, o.memory);
+  session.header = sweep::header(plan, command::command_line(), RECOUNT_VERSION, how.cpu);
+  state_shard(session.header, shard);
+  if (session.grid.points.empty()) command::note("{}", empty_shard_text("sweep", shard, points));
+  session.header.verdicts = command::verdict_marks("sweep", o.no_verdicts).by_name();
+  return session;
+}
+
+namespace {
+
+using kernel::Parameter;
+
+constexpr std::size_t most_choices = 24; ///< in a column
+
+std::string show(const Parameter& p, std::int64_t value) {
+  return p.unit == Parameter::Unit::bytes && value >= 1024 && value % 1024 == 0 ? base::format_bytes(value)
+                                                                                : std::to_string(value);
+}
+
+std::string fallback(const Parameter& p) {
+  if (const auto* whole = std::get_if<std::int64_t>(&p.fallback)) return show(p, *whole);
+  return std::get<std::string>(p.fallback);
+}
+
+std::string bounds(const Parameter& p) {
+  if (p.unit == Parameter::Unit::choice && p.choices.size() > most_choices)
+    return fmt::format("{}, {}, ... ({})", p.choices[0], p.choices[1], p.choices.size());
+  if (p.unit == Parameter::Unit::choice) return fmt::format("{}", fmt::join(p.choices, ", "));
+  if (p.unit == Parameter::Unit::text) return "any";
+  if (p.most == 0) return "at least " + show(p, p.least);
+  return show(p, p.least) + " to " + show(p, p.most);
+}
+
+const char* value_word(const Parameter& p) {
+  if (p.unit == Parameter::Unit::text) return " TEXT";
+  return p.unit == Parameter::Unit::choice ? " WORDS" : " RANGE";
+}
+
+} // namespace
+
+std::string kernel_help(const std::string& name) {
+  // A pointer: g++ 14 takes a reference from these calls for one to their temporary arguments.
+  const kernel::Kernel* const kernel =
+      name.ends_with(".nest") ? &kernel::find_configured("nest", {{"file", name}}) : &kernel::find(name);
+  command::Table table({{"parameter"}, {"default"}, {"values"}, {""}});
+  for (const auto& p : kernel->parameters())
+    table.add({"--" + p.name + value_word(p), fallback(p), bounds(p), p.prose});
+  return fmt::format(
+      "{}: {}\n\n{}\nRANGE is FIRST:LAST:xFACTOR, FIRST:LAST:STEP or A,B,C; numbers take K, M, G "
+      "(powers of 1024).\nWORDS is a list separated by commas, or all. The loop and its expected counts: "
+      "recount-kernels(7).\n",
+      kernel->name(), kernel->prose(), table.text());
+}
+
+std::string kernels_help() {
+  command::Table table({{"kernel"}, {""}});
+  for (const auto* kernel : kernel::all())
+    table.add({kernel->name(), kernel->prose()});
+  return "\n" + table.text();
+}
+
+} // namespace recount::sweep

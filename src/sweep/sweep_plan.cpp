@@ -1,0 +1,288 @@
+#include "sweep/sweep_plan.hpp"
+
+#include "base/format.hpp"
+#include "base/nearest.hpp"
+#include "base/random.hpp"
+#include "model/placement.hpp"
+#include "sweep/model_modes.hpp"
+#include "sweep/range.hpp"
+#include "witness/witness.hpp"
+
+#include <recount/error.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <range/v3/range/conversion.hpp>
+#include <range/v3/view/cartesian_product.hpp>
+#include <range/v3/view/iota.hpp>
+#include <range/v3/view/join.hpp>
+#include <range/v3/view/transform.hpp>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <map>
+#include <random>
+
+namespace recount::sweep {
+namespace {
+
+namespace views = ranges::views;
+constexpr std::size_t most_points = 1'000'000, most_jobs = 5'000'000;
+
+std::size_t points(const std::vector<Axis>& axes) {
+  std::size_t count = 1;
+  for (const auto& axis : axes)
+    if (__builtin_mul_overflow(count, axis.values.size(), &count) || count > most_points)
+      throw bad_input("--" + axis.name, fmt::format("the grid has more than {} points", most_points),
+                      "use fewer values or several sweeps");
+  return count;
+}
+
+/// The point number `index` of the grid: a mixed-radix count with one digit an axis, the last one fastest.
+result::Params point(const std::vector<Axis>& axes, std::size_t index) {
+  result::Params at;
+  for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
+    at[axis->name] = axis->values[index % axis->values.size()];
+    index /= axis->values.size();
+  }
+  return at;
+}
+
+} // namespace
+
+Grid expand(const Plan& plan, const kernel::Kernel& kernel) {
+  Grid grid;
+  const auto all = views::iota(std::size_t{0}, points(plan.axes)) |
+                   views::transform([&](std::size_t i) { return point(plan.axes, i); });
+  for (const auto& given : all) {
+    const result::Params at = kernel::complete(kernel, given);
+    const auto broken = std::find_if(plan.conditions.begin(), plan.conditions.end(),
+                                     [&](const Condition& condition) { return !condition.holds(at); });
+    if (broken != plan.conditions.end()) {
+      grid.skipped.push_back({at, "--where " + broken->text});
+      continue;
+    }
+    try {
+      static_cast<void>(kernel.bytes(at));
+      grid.points.push_back(at);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::bad_input) throw;
+      grid.skipped.push_back({at, error.problem().cause});
+    }
+  }
+  if (grid.points.empty())
+    throw bad_input("kernel " + plan.kernel,
+                    fmt::format("no point of {} can be executed; {}: {}", grid.skipped.size(),
+                                result::describe(grid.skipped.front().point), grid.skipped.front().reason),
+                    "recount sweep --help " + plan.kernel);
+  return grid;
+}
+
+std::vector<std::string> metrics_of(const Plan& plan, const std::string& witness) {
+  const auto& kind = witness::find(witness);
+  if (plan.metrics.empty()) return kind.default_metrics;
+  std::vector<std::string> its;
+  std::copy_if(plan.metrics.begin(), plan.metrics.end(), std::back_inserter(its), kind.gives);
+  return its.empty() ? plan.metrics : its; // requested by name only: the witness reports why not
+}
+
+std::vector<Job> schedule(const Plan& plan, const Grid& grid) {
+  std::vector<std::string> native, model;
+  for (const auto& name : plan.witnesses)
+    (witness::find(name).native ? native : model).push_back(name);
+  const auto round = [&](const std::vector<std::string>& witnesses, int repetition) {
+    return views::cartesian_product(grid.points, witnesses) |
+           views::transform([&plan, repetition](auto&& pair) {
+             const auto& [at, name] = pair;
+             return Job{plan.kernel, at, repetition, name, metrics_of(plan, name)};
+           });
+  };
+  const std::size_t rounds = native.empty() ? 0 : static_cast<std::size_t>(plan.repeat);
+  if (rounds * native.size() > most_jobs / grid.points.size())
+    throw bad_input("--repeat", fmt::format("{} of {} are more than {} runs",
+                                            base::format_count(plan.repeat, "repetition"),
+                                            base::format_count(grid.points.size(), "point"), most_jobs));
+  std::vector<Job> jobs;
+  std::mt19937_64 random(plan.seed);
+  for (int repetition = 0; static_cast<std::size_t>(repetition) < rounds; ++repetition) {
+    const std::size_t from = jobs.size();
+    for (auto&& job : round(native, repetition))
+      jobs.push_back(job);
+    base::shuffle(std::span(jobs).subspan(from), random);
+  }
+  for (auto&& job : round(model, 0))
+    for (auto& one : modelled_jobs(job, plan.modes))
+      jobs.push_back(std::move(one));
+  return jobs;
+}
+
+namespace {
+
+using kernel::Parameter;
+
+const Parameter& parameter(const kernel::Kernel& kernel, const std::string& name) {
+  std::vector<std::string> names;
+  for (const auto& p : kernel.parameters()) {
+    if (p.name == name) return p;
+    names.push_back("--" + p.name);
+  }
+  if (name == "pages") throw bad_input("--pages", "is ambiguous", model::page_options);
+  throw bad_input("--" + name, "neither an option of sweep nor a parameter of kernel " + kernel.name(),
+                  base::did_you_mean("--" + name, names,
+                                     fmt::format("its parameters are {}; see recount sweep --help {}",
+                                                 fmt::join(names, ", "), kernel.name())));
+}
+
+std::vector<result::ParamValue> choices(const Parameter& p, const std::string& text) {
+  std::vector<result::ParamValue> all;
+  if (text == "all") return {p.choices.begin(), p.choices.end()};
+  std::string_view rest = text;
+  for (;;) {
+    const std::string word(rest.substr(0, rest.find(',')));
+    if (std::find(p.choices.begin(), p.choices.end(), word) == p.choices.end())
+      throw bad_input("--" + p.name,
+                      fmt::format("\"{:.80}\" is none of {}", word, fmt::join(p.choices, ", ")),
+                      base::did_you_mean(word, p.choices));
+    if (std::find(all.begin(), all.end(), result::ParamValue(word)) == all.end()) all.emplace_back(word);
+    if (rest.size() == word.size()) return all;
+    rest.remove_prefix(word.size() + 1);
+  }
+}
+
+} // namespace
+
+Axis parse_axis(const kernel::Kernel& kernel, const std::string& name, const std::string& text) {
+  const Parameter& p = parameter(kernel, name);
+  if (p.unit == Parameter::Unit::text) return {name, {text}};
+  if (p.unit == Parameter::Unit::choice) return {name, choices(p, text)};
+  Axis axis{name, {}};
+  for (const std::int64_t value : parse_range(text, "--" + name)) {
+    if (value < p.least)
+      throw bad_input("--" + name, fmt::format("{} is less than {}, the minimum of kernel {}", value, p.least,
+                                               kernel.name()));
+    if (p.most > 0 && value > p.most)
+      throw bad_input("--" + name, fmt::format("{} is more than {}, the maximum of kernel {}", value, p.most,
+                                               kernel.name()));
+    axis.values.emplace_back(value);
+  }
+  return axis;
+}
+
+namespace {
+
+__extension__ using Wide = __int128; // products of two 64-bit numbers
+
+/// A side's value times the other side's divisor: fractions are compared by multiplying them out.
+Wide value(const Term& term, const Term& other, const result::Params& point) {
+  Wide v = term.name.empty() ? term.factor : std::get<std::int64_t>(point.at(term.name));
+  if (!term.name.empty() && !term.divided) v *= term.factor;
+  return other.divided ? v * other.factor : v;
+}
+
+Term parse_term(const kernel::Kernel& kernel, const std::string& text, const std::string& subject) {
+  if (!text.empty() && std::isdigit(static_cast<unsigned char>(text[0])))
+    return {{}, parse_size(text, subject), false};
+  const std::size_t at = text.find_first_of("/*");
+  Term term{text.substr(0, at), 1, at != text.npos && text[at] == '/'};
+  if (at != text.npos) term.factor = parse_size(text.substr(at + 1), subject);
+  if (term.factor < 1) throw bad_input(subject, "the factor must be at least 1");
+  std::vector<std::string> names;
+  for (const auto& p : kernel.parameters()) {
+    if (p.unit == kernel::Parameter::Unit::choice || p.unit == kernel::Parameter::Unit::text) continue;
+    if (p.name == term.name) return term;
+    names.push_back(p.name);
+  }
+  throw bad_input(subject,
+                  fmt::format("\"{:.40}\" is not a numeric parameter of kernel {}", term.name, kernel.name()),
+                  base::did_you_mean(term.name, names));
+}
+
+} // namespace
+
+bool Condition::holds(const result::Params& point) const {
+  const Wide a = value(left, right, point), b = value(right, left, point);
+  if (op == "<=") return a <= b;
+  if (op == "<") return a < b;
+  if (op == ">=") return a >= b;
+  if (op == ">") return a > b;
+  return (op == "=") == (a == b);
+}
+
+Condition parse_condition(const kernel::Kernel& kernel, const std::string& text) {
+  Condition condition;
+  std::copy_if(text.begin(), text.end(), std::back_inserter(condition.text),
+               [](unsigned char c) { return !std::isspace(c); });
+  const std::string& all = condition.text;
+  const std::string subject = "--where " + all.substr(0, 80);
+  for (const char* op : {"<=", ">=", "!=", "<", ">", "="}) {
+    const std::size_t at = all.find(op);
+    if (at == all.npos) continue;
+    condition.op = op;
+    condition.left = parse_term(kernel, all.substr(0, at), subject);
+    condition.right = parse_term(kernel, all.substr(at + condition.op.size()), subject);
+    return condition;
+  }
+  throw bad_input(subject, "is not a condition", "write a condition such as stride<=size/2 or n>=1K");
+}
+
+namespace {
+
+constexpr std::size_t most_shards = 1'000'000;
+
+Shard shard_of_job(const host::Job& job) {
+  if (!job.task || job.tasks == 0)
+    throw bad_input("--shard auto", "no launcher states the task and the number of tasks",
+                    "run it under srun, mpirun or in a job array, or name the part: --shard 1/4");
+  return {*job.task + 1, job.tasks};
+}
+
+} // namespace
+
+std::string Shard::text() const {
+  return fmt::format("{}/{}", number, of);
+}
+
+Shard parse_shard(const std::string& text, const host::Job& job) {
+  if (text.empty()) return {};
+  if (text == "auto") return shard_of_job(job);
+  Shard shard;
+  const char* const end = text.data() + text.size();
+  const auto [slash, error] = std::from_chars(text.data(), end, shard.number);
+  const bool first = error == std::errc() && slash != end && *slash == '/';
+  const auto [last, other] = first ? std::from_chars(slash + 1, end, shard.of)
+                                   : std::from_chars_result{text.data(), std::errc::invalid_argument};
+  if (other != std::errc() || last != end || shard.number < 1 || shard.number > shard.of ||
+      shard.of > most_shards)
+    throw bad_input("--shard " + text, fmt::format("is not K/N with K from 1 to N, N up to {}", most_shards),
+                    "--shard 1/4, or --shard auto");
+  return shard;
+}
+
+void keep_shard(std::vector<result::Params>& points, const Shard& shard) {
+  std::size_t index = 0;
+  std::erase_if(points, [&](const auto&) { return index++ % shard.of != shard.number - 1; });
+}
+
+void keep_shard(std::vector<Job>& jobs, const Shard& shard) {
+  if (shard.whole()) return;
+  std::map<std::pair<std::string, result::Params>, std::size_t> places;
+  for (const Job& job : jobs)
+    places.try_emplace({job.kernel, job.point}, 0);
+  std::size_t index = 0;
+  for (auto& [point, place] : places)
+    place = index++;
+  std::erase_if(jobs, [&](const Job& job) {
+    return places.at({job.kernel, job.point}) % shard.of != shard.number - 1;
+  });
+}
+
+void state_shard(result::Run& header, const Shard& shard) {
+  if (!shard.whole()) header.plan[shard_setting] = shard.text();
+}
+
+std::string empty_shard_text(const std::string& command, const Shard& shard, std::size_t points) {
+  return fmt::format("recount {}: shard {} is empty (points = {})\n", command, shard.text(), points);
+}
+
+} // namespace recount::sweep

@@ -1,0 +1,144 @@
+// Conditions between parameters: --where 'stride<=size/2'.
+#pragma once
+
+#include "host/job.hpp"
+#include "kernel/kernel.hpp"
+#include "result/observation.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace recount::sweep {
+
+/// One side of a condition: NAME, NAME/N, NAME*N or a number.
+struct Term {
+  std::string name; ///< empty: the number `factor` alone
+  std::int64_t factor = 1;
+  bool divided = false; ///< NAME/N: the value divided by the factor, exactly (not rounded)
+};
+
+/// TERM OP TERM, OP being <=, <, >=, >, = or !=. Points that do not fulfil it are left out of the grid.
+struct Condition {
+  std::string text; ///< as given, without blanks
+  Term left, right;
+  std::string op;
+  /// Whether a complete point fulfils it. Pure.
+  [[nodiscard]] bool holds(const result::Params& point) const;
+};
+
+/// Throws recount::Error (bad_input) when it does not read so, or names no number parameter of the kernel.
+[[nodiscard]] Condition parse_condition(const kernel::Kernel& kernel, const std::string& text);
+
+// What a sweep will do: a grid of parameter points x repetitions x witnesses, in a shuffled order.
+
+/// One parameter and the values it takes.
+struct Axis {
+  std::string name; ///< "size"
+  std::vector<result::ParamValue> values;
+};
+
+/// How the model simulates.
+struct ModelModes {
+  enum class Sample { automatic, always, never };
+  Sample sample = Sample::automatic;
+  int draws = 0; ///< of placement; 0: the fixed one
+};
+
+/// The sweep as asked for.
+struct Plan {
+  std::string kernel;
+  std::vector<Axis> axes;             ///< parameters without an axis keep their default
+  std::vector<Condition> conditions;  ///< points that break one are skipped
+  std::vector<std::string> witnesses; ///< "clock", "model:i7-9700", ...
+  std::vector<std::string> metrics;   ///< empty: each witness's default ones
+  int repeat = 5;                     ///< repetitions of each point by each native witness
+  std::uint64_t seed = 0;             ///< of the order
+  ModelModes modes = {};
+};
+
+/// A point of the grid that the kernel refuses, and why ("stride 64K is more than half of size 4K").
+struct Skipped {
+  result::Params point;
+  std::string reason;
+};
+
+/// The grid, completed with defaults.
+struct Grid {
+  std::vector<result::Params> points;
+  std::vector<Skipped> skipped;
+};
+
+/// One run: what one fresh process measures.
+struct Job {
+  std::string kernel;
+  result::Params point;
+  int repetition = 0;
+  std::string witness;
+  std::vector<std::string> metrics;
+};
+
+/// Values of a parameter from what the user typed, checked against the kernel's parameter.
+/// Throws recount::Error (bad_input) for an unknown parameter, a bad range, a value out of bounds.
+[[nodiscard]] Axis parse_axis(const kernel::Kernel& kernel, const std::string& name, const std::string& text);
+
+/// All points, last axis fastest. Throws recount::Error (bad_input) when the grid has more than a million
+/// points, or when every point is refused (with the kernel's reason).
+[[nodiscard]] Grid expand(const Plan& plan, const kernel::Kernel& kernel);
+
+/// The metrics that a witness is asked for under this plan.
+[[nodiscard]] std::vector<std::string> metrics_of(const Plan& plan, const std::string& witness);
+
+/// The runs in the order of execution. Native witnesses first: in each repetition every point by every
+/// witness once, shuffled, so that a burst of noise cannot spoil one point; then the model, each point
+/// once (it is deterministic) or once per draw of placement. The order depends on the seed and on nothing
+/// else. Throws recount::Error (bad_input) for more than five million runs.
+[[nodiscard]] std::vector<Job> schedule(const Plan& plan, const Grid& grid);
+
+/// The plan setting by setting, in canonical text, as in the header of a results file.
+[[nodiscard]] std::map<std::string, std::string> settings(const Plan& plan);
+
+/// What differs between the plan of a file and ours, one clause ("--size was 4096,8192 in the file and is
+/// 4096 now"); empty: nothing.
+[[nodiscard]] std::string difference(const std::map<std::string, std::string>& theirs,
+                                     const std::map<std::string, std::string>& ours);
+
+/// A new run of this plan on this machine, measured on `cpu` if it is pinned. `version` is recount's own.
+[[nodiscard]] result::Run header(const Plan& plan, std::vector<std::string> command,
+                                 const std::string& version, std::optional<int> cpu);
+
+// --shard: one of several parts of the points of a plan, the same whoever computes it.
+
+inline constexpr const char* shard_help =
+    "run only part K of N of the points; auto: the task of srun, mpirun or a job array";
+
+/// Part `number` of `of`; 1 of 1 is everything.
+struct Shard {
+  std::size_t number = 1, of = 1;
+  [[nodiscard]] bool whole() const { return of == 1; }
+  [[nodiscard]] std::string text() const; ///< "2/4"
+};
+
+/// "2/4", or "auto": the task and the number of tasks of `job`. Empty: everything. Throws Error (bad_input).
+[[nodiscard]] Shard parse_shard(const std::string& text, const host::Job& job);
+
+/// Keeps every N-th point, beginning with the K-th: neighbours, which take about as long, are spread over the
+/// shards.
+void keep_shard(std::vector<result::Params>& points, const Shard& shard);
+/// The same for the points of the jobs, in the order of kernel and parameters, whatever the order of the
+/// jobs: all runs of a point are in one shard.
+void keep_shard(std::vector<Job>& jobs, const Shard& shard);
+
+/// The setting of a plan that states the shard. It does not distinguish plans (difference()).
+inline constexpr const char* shard_setting = "shard";
+void state_shard(result::Run& header, const Shard& shard);
+
+/// "recount sweep: shard 5/5 holds none of 3 points".
+[[nodiscard]] std::string empty_shard_text(const std::string& command, const Shard& shard,
+                                           std::size_t points);
+
+} // namespace recount::sweep

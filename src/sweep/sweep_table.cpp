@@ -1,0 +1,370 @@
+#include "sweep/sweep_table.hpp"
+
+#include "base/format.hpp"
+#include "base/json.hpp"
+#include "base/names.hpp"
+#include "command/output.hpp"
+#include "command/outputs.hpp"
+#include "command/print.hpp"
+#include "command/measuring.hpp"
+#include "sweep/groups.hpp"
+#include "sweep/session.hpp"
+
+#include <recount/error.hpp>
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <set>
+
+namespace recount::sweep {
+namespace {
+
+/// Counts whole, times with six digits.
+std::string show(double value) {
+  if (std::floor(value) == value && std::abs(value) < 1e15) return fmt::format("{:.0f}", value);
+  return fmt::format("{:.6g}", value);
+}
+
+std::string show_per_access(const SweepGroup& group) {
+  const auto each = group.per_access();
+  if (!each) return "-";
+  return group.metric == "seconds" ? fmt::format("{:.4g} ns", *each * 1e9) : fmt::format("{:.4g}", *each);
+}
+
+std::string show_interval(const statistics::Summary& s) {
+  return s.n < 2 && s.low == s.high ? "-" : fmt::format("{} to {}", show(s.low), show(s.high));
+}
+
+Json json(const result::Params& params) {
+  Json object = Json::object();
+  for (const auto& [name, value] : params)
+    std::visit([&](const auto& v) { object[name] = v; }, value);
+  return object;
+}
+
+/// Presets and events that did not agree in recount check, of the machine of these runs.
+std::map<std::string, std::string> marks_of(const sweep::Ended& ended) {
+  std::map<std::string, std::string> all;
+  for (const auto& run : ended.results.runs)
+    all.insert(run.verdicts.begin(), run.verdicts.end());
+  return all;
+}
+
+/// A modelled value has none.
+std::string mark_of(const SweepGroup& group, const std::map<std::string, std::string>& marks) {
+  const auto found = marks.find(group.metric);
+  return found == marks.end() || is_modelled(group.witness) ? std::string() : found->second;
+}
+
+Json json(const SweepGroup& group, const std::map<std::string, std::string>& marks) {
+  Json object{{"params", json(group.params)}, {"witness", group.witness}, {"metric", group.metric}};
+  object["n"] = group.values.size();
+  for (const char* name : {"median", "low", "high", "min", "max", "mean", "p10", "p90"})
+    object[name] = nullptr;
+  if (const auto& s = group.summary) {
+    object["median"] = s->median;
+    object["low"] = s->low;
+    object["high"] = s->high;
+    object["min"] = s->min;
+    object["max"] = s->max;
+    object["mean"] = s->mean;
+    object["p10"] = s->p10;
+    object["p90"] = s->p90;
+  }
+  if (group.accesses) object["accesses"] = *group.accesses;
+  if (const auto each = group.per_access()) object["per_access"] = *each;
+  object["flagged"] = group.flagged;
+  if (const std::string mark = mark_of(group, marks); !mark.empty()) object["verdict"] = mark;
+  if (group.missing > 0) object["missing"] = group.missing;
+  if (!group.reason.empty()) object["reason"] = group.reason;
+  return object;
+}
+
+/// Reasons that differ in their numbers only are one kind.
+std::string kind(const std::string& reason) {
+  std::string text;
+  for (const char c : reason)
+    if (!std::isdigit(static_cast<unsigned char>(c)))
+      text += c;
+    else if (!text.ends_with('#'))
+      text += '#';
+  return text;
+}
+
+} // namespace
+
+command::Table sweep_summary(const sweep::Ended& ended, const Selection& selection) {
+  auto groups = sweep_groups(ended.results);
+  const auto names = varying(groups);
+  if (selection.least > 0) groups = least(std::move(groups), selection.least, selection.first);
+  const auto marks = marks_of(ended);
+  using Align = command::Table::Align;
+  std::vector<command::Table::Column> columns;
+  for (const auto& name : names)
+    columns.push_back({name, Align::right, 0, {}, true});
+  for (const char* head : {"metric", "witness"})
+    columns.push_back({head, Align::left});
+  const statistics::Statistic statistic = ended.results.statistic;
+  const bool few = selection.least > 0; // fewer columns, so that the line is short
+  const bool intervals = statistic == statistics::Statistic::median &&
+                         !(few && std::ranges::all_of(groups, [](const SweepGroup& group) {
+                             return show_interval(*group.summary) == "-";
+                           }));
+  if (!few) columns.push_back({"n", Align::right, 3});
+  columns.push_back({statistics::name_of(statistic), Align::right});
+  if (intervals) columns.push_back({"95 % interval", Align::right, 2});
+  if (few) columns.push_back({"of first point", Align::right});
+  if (!few) columns.push_back({"per access", Align::right, 1});
+  const bool flagged = std::ranges::any_of(groups, [](const SweepGroup& group) { return group.flagged > 0; });
+  const bool disturbed = !few || flagged;
+  if (disturbed) columns.push_back({"disturbed", Align::right, flagged ? 0 : 4}); // a mark is never left out
+  const bool marked =
+      std::ranges::any_of(groups, [&](const SweepGroup& group) { return !mark_of(group, marks).empty(); });
+  if (marked) columns.push_back({"verdict", Align::left});
+  command::Table table(columns, "Summary");
+  for (const auto& group : groups) {
+    std::vector<std::string> row;
+    for (const auto& name : names)
+      row.push_back(result::text(group.params.at(name)));
+    row.insert(row.end(), {group.metric, group.witness});
+    if (!few) row.push_back(std::to_string(group.values.size()));
+    if (const auto& s = group.summary) {
+      row.push_back(show(s->value));
+      if (intervals) row.push_back(show_interval(*s));
+      if (few) row.push_back(group.of_first ? fmt::format("{:.3g}", *group.of_first) : "-");
+      if (!few) row.push_back(show_per_access(group));
+      if (disturbed) row.push_back(group.flagged > 0 ? std::to_string(group.flagged) : "-");
+    } else {
+      row.push_back("not counted");
+    }
+    if (group.summary && marked) row.push_back(command::in_parentheses(mark_of(group, marks)));
+    table.add(row);
+  }
+  return table;
+}
+
+std::string sweep_table(const sweep::Ended& ended, const Selection& selection) {
+  const command::Table table = sweep_summary(ended, selection);
+  std::string text = table.empty() ? "" : table.text();
+  std::map<std::string, std::string> reasons;
+  const auto groups = sweep_groups(ended.results);
+  if (std::ranges::any_of(groups, [](const SweepGroup& group) {
+        return is_modelled(group.witness) && group.summary && group.summary->low < group.summary->high;
+      }))
+    text += command::wrap(
+                "interval of a modelled value: range of its draws of placement, widened by the error of "
+                "sampling",
+                command::line_width(), 2) +
+            "\n";
+  if (const std::string outliers = outliers_text(groups); !outliers.empty())
+    text += command::wrap(outliers, command::line_width(), 2) + "\n";
+  for (const auto& group : groups)
+    if (!group.reason.empty()) reasons.try_emplace(group.witness + " " + group.metric, group.reason);
+  for (const auto& [what, reason] : reasons)
+    text += command::wrap(fmt::format("not counted: {}: {}", what, reason), command::line_width(), 2) + "\n";
+  return text;
+}
+
+std::string sweep_json(const sweep::Session& session, const sweep::Ended& ended) {
+  Json object{{"kernel", session.plan.kernel}, {"seed", session.plan.seed}};
+  object["cpu"] = session.how.cpu ? Json(*session.how.cpu) : Json();
+  object["runs"] = ended.outcome.runs;
+  object["runs_there"] = ended.there;
+  object["runs_planned"] = ended.planned;
+  object["stopped"] = ended.outcome.stopped;
+  const auto marks = marks_of(ended);
+  object["summary"] = object["failures"] = object["skipped"] = Json::array();
+  for (const auto& group : sweep_groups(ended.results))
+    object["summary"].push_back(json(group, marks));
+  for (const auto& f : ended.results.failures)
+    object["failures"].push_back({{"params", json(f.params)},
+                                  {"repetition", f.repetition},
+                                  {"witness", f.witness},
+                                  {"reason", f.reason}});
+  for (const auto& s : session.grid.skipped)
+    object["skipped"].push_back({{"params", json(s.point)}, {"reason", s.reason}});
+  return json_text("sweep", object);
+}
+
+std::string skipped_text(const sweep::Grid& grid) {
+  std::map<std::string, std::pair<std::size_t, const sweep::Skipped*>> kinds;
+  for (const auto& skipped : grid.skipped) {
+    auto& [count, first] = kinds[kind(skipped.reason)];
+    if (count++ == 0) first = &skipped;
+  }
+  std::string text;
+  for (const auto& [kind, found] : kinds)
+    text += fmt::format("{} of {} skipped: {} (first: {})\n", found.first,
+                        base::format_count(grid.points.size() + grid.skipped.size(), "point"),
+                        found.second->reason, result::describe(found.second->point));
+  return text;
+}
+
+std::string unfinished_text(const std::vector<sweep::Unfinished>& runs) {
+  std::string text;
+  for (const auto& run : runs)
+    text += fmt::format("stopped: {} {} {}: {:.3g} % simulated\n", run.job.witness, run.job.kernel,
+                        result::describe(run.job.point), 100 * run.simulated);
+  return text;
+}
+
+std::string failures_text(const std::vector<result::Failure>& failures) {
+  std::map<std::string, std::pair<std::size_t, const result::Failure*>> reasons;
+  for (const auto& failure : failures) {
+    auto& [count, first] = reasons[failure.witness + kind(failure.reason)];
+    if (count++ == 0) first = &failure;
+  }
+  std::string text;
+  for (const auto& [key, found] : reasons)
+    text += fmt::format("{} of {} failed: {} (first: {})\n", base::format_count(found.first, "run"),
+                        found.second->witness, found.second->reason, result::describe(found.second->params));
+  return text;
+}
+
+// Every value of a sweep, as an appendix of the report.
+namespace {
+
+/// Products have an appendix of their own; counts of a command (recount stat) are no sweep.
+bool is_sweep(const result::Run& run) {
+  const auto kernel = run.plan.find("kernel");
+  return kernel != run.plan.end() && run.plan.contains("repeat") && kernel->second != "matmul" &&
+         kernel->second != "command" && !result::is_inference(run);
+}
+
+std::string number_text(const std::string& metric, double value) {
+  return metric == "seconds" ? base::format_seconds(value) : base::format_number(value);
+}
+
+std::string per_access_text(const SweepGroup& group) {
+  const auto each = group.per_access();
+  if (!each) return "-";
+  return group.metric == "seconds" ? base::format_number(*each * 1e9) + " ns" : base::format_number(*each);
+}
+
+document::Table values_table(const std::string& caption, const std::vector<SweepGroup>& groups) {
+  const auto names = varying(groups);
+  document::Table table{caption, {}, {}};
+  for (const auto& name : names)
+    table.columns.push_back({name});
+  for (const char* head : {"metric", "witness"})
+    table.columns.push_back({head, false});
+  for (const char* head : {"n", "value", "95 % interval", "accesses", "per access", "disturbed"})
+    table.columns.push_back({head});
+  const bool timed =
+      std::ranges::any_of(groups, [](const auto& group) { return !group.cpu_seconds.empty(); });
+  if (timed) table.columns.push_back({"CPU time (s)"});
+  for (const auto& group : groups) {
+    if (!group.summary) continue; // the method's section has the reason
+    std::vector<std::string> row;
+    for (const auto& name : names) {
+      const auto setting = group.params.find(name);
+      row.push_back(setting == group.params.end() ? "-" : result::text(setting->second));
+    }
+    const auto& s = *group.summary;
+    row.insert(row.end(),
+               {group.metric, group.witness, std::to_string(s.n), number_text(group.metric, s.value),
+                s.n < 2 || s.low == s.high ? "-"
+                                           : fmt::format("{} to {}", number_text(group.metric, s.low),
+                                                         number_text(group.metric, s.high)),
+                group.accesses ? std::to_string(*group.accesses) : "-", per_access_text(group),
+                group.flagged > 0 ? std::to_string(group.flagged) : "-"});
+    if (timed)
+      row.push_back(
+          group.cpu_seconds.empty()
+              ? "-"
+              : number_text("seconds", statistics::summarise(group.cpu_seconds, s.statistic).value));
+    table.rows.push_back(std::move(row));
+  }
+  if (std::string outliers = outliers_text(groups); !outliers.empty())
+    table.notes.push_back(std::move(outliers));
+  return table;
+}
+
+std::vector<document::Block> write_values(const document::Material& material) {
+  std::vector<document::Block> blocks;
+  for (const document::Part& part : material.parts) {
+    std::set<std::string> runs, kernels;
+    for (const auto& run : part.results->runs)
+      if (is_sweep(run)) runs.insert(run.id);
+    for (const auto& o : part.results->observations)
+      if (runs.contains(o.run)) kernels.insert(o.kernel);
+    for (const auto& kernel : kernels) {
+      const document::Part own =
+          document::only(part, [&](const auto& o) { return o.kernel == kernel && runs.contains(o.run); });
+      document::Table table = values_table(
+          fmt::format(
+              "All values of the kernel {}, {} of the repetitions, seconds unless another unit is stated: {}",
+              kernel, statistics::name_of(part.results->statistic), part.machine),
+          sweep_groups(*own.results));
+      if (!table.rows.empty()) blocks.emplace_back(std::move(table));
+    }
+  }
+  return document::under("All values of the sweeps", std::move(blocks));
+}
+
+} // namespace
+
+document::Section values_section() {
+  return {"", write_values, {}, {}, true};
+}
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+plot::TextSize size_of_terminal() {
+  plot::TextSize size;
+  winsize window{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0 && window.ws_row > 2)
+    size = {window.ws_col, window.ws_row - 2, false}; // room for the line of progress
+  return size;
+}
+
+} // namespace
+
+SweepPlot::SweepPlot(std::string path, std::string figure, const std::vector<plot::Figure>& figures)
+    : path_(std::move(path)), figure_(std::move(figure)), figures_(figures) {
+  if (!figure_.empty()) static_cast<void>(plot::find(figures_, figure_));
+  if (path_.empty() && !figure_.empty())
+    throw bad_input("--figure " + figure_, "there is nowhere to draw it", "add --plot FILE, or --plot -");
+  live_ = path_ == "-" && ::isatty(STDOUT_FILENO) == 1;
+}
+
+plot::Sheet SweepPlot::sheet(const result::Results& results) const {
+  // Not named: g++ 14 warns that the default argument of suitable() dangles.
+  return (figure_.empty() ? plot::suitable(figures_, results) : plot::find(figures_, figure_))
+      .compose(results, {});
+}
+
+std::string SweepPlot::text(const result::Results& results) const {
+  return plot::draw_text(sheet(results), size_of_terminal());
+}
+
+void SweepPlot::refresh(const result::Results& results) {
+  if (!live_ || Clock::now() < next_) return;
+  try {
+    command::print("\033[H\033[2J{}", text(results));
+    command::flush(stdout);
+  } catch (const Error&) { // too few points, most likely; finish() will tell
+  }
+  next_ = Clock::now() + std::chrono::seconds(2);
+}
+
+void SweepPlot::finish(const result::Results& results) {
+  if (path_.empty()) return;
+  if (path_ == "-") {
+    command::print(
+        "{}", command::own_controls(text(results))); // below the table, which a cleared screen would lose
+    return;
+  }
+  command::draw_to(path_, sheet(results));
+}
+
+} // namespace recount::sweep
