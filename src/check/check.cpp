@@ -9,7 +9,7 @@
 #include "host/pmu.hpp"
 #include "model/machine.hpp"
 #include "papi/library.hpp"
-#include "preset/here.hpp"
+#include "preset/written.hpp"
 #include "preset/preset_table.hpp"
 #include "preset/standard.hpp"
 #include "result/observation.hpp"

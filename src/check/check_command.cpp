@@ -8,7 +8,7 @@
 #include "command/output.hpp"
 #include "command/outputs.hpp"
 #include "command/print.hpp"
-#include "host/cpu.hpp"
+#include "host/pmu.hpp"
 #include "preset/preset_table.hpp"
 #include "stat/modelled.hpp"
 #include "stat/stat_plan.hpp"

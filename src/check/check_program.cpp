@@ -13,7 +13,6 @@
 #include "trace/executed.hpp"
 #include "trace/gates.hpp"
 #include "trace/session.hpp"
-#include "trace/tool.hpp"
 #include "witness/metric_events.hpp"
 #include "witness/program_witness.hpp"
 

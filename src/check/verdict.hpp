@@ -3,7 +3,7 @@
 
 #include "check/agreement.hpp"
 #include "host/machine.hpp"
-#include "plot/figure.hpp"
+#include "plot/sheet.hpp"
 #include "result/results_file.hpp"
 
 #include <recount/event.hpp>

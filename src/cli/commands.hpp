@@ -3,7 +3,7 @@
 
 #include "command/command.hpp"
 #include "document/section.hpp"
-#include "plot/figure.hpp"
+#include "plot/sheet.hpp"
 
 #include <vector>
 

@@ -5,7 +5,7 @@
 #include "command/output.hpp"
 #include "command/print.hpp"
 #include "command/terminal.hpp"
-#include "plot/figure.hpp"
+#include "plot/sheet.hpp"
 #include "result/results_file.hpp"
 
 #include <recount/error.hpp>

@@ -6,7 +6,7 @@
 #include "command/output.hpp"
 #include "command/measuring.hpp"
 #include "host/pmu.hpp"
-#include "preset/here.hpp"
+#include "preset/written.hpp"
 #include "preset/preset_table.hpp"
 #include "preset/standard.hpp"
 #include "preset/view.hpp"

@@ -4,7 +4,7 @@
 #include "base/text.hpp"
 #include "command/output.hpp"
 #include "command/print.hpp"
-#include "host/cpu.hpp"
+#include "host/pmu.hpp"
 #include "process/signals.hpp"
 
 #include <recount/error.hpp>

@@ -1,7 +1,7 @@
 // Where the output of a command goes: checked before anything is measured.
 #pragma once
 
-#include "plot/figure.hpp"
+#include "plot/sheet.hpp"
 
 #include <string>
 #include <utility>

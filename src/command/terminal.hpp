@@ -1,7 +1,7 @@
 // A terminal for drawing and reading keys; its settings are restored on every exit.
 #pragma once
 
-#include "plot/figure.hpp"
+#include "plot/sheet.hpp"
 #include "process/fd.hpp"
 
 #include <poll.h>

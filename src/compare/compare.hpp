@@ -3,7 +3,7 @@
 
 #include "document/document.hpp"
 #include "document/section.hpp"
-#include "plot/figure.hpp"
+#include "plot/sheet.hpp"
 #include "result/results_file.hpp"
 
 #include <cstddef>

@@ -6,7 +6,7 @@
 #include "papi/resolve.hpp"
 #include "perf/errno_hints.hpp"
 #include "perf/try_open.hpp"
-#include "preset/here.hpp"
+#include "preset/written.hpp"
 #include "witness/metric_events.hpp"
 
 #include <recount/error.hpp>

@@ -10,7 +10,7 @@
 #include "host/machine.hpp"
 #include "host/pmu.hpp"
 #include "host/sysctl.hpp"
-#include "perf/on_cpus.hpp"
+#include "perf/open_group.hpp"
 #include "verdict/verdict_store.hpp"
 #include "witness/witness.hpp"
 

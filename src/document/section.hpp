@@ -2,7 +2,7 @@
 #pragma once
 
 #include "document/document.hpp"
-#include "plot/figure.hpp"
+#include "plot/sheet.hpp"
 #include "result/results_file.hpp"
 
 #include <functional>

@@ -7,7 +7,7 @@
 #include "lint/lint_report.hpp"
 #include "preset/catalogue.hpp"
 #include "preset/preset_table.hpp"
-#include "preset/here.hpp"
+#include "preset/written.hpp"
 
 #include <recount/error.hpp>
 

@@ -1,7 +1,7 @@
 #include "lint/since.hpp"
 
 #include "base/text.hpp"
-#include "preset/here.hpp"
+#include "preset/written.hpp"
 
 #include <recount/error.hpp>
 

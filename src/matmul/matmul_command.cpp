@@ -4,7 +4,7 @@
 #include "command/output.hpp"
 #include "command/measuring.hpp"
 #include "command/outputs.hpp"
-#include "host/cpu.hpp"
+#include "host/pmu.hpp"
 #include "host/disturbance.hpp"
 #include "host/machine.hpp"
 #include "matmul/derived.hpp"

@@ -1,7 +1,6 @@
 // Figures of matrix products: time, rate, misses and what follows from them, by size and by block.
 #pragma once
 
-#include "plot/figure.hpp"
 #include "plot/sheet.hpp"
 
 namespace recount::matmul {

@@ -7,7 +7,7 @@
 #include "java_data.hpp"
 #include "kernel/command_line.hpp"
 #include "kernel/kernel.hpp"
-#include "kernel/matmul/ceilings.hpp"
+#include "kernel/matmul/matmul.hpp"
 #include "matmul/published.hpp"
 #include "model/machine.hpp"
 #include "model/metrics.hpp"

@@ -6,7 +6,7 @@
 #include "base/text.hpp"
 #include "kernel/kernel.hpp"
 #include "model/machine.hpp"
-#include "preset/here.hpp"
+#include "preset/written.hpp"
 
 #include <recount/error.hpp>
 

@@ -5,22 +5,22 @@
 #include "event/hybrid.hpp"
 #include "event/sysfs.hpp"
 #include "perf/errno_hints.hpp"
-#include "perf/on_cpus.hpp"
 #include "perf/try_open.hpp"
 
 #include <recount/error.hpp>
 #include <recount/event.hpp>
 
+#include <fmt/core.h>
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
-#include <fmt/core.h>
-#include <linux/perf_event.h>
 #include <map>
 #include <optional>
-#include <sys/ioctl.h>
-#include <unistd.h>
 #include <vector>
 
 namespace recount::perf {

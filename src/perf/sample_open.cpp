@@ -7,7 +7,7 @@
 #include "perf/errno_hints.hpp"
 #include "perf/open_group.hpp"
 #include "perf/try_open.hpp"
-#include "process/threads.hpp"
+#include "process/waiter.hpp"
 
 #include <recount/error.hpp>
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "perf/record.hpp"
-#include "perf/ring.hpp"
 #include "perf/try_open.hpp"
 #include "process/fd.hpp"
 

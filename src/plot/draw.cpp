@@ -1,4 +1,4 @@
-#include "plot/figure.hpp"
+#include "plot/sheet.hpp"
 #include "plot/gnuplot.hpp"
 #include "plot/layout.hpp"
 #include "plot/plot_output.hpp"

@@ -1,11 +1,15 @@
 #include "plot/layout.hpp"
 
 #include "plot/panel_look.hpp"
-#include "plot/style.hpp"
 #include "plot/plot_text.hpp"
+#include "plot/style.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numeric>
 
 namespace recount::plot {
 namespace {
@@ -78,6 +82,387 @@ Layout lay_out(const Sheet& sheet, const Canvas& canvas) {
   if (!std::all_of(layout.panels.begin(), layout.panels.end(), [](const auto& p) { return p.labelled; }))
     draw_up(true);
   return layout;
+}
+
+double Axis::place(double value) const {
+  if (log2) return (std::log2(value) - std::log2(low)) / (std::log2(high) - std::log2(low));
+  return (value - low) / (high - low);
+}
+
+Axis linear_axis(double low, double high, int wanted) {
+  if (!(high > low)) high = low + 1;
+  const double rough = (high - low) / wanted;
+  const double power = std::pow(10.0, std::floor(std::log10(rough)));
+  double step = 10 * power;
+  for (const double nice : {1.0, 2.0, 5.0}) {
+    if (nice * power >= rough * 0.999) {
+      step = nice * power;
+      break;
+    }
+  }
+  Axis axis{low, high, false, {}};
+  const int decimals = std::clamp(static_cast<int>(-std::floor(std::log10(step) + 1e-9)), 0, 12);
+  for (auto i = static_cast<long>(std::ceil(low / step - 1e-9));
+       static_cast<double>(i) * step <= high * (1 + 1e-9); ++i)
+    axis.tics.push_back(
+        {static_cast<double>(i) * step, fmt::format("{:.{}f}", static_cast<double>(i) * step, decimals)});
+  return axis;
+}
+
+Axis decades_axis(double low, double high) {
+  if (!(high > low)) high = low * 10;
+  Axis axis{low, high, true, {}};
+  const bool few = high / low < 200;
+  for (int power = static_cast<int>(std::floor(std::log10(low))); power <= std::log10(high); ++power)
+    for (const double step : {1.0, 2.0, 5.0}) {
+      const double at = step * std::pow(10.0, power);
+      if (at < low || at > high || (step > 1 && !few)) continue;
+      std::string text = fmt::format("{:g}", at);
+      if (const auto plus = text.find("e+0"); plus != text.npos) text.replace(plus, 3, "e"); // 1e6
+      axis.tics.push_back({at, std::move(text)});
+    }
+  return axis;
+}
+
+Axis settings_axis(std::vector<double> values, double length, double gap,
+                   const std::function<double(const std::string&)>& wide) {
+  constexpr double most_on_linear = 3;
+  std::ranges::sort(values);
+  const double least = values.front(), most = values.back();
+  Axis axis{least, most, most > most_on_linear * least && least > 0, {}};
+  if (axis.log2) {
+    axis.low = least / std::pow(most / least, 0.03);
+    axis.high = most * std::pow(most / least, 0.03);
+  } else {
+    const double margin = most > least ? 0.03 * (most - least) : 0.5;
+    axis.low -= margin;
+    axis.high += margin;
+  }
+  // The ends first, then what fits between them.
+  std::vector<double> order{least, most};
+  order.insert(order.end(), values.rbegin(), values.rend());
+  for (const double at : order) {
+    const std::string text = fmt::format("{:g}", at);
+    const bool fits = std::ranges::all_of(axis.tics, [&](const Tic& other) {
+      return std::abs(axis.place(at) - axis.place(other.at)) * length >=
+             (wide(text) + wide(other.text)) / 2 + gap;
+    });
+    if (fits) axis.tics.push_back({at, text});
+  }
+  std::ranges::sort(axis.tics, {}, &Tic::at);
+  return axis;
+}
+
+Axis log2_axis(double low, double high, double length, double gap,
+               const std::function<std::string(double)>& name,
+               const std::function<double(const std::string&)>& wide) {
+  Axis axis{low, high, true, {}};
+  if (!(high > low)) {
+    axis.low = low / 2;
+    axis.high = low * 2;
+  }
+  const int first = static_cast<int>(std::ceil(std::log2(axis.low) - 1e-9));
+  const int last = static_cast<int>(std::floor(std::log2(axis.high) + 1e-9));
+  for (int every = 1;; ++every) {
+    axis.tics.clear();
+    double right = -1e9; // where the text before ends
+    bool fits = true;
+    // Even powers of the step, so that 4 KiB, 64 KiB, 1 MiB come back in every figure.
+    for (int p = first; p <= last; ++p) {
+      if (((p % every) + every) % every != 0) continue;
+      const double at = std::exp2(p);
+      const std::string text = name(at);
+      const double centre = axis.place(at) * length, half = wide(text) / 2;
+      fits = fits && centre - half >= right + gap;
+      right = centre + half;
+      axis.tics.push_back({at, text});
+    }
+    if (fits || every > last - first) break;
+  }
+  return axis;
+}
+
+namespace {
+constexpr double far_away = 1e9;
+/// How much nearer the own line must be than any other, in points.
+constexpr double clear = 1.5;
+
+double to_line(const std::vector<Vec>& line, const Box& b) {
+  if (line.size() == 1) return distance(line[0], b);
+  double least = far_away;
+  for (std::size_t i = 1; i < line.size(); ++i)
+    least = std::min(least, distance(line[i - 1], line[i], b));
+  return least;
+}
+
+/// A place considered for one label, the lower the cost the better.
+struct Candidate {
+  Placed placed;
+  double cost = 0;
+};
+
+/// Everything that does not depend on where the other labels go.
+class Judge {
+public:
+  Judge(const std::vector<Labelled>& curves, const Field& field) : curves_(curves), field_(field) {}
+
+  /// Nothing when the box is on something.
+  [[nodiscard]] std::optional<double> cost(std::size_t self, const Box& box, Vec anchor, bool leader) const {
+    if (!inside(box, field_.area)) return {};
+    for (const auto& taken : field_.taken) {
+      if (overlap(grown(box, field_.gap), taken)) return {};
+    }
+    double own = far_away, other = far_away;
+    for (std::size_t i = 0; i < curves_.size(); ++i) {
+      double near = to_line(curves_[i].line, box);
+      if (near < field_.gap) return {};
+      for (const Vec& p : curves_[i].line)
+        near = std::min(near, std::max(0.0, distance(p, box) - field_.marker));
+      if (near < field_.gap * 0.5) return {};
+      (together(i, self) ? own : other) = std::min(together(i, self) ? own : other, near);
+    }
+    // What the label belongs to must be plain: its own line is the nearest by far enough, or a leader ends
+    // where no other line is.
+    if (!leader) return other < own + clear ? std::nullopt : std::optional(40 / (1 + other - own));
+    const double end = box.bottom > anchor.y ? box.bottom : box.top;
+    if (!alone(self, anchor) || leader_crosses_line(self, anchor, end)) return {};
+    return 25 + std::abs(end - anchor.y);
+  }
+
+private:
+  [[nodiscard]] bool together(std::size_t i, std::size_t self) const {
+    return i == self || (curves_[i].group != 0 && curves_[i].group == curves_[self].group);
+  }
+
+  [[nodiscard]] bool alone(std::size_t self, Vec anchor) const {
+    const Box spot = box_around(anchor, 0, 0);
+    for (std::size_t i = 0; i < curves_.size(); ++i) {
+      if (!together(i, self) && to_line(curves_[i].line, spot) < field_.marker + clear) return false;
+    }
+    return true;
+  }
+
+  /// The label would stand nearer to the line that is crossed than to its own.
+  [[nodiscard]] bool leader_crosses_line(std::size_t self, Vec anchor, double end) const {
+    const Box stem{anchor.x - 0.5, std::min(anchor.y, end), anchor.x + 0.5, std::max(anchor.y, end)};
+    for (std::size_t i = 0; i < curves_.size(); ++i)
+      if (!together(i, self) && to_line(curves_[i].line, stem) <= 0) return true;
+    return false;
+  }
+
+  const std::vector<Labelled>& curves_;
+  const Field& field_;
+};
+
+/// Points of the line where a label may hang: its points and the middles between, with the parts it prefers.
+std::vector<std::pair<Vec, double>> anchors(const std::vector<Vec>& line) {
+  std::vector<std::pair<Vec, double>> places;
+  const std::size_t last = line.size() - 1;
+  for (std::size_t i = 0; i <= last; ++i) {
+    const double from_end = last == 0 ? 0 : static_cast<double>(last - i) / static_cast<double>(last);
+    places.emplace_back(line[i], 6 * from_end);
+    if (i < last)
+      places.emplace_back(Vec{(line[i].x + line[i + 1].x) / 2, (line[i].y + line[i + 1].y) / 2},
+                          6 * from_end + 1);
+  }
+  return places;
+}
+
+std::vector<Candidate> candidates(std::size_t self, const std::vector<Labelled>& curves, const Field& field) {
+  const auto& curve = curves[self];
+  if (!curve.named) return {{{box_around(curve.line.front(), 0, 0), {}}, 0}};
+  const Judge judge(curves, field);
+  const double off = field.marker + field.gap;
+  const double w = curve.width, h = curve.height;
+  std::vector<Candidate> list;
+  const auto consider = [&](Vec anchor, Vec centre, bool leader, double extra) {
+    const Box box = box_around(centre, w, h);
+    const auto cost = judge.cost(self, box, anchor, leader);
+    if (cost) list.push_back({{box, leader ? std::optional<Vec>(anchor) : std::nullopt}, *cost + extra});
+  };
+  for (const auto& [at, wish] : anchors(curve.line)) {
+    const bool end = at.x == curve.line.back().x && at.y == curve.line.back().y;
+    if (end) consider(at, {at.x + off + w / 2, at.y}, false, wish - 8);
+    if (at.x == curve.line.front().x) consider(at, {at.x - off - w / 2, at.y}, false, wish);
+    for (const double side : {1.0, -1.0}) {
+      for (const double shift : {0.0, 0.5, -0.5, 0.25, -0.25})
+        consider(at, {at.x + shift * (w + off), at.y + side * (off + h / 2)}, false,
+                 wish + 2 * std::abs(shift));
+      for (int tier = 1; tier <= 6; ++tier) {
+        for (const double shift : {0.0, 0.35, -0.35})
+          consider(at, {at.x + shift * w, at.y + side * (off + h / 2 + tier * 0.75 * (h + field.gap))}, true,
+                   wish + 2 * std::abs(shift));
+      }
+    }
+  }
+  std::stable_sort(list.begin(), list.end(), [](const auto& a, const auto& b) { return a.cost < b.cost; });
+  if (list.size() > 400) list.resize(400);
+  return list;
+}
+
+bool leader_crosses(const Placed& a, const Box& box) {
+  if (!a.leader) return false;
+  const Vec end{a.leader->x, a.box.bottom > a.leader->y ? a.box.bottom : a.box.top};
+  return crosses(*a.leader, end, box);
+}
+
+bool agree(const Placed& a, const Placed& b, double gap) {
+  const Box wide = grown(b.box, gap);
+  return !overlap(a.box, wide) && !leader_crosses(a, wide) && !leader_crosses(b, grown(a.box, gap));
+}
+
+/// Depth-first with the most constrained label first; gives up after a fixed number of steps.
+class Search {
+public:
+  Search(std::vector<std::vector<Candidate>> all, double gap)
+      : all_(std::move(all)), order_(all_.size()), gap_(gap) {
+    std::iota(order_.begin(), order_.end(), std::size_t{0});
+    std::stable_sort(order_.begin(), order_.end(),
+                     [&](std::size_t a, std::size_t b) { return all_[a].size() < all_[b].size(); });
+    chosen_.assign(all_.size(), nullptr);
+  }
+
+  bool place(std::size_t depth) {
+    if (depth == order_.size()) return true;
+    for (const auto& candidate : all_[order_[depth]]) {
+      if (++steps_ > 200000) return false;
+      if (!free(candidate, order_[depth])) continue;
+      chosen_[order_[depth]] = &candidate;
+      if (place(depth + 1)) return true;
+      chosen_[order_[depth]] = nullptr;
+    }
+    return false;
+  }
+
+  /// Moves one label at a time to a cheaper free place until none can be.
+  std::vector<Placed> improved() {
+    bool moved = true;
+    for (int round = 0; moved && round < 10; ++round) {
+      moved = false;
+      for (const std::size_t i : order_) {
+        const auto better = std::find_if(all_[i].begin(), all_[i].end(), [&](const auto& c) {
+          return c.cost >= chosen_[i]->cost || free(c, i);
+        });
+        if (better == all_[i].end() || better->cost >= chosen_[i]->cost) continue;
+        chosen_[i] = &*better;
+        moved = true;
+      }
+    }
+    std::vector<Placed> places;
+    for (const auto* c : chosen_)
+      places.push_back(c->placed);
+    return places;
+  }
+
+private:
+  [[nodiscard]] bool free(const Candidate& candidate, std::size_t self) const {
+    for (std::size_t i = 0; i < chosen_.size(); ++i) {
+      if (i != self && chosen_[i] && !agree(candidate.placed, chosen_[i]->placed, gap_)) return false;
+    }
+    return true;
+  }
+
+  std::vector<std::vector<Candidate>> all_;
+  std::vector<std::size_t> order_;
+  std::vector<const Candidate*> chosen_;
+  double gap_;
+  int steps_ = 0;
+};
+} // namespace
+
+std::optional<std::vector<Placed>> place_labels(const std::vector<Labelled>& curves, const Field& field) {
+  std::vector<std::vector<Candidate>> all;
+  for (std::size_t i = 0; i < curves.size(); ++i) {
+    if (curves[i].line.empty()) return {};
+    all.push_back(candidates(i, curves, field));
+    if (all.back().empty()) return {};
+  }
+  Search search(std::move(all), field.gap);
+  if (!search.place(0)) return {};
+  return search.improved();
+}
+
+Box box_around(Vec centre, double width, double height) {
+  return {centre.x - width / 2, centre.y - height / 2, centre.x + width / 2, centre.y + height / 2};
+}
+
+Box grown(const Box& b, double by) {
+  return {b.left - by, b.bottom - by, b.right + by, b.top + by};
+}
+
+bool inside(const Box& a, const Box& of) {
+  return a.left >= of.left && a.right <= of.right && a.bottom >= of.bottom && a.top <= of.top;
+}
+
+double distance(Vec p, const Box& b) {
+  const double dx = std::max({b.left - p.x, 0.0, p.x - b.right});
+  const double dy = std::max({b.bottom - p.y, 0.0, p.y - b.top});
+  return std::hypot(dx, dy);
+}
+
+bool overlap(const Box& a, const Box& b) {
+  return a.left < b.right && b.left < a.right && a.bottom < b.top && b.bottom < a.top;
+}
+
+bool crosses(Vec a, Vec b, const Box& box) {
+  double from = 0, to = 1; // the part of the segment inside the slabs (Liang and Barsky 1984)
+  const auto clip = [&](double start, double delta, double low, double high) {
+    if (delta == 0) return start >= low && start <= high;
+    const double t0 = (low - start) / delta, t1 = (high - start) / delta;
+    from = std::max(from, std::min(t0, t1));
+    to = std::min(to, std::max(t0, t1));
+    return from <= to;
+  };
+  return clip(a.x, b.x - a.x, box.left, box.right) && clip(a.y, b.y - a.y, box.bottom, box.top);
+}
+
+double distance(Vec a, Vec b, const Box& box) {
+  if (crosses(a, b, box)) return 0;
+  double least = std::min(distance(a, box), distance(b, box));
+  const double dx = b.x - a.x, dy = b.y - a.y, square = dx * dx + dy * dy;
+  if (square == 0) return least;
+  for (const Vec corner : {Vec{box.left, box.bottom}, Vec{box.left, box.top}, Vec{box.right, box.bottom},
+                           Vec{box.right, box.top}}) {
+    const double t = std::clamp(((corner.x - a.x) * dx + (corner.y - a.y) * dy) / square, 0.0, 1.0);
+    least = std::min(least, std::hypot(a.x + t * dx - corner.x, a.y + t * dy - corner.y));
+  }
+  return least;
+}
+
+Canvas canvas_of(Format format, double inches, TextSize text) {
+  if (format != Format::dumb) return {inches * 72, 0, false, is_tex(format)};
+  return {4.0 * static_cast<double>(text.columns), 8.0 * static_cast<double>(text.rows), true, false};
+}
+
+GnuplotCode terminal(Format format, const Layout& layout, bool colour) {
+  const double w = layout.width / 72, h = layout.height / 72;
+  // Factors found by laying the formats over one another: lines of 0.75 pt, markers of 3 pt in all of them.
+  // The cairo terminals take a point of text as 1/96 in and everything else as 1/72 in: hence 3/4.
+  switch (format) {
+  case Format::pdf:
+    return code("pdfcairo noenhanced size {:.3f}in,{:.3f}in font '{},{}' fontscale 0.75", w, h, font,
+                text_size);
+  case Format::png:
+    return code("pngcairo noenhanced size {:.0f},{:.0f} font '{},{}' fontscale {:.4f} linewidth {:.4f} "
+                "pointscale {:.4f}",
+                w * 300, h * 300, font, text_size, 0.75 * 300 / 72, 0.6 * 300 / 72, 0.85 * 300 / 72);
+  case Format::svg:
+    return code("svg noenhanced size {:.0f},{:.0f} fixed font '{},{}' fontscale {:.4f} linewidth {:.4f}",
+                w * 96, h * 96, font, text_size, 96 / 72.0, 0.6 * 96 / 72);
+  case Format::tikz: return code("tikz size {:.3f}in,{:.3f}in font ',{}'", w, h, text_size);
+  case Format::cairolatex:
+    return code("cairolatex pdf colortext size {:.3f}in,{:.3f}in "
+                "header '\\fontsize{{{}}}{{8.4}}\\selectfont'",
+                w, h, text_size);
+  case Format::dumb: break;
+  }
+  return code("dumb noenhanced size {:.0f},{:.0f} {}", layout.width / 4, layout.height / 8,
+              colour ? Literal("ansi256") : Literal("mono"));
+}
+
+double marker_scale(Format format) {
+  if (format == Format::svg) return 1.9;
+  return format == Format::tikz ? 2.0 : 1.0;
 }
 
 } // namespace recount::plot

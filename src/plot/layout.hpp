@@ -1,17 +1,101 @@
-// The positions of everything in a figure, in points at final size, y upwards.
+// Axes: ranges and the places of tics.
 #pragma once
 
-#include "plot/axis.hpp"
-#include "plot/figure.hpp"
-#include "plot/gnuplot.hpp"
-#include "plot/labels.hpp"
 #include "plot/sheet.hpp"
+#include "plot/gnuplot.hpp"
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace recount::plot {
+
+struct Tic {
+  double at = 0;
+  std::string text;
+};
+
+/// From `low` to `high`, both included in the plot.
+struct Axis {
+  double low = 0, high = 1;
+  bool log2 = false;
+  std::vector<Tic> tics;
+
+  /// The position of a value, 0 at `low` and 1 at `high`.
+  [[nodiscard]] double place(double value) const;
+};
+
+/// Round steps (1, 2 or 5 times a power of ten), about `wanted` of them, from 0 or below `low` to `high`.
+[[nodiscard]] Axis linear_axis(double low, double high, int wanted);
+
+/// Logarithmic, with tics at powers of ten, and at 2 and 5 times them where they are few (low > 0).
+[[nodiscard]] Axis decades_axis(double low, double high);
+
+/// From the least to the largest of the values with a margin, logarithmic where they differ by more than a
+/// factor of 3; tics at the values, as long as their texts stay `gap` apart on an axis of `length`.
+[[nodiscard]] Axis settings_axis(std::vector<double> values, double length, double gap,
+                                 const std::function<double(const std::string&)>& wide);
+
+/// Powers of two around low to high (both > 0), with a tic at every 2nd, 3rd, ... power so that the texts of
+/// neighbours stay `gap` apart on an axis of `length`; `wide` measures a text, `name` writes a value.
+[[nodiscard]] Axis log2_axis(double low, double high, double length, double gap,
+                             const std::function<std::string(double)>& name,
+                             const std::function<double(const std::string&)>& wide);
+
+// Placement of curve labels: next to their curve, without overlap. Pure geometry, y upwards.
+
+// Plane geometry of boxes and segments, in points, y upwards. Pure.
+struct Vec {
+  double x = 0, y = 0;
+};
+
+struct Box {
+  double left = 0, bottom = 0, right = 0, top = 0;
+  [[nodiscard]] Vec centre() const { return {(left + right) / 2, (bottom + top) / 2}; }
+  [[nodiscard]] double width() const { return right - left; }
+  [[nodiscard]] double height() const { return top - bottom; }
+};
+
+[[nodiscard]] Box box_around(Vec centre, double width, double height);
+[[nodiscard]] Box grown(const Box& box, double by);
+/// Touching borders are no overlap.
+[[nodiscard]] bool overlap(const Box& a, const Box& b);
+[[nodiscard]] bool inside(const Box& a, const Box& of);
+/// Whether the segment from `a` to `b` touches the box.
+[[nodiscard]] bool crosses(Vec a, Vec b, const Box& box);
+/// The distance to the box, 0 when they touch.
+[[nodiscard]] double distance(Vec p, const Box& box);
+[[nodiscard]] double distance(Vec a, Vec b, const Box& box);
+
+/// A curve and the size of the label it wants.
+struct Labelled {
+  std::vector<Vec> line;
+  double width = 0, height = 0;
+  bool named = true; ///< false: it wants none
+  int group = 0;     ///< curves of one group (not 0) may stand for one another: a label may be taken for any
+};
+
+/// What is there already.
+struct Field {
+  Box area;               ///< labels stay inside
+  std::vector<Box> taken; ///< labels stay off
+  double marker = 2;      ///< radius of the markers at the points of the lines
+  double gap = 1.5;       ///< least distance of a label from anything
+};
+
+struct Placed {
+  Box box;
+  std::optional<Vec> leader; ///< set when the label is apart: a thin line from here to the box joins them
+};
+
+/// A place for each label such that none overlaps another, a line, a marker or what is taken, no leader
+/// crosses a label or another line, and nobody can take it for the label of another line. Prefers the ends of
+/// lines. Nothing when no such places were found (then a key is needed). Deterministic.
+[[nodiscard]] std::optional<std::vector<Placed>> place_labels(const std::vector<Labelled>& curves,
+                                                              const Field& field);
+
+// The positions of everything in a figure, in points at final size, y upwards.
 
 /// What is drawn on. A text terminal is taken as cells of 4 by 8 points.
 struct Canvas {

@@ -1,7 +1,7 @@
 // One curve over time as text, drawn again and again while it grows.
 #pragma once
 
-#include "plot/figure.hpp"
+#include "plot/sheet.hpp"
 
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
 #include "plot/panel_look.hpp"
 
-#include "plot/labels.hpp"
+#include "plot/layout.hpp"
 #include "plot/style.hpp"
 #include "plot/plot_text.hpp"
 

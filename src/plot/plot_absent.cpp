@@ -1,4 +1,4 @@
-#include "plot/figure.hpp"
+#include "plot/sheet.hpp"
 #include "plot/live.hpp"
 
 #include <recount/error.hpp>

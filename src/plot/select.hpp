@@ -1,7 +1,6 @@
 // Which curves of the results go into a figure.
 #pragma once
 
-#include "plot/figure.hpp"
 #include "plot/sheet.hpp"
 #include "result/curves.hpp"
 

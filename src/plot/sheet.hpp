@@ -1,8 +1,13 @@
 // The contents of a figure before layout: panels of series, and the caption.
 #pragma once
 
+#include "plot/plot_format.hpp"
+#include "result/results_file.hpp"
+
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace recount::plot {
@@ -78,5 +83,84 @@ struct Sheet {
   bool caption_is_key = false; ///< the pieces explain the figure ("1 main: 40 %"): all of them are in it
   std::vector<std::string> warnings; ///< for stderr, whole sentences
 };
+
+// Figures from results: gnuplot draws, one style for all.
+
+/// Which of the observations to draw; empty lists leave the choice to the figure.
+struct Choice {
+  std::vector<std::string> metrics;   ///< preset or event names, "seconds", "tsc_cycles"
+  std::vector<std::string> witnesses; ///< "clock", "perf", "papi", "model", "model:NAME"
+};
+
+/// The choice with "model" replaced by the models of described machines ("model:i7-9700") where the results
+/// hold no other model. A word that selects nothing becomes a warning. Throws recount::Error (bad_input),
+/// naming what exists, when no word of a list selects anything.
+[[nodiscard]] Choice resolve(const Choice& choice, const result::Results& results,
+                             std::vector<std::string>& warnings);
+
+/// The name and the description of a figure.
+struct Entry {
+  std::string name;  ///< "access-time"
+  std::string prose; ///< what it shows, one line
+  std::string needs; ///< what a results file must hold for it, one line
+};
+
+/// A figure that recount can draw. Features list theirs; cli/figures.cpp has the table of all.
+struct Figure {
+  Entry entry;
+  /// Throws recount::Error (bad_input), naming the contents of the results, when they cannot fill the figure.
+  std::function<Sheet(const result::Results&, const Choice&)> compose;
+  /// Whether `recount plot` draws it when no figure is named.
+  std::function<bool(const result::Results&, const Choice&)> suits;
+};
+
+/// Throws recount::Error (bad_input) with the nearest names.
+[[nodiscard]] const Figure& find(const std::vector<Figure>& figures, std::string_view name);
+/// The first figure that these results can fill. Throws recount::Error (bad_input), naming what the results
+/// contain and what each figure needs, when there is none.
+[[nodiscard]] const Figure& suitable(const std::vector<Figure>& figures, const result::Results& results,
+                                     const Choice& choice = {});
+
+/// Figures of curves over size or stride: access-time, working-set, misses, working-set-misses.
+[[nodiscard]] std::vector<Figure> curve_figures();
+
+/// The whole caption: what the figure shows, its panels, and all pieces of the sheet's caption.
+[[nodiscard]] std::string caption_text(const Entry& entry, const Sheet& sheet);
+
+/// Before something is measured for a figure: throws recount::Error (unavailable) where it could not be drawn
+/// then, since gnuplot is missing, does not start or lacks the terminal, or recount was built without
+/// figures.
+void check_drawable(Format format);
+
+/// One file to draw.
+struct Target {
+  Format format = Format::pdf;
+  std::string path; ///< "-": stdout; a regular file is replaced whole; anything else is written into
+};
+
+struct Options {
+  double width = 3.33; ///< inches; from 2 to 20
+  std::vector<Target> targets;
+  std::optional<std::string> script; ///< also writes a gnuplot script that holds its data
+};
+
+struct Drawn {
+  std::vector<std::string> files;    ///< what was written, cairolatex's second file included
+  std::vector<std::string> warnings; ///< series that were not counted, multiplexing, missing fonts, ...
+};
+
+/// Draws a figure. Throws recount::Error: bad_input for a path that cannot be written; unavailable when
+/// gnuplot is missing or fails (with its own words), when the disk is full, or in a build without figures. No
+/// file is then left or replaced. Never raises SIGPIPE. One call at a time per thread; starts a child
+/// process.
+Drawn draw(const Sheet& sheet, const Options& options);
+
+/// How large a text terminal is.
+struct TextSize {
+  long columns = 80, rows = 24;
+  bool colour = false; ///< ANSI colours
+};
+/// The figure as text, for a terminal. Throws as draw() does.
+[[nodiscard]] std::string draw_text(const Sheet& sheet, TextSize size = {});
 
 } // namespace recount::plot

@@ -16,6 +16,12 @@
 #include <functional>
 #include <memory>
 
+#include "base/nearest.hpp"
+#include "preset/preset_table.hpp"
+
+#include <algorithm>
+#include <optional>
+
 // The file as bytes of the program: 2 MB of text are too long for a string literal.
 __asm__(".pushsection .rodata\n"
         ".global recount_catalogue, recount_catalogue_end\n"
@@ -170,6 +176,272 @@ CatalogueCode encode(const Table& pmu, std::uint64_t event, const std::vector<st
   for (const std::string& modifier : modifiers)
     out.config1 = out.config1 * 31 + std::hash<std::string>{}(modifier) + 1;
   return out;
+}
+
+namespace {
+
+using event::pfm::Table;
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return out;
+}
+
+std::vector<std::string> split(const std::string& text, char at) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(at, begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+const std::vector<Table>& all_tables() {
+  static const std::vector<Table> tables = event::pfm::tables();
+  return tables;
+}
+
+// Intel's Software Developer's Manual, volume 3, "Predefined Architectural Performance Events". libpfm4 fills
+// its table of them from CPUID, so on other CPUs the table is empty.
+constexpr std::pair<std::string_view, std::uint64_t> architectural[] = {
+    {"UNHALTED_CORE_CYCLES", 0x3c},
+    {"INSTRUCTION_RETIRED", 0xc0},
+    {"UNHALTED_REFERENCE_CYCLES", 0x13c},
+    {"LLC_REFERENCES", 0x4f2e},
+    {"LLC_MISSES", 0x412e},
+    {"BRANCH_INSTRUCTIONS_RETIRED", 0xc4},
+    {"MISPREDICTED_BRANCH_RETIRED", 0xc5}};
+
+bool starts(std::string_view text, std::string_view with) {
+  return text.substr(0, with.size()) == with;
+}
+
+/// The PMUs other than the core's own that PAPI's first component supports there.
+std::vector<std::string> beside(const Table& core) {
+  if (starts(core.name, "adl_")) return {core.name == "adl_glc" ? "adl_grt" : "adl_glc", "ix86arch"};
+  if (starts(core.prose, "Intel")) return {"ix86arch"};
+  return {};
+}
+
+/// Adds the encoding from a catalogue. The names of the masks are known to be right.
+Native encode_listed(const CatalogueEvents& events, const Table& pmu, const event::pfm::Entry& entry,
+                     const std::string& masks, Native native) {
+  std::vector<std::uint64_t> codes;
+  std::vector<std::string> modifiers;
+  const auto& all = events.masks[static_cast<std::size_t>(entry.index)];
+  for (const std::string& name : masks.empty() ? std::vector<std::string>{} : split(masks, ':')) {
+    const auto at =
+        std::ranges::find(all, name, [](const CatalogueMask& mask) { return mask.attribute.name; });
+    if (at != all.end())
+      codes.push_back(at->code);
+    else
+      modifiers.push_back(name);
+  }
+  // On these a code names another event on each counter.
+  if (pmu.name.starts_with("ultra") || pmu.name.starts_with("niagara") || pmu.name.starts_with("mips"))
+    modifiers.push_back(entry.name);
+  if (codes.empty())
+    for (const CatalogueMask& mask : all)
+      if (mask.attribute.is_default) codes.push_back(mask.code);
+  const CatalogueCode code =
+      encode(pmu, events.codes[static_cast<std::size_t>(entry.index)], codes, std::move(modifiers));
+  native.status = Native::Status::ok;
+  native.type = code.type;
+  native.config = code.config;
+  native.config1 = code.config1;
+  return native;
+}
+
+} // namespace
+
+/// The events of one PMU by name, with the masks of those that were asked for.
+struct Natives::EventTable {
+  Table table;
+  std::unordered_map<std::string, event::pfm::Entry> entries; // by name in small letters
+  std::unordered_map<int, std::vector<event::pfm::Attribute>> masks;
+
+  std::unordered_map<std::string, std::uint64_t> fixed; // codes that libpfm4 has only on an Intel CPU
+  std::optional<CatalogueEvents> listed;                // of a PMU that libpfm4 does not have
+
+  EventTable(const Table& of, const Catalogue& catalogue) : table(of), listed(catalogue.events(of)) {
+    for (const auto& entry : listed->entries) {
+      entries.emplace(lower(entry.name), entry);
+      auto& all = masks[entry.index];
+      for (const CatalogueMask& mask : listed->masks[static_cast<std::size_t>(entry.index)])
+        all.push_back(mask.attribute);
+      for (const std::string& modifier : listed->modifiers)
+        all.push_back({modifier, {}, true, false});
+    }
+  }
+  explicit EventTable(const Table& of) : table(of) {
+    for (auto& entry : event::pfm::entries(of))
+      entries.emplace(lower(entry.name), std::move(entry));
+    if (of.name != "ix86arch" || !entries.empty()) return;
+    for (const auto& [name, code] : architectural) {
+      entries.emplace(lower(name),
+                      event::pfm::Entry{std::string(name), "Intel's architectural event", "", -1});
+      fixed.emplace(lower(name), code);
+    }
+  }
+  const event::pfm::Entry* find(const std::string& name) const {
+    const auto at = entries.find(lower(name));
+    return at == entries.end() ? nullptr : &at->second;
+  }
+  const std::vector<event::pfm::Attribute>& attributes(const event::pfm::Entry& entry) {
+    const auto at = masks.find(entry.index);
+    return at != masks.end() ? at->second
+                             : masks.emplace(entry.index, event::pfm::attributes(entry)).first->second;
+  }
+};
+
+Natives::Natives(const Table& core, PapiVersion version, const Catalogue* catalogue) : core_(core) {
+  const auto open = [&](std::string_view name) {
+    if (const Table* const table = catalogue ? catalogue->find(name) : nullptr) {
+      tables_.push_back(std::make_unique<EventTable>(*table, *catalogue));
+      return;
+    }
+    for (const Table& table : all_tables())
+      if (table.name == name) tables_.push_back(std::make_unique<EventTable>(table));
+  };
+  open(core.name);
+  const auto others = beside(core);
+  unprefixed_ = tables_.size(); // from 7.3 on a bare name reaches the default PMU only (pe_libpfm4_events.c)
+  for (const auto& name : others)
+    open(name);
+  open("perf");
+  open("perf_raw");
+  if (version == PapiVersion::v7_0) unprefixed_ = tables_.size();
+}
+
+Natives::~Natives() = default;
+
+const Native& Natives::of(const std::string& name) {
+  const auto at = known_.find(name);
+  return at != known_.end() ? at->second : known_.emplace(name, find(name)).first->second;
+}
+
+NativeLookup Natives::lookup() {
+  return [this](const std::string& name) {
+    switch (of(name).status) {
+    case Native::Status::ok: return Known::yes;
+    case Native::Status::refused: return Known::refused;
+    default: return Known::no;
+    }
+  };
+}
+
+Native Natives::find(const std::string& name) {
+  Native native;
+  std::string rest = name;
+  const auto elsewhere = [&](const std::string& part) {
+    native.status = Native::Status::elsewhere;
+    native.part = part;
+    return native;
+  };
+  if (const auto at = rest.find(":::"); at != std::string::npos) {
+    if (rest.substr(0, at) != "perf_event") return elsewhere(rest.substr(0, at));
+    rest.erase(0, at + 3);
+  }
+  std::size_t first = 0;
+  std::size_t last = unprefixed_;
+  if (const auto at = rest.find("::"); at != std::string::npos) {
+    const std::string pmu = rest.substr(0, at); // PAPI compares it letter by letter
+    while (first < tables_.size() && tables_[first]->table.name != pmu)
+      ++first;
+    if (first == tables_.size()) return elsewhere(pmu);
+    last = first + 1;
+    rest.erase(0, at + 2);
+  }
+  const std::size_t colon = std::min(rest.find(':'), rest.size());
+  const std::string event = rest.substr(0, colon);
+  const std::string masks = colon < rest.size() ? rest.substr(colon + 1) : std::string{};
+  for (; first < last; ++first)
+    if (const event::pfm::Entry* entry = tables_[first]->find(event))
+      return find_in(*tables_[first], *entry, event, masks);
+  native.event = event;
+  native.part = event;
+  return native;
+}
+
+Native Natives::find_in(EventTable& table, const event::pfm::Entry& entry, const std::string& event,
+                        const std::string& masks) {
+  Native native;
+  native.pmu = table.table.name;
+  native.event = entry.name;
+  native.prose = entry.prose;
+  if (const auto code = table.fixed.find(lower(event)); code != table.fixed.end() && masks.empty()) {
+    native.status = Native::Status::ok;
+    native.type = PERF_TYPE_RAW;
+    native.config = code->second;
+    return native;
+  }
+  if (!masks.empty())
+    for (const std::string& mask : split(masks, ':')) {
+      const std::string bare = mask.substr(0, mask.find('='));
+      const auto& attributes = table.attributes(entry);
+      const auto at = std::ranges::find(attributes, bare, &event::pfm::Attribute::name);
+      if (at == attributes.end()) {
+        native.status = Native::Status::unknown_mask;
+        native.part = mask;
+        return native;
+      }
+      if (!at->modifier) native.prose += "; " + at->prose;
+    }
+  if (table.listed) return encode_listed(*table.listed, table.table, entry, masks, std::move(native));
+  const auto encoded =
+      event::pfm::encode(table.table.name + "::" + event + (masks.empty() ? "" : ":" + masks), Domain::all);
+  native.status = encoded.ok ? Native::Status::ok : Native::Status::refused;
+  native.failure = encoded.failure;
+  native.type = encoded.attr.type;
+  native.config = encoded.attr.config;
+  native.config1 = encoded.attr.config1;
+  native.config2 = encoded.attr.config2;
+  return native;
+}
+
+std::vector<std::string> Natives::suggest(const std::string& name) {
+  const Native native = of(name);
+  std::vector<std::string> candidates;
+  if (native.status == Native::Status::unknown_mask) {
+    for (const auto& table : tables_)
+      if (const event::pfm::Entry* entry = table->find(native.event);
+          entry && table->table.name == native.pmu)
+        for (const auto& mask : table->attributes(*entry))
+          if (!mask.modifier) candidates.push_back(mask.name);
+    return base::nearest(native.part, candidates, 3);
+  }
+  if (native.status != Native::Status::unknown_event) return {};
+  for (std::size_t i = 0; i < unprefixed_; ++i)
+    for (const auto& [key, entry] : tables_[i]->entries)
+      candidates.push_back(entry.name);
+  std::ranges::sort(candidates);
+  return base::nearest(native.event, candidates, 3);
+}
+
+const std::vector<Table>& core_pmus() {
+  static const std::vector<Table> cores = [] {
+    std::vector<Table> found;
+    for (const Table& table : all_tables())
+      if (table.kind == Table::Kind::core && table.name != "ix86arch") found.push_back(table);
+    return found;
+  }();
+  return cores;
+}
+
+const Table* core_pmu(std::string_view name) {
+  const auto at = std::ranges::find_if(core_pmus(), [&](const Table& t) { return same_word(t.name, name); });
+  return at == core_pmus().end() ? nullptr : &*at;
+}
+
+const Table* default_pmu() {
+  const Table* last = nullptr; // PAPI takes the last that is present
+  for (const Table& table : core_pmus())
+    if (table.present && !(table.name == "amd64_fam17h" && last && last->name == "amd64_fam17h_zen1"))
+      last = &table;
+  return last;
 }
 
 } // namespace recount::preset

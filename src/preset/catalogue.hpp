@@ -4,9 +4,13 @@
 
 #include "event/pfm.hpp"
 
+#include <recount/preset.hpp>
+
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace recount::preset {
@@ -58,5 +62,66 @@ struct CatalogueCode {
 [[nodiscard]] CatalogueCode encode(const event::pfm::Table& pmu, std::uint64_t event,
                                    const std::vector<std::uint64_t>& masks,
                                    std::vector<std::string> modifiers);
+
+// The native events of one kind of CPU, found as PAPI finds them there, on any machine.
+
+class Catalogue;
+
+/// The native event behind a name of a table on that CPU.
+struct Native {
+  enum class Status {
+    ok,
+    unknown_event,
+    unknown_mask, ///< the event is there, the part after a colon is not (or in another case of letters)
+    refused,      ///< libpfm4 knows the parts and refuses the whole
+    elsewhere     ///< a PMU or component that presets cannot reach from this CPU
+  } status = Status::unknown_event;
+  std::string pmu;     ///< of the table it was found in
+  std::string event;   ///< its name there
+  std::string part;    ///< the mask or PMU at fault
+  std::string failure; ///< libpfm4's message, for refused
+  std::string prose;   ///< what it counts, with its masks
+  std::uint32_t type = 0;
+  std::uint64_t config = 0, config1 = 0, config2 = 0;
+  [[nodiscard]] bool ok() const noexcept { return status == Status::ok; }
+  /// The same counter setting, under whatever name.
+  [[nodiscard]] bool same_as(const Native& other) const noexcept {
+    return type == other.type && config == other.config && config1 == other.config1 &&
+           config2 == other.config2;
+  }
+};
+
+/// Not thread-safe: one object per thread.
+class Natives {
+public:
+  /// `core`: libpfm4's table of the CPU's core PMU, or one of `catalogue`, which must outlive this object.
+  Natives(const event::pfm::Table& core, PapiVersion version, const Catalogue* catalogue = nullptr);
+  Natives(const Natives&) = delete;
+  Natives& operator=(const Natives&) = delete;
+  ~Natives();
+
+  [[nodiscard]] const Native& of(const std::string& name);
+  [[nodiscard]] NativeLookup lookup();
+  /// The nearest names for one that is not ok, best first.
+  [[nodiscard]] std::vector<std::string> suggest(const std::string& name);
+  [[nodiscard]] const event::pfm::Table& core() const noexcept { return core_; }
+
+private:
+  struct EventTable;
+  Native find(const std::string& name);
+  Native find_in(EventTable& table, const event::pfm::Entry& entry, const std::string& event,
+                 const std::string& masks);
+  event::pfm::Table core_;
+  std::vector<std::unique_ptr<EventTable>> tables_; ///< the tables PAPI searches there, in its order
+  std::size_t unprefixed_ = 0; ///< how many of them, from the first, an unprefixed name reaches
+  std::unordered_map<std::string, Native> known_;
+};
+
+/// libpfm4's core PMUs in this build; ARM and POWER are not in that for x86.
+[[nodiscard]] const std::vector<event::pfm::Table>& core_pmus();
+/// The table of that name, in any case of letters; null when this build of libpfm4 does not have it.
+[[nodiscard]] const event::pfm::Table* core_pmu(std::string_view name);
+/// The core PMU of this machine as PAPI chooses it; null when libpfm4 does not know the CPU.
+[[nodiscard]] const event::pfm::Table* default_pmu();
 
 } // namespace recount::preset

@@ -3,7 +3,7 @@
 
 #include "formula/algebra.hpp"
 #include "preset/load.hpp"
-#include "preset/natives.hpp"
+#include "preset/catalogue.hpp"
 
 #include <map>
 #include <optional>

@@ -3,12 +3,14 @@
 #pragma once
 
 #include "preset/preset_table.hpp"
+#include "preset/view.hpp"
 
 #include <recount/preset.hpp>
 
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace recount::preset {
@@ -44,5 +46,45 @@ struct Written {
 [[nodiscard]] PresetValue evaluate(const Written& written,
                                    const std::function<long long(const std::string& native)>& count,
                                    int max_mhz);
+
+// The presets of this machine: those that PAPI loads, their rows, and why the others are missing.
+
+/// In infix over the names of its native events: "LLC_REFERENCES - L2_RQSTS:CODE_RD_MISS". Empty when it
+/// cannot be evaluated.
+[[nodiscard]] std::string formula_text(const Preset& preset);
+
+/// The table that PAPI reads: PAPI_CSV_EVENT_FILE, else the one that is installed with it. (PAPI has the
+/// latter built in and does not look at the file.) Throws Error (unavailable) when there is none.
+[[nodiscard]] std::string papi_table();
+/// PAPI_USER_EVENTS_FILE; empty when it is not set.
+[[nodiscard]] std::string papi_user_events();
+
+/// Why a preset of this name is not available by the view: in a clause, never empty. `table` is what was
+/// viewed.
+[[nodiscard]] std::string why_not(const CpuView& view, const PresetTable& table, std::string_view name);
+/// Whether the table has rows for a CPU of that name.
+[[nodiscard]] bool has_rows(const PresetTable& table, std::string_view cpu);
+
+/// The tables of PAPI, loaded for this machine's CPU. Immutable.
+class MachinePresets {
+public:
+  /// Throws Error: unavailable when libpfm4 does not know the CPU or no table is installed; bad_input when a
+  /// table cannot be read or crashes PAPI, naming the row.
+  explicit MachinePresets(PapiVersion version);
+
+  /// The definition of a preset or user event, in any case of letters; null when PAPI has none here.
+  [[nodiscard]] const Preset* find(std::string_view name) const noexcept { return view_.loaded.find(name); }
+  [[nodiscard]] Written written(const Preset& preset) const;
+  /// Why find() gives nothing.
+  [[nodiscard]] std::string why_not(std::string_view name) const {
+    return preset::why_not(view_, *table_, name);
+  }
+  [[nodiscard]] const CpuView& view() const noexcept { return view_; }
+  [[nodiscard]] const PresetTable& table() const noexcept { return *table_; }
+
+private:
+  std::unique_ptr<const PresetTable> table_, user_; ///< user_: null without user events
+  CpuView view_;
+};
 
 } // namespace recount::preset

@@ -4,16 +4,14 @@
 #include "profile/data_objects.hpp"
 #include "profile/recording.hpp"
 #include "result/observation.hpp"
-#include "trace/code_blocks.hpp"
+#include "trace/executed.hpp"
 #include "trace/decoder.hpp"
 #include "trace/gates.hpp"
 #include "trace/miss_kinds.hpp"
 #include "trace/protocol.h"
 #include "trace/reader.hpp"
 #include "trace/session.hpp"
-#include "trace/tool.hpp"
 #include "trace/simulation.hpp"
-#include "trace/window_sampler.hpp"
 
 #include <recount/error.hpp>
 

@@ -1,7 +1,6 @@
 // The figure of a profile: samples by address, with the bounds of functions.
 #pragma once
 
-#include "plot/figure.hpp"
 #include "plot/sheet.hpp"
 
 namespace recount::profile {

@@ -11,7 +11,7 @@
 #include "command/output.hpp"
 #include "command/outputs.hpp"
 #include "command/print.hpp"
-#include "host/cpu.hpp"
+#include "host/pmu.hpp"
 #include "model/machine.hpp"
 #include "process/child.hpp"
 #include "propose/propose.hpp"

@@ -8,7 +8,7 @@
 #include "command/output.hpp"
 #include "event/pfm.hpp"
 #include "preset/catalogue.hpp"
-#include "preset/here.hpp"
+#include "preset/written.hpp"
 #include "propose/measured_rows.hpp"
 #include "propose/propose.hpp"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "lint/lint.hpp"
-#include "preset/natives.hpp"
+#include "preset/catalogue.hpp"
 
 #include <map>
 #include <memory>

@@ -2,7 +2,7 @@
 
 #include "base/text.hpp"
 #include "command/measuring.hpp"
-#include "process/threads.hpp"
+#include "process/waiter.hpp"
 #include "result/results_file.hpp"
 #include "sweep/sweep_options.hpp"
 #include "witness/results_header.hpp"

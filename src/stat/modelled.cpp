@@ -7,7 +7,6 @@
 #include "stat/stat_run.hpp"
 #include "trace/session.hpp"
 #include "trace/simulation.hpp"
-#include "trace/tool.hpp"
 #include "witness/counting.hpp"
 #include "witness/witness.hpp"
 

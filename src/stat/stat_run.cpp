@@ -2,7 +2,6 @@
 
 #include "base/format.hpp"
 #include "perf/removed.hpp"
-#include "process/threads.hpp"
 #include "process/waiter.hpp"
 #include "stat/stat_plan.hpp"
 

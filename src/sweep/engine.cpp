@@ -2,7 +2,7 @@
 
 #include "base/format.hpp"
 #include "command/print.hpp"
-#include "host/cpu.hpp"
+#include "host/pmu.hpp"
 #include "process/temporary_folder.hpp"
 #include "process/worker.hpp"
 #include "result/observation.hpp"

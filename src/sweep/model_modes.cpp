@@ -1,7 +1,7 @@
 #include "sweep/model_modes.hpp"
 
 #include "base/nearest.hpp"
-#include "kernel/matmul/matmul_point.hpp"
+#include "kernel/matmul/matmul.hpp"
 #include "kernel/nest/nest_kernel.hpp"
 #include "model/machine.hpp"
 #include "model/metrics.hpp"

@@ -5,7 +5,7 @@
 #include "command/measuring.hpp"
 #include "command/output.hpp"
 #include "command/print.hpp"
-#include "host/cpu.hpp"
+#include "host/pmu.hpp"
 #include "host/disturbance.hpp"
 #include "kernel/kernel.hpp"
 #include "model/machine.hpp"

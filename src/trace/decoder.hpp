@@ -1,7 +1,7 @@
 // The words of one process, in order, to what its program did.
 #pragma once
 
-#include "trace/code_blocks.hpp"
+#include "trace/executed.hpp"
 #include "trace/gates.hpp"
 #include "trace/protocol.h"
 #include "trace/reader.hpp"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "process/fd.hpp"
-#include "trace/code_blocks.hpp"
+#include "trace/executed.hpp"
 #include "trace/reader.hpp"
 
 #include <cstdint>

@@ -5,7 +5,7 @@
 #include "base/json.hpp"
 #include "base/output_file.hpp"
 #include "host/machine.hpp"
-#include "preset/here.hpp"
+#include "preset/written.hpp"
 #include "preset/preset_table.hpp"
 #include "process/fd.hpp"
 

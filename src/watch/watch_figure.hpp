@@ -1,7 +1,6 @@
 // The figure of a watch: rates over time, one panel per metric, with shaded sections.
 #pragma once
 
-#include "plot/figure.hpp"
 #include "plot/sheet.hpp"
 
 namespace recount::watch {

@@ -5,7 +5,7 @@
 #include "command/print.hpp"
 #include "command/terminal.hpp"
 #include "process/fd.hpp"
-#include "watch/watch_trace.hpp"
+#include "watch/message.hpp"
 
 #include <poll.h>
 

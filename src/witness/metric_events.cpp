@@ -5,7 +5,7 @@
 #include "event/sysfs.hpp"
 #include "papi/library.hpp"
 #include "perf/errno_hints.hpp"
-#include "preset/here.hpp"
+#include "preset/written.hpp"
 #include "witness/counting.hpp"
 
 #include <recount/group.hpp>

@@ -3,7 +3,7 @@
 #include "base/text.hpp"
 #include "host/job.hpp"
 #include "host/machine.hpp"
-#include "kernel/matmul/ceilings.hpp"
+#include "kernel/matmul/matmul.hpp"
 #include "verdict/verdict_store.hpp"
 
 #include <recount/error.hpp>

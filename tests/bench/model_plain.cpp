@@ -4,7 +4,7 @@
 //   bench-model-plain SUBJECT    (the program that cachegrind watches)
 #include "../unit/model/reference.hpp"
 #include "compare.hpp"
-#include "kernel/matmul/matmul_point.hpp"
+#include "kernel/matmul/matmul.hpp"
 #include "model/nest_simulation.hpp"
 #include "process/child.hpp"
 #include "process/fd.hpp"

@@ -1,6 +1,5 @@
 // libFuzzer: any bytes as the memory of a ring buffer, and as /proc/PID/maps. Nothing may be read outside.
 #include "perf/record.hpp"
-#include "perf/ring.hpp"
 
 #include <array>
 #include <cstddef>

@@ -63,7 +63,7 @@ FORBIDDEN = [
     (re.compile(r'\bstd::(?:ranges::)?(?:shuffle|sample)\b|\bstd::\w+_distribution\b'),
      'is not the same everywhere; use base/random.hpp', ()),
     (re.compile(r'\bfmt::print\s*\(|\bstd::(?:cout|cerr|clog|puts|putchar|printf|vprintf|fputs|fprintf)\b'),
-     'prints by itself; cli::print shows control characters', ('src/command/print.hpp', 'src/process/capture.cpp')),
+     'prints by itself; cli::print shows control characters', ('src/command/print.hpp', 'src/process/child.cpp')),
     (re.compile(r'gnuplot-iostream\.h'), 'sends text to gnuplot by itself; GnuplotWriter takes code and quoted strings only',
      ('src/plot/gnuplot.cpp',)),
 ]

@@ -5,7 +5,7 @@
 
 #include "check/check.hpp"
 #include "model/machine.hpp"
-#include "preset/natives.hpp"
+#include "preset/catalogue.hpp"
 #include "preset/view.hpp"
 #include "witness/witness.hpp"
 

@@ -1,7 +1,7 @@
 #include "caches/infer/classic.hpp"
 
 #include "base/format.hpp"
-#include "caches/infer/record.hpp"
+#include "caches/infer/sampler.hpp"
 #include "result/curves.hpp"
 #include "statistics/statistics.hpp"
 

@@ -1,15 +1,53 @@
-// The findings of a recorded run of recount caches, for the command, figures and the report.
+// Compares found with stated caches. The inference itself has no access to stated values.
 #pragma once
 
 #include "caches/infer/classic.hpp"
-#include "caches/infer/compare.hpp"
+#include "caches/infer/inference.hpp"
 #include "result/results_file.hpp"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace recount::caches {
+
+/// The stated values of one level; 0: not stated.
+struct StatedLevel {
+  std::string name; ///< "L1d"
+  std::int64_t size = 0, line = 0;
+  std::int64_t ways = 0; ///< -1: fully associative
+  int shared_by = 1;     ///< hardware threads
+};
+
+/// The stated caches of a machine, and their source.
+struct StatedCaches {
+  std::string source; ///< "hwloc", "machine i7-9700"
+  std::vector<StatedLevel> levels;
+  std::string hypervisor; ///< of the machine that was looked at; empty: none seen
+  std::string otherwise;  ///< sources that differ, and their values; empty: none
+};
+
+/// Fills in stated, stated_by, agreement and remark of every property; nothing else is touched.
+void compare(Caches& found, const StatedCaches& stated);
+
+/// The full argument: one paragraph for each property, with the comparison with the stated value.
+struct Paragraph {
+  std::string title; ///< "L1d capacity: 48 KiB"
+  std::string text;
+};
+[[nodiscard]] std::vector<Paragraph> justification(const Caches& found);
+
+/// A value with its unit: "48 KiB", "12", "1.28 ns", "about 10 MiB".
+[[nodiscard]] std::string value_text(const Property& property);
+/// "L1d", "L3 (effective)".
+[[nodiscard]] std::string level_text(const LevelFinding& level);
+/// The signs that others used a part of the level; empty: none.
+[[nodiscard]] std::string shared_use_text(const LevelFinding& level);
+[[nodiscard]] std::string ways_text(const Property& ways); ///< "8 ways"
+[[nodiscard]] std::string stated_text(const Property& property);
+
+// The findings of a recorded run of recount caches, for the command, figures and the report.
 
 /// Findings, compared with what is stated, and the grid if it was measured.
 struct CachesFindings {
@@ -48,5 +86,34 @@ void note_stated(result::Run& run, const StatedNotes& notes);
 
 /// One line per level: "L1d: 48 KiB, 12 ways, line 64 B, hit 1.28 ns, miss + 2.82 ns".
 [[nodiscard]] std::vector<std::string> summary_lines(const Caches& found);
+
+// Properties of a level, with evidence, from its geometry.
+
+[[nodiscard]] std::vector<TlbFinding> tlb_findings(const Translation& translation, bool exact);
+/// By time, where it was not measured what as many lines in half as many pages cost: takes the entries back
+/// of those beyond the first that are as many as the first cache has lines or sets. One line per page and
+/// adjacent lines then cost different times in the cache.
+void doubt_tlbs(std::vector<TlbFinding>& tlbs, const Translation& translation, const LevelFinding& first);
+/// The source of the readings of a level, and the name of a miss in it.
+struct Witnessed {
+  CachedSampler& cached;
+  Gauge& gauge;
+  std::string level;    ///< "L1d"
+  std::string quantity; ///< "L1d misses per access"
+  bool exact = false;
+};
+
+/// capacity, line and ways from a geometry, in place.
+void fill_from_geometry(LevelFinding& level, const Witnessed& by);
+
+/// A property without a value.
+[[nodiscard]] Property unknown_property(const std::string& name, const std::string& unit,
+                                        const std::string& reason);
+/// A time with its argument.
+[[nodiscard]] Property time_property(const std::string& name, double ns, Confidence confidence,
+                                     std::vector<std::string> words);
+
+/// A probability that may be too small to be told: "0.0012", "below 0.0001".
+[[nodiscard]] std::string rare_text(double probability);
 
 } // namespace recount::caches

@@ -4,8 +4,8 @@
 #include "base/names.hpp"
 #include "base/format.hpp"
 #include "caches/infer/colours.hpp"
-#include "caches/infer/properties.hpp"
-#include "caches/infer/record.hpp"
+#include "caches/infer/findings.hpp"
+#include "caches/infer/sampler.hpp"
 #include "statistics/statistics.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #include "caches/infer/geometry.hpp"
 
 #include "base/format.hpp"
-#include "caches/infer/conflict_sets.hpp"
+#include "caches/infer/colour_sets.hpp"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #include "caches/view/panels.hpp"
 
-#include "caches/infer/record.hpp"
+#include "caches/infer/sampler.hpp"
 #include "plot/select.hpp"
 #include "plot/plot_text.hpp"
 

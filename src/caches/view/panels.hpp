@@ -3,7 +3,6 @@
 
 #include "caches/infer/findings.hpp"
 #include "document/section.hpp"
-#include "plot/figure.hpp"
 #include "plot/sheet.hpp"
 #include "result/results_file.hpp"
 

@@ -2,12 +2,17 @@
 
 #include "base/random.hpp"
 #include "kernel/kernel.hpp"
+#include "kernel/kernels.hpp"
 #include "kernel/loops/loop_bodies.hpp"
+#include "kernel/memory.hpp"
+#include "kernel/native.hpp"
 #include "kernel/point.hpp"
+#include "model/hierarchy.hpp"
 #include "recount/error.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -159,6 +164,305 @@ Pattern to_pattern(const std::string& name, const result::Params& given) {
   p.pair = number(point, "pair");
   p.before = text(point, "first") == "far";
   return p;
+}
+
+// `chase`: follows pointers through the elements that `stride` visits. See recount-kernels(7).
+
+namespace {
+
+struct ModelledPointers {
+  model::Hierarchy& caches;
+  const std::vector<std::uint64_t>& next;
+  std::uint64_t x, stride;
+  [[nodiscard]] std::uint64_t follow(std::uint64_t element) const {
+    caches.load(x + element * stride, sizeof(void*));
+    return next[element];
+  }
+};
+
+class ChaseInstance : public Instance {
+public:
+  ChaseInstance(const StridedPoint& point, std::int64_t seed)
+      : memory_(point.size, point.offset, point.pages, fmt::format("chase --size {}", point.size)),
+        context_{memory_.data(), point.accesses(), nullptr} {
+    const auto next = random_cycle(point.visited(), seed);
+    const auto stride = static_cast<std::size_t>(point.stride);
+    for (std::size_t i = 0; i < next.size(); ++i) {
+      const void* const target = memory_.data() + next[i] * stride;
+      std::memcpy(memory_.data() + i * stride, &target, sizeof target);
+    }
+  }
+
+  Region region() override { return {native::recount_kernel_chase, &context_}; }
+  [[nodiscard]] std::int64_t accesses() const override { return context_.steps; }
+  [[nodiscard]] Placement placement() const override { return memory_.placement(); }
+
+private:
+  Memory memory_;
+  native::Chase context_;
+};
+
+/// What cannot be simulated: loads far from the core stall it, and pages beyond every TLB are not found.
+std::vector<Expectation> chase_presets(const StridedPoint& at) {
+  constexpr std::int64_t far = 4 << 20, most_tlb_entries = 4096, few_pages = 16; // larger than any L1 or L2
+  const auto n = static_cast<double>(at.accesses());
+  std::vector<Expectation> all;
+  if (at.size >= far && at.stride >= 64)
+    for (const char* preset :
+         {"PAPI_MEM_SCY", "PAPI_MEM_RCY", "PAPI_STL_ICY", "PAPI_STL_CCY", "PAPI_FXU_IDL"})
+      all.push_back(between(preset, 4 * n, 3000 * n, "most cycles of a dependent load"));
+  if (at.pages == Memory::Pages::small && at.stride >= sysconf(_SC_PAGESIZE) &&
+      at.visited() >= 4 * most_tlb_entries)
+    for (const char* preset : {"PAPI_TLB_DM", "PAPI_TLB_TL"})
+      all.push_back(
+          {preset, n, 0.75 * n, 0.05 * n + 64,
+           "1 per load: each in another page, more pages than TLB entries; fewer where one entry maps "
+           "adjacent pages"});
+  if (at.pages == Memory::Pages::small && at.stride >= sysconf(_SC_PAGESIZE) && at.visited() <= few_pages)
+    for (const char* preset : {"PAPI_TLB_DM", "PAPI_TLB_TL"})
+      all.push_back({preset, 0, 0, 0.05 * n + 64, "none per load: fewer pages than TLB entries"});
+  return all;
+}
+
+class ChaseKernel : public Kernel {
+public:
+  ChaseKernel() {
+    parameters_.push_back({"seed",
+                           "seed of the random order",
+                           Parameter::Unit::count,
+                           result::ParamValue{std::int64_t{1}},
+                           0,
+                           0,
+                           {}});
+  }
+  [[nodiscard]] const std::string& name() const override { return name_; }
+  [[nodiscard]] const std::string& prose() const override { return prose_; }
+  [[nodiscard]] std::span<const Parameter> parameters() const override { return parameters_; }
+  [[nodiscard]] std::int64_t bytes(const result::Params& point) const override {
+    const StridedPoint at = strided_point(*this, point);
+    return at.size +
+           at.visited() * std::int64_t{sizeof(std::uint64_t)}; // including the order during initialisation
+  }
+  [[nodiscard]] std::unique_ptr<Instance> prepare(const result::Params& point) const override {
+    return std::make_unique<ChaseInstance>(strided_point(*this, point), seed(point));
+  }
+  std::int64_t simulate(const result::Params& point, model::Hierarchy& caches) const override {
+    const StridedPoint at = strided_point(*this, point);
+    const auto next = random_cycle(at.visited(), seed(point));
+    const ModelledPointers memory{caches, next, array_base(caches) + static_cast<std::uint64_t>(at.offset),
+                                  static_cast<std::uint64_t>(at.stride)};
+    model::repeat(
+        caches, at.passes, [&] { chase_loop(memory, std::uint64_t{0}, at.visited()); }, &caches.progress);
+    return at.accesses();
+  }
+
+  [[nodiscard]] std::vector<Expectation> expected(const result::Params& point) const override {
+    return chase_presets(strided_point(*this, point));
+  }
+
+private:
+  [[nodiscard]] std::int64_t seed(const result::Params& point) const {
+    return number(complete(*this, point), "seed");
+  }
+
+  const std::string name_ = "chase";
+  const std::string prose_ = "follows pointers in random order through the elements of stride; "
+                             "each load depends on the previous one";
+  std::vector<Parameter> parameters_ = strided_parameters(sizeof(void*));
+};
+
+} // namespace
+
+const Kernel& chase_kernel() {
+  static const ChaseKernel kernel;
+  return kernel;
+}
+
+// `stride`: adds 1 to every stride-th byte of an array. See recount-kernels(7).
+
+namespace {
+
+struct ModelledBytes {
+  model::Hierarchy& caches;
+  std::uint64_t x;
+  void increment(std::int64_t i) const {
+    const std::uint64_t address = x + static_cast<std::uint64_t>(i);
+    caches.load(address, 1);
+    caches.store(address, 1);
+  }
+};
+
+class StrideInstance : public Instance {
+public:
+  explicit StrideInstance(const StridedPoint& point)
+      : memory_(point.size, point.offset, point.pages, fmt::format("stride --size {}", point.size)),
+        context_{reinterpret_cast<std::uint8_t*>(memory_.data()), point.size, point.stride, point.passes},
+        accesses_(point.accesses()) {}
+
+  Region region() override { return {native::recount_kernel_stride, &context_}; }
+  [[nodiscard]] std::int64_t accesses() const override { return accesses_; }
+  [[nodiscard]] Placement placement() const override { return memory_.placement(); }
+
+private:
+  Memory memory_;
+  native::Stride context_;
+  std::int64_t accesses_;
+};
+
+class StrideKernel : public Kernel {
+public:
+  [[nodiscard]] const std::string& name() const override { return name_; }
+  [[nodiscard]] const std::string& prose() const override { return prose_; }
+  [[nodiscard]] std::span<const Parameter> parameters() const override { return parameters_; }
+  [[nodiscard]] std::int64_t bytes(const result::Params& point) const override {
+    return strided_point(*this, point).size;
+  }
+  [[nodiscard]] std::unique_ptr<Instance> prepare(const result::Params& point) const override {
+    return std::make_unique<StrideInstance>(strided_point(*this, point));
+  }
+  std::int64_t simulate(const result::Params& point, model::Hierarchy& caches) const override {
+    const StridedPoint at = strided_point(*this, point);
+    const ModelledBytes memory{caches, array_base(caches) + static_cast<std::uint64_t>(at.offset)};
+    model::repeat(
+        caches, at.passes, [&] { stride_loop(memory, at.size, at.stride, 1); }, &caches.progress);
+    return at.accesses();
+  }
+
+private:
+  const std::string name_ = "stride";
+  const std::string prose_ =
+      "adds 1 to every stride-th byte of an array, in several passes; accesses are independent";
+  const std::vector<Parameter> parameters_ = strided_parameters(1);
+};
+
+} // namespace
+
+const Kernel& stride_kernel() {
+  static const StrideKernel kernel;
+  return kernel;
+}
+
+// `visit`: follows pointers through places chosen one by one. See recount-kernels(7).
+
+namespace {
+
+constexpr std::int64_t most_elements = std::int64_t{1} << 24; // their order is held in memory
+
+/// A point of `visit`, checked.
+struct VisitPoint {
+  Pattern pattern;
+  std::int64_t passes = 0;
+  [[nodiscard]] std::int64_t accesses() const { return pattern.visits() * passes; }
+};
+
+/// The pointers of a cycle must not overlap.
+void check_apart(const Pattern& pattern) {
+  auto all = places(pattern);
+  std::ranges::sort(all);
+  const auto closer =
+      std::ranges::adjacent_find(all, [](std::uint64_t a, std::uint64_t b) { return b - a < sizeof(void*); });
+  if (closer != all.end())
+    throw bad_input("visit",
+                    fmt::format("two visited places are {} bytes apart, at {} bytes from the first",
+                                closer[1] - closer[0], *closer),
+                    "use a distance of at least 8 bytes, the size of a pointer");
+}
+
+class VisitInstance : public Instance {
+public:
+  explicit VisitInstance(const VisitPoint& point)
+      : memory_(extent(point.pattern), point.pattern.offset,
+                point.pattern.huge ? Memory::Pages::huge : Memory::Pages::small,
+                fmt::format("visit --count {}", point.pattern.count)),
+        context_{nullptr, point.accesses(), nullptr} {
+    const auto all = places(point.pattern);
+    link(memory_.data(), all);
+    context_.start = memory_.data() + all.front();
+  }
+
+  Region region() override { return {native::recount_kernel_chase, &context_}; }
+  [[nodiscard]] std::int64_t accesses() const override { return context_.steps; }
+  [[nodiscard]] Placement placement() const override { return memory_.placement(); }
+
+private:
+  Memory memory_;
+  native::Chase context_;
+};
+
+std::vector<Parameter> visit_parameters() {
+  using Unit = Parameter::Unit;
+  constexpr std::int64_t most_bytes = std::int64_t{1} << 44;
+  const auto bytes = [](const char* name, const char* prose, std::int64_t fallback, std::int64_t least) {
+    return Parameter{name, prose, Unit::bytes, result::ParamValue{fallback}, least, most_bytes, {}};
+  };
+  const auto count = [](const char* name, const char* prose, std::int64_t fallback, std::int64_t least) {
+    return Parameter{name, prose, Unit::count, result::ParamValue{fallback}, least, most_elements, {}};
+  };
+  const auto choice = [](const char* name, const char* prose, std::vector<std::string> words) {
+    return Parameter{name, prose, Unit::choice, result::ParamValue{words.front()}, 0, 0, std::move(words)};
+  };
+  Parameter offset = bytes("offset", "bytes from a page boundary to the first element", 0, 0);
+  offset.most = 4095;
+  return {count("count", "elements", 16, 1),
+          bytes("stride", "bytes from one element to the next", 4096, 1),
+          bytes("shift", "additional bytes per element within a group of wrap", 0, 0),
+          count("wrap", "elements per group; the shift restarts with each group", 1, 1),
+          bytes("pair", "visit each element again at this distance in bytes (0: once)", 0, 0),
+          choice("first", "place of a pair visited first", {"near", "far"}),
+          count("passes", "passes through all elements", 1000, 1),
+          offset,
+          choice("pagesize", "page size of the data, requested from the system", {"small", "huge"}),
+          count("seed", "seed of the random order", 1, 0)};
+}
+
+class VisitKernel : public Kernel {
+public:
+  [[nodiscard]] const std::string& name() const override { return name_; }
+  [[nodiscard]] const std::string& prose() const override { return prose_; }
+  [[nodiscard]] std::span<const Parameter> parameters() const override { return parameters_; }
+  [[nodiscard]] std::int64_t bytes(const result::Params& point) const override {
+    const Pattern p = checked(point).pattern;
+    return extent(p) + p.visits() * std::int64_t{2 * sizeof(std::uint64_t)}; // with the order, meanwhile
+  }
+  [[nodiscard]] std::unique_ptr<Instance> prepare(const result::Params& point) const override {
+    return std::make_unique<VisitInstance>(checked(point));
+  }
+  std::int64_t simulate(const result::Params& point, model::Hierarchy& caches) const override {
+    const VisitPoint at = checked(point);
+    const auto all = places(at.pattern);
+    const std::uint64_t base = array_base(caches) + static_cast<std::uint64_t>(at.pattern.offset);
+    model::repeat(
+        caches, at.passes, [&] { replay(all, base, 1, caches); }, &caches.progress);
+    return at.accesses();
+  }
+
+private:
+  [[nodiscard]] VisitPoint checked(const result::Params& given) const {
+    const result::Params point = complete(*this, given);
+    VisitPoint at{to_pattern(name_, point), number(point, "passes")};
+    std::int64_t span = 0, total = 0;
+    const Pattern& p = at.pattern;
+    if (p.count > most_elements || __builtin_mul_overflow(p.count, p.stride, &span) ||
+        __builtin_mul_overflow(p.wrap, p.shift, &total) || span > std::int64_t{1} << 46 ||
+        total > std::int64_t{1} << 46)
+      throw bad_input("visit --stride", "the elements span more than 64 TiB");
+    if (__builtin_mul_overflow(p.visits(), at.passes, &total))
+      throw bad_input("visit --passes", "the number of accesses exceeds 64 bits");
+    check_apart(p);
+    return at;
+  }
+
+  const std::string name_ = "visit";
+  const std::string prose_ = "follows pointers in random order through individually chosen places; each load "
+                             "depends on the previous one";
+  const std::vector<Parameter> parameters_ = visit_parameters();
+};
+
+} // namespace
+
+const Kernel& visit_kernel() {
+  static const VisitKernel kernel;
+  return kernel;
 }
 
 } // namespace recount::kernel

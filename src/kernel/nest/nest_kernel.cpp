@@ -8,7 +8,7 @@
 #include "kernel/memory.hpp"
 #include "model/nest_simulation.hpp"
 #include "nest/compile.hpp"
-#include "nest/dependences.hpp"
+#include "nest/transform.hpp"
 #include "nest/generate.hpp"
 #include "nest/nest_point.hpp"
 #include "recount/error.hpp"

@@ -1,19 +1,27 @@
 #include "kernel/system/provoked.hpp"
 
+#include "kernel/blocks/block.hpp"
+#include "kernel/kernels.hpp"
 #include "kernel/memory.hpp"
 #include "kernel/point.hpp"
 #include "kernel/system/native_system.hpp"
+#include "kernel/tally.hpp"
+#include "model/hierarchy.hpp"
 #include "recount/error.hpp"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
+#include <thread>
 
 namespace recount::kernel {
 
@@ -256,6 +264,242 @@ TwoCpus::TwoCpus(const char* kernel) : here_(std::max(0, sched_getcpu())) {
   if (other_ < 0 || !move_to(here_))
     throw unavailable(kernel, "needs two CPUs, but this process may run on one only", {},
                       "start recount without taskset(1), or in a cpuset of two CPUs");
+}
+
+// `cell`: accesses to one address given in advance, for breakpoints. See recount-kernels(7).
+
+namespace {
+
+const native::Block& cell_block(const result::Params& point) {
+  const std::string name = "transfer_" + text(point, "operation");
+  const auto all = native::blocks();
+  return *std::ranges::find(all, name, &native::Block::name);
+}
+
+class CellInstance : public Instance {
+public:
+  CellInstance(void (*code)(void*), std::uint64_t address, std::int64_t turns)
+      : page_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))), code_(code) {
+    const std::uint64_t start = address / page_ * page_;
+    mapping_ = mmap(reinterpret_cast<void*>(start), page_, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    if (mapping_ != reinterpret_cast<void*>(start)) { // an old kernel treats the address as a hint
+      if (mapping_ != MAP_FAILED) munmap(mapping_, page_);
+      throw unavailable(fmt::format("cell --address {}", address),
+                        std::string("cannot be mapped: ") + std::strerror(errno), {},
+                        "choose another --address");
+    }
+    context_ = {turns, reinterpret_cast<void*>(address), 0, 0};
+    *static_cast<volatile std::int64_t*>(context_.data) = 0;
+  }
+  CellInstance(const CellInstance&) = delete;
+  CellInstance& operator=(const CellInstance&) = delete;
+  ~CellInstance() override { munmap(mapping_, page_); }
+
+  Region region() override { return {code_, &context_}; }
+  [[nodiscard]] std::int64_t accesses() const override { return context_.turns * native::steps_a_turn; }
+  [[nodiscard]] Placement placement() const override {
+    return {reinterpret_cast<std::uintptr_t>(context_.data), static_cast<std::int64_t>(page_),
+            static_cast<std::int64_t>(page_), 0, 0};
+  }
+
+private:
+  std::size_t page_;
+  void (*code_)(void*);
+  void* mapping_ = nullptr;
+  native::Turns context_;
+};
+
+class CellKernel : public ClosedFormKernel {
+public:
+  CellKernel()
+      : ClosedFormKernel(
+            "cell", "loads from or stores to one given address",
+            {choice_parameter("operation", "operation per step", {"store", "load"}),
+             number_parameter("turns", fmt::format("loop iterations of {} steps", native::steps_a_turn), 100,
+                              1, std::int64_t{1} << 40),
+             number_parameter("address", "address of the 8 bytes, a multiple of 8", std::int64_t{1} << 45,
+                              1 << 20, (std::int64_t{1} << 47) - (1 << 20), Parameter::Unit::bytes)}) {}
+  [[nodiscard]] std::int64_t bytes(const result::Params& point) const override {
+    const result::Params at = complete(*this, point);
+    if (number(at, "address") % 8 != 0)
+      throw bad_input("cell --address", fmt::format("{} is not a multiple of 8", number(at, "address")));
+    return 8;
+  }
+  [[nodiscard]] std::unique_ptr<Instance> prepare(const result::Params& point) const override {
+    static_cast<void>(bytes(point));
+    const result::Params at = complete(*this, point);
+    return std::make_unique<CellInstance>(
+        cell_block(at).code, static_cast<std::uint64_t>(number(at, "address")), number(at, "turns"));
+  }
+  [[nodiscard]] std::vector<Expectation> expected(const result::Params& point) const override {
+    static_cast<void>(bytes(point));
+    const result::Params at = complete(*this, point);
+    const native::Block& block = cell_block(at);
+    const auto turns = static_cast<double>(number(at, "turns"));
+    auto all = instruction_presets(native::steps_a_turn * block.step + block.turn, turns, block.besides);
+    const double stores = turns * native::steps_a_turn * block.step.stores,
+                 loads = turns * native::steps_a_turn * block.step.loads;
+    // As perf-record(1) writes breakpoints; x86 has none for loads alone.
+    const std::string place = fmt::format("mem:{:#x}/8:", number(at, "address"));
+    all.push_back({place + "w", stores, 0, 0, "16 stores per turn"});
+    all.push_back({place + "rw", stores + loads, 0, 0, "16 accesses per turn"});
+    return all;
+  }
+};
+
+} // namespace
+
+const Kernel& cell_kernel() {
+  static const CellKernel kernel;
+  return kernel;
+}
+
+// A second thread on its own CPU, for kernels that need one.
+
+/// While `awake` is 1 the helper calls `play(context)` over and over; else it sleeps and looks again every 50
+/// microseconds, so that it does not disturb other code between regions, and a region wakes it with a store.
+class Helper {
+public:
+  /// Starts it on `cpu`, on which this process must be allowed to run.
+  Helper(int cpu, void (*play)(void* context), void* context);
+  Helper(const Helper&) = delete;
+  Helper& operator=(const Helper&) = delete;
+  ~Helper();
+
+  [[nodiscard]] volatile int* awake() { return &awake_; }
+  /// 1 from when the helper has seen that it is awake until it has seen that it is not.
+  [[nodiscard]] const volatile int* busy() const { return &busy_; }
+
+private:
+  alignas(128) volatile int awake_ = 0; // on its own cache line
+  alignas(128) volatile int busy_ = 0;
+  alignas(128) std::atomic<bool> ends_ = false;
+  std::thread thread_;
+};
+
+// `sharing`: two CPUs write one line in turn. See recount-kernels(7).
+
+namespace {
+
+class SharingInstance : public Instance {
+public:
+  explicit SharingInstance(std::int64_t rounds)
+      : helper_(cpus_.other(), native::recount_kernel_share_back, &context_) {
+    context_ = {&turn_, helper_.awake(), rounds};
+  }
+  Region region() override { return {native::recount_kernel_share, &context_}; }
+  [[nodiscard]] std::int64_t accesses() const override { return context_.rounds; }
+
+private:
+  TwoCpus cpus_{"sharing"};
+  alignas(128) volatile std::int64_t turn_ = 0; // alone on its line and on the adjacent line
+  alignas(128) native::Share context_;
+  Helper helper_;
+};
+
+std::vector<Expectation> expected_sharing(double n) {
+  const char* form = "1 per round; more where a line is read while the other CPU writes it";
+  std::vector<Expectation> all;
+  for (const char* preset : {"PAPI_CA_SNP", "PAPI_CA_SHR", "PAPI_CA_CLN", "PAPI_CA_INV", "PAPI_CA_ITV"})
+    all.push_back(between(preset, n / 2, 16 * n, form));
+  return all;
+}
+
+/// Each CPU reads the value of the other once and writes its own, in turn, beginning with core 0; it does not
+/// poll. As counters of the measured thread, the counts are those that the accesses of core 0 cause.
+std::int64_t simulate_sharing(std::int64_t rounds, model::Hierarchy& caches) {
+  constexpr unsigned bytes = sizeof(std::int64_t);
+  if (caches.machine().cores < 2)
+    throw unavailable("sharing",
+                      "needs a machine of two cores, and " + caches.machine().name + " is described with one",
+                      {}, "use --witness model:" + caches.machine().name + "~cores=2");
+  const std::uint64_t turn = array_base(caches);
+  model::repeat(
+      caches, rounds,
+      [&] {
+        caches.load(turn, bytes);
+        caches.store(turn, bytes);
+        caches.select(1);
+        const model::Counts own = caches.counts();
+        caches.load(turn, bytes);
+        caches.store(turn, bytes);
+        caches.add(own, caches.counts(), 1);
+        caches.select(0);
+        caches.load(turn, bytes);
+      },
+      &caches.progress);
+  return rounds;
+}
+
+} // namespace
+
+Provoked sharing() {
+  return {"sharing",
+          "writes one line alternately with a thread on another CPU",
+          number_parameter("rounds", "rounds of one write on each CPU", 1000, 1, std::int64_t{1} << 40),
+          expected_sharing,
+          [](std::int64_t n) -> std::unique_ptr<Instance> { return std::make_unique<SharingInstance>(n); },
+          0,
+          4096,
+          simulate_sharing};
+}
+
+// `shootdowns`: invalidates a translation cached by another CPU. See recount-kernels(7).
+namespace {
+
+/// Keeps its CPU in the address space of this process, and the page in its TLB.
+void look_at_page(void* at) {
+  static_cast<void>(*static_cast<const volatile std::uint8_t*>(at));
+}
+
+class ShootdownsInstance : public Instance {
+public:
+  explicit ShootdownsInstance(std::int64_t rounds)
+      : memory_(sysconf(_SC_PAGESIZE), 0, Memory::Pages::small, "shootdowns"),
+        helper_(cpus_.other(), look_at_page, memory_.data()),
+        context_{reinterpret_cast<std::uint8_t*>(memory_.data()), sysconf(_SC_PAGESIZE), rounds,
+                 helper_.awake(), helper_.busy()} {}
+  Region region() override { return {native::recount_kernel_shootdowns, &context_}; }
+  [[nodiscard]] std::int64_t accesses() const override { return context_.rounds; }
+  [[nodiscard]] Placement placement() const override { return memory_.placement(); }
+
+private:
+  TwoCpus cpus_{"shootdowns"};
+  Memory memory_;
+  Helper helper_;
+  native::Shootdowns context_;
+};
+
+std::vector<Expectation> expected_shootdowns(double n) {
+  return {between("PAPI_TLB_SD", n / 8, 8 * n,
+                  "1 per round; more where a CPU also counts its own invalidations, fewer where a "
+                  "hypervisor flushes the TLB of a descheduled virtual CPU")};
+}
+
+} // namespace
+
+Provoked shootdowns() {
+  return {
+      "shootdowns", "revokes write permission of a page in use by another CPU",
+      number_parameter("rounds", "rounds of mprotect(2) and back", 1000, 1, 1'000'000), expected_shootdowns,
+      [](std::int64_t n) -> std::unique_ptr<Instance> { return std::make_unique<ShootdownsInstance>(n); }};
+}
+
+Helper::Helper(int cpu, void (*play)(void* context), void* context)
+    : thread_([this, cpu, play, context] {
+        static_cast<void>(move_to(cpu));
+        while (!ends_) {
+          if (awake_ == 0) std::this_thread::sleep_for(std::chrono::microseconds(50));
+          busy_ = awake_;
+          while (awake_ != 0 && !ends_)
+            play(context);
+        }
+      }) {}
+
+Helper::~Helper() {
+  ends_ = true;
+  thread_.join();
 }
 
 } // namespace recount::kernel

@@ -3,7 +3,7 @@
 #include "../witness/obstacle.hpp"
 #include "check/check.hpp"
 #include "pages.hpp"
-#include "preset/natives.hpp"
+#include "preset/catalogue.hpp"
 #include "sweep/session.hpp"
 #include "witness/witness.hpp"
 

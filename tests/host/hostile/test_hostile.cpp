@@ -1,6 +1,6 @@
 // Hostile results drawn by the gnuplot of this machine: no command in them is executed.
 #include "cli/commands.hpp"
-#include "plot/figure.hpp"
+#include "plot/sheet.hpp"
 #include "plot/live.hpp"
 #include "plot/plot_output.hpp"
 #include "process/child.hpp"

@@ -1,5 +1,5 @@
 // Figures through the gnuplot of this machine, and what happens where there is none or it fails.
-#include "plot/figure.hpp"
+#include "plot/sheet.hpp"
 #include "plot/gnuplot.hpp"
 #include "plot/plot_output.hpp"
 #include "process/child.hpp"

@@ -2,7 +2,7 @@
 #include "../perf/helpers.hpp"
 
 #include "needs.hpp"
-#include "preset/natives.hpp"
+#include "preset/catalogue.hpp"
 #include "stat/stat_run.hpp"
 
 #include <boost/test/unit_test.hpp>

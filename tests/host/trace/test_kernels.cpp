@@ -7,7 +7,6 @@
 #include "trace/decoder.hpp"
 #include "trace/gates.hpp"
 #include "trace/simulation.hpp"
-#include "trace/tool.hpp"
 
 #include <boost/test/unit_test.hpp>
 

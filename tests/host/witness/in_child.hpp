@@ -4,7 +4,7 @@
 
 #include "../sweep/kernels.hpp"
 #include "faults.hpp"
-#include "preset/natives.hpp"
+#include "preset/catalogue.hpp"
 #include "process/child.hpp"
 #include "result/observation.hpp"
 #include "witness/witness.hpp"

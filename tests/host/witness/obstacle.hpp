@@ -1,7 +1,7 @@
 // What tests over page faults need of a machine.
 #pragma once
 
-#include "preset/natives.hpp"
+#include "preset/catalogue.hpp"
 #include "witness/witness.hpp"
 
 #include <string>

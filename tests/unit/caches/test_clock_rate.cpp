@@ -1,8 +1,8 @@
 // Times of a core whose clock rate changes while it is measured, replayed from a record: what was taken
 // beside each time puts them right, and without it they mislead.
 #include "caches/infer/findings.hpp"
-#include "caches/infer/record.hpp"
-#include "caches/measure/model.hpp"
+#include "caches/infer/sampler.hpp"
+#include "caches/measure/measured_sampler.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,6 +1,6 @@
 // Disturbances add time: a working set that stays outweighs smaller ones that seem to leave.
 #include "caches/infer/gauge.hpp"
-#include "caches/infer/record.hpp"
+#include "caches/infer/sampler.hpp"
 #include "caches/infer/survey.hpp"
 
 #include <boost/test/unit_test.hpp>

@@ -1,6 +1,6 @@
 // What kernels are compared with: the vectorised build of matmul, dgemm, peak and bandwidth.
 #include "kernel/kernel.hpp"
-#include "kernel/matmul/ceilings.hpp"
+#include "kernel/matmul/matmul.hpp"
 #include "kernel/matmul/native_matmul.hpp"
 #include "recount/error.hpp"
 

@@ -1,6 +1,6 @@
 // Sampled simulations of matrix products against complete ones.
 #include "kernel/kernels.hpp"
-#include "kernel/matmul/matmul_point.hpp"
+#include "kernel/matmul/matmul.hpp"
 #include "model/machine.hpp"
 #include "model/metrics.hpp"
 #include "model/nest_simulation.hpp"

@@ -1,4 +1,4 @@
-#include "perf/ring.hpp"
+#include "perf/record.hpp"
 #include "records.hpp"
 
 #include <boost/test/unit_test.hpp>

@@ -1,7 +1,7 @@
 // Results as a sweep might give them, made up: figures are tested on these.
 #pragma once
 
-#include "plot/figure.hpp"
+#include "plot/sheet.hpp"
 #include "result/results_file.hpp"
 
 namespace recount::plot {

@@ -1,6 +1,6 @@
 // The figures of an inference of caches: what is found is marked, what is modelled is called so, and what is
 // not on record is not drawn.
-#include "caches/infer/record.hpp"
+#include "caches/infer/sampler.hpp"
 #include "caches/measure/study.hpp"
 #include "caches/view/panels.hpp"
 #include "plot/layout.hpp"

@@ -1,4 +1,4 @@
-#include "plot/axis.hpp"
+#include "plot/layout.hpp"
 #include "plot/plot_format.hpp"
 #include "plot/gnuplot.hpp"
 #include "plot/plot_text.hpp"

@@ -1,6 +1,6 @@
 // Grids, conditions, orders, CPUs: what a sweep will do, before it does anything.
 #include "../../host/sweep/kernels.hpp"
-#include "host/cpu.hpp"
+#include "host/pmu.hpp"
 #include "sweep/sweep_plan.hpp"
 #include "sweep/model_modes.hpp"
 #include "sweep/session.hpp"

@@ -1,6 +1,5 @@
 // Lines between the watched and its viewers: exact both ways, and whatever a peer sends is harmless.
 #include "watch/message.hpp"
-#include "watch/watch_trace.hpp"
 #include "watch/viewer.hpp"
 
 #include <boost/test/unit_test.hpp>

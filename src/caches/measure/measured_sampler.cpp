@@ -1,14 +1,15 @@
-// Timed pointer chases in brief slices, with the core clock rate, and the sampler that takes them.
-#include "caches/measure/native.hpp"
+#include "caches/measure/measured_sampler.hpp"
 
 #include "base/random.hpp"
 #include "caches/infer/colours.hpp"
-#include "caches/infer/record.hpp"
+#include "caches/infer/sampler.hpp"
 #include "host/disturbance.hpp"
 #include "kernel/native.hpp"
 #include "result/curves.hpp"
 #include "witness/stopwatch.hpp"
 #include "witness/witness.hpp"
+
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -16,8 +17,8 @@
 #include <limits>
 #include <numeric>
 #include <tuple>
-#include <unistd.h>
 
+// Timed pointer chases in brief slices, with the core clock rate, and the sampler that takes them.
 namespace recount::caches {
 
 struct TimedChase {
@@ -405,6 +406,96 @@ double NativeSampler::glance(std::span<const std::uint64_t> places, bool quickly
   const auto [best, reference] = timed_chase(at, steps, quickly ? 1 : 3, quickly ? 1 : most_tries);
   const double each = best / static_cast<double>(steps);
   return base_ > 0 ? each * base_ / reference : each;
+}
+
+namespace {
+
+/// One pass over fresh lines brings every policy but random to where it stays; small patterns get more.
+constexpr std::int64_t small_visits = 4096;
+constexpr std::uint64_t alignment = std::uint64_t{1} << 21;
+
+std::int64_t demand_misses(const model::LevelCounts& c) {
+  return c.missed(model::Cause::load) + c.missed(model::Cause::store);
+}
+
+} // namespace
+
+Abilities model_abilities(const model::MachineDescription& machine, const std::string& witness,
+                          std::int64_t most_bytes) {
+  Abilities can;
+  can.witness = witness;
+  can.counted = machine.levels.size();
+  can.exact = can.contiguous = true;
+  can.most_bytes = most_bytes;
+  if (machine.tlb) {
+    can.counted_tlbs = machine.tlb->levels.size();
+    can.page = machine.tlb->page;
+  }
+  return can;
+}
+
+ModelSampler::ModelSampler(const model::MachineDescription& machine, const std::string& witness,
+                           std::int64_t most_bytes, std::function<void(const result::Observation&)> observed)
+    : caches_(machine),
+      must_clear_(std::ranges::any_of(machine.levels,
+                                      [](const model::LevelDescription& level) {
+                                        return level.policy != model::Policy::lru &&
+                                               level.policy != model::Policy::fifo;
+                                      })),
+      abilities_(model_abilities(machine, witness, most_bytes)),
+      observed_(std::move(observed)) {}
+
+std::vector<Reading> ModelSampler::read(std::span<const kernel::Pattern> patterns) {
+  std::vector<Reading> all;
+  for (const auto& pattern : patterns)
+    all.push_back(read(pattern));
+  return all;
+}
+
+Reading ModelSampler::read(const kernel::Pattern& pattern) {
+  const auto places = kernel::places(pattern);
+  const std::int64_t passes = pattern.visits() <= small_visits ? 2 : 1;
+  // Where nothing has been visited yet, no line is at hand from an earlier pattern. Emptying large caches
+  // takes longer than most patterns, and old lines leave by themselves where the order of use or of arrival
+  // decides.
+  const auto extent = static_cast<std::uint64_t>(kernel::extent(pattern));
+  if (must_clear_ || free_ > std::uint64_t{1} << 58) {
+    caches_.clear();
+    free_ = kernel::assumed_base;
+  }
+  const std::uint64_t base = free_ + static_cast<std::uint64_t>(pattern.offset);
+  free_ += (extent + static_cast<std::uint64_t>(pattern.offset) + alignment - 1) / alignment * alignment;
+  kernel::replay(places, base, passes, caches_);
+  caches_.reset_counters();
+  kernel::replay(places, base, passes, caches_);
+  const model::Counts counts = caches_.counts();
+  Reading reading;
+  const auto total = static_cast<double>(passes * pattern.visits());
+  for (std::size_t level = 0; level < counts.levels.size(); ++level) {
+    const std::int64_t misses = demand_misses(counts.levels[level]);
+    reading.misses.emplace_back(static_cast<double>(misses) / total);
+    report(pattern, passes, caches::miss_metric(level), misses);
+  }
+  for (std::size_t level = 0; level < counts.tlb.size(); ++level) {
+    const std::int64_t misses = demand_misses(counts.tlb[level]);
+    reading.translations.emplace_back(static_cast<double>(misses) / total);
+    report(pattern, passes, caches::tlb_metric(level), misses);
+  }
+  return reading;
+}
+
+void ModelSampler::report(const kernel::Pattern& pattern, std::int64_t passes, const std::string& metric,
+                          std::int64_t misses) const {
+  if (!observed_) return;
+  const auto point = kernel::to_point(pattern, passes);
+  result::Observation o;
+  o.kernel = point.kernel;
+  o.params = point.params;
+  o.witness = abilities_.witness;
+  o.metric = metric;
+  o.value = misses;
+  o.accesses = passes * pattern.visits();
+  observed_(o);
 }
 
 } // namespace recount::caches

@@ -7,6 +7,7 @@
 #include "model/nest.hpp"
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace recount::kernel {
@@ -57,5 +58,16 @@ void matmul_run(const MatmulPoint& at, Memory memory) {
   case Variant::blocked: return matmul_blocked(memory, at.n, at.block);
   }
 }
+
+// Kernels built for one type of processor.
+
+/// The instructions that the vectorised kernels were built with: "AVX-512".
+[[nodiscard]] std::string vectorised_for();
+/// Throws recount::Error (unavailable) where this processor lacks them.
+void need_vectors(const std::string& kernel);
+
+/// Why `dgemm` is unavailable; empty: available. Loads the library: call it in a process that may keep it
+/// loaded.
+[[nodiscard]] std::string dgemm_missing();
 
 } // namespace recount::kernel

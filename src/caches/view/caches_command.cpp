@@ -1,30 +1,32 @@
-// recount caches: measures cache sizes, line sizes and associativity, with evidence.
-#include "command/command.hpp"
 #include "base/format.hpp"
 #include "base/names.hpp"
-#include "caches/infer/record.hpp"
+#include "caches/infer/sampler.hpp"
 #include "caches/measure/study.hpp"
-#include "caches/view/output.hpp"
+#include "caches/view/caches_output.hpp"
+#include "command/command.hpp"
 #include "command/measuring.hpp"
+#include "command/output.hpp"
 #include "command/outputs.hpp"
 #include "command/print.hpp"
-#include "command/output.hpp"
 #include "host/disturbance.hpp"
 #include "model/machine.hpp"
 #include "result/results_file.hpp"
-#include "sweep/sweep_options.hpp"
 #include "sweep/engine.hpp"
 #include "sweep/range.hpp"
+#include "sweep/sweep_options.hpp"
 #include "witness/results_header.hpp"
 #include "witness/witness.hpp"
 
-#include <algorithm>
-#include <cstdio>
-#include <fmt/format.h>
-#include <memory>
 #include <recount/error.hpp>
+
+#include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+
+// recount caches: measures cache sizes, line sizes and associativity, with evidence.
 namespace recount::caches {
 namespace {
 

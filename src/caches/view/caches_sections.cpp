@@ -1,0 +1,586 @@
+#include "caches/view/caches_sections.hpp"
+
+#include "base/csv.hpp"
+#include "base/format.hpp"
+#include "base/names.hpp"
+#include "base/nearest.hpp"
+#include "base/text.hpp"
+#include "caches/infer/classic.hpp"
+#include "caches/infer/findings.hpp"
+#include "caches/infer/sampler.hpp"
+#include "caches/view/panels.hpp"
+#include "model/machine.hpp"
+#include "plot/select.hpp"
+#include "result/curves.hpp"
+#include "sweep/groups.hpp"
+#include "sweep/range.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <tuple>
+
+// The caches found from recorded readings, with the argument, compared with what is stated.
+namespace recount::caches {
+namespace {
+
+/// The findings of one record. A description of a machine that recount does not ship is not opened, whatever
+/// the results call it: then nothing is stated.
+CachesFindings found_in(const result::Results& results, result::Run run, const std::string& machine) {
+  std::string& witness = run.plan["witness"];
+  if (const auto machine = described_machine(witness); machine && !model::shipped_machine(*machine)) {
+    witness = "model";
+    run.caches.clear();
+    run.plan["stated_by"] = "nobody";
+  }
+  return findings_on_record(results, run, machine);
+}
+
+std::string witness_text(const Caches& found) {
+  return base::format_witness(found.witness);
+}
+
+document::Table findings_table(const CachesFindings& found) {
+  document::Table table{
+      fmt::format("Caches found from {}, {}, compared with {}",
+                  base::format_count(found.found.readings, "reading"), witness_text(found.found),
+                  found.stated.source),
+      {{"level", false}, {"property", false}, {"found"}, {"stated"}, {"", false}, {"confidence", false}},
+      {}};
+  const auto rows = [&](std::string level, std::initializer_list<const Property*> properties) {
+    for (const Property* p : properties) {
+      if (!p->value && p->unknown.empty()) continue;
+      table.rows.push_back({level, p->name, value_text(*p), stated_text(*p),
+                            p->agreement == StatedMatch::not_stated ? "" : to_string(p->agreement),
+                            p->value ? to_string(p->confidence) : ""});
+      level.clear();
+    }
+  };
+  for (const auto& level : found.found.levels)
+    rows(level_text(level), {&level.capacity, &level.line, &level.ways, &level.latency, &level.penalty});
+  for (const auto& tlb : found.found.tlbs)
+    rows(tlb.name, {&tlb.entries, &tlb.cost});
+  if (found.found.memory.value || found.found.disturbed > 0) rows("memory", {&found.found.memory});
+  for (const auto& level : found.found.levels)
+    if (!level.shared_use.empty())
+      table.notes.push_back(fmt::format("{}: {}.", level_text(level), shared_use_text(level)));
+  if (found.found.disturbed > 0)
+    table.notes.push_back(plot::disturbed_text(found.found.disturbed, found.found.rounds) + ".");
+  return table;
+}
+
+/// Whether the stated caches are those that were simulated.
+bool by_the_model(const CachesFindings& found) {
+  const std::string& witness = found.found.witness;
+  const auto machine = described_machine(witness);
+  return !machine || found.stated.source == "machine " + *machine;
+}
+
+/// Every difference once, or that there is none.
+document::Paragraph comparison_text(const CachesFindings& found) {
+  std::vector<std::string> differences;
+  std::size_t agree = 0;
+  for (const auto& level : found.found.levels)
+    for (const Property* p : {&level.capacity, &level.line, &level.ways}) {
+      if (p->agreement == StatedMatch::agrees) ++agree;
+      if (p->agreement == StatedMatch::differs)
+        differences.push_back(fmt::format("{} {}: found {}, stated {}: {}", level.name, p->name,
+                                          value_text(*p), stated_text(*p), p->remark));
+    }
+  if (found.found.modelled && agree > 0 && by_the_model(found))
+    return {fmt::format("The model simulates the stated caches ({}): that {} with them tests the "
+                        "inference, and cannot contradict the statement.",
+                        found.stated.source,
+                        base::format_count(agree, "property agrees", "properties agree")) +
+            (differences.empty() ? "" : fmt::format(" Different: {}.", fmt::join(differences, ". ")))};
+  std::string text = fmt::format("Compared with the specification ({}): {}", found.stated.source,
+                                 base::format_count(agree, "property agrees", "properties agree"));
+  text += differences.empty()
+              ? ", none differs."
+              : fmt::format(", {}. {}.", base::format_count(differences.size(), "differs", "differ"),
+                            fmt::join(differences, ". "));
+  return {text};
+}
+
+/// The part of one run.
+document::Part of_run(const document::Part& part, const result::Run& run) {
+  auto own = std::make_shared<result::Results>();
+  own->runs = {run};
+  own->statistic = part.results->statistic;
+  std::ranges::copy_if(part.results->observations, std::back_inserter(own->observations),
+                       [&](const auto& o) { return o.run == run.id; });
+  return {part.machine, part.published, own};
+}
+
+void add_findings(std::vector<document::Block>& blocks, const CachesFindings& found,
+                  std::vector<document::Block> figures) {
+  blocks.emplace_back(findings_table(found));
+  blocks.emplace_back(comparison_text(found));
+  document::append(blocks, std::move(figures));
+  for (const auto& argument : justification(found.found)) { // the grid has a section of its own
+    blocks.emplace_back(document::Heading{argument.title, 2});
+    blocks.emplace_back(document::Paragraph{argument.text});
+  }
+  if (found.found.method.empty()) return;
+  blocks.emplace_back(document::Heading{"Method", 2});
+  blocks.emplace_back(document::List{found.found.method});
+}
+
+std::vector<document::Block> write_caches(const document::Material& material) {
+  if (!material.machine.empty()) static_cast<void>(model::machine(material.machine));
+  std::vector<document::Block> blocks;
+  for (const document::Part& part : material.parts) {
+    for (const auto& run : part.results->runs) {
+      if (!result::is_inference(run)) continue;
+      const document::Part own = of_run(part, run);
+      std::vector<document::Block> figures;
+      for (const char* figure : {"caches-latency", "caches-ways", "caches-line"})
+        if (auto picture = material.gallery.add(figure, own)) figures.emplace_back(std::move(*picture));
+      add_findings(blocks, found_in(*part.results, run, material.machine), std::move(figures));
+    }
+  }
+  return document::under("Caches", std::move(blocks));
+}
+
+std::vector<std::string> findings_summary(const document::Part& part) {
+  std::vector<std::string> lines;
+  for (const auto& run : part.results->runs) {
+    if (!result::is_inference(run)) continue;
+    const CachesFindings found = found_in(*part.results, run, {});
+    for (const auto& line : summary_lines(found.found))
+      lines.push_back(fmt::format("{} ({})", line, witness_text(found.found)));
+    lines.push_back(comparison_text(found).text);
+  }
+  return lines;
+}
+
+} // namespace
+
+document::Section caches_section() {
+  return {"caches", write_caches, findings_summary};
+}
+
+// Sweeps over size and stride: time and misses per access as tables and figures, and the cache properties
+// they show.
+namespace {
+
+constexpr std::size_t most_columns = 12; ///< that a page is wide enough for
+
+/// The points of one kernel, of sweeps and of the grid of recount caches.
+document::Part points_of(const document::Part& part, const std::string& kernel) {
+  std::set<std::string> inferences;
+  for (const auto& run : part.results->runs)
+    if (result::is_inference(run)) inferences.insert(run.id);
+  return document::only(part, [&](const auto& o) {
+    return o.kernel == kernel && !(inferences.contains(o.run) && result::is_reading(o));
+  });
+}
+
+/// A quantity per access, in a table of its own.
+struct Quantity {
+  std::string title;  ///< "Mean access time in ns"
+  std::string metric; ///< "seconds"
+  double unit = 1;    ///< in which it is shown
+};
+
+std::string cell_text(const Quantity& quantity, double each) {
+  const double shown = each / quantity.unit;
+  return quantity.metric == "seconds" ? fmt::format("{:.{}f}", shown,
+                                                    shown < 10    ? 2
+                                                    : shown < 100 ? 1
+                                                                  : 0)
+                                      : fmt::format("{:.3f}", shown);
+}
+
+/// Strides down, sizes across. Nothing with fewer than two of each, with more sizes than fit, or where other
+/// parameters vary as well: the appendix has these values.
+std::optional<document::Table> grid_table(const std::vector<sweep::SweepGroup>& groups,
+                                          const std::string& caption, const Quantity& quantity) {
+  std::map<std::int64_t, std::map<std::int64_t, std::string>> rows; // by stride and size
+  std::set<std::int64_t> sizes;
+  for (const auto& group : groups) {
+    const auto size = result::integer(group.params, "size"), stride = result::integer(group.params, "stride");
+    const auto each = group.per_access();
+    if (!size || !stride || !each) continue;
+    sizes.insert(*size);
+    if (!rows[*stride].emplace(*size, cell_text(quantity, *each)).second) return {};
+  }
+  if (sizes.size() < 2 || sizes.size() > most_columns || rows.size() < 2) return {};
+  document::Table table{caption, {{"stride"}}, {}};
+  for (const auto size : sizes)
+    table.columns.push_back({base::format_bytes(size)});
+  for (const auto& [stride, cells] : rows) {
+    std::vector<std::string> row{base::format_bytes(stride)};
+    for (const auto size : sizes) {
+      const auto cell = cells.find(size);
+      row.push_back(cell == cells.end() ? "-" : cell->second);
+    }
+    table.rows.push_back(std::move(row));
+  }
+  table.notes.push_back(
+      "Sizes across, strides down; -: not measured (the stride exceeds half of the array, or the "
+      "point was left out).");
+  return table;
+}
+
+/// Tables of a quantity, one for each witness.
+void add_tables(std::vector<document::Block>& blocks, const document::Part& sweep,
+                const std::vector<sweep::SweepGroup>& all, const std::string& kernel,
+                const Quantity& quantity) {
+  std::map<std::string, std::vector<sweep::SweepGroup>> by_witness;
+  for (const auto& group : all)
+    if (group.metric == quantity.metric && group.summary) by_witness[group.witness].push_back(group);
+  for (const auto& [witness, groups] : by_witness) {
+    const std::string caption =
+        fmt::format("{}: kernel {}, {}, {} of the repetitions", quantity.title, kernel,
+                    base::format_witness(witness), statistics::name_of(sweep.results->statistic));
+    if (auto table = grid_table(groups, caption, quantity)) blocks.emplace_back(std::move(*table));
+  }
+}
+
+/// What recount caches found by times on this machine.
+std::vector<Caches> timed_findings(const document::Part& part) {
+  std::vector<Caches> all;
+  for (const auto& run : part.results->runs) {
+    const auto witness = run.plan.find("witness");
+    if (result::is_inference(run) && witness != run.plan.end() && !is_modelled(witness->second))
+      all.push_back(findings_on_record(*part.results, run).found);
+  }
+  return all;
+}
+
+/// Without those that contradict a better finding.
+std::vector<ClassicReading> readings_of(const document::Part& sweep, const std::vector<Caches>& found) {
+  std::vector<ClassicReading> all;
+  for (const auto& run : sweep.results->runs)
+    for (auto& reading : classic_readings(grid_rows(*sweep.results, run)))
+      if (std::ranges::none_of(found, [&](const Caches& one) { return contradicts(reading, one); }))
+        all.push_back(std::move(reading));
+  return all;
+}
+
+void add_readings(std::vector<document::Block>& blocks, const std::vector<ClassicReading>& readings,
+                  bool misses) {
+  for (const ClassicReading& reading : readings)
+    if (reading.misses == misses)
+      blocks.emplace_back(document::Paragraph{
+          fmt::format("{}: {}. {}", reading.level, classic_values_text(reading), classic_text(reading))});
+}
+
+/// What counted misses would answer, and why they were not counted.
+std::string uncounted(const document::Part& part) {
+  std::string reason;
+  bool counted = false, modelled = false;
+  for (const auto& o : part.results->observations) {
+    if (!level_of_misses(o.metric)) continue;
+    const bool by_model = is_modelled(o.witness);
+    (by_model ? modelled : counted) |= o.value.index() != 0;
+    if (!by_model && reason.empty()) reason = o.reason;
+  }
+  if (counted) return {};
+  for (const auto& run : part.results->runs)
+    if (const auto skipped = run.skipped.find("perf"); reason.empty() && skipped != run.skipped.end())
+      reason = skipped->second;
+  return fmt::format(
+      "Misses were not counted here{}. Size, line and ways by counted misses are not answerable "
+      "without a core PMU.{}",
+      reason.empty() ? "" : " (" + reason + ")",
+      modelled ? " The values below are modelled, of the stated caches: they show what the counters "
+                 "should count, and cannot contradict the statement."
+               : "");
+}
+
+void add_figure(std::vector<document::Block>& blocks, const document::Material& material, const char* figure,
+                const document::Part& sweep) {
+  if (auto picture = material.gallery.add(figure, sweep)) blocks.emplace_back(std::move(*picture));
+}
+
+/// Time and cycles per access, then misses.
+std::vector<document::Block> write_kernel(const document::Material& material, const document::Part& sweep,
+                                          const std::string& kernel, const std::vector<Caches>& found) {
+  std::set<std::int64_t> strides;
+  for (const auto& o : sweep.results->observations)
+    if (const auto stride = result::integer(o.params, "stride")) strides.insert(*stride);
+  const bool by_size = strides.size() < 3;
+  const auto readings = readings_of(sweep, found);
+  const auto groups = sweep::sweep_groups(*sweep.results);
+  std::vector<document::Block> times, misses;
+  add_tables(times, sweep, groups, kernel, {"Mean access time in ns", "seconds", 1e-9});
+  add_tables(times, sweep, groups, kernel, {"Cycles per access (PAPI_TOT_CYC)", "PAPI_TOT_CYC"});
+  if (!sweep.published) add_figure(times, material, by_size ? "working-set" : "access-time", sweep);
+  add_readings(times, readings, false);
+  for (std::size_t level = 0; level < counted_levels; ++level)
+    add_tables(misses, sweep, groups, kernel,
+               {fmt::format("Misses per access ({}: data accesses that miss in {})", miss_metric(level),
+                            level == 0 ? "L1d" : fmt::format("L{}", level + 1)),
+                miss_metric(level)});
+  if (!sweep.published) add_figure(misses, material, by_size ? "working-set-misses" : "misses", sweep);
+  add_readings(misses, readings, true);
+  std::vector<document::Block> all;
+  if (!times.empty()) all.emplace_back(document::Heading{"Time of the kernel " + kernel, 2});
+  document::append(all, std::move(times));
+  if (misses.empty()) return all;
+  all.emplace_back(document::Heading{"Misses of the kernel " + kernel, 2});
+  document::append(all, std::move(misses));
+  return all;
+}
+
+constexpr const char* kernels[] = {"stride", "chase"};
+
+std::vector<document::Block> write_sweeps(const document::Material& material) {
+  std::vector<document::Block> blocks;
+  for (const document::Part& part : material.parts) {
+    std::vector<document::Block> of_part;
+    const auto found = timed_findings(part);
+    for (const char* kernel : kernels)
+      document::append(of_part, write_kernel(material, points_of(part, kernel), kernel, found));
+    if (of_part.empty()) continue;
+    if (part.published) {
+      const auto source = part.results->runs.front().versions.find("source");
+      blocks.emplace_back(document::Heading{"External results: " + part.results->runs.front().host, 2});
+      if (source != part.results->runs.front().versions.end() && !source->second.empty())
+        blocks.emplace_back(document::Paragraph{source->second});
+      document::append(of_part, compare_external(part, material.results));
+    } else if (const std::string why = uncounted(part); !why.empty())
+      blocks.emplace_back(document::Paragraph{why});
+    document::append(blocks, std::move(of_part));
+  }
+  if (blocks.empty()) return blocks;
+  std::vector<document::Block> all;
+  all.emplace_back(document::Paragraph{
+      "When the working set exceeds the capacity of a level, the access time rises in a step. With the "
+      "stride, misses rise up to the line size, from which each access touches its own line. "
+      "They drop again once the remaining lines fit the ways of their sets. Prefetching "
+      "hides part of this in a sequential walk, but not in a chain of dependent loads."});
+  document::append(all, std::move(blocks));
+  return document::under("Cache curves", std::move(all));
+}
+
+/// One line for all kernels, so that each value is there once; none by times of a level that recount caches
+/// has found.
+std::vector<std::string> readings_summary(const document::Part& part) {
+  const auto found = timed_findings(part);
+  const auto is_found = [&](const std::string& name) {
+    return std::ranges::any_of(found, [&](const Caches& one) {
+      return std::ranges::any_of(
+          one.levels, [&](const LevelFinding& level) { return level.name == name && level.capacity.value; });
+    });
+  };
+  std::vector<std::string> lines;
+  std::map<std::pair<std::string, bool>, std::vector<std::pair<std::string, ClassicReading>>> all;
+  for (const char* kernel : kernels)
+    for (ClassicReading& reading : readings_of(points_of(part, kernel), found))
+      if (reading.misses || !is_found(reading.level))
+        all[{reading.level, reading.misses}].emplace_back(kernel, std::move(reading));
+  for (const auto& [level, readings] : all) {
+    std::set<std::string> names;
+    std::array<std::set<std::string>, 3> values; // a kernel may show what another does not
+    for (const auto& [kernel, reading] : readings) {
+      names.insert(kernel);
+      if (reading.capacity.value) values[0].insert(classic_capacity_text(reading));
+      if (reading.line.value) values[1].insert(classic_line_text(reading));
+      if (reading.ways.value) values[2].insert(classic_ways_text(reading));
+    }
+    const auto text = [&](std::size_t i) {
+      return values[i].empty() ? std::string("unknown") : fmt::format("{}", fmt::join(values[i], " or "));
+    };
+    lines.push_back(fmt::format("{} from the {} of the {} {}: capacity {}, line {}, ways {}.", level.first,
+                                level.second ? "misses" : "times", names.size() > 1 ? "kernels" : "kernel",
+                                fmt::join(names, " and "), text(0), text(1), text(2)));
+  }
+  return lines;
+}
+
+} // namespace
+
+document::Section sweeps_section() {
+  return {"caches", write_sweeps, readings_summary};
+}
+
+namespace {
+
+constexpr const char* remedy = "see EXTERNAL RESULTS in recount-report(1)";
+
+/// The rows of the file as observations.
+class ExternalReader {
+public:
+  ExternalReader(std::string_view text, const std::string& file)
+      : table_(base::parse_csv(text, file, remedy)) {}
+
+  result::Results read() {
+    result::Run run;
+    run.cpu = run.host = std::filesystem::path(table_.file).filename().string();
+    run.id = "external-" + run.host;
+    run.versions = {{"published", run.host}, {"source", table_.comments}};
+    made_.runs = {run};
+    check_head();
+    for (const auto& row : table_.rows)
+      take(row);
+    if (made_.observations.empty()) table_.fail(table_.head.number, "has no values", remedy);
+    return std::move(made_);
+  }
+
+private:
+  void check_head() const {
+    static const std::vector<std::string> known{"kernel",    "size",      "stride",   "ns",
+                                                "l1_misses", "l2_misses", "l3_misses"};
+    const auto& head = table_.head;
+    for (const auto field : head.fields)
+      if (std::ranges::find(known, field) == known.end())
+        table_.fail(head.number, fmt::format("unknown column \"{:.80}\"", field),
+                    base::did_you_mean(std::string(field), known));
+    for (const char* needed : {"size", "stride"})
+      if (std::ranges::find(head.fields, needed) == head.fields.end())
+        table_.fail(head.number, fmt::format("there is no column {}", needed), remedy);
+  }
+
+  [[nodiscard]] std::int64_t bytes(int line, std::string_view field, const char* what) const {
+    const std::int64_t size = sweep::parse_size(std::string(field), fmt::format("{}:{}", table_.file, line));
+    if (size <= 0 || size > std::int64_t{1} << 40)
+      table_.fail(line, fmt::format("\"{:.40}\" is not a {}", field, what), remedy);
+    return size;
+  }
+
+  void take(const base::CsvTable::Line& row) {
+    result::Observation o;
+    o.run = made_.runs[0].id;
+    o.kernel = "stride";
+    o.witness = "published";
+    o.accesses = 1;
+    result::Params params;
+    std::vector<std::pair<std::string, double>> values;
+    for (std::size_t i = 0; i < row.fields.size(); ++i) {
+      const std::string_view name = table_.head.fields[i], field = row.fields[i];
+      if (field.empty()) continue;
+      if (name == "kernel") {
+        if (field != "stride" && field != "chase")
+          table_.fail(row.number, fmt::format("\"{:.40}\" is not a kernel", field), "stride or chase");
+        o.kernel = field;
+      } else if (name == "size" || name == "stride") {
+        params[std::string(name)] = bytes(row.number, field, "size in bytes");
+      } else if (name == "ns") {
+        values.emplace_back("seconds", 1e-9 * table_.number<double>(row.number, field, "time in ns", remedy));
+      } else {
+        const auto each = table_.number<double>(row.number, field, "number of misses", remedy, true);
+        values.emplace_back(miss_metric(static_cast<std::size_t>(name[1] - '1')), each);
+      }
+    }
+    if (params.size() < 2) table_.fail(row.number, "the row has no size or no stride", remedy);
+    for (const auto& [metric, value] : values) {
+      o.params = params;
+      o.metric = metric;
+      o.value = value;
+      made_.observations.push_back(o);
+    }
+  }
+
+  base::CsvTable table_;
+  result::Results made_;
+};
+
+/// Why the model gives what it gives, from the geometry of the level.
+std::string reason(const result::CacheNote& cache, std::int64_t size, std::int64_t stride) {
+  if (size <= cache.size)
+    return fmt::format("an array of {} fits {} of {}", base::format_bytes(size), cache.level,
+                       base::format_bytes(cache.size));
+  if (cache.line <= 0 || cache.ways <= 0) return {};
+  if (stride < cache.line)
+    return fmt::format("{} accesses share a line of {} B, and one of them misses", cache.line / stride,
+                       cache.line);
+  const std::int64_t lines = size / stride, way = cache.size / cache.ways;
+  const std::int64_t sets = std::max<std::int64_t>(1, way / stride);
+  const std::int64_t in_a_set = (lines + sets - 1) / sets;
+  return in_a_set <= cache.ways
+             ? fmt::format("{} in {}: at most {} for {}", base::format_count(lines, "line"),
+                           base::format_count(sets, "set"), in_a_set, base::format_count(cache.ways, "way"))
+             : fmt::format("every access needs another line, and {} for {}",
+                           base::format_count(in_a_set, "line competes", "lines compete"),
+                           base::format_count(cache.ways, "way"));
+}
+
+using Cell =
+    std::tuple<std::string, std::int64_t, std::int64_t, std::string>; ///< kernel, size, stride, metric
+
+/// The modelled misses per access, and the machine that was simulated.
+struct Modelled {
+  std::map<Cell, std::pair<double, const result::Run*>> at;
+  explicit Modelled(const result::Results& all) {
+    for (const auto& o : all.observations) {
+      const auto size = result::integer(o.params, "size"), stride = result::integer(o.params, "stride");
+      const auto each = result::per_access(o);
+      if (is_modelled(o.witness) && size && stride && each)
+        at.try_emplace({o.kernel, *size, *stride, o.metric}, *each, all.run(o.run));
+    }
+  }
+};
+
+std::string reason_for(const result::Run* run, std::size_t level, std::int64_t size, std::int64_t stride) {
+  return run && level < run->caches.size() ? reason(run->caches[level], size, stride) : std::string();
+}
+
+} // namespace
+
+result::Results parse_external(std::string_view text, const std::string& file) {
+  return ExternalReader(text, file).read();
+}
+
+result::Results read_external(const std::string& file) {
+  const auto text = base::read_file(file);
+  if (!text) throw bad_input(file, std::filesystem::exists(file) ? "cannot be read" : "no such file");
+  return parse_external(*text, file);
+}
+
+std::vector<document::Block> compare_external(const document::Part& external, const result::Results& all) {
+  const Modelled modelled(all);
+  document::Table table{
+      fmt::format("Cells that contradict the model by more than {} misses per access", external_tolerance),
+      {{"kernel", false},
+       {"size"},
+       {"stride"},
+       {"level", false},
+       {"stated"},
+       {"modelled"},
+       {"reason for the modelled value", false}},
+      {}};
+  std::size_t compared = 0;
+  for (const auto& o : external.results->observations) {
+    const auto level = level_of_misses(o.metric);
+    const auto stated = result::per_access(o);
+    if (!level || !stated) continue;
+    const std::int64_t size = result::integer(o.params, "size").value_or(0);
+    const std::int64_t stride = result::integer(o.params, "stride").value_or(0);
+    const auto found = modelled.at.find({o.kernel, size, stride, o.metric});
+    if (found == modelled.at.end()) continue;
+    ++compared;
+    const auto& [value, run] = found->second;
+    if (std::abs(*stated - value) <= external_tolerance) continue;
+    table.rows.push_back({o.kernel, base::format_bytes(size), base::format_bytes(stride),
+                          *level == 0 ? "L1d" : fmt::format("L{}", *level + 1),
+                          fmt::format("{:.3f}", *stated), fmt::format("{:.3f}", value),
+                          reason_for(run, *level, size, stride)});
+  }
+  std::vector<document::Block> blocks;
+  if (compared == 0)
+    blocks.emplace_back(document::Paragraph{"No misses were modelled at these points, so nothing can be "
+                                            "compared. Add the results of: recount sweep stride "
+                                            "--size ... --stride ... --witness model -o FILE."});
+  else if (table.rows.empty())
+    blocks.emplace_back(document::Paragraph{fmt::format(
+        "All {} cells agree with the model within {} misses per access.", compared, external_tolerance)});
+  else {
+    table.notes.push_back(fmt::format("{} of {} {} it. The model has LRU replacement and no prefetcher: "
+                                      "a difference may be the processor's, or a slip.",
+                                      table.rows.size(), base::format_count(compared, "cell"),
+                                      table.rows.size() == 1 ? "contradicts" : "contradict"));
+    blocks.emplace_back(std::move(table));
+  }
+  return blocks;
+}
+
+} // namespace recount::caches
