@@ -9,6 +9,8 @@ import unittest
 
 RUN = sys.argv[1:]
 PARANOID = "/proc/sys/kernel/perf_event_paranoid"
+WORLDS = pathlib.Path(__file__).resolve().parent.parent / "worlds" / "run"
+CPU = "/sys/devices/system/cpu/cpu0"
 DEVICES = "/sys/bus/event_source/devices"
 
 
@@ -40,6 +42,11 @@ class Run(unittest.TestCase):
         answer = run("--watchdog", "--paranoid", "4", "adl", "cat", f"{DEVICES}/cpu_atom/type", f"{DEVICES}/cpu_core/cpus",
                      PARANOID, "/proc/sys/kernel/nmi_watchdog")
         self.assertEqual(answer.stdout.split(), ["10", "0", "4", "1"])
+
+    def test_caches_where_sysfs_has_none(self):
+        inside = subprocess.run([str(WORLDS), "no-caches", *RUN, "skl", "cat", f"{CPU}/cache/index2/size", f"{CPU}/topology/core_id"],
+                                capture_output=True, text=True, check=False)
+        self.assertEqual(inside.stdout.split(), ["256K", pathlib.Path(CPU, "topology/core_id").read_text().strip()])
 
     def test_linux_keeps_its_own_pmus(self):
         self.assertIn("software", run("skl", "ls", DEVICES).stdout.split())
