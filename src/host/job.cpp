@@ -14,8 +14,8 @@ constexpr std::size_t most_tasks = 1'000'000'000;
 std::optional<std::size_t> number_in(const Variable& variable, const char* name) {
   const char* const text = name ? variable(name) : nullptr;
   if (!text) return {};
-  const auto number = base::parse<std::size_t>(text);
-  return number && *number <= most_tasks ? number : std::nullopt;
+  const auto value = base::parse<std::size_t>(text);
+  return value && *value <= most_tasks ? value : std::nullopt;
 }
 
 std::string id_in(const Variable& variable, std::initializer_list<const char*> names) {

@@ -1,6 +1,7 @@
 #include "event/sysfs.hpp"
 #include "perf/record.hpp"
 #include "perf/open_group.hpp"
+#include "perf/cpu_registers.hpp"
 #include "perf/read_page.hpp"
 #include "process/signals.hpp"
 

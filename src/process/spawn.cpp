@@ -108,8 +108,8 @@ Prepared prepare(const Spawn& spawn, int null) {
   if (spawn.out >= 0) p.moves.emplace_back(spawn.out, STDOUT_FILENO);
   if (spawn.err >= 0) p.moves.emplace_back(spawn.err, STDERR_FILENO);
   p.moves.insert(p.moves.end(), spawn.descriptors.begin(), spawn.descriptors.end());
-  for (const auto& [ours, theirs] : p.moves)
-    p.first_free = std::max(p.first_free, theirs + 1);
+  for (const auto& [from, to] : p.moves)
+    p.first_free = std::max(p.first_free, to + 1);
   return p;
 }
 

@@ -14,7 +14,7 @@
 namespace recount::result {
 namespace {
 
-/// The run that begins the plan of each run. Shards of one plan (sweep/shard.hpp) belong together.
+/// The run that begins the plan of each run. Shards of one plan (sweep/sweep_plan.hpp) belong together.
 std::map<std::string, std::string> first_runs(const Results& results) {
   std::map<std::string, std::string> first;
   std::map<std::map<std::string, std::string>, std::string> of_shards; // by the plan without the shard

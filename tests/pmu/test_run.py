@@ -9,6 +9,8 @@ import unittest
 
 RUN = sys.argv[1:]
 PARANOID = "/proc/sys/kernel/perf_event_paranoid"
+WORLDS = pathlib.Path(__file__).resolve().parent.parent / "worlds" / "run"
+CPU = "/sys/devices/system/cpu/cpu0"
 DEVICES = "/sys/bus/event_source/devices"
 
 
@@ -74,6 +76,11 @@ class Run(unittest.TestCase):
         self.assertGreaterEqual(int(counts("--dead-class", "breakpoint")[1]), 100)
         self.assertEqual(counts("--dead-class", "page-faults")[1], "0")
         self.assertEqual(counts("--inject", "open:breakpoint:ENOSPC")[0], "ENOSPC")
+
+    def test_caches_where_sysfs_has_none(self):
+        inside = subprocess.run([str(WORLDS), "no-caches", *RUN, "skl", "cat", f"{CPU}/cache/index2/size", f"{CPU}/topology/core_id"],
+                                capture_output=True, text=True, check=False)
+        self.assertEqual(inside.stdout.split(), ["256K", pathlib.Path(CPU, "topology/core_id").read_text().strip()])
 
     def test_linux_keeps_its_own_pmus(self):
         self.assertIn("software", run("skl", "ls", DEVICES).stdout.split())
