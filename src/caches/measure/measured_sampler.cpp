@@ -152,7 +152,7 @@ constexpr int most_interrupted = 3; ///< attempts, before an interrupted one cou
 
 struct WatchedChase {
   TimedChase chase;
-  std::vector<std::string> flags; ///< of host::flags()
+  std::vector<Flag> flags; ///< of host::flags()
 };
 
 /// Time that the scheduler or the hypervisor gave to others is no time of the caches, and what ran then has
