@@ -467,7 +467,7 @@ std::string summary(const verdict::Record& record) {
   std::map<std::string, int> numbers;
   int all = 0, agree = 0;
   for (const auto& entry : record.entries) {
-    if (!only_events && !is_preset(entry)) continue;
+    if (!only_events && !names_preset(entry)) continue;
     ++all;
     if (entry.verdict == "agrees")
       ++agree;

@@ -34,7 +34,7 @@ namespace {
 /// the results call it: then nothing is stated.
 CachesFindings found_in(const result::Results& results, result::Run run, const std::string& machine) {
   std::string& witness = run.plan["witness"];
-  if (const auto machine = described_machine(witness); machine && !model::shipped_machine(*machine)) {
+  if (const auto described = described_machine(witness); described && !model::shipped_machine(*described)) {
     witness = "model";
     run.caches.clear();
     run.plan["stated_by"] = "nobody";
