@@ -22,6 +22,8 @@ inline constexpr std::string_view model_prefix = "model:", preset_prefix = "PAPI
 }
 
 /// Whether a metric is a preset of PAPI: "PAPI_L1_DCM".
-[[nodiscard]] constexpr bool is_preset(std::string_view metric) { return metric.starts_with(preset_prefix); }
+[[nodiscard]] constexpr bool is_preset(std::string_view metric) {
+  return metric.starts_with(preset_prefix);
+}
 
 } // namespace recount

@@ -9,9 +9,9 @@
 #include "host/pmu.hpp"
 #include "model/machine.hpp"
 #include "papi/library.hpp"
-#include "preset/written.hpp"
 #include "preset/preset_table.hpp"
 #include "preset/standard.hpp"
+#include "preset/written.hpp"
 #include "result/observation.hpp"
 #include "witness/metric_events.hpp"
 

@@ -1,5 +1,5 @@
-#include "cli/completion_data.hpp" // made from data/completion.* by the build
 #include "cli/commands.hpp"
+#include "cli/completion_data.hpp" // made from data/completion.* by the build
 #include "command/command.hpp"
 #include "command/print.hpp"
 #include "event/event_list.hpp"

@@ -3,13 +3,13 @@
 #include "base/nearest.hpp"
 #include "base/text.hpp"
 #include "command/command.hpp"
-#include "command/output.hpp"
 #include "command/measuring.hpp"
+#include "command/output.hpp"
 #include "host/pmu.hpp"
-#include "preset/written.hpp"
 #include "preset/preset_table.hpp"
 #include "preset/standard.hpp"
 #include "preset/view.hpp"
+#include "preset/written.hpp"
 
 #include <recount/error.hpp>
 #include <recount/event.hpp>

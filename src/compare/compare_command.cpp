@@ -1,8 +1,9 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "base/names.hpp"
 #include "command/command.hpp"
-#include "command/output.hpp"
 #include "command/measuring.hpp"
+#include "command/output.hpp"
 #include "command/outputs.hpp"
 #include "command/print.hpp"
 #include "command/terminal.hpp"
@@ -332,7 +333,7 @@ plot::Panel panel_of(const Comparison& c, const Quantity& quantity) {
   plot::Series usual, odd;
   usual.look = odd.look = plot::Series::Look::points;
   usual.band = odd.band = true;
-  usual.modelled = odd.modelled = plot::is_model(quantity.witness);
+  usual.modelled = odd.modelled = is_modelled(quantity.witness);
   usual.label = std::ranges::any_of(quantity.nodes, &OnNode::outlier) ? "others" : "";
   odd.label = "outlier";
   for (std::size_t node = 0; node < c.nodes.size(); ++node) {

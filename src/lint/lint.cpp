@@ -1,7 +1,7 @@
 #include "lint/lint.hpp"
 
-#include "base/random.hpp"
 #include "base/nearest.hpp"
+#include "base/random.hpp"
 #include "errata/errata.hpp"
 #include "preset/catalogue.hpp"
 

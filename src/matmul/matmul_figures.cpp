@@ -615,11 +615,11 @@ void ProductSheet::add(plot::Panel& panel, plot::Series series, const Products& 
     if (!value) continue;
     series.samples.push_back({x, value->y, value->low, value->high});
     series.band = series.band || value->high > value->low;
-    series.modelled = series.modelled || plot::is_model(value->witness);
+    series.modelled = series.modelled || is_modelled(value->witness);
     witnesses_.insert(value->witness);
     statistic_ = group.statistic;
     here = here || !described_machine(value->witness) || value->witness.starts_with("model:host");
-    if (plot::is_model(value->witness)) {
+    if (is_modelled(value->witness)) {
       modelled_ = true;
       continue;
     }

@@ -1,8 +1,8 @@
 #include "nest/parse.hpp"
 
-#include "base/text.hpp"
 #include "base/format.hpp"
 #include "base/nearest.hpp"
+#include "base/text.hpp"
 #include "model/nest.hpp"
 #include "nest/definition.hpp"
 

@@ -3,11 +3,11 @@
 #include <recount/error.hpp>
 #include <recount/user_read.hpp>
 
-#include "base/text.hpp"
 #include "base/format.hpp"
+#include "base/text.hpp"
 #include "perf/owner.hpp"
-#include "process/signals.hpp"
 #include "process/fd.hpp"
+#include "process/signals.hpp"
 
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
 #include "event/sysfs.hpp"
-#include "perf/record.hpp"
-#include "perf/open_group.hpp"
 #include "perf/cpu_registers.hpp"
+#include "perf/open_group.hpp"
 #include "perf/read_page.hpp"
+#include "perf/record.hpp"
 #include "process/signals.hpp"
 
 #include <recount/error.hpp>

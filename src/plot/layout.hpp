@@ -1,8 +1,8 @@
 // Axes: ranges and the places of tics.
 #pragma once
 
-#include "plot/sheet.hpp"
 #include "plot/gnuplot.hpp"
+#include "plot/sheet.hpp"
 
 #include <functional>
 #include <optional>

@@ -1,8 +1,8 @@
 #include "plot/panel_look.hpp"
 
 #include "plot/layout.hpp"
-#include "plot/style.hpp"
 #include "plot/plot_text.hpp"
+#include "plot/style.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
-#include "plot/sheet.hpp"
 #include "plot/live.hpp"
+#include "plot/sheet.hpp"
 
 #include <recount/error.hpp>
 

@@ -1,9 +1,9 @@
 // The gnuplot commands of a panel of rows.
 #pragma once
 
-#include "plot/plot_format.hpp"
 #include "plot/gnuplot.hpp"
 #include "plot/layout.hpp"
+#include "plot/plot_format.hpp"
 #include "plot/sheet.hpp"
 
 #include <string>

@@ -50,7 +50,6 @@ struct Selected {
 /// Of `recount profile`.
 [[nodiscard]] bool is_profile(const result::Observation& observation);
 
-[[nodiscard]] bool is_model(const std::string& witness);
 [[nodiscard]] bool is_time(const std::string& metric);
 /// Whether a preset or event counts cache or TLB misses.
 [[nodiscard]] bool is_miss(const std::string& metric);

@@ -1,7 +1,7 @@
 #include "preset/view.hpp"
 
-#include "preset/preset_table.hpp"
 #include "preset/identities_data.hpp" // made from data/identities.txt by the build
+#include "preset/preset_table.hpp"
 #include "preset/standard.hpp"
 
 #include <recount/error.hpp>

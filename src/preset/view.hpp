@@ -2,8 +2,8 @@
 #pragma once
 
 #include "formula/algebra.hpp"
-#include "preset/load.hpp"
 #include "preset/catalogue.hpp"
+#include "preset/load.hpp"
 
 #include <map>
 #include <optional>

@@ -1,8 +1,8 @@
 #include "profile/data_objects.hpp"
 
 #include "base/nearest.hpp"
-#include "profile/recording.hpp"
 #include "profile/located.hpp"
+#include "profile/recording.hpp"
 
 #include <recount/error.hpp>
 

@@ -3,8 +3,8 @@
 
 #include "command/output.hpp"
 #include "profile/calls.hpp"
-#include "profile/sites.hpp"
 #include "profile/recording.hpp"
+#include "profile/sites.hpp"
 
 #include <optional>
 #include <string>

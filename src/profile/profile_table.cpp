@@ -1,7 +1,7 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
-#include "command/output.hpp"
 #include "command/measuring.hpp"
+#include "command/output.hpp"
 #include "model/machine.hpp"
 #include "profile/attributed.hpp"
 #include "profile/located.hpp"

@@ -1,8 +1,8 @@
 #include "profile/recording.hpp"
 
 #include "base/format.hpp"
-#include "perf/removed.hpp"
 #include "perf/open_group.hpp"
+#include "perf/removed.hpp"
 #include "perf/try_open.hpp"
 #include "process/spawn.hpp"
 

@@ -1,7 +1,6 @@
 #include "statistics/node_scores.hpp"
 #include "statistics/statistics.hpp"
 
-
 #include <boost/math/special_functions/beta.hpp>
 
 #include <algorithm>

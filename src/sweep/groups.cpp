@@ -2,6 +2,7 @@
 
 #include "base/format.hpp"
 #include "base/names.hpp"
+#include "model/machine.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -58,7 +59,8 @@ std::vector<SweepGroup> least(std::vector<SweepGroup> groups, std::size_t count,
                               const result::Params& first) {
   std::map<std::pair<std::string, std::string>, std::vector<SweepGroup>> kinds;
   for (auto& group : groups)
-    if (group.summary) kinds[{group.metric, group.witness}].push_back(std::move(group));
+    if (group.summary) // sampled and exact points are compared
+      kinds[{group.metric, model::without_modes(group.witness)}].push_back(std::move(group));
   std::vector<SweepGroup> all;
   for (auto& [kind, points] : kinds) {
     const auto at = std::ranges::find(points, first, &SweepGroup::params);

@@ -123,15 +123,14 @@ struct ProductTime {
   Variant variant;
   SimulationTime step; ///< of n^3, in both passes
 };
-/// Measured on virtual machines of two Xeon and of two EPYC cores with model:i7-9700-l3, model:ryzen-3700x
-/// and model:i7-9700~no-tlb, n = 400 to 800, of which 601; with prefetchers model:i7-9700-prefetch, n = 240.
+/// Measured on a virtual machine of two EPYC cores with AVX-512, model:i7-9700~no-tlb and model:i7-9700, n =
+/// 600 and 1000; with prefetchers model:i7-9700-prefetch, n = 240.
 constexpr std::array product_times{
-    ProductTime{Variant::ijk, {15, 45, 370}}, ProductTime{Variant::ijk_mem, {18, 50, 530}},
-    ProductTime{Variant::ikj, {8, 20, 230}}, ProductTime{Variant::transposed, {8, 20, 290}},
-    ProductTime{Variant::blocked, {8, 15, 230}}};
-/// Of an access of a nest, in both passes, along rows and in columns. Measured with the shipped nests on the
-/// same machines.
-constexpr SimulationTime row_access{4.5, 4.5, 75}, column_access{35, 50, 295};
+    ProductTime{Variant::ijk, {8, 22, 370}}, ProductTime{Variant::ijk_mem, {10, 25, 530}},
+    ProductTime{Variant::ikj, {4, 8, 230}}, ProductTime{Variant::transposed, {5, 10, 290}},
+    ProductTime{Variant::blocked, {5, 9, 230}}};
+/// Of an access of a nest, in both passes, along rows and in columns.
+constexpr SimulationTime row_access{2.2, 2.2, 75}, column_access{16, 24, 295};
 
 /// The share of a nest that is simulated in samples: at most five windows each, a window being a turn of an
 /// outer loop.

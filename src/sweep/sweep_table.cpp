@@ -3,10 +3,10 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/names.hpp"
+#include "command/measuring.hpp"
 #include "command/output.hpp"
 #include "command/outputs.hpp"
 #include "command/print.hpp"
-#include "command/measuring.hpp"
 #include "sweep/groups.hpp"
 #include "sweep/session.hpp"
 

@@ -1,12 +1,12 @@
 #include "verdict/verdict_store.hpp"
 
-#include "base/text.hpp"
-#include "base/random.hpp"
 #include "base/json.hpp"
 #include "base/output_file.hpp"
+#include "base/random.hpp"
+#include "base/text.hpp"
 #include "host/machine.hpp"
-#include "preset/written.hpp"
 #include "preset/preset_table.hpp"
+#include "preset/written.hpp"
 #include "process/fd.hpp"
 
 #include <recount/error.hpp>

@@ -5,8 +5,8 @@
 #include "command/outputs.hpp"
 #include "kernel/command_line.hpp"
 #include "stat/command_results.hpp"
-#include "watch/watch_figure.hpp"
 #include "watch/hub.hpp"
+#include "watch/watch_figure.hpp"
 #include "watch/watch_view.hpp"
 #include "watch/watcher.hpp"
 

@@ -2,8 +2,8 @@
 
 #include "base/format.hpp"
 #include "base/text.hpp"
-#include "command/output.hpp"
 #include "command/measuring.hpp"
+#include "command/output.hpp"
 #include "plot/live.hpp"
 #include "process/spawn.hpp"
 #include "process/waiter.hpp"

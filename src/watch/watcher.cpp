@@ -2,8 +2,8 @@
 #include "perf/removed.hpp"
 #include "process/child.hpp"
 #include "process/waiter.hpp"
-#include "stat/stat_run.hpp"
 #include "stat/stat_plan.hpp"
+#include "stat/stat_run.hpp"
 #include "watch/sections.hpp"
 
 #include <recount/error.hpp>

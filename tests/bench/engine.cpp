@@ -3,8 +3,8 @@
 //   bench-engine RECOUNT    (the program whose runs are timed)
 #include "host/pmu.hpp"
 #include "statistics/statistics.hpp"
-#include "sweep/sweep_plan.hpp"
 #include "sweep/session.hpp"
+#include "sweep/sweep_plan.hpp"
 #include "witness/witness.hpp"
 
 #include <recount/error.hpp>

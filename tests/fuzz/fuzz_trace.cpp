@@ -1,8 +1,8 @@
 // The words that a traced program writes: it can overwrite the memory that it shares with recount.
 #include "trace/decoder.hpp"
 #include "trace/executed.hpp"
-#include "trace/memory_map.hpp"
 #include "trace/gates.hpp"
+#include "trace/memory_map.hpp"
 
 #include <cstddef>
 #include <cstdlib>

@@ -1,8 +1,8 @@
 // The inference: by misses where addresses choose the sets, else by time and counters under random placement.
 #include "caches/infer/inference.hpp"
 
-#include "base/names.hpp"
 #include "base/format.hpp"
+#include "base/names.hpp"
 #include "caches/infer/colours.hpp"
 #include "caches/infer/findings.hpp"
 #include "caches/infer/sampler.hpp"

@@ -3,8 +3,8 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "command/output.hpp"
-#include "host/pmu.hpp"
 #include "host/machine.hpp"
+#include "host/pmu.hpp"
 #include "plot/select.hpp"
 
 #include <fmt/format.h>

@@ -1,8 +1,8 @@
 #include "caches/view/panels.hpp"
 
 #include "caches/infer/sampler.hpp"
-#include "plot/select.hpp"
 #include "plot/plot_text.hpp"
+#include "plot/select.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>

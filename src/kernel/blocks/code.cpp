@@ -1,10 +1,10 @@
 #include "kernel/blocks/code.hpp"
 
-#include "kernel/point.hpp"
 #include "kernel/kernel.hpp"
 #include "kernel/kernels.hpp"
 #include "kernel/loops/loop_bodies.hpp"
 #include "kernel/memory.hpp"
+#include "kernel/point.hpp"
 #include "kernel/tally.hpp"
 #include "model/hierarchy.hpp"
 #include "recount/error.hpp"

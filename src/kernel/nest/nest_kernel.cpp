@@ -2,15 +2,15 @@
 
 #include "base/random.hpp"
 #include "base/text.hpp"
-#include "kernel/point.hpp"
 #include "kernel/kernel.hpp"
 #include "kernel/kernels.hpp"
 #include "kernel/memory.hpp"
+#include "kernel/point.hpp"
 #include "model/nest_simulation.hpp"
 #include "nest/compile.hpp"
-#include "nest/transform.hpp"
 #include "nest/generate.hpp"
 #include "nest/nest_point.hpp"
+#include "nest/transform.hpp"
 #include "recount/error.hpp"
 
 #include <fmt/format.h>

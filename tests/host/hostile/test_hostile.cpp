@@ -1,8 +1,8 @@
 // Hostile results drawn by the gnuplot of this machine: no command in them is executed.
 #include "cli/commands.hpp"
-#include "plot/sheet.hpp"
 #include "plot/live.hpp"
 #include "plot/plot_output.hpp"
+#include "plot/sheet.hpp"
 #include "process/child.hpp"
 #include "process/spawn.hpp"
 #include "skip.hpp"

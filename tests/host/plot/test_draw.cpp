@@ -1,7 +1,7 @@
 // Figures through the gnuplot of this machine, and what happens where there is none or it fails.
-#include "plot/sheet.hpp"
 #include "plot/gnuplot.hpp"
 #include "plot/plot_output.hpp"
+#include "plot/sheet.hpp"
 #include "process/child.hpp"
 #include "process/spawn.hpp"
 #include "unit/plot/synthetic.hpp"

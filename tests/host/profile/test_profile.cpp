@@ -2,8 +2,8 @@
 #include "../../unit/symbol/fixture_lines.hpp"
 #include "needs.hpp"
 #include "profile/located.hpp"
-#include "profile/recording.hpp"
 #include "profile/profile_report.hpp"
+#include "profile/recording.hpp"
 
 #include <recount/error.hpp>
 

@@ -3,10 +3,10 @@
 //   runner run-point                             as recount does
 //   runner sweep FILE RANGE-OF-N REPEAT FAULT HOW [LIMIT-OF-FILE-SIZE]   resumes FILE when it is there
 #include "kernels.hpp"
-#include "sweep/sweep_plan.hpp"
 #include "sweep/range.hpp"
 #include "sweep/serve.hpp"
 #include "sweep/session.hpp"
+#include "sweep/sweep_plan.hpp"
 
 #include <cstring>
 #include <sys/resource.h>

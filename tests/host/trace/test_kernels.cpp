@@ -3,9 +3,9 @@
 #include "model/metrics.hpp"
 #include "process/child.hpp"
 #include "skip.hpp"
-#include "trace/session.hpp"
 #include "trace/decoder.hpp"
 #include "trace/gates.hpp"
+#include "trace/session.hpp"
 #include "trace/simulation.hpp"
 
 #include <boost/test/unit_test.hpp>

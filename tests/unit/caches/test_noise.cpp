@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(disturbed_observations_of_a_record_are_no_rounds) {
   run.plan = caches::record_plan(can);
   const auto pattern = caches::survey_pattern(1 << 16);
   const auto at = recount::kernel::to_point(pattern, 1);
-  for (const auto& [ns, flag] : {std::pair(7.0, ""), std::pair(5.0, "preempted 2 times (40 %)")}) {
+  for (const auto& [ns, disturbed] : {std::pair(7.0, false), std::pair(5.0, true)}) {
     auto& o = results.observations.emplace_back();
     o.run = "R";
     o.kernel = at.kernel;
@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(disturbed_observations_of_a_record_are_no_rounds) {
     o.metric = "seconds";
     o.value = ns * 1e-9;
     o.accesses = 1;
-    if (*flag != 0) o.flags = {flag};
+    if (disturbed) o.flags = {{recount::Flag::Kind::preempted, "preempted 2 times (40 %)", 40.0}};
   }
   caches::RecordSampler sampler(results, run);
   const auto reading = sampler.read(std::span(&pattern, 1)).front();

@@ -1,7 +1,7 @@
 // The kernel matmul: its results, its accesses, its points.
 #include "../model/random_machine.hpp"
-#include "kernel/matmul/matmul_loops.hpp"
 #include "kernel/matmul/matmul.hpp"
+#include "kernel/matmul/matmul_loops.hpp"
 #include "kernel/matmul/native_matmul.hpp"
 #include "recount/error.hpp"
 

@@ -1,8 +1,8 @@
 // Published tables of matrix products: what is read, and what is refused.
 #include "matmul/published.hpp"
 
-#include "matmul/remarks.hpp"
 #include "matmul/matmul_study.hpp"
+#include "matmul/remarks.hpp"
 #include "result/observation.hpp"
 #include "witness/witness.hpp"
 

@@ -2,8 +2,8 @@
 // execution of every turn.
 #include "kernel/nest/nest_kernel.hpp"
 #include "model/machine.hpp"
-#include "nest/transform.hpp"
 #include "nest/parse.hpp"
+#include "nest/transform.hpp"
 #include "recount/error.hpp"
 
 #include <boost/test/unit_test.hpp>

@@ -104,7 +104,8 @@ BOOST_AUTO_TEST_CASE(the_summary_shows_what_was_found) {
 BOOST_AUTO_TEST_CASE(disturbed_rounds_are_named_in_the_caption) {
   auto results = timed();
   for (auto& o : results.observations)
-    if (recount::result::as_double(o.value) == 80.0e-9) o.flags = {"preempted 2 times (40 %)"};
+    if (recount::result::as_double(o.value) == 80.0e-9)
+      o.flags = {{recount::Flag::Kind::preempted, "preempted 2 times (40 %)", 40.0}};
   const auto sheet = recount::caches::compose_caches("caches-latency", results);
   BOOST_TEST(std::ranges::any_of(sheet.caption, [](const auto& c) {
     return c.find("repetitions disturbed (more than 1 % of their time lost)") != std::string::npos;

@@ -1,6 +1,6 @@
+#include "plot/gnuplot.hpp"
 #include "plot/layout.hpp"
 #include "plot/plot_format.hpp"
-#include "plot/gnuplot.hpp"
 #include "plot/plot_text.hpp"
 
 #include <recount/error.hpp>

@@ -1,7 +1,7 @@
 // Samples added up by place, and the shares that they come to.
 #include "profile/located.hpp"
-#include "profile/recording.hpp"
 #include "profile/profile_report.hpp"
+#include "profile/recording.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>

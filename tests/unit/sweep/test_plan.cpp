@@ -1,9 +1,10 @@
 // Grids, conditions, orders, CPUs: what a sweep will do, before it does anything.
 #include "../../host/sweep/kernels.hpp"
 #include "host/pmu.hpp"
-#include "sweep/sweep_plan.hpp"
+#include "sweep/groups.hpp"
 #include "sweep/model_modes.hpp"
 #include "sweep/session.hpp"
+#include "sweep/sweep_plan.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <set>
@@ -183,6 +184,22 @@ BOOST_AUTO_TEST_CASE(a_grid_over_the_memory_is_refused_before_it_starts) {
   BOOST_TEST(complaint([&] { check_memory(session, 255, "x"); }).empty());
 }
 
+BOOST_AUTO_TEST_CASE(least_points_may_be_sampled_or_exact) {
+  const auto group = [](const char* witness, std::int64_t n, double value) {
+    SweepGroup made;
+    made.params = {{"n", n}};
+    made.witness = witness;
+    made.metric = "PAPI_L1_DCM";
+    made.summary = statistics::summarise(std::vector{value});
+    return made;
+  };
+  const auto found = least({group("model:x", 1, 8), group("model:x~sample", 2, 2), group("clock", 1, 9)}, 1,
+                           {{"n", std::int64_t{1}}});
+  BOOST_REQUIRE(found.size() == 2U); // of the clock and of the model
+  BOOST_TEST(found.back().witness == "model:x~sample");
+  BOOST_TEST(found.back().of_first.value() == 0.25);
+}
+
 BOOST_AUTO_TEST_CASE(model_runs_are_sampled_and_drawn_as_asked) {
   const auto job = [](const char* name, std::int64_t n, const char* witness) {
     const auto& kernel = kernel::find(name);
@@ -201,7 +218,7 @@ BOOST_AUTO_TEST_CASE(model_runs_are_sampled_and_drawn_as_asked) {
   };
   const Job small = job("matmul", 64, "model:i7-9700"), large = job("matmul", 3000, "model:i7-9700");
   BOOST_TEST(made(small, "", 0) == "0 model:i7-9700, ");
-  BOOST_TEST(made(job("matmul", 400, "model:i7-9700"), "", 0) == "0 model:i7-9700~sample, "); // 3 s
+  BOOST_TEST(made(job("matmul", 400, "model:i7-9700"), "", 0) == "0 model:i7-9700~sample, "); // 1.4 s
   BOOST_TEST(made(large, "", 0) == "0 model:i7-9700~sample, "); // completely: far more than a second
   BOOST_TEST(made(large, "never", 0) == "0 model:i7-9700, ");
   BOOST_TEST(made(small, "always", 2) ==

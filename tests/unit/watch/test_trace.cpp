@@ -1,6 +1,6 @@
 // What viewers remember, and what programs say of their sections.
-#include "watch/sections.hpp"
 #include "watch/message.hpp"
+#include "watch/sections.hpp"
 
 #include <boost/test/unit_test.hpp>
 
