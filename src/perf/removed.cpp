@@ -6,6 +6,9 @@
 #include <poll.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -40,6 +43,18 @@ std::string removed_reason(nanoseconds enabled, nanoseconds used) {
       "Linux removed the counters after {} of {} of processor time, because it executed a program "
       "that is set-user-ID or set-group-ID, has capabilities, or may not be read",
       milliseconds(enabled), milliseconds(used));
+}
+
+bool removed_at_exec(const std::string& file) {
+  struct stat of {};
+  if (::stat(file.c_str(), &of) != 0) return false;
+  if (::access(file.c_str(), R_OK) != 0) return true;
+  struct statvfs mounted {};
+  const bool ignored = ::prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 ||
+                       (::statvfs(file.c_str(), &mounted) == 0 && (mounted.f_flag & ST_NOSUID) != 0);
+  if (ignored) return false;
+  return ((of.st_mode & S_ISUID) != 0 && of.st_uid != ::getuid()) ||
+         ((of.st_mode & S_ISGID) != 0 && (of.st_mode & S_IXGRP) != 0 && of.st_gid != ::getgid());
 }
 
 std::string removed_in_part(nanoseconds enabled, nanoseconds used) {

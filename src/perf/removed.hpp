@@ -20,6 +20,10 @@ namespace recount::perf {
 /// Why there is no count then.
 [[nodiscard]] std::string removed_reason(std::chrono::nanoseconds enabled, std::chrono::nanoseconds used);
 
+/// Whether Linux removes the events when this user executes a file. False also where only the processor time
+/// can tell: a file with capabilities.
+[[nodiscard]] bool removed_at_exec(const std::string& file);
+
 /// The same for descendants of the command: what is missing from the counts; empty: nothing known.
 [[nodiscard]] std::string removed_in_part(std::chrono::nanoseconds enabled, std::chrono::nanoseconds used);
 

@@ -2,6 +2,7 @@
 
 #include "base/format.hpp"
 #include "perf/removed.hpp"
+#include "process/spawn.hpp"
 #include "process/waiter.hpp"
 #include "stat/stat_plan.hpp"
 
@@ -62,6 +63,8 @@ public:
         listener_(listener),
         counting_(counting),
         command_(command),
+        removed_at_exec_(command != nullptr &&
+                         perf::removed_at_exec(process::find_program(request.command.front()).value_or(""))),
         first_(read()),
         last_(first_),
         begin_(Clock::now()),
@@ -84,7 +87,7 @@ public:
     whole_.end = seconds(Clock::now() - begin_);
     const auto now = read();
     if (interval_.count() > 0) close_interval(now, whole_.end, true);
-    fill(whole_, between(first_, now));
+    fill(whole_, between(first_, now, removed_at_exec_));
     fill_usage(plan_, exit, whole_.rows);
     flag_all(whole_.rows, flag);
     return std::move(whole_);
@@ -119,6 +122,7 @@ private:
   const Listener& listener_;
   Counting& counting_;
   const process::Child* command_;
+  bool removed_at_exec_;
   Slice whole_;
   Reading first_, last_;
   Clock::time_point begin_, tick_;
@@ -394,10 +398,10 @@ Reading read(const std::function<std::vector<Count>()>& counters, const process:
   return reading;
 }
 
-Between between(const Reading& first, const Reading& now) {
+Between between(const Reading& first, const Reading& now, bool removed) {
   Stretch all = stretch(first, now);
-  if (all.used <= nanoseconds(0) || all.made.counts.empty()) return all.made;
-  if (perf::removed(all.enabled, all.used))
+  if (all.made.counts.empty() || (all.used <= nanoseconds(0) && !removed)) return all.made;
+  if (removed || perf::removed(all.enabled, all.used))
     remove(all.made, perf::removed_reason(all.enabled, all.used));
   else
     all.made.incomplete = perf::removed_in_part(all.enabled, all.used);

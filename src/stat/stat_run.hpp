@@ -180,8 +180,8 @@ struct Between {
   std::string removed;    ///< why nothing was counted, see perf::removed(); empty: counted
   std::string incomplete; ///< what is missing from the counts; empty: nothing known
 };
-/// Of the whole, from the start of the command. Pure.
-[[nodiscard]] Between between(const Reading& first, const Reading& now);
+/// Of the whole, from the start of the command. `removed`: the counters certainly were. Pure.
+[[nodiscard]] Between between(const Reading& first, const Reading& now, bool removed = false);
 /// Of an interval. `ended`: the command has, so that `now` holds the time of descendants from before as well.
 /// Pure.
 [[nodiscard]] Between between(const Reading& first, const Reading& from, const Reading& now, bool ended);

@@ -276,7 +276,7 @@ BOOST_AUTO_TEST_CASE(killed_single_run_is_flagged) {
   BOOST_TEST(ended.completed() == 0U);
   BOOST_TEST_REQUIRE(ended.repetitions.size() == 1U);
   const auto& flags = row(ended.repetitions[0], "perf::PAGE-FAULTS").flags;
-  BOOST_TEST(std::ranges::count(flags, "incomplete: killed by signal 11 (SIGSEGV)") == 1);
+  BOOST_TEST(std::ranges::count(flags, "incomplete: killed by signal 11 (SIGSEGV)", &Flag::text) == 1);
 }
 
 BOOST_AUTO_TEST_CASE(a_process_until_it_ends_and_while_a_command_runs) {

@@ -4,7 +4,7 @@
 #include <boost/test/unit_test.hpp>
 
 namespace {
-std::vector<std::string> change(void (*make)(recount::host::Disturbance&)) {
+std::vector<recount::Flag> change(void (*make)(recount::host::Disturbance&)) {
   recount::host::Disturbance before;
   before.cpu = 1;
   before.steal_ns = before.throttled_ns = before.sibling_busy_ns = before.thermal_events = 0;

@@ -16,6 +16,13 @@ Reading at(std::chrono::nanoseconds used, std::chrono::nanoseconds enabled, std:
 const Reading held = at(100us, 0ns, 0);
 } // namespace
 
+BOOST_AUTO_TEST_CASE(a_program_that_gains_privileges_has_no_counts_however_long_its_exec_took) {
+  BOOST_TEST(between(held, at(1ms, 900us, 0)).counts[0].value.has_value());
+  const auto made = between(held, at(1ms, 900us, 0), true);
+  BOOST_TEST(!made.counts[0].value.has_value());
+  BOOST_TEST(made.removed.find("set-user-ID") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(a_counter_that_stood_still_counted_nothing) {
   const auto made = between(held, at(1000us, 10us, 0)); // a set-user-ID /bin/true
   BOOST_TEST(!made.counts[0].value.has_value());
