@@ -62,7 +62,8 @@ BOOST_AUTO_TEST_CASE(totals_of_two_cpus_are_not_compared) {
     d.cpu = 0;
     d.steal_ns = 90'000'000;
   });
-  BOOST_TEST(all == std::vector<std::string>{"migrated"}, boost::test_tools::per_element());
+  BOOST_TEST_REQUIRE(all.size() == 1U);
+  BOOST_TEST((all[0].kind == recount::Flag::Kind::migrated));
 }
 
 BOOST_AUTO_TEST_CASE(what_a_machine_does_not_tell_is_no_flag) {
