@@ -83,14 +83,16 @@ namespace {
 
 /// Throws where the event, or one of a preset's, is of a class that opens and counts nothing: PAPI would give
 /// 0.
-void demand_alive(const std::string& name, int code) {
+void require_alive(const std::string& name, int code) {
   std::vector<std::string> natives{name};
   PAPI_event_info_t info{};
   if (!IS_NATIVE(code) && PAPI_get_event_info(code, &info) == PAPI_OK)
     natives.assign(info.name, info.name + std::min<std::size_t>(info.count, PAPI_MAX_INFO_TERMS));
   for (const std::string& native : natives) {
-    if (native.find("perf::") == native.npos) continue; // others belong to no class
-    const std::string reason = host::dead_reason(encode(split_domain(native).name).attr);
+    const auto component = native.find(":::"); // "perf_event:::perf::PAGE-FAULTS"
+    const std::string event = component == native.npos ? native : native.substr(component + 3);
+    if (!event.starts_with("perf::")) continue; // others belong to no class
+    const std::string reason = host::dead_reason(encode(split_domain(event).name).attr);
     if (!reason.empty()) throw unavailable(name, reason, {}, "recount doctor shows what is counted here");
   }
 }
@@ -112,7 +114,7 @@ void EventSet::add(const std::vector<std::string>& names, Domain domain) {
       throw bad_input(name, "is in the set twice: " + describe(PAPI_ECNFLCT), "name it once");
     events.push_back(event);
     codes.push_back(event.code);
-    if (event.component == cpu_component()) demand_alive(name, event.code);
+    if (event.component == cpu_component()) require_alive(name, event.code);
   }
   const DefaultDomain scope(domain);
   for (std::size_t i = 0; i < names.size(); ++i) {

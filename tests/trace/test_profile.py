@@ -51,7 +51,7 @@ class Profiled(unittest.TestCase):
         self.assertEqual((done.returncode, told['complete']), (143, False))
         self.assertRegex(self.run_profile('sh', '-c', 'kill -TERM $$').stderr, 'incomplete: killed by signal 15')
         results = self.run_profile('sh', '-c', 'kill -TERM $$', options=['-o', '-']).stdout
-        self.assertIn('incomplete: killed by signal 15', json.loads(results.splitlines()[1])['flags'][1])
+        self.assertIn('incomplete: killed by signal 15', json.loads(results.splitlines()[1])['flags'][1]['text'])
 
     def test_misses_belong_to_the_line_that_causes_them(self):
         told, done = self.profile('./transpose', 'slow', options=['--by', 'symbol,line'])
@@ -228,7 +228,7 @@ class Profiled(unittest.TestCase):
         self.assertLessEqual(abs(shown - counts[0]), error, text)
         row = next(row for row in map(json.loads, (self.folder / 'sampled.jsonl').read_text().splitlines()) if row.get('metric'))
         self.assertEqual((row['witness'], row['metric']), (f'model:{MACHINE}~sample', 'PAPI_L1_DCM'))
-        self.assertRegex(' '.join(row['flags']), 'sampled .* error')
+        self.assertRegex(' '.join(flag['text'] for flag in row['flags']), 'sampled .* error')
 
     def test_sampled_like_stat(self):  # the same windows
         options = ['--sample-every', '8']

@@ -4,7 +4,7 @@
 #include "matmul_work.hpp"
 #include "simulated_caches.hpp"
 
-#include "kernel/blocks/code.hpp"
+#include "kernel/blocks/emit.hpp"
 #include "kernel/matmul/native_matmul.hpp"
 #include "kernel/native.hpp"
 #include "kernel/system/native_system.hpp"

@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(parameters_are_those_of_the_file) {
   BOOST_CHECK_THROW(static_cast<void>(kernel.bytes({{"digest", std::string("0")}})), Error);
   BOOST_CHECK_THROW(static_cast<void>(kernel.bytes({{"offset", std::int64_t{4}}})), Error);
   BOOST_TEST(kernel.bytes({{"real", std::string("f32")}, {"offset", std::int64_t{4}}}) == 32);
-  BOOST_CHECK_THROW(kernel::NestKernel("x.nest", "param pages = 1\nf64 a[1]\na[0] = 1\n"), Error);
+  BOOST_CHECK_THROW(kernel::NestKernel("x.nest", "param pagesize = 1\nf64 a[1]\na[0] = 1\n"), Error);
 }
 
 BOOST_AUTO_TEST_CASE(closed_forms_of_a_triangle) {
