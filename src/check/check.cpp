@@ -188,12 +188,12 @@ std::map<std::string, std::string> settings_of(const CheckPlan& plan, const Chec
 
 CheckPlan plan_check(const CheckContext& context, const CheckOptions& options) {
   CheckPlan plan;
-  for (const auto& text : options.asked) {
-    auto asked = subject(context, text);
-    const auto same = [&](const Subject& s) { return s.name == asked.name && s.as == asked.as; };
-    if (std::ranges::none_of(plan.subjects, same)) plan.subjects.push_back(std::move(asked));
+  for (const auto& text : options.requested) {
+    auto requested = subject(context, text);
+    const auto same = [&](const Subject& s) { return s.name == requested.name && s.as == requested.as; };
+    if (std::ranges::none_of(plan.subjects, same)) plan.subjects.push_back(std::move(requested));
   }
-  if (options.asked.empty()) plan.subjects = everything(context);
+  if (options.requested.empty()) plan.subjects = everything(context);
   auto places = places_of(context, plan.subjects);
   add_partners(places, context, plan.subjects);
   plan.jobs = jobs_of(places, options);
@@ -206,10 +206,10 @@ namespace {
 /// Why perf cannot count the preset, and its terms. A row without a value is no reason: PAPI may still count
 /// it.
 Candidate candidate_of(const std::string& preset) {
-  const witness::MetricEvents asked = witness::resolve_metric(preset);
-  Candidate made{preset, asked.by_row ? std::string() : asked.refused};
-  if (asked.refused.empty() && asked.events.size() > 1)
-    for (const Event& event : asked.events)
+  const witness::MetricEvents requested = witness::resolve_metric(preset);
+  Candidate made{preset, requested.by_row ? std::string() : requested.refused};
+  if (requested.refused.empty() && requested.events.size() > 1)
+    for (const Event& event : requested.events)
       made.terms.push_back(event.name);
   return made;
 }

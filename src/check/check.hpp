@@ -52,7 +52,7 @@ struct CheckContext {
 struct CheckOptions {
   /// Presets (PAPI_L1_DCM, L1_DCM), events, or NAME=METRIC: NAME compared with the counts that kernels expect
   /// for METRIC. Empty: all presets, and the events that kernels verify.
-  std::vector<std::string> asked;
+  std::vector<std::string> requested;
   int repeat = 4;                  ///< processes; each executes a region four times for every set of counters
   std::optional<double> tolerance; ///< share; instead of each proof's own
   std::uint64_t seed = 1;          ///< of the order of the runs

@@ -64,7 +64,7 @@ std::optional<double> tolerance_of(const std::string& text) {
 
 CheckOptions options_of(const CheckArguments& a) {
   CheckOptions options;
-  options.asked = a.names;
+  options.requested = a.names;
   options.repeat = static_cast<int>(a.repeat);
   options.tolerance = tolerance_of(a.tolerance);
   options.seed = command::parse_seed(a.seed);
@@ -111,12 +111,12 @@ sweep::Ended conduct_check(const CheckArguments& a, const CheckPlan& plan, std::
     auto ended = sweep::conduct(batch, listener);
     line.clear();
     if (ended.outcome.stopped)
-      command::tell_how_to_resume("check", batch.file, batch.header.command,
-                                  !ended.results.observations.empty());
+      command::print_resume_command("check", batch.file, batch.header.command,
+                                    !ended.results.observations.empty());
     return ended;
   } catch (const Error&) {
     line.clear();
-    command::tell_how_to_resume("check", batch.file, batch.header.command, measured);
+    command::print_resume_command("check", batch.file, batch.header.command, measured);
     throw;
   }
 }
@@ -197,10 +197,10 @@ int execute_program(const CheckArguments& a) {
   const ExpectedProgram expected = trace_program(request);
   CheckOptions options;
   for (const auto& item : stat::parse_items(a.events))
-    options.asked.push_back(item.name);
-  if (options.asked.empty())
+    options.requested.push_back(item.name);
+  if (options.requested.empty())
     for (const Candidate& preset : context.presets)
-      if (expected.presets.contains(preset.name)) options.asked.push_back(preset.name);
+      if (expected.presets.contains(preset.name)) options.requested.push_back(preset.name);
   const CheckPlan plan = check::plan_check(context, options);
   const Checked checked = check_program(request, plan, expected);
   context.notes = expected.notes;
@@ -316,8 +316,8 @@ std::string difference(const Judgement& j) {
 std::string encoding_of(const PresetVerdict& v) {
   const bool preset = is_preset(v.preset);
   if (sound(v.verdict) || (preset && v.verdict != Verdict::dead)) return {};
-  const auto asked = witness::resolve_metric(v.preset);
-  return preset && asked.events.size() != 1 ? std::string() : verdict::encoding_of(asked.events);
+  const auto requested = witness::resolve_metric(v.preset);
+  return preset && requested.events.size() != 1 ? std::string() : verdict::encoding_of(requested.events);
 }
 
 } // namespace

@@ -182,11 +182,11 @@ std::vector<PresetVerdict> verdicts(std::span<const Trial> trials, std::span<con
   for (const Broken& relation : relations)
     for (const auto& name : presets_of(relation.identity))
       of_preset(all, name);
-  std::vector<std::vector<PresetVerdict*>> whom;
+  std::vector<std::vector<PresetVerdict*>> target;
   for (const Broken& relation : relations)
-    whom.push_back(responsible(all, relation)); // before any relation has changed a verdict
+    target.push_back(responsible(all, relation)); // before any relation has changed a verdict
   for (std::size_t i = 0; i < relations.size(); ++i)
-    for (PresetVerdict* const preset : whom[i])
+    for (PresetVerdict* const preset : target[i])
       apply(relations[i], *preset);
   std::erase_if(all, [](const auto& preset) { return preset.trials.empty() && preset.broken.empty(); });
   return all;

@@ -157,33 +157,34 @@ void print_reasons(const std::vector<Folded>& events, bool all) {
                                       all ? "" : "; list them with -a"));
 }
 
-[[noreturn]] void nothing_found(const EventsArguments& asked) {
+[[noreturn]] void nothing_found(const EventsArguments& requested) {
   std::vector<std::string> names;
-  for (const Listed& one : event::list({"", asked.pmu}, event::pmus()))
+  for (const Listed& one : event::list({"", requested.pmu}, event::pmus()))
     names.push_back(one.name);
   std::string remedy =
-      base::did_you_mean(asked.patterns.front(), names,
-                         base::did_you_mean(event::suggestions(asked.patterns.front(), event::pmus())));
+      base::did_you_mean(requested.patterns.front(), names,
+                         base::did_you_mean(event::suggestions(requested.patterns.front(), event::pmus())));
   if (remedy.empty())
-    remedy = asked.pmu.empty() ? "--pmu '*' also searches events of other machines" : "use a shorter pattern";
-  throw bad_input(asked.patterns.front(), "no event matches", remedy);
+    remedy =
+        requested.pmu.empty() ? "--pmu '*' also searches events of other machines" : "use a shorter pattern";
+  throw bad_input(requested.patterns.front(), "no event matches", remedy);
 }
 
-int list(const EventsArguments& asked) {
-  const std::string pattern = asked.patterns.empty() ? "" : asked.patterns.front();
-  const auto events = event::list({pattern, asked.pmu}, event::pmus());
-  const command::TableExport file(asked.export_to);
+int list(const EventsArguments& requested) {
+  const std::string pattern = requested.patterns.empty() ? "" : requested.patterns.front();
+  const auto events = event::list({pattern, requested.pmu}, event::pmus());
+  const command::TableExport file(requested.export_to);
   const auto rows = folded(events);
   file.write("recount events", {events_table(rows)});
-  if (events.empty() && !pattern.empty()) nothing_found(asked);
-  if (asked.json) {
+  if (events.empty() && !pattern.empty()) nothing_found(requested);
+  if (requested.json) {
     Json json{{"events", Json::array()}};
     for (const Listed& one : events)
       json["events"].push_back(to_json(one));
     command::print("{}", json_text("events", json));
     return 0;
   }
-  const bool all = asked.all || !asked.pmu.empty() || !pattern.empty();
+  const bool all = requested.all || !requested.pmu.empty() || !pattern.empty();
   if (pattern.empty())
     print_short(rows, all);
   else
@@ -203,12 +204,12 @@ std::optional<Problem> trial(const Event& event) {
   }
 }
 
-int encode_name(const EventsArguments& asked) {
-  const auto events = encode_each(asked.name);
+int encode_name(const EventsArguments& requested) {
+  const auto events = encode_each(requested.name);
   Json json{{"events", Json::array()}};
   for (const Event& event : events) {
     const auto problem = trial(event);
-    if (asked.json) {
+    if (requested.json) {
       Json one{{"name", event.name}, {"pmu", event.pmu}};
       one.update(code_json(event.attr));
       one["domain"] = show(domain(event));
@@ -225,34 +226,35 @@ int encode_name(const EventsArguments& asked) {
     if (problem && !problem->setting.empty()) command::print("  setting {}\n", problem->setting);
     if (problem && !problem->remedy.empty()) command::print("  fix     {}\n", problem->remedy);
   }
-  if (asked.json) command::print("{}", json_text("encoding", json));
+  if (requested.json) command::print("{}", json_text("encoding", json));
   return 0;
 }
 
-int run_events(const EventsArguments& asked) {
-  if (asked.patterns.size() > 1)
-    throw bad_input(asked.patterns[1], "only one pattern is allowed", "quote a pattern that contains blanks");
-  if (!asked.name.empty() && (!asked.patterns.empty() || !asked.pmu.empty()))
+int run_events(const EventsArguments& requested) {
+  if (requested.patterns.size() > 1)
+    throw bad_input(requested.patterns[1], "only one pattern is allowed",
+                    "quote a pattern that contains blanks");
+  if (!requested.name.empty() && (!requested.patterns.empty() || !requested.pmu.empty()))
     throw bad_input("--encode", "cannot be combined with a pattern or --pmu");
-  return asked.name.empty() ? list(asked) : encode_name(asked);
+  return requested.name.empty() ? list(requested) : encode_name(requested);
 }
 
 } // namespace
 
 command::Command events_command() {
   return {"events", "list and search countable events", [](command::Options& options) {
-            const auto asked = std::make_shared<EventsArguments>();
-            options.words("PATTERN", asked->patterns,
+            const auto requested = std::make_shared<EventsArguments>();
+            options.words("PATTERN", requested->patterns,
                           "search for this word, or for whole names that match this glob");
             options.text(
-                "--pmu", asked->pmu, "NAME",
+                "--pmu", requested->pmu, "NAME",
                 "list only PMUs or CPU types that match NAME (libpfm4's or Linux's name; may be a glob)");
-            options.text("--encode", asked->name, "NAME",
+            options.text("--encode", requested->name, "NAME",
                          "print the encoding of one event and whether it opens");
-            options.flag("-a,--all", asked->all, "also list events that cannot be counted here");
-            options.flag("--json", asked->json, "print one JSON object");
-            options.text("--export", asked->export_to, "FILE", command::export_help);
-            return [asked] { return run_events(*asked); };
+            options.flag("-a,--all", requested->all, "also list events that cannot be counted here");
+            options.flag("--json", requested->json, "print one JSON object");
+            options.text("--export", requested->export_to, "FILE", command::export_help);
+            return [requested] { return run_events(*requested); };
           }};
 }
 

@@ -233,9 +233,9 @@ int print_fitting(const PresetListing& listing, const std::vector<std::string>& 
     std::set<std::string> together = used;
     together.insert(p.events.begin(), p.events.end());
     rows += p.row.empty() ? 0U : 1U;
-    const bool asked =
+    const bool requested =
         std::ranges::any_of(names, [&](const std::string& n) { return find(listing, n) == &p; });
-    if (!p.row.empty() && !asked && together.size() <= counters)
+    if (!p.row.empty() && !requested && together.size() <= counters)
       table.add({p.name, std::to_string(together.size() - used.size())});
   }
   if (!table.empty()) command::print("\n{}\n", table.text());
@@ -248,40 +248,40 @@ int print_fitting(const PresetListing& listing, const std::vector<std::string>& 
   return 0;
 }
 
-int show(const PresetListing& listing, const PresetsArguments& asked) {
+int show(const PresetListing& listing, const PresetsArguments& requested) {
   if (!listing.remark.empty()) command::note("recount: {}\n", listing.remark);
-  if (!asked.fits.empty()) return print_fitting(listing, names_in(asked.fits));
-  if (asked.csv) {
+  if (!requested.fits.empty()) return print_fitting(listing, names_in(requested.fits));
+  if (requested.csv) {
     print_rows(listing);
     return 0;
   }
-  if (asked.json) {
+  if (requested.json) {
     command::print("{}", json_text("presets", to_json(listing)));
     return 0;
   }
-  if (asked.names.empty()) {
-    overview(listing, asked.all);
+  if (requested.names.empty()) {
+    overview(listing, requested.all);
     return 0;
   }
-  for (const std::string& name : asked.names) {
+  for (const std::string& name : requested.names) {
     details(listing, *find(listing, name));
   }
   return 0;
 }
 
-int execute_presets(const PresetsArguments& asked) {
-  if (asked.csv + asked.json + !asked.fits.empty() > 1)
+int execute_presets(const PresetsArguments& requested) {
+  if (requested.csv + requested.json + !requested.fits.empty() > 1)
     throw bad_input("--csv, --json, --fits", "cannot be combined", "choose one");
-  const command::TableExport file(asked.export_to);
+  const command::TableExport file(requested.export_to);
   PapiVersion version = PapiVersion::v7_0;
-  if (asked.papi == "7.3")
+  if (requested.papi == "7.3")
     version = PapiVersion::v7_3;
-  else if (!asked.papi.empty() && asked.papi != "7.0")
-    throw bad_input("--papi-version " + asked.papi, "unknown PAPI version", "7.0 or 7.3");
+  else if (!requested.papi.empty() && requested.papi != "7.0")
+    throw bad_input("--papi-version " + requested.papi, "unknown PAPI version", "7.0 or 7.3");
   PresetListing listing =
-      list_presets(asked.table.empty() ? preset::papi_table() : asked.table, asked.pmu, version);
-  std::vector<std::string> named = asked.names;
-  const auto fits = names_in(asked.fits);
+      list_presets(requested.table.empty() ? preset::papi_table() : requested.table, requested.pmu, version);
+  std::vector<std::string> named = requested.names;
+  const auto fits = names_in(requested.fits);
   named.insert(named.end(), fits.begin(), fits.end());
   for (const std::string& name : named) {
     if (find(listing, name)) continue;
@@ -290,24 +290,24 @@ int execute_presets(const PresetsArguments& asked) {
       all.push_back(p.name);
     throw bad_input(name, "no such preset", base::did_you_mean(name, all));
   }
-  if (!asked.names.empty())
+  if (!requested.names.empty())
     std::erase_if(listing.presets, [&](const PresetLine& p) {
-      return std::ranges::none_of(asked.names, [&](const std::string& name) {
+      return std::ranges::none_of(requested.names, [&](const std::string& name) {
         return preset::same_word(p.name, name) || preset::same_word(p.name, "PAPI_" + name);
       });
     });
   // The verdicts are on the rows that PAPI reads here.
-  if (listing.here && asked.table.empty()) {
-    const auto marks = command::verdict_marks("presets", asked.no_verdicts);
+  if (listing.here && requested.table.empty()) {
+    const auto marks = command::verdict_marks("presets", requested.no_verdicts);
     for (PresetLine& p : listing.presets)
       p.mark = marks.of(p.name);
   }
-  if (asked.check && (!asked.table.empty() || !listing.here))
+  if (requested.check && (!requested.table.empty() || !listing.here))
     throw bad_input("--check", "PAPI can try only its own table on this machine's CPU",
                     "omit --table and --pmu");
-  if (asked.check) try_by_papi(listing);
-  file.write("recount presets", {presets_table(listing, asked.all || !asked.names.empty())});
-  return show(listing, asked);
+  if (requested.check) try_by_papi(listing);
+  file.write("recount presets", {presets_table(listing, requested.all || !requested.names.empty())});
+  return show(listing, requested);
 }
 
 } // namespace
@@ -315,23 +315,23 @@ int execute_presets(const PresetsArguments& asked) {
 command::Command presets_command() {
   return {"presets", "list presets with formula and terms, or why they are unavailable",
           [](command::Options& options) -> std::function<int()> {
-            const auto asked = std::make_shared<PresetsArguments>();
-            options.words("PRESET", asked->names, "show only these presets, with all terms")
-                .text("--table", asked->table, "FILE", "use this preset table (default: PAPI's)")
-                .text("--pmu", asked->pmu, "NAME",
+            const auto requested = std::make_shared<PresetsArguments>();
+            options.words("PRESET", requested->names, "show only these presets, with all terms")
+                .text("--table", requested->table, "FILE", "use this preset table (default: PAPI's)")
+                .text("--pmu", requested->pmu, "NAME",
                       "show presets of this PMU or CPU type, by libpfm4's name (default: this machine's)")
-                .text("--papi-version", asked->papi, "VERSION",
+                .text("--papi-version", requested->papi, "VERSION",
                       "read the table as this PAPI does: 7.0 (default) or 7.3")
-                .text("--fits", asked->fits, "PRESET,...",
+                .text("--fits", requested->fits, "PRESET,...",
                       "list what can be counted together with these, by the number of counters")
-                .flag("--check", asked->check,
+                .flag("--check", requested->check,
                       "have PAPI count each preset for a trial, as papi_avail --check does")
-                .flag("--csv", asked->csv, "print rows of a table that define the same presets")
-                .flag("-a,--all", asked->all, "also list unavailable presets, with the reason")
-                .flag("--no-verdicts", asked->no_verdicts, command::no_verdicts_help)
-                .flag("--json", asked->json, "print one JSON object")
-                .text("--export", asked->export_to, "FILE", command::export_help);
-            return [asked] { return execute_presets(*asked); };
+                .flag("--csv", requested->csv, "print rows of a table that define the same presets")
+                .flag("-a,--all", requested->all, "also list unavailable presets, with the reason")
+                .flag("--no-verdicts", requested->no_verdicts, command::no_verdicts_help)
+                .flag("--json", requested->json, "print one JSON object")
+                .text("--export", requested->export_to, "FILE", command::export_help);
+            return [requested] { return execute_presets(*requested); };
           }};
 }
 

@@ -68,8 +68,8 @@ std::size_t width(const std::string& text) {
 std::size_t line_width(std::FILE* stream, std::size_t unknown) {
   constexpr std::size_t least = 20;
   const char* const text = std::getenv("COLUMNS");
-  const long asked = text ? std::strtol(text, nullptr, 10) : 0;
-  if (asked > 0) return std::max(least, static_cast<std::size_t>(asked));
+  const long requested = text ? std::strtol(text, nullptr, 10) : 0;
+  if (requested > 0) return std::max(least, static_cast<std::size_t>(requested));
   winsize window{};
   const bool known = ::ioctl(::fileno(stream), TIOCGWINSZ, &window) == 0 && window.ws_col > 0;
   return known ? std::max<std::size_t>(least, window.ws_col) : unknown;

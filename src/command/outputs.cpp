@@ -66,8 +66,8 @@ void check_outputs(const Outputs& o) {
   check_plot(o.plot, o.plot_on_terminal ? Dash::text : Dash::file);
 }
 
-void tell_how_to_resume(const std::string& command, const std::string& file, std::vector<std::string> words,
-                        bool measured) {
+void print_resume_command(const std::string& command, const std::string& file, std::vector<std::string> words,
+                          bool measured) {
   if (!measured || file.empty() || file == "-") return;
   if (std::ranges::find(words, "--resume") == words.end()) words.emplace_back("--resume");
   command::note("recount {}: the results so far are in {}; resume with\n{}\n", command, file,

@@ -26,8 +26,8 @@ void check_outputs(const Outputs& outputs);
 
 /// "the results so far are in FILE; resume with COMMAND --resume" on stderr. Nothing when `file` is no file,
 /// or when nothing was measured. `words`: the command line.
-void tell_how_to_resume(const std::string& command, const std::string& file, std::vector<std::string> words,
-                        bool measured);
+void print_resume_command(const std::string& command, const std::string& file, std::vector<std::string> words,
+                          bool measured);
 
 // --plot FILE of commands that draw one figure of what they measured.
 

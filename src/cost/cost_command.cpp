@@ -49,18 +49,18 @@ std::vector<std::size_t> sizes_of(const std::string& list) {
   return sizes;
 }
 
-CostOptions options_of(const CostArguments& asked) {
+CostOptions options_of(const CostArguments& requested) {
   CostOptions options;
-  options.domain = stat::parse_domain(asked.domain);
-  options.visits = static_cast<int>(asked.repeat);
-  options.events = words_of(asked.events);
+  options.domain = stat::parse_domain(requested.domain);
+  options.visits = static_cast<int>(requested.repeat);
+  options.events = words_of(requested.events);
   options.derived = options.events.empty();
   if (options.events.empty()) options.events = cost::cost_events(options.domain);
   if (options.events.empty())
     throw unavailable("recount cost", "no event can be counted here, not even a software event", {},
                       "recount doctor");
-  if (!asked.sizes.empty()) {
-    options.sizes = sizes_of(asked.sizes);
+  if (!requested.sizes.empty()) {
+    options.sizes = sizes_of(requested.sizes);
   } else {
     std::erase_if(options.sizes, [&](std::size_t size) { return size > options.events.size(); });
   }
@@ -245,21 +245,22 @@ command::Command cost_command() {
   return {
       "cost", "measure the overhead of start, read and stop for each interface",
       [](command::Options& options) {
-        const auto asked = std::make_shared<CostArguments>();
-        options.list("-e,--event", asked->events, "LIST",
+        const auto requested = std::make_shared<CostArguments>();
+        options.list("-e,--event", requested->events, "LIST",
                      "count these events and presets (default: the first four events that can be counted)");
-        options.text("--at-once", asked->sizes, "LIST", "numbers of events per group (default 1,2,4)");
-        options.text("--domain", asked->domain, "DOMAIN", "count in user mode, kernel or all (default user)");
-        options.number("-r,--repeat", asked->repeat, "N", "rounds over all interfaces (default 5)",
+        options.text("--at-once", requested->sizes, "LIST", "numbers of events per group (default 1,2,4)");
+        options.text("--domain", requested->domain, "DOMAIN",
+                     "count in user mode, kernel or all (default user)");
+        options.number("-r,--repeat", requested->repeat, "N", "rounds over all interfaces (default 5)",
                        {1, 1000});
-        options.flag("--json", asked->json, "print one JSON object");
-        options.text("--export", asked->export_to, "FILE", command::export_help);
-        return [asked] {
-          const auto how = options_of(*asked);
-          const command::TableExport file(asked->export_to);
+        options.flag("--json", requested->json, "print one JSON object");
+        options.text("--export", requested->export_to, "FILE", command::export_help);
+        return [requested] {
+          const auto how = options_of(*requested);
+          const command::TableExport file(requested->export_to);
           const Costs costs = cost::measure_costs(how);
           const auto tables = cost_tables(costs, how);
-          asked->json ? print_cost_json(costs) : print(costs, tables);
+          requested->json ? print_cost_json(costs) : print(costs, tables);
           file.write("recount cost", tables);
           return 0;
         };

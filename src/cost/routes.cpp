@@ -365,16 +365,17 @@ Subject subject_of(const std::vector<std::string>& names, Domain domain) {
   for (const auto& name : names) {
     const bool standard = is_preset(name);
     if (standard) const PapiSet trial({name}, domain); // names the nearest where there is none
-    const witness::MetricEvents asked = witness::resolve_metric(name, domain);
-    if (!standard && !asked.preset) {
+    const witness::MetricEvents requested = witness::resolve_metric(name, domain);
+    if (!standard && !requested.preset) {
       subject.events.push_back(encode(name, domain));
       continue;
     }
-    if (!asked.refused.empty() && subject.refused.empty()) subject.refused = name + ": " + asked.refused;
+    if (!requested.refused.empty() && subject.refused.empty())
+      subject.refused = name + ": " + requested.refused;
     DerivedPreset& preset = subject.presets.emplace_back();
     preset.name = name;
-    if (asked.preset) preset.type = name_of(asked.preset->papi_definition.type);
-    for (const Event& event : asked.events) {
+    if (requested.preset) preset.type = name_of(requested.preset->papi_definition.type);
+    for (const Event& event : requested.events) {
       preset.terms.push_back(event.name);
       add_once(subject.events, event);
     }

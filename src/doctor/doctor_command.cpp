@@ -131,13 +131,13 @@ struct DoctorArguments {
   bool json = false;
 };
 
-int execute_doctor(const DoctorArguments& asked) {
-  const command::TableExport file(asked.export_to);
-  if (!asked.command.empty()) return answer_for(asked.command, asked.json, file);
+int execute_doctor(const DoctorArguments& requested) {
+  const command::TableExport file(requested.export_to);
+  if (!requested.command.empty()) return answer_for(requested.command, requested.json, file);
   // The trials fork, which is safest while nothing has started threads.
   const std::vector<Area> areas{examine_machine(),  examine_counting(), examine_permission(), examine_papi(),
                                 examine_verdicts(), examine_figures(),  examine_witnesses()};
-  asked.json ? print_json(areas) : print(areas);
+  requested.json ? print_json(areas) : print(areas);
   file.write("recount doctor", {findings_table(areas)});
   return 0;
 }
@@ -156,13 +156,13 @@ std::string name_of(State state) {
 
 command::Command doctor_command() {
   return {"doctor", "show what can be counted on this machine, and why not", [](command::Options& options) {
-            const auto asked = std::make_shared<DoctorArguments>();
-            options.text("--for", asked->command, "COMMAND",
+            const auto requested = std::make_shared<DoctorArguments>();
+            options.text("--for", requested->command, "COMMAND",
                          "report in one line and as status 0 or 3 whether COMMAND can work here: stat, "
                          "sweep, caches, check, profile");
-            options.flag("--json", asked->json, "print one JSON object");
-            options.text("--export", asked->export_to, "FILE", command::export_help);
-            return [asked] { return execute_doctor(*asked); };
+            options.flag("--json", requested->json, "print one JSON object");
+            options.text("--export", requested->export_to, "FILE", command::export_help);
+            return [requested] { return execute_doctor(*requested); };
           }};
 }
 

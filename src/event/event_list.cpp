@@ -128,19 +128,19 @@ std::vector<Source> sources(const std::vector<host::Pmu>& pmus) {
 
 std::vector<Listed> list(const Search& search, const std::vector<host::Pmu>& pmus) {
   const base::Pattern wanted(search.pmu);
-  const auto asked = [&](const std::string& name, bool here) {
+  const auto requested = [&](const std::string& name, bool here) {
     if (search.pmu.empty()) return here;
     return wanted.glob() ? wanted.matches(name) : name == search.pmu;
   };
   Finder finder(search, pmus);
   bool any = false;
   for (const host::Pmu& pmu : pmus) {
-    if (!asked(pmu.name, true)) continue;
+    if (!requested(pmu.name, true)) continue;
     any = true;
     finder.sysfs(pmu);
   }
   for (const pfm::Table& table : pfm::tables()) {
-    if (!asked(table.name, table.present)) continue;
+    if (!requested(table.name, table.present)) continue;
     any = true;
     finder.table(table);
   }

@@ -166,14 +166,14 @@ std::vector<std::string> filled_in(std::vector<std::string> words,
   return words;
 }
 
-std::optional<double> told_seconds(std::string_view output) {
-  std::optional<double> told;
+std::optional<double> reported_seconds(std::string_view output) {
+  std::optional<double> reported;
   while (!output.empty()) {
     const std::size_t end = output.find('\n');
-    if (const auto seconds = seconds_in(output.substr(0, end))) told = seconds;
+    if (const auto seconds = seconds_in(output.substr(0, end))) reported = seconds;
     output.remove_prefix(end == std::string_view::npos ? output.size() : end + 1);
   }
-  return told;
+  return reported;
 }
 
 std::string language_of(const std::string& program) {
@@ -215,7 +215,7 @@ private:
     spawn.own_group = false; // ends with the run that started it
     const process::Captured ended = process::capture(std::move(spawn));
     if (!ended.exit.ok()) throw unavailable(words_[0], describe(ended.exit) + last_words(ended));
-    seconds_ = told_seconds(ended.out);
+    seconds_ = reported_seconds(ended.out);
   }
 
   std::vector<std::string> words_;

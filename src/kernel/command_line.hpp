@@ -25,7 +25,7 @@ namespace recount::kernel {
 
 /// The last line of an output that reads "seconds 1.25", "time: 1250 ms" or "elapsed = 1.25 s", in any case
 /// of letters, as seconds. Nothing where there is none.
-[[nodiscard]] std::optional<double> told_seconds(std::string_view output);
+[[nodiscard]] std::optional<double> reported_seconds(std::string_view output);
 
 /// The language of a program: "Java" for java; the program's own name where it is not known.
 [[nodiscard]] std::string language_of(const std::string& program);

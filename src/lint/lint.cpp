@@ -19,12 +19,12 @@ bool impossible_name(const std::string& cpu) {
 }
 
 void choose(std::vector<std::string>& cpus, const PresetTable& table, const LintOptions& options) {
-  const std::string& asked = options.cpu;
-  if (asked.empty()) return;
+  const std::string& requested = options.cpu;
+  if (requested.empty()) return;
   const auto all = cpus;
-  std::erase_if(cpus, [&](const std::string& cpu) { return !preset::same_word(cpu, asked); });
+  std::erase_if(cpus, [&](const std::string& cpu) { return !preset::same_word(cpu, requested); });
   if (cpus.empty() && !options.cpu_may_lack)
-    throw bad_input(asked, "no such CPU in " + table.name(), base::did_you_mean(asked, all));
+    throw bad_input(requested, "no such CPU in " + table.name(), base::did_you_mean(requested, all));
 }
 
 /// Whether a CPU that libpfm4 does not know only has rows that a known one has too: those are checked there,

@@ -99,34 +99,34 @@ bool fails(Severity severity, const std::string& fail_on) {
                                              : Severity::error);
 }
 
-void check_arguments(const LintArguments& asked) {
-  if (asked.json + asked.annotations + asked.sarif > 1)
+void check_arguments(const LintArguments& requested) {
+  if (requested.json + requested.annotations + requested.sarif > 1)
     throw bad_input("--json, --annotations, --sarif", "cannot be combined", "choose one");
   constexpr std::string_view levels[] = {"", "error", "warning", "note", "none"};
-  if (std::ranges::find(levels, asked.fail_on) == std::end(levels))
-    throw bad_input("--fail-on " + asked.fail_on, "unknown severity",
+  if (std::ranges::find(levels, requested.fail_on) == std::end(levels))
+    throw bad_input("--fail-on " + requested.fail_on, "unknown severity",
                     "--fail-on error, warning, note or none");
-  if (!asked.since.empty() && asked.tables.size() != 1)
-    throw bad_input("--since " + asked.since,
-                    fmt::format("needs exactly one TABLE (given = {})", asked.tables.size()),
-                    fmt::format("recount lint --since {} papi_events.csv", asked.since));
-  check_rules(asked.rules);
+  if (!requested.since.empty() && requested.tables.size() != 1)
+    throw bad_input("--since " + requested.since,
+                    fmt::format("needs exactly one TABLE (given = {})", requested.tables.size()),
+                    fmt::format("recount lint --since {} papi_events.csv", requested.since));
+  check_rules(requested.rules);
 }
 
-LintResult lint_file(const std::string& path, const LintOptions& options, const LintArguments& asked) {
+LintResult lint_file(const std::string& path, const LintOptions& options, const LintArguments& requested) {
   const PresetTable table = PresetTable::read(path);
   preset::demand_rows(table);
   LintResult result = lint(table, options);
-  keep_rules(result.findings, asked.rules);
+  keep_rules(result.findings, requested.rules);
   return result;
 }
 
 LintResult lint_user_file(const std::string& base, const std::string& path, const LintOptions& options,
-                          const LintArguments& asked) {
+                          const LintArguments& requested) {
   const PresetTable user = PresetTable::read(path);
   preset::demand_rows(user);
   LintResult result = lint_user_events(PresetTable::read(base), user, options);
-  keep_rules(result.findings, asked.rules);
+  keep_rules(result.findings, requested.rules);
   return result;
 }
 
@@ -149,71 +149,72 @@ void write_baseline(const std::string& path, const LintResults& results) {
   if (!base::write_file(path, Baseline::text(all))) throw base::cannot_write(path, errno);
 }
 
-void print_text(const LintResults& results, const LintArguments& asked) {
+void print_text(const LintResults& results, const LintArguments& requested) {
   ReportOptions report;
   report.columns = static_cast<int>(command::line_width());
-  report.notes = asked.all || !asked.rules.empty() || asked.compares();
+  report.notes = requested.all || !requested.rules.empty() || requested.compares();
   if (report.notes) report.most = 0;
-  report.strict = asked.strict;
+  report.strict = requested.strict;
   for (std::size_t i = 0; i < results.size(); ++i) {
     const auto& [path, result] = results[i];
-    if (asked.annotations)
-      command::print("{}", as_annotations(path, result, asked.strict));
+    if (requested.annotations)
+      command::print("{}", as_annotations(path, result, requested.strict));
     else
       command::print("{}{}", i == 0 ? "" : "\n", as_text(path, result, report));
   }
 }
 
-int execute_lint(const LintArguments& asked) {
-  check_arguments(asked);
-  LintOptions options{version_of(asked.papi), asked.pmu, nullptr};
-  if (!asked.libpfm.empty()) event::pfm::use_library(asked.libpfm);
+int execute_lint(const LintArguments& requested) {
+  check_arguments(requested);
+  LintOptions options{version_of(requested.papi), requested.pmu, nullptr};
+  if (!requested.libpfm.empty()) event::pfm::use_library(requested.libpfm);
   std::optional<preset::Catalogue> catalogue;
-  if (!asked.catalogue.empty())
-    options.catalogue = &catalogue.emplace(preset::Catalogue::read(asked.catalogue));
+  if (!requested.catalogue.empty())
+    options.catalogue = &catalogue.emplace(preset::Catalogue::read(requested.catalogue));
   std::vector<preset::Identity> identities;
-  if (!asked.identities.empty()) {
-    identities = read_identities(asked.identities);
+  if (!requested.identities.empty()) {
+    identities = read_identities(requested.identities);
     options.identities = &identities;
   }
-  const command::TableExport file(asked.export_to);
-  if (!asked.write_baseline.empty())
-    base::check_writable("--write-baseline", asked.write_baseline, base::Output::replaced);
+  const command::TableExport file(requested.export_to);
+  if (!requested.write_baseline.empty())
+    base::check_writable("--write-baseline", requested.write_baseline, base::Output::replaced);
   LintResults results;
-  for (const std::string& path : asked.tables.empty() ? installed_tables() : asked.tables)
-    results.emplace_back(path, lint_file(path, options, asked));
-  if (!asked.user_events.empty() || asked.tables.empty()) {
-    const std::string user = asked.user_events.empty() ? preset::papi_user_events() : asked.user_events;
+  for (const std::string& path : requested.tables.empty() ? installed_tables() : requested.tables)
+    results.emplace_back(path, lint_file(path, options, requested));
+  if (!requested.user_events.empty() || requested.tables.empty()) {
+    const std::string user =
+        requested.user_events.empty() ? preset::papi_user_events() : requested.user_events;
     if (!user.empty())
-      results.emplace_back(user, lint_user_file(results.front().first, user, options, asked));
+      results.emplace_back(user, lint_user_file(results.front().first, user, options, requested));
   }
   std::optional<Comparison> since;
-  if (!asked.since.empty()) {
+  if (!requested.since.empty()) {
     LintOptions every = options;
     every.cpu_may_lack = true;
     every.version = results.front().second.version.version;
-    since = compare(asked.since, lint_file(asked.since, every, asked), results.front().second);
+    since = compare(requested.since, lint_file(requested.since, every, requested), results.front().second);
   }
   const std::string baseline =
-      asked.baseline.empty() ? std::string{} : apply_baseline(asked.baseline, results);
-  if (!asked.write_baseline.empty()) write_baseline(asked.write_baseline, results);
+      requested.baseline.empty() ? std::string{} : apply_baseline(requested.baseline, results);
+  if (!requested.write_baseline.empty()) write_baseline(requested.write_baseline, results);
   file.write("recount lint", {findings_table(results)});
-  if (asked.json)
+  if (requested.json)
     command::print("{}", as_json(results, since ? &*since : nullptr));
-  else if (asked.sarif)
-    command::print("{}", as_sarif(results, asked.compares(), asked.strict));
+  else if (requested.sarif)
+    command::print("{}", as_sarif(results, requested.compares(), requested.strict));
   else
-    print_text(results, asked);
-  if (!asked.json && !asked.sarif && !asked.annotations) {
+    print_text(results, requested);
+  if (!requested.json && !requested.sarif && !requested.annotations) {
     if (since) command::print("\n{}", as_text(*since, static_cast<int>(command::line_width())));
     command::print("{}", baseline);
   }
   const bool wrong = std::ranges::any_of(results, [&](const auto& one) {
-    if (asked.strict && asked.fail_on != "none" && !one.second.unchecked.empty()) return true;
+    if (requested.strict && requested.fail_on != "none" && !one.second.unchecked.empty()) return true;
     return std::ranges::any_of(one.second.findings,
-                               [&](const Finding& f) { return fails(f.rule->severity, asked.fail_on); });
+                               [&](const Finding& f) { return fails(f.rule->severity, requested.fail_on); });
   });
-  return wrong && asked.write_baseline.empty() ? 1 : 0;
+  return wrong && requested.write_baseline.empty() ? 1 : 0;
 }
 
 } // namespace
@@ -222,39 +223,40 @@ command::Command lint_command() {
   return {
       "lint", "check preset tables for all CPUs, without hardware",
       [](command::Options& options) -> std::function<int()> {
-        const auto asked = std::make_shared<LintArguments>();
-        options.words("TABLE", asked->tables, "check these tables (default: those installed with PAPI)")
-            .text("--pmu", asked->pmu, "NAME", "check only this PMU or CPU type, by its name in the table")
-            .text("--papi-version", asked->papi, "VERSION",
+        const auto requested = std::make_shared<LintArguments>();
+        options.words("TABLE", requested->tables, "check these tables (default: those installed with PAPI)")
+            .text("--pmu", requested->pmu, "NAME",
+                  "check only this PMU or CPU type, by its name in the table")
+            .text("--papi-version", requested->papi, "VERSION",
                   "read the tables as this PAPI does: 7.0 or 7.3 (default: the oldest that knows the "
                   "constructs of "
                   "the table)")
-            .list("--rule", asked->rules, "RULE", "report only this rule, with all findings; repeatable")
-            .text("--identities", asked->identities, "FILE",
+            .list("--rule", requested->rules, "RULE", "report only this rule, with all findings; repeatable")
+            .text("--identities", requested->identities, "FILE",
                   "use this table of identities (default: built in)")
-            .flag("-a,--all", asked->all, "print all findings, including notes")
-            .text("--libpfm", asked->libpfm, "FILE",
+            .flag("-a,--all", requested->all, "print all findings, including notes")
+            .text("--libpfm", requested->libpfm, "FILE",
                   "look up event names in this shared libpfm4 (default: the installed one)")
-            .text("--catalogue", asked->catalogue, "FILE",
+            .text("--catalogue", requested->catalogue, "FILE",
                   "look up the events of CPUs in FILE there, of the others in libpfm4 and in the built-in "
                   "catalogue")
-            .text("--user-events", asked->user_events, "FILE",
+            .text("--user-events", requested->user_events, "FILE",
                   "check this table of user events too, read after TABLE (default without TABLE: "
                   "PAPI_USER_EVENTS_FILE)")
-            .flag("--strict", asked->strict, "CPUs whose event names cannot be checked are errors")
-            .text("--since", asked->since, "OLD",
+            .flag("--strict", requested->strict, "CPUs whose event names cannot be checked are errors")
+            .text("--since", requested->since, "OLD",
                   "report only findings that the table OLD does not have, and what changed")
-            .text("--baseline", asked->baseline, "FILE", "report only findings that FILE does not list")
-            .text("--write-baseline", asked->write_baseline, "FILE",
+            .text("--baseline", requested->baseline, "FILE", "report only findings that FILE does not list")
+            .text("--write-baseline", requested->write_baseline, "FILE",
                   "write the fingerprints of all findings to FILE; the exit status is 0")
-            .text("--fail-on", asked->fail_on, "SEVERITY",
+            .text("--fail-on", requested->fail_on, "SEVERITY",
                   "exit with 1 for findings of this severity or worse: error (default), warning, note, "
                   "none")
-            .flag("--annotations", asked->annotations, "print file:line: severity: message, for CI")
-            .flag("--sarif", asked->sarif, "print a SARIF 2.1.0 log, for code-scanning services")
-            .flag("--json", asked->json, "print one JSON object")
-            .text("--export", asked->export_to, "FILE", command::export_help);
-        return [asked] { return execute_lint(*asked); };
+            .flag("--annotations", requested->annotations, "print file:line: severity: message, for CI")
+            .flag("--sarif", requested->sarif, "print a SARIF 2.1.0 log, for code-scanning services")
+            .flag("--json", requested->json, "print one JSON object")
+            .text("--export", requested->export_to, "FILE", command::export_help);
+        return [requested] { return execute_lint(*requested); };
       }};
 }
 

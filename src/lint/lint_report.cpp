@@ -189,7 +189,7 @@ std::string as_text(const std::string& file, const LintResult& result, const Rep
     else
       shown.push_back(&result.findings[i]);
   std::size_t hidden = 0;
-  bool told = result.checked.empty();
+  bool reported = result.checked.empty();
   for (auto at = shown.begin(); at != shown.end();) {
     const Rule* const rule = (*at)->rule;
     const bool known = (*at)->known_cpus != 0;
@@ -201,9 +201,9 @@ std::string as_text(const std::string& file, const LintResult& result, const Rep
       at = end;
       continue;
     }
-    if (!known && !told) {
+    if (!known && !reported) {
       text += "\nCPUs whose event names this libpfm4 does not know:\n";
-      told = true;
+      reported = true;
     }
     text += "\n" + wrapped(fmt::format("{} {} ({}): {}", name_of(rule->severity), rule->id, size, rule->why),
                            0, columns);

@@ -170,7 +170,7 @@ sweep::Ended conduct_matmul(const sweep::Batch& batch, bool quiet) {
     return ended;
   } catch (const Error&) {
     line.clear();
-    command::tell_how_to_resume("matmul", batch.file, batch.header.command, measured);
+    command::print_resume_command("matmul", batch.file, batch.header.command, measured);
     throw;
   }
 }
@@ -250,8 +250,8 @@ int execute_matmul(const MatmulArguments& a) {
   command::flush(stdout);
   if (!a.export_to.empty()) tables.write("recount matmul", command::tables_of(blocks_of(ended.results)));
   if (ended.outcome.stopped)
-    command::tell_how_to_resume("matmul", batch.file, batch.header.command,
-                                !ended.results.observations.empty());
+    command::print_resume_command("matmul", batch.file, batch.header.command,
+                                  !ended.results.observations.empty());
   return status_of_matmul(ended);
 }
 

@@ -43,13 +43,14 @@ const std::vector<std::string> modelled_metrics{
 
 /// In a forked child: a library that is opened stays open.
 std::string dgemm_reason() {
-  const auto asked = process::in_fork(
+  const auto requested = process::in_fork(
       [](int fd) {
         const std::string text = kernel::dgemm_missing();
         return process::write_all(fd, text) ? 0 : 1;
       },
       std::chrono::seconds(20));
-  return asked.exit.ok() ? asked.out : "OpenBLAS could not be opened (" + describe(asked.exit) + ")";
+  return requested.exit.ok() ? requested.out
+                             : "OpenBLAS could not be opened (" + describe(requested.exit) + ")";
 }
 
 class Planner {
@@ -73,14 +74,14 @@ private:
       static_cast<void>(witness::find(name));
       if (is_modelled(name)) static_cast<void>(model::machine(witness::modelled_machine(name)));
     }
-    const bool asked = !plan_.witnesses.empty();
-    if (!asked) plan_.witnesses = {"clock", "perf", "papi", "model"};
+    const bool requested = !plan_.witnesses.empty();
+    if (!requested) plan_.witnesses = {"clock", "perf", "papi", "model"};
     std::erase_if(plan_.witnesses, [&](const std::string& name) {
       const std::string why = witness::find(name).missing(matmul_metrics(name));
       if (!why.empty()) plan_.skipped[name] = why;
       return !why.empty();
     });
-    if (asked && plan_.witnesses.empty())
+    if (requested && plan_.witnesses.empty())
       throw unavailable("--witness", plan_.skipped.begin()->second, {}, "recount doctor");
   }
 

@@ -221,15 +221,15 @@ std::vector<std::string> metric_names(const MachineDescription& machine, bool fe
 }
 
 MachineDescription enough_for(MachineDescription machine, std::span<const std::string> metrics) {
-  const auto told = [&](const MachineDescription& by) {
+  const auto reported = [&](const MachineDescription& by) {
     const auto names = metric_names(by, true);
     return std::ranges::count_if(metrics, [&](const auto& m) { return std::ranges::count(names, m) != 0; });
   };
-  const auto all = told(machine);
+  const auto all = reported(machine);
   while (machine.levels.size() > 1 && machine.levels.back().inclusion == Inclusion::non_inclusive) {
     const LevelDescription outermost = machine.levels.back();
     machine.levels.pop_back();
-    if (told(machine) == all) continue;
+    if (reported(machine) == all) continue;
     machine.levels.push_back(outermost);
     break;
   }

@@ -148,7 +148,7 @@ bool on_cpu(const Situation& s) {
 bool inherits(const Situation& s) {
   return s.options.inherit;
 }
-bool own_pmu_told_domain(const Situation& s) {
+bool own_pmu_reports_domain(const Situation& s) {
   return s.event.domain_given && excludes(s) && s.event.attr.type > PERF_TYPE_BREAKPOINT;
 }
 bool core_missing(const Situation& s) {
@@ -236,7 +236,7 @@ constexpr std::array rows{
          "PMU {pmu} counts whole CPUs or packages and cannot count a process", Setting::none,
          "recount stat -a -e {event} -- COMMAND; in a program, GroupOptions with pid = -1 and a CPU of "
          "/sys/bus/event_source/devices/{pmu}/cpumask"},
-    Hint{EINVAL, Operation::open, own_pmu_told_domain, bad,
+    Hint{EINVAL, Operation::open, own_pmu_reports_domain, bad,
          "PMU {pmu} cannot count user and kernel mode separately", Setting::none,
          "remove :u or :k from the name: it counts both"},
     Hint{EINVAL, Operation::open, read_watch, cannot, "this CPU has no read-only breakpoints (x86 has none)",

@@ -109,9 +109,9 @@ private:
     options.pid = context.tid;
     options.cpu = context.cpu;
     options.inherit = into_.options.inherit;
-    Event asked = event;
-    asked.attr = attr; // the message depends on what was asked for: a period, a frequency
-    throw open_error(asked, attempt.error, options);
+    Event requested = event;
+    requested.attr = attr; // the message depends on what was asked for: a period, a frequency
+    throw open_error(requested, attempt.error, options);
   }
 
   process::Fd place(SampledEvent& sampled, const Context& context, int leader) {

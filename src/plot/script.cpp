@@ -363,7 +363,7 @@ private:
     }
     key(0, "perf", code("point lt {} ps {:.3f}", line_of_perf, size()));
     key(1, "PAPI", code("point lt {} ps {:.3f}", line_of_papi, size()));
-    key(2, name_of_stated, code("point lt {} pt 5 lc rgb {} ps {:.3f}", grey_text, grey_bar, 1.6 * size()));
+    key(2, stated_name, code("point lt {} pt 5 lc rgb {} ps {:.3f}", grey_text, grey_bar, 1.6 * size()));
     gp_ << code("set arrow from 1, graph 0 to 1, graph 1 nohead back lt {}\n", line_of_capacity);
   }
 
@@ -431,7 +431,7 @@ namespace {
 /// Shares beyond these are as good as 0 or as infinity to a reader.
 constexpr double smallest = 1.0 / 128, largest = 128;
 /// The marks' names, and the width of each mark before its name.
-constexpr const char* key_names[] = {"perf", "PAPI", name_of_stated};
+constexpr const char* key_names[] = {"perf", "PAPI", stated_name};
 constexpr double width_of_mark = 9;
 
 struct Extent {

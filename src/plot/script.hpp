@@ -27,7 +27,7 @@ void write_script(GnuplotWriter& gnuplot, const Sheet& sheet, const std::vector<
 void save_script(const std::string& path, const Sheet& sheet, const std::vector<Drawing>& drawings);
 
 /// The name of the third mark of the key: the reference for the witnesses.
-inline constexpr const char* name_of_stated = "modelled, with its tolerance";
+inline constexpr const char* stated_name = "modelled, with its tolerance";
 
 /// The data blocks that the panel draws from: those of pictures, those of text.
 void write_rows_data(GnuplotWriter& gnuplot, const Panel& panel, const RowsLook& look, Literal name,

@@ -39,7 +39,7 @@ HeldSignals::Arrived HeldSignals::next() const {
   return {static_cast<int>(info.ssi_signo), info.ssi_code <= 0};
 }
 
-int hand_on(const HeldSignals& signals, const Child* child) {
+int forward(const HeldSignals& signals, const Child* child) {
   int last = 0;
   for (auto arrived = signals.next(); arrived.number != 0; arrived = signals.next()) {
     last = arrived.number;

@@ -36,7 +36,7 @@ private:
 
 /// Takes the signals that have arrived, and hands on to the child what it did not get itself: those that the
 /// terminal sends reach its whole process group. The last number; 0: none came.
-int hand_on(const HeldSignals& signals, const Child* child);
+int forward(const HeldSignals& signals, const Child* child);
 
 /// The exit status of a shell: the status, or 128 + the signal number.
 [[nodiscard]] int shell_status(const Exit& exit) noexcept;

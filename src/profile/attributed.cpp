@@ -282,9 +282,9 @@ using Process = trace::Decoder<Attributed>;
 
 Recording empty_recording(const RecordSettings& settings) {
   std::vector<SampledEvent> events;
-  for (const EventRequest& asked : settings.events) {
+  for (const EventRequest& requested : settings.events) {
     SampledEvent& made = events.emplace_back();
-    made.event.name = settings.sample_every > 0 ? sampled_name(asked.name) : asked.name;
+    made.event.name = settings.sample_every > 0 ? sampled_name(requested.name) : requested.name;
     made.event.attr.type = PERF_TYPE_MAX; // of no PMU
     made.period = 1;
   }
@@ -299,8 +299,8 @@ AttributedRun run_of(const RecordSettings& settings) {
   if (run.machine.sampled || !run.machine.family.empty())
     throw bad_input("-e " + settings.events.front().name, "~sample and ~l1= are for kernels",
                     "omit them; --sample-every N samples a program");
-  for (const EventRequest& asked : settings.events) {
-    const std::string metric = modelled_event(asked.name)->metric;
+  for (const EventRequest& requested : settings.events) {
+    const std::string metric = modelled_event(requested.name)->metric;
     const auto& kinds = trace::MissKinds::names;
     const auto known = trace::MissKinds::names_of(run.machine);
     const auto kind = std::ranges::count(known, metric) > 0 ? std::ranges::find(kinds, metric) : kinds.end();
@@ -368,17 +368,17 @@ std::optional<ModelledEvent> modelled_event(const std::string& event) {
 }
 
 bool are_modelled(const std::vector<EventRequest>& events) {
-  const auto machine = [](const EventRequest& asked) {
-    const auto event = modelled_event(asked.name);
+  const auto machine = [](const EventRequest& requested) {
+    const auto event = modelled_event(requested.name);
     return event ? event->machine : std::string();
   };
   const std::string first = events.empty() ? "" : machine(events.front());
-  for (const EventRequest& asked : events) {
-    if (machine(asked) != first)
-      throw bad_input("-e " + asked.name, "one profile is either measured or modelled on one machine",
+  for (const EventRequest& requested : events) {
+    if (machine(requested) != first)
+      throw bad_input("-e " + requested.name, "one profile is either measured or modelled on one machine",
                       "run recount profile once for each");
-    if (!first.empty() && (asked.period > 1 || asked.frequency != 0))
-      throw bad_input("-e " + asked.name, "takes no period: every occurrence is simulated",
+    if (!first.empty() && (requested.period > 1 || requested.frequency != 0))
+      throw bad_input("-e " + requested.name, "takes no period: every occurrence is simulated",
                       "remove the period");
   }
   return !first.empty();

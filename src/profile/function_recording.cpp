@@ -245,7 +245,7 @@ FunctionRecording record_functions(const FunctionSettings& settings) {
     FunctionCalls f{site.function.name, site.module, Calls(made.counters.size(), open.probes.inheritable())};
     f.returns = settings.returns && stack_register != 0 && (site.exits || !site.moving_stack);
     f.replaced = f.returns && !site.exits;
-    f.asked = settings.uretprobe;
+    f.requested = settings.uretprobe;
     made.functions.push_back(std::move(f));
   }
   const Domain domain = may_sample_kernel() ? Domain::all : Domain::user;
@@ -283,7 +283,7 @@ std::vector<std::string> warnings(const FunctionCalls& f) {
   tell(seen.unreturned, "without a return: left by longjmp or an exception, or still running at the end");
   if (f.replaced)
     lines.push_back(
-        std::string(f.asked
+        std::string(f.requested
                         ? "its return address is replaced (--uretprobe)"
                         : "its exits cannot be determined from its code, so its return address is replaced") +
         ": exceptions must not propagate through it, and Linux follows at most 64 nested calls");

@@ -39,7 +39,7 @@ struct FunctionCalls {
   std::optional<ProbeCost> cost = {}; ///< none: it could not be measured
   bool returns = false;               ///< returns are traced, too
   bool replaced = false;              ///< its return address is replaced
-  bool asked = false;                 ///< replaced by request; else because its exits are unknown
+  bool requested = false;             ///< replaced by request; else because its exits are unknown
 };
 
 struct FunctionRecording {

@@ -162,12 +162,12 @@ int execute_functions(const ProfileOptions& o) {
                     "use --json for machine-readable output");
   profile::FunctionSettings settings;
   settings.names = command::list_words(o.functions);
-  for (const auto& asked : profile::parse_event_requests(
+  for (const auto& requested : profile::parse_event_requests(
            o.events.empty() ? std::vector<std::string>{"page-faults,task-clock"} : o.events)) {
-    if (asked.period != 0 || asked.frequency != 0)
-      throw bad_input("-e " + asked.name, "takes no period with --function: it is read at each call",
+    if (requested.period != 0 || requested.frequency != 0)
+      throw bad_input("-e " + requested.name, "takes no period with --function: it is read at each call",
                       "remove the period");
-    settings.counters.push_back(asked.name);
+    settings.counters.push_back(requested.name);
   }
   settings.who = target_options(o);
   settings.returns = !o.calls;

@@ -424,10 +424,10 @@ std::vector<Annotation> annotate(const Places& places, const Naming& naming, con
   std::map<std::string, LineTallies> files;
   for (std::size_t i = 0; i < naming.places.size(); ++i) {
     const Located& at = naming.places[i];
-    const bool asked = std::ranges::any_of(
+    const bool requested = std::ranges::any_of(
         at.frames, [&](const symbol::Frame& f) { return names_function(function, f.function); });
     const auto tally = places.tally(i);
-    if (!asked || at.frames.front().line == 0 ||
+    if (!requested || at.frames.front().line == 0 ||
         std::ranges::all_of(tally, [](const Tally& t) { return t.samples == 0; }))
       continue;
     auto& line = files[at.frames.front().file][at.frames.front().line];
@@ -602,16 +602,16 @@ std::string advice_text(const Profile& p) {
   const Changes changes = changes_of(p);
   const auto data = data_of_lines(p);
   std::string text;
-  std::size_t told = 0;
+  std::size_t reported = 0;
   using Weight = std::function<std::uint64_t(std::size_t)>;
   const Weight total = [&](std::size_t e) { return p.recording.places.total(e).weight; };
   for (const auto& row : gather(p.recording.places, p.naming, By::line)) {
-    if (told == worst_lines) break;
+    if (reported == worst_lines) break;
     const Weight weight = [&](std::size_t e) { return row.tallies[e].weight; };
     if (static_cast<double>(weight(0)) < least_part * static_cast<double>(total(0))) break;
     const std::string its = sentence(counts, weight, total, changes);
     if (its.empty()) continue;
-    ++told;
+    ++reported;
     const auto object = data.find(row.function + row.file + std::to_string(row.line));
     const std::string where = !row.source.empty()     ? row.source
                               : !row.function.empty() ? row.function

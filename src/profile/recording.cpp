@@ -23,8 +23,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 /// Breakpoints on variables get the address that these have in the target.
-std::vector<EventRequest> with_addresses(const std::vector<EventRequest>& asked, const Target& target) {
-  std::vector<EventRequest> made = asked;
+std::vector<EventRequest> with_addresses(const std::vector<EventRequest>& requested, const Target& target) {
+  std::vector<EventRequest> made = requested;
   for (EventRequest& a : made)
     if (const auto watched = watched_variable(a.name))
       a.name = fmt::format("mem:{:#x}{}", address_of(*watched, a.name, target.pid()), watched->rest);
@@ -32,19 +32,19 @@ std::vector<EventRequest> with_addresses(const std::vector<EventRequest>& asked,
 }
 
 std::vector<SampledEvent> sampled_all(const std::vector<EventRequest>& named,
-                                      const std::vector<EventRequest>& asked, Domain domain) {
+                                      const std::vector<EventRequest>& requested, Domain domain) {
   std::vector<SampledEvent> events;
   for (std::size_t i = 0; i < named.size(); ++i) {
     for (SampledEvent& one : sampled(named[i], domain)) {
-      if (watched_variable(asked[i].name)) one.event.name = asked[i].name; // as the user wrote it
+      if (watched_variable(requested[i].name)) one.event.name = requested[i].name; // as the user wrote it
       events.push_back(std::move(one));
     }
   }
   return events;
 }
 
-bool watches_variables(const std::vector<EventRequest>& asked) {
-  return std::ranges::any_of(asked,
+bool watches_variables(const std::vector<EventRequest>& requested) {
+  return std::ranges::any_of(requested,
                              [](const EventRequest& a) { return watched_variable(a.name).has_value(); });
 }
 
@@ -174,20 +174,20 @@ std::uint64_t positive(const std::string& word, std::string_view digits) {
 }
 
 EventRequest parse_one(const std::string& word) {
-  EventRequest asked{word};
+  EventRequest requested{word};
   const auto take = [&](std::string_view key, std::uint64_t& into) {
-    const auto at = asked.name.rfind(key);
-    if (at == std::string::npos || asked.name.find(':', at + 1) != std::string::npos) return false;
-    into = positive(word, std::string_view(asked.name).substr(at + key.size()));
-    asked.name.resize(at);
+    const auto at = requested.name.rfind(key);
+    if (at == std::string::npos || requested.name.find(':', at + 1) != std::string::npos) return false;
+    into = positive(word, std::string_view(requested.name).substr(at + key.size()));
+    requested.name.resize(at);
     return true;
   };
-  while (take(":period=", asked.period) || take(":freq=", asked.frequency)) {
+  while (take(":period=", requested.period) || take(":freq=", requested.frequency)) {
   }
-  if (asked.period != 0 && asked.frequency != 0)
+  if (requested.period != 0 && requested.frequency != 0)
     throw bad_input(word, "has both a period and a frequency", how);
-  if (asked.name.empty()) throw bad_input("-e " + word, "no event", how);
-  return asked;
+  if (requested.name.empty()) throw bad_input("-e " + word, "no event", how);
+  return requested;
 }
 } // namespace
 
@@ -223,11 +223,12 @@ std::optional<Watched> watched_variable(const std::string& event) {
   return watched;
 }
 
-std::vector<SampledEvent> sampled(const EventRequest& asked, Domain fallback) {
+std::vector<SampledEvent> sampled(const EventRequest& requested, Domain fallback) {
   std::vector<SampledEvent> all;
-  for (Event& event : perf::countable(encode_each(asked.name, fallback)).events) {
-    SampledEvent& made = all.emplace_back(SampledEvent{std::move(event), asked.period, asked.frequency});
-    if (asked.period != 0 || asked.frequency != 0) continue;
+  for (Event& event : perf::countable(encode_each(requested.name, fallback)).events) {
+    SampledEvent& made =
+        all.emplace_back(SampledEvent{std::move(event), requested.period, requested.frequency});
+    if (requested.period != 0 || requested.frequency != 0) continue;
     const auto type = made.event.attr.type;
     const bool each = (type == PERF_TYPE_SOFTWARE && !is_clock(made.event)) || type == PERF_TYPE_BREAKPOINT ||
                       type == PERF_TYPE_TRACEPOINT;
@@ -291,7 +292,7 @@ void Target::go() {
 }
 
 bool Target::over() {
-  const int signal = process::hand_on(signals_, child_ ? &*child_ : nullptr);
+  const int signal = process::forward(signals_, child_ ? &*child_ : nullptr);
   if (child_ && child_->wait_for(std::chrono::milliseconds(0))) return true;
   return !observed_ && (std::ranges::all_of(pids_, is_gone) || (!child_ && signal != 0));
 }
@@ -305,7 +306,7 @@ process::Exit Target::end() {
   process::Processes processes({child_->pid()});
   while (!child_->wait_for(std::chrono::milliseconds(0))) {
     processes.wait(signals_, {});
-    process::hand_on(signals_, &*child_);
+    process::forward(signals_, &*child_);
   }
   return child_->wait();
 }

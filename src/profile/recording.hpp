@@ -40,7 +40,7 @@ struct Watched {
 /// The event, on a hybrid CPU one for each core type that has it, ready to be sampled; `fallback` where its
 /// name gives no domain. Without period and frequency, every occurrence of software events and breakpoints,
 /// and 1000 samples per second of clocks and of hardware events. Throws Error.
-[[nodiscard]] std::vector<SampledEvent> sampled(const EventRequest& asked, Domain fallback);
+[[nodiscard]] std::vector<SampledEvent> sampled(const EventRequest& requested, Domain fallback);
 
 /// Whether a sample of this event reports the instruction after the one that caused it: data breakpoints are
 /// traps.

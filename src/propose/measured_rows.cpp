@@ -436,8 +436,8 @@ result::Results measure(const MeasureOptions& options, const Proposals& relative
   line.clear();
   stopped = ended.outcome.stopped;
   if (stopped)
-    command::tell_how_to_resume("propose", batch.file, batch.header.command,
-                                !ended.results.observations.empty());
+    command::print_resume_command("propose", batch.file, batch.header.command,
+                                  !ended.results.observations.empty());
   return std::move(ended.results);
 }
 

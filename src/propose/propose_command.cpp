@@ -44,12 +44,12 @@ std::vector<std::string> names_in(const std::vector<std::string>& lists) {
   return names;
 }
 
-std::string cpu_of(const ProposeArguments& asked, const preset::Catalogue* catalogue) {
-  if (asked.pmu.empty()) {
+std::string cpu_of(const ProposeArguments& requested, const preset::Catalogue* catalogue) {
+  if (requested.pmu.empty()) {
     if (const auto* const here = preset::default_pmu()) return here->name;
     throw unavailable("this CPU", "libpfm4 does not know it", {}, "recount propose --pmu NAME");
   }
-  if (const auto source = lint::source_of(asked.pmu, catalogue); source.core) return source.core->name;
+  if (const auto source = lint::source_of(requested.pmu, catalogue); source.core) return source.core->name;
   std::vector<std::string> known;
   for (const auto& pmu : preset::core_pmus())
     known.push_back(pmu.name);
@@ -57,8 +57,8 @@ std::string cpu_of(const ProposeArguments& asked, const preset::Catalogue* catal
     if (list)
       for (const auto& pmu : list->pmus())
         known.push_back(pmu.name);
-  throw bad_input("--pmu " + asked.pmu, "no core PMU of this name has known events",
-                  base::did_you_mean(asked.pmu, known, "name a newer libpfm4 with --libpfm"));
+  throw bad_input("--pmu " + requested.pmu, "no core PMU of this name has known events",
+                  base::did_you_mean(requested.pmu, known, "name a newer libpfm4 with --libpfm"));
 }
 
 command::Table comparison_table(const std::vector<Lineage::Comparison>& all, const std::string& first,
@@ -109,11 +109,11 @@ std::string share(int part, int all) {
   return all == 0 ? "-" : fmt::format("{:.1f} %", 100.0 * part / all);
 }
 
-int evaluate(Lineage& lineage, const ProposeArguments& asked) {
+int evaluate(Lineage& lineage, const ProposeArguments& requested) {
   std::vector<Lineage::Comparison> all;
   std::vector<std::string> alone;
   for (const std::string& cpu : lineage.cpus()) {
-    if (!asked.pmu.empty() && !preset::same_word(cpu, asked.pmu)) continue;
+    if (!requested.pmu.empty() && !preset::same_word(cpu, requested.pmu)) continue;
     auto one = lineage.leave_out(cpu);
     if (one.nearest.empty())
       alone.push_back(one.cpu);
@@ -121,7 +121,7 @@ int evaluate(Lineage& lineage, const ProposeArguments& asked) {
       all.push_back(std::move(one));
   }
   if (all.empty())
-    throw bad_input(asked.pmu.empty() ? "--leave-one-out" : "--pmu " + asked.pmu,
+    throw bad_input(requested.pmu.empty() ? "--leave-one-out" : "--pmu " + requested.pmu,
                     "no CPU of the table has a relative with rows of its own",
                     "recount propose --leave-one-out");
   const auto sums = totals(all);
@@ -139,11 +139,11 @@ int evaluate(Lineage& lineage, const ProposeArguments& asked) {
     command::print("\n{}\n",
                    command::wrap(fmt::format("No relative with rows of its own: {}", fmt::join(alone, " ")),
                                  command::line_width(), 2));
-  if (asked.verbose)
+  if (requested.verbose)
     for (const auto& one : all)
       for (const std::string& detail : one.details)
         command::print("{}: {}\n", one.cpu, detail);
-  command::TableExport(asked.export_to).write("recount propose", {by_vendor, by_cpu});
+  command::TableExport(requested.export_to).write("recount propose", {by_vendor, by_cpu});
   return 0;
 }
 
@@ -167,16 +167,16 @@ command::Table measured_table(const MeasuredProposals& all) {
   return table;
 }
 
-void check_arguments(const ProposeArguments& asked) {
-  check_options(asked.measuring);
-  if (asked.measure + asked.leave_one_out + !asked.from_results.empty() > 1)
+void check_arguments(const ProposeArguments& requested) {
+  check_options(requested.measuring);
+  if (requested.measure + requested.leave_one_out + !requested.from_results.empty() > 1)
     throw bad_input("--measure, --from-results, --leave-one-out", "cannot be combined", "choose one");
-  if (!asked.measure && !asked.measuring.output.empty())
-    throw bad_input("--output " + asked.measuring.output, "is for the counts of --measure",
-                    "recount propose --measure -o " + asked.measuring.output);
-  if (asked.measure && !asked.pmu.empty())
-    throw bad_input("--pmu " + asked.pmu, "--measure counts the events of this CPU", "leave out --pmu");
-  command::check_outputs({.results = asked.measuring.output, .resume = asked.measuring.resume});
+  if (!requested.measure && !requested.measuring.output.empty())
+    throw bad_input("--output " + requested.measuring.output, "is for the counts of --measure",
+                    "recount propose --measure -o " + requested.measuring.output);
+  if (requested.measure && !requested.pmu.empty())
+    throw bad_input("--pmu " + requested.pmu, "--measure counts the events of this CPU", "leave out --pmu");
+  command::check_outputs({.results = requested.measuring.output, .resume = requested.measuring.resume});
 }
 
 /// The PMU whose events the results have.
@@ -186,17 +186,17 @@ std::string measured_cpu(const result::Results& results, const std::string& file
   throw bad_input(file, "holds no counts of recount propose", "recount propose --measure -o FILE");
 }
 
-int propose_by_counts(Lineage& lineage, const ProposeArguments& asked, const preset::Catalogue* named,
+int propose_by_counts(Lineage& lineage, const ProposeArguments& requested, const preset::Catalogue* named,
                       const command::TableExport& file) {
-  const bool here = asked.measure;
+  const bool here = requested.measure;
   result::Results results;
-  if (!here) results = result::read(asked.from_results);
-  const std::string cpu = here ? cpu_of(asked, named) : measured_cpu(results, asked.from_results);
-  const Proposals relatives = lineage.propose(cpu, names_in(asked.from));
+  if (!here) results = result::read(requested.from_results);
+  const std::string cpu = here ? cpu_of(requested, named) : measured_cpu(results, requested.from_results);
+  const Proposals relatives = lineage.propose(cpu, names_in(requested.from));
   if (here) {
-    MeasureOptions options = asked.measuring;
-    options.events = names_in(asked.events);
-    options.repeat = static_cast<int>(asked.repeat);
+    MeasureOptions options = requested.measuring;
+    options.events = names_in(requested.events);
+    options.repeat = static_cast<int>(requested.repeat);
     bool stopped = false;
     results = measure(options, relatives, stopped);
     if (stopped) return 128 + command::stop_signal();
@@ -210,22 +210,24 @@ int propose_by_counts(Lineage& lineage, const ProposeArguments& asked, const pre
     if (!verdicts.empty()) why.clear();
   }
   file.write("recount propose", {measured_table(all)});
-  if (asked.measuring.output != "-") command::print("{}", csv_of(all, why));
+  if (requested.measuring.output != "-") command::print("{}", csv_of(all, why));
   return all.rows.empty() ? 1 : 0;
 }
 
-int execute_propose(const ProposeArguments& asked) {
-  check_arguments(asked);
-  const command::TableExport file(asked.export_to);
-  if (!asked.libpfm.empty()) event::pfm::use_library(asked.libpfm);
+int execute_propose(const ProposeArguments& requested) {
+  check_arguments(requested);
+  const command::TableExport file(requested.export_to);
+  if (!requested.libpfm.empty()) event::pfm::use_library(requested.libpfm);
   std::optional<preset::Catalogue> catalogue;
-  if (!asked.catalogue.empty()) catalogue = preset::Catalogue::read(asked.catalogue);
+  if (!requested.catalogue.empty()) catalogue = preset::Catalogue::read(requested.catalogue);
   const preset::Catalogue* const named = catalogue ? &*catalogue : nullptr;
-  const PresetTable table = PresetTable::read(asked.table.empty() ? preset::papi_table() : asked.table);
+  const PresetTable table =
+      PresetTable::read(requested.table.empty() ? preset::papi_table() : requested.table);
   Lineage lineage(table, named);
-  if (asked.leave_one_out) return evaluate(lineage, asked);
-  if (asked.measure || !asked.from_results.empty()) return propose_by_counts(lineage, asked, named, file);
-  const Proposals all = lineage.propose(cpu_of(asked, named), names_in(asked.from));
+  if (requested.leave_one_out) return evaluate(lineage, requested);
+  if (requested.measure || !requested.from_results.empty())
+    return propose_by_counts(lineage, requested, named, file);
+  const Proposals all = lineage.propose(cpu_of(requested, named), names_in(requested.from));
   file.write("recount propose", {rows_table(all)});
   command::print("{}", csv_of(all, table.name()));
   return all.rows.empty() ? 1 : 0;
@@ -237,39 +239,40 @@ command::Command propose_command() {
   return {
       "propose", "propose preset rows for a CPU that has none",
       [](command::Options& options) -> std::function<int()> {
-        const auto asked = std::make_shared<ProposeArguments>();
+        const auto requested = std::make_shared<ProposeArguments>();
         options
-            .text("--pmu", asked->pmu, "NAME",
+            .text("--pmu", requested->pmu, "NAME",
                   "propose rows for this PMU, by libpfm4's name (default: this CPU's)")
-            .list("--from", asked->from, "PMU,...",
+            .list("--from", requested->from, "PMU,...",
                   "use only the rows of these PMUs (default: the related ones)")
-            .text("--table", asked->table, "FILE", "use this preset table (default: PAPI's)")
-            .text("--libpfm", asked->libpfm, "FILE",
+            .text("--table", requested->table, "FILE", "use this preset table (default: PAPI's)")
+            .text("--libpfm", requested->libpfm, "FILE",
                   "look up event names in this shared libpfm4 (default: the installed one)")
-            .text("--catalogue", asked->catalogue, "FILE",
+            .text("--catalogue", requested->catalogue, "FILE",
                   "look up the events of CPUs in FILE there, of the others in libpfm4 and in the "
                   "built-in catalogue")
-            .flag("--leave-one-out", asked->leave_one_out,
+            .flag("--leave-one-out", requested->leave_one_out,
                   "propose the rows of each CPU of the table from those of the others, and compare")
             .flag(
-                "--measure", asked->measure,
+                "--measure", requested->measure,
                 "count all events of this CPU over the kernels of recount check, and propose from the counts")
-            .text("--from-results", asked->from_results, "FILE",
+            .text("--from-results", requested->from_results, "FILE",
                   "propose from the counts of --measure in FILE")
-            .text("-o,--output", asked->measuring.output, "FILE",
+            .text("-o,--output", requested->measuring.output, "FILE",
                   "with --measure: append the counts to FILE; - is stdout")
-            .flag("--resume", asked->measuring.resume, "resume FILE: run only what is missing")
-            .list("-e,--event", asked->events, "LIST", "with --measure: count only these events; repeatable")
-            .number("-r,--repeat", asked->repeat, "N", "with --measure: processes per point (default 3)",
+            .flag("--resume", requested->measuring.resume, "resume FILE: run only what is missing")
+            .list("-e,--event", requested->events, "LIST",
+                  "with --measure: count only these events; repeatable")
+            .number("-r,--repeat", requested->repeat, "N", "with --measure: processes per point (default 3)",
                     {1, 1000})
-            .text("--cpu", asked->measuring.cpu, "N",
+            .text("--cpu", requested->measuring.cpu, "N",
                   "measure on this CPU, or none for no pinning (default: the least disturbed)")
-            .text("--timeout", asked->measuring.timeout, "SECONDS",
+            .text("--timeout", requested->measuring.timeout, "SECONDS",
                   "time-out per run: wall time (default 60), for the model CPU time (default none)")
-            .flag("-q,--quiet", asked->measuring.quiet, "print no progress")
-            .flag("-v,--verbose", asked->verbose, "with --leave-one-out: print each row that differs")
-            .text("--export", asked->export_to, "FILE", command::export_help);
-        return [asked] { return execute_propose(*asked); };
+            .flag("-q,--quiet", requested->measuring.quiet, "print no progress")
+            .flag("-v,--verbose", requested->verbose, "with --leave-one-out: print each row that differs")
+            .text("--export", requested->export_to, "FILE", command::export_help);
+        return [requested] { return execute_propose(*requested); };
       }};
 }
 

@@ -20,7 +20,7 @@ std::vector<Count> counts_of(const Operand& operand, std::span<const Count> coun
 /// An operand as a separate observation.
 result::Observation observe(const Operand& operand, std::span<const Count> counts) {
   result::Observation o;
-  witness::fill(o, operand.asked, counts_of(operand, counts));
+  witness::fill(o, operand.requested, counts_of(operand, counts));
   if (const auto value = result::as_double(o.value); value && !operand.scale.unit.empty())
     o.value = *value * operand.scale.factor;
   return o;

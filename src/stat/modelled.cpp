@@ -44,7 +44,7 @@ PlanRow row_of(const std::string& name, const std::string& witness,
   row.witness = witness;
   const auto known = names_of(machine);
   if (std::ranges::count(known, name) > 0) return row;
-  witness::demand_known(name, known);
+  witness::require_known(name, known);
   row.refused = fmt::format("the model of {} has no such metric; {}", machine.name,
                             base::did_you_mean(name, known, "recount-machines(5) lists its metrics"));
   return row;

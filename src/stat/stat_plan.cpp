@@ -95,9 +95,9 @@ public:
 private:
   /// Cached per name: the check opens the event.
   const witness::MetricEvents& ask(const std::string& name) {
-    const auto known = asked_.find(name);
-    if (known != asked_.end()) return known->second;
-    return asked_.emplace(name, witness::resolve_metric(name, plan_.domain, options_)).first->second;
+    const auto known = requested_.find(name);
+    if (known != requested_.end()) return known->second;
+    return requested_.emplace(name, witness::resolve_metric(name, plan_.domain, options_)).first->second;
   }
 
   [[nodiscard]] std::vector<std::string> names_of_metrics() const {
@@ -108,42 +108,43 @@ private:
   }
 
   void add_counted(const std::string& name) {
-    const witness::MetricEvents& asked = ask(name);
+    const witness::MetricEvents& requested = ask(name);
     // A name that is unknown is the user's mistake; an event missing on this machine is a row without value.
-    if (!asked.refused.empty() && !asked.preset) witness::demand_known(name, names_of_metrics());
-    add_row(name, asked);
-    plan_.notes.insert(plan_.notes.end(), asked.notes.begin(), asked.notes.end());
-    const bool cores = !asked.preset && asked.events.size() > 1 &&
-                       event::core_of(asked.events.front().attr, event::pmus()) != nullptr;
-    for (std::size_t part = 0; cores && part < asked.events.size(); ++part) {
-      add_row(asked.events[part].name, asked);
+    if (!requested.refused.empty() && !requested.preset) witness::require_known(name, names_of_metrics());
+    add_row(name, requested);
+    plan_.notes.insert(plan_.notes.end(), requested.notes.begin(), requested.notes.end());
+    const bool cores = !requested.preset && requested.events.size() > 1 &&
+                       event::core_of(requested.events.front().attr, event::pmus()) != nullptr;
+    for (std::size_t part = 0; cores && part < requested.events.size(); ++part) {
+      add_row(requested.events[part].name, requested);
       plan_.rows.back().part = part;
     }
   }
-  void add_row(const std::string& name, const witness::MetricEvents& asked) {
+  void add_row(const std::string& name, const witness::MetricEvents& requested) {
     PlanRow row;
     row.name = name;
-    row.kind = asked.preset || is_preset(name) ? RowKind::preset : RowKind::event;
-    row.refused = asked.refused;
-    row.operands.push_back(operand(name, asked));
+    row.kind = requested.preset || is_preset(name) ? RowKind::preset : RowKind::event;
+    row.refused = requested.refused;
+    row.operands.push_back(operand(name, requested));
     const std::string& stated = row.operands.front().scale.unit;
-    row.unit = row.kind != RowKind::event ? "" : stated.empty() ? unit_of(asked.events) : stated;
+    row.unit = row.kind != RowKind::event ? "" : stated.empty() ? unit_of(requested.events) : stated;
     if (row.refused.empty() && row.kind == RowKind::event && !plan_.cpus.empty() &&
-        cpus_of_events(asked).empty())
-      row.refused = fmt::format("its PMU counts on CPU {} only, which -C leaves out",
-                                fmt::join(event::cpus_of(asked.events.front().attr, event::pmus()), ", "));
+        cpus_of_events(requested).empty())
+      row.refused =
+          fmt::format("its PMU counts on CPU {} only, which -C leaves out",
+                      fmt::join(event::cpus_of(requested.events.front().attr, event::pmus()), ", "));
     plan_.rows.push_back(std::move(row));
   }
 
-  static Operand operand(const std::string& name, const witness::MetricEvents& asked) {
-    Operand made{name, asked, {}, {}};
-    if (!asked.preset && !asked.events.empty())
-      made.scale = event::scale_of(asked.events.front(), event::pmus()).value_or(event::Scale{});
+  static Operand operand(const std::string& name, const witness::MetricEvents& requested) {
+    Operand made{name, requested, {}, {}};
+    if (!requested.preset && !requested.events.empty())
+      made.scale = event::scale_of(requested.events.front(), event::pmus()).value_or(event::Scale{});
     return made;
   }
-  [[nodiscard]] std::vector<int> cpus_of_events(const witness::MetricEvents& asked) const {
+  [[nodiscard]] std::vector<int> cpus_of_events(const witness::MetricEvents& requested) const {
     std::vector<int> all;
-    for (const Event& event : asked.events)
+    for (const Event& event : requested.events)
       std::ranges::copy(cpus_among(plan_.cpus, event), std::back_inserter(all));
     return all;
   }
@@ -174,8 +175,8 @@ private:
   /// The first formula over events that are counted anyway: another one could make events multiplexed.
   [[nodiscard]] std::size_t best_formula(const metric::Metric& metric) const {
     const auto counted = [&](const std::string& name) {
-      const auto known = asked_.find(name);
-      return known != asked_.end() && known->second.refused.empty();
+      const auto known = requested_.find(name);
+      return known != requested_.end() && known->second.refused.empty();
     };
     for (std::size_t f = 0; f < metric.formulas.size(); ++f) {
       const auto events = metric.formulas[f].events();
@@ -196,7 +197,7 @@ private:
   void place(PlanRow& row) {
     if (!row.refused.empty()) return;
     for (Operand& operand : row.operands)
-      for (const Event& event : operand.asked.events) {
+      for (const Event& event : operand.requested.events) {
         const auto same = [&](const Event& e) { return same_event(e, event); };
         const auto known = std::ranges::find_if(plan_.events, same);
         operand.events.push_back(static_cast<std::size_t>(known - plan_.events.begin()));
@@ -258,7 +259,7 @@ private:
   const metric::Metrics& metrics_;
   GroupOptions options_; ///< of trials
   Plan plan_;
-  std::map<std::string, witness::MetricEvents> asked_;
+  std::map<std::string, witness::MetricEvents> requested_;
   std::vector<std::vector<std::size_t>> braces_; ///< rows of each group
 };
 
@@ -370,8 +371,8 @@ std::vector<Item> parse_items(const std::vector<std::string>& lists) {
 namespace {
 
 std::string mark_of(const Operand& operand, const verdict::Marks& marks) {
-  if (const auto& preset = operand.asked.preset) return marks.of(preset->written.name);
-  return marks.of(operand.name, operand.asked.events);
+  if (const auto& preset = operand.requested.preset) return marks.of(preset->written.name);
+  return marks.of(operand.name, operand.requested.events);
 }
 
 } // namespace

@@ -35,7 +35,7 @@ struct Item {
 /// An event or preset, and where its counts are.
 struct Operand {
   std::string name;
-  witness::MetricEvents asked;
+  witness::MetricEvents requested;
   std::vector<std::size_t> events; ///< parallel to asked.events: indices into Plan::events
   event::Scale scale;              ///< of an uncore event: its unit
 };

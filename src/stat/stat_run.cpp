@@ -159,7 +159,7 @@ CountedRun count_others(const Plan& plan, const Request& request, const Listener
     process::Processes processes(request.pids);
     while ((request.pids.empty() || !processes.all_ended()) && ended.signal == 0) {
       processes.wait(signals, repetition.next());
-      ended.signal = hand_on(signals, nullptr);
+      ended.signal = forward(signals, nullptr);
       repetition.look();
     }
   }
@@ -266,12 +266,12 @@ process::Exit attend(process::Child& child, const process::HeldSignals& signals,
   try {
     while (true) {
       if (const auto exit = child.wait_for(std::chrono::milliseconds(0))) {
-        if (const int arrived = hand_on(signals, nullptr))
+        if (const int arrived = forward(signals, nullptr))
           signal = arrived; // it may be what ended the command
         return *exit;
       }
       processes.wait(signals, ticks.next());
-      if (const int arrived = hand_on(signals, &child)) signal = arrived;
+      if (const int arrived = forward(signals, &child)) signal = arrived;
       ticks.look();
     }
   } catch (...) {

@@ -359,8 +359,8 @@ void limit_runs(Execution& how, const std::string& text, std::chrono::seconds ot
   how.model_limit = how.limit;
 }
 
-int parallel_runs(long asked) {
-  if (asked > 0) return static_cast<int>(asked);
+int parallel_runs(long requested) {
+  if (requested > 0) return static_cast<int>(requested);
   return static_cast<int>(std::max<std::size_t>(1, host::candidates().size()));
 }
 

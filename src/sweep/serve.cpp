@@ -37,8 +37,8 @@ public:
   explicit ProgressWriter(int out) : out_(out) {}
   void operator()(double share) {
     const auto now = std::chrono::steady_clock::now();
-    if (share <= told_ || now < next_) return;
-    told_ = share;
+    if (share <= reported_ || now < next_) return;
+    reported_ = share;
     next_ = now + std::chrono::milliseconds(100);
     // A reader that is gone is noticed at the end.
     static_cast<void>(process::write_all(out_, progress_line(share) + '\n'));
@@ -46,7 +46,7 @@ public:
 
 private:
   int out_;
-  double told_ = 0;
+  double reported_ = 0;
   std::chrono::steady_clock::time_point next_{}; ///< the first is told at once
 };
 

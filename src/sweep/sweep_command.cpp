@@ -111,7 +111,7 @@ sweep::Ended conduct(const sweep::Session& session, const SweepOptions& o, Sweep
     return ended;
   } catch (const Error&) {
     line.clear();
-    command::tell_how_to_resume("sweep", session.file, session.header.command, measured);
+    command::print_resume_command("sweep", session.file, session.header.command, measured);
     throw;
   }
 }
@@ -147,8 +147,8 @@ int execute_sweep(const SweepOptions& o, const std::vector<plot::Figure>& figure
   report(session, ended, o);
   tables.write("recount sweep " + session.plan.kernel, {sweep_summary(ended, selection_of(session, o))});
   if (ended.outcome.stopped)
-    command::tell_how_to_resume("sweep", session.file, session.header.command,
-                                !ended.results.observations.empty());
+    command::print_resume_command("sweep", session.file, session.header.command,
+                                  !ended.results.observations.empty());
   if (!ended.results.observations.empty()) plot.finish(ended.results);
   return status_of(ended);
 }

@@ -89,10 +89,10 @@ void check_prepared(const sweep::Plan& plan, const kernel::Kernel& kernel, bool 
 
 void choose_witnesses(sweep::Plan& plan, const kernel::Kernel& kernel, const SweepOptions& o) {
   plan.witnesses = command::list_words(o.witnesses);
-  const auto asked = [&](const char* name) {
+  const auto requested = [&](const char* name) {
     return std::find(plan.witnesses.begin(), plan.witnesses.end(), name) != plan.witnesses.end();
   };
-  if (asked("both") && (asked("perf") || asked("papi")))
+  if (requested("both") && (requested("perf") || requested("papi")))
     throw bad_input("--witness both", "already includes perf and papi", "remove perf and papi, or both");
   for (const auto& name : plan.witnesses) {
     const auto& witness = witness::find(name);
@@ -144,7 +144,7 @@ sweep::Session sweep_session(const SweepOptions& o) {
   plan.modes = parse_modes(o.sample, o.draws);
   plan.metrics = command::list_words(o.metrics);
   for (const auto& metric : plan.metrics)
-    witness::demand_known(metric);
+    witness::require_known(metric);
 
   sweep::Execution how;
   how.cpu = command::parse_cpu(o.cpu);

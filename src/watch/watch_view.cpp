@@ -480,7 +480,7 @@ private:
     std::vector<pollfd> polled{{signals_.fd(), POLLIN, 0}, {socket_.get(), POLLIN, 0}};
     view_.polled(polled);
     ::poll(polled.data(), polled.size(), -1);
-    if (const int signal = process::hand_on(signals_, nullptr); signal != 0) {
+    if (const int signal = process::forward(signals_, nullptr); signal != 0) {
       if (signal == SIGHUP) view_.hang_up();
       return true;
     }

@@ -99,7 +99,7 @@ private:
   bool over() {
     if (child_ && child_->wait_for(std::chrono::milliseconds(0))) return true;
     if (child_) return false; // a process that has ended meanwhile counts nothing more
-    return asked_to_stop_ || std::ranges::all_of(watched_, &Watched::ended);
+    return stop_requested_ || std::ranges::all_of(watched_, &Watched::ended);
   }
 
   void turn() {
@@ -121,13 +121,13 @@ private:
     take_sections();
     if (Steady::now() >= tick_) end_interval(false);
     observer_.ready(polled);
-    if (observer_.enough()) asked_to_stop_ = true;
+    if (observer_.enough()) stop_requested_ = true;
   }
 
   void take_signals() {
     for (auto arrived = signals_.next(); arrived.number != 0; arrived = signals_.next()) {
       if (child_ && arrived.from_process) child_->signal(arrived.number);
-      if (observer_.signal(arrived.number)) asked_to_stop_ = true;
+      if (observer_.signal(arrived.number)) stop_requested_ = true;
     }
   }
   void take_sections() {
@@ -187,7 +187,7 @@ private:
     stat::Slice whole = slice(0, since(last_time_), between(first_, last_));
     stat::flag_all(whole.rows, descendants_ && descendants_->any() ? perf::outlived : "");
     observer_.slice(whole);
-    End end{{}, asked_to_stop_ ? "stopped by the user" : "the process ended"};
+    End end{{}, stop_requested_ ? "stopped by the user" : "the process ended"};
     if (child_) {
       const process::Exit exit = child_->wait();
       end = {process::shell_status(exit), fmt::format("the command ended: {}", process::describe(exit))};
@@ -208,7 +208,7 @@ private:
   stat::Reading first_, last_;
   Steady::time_point begin_, last_time_, tick_;
   std::int64_t number_ = 0;
-  bool asked_to_stop_ = false;
+  bool stop_requested_ = false;
 };
 } // namespace
 

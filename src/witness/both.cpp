@@ -100,10 +100,10 @@ bool same_attr(const Event& a, const Event& b) {
   return std::memcmp(&a.attr, &b.attr, sizeof a.attr) == 0;
 }
 
-Set with(Set set, std::size_t metric, const MetricEvents& asked) {
+Set with(Set set, std::size_t metric, const MetricEvents& requested) {
   auto& at = set.at.emplace_back();
   set.metrics.push_back(metric);
-  for (const Event& event : asked.events) {
+  for (const Event& event : requested.events) {
     const auto known = std::ranges::find_if(set.events, [&](const Event& e) { return same_attr(e, event); });
     at.push_back(static_cast<std::size_t>(known - set.events.begin()));
     if (known == set.events.end()) set.events.push_back(event);
@@ -124,16 +124,16 @@ bool fits_one_group(const Set& set) {
   return perf::passes_of(set.events, Counters(set.events).groups()).size() == 1;
 }
 
-std::vector<Set> sets_of(const std::vector<MetricEvents>& asked, const Fits& fits) {
+std::vector<Set> sets_of(const std::vector<MetricEvents>& requested, const Fits& fits) {
   constexpr int most_refusals = 2; // a set is full: trying costs more than a further set
   std::vector<Set> sets;
   std::vector<int> refusals;
-  for (std::size_t i = 0; i < asked.size(); ++i) {
-    if (!asked[i].refused.empty()) continue;
+  for (std::size_t i = 0; i < requested.size(); ++i) {
+    if (!requested[i].refused.empty()) continue;
     bool placed = false;
     for (std::size_t s = 0; s < sets.size(); ++s) {
       Set& set = sets[s];
-      Set larger = with(set, i, asked[i]);
+      Set larger = with(set, i, requested[i]);
       const bool full = refusals[s] >= most_refusals && larger.events.size() > set.events.size();
       placed = set.together && !full && fits(larger);
       if (!placed) refusals[s] += set.together && !full ? 1 : 0;
@@ -142,7 +142,7 @@ std::vector<Set> sets_of(const std::vector<MetricEvents>& asked, const Fits& fit
       break;
     }
     if (placed) continue;
-    Set& own = sets.emplace_back(with({}, i, asked[i]));
+    Set& own = sets.emplace_back(with({}, i, requested[i]));
     own.together = fits(own);
     refusals.push_back(0);
   }
@@ -166,10 +166,10 @@ std::vector<std::string> names_of(const Set& set, const Task& task) {
 /// One set over the region.
 class Run {
 public:
-  Run(const Set& set, const std::vector<MetricEvents>& asked, const Task& task, const PassPlan& script,
+  Run(const Set& set, const std::vector<MetricEvents>& requested, const Task& task, const PassPlan& script,
       PassObservations& observations)
       : set_(set),
-        asked_(asked),
+        requested_(requested),
         pass_plan_(script),
         observations_(observations),
         nested_(script.perf ? set.events : std::vector<Event>{},
@@ -200,7 +200,7 @@ private:
       return;
     }
     const auto its = set_.counts_of(k, reading.perf);
-    if (complete(its)) return fill(o, asked_[set_.metrics[k]], its);
+    if (complete(its)) return fill(o, requested_[set_.metrics[k]], its);
     double least = 1;
     for (const Count& count : its)
       least = std::min(least, share(count));
@@ -209,7 +209,7 @@ private:
 
   /// The median of what empty executions counted; nothing where one of them has no value.
   [[nodiscard]] std::optional<std::int64_t> bias(std::size_t k, Order order, Interface interface) const {
-    if (!asked_[set_.metrics[k]].linear) return {};
+    if (!requested_[set_.metrics[k]].linear) return {};
     std::vector<std::int64_t> values;
     for (const Reading& reading : empty_[static_cast<std::size_t>(order)]) {
       result::Observation o;
@@ -240,7 +240,7 @@ private:
   }
 
   const Set& set_;
-  const std::vector<MetricEvents>& asked_;
+  const std::vector<MetricEvents>& requested_;
   const PassPlan& pass_plan_;
   PassObservations& observations_;
   Nested nested_;
@@ -285,8 +285,9 @@ Able able(const Task& task, PassObservations& observations) {
 
 /// The sets of the metrics selected by `wanted`.
 template <class Wanted>
-std::vector<Set> some_sets(const std::vector<MetricEvents>& asked, const Wanted& wanted, const Fits& fits) {
-  std::vector<MetricEvents> those = asked;
+std::vector<Set> some_sets(const std::vector<MetricEvents>& requested, const Wanted& wanted,
+                           const Fits& fits) {
+  std::vector<MetricEvents> those = requested;
   for (std::size_t i = 0; i < those.size(); ++i)
     those[i].refused = wanted(i) ? "" : "not selected";
   return sets_of(those, fits);

@@ -73,7 +73,7 @@ using Fits = std::function<bool(const Set&)>;
 
 /// First fit, in order: each metric that is not refused is added to the first set that can still be counted
 /// with it, else to a new set. A set that could not be counted with two others takes no further events.
-[[nodiscard]] std::vector<Set> sets_of(const std::vector<MetricEvents>& asked, const Fits& fits);
+[[nodiscard]] std::vector<Set> sets_of(const std::vector<MetricEvents>& requested, const Fits& fits);
 
 // The order of executions with two witnesses, and their observations.
 

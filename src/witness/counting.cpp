@@ -94,23 +94,23 @@ Pass passes(const std::vector<Event>& events, kernel::Instance& instance, std::s
 
 std::vector<result::Observation> observe(const kernel::Kernel&, kernel::Instance* instance,
                                          const Task& task) {
-  std::vector<MetricEvents> asked;
+  std::vector<MetricEvents> requested;
   std::vector<result::Observation> all;
   for (const auto& metric : task.metrics) {
-    asked.push_back(resolve_metric(metric));
+    requested.push_back(resolve_metric(metric));
     auto& o = all.emplace_back(blank(task, metric));
     o.accesses = instance->accesses();
-    refuse(o, asked.back());
+    refuse(o, requested.back());
   }
-  const auto sets = sets_of(asked, fits_one_group);
+  const auto sets = sets_of(requested, fits_one_group);
   std::size_t number = 0;
   for (const Set& set : sets) {
     const std::size_t before = number;
     const Pass pass = passes(set.events, *instance, number);
     for (std::size_t i = 0; i < set.metrics.size(); ++i) {
       auto& o = all[set.metrics[i]];
-      fill(o, asked[set.metrics[i]], set.counts_of(i, pass.counts));
-      flag_core_types(o, asked[set.metrics[i]], set.counts_of(i, pass.counts));
+      fill(o, requested[set.metrics[i]], set.counts_of(i, pass.counts));
+      flag_core_types(o, requested[set.metrics[i]], set.counts_of(i, pass.counts));
       o.seconds = static_cast<double>(pass.watched.lapse.ns) / 1e9;
       o.flags.insert(o.flags.end(), pass.watched.flags.begin(), pass.watched.flags.end());
       if (number - before > 1)
@@ -279,7 +279,7 @@ bool among(const std::vector<std::string>& names, const std::string& name) {
 
 } // namespace
 
-void demand_known(const std::string& metric, const std::vector<std::string>& also) {
+void require_known(const std::string& metric, const std::vector<std::string>& also) {
   if (!counter_name(metric)) return;                   // a time
   if (metric.find(":::") != std::string::npos) return; // of a component of PAPI, which alone knows its names
   const std::string name = metric.substr(0, metric.find(':')); // without qualifiers

@@ -72,13 +72,13 @@ bool same_counter(const Event& a, const Event& b) {
   return std::memcmp(&a.attr, &b.attr, sizeof a.attr) == 0;
 }
 
-void add_events(MetricEvents& asked, PresetFormula& formula, const preset::CpuView& view, Domain domain) {
+void add_events(MetricEvents& requested, PresetFormula& formula, const preset::CpuView& view, Domain domain) {
   for (const std::string& name : natives(formula.written)) {
     const Event event = encode_term(name, view, domain);
     const auto known =
-        std::ranges::find_if(asked.events, [&](const Event& e) { return same_counter(e, event); });
-    formula.event_of[name] = static_cast<std::size_t>(known - asked.events.begin());
-    if (known == asked.events.end()) asked.events.push_back(event);
+        std::ranges::find_if(requested.events, [&](const Event& e) { return same_counter(e, event); });
+    formula.event_of[name] = static_cast<std::size_t>(known - requested.events.begin());
+    if (known == requested.events.end()) requested.events.push_back(event);
   }
 }
 
@@ -91,31 +91,31 @@ std::string refusal_text(const std::string& metric, const Error& error) {
 }
 
 MetricEvents refused(std::string why) {
-  MetricEvents asked;
-  asked.refused = std::move(why);
-  return asked;
+  MetricEvents requested;
+  requested.refused = std::move(why);
+  return requested;
 }
 
 MetricEvents resolve_preset(const Preset& found, const preset::MachinePresets& here, Domain domain) {
-  MetricEvents asked;
+  MetricEvents requested;
   auto formula = std::make_shared<PresetFormula>();
   formula->written = here.written(found);
   formula->papi_definition = found;
-  asked.refused = formula->written.problem;
-  asked.by_row = !asked.refused.empty();
-  if (asked.by_row) return asked;
+  requested.refused = formula->written.problem;
+  requested.by_row = !requested.refused.empty();
+  if (requested.by_row) return requested;
   try {
-    add_events(asked, *formula, here.view(), domain);
+    add_events(requested, *formula, here.view(), domain);
   } catch (const Error& error) { // a term that is no event
-    asked.refused = refusal_text(found.name, error);
-    asked.by_row = true;
-    return asked;
+    requested.refused = refusal_text(found.name, error);
+    requested.by_row = true;
+    return requested;
   }
-  asked.linear = linear(formula->written);
-  if (asked.events.empty()) asked.refused = "its preset definition names no event";
+  requested.linear = linear(formula->written);
+  if (requested.events.empty()) requested.refused = "its preset definition names no event";
   if (needs_clock(formula->written)) formula->max_mhz = papi::max_mhz();
-  asked.preset = std::move(formula);
-  return asked;
+  requested.preset = std::move(formula);
+  return requested;
 }
 
 MetricEvents resolve_unguarded(const std::string& metric, Domain domain, const GroupOptions& options) {
@@ -126,11 +126,11 @@ MetricEvents resolve_unguarded(const std::string& metric, Domain domain, const G
     if (found) return resolve_preset(*found, *all.here, domain);
     if (is_preset(metric)) return refused(all.here ? all.here->why_not(metric) : all.trouble);
   }
-  MetricEvents asked;
+  MetricEvents requested;
   const Counters counters(std::vector{domain == Domain::user ? counted_as(metric) : metric}, domain, options);
-  asked.events = counters.events();
-  asked.notes = counters.notes();
-  return asked;
+  requested.events = counters.events();
+  requested.notes = counters.notes();
+  return requested;
 }
 
 } // namespace
@@ -156,9 +156,9 @@ std::vector<std::string> presets_here() {
 
 MetricEvents resolve_metric(const std::string& metric, Domain domain, const GroupOptions& options) {
   try {
-    MetricEvents asked = resolve_unguarded(metric, domain, options);
-    if (asked.refused.empty() && asked.preset) static_cast<void>(Counters(asked.events, options));
-    return asked;
+    MetricEvents requested = resolve_unguarded(metric, domain, options);
+    if (requested.refused.empty() && requested.preset) static_cast<void>(Counters(requested.events, options));
+    return requested;
   } catch (const Error& error) {
     return refused(refusal_text(metric, error));
   }
@@ -213,29 +213,30 @@ void fill_preset(result::Observation& o, const PresetFormula& formula, std::span
 
 } // namespace
 
-void refuse(result::Observation& o, const MetricEvents& asked) {
-  o.reason = asked.refused;
-  if (asked.by_row) o.flags.emplace_back(Flag::Kind::unevaluated_row, row_without_value);
+void refuse(result::Observation& o, const MetricEvents& requested) {
+  o.reason = requested.refused;
+  if (requested.by_row) o.flags.emplace_back(Flag::Kind::unevaluated_row, row_without_value);
 }
 
-void flag_core_types(result::Observation& o, const MetricEvents& asked, std::span<const Count> counts) {
-  if (asked.preset || asked.events.empty() || !event::core_of(asked.events.front().attr, event::pmus()))
+void flag_core_types(result::Observation& o, const MetricEvents& requested, std::span<const Count> counts) {
+  if (requested.preset || requested.events.empty() ||
+      !event::core_of(requested.events.front().attr, event::pmus()))
     return;
   if (std::ranges::count_if(counts, [](const Count& c) { return c.value.has_value(); }) < 2) return;
   std::string parts;
   for (std::size_t i = 0; i < counts.size(); ++i)
     if (counts[i].value)
-      parts += fmt::format("{}{} {:.1f} %", parts.empty() ? "" : ", ", asked.events[i].pmu,
+      parts += fmt::format("{}{} {:.1f} %", parts.empty() ? "" : ", ", requested.events[i].pmu,
                            100 * share(counts[i]));
   o.flags.emplace_back(Flag::Kind::note, "sum of the core types, by time: " + parts);
 }
 
-void fill(result::Observation& o, const MetricEvents& asked, std::span<const Count> counts) {
-  const Count whole = asked.preset ? least(counts) : sum_of_core_types(counts);
+void fill(result::Observation& o, const MetricEvents& requested, std::span<const Count> counts) {
+  const Count whole = requested.preset ? least(counts) : sum_of_core_types(counts);
   o.enabled_ns = static_cast<std::int64_t>(whole.enabled_ns);
   o.running_ns = static_cast<std::int64_t>(whole.running_ns);
-  if (asked.preset)
-    fill_preset(o, *asked.preset, counts);
+  if (requested.preset)
+    fill_preset(o, *requested.preset, counts);
   else if (whole.value)
     o.value = scaled(whole);
   else

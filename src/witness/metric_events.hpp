@@ -53,15 +53,15 @@ struct MetricEvents {
                                           const GroupOptions& options = {});
 
 /// Puts the reason why it is refused into the observation.
-void refuse(result::Observation& o, const MetricEvents& asked);
+void refuse(result::Observation& o, const MetricEvents& requested);
 
 /// Puts the value into the observation, or the reason why there is none. `counts` are those of its events; on
 /// a hybrid CPU the value is the sum over core types.
 /// A value that covers only part of the time, and one that PAPI would compute otherwise from the same counts,
 /// gets a flag.
-void fill(result::Observation& o, const MetricEvents& asked, std::span<const Count> counts);
+void fill(result::Observation& o, const MetricEvents& requested, std::span<const Count> counts);
 
 /// Flags the value of an event that was counted on several core types with the share of time on each.
-void flag_core_types(result::Observation& o, const MetricEvents& asked, std::span<const Count> counts);
+void flag_core_types(result::Observation& o, const MetricEvents& requested, std::span<const Count> counts);
 
 } // namespace recount::witness

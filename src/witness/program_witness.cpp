@@ -59,9 +59,9 @@ public:
     std::vector<MetricEvents> papi;
     for (const std::string& metric : task_.metrics) { // PAPI first: it must initialise libpfm4 itself
       const Refusal refusal = papi_refusal({counted_as(metric)});
-      auto& asked = papi.emplace_back();
-      asked.refused = refusal.reason;
-      if (refusal.crashed) asked.notes.emplace_back(papi_crashes);
+      auto& requested = papi.emplace_back();
+      requested.refused = refusal.reason;
+      if (refusal.crashed) requested.notes.emplace_back(papi_crashes);
     }
     std::vector<MetricEvents> perf;
     for (const std::string& metric : task_.metrics)
@@ -97,18 +97,18 @@ private:
   void tell(const result::Observation& o) const {
     static_cast<void>(process::write_all(fd_, result::to_line(o) + "\n"));
   }
-  void tell_refused(const std::vector<MetricEvents>& asked, const char* witness) const {
-    for (std::size_t i = 0; i < asked.size(); ++i)
-      if (!asked[i].refused.empty()) {
+  void tell_refused(const std::vector<MetricEvents>& requested, const char* witness) const {
+    for (std::size_t i = 0; i < requested.size(); ++i)
+      if (!requested[i].refused.empty()) {
         auto o = blank(i, witness);
-        refuse(o, asked[i]);
-        for (const std::string& note : asked[i].notes)
+        refuse(o, requested[i]);
+        for (const std::string& note : requested[i].notes)
           o.flags.emplace_back(Flag::Kind::note, note);
         tell(o);
       }
   }
 
-  Observations by_perf(Stopped& program, const Set& set, const std::vector<MetricEvents>& asked) const {
+  Observations by_perf(Stopped& program, const Set& set, const std::vector<MetricEvents>& requested) const {
     GroupOptions options;
     options.pid = program.pid();
     options.inherit = true;
@@ -121,7 +121,7 @@ private:
       auto& o = made.emplace_back(blank(set.metrics[k], "perf"));
       const auto its = set.counts_of(k, counts);
       if (complete(its))
-        fill(o, asked[set.metrics[k]], its);
+        fill(o, requested[set.metrics[k]], its);
       else
         o.reason = std::string("its events were not on the counters all the time");
     }

@@ -31,22 +31,22 @@ const Witness& find(const std::string& name) {
           "the witnesses are clock, perf, papi, both (of these two), model (this machine) and model:NAME"));
 }
 
-std::vector<std::string> Witness::names(const std::string& asked) const {
+std::vector<std::string> Witness::names(const std::string& requested) const {
   if (!voices.empty()) return voices;
-  const std::size_t colon = asked.find(':');
-  if (colon == asked.npos) return {asked};
+  const std::size_t colon = requested.find(':');
+  if (colon == requested.npos) return {requested};
   std::vector<std::string> all;
-  for (const auto& member : model::member_names(asked.substr(colon + 1)))
-    all.push_back(asked.substr(0, colon + 1) + member);
+  for (const auto& member : model::member_names(requested.substr(colon + 1)))
+    all.push_back(requested.substr(0, colon + 1) + member);
   return all;
 }
 
-bool Witness::gave(const result::Observation& o, int repetition, const std::string& asked) const {
+bool Witness::gave(const result::Observation& o, int repetition, const std::string& requested) const {
   // A family's members differ in what follows; which they are takes reading its description.
-  const std::string_view family = model::before_sizes(asked);
+  const std::string_view family = model::before_sizes(requested);
   const bool named = !voices.empty()
                          ? std::find(voices.begin(), voices.end(), o.witness) != voices.end()
-                         : o.witness == asked || (!family.empty() && o.witness.starts_with(family));
+                         : o.witness == requested || (!family.empty() && o.witness.starts_with(family));
   return named && o.repetition >= 0 && o.repetition / passes == repetition;
 }
 

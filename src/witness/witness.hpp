@@ -45,9 +45,9 @@ struct Witness {
 
   /// The witness names of its observations when requested as `asked`: its voices, the members of a
   /// family of machines, or `asked`. Throws recount::Error (bad_input) where there is no such machine.
-  [[nodiscard]] std::vector<std::string> names(const std::string& asked) const;
+  [[nodiscard]] std::vector<std::string> names(const std::string& requested) const;
   /// Whether an observation may come from a run of that repetition, requested as `asked` ("model:NAME").
-  [[nodiscard]] bool gave(const result::Observation& o, int repetition, const std::string& asked) const;
+  [[nodiscard]] bool gave(const result::Observation& o, int repetition, const std::string& requested) const;
 };
 
 /// All witnesses: clock, perf, papi, model. (`both` is perf and papi at once.)

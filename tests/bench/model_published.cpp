@@ -86,9 +86,9 @@ double tolerance(const std::string& variant, std::int64_t block) {
 
 /// The same of L2, unless the published value lies in the range of the draws.
 std::string l2_verdict(const Row& row, const std::string& variant) {
-  const double asked = variant == "ikj" ? 0.1 : 0.25,
+  const double requested = variant == "ikj" ? 0.1 : 0.25,
                ratio = row.prefetched[row.prefetched.size() / 2] / row.l2;
-  if (std::abs(ratio - 1) <= asked) return fmt::format("within {} %", 100 * asked);
+  if (std::abs(ratio - 1) <= requested) return fmt::format("within {} %", 100 * requested);
   return row.prefetched.front() <= row.l2 && row.l2 <= row.prefetched.back() ? "in the range" : "NOT WITHIN";
 }
 
@@ -96,9 +96,9 @@ void print(const Row& row) {
   const auto& variant = std::get<std::string>(row.point.at("variant"));
   const std::int64_t n = whole(row.point, "n");
   const double ratio = row.walks / row.l1, drawn = row.drawn[row.drawn.size() / 2] / row.l1,
-               asked = tolerance(variant, whole(row.point, "block"));
+               requested = tolerance(variant, whole(row.point, "block"));
   const std::string verdict =
-      fmt::format("{} {} %", std::abs(drawn - 1) <= asked ? "within" : "NOT WITHIN", 100 * asked);
+      fmt::format("{} {} %", std::abs(drawn - 1) <= requested ? "within" : "NOT WITHIN", 100 * requested);
   fmt::print(
       "{:<8} {:>5} {:>5} {:>10.1f} {:>10.1f} {:>6.3f} {:>10.1f} {:>6.3f}  {:<14} {:>13} {:>10.1f} {:>10.1f} "
       "{:>6.2f} {:>12}  {}\n",

@@ -103,11 +103,11 @@ BOOST_AUTO_TEST_CASE(an_oversize_group_is_refused_beside_an_enabled_leader) {
 }
 
 BOOST_AUTO_TEST_CASE(a_group_that_cannot_run_is_an_error_with_a_remedy) {
-  const std::string told = message([] { Group group(instructions(counters + 1), Domain::user); });
-  BOOST_TEST_MESSAGE(told);
-  BOOST_TEST(holds(told, "perf::INSTRUCTIONS"));
-  BOOST_TEST(holds(told, "EINVAL"));
-  BOOST_TEST(holds(told, "Counters"));
+  const std::string reported = message([] { Group group(instructions(counters + 1), Domain::user); });
+  BOOST_TEST_MESSAGE(reported);
+  BOOST_TEST(holds(reported, "perf::INSTRUCTIONS"));
+  BOOST_TEST(holds(reported, "EINVAL"));
+  BOOST_TEST(holds(reported, "Counters"));
 }
 
 BOOST_AUTO_TEST_CASE(counters_say_what_does_not_fit) {
@@ -143,8 +143,8 @@ BOOST_AUTO_TEST_CASE(a_pinned_group_keeps_its_counters_and_others_hear_it) {
   BOOST_TEST(pinned.read()[0].value.value() >= 10'000 * idle_round);
   BOOST_TEST(!multiplexed(pinned.read()[0]));
   // A second pinned group finds no counter, and says so when it is made.
-  const std::string told = message([&] { Group second({"perf::INSTRUCTIONS"}, Domain::user, options); });
-  BOOST_TEST(holds(told, "never scheduled"));
+  const std::string reported = message([&] { Group second({"perf::INSTRUCTIONS"}, Domain::user, options); });
+  BOOST_TEST(holds(reported, "never scheduled"));
   pinned.stop();
   flexible.reset();
   idle(10'000);

@@ -143,7 +143,7 @@ private:
   /// Before the first look, so that all looks have the same pages.
   void map_all() {
     const auto last = static_cast<std::uint64_t>((task_.pages - 1) * task_.page);
-    static_cast<void>(sampler_.glance(std::span(&last, 1), true));
+    static_cast<void>(sampler_.quick_time(std::span(&last, 1), true));
   }
 
   /// A few groups tell the ways, and their share of the sample how many there are: their readings come first,
@@ -445,7 +445,7 @@ private:
     pages.insert(pages.end(), aside_.begin(), aside_.end());
     shuffle_pages(pages, random_);
     if (task_.whole)
-      return sampler_.glance(places_of_whole_pages(pages, task_, random_), look == Look::quick);
+      return sampler_.quick_time(places_of_whole_pages(pages, task_, random_), look == Look::quick);
     const auto in_a_page = static_cast<std::uint64_t>(task_.page / task_.line);
     const std::uint64_t offsets = lines == Lines::spread         ? in_a_page
                                   : lines == Lines::in_more_sets ? offsets_of_control(pages.size(), 1)
@@ -457,7 +457,7 @@ private:
                                                 : static_cast<std::uint64_t>(task_.offset);
       places.push_back(static_cast<std::uint64_t>(page * task_.page) + in_page);
     }
-    return sampler_.glance(places, look == Look::quick);
+    return sampler_.quick_time(places, look == Look::quick);
   }
 
   /// The most offsets that the lines of these pages, `lines` of each, may have while the first level holds
@@ -509,8 +509,8 @@ private:
       Pages all = pages;
       all.insert(all.end(), aside_.begin(), aside_.end());
       shuffle_pages(all, random_);
-      fitting_.add(count,
-                   sampler_.glance(places_of_whole_pages(all, task_, random_, shift_of(task_), wrap), false));
+      fitting_.add(count, sampler_.quick_time(
+                              places_of_whole_pages(all, task_, random_, shift_of(task_), wrap), false));
     }
     return fitting_.at(count, step_, std::numeric_limits<double>::infinity());
   }
@@ -632,7 +632,7 @@ ColourTask with_fewest_lines(Sampler& sampler, ColourTask task) {
     std::iota(pages.begin(), pages.end(), std::int64_t{0});
     double least = std::numeric_limits<double>::infinity();
     for (int look = 0; look < looks_at_lines; ++look)
-      least = std::min(least, sampler.glance(places_of_whole_pages(pages, task, random, shift, wrap)));
+      least = std::min(least, sampler.quick_time(places_of_whole_pages(pages, task, random, shift, wrap)));
     return least;
   };
   // The fewer lines of a page are visited, the more translation adds to each. The same pages with their lines
@@ -662,7 +662,7 @@ ColourTask with_fewest_lines(Sampler& sampler, ColourTask task) {
 
 PageColours find_colours(Sampler& sampler, const ColourTask& task) {
   const std::uint64_t place = 0;
-  if (sampler.glance(std::span(&place, 1)) < 0) return not_searched(task);
+  if (sampler.quick_time(std::span(&place, 1)) < 0) return not_searched(task);
   PageColours found = searched(sampler, task);
   if ((found.unknown.empty() && found.smallest.size() >= enough_groups) || sampler.out_of_time())
     return found;

@@ -202,11 +202,13 @@ private:
     trial.visits = pages.size();
     const auto page = static_cast<std::uint64_t>(task_.page), line = static_cast<std::uint64_t>(task_.line);
     if (colours_.whole) {
-      trial.together = std::min(
-          trial.together, sampler_.glance(places_of_whole_pages(pages, task_, random_, trial.reading.shift)));
+      trial.together =
+          std::min(trial.together,
+                   sampler_.quick_time(places_of_whole_pages(pages, task_, random_, trial.reading.shift)));
       // Whole pages have no lines that could be spread: as many other pages take what translation costs.
       const auto fitting = others_of(trial.reading.colour, pages.size());
-      trial.apart = std::min(trial.apart, sampler_.glance(places_of_whole_pages(fitting, task_, random_)));
+      trial.apart =
+          std::min(trial.apart, sampler_.quick_time(places_of_whole_pages(fitting, task_, random_)));
       return;
     }
     std::vector<std::uint64_t> together, apart;
@@ -221,8 +223,8 @@ private:
       random_ = seed;
       shuffle_places(*places, random_);
     }
-    trial.together = std::min(trial.together, sampler_.glance(together));
-    trial.apart = std::min(trial.apart, sampler_.glance(apart));
+    trial.together = std::min(trial.together, sampler_.quick_time(together));
+    trial.apart = std::min(trial.apart, sampler_.quick_time(apart));
   }
 
   void take(std::vector<Trial>& trials) {

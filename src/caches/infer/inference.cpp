@@ -410,13 +410,13 @@ private:
 
   void report_huge_pages() {
     const auto pages = sampler_.huge_pages();
-    if (!pages || pages->asked == 0) return;
+    if (!pages || pages->requested == 0) return;
     const auto mebibytes = [](std::int64_t bytes) { return (bytes + (1 << 19)) >> 20; };
-    const std::string how =
-        pages->granted == 0 ? "were not granted"
-        : 10 * pages->granted < 9 * pages->asked
-            ? fmt::format("were granted for {} MiB of {}", mebibytes(pages->granted), mebibytes(pages->asked))
-            : "were granted";
+    const std::string how = pages->granted == 0 ? "were not granted"
+                            : 10 * pages->granted < 9 * pages->requested
+                                ? fmt::format("were granted for {} MiB of {}", mebibytes(pages->granted),
+                                              mebibytes(pages->requested))
+                                : "were granted";
     found_.method.push_back(fmt::format(
         "Huge pages were requested from 8 MiB and {}{}. L2 was measured in pages of {} KiB at random "
         "physical addresses; their colours were determined by measurement.",
@@ -592,11 +592,11 @@ Caches infer_caches(Sampler& sampler, const StageCallback& stage) {
   found.witness = can.witness;
   found.modelled = is_modelled(can.witness);
   found.memory = unknown_property("latency", "ns", "the witness counts misses and measures no time");
-  const StageCallback told = stage ? stage : [](const std::string&) {};
+  const StageCallback reported = stage ? stage : [](const std::string&) {};
   if (can.contiguous && can.counted > 0)
-    infer_by_counts(found, cached, told);
+    infer_by_counts(found, cached, reported);
   else
-    ByTime(found, cached, sampler, told).run();
+    ByTime(found, cached, sampler, reported).run();
   found.readings = cached.taken().size();
   for (const auto& [pattern, reading] : cached.taken()) {
     found.rounds += reading.rounds;

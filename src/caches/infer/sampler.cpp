@@ -44,10 +44,10 @@ double time_of(const Reading& reading, const char* otherwise) {
 }
 
 std::vector<Reading> CachedSampler::read(std::span<const kernel::Pattern> patterns) {
-  std::set<kernel::Pattern> asked;
+  std::set<kernel::Pattern> requested;
   std::vector<kernel::Pattern> fresh;
   for (const auto& pattern : patterns)
-    if (!taken_.contains(pattern) && asked.insert(pattern).second) fresh.push_back(pattern);
+    if (!taken_.contains(pattern) && requested.insert(pattern).second) fresh.push_back(pattern);
   if (!fresh.empty()) {
     auto readings = sampler_.read(fresh);
     for (std::size_t i = 0; i < fresh.size(); ++i)
@@ -130,14 +130,14 @@ std::string tlb_metric(std::size_t level) {
 }
 
 void note_huge_pages(result::Observation& o, const HugePages& pages) {
-  o.placement["bytes"] = pages.asked;
+  o.placement["bytes"] = pages.requested;
   o.placement["huge_bytes"] = pages.granted;
 }
 
 std::optional<HugePages> huge_pages_of(const result::Observation& o) {
-  const auto asked = o.placement.find("bytes"), granted = o.placement.find("huge_bytes");
-  if (asked == o.placement.end() || granted == o.placement.end()) return {};
-  return HugePages{asked->second, granted->second};
+  const auto requested = o.placement.find("bytes"), granted = o.placement.find("huge_bytes");
+  if (requested == o.placement.end() || granted == o.placement.end()) return {};
+  return HugePages{requested->second, granted->second};
 }
 
 std::vector<result::Observation> colour_observations(const PageColours& colours, std::int64_t page) {

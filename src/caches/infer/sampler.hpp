@@ -74,7 +74,7 @@ struct PageColours {
 
 /// Large pages of the patterns that want them.
 struct HugePages {
-  std::int64_t asked = 0, granted = 0; ///< bytes
+  std::int64_t requested = 0, granted = 0; ///< bytes
 };
 
 /// One source of readings. Not thread-safe.
@@ -90,7 +90,7 @@ public:
   /// A short measurement of a cycle through these places, in ns per visit, for searches of thousands of
   /// steps. Negative: it cannot be had (no clock, or nothing but a record). `quickly`: one short look, which
   /// noise may lengthen.
-  [[nodiscard]] virtual double glance(std::span<const std::uint64_t> places, bool quickly = false) {
+  [[nodiscard]] virtual double quick_time(std::span<const std::uint64_t> places, bool quickly = false) {
     static_cast<void>(places);
     static_cast<void>(quickly);
     return -1;

@@ -394,7 +394,7 @@ std::optional<HugePages> NativeSampler::huge_pages() const {
   return HugePages{huge_.bytes, huge_.granted};
 }
 
-double NativeSampler::glance(std::span<const std::uint64_t> places, bool quickly) {
+double NativeSampler::quick_time(std::span<const std::uint64_t> places, bool quickly) {
   if (settled_) return -1;
   Pattern whole = kernel::dense(1, 64);
   std::byte* const base = memory_for(whole, static_cast<std::int64_t>(std::ranges::max(places)) + 8).data();

@@ -43,7 +43,7 @@ public:
   [[nodiscard]] const Abilities& abilities() const override { return abilities_; }
   std::vector<Reading> read(std::span<const kernel::Pattern> patterns) override;
   /// A quick look at the time alone, ns a visit, for searches of thousands of steps; not an observation.
-  double glance(std::span<const std::uint64_t> places, bool quickly) override;
+  double quick_time(std::span<const std::uint64_t> places, bool quickly) override;
   void keep(const PageColours& colours) override;
   [[nodiscard]] std::optional<HugePages> huge_pages() const override;
   [[nodiscard]] bool out_of_time() const override;

@@ -71,7 +71,7 @@ void check_end(process::Worker& worker) {
                                           (words.empty() ? "" : "; its last output: " + words));
 }
 
-void hand_on(const std::string& lines, const std::string& run, const CachesListener& listener) {
+void forward(const std::string& lines, const std::string& run, const CachesListener& listener) {
   std::size_t at = 0;
   for (std::size_t end = lines.find('\n'); end != std::string::npos;
        at = end + 1, end = lines.find('\n', at)) {
@@ -160,7 +160,7 @@ bool take_readings(const CachesTask& task, const std::string& run, const CachesL
       throw unavailable("recount caches", fmt::format("time-out after {} s", limit.count()), {},
                         "try again when the machine is less busy");
     worker.read(100);
-    hand_on(worker.lines(), run, listener);
+    forward(worker.lines(), run, listener);
   }
   check_end(worker);
   return true;

@@ -115,7 +115,7 @@ ShownCaches measure(const CachesArguments& a, std::optional<int> cpu, std::uint6
   header.seed = seed;
   header.plan = record_plan(caches_abilities(task));
   if (task.cpu) header.plan["cpu"] = std::to_string(*task.cpu);
-  if (!described_machine(task.witness)) note_stated(header, who_states(header, task.cpu));
+  if (!described_machine(task.witness)) note_stated(header, source_of_stated_value(header, task.cpu));
   if (writer != nullptr) writer->write(header);
   results.runs.push_back(header);
   const StageLine line(a.quiet);

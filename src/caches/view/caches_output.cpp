@@ -312,11 +312,11 @@ std::string differences(const std::vector<host::Cache>& source, const result::Ru
 
 } // namespace
 
-StatedNotes who_states(const result::Run& run, std::optional<int> cpu) {
-  const int asked = cpu.value_or(host::this_machine().allowed_cpus.front());
+StatedNotes source_of_stated_value(const result::Run& run, std::optional<int> cpu) {
+  const int requested = cpu.value_or(host::this_machine().allowed_cpus.front());
   StatedNotes notes{"hwloc", {}, {}};
-  for (const auto& [name, caches] :
-       {std::pair("sysfs", host::caches_in_sysfs(asked)), std::pair("CPUID", host::caches_by_cpuid(asked))}) {
+  for (const auto& [name, caches] : {std::pair("sysfs", host::caches_in_sysfs(requested)),
+                                     std::pair("CPUID", host::caches_by_cpuid(requested))}) {
     if (caches.empty()) continue;
     const std::string otherwise = differences(caches, run);
     if (otherwise.empty())
@@ -324,7 +324,7 @@ StatedNotes who_states(const result::Run& run, std::optional<int> cpu) {
     else
       notes.otherwise += fmt::format("{}{}: {}", notes.otherwise.empty() ? "" : "; ", name, otherwise);
   }
-  for (const auto& cache : host::caches_of(asked))
+  for (const auto& cache : host::caches_of(requested))
     if (cache.type != 'i') notes.shared_by.emplace_back(cache.name(), cache.shared_by);
   return notes;
 }

@@ -21,7 +21,7 @@ struct ShownCaches {
 /// One CPU of each kind of core: those of a hybrid CPU differ in capacity or in what caches they state.
 [[nodiscard]] std::vector<std::optional<int>> one_of_each_kind();
 /// The sources that agree with the caches that the header states, which are those of hwloc, and the others.
-[[nodiscard]] StatedNotes who_states(const result::Run& run, std::optional<int> cpu);
+[[nodiscard]] StatedNotes source_of_stated_value(const result::Run& run, std::optional<int> cpu);
 
 /// One row per level, TLB and memory.
 [[nodiscard]] command::Table caches_summary(const ShownCaches& shown);

@@ -71,10 +71,10 @@ struct Done {
   }
 };
 
-Done run_check(const recount::check::CheckContext& g, const std::vector<std::string>& asked, int repeat = 3,
-               const std::string& file = {}, bool resume = false) {
+Done run_check(const recount::check::CheckContext& g, const std::vector<std::string>& requested,
+               int repeat = 3, const std::string& file = {}, bool resume = false) {
   recount::check::CheckOptions options;
-  options.asked = asked;
+  options.requested = requested;
   options.repeat = repeat;
   const auto plan = recount::check::plan_check(g, options);
   sweep::Batch batch;
@@ -185,10 +185,10 @@ BOOST_AUTO_TEST_CASE(one_metric_is_held_against_another) {
 
 BOOST_AUTO_TEST_CASE(what_nobody_knows_is_refused_with_the_nearest_name) {
   const auto g = context({"PAPI_TLB_DM", "PAPI_TLB_IM"}, {"PAPI_TLB_DM", pf});
-  const auto said = [&](const std::string& asked) -> std::string {
+  const auto said = [&](const std::string& requested) -> std::string {
     try {
       recount::check::CheckOptions options;
-      options.asked = {asked};
+      options.requested = {requested};
       static_cast<void>(recount::check::plan_check(g, options));
     } catch (const Error& error) {
       BOOST_TEST((error.kind() == ErrorKind::bad_input));

@@ -95,47 +95,47 @@ private:
   std::vector<std::vector<std::uint64_t>> memory_;
 };
 
-struct Asked {
+struct Requested {
   const char* event;
   int threshold;
   std::vector<HistogramRange> ranges;
 };
 
 /// What PAPI gathers over a region.
-std::vector<PapiRanges> by_papi(const std::vector<Asked>& asked, unsigned bits, int flags,
+std::vector<PapiRanges> by_papi(const std::vector<Requested>& requested, unsigned bits, int flags,
                                 const auto& region) {
   papi::initialise();
   int set = PAPI_NULL;
   check(PAPI_create_eventset(&set));
   std::vector<PapiRanges> out;
-  std::vector<int> codes(asked.size());
-  for (std::size_t i = 0; i < asked.size(); ++i) {
-    check(PAPI_event_name_to_code(asked[i].event, &codes[i]));
+  std::vector<int> codes(requested.size());
+  for (std::size_t i = 0; i < requested.size(); ++i) {
+    check(PAPI_event_name_to_code(requested[i].event, &codes[i]));
     check(PAPI_add_event(set, codes[i]));
-    out.emplace_back(asked[i].ranges, bits);
+    out.emplace_back(requested[i].ranges, bits);
   }
-  for (std::size_t i = 0; i < asked.size(); ++i)
+  for (std::size_t i = 0; i < requested.size(); ++i)
     check(PAPI_sprofil(out[i].prof.data(), static_cast<int>(out[i].prof.size()), set, codes[i],
-                       asked[i].threshold, flags));
+                       requested[i].threshold, flags));
   check(PAPI_start(set));
   region();
   check(PAPI_stop(set, nullptr));
-  for (std::size_t i = 0; i < asked.size(); ++i)
+  for (std::size_t i = 0; i < requested.size(); ++i)
     check(PAPI_sprofil(out[i].prof.data(), static_cast<int>(out[i].prof.size()), set, codes[i], 0, 0));
   check(PAPI_cleanup_eventset(set));
   check(PAPI_destroy_eventset(&set));
   return out;
 }
 
-std::vector<Histogram> by_recount(const std::vector<Asked>& asked, const HistogramOptions& options,
+std::vector<Histogram> by_recount(const std::vector<Requested>& requested, const HistogramOptions& options,
                                   const auto& region) {
   std::vector<Histogram> out;
-  for (const Asked& one : asked)
+  for (const Requested& one : requested)
     out.emplace_back(one.ranges, options);
   std::vector<ProfiledEvent> events;
-  for (std::size_t i = 0; i < asked.size(); ++i)
-    events.push_back(
-        {encode(asked[i].event, Domain::user), static_cast<std::uint64_t>(asked[i].threshold), &out[i]});
+  for (std::size_t i = 0; i < requested.size(); ++i)
+    events.push_back({encode(requested[i].event, Domain::user),
+                      static_cast<std::uint64_t>(requested[i].threshold), &out[i]});
   AddressProfile profile(events);
   profile.start();
   region();
@@ -168,12 +168,12 @@ void same(const Histogram& ours, const PapiRanges& papi) {
 }
 
 /// Both, and every bucket the same.
-void agree(const Asked& asked, HistogramOptions options, std::size_t pages) {
+void agree(const Requested& requested, HistogramOptions options, std::size_t pages) {
   const auto region = [pages] { walk(pages); };
   region(); // whatever faults for the first time has done so
-  const auto papi = by_papi({asked}, options.bits, flags_of(options), region);
+  const auto papi = by_papi({requested}, options.bits, flags_of(options), region);
   options.draw = papi_draw;
-  same(by_recount({asked}, options, region)[0], papi[0]);
+  same(by_recount({requested}, options, region)[0], papi[0]);
 }
 
 /// Ranges in which a bucket has 1, 2, 4 … bytes.
@@ -234,13 +234,13 @@ BOOST_AUTO_TEST_CASE(random_and_compressed) {
 BOOST_AUTO_TEST_CASE(two_events_at_once) {
   const auto region = [] { walk(3000); };
   region();
-  const std::vector<Asked> asked{{"perf::PAGE-FAULTS", 4, {whole(65536)}},
-                                 {"perf::MINOR-FAULTS", 5, {whole(65536)}}};
-  const auto ours = by_recount(asked, {}, region);
+  const std::vector<Requested> requested{{"perf::PAGE-FAULTS", 4, {whole(65536)}},
+                                         {"perf::MINOR-FAULTS", 5, {whole(65536)}}};
+  const auto ours = by_recount(requested, {}, region);
   // PAPI by one event after the other: for an overflow of the one, PAPI 7.0 stops all events of the set, and
   // the other misses that fault.
-  for (std::size_t e = 0; e < asked.size(); ++e)
-    same(ours[e], by_papi({asked[e]}, 16, PAPI_PROFIL_BUCKET_16, region)[0]);
+  for (std::size_t e = 0; e < requested.size(); ++e)
+    same(ours[e], by_papi({requested[e]}, 16, PAPI_PROFIL_BUCKET_16, region)[0]);
 }
 
 BOOST_AUTO_TEST_CASE(two_events_in_one_histogram) {

@@ -59,59 +59,59 @@ std::string paranoid_line() {
 
 BOOST_AUTO_TEST_CASE(eacces_in_the_kernel) {
   if (paranoid() < 2) return skip("kernel.perf_event_paranoid is below 2: everybody may count in the kernel");
-  const std::string told = as_nobody([] { return opening({"perf::PAGE-FAULTS"}); });
-  if (holds(told, "skip:")) return skip(told);
-  BOOST_TEST(holds(told, "perf::PAGE-FAULTS"));
-  BOOST_TEST(holds(told, "EACCES"));
-  BOOST_TEST(holds(told, paranoid_line())); // the value as it is now
-  BOOST_TEST(holds(told, "append :u"));
-  BOOST_TEST(holds(told, "sysctl -w kernel.perf_event_paranoid=1"));
-  BOOST_TEST(holds(told, "setcap cap_perfmon+ep"));
+  const std::string reported = as_nobody([] { return opening({"perf::PAGE-FAULTS"}); });
+  if (holds(reported, "skip:")) return skip(reported);
+  BOOST_TEST(holds(reported, "perf::PAGE-FAULTS"));
+  BOOST_TEST(holds(reported, "EACCES"));
+  BOOST_TEST(holds(reported, paranoid_line())); // the value as it is now
+  BOOST_TEST(holds(reported, "append :u"));
+  BOOST_TEST(holds(reported, "sysctl -w kernel.perf_event_paranoid=1"));
+  BOOST_TEST(holds(reported, "setcap cap_perfmon+ep"));
 }
 
 BOOST_AUTO_TEST_CASE(what_the_remedy_says_works) {
-  const std::string told = as_nobody([] { return "opened" + opening({"perf::PAGE-FAULTS:u"}); });
-  if (told != "opened" && paranoid() > 2) return skip("this kernel forbids all counting: " + told);
-  if (holds(told, "skip:")) return skip(told);
-  BOOST_TEST(told == "opened");
+  const std::string reported = as_nobody([] { return "opened" + opening({"perf::PAGE-FAULTS:u"}); });
+  if (reported != "opened" && paranoid() > 2) return skip("this kernel forbids all counting: " + reported);
+  if (holds(reported, "skip:")) return skip(reported);
+  BOOST_TEST(reported == "opened");
 }
 
 BOOST_AUTO_TEST_CASE(eacces_on_a_whole_cpu) {
   if (paranoid() < 1) return skip("kernel.perf_event_paranoid is below 1: everybody may count a CPU");
-  const std::string told = as_nobody([] {
+  const std::string reported = as_nobody([] {
     GroupOptions options;
     options.pid = -1;
     options.cpu = 0;
     return opening({"perf::PAGE-FAULTS:u"}, options);
   });
-  if (holds(told, "skip:")) return skip(told);
-  BOOST_TEST(holds(told, "all processes on CPU 0"));
-  BOOST_TEST(holds(told, "kernel.perf_event_paranoid=0"));
+  if (holds(reported, "skip:")) return skip(reported);
+  BOOST_TEST(holds(reported, "all processes on CPU 0"));
+  BOOST_TEST(holds(reported, "kernel.perf_event_paranoid=0"));
 }
 
 BOOST_AUTO_TEST_CASE(eacces_on_the_process_of_another_user) {
   const pid_t other = getpid();
   if (geteuid() != 0) return skip("not root: no process of another user at hand");
-  const std::string told = as_nobody([&] {
+  const std::string reported = as_nobody([&] {
     GroupOptions options;
     options.pid = other;
     return opening({"perf::PAGE-FAULTS:u"}, options);
   });
-  if (holds(told, "skip:")) return skip(told);
-  BOOST_TEST(holds(told, fmt::format("may not observe process {}", other)));
-  BOOST_TEST(holds(told, "CAP_PERFMON"));
+  if (holds(reported, "skip:")) return skip(reported);
+  BOOST_TEST(holds(reported, fmt::format("may not observe process {}", other)));
+  BOOST_TEST(holds(reported, "CAP_PERFMON"));
 }
 
 BOOST_AUTO_TEST_CASE(enoent) {
-  const std::string told = opening({"perf::CYCLES"});
-  if (told.empty()) {
+  const std::string reported = opening({"perf::CYCLES"});
+  if (reported.empty()) {
     skip("this machine has a core PMU");
   } else {
-    BOOST_TEST(holds(told, "no core PMU"));
-    BOOST_TEST(holds(told, "ENOENT"));
-    BOOST_TEST(holds(told, "/sys/bus/event_source/devices contains"));
-    BOOST_TEST(holds(told, "software"));
-    BOOST_TEST(holds(told, "recount events --pmu perf"));
+    BOOST_TEST(holds(reported, "no core PMU"));
+    BOOST_TEST(holds(reported, "ENOENT"));
+    BOOST_TEST(holds(reported, "/sys/bus/event_source/devices contains"));
+    BOOST_TEST(holds(reported, "software"));
+    BOOST_TEST(holds(reported, "recount events --pmu perf"));
   }
   Event nowhere = encode("perf::PAGE-FAULTS");
   nowhere.attr.type = 0x7ffffffe;
@@ -130,18 +130,18 @@ BOOST_AUTO_TEST_CASE(an_event_of_another_machine_is_not_even_tried) {
 BOOST_AUTO_TEST_CASE(einval_of_a_domain) {
   const std::string plain = message([] { Group group(std::vector<std::string>{"msr/tsc/"}); });
   if (!plain.empty()) return skip(plain);
-  const std::string told = opening({"msr/tsc/:u"});
-  BOOST_TEST(holds(told, "cannot count user and kernel mode separately (EINVAL)"));
-  BOOST_TEST(holds(told, ":u or :k"));
+  const std::string reported = opening({"msr/tsc/:u"});
+  BOOST_TEST(holds(reported, "cannot count user and kernel mode separately (EINVAL)"));
+  BOOST_TEST(holds(reported, ":u or :k"));
 }
 
 BOOST_AUTO_TEST_CASE(einval_of_a_cpu) {
   GroupOptions options;
   options.cpu = 100'000;
-  const std::string told = opening({"perf::PAGE-FAULTS"}, options);
-  BOOST_TEST(holds(told, "CPU 100000 is not online"));
+  const std::string reported = opening({"perf::PAGE-FAULTS"}, options);
+  BOOST_TEST(holds(reported, "CPU 100000 is not online"));
   const bool listed = ::access("/sys/devices/system/cpu/online", R_OK) == 0;
-  BOOST_TEST(holds(told, listed ? "CPUs online = 0" : "CPUs online = unknown"));
+  BOOST_TEST(holds(reported, listed ? "CPUs online = 0" : "CPUs online = unknown"));
 }
 
 BOOST_AUTO_TEST_CASE(einval_of_breakpoints) {
@@ -165,11 +165,11 @@ BOOST_AUTO_TEST_CASE(einval_of_a_frequency) {
 BOOST_AUTO_TEST_CASE(enospc_of_breakpoints) {
   if (const auto reason = opening({watch(0)}); !reason.empty()) return skip(reason);
 #if defined(__x86_64__)
-  const std::string told = opening({watch(0), watch(1), watch(2), watch(3), watch(4)});
-  BOOST_TEST(holds(told, watch(4))); // the fifth is named
-  BOOST_TEST(holds(told, "all hardware breakpoints are in use (ENOSPC)"));
-  BOOST_TEST(holds(told, "debug registers of an x86 CPU = 4"));
-  BOOST_TEST(holds(told, "fewer addresses"));
+  const std::string reported = opening({watch(0), watch(1), watch(2), watch(3), watch(4)});
+  BOOST_TEST(holds(reported, watch(4))); // the fifth is named
+  BOOST_TEST(holds(reported, "all hardware breakpoints are in use (ENOSPC)"));
+  BOOST_TEST(holds(reported, "debug registers of an x86 CPU = 4"));
+  BOOST_TEST(holds(reported, "fewer addresses"));
 #endif
 }
 
@@ -177,26 +177,26 @@ BOOST_AUTO_TEST_CASE(enospc_of_a_buffer) {
   Group group({"perf::PAGE-FAULTS", "perf::MINOR-FAULTS"});
   std::uint64_t small[2];
   BOOST_TEST(read(group.fd(), small, sizeof small) == -1);
-  const Error told = perf::call_error(perf::Operation::read, group.events()[0], errno, "read");
-  BOOST_TEST(holds(told.what(), "the buffer is too small"));
-  BOOST_TEST(holds(told.what(), "ENOSPC"));
+  const Error reported = perf::call_error(perf::Operation::read, group.events()[0], errno, "read");
+  BOOST_TEST(holds(reported.what(), "the buffer is too small"));
+  BOOST_TEST(holds(reported.what(), "ENOSPC"));
 }
 
 BOOST_AUTO_TEST_CASE(emfile) {
-  const std::string told = in_child([] {
+  const std::string reported = in_child([] {
     rlimit limit{};
     getrlimit(RLIMIT_NOFILE, &limit);
     limit.rlim_cur = limit.rlim_max = 12;
     setrlimit(RLIMIT_NOFILE, &limit);
     return opening(std::vector<std::string>(20, "perf::PAGE-FAULTS:u"));
   });
-  BOOST_TEST(holds(told, "EMFILE"));
-  BOOST_TEST(holds(told, "ulimit -n = 12"));
-  BOOST_TEST(holds(told, "ulimit -Hn 65536"));
+  BOOST_TEST(holds(reported, "EMFILE"));
+  BOOST_TEST(holds(reported, "ulimit -n = 12"));
+  BOOST_TEST(holds(reported, "ulimit -Hn 65536"));
 }
 
 BOOST_AUTO_TEST_CASE(the_soft_limit_of_descriptors_is_raised) {
-  const std::string told = in_child([] {
+  const std::string reported = in_child([] {
     rlimit limit{};
     getrlimit(RLIMIT_NOFILE, &limit);
     limit.rlim_cur = 12;
@@ -206,7 +206,7 @@ BOOST_AUTO_TEST_CASE(the_soft_limit_of_descriptors_is_raised) {
     if (limit.rlim_cur != 12) error += "raised although descriptors are left";
     return error + opening(std::vector<std::string>(20, "perf::PAGE-FAULTS:u"));
   });
-  BOOST_TEST(told == "");
+  BOOST_TEST(reported == "");
 }
 
 BOOST_AUTO_TEST_CASE(eopnotsupp) {
@@ -214,10 +214,10 @@ BOOST_AUTO_TEST_CASE(eopnotsupp) {
   branches.attr.sample_period = 1;
   branches.attr.sample_type = PERF_SAMPLE_BRANCH_STACK;
   branches.attr.branch_sample_type = PERF_SAMPLE_BRANCH_ANY;
-  const std::string told = opening_event(branches);
-  BOOST_TEST(holds(told, "cannot sample this event"));
-  BOOST_TEST(holds(told, "EOPNOTSUPP"));
-  BOOST_TEST(holds(told, "count it instead of sampling"));
+  const std::string reported = opening_event(branches);
+  BOOST_TEST(holds(reported, "cannot sample this event"));
+  BOOST_TEST(holds(reported, "EOPNOTSUPP"));
+  BOOST_TEST(holds(reported, "count it instead of sampling"));
 }
 
 BOOST_AUTO_TEST_CASE(esrch) {
@@ -261,13 +261,13 @@ BOOST_AUTO_TEST_CASE(eoverflow) {
   deep.attr.sample_period = 1;
   deep.attr.sample_type = PERF_SAMPLE_CALLCHAIN;
   deep.attr.sample_max_stack = 65'000;
-  const std::string told = opening_event(deep);
-  BOOST_TEST(holds(told, "EOVERFLOW"));
-  BOOST_TEST(holds(told, "kernel.perf_event_max_stack = "));
+  const std::string reported = opening_event(deep);
+  BOOST_TEST(holds(reported, "EOVERFLOW"));
+  BOOST_TEST(holds(reported, "kernel.perf_event_max_stack = "));
 }
 
 BOOST_AUTO_TEST_CASE(eperm_of_a_buffer) {
-  const std::string told = as_nobody([]() -> std::string {
+  const std::string reported = as_nobody([]() -> std::string {
     const rlimit none{0, 0};
     setrlimit(RLIMIT_MEMLOCK, &none);
     Event clock = encode("perf::CPU-CLOCK:u");
@@ -278,10 +278,10 @@ BOOST_AUTO_TEST_CASE(eperm_of_a_buffer) {
       return "mapped";
     return perf::call_error(perf::Operation::map, group.events()[0], errno, "mmap").what();
   });
-  if (holds(told, "skip:") || holds(told, "EACCES")) return skip(told);
-  BOOST_TEST(holds(told, "EPERM"));
-  BOOST_TEST(holds(told, "kernel.perf_event_mlock_kb = "));
-  BOOST_TEST(holds(told, "a smaller buffer"));
+  if (holds(reported, "skip:") || holds(reported, "EACCES")) return skip(reported);
+  BOOST_TEST(holds(reported, "EPERM"));
+  BOOST_TEST(holds(reported, "kernel.perf_event_mlock_kb = "));
+  BOOST_TEST(holds(reported, "a smaller buffer"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -16,7 +16,7 @@ BOOST_AUTO_TEST_SUITE(forked, *test::needs(test::no_software_events))
 
 namespace {
 
-constexpr auto told = "opened before fork(2)";
+constexpr auto reported = "opened before fork(2)";
 
 } // namespace
 
@@ -33,12 +33,12 @@ BOOST_AUTO_TEST_CASE(a_group_counts_on_when_a_child_stops_its_copy) {
     const Count& count = group.read()[0];
     return count.value ? std::to_string(*count.value) : count.reason;
   });
-  BOOST_TEST(holds(read, told), read);
+  BOOST_TEST(holds(read, reported), read);
   BOOST_TEST(holds(in_child([&] {
                      group.start();
                      return std::string("started");
                    }),
-                   told));
+                   reported));
   memory.touch(11, 31);
   group.stop();
   // Faults of copied pages after fork(2) are the parent's own.
@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(what_a_child_destroys_goes_on_in_the_parent) {
       overflow.reset();
       return why;
     });
-    BOOST_TEST(holds(done, told), done); // empty: the child died or hung
+    BOOST_TEST(holds(done, reported), done); // empty: the child died or hung
     const int before = calls;
     memory.touch(101, 301);
     overflow->stop();
@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(samples_are_of_the_parent) {
     sampling.reset();
     return more ? "waits" : why;
   });
-  BOOST_TEST(holds(done, told), done);
+  BOOST_TEST(holds(done, reported), done);
   memory.touch(101, 201);
   sampling->stop();
   sampling->finish({});
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(a_child_reads_no_page_of_its_parent) {
     counter.reset();
     return count.reason;
   });
-  BOOST_TEST(holds(done, told), done);
+  BOOST_TEST(holds(done, reported), done);
   memory.touch(1, 21);
   BOOST_TEST(counter->read().value.value() >= 20U);
   BOOST_CHECK_THROW((void)counter->read(1), Error);

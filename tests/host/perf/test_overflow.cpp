@@ -142,18 +142,19 @@ BOOST_AUTO_TEST_CASE(several_events_at_once) {
     memory.touch(0, 1101);
     overflow.stop();
     const auto counts = overflow.counts();
-    std::array<std::uint64_t, 3> told{};
+    std::array<std::uint64_t, 3> reported{};
     std::size_t both = 0;
     for (std::size_t i = 0; i < seen->count; ++i) {
       for (std::size_t e = 0; e < 3; ++e)
-        told[e] += seen->calls[i].events >> e & 1U;
+        reported[e] += seen->calls[i].events >> e & 1U;
       both += seen->calls[i].events == 3 ? 1U : 0U;
     }
     for (std::size_t e = 0; e < 3; ++e)
-      BOOST_TEST(told[e] == counts[e].overflows);
-    BOOST_TEST(told[0] == counts[0].occurrences / 10);
-    BOOST_TEST(told[1] == counts[1].occurrences / 20);
-    if (counts[0].occurrences == counts[1].occurrences) BOOST_TEST(both == told[1]); // every second time both
+      BOOST_TEST(reported[e] == counts[e].overflows);
+    BOOST_TEST(reported[0] == counts[0].occurrences / 10);
+    BOOST_TEST(reported[1] == counts[1].occurrences / 20);
+    if (counts[0].occurrences == counts[1].occurrences)
+      BOOST_TEST(both == reported[1]); // every second time both
   }
 }
 
@@ -171,9 +172,9 @@ BOOST_AUTO_TEST_CASE(another_threshold_while_running) {
     overflow.stop();
     const auto more = overflow.counts()[0].occurrences - first;
     BOOST_TEST(more >= 1001U);
-    const auto told = overflow.counts()[0].overflows - first / 10;
-    BOOST_TEST(told >= more / 50);
-    BOOST_TEST(told <= more / 50 + 2);
+    const auto reported = overflow.counts()[0].overflows - first / 10;
+    BOOST_TEST(reported >= more / 50);
+    BOOST_TEST(reported <= more / 50 + 2);
   }
 }
 

@@ -136,8 +136,8 @@ BOOST_AUTO_TEST_CASE(forked_children_end_and_print_nothing) {
   for (std::thread& one : busy)
     one.join();
   BOOST_TEST(holds(message([] { // in the parent it is too late, in a child not its own
-                     const std::string told = in_child([] { return message([] { region_events({}); }); });
-                     if (holds(told, "fork(2)")) region_events({});
+                     const std::string reported = in_child([] { return message([] { region_events({}); }); });
+                     if (holds(reported, "fork(2)")) region_events({});
                    }),
                    "has begun already"));
 }

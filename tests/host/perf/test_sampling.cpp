@@ -372,8 +372,8 @@ BOOST_AUTO_TEST_CASE(wrong_use_is_told) {
 BOOST_AUTO_TEST_CASE(an_event_that_cannot_interrupt) {
   const auto tsc = [] { return SampledEvent{encode("msr/tsc/"), 1'000'000, 0, 0}; };
   if (const auto why = message([&] { (void)encode("msr/tsc/"); }); !why.empty()) return skip(why);
-  const auto told = message([&] { Sampling({tsc()}); });
-  BOOST_TEST(holds(told, "cannot sample it"));
+  const auto reported = message([&] { Sampling({tsc()}); });
+  BOOST_TEST(holds(reported, "cannot sample it"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

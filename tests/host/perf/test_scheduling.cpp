@@ -109,10 +109,10 @@ BOOST_AUTO_TEST_CASE(events_that_keep_a_group_off_are_counted_apart) {
 
 BOOST_AUTO_TEST_CASE(an_event_that_never_runs_even_alone_is_an_error) {
   Split split({}, dead);
-  const std::string told = message([&] { split.add(faults(1)[0]); });
-  BOOST_TEST(holds(told, "perf::PAGE-FAULTS"));
-  BOOST_TEST(holds(told, "never scheduled"));
-  BOOST_TEST(holds(told, "kernel.nmi_watchdog"));
+  const std::string reported = message([&] { split.add(faults(1)[0]); });
+  BOOST_TEST(holds(reported, "perf::PAGE-FAULTS"));
+  BOOST_TEST(holds(reported, "never scheduled"));
+  BOOST_TEST(holds(reported, "kernel.nmi_watchdog"));
 }
 
 BOOST_AUTO_TEST_CASE(pinned_and_exclusive_groups_count_all_the_time) {

@@ -217,7 +217,7 @@ BOOST_AUTO_TEST_CASE(how_it_ended) {
 }
 
 BOOST_AUTO_TEST_CASE(signals_of_other_processes_are_handed_on) {
-  const auto told = process::in_fork(
+  const auto reported = process::in_fork(
       [](int fd) {
         const pid_t self = getpid();
         if (fork() == 0) {
@@ -232,7 +232,7 @@ BOOST_AUTO_TEST_CASE(signals_of_other_processes_are_handed_on) {
         return write(fd, text.data(), text.size()) > 0 ? 0 : 1;
       },
       15s);
-  BOOST_TEST(told.out == "143 15 0"); // the run that was interrupted is no repetition
+  BOOST_TEST(reported.out == "143 15 0"); // the run that was interrupted is no repetition
 }
 
 BOOST_AUTO_TEST_CASE(what_the_listener_throws_ends_neither_the_command_nor_its_counts) {

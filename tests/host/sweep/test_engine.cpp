@@ -132,14 +132,14 @@ BOOST_AUTO_TEST_CASE(a_model_run_has_no_limit_of_wall_time) {
 }
 
 BOOST_AUTO_TEST_CASE(a_stopped_model_run_tells_how_far_it_came) {
-  bool told = false;
+  bool reported = false;
   Listener listener;
   listener.progress = [&](const Progress& p) {
-    told = told || (p.simulated && p.job);
+    reported = reported || (p.simulated && p.job);
     BOOST_TEST(p.remaining.has_value() == p.simulated.has_value()); // no run has ended: by its share of 41 %
     if (p.remaining && p.done == 0) BOOST_TEST((*p.remaining > p.elapsed && *p.remaining < 2 * p.elapsed));
   };
-  listener.stop = [&] { return told; };
+  listener.stop = [&] { return reported; };
   const Made made = make(plan("2", "2", "hang", {"model:i7-9700"}, 1), {}, listener);
   BOOST_TEST(made.outcome.stopped);
   BOOST_REQUIRE(made.outcome.unfinished.size() == 1U);

@@ -74,12 +74,12 @@ BOOST_AUTO_TEST_CASE(a_stalled_viewer_is_felt_by_nobody) {
   settings.command = {std::string(FIXTURES) + "/sectioned", "600"};
   settings.interval = 10ms;
   settings.out = output.write.get();
-  std::vector<Message> told;
+  std::vector<Message> reported;
   Observer observer;
   observer.polled = [&](auto& into) { hub.polled(into); };
   observer.ready = [&](const auto& said) { hub.serve(said); };
   observer.tell = [&](const Message& m) {
-    told.push_back(m);
+    reported.push_back(m);
     hub.send(m);
   };
   std::uint64_t lines = 0;
@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(a_stalled_viewer_is_felt_by_nobody) {
     const int status = watch::watch(plan, settings, observer);
     BOOST_TEST(status == 0);
     hub.drain(200);
-    lines = told.size();
+    lines = reported.size();
     // The stalled one wakes up: it is told what it has missed, and the end of what fits.
     BOOST_TEST(hub.dropped() > 0U);
   }

@@ -36,7 +36,7 @@ public:
     return found->second;
   }
 
-  double glance(std::span<const std::uint64_t> places, bool quickly) override {
+  double quick_time(std::span<const std::uint64_t> places, bool quickly) override {
     ++looks_;
     std::map<std::int64_t, std::int64_t> held;
     std::set<std::uint64_t> offsets;

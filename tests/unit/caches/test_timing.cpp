@@ -313,20 +313,20 @@ BOOST_AUTO_TEST_CASE(dead_counters_are_named_after_one_reading) {
     }
     [[nodiscard]] const caches::Abilities& abilities() const override { return can_; }
     std::vector<caches::Reading> read(std::span<const kernel::Pattern> patterns) override {
-      asked += patterns.size();
+      requested += patterns.size();
       auto readings = TimingSampler::read(patterns);
       for (caches::Reading& reading : readings)
         reading.misses = {0.0};
       return readings;
     }
-    std::size_t asked = 0;
+    std::size_t requested = 0;
 
   private:
     caches::Abilities can_;
   };
   Dead sampler;
   const caches::Caches found = caches::infer_caches(sampler);
-  BOOST_TEST(sampler.asked == 1u);
+  BOOST_TEST(sampler.requested == 1u);
   BOOST_TEST(!caches::needs_more_readings(found, caches::Wanted::everything));
   BOOST_TEST_REQUIRE(found.levels.size() == 1u);
   for (const caches::Property* p :

@@ -299,7 +299,7 @@ std::vector<recount::caches::Reading> TimingSampler::read(std::span<const Patter
   return readings;
 }
 
-double TimingSampler::glance(std::span<const std::uint64_t> places, bool quickly) {
+double TimingSampler::quick_time(std::span<const std::uint64_t> places, bool quickly) {
   ++looks_;
   const double ns = exact_of_places(places, 1, 0, false) + translation_in_order(places);
   double least = disturbed(ns, chance(machine_.disturbances.burst));

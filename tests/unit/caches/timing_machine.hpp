@@ -49,7 +49,7 @@ public:
   TimingSampler(const TimedMachine& machine, std::uint64_t seed);
   [[nodiscard]] const recount::caches::Abilities& abilities() const override { return can_; }
   std::vector<recount::caches::Reading> read(std::span<const recount::kernel::Pattern> patterns) override;
-  double glance(std::span<const std::uint64_t> places, bool quickly) override;
+  double quick_time(std::span<const std::uint64_t> places, bool quickly) override;
   [[nodiscard]] bool out_of_time() const override { return looks_ > most_looks; }
   [[nodiscard]] std::int64_t looks() const { return looks_; }
 

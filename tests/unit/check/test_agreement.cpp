@@ -36,9 +36,9 @@ BOOST_AUTO_TEST_CASE(witnesses_that_differ_from_one_another) {
   BOOST_TEST((of(wide) == check::Verdict::mapping_differs));
   // PAPI in another domain.
   BOOST_TEST(has(check::judge(trial(always(1000), always(0))).causes.at(0), "domain"));
-  check::Trial told = trial(always(1000), always(-1000));
-  told.perf.other_value = "PAPI computes -1000 from the same counts";
-  BOOST_TEST(has(check::judge(told).causes.at(0), "differently than written"));
+  check::Trial reported = trial(always(1000), always(-1000));
+  reported.perf.other_value = "PAPI computes -1000 from the same counts";
+  BOOST_TEST(has(check::judge(reported).causes.at(0), "differently than written"));
 }
 
 BOOST_AUTO_TEST_CASE(differences_are_told_pass_by_pass) {

@@ -171,8 +171,8 @@ std::optional<std::string> only_known(const std::set<std::string>& found,
 } // namespace
 
 int cases() {
-  const char* const asked = std::getenv("RECOUNT_CASES");
-  return asked ? std::atoi(asked) : RECOUNT_PROPERTY_CASES;
+  const char* const requested = std::getenv("RECOUNT_CASES");
+  return requested ? std::atoi(requested) : RECOUNT_PROPERTY_CASES;
 }
 
 std::string text_of(const std::string& path) {

@@ -38,13 +38,13 @@ BOOST_AUTO_TEST_CASE(places_are_filled_in) {
 }
 
 BOOST_AUTO_TEST_CASE(a_command_tells_its_own_time) {
-  BOOST_TEST(told_seconds("sum 12\nseconds 1.25\n").value() == 1.25);
-  BOOST_TEST(told_seconds("Time: 12.5 ms").value() == 0.0125);
-  BOOST_TEST(told_seconds("  ELAPSED = 3 s \r\n").value() == 3);
-  BOOST_TEST(told_seconds("time 1 s\ntime 2 s\nbye").value() == 2); // the last one
+  BOOST_TEST(reported_seconds("sum 12\nseconds 1.25\n").value() == 1.25);
+  BOOST_TEST(reported_seconds("Time: 12.5 ms").value() == 0.0125);
+  BOOST_TEST(reported_seconds("  ELAPSED = 3 s \r\n").value() == 3);
+  BOOST_TEST(reported_seconds("time 1 s\ntime 2 s\nbye").value() == 2); // the last one
   for (const char* none : {"", "seconds", "seconds x", "seconds -1", "seconds nan", "time 3 days",
                            "times 3 s", "seconds 0", "seconds 1e999", "timer: 1"})
-    BOOST_TEST(!told_seconds(none).has_value(), none);
+    BOOST_TEST(!reported_seconds(none).has_value(), none);
 }
 
 BOOST_AUTO_TEST_CASE(languages_are_known_by_their_programs) {

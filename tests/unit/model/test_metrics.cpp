@@ -122,16 +122,16 @@ BOOST_AUTO_TEST_CASE(need_no_level_that_none_of_them_tells_of) {
     Chance chance(seed);
     const MachineDescription machine = random_machine(chance, false);
     const auto names = metric_names(machine);
-    const std::vector<std::string> asked{
+    const std::vector<std::string> requested{
         names[static_cast<std::size_t>(chance.from(0, std::ssize(names) - 1))], "no metric of any machine"};
-    const MachineDescription enough = enough_for(machine, asked);
+    const MachineDescription enough = enough_for(machine, requested);
     shortened += enough.levels.size() < machine.levels.size();
     Hierarchy all(machine), fewer(enough);
     for (const Access& a : random_trace(chance, 400))
       for (Hierarchy* caches : {&all, &fewer})
         a.store ? caches->store(a.address, a.bytes) : caches->load(a.address, a.bytes);
-    BOOST_TEST_REQUIRE(metrics(all).at(asked[0]) == metrics(fewer).at(asked[0]),
-                       asked[0] << ", seed " << seed);
+    BOOST_TEST_REQUIRE(metrics(all).at(requested[0]) == metrics(fewer).at(requested[0]),
+                       requested[0] << ", seed " << seed);
   }
   BOOST_TEST(shortened > RECOUNT_PROPERTY_CASES / 20);
 }

@@ -35,10 +35,10 @@ BOOST_AUTO_TEST_CASE(every_errno_has_an_answer_without_conditions) {
       BOOST_TEST(std::any_of(rows.begin(), rows.end(), [&](const Hint& row) {
         return row.number == error && row.operation == Operation::open && row.when == nullptr;
       }));
-      const Error told = hint({Operation::open, event()}, error);
-      BOOST_TEST(holds(told, "some::EVENT"));
-      BOOST_TEST(holds(told, strerrorname_np(error)));
-      BOOST_TEST(!told.problem().remedy.empty());
+      const Error reported = hint({Operation::open, event()}, error);
+      BOOST_TEST(holds(reported, "some::EVENT"));
+      BOOST_TEST(holds(reported, strerrorname_np(error)));
+      BOOST_TEST(!reported.problem().remedy.empty());
     }
   }
 }
@@ -55,9 +55,9 @@ BOOST_AUTO_TEST_CASE(no_row_is_out_of_reach) {
 BOOST_AUTO_TEST_CASE(places_are_filled_in) {
   for (const Hint& row : hints()) {
     const Event one = event();
-    const Error told =
+    const Error reported =
         hint({row.operation, one, {42, 7, false, false, false, false}, {"a", "b"}, true}, row.number);
-    BOOST_TEST(!holds(told, "{"));
+    BOOST_TEST(!holds(reported, "{"));
   }
 }
 
@@ -75,9 +75,9 @@ BOOST_AUTO_TEST_CASE(the_remedy_fits_the_situation) {
   switches.attr.type = PERF_TYPE_SOFTWARE;
   switches.attr.config = PERF_COUNT_SW_CONTEXT_SWITCHES;
   for (const pid_t pid : {0, 77}) {
-    const Error told = hint({Operation::open, switches, {pid, -1, false, false, false, false}}, EACCES);
-    BOOST_TEST(told.problem().remedy.find(":u") == std::string::npos);
-    if (pid == 0) BOOST_TEST(holds(told, "in the kernel"));
+    const Error reported = hint({Operation::open, switches, {pid, -1, false, false, false, false}}, EACCES);
+    BOOST_TEST(reported.problem().remedy.find(":u") == std::string::npos);
+    if (pid == 0) BOOST_TEST(holds(reported, "in the kernel"));
   }
 
   const GroupOptions of_77{77, -1, false, false, false, false};

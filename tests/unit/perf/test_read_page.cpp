@@ -12,7 +12,7 @@ namespace {
 struct Cpu {
   perf_event_mmap_page page{};
   std::uint64_t counter = 0, clock = 0;
-  std::uint32_t asked = 99;
+  std::uint32_t requested = 99;
   unsigned reads = 0;
   void (*interrupt)(Cpu&) = nullptr;
 
@@ -24,7 +24,7 @@ struct Cpu {
   [[nodiscard]] std::optional<PageReading> read() {
     const Registers registers{[](void* self, std::uint32_t index) {
                                 auto& cpu = *static_cast<Cpu*>(self);
-                                cpu.asked = index;
+                                cpu.requested = index;
                                 ++cpu.reads;
                                 const std::uint64_t value = cpu.counter;
                                 if (cpu.interrupt != nullptr) cpu.interrupt(cpu);
@@ -47,7 +47,7 @@ BOOST_AUTO_TEST_CASE(offset_and_register_are_added) {
   BOOST_TEST_REQUIRE(reading.has_value());
   BOOST_TEST(reading->value == 1234U);
   BOOST_TEST(reading->enabled_ns == 77U);
-  BOOST_TEST(asked == 2U); // rdpmc takes index - 1
+  BOOST_TEST(requested == 2U); // rdpmc takes index - 1
 }
 
 BOOST_AUTO_TEST_CASE(the_register_is_signed_in_its_width) {
@@ -68,11 +68,11 @@ BOOST_AUTO_TEST_CASE(fixed_counters_count_and_packed_metrics_do_not) {
   counter = 5;
   page.index = (1U << 30) + 3 + 1; // slots: fixed counter 3
   BOOST_TEST(read()->value == 12U);
-  BOOST_TEST(asked == (1U << 30) + 3);
+  BOOST_TEST(requested == (1U << 30) + 3);
   page.index = (1U << 29) + 1; // PERF_METRICS
-  asked = 99;
+  requested = 99;
   BOOST_TEST(!read().has_value());
-  BOOST_TEST(asked == 99U);
+  BOOST_TEST(requested == 99U);
 }
 
 BOOST_AUTO_TEST_CASE(whole_words_and_32_bits) {
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(a_lock_that_changes_midway_starts_over) {
   BOOST_TEST(reads == 2U);
   BOOST_TEST(reading->value == 2001U); // neither 1005 nor a mixture
   BOOST_TEST(reading->enabled_ns == 400U);
-  BOOST_TEST(asked == 6U);
+  BOOST_TEST(requested == 6U);
 }
 
 BOOST_AUTO_TEST_CASE(an_event_taken_off_midway_falls_back) {

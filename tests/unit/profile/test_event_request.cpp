@@ -9,7 +9,7 @@
 using namespace recount;
 using namespace recount::profile;
 
-BOOST_AUTO_TEST_SUITE(asked)
+BOOST_AUTO_TEST_SUITE(requested)
 
 BOOST_AUTO_TEST_CASE(events_have_a_period_or_a_frequency_or_what_suits_them) {
   const auto all = parse_event_requests({"page-faults:period=10,cpu-clock:freq=500", "mem:0x1000/8:w"});

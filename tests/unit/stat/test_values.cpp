@@ -21,9 +21,9 @@ Plan plan_of(const std::string& formula) {
   for (const std::size_t e : {0U, 1U}) {
     PlanRow row;
     row.name = e == 0 ? "A" : "B";
-    witness::MetricEvents asked;
-    asked.events.resize(1);
-    row.operands.push_back({row.name, asked, {e}, {}});
+    witness::MetricEvents requested;
+    requested.events.resize(1);
+    row.operands.push_back({row.name, requested, {e}, {}});
     plan.rows.push_back(row);
   }
   PlanRow row;
@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(an_event_of_two_kinds_of_cores_is_their_sum_within_a_ratio)
   Plan plan = plan_of("A / B");
   plan.events.resize(3);
   plan.rows[2].operands[1].events = {1, 2};
-  plan.rows[2].operands[1].asked.events.resize(2);
+  plan.rows[2].operands[1].requested.events.resize(2);
   const std::vector<Count> counts{count(6), count(4, 100, 50), none("never on this kind")};
   BOOST_TEST(number(evaluate(plan, counts, 1)[2]) == 0.75);
   const std::vector<Count> both{count(6), count(4, 100, 50), count(2, 100, 50)};
