@@ -11,6 +11,7 @@
 #include "host/pmu.hpp"
 #include "host/sysctl.hpp"
 #include "perf/open_group.hpp"
+#include "perf/try_open.hpp"
 #include "verdict/verdict_store.hpp"
 #include "witness/witness.hpp"
 
@@ -23,6 +24,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstring>
 #include <ctime>
 #include <map>
@@ -32,7 +34,18 @@ namespace recount::doctor {
 namespace {
 using State = Finding::State;
 
-std::string trial(const Event& event) {
+/// What counting an event over a short loop gave.
+struct Trial {
+  std::string why; ///< empty: a count above zero
+  int error = 0;   ///< errno of opening it; 0: it opens
+
+  [[nodiscard]] bool counts() const { return why.empty(); }
+  [[nodiscard]] bool forbidden() const { return error == EACCES || error == EPERM; }
+  /// "ENOENT", or the whole cause where opening did not fail.
+  [[nodiscard]] std::string brief() const { return error > 0 ? strerrorname_np(error) : why; }
+};
+
+Trial trial(const Event& event) {
   try {
     // A core type counts on its own CPUs only.
     const perf::OnCpus there(event::cpus_of(event.attr, event::pmus()));
@@ -43,27 +56,19 @@ std::string trial(const Event& event) {
       sink = sink + i;
     group.stop();
     const Count& count = group.read()[0];
-    if (!count.value) return count.reason;
-    return *count.value == 0 ? "it opens, but counts 0 over 10 000 loop iterations" : "";
+    if (!count.value) return {count.reason};
+    return {*count.value == 0 ? "it opens, but counts 0 over 10 000 loop iterations" : ""};
   } catch (const Error& e) {
-    return e.problem().cause;
+    return {e.problem().cause, perf::open_sized(event.attr, {}).error};
   }
 }
 
-/// Counts `name` over a short loop: empty when a count above zero came out, else why not.
-std::string trial(const std::string& name, Domain domain = Domain::user) {
+Trial trial(const std::string& name, Domain domain = Domain::user) {
   try {
     return trial(encode(name, domain));
   } catch (const Error& e) {
-    return e.problem().cause;
+    return {e.problem().cause};
   }
-}
-
-/// "ENOENT" of a cause that ends in "(ENOENT)"; the whole cause where it ends otherwise.
-std::string short_cause(const std::string& cause) {
-  const auto open = cause.rfind("(E");
-  return open != std::string::npos && cause.ends_with(')') ? cause.substr(open + 1, cause.size() - open - 2)
-                                                           : cause;
 }
 
 std::vector<host::Pmu> core_pmus(const std::vector<host::Pmu>& all) {
@@ -79,17 +84,20 @@ std::string names(const std::vector<host::Pmu>& pmus) {
   return list.empty() ? "nothing" : fmt::format("{}", fmt::join(list, ", "));
 }
 
-Finding no_core_pmu(const std::vector<host::Pmu>& all, const std::string& why) {
+Finding no_core_pmu(const std::vector<host::Pmu>& all, const Trial& cycles) {
   const auto& m = host::this_machine();
   const std::string remedy =
       m.virtualised() ? "give the guest a virtual PMU (KVM: -cpu host,pmu=on; VMware: vpmc.enable; "
                         "a cloud: a bare-metal instance)"
                       : "dmesg | grep -i pmu";
-  return {State::missing, "core PMU",
+  return {State::missing,
+          "core PMU",
           fmt::format("this machine has no core PMU that Linux can use: sysfs lists only {}, and opening "
                       "perf::CYCLES gives {}",
-                      names(all), short_cause(why)),
-          remedy};
+                      names(all), cycles.brief()),
+          remedy,
+          cycles.forbidden(),
+          true};
 }
 
 /// Of a hybrid CPU: what each core type counts in a trial.
@@ -99,9 +107,10 @@ Finding core_types(const std::vector<host::Pmu>& cores) {
   for (const host::Pmu& core : cores) {
     std::string why;
     for (const char* name : {"CYCLES", "INSTRUCTIONS"})
-      if (const auto got = trial(fmt::format("{}/{}/", core.name, name)); !got.empty() && why.empty())
-        why = fmt::format("{}/{}/: {}", core.name, name, got);
-    forbidden = forbidden || why.ends_with("(EACCES)") || why.ends_with("(EPERM)");
+      if (const Trial got = trial(fmt::format("{}/{}/", core.name, name)); !got.counts() && why.empty()) {
+        why = fmt::format("{}/{}/: {}", core.name, name, got.why);
+        forbidden = forbidden || got.forbidden();
+      }
     why.empty() ? work.push_back(fmt::format("{} (CPUs {})", core.name, fmt::join(core.cpus, ",")))
                 : fail.push_back(why);
   }
@@ -113,22 +122,25 @@ Finding core_types(const std::vector<host::Pmu>& cores) {
   return {fail.empty()   ? State::works
           : work.empty() ? State::missing
                          : State::limited,
-          "core PMU", text, forbidden ? "see Permission below" : ""};
+          "core PMU", text, forbidden ? "see Permission below" : "", forbidden};
 }
 
 Finding core_pmu(const std::vector<host::Pmu>& all) {
   const auto cores = core_pmus(all);
   if (cores.size() > 1) return core_types(cores);
-  const std::string cycles = trial("perf::CYCLES"), instructions = trial("perf::INSTRUCTIONS");
-  if (cores.empty() && !cycles.empty()) return no_core_pmu(all, cycles);
+  const Trial cycles = trial("perf::CYCLES"), instructions = trial("perf::INSTRUCTIONS");
+  if (cores.empty() && !cycles.counts()) return no_core_pmu(all, cycles);
   const std::string seen =
       cores.empty() ? "sysfs lists no core PMU, but" : fmt::format("sysfs lists {};", names(cores));
-  if (cycles.empty() && instructions.empty())
+  if (cycles.counts() && instructions.counts())
     return {State::works, "core PMU", seen + " cycles and instructions are counted in a trial", {}};
-  const std::string why = cycles.empty() ? "perf::INSTRUCTIONS: " + instructions : "perf::CYCLES: " + cycles;
-  const bool forbidden = why.ends_with("(EACCES)") || why.ends_with("(EPERM)");
-  return {cycles.empty() || instructions.empty() ? State::limited : State::missing, "core PMU",
-          fmt::format("{} a trial fails: {}", seen, why), forbidden ? "see Permission below" : ""};
+  const Trial& failed = cycles.counts() ? instructions : cycles;
+  Finding finding{cycles.counts() || instructions.counts() ? State::limited : State::missing, "core PMU",
+                  fmt::format("{} a trial fails: perf::{}: {}", seen,
+                              &failed == &cycles ? "CYCLES" : "INSTRUCTIONS", failed.why),
+                  failed.forbidden() ? "see Permission below" : ""};
+  finding.forbidden = failed.forbidden();
+  return finding;
 }
 
 Finding other_pmus(const std::vector<host::Pmu>& all) {
@@ -182,9 +194,9 @@ std::vector<Finding> tsc(const std::vector<host::Pmu>& all) {
   const std::string subject = "time stamp counter";
   if (is_dead(host::EventClass::tsc)) return {};
   if (!there) return {{State::note, subject, "no msr PMU: the clock witness reads the clock directly", {}}};
-  const std::string why = trial("msr/tsc/", Domain::all);
-  if (why.empty()) return {{State::works, subject, "msr/tsc/ counts while the task runs", {}}};
-  return {{State::missing, subject, "msr/tsc/: " + why, {}}};
+  const Trial ticks = trial("msr/tsc/", Domain::all);
+  if (ticks.counts()) return {{State::works, subject, "msr/tsc/ counts while the task runs", {}}};
+  return {{State::missing, subject, "msr/tsc/: " + ticks.why, {}}};
 }
 
 /// Opens breakpoints until none is left.
@@ -192,20 +204,22 @@ std::vector<Finding> breakpoints() {
   if (is_dead(host::EventClass::breakpoint)) return {};
   static std::array<char, 64> watched;
   std::vector<Group> open;
-  std::string why;
-  try {
-    for (std::size_t i = 0; i < watched.size(); ++i)
-      open.emplace_back(
-          std::vector<std::string>{fmt::format("mem:{}/1:w:u", static_cast<const void*>(&watched[i]))});
-  } catch (const Error& e) {
-    why = e.problem().cause;
+  Trial next;
+  for (const char& byte : watched) {
+    const Event event = encode(fmt::format("mem:{}/1:w:u", static_cast<const void*>(&byte)));
+    try {
+      open.emplace_back(std::vector<Event>{event});
+    } catch (const Error& e) {
+      next = {e.problem().cause, perf::open_sized(event.attr, {}).error};
+      break;
+    }
   }
-  if (open.empty()) return {{State::missing, "breakpoints", why, {}}};
+  if (open.empty()) return {{State::missing, "breakpoints", next.why, {}}};
   return {{State::works,
            "breakpoints",
            fmt::format("a trial counted {}; {} can be open at once; the next fails with {}",
                        evidence(host::EventClass::breakpoint),
-                       base::format_count(open.size(), "hardware breakpoint"), short_cause(why)),
+                       base::format_count(open.size(), "hardware breakpoint"), next.brief()),
            {}}};
 }
 
@@ -277,15 +291,13 @@ public:
   /// Why `subject` is missing, in a few words.
   [[nodiscard]] std::string why_not(const std::string& subject) const {
     const Finding* const f = find(subject);
-    const std::string text = f ? f->text : "";
-    if (text.find("no core PMU") != std::string::npos) {
+    if (f && f->no_pmu) {
       const auto& machine = host::this_machine();
       if (!machine.virtualised()) return "no core PMU that Linux can use";
       const bool named = machine.hypervisor != "unknown";
       return "no core PMU in this " + (named ? machine.hypervisor + " guest" : std::string("guest"));
     }
-    return text.ends_with("(EACCES)") || text.ends_with("(EPERM)") ? "not permitted"
-                                                                   : "a trial fails, see below";
+    return f && f->forbidden ? "not permitted" : "a trial fails, see below";
   }
   [[nodiscard]] std::string remedy(const std::string& subject) const {
     const Finding* const f = find(subject);

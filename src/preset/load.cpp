@@ -8,6 +8,7 @@
 #include <recount/preset.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -134,8 +135,10 @@ Reader::Go Reader::cpu_row(const Line& line) {
     getting_ = true;
     return Go::on;
   }
-  int type = 0;
-  if (std::sscanf(line.fields[2].text.c_str(), "%d", &type) == 1 && type == r_.type)
+  int type = 0; // as PAPI's sscanf() reads it: what follows the number is ignored
+  const std::string_view text = line.fields[2].text;
+  const char* const begin = text.data() + (text.starts_with('+') ? 1 : 0);
+  if (std::from_chars(begin, text.data() + text.size(), type).ec == std::errc{} && type == r_.type)
     getting_ = true;
   else
     report(Reported::wrong_type, line.fields[2].place, {}, line.fields[2].text);
