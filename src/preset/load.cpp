@@ -11,7 +11,6 @@
 #include <charconv>
 #include <array>
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -135,7 +134,7 @@ Reader::Go Reader::cpu_row(const Line& line) {
     getting_ = true;
     return Go::on;
   }
-  int type = 0; // as PAPI's sscanf() reads it: what follows the number is ignored
+  int type = 0; // as PAPI reads it: what follows the number is ignored
   const std::string_view text = line.fields[2].text;
   const char* const begin = text.data() + (text.starts_with('+') ? 1 : 0);
   if (std::from_chars(begin, text.data() + text.size(), type).ec == std::errc{} && type == r_.type)
