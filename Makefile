@@ -5,7 +5,7 @@ BUILD ?= build
 # Meson 1.0 expects one unit too many if the sources of a library linked whole are a multiple of the unit size.
 MESON_FLAGS ?= -Ddebug=false -Dunity=on -Dunity_size=40
 
-# Debian packages of the dependencies; README.md gives the purpose of each.
+# Debian packages of the dependencies; CONTRIBUTING.md gives the purpose of each.
 DEPS = g++ binutils meson ninja-build pkg-config libfmt-dev nlohmann-json3-dev librange-v3-dev libcli11-dev \
        libpapi-dev libpfm4-dev libhwloc-dev libisl-dev libgmp-dev libdw-dev zlib1g-dev libiberty-dev libcapstone-dev libboost-dev libboost-iostreams-dev \
        libboost-filesystem-dev libboost-system-dev libboost-test-dev libgnuplot-iostream-dev gnuplot-nox fonts-liberation fontconfig valgrind

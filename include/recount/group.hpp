@@ -9,8 +9,9 @@
 //    Destructors, Region and the C interface postpone the cancellation.
 //  - Signals: no function is async-signal-safe unless it says so.
 //  - Descriptors: one per event, thread and CPU. Where they run out (EMFILE) the soft limit RLIMIT_NOFILE of
-//    the process is raised to the hard limit and remains there. A program
-//    that must not exceed its soft limit (select(2) takes no descriptor over 1023) sets the hard limit to it.
+//    the process is raised to the hard limit and remains there, also for programs
+//    that it starts later. A program that must not exceed its soft limit (select(2) takes no descriptor over
+//    1023) sets the hard limit to it.
 #pragma once
 
 #include <recount/count.hpp>

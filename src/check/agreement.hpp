@@ -73,7 +73,7 @@ struct Judgement {
   std::string why; ///< a clause
   std::optional<statistics::Estimate> perf, papi, difference;
   std::optional<double> factor;    ///< counted / stated, of what lies outside
-  std::vector<std::string> causes; ///< likely ones, see causes.hpp
+  std::vector<std::string> causes; ///< likely ones
 };
 
 /// The kernel of trials of whole programs, which perf and PAPI always count in executions of their own.

@@ -177,11 +177,11 @@ std::string not_excluded(const std::vector<PresetVerdict>& verdicts, const Check
       names.resize(few);
     }
     text += "  " +
-            command::wrap(fmt::format("{} could also be: {}{}", v.preset, fmt::join(names, ", "), more),
-                          how.columns, 6) +
+            command::wrap(fmt::format("{}: {}{}", v.preset, fmt::join(names, ", "), more), how.columns, 6) +
             "\n";
   }
-  return text.empty() ? text : command::paint(command::Style::strong, "Not excluded") + "\n" + text;
+  return text.empty() ? text
+                      : command::paint(command::Style::strong, "Cannot be distinguished from") + "\n" + text;
 }
 
 /// Terms that contribute nothing, though the total is right.
@@ -260,10 +260,10 @@ std::string check_table(const Checked& checked, const CheckContext& context, con
     text += "\n" + command::wrap(note, how.columns, 0) + "\n";
   std::string tally = tally_text(checked) + ".";
   if (const auto& c = checked.coverage; how.coverage)
-    tally += fmt::format(
-        " {} of {} presets testable, {} by the kernels on this machine; {} counted, {} proven apart from all "
-        "others.",
-        c.provokable, c.standard, c.proven, c.counted, c.apart);
+    tally += fmt::format(" {} of {} presets testable, {} by the kernels on this machine; {} counted, {} "
+                         "distinguishable from all "
+                         "others.",
+                         c.provokable, c.standard, c.proven, c.counted, c.apart);
   return text + "\n" + command::wrap(tally, how.columns, 0) + "\n";
 }
 

@@ -196,7 +196,7 @@ Options& Options::number(const std::string& names, long& into, const std::string
     if (!whole || error == std::errc::invalid_argument)
       throw bad_input(name + " " + text, "is not a whole number");
     if (error != std::errc() || number < range.least || number > range.most)
-      throw bad_input(name + " " + text, fmt::format("is not from {} to {}", range.least, range.most));
+      throw bad_input(name + " " + text, fmt::format("must be between {} and {}", range.least, range.most));
     into = number;
   };
   app(app_).add_option_function<std::string>(marked(names), take, prose)->type_name(value);

@@ -1,4 +1,4 @@
-// A subcommand: a name, its options, and what it does. Only options.cpp knows the parser library.
+// A subcommand: a name, its options, and what it does. Only command.cpp knows the parser library.
 #pragma once
 
 #include "host/job.hpp"

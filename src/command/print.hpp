@@ -12,7 +12,7 @@ namespace recount::command {
 
 /// Terminal controls of this program: "\033[...", "\r" and "\f" in `text` get a mark that is drawn at random
 /// for each process, so that terminal_text() tells them from those in its input. For literals, and for what
-/// gnuplot draws, whose strings are printable (figure/gnuplot_code.hpp).
+/// gnuplot draws, whose strings are printable (plot/gnuplot.hpp).
 [[nodiscard]] std::string own_controls(std::string_view text);
 
 /// The text as it is sent: own controls as they are, all others, and bytes that are no UTF-8, visibly

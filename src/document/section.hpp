@@ -59,7 +59,7 @@ struct Material {
   Gallery& gallery;
 };
 
-/// A section of the report. Features list theirs; cli/sections.cpp has the table of all, in their order.
+/// A section of the report. Features list theirs; cli/commands.cpp has the table of all, in their order.
 struct Section {
   std::string subject; ///< "caches", for the title
   /// Blocks under headings of their own; empty where there is nothing to report.

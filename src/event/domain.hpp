@@ -33,6 +33,9 @@ void apply(const Modifiers& modifiers, perf_event_attr& attr);
 /// A software event that libpfm4 lacks: "dummy", "bpf-output", "alignment-faults", "emulation-faults". Pure.
 [[nodiscard]] std::optional<Event> software_event(const std::string& name, Domain fallback);
 
+/// A raw code of a core PMU, "r1c0" or "r1c0:u", for CPUs that libpfm4 does not know. Pure.
+[[nodiscard]] std::optional<Event> raw_event(const std::string& name, Domain fallback);
+
 /// A tracepoint, "sched:sched_switch", by its number in tracefs; nothing where it has none or may not be
 /// read. `roots`: where tracefs may be mounted.
 [[nodiscard]] std::optional<Event> tracepoint(const std::string& name, Domain fallback,

@@ -75,6 +75,7 @@ std::vector<Event> encode_word(const std::string& name, Domain fallback, const s
     each.push_back(encode_sysfs(one, fallback, pmus));
   if (each.size() == 1) each.front().name = name;
   if (!each.empty()) return each;
+  if (auto event = raw_event(name, fallback)) return {*event};
   unknown(name, encoded.known ? encoded.failure : "no such event", pmus);
 }
 

@@ -28,7 +28,7 @@ bool any_core(const std::vector<host::Pmu>& pmus) {
 }
 
 std::string why_not(const Event& event, bool core_pmu) {
-  if (!event.present) return "another machine's: no PMU " + event.pmu + " here";
+  if (!event.present) return "not on this machine: PMU " + event.pmu;
   const auto type = event.attr.type;
   const bool core = type == PERF_TYPE_HARDWARE || type == PERF_TYPE_HW_CACHE || type == PERF_TYPE_RAW;
   return core && !core_pmu ? no_core_pmu : host::dead_reason(event.attr);
@@ -37,7 +37,7 @@ std::string why_not(const Event& event, bool core_pmu) {
 Source from_table(const pfm::Table& table, bool core_pmu) {
   Source source{table.name, table.prose, false, table.present, {}, table.events};
   if (!table.present)
-    source.reason = "another machine's";
+    source.reason = "not on this machine";
   else if (table.kind == pfm::Table::Kind::core && !core_pmu)
     source.reason = no_core_pmu;
   return source;

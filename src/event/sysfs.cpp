@@ -284,6 +284,14 @@ std::optional<Event> software_event(const std::string& name, Domain fallback) {
   return {};
 }
 
+std::optional<Event> raw_event(const std::string& name, Domain fallback) {
+  const Split split = split_domain(name);
+  if (split.name.size() < 2 || split.name.front() != 'r') return {};
+  const auto code = base::parse<std::uint64_t>(split.name.substr(1), 16);
+  if (!code) return {};
+  return event_of(name, "perf_raw", PERF_TYPE_RAW, *code, split.domain, fallback);
+}
+
 std::optional<Event> tracepoint(const std::string& name, Domain fallback,
                                 const std::vector<std::string>& roots) {
   const Split split = split_domain(name);

@@ -70,10 +70,8 @@ std::string following(const std::vector<const Finding*>& findings, bool all, std
   if (findings.empty()) return {};
   if (!all)
     return wrapped(
-        fmt::format("{} from this",
-                    base::format_count(findings.size(), "finding on relations between presets follows",
-                                       "findings on relations between presets follow")),
-        6, columns);
+        fmt::format("also causes {} about relations", base::format_count(findings.size(), "finding")), 6,
+        columns);
   std::string text;
   for (const Finding* const f : findings)
     text += wrapped(fmt::format("follows: {} {}: {}", name_of(f->rule->severity), f->rule->id, f->message), 6,

@@ -671,7 +671,7 @@ plot::Sheet ProductSheet::made() {
       sheet_.caption.push_back(std::move(text));
   if (modelled_) sheet_.caption.push_back(plot::modelled_text(sheet_, measured_ > 0));
   if (flagged_ > 0) {
-    sheet_.caption.push_back(plot::disturbed_text(flagged_, measured_));
+    sheet_.caption.insert(sheet_.caption.begin(), plot::disturbed_text(flagged_, measured_));
     sheet_.warnings.push_back(sheet_.caption.back());
   }
   sheet_.caption.insert(sheet_.caption.end(), remarks.begin(), remarks.end());

@@ -510,8 +510,9 @@ void write_caption(Sheet& sheet, const result::Results& results, const Selected&
     sheet.warnings.push_back(share);
   }
   if (t.flagged > 0) {
-    sheet.caption.push_back(disturbed_text(t.flagged, t.measured));
-    sheet.warnings.push_back(sheet.caption.back());
+    // First: in a figure of one column the caption has one line.
+    sheet.caption.insert(sheet.caption.begin(), disturbed_text(t.flagged, t.measured));
+    sheet.warnings.push_back(sheet.caption.front());
   }
   std::map<std::string, std::vector<std::string>> metrics; // by witness
   for (const auto& [metric, witness, reason] : selected.missing) {

@@ -105,7 +105,7 @@ struct Entry {
   std::string needs; ///< what a results file must hold for it, one line
 };
 
-/// A figure that recount can draw. Features list theirs; cli/figures.cpp has the table of all.
+/// A figure that recount can draw. Features list theirs; cli/commands.cpp has the table of all.
 struct Figure {
   Entry entry;
   /// Throws recount::Error (bad_input), naming the contents of the results, when they cannot fill the figure.

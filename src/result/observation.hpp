@@ -48,9 +48,10 @@ struct Run {
   std::string governor;          ///< cpufreq governor; empty: none stated
   std::string os;                ///< "Linux 6.1.0-18-amd64 x86_64"
   std::string virtualised;       ///< hypervisor's name; empty: none seen
-  std::map<std::string, std::string> versions; ///< "recount", "papi", ...; job_fields (result/job_fields.hpp)
-  std::vector<std::string> command;            ///< the command line, word by word
-  std::uint64_t seed = 0;                      ///< of the shuffled order
+  std::map<std::string, std::string>
+      versions;                     ///< "recount", "papi", ...; job_fields (result/result_line.hpp)
+  std::vector<std::string> command; ///< the command line, word by word
+  std::uint64_t seed = 0;           ///< of the shuffled order
   /// What was planned, setting by setting in canonical text ("kernel", "--size", "witness", "metric",
   /// "repeat", ...): a sweep resumes only a file whose plan is its own.
   std::map<std::string, std::string> plan;

@@ -12,7 +12,7 @@
 #include <cmath>
 #include <limits>
 
-// One JSON object of a results file, field by field. Included by line_parse.cpp only.
+// One JSON object of a results file, field by field.
 namespace recount::result {
 
 /// One object of a line with its place, so that every error names it. nlohmann::json, not Json: ordered keys
@@ -220,6 +220,9 @@ Flag flag_from_text(std::string text, const Observation& o) {
       if (!percent && lost && milliseconds > 0) percent = std::min(100.0, 100 * *lost / milliseconds);
       return {kind, std::move(text), percent};
     }
+  if (text == "counting it crashes the process") return {Kind::papi_crashes, text};
+  if (text == "the preset formula cannot be evaluated") return {Kind::unevaluated_row, text};
+  if (text.starts_with("PAPI computes ")) return {Kind::other_papi_value, text};
   return {Kind::note, std::move(text)};
 }
 

@@ -36,7 +36,7 @@ struct Item {
 struct Operand {
   std::string name;
   witness::MetricEvents requested;
-  std::vector<std::size_t> events; ///< parallel to asked.events: indices into Plan::events
+  std::vector<std::size_t> events; ///< parallel to requested.events: indices into Plan::events
   event::Scale scale;              ///< of an uncore event: its unit
 };
 

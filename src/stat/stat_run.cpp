@@ -107,7 +107,7 @@ private:
     slice.interval = intervals_++;
     slice.begin = std::exchange(slice_begin_, end);
     slice.end = end;
-    fill(slice, between(first_, last_, now, ended));
+    fill(slice, removed_at_exec_ ? between(last_, now, true) : between(first_, last_, now, ended));
     last_ = now;
     if (listener_) listener_(slice);
   }

@@ -48,7 +48,10 @@ std::string format_share(double share) {
 std::string sampled_text(const stat::Summary& s) {
   const auto flag = std::ranges::find_if(s.flags, is_sampled);
   if (flag == s.flags.end()) return {};
-  return fmt::format("sampled {:.2g} %: +- {:.0f}", flag->share.value_or(0), flag->error.value_or(0));
+  const double percent = flag->share.value_or(0);
+  return fmt::format("sampled {} %: +- {:.0f}",
+                     percent < 10 ? fmt::format("{:.2g}", percent) : fmt::format("{:.0f}", percent),
+                     flag->error.value_or(0));
 }
 
 /// Whether a row of this name is refused as well.

@@ -101,7 +101,7 @@ private:
 
 inline constexpr const char* parallel_help = "model runs at a time (default: the number of usable CPUs)";
 
-/// `asked` 0: one for each CPU that this process may run on.
+/// `requested` 0: one for each CPU that this process may run on.
 [[nodiscard]] int parallel_runs(long requested);
 
 } // namespace recount::sweep

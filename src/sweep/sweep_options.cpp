@@ -119,7 +119,7 @@ void check_memory(const sweep::Session& session, const std::string& limit) {
   const std::int64_t own = sweep::parse_size(limit, "--max-memory");
   if (own < 1 || own > available)
     throw bad_input("--max-memory " + limit,
-                    fmt::format("is not from 1 to {}, the available memory in bytes", available));
+                    fmt::format("must be between 1 and {}, the available memory in bytes", available));
   sweep::check_memory(session, own, "--max-memory " + limit);
 }
 

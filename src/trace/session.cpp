@@ -39,6 +39,7 @@
 #include <cerrno>
 #include <climits>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <utility>
@@ -46,7 +47,12 @@
 namespace recount::trace {
 
 Session::Session(Channel::Begin begin, Channel::End end)
-    : begin_(std::move(begin)), end_(std::move(end)), thread_([this] { read(); }) {}
+    : begin_([this, begin = std::move(begin)](std::uint32_t pid) {
+        ++begun_;
+        return begin(pid);
+      }),
+      end_(std::move(end)),
+      thread_([this] { read(); }) {}
 
 Session::~Session() {
   join();
@@ -73,6 +79,11 @@ void Session::read() {
 void Session::finish() {
   join();
   if (failed_) std::rethrow_exception(failed_);
+  if (begun_ > 0) return;
+  const char* const folder = std::getenv("TMPDIR"); // Valgrind keeps files there
+  throw unavailable("valgrind", "ended before the program began: nothing was simulated",
+                    folder ? "TMPDIR = " + std::string(folder) : std::string(),
+                    folder ? "unset TMPDIR" : "see what valgrind printed above");
 }
 
 std::string Session::incomplete() const {

@@ -92,7 +92,8 @@ public:
   ~Session();
 
   [[nodiscard]] std::string channel() const { return channel_.name(); }
-  /// After the command has ended, once: reads the rest. Rethrows what the readers threw.
+  /// After the command has ended, once: reads the rest. Rethrows what the readers threw. Throws Error
+  /// (unavailable) where no process was traced: Valgrind did not start.
   void finish();
   /// After finish(): what is missing; empty: nothing known.
   [[nodiscard]] std::string incomplete() const;
@@ -105,7 +106,7 @@ private:
   Channel::End end_;
   Channel channel_;
   std::atomic<bool> ended_ = false;
-  int outlived_ = 0;
+  int begun_ = 0, outlived_ = 0;
   std::exception_ptr failed_;
   std::thread thread_;
 };

@@ -103,7 +103,7 @@ private:
         auto o = blank(i, witness);
         refuse(o, requested[i]);
         for (const std::string& note : requested[i].notes)
-          o.flags.emplace_back(Flag::Kind::note, note);
+          o.flags.emplace_back(note == papi_crashes ? Flag::Kind::papi_crashes : Flag::Kind::note, note);
         tell(o);
       }
   }

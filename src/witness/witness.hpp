@@ -43,10 +43,10 @@ struct Witness {
   /// Observations of a metric that one run gives: that of repetition r number passes * r and following.
   int passes = 1;
 
-  /// The witness names of its observations when requested as `asked`: its voices, the members of a
-  /// family of machines, or `asked`. Throws recount::Error (bad_input) where there is no such machine.
+  /// The witness names of its observations when requested as `requested`: its voices, the members of a
+  /// family of machines, or `requested`. Throws recount::Error (bad_input) where there is no such machine.
   [[nodiscard]] std::vector<std::string> names(const std::string& requested) const;
-  /// Whether an observation may come from a run of that repetition, requested as `asked` ("model:NAME").
+  /// Whether an observation may come from a run of that repetition, requested as `requested` ("model:NAME").
   [[nodiscard]] bool gave(const result::Observation& o, int repetition, const std::string& requested) const;
 };
 

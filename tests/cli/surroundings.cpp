@@ -86,6 +86,10 @@ std::string missing(const std::string& need) {
                   "libpfm4 does not know this CPU, so that PAPI reads no rows for it");
   if (need == "root") return unless(::geteuid() == 0, "not root");
   if (need == "software events") return no_software_events();
+  if (need == "a task clock") { // where software events count nothing on purpose
+    const int clock = try_open(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, false);
+    return unless(clock == 0, std::string("no task clock here: ") + std::strerror(clock));
+  }
   if (need == "breakpoints") return no_breakpoints();
   if (need == "PAPI events") return no_papi();
   if (need == "probes on functions") {

@@ -225,6 +225,11 @@ class Traced(unittest.TestCase):
         self.assertIsNone(values['PAPI_L1_DCM'])
         self.assertRegex(told['metrics'][0]['reason'], 'AVX-512.*Valgrind.*-march=x86-64-v3')
 
+    def test_valgrind_that_does_not_start(self):
+        done = subprocess.run(self.command('true'), cwd=self.folder, capture_output=True, env={**os.environ, 'TMPDIR': '/nonexistent'})
+        self.assertEqual((done.returncode, done.stdout), (125, b''), done.stderr)
+        self.assertIn(b'TMPDIR = /nonexistent', done.stderr)
+
     def test_refused_programs(self):
         copy = self.folder / 'setuid'
         shutil.copy(self.folder / 'map', copy)

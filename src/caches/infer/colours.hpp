@@ -51,7 +51,8 @@ struct ColourTask {
 /// IEEE Symposium on Security and Privacy 2019. Where single lines share no set, because the index mixes the
 /// offset with other address bits, the search is repeated with several lines of each page: if each set is the
 /// exclusive or of address bits, pages still share all of their sets or none. PageColours::unknown when the
-/// sampler has no glance(), no set overflows, noise hides which pages it takes, or the time for it is over.
+/// sampler has no quick_time(), no set overflows, noise hides which pages it takes, or the time for it is
+/// over.
 [[nodiscard]] PageColours find_colours(Sampler& sampler, const ColourTask& task);
 
 /// What is known of the levels above when it is looked at.

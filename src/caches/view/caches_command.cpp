@@ -54,7 +54,7 @@ std::int64_t most_bytes(const CachesArguments& a, bool modelled) {
     return modelled ? modelled_most : std::clamp(host::memory_available() / 4, least_most, usual_most);
   const std::int64_t bytes = sweep::parse_size(a.most, "--max-size");
   if (bytes < least_most || bytes > std::int64_t{1} << 36)
-    throw bad_input("--max-size " + a.most, "is not from 8M to 64G");
+    throw bad_input("--max-size " + a.most, "must be between 8M and 64G");
   if (!modelled && bytes > host::memory_available())
     throw bad_input("--max-size " + a.most,
                     fmt::format("is more than the available memory, {} bytes", host::memory_available()));

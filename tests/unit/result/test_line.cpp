@@ -108,6 +108,18 @@ BOOST_AUTO_TEST_CASE(everything_beside_the_value_survives) {
               back.nesting == o.nesting && back.flags == o.flags));
 }
 
+BOOST_AUTO_TEST_CASE(flags_of_the_first_schema_have_their_kinds) {
+  const std::string line =
+      R"({"type":"observation","run":"R","kernel":"k","params":{},"repetition":0,"witness":"papi","metric":"m",)"
+      R"("value":1,"flags":["counting it crashes the process","PAPI computes 3 from the same counts","migrated","x"]})";
+  const auto o = std::get<recount::result::Observation>(recount::result::parse_line(line, "f:1"));
+  using Kind = recount::Flag::Kind;
+  std::vector<Kind> kinds;
+  for (const recount::Flag& flag : o.flags)
+    kinds.push_back(flag.kind);
+  BOOST_TEST((kinds == std::vector{Kind::papi_crashes, Kind::other_papi_value, Kind::migrated, Kind::note}));
+}
+
 BOOST_AUTO_TEST_CASE(a_run_survives) {
   recount::result::Run run = recount::result::new_run();
   run.host = "h";
