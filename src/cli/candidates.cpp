@@ -9,7 +9,6 @@
 #include "metric/metric.hpp"
 #include "model/machine.hpp"
 #include "preset/standard.hpp"
-#include "recount/error.hpp"
 #include "witness/witness.hpp"
 
 #include <recount/error.hpp>

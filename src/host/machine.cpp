@@ -2,8 +2,8 @@
 
 #include "base/text.hpp"
 
-#include <cstring>
 #include <gnu/libc-version.h>
+#include <hwloc.h>
 #include <sched.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -11,26 +11,15 @@
 #include <cpuid.h>
 #endif
 
-#include "base/text.hpp"
-
-#include <algorithm>
-#include <filesystem>
-#include <sched.h>
-#include <thread>
-#if defined(__x86_64__) || defined(__i386__)
-#include <cpuid.h>
-#endif
-
-#include "base/text.hpp"
-
-#include <hwloc.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdlib>
+#include <cstring>
+#include <filesystem>
 #include <map>
 #include <memory>
+#include <thread>
 
 namespace recount::host {
 namespace {

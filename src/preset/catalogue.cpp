@@ -17,9 +17,7 @@
 #include <memory>
 
 #include "base/nearest.hpp"
-#include "preset/preset_table.hpp"
 
-#include <algorithm>
 #include <optional>
 
 // The file as bytes of the program: 2 MB of text are too long for a string literal.

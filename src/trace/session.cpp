@@ -1,5 +1,7 @@
 #include "trace/session.hpp"
 
+#include "base/format.hpp"
+#include "base/text.hpp"
 #include "process/child.hpp"
 #include "process/spawn.hpp"
 #include "trace/gates.hpp"
@@ -7,34 +9,18 @@
 
 #include <recount/error.hpp>
 
-#include <array>
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
 #include <elf.h>
-#include <fmt/format.h>
-#include <fstream>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#ifndef RECOUNT_LIBEXEC
-#define RECOUNT_LIBEXEC ""
-#endif
-
-#include "base/format.hpp"
-#include "base/text.hpp"
-
-#include <recount/error.hpp>
-
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <climits>
@@ -42,7 +28,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <fstream>
 #include <utility>
+
+#ifndef RECOUNT_LIBEXEC
+#define RECOUNT_LIBEXEC ""
+#endif
 
 namespace recount::trace {
 

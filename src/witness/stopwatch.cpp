@@ -13,8 +13,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 namespace recount::witness {
 namespace {
 
