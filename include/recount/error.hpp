@@ -54,11 +54,18 @@ private:
           {std::move(subject), std::move(cause), std::move(setting), std::move(remedy)}};
 }
 
+namespace detail {
+/// Apart from the check, which reads of counters execute.
+[[noreturn, gnu::cold, gnu::noinline]] inline void throw_no_index(const char* subject, std::size_t index,
+                                                                  std::size_t number) {
+  throw bad_input(subject, "there is no index " + std::to_string(index),
+                  "use an index below " + std::to_string(number));
+}
+} // namespace detail
+
 /// Throws bad_input() unless `index` is below `number`; `subject` names the elements.
 inline void require_index(const char* subject, std::size_t index, std::size_t number) {
-  if (index >= number)
-    throw bad_input(subject, "there is no index " + std::to_string(index),
-                    "use an index below " + std::to_string(number));
+  if (index >= number) detail::throw_no_index(subject, index, number);
 }
 
 } // namespace recount
