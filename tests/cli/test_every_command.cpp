@@ -198,7 +198,8 @@ std::string without(const std::string& arguments, const std::string& option) {
 void check_numbers(const Place& place, const std::string& command, const Example& example,
                    const std::string& text) {
   const std::regex line(R"((--[a-z-]+) (N|MS|SECONDS|SIZE|PID|PERCENT|INCHES|RANGE)\b)");
-  const std::regex refused("99999999999999999999\"?:? .*(is not|not|is no|must be)[^]*(from|between|below|up to|CPU)");
+  const std::regex refused(
+      "99999999999999999999\"?:? .*(is not|not|is no|must be)[^]*(from|between|below|up to|CPU)");
   for (std::sregex_iterator at(text.begin(), text.end(), line), end; at != end; ++at) {
     const std::string option = (*at)[1];
     const std::string call =
