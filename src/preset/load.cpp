@@ -8,9 +8,9 @@
 #include <recount/preset.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <map>
