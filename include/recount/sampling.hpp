@@ -18,7 +18,7 @@
 
 namespace recount {
 
-/// An event to sample. Of period and frequency at most one is given; with neither it is only counted.
+/// An event to sample. At most one of period and frequency is set; with neither the event is only counted.
 struct SampledEvent {
   Event event;
   std::uint64_t period = 0;    ///< occurrences per sample (nanoseconds for the clock events)
@@ -26,11 +26,11 @@ struct SampledEvent {
   unsigned precise = 0;        ///< 0...3 (precise_ip of perf_event_open(2)), lowered to what the PMU offers
 };
 
-/// Who is sampled, and what a sample holds.
+/// The target of sampling, and the fields of a sample.
 struct SamplingOptions {
-  pid_t pid = 0;        ///< 0: the calling thread; > 0: every thread that this process has; -1: all CPUs
-  bool inherit = false; ///< also threads and processes that these start from now on
-  bool enable_on_exec = false; ///< starts by itself when the target calls execve(2)
+  pid_t pid = 0;               ///< 0: the calling thread; > 0: all threads of this process; -1: all CPUs
+  bool inherit = false;        ///< also threads and processes that they create later
+  bool enable_on_exec = false; ///< sampling starts when the target calls execve(2)
   bool follow = false;         ///< deliver Mapping, Name, Fork and End, also while sampling is stopped
   bool data_mappings = false;  ///< with follow: mappings that are not executable as well
   bool build_ids = false;      ///< with follow: Mapping::build_id instead of the inode (Linux 5.12)
@@ -58,8 +58,8 @@ struct Branch {
   std::uint64_t from = 0, to = 0;
   std::uint64_t flags = 0;
   [[nodiscard]] bool mispredicted() const noexcept { return (flags & 1) != 0; }
-  [[nodiscard]] bool predicted() const noexcept { return (flags & 2) != 0; } ///< neither: not told
-  /// Since the branch before it; 0: not told.
+  [[nodiscard]] bool predicted() const noexcept { return (flags & 2) != 0; } ///< neither: unknown
+  /// Since the previous branch; 0: unknown.
   [[nodiscard]] unsigned cycles() const noexcept { return static_cast<unsigned>(flags >> 4 & 0xffff); }
 };
 
@@ -67,17 +67,17 @@ struct Branch {
 struct Sample {
   std::size_t event = 0; ///< index into Sampling::events()
   std::uint64_t time = 0;
-  std::uint64_t ip = 0;      ///< where the program was (breakpoints on data: the instruction after)
+  std::uint64_t ip = 0;      ///< instruction pointer (data breakpoints: the next instruction)
   std::uint64_t address = 0; ///< of the data concerned (page faults, breakpoints, precise loads); 0: none
   std::uint64_t period = 0;  ///< occurrences that this sample stands for
   std::uint32_t pid = 0, tid = 0, cpu = 0;
   Mode mode = Mode::unknown;
-  bool exact = false;                   ///< the PMU vouches for ip
+  bool exact = false;                   ///< the PMU guarantees that ip is precise (PERF_RECORD_MISC_EXACT_IP)
   std::span<const std::uint64_t> chain; ///< innermost first, PERF_CONTEXT_* markers included
   std::span<const std::uint64_t> user_registers, interrupted_registers; ///< in the order of the mask's bits
-  std::uint64_t latency = 0; ///< PERF_SAMPLE_WEIGHT: of a load the cycles until its data came; 0: not told
-  std::uint64_t source = 0;  ///< PERF_SAMPLE_DATA_SRC: where the data came from; see describe_source()
-  std::span<const Branch> branches;      ///< taken before it, the last one first
+  std::uint64_t latency = 0;        ///< PERF_SAMPLE_WEIGHT: cycles until a load had its data; 0: unknown
+  std::uint64_t source = 0;         ///< PERF_SAMPLE_DATA_SRC: where the data came from; see describe_source()
+  std::span<const Branch> branches; ///< taken before the sample, latest first
   std::span<const std::uint64_t> values; ///< of a group, in the order of the events, since opening
 };
 /// Code (or data) was mapped.
@@ -90,14 +90,14 @@ struct Mapping {
   std::span<const std::uint8_t> build_id;
   std::string_view file; ///< "/usr/lib/libc.so.6", "[vdso]", "//anon"
 };
-/// A thread has a name, by execve(2) or by its own wish.
+/// The name of a thread changed, by execve(2) or prctl(2).
 struct Name {
   std::uint64_t time = 0;
   std::uint32_t pid = 0, tid = 0;
-  bool exec = false; ///< the process is another program from here on: its mappings are gone
+  bool exec = false; ///< by execve(2): earlier mappings of the process are invalid
   std::string_view name;
 };
-/// A process or thread (then pid == parent_pid) began.
+/// A process or, if pid == parent_pid, a thread was created.
 struct Fork {
   std::uint64_t time = 0;
   std::uint32_t pid = 0, tid = 0, parent_pid = 0, parent_tid = 0;
@@ -107,12 +107,12 @@ struct End {
   std::uint64_t time = 0;
   std::uint32_t pid = 0, tid = 0;
 };
-/// Here the ring was full: so many records are missing before this one.
+/// Records lost before this one, because the ring was full.
 struct Loss {
   std::uint64_t time = 0;
   std::uint64_t records = 0;
 };
-/// The kernel stopped sampling an event because it came too often, or goes on with it.
+/// The kernel throttled an event that occurred too often, or resumed it.
 struct Throttle {
   std::uint64_t time = 0;
   std::size_t event = 0;
@@ -121,10 +121,10 @@ struct Throttle {
 using Record = std::variant<Sample, Mapping, Name, Fork, End, Loss, Throttle>;
 
 /// A Sample::source in words: "load, L2 hit, TLB L1 hit", "load, remote RAM hit, snoop miss, TLB L2 miss";
-/// empty for 0. What the CPU does not tell is left out. After union perf_mem_data_src of linux/perf_event.h.
+/// empty for 0. Omits what the CPU does not report. Fields: union perf_mem_data_src of linux/perf_event.h.
 [[nodiscard]] std::string describe_source(std::uint64_t source);
 
-/// What became of one event's samples.
+/// Counts of one event and its samples.
 struct SampledCount {
   std::uint64_t samples = 0;         ///< delivered
   std::uint64_t weight = 0;          ///< the sum of their periods
@@ -135,7 +135,7 @@ struct SampledCount {
   std::uint64_t enabled_ns = 0, running_ns = 0; ///< summed over threads and CPUs
   std::uint64_t opened = 0; ///< on how many CPUs of each thread; fewer for an event of one core type
 };
-/// What a Sampling did so far, and what it cost.
+/// Counts and overhead of a Sampling so far.
 struct SamplingReport {
   std::vector<SampledCount> events; ///< in the order of Sampling::events()
   std::uint64_t lost_records = 0;   ///< told by Loss records, of all kinds
@@ -147,19 +147,19 @@ struct SamplingReport {
   std::uint64_t records = 0, bytes = 0; ///< delivered
   std::uint64_t reader_ns = 0; ///< processor time that wait(), read() and finish() took, the sink's included
   std::size_t rings = 0, ring_bytes = 0; ///< memory: how many rings, and the bytes of each
-  /// Whether every record that the kernel meant to write was delivered.
+  /// Whether no record was lost or damaged.
   [[nodiscard]] bool complete() const noexcept;
 };
 
-/// Samples events of a thread, a process with all that it starts, or whole CPUs. Not started yet after
-/// construction. Nothing is allocated after it; memory is bounded by the rings (see SamplingReport): who
-/// reads too seldom loses records, is told how many, and never slows the target.
+/// Samples events of a thread, a process and its children, or whole CPUs. Construction does not start it. The
+/// rings bound its memory (see SamplingReport), and nothing is allocated after construction. If they are not
+/// read in time, records are lost and counted, and the target is not slowed.
 ///
 ///     recount::SamplingOptions options;
 ///     options.pid = child;
 ///     options.inherit = options.enable_on_exec = options.follow = true;
 ///     recount::Sampling sampling({{recount::encode("perf::CPU-CLOCK"), 0, 1000}}, options);
-///     ... let the child go on ...
+///     ... let the child continue ...
 ///     const auto sink = [&](const recount::Record& record) { ... };
 ///     while (sampling.wait(std::chrono::milliseconds(100)))
 ///       sampling.read(sink);
@@ -183,19 +183,19 @@ public:
   /// frequency where it has one.
   void set_period(std::size_t event, std::uint64_t period);
 
-  /// Waits until a ring is a quarter full, at most so long. False once every task that is sampled has ended:
-  /// finish() then delivers what is left. Returns early when a signal handler ran.
+  /// Waits until a ring is a quarter full or the time-out expires. False once all sampled tasks have ended;
+  /// finish() then delivers the remaining records. A signal handler ends the wait early.
   [[nodiscard]] bool wait(std::chrono::milliseconds limit);
-  /// Delivers records in the order of their times. With several rings, what is younger than the previous
-  /// call (at least a millisecond) is kept for the next one, since another CPU may still be writing something
-  /// older. `sink` may throw: its record then counts as delivered.
+  /// Delivers records in the order of their times. With several rings, records newer than the previous call
+  /// (at least a millisecond) wait for the next call, because another CPU may still write older ones. If
+  /// `sink` throws, its record counts as delivered.
   void read(const Sink& sink);
-  /// The same without keeping anything back.
+  /// Delivers all records.
   void finish(const Sink& sink);
 
-  [[nodiscard]] const std::vector<SampledEvent>& events() const noexcept; ///< `precise` as it was granted
+  [[nodiscard]] const std::vector<SampledEvent>& events() const noexcept; ///< with `precise` as granted
   [[nodiscard]] SamplingReport report();
-  /// Descriptors that are ready for reading when a ring is a quarter full, for poll(2) beside others.
+  /// Descriptors for poll(2): readable when a ring is a quarter full.
   [[nodiscard]] const std::vector<int>& descriptors() const noexcept;
 
 private:
@@ -203,13 +203,12 @@ private:
   std::unique_ptr<State> state_;
 };
 
-/// Whether an event can be sampled; false when it counts here but its PMU raises no interrupt (msr, most
-/// uncore PMUs). Tried on the calling thread.
+/// Whether an event can be sampled; false if its PMU raises no interrupts (msr, most uncore PMUs). Tested on
+/// the calling thread.
 [[nodiscard]] bool can_interrupt(const Event& event);
 
-/// Calls `sink` with a Mapping for everything executable that a process has mapped already (all of it with
-/// `data`): what its records cannot tell when it is sampled while it runs. Time 0. Empty when the process has
-/// ended or may not be looked at (/proc/PID/maps).
+/// Calls `sink` with a Mapping (time 0) for each existing executable mapping of a process, with `data` for
+/// every mapping: records report only later ones. No calls if /proc/PID/maps cannot be read.
 void existing_mappings(pid_t pid, const Sampling::Sink& sink, bool data = false);
 
 } // namespace recount
