@@ -15,73 +15,70 @@
 
 namespace recount {
 
-/// An event and after how many occurrences to call.
+/// An event and its threshold: the callback is called every `threshold` occurrences.
 struct OverflowEvent {
   Event event;
   std::uint64_t threshold = 0;
 };
 
-/// One event's part in an overflow.
+/// One event that overflowed.
 struct Overflowed {
-  std::size_t event = 0;   ///< index into the events of the Overflow
-  std::uint64_t times = 1; ///< how many thresholds were passed; more than 1 only when emulated
-  std::uint64_t excess =
-      0; ///< occurrences beyond the last of them (emulated; else 0: the call is about that one)
+  std::size_t event = 0;    ///< index into the events of the Overflow
+  std::uint64_t times = 1;  ///< thresholds passed; more than 1 only if emulated
+  std::uint64_t excess = 0; ///< occurrences beyond the last threshold; 0 unless emulated
 };
 
-/// What a callback learns. Valid during the call.
+/// The argument of a callback. Valid during the call.
 struct OverflowCall {
-  std::uint64_t address = 0;              ///< where the program was at the overflow
+  std::uint64_t address = 0;              ///< instruction pointer at the overflow
   std::uint64_t data_address = 0;         ///< of the data concerned, see Sample::address
   std::uint64_t events = 0;               ///< bit i: event i overflowed (the first 64 events)
   std::span<const Overflowed> overflowed; ///< the same with numbers, at least one
-  bool emulated =
-      false; ///< a timer looked: it may come late, and `address` is where the timer found the program
+  bool emulated = false; ///< detected by a timer: late, and `address` is that of the timer's interrupt
   std::uint32_t pid = 0, tid = 0;
-  /// The machine as the signal interrupted it, to look at and to change; where stop() makes the call, that of
-  /// stop(), and changes have no effect; null when called from a thread.
+  /// The interrupted context, which may be changed. If stop() makes the call: that of stop(), and changes
+  /// have no effect. Null when called from a thread.
   ucontext_t* context = nullptr;
   std::span<const std::uint64_t> registers; ///< from a thread: see OverflowOptions::registers
 };
 using OverflowCallback = std::function<void(const OverflowCall&)>;
 
 enum class Delivery {
-  /// In a signal handler of the thread that counts, which is the one that made the Overflow, at once; while
-  /// that
-  /// thread blocks the signal, when it unblocks it or calls stop(). Only what signal-safety(7) lists may be
-  /// called: no allocation, no lock, no printf; what is shared with the rest of the program is atomic or
-  /// volatile. Calls of this very object's stop() and set_threshold() are fine. An exception that leaves the
-  /// callback ends the program. Occurrences in the callback are not counted.
+  /// In a signal handler of the counting thread, the one that constructed the Overflow. If that thread blocks
+  /// the
+  /// signal, the call follows when it unblocks it or calls stop(). The callback may call only the functions
+  /// of
+  /// signal-safety(7), and stop() and set_threshold() of this object; shared data must be atomic or volatile.
+  /// An exception that leaves the callback ends the program. Occurrences in the callback are not counted.
   signal,
-  /// In a thread of the library, which reads the ring buffer every few milliseconds: anything may be done
-  /// there,
-  /// and the thread that counts goes on meanwhile. Also other processes, and what they start. The thread
-  /// blocks
-  /// all signals: handlers of the program run in the program's own threads.
+  /// In a thread of the library, which reads the ring buffer every few milliseconds while the counting thread
+  /// continues. The callback may call any function. Also counts other processes and their children. The
+  /// thread
+  /// blocks all signals, so that handlers of the program run in its own threads.
   thread
 };
 
 struct OverflowOptions {
   Delivery delivery = Delivery::signal;
-  bool emulate =
-      false; ///< every event by a timer (PAPI_OVERFLOW_FORCE_SW), not only those that cannot interrupt
-  std::chrono::milliseconds interval{10}; ///< of that timer, in processor time of the thread that counts
-  int signal = 0;                         ///< which; 0: SIGRTMIN + 6
+  bool emulate = false; ///< by a timer for all events (PAPI_OVERFLOW_FORCE_SW), not only those that cannot
+                        ///< interrupt
+  std::chrono::milliseconds interval{10}; ///< of the timer, in CPU time of the counting thread
+  int signal = 0;                         ///< number of the signal; 0: SIGRTMIN + 6
   pid_t pid = 0;                          ///< delivery by thread only: as SamplingOptions
   bool inherit = false;                   ///< likewise
-  std::uint64_t registers = 0; ///< likewise: SamplingOptions::interrupted_registers; not of emulated events
+  std::uint64_t registers = 0; ///< likewise: SamplingOptions::interrupted_registers; not for emulated events
 };
 
-/// What became of one event.
+/// Counts of one event.
 struct OverflowCount {
   std::uint64_t occurrences = 0; ///< counted since construction
-  std::uint64_t overflows = 0;   ///< thresholds passed that the callback learnt of
+  std::uint64_t overflows = 0;   ///< thresholds passed that were reported to the callback
 };
 
 /// Calls back every N occurrences of each of several events. Events that do not interrupt here
-/// (can_interrupt()) are emulated: a timer reads them and tells how many thresholds have passed. Not started
-/// yet after construction. One thread at a time may use an object: with Delivery::signal the one that made
-/// it. fork(2), cancellation, descriptors: see group.hpp.
+/// (can_interrupt()) are emulated: a timer reads them and computes the thresholds passed. Construction does
+/// not start it. One thread at a time may use an object: with Delivery::signal the one that constructed it.
+/// fork(2), cancellation, descriptors: see group.hpp.
 ///
 ///     std::atomic<int> calls = 0;
 ///     recount::Overflow overflow({{recount::encode("perf::PAGE-FAULTS:u"), 10}},
@@ -91,24 +88,24 @@ struct OverflowCount {
 ///     overflow.stop();
 class Overflow {
 public:
-  /// Throws Error as Group does; bad_input for a threshold of 0 and for a signal that has a handler already.
+  /// Throws Error as Group does; bad_input for a threshold of 0 and for a signal that already has a handler.
   Overflow(std::vector<OverflowEvent> events, OverflowCallback callback, const OverflowOptions& options = {});
   Overflow(const Overflow&) = delete;
   Overflow& operator=(const Overflow&) = delete;
   ~Overflow();
 
   void start();
-  /// Makes the calls that are still due, also where the signal is blocked; after it no call comes any more.
-  /// Called by the callback, it drops those calls instead.
+  /// Makes all pending calls, also if the signal is blocked; no call follows it. Called by the callback, it
+  /// drops the pending calls.
   void stop();
-  /// Running or not. The kernel reports the next occurrence as an overflow and counts the new threshold from
-  /// there (PERF_EVENT_IOC_PERIOD); emulated events count it from now.
+  /// Also while running. The kernel reports the next occurrence as an overflow and counts the new threshold
+  /// from there (PERF_EVENT_IOC_PERIOD); emulated events count it from the call.
   void set_threshold(std::size_t event, std::uint64_t threshold);
 
-  /// Whether a timer stands in for this event's interrupt.
+  /// Whether a timer emulates the interrupt of this event.
   [[nodiscard]] bool emulated(std::size_t event) const;
   [[nodiscard]] std::vector<OverflowCount> counts();
-  /// Overflows that the ring had no room for, so that the callback never learnt of them.
+  /// Overflows that were not reported, because the ring was full.
   [[nodiscard]] std::uint64_t missed();
 
 private:
