@@ -1,6 +1,7 @@
 // Tables that people write by hand: comments, a header, rows of comma-separated fields without quotes.
 #pragma once
 
+#include "base/format.hpp"
 #include <recount/error.hpp>
 
 #include <charconv>
