@@ -3,7 +3,7 @@
 #include "command/measuring.hpp"
 #include "command/print.hpp"
 #include "report/build_report.hpp"
-#include "result/curves.hpp"
+#include "result/completeness.hpp"
 #include "result/results_file.hpp"
 
 #include <recount/error.hpp>

@@ -4,7 +4,7 @@
 #include "caches/infer/inference.hpp"
 #include "caches/infer/sampler.hpp"
 #include "plot/select.hpp"
-#include "result/result_line.hpp"
+#include "result/observation.hpp"
 #include "statistics/node_scores.hpp"
 #include "statistics/statistics.hpp"
 

@@ -10,7 +10,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -115,6 +114,10 @@ class Gnuplot;
 
 namespace recount::plot {
 
+/// x, y, and two more: the ends of the band; or a share as drawn, its height, the ends of its interval, the
+/// share.
+using DataRow = std::vector<double>;
+
 /// Writes code and numbers. Other text does not compile: see GnuplotCode. The numbers are exact (17 digits)
 /// whatever the global locale.
 class GnuplotWriter {
@@ -126,26 +129,20 @@ public:
 
   GnuplotWriter& operator<<(const GnuplotCode& code);
   GnuplotWriter& operator<<(Literal literal) { return *this << GnuplotCode(literal); }
-  /// A data block: `name` is that of a block, "$curve1". Rows are tuples of numbers.
-  template <class Row>
-  void data(const GnuplotCode& name, const std::vector<Row>& rows);
+  /// A data block: `name` is that of a block, "$curve1".
+  void data(const GnuplotCode& name, const std::vector<DataRow>& rows);
   [[nodiscard]] bool flush(); ///< whether everything could be written
 
 private:
   std::unique_ptr<gnuplotio::Gnuplot> gnuplot_;
 };
 
-using Row4 = std::tuple<double, double, double, double>;
-using Row5 = std::tuple<double, double, double, double, double>;
-extern template void GnuplotWriter::data(const GnuplotCode&, const std::vector<Row4>&);
-extern template void GnuplotWriter::data(const GnuplotCode&, const std::vector<Row5>&);
+/// What `send` writes.
+[[nodiscard]] std::string script_text(const std::function<void(GnuplotWriter&)>& send);
 
-// Gnuplot as a child process: no shell, no signal, no swallowed status.
-
-/// Starts gnuplot with the default settings only (no ~/.gnuplot), lets `send` write its commands to it, and
-/// waits for the end. Returns what it wrote to stderr: warnings. Throws recount::Error (unavailable) with
-/// gnuplot's own words when it is missing, cannot be started, stops reading, reports an error, hangs or ends
-/// with another status than 0. SIGPIPE is neither raised nor left pending.
+/// Starts gnuplot with the default settings only (no ~/.gnuplot), has it execute what `send` writes, and
+/// waits for the end. Returns its output: warnings. Throws recount::Error (unavailable) with gnuplot's own
+/// words when it is missing, cannot be started, reports an error, hangs or ends with another status than 0.
 std::string run_gnuplot(const std::function<void(GnuplotWriter&)>& send);
 
 } // namespace recount::plot

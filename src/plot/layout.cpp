@@ -1,12 +1,11 @@
 #include "plot/layout.hpp"
 
-#include "plot/panel_look.hpp"
-#include "plot/plot_text.hpp"
 #include "plot/style.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -14,9 +13,66 @@
 namespace recount::plot {
 namespace {
 
+constexpr const char* joint = "; "; // of the pieces of a caption
+
+/// Advance widths of ASCII 32 to 126 in 1/100 em, as in the AFM file of Helvetica that the font follows.
+constexpr std::array<unsigned char, 95> advance{
+    28, 28, 36, 56, 56, 89, 67, 19, 33,  33, 39, 58, 28, 33, 28, 28, 56, 56, 56, 56, 56, 56, 56, 56,
+    56, 56, 28, 28, 58, 58, 58, 56, 102, 67, 67, 72, 72, 67, 61, 78, 72, 28, 50, 67, 56, 83, 72, 78,
+    67, 78, 72, 67, 61, 72, 67, 94, 67,  67, 61, 28, 28, 28, 47, 56, 33, 56, 56, 50, 56, 56, 28, 56,
+    56, 22, 22, 50, 22, 83, 56, 56, 56,  56, 33, 50, 28, 56, 50, 72, 50, 50, 50, 33, 26, 33, 58};
+
+bool begins_character(char c) {
+  return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+}
+} // namespace
+
+double text_width(std::string_view text, double size) {
+  int sum = 0;
+  for (const char c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    if (begins_character(c)) sum += code >= 32 && code < 127 ? advance[code - 32U] : 56;
+  }
+  return sum * size / 100.0;
+}
+
+std::size_t characters(std::string_view text) {
+  return static_cast<std::size_t>(std::ranges::count_if(text, begins_character));
+}
+
+std::vector<std::string> wrap(const std::vector<std::string>& pieces, double width,
+                              const std::function<double(std::string_view)>& wide) {
+  std::vector<std::string> lines;
+  for (const auto& piece : pieces) {
+    if (piece.empty()) continue;
+    if (!lines.empty() && wide(lines.back() + joint + piece) <= width)
+      lines.back() += joint + piece;
+    else
+      lines.push_back(piece);
+  }
+  return lines;
+}
+
+namespace {
+
 struct Grid {
   std::size_t columns = 1, rows = 1;
 };
+
+/// At most one line: the pieces that fit, in order; the first one without its last words if it is too wide.
+std::vector<std::string> in_one_line(const std::vector<std::string>& pieces, double width,
+                                     const Canvas& canvas) {
+  std::string line;
+  for (std::string piece : pieces) {
+    while (line.empty() && canvas.wide(piece) > width && piece.rfind(' ') != std::string::npos)
+      piece.resize(piece.rfind(' '));
+    if (line.empty())
+      line = piece;
+    else if (!piece.empty() && canvas.wide(line + joint + piece) <= width)
+      line += joint + piece;
+  }
+  return line.empty() ? std::vector<std::string>{} : std::vector{line};
+}
 
 /// Two panels fit side by side on the width of a page; on that of a column they are stacked.
 Grid grid_of(std::size_t panels, const Canvas& canvas) {
@@ -43,10 +99,10 @@ Layout lay_out(const Sheet& sheet, const Canvas& canvas) {
   const Grid grid = strips ? Grid{1, sheet.panels.size()} : grid_of(sheet.panels.size(), canvas);
   Layout layout;
   layout.width = canvas.width;
-  const auto wide = [&](std::string_view t) { return canvas.wide(t); };
-  layout.caption = canvas.cells || sheet.caption_is_key
-                       ? wrap(sheet.caption, "; ", canvas.width - 8, wide)
-                       : in_one_line(sheet.caption, "; ", canvas.width - 8, wide);
+  layout.caption =
+      canvas.cells || sheet.caption_is_key
+          ? wrap(sheet.caption, canvas.width - 8, [&](std::string_view t) { return canvas.wide(t); })
+          : in_one_line(sheet.caption, canvas.width - 8, canvas);
   const double caption_height =
       canvas.tall() * static_cast<double>(layout.caption.size()) + (canvas.cells ? 0 : 3);
   const auto rows = static_cast<double>(grid.rows), columns = static_cast<double>(grid.columns);

@@ -1,6 +1,7 @@
-// Axes: ranges and the places of tics.
+// The positions of everything in a figure, in points at final size, y upwards.
 #pragma once
 
+#include "base/format.hpp"
 #include "plot/gnuplot.hpp"
 #include "plot/sheet.hpp"
 
@@ -10,6 +11,15 @@
 #include <vector>
 
 namespace recount::plot {
+
+/// Width in points of UTF-8 text in Liberation Sans of this size. Widths of the Latin letters and digits are
+/// those of the font (rounded to 1/100 em); others count as a digit.
+[[nodiscard]] double text_width(std::string_view text, double size);
+/// Characters, not bytes: the width of text in a terminal.
+[[nodiscard]] std::size_t characters(std::string_view text);
+/// Pieces joined by "; " into lines that `wide` measures as no wider than `width`; none is split.
+[[nodiscard]] std::vector<std::string> wrap(const std::vector<std::string>& pieces, double width,
+                                            const std::function<double(std::string_view)>& wide);
 
 struct Tic {
   double at = 0;
@@ -42,8 +52,6 @@ struct Axis {
 [[nodiscard]] Axis log2_axis(double low, double high, double length, double gap,
                              const std::function<std::string(double)>& name,
                              const std::function<double(const std::string&)>& wide);
-
-// Placement of curve labels: next to their curve, without overlap. Pure geometry, y upwards.
 
 // Plane geometry of boxes and segments, in points, y upwards. Pure.
 struct Vec {
@@ -94,8 +102,6 @@ struct Placed {
 /// lines. Nothing when no such places were found (then a key is needed). Deterministic.
 [[nodiscard]] std::optional<std::vector<Placed>> place_labels(const std::vector<Labelled>& curves,
                                                               const Field& field);
-
-// The positions of everything in a figure, in points at final size, y upwards.
 
 /// What is drawn on. A text terminal is taken as cells of 4 by 8 points.
 struct Canvas {
@@ -169,6 +175,14 @@ struct Layout {
 [[nodiscard]] double rows_height(const Panel& panel, const Canvas& canvas);
 /// A panel of rows within its cell.
 [[nodiscard]] PanelLook look_of_rows(const Panel& panel, const Box& cell, const Canvas& canvas);
+
+/// The names of the marks in the key of a panel of rows; the last is the reference for the witnesses.
+inline constexpr const char* row_key_names[] = {"perf", "PAPI", "modelled, with its tolerance"};
+
+/// `key`: names are in a key even where labels would fit. `least_left`: the plot begins so far from the
+/// left of its cell, so that panels one above the other begin alike.
+[[nodiscard]] PanelLook look_of(const Panel& panel, const Box& cell, const Canvas& canvas, bool key,
+                                double least_left = 0);
 
 [[nodiscard]] Layout lay_out(const Sheet& sheet, const Canvas& canvas);
 

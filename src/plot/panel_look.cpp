@@ -1,7 +1,5 @@
-#include "plot/panel_look.hpp"
-
 #include "plot/layout.hpp"
-#include "plot/plot_text.hpp"
+
 #include "plot/style.hpp"
 
 #include <fmt/format.h>
@@ -15,6 +13,239 @@
 
 namespace recount::plot {
 namespace {
+
+struct Range {
+  double low = std::numeric_limits<double>::infinity(), high = -low;
+  void take(double v) {
+    low = std::min(low, v);
+    high = std::max(high, v);
+  }
+};
+
+/// Times over more than this factor are on a logarithmic axis: a step from 1 to 4 ns would vanish below
+/// 100.
+constexpr double most_on_linear = 8;
+/// Over more than this factor, on one of decades: 1048576 ns says less than 1e6.
+constexpr double most_on_powers_of_2 = 1e4;
+
+/// Of the tics that are asked for, those that keep clear of the one before.
+Axis linear_x_axis(const Panel& panel, Range x, double length, const Canvas& canvas) {
+  for (const auto& span : panel.spans) {
+    x.take(span.begin);
+    x.take(span.end);
+  }
+  if (panel.x_tics.empty()) return linear_axis(x.low, x.high, std::max(2, static_cast<int>(length / 32)));
+  Axis axis{x.low, x.high > x.low ? x.high : x.low + 1, false, {}};
+  double right = -1e9;
+  for (const auto& tic : panel.x_tics) {
+    const double half = canvas.wide(tic.label) / 2, centre = axis.place(tic.x) * length;
+    if (centre - half < right + 5 || centre + half > length + 8) continue;
+    right = centre + half;
+    axis.tics.push_back({tic.x, tic.label});
+  }
+  return axis;
+}
+
+/// From 0 where the values are near one another, else logarithmic. `plot`: where it will be drawn.
+Axis y_axis(const Panel& panel, const Box& plot, const Canvas& canvas) {
+  Range middle, band;
+  for (const auto& series : panel.series) {
+    for (const auto& s : series.samples) {
+      if (std::isnan(s.y)) continue;
+      middle.take(s.y);
+      band.take(s.high);
+    }
+  }
+  const bool wide = panel.y_is_time && middle.high > most_on_linear * middle.low;
+  if (middle.low > 0 && wide && middle.high > most_on_powers_of_2 * middle.low)
+    return decades_axis(middle.low / 1.3, middle.high * 1.3);
+  if (middle.low > 0 && (wide || panel.y_halves))
+    return log2_axis(
+        middle.low / 1.25, middle.high * 1.25, plot.height(), canvas.tall() / 2,
+        [](double v) { return fmt::format("{:.7g}", v); }, [&](const std::string&) { return canvas.tall(); });
+  if (panel.y_decades && middle.low > 0 && middle.high > most_on_linear * middle.low)
+    return decades_axis(middle.low / 1.3, middle.high * 1.3);
+  // One wild repetition must not flatten all curves: the band may leave the picture, the medians not.
+  double high = std::max(middle.high, std::min(band.high, 1.25 * middle.high)) * 1.06;
+  double low = std::min(0.0, middle.low);
+  if (panel.y_is_share) {
+    high = std::max(high, 1.03);
+    low = std::min(low, -0.03); // a curve at 0 does not overlap the axis
+  }
+  const int wanted = panel.x_along == Panel::Along::linear
+                         ? std::max(4, static_cast<int>(plot.height() / 12))
+                         : std::max(2, static_cast<int>(plot.height() / 18));
+  return linear_axis(low, high, wanted);
+}
+
+/// As Panel::x_along; `length` of the axis in the units of the canvas.
+Axis x_axis(const Panel& panel, double length, const Canvas& canvas) {
+  Range x;
+  for (const auto& series : panel.series) {
+    for (const auto& s : series.samples)
+      x.take(s.x);
+  }
+  if (panel.x_along == Panel::Along::linear) return linear_x_axis(panel, {x.low, x.high}, length, canvas);
+  if (panel.x_along == Panel::Along::names) {
+    Axis axis{0.5, static_cast<double>(panel.x_names.size()) + 0.5, false, {}};
+    for (std::size_t i = 0; i < panel.x_names.size(); ++i)
+      axis.tics.push_back({static_cast<double>(i + 1), panel.x_names[i]});
+    return axis;
+  }
+  if (panel.x_along == Panel::Along::number) return decades_axis(x.low, x.high);
+  if (panel.x_along == Panel::Along::settings) {
+    std::vector<double> values;
+    for (const auto& series : panel.series)
+      for (const auto& s : series.samples)
+        values.push_back(s.x);
+    return settings_axis(values, length, canvas.cells ? 8 : 5,
+                         [&](const std::string& t) { return canvas.wide(t); });
+  }
+  // The axis ends a little outside the data, so that no marker sits on the border.
+  const double margin = std::pow(std::max(x.high / x.low, 2.0), 0.02);
+  return log2_axis(
+      x.low / margin, x.high * margin, length, canvas.cells ? 8 : 7,
+      [](double v) { return base::format_bytes(v); }, [&](const std::string& t) { return canvas.wide(t); });
+}
+
+/// Where a sample is on the page.
+Vec place_of(const Sample& s, const PanelLook& look) {
+  const Box& p = look.plot;
+  return {p.left + look.x.place(s.x) * p.width(), p.bottom + look.y.place(s.y) * p.height()};
+}
+
+/// One name for flat levels that are nearer to one another than names can be: "line, n = 4096 to 10240".
+std::string common_name(const std::vector<const Series*>& levels) {
+  const std::string &first = levels.front()->label, &last = levels.back()->label;
+  if (levels.size() == 1) return first;
+  const auto differ = std::ranges::mismatch(first, last);
+  const auto blank = first.rfind(' ', static_cast<std::size_t>(differ.in1 - first.begin()));
+  if (blank == std::string::npos) return {};
+  const bool same = std::ranges::all_of(
+      levels, [&](const Series* level) { return level->label.starts_with(first.substr(0, blank + 1)); });
+  return same ? first + (levels.size() > 2 ? " to " : ", ") + last.substr(blank + 1) : std::string();
+}
+
+/// Places the names of levels one after the other, each clear of those before.
+class LevelNotes {
+public:
+  LevelNotes(const Panel& panel, const PanelLook& look, const Canvas& canvas)
+      : panel_(panel), look_(look), canvas_(canvas) {}
+
+  std::vector<Note> build() {
+    std::vector<const Series*> flat, sloped;
+    for (const Series& series : panel_.series)
+      if (series.look == Series::Look::level && series.samples.size() > 1)
+        (end(series).y - at(series.samples.front()).y >= canvas_.tall() ? sloped : flat).push_back(&series);
+    place_flat(std::move(flat));
+    for (const Series* level : sloped)
+      notes_.push_back(sloped_note(*level));
+    return std::move(notes_);
+  }
+
+private:
+  [[nodiscard]] Vec at(const Sample& s) const { return place_of(s, look_); }
+  [[nodiscard]] Vec end(const Series& series) const { return at(series.samples.back()); }
+  [[nodiscard]] Box box(const Note& note, double margin) const {
+    return box_around(note.at, canvas_.wide(note.text), canvas_.tall() - margin);
+  }
+  [[nodiscard]] bool on_other_note(const Note& note, double margin) const {
+    return std::ranges::any_of(notes_,
+                               [&](const Note& n) { return overlap(box(note, margin), box(n, margin)); });
+  }
+
+  /// Whether a curve passes between these heights from `left` on.
+  [[nodiscard]] bool passed(double left, double low, double high) const {
+    return std::ranges::any_of(panel_.series, [&](const Series& series) {
+      return std::ranges::any_of(series.samples, [&](const Sample& sample) {
+        const Vec here = at(sample);
+        return here.x >= left && here.y > low && here.y < high;
+      });
+    });
+  }
+
+  /// Whether the line of another flat level runs through the note.
+  [[nodiscard]] bool on_flat_level(const Note& note, const Series& own) const {
+    const Box around = box(note, 0.5);
+    return std::ranges::any_of(panel_.series, [&](const Series& series) {
+      if (&series == &own || series.look != Series::Look::level || series.samples.size() < 2) return false;
+      const double y = end(series).y;
+      return y > around.bottom && y < around.top &&
+             std::abs(at(series.samples.front()).y - y) < canvas_.tall();
+    });
+  }
+
+  /// Above the right end of a flat level, or below where a curve is in the way; further left where names
+  /// would overlap. On another level's line where nothing else is left.
+  [[nodiscard]] Note flat_note(const Series& series, double y) const {
+    const double half = canvas_.wide(series.label) / 2, tall = canvas_.tall();
+    const double right = look_.plot.right - half - 1;
+    for (const bool avoid_lines : {true, false})
+      for (double x = right; x - half > look_.plot.left; x -= 2 * half + 4) {
+        const bool below = passed(x - half, y, y + tall) && !passed(x - half, y - tall, y);
+        for (const bool under : {below, !below}) {
+          if (under && y - 0.9 * tall <= look_.plot.bottom) continue;
+          const Note note{series.label, {x, y + (under ? -tall : tall) / 2}};
+          if (!on_other_note(note, 0.5) && !(avoid_lines && on_flat_level(note, series))) return note;
+        }
+      }
+    return {series.label, {right, y + tall / 2}};
+  }
+
+  /// Next to a sloping level, where nothing is in the way.
+  [[nodiscard]] Note sloped_note(const Series& own) const {
+    const double half = canvas_.wide(own.label) / 2;
+    const Vec a = at(own.samples.front()), b = end(own);
+    const auto next_to = [&](double share, double side) {
+      return Note{own.label, {a.x + share * (b.x - a.x) + side * (half + 4), a.y + share * (b.y - a.y)}};
+    };
+    for (const double share : {0.7, 0.85, 0.5, 0.35, 0.2, 0.95, 0.9, 0.8, 0.6, 0.4, 0.3, 0.1})
+      for (const double side : {-1.0, 1.0})
+        if (const Note note = next_to(share, side); !occupied(note, own)) return note;
+    return next_to(0.35, 1);
+  }
+
+  /// Whether a marker, another note or another level is where the note would be.
+  [[nodiscard]] bool occupied(const Note& note, const Series& own) const {
+    const Box around = grown(box(note, 1), 1);
+    if (!inside(around, look_.plot) || on_other_note(note, 1)) return true;
+    return std::ranges::any_of(panel_.series, [&](const Series& series) {
+      if (&series == &own) return false;
+      if (series.look == Series::Look::level)
+        return series.samples.size() > 1 && crosses(at(series.samples.front()), end(series), around);
+      return std::ranges::any_of(series.samples,
+                                 [&](const Sample& sample) { return distance(at(sample), around) < 2; });
+    });
+  }
+
+  /// One note for each group of levels that are nearer to one another than their names can be.
+  void place_flat(std::vector<const Series*> flat) {
+    const auto height = [&](const Series* level) { return end(*level).y; };
+    std::ranges::stable_sort(flat, {}, height);
+    std::vector<std::vector<const Series*>> groups;
+    for (const Series* level : flat) {
+      if (groups.empty() || height(level) - height(groups.back().back()) > canvas_.tall())
+        groups.emplace_back();
+      groups.back().push_back(level);
+    }
+    for (auto& group : groups) {
+      const double top = height(group.back());
+      std::ranges::sort(group); // as they were given
+      Series named = *group.front();
+      named.label = common_name(group);
+      if (!named.label.empty())
+        notes_.push_back(flat_note(named, top));
+      else
+        for (const Series* level : group)
+          notes_.push_back(flat_note(*level, height(level)));
+    }
+  }
+
+  const Panel& panel_;
+  const PanelLook& look_;
+  const Canvas& canvas_;
+  std::vector<Note> notes_;
+};
 
 int linetype(const Panel& panel, std::size_t i) {
   if (panel.series[i].look == Series::Look::level) return line_of_level;
@@ -36,7 +267,7 @@ public:
   PanelLayout(const Panel& panel, const Box& cell, const Canvas& canvas, double least_left)
       : panel_(panel), cell_(cell), canvas_(canvas), least_left_(least_left) {}
 
-  PanelLook made(bool key) {
+  PanelLook build(bool key) {
     // One curve is named by the title.
     if (panel_.series.size() == 1 && panel_.series[0].label.empty()) {
       set_axes(8);
@@ -149,7 +380,7 @@ private:
       look_.curves.push_back({panel_.series[i].label, linetype(panel_, i), {}});
     set_marks();
     set_spans();
-    look_.notes = level_notes(panel_, look_, canvas_);
+    look_.notes = LevelNotes(panel_, look_, canvas_).build();
   }
 
   /// A label is in the middle of its stretch, unless it would touch the one before.
@@ -274,254 +505,138 @@ private:
 } // namespace
 
 PanelLook look_of(const Panel& panel, const Box& cell, const Canvas& canvas, bool key, double least_left) {
-  return PanelLayout(panel, cell, canvas, least_left).made(key);
+  return PanelLayout(panel, cell, canvas, least_left).build(key);
 }
 
-// The axes of a panel: which scale suits what it shows.
+// The layout of a panel of rows.
 namespace {
 
-struct Range {
-  double low = std::numeric_limits<double>::infinity(), high = -low;
-  void take(double v) {
-    low = std::min(low, v);
-    high = std::max(high, v);
+/// Shares beyond these are as good as 0 or as infinity to a reader.
+constexpr double smallest = 1.0 / 128, largest = 128;
+/// The width of a mark before its name in the key.
+constexpr double width_of_mark = 9;
+
+struct Extent {
+  double low = 0.5, high = 2;
+  bool below = false, above = false, negative = false;
+  void take(double share) {
+    if (share < smallest) {
+      below = true;
+      negative = negative || share < 0;
+    } else if (share > largest) {
+      above = true;
+    } else {
+      low = std::min(low, share);
+      high = std::max(high, share);
+    }
   }
 };
 
-/// Times over more than this factor are on a logarithmic axis: a step from 1 to 4 ns would vanish below
-/// 100.
-constexpr double most_on_linear = 8;
-/// Over more than this factor, on one of decades: 1048576 ns says less than 1e6.
-constexpr double most_on_powers_of_2 = 1e4;
+Extent extent_of(const Panel& panel) {
+  Extent e;
+  for (const ShareRow& row : panel.rows)
+    for (const auto* const share : {&row.perf, &row.papi})
+      if (*share)
+        for (const double v : {(*share)->value, (*share)->low, (*share)->high})
+          e.take(v);
+  for (const ShareRow& row : panel.rows) { // what is allowed does not stretch the axis without end
+    e.low = std::min(e.low, std::max(row.stated.low, 1.0 / 16));
+    e.high = std::max(e.high, std::min(row.stated.high, 16.0));
+  }
+  return e;
+}
 
-/// Of the tics that are asked for, those that keep clear of the one before.
-Axis linear_x_axis(const Panel& panel, Range x, double length, const Canvas& canvas) {
-  for (const auto& span : panel.spans) {
-    x.take(span.begin);
-    x.take(span.end);
+std::string share_text(double share) {
+  return share < 1 ? fmt::format("1/{:g}", 1 / share) : fmt::format("{:g}", share);
+}
+
+/// The text without its middle, so that it is no wider than that: both ends of an event name matter.
+std::string shortened(const std::string& text, double most, const Canvas& canvas) {
+  if (canvas.wide(text) <= most) return text;
+  std::string cut;
+  for (std::size_t kept = text.size() - 1; kept > 1; --kept) {
+    cut = text.substr(0, (kept + 1) / 2) + "…" + text.substr(text.size() - kept / 2);
+    if (canvas.wide(cut) <= most) break;
   }
-  if (panel.x_tics.empty()) return linear_axis(x.low, x.high, std::max(2, static_cast<int>(length / 32)));
-  Axis axis{x.low, x.high > x.low ? x.high : x.low + 1, false, {}};
-  double right = -1e9;
-  for (const auto& tic : panel.x_tics) {
-    const double half = canvas.wide(tic.label) / 2, centre = axis.place(tic.x) * length;
-    if (centre - half < right + 5 || centre + half > length + 8) continue;
-    right = centre + half;
-    axis.tics.push_back({tic.x, tic.label});
-  }
-  return axis;
+  return cut;
+}
+
+double widest_remark(const Panel& panel, const Canvas& canvas) {
+  double most = 0;
+  for (const ShareRow& row : panel.rows)
+    most = std::max(most, canvas.wide(row.remark));
+  return most;
+}
+
+double row_step(const Canvas& canvas) {
+  return canvas.cells ? 8 : canvas.tall() + 2;
+}
+
+double above_rows(const Canvas& canvas) { // title and key
+  return canvas.cells ? 24 : 2 * canvas.tall() + 5;
+}
+
+double below_rows(const Canvas& canvas) { // tics and title of the axis
+  return canvas.cells ? 24 : 2 * canvas.tall() + (canvas.tex ? 14 : 8);
 }
 
 } // namespace
 
-Axis y_axis(const Panel& panel, const Box& plot, const Canvas& canvas) {
-  Range middle, band;
-  for (const auto& series : panel.series) {
-    for (const auto& s : series.samples) {
-      if (std::isnan(s.y)) continue;
-      middle.take(s.y);
-      band.take(s.high);
-    }
-  }
-  const bool wide = panel.y_is_time && middle.high > most_on_linear * middle.low;
-  if (middle.low > 0 && wide && middle.high > most_on_powers_of_2 * middle.low)
-    return decades_axis(middle.low / 1.3, middle.high * 1.3);
-  if (middle.low > 0 && (wide || panel.y_halves))
-    return log2_axis(
-        middle.low / 1.25, middle.high * 1.25, plot.height(), canvas.tall() / 2,
-        [](double v) { return fmt::format("{:.7g}", v); }, [&](const std::string&) { return canvas.tall(); });
-  if (panel.y_decades && middle.low > 0 && middle.high > most_on_linear * middle.low)
-    return decades_axis(middle.low / 1.3, middle.high * 1.3);
-  // One wild repetition must not flatten all curves: the band may leave the picture, the medians not.
-  double high = std::max(middle.high, std::min(band.high, 1.25 * middle.high)) * 1.06;
-  double low = std::min(0.0, middle.low);
-  if (panel.y_is_share) {
-    high = std::max(high, 1.03);
-    low = std::min(low, -0.03); // a curve at 0 does not overlap the axis
-  }
-  const int wanted = panel.x_along == Panel::Along::linear
-                         ? std::max(4, static_cast<int>(plot.height() / 12))
-                         : std::max(2, static_cast<int>(plot.height() / 18));
-  return linear_axis(low, high, wanted);
+double RowsLook::x(double share) const {
+  if (share < least) return below;
+  return share > most ? above : share;
 }
 
-Axis x_axis(const Panel& panel, double length, const Canvas& canvas) {
-  Range x;
-  for (const auto& series : panel.series) {
-    for (const auto& s : series.samples)
-      x.take(s.x);
-  }
-  if (panel.x_along == Panel::Along::linear) return linear_x_axis(panel, {x.low, x.high}, length, canvas);
-  if (panel.x_along == Panel::Along::names) {
-    Axis axis{0.5, static_cast<double>(panel.x_names.size()) + 0.5, false, {}};
-    for (std::size_t i = 0; i < panel.x_names.size(); ++i)
-      axis.tics.push_back({static_cast<double>(i + 1), panel.x_names[i]});
-    return axis;
-  }
-  if (panel.x_along == Panel::Along::number) return decades_axis(x.low, x.high);
-  if (panel.x_along == Panel::Along::settings) {
-    std::vector<double> values;
-    for (const auto& series : panel.series)
-      for (const auto& s : series.samples)
-        values.push_back(s.x);
-    return settings_axis(values, length, canvas.cells ? 8 : 5,
-                         [&](const std::string& t) { return canvas.wide(t); });
-  }
-  // The axis ends a little outside the data, so that no marker sits on the border.
-  const double margin = std::pow(std::max(x.high / x.low, 2.0), 0.02);
-  return log2_axis(
-      x.low / margin, x.high * margin, length, canvas.cells ? 8 : 7,
-      [](double v) { return base::format_bytes(v); }, [&](const std::string& t) { return canvas.wide(t); });
+double rows_height(const Panel& panel, const Canvas& canvas) {
+  const double lines =
+      static_cast<double>(panel.rows.size()) + (canvas.cells ? 1 : 0); // the border takes a line
+  return above_rows(canvas) + lines * row_step(canvas) + below_rows(canvas);
 }
 
-// The names of levels, which stand beside their lines.
-namespace {
-
-/// Places one note after the other, each clear of those before.
-class LevelNotes {
-public:
-  LevelNotes(const Panel& panel, const PanelLook& look, const Canvas& canvas)
-      : panel_(panel), look_(look), canvas_(canvas) {}
-
-  std::vector<Note> made() {
-    set_notes();
-    return std::move(notes_);
+PanelLook look_of_rows(const Panel& panel, const Box& cell, const Canvas& canvas) {
+  PanelLook look;
+  RowsLook rows;
+  rows.step = row_step(canvas);
+  const double line = canvas.tall(), gap = canvas.cells ? 4 : 4.5;
+  double widest_name = 0;
+  for (const ShareRow& row : panel.rows) {
+    rows.names.push_back(shortened(row.label, 0.38 * canvas.width, canvas));
+    widest_name = std::max(widest_name, canvas.wide(rows.names.back()));
   }
+  look.plot = {cell.left + 2 + widest_name + gap + (canvas.tex ? 6 : 0), cell.bottom + below_rows(canvas),
+               cell.right - 3 - widest_remark(panel, canvas) - gap, cell.top - above_rows(canvas)};
+  rows.remarks = look.plot.right + gap;
 
-private:
-  /// Whether a curve passes so high between `left` and the right end.
-  [[nodiscard]] bool passed(double left, double low, double high) const {
-    return std::any_of(panel_.series.begin(), panel_.series.end(), [&](const Series& series) {
-      return std::any_of(series.samples.begin(), series.samples.end(), [&](const Sample& sample) {
-        const Vec here = at(sample);
-        return here.x >= left && here.y > low && here.y < high;
-      });
-    });
+  const Extent extent = extent_of(panel);
+  rows.least = std::exp2(std::floor(std::log2(extent.low) - 0.01));
+  rows.most = std::exp2(std::ceil(std::log2(extent.high) + 0.01));
+  // A lane is as wide as its tic's text needs; the rest of the width is the axis, a little beyond its ends.
+  const double margin = 6, lane = canvas.cells ? 24 : 20;
+  const int lanes = (extent.below ? 1 : 0) + (extent.above ? 1 : 0);
+  const double octave =
+      std::max(1.0, (look.plot.width() - 2 * margin - lanes * lane) / std::log2(rows.most / rows.least));
+  const double step_out = std::exp2(lane / octave), factor = std::exp2(margin / octave);
+  rows.below = rows.least / step_out;
+  rows.above = rows.most * step_out;
+  look.x = log2_axis(extent.below ? rows.below / factor : rows.least / factor,
+                     extent.above ? rows.above * factor : rows.most * factor, look.plot.width(),
+                     canvas.cells ? 8 : 5, share_text, [&](const std::string& t) { return canvas.wide(t); });
+  std::erase_if(look.x.tics,
+                [&](const Tic& t) { return t.at < rows.least * 0.999 || t.at > rows.most * 1.001; });
+  if (extent.below) look.x.tics.insert(look.x.tics.begin(), {rows.below, extent.negative ? "≤ 0" : "0"});
+  if (extent.above) look.x.tics.push_back({rows.above, "> 128"});
+  look.y.low = canvas.cells ? -1 : 0;
+  look.y.high = static_cast<double>(panel.rows.size());
+
+  look.title = {cell.left + 2, cell.top - line / 2 - (canvas.cells ? 0 : 1)};
+  look.x_title = {look.plot.centre().x, cell.bottom + line / 2 + (canvas.cells ? 0 : 1)};
+  double x = cell.left + 2;
+  for (const char* name : row_key_names) {
+    rows.key.push_back({x, look.title.y - line - (canvas.cells ? 0 : 1)});
+    x += width_of_mark + canvas.wide(name) + 8;
   }
-
-  /// Whether a note would be printed on another one, or with `lines` on the line of another flat level.
-  [[nodiscard]] bool covered(const Note& note, const Series& own, bool lines) const {
-    const double tall = canvas_.tall();
-    const auto around = [&](const Note& n) { return box_around(n.at, canvas_.wide(n.text), tall - 0.5); };
-    const Box box = around(note);
-    return std::ranges::any_of(notes_, [&](const Note& n) { return overlap(box, around(n)); }) ||
-           std::ranges::any_of(panel_.series, [&](const Series& series) {
-             if (!lines || &series == &own || series.look != Series::Look::level || series.samples.size() < 2)
-               return false;
-             const double y = at(series.samples.back()).y;
-             return y > box.bottom && y < box.top && std::abs(at(series.samples.front()).y - y) < tall;
-           });
-  }
-
-  /// Above the right end of a flat level, or below where a curve is in the way; further left where levels are
-  /// so near one another that their names would overlap. On another level's line where nothing else is left.
-  [[nodiscard]] Note flat_note(const Series& series, double y) const {
-    const double half = canvas_.wide(series.label) / 2, tall = canvas_.tall();
-    const double right = look_.plot.right - half - 1;
-    for (const bool lines : {true, false})
-      for (double x = right; x - half > look_.plot.left; x -= 2 * half + 4) {
-        const bool below = passed(x - half, y, y + tall) && !passed(x - half, y - tall, y);
-        for (const bool under : {below, !below}) {
-          if (under && y - 0.9 * tall <= look_.plot.bottom) continue;
-          const Note note{series.label, {x, y + (under ? -tall : tall) / 2}};
-          if (!covered(note, series, lines)) return note;
-        }
-      }
-    return {series.label, {right, y + tall / 2}};
-  }
-
-  /// Whether a marker, another note or another level is where the note would be.
-  [[nodiscard]] bool occupied(const Note& note, const Series& own) const {
-    const Box box = grown(box_around(note.at, canvas_.wide(note.text), canvas_.tall() - 1), 1);
-    if (!inside(box, look_.plot)) return true;
-    return std::ranges::any_of(notes_,
-                               [&](const Note& n) {
-                                 return overlap(box,
-                                                box_around(n.at, canvas_.wide(n.text), canvas_.tall() - 1));
-                               }) ||
-           std::ranges::any_of(panel_.series, [&](const Series& series) {
-             if (&series == &own) return false;
-             if (series.look == Series::Look::level)
-               return series.samples.size() > 1 &&
-                      crosses(at(series.samples.front()), at(series.samples.back()), box);
-             return std::ranges::any_of(series.samples,
-                                        [&](const Sample& sample) { return distance(at(sample), box) < 2; });
-           });
-  }
-
-  /// Beside a level that slopes, where nothing is in the way.
-  [[nodiscard]] Note sloped_note(const Series& series, Vec a, Vec b) const {
-    const double half = canvas_.wide(series.label) / 2;
-    const auto beside = [&](double share, bool left) {
-      const double x = a.x + share * (b.x - a.x);
-      return Note{series.label, {left ? x - half - 4 : x + half + 4, a.y + share * (b.y - a.y)}};
-    };
-    for (const double share : {0.7, 0.85, 0.5, 0.35, 0.2, 0.95, 0.9, 0.8, 0.6, 0.4, 0.3, 0.1})
-      for (const bool left : {true, false})
-        if (const Note note = beside(share, left); !occupied(note, series)) return note;
-    return beside(0.35, false);
-  }
-
-  /// One name for flat levels that are nearer to one another than names can be: "line, n = 4096 to 10240".
-  [[nodiscard]] static std::string common_name(const std::vector<const Series*>& levels) {
-    const std::string &first = levels.front()->label, &last = levels.back()->label;
-    if (levels.size() == 1) return first;
-    const auto parts = std::ranges::mismatch(first, last);
-    const auto blank = first.rfind(' ', static_cast<std::size_t>(parts.in1 - first.begin()));
-    if (blank == std::string::npos) return {};
-    const bool same = std::ranges::all_of(
-        levels, [&](const Series* level) { return level->label.starts_with(first.substr(0, blank + 1)); });
-    return same ? first + (levels.size() > 2 ? " to " : ", ") + last.substr(blank + 1) : std::string();
-  }
-
-  /// Names of flat levels: above their right end, or below where a curve is in the way.
-  void set_flat_notes(std::vector<const Series*> flat) {
-    const auto height = [&](const Series* level) { return at(level->samples.back()).y; };
-    std::vector<std::vector<const Series*>> groups;
-    std::ranges::stable_sort(flat, {}, height);
-    for (const Series* level : flat) {
-      if (groups.empty() || height(level) - height(groups.back().back()) > canvas_.tall())
-        groups.emplace_back();
-      groups.back().push_back(level);
-    }
-    for (auto& group : groups) {
-      std::ranges::sort(group); // as they were given
-      Series named = *group.front();
-      named.label = common_name(group);
-      if (named.label.empty())
-        for (const Series* level : group)
-          notes_.push_back(flat_note(*level, height(level)));
-      else
-        notes_.push_back(flat_note(named, height(*std::ranges::max_element(group, {}, height))));
-    }
-  }
-
-  void set_notes() {
-    std::vector<const Series*> flat;
-    const auto slopes = [&](const Series& series) {
-      return at(series.samples.back()).y - at(series.samples.front()).y >= canvas_.tall();
-    };
-    for (const Series& series : panel_.series)
-      if (series.look == Series::Look::level && series.samples.size() > 1 && !slopes(series))
-        flat.push_back(&series);
-    set_flat_notes(flat);
-    for (const Series& series : panel_.series)
-      if (series.look == Series::Look::level && series.samples.size() > 1 && slopes(series))
-        notes_.push_back(sloped_note(series, at(series.samples.front()), at(series.samples.back())));
-  }
-
-  [[nodiscard]] Vec at(const Sample& s) const { return place_of(s, look_); }
-
-  const Panel& panel_;
-  const PanelLook& look_;
-  const Canvas& canvas_;
-  std::vector<Note> notes_;
-};
-
-} // namespace
-
-std::vector<Note> level_notes(const Panel& panel, const PanelLook& look, const Canvas& canvas) {
-  return LevelNotes(panel, look, canvas).made();
+  look.rows = rows;
+  return look;
 }
 
 } // namespace recount::plot

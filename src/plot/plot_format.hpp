@@ -13,7 +13,7 @@ enum class Format { pdf, svg, png, tikz, cairolatex, dumb };
 [[nodiscard]] Format parse_format(const std::string& name);
 [[nodiscard]] std::string name_of(Format format);
 /// All, in the order of the enumeration.
-[[nodiscard]] const std::vector<Format>& formats();
+[[nodiscard]] std::vector<Format> formats();
 /// The format that a path's suffix stands for (.pdf .svg .png .tikz .tex .txt); nothing for any other.
 [[nodiscard]] std::optional<Format> format_of(const std::string& path);
 /// `path` with its suffix, if it is one of a format, replaced by the one of `format`. A cairolatex figure
@@ -25,8 +25,7 @@ enum class Format { pdf, svg, png, tikz, cairolatex, dumb };
   return f == Format::tikz || f == Format::cairolatex;
 }
 
-// Large values in thousands, millions, so that the numbers at an axis stay short. Pure.
-
+/// Large values in thousands, millions, so that the numbers at an axis stay short.
 struct Magnitude {
   double factor = 1;
   std::string word; ///< "million"; empty: as they are

@@ -7,7 +7,6 @@
 #include <recount/error.hpp>
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -26,10 +25,6 @@ fs::path parent_of(const fs::path& target, bool into) {
     return none ? fs::path("/tmp") : temporary;
   }
   return target.has_parent_path() ? target.parent_path() : fs::path(".");
-}
-
-void write_into(int fd, const std::string& bytes, const std::string& shown) {
-  if (!process::write_all(fd, bytes)) throw base::cannot_write(shown, errno);
 }
 } // namespace
 
@@ -67,30 +62,24 @@ std::string Delivery::draft() const {
 }
 
 void Delivery::verify(const std::string& ending) const {
-  std::error_code unknown;
-  const auto space = fs::space(folder_, unknown);
-  const std::string free_space =
-      unknown ? "" : fmt::format("{} KiB free in {}", space.available / 1024, target_.parent_path().string());
   const std::string bytes = file_contents(draft());
   if (!bytes.empty() &&
       bytes.find(ending, bytes.size() - std::min<std::size_t>(bytes.size(), 256)) != std::string::npos)
     return;
-  // gnuplot does not check its writes: a full disk is distinguished from a failure of gnuplot by the space
-  // that is left.
+  // gnuplot does not check its writes: the space that is left tells a full disk from a failure of gnuplot.
   constexpr std::uintmax_t full = 64 * 1024;
-  const Problem no_space = base::cannot_write(to_stdout_ ? "-" : shown_, ENOSPC).problem();
-  if (!unknown && space.available < full)
-    throw Error(to_stdout_ ? ErrorKind::unavailable : ErrorKind::bad_input,
-                {no_space.subject, no_space.cause, free_space, no_space.remedy});
-  throw unavailable(shown_, bytes.empty() ? "gnuplot wrote nothing" : "gnuplot wrote only part of it",
-                    free_space, no_space.remedy);
+  std::error_code unknown;
+  const auto space = fs::space(folder_, unknown);
+  if (!unknown && space.available < full) throw base::cannot_write(shown_, ENOSPC);
+  throw unavailable(shown_, bytes.empty() ? "gnuplot wrote nothing" : "gnuplot wrote only part of it");
 }
 
 std::vector<std::string> Delivery::deliver() const {
   if (into_) {
     const process::Fd file(to_stdout_ ? -1 : ::open(target_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
     if (!to_stdout_ && !file) throw base::cannot_write(shown_, errno);
-    write_into(to_stdout_ ? STDOUT_FILENO : file.get(), file_contents(draft()), shown_);
+    if (!process::write_all(to_stdout_ ? STDOUT_FILENO : file.get(), file_contents(draft())))
+      throw base::cannot_write(shown_, errno);
     return {shown_};
   }
   std::vector<std::string> paths;

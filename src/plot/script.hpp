@@ -1,4 +1,4 @@
-// The gnuplot commands of a panel of rows.
+// The gnuplot script of a figure.
 #pragma once
 
 #include "plot/gnuplot.hpp"
@@ -25,15 +25,5 @@ void write_script(GnuplotWriter& gnuplot, const Sheet& sheet, const std::vector<
 
 /// Writes the script to a file, whole or not at all. Throws recount::Error as draw() does.
 void save_script(const std::string& path, const Sheet& sheet, const std::vector<Drawing>& drawings);
-
-/// The name of the third mark of the key: the reference for the witnesses.
-inline constexpr const char* stated_name = "modelled, with its tolerance";
-
-/// The data blocks that the panel draws from: those of pictures, those of text.
-void write_rows_data(GnuplotWriter& gnuplot, const Panel& panel, const RowsLook& look, Literal name,
-                     bool pictures, bool text);
-/// Everything of the panel, and the caption.
-void write_rows(GnuplotWriter& gnuplot, const Panel& panel, const PanelLook& look, const Drawing& drawing,
-                Literal data);
 
 } // namespace recount::plot

@@ -3,12 +3,15 @@
 #include "base/format.hpp"
 #include "base/names.hpp"
 #include "base/nearest.hpp"
-#include "plot/plot_text.hpp"
 
 #include <recount/error.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <range/v3/range/conversion.hpp>
+#include <range/v3/view/filter.hpp>
+#include <range/v3/view/map.hpp>
+#include <range/v3/view/transform.hpp>
 
 #include <algorithm>
 #include <array>
@@ -18,22 +21,18 @@
 #include <limits>
 #include <map>
 #include <set>
-#include <unordered_set>
 
 namespace recount::plot {
 namespace {
 using result::Curve;
 
 bool contains(const std::vector<std::string>& list, const std::string& word) {
-  return std::find(list.begin(), list.end(), word) != list.end();
+  return std::ranges::find(list, word) != list.end();
 }
 
-bool has(const result::Observation& o, const std::vector<std::string>& params) {
-  return std::all_of(params.begin(), params.end(), [&](const auto& name) {
-    const auto found = o.params.find(name);
-    return found != o.params.end() && std::holds_alternative<std::int64_t>(found->second) &&
-           std::get<std::int64_t>(found->second) > 0;
-  });
+bool has_sizes(const result::Observation& o, const std::vector<std::string>& params) {
+  return std::ranges::all_of(
+      params, [&](const auto& name) { return result::integer(o.params, name).value_or(0) > 0; });
 }
 
 /// The numeric parameter of a kernel that takes most values; the first by name of several.
@@ -51,51 +50,43 @@ std::string most_varied(const result::Results& results, const std::string& kerne
 }
 
 /// Lower is preferred: counted before modelled, this machine's caches before a described machine's.
-int rank(const std::string& witness) {
+std::pair<std::ptrdiff_t, std::string> rank(const std::string& witness) {
   static const std::array<std::string, 4> order{"clock", "perf", "papi", "model"};
-  const auto* const at = std::find(order.begin(), order.end(), witness);
-  return static_cast<int>(at - order.begin());
+  return {std::ranges::find(order, witness) - order.begin(), witness};
 }
 
-bool of_quantity(const Recipe& recipe, const std::string& metric) {
-  return is_time(metric) == (recipe.quantity == Recipe::Quantity::time);
-}
-
-std::vector<std::string> metrics_of(const std::vector<Curve>& curves, bool (*wanted)(const std::string&)) {
-  std::set<std::string> names;
-  for (const auto& curve : curves) {
-    if (wanted(curve.metric)) names.insert(curve.metric);
-  }
-  return {names.begin(), names.end()};
+/// The metrics of the curves that satisfy the first condition that any satisfies; all where none does.
+std::set<std::string> metrics_by_preference(const std::vector<Curve>& curves,
+                                            std::initializer_list<bool (*)(const std::string&)> preferences) {
+  const auto all = curves | ranges::views::transform(&Curve::metric) | ranges::to<std::set<std::string>>();
+  for (const auto wanted : preferences)
+    if (auto some = all | ranges::views::filter(wanted) | ranges::to<std::set<std::string>>(); !some.empty())
+      return some;
+  return all;
 }
 
 /// Without a choice: seconds for times, misses for counts, and if there are none whatever was counted.
-std::vector<std::string> default_metrics(const Recipe& recipe, const std::vector<Curve>& curves) {
-  if (recipe.quantity == Recipe::Quantity::time) {
-    const auto seconds = metrics_of(curves, [](const std::string& m) { return m == "seconds"; });
-    return seconds.empty() ? metrics_of(curves, is_time) : seconds;
-  }
-  const auto misses = metrics_of(curves, is_miss);
-  return misses.empty() ? metrics_of(curves, [](const std::string&) { return true; }) : misses;
+std::set<std::string> default_metrics(const Recipe& recipe, const std::vector<Curve>& curves) {
+  if (recipe.quantity == Recipe::Quantity::time)
+    return metrics_by_preference(curves, {[](const std::string& m) { return m == "seconds"; }, is_time});
+  return metrics_by_preference(curves, {is_miss});
 }
 
-/// The words of one filter that are there, others replaced by what `also` finds for them.
-std::vector<std::string> resolve(const std::vector<std::string>& words, const std::set<std::string>& there,
+/// The words of one filter that occur, others replaced by what `replace` finds for them.
+std::vector<std::string> resolve(const std::vector<std::string>& words, const std::set<std::string>& known,
                                  const std::string& option,
-                                 const std::function<std::vector<std::string>(const std::string&)>& also,
+                                 const std::function<std::vector<std::string>(const std::string&)>& replace,
                                  std::vector<std::string>& warnings) {
-  std::vector<std::string> found, without;
+  std::vector<std::string> found;
+  const std::string hint = fmt::format("the results have {}", fmt::join(known, ", "));
   for (const auto& word : words) {
-    auto matches = there.contains(word) ? std::vector{word} : also ? also(word) : std::vector<std::string>();
-    if (matches.empty()) without.push_back(fmt::format("{} {}", option, word));
+    const auto matches = known.contains(word) ? std::vector{word} : replace(word);
+    if (matches.empty()) warnings.push_back(fmt::format("{} {} matches nothing; {}", option, word, hint));
     found.insert(found.end(), matches.begin(), matches.end());
   }
-  const std::string hint = fmt::format("the results have {}", fmt::join(there, ", "));
   if (!words.empty() && found.empty())
     throw bad_input(fmt::format("{} {}", option, fmt::join(words, ",")), "matches nothing in the results",
                     hint);
-  for (const auto& text : without)
-    warnings.push_back(text + " matches nothing; " + hint);
   return found;
 }
 
@@ -104,8 +95,7 @@ void keep_preferred(Selected& s) {
   std::map<std::pair<std::string, std::string>, std::string> best;
   for (const auto& curve : s.curves) {
     auto& name = best[{curve.kernel, curve.metric}];
-    if (name.empty() || std::pair(rank(curve.witness), curve.witness) < std::pair(rank(name), name))
-      name = curve.witness;
+    if (name.empty() || rank(curve.witness) < rank(name)) name = curve.witness;
   }
   std::set<std::string> others;
   std::erase_if(s.curves, [&](const Curve& curve) {
@@ -124,20 +114,18 @@ Choice resolve(const Choice& choice, const result::Results& results, std::vector
     metrics.insert(o.metric);
     witnesses.insert(o.witness);
   }
+  const auto none = [](const std::string&) { return std::vector<std::string>(); };
   const auto models = [&](const std::string& word) {
-    std::vector<std::string> found;
-    if (word == "model") std::ranges::copy_if(witnesses, std::back_inserter(found), is_modelled);
-    return found;
+    return word != "model" ? std::vector<std::string>()
+                           : witnesses | ranges::views::filter(is_modelled) | ranges::to<std::vector>();
   };
-  return {resolve(choice.metrics, metrics, "--metric", {}, warnings),
+  return {resolve(choice.metrics, metrics, "--metric", none, warnings),
           resolve(choice.witnesses, witnesses, "--witness", models, warnings)};
 }
 
 bool is_interval(const result::Observation& o) {
-  const auto begin = o.params.find("begin_us");
   return o.kernel == "command" && o.witness != "clock" && o.params.contains("interval") &&
-         begin != o.params.end() && std::holds_alternative<std::int64_t>(begin->second) && o.seconds &&
-         *o.seconds > 0;
+         result::integer(o.params, "begin_us") && o.seconds.value_or(0) > 0;
 }
 
 bool is_profile(const result::Observation& o) {
@@ -160,8 +148,8 @@ Selected select(const Recipe& recipe, const result::Results& results, const Choi
   for (const auto& run : results.runs)
     if (result::is_inference(run)) records.insert(run.id);
   const auto wanted = [&](const result::Observation& o) {
-    return !(records.contains(o.run) && result::is_reading(o)) && has(o, recipe.required) &&
-           (recipe.kernel.empty() || recipe.kernel == o.kernel) && of_quantity(recipe, o.metric) &&
+    return !(records.contains(o.run) && result::is_reading(o)) && has_sizes(o, recipe.required) &&
+           (recipe.kernel.empty() || recipe.kernel == o.kernel) && is_time(o.metric) == time &&
            (choice.metrics.empty() || contains(choice.metrics, o.metric)) &&
            (choice.witnesses.empty() || contains(choice.witnesses, o.witness));
   };
@@ -173,7 +161,7 @@ Selected select(const Recipe& recipe, const result::Results& results, const Choi
   s.curves = result::curves(results, s.x, wanted, measure);
   if (choice.metrics.empty()) {
     const auto metrics = default_metrics(recipe, s.curves);
-    std::erase_if(s.curves, [&](const Curve& c) { return !contains(metrics, c.metric); });
+    std::erase_if(s.curves, [&](const Curve& c) { return !metrics.contains(c.metric); });
   }
   std::map<std::pair<std::string, std::string>, std::string> missing;
   for (const auto& c : s.curves) {
@@ -189,35 +177,31 @@ Selected select(const Recipe& recipe, const result::Results& results, const Choi
 }
 
 bool drawable(const Selected& selected) {
-  return std::any_of(selected.curves.begin(), selected.curves.end(), [](const Curve& c) {
-    return std::count_if(c.points.begin(), c.points.end(), [](const auto& p) { return p.y.has_value(); }) >=
-           2;
+  return std::ranges::any_of(selected.curves, [](const Curve& c) {
+    return std::ranges::count_if(c.points, [](const auto& p) { return p.y.has_value(); }) >= 2;
   });
 }
 
 std::string inventory(const result::Results& results) {
   std::map<std::string, std::set<std::string>> metrics;
   std::map<std::string, std::map<std::string, std::set<result::ParamValue>>> params;
-  std::map<std::string, std::unordered_set<const void*>> points; // by kernel: seen already
   for (const auto& o : results.observations) {
-    const bool counted = result::as_double(o.value).has_value();
-    metrics[o.kernel].insert(o.metric + " by " + o.witness + (counted ? "" : " (not counted)"));
-    if (!points[o.kernel].insert(o.params.identity()).second) continue;
+    metrics[o.kernel].insert(o.metric + " by " + o.witness +
+                             (result::as_double(o.value) ? "" : " (not counted)"));
     for (const auto& [name, setting] : o.params)
       params[o.kernel][name].insert(setting);
   }
-  if (metrics.empty()) return "no observations";
-  std::string text;
+  std::vector<std::string> kernels;
   for (const auto& [kernel, names] : metrics) {
-    text += fmt::format("{}kernel {} with {}", text.empty() ? "" : "; ", kernel, fmt::join(names, ", "));
+    std::string& text =
+        kernels.emplace_back(fmt::format("kernel {} with {}", kernel, fmt::join(names, ", ")));
     for (const auto& [name, settings] : params[kernel])
       if (settings.size() > 1) text += fmt::format(", {}: {} values", name, settings.size());
   }
-  return text;
+  return kernels.empty() ? "no observations" : fmt::format("{}", fmt::join(kernels, "; "));
 }
 
 namespace {
-using result::Curve;
 using CurvesOfPanel = std::vector<const Curve*>;
 
 constexpr std::size_t most_panels = 6;
@@ -260,7 +244,7 @@ Differences differences(const CurvesOfPanel& curves) {
           witnesses.size() > 1, result::varying(bare), common_cpu(machines)};
 }
 
-std::string label_of(const Curve& c, const Differences& d, bool compact) {
+std::string make_label(const Curve& c, const Differences& d, bool compact) {
   std::vector<std::string> parts;
   if (d.kernel) parts.push_back(c.kernel);
   if (d.metric) parts.push_back(c.metric);
@@ -273,14 +257,11 @@ std::string label_of(const Curve& c, const Differences& d, bool compact) {
     const std::string machine = c.machine.substr(d.same_cpu);
     parts.push_back(compact && d.same_cpu > 0 ? machine.substr(0, machine.find('.')) : machine);
   }
-  std::string text;
-  for (const auto& part : parts)
-    text += (text.empty() ? "" : ", ") + part;
-  return text;
+  return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-Series series_of(const Curve& c, const Differences& d) {
-  Series s{label_of(c, d, false), label_of(c, d, true), {}, is_modelled(c.witness), false};
+Series make_series(const Curve& c, const Differences& d) {
+  Series s{make_label(c, d, false), make_label(c, d, true), {}, is_modelled(c.witness), false};
   constexpr double none = std::numeric_limits<double>::quiet_NaN();
   for (const auto& p : c.points) {
     s.samples.push_back(p.y ? Sample{p.x, p.y->value, p.y->low, p.y->high} : Sample{p.x, none, none, none});
@@ -291,7 +272,7 @@ Series series_of(const Curve& c, const Differences& d) {
 
 std::string y_title(const CurvesOfPanel& curves) {
   const auto all = [&](auto test) {
-    return std::all_of(curves.begin(), curves.end(), [&](const auto* c) { return test(c->metric); });
+    return std::ranges::all_of(curves, [&](const auto* c) { return test(c->metric); });
   };
   if (all([](const auto& m) { return m == "seconds"; })) return "time per access (ns)";
   if (all([](const auto& m) { return m == "tsc_cycles"; })) return "TSC cycles per access";
@@ -299,7 +280,7 @@ std::string y_title(const CurvesOfPanel& curves) {
 }
 
 /// What holds for all curves of a panel: kernel, metric, witness, fixed parameters.
-std::string title_of(const CurvesOfPanel& curves, const Differences& d, const std::string& x) {
+std::string make_title(const CurvesOfPanel& curves, const Differences& d, const std::string& x) {
   const Curve& c = *curves.front();
   std::vector<std::string> parts;
   if (!d.kernel) parts.push_back("kernel " + c.kernel);
@@ -307,22 +288,16 @@ std::string title_of(const CurvesOfPanel& curves, const Differences& d, const st
   if (!d.witness)
     parts.push_back(is_modelled(c.witness) ? "modelled (witness " + c.witness + ")" : "witness " + c.witness);
   for (const auto& [name, setting] : c.params) {
-    if (name != x && std::find(d.params.begin(), d.params.end(), name) == d.params.end() &&
-        (name == "size" || name == "stride"))
+    if (name != x && !contains(d.params, name) && (name == "size" || name == "stride"))
       parts.push_back(name + " " + setting_text(name, setting, false));
   }
-  std::string text;
-  for (const auto& part : parts)
-    text += (text.empty() ? "" : ", ") + part;
-  for (std::size_t i = 0; i < d.params.size(); ++i)
-    text += (i == 0 ? "; by " : ", ") + d.params[i];
-  return text;
+  return fmt::format("{}{}{}", fmt::join(parts, ", "), d.params.empty() ? "" : "; by ",
+                     fmt::join(d.params, ", "));
 }
 
 std::vector<Mark> capacities(const result::Results& results, const CurvesOfPanel& curves) {
   // A described machine has other caches than the one that ran the sweep.
-  const bool here =
-      std::any_of(curves.begin(), curves.end(), [](const auto* c) { return !described_machine(c->witness); });
+  const bool here = std::ranges::any_of(curves, [](const auto* c) { return !described_machine(c->witness); });
   std::map<std::string, std::int64_t> sizes;
   bool differ = false;
   for (const auto& run : results.runs) {
@@ -339,11 +314,11 @@ std::vector<Mark> capacities(const result::Results& results, const CurvesOfPanel
   return marks;
 }
 
-Panel panel_of(const Recipe& recipe, const result::Results& results, const std::string& x,
-               const CurvesOfPanel& curves) {
+Panel make_panel(const Recipe& recipe, const result::Results& results, const std::string& x,
+                 const CurvesOfPanel& curves) {
   const auto d = differences(curves);
   Panel panel;
-  panel.title = title_of(curves, d, x);
+  panel.title = make_title(curves, d, x);
   panel.x_title = x == "size" && recipe.kernel.empty() ? "working set" : x;
   if (!recipe.kernel.empty()) panel.x_along = Panel::Along::settings;
   panel.y_title = y_title(curves);
@@ -353,7 +328,7 @@ Panel panel_of(const Recipe& recipe, const result::Results& results, const std::
                   !d.metric && !d.witness && !d.machine;
   panel.series_title = panel.ordered ? d.params[0] : "";
   for (const auto* c : curves)
-    panel.series.push_back(series_of(*c, d));
+    panel.series.push_back(make_series(*c, d));
   if (recipe.capacities) panel.marks = capacities(results, curves);
   return panel;
 }
@@ -368,10 +343,7 @@ std::vector<CurvesOfPanel> split(const Recipe& recipe, const std::vector<Curve>&
     groups[each ? std::vector{c.kernel, c.metric, c.witness} : std::vector<std::string>{time ? c.metric : ""}]
         .push_back(&c);
   }
-  std::vector<CurvesOfPanel> panels;
-  for (auto& [key, group] : groups)
-    panels.push_back(std::move(group));
-  return panels;
+  return groups | ranges::views::values | ranges::to<std::vector>();
 }
 } // namespace
 
@@ -392,7 +364,7 @@ Sheet compose(const Recipe& recipe, const result::Results& results, const Choice
   Sheet sheet;
   sheet.name = recipe.entry.name;
   for (const auto& curves : panels)
-    sheet.panels.push_back(panel_of(recipe, results, selected.x, curves));
+    sheet.panels.push_back(make_panel(recipe, results, selected.x, curves));
   write_caption(sheet, results, selected);
   return sheet;
 }
@@ -423,24 +395,13 @@ Tally tally(const Selected& selected) {
   }
   return t;
 }
-
-std::string without(std::string text, std::string_view part) {
-  for (auto at = text.find(part); at != std::string::npos; at = text.find(part))
-    text.erase(at, part.size());
-  return text;
-}
-
-/// Only the machines whose runs are drawn.
-std::vector<std::string> machines(const result::Results& results, const Selected& selected) {
-  std::set<std::string> drawn;
-  for (const auto& curve : selected.curves)
-    drawn.insert(curve.machine);
-  return machine_names(results, [&](const std::string& machine) { return drawn.contains(machine); });
-}
 } // namespace
 
 std::string machine_name(const result::Run& run) {
-  const std::string name = run.cpu.empty() ? "unknown CPU" : without(without(run.cpu, "(R)"), "(TM)");
+  std::string name = run.cpu.empty() ? "unknown CPU" : run.cpu;
+  for (const std::string_view mark : {"(R)", "(TM)"})
+    for (auto at = name.find(mark); at != name.npos; at = name.find(mark))
+      name.erase(at, mark.size());
   return run.virtualised.empty() ? name : name + " (virtual machine: " + run.virtualised + ")";
 }
 
@@ -460,9 +421,8 @@ std::vector<std::string> machine_names(const result::Results& results,
 std::vector<std::string> statistic_texts(statistics::Statistic statistic, std::size_t least,
                                          std::size_t most) {
   if (most <= 1) return {"single runs"};
-  std::string n = fmt::format("{}", most);
-  if (least != most) n = fmt::format("up to {}", most);
-  std::vector<std::string> texts{fmt::format("{} of {} repetitions", statistics::name_of(statistic), n)};
+  std::vector<std::string> texts{fmt::format("{} of {}{} repetitions", statistics::name_of(statistic),
+                                             least != most ? "up to " : "", most)};
   if (statistic == statistics::Statistic::median)
     texts.emplace_back(most < statistics::least_for_interval ? "band: range" : "band: 95 % interval");
   return texts;
@@ -484,24 +444,25 @@ std::string modelled_text(const Sheet& sheet, bool measured) {
 }
 
 std::string caption_text(const Entry& entry, const Sheet& sheet) {
-  std::vector<std::string> panels;
-  for (const auto& panel : sheet.panels)
-    panels.push_back(panel.title);
   std::string prose = entry.prose;
   if (!prose.empty() && prose[0] >= 'a' && prose[0] <= 'z')
     prose[0] = static_cast<char>(prose[0] - 'a' + 'A');
-  return fmt::format("{}: {}. {}.", prose, fmt::join(panels, "; "), fmt::join(sheet.caption, "; "));
+  return fmt::format("{}: {}. {}.", prose,
+                     fmt::join(sheet.panels | ranges::views::transform(&Panel::title), "; "),
+                     fmt::join(sheet.caption, "; "));
 }
 
 void write_caption(Sheet& sheet, const result::Results& results, const Selected& selected) {
   const Tally t = tally(selected);
   sheet.warnings = selected.warnings;
-  sheet.caption = machines(results, selected);
+  const auto drawn =
+      selected.curves | ranges::views::transform(&Curve::machine) | ranges::to<std::set<std::string>>();
+  sheet.caption = machine_names(results, [&](const std::string& machine) { return drawn.contains(machine); });
   if (t.measured > 0)
     for (auto& text : statistic_texts(results.statistic, t.least, t.most))
       sheet.caption.push_back(std::move(text));
   if (t.modelled) sheet.caption.push_back(modelled_text(sheet, t.measured > 0));
-  if (std::any_of(sheet.panels.begin(), sheet.panels.end(), [](const auto& p) { return !p.marks.empty(); }))
+  if (std::ranges::any_of(sheet.panels, [](const Panel& p) { return !p.marks.empty(); }))
     sheet.caption.push_back("dotted lines: stated capacities");
   if (t.least_running < 0.9995) {
     const auto share =
@@ -522,8 +483,7 @@ void write_caption(Sheet& sheet, const result::Results& results, const Selected&
   for (const auto& [witness, names] : metrics)
     sheet.caption.push_back(fmt::format("not counted by {}: {}", witness, fmt::join(names, ", ")));
   for (const auto& curve : selected.curves) {
-    const auto gaps =
-        std::count_if(curve.points.begin(), curve.points.end(), [](const auto& p) { return !p.y; });
+    const auto gaps = std::ranges::count_if(curve.points, [](const auto& p) { return !p.y; });
     if (gaps > 0)
       sheet.warnings.push_back(fmt::format("{} by {}, {}: gaps at {} without a value ({})", curve.metric,
                                            curve.witness, result::describe(curve.params),
@@ -554,54 +514,43 @@ const Recipe* longest_curves(const result::Results& results, const Choice& choic
 
 const std::vector<Recipe>& recipes() {
   using enum Recipe::Quantity;
+  static const std::string by_stride = "of a kernel with size and stride, at two strides or more",
+                           by_size = "of a kernel with size, at two sizes or more",
+                           by_number = "of the kernel nest at two values of a number or more",
+                           times = "times (witness clock) ",
+                           misses = "cache misses (witness perf, papi or model) ";
   static const std::vector<Recipe> all{
-      {{"access-time", "mean access time against stride, one curve per size",
-        "times (witness clock) of a kernel with size and stride, at two strides or more"},
-       "stride",
-       {"size", "stride"},
-       time,
-       true,
-       false},
-      {{"working-set", "access time against the size of the working set, with the stated cache capacities",
-        "times (witness clock) of a kernel with size, at two sizes or more"},
-       "size",
-       {"size"},
-       time,
-       false,
-       true},
-      {{"misses", "average misses per access against stride, one curve per size",
-        "cache misses (witness perf, papi or model) of a kernel with size and stride, at two strides or "
-        "more"},
-       "stride",
-       {"size", "stride"},
-       count,
-       true,
-       false},
-      {{"working-set-misses",
-        "misses per access against the size of the working set, with the stated capacities",
-        "cache misses (witness perf, papi or model) of a kernel with size, at two sizes or more"},
-       "size",
-       {"size"},
-       count,
-       false,
-       true},
-      {{"nest-time", "time per access of loop nests against the parameter that takes most values",
-        "times (witness clock) of the kernel nest at two values of a number or more"},
-       "",
-       {},
-       time,
-       false,
-       false,
-       "nest"},
-      {{"nest-misses", "misses per access of loop nests against the parameter that takes most values",
-        "cache misses (witness perf, papi or model) of the kernel nest at two values of a number or more"},
-       "",
-       {},
-       count,
-       false,
-       false,
-       "nest"},
-  };
+      {.entry = {"access-time", "mean access time against stride, one curve per size", times + by_stride},
+       .x = "stride",
+       .required = {"size", "stride"},
+       .panel_each = true},
+      {.entry = {"working-set",
+                 "access time against the size of the working set, with the stated cache capacities",
+                 times + by_size},
+       .x = "size",
+       .required = {"size"},
+       .capacities = true},
+      {.entry = {"misses", "average misses per access against stride, one curve per size",
+                 misses + by_stride},
+       .x = "stride",
+       .required = {"size", "stride"},
+       .quantity = count,
+       .panel_each = true},
+      {.entry = {"working-set-misses",
+                 "misses per access against the size of the working set, with the stated capacities",
+                 misses + by_size},
+       .x = "size",
+       .required = {"size"},
+       .quantity = count,
+       .capacities = true},
+      {.entry = {"nest-time", "time per access of loop nests against the parameter that takes most values",
+                 times + by_number},
+       .kernel = "nest"},
+      {.entry = {"nest-misses",
+                 "misses per access of loop nests against the parameter that takes most values",
+                 misses + by_number},
+       .quantity = count,
+       .kernel = "nest"}};
   return all;
 }
 

@@ -14,8 +14,8 @@ namespace recount::plot {
 struct Recipe {
   enum class Quantity { time, count };
   Entry entry;
-  std::string x;                     ///< the parameter on the x axis, in bytes; empty: see kernel
-  std::vector<std::string> required; ///< parameters that every observation must have
+  std::string x = {};                     ///< the parameter on the x axis, in bytes; empty: see kernel
+  std::vector<std::string> required = {}; ///< parameters that every observation must have
   Quantity quantity = Quantity::time;
   bool panel_each = false; ///< a panel for each kernel, metric and witness; else they are curves
   bool capacities = false; ///< x can be held against cache sizes

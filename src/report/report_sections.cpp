@@ -2,7 +2,7 @@
 #include "base/names.hpp"
 #include "kernel/command_line.hpp"
 #include "report/build_report.hpp"
-#include "result/result_line.hpp"
+#include "result/observation.hpp"
 #include "statistics/statistics.hpp"
 
 #include <fmt/format.h>

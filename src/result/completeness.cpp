@@ -1,29 +1,32 @@
 #include "result/completeness.hpp"
 
 #include "base/format.hpp"
+#include "base/names.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
-#include <string_view>
-#include <tuple>
+#include <utility>
 
 namespace recount::result {
 namespace {
 
-/// The run that begins the plan of each run. Shards of one plan (sweep/sweep_plan.hpp) belong together.
-std::map<std::string, std::string> first_runs(const Results& results) {
+/// The run that begins the plan of each run. Shards of one plan (sweep/sweep_plan.hpp) belong together, where
+/// `machine` is the same for them.
+std::map<std::string, std::string> first_runs(const Results& results,
+                                              const std::function<std::string(const Run&)>& machine) {
   std::map<std::string, std::string> first;
-  std::map<std::map<std::string, std::string>, std::string> of_shards; // by the plan without the shard
+  std::map<std::pair<std::map<std::string, std::string>, std::string>, std::string> of_shards;
   for (const Run& run : results.runs) {
     const auto earlier = first.find(run.resumes);
     first[run.id] = earlier == first.end() ? run.id : earlier->second;
     auto plan = run.plan;
     if (plan.erase("shard") > 0)
-      first[run.id] = of_shards.try_emplace(std::move(plan), first[run.id]).first->second;
+      first[run.id] = of_shards.try_emplace({std::move(plan), machine(run)}, first[run.id]).first->second;
   }
   return first;
 }
@@ -50,25 +53,18 @@ std::string planned_name(const std::string& witness, const std::string& kernel, 
 }
 
 std::vector<Incomplete> incomplete(const Results& results) {
-  const auto first = first_runs(results);
+  const auto first = first_runs(results, [](const Run&) { return ""; });
   const auto plans = plans_of(results, first);
   if (plans.empty()) return {};
   using Done = std::set<std::pair<std::string, int>>; // names with repetitions
   std::map<std::string, Done> done;
-  // The metrics of one run follow one another.
-  std::tuple<const void*, const void*, int, std::string_view, std::string_view> last;
   const auto take = [&](const std::string& run, const auto& line) {
     const auto at = first.find(run);
     if (at == first.end() || !plans.contains(at->second)) return;
     done[at->second].emplace(planned_name(line.witness, line.kernel, line.params), line.repetition);
   };
-  for (const Observation& o : results.observations) {
-    const std::tuple now{o.run.identity(), o.params.identity(), o.repetition, std::string_view(o.witness),
-                         std::string_view(o.kernel)};
-    if (now == last) continue;
-    last = now;
+  for (const Observation& o : results.observations)
     take(o.run, o);
-  }
   for (const Failure& f : results.failures)
     take(f.run, f);
   std::vector<Incomplete> all;
@@ -97,6 +93,22 @@ std::string describe(const Incomplete& study) {
       fmt::join(study.missing.begin(), study.missing.begin() + static_cast<std::ptrdiff_t>(named), "; "));
   if (study.missing.size() > named) text += fmt::format("; and {} more", study.missing.size() - named);
   return text + ". What was not run allows no conclusion.";
+}
+
+void join_shards(Results& results) {
+  std::set<std::string> measured; // runs with a value that depends on the machine
+  for (const Observation& o : results.observations)
+    if (!described_machine(o.witness)) measured.insert(o.run);
+  const auto first = first_runs(results, [&](const Run& run) {
+    return measured.contains(run.id) ? run.host + "\n" + run.cpu : std::string();
+  });
+  std::map<std::string, Shared<std::string>> ids; // a copy for all observations of a run
+  for (const auto& [id, name] : first)
+    ids.try_emplace(name, name);
+  for (Observation& o : results.observations)
+    if (const auto found = first.find(o.run); found != first.end()) o.run = ids.at(found->second);
+  for (Failure& f : results.failures)
+    if (const auto found = first.find(f.run); found != first.end()) f.run = found->second;
 }
 
 } // namespace recount::result

@@ -1,4 +1,4 @@
-// Which of the planned runs a results file holds.
+// The runs of a plan: its shards, and which of the planned runs a results file holds.
 #pragma once
 
 #include "result/results_file.hpp"
@@ -27,5 +27,11 @@ struct Incomplete {
 
 /// "5 of 24 runs; missing: clock matmul n=600 (2 of 5), ... and 3 more. ...".
 [[nodiscard]] std::string describe(const Incomplete& study);
+
+/// Gives the observations and failures of shards of one plan, and of the runs that resume them, to the first
+/// of these runs, so that analyses by run see the whole plan. Shards of several machines are joined only
+/// where all their values are of described machines ("model:NAME"), which are the same everywhere. The runs
+/// stay.
+void join_shards(Results& results);
 
 } // namespace recount::result

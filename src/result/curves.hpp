@@ -12,14 +12,14 @@
 namespace recount::result {
 
 /// What an observation contributes to a curve; nothing when it was not counted.
-using Measure = std::function<std::optional<double>(const result::Observation&)>;
+using Measure = std::function<std::optional<double>(const Observation&)>;
 
 /// The value itself.
-[[nodiscard]] std::optional<double> value(const result::Observation& o);
+[[nodiscard]] std::optional<double> value(const Observation& o);
 /// Value divided by the element accesses of the region; nothing when either is missing or accesses are 0.
-[[nodiscard]] std::optional<double> per_access(const result::Observation& o);
+[[nodiscard]] std::optional<double> per_access(const Observation& o);
 /// The same for "seconds", in nanoseconds.
-[[nodiscard]] std::optional<double> ns_per_access(const result::Observation& o);
+[[nodiscard]] std::optional<double> ns_per_access(const Observation& o);
 
 /// The repetitions at one x. Without a summary nothing was counted here.
 struct Point {
@@ -33,7 +33,7 @@ struct Point {
 struct Curve {
   std::string machine; ///< "CPU on HOST", from the run header
   std::string kernel, witness, metric;
-  result::Params params;              ///< the point without x
+  Params params;                      ///< the point without x
   std::vector<Point> points;          ///< by ascending x
   std::string reason;                 ///< first reason for a value that is missing; empty: none is
   [[nodiscard]] bool counted() const; ///< at least one point has a summary
@@ -41,20 +41,12 @@ struct Curve {
 
 /// Groups the observations that `wanted` accepts and that have a number as parameter `x`. Curves come in
 /// the order of (machine, kernel, metric, witness, params), sizes by number.
-[[nodiscard]] std::vector<Curve> curves(const result::Results& results, const std::string& x,
-                                        const std::function<bool(const result::Observation&)>& wanted,
+[[nodiscard]] std::vector<Curve> curves(const Results& results, const std::string& x,
+                                        const std::function<bool(const Observation&)>& wanted,
                                         const Measure& measure);
 
 /// Names of the parameters whose values differ between the curves, in alphabetical order; not how often the
 /// kernel passed over its data ("rounds", "passes") where the others tell the curves apart.
 [[nodiscard]] std::vector<std::string> varying(const std::vector<Curve>& curves);
-
-// The shards of one plan as one run.
-
-/// Gives the observations and failures of shards of one plan, and of the runs that resume them, to the first
-/// of these runs, so that analyses by run see the whole plan. Shards of several machines are joined only
-/// where all their values are of described machines ("model:NAME"), which are the same everywhere. The runs
-/// stay.
-void join_shards(Results& results);
 
 } // namespace recount::result

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -66,6 +67,14 @@ struct Run {
   std::map<std::string, std::string> skipped; ///< parts not run ("papi", "Java"), and why
   std::string resumes;                        ///< id of the run that this one continues; empty: none
 };
+
+/// Members of their own in a line of type run; in Run::versions under the same names. Absent: no launcher
+/// stated it.
+inline constexpr const char* job_fields[] = {"node", "job", "step", "task", "tasks"};
+
+[[nodiscard]] inline bool is_job_field(std::string_view name) {
+  return std::ranges::find(job_fields, name) != std::ranges::end(job_fields);
+}
 
 /// Whether a run holds the readings of a cache inference (recount caches), which are not points of a sweep.
 [[nodiscard]] bool is_inference(const Run& run);

@@ -1,5 +1,3 @@
-#include "result/result_line.hpp"
-
 #include "base/json.hpp"
 #include "result/observation.hpp"
 
@@ -10,10 +8,47 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <concepts>
+#include <fmt/format.h>
 #include <limits>
 
 // One JSON object of a results file, field by field.
 namespace recount::result {
+namespace {
+
+/// Text members of a run under their own names.
+constexpr std::pair<const char*, std::string Run::*> text_members[] = {
+    {"started", &Run::started},   {"host", &Run::host}, {"cpu", &Run::cpu},
+    {"governor", &Run::governor}, {"os", &Run::os},     {"virtualised", &Run::virtualised},
+    {"resumes", &Run::resumes}};
+constexpr std::pair<const char*, std::map<std::string, std::string> Run::*> table_members[] = {
+    {"versions", &Run::versions},
+    {"plan", &Run::plan},
+    {"presets", &Run::presets},
+    {"verdicts", &Run::verdicts},
+    {"skipped", &Run::skipped}};
+constexpr std::pair<const char*, std::optional<std::int64_t> Observation::*> whole_members[] = {
+    {"accesses", &Observation::accesses},
+    {"enabled_ns", &Observation::enabled_ns},
+    {"running_ns", &Observation::running_ns},
+    {"bias", &Observation::bias}};
+constexpr std::pair<const char*, std::optional<double> Observation::*> real_members[] = {
+    {"seconds", &Observation::seconds}, {"cpu_seconds", &Observation::cpu_seconds}};
+
+/// A witness, or one with its point, under the names that recount has used since November 2026.
+std::string current_name(std::string name) {
+  for (const auto& [old, now] :
+       {std::pair("~pages=huge", "~placement=512"), std::pair("~pages=", "~placement="),
+        std::pair(" pages=small", " pagesize=small"), std::pair(" pages=huge", " pagesize=huge")})
+    if (const auto at = name.find(old); at != std::string::npos)
+      name.replace(at, std::string_view(old).size(), now);
+  return name;
+}
+
+template <class T>
+concept Map = requires {
+  typename T::mapped_type;
+};
 
 /// One object of a line with its place, so that every error names it. nlohmann::json, not Json: ordered keys
 /// are searched one by one, and a damaged line can have any number of them.
@@ -26,77 +61,75 @@ public:
   [[noreturn]] void fail(const std::string& cause) const {
     throw bad_input(where_, cause, "recount-results(5) documents the format");
   }
+  [[nodiscard]] const std::string& where() const { return where_; }
 
+  /// Null where the member is absent or null.
   [[nodiscard]] const nlohmann::json* find(const char* key) const {
     const auto it = object_.find(key);
     return it == object_.end() || it->is_null() ? nullptr : &*it;
   }
   [[nodiscard]] const nlohmann::json& need(const char* key) const {
     const nlohmann::json* value = find(key);
-    if (!value) fail(std::string("\"") + key + "\" is missing");
+    if (!value) fail(fmt::format("\"{}\" is missing", key));
     return *value;
   }
-
-  [[nodiscard]] const std::string& where() const { return where_; }
-
-  [[nodiscard]] std::string text(const char* key) const {
-    const nlohmann::json& value = need(key);
-    if (!value.is_string()) fail(std::string("\"") + key + "\" is not text");
-    return value.get<std::string>();
+  template <class T>
+  [[nodiscard]] T need(const char* key) const {
+    return convert<T>(need(key), key);
   }
-  [[nodiscard]] std::string text_or(const char* key) const { return find(key) ? text(key) : std::string(); }
-
-  [[nodiscard]] std::int64_t whole(const nlohmann::json& value, const char* key) const {
-    if (!value.is_number_integer()) fail(std::string("\"") + key + "\" is not a whole number");
-    if (value.is_number_unsigned() &&
-        value.get<std::uint64_t>() > std::uint64_t{std::numeric_limits<std::int64_t>::max()})
-      fail(std::string("\"") + key + "\" is larger than 2^63 - 1");
-    return value.get<std::int64_t>();
-  }
-  [[nodiscard]] std::optional<std::int64_t> whole_maybe(const char* key) const {
+  template <class T>
+  [[nodiscard]] std::optional<T> maybe(const char* key) const {
     const nlohmann::json* value = find(key);
-    if (!value) return std::nullopt;
-    return whole(*value, key);
+    return value ? std::optional<T>(convert<T>(*value, key)) : std::nullopt;
   }
-  [[nodiscard]] std::optional<double> real_maybe(const char* key) const {
-    const nlohmann::json* value = find(key);
-    if (!value) return std::nullopt;
-    if (!value->is_number()) fail(std::string("\"") + key + "\" is not a number");
-    return value->get<double>();
+  /// Leaves `into` as it is where the member is absent.
+  template <class T>
+  void load(const char* key, T& into) const {
+    if (auto value = maybe<T>(key)) into = std::move(*value);
+  }
+  template <class T>
+  void load(const char* key, Shared<T>& into) const {
+    if (auto value = maybe<T>(key)) into = std::move(*value);
+  }
+  template <class T>
+  void load(const char* key, std::optional<T>& into) const {
+    into = maybe<T>(key);
   }
 
-  [[nodiscard]] std::vector<std::string> words(const char* key) const {
-    std::vector<std::string> all;
-    const nlohmann::json* value = find(key);
-    if (!value) return all;
-    if (!value->is_array()) fail(std::string("\"") + key + "\" is not a list");
-    for (const auto& word : *value) {
-      if (!word.is_string()) fail(std::string("\"") + key + "\" holds something other than text");
-      all.push_back(word.get<std::string>());
+  template <class T>
+  [[nodiscard]] T convert(const nlohmann::json& value, const char* key) const {
+    const auto require = [&](bool fits, const char* what) {
+      if (!fits) fail(fmt::format("\"{}\" is not {}", key, what));
+    };
+    T all{};
+    if constexpr (std::same_as<T, ParamValue>) {
+      if (value.is_string()) return value.get<std::string>();
+      return convert<std::int64_t>(value, key);
+    } else if constexpr (Map<T>) {
+      require(value.is_object(), "an object");
+      for (const auto& [name, element] : value.items())
+        all.emplace(name, convert<typename T::mapped_type>(element, key));
+      return all;
+    } else if constexpr (std::same_as<T, std::vector<std::string>>) {
+      require(value.is_array(), "a list");
+      for (const auto& element : value)
+        all.push_back(convert<std::string>(element, key));
+      return all;
+    } else if constexpr (std::same_as<T, std::string>) {
+      require(value.is_string(), "text");
+    } else if constexpr (std::integral<T>) {
+      require(value.is_number_integer(), "a whole number");
+      if (value.is_number_unsigned() &&
+          value.get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<T>::max()))
+        fail(fmt::format("\"{}\" is larger than 2^63 - 1", key));
+    } else {
+      require(value.is_number(), "a number");
     }
-    return all;
-  }
-  [[nodiscard]] std::map<std::string, std::string> table(const char* key) const {
-    std::map<std::string, std::string> all;
-    const nlohmann::json* value = find(key);
-    if (!value) return all;
-    if (!value->is_object()) fail(std::string("\"") + key + "\" is not an object");
-    for (const auto& [name, word] : value->items()) {
-      if (!word.is_string()) fail(std::string("\"") + key + "\" holds something other than text");
-      all.emplace(name, word.get<std::string>());
-    }
-    return all;
+    return value.get<T>();
   }
 
   [[nodiscard]] Params params(const nlohmann::json& value) const {
-    if (!value.is_object()) fail("\"params\" is not an object");
-    Params all;
-    for (const auto& [name, v] : value.items()) {
-      if (v.is_string())
-        all.emplace(name, v.get<std::string>());
-      else
-        all.emplace(name, whole(v, "params"));
-    }
+    auto all = convert<Params>(value, "params");
     // Until November 2026 this parameter was called as that of the kernel `faults`, a number.
     if (const auto old = all.find("pages"); old != all.end() && old->second.index() == 1) {
       all.emplace("pagesize", old->second);
@@ -105,27 +138,17 @@ public:
     return all;
   }
 
-  /// A witness, or one with its point, under the names that recount has used since November 2026.
-  [[nodiscard]] static std::string current_name(std::string name) {
-    for (const auto& [old, now] :
-         {std::pair("~pages=huge", "~placement=512"), std::pair("~pages=", "~placement="),
-          std::pair(" pages=small", " pagesize=small"), std::pair(" pages=huge", " pagesize=huge")})
-      if (const auto at = name.find(old); at != std::string::npos)
-        name.replace(at, std::string_view(old).size(), now);
-    return name;
-  }
-
   /// What observations, failures and sections share.
   template <class Line>
   void common(Line& line) const {
-    line.run = text("run");
-    line.kernel = text("kernel");
+    line.run = need<std::string>("run");
+    line.kernel = need<std::string>("kernel");
     line.params = params(need("params"));
-    const std::int64_t repetition = whole(need("repetition"), "repetition");
+    const auto repetition = need<std::int64_t>("repetition");
     if (repetition < 0 || repetition > std::numeric_limits<int>::max())
       fail("\"repetition\" is out of range");
     line.repetition = static_cast<int>(repetition);
-    if constexpr (requires { line.witness; }) line.witness = current_name(text("witness"));
+    if constexpr (requires { line.witness; }) line.witness = current_name(need<std::string>("witness"));
   }
 
 private:
@@ -133,52 +156,37 @@ private:
   std::string where_;
 };
 
-namespace {
-
-Run parse_run(const Fields& fields, const std::string& where) {
-  const std::string stated = fields.text("schema");
+Run parse_run(const Fields& fields) {
+  const auto stated = fields.need<std::string>("schema");
   if (stated != schema && stated != old_schema)
-    throw bad_input(where, "the schema is \"" + stated + "\", this recount reads \"" + schema + "\"",
+    throw bad_input(fields.where(), "the schema is \"" + stated + "\", this recount reads \"" + schema + "\"",
                     "use the recount that wrote the file, or a newer one");
   Run run;
-  run.id = fields.text("run");
-  run.started = fields.text_or("started");
-  run.host = fields.text_or("host");
-  run.cpu = fields.text_or("cpu");
-  run.cpus = fields.whole_maybe("cpus").value_or(0);
+  run.id = fields.need<std::string>("run");
+  for (const auto& [name, member] : text_members)
+    fields.load(name, run.*member);
+  for (const auto& [name, member] : table_members)
+    fields.load(name, run.*member);
+  for (const char* name : job_fields)
+    if (auto value = fields.maybe<std::string>(name)) run.versions[name] = std::move(*value);
+  fields.load("cpus", run.cpus);
+  fields.load("command", run.command);
+  fields.load("seed", run.seed);
+  fields.load("runs_planned", run.runs_planned);
   if (const nlohmann::json* caches = fields.find("caches")) {
     if (!caches->is_array()) fields.fail("\"caches\" is not a list");
     for (const auto& item : *caches) {
-      const Fields cache(item, where);
-      run.caches.push_back({cache.text("level"), cache.whole(cache.need("size"), "size"),
-                            cache.whole_maybe("line").value_or(0), cache.whole_maybe("ways").value_or(0)});
+      const Fields cache(item, fields.where());
+      run.caches.push_back({cache.need<std::string>("level"), cache.need<std::int64_t>("size"),
+                            cache.maybe<std::int64_t>("line").value_or(0),
+                            cache.maybe<std::int64_t>("ways").value_or(0)});
     }
   }
-  run.governor = fields.text_or("governor");
-  run.os = fields.text_or("os");
-  run.virtualised = fields.text_or("virtualised");
-  run.versions = fields.table("versions");
-  for (const char* name : job_fields)
-    if (std::string value = fields.text_or(name); !value.empty()) run.versions[name] = std::move(value);
-  run.command = fields.words("command");
-  if (const nlohmann::json* seed = fields.find("seed")) {
-    if (!seed->is_number_integer()) fields.fail("\"seed\" is not a whole number");
-    run.seed = seed->get<std::uint64_t>();
+  using Planned = std::map<std::string, std::int64_t>;
+  for (const auto& [name, repetitions] : fields.maybe<Planned>("planned").value_or(Planned{})) {
+    if (repetitions < 0) fields.fail("\"planned\" holds a negative number");
+    run.planned.emplace(current_name(name), repetitions);
   }
-  run.plan = fields.table("plan");
-  run.runs_planned = fields.whole_maybe("runs_planned").value_or(0);
-  if (const nlohmann::json* planned = fields.find("planned")) {
-    if (!planned->is_object()) fields.fail("\"planned\" is not an object");
-    for (const auto& [name, n] : planned->items()) {
-      const auto repetitions = fields.whole(n, "planned");
-      if (repetitions < 0) fields.fail("\"planned\" holds a negative number");
-      run.planned.emplace(Fields::current_name(name), repetitions);
-    }
-  }
-  run.presets = fields.table("presets");
-  run.verdicts = fields.table("verdicts");
-  run.skipped = fields.table("skipped");
-  run.resumes = fields.text_or("resumes");
   return run;
 }
 
@@ -227,38 +235,31 @@ Flag flag_from_text(std::string text, const Observation& o) {
 }
 
 Flag parse_flag(const Fields& fields) {
-  const auto kind = std::ranges::find(flag_kinds, fields.text("kind"));
+  const auto kind = std::ranges::find(flag_kinds, fields.need<std::string>("kind"));
   return {kind == flag_kinds.end() ? Flag::Kind::note : static_cast<Flag::Kind>(kind - flag_kinds.begin()),
-          fields.text("text"), fields.real_maybe("share_percent"), fields.real_maybe("error")};
+          fields.need<std::string>("text"), fields.maybe<double>("share_percent"),
+          fields.maybe<double>("error")};
 }
 
 Observation parse_observation(const Fields& fields) {
   Observation observation;
   fields.common(observation);
-  observation.metric = fields.text("metric");
-  observation.reason = fields.text_or("reason");
-  observation.unit = fields.text_or("unit");
+  observation.metric = fields.need<std::string>("metric");
+  fields.load("reason", observation.reason);
+  fields.load("unit", observation.unit);
+  fields.load("nesting", observation.nesting);
+  fields.load("placement", observation.placement);
+  for (const auto& [name, member] : whole_members)
+    fields.load(name, observation.*member);
+  for (const auto& [name, member] : real_members)
+    fields.load(name, observation.*member);
   if (const nlohmann::json* value = fields.find("value")) {
     if (value->is_number_float())
       observation.value = value->get<double>();
     else
-      observation.value = fields.whole(*value, "value");
+      observation.value = fields.convert<std::int64_t>(*value, "value");
   } else if (observation.reason.empty()) {
     fields.fail("neither \"value\" nor \"reason\" is given");
-  }
-  observation.accesses = fields.whole_maybe("accesses");
-  observation.enabled_ns = fields.whole_maybe("enabled_ns");
-  observation.running_ns = fields.whole_maybe("running_ns");
-  observation.seconds = fields.real_maybe("seconds");
-  observation.cpu_seconds = fields.real_maybe("cpu_seconds");
-  observation.bias = fields.whole_maybe("bias");
-  observation.nesting = fields.text_or("nesting");
-  if (const nlohmann::json* placement = fields.find("placement")) {
-    if (!placement->is_object()) fields.fail("\"placement\" is not an object");
-    std::map<std::string, std::int64_t> stated;
-    for (const auto& [name, v] : placement->items())
-      stated.emplace(name, fields.whole(v, "placement"));
-    observation.placement = std::move(stated);
   }
   if (const nlohmann::json* flags = fields.find("flags")) {
     if (!flags->is_array()) fields.fail("\"flags\" is not a list");
@@ -272,13 +273,12 @@ Observation parse_observation(const Fields& fields) {
 Section parse_section(const Fields& fields) {
   Section section;
   fields.common(section);
-  section.edge = fields.text("edge");
+  section.edge = fields.need<std::string>("edge");
   if (section.edge != "begin" && section.edge != "end" && section.edge != "mark")
     fields.fail("the edge \"" + section.edge.substr(0, 40) + "\" is not begin, end or mark");
-  section.name = fields.text("name");
-  const auto time = fields.real_maybe("time");
-  if (!time || !(*time >= 0)) fields.fail("\"time\" is not a number of seconds");
-  section.time = *time;
+  section.name = fields.need<std::string>("name");
+  section.time = fields.need<double>("time");
+  if (!(section.time >= 0)) fields.fail("\"time\" is not a number of seconds");
   return section;
 }
 
@@ -300,13 +300,13 @@ Params parse_params(std::string_view json, const std::string& where) {
 Line parse_line(std::string_view text, const std::string& where) {
   const nlohmann::json object = parse(text, where);
   const Fields fields(object, where);
-  const std::string type = fields.text("type");
-  if (type == "run") return parse_run(fields, where);
+  const std::string type = fields.need<std::string>("type");
+  if (type == "run") return parse_run(fields);
   if (type == "observation") return parse_observation(fields);
   if (type == "failure") {
     Failure failure;
     fields.common(failure);
-    failure.reason = fields.text("reason");
+    failure.reason = fields.need<std::string>("reason");
     return failure;
   }
   if (type == "section") return parse_section(fields);
@@ -315,19 +315,11 @@ Line parse_line(std::string_view text, const std::string& where) {
 
 namespace {
 
-std::string text(const Json& json) {
-  return dumped(json);
-}
-
 Json json(const Params& params) {
   Json object = Json::object();
   for (const auto& [name, value] : params)
     std::visit([&](const auto& v) { object[name] = v; }, value);
   return object;
-}
-
-Json json(const CacheNote& cache) {
-  return {{"level", cache.level}, {"size", cache.size}, {"line", cache.line}, {"ways", cache.ways}};
 }
 
 /// What observations, failures and sections share.
@@ -341,16 +333,10 @@ Json start(const char* type, const Line& line) {
   return object;
 }
 
-/// JSON has no infinities: such a value is no value.
-std::string unusable(const Number& value) {
-  const auto* real = std::get_if<double>(&value);
-  return real && !std::isfinite(*real) ? "the value is not a finite number" : "";
-}
-
 } // namespace
 
 std::string params_json(const Params& params) {
-  return text(json(params));
+  return dumped(json(params));
 }
 
 std::string to_line(const Run& run) {
@@ -363,7 +349,8 @@ std::string to_line(const Run& run) {
   object["cpus"] = run.cpus;
   object["caches"] = Json::array();
   for (const auto& cache : run.caches)
-    object["caches"].push_back(json(cache));
+    object["caches"].push_back(
+        {{"level", cache.level}, {"size", cache.size}, {"line", cache.line}, {"ways", cache.ways}});
   object["governor"] = run.governor.empty() ? Json() : Json(run.governor);
   object["os"] = run.os;
   object["virtualised"] = run.virtualised.empty() ? Json() : Json(run.virtualised);
@@ -373,35 +360,29 @@ std::string to_line(const Run& run) {
   object["plan"] = run.plan;
   if (run.runs_planned > 0) object["runs_planned"] = run.runs_planned;
   if (!run.planned.empty()) object["planned"] = run.planned;
-  if (!run.presets.empty()) object["presets"] = run.presets;
-  if (!run.verdicts.empty()) object["verdicts"] = run.verdicts;
-  if (!run.skipped.empty()) object["skipped"] = run.skipped;
+  for (const auto& [name, member] : table_members)
+    if (!object.contains(name) && !(run.*member).empty()) object[name] = run.*member;
   if (!run.resumes.empty()) object["resumes"] = run.resumes;
-  return text(object);
+  return dumped(object);
 }
 
 std::string to_line(const Observation& observation) {
   Json object = start("observation", observation);
   object["metric"] = observation.metric;
   std::string reason = observation.reason;
-  if (const auto* whole = std::get_if<std::int64_t>(&observation.value)) {
-    object["value"] = *whole;
-  } else if (const auto* real = std::get_if<double>(&observation.value); real && std::isfinite(*real)) {
-    object["value"] = *real;
-  } else {
-    object["value"] = nullptr;
-    if (reason.empty()) reason = unusable(observation.value);
-    if (reason.empty()) reason = "no reason given";
-  }
+  Json& value = object["value"] = nullptr;
+  if (const auto* whole = std::get_if<std::int64_t>(&observation.value))
+    value = *whole;
+  else if (const auto* real = std::get_if<double>(&observation.value); real && std::isfinite(*real))
+    value = *real;
+  else if (reason.empty()) // JSON has no infinities
+    reason = real ? "the value is not a finite number" : "no reason given";
   if (!reason.empty()) object["reason"] = reason;
   if (!observation.unit.empty()) object["unit"] = observation.unit.get();
-  if (observation.accesses) object["accesses"] = *observation.accesses;
-  if (observation.enabled_ns) object["enabled_ns"] = *observation.enabled_ns;
-  if (observation.running_ns) object["running_ns"] = *observation.running_ns;
-  if (observation.seconds && std::isfinite(*observation.seconds)) object["seconds"] = *observation.seconds;
-  if (observation.cpu_seconds && std::isfinite(*observation.cpu_seconds))
-    object["cpu_seconds"] = *observation.cpu_seconds;
-  if (observation.bias) object["bias"] = *observation.bias;
+  for (const auto& [name, member] : whole_members)
+    if (observation.*member) object[name] = *(observation.*member);
+  for (const auto& [name, member] : real_members)
+    if (observation.*member && std::isfinite(*(observation.*member))) object[name] = *(observation.*member);
   if (!observation.nesting.empty()) object["nesting"] = observation.nesting.get();
   if (!observation.placement.empty()) object["placement"] = observation.placement.get();
   for (const Flag& flag : observation.flags) {
@@ -410,13 +391,13 @@ std::string to_line(const Observation& observation) {
     if (flag.error && std::isfinite(*flag.error)) one["error"] = *flag.error;
     object["flags"].push_back(std::move(one));
   }
-  return text(object);
+  return dumped(object);
 }
 
 std::string to_line(const Failure& failure) {
   Json object = start("failure", failure);
   object["reason"] = failure.reason;
-  return text(object);
+  return dumped(object);
 }
 
 std::string to_line(const Section& section) {
@@ -424,7 +405,7 @@ std::string to_line(const Section& section) {
   object["edge"] = section.edge;
   object["name"] = section.name;
   object["time"] = section.time;
-  return text(object);
+  return dumped(object);
 }
 
 } // namespace recount::result

@@ -18,78 +18,21 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
-#include <unordered_map>
 #include <unordered_set>
 
 namespace recount::result {
 namespace {
 
-void mix(std::size_t& seed, std::size_t hash) {
-  seed ^= hash + 0x9E3779B97F4A7C15U + (seed << 6U) + (seed >> 2U); // as boost::hash_combine
-}
-
-struct HashOf {
-  std::size_t operator()(const std::string& text) const { return std::hash<std::string>()(text); }
-  template <class Value>
-  std::size_t operator()(const std::map<std::string, Value>& map) const {
-    std::size_t seed = map.size();
-    for (const auto& [name, value] : map) {
-      mix(seed, std::hash<std::string>()(name));
-      mix(seed, std::hash<Value>()(value));
-    }
-    return seed;
-  }
-};
-
-/// Numbers equal values, and makes them share their memory. The most recent one is tried first: lines that
-/// follow one another have much in common.
+/// Lines that follow one another have much in common: the value is shared where it is equal.
 template <class T>
-class Pool {
-public:
-  std::uint32_t share(Shared<T>& value) {
-    if (last_ && last_->first == value.get()) {
-      value = last_->second.first;
-      return last_->second.second;
-    }
-    const auto [at, fresh] =
-        known_.try_emplace(value.get(), value, static_cast<std::uint32_t>(known_.size()));
-    last_ = &*at;
-    value = at->second.first;
-    return at->second.second;
-  }
-
-private:
-  using Known = std::unordered_map<T, std::pair<Shared<T>, std::uint32_t>, HashOf>;
-  Known known_;
-  const typename Known::value_type* last_ = nullptr;
-};
-
-/// What distinguishes an observation from others: the numbers of its run, kernel, point, witness and metric,
-/// and its repetition.
-struct Identity {
-  std::uint32_t run, kernel, params, witness, metric;
-  std::int32_t repetition;
-  bool operator==(const Identity&) const = default;
-};
-struct HashOfIdentity {
-  std::size_t operator()(const Identity& id) const {
-    std::size_t seed = id.run;
-    for (const std::uint32_t part :
-         {id.kernel, id.params, id.witness, id.metric, static_cast<std::uint32_t>(id.repetition)})
-      mix(seed, part * 0x9E3779B97F4A7C15U);
-    return seed;
-  }
-};
+void share(Shared<T>& value, const Shared<T>& previous) {
+  if (value == previous) value = previous;
+}
 
 /// Gathers lines one after the other, whatever they come from.
 class Gatherer {
 public:
-  explicit Gatherer(Results& into) : into_(into) {
-    for (const auto& run : into.runs)
-      known_.insert(run.id);
-    for (auto& observation : into.observations)
-      seen_.insert(identity(observation));
-  }
+  explicit Gatherer(Results& into) : into_(into) {}
 
   void file(std::string name) {
     name_ = std::move(name);
@@ -112,15 +55,6 @@ public:
     }
   }
 
-  /// That many bytes hold about as many lines in each as the first ones.
-  void expect(std::size_t bytes, std::size_t of_first, std::size_t first_lines) {
-    constexpr std::size_t shortest = 100; // bytes of an observation: a file of empty lines reserves no memory
-    constexpr std::size_t most = 4'000'000; // nor does a sparse file
-    if (first_lines == 0) return;
-    into_.observations.reserve(into_.observations.size() +
-                               std::min(most, bytes / std::max(shortest, of_first / (first_lines + 1))));
-  }
-
   void end() {
     if (number_ == 0) throw bad_input(name_, "is empty");
     for (const auto& [id, where] : unmatched_)
@@ -134,17 +68,27 @@ public:
   }
 
 private:
-  std::uint32_t number_of(const std::string& name) {
-    return names_.try_emplace(name, static_cast<std::uint32_t>(names_.size())).first->second;
+  /// What distinguishes an observation from others.
+  static std::string identity(const Observation& o) {
+    return fmt::format("{}\n{}\n{}\n{}\n{}\n{}", o.run, o.kernel, describe(o.params), o.witness, o.metric,
+                       o.repetition);
   }
 
-  /// Makes an observation share what it has in common with others.
-  Identity identity(Observation& o) {
-    for (Shared<std::string>* text : {&o.reason, &o.unit, &o.nesting})
-      texts_.share(*text);
-    placements_.share(o.placement);
-    return {texts_.share(o.run),  number_of(o.kernel), points_.share(o.params),
-            number_of(o.witness), number_of(o.metric), o.repetition};
+  void add(Observation&& o) {
+    if (!seen_.insert(identity(o)).second) {
+      ++repeated_;
+      return;
+    }
+    if (!into_.observations.empty()) {
+      const Observation& previous = into_.observations.back();
+      share(o.run, previous.run);
+      share(o.params, previous.params);
+      share(o.reason, previous.reason);
+      share(o.unit, previous.unit);
+      share(o.nesting, previous.nesting);
+      share(o.placement, previous.placement);
+    }
+    into_.observations.push_back(std::move(o));
   }
 
   void take(Line&& line, const std::string& where) {
@@ -158,10 +102,7 @@ private:
                       "keep the lines of type run when you split or merge files");
     if (auto* observation = std::get_if<Observation>(&line)) {
       match(observation->run, where);
-      if (seen_.insert(identity(*observation)).second)
-        into_.observations.push_back(std::move(*observation));
-      else
-        ++repeated_;
+      add(std::move(*observation));
     } else if (auto* section = std::get_if<Section>(&line)) {
       match(section->run, where);
       into_.sections.push_back(std::move(*section));
@@ -179,12 +120,7 @@ private:
   std::string name_;
   std::size_t number_ = 0, repeated_ = 0;
   bool headed_ = false;
-  std::unordered_set<std::string> known_;
-  std::unordered_set<Identity, HashOfIdentity> seen_;
-  std::unordered_map<std::string, std::uint32_t> names_; ///< of kernels, witnesses and metrics
-  Pool<std::string> texts_;
-  Pool<Params> points_;
-  Pool<std::map<std::string, std::int64_t>> placements_;
+  std::unordered_set<std::string> known_, seen_; ///< runs; observations
   std::map<std::string, std::string> unmatched_;
 };
 
@@ -200,9 +136,6 @@ void gather(Gatherer& gatherer, const std::string& path) {
   std::size_t number = 1;
   while (const std::size_t got = std::fread(block, 1, sizeof block, file.get())) {
     std::string_view rest(block, got);
-    if (number == 1 && S_ISREG(status.st_mode))
-      gatherer.expect(static_cast<std::size_t>(status.st_size), got,
-                      static_cast<std::size_t>(std::ranges::count(rest, '\n')));
     for (std::size_t end; (end = rest.find('\n')) != rest.npos; rest.remove_prefix(end + 1)) {
       line.append(rest.substr(0, end));
       gatherer.line(line, true);
@@ -334,19 +267,6 @@ void Writer::append(const std::string& line) {
     }
     written += static_cast<std::size_t>(n);
   }
-}
-
-void Writer::write(const Run& run) {
-  append(to_line(run));
-}
-void Writer::write(const Observation& observation) {
-  append(to_line(observation));
-}
-void Writer::write(const Failure& failure) {
-  append(to_line(failure));
-}
-void Writer::write(const Section& section) {
-  append(to_line(section));
 }
 
 } // namespace recount::result

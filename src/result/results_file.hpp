@@ -53,12 +53,12 @@ public:
   Writer& operator=(const Writer&) = delete;
   ~Writer();
 
-  /// Throw recount::Error as host::cannot_write() when the disk is full, a limit is reached or the device
+  /// Throws recount::Error as host::cannot_write() when the disk is full, a limit is reached or the device
   /// fails; the file then ends with the last whole line.
-  void write(const Run& run);
-  void write(const Observation& observation);
-  void write(const Failure& failure);
-  void write(const Section& section);
+  template <class Line>
+  void write(const Line& line) {
+    append(to_line(line));
+  }
 
 private:
   void append(const std::string& line);

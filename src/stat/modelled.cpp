@@ -79,8 +79,7 @@ public:
         request_.command, {.channel = session.channel(), .sections = sections, .exact = functions});
     const process::Fd nowhere = trace::message_sink();
     process::Child child = start(tool.argv, false, tool.environment, trace::descriptors(nowhere, sections));
-    Ticks none;
-    const process::Exit exit = attend(child, signals_, signal, none);
+    const process::Exit exit = wait_for_command(child, signals_, signal);
     session.finish();
     const trace::Totals& totals = simulation.totals();
     values_ = simulation.values();

@@ -8,11 +8,15 @@
 #include <recount/error.hpp>
 
 #include <fmt/format.h>
+#include <range/v3/range/conversion.hpp>
+#include <range/v3/view/transform.hpp>
 
 #include <algorithm>
 
 namespace recount::stat {
 namespace {
+
+constexpr const char* between_commands = "---";
 
 void append(RunResult& all, RunResult&& one, int repetition) {
   if (one.exit) all.keep(*one.exit);
@@ -26,12 +30,6 @@ void append(RunResult& all, RunResult&& one, int repetition) {
   }
 }
 
-std::vector<double> values_of(const RunResult& result, std::size_t row, std::string& reason) {
-  const Summary summary = summarise(result.repetitions, row);
-  if (summary.values.empty() && reason.empty()) reason = summary.reason;
-  return summary.values;
-}
-
 void judge(ComparedRow& row) {
   if (row.first.empty() || row.second.empty()) return;
   row.evidence = statistics::evidence(row.first, row.second);
@@ -39,21 +37,20 @@ void judge(ComparedRow& row) {
     row.ratio = statistics::median(row.second) / median;
 }
 
-/// Milliseconds where the unit is nanoseconds.
-double shown(double value, const std::string& unit) {
-  return unit == "ns" ? value / 1e6 : value;
+std::string number_text(double value, const std::string& unit) {
+  return command::format_number(unit == "ns" ? value / shown_unit(unit, value).size : value);
 }
 
 std::string median_text(const std::vector<double>& values, const std::string& unit) {
-  return values.empty() ? "" : command::format_number(shown(statistics::median(values), unit));
+  return values.empty() ? "" : number_text(statistics::median(values), unit);
 }
 
 std::string interval_text(const std::vector<double>& values, const std::string& unit) {
   if (values.empty()) return "not counted";
   const auto s = statistics::summarise(values);
-  const auto number = [&](double v) { return command::format_number(shown(v, unit)); };
-  if (s.low == s.high) return number(s.value);
-  return fmt::format("{} ({} to {})", number(s.value), number(s.low), number(s.high));
+  if (s.low == s.high) return number_text(s.value, unit);
+  return fmt::format("{} ({} to {})", number_text(s.value, unit), number_text(s.low, unit),
+                     number_text(s.high, unit));
 }
 
 /// The least and the greatest ratio of values of two repetitions, which allow no conclusion.
@@ -117,21 +114,24 @@ TwoResults run_in_turn(const Plan& plan, const Request& first, const Request& se
 }
 
 std::vector<ComparedRow> compare_rows(const Plan& plan, const TwoResults& both) {
-  std::vector<ComparedRow> rows;
-  ComparedRow time{"wall time", "ns", {}, {}, {}, {}, {}};
-  for (const Slice& slice : both.first.repetitions)
-    time.first.push_back(slice.end * 1e9);
-  for (const Slice& slice : both.second.repetitions)
-    time.second.push_back(slice.end * 1e9);
-  rows.push_back(std::move(time));
+  const auto times = [](const RunResult& result) {
+    return result.repetitions | ranges::views::transform([](const Slice& slice) { return slice.end * 1e9; }) |
+           ranges::to<std::vector>();
+  };
+  std::vector<ComparedRow> rows{
+      {.name = "wall time", .unit = "ns", .first = times(both.first), .second = times(both.second)}};
   for (std::size_t r = 0; r < plan.rows.size(); ++r) {
-    ComparedRow row{plan.rows[r].name, plan.rows[r].unit, {}, {}, {}, {}, {}};
-    row.first = values_of(both.first, r, row.reason);
-    row.second = values_of(both.second, r, row.reason);
-    rows.push_back(std::move(row));
+    const Summary first = summarise(both.first.repetitions, r),
+                  second = summarise(both.second.repetitions, r);
+    rows.push_back({.name = plan.rows[r].name,
+                    .unit = plan.rows[r].unit,
+                    .first = first.values,
+                    .second = second.values,
+                    .reason = first.values.empty()    ? first.reason
+                              : second.values.empty() ? second.reason
+                                                      : std::string()});
   }
-  for (ComparedRow& row : rows)
-    judge(row);
+  std::ranges::for_each(rows, judge);
   return rows;
 }
 
@@ -154,32 +154,20 @@ command::Table comparison_table(const std::vector<ComparedRow>& rows) {
 std::string comparison_text(const std::vector<ComparedRow>& rows, const std::string& first,
                             const std::string& second, std::FILE* stream) {
   const std::size_t n = std::min(rows.front().first.size(), rows.front().second.size());
-  const std::size_t columns = command::line_width(stream);
   std::string text =
       fmt::format("1: {}\n2: {}\n{} of each in turn\n", first, second, base::format_count(n, "repetition"));
   if (const command::Table table = comparison_table(rows); !table.empty()) text += table.text(stream);
-  bool undecided = false, few = false;
-  for (const ComparedRow& row : rows) {
-    few = few || range_of_two(row);
-    undecided = undecided || ratio_text(row) == "n.d.";
+  for (const ComparedRow& row : rows)
     if (!row.reason.empty())
-      text += "  " +
-              command::wrap("not counted: " + row.name + ": " + command::brief(row.reason), columns, 4) +
-              "\n";
-  }
-  if (few)
+      text += note_line("not counted: " + row.name + ": " + command::brief(row.reason), stream);
+  if (std::ranges::any_of(rows, [](const auto& row) { return range_of_two(row).has_value(); }))
+    text += note_line("2 / 1 with its range: no conclusion from fewer than 3 repetitions; repeat with -r 10",
+                      stream);
+  if (std::ranges::any_of(rows, [](const auto& row) { return ratio_text(row) == "n.d."; }))
     text +=
-        "  " +
-        command::wrap("2 / 1 with its range: no conclusion from fewer than 3 repetitions; repeat with -r 10",
-                      columns, 4) +
-        "\n";
-  if (undecided)
-    text += "  " +
-            command::wrap(
-                fmt::format("n.d.: not distinguishable from noise; repeat with -r {} on a quiet machine",
-                            std::max<std::size_t>(10, 2 * n)),
-                columns, 4) +
-            "\n";
+        note_line(fmt::format("n.d.: not distinguishable from noise; repeat with -r {} on a quiet machine",
+                              std::max<std::size_t>(10, 2 * n)),
+                  stream);
   return text;
 }
 

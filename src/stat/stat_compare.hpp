@@ -12,9 +12,6 @@
 
 namespace recount::stat {
 
-/// The separator of two commands.
-inline constexpr const char* between_commands = "---";
-
 /// Throws Error (bad_input) unless there are two commands with one "---" between them.
 [[nodiscard]] std::pair<std::vector<std::string>, std::vector<std::string>>
 split_commands(const std::vector<std::string>& words);
@@ -31,10 +28,10 @@ struct TwoResults {
 /// One row of the plan for both commands.
 struct ComparedRow {
   std::string name, unit;
-  std::vector<double> first, second; ///< repetitions with a value
-  std::string reason;                ///< why one has none; empty: both have
+  std::vector<double> first = {}, second = {}; ///< repetitions with a value
+  std::string reason = {};                     ///< why one has none; empty: both have
   statistics::Evidence evidence = statistics::Evidence::few;
-  std::optional<double> ratio; ///< of the medians, second / first
+  std::optional<double> ratio = {}; ///< of the medians, second / first
 };
 
 /// The wall time, then the rows of the plan. Pure.

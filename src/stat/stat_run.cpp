@@ -9,59 +9,37 @@
 #include <recount/error.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <csignal>
 #include <map>
+#include <numeric>
 #include <utility>
 
 namespace recount::stat {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using std::chrono::nanoseconds;
 
 double seconds(Clock::duration of) {
   return std::chrono::duration<double>(of).count();
 }
 
-/// The counts of one or several processes, or, without any, of the plan's CPUs.
-class Counting {
+/// One repetition: from its beginning to its end, in intervals where they are requested.
+class Repetition {
 public:
-  Counting(const Plan& plan, const std::vector<pid_t>& pids, Attached::When when) {
-    for (const pid_t pid : pids)
-      attached_.emplace_back(plan, pid, when);
-    if (pids.empty()) attached_.emplace_back(plan);
-  }
-  void stop() {
-    for (Attached& one : attached_)
-      one.stop();
-  }
-  std::vector<Count> read() {
-    std::vector<Count> sums = attached_.front().read();
-    for (std::size_t i = 1; i < attached_.size(); ++i) {
-      const auto more = attached_[i].read();
-      for (std::size_t e = 0; e < sums.size(); ++e)
-        add(sums[e], more[e]);
-    }
-    return sums;
-  }
-
-private:
-  std::vector<Attached> attached_;
-};
-
-/// One repetition: from its beginning to its end, in intervals where they are asked for.
-class Repetition : public Ticks {
-public:
-  /// `command`: that is counted; null: processes that run already are.
+  /// `command`: that is counted; null: processes or CPUs are.
   Repetition(const Plan& plan, const Request& request, const Listener& listener, int number,
-             Counting& counting, const process::Child* command)
+             Attached& counters, const process::Child* command)
       : plan_(plan),
         interval_(request.interval),
         listener_(listener),
-        counting_(counting),
+        counters_(counters),
         command_(command),
         removed_at_exec_(command != nullptr &&
                          perf::removed_at_exec(process::find_program(request.command.front()).value_or(""))),
@@ -72,15 +50,16 @@ public:
     whole_.repetition = number;
   }
 
-  /// When the next interval ends; none: there are none.
-  [[nodiscard]] std::optional<Clock::time_point> next() const override {
-    return interval_.count() > 0 ? std::optional(tick_) : std::nullopt;
-  }
-  void look() override {
-    if (interval_.count() == 0 || Clock::now() < tick_) return;
-    end_interval();
+  /// Ends the interval if its time has come. When the next one ends; none: there are no intervals.
+  std::optional<Clock::time_point> tick() {
+    if (interval_.count() == 0) return {};
+    if (Clock::now() >= tick_) {
+      const auto now = read();
+      close_interval(now, seconds(Clock::now() - begin_), false);
+    }
     while (tick_ <= Clock::now())
       tick_ += interval_; // one that was missed is part of the next
+    return tick_;
   }
   /// `exit`: of the command, where one was counted. `flag`: what is true of all counts; empty: nothing.
   Slice finish(const process::Exit& exit = {}, const std::string& flag = {}) {
@@ -94,13 +73,7 @@ public:
   }
 
 private:
-  void end_interval() {
-    const auto now = read();
-    close_interval(now, seconds(Clock::now() - begin_), false);
-  }
-  Reading read() const {
-    return stat::read([this] { return counting_.read(); }, command_);
-  }
+  Reading read() const { return stat::read(counters_, command_); }
   void close_interval(const Reading& now, double end, bool ended) {
     Slice slice;
     slice.repetition = whole_.repetition;
@@ -120,7 +93,7 @@ private:
   const Plan& plan_;
   std::chrono::milliseconds interval_;
   const Listener& listener_;
-  Counting& counting_;
+  Attached& counters_;
   const process::Child* command_;
   bool removed_at_exec_;
   Slice whole_;
@@ -137,11 +110,12 @@ using CountedRun = std::pair<Slice, std::optional<process::Exit>>;
 CountedRun count_command(const Plan& plan, const Request& request, const Listener& listener, int number,
                          const process::HeldSignals& signals, RunResult& ended) {
   process::Child child = start(request.command, true);
-  Counting counting(plan, {child.pid()}, Attached::When::at_exec);
+  Attached counters(plan, {child.pid()}, Attached::When::at_exec);
   const perf::Descendants descendants(child.pid());
-  Repetition repetition(plan, request, listener, number, counting, &child);
+  Repetition repetition(plan, request, listener, number, counters, &child);
   child.release();
-  const process::Exit exit = attend(child, signals, ended.signal, repetition);
+  const process::Exit exit =
+      wait_for_command(child, signals, ended.signal, [&] { return repetition.tick(); });
   return {repetition.finish(exit, descendants.any() ? perf::outlived : ""), exit};
 }
 
@@ -149,43 +123,37 @@ CountedRun count_command(const Plan& plan, const Request& request, const Listene
 /// as the command takes.
 CountedRun count_others(const Plan& plan, const Request& request, const Listener& listener, int number,
                         const process::HeldSignals& signals, RunResult& ended) {
-  Counting counting(plan, request.pids, Attached::When::at_once);
-  Repetition repetition(plan, request, listener, number, counting, nullptr);
+  Attached counters(plan, request.pids, Attached::When::at_once);
+  Repetition repetition(plan, request, listener, number, counters, nullptr);
   std::optional<process::Exit> exit;
   if (!request.command.empty()) {
     process::Child child = start(request.command, false);
-    exit = attend(child, signals, ended.signal, repetition);
+    exit = wait_for_command(child, signals, ended.signal, [&] { return repetition.tick(); });
   } else {
     process::Processes processes(request.pids);
     while ((request.pids.empty() || !processes.all_ended()) && ended.signal == 0) {
-      processes.wait(signals, repetition.next());
+      processes.wait(signals, repetition.tick());
       ended.signal = forward(signals, nullptr);
-      repetition.look();
     }
   }
-  counting.stop();
+  counters.stop();
   return {repetition.finish(), exit};
 }
 
 } // namespace
 
 std::vector<std::string> warnings(const Plan& plan, const Slice& slice) {
-  std::map<std::string, std::string> missing, flags;
-  const auto tell = [](auto& lines, const std::string& what, const std::string& name) {
-    std::string& names = lines[what];
-    names += (names.empty() ? "" : ", ") + name;
-  };
+  std::map<std::pair<bool, std::string>, std::vector<std::string>> names; // by whether counted, and text
   for (std::size_t r = 0; r < slice.rows.size(); ++r) {
     const result::Observation& row = slice.rows[r];
-    if (!row.reason.empty() && plan.rows[r].refused.empty()) tell(missing, row.reason, row.metric);
+    if (!row.reason.empty() && plan.rows[r].refused.empty()) names[{false, row.reason}].push_back(row.metric);
     for (const Flag& flag : row.flags)
-      tell(flags, flag.text, row.metric);
+      names[{true, flag.text}].push_back(row.metric);
   }
   std::vector<std::string> lines;
-  for (const auto& [why, names] : missing)
-    lines.push_back(fmt::format("not counted: {}: {}", names, why));
-  for (const auto& [flag, names] : flags)
-    lines.push_back(fmt::format("{}: {}", names, flag));
+  for (const auto& [text, rows] : names)
+    lines.push_back(
+        fmt::format("{}{}: {}", text.first ? "" : "not counted: ", fmt::join(rows, ", "), text.second));
   return lines;
 }
 
@@ -261,7 +229,8 @@ process::Child start(const std::vector<std::string>& command, bool held,
   return process::Child(spawn);
 }
 
-process::Exit attend(process::Child& child, const process::HeldSignals& signals, int& signal, Ticks& ticks) {
+process::Exit wait_for_command(process::Child& child, const process::HeldSignals& signals, int& signal,
+                               const Tick& tick) {
   process::Processes processes({child.pid()});
   try {
     while (true) {
@@ -270,9 +239,8 @@ process::Exit attend(process::Child& child, const process::HeldSignals& signals,
           signal = arrived; // it may be what ended the command
         return *exit;
       }
-      processes.wait(signals, ticks.next());
+      processes.wait(signals, tick ? tick() : std::nullopt);
       if (const int arrived = forward(signals, &child)) signal = arrived;
-      ticks.look();
     }
   } catch (...) {
     child.wait(); // an error of recount must not kill the command
@@ -281,12 +249,6 @@ process::Exit attend(process::Child& child, const process::HeldSignals& signals,
 }
 
 namespace {
-
-bool gone(pid_t pid) {
-  return ::kill(pid, 0) != 0 && errno == ESRCH;
-}
-
-} // namespace
 
 void add(Count& sum, const Count& more) {
   if (more.value)
@@ -297,6 +259,8 @@ void add(Count& sum, const Count& more) {
   sum.running_ns += more.running_ns;
 }
 
+} // namespace
+
 void Attached::open(std::size_t group, const GroupOptions& options) {
   std::vector<Event> events;
   for (const std::size_t e : plan_.groups[group])
@@ -305,15 +269,15 @@ void Attached::open(std::size_t group, const GroupOptions& options) {
 }
 
 bool Attached::attach(pid_t tid, const GroupOptions& options, bool start) {
-  GroupOptions its = options;
-  its.pid = tid;
+  GroupOptions of_thread = options;
+  of_thread.pid = tid;
   const auto first = static_cast<std::ptrdiff_t>(parts_.size());
   try {
     for (std::size_t group = 0; group < plan_.groups.size(); ++group)
-      open(group, its);
+      open(group, of_thread);
   } catch (const Error&) {
     parts_.erase(parts_.begin() + first, parts_.end());
-    if (gone(tid)) return false; // ended after it was listed
+    if (::kill(tid, 0) != 0 && errno == ESRCH) return false; // ended after it was listed
     throw;
   }
   for (auto part = parts_.begin() + first; start && part != parts_.end(); ++part)
@@ -321,21 +285,23 @@ bool Attached::attach(pid_t tid, const GroupOptions& options, bool start) {
   return true;
 }
 
-Attached::Attached(const Plan& plan, pid_t pid, When when) : plan_(plan) {
+Attached::Attached(const Plan& plan, const std::vector<pid_t>& pids, When when) : plan_(plan) {
+  if (pids.empty()) open_cpus();
   GroupOptions options;
   options.inherit = true;
   options.enable_on_exec = when == When::at_exec;
   const auto take = [&](pid_t tid) { return attach(tid, options, when == When::at_once); };
-  if (process::each_thread(pid, take) == 0)
-    throw bad_input("process " + std::to_string(pid), "there is no such process, or it has ended",
-                    "ps -e lists the running processes");
+  for (const pid_t pid : pids)
+    if (process::each_thread(pid, take) == 0)
+      throw bad_input("process " + std::to_string(pid), "there is no such process, or it has ended",
+                      "ps -e lists the running processes");
 }
 
-Attached::Attached(const Plan& plan) : plan_(plan) {
+void Attached::open_cpus() {
   GroupOptions options;
   options.pid = -1;
-  for (std::size_t group = 0; group < plan.groups.size(); ++group)
-    for (const int cpu : cpus_of_group(plan, plan.groups[group])) {
+  for (std::size_t group = 0; group < plan_.groups.size(); ++group)
+    for (const int cpu : cpus_of_group(plan_, plan_.groups[group])) {
       options.cpu = cpu;
       open(group, options);
     }
@@ -360,67 +326,65 @@ std::vector<Count> Attached::read() {
   return sums;
 }
 
-using std::chrono::nanoseconds;
-
-namespace {
-struct Stretch {
-  Between made;
-  nanoseconds enabled{0};
-  nanoseconds used{0}; ///< at least: the readings themselves take time
-};
-
-Stretch stretch(const Reading& from, const Reading& to) {
-  Stretch its;
-  for (std::size_t e = 0; e < to.counts.size(); ++e) {
-    its.made.counts.push_back(difference(to.counts[e], from.counts[e]));
-    its.enabled = std::max(its.enabled, nanoseconds(its.made.counts.back().enabled_ns));
-  }
-  its.used = to.before - from.after;
-  return its;
-}
-
-void remove(Between& made, const std::string& reason) {
-  made.removed = reason;
-  for (Count& count : made.counts) {
-    if (reason.empty() || !count.value) continue;
-    count.value.reset();
-    count.reason = reason;
-  }
-}
-} // namespace
-
-Reading read(const std::function<std::vector<Count>()>& counters, const process::Child* command) {
+Reading read(Attached& counters, const process::Child* command) {
   const auto used = [command] { return command ? command->cpu_time() : nanoseconds(0); };
   Reading reading;
   reading.before = used();
-  reading.counts = counters();
+  reading.counts = counters.read();
   reading.after = used();
   return reading;
 }
 
+namespace {
+/// What was counted from one reading to another.
+struct Stretch {
+  Between counted;
+  nanoseconds enabled{0};
+  nanoseconds used{0}; ///< at least: the readings themselves take time
+
+  Stretch(const Reading& from, const Reading& to) : used(to.before - from.after) {
+    for (std::size_t e = 0; e < to.counts.size(); ++e) {
+      counted.counts.push_back(difference(to.counts[e], from.counts[e]));
+      enabled = std::max(enabled, nanoseconds(counted.counts.back().enabled_ns));
+    }
+  }
+  [[nodiscard]] std::string removed_reason() const { return perf::removed_reason(enabled, used); }
+};
+
+/// Takes the values away, unless the reason is empty.
+void remove(Between& counted, const std::string& reason) {
+  counted.removed = reason;
+  for (Count& count : counted.counts)
+    if (!reason.empty() && count.value) {
+      count.value.reset();
+      count.reason = reason;
+    }
+}
+} // namespace
+
 Between between(const Reading& first, const Reading& now, bool removed) {
-  Stretch all = stretch(first, now);
-  if (all.made.counts.empty() || (all.used <= nanoseconds(0) && !removed)) return all.made;
+  Stretch all(first, now);
+  if (all.counted.counts.empty() || (all.used <= nanoseconds(0) && !removed)) return all.counted;
   if (removed || perf::removed(all.enabled, all.used))
-    remove(all.made, perf::removed_reason(all.enabled, all.used));
+    remove(all.counted, all.removed_reason());
   else
-    all.made.incomplete = perf::removed_in_part(all.enabled, all.used);
-  return all.made;
+    all.counted.incomplete = perf::removed_in_part(all.enabled, all.used);
+  return all.counted;
 }
 
 Between between(const Reading& first, const Reading& from, const Reading& now, bool ended) {
   // Processor time of an execve(2), which is not counted: an interval may begin or end in it. The first one
   // also takes down the memory of this process, which is large under a sanitizer.
   constexpr nanoseconds longest_exec{10'000'000}, longest_first{100'000'000};
-  const bool begins_before = stretch(first, from).enabled == nanoseconds(0);
-  Stretch part = stretch(from, now);
+  const bool begins_before = Stretch(first, from).enabled == nanoseconds(0);
+  Stretch part(from, now);
   if (!ended && now.before - first.after <= (begins_before ? longest_first : longest_exec))
-    return part.made; // too early to tell
+    return part.counted; // too early to tell
   if (!ended && part.used > longest_exec && perf::removed(part.enabled, part.used))
-    remove(part.made, perf::removed_reason(part.enabled, part.used));
+    remove(part.counted, part.removed_reason());
   else if (part.enabled < longest_exec)
-    remove(part.made, between(first, now).removed);
-  return part.made;
+    remove(part.counted, between(first, now).removed);
+  return part.counted;
 }
 
 void flag_all(std::span<result::Observation> rows, const std::string& flag) {
@@ -428,6 +392,38 @@ void flag_all(std::span<result::Observation> rows, const std::string& flag) {
     if (!flag.empty() && result::as_double(row.value) &&
         std::ranges::count(row.flags, flag, &Flag::text) == 0)
       row.flags.emplace_back(Flag::Kind::note, flag);
+}
+
+Summary summarise(std::vector<double> values) {
+  Summary s;
+  s.values = std::move(values);
+  const auto n = static_cast<double>(s.values.size());
+  if (s.values.empty()) return s;
+  s.mean = std::accumulate(s.values.begin(), s.values.end(), 0.0) / n;
+  if (s.values.size() < 2) return s;
+  double squares = 0;
+  for (const double value : s.values)
+    squares += (value - *s.mean) * (value - *s.mean);
+  s.deviation = std::sqrt(squares / (n - 1));
+  return s;
+}
+
+Summary summarise(std::span<const Slice> slices, std::size_t row) {
+  std::vector<double> values;
+  for (const Slice& slice : slices)
+    if (const auto value = result::as_double(slice.rows[row].value)) values.push_back(*value);
+  Summary s = summarise(std::move(values));
+  s.missing = slices.size() - s.values.size();
+  if (slices.empty()) s.reason = "no run completed";
+  for (const Slice& slice : slices) {
+    const result::Observation& o = slice.rows[row];
+    if (s.reason.empty()) s.reason = o.reason;
+    if (o.value.index() != 0 && o.enabled_ns && o.running_ns && *o.enabled_ns > 0)
+      s.share = std::min(s.share, static_cast<double>(*o.running_ns) / static_cast<double>(*o.enabled_ns));
+    for (const Flag& flag : o.flags)
+      if (std::ranges::find(s.flags, flag) == s.flags.end()) s.flags.push_back(flag);
+  }
+  return s;
 }
 
 } // namespace recount::stat

@@ -107,17 +107,8 @@ struct Summary {
 
 // Starting a command with this process's terminal, and waiting for it.
 
-/// What is done while a command runs.
-class Ticks {
-public:
-  Ticks() = default;
-  Ticks(const Ticks&) = delete;
-  Ticks& operator=(const Ticks&) = delete;
-  virtual ~Ticks() = default;
-  /// When to look next; none: never.
-  [[nodiscard]] virtual std::optional<std::chrono::steady_clock::time_point> next() const { return {}; }
-  virtual void look() {}
-};
+/// Called while a command runs; returns when to call it next, at the latest; none: at no certain time.
+using Tick = std::function<std::optional<std::chrono::steady_clock::time_point>()>;
 
 /// Standard input and the process group are this process's; `held`: see process::Spawn. Throws as
 /// process::Child.
@@ -125,26 +116,22 @@ public:
                                    const std::vector<std::pair<std::string, std::string>>& environment = {},
                                    const std::vector<std::pair<int, int>>& descriptors = {});
 
-/// Waits for the command and hands signals on to it; the last one is left in `signal`. Exceptions of `ticks`
+/// Waits for the command and forwards signals to it; the last one is left in `signal`. Exceptions of `tick`
 /// are rethrown after its end.
-process::Exit attend(process::Child& child, const process::HeldSignals& signals, int& signal, Ticks& ticks);
+process::Exit wait_for_command(process::Child& child, const process::HeldSignals& signals, int& signal,
+                               const Tick& tick = {});
 
 // The events of a plan, opened for a command, a running process or CPUs.
 
-/// Adds the counts of one thread or process to those of others.
-void add(Count& sum, const Count& more);
-
-/// Counts a process and its descendants, or CPUs. Not thread-safe.
+/// Counts processes and their descendants, or CPUs. Not thread-safe.
 class Attached {
 public:
   enum class When {
     at_exec, ///< counting begins when the (held) process starts its program
     at_once  ///< counting begins at once, with the existing threads
   };
-  /// Throws Error as Group does.
-  Attached(const Plan& plan, pid_t pid, When when);
-  /// Counts all that runs on the plan's CPUs, at once.
-  explicit Attached(const Plan& plan);
+  /// Without processes, all that runs on the plan's CPUs is counted, at once. Throws Error as Group does.
+  Attached(const Plan& plan, const std::vector<pid_t>& pids, When when);
 
   void stop();
   /// The counts so far, in the order of the plan's events, summed over threads; the times too.
@@ -156,6 +143,7 @@ private:
     std::size_t group;
     Group counts;
   };
+  void open_cpus();
   void open(std::size_t group, const GroupOptions& options);
   bool attach(pid_t tid, const GroupOptions& options, bool start);
 
@@ -171,8 +159,7 @@ struct Reading {
   std::vector<Count> counts;
   std::chrono::nanoseconds before{0}, after{0};
 };
-[[nodiscard]] Reading read(const std::function<std::vector<Count>()>& counters,
-                           const process::Child* command);
+[[nodiscard]] Reading read(Attached& counters, const process::Child* command);
 
 /// Difference between two readings.
 struct Between {

@@ -17,17 +17,27 @@ namespace recount::stat {
 [[nodiscard]] std::string metrics_table(const metric::Metrics& metrics);
 [[nodiscard]] std::string metrics_json(const metric::Metrics& metrics);
 
+/// The displayed unit of a value and its divisor: milliseconds for nanoseconds, KiB or MiB for bytes.
+struct ShownUnit {
+  std::string name;
+  double size = 1;
+};
+[[nodiscard]] ShownUnit shown_unit(const std::string& unit, double value);
+
+/// A note below a table: indented, wrapped to the width of the stream.
+[[nodiscard]] std::string note_line(const std::string& text, std::FILE* stream);
+
 /// One interval: one line per row. `head`: with column headings.
-[[nodiscard]] std::string interval_lines(const stat::Plan& plan, const stat::Slice& slice, bool head);
+[[nodiscard]] std::string interval_lines(const Plan& plan, const Slice& slice, bool head);
 
 /// One row per value.
-[[nodiscard]] command::Table values_table(const stat::Plan& plan, const stat::RunResult& ended);
+[[nodiscard]] command::Table values_table(const Plan& plan, const RunResult& ended);
 /// The summary. `what` names the command or the processes; coloured if `stream` is a terminal.
-[[nodiscard]] std::string stat_table(const stat::Plan& plan, const stat::RunResult& ended,
-                                     const std::string& what, std::FILE* stream);
+[[nodiscard]] std::string stat_table(const Plan& plan, const RunResult& ended, const std::string& what,
+                                     std::FILE* stream);
 /// How many runs of a command completed.
-[[nodiscard]] Json runs_json(const stat::RunResult& ended);
-[[nodiscard]] std::string stat_json(const stat::Plan& plan, const stat::Request& request,
-                                    const stat::RunResult& ended, const std::vector<stat::Slice>& intervals);
+[[nodiscard]] Json runs_json(const RunResult& ended);
+[[nodiscard]] std::string stat_json(const Plan& plan, const Request& request, const RunResult& ended,
+                                    const std::vector<Slice>& intervals);
 
 } // namespace recount::stat

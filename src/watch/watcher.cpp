@@ -51,11 +51,12 @@ public:
       : plan_(plan), settings_(settings), observer_(observer) {
     if (watches_command()) start(true);
     using When = stat::Attached::When;
-    for (const pid_t pid : watches_command() ? std::vector{child_->pid()} : settings.pids) {
+    const auto pids = watches_command() ? std::vector{child_->pid()} : settings.pids;
+    for (const pid_t pid : pids) {
       watched_.emplace_back(pid);
       if (watched_.back().ended()) throw bad_input("-p " + std::to_string(pid), "there is no such process");
-      attached_.emplace_back(plan, pid, watches_command() ? When::at_exec : When::at_once);
     }
+    counters_.emplace(plan, pids, watches_command() ? When::at_exec : When::at_once);
     if (watches_command()) descendants_.emplace(child_->pid());
   }
 
@@ -138,19 +139,7 @@ private:
     return std::chrono::duration<double>(time - begin_).count();
   }
 
-  std::vector<Count> counts() {
-    std::vector<Count> sums = attached_.front().read();
-    for (std::size_t i = 1; i < attached_.size(); ++i) {
-      const auto more = attached_[i].read();
-      for (std::size_t e = 0; e < sums.size(); ++e)
-        stat::add(sums[e], more[e]);
-    }
-    return sums;
-  }
-
-  stat::Reading read() {
-    return stat::read([this] { return counts(); }, watches_command() ? &*child_ : nullptr);
-  }
+  stat::Reading read() { return stat::read(*counters_, watches_command() ? &*child_ : nullptr); }
 
   [[nodiscard]] stat::Slice slice(double begin, double end, stat::Between counted) const {
     stat::Slice slice;
@@ -203,7 +192,7 @@ private:
   std::optional<process::Child> child_;
   std::vector<Watched> watched_;
   std::optional<Watched> beside_; ///< a command that takes as long
-  std::vector<stat::Attached> attached_;
+  std::optional<stat::Attached> counters_;
   std::optional<perf::Descendants> descendants_;
   stat::Reading first_, last_;
   Steady::time_point begin_, last_time_, tick_;

@@ -1,7 +1,7 @@
 #include "caches/view/panels.hpp"
 
+#include "base/format.hpp"
 #include "caches/infer/sampler.hpp"
-#include "plot/plot_text.hpp"
 #include "plot/select.hpp"
 
 #include <algorithm>

@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(the_same_counts_as_perf_stat_on_one_stopped_process) {
   process::Child perf(spawn);
   const bool ready = attached(perf.pid(), static_cast<int>(events.size()));
   const Plan p = plan(ours);
-  Attached mine(p, target, Attached::When::at_once);
+  Attached mine(p, {target}, Attached::When::at_once);
   kill(target, SIGCONT);
   waitpid(target, nullptr, 0);
   mine.stop();
@@ -154,7 +154,7 @@ BOOST_AUTO_TEST_CASE(the_same_counts_as_perf_stat_on_one_stopped_process) {
 BOOST_AUTO_TEST_CASE(children_and_threads_are_included) {
   const pid_t target = stopped();
   const Plan p = plan("perf::PAGE-FAULTS");
-  Attached mine(p, target, Attached::When::at_once);
+  Attached mine(p, {target}, Attached::When::at_once);
   kill(target, SIGCONT);
   waitpid(target, nullptr, 0);
   const auto count = mine.read()[0];
@@ -322,7 +322,7 @@ BOOST_AUTO_TEST_CASE(names_that_nobody_knows_are_refused) {
   BOOST_TEST(holds(message([] { (void)plan("perf::PAGE-FALTS"); }), "perf::PAGE-FAULTS"));
   BOOST_TEST(holds(message([] { (void)plan("page-fault-rat"); }), "did you mean page-fault-rate"));
   BOOST_TEST(
-      holds(message([] { (void)Attached(plan("perf::PAGE-FAULTS"), 0x3ffffff, Attached::When::at_once); }),
+      holds(message([] { (void)Attached(plan("perf::PAGE-FAULTS"), {0x3ffffff}, Attached::When::at_once); }),
             "no such process"));
 }
 

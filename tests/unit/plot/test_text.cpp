@@ -1,7 +1,6 @@
 #include "plot/gnuplot.hpp"
 #include "plot/layout.hpp"
 #include "plot/plot_format.hpp"
-#include "plot/plot_text.hpp"
 
 #include <recount/error.hpp>
 
@@ -79,7 +78,7 @@ BOOST_AUTO_TEST_CASE(a_file_name_is_no_pipe) {
 
 BOOST_AUTO_TEST_CASE(pieces_are_wrapped_whole) {
   const auto wide = [](std::string_view t) { return static_cast<double>(t.size()); };
-  const auto lines = recount::plot::wrap({"aaaa", "bb", "", "cccc"}, "; ", 8, wide);
+  const auto lines = recount::plot::wrap({"aaaa", "bb", "", "cccc"}, 8, wide);
   BOOST_CHECK(lines == (std::vector<std::string>{"aaaa; bb", "cccc"}));
 }
 
