@@ -19,19 +19,19 @@ CsvTable parse_csv(std::string_view text, const std::string& file, const std::st
       table.comments += trim(line.substr(1));
       continue;
     }
-    CsvTable::Line made{number, split(line, ',')};
-    for (auto& field : made.fields)
+    CsvTable::Line row{number, split(line, ',')};
+    for (auto& field : row.fields)
       field = trim(field);
     if (table.head.fields.empty()) {
-      table.head = std::move(made);
+      table.head = std::move(row);
       continue;
     }
-    if (made.fields.size() != table.head.fields.size())
+    if (row.fields.size() != table.head.fields.size())
       table.fail(number,
-                 fmt::format("has {}, the header has {}", format_count(made.fields.size(), "field"),
+                 fmt::format("has {}, the header has {}", format_count(row.fields.size(), "field"),
                              table.head.fields.size()),
                  remedy);
-    table.rows.push_back(std::move(made));
+    table.rows.push_back(std::move(row));
   }
   return table;
 }

@@ -15,6 +15,11 @@ template <class T>
   return value ? Json(*value) : Json();
 }
 
+/// Empty text is null.
+[[nodiscard]] inline Json or_null(const std::string& text) {
+  return text.empty() ? Json() : Json(text);
+}
+
 /// Text that is not UTF-8 (sysfs, file names) is replaced. An `indent` of -1 gives one line.
 [[nodiscard]] inline std::string dumped(const Json& json, int indent = -1) {
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);

@@ -29,10 +29,10 @@ int try_file(const fs::path& path, Output how) {
   const auto kind = fs::status(path, error);
   if (fs::is_directory(kind)) return EISDIR;
   if (error && kind.type() != fs::file_type::not_found) return error.value();
-  const bool there = fs::exists(kind);
-  if (there && (how == Output::appended || !fs::is_regular_file(kind)))
+  const bool exists = fs::exists(kind);
+  if (exists && (how == Output::appended || !fs::is_regular_file(kind)))
     return ::access(path.c_str(), W_OK) == 0 ? 0 : errno;
-  // The file that a symbolic link names is made or replaced, not the link.
+  // The file that a symbolic link names is created or replaced, not the link.
   const bool link = fs::is_symlink(fs::symlink_status(path, error));
   return try_folder((link ? fs::weakly_canonical(path, error) : path).parent_path());
 }
@@ -52,10 +52,10 @@ bool write_file(const std::string& path, std::string_view text) {
 
 bool replace_file(const std::string& path, std::string_view text) {
   std::string draft = path + ".XXXXXX";
-  const int made = ::mkostemp(draft.data(), O_CLOEXEC);
-  if (made < 0) return false;
-  ::fchmod(made, 0644);
-  ::close(made);
+  const int fd = ::mkostemp(draft.data(), O_CLOEXEC);
+  if (fd < 0) return false;
+  ::fchmod(fd, 0644);
+  ::close(fd);
   if (write_file(draft, text) && std::rename(draft.c_str(), path.c_str()) == 0) return true;
   const int error = errno;
   ::unlink(draft.c_str());
@@ -70,7 +70,7 @@ Error cannot_write(const std::string& path, int error) {
                   {},
                   {}};
   if (error == ENOSPC || error == EDQUOT) {
-    problem.remedy = "free space there, or name a file elsewhere";
+    problem.remedy = "free space exists, or name a file elsewhere";
   } else if (error == EFBIG) {
     rlimit limit{};
     ::getrlimit(RLIMIT_FSIZE, &limit);

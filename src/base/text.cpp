@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstdint>
 #include <cstring>
 #include <iterator>
@@ -163,10 +162,10 @@ void append_printable(std::string& to, std::string_view& text) {
 std::string printable(std::string_view text) {
   const auto plain = [](char c) { return c >= ' ' && c <= '~'; };
   if (std::ranges::all_of(text, plain)) return std::string(text);
-  std::string made;
+  std::string out;
   while (!text.empty())
-    append_printable(made, text);
-  return made;
+    append_printable(out, text);
+  return out;
 }
 
 Pattern::Pattern(std::string_view word)

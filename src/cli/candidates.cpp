@@ -1,3 +1,6 @@
+#include "base/format.hpp"
+#include "base/names.hpp"
+#include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/completion_data.hpp" // made from data/completion.* by the build
 #include "command/command.hpp"
@@ -15,10 +18,10 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
+#include <functional>
 #include <initializer_list>
+#include <map>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -26,47 +29,39 @@
 // Names that an argument may be, for completions: what this program and this machine know at the moment.
 namespace recount::cli {
 
+namespace {
+
 struct Candidate {
   std::string text, prose;
 };
+using Names = std::vector<Candidate>;
 
 /// What a word may become.
 struct Candidates {
   enum class Kind { names, files, folders };
   Kind kind = Kind::names;
-  std::vector<Candidate> names;
+  Names names;
 };
-
-/// Values of an option, by its long name and the placeholder of its value. `typed`: what is there of the
-/// value already, or of its last item.
-[[nodiscard]] Candidates option_values(const std::string& option, const std::string& placeholder,
-                                       const std::string& typed);
-/// Positional arguments of a command, by their placeholder ("PRESET").
-[[nodiscard]] Candidates arguments_of(const std::string& command, const std::string& placeholder,
-                                      const std::string& typed);
-/// The options that a kernel adds to `recount sweep`; none for any other word.
-[[nodiscard]] std::vector<Candidate> kernel_options(const std::string& kernel);
-/// The parameters of the nest in a file as options; none if it cannot be read.
-[[nodiscard]] std::vector<Candidate> nest_options(const std::string& file);
-/// What the option "--NAME" of a kernel takes.
-[[nodiscard]] Candidates kernel_values(const std::string& kernel, const std::string& option);
-/// The commands that users see.
-[[nodiscard]] std::vector<Candidate> command_names();
-
-namespace {
-
-using Names = std::vector<Candidate>;
 
 Names operator+(Names one, const Names& other) {
   one.insert(one.end(), other.begin(), other.end());
   return one;
 }
 
-Names words(std::initializer_list<const char*> list) {
+/// `text` and `prose` give those of an element.
+template <class Range, class Text, class Prose>
+Names make_names(Range&& all, Text text, Prose prose) {
   Names names;
-  for (const char* word : list)
-    names.push_back({word, ""});
+  for (const auto& one : all)
+    names.push_back({std::string(std::invoke(text, one)), std::string(std::invoke(prose, one))});
   return names;
+}
+
+constexpr auto no_prose = [](const auto&) { return ""; };
+
+template <class Range = std::initializer_list<const char*>>
+Names words(Range&& list) {
+  return make_names(list, std::identity(), no_prose);
 }
 
 /// Events of this machine; the unit masks of the one that is followed by a colon.
@@ -83,218 +78,159 @@ Names events(const std::string& typed) {
 
 /// With and without PAPI_, as commands take them.
 Names presets(const std::string& typed) {
-  constexpr std::string_view prefix = "PAPI_";
-  const bool full = std::string(prefix).starts_with(typed.substr(0, prefix.size()));
-  Names names;
-  for (const auto& preset : preset::standard_presets())
-    names.push_back(
-        {std::string(full ? preset.name : preset.name.substr(prefix.size())), std::string(preset.text)});
+  const bool full = preset_prefix.starts_with(typed.substr(0, preset_prefix.size()));
+  return make_names(
+      preset::standard_presets(),
+      [&](const auto& preset) { return full ? preset.name : preset.name.substr(preset_prefix.size()); },
+      [](const auto& preset) { return preset.text; });
+}
+
+Names metrics() {
+  return make_names(metric::load(), &metric::Metric::name, &metric::Metric::prose);
+}
+
+Names witnesses() {
+  Names names = make_names(witness::all(), &witness::Witness::name, &witness::Witness::prose);
+  for (const auto& machine : model::machine_names())
+    names.push_back({"model:" + machine, "the model of this machine"});
   return names;
 }
 
-Names metrics(const std::string&) {
-  Names names;
-  for (const auto& metric : metric::load())
-    names.push_back({metric.name, metric.prose});
-  return names;
-}
-
-Names machines(const std::string&) {
-  Names names;
-  for (const auto& name : model::machine_names())
-    names.push_back({name, ""});
-  return names;
-}
-
-Names witnesses(const std::string& typed) {
-  Names names;
-  for (const auto& witness : witness::all())
-    names.push_back({witness.name, witness.prose});
-  for (const auto& machine : machines(typed))
-    names.push_back({"model:" + machine.text, "the model of this machine"});
-  return names;
-}
-
-Names figure_names(const std::string&) {
-  Names names;
-  for (const auto& figure : figures())
-    names.push_back({figure.entry.name, figure.entry.prose});
-  return names;
-}
-
-Names kernels(const std::string&) {
-  Names names;
-  for (const auto* kernel : kernel::all())
-    names.push_back({kernel->name(), kernel->prose()});
-  return names;
-}
-
-Names rules(const std::string&) {
-  Names names;
-  for (const auto& rule : lint::rules())
-    names.push_back({std::string(rule.id), std::string(rule.why)});
-  return names;
-}
-
-Names pmus(const std::string&) {
-  Names names;
-  for (const auto& source : event::sources(host::pmus()))
-    names.push_back({source.name, source.prose});
-  return names;
-}
-
-Names processes(const std::string&) {
+Names processes() {
   Names names;
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
-    const std::string pid = entry.path().filename();
-    if (pid.find_first_not_of("0123456789") != pid.npos) continue;
-    std::string name;
-    std::getline(std::ifstream(entry.path() / "comm"), name);
-    names.push_back({pid, name});
-  }
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", error))
+    if (const std::string pid = entry.path().filename(); base::parse<int>(pid))
+      names.push_back({pid, base::read_line(entry.path() / "comm").value_or("")});
   return names;
 }
 
-Names cpus(const std::string&) {
+Names cpus() {
   Names names;
   for (int cpu = 0; cpu < host::this_machine().cpus; ++cpu)
     names.push_back({std::to_string(cpu), ""});
   return names;
 }
 
-using Source = Names (*)(const std::string& typed);
+/// The commands that users see.
+Names command_names() {
+  Names names;
+  for (const auto& command : commands())
+    if (!command.hidden) names.push_back({command.name, command.prose});
+  return names;
+}
 
-struct OptionValues {
-  const char* option;
-  Source names;
-};
+using Source = std::function<Names(const std::string& typed)>;
+using Table = std::map<std::string, Source>;
 
-/// An option has one meaning in all commands (tests/cli/conventions.py). Those of one command only, whose
-/// value is one of few words, are here with these words.
-constexpr OptionValues option_table[] = {
-    {"--event", [](const std::string& typed) { return events(typed) + presets(typed) + metrics(typed); }},
-    {"--encode", events},
-    {"--metric",
-     [](const std::string& typed) {
-       return presets(typed) + words({"seconds", "tsc_cycles"}) + events(typed);
-     }},
-    {"--fits", presets},
-    {"--witness", witnesses},
-    {"--figure", figure_names},
-    {"--machine", machines},
-    {"--published-machine", machines},
-    {"--rule", rules},
-    {"--pmu", pmus},
-    {"--pid", processes},
-    {"--cpu", [](const std::string& typed) { return cpus(typed) + words({"none"}); }},
-    {"--cpus", cpus},
-    {"--for", [](const std::string&) { return command_names(); }},
-    {"--domain",
-     [](const std::string&) {
-       return words({"user", "kernel", "all"});
-     }},
-    {"--statistic",
-     [](const std::string&) {
-       return words({"median", "minimum", "mean"});
-     }},
-    {"--sample",
-     [](const std::string&) {
-       return words({"auto", "always", "never"});
-     }},
-    {"--study",
-     [](const std::string&) {
-       return words({"lab", "report"});
-     }},
-    {"--by",
-     [](const std::string&) {
-       return words({"module", "symbol", "function", "line", "address"});
-     }},
-    {"--fail-on",
-     [](const std::string&) {
-       return words({"error", "warning", "note", "none"});
-     }},
-    {"--papi-version",
-     [](const std::string&) {
-       return words({"7.0", "7.3"});
-     }},
-};
+/// A fixed list of words.
+Source fixed(std::initializer_list<const char*> list) {
+  return [names = words(list)](const std::string&) { return names; };
+}
+/// What does not depend on what was typed.
+template <class Function>
+Source any(Function function) {
+  return [function](const std::string&) { return Names(function()); };
+}
+
+/// Values of an option by its long name. It has one meaning in all commands (tests/cli/conventions.py). Those
+/// of one command only, whose value is one of few words, are here with these words.
+const Table& option_table() {
+  static const Source machines = any([] { return words(model::machine_names()); });
+  static const Table table{
+      {"--event", [](const auto& typed) { return events(typed) + presets(typed) + metrics(); }},
+      {"--encode", events},
+      {"--metric",
+       [](const auto& typed) {
+         return presets(typed) + words({"seconds", "tsc_cycles"}) + events(typed);
+       }},
+      {"--fits", presets},
+      {"--witness", any(witnesses)},
+      {"--figure", any([] {
+         return make_names(
+             figures(), [](const auto& f) { return f.entry.name; },
+             [](const auto& f) { return f.entry.prose; });
+       })},
+      {"--machine", machines},
+      {"--published-machine", machines},
+      {"--rule", any([] { return make_names(lint::rules(), &lint::Rule::id, &lint::Rule::why); })},
+      {"--pmu", any([] {
+         return make_names(event::sources(host::pmus()), &event::Source::name, &event::Source::prose);
+       })},
+      {"--pid", any(processes)},
+      {"--cpu", any([] { return cpus() + words({"none"}); })},
+      {"--cpus", any(cpus)},
+      {"--for", any(command_names)},
+      {"--domain", fixed({"user", "kernel", "all"})},
+      {"--statistic", fixed({"median", "minimum", "mean"})},
+      {"--sample", fixed({"auto", "always", "never"})},
+      {"--study", fixed({"lab", "report"})},
+      {"--by", fixed({"module", "symbol", "function", "line", "address"})},
+      {"--fail-on", fixed({"error", "warning", "note", "none"})},
+      {"--papi-version", fixed({"7.0", "7.3"})},
+  };
+  return table;
+}
 
 /// Positional arguments by command.
-constexpr OptionValues argument_table[] = {
-    {"events", events},
-    {"presets", presets},
-    {"check", [](const std::string& typed) { return presets(typed) + events(typed); }},
-    {"sweep", kernels},
-    {"completion",
-     [](const std::string&) {
-       return words({"bash", "zsh", "fish"});
-     }},
-};
+const Table& argument_table() {
+  static const Table table{
+      {"events", events},
+      {"presets", presets},
+      {"check", [](const auto& typed) { return presets(typed) + events(typed); }},
+      {"sweep", any([] {
+         return make_names(
+             kernel::all(), [](const auto* k) { return k->name(); },
+             [](const auto* k) { return k->prose(); });
+       })},
+      {"completion", fixed({"bash", "zsh", "fish"})},
+  };
+  return table;
+}
 
-Candidates look_up(std::span<const OptionValues> table, const std::string& name,
-                   const std::string& placeholder, const std::string& typed) {
-  const auto found = std::ranges::find(table, name, &OptionValues::option);
-  if (found != table.end()) return {Candidates::Kind::names, found->names(typed)};
+/// `typed`: what is there of the value already, or of its last item.
+Candidates look_up(const Table& table, const std::string& name, const std::string& placeholder,
+                   const std::string& typed) {
+  if (const auto found = table.find(name); found != table.end())
+    return {Candidates::Kind::names, found->second(typed)};
   if (placeholder.starts_with("FILE") || placeholder == "TABLE" || placeholder == "OLD")
     return {Candidates::Kind::files, {}};
   if (placeholder.starts_with("DIR") || placeholder == "FOLDER") return {Candidates::Kind::folders, {}};
   return {};
 }
 
-} // namespace
-
-Candidates option_values(const std::string& option, const std::string& placeholder,
-                         const std::string& typed) {
-  return look_up(option_table, option, placeholder, typed);
+Names parameter_options(std::span<const kernel::Parameter> parameters) {
+  return make_names(
+      parameters, [](const auto& p) { return "--" + p.name; }, [](const auto& p) { return p.prose; });
 }
 
-Candidates arguments_of(const std::string& command, const std::string& placeholder,
-                        const std::string& typed) {
-  return look_up(argument_table, command, placeholder, typed);
-}
-
-std::vector<Candidate> kernel_options(const std::string& name) {
-  std::vector<Candidate> names;
+/// The options that a kernel adds to `recount sweep`; none for any other word.
+Names kernel_options(const std::string& name) {
   for (const auto* kernel : kernel::all())
-    if (kernel->name() == name)
-      for (const auto& parameter : kernel->parameters())
-        names.push_back({"--" + parameter.name, parameter.prose});
-  return names;
-}
-
-std::vector<Candidate> nest_options(const std::string& file) {
-  std::vector<Candidate> names;
-  try {
-    for (const auto& parameter : kernel::find_configured("nest", {{"file", file}}).parameters())
-      names.push_back({"--" + parameter.name, parameter.prose});
-  } catch (const Error&) { // no nest: it has no parameters
-  }
-  return names;
-}
-
-Candidates kernel_values(const std::string& name, const std::string& option) {
-  for (const auto* kernel : kernel::all())
-    for (const auto& parameter : kernel->parameters())
-      if (kernel->name() == name && "--" + parameter.name == option) {
-        if (parameter.name == "file") return {Candidates::Kind::files, {}};
-        Names names;
-        for (const auto& choice : parameter.choices)
-          names.push_back({choice, ""});
-        return {Candidates::Kind::names, names};
-      }
+    if (kernel->name() == name) return parameter_options(kernel->parameters());
   return {};
 }
 
-std::vector<Candidate> command_names() {
-  std::vector<Candidate> names;
-  for (const auto& command : commands())
-    if (!command.hidden) names.push_back({command.name, command.prose});
-  return names;
+/// The parameters of the nest in a file as options; none if it cannot be read.
+Names nest_options(const std::string& file) {
+  try {
+    return parameter_options(kernel::find_configured("nest", {{"file", file}}).parameters());
+  } catch (const Error&) { // no nest: it has no parameters
+    return {};
+  }
 }
 
-// recount completion: the scripts of the shells, and what they ask for at each press of the key.
-namespace {
+/// What the option "--NAME" of a kernel takes.
+Candidates kernel_values(const std::string& name, const std::string& option) {
+  for (const auto* kernel : kernel::all())
+    for (const auto& parameter : kernel->parameters())
+      if (kernel->name() == name && "--" + parameter.name == option)
+        return {parameter.name == "file" ? Candidates::Kind::files : Candidates::Kind::names,
+                words(parameter.choices)};
+  return {};
+}
+
+// recount completion: the scripts of the shells, and what they request at each press of the key.
 
 using command::Declared;
 using command::DeclaredOption;
@@ -338,7 +274,7 @@ void answer_option(const DeclaredOption& option, std::string before, std::string
     before += typed.substr(0, comma + 1);
     typed.erase(0, comma + 1);
   }
-  answer_value(option_values(option.names.back(), option.value, typed), before, typed);
+  answer_value(look_up(option_table(), option.names.back(), option.value, typed), before, typed);
 }
 
 /// Where the first argument is that is neither an option nor the value of one; the number of words if none.
@@ -385,7 +321,7 @@ void complete_arguments(const command::Command& command, Words words) {
     for (const auto& word : before)
       for (const auto& option : kernel_options(word))
         if (option.text == before.back()) return answer_value(kernel_values(word, option.text), "", typed);
-  answer_value(arguments_of(command.name, all.words, typed), "", typed);
+  answer_value(look_up(argument_table(), command.name, all.words, typed), "", typed);
 }
 
 /// `words`: what follows "recount", the word to complete last.

@@ -9,7 +9,9 @@
 #include <recount/event.hpp>
 #include <recount/group.hpp>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <range/v3/view/transform.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -52,7 +54,7 @@ Json to_json(const Listed& one) {
   Json json{{"name", one.name}, {"pmu", one.pmu}, {"description", one.prose}};
   if (!one.equivalent.empty()) json["same_as"] = one.equivalent;
   if (one.event) json.update(code_json(one.event->attr));
-  json["reason"] = one.reason.empty() ? Json(nullptr) : Json(one.reason);
+  json["reason"] = or_null(one.reason);
   json["umasks"] = json["modifiers"] = Json::array();
   for (const auto& attribute : one.attributes) {
     Json entry{{"name", attribute.name}, {"description", attribute.prose}};
@@ -92,10 +94,10 @@ std::vector<Folded> folded(const std::vector<Listed>& events) {
 
 /// The names behind "PMU::".
 std::string alias_text(const Folded& one) {
-  std::string text;
-  for (const auto& alias : one.aliases)
-    text += (text.empty() ? "" : ", ") + alias.substr(alias.rfind(':') + 1);
-  return text;
+  return fmt::format("{}", fmt::join(one.aliases | ranges::views::transform([](const std::string& alias) {
+                                       return alias.substr(alias.rfind(':') + 1);
+                                     }),
+                                     ", "));
 }
 
 /// The event with everything about it.
@@ -103,25 +105,22 @@ void print_details(const Folded& named) {
   const Listed& one = named.event;
   command::print("{}", command::paint(command::Style::strong, one.name));
   if (one.event) command::print("  {}", command::paint(command::Style::faint, code(one.event->attr)));
-  command::print("\n    {}\n", command::wrap(one.prose, command::line_width(), 4));
+  command::print_wrapped(one.prose, 4, "\n    ");
   if (const auto aliases = alias_text(named); !aliases.empty())
-    command::print("    {}\n", command::wrap("also: " + aliases, command::line_width(), 4));
+    command::print_wrapped("also: " + aliases, 4, "    ");
   else if (!one.equivalent.empty())
     command::print("    the same as {}\n", one.equivalent);
   if (!one.reason.empty())
-    command::print("    {}\n",
-                   command::wrap(command::paint(command::Style::warning, "not countable here: " + one.reason),
-                                 command::line_width(), 6));
+    command::print_wrapped(command::paint(command::Style::warning, "not countable here: " + one.reason), 6,
+                           "    ");
   std::string modifiers;
-  for (const auto& attribute : one.attributes) {
-    if (attribute.modifier) {
+  for (const auto& attribute : one.attributes)
+    if (attribute.modifier)
       modifiers += " " + attribute.name;
-      continue;
-    }
-    const std::string line =
-        fmt::format(":{}{}  {}", attribute.name, attribute.is_default ? " (default)" : "", attribute.prose);
-    command::print("      {}\n", command::wrap(line, command::line_width(), 8));
-  }
+    else
+      command::print_wrapped(
+          fmt::format(":{}{}  {}", attribute.name, attribute.is_default ? " (default)" : "", attribute.prose),
+          8, "      ");
   if (!modifiers.empty()) command::print("    modifiers:{}\n", modifiers);
 }
 
@@ -140,21 +139,13 @@ command::Table events_table(const std::vector<Folded>& events) {
   return table;
 }
 
-/// Why some of what was listed cannot be counted: once for each reason, apart from the list itself.
+/// Why some of what was listed cannot be counted: once for each reason.
 void print_reasons(const std::vector<Folded>& events, bool all) {
-  std::vector<std::pair<std::string, std::size_t>> reasons;
-  for (const auto& [one, aliases] : events) {
-    if (one.reason.empty()) continue;
-    auto at = std::find_if(reasons.begin(), reasons.end(),
-                           [&](const auto& r) { return r.first == command::brief(one.reason); });
-    if (at == reasons.end())
-      reasons.emplace_back(command::brief(one.reason), 1);
-    else
-      ++at->second;
-  }
-  for (const auto& [reason, number] : reasons)
-    command::note("{}\n", fmt::format("recount: {} not countable ({}){}", number, reason,
-                                      all ? "" : "; list them with -a"));
+  std::map<std::string, std::size_t> events_by_reason;
+  for (const auto& [one, aliases] : events)
+    if (!one.reason.empty()) ++events_by_reason[command::brief(one.reason)];
+  for (const auto& [reason, number] : events_by_reason)
+    command::note("recount: {} not countable ({}){}\n", number, reason, all ? "" : "; list them with -a");
 }
 
 [[noreturn]] void nothing_found(const EventsArguments& requested) {
@@ -214,9 +205,9 @@ int encode_name(const EventsArguments& requested) {
       one.update(code_json(event.attr));
       one["domain"] = show(domain(event));
       one["opens"] = !problem;
-      one["reason"] = problem ? Json(problem->cause) : Json(nullptr);
-      one["setting"] = problem && !problem->setting.empty() ? Json(problem->setting) : Json(nullptr);
-      one["remedy"] = problem && !problem->remedy.empty() ? Json(problem->remedy) : Json(nullptr);
+      one["reason"] = or_null(problem ? problem->cause : "");
+      one["setting"] = or_null(problem ? problem->setting : "");
+      one["remedy"] = or_null(problem ? problem->remedy : "");
       json["events"].push_back(one);
       continue;
     }

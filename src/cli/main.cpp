@@ -1,13 +1,15 @@
 // recount: finds the command, runs it, turns errors into a message and an exit status.
 #include "base/nearest.hpp"
 #include "cli/commands.hpp"
-#include "cli/version.hpp"
 #include "command/output.hpp"
 #include "command/print.hpp"
 #include "event/pfm.hpp"
 #include "process/child.hpp"
+#include "symbol/disassembly.hpp"
+#include "witness/results_header.hpp"
 
 #include <recount/error.hpp>
+#include <recount/papi.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -17,9 +19,16 @@
 #include <exception>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <hwloc.h>
 #include <new>
 #include <system_error>
 #include <unistd.h>
+#include <zlib.h>
+
+namespace recount::cli {
+/// The commit that the program was built from, "-dirty" if files were changed; "none": not from a clone.
+extern const char* const commit;
+} // namespace recount::cli
 
 namespace {
 using namespace recount;
@@ -43,6 +52,24 @@ std::string usage() {
              "`recount --version` prints versions. Start with `recount doctor`.");
 }
 
+/// One line with the version of recount and its commit, then one line for each loaded library.
+std::string version_text() {
+  const std::string built_from = cli::commit;
+  const unsigned hwloc = hwloc_get_api_version();
+  symbol::Versions versions{
+      {"PAPI", papi::version()},
+      {"libpfm4", witness::libpfm_version()},
+      {"hwloc", fmt::format("API {}.{}.{}", hwloc >> 16U, hwloc >> 8U & 0xffU, hwloc & 0xffU)},
+      {"zlib", zlibVersion()}};
+  for (auto&& version : symbol::library_versions())
+    versions.push_back(version);
+  std::string text = "recount " RECOUNT_VERSION;
+  if (built_from != "none") text += " (commit " + built_from + ")";
+  for (const auto& [library, version] : versions)
+    text += fmt::format("\n{:<10}{}", library, version);
+  return text + "\n";
+}
+
 /// Whether the exit status of the command is that of a program that it runs.
 bool transparent = false;
 
@@ -58,7 +85,7 @@ int dispatch(std::vector<std::string> words) {
     return 0;
   }
   if (name == "--version") {
-    command::print("{}", command::fit_lines(cli::version_text(), command::line_width()));
+    command::print("{}", command::fit_lines(version_text(), command::line_width()));
     return 0;
   }
   std::vector<std::string> names;

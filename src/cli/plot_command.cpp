@@ -10,7 +10,6 @@
 
 #include <recount/error.hpp>
 
-#include <fmt/format.h>
 
 #include <cerrno>
 #include <cstdio>

@@ -27,8 +27,9 @@
 #include <string>
 #include <vector>
 
-// The data of `recount presets`.
+// recount presets: each preset of this or another CPU, with formula and terms, or why it is unavailable.
 namespace recount::cli {
+namespace {
 
 struct PresetTermLine {
   std::string name, code, prose;
@@ -59,287 +60,9 @@ struct PresetListing {
   std::vector<preset::ComponentBlock> components; ///< which only PAPI 7.3 with that component reads
 };
 
-/// `cpu` empty: this machine's. Throws Error when the table or the CPU is not there.
-[[nodiscard]] PresetListing list_presets(const std::string& table, const std::string& cpu,
-                                         PapiVersion version);
-
-/// Has PAPI start, read and stop each preset that it claims, in a process of its own where that may crash.
-void try_by_papi(PresetListing& listing);
-
-// recount presets: each preset of this or another CPU, with formula and terms, or why it is unavailable.
-namespace {
-
-struct PresetsArguments {
-  std::vector<std::string> names;
-  std::string fits, table, pmu, papi, export_to;
-  bool all = false, json = false, no_verdicts = false, csv = false, check = false;
-};
-
-std::vector<std::string> names_in(const std::string& list) {
-  std::vector<std::string> names;
-  for (const std::string_view name : base::split(list, ','))
-    if (!name.empty()) names.emplace_back(name);
-  return names;
-}
-
-Json to_json(const PresetListing& listing) {
-  Json json{{"table", listing.table}, {"cpu", listing.cpu}, {"tried_here", listing.here}};
-  json["remark"] = listing.remark.empty() ? Json(nullptr) : Json(listing.remark);
-  json["presets"] = Json::array();
-  for (const PresetLine& p : listing.presets) {
-    Json one{{"name", p.name}, {"description", p.prose}, {"available", p.reason.empty()}};
-    one["reason"] = p.reason.empty() ? Json(nullptr) : Json(p.reason);
-    one["derived"] = p.type.empty() ? Json(nullptr) : Json(p.type);
-    one["formula"] = p.formula.empty() ? Json(nullptr) : Json(p.formula);
-    one["trial"] = p.trial.empty() ? Json(nullptr) : Json(p.trial);
-    one["verdict"] = p.mark.empty() ? Json(nullptr) : Json(p.mark);
-    one["user_event"] = p.user;
-    one["line"] = p.line == 0 ? Json(nullptr) : Json(p.line);
-    one["counters"] = p.counters;
-    one["counters_of_pmu"] = p.available;
-    one["terms"] = Json::array();
-    for (const PresetTermLine& t : p.terms)
-      one["terms"].push_back({{"name", t.name},
-                              {"encoding", t.code},
-                              {"description", t.prose},
-                              {"reason", t.reason.empty() ? Json(nullptr) : Json(t.reason)}});
-    json["presets"].push_back(std::move(one));
-  }
-  return json;
-}
-
-void details(const PresetListing& listing, const PresetLine& p) {
-  command::print("{}  {}\n", command::paint(command::Style::strong, p.name), p.prose);
-  if (!p.reason.empty())
-    command::print("    {}\n",
-                   command::paint(command::Style::warning,
-                                  command::wrap("unavailable: " + p.reason, command::line_width(), 4)));
-  if (!p.trial.empty())
-    command::print("    {}\n", command::wrap("PAPI: " + p.trial, command::line_width(), 8));
-  if (!p.mark.empty())
-    command::print("    {}\n",
-                   command::paint(command::Style::warning,
-                                  command::wrap("recount check: " + p.mark, command::line_width(), 8)));
-  if (p.terms.empty()) return;
-  command::print("    {}\n", command::wrap(fmt::format("{} = {}  ({}, {}:{})", p.name, p.formula, p.type,
-                                                       p.user ? listing.user_table : listing.table, p.line),
-                                           command::line_width(), 8));
-  for (std::size_t i = 0; i < p.terms.size(); ++i) {
-    const PresetTermLine& t = p.terms[i];
-    command::print("      N{} {}  {}\n         {}\n", i, t.name,
-                   command::paint(command::Style::faint, t.code),
-                   command::wrap(t.prose, command::line_width(), 9));
-    if (!t.reason.empty())
-      command::print("         {}\n",
-                     command::paint(command::Style::warning, "cannot be opened here: " + t.reason));
-  }
-  if (p.counters > 0)
-    command::print("    needs {} of {}\n", p.counters, base::format_count(p.available, "counter"));
-  if (!p.note.empty()) command::print("    note: {}\n", command::wrap(p.note, command::line_width(), 8));
-}
-
-command::Table presets_table(const PresetListing& listing, bool all) {
-  std::vector<command::Table::Column> columns{{"preset"}, {"derived"}, {"formula, or why it is unavailable"}};
-  const bool marked =
-      std::ranges::any_of(listing.presets, [](const PresetLine& p) { return !p.mark.empty(); });
-  const bool tried =
-      std::ranges::any_of(listing.presets, [](const PresetLine& p) { return !p.trial.empty(); });
-  if (tried) columns.push_back({"by PAPI"});
-  if (marked) columns.push_back({"verdict"});
-  command::Table table(std::move(columns), "Presets of " + listing.cpu);
-  for (const PresetLine& p : listing.presets)
-    if (const bool there = p.reason.empty(); there || all || !p.terms.empty()) {
-      std::vector<std::string> cells{p.name, p.type, there ? p.formula : "unavailable: " + p.reason};
-      if (tried) cells.push_back(p.trial);
-      if (marked) cells.push_back(command::in_parentheses(p.mark));
-      table.add(std::move(cells));
-    }
-  return table;
-}
-
-/// Presets that need a component of PAPI, with the qualifiers of their events.
-command::Table components_table(const PresetListing& listing) {
-  command::Table table({{"preset"}, {"component"}, {"devices"}, {"events"}}, "Presets of components");
-  for (const preset::ComponentBlock& block : listing.components)
-    for (const preset::Line& row : block.rows) {
-      std::string events;
-      for (const preset::Field& field : row.fields)
-        if (field.text.starts_with(block.component + "::"))
-          events += (events.empty() ? "" : ", ") + field.text;
-      table.add({row.fields.size() > 1 ? row.fields[1].text : "", block.component,
-                 fmt::format("{}", fmt::join(block.devices, ", ")), events});
-    }
-  return table;
-}
-
-void overview(const PresetListing& listing, bool all) {
-  const command::Table table = presets_table(listing, all);
-  const auto missing = static_cast<std::size_t>(
-      std::ranges::count_if(listing.presets, [](const PresetLine& p) { return !p.reason.empty(); }));
-  if (!table.empty()) command::print("{}\n", table.text());
-  const command::Table components = components_table(listing);
-  if (all && !components.empty()) command::print("{}\n", components.text());
-  if (!all && !components.empty())
-    command::print(
-        "{}\n",
-        command::wrap(
-            fmt::format("presets that need a component of PAPI 7.3 and its devices: {}; -a lists them "
-                        "with their events",
-                        components.rows().size()),
-            command::line_width(), 2));
-  command::print(
-      "{}\n", command::wrap(fmt::format("{} of {} available on {} by {}{}", listing.presets.size() - missing,
-                                        base::format_count(listing.presets.size(), "preset"), listing.cpu,
-                                        listing.table,
-                                        all || missing == 0 ? "" : "; -a lists the others with the reason"),
-                            command::line_width(), 2));
-}
-
-/// Rows that PAPI reads as the same presets, as papi_decode writes them.
-void print_rows(const PresetListing& listing) {
-  command::print("CPU,{}\n", listing.cpu);
-  for (const PresetLine& p : listing.presets)
-    if (!p.row.empty()) command::print("{}\n", p.row);
-}
-
-const PresetLine* find(const PresetListing& listing, const std::string& name) {
-  const auto at = std::ranges::find_if(listing.presets, [&](const PresetLine& p) {
-    return preset::same_word(p.name, name) || preset::same_word(p.name, "PAPI_" + name);
-  });
-  return at == listing.presets.end() ? nullptr : &*at;
-}
-
-/// Which presets can be counted beside others, by the number of counters.
-int print_fitting(const PresetListing& listing, const std::vector<std::string>& names) {
-  std::set<std::string> used;
-  std::string chosen;
-  for (const std::string& name : names) {
-    const PresetLine& p = *find(listing, name);
-    if (p.row.empty()) throw bad_input(p.name, "not available: " + p.reason);
-    used.insert(p.events.begin(), p.events.end());
-    chosen += (chosen.empty() ? "" : ", ") + p.name;
-  }
-  const auto counters = static_cast<std::size_t>(listing.counters);
-  command::print("{}\n", command::wrap(fmt::format("{}: {} of {} of {}", chosen, used.size(),
-                                                   base::format_count(counters, "counter"), listing.cpu),
-                                       command::line_width(), 2));
-  if (used.size() > counters) {
-    command::print("do not fit together\n");
-    return 1;
-  }
-  command::Table table({{"preset"}, {"further counters", command::Table::Align::right}}, "Presets that fit");
-  std::size_t rows = 0;
-  for (const PresetLine& p : listing.presets) {
-    std::set<std::string> together = used;
-    together.insert(p.events.begin(), p.events.end());
-    rows += p.row.empty() ? 0U : 1U;
-    const bool requested =
-        std::ranges::any_of(names, [&](const std::string& n) { return find(listing, n) == &p; });
-    if (!p.row.empty() && !requested && together.size() <= counters)
-      table.add({p.name, std::to_string(together.size() - used.size())});
-  }
-  if (!table.empty()) command::print("\n{}\n", table.text());
-  command::print("{}\n", command::wrap(fmt::format("{} of {} {} by the number of counters; an event that "
-                                                   "needs a certain counter may still not",
-                                                   table.rows().size(),
-                                                   base::format_count(rows - names.size(), "other preset"),
-                                                   table.rows().size() == 1 ? "fits" : "fit"),
-                                       command::line_width(), 2));
-  return 0;
-}
-
-int show(const PresetListing& listing, const PresetsArguments& requested) {
-  if (!listing.remark.empty()) command::note("recount: {}\n", listing.remark);
-  if (!requested.fits.empty()) return print_fitting(listing, names_in(requested.fits));
-  if (requested.csv) {
-    print_rows(listing);
-    return 0;
-  }
-  if (requested.json) {
-    command::print("{}", json_text("presets", to_json(listing)));
-    return 0;
-  }
-  if (requested.names.empty()) {
-    overview(listing, requested.all);
-    return 0;
-  }
-  for (const std::string& name : requested.names) {
-    details(listing, *find(listing, name));
-  }
-  return 0;
-}
-
-int execute_presets(const PresetsArguments& requested) {
-  if (requested.csv + requested.json + !requested.fits.empty() > 1)
-    throw bad_input("--csv, --json, --fits", "cannot be combined", "choose one");
-  const command::TableExport file(requested.export_to);
-  PapiVersion version = PapiVersion::v7_0;
-  if (requested.papi == "7.3")
-    version = PapiVersion::v7_3;
-  else if (!requested.papi.empty() && requested.papi != "7.0")
-    throw bad_input("--papi-version " + requested.papi, "unknown PAPI version", "7.0 or 7.3");
-  PresetListing listing =
-      list_presets(requested.table.empty() ? preset::papi_table() : requested.table, requested.pmu, version);
-  std::vector<std::string> named = requested.names;
-  const auto fits = names_in(requested.fits);
-  named.insert(named.end(), fits.begin(), fits.end());
-  for (const std::string& name : named) {
-    if (find(listing, name)) continue;
-    std::vector<std::string> all;
-    for (const PresetLine& p : listing.presets)
-      all.push_back(p.name);
-    throw bad_input(name, "no such preset", base::did_you_mean(name, all));
-  }
-  if (!requested.names.empty())
-    std::erase_if(listing.presets, [&](const PresetLine& p) {
-      return std::ranges::none_of(requested.names, [&](const std::string& name) {
-        return preset::same_word(p.name, name) || preset::same_word(p.name, "PAPI_" + name);
-      });
-    });
-  // The verdicts are on the rows that PAPI reads here.
-  if (listing.here && requested.table.empty()) {
-    const auto marks = command::verdict_marks("presets", requested.no_verdicts);
-    for (PresetLine& p : listing.presets)
-      p.mark = marks.of(p.name);
-  }
-  if (requested.check && (!requested.table.empty() || !listing.here))
-    throw bad_input("--check", "PAPI can try only its own table on this machine's CPU",
-                    "omit --table and --pmu");
-  if (requested.check) try_by_papi(listing);
-  file.write("recount presets", {presets_table(listing, requested.all || !requested.names.empty())});
-  return show(listing, requested);
-}
-
-} // namespace
-
-command::Command presets_command() {
-  return {"presets", "list presets with formula and terms, or why they are unavailable",
-          [](command::Options& options) -> std::function<int()> {
-            const auto requested = std::make_shared<PresetsArguments>();
-            options.words("PRESET", requested->names, "show only these presets, with all terms")
-                .text("--table", requested->table, "FILE", "use this preset table (default: PAPI's)")
-                .text("--pmu", requested->pmu, "NAME",
-                      "show presets of this PMU or CPU type, by libpfm4's name (default: this machine's)")
-                .text("--papi-version", requested->papi, "VERSION",
-                      "read the table as this PAPI does: 7.0 (default) or 7.3")
-                .text("--fits", requested->fits, "PRESET,...",
-                      "list what can be counted together with these, by the number of counters")
-                .flag("--check", requested->check,
-                      "have PAPI count each preset for a trial, as papi_avail --check does")
-                .flag("--csv", requested->csv, "print rows of a table that define the same presets")
-                .flag("-a,--all", requested->all, "also list unavailable presets, with the reason")
-                .flag("--no-verdicts", requested->no_verdicts, command::no_verdicts_help)
-                .flag("--json", requested->json, "print one JSON object")
-                .text("--export", requested->export_to, "FILE", command::export_help);
-            return [requested] { return execute_presets(*requested); };
-          }};
-}
-
-namespace {
-
 using preset::CpuView;
 
-/// The CPU of the table whose name has the most in common with ours, the last of them: tables grow at the
+/// The CPU of the table whose name is most similar to this one, the last of them: tables grow at the
 /// end.
 std::string relative(const PresetTable& table, const std::string& cpu) {
   std::string best;
@@ -429,8 +152,7 @@ bool is_user_event(const Preset& preset, const PresetTable& table, const std::op
   return user && defines(*user) && !defines(table);
 }
 
-} // namespace
-
+/// `cpu` empty: this machine's. Throws Error when the table or the CPU is not there.
 PresetListing list_presets(const std::string& path, const std::string& cpu, PapiVersion version) {
   const PresetTable table = PresetTable::read(path);
   preset::demand_rows(table);
@@ -476,6 +198,7 @@ PresetListing list_presets(const std::string& path, const std::string& cpu, Papi
   return listing;
 }
 
+/// Has PAPI start, read and stop each preset that it claims, in a process of its own where that may crash.
 void try_by_papi(PresetListing& listing) {
   const papi::Inventory papi = papi::inventory();
   for (PresetLine& p : listing.presets) {
@@ -486,6 +209,256 @@ void try_by_papi(PresetListing& listing) {
     else
       p.trial = found->counts ? "counts" : found->reason;
   }
+}
+
+struct PresetsArguments {
+  std::vector<std::string> names;
+  std::string fits, table, pmu, papi, export_to;
+  bool all = false, json = false, no_verdicts = false, csv = false, check = false;
+};
+
+Json to_json(const PresetListing& listing) {
+  Json json{{"table", listing.table}, {"cpu", listing.cpu}, {"tried_here", listing.here}};
+  json["remark"] = or_null(listing.remark);
+  json["presets"] = Json::array();
+  for (const PresetLine& p : listing.presets) {
+    Json one{{"name", p.name}, {"description", p.prose}, {"available", p.reason.empty()}};
+    one["reason"] = or_null(p.reason);
+    one["derived"] = or_null(p.type);
+    one["formula"] = or_null(p.formula);
+    one["trial"] = or_null(p.trial);
+    one["verdict"] = or_null(p.mark);
+    one["user_event"] = p.user;
+    one["line"] = p.line == 0 ? Json(nullptr) : Json(p.line);
+    one["counters"] = p.counters;
+    one["counters_of_pmu"] = p.available;
+    one["terms"] = Json::array();
+    for (const PresetTermLine& t : p.terms)
+      one["terms"].push_back(
+          {{"name", t.name}, {"encoding", t.code}, {"description", t.prose}, {"reason", or_null(t.reason)}});
+    json["presets"].push_back(std::move(one));
+  }
+  return json;
+}
+
+void print_warning(const std::string& text, std::size_t indent) {
+  command::print("    {}\n",
+                 command::paint(command::Style::warning, command::wrap(text, command::line_width(), indent)));
+}
+
+void print_details(const PresetListing& listing, const PresetLine& p) {
+  command::print("{}  {}\n", command::paint(command::Style::strong, p.name), p.prose);
+  if (!p.reason.empty()) print_warning("unavailable: " + p.reason, 4);
+  if (!p.trial.empty()) command::print_wrapped("PAPI: " + p.trial, 8, "    ");
+  if (!p.mark.empty()) print_warning("recount check: " + p.mark, 8);
+  if (p.terms.empty()) return;
+  command::print_wrapped(fmt::format("{} = {}  ({}, {}:{})", p.name, p.formula, p.type,
+                                     p.user ? listing.user_table : listing.table, p.line),
+                         8, "    ");
+  for (std::size_t i = 0; i < p.terms.size(); ++i) {
+    const PresetTermLine& t = p.terms[i];
+    command::print("      N{} {}  {}\n", i, t.name, command::paint(command::Style::faint, t.code));
+    command::print_wrapped(t.prose, 9, "         ");
+    if (!t.reason.empty())
+      command::print("         {}\n",
+                     command::paint(command::Style::warning, "cannot be opened here: " + t.reason));
+  }
+  if (p.counters > 0)
+    command::print("    needs {} of {}\n", p.counters, base::format_count(p.available, "counter"));
+  if (!p.note.empty()) command::print_wrapped("note: " + p.note, 8, "    ");
+}
+
+command::Table presets_table(const PresetListing& listing, bool all) {
+  std::vector<command::Table::Column> columns{{"preset"}, {"derived"}, {"formula, or why it is unavailable"}};
+  const bool marked =
+      std::ranges::any_of(listing.presets, [](const PresetLine& p) { return !p.mark.empty(); });
+  const bool tried =
+      std::ranges::any_of(listing.presets, [](const PresetLine& p) { return !p.trial.empty(); });
+  if (tried) columns.push_back({"by PAPI"});
+  if (marked) columns.push_back({"verdict"});
+  command::Table table(std::move(columns), "Presets of " + listing.cpu);
+  for (const PresetLine& p : listing.presets)
+    if (const bool available = p.reason.empty(); available || all || !p.terms.empty()) {
+      std::vector<std::string> cells{p.name, p.type, available ? p.formula : "unavailable: " + p.reason};
+      if (tried) cells.push_back(p.trial);
+      if (marked) cells.push_back(command::in_parentheses(p.mark));
+      table.add(std::move(cells));
+    }
+  return table;
+}
+
+/// Presets that need a component of PAPI, with the qualifiers of their events.
+command::Table components_table(const PresetListing& listing) {
+  command::Table table({{"preset"}, {"component"}, {"devices"}, {"events"}}, "Presets of components");
+  for (const preset::ComponentBlock& block : listing.components)
+    for (const preset::Line& row : block.rows) {
+      std::string events;
+      for (const preset::Field& field : row.fields)
+        if (field.text.starts_with(block.component + "::"))
+          events += (events.empty() ? "" : ", ") + field.text;
+      table.add({row.fields.size() > 1 ? row.fields[1].text : "", block.component,
+                 fmt::format("{}", fmt::join(block.devices, ", ")), events});
+    }
+  return table;
+}
+
+void print_overview(const PresetListing& listing, bool all) {
+  const command::Table table = presets_table(listing, all), components = components_table(listing);
+  const auto missing = static_cast<std::size_t>(
+      std::ranges::count_if(listing.presets, [](const PresetLine& p) { return !p.reason.empty(); }));
+  if (!table.empty()) command::print("{}\n", table.text());
+  if (all && !components.empty()) command::print("{}\n", components.text());
+  if (!all && !components.empty())
+    command::print_wrapped(
+        fmt::format(
+            "presets that need a component of PAPI 7.3 and its devices: {}; -a lists them with their events",
+            components.rows().size()),
+        2);
+  command::print_wrapped(fmt::format("{} of {} available on {} by {}{}", listing.presets.size() - missing,
+                                     base::format_count(listing.presets.size(), "preset"), listing.cpu,
+                                     listing.table,
+                                     all || missing == 0 ? "" : "; -a lists the others with the reason"),
+                         2);
+}
+
+/// Rows that PAPI reads as the same presets, as papi_decode writes them.
+void print_rows(const PresetListing& listing) {
+  command::print("CPU,{}\n", listing.cpu);
+  for (const PresetLine& p : listing.presets)
+    if (!p.row.empty()) command::print("{}\n", p.row);
+}
+
+/// With or without PAPI_.
+bool is_named(const PresetLine& p, const std::string& name) {
+  return preset::same_word(p.name, name) || preset::same_word(p.name, "PAPI_" + name);
+}
+
+const PresetLine* find(const PresetListing& listing, const std::string& name) {
+  const auto at =
+      std::ranges::find_if(listing.presets, [&](const PresetLine& p) { return is_named(p, name); });
+  return at == listing.presets.end() ? nullptr : &*at;
+}
+
+/// Which presets can be counted together with others, by the number of counters.
+int print_fitting(const PresetListing& listing, const std::vector<std::string>& names) {
+  std::set<std::string> used;
+  std::vector<std::string> chosen;
+  for (const std::string& name : names) {
+    const PresetLine& p = *find(listing, name);
+    if (p.row.empty()) throw bad_input(p.name, "not available: " + p.reason);
+    used.insert(p.events.begin(), p.events.end());
+    chosen.push_back(p.name);
+  }
+  const auto counters = static_cast<std::size_t>(listing.counters);
+  command::print_wrapped(fmt::format("{}: {} of {} of {}", fmt::join(chosen, ", "), used.size(),
+                                     base::format_count(counters, "counter"), listing.cpu),
+                         2);
+  if (used.size() > counters) {
+    command::print("do not fit together\n");
+    return 1;
+  }
+  command::Table table({{"preset"}, {"further counters", command::Table::Align::right}}, "Presets that fit");
+  std::size_t others = 0;
+  for (const PresetLine& p : listing.presets) {
+    if (p.row.empty() || std::ranges::find(chosen, p.name) != chosen.end()) continue;
+    ++others;
+    std::set<std::string> together = used;
+    together.insert(p.events.begin(), p.events.end());
+    if (together.size() <= counters) table.add({p.name, std::to_string(together.size() - used.size())});
+  }
+  if (!table.empty()) command::print("\n{}\n", table.text());
+  const std::size_t fit = table.rows().size();
+  command::print_wrapped(fmt::format("{} of {} {} by the number of counters; an event that needs a certain "
+                                     "counter may still not",
+                                     fit, base::format_count(others, "other preset"),
+                                     fit == 1 ? "fits" : "fit"),
+                         2);
+  return 0;
+}
+
+int show(const PresetListing& listing, const PresetsArguments& requested) {
+  if (!listing.remark.empty()) command::note("recount: {}\n", listing.remark);
+  if (!requested.fits.empty()) return print_fitting(listing, command::list_words({requested.fits}));
+  if (requested.csv) {
+    print_rows(listing);
+    return 0;
+  }
+  if (requested.json) {
+    command::print("{}", json_text("presets", to_json(listing)));
+    return 0;
+  }
+  if (requested.names.empty()) {
+    print_overview(listing, requested.all);
+    return 0;
+  }
+  for (const std::string& name : requested.names)
+    print_details(listing, *find(listing, name));
+  return 0;
+}
+
+int execute_presets(const PresetsArguments& requested) {
+  if (requested.csv + requested.json + !requested.fits.empty() > 1)
+    throw bad_input("--csv, --json, --fits", "cannot be combined", "choose one");
+  const command::TableExport file(requested.export_to);
+  PapiVersion version = PapiVersion::v7_0;
+  if (requested.papi == "7.3")
+    version = PapiVersion::v7_3;
+  else if (!requested.papi.empty() && requested.papi != "7.0")
+    throw bad_input("--papi-version " + requested.papi, "unknown PAPI version", "7.0 or 7.3");
+  PresetListing listing =
+      list_presets(requested.table.empty() ? preset::papi_table() : requested.table, requested.pmu, version);
+  std::vector<std::string> named = requested.names;
+  const auto fits = command::list_words({requested.fits});
+  named.insert(named.end(), fits.begin(), fits.end());
+  for (const std::string& name : named) {
+    if (find(listing, name)) continue;
+    std::vector<std::string> all;
+    for (const PresetLine& p : listing.presets)
+      all.push_back(p.name);
+    throw bad_input(name, "no such preset", base::did_you_mean(name, all));
+  }
+  if (!requested.names.empty())
+    std::erase_if(listing.presets, [&](const PresetLine& p) {
+      return std::ranges::none_of(requested.names,
+                                  [&](const std::string& name) { return is_named(p, name); });
+    });
+  // The verdicts are on the rows that PAPI reads here.
+  if (listing.here && requested.table.empty()) {
+    const auto marks = command::verdict_marks("presets", requested.no_verdicts);
+    for (PresetLine& p : listing.presets)
+      p.mark = marks.of(p.name);
+  }
+  if (requested.check && (!requested.table.empty() || !listing.here))
+    throw bad_input("--check", "PAPI can try only its own table on this machine's CPU",
+                    "omit --table and --pmu");
+  if (requested.check) try_by_papi(listing);
+  file.write("recount presets", {presets_table(listing, requested.all || !requested.names.empty())});
+  return show(listing, requested);
+}
+
+} // namespace
+
+command::Command presets_command() {
+  return {"presets", "list presets with formula and terms, or why they are unavailable",
+          [](command::Options& options) -> std::function<int()> {
+            const auto requested = std::make_shared<PresetsArguments>();
+            options.words("PRESET", requested->names, "show only these presets, with all terms")
+                .text("--table", requested->table, "FILE", "use this preset table (default: PAPI's)")
+                .text("--pmu", requested->pmu, "NAME",
+                      "show presets of this PMU or CPU type, by libpfm4's name (default: this machine's)")
+                .text("--papi-version", requested->papi, "VERSION",
+                      "read the table as this PAPI does: 7.0 (default) or 7.3")
+                .text("--fits", requested->fits, "PRESET,...",
+                      "list what can be counted together with these, by the number of counters")
+                .flag("--check", requested->check,
+                      "have PAPI count each preset for a trial, as papi_avail --check does")
+                .flag("--csv", requested->csv, "print rows of a table that define the same presets")
+                .flag("-a,--all", requested->all, "also list unavailable presets, with the reason")
+                .flag("--no-verdicts", requested->no_verdicts, command::no_verdicts_help)
+                .flag("--json", requested->json, "print one JSON object")
+                .text("--export", requested->export_to, "FILE", command::export_help);
+            return [requested] { return execute_presets(*requested); };
+          }};
 }
 
 } // namespace recount::cli

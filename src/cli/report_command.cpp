@@ -8,7 +8,6 @@
 
 #include <recount/error.hpp>
 
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <iterator>

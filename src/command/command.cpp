@@ -1,5 +1,6 @@
 #include "command/command.hpp"
 
+#include "base/format.hpp"
 #include "base/nearest.hpp"
 #include "command/output.hpp"
 #include "command/print.hpp"
@@ -11,9 +12,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
+#include <cctype>
+#include <map>
 #include <memory>
-#include <regex>
 #include <set>
 
 // The one file that knows CLI11, which is slow to compile.
@@ -23,7 +24,7 @@ CLI::App& app(void* pointer) {
   return *static_cast<CLI::App*>(pointer);
 }
 
-/// From 2.4 on CLI11 rejects `--n` beside `-n`. It is given a long name of one letter as `--n_`.
+/// From 2.4 on CLI11 rejects `--n` together with `-n`. It is given a long name of one letter as `--n_`.
 constexpr char one_letter_mark = '_';
 
 /// The type of the positional arguments that are a program.
@@ -37,9 +38,13 @@ std::string marked(std::string word) {
 }
 
 /// A name or a message of CLI11, with the names that the user knows.
-std::string unmarked(const std::string& text) {
-  static const std::regex mark(std::string(R"((^|[^\w-])(--\w))") + one_letter_mark + R"((?!\w))");
-  return std::regex_replace(text, mark, "$1$2");
+std::string unmarked(std::string text) {
+  const auto in_word = [&](std::size_t at) {
+    return at < text.size() && (std::isalnum(static_cast<unsigned char>(text[at])) != 0 || text[at] == '_');
+  };
+  for (auto at = text.find("--"); at != text.npos; at = text.find("--", at + 2))
+    if (at + 3 < text.size() && text[at + 3] == one_letter_mark && !in_word(at + 4)) text.erase(at + 3, 1);
+  return text;
 }
 
 class Formatter : public CLI::Formatter {
@@ -71,8 +76,8 @@ bool is_help(const std::string& argument) {
   return argument == "--help" || argument == "-h";
 }
 
-/// The word that help was asked about: the one after --help, or the first argument.
-std::string help_topic_of(std::span<const std::string> arguments) {
+/// The word that help is requested for: the one after --help, or the first argument.
+std::string help_topic(std::span<const std::string> arguments) {
   const auto end = std::find(arguments.begin(), arguments.end(), "--");
   const auto help = std::find_if(arguments.begin(), end, is_help);
   if (help == end) return {};
@@ -190,14 +195,12 @@ Options& Options::number(const std::string& names, long& into, const std::string
   const std::string name = names.substr(names.rfind(',') + 1);
   // Not by CLI11, which takes 010 for 8 and 2^64 for 2^63-1.
   const auto take = [&into, name, range](const std::string& text) {
-    long number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    const bool whole = end == text.data() + text.size() && !text.empty();
-    if (!whole || error == std::errc::invalid_argument)
+    const auto number = base::parse<long>(text);
+    if (!number && (text.empty() || text.find_first_not_of("-0123456789") != text.npos))
       throw bad_input(name + " " + text, "is not a whole number");
-    if (error != std::errc() || number < range.least || number > range.most)
+    if (!number || *number < range.least || *number > range.most)
       throw bad_input(name + " " + text, fmt::format("must be between {} and {}", range.least, range.most));
-    into = number;
+    into = *number;
   };
   app(app_).add_option_function<std::string>(marked(names), take, prose)->type_name(value);
   return *this;
@@ -270,7 +273,7 @@ int run(const Command& command, std::span<const std::string> arguments) {
   Options options(&parser);
   const auto action = command.declare(options);
   if (options.topic_ && !arguments.empty()) {
-    if (const auto topic = help_topic_of(arguments); !topic.empty()) {
+    if (const auto topic = help_topic(arguments); !topic.empty()) {
       command::print("{}", fit_lines(options.topic_(topic), line_width()));
       return 0;
     }
@@ -302,9 +305,9 @@ std::string number_text(std::optional<std::size_t> number) {
   return number ? std::to_string(*number) : std::string();
 }
 
-std::string value_of(const std::string& option, const std::string& text, const std::string& name,
-                     const host::Job& job, const std::string& host) {
-  const std::pair<const char*, std::string> known[] = {
+std::string placeholder_value(const std::string& option, const std::string& text, const std::string& name,
+                              const host::Job& job, const std::string& host) {
+  const std::map<std::string, std::string> known{
       {"host", host},
       {"node", job.node.empty() ? host : job.node},
       {"job", job.id},
@@ -314,36 +317,35 @@ std::string value_of(const std::string& option, const std::string& text, const s
       {"tasks", job.tasks > 0 ? std::to_string(job.tasks) : std::string()},
       {"pid", std::to_string(::getpid())},
   };
-  for (const auto& [key, value] : known) {
-    if (name != key) continue;
-    if (value.empty())
-      throw bad_input(option + " " + text, "no launcher states the value of {" + name + "}",
-                      "run it under srun, sbatch, mpirun or parallel, or use {host} or {pid}");
-    return value;
-  }
-  throw bad_input(option + " " + text, "unknown placeholder {" + name + "}",
-                  "use {host}, {node}, {job}, {step}, {task}, {rank}, {tasks} or {pid}; {{ is a literal {");
+  const auto found = known.find(name);
+  if (found == known.end())
+    throw bad_input(option + " " + text, "unknown placeholder {" + name + "}",
+                    "use {host}, {node}, {job}, {step}, {task}, {rank}, {tasks} or {pid}; {{ is a literal {");
+  if (found->second.empty())
+    throw bad_input(option + " " + text, "no launcher states the value of {" + name + "}",
+                    "run it under srun, sbatch, mpirun or parallel, or use {host} or {pid}");
+  return found->second;
 }
 
 } // namespace
 
 std::string replace_placeholders(const std::string& option, const std::string& text, const host::Job& job,
                                  const std::string& host) {
-  std::string made;
+  std::string out;
   for (std::size_t at = 0; at < text.size();) {
     if (text[at] != '{') {
-      made += text[at++];
+      out += text[at++];
     } else if (text.substr(at, 2) == "{{") {
-      made += '{';
+      out += '{';
       at += 2;
     } else {
       const std::size_t end = text.find('}', at);
       if (end == text.npos) throw bad_input(option + " " + text, "a { without }", "{{ is a literal {");
-      made += value_of(option, text, text.substr(at + 1, end - at - 1), job, host);
+      out += placeholder_value(option, text, text.substr(at + 1, end - at - 1), job, host);
       at = end + 1;
     }
   }
-  return made;
+  return out;
 }
 
 std::string replace_placeholders(const std::string& option, const std::string& text) {

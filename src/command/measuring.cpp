@@ -1,5 +1,6 @@
 #include "command/measuring.hpp"
 
+#include "base/format.hpp"
 #include "base/names.hpp"
 #include "base/text.hpp"
 #include "command/output.hpp"
@@ -13,24 +14,18 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <csignal>
 #include <random>
 
 namespace recount::command {
 namespace {
-
 volatile std::sig_atomic_t stopped_by = 0;
-
 } // namespace
 
 std::uint64_t parse_seed(const std::string& text) {
   if (text.empty()) return std::random_device{}();
-  std::uint64_t seed = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
-  if (error != std::errc() || end != text.data() + text.size())
-    throw bad_input("--seed " + text, fmt::format("is not a whole number from 0 to {}", ~std::uint64_t{0}));
-  return seed;
+  if (const auto seed = base::parse<std::uint64_t>(text)) return *seed;
+  throw bad_input("--seed " + text, fmt::format("is not a whole number from 0 to {}", ~std::uint64_t{0}));
 }
 
 std::optional<int> parse_cpu(const std::string& text) {

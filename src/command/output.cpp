@@ -1,5 +1,6 @@
 #include "command/output.hpp"
 
+#include "base/format.hpp"
 #include "base/output_file.hpp"
 #include "document/document.hpp"
 
@@ -15,7 +16,6 @@
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
-#include <memory>
 #include <sstream>
 #include <string_view>
 
@@ -51,32 +51,41 @@ std::string paint(Style style, const std::string& text, std::FILE* stream) {
          own_controls("\033[0m");
 }
 
-std::size_t width(const std::string& text) {
-  std::size_t points = 0;
+namespace {
+
+/// Without style.
+std::string unstyled(std::string_view text) {
+  std::string out;
   bool escape = false;
   for (const char c : text) {
     if (c == '\033')
       escape = true;
-    else if (escape)
+    else if (!escape)
+      out += c;
+    else
       escape = c != 'm';
-    else if ((static_cast<unsigned char>(c) & 0xC0U) != 0x80U)
-      ++points;
   }
-  return points;
+  return out;
+}
+
+bool begins_character(char c) {
+  return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
+}
+
+} // namespace
+
+std::size_t width(const std::string& text) {
+  return static_cast<std::size_t>(std::ranges::count_if(unstyled(text), begins_character));
 }
 
 std::size_t line_width(std::FILE* stream, std::size_t unknown) {
   constexpr std::size_t least = 20;
   const char* const text = std::getenv("COLUMNS");
-  const long requested = text ? std::strtol(text, nullptr, 10) : 0;
-  if (requested > 0) return std::max(least, static_cast<std::size_t>(requested));
+  const auto requested = base::parse<std::size_t>(text ? text : "").value_or(0);
+  if (requested > 0) return std::max(least, requested);
   winsize window{};
   const bool known = ::ioctl(::fileno(stream), TIOCGWINSZ, &window) == 0 && window.ws_col > 0;
   return known ? std::max<std::size_t>(least, window.ws_col) : unknown;
-}
-
-std::size_t line_width(std::FILE* stream) {
-  return line_width(stream, 80);
 }
 
 namespace {
@@ -128,9 +137,7 @@ const std::string& cell_at(const std::vector<std::string>& row, std::size_t colu
 
 std::string shortened(const std::string& text, std::size_t most) {
   if (width(text) <= most || text.find('\033') != std::string::npos) return text;
-  const auto inside = [&](std::size_t at) { // of a character of several bytes
-    return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U;
-  };
+  const auto inside = [&](std::size_t at) { return at < text.size() && !begins_character(text[at]); };
   std::size_t head = most / 2, tail = text.size() - (most - head - 1);
   while (inside(head))
     --head;
@@ -195,9 +202,9 @@ std::string Table::text(std::FILE* stream, std::size_t most) const {
 }
 
 Table Table::only(const std::vector<std::size_t>& chosen) const {
-  Table made({}, title_);
+  Table some({}, title_);
   for (const std::size_t i : chosen)
-    made.columns_.push_back(columns_[i]);
+    some.columns_.push_back(columns_[i]);
   const auto copy = [&](const auto& from, auto& to) {
     for (const auto& row : from) {
       auto& cells = to.emplace_back();
@@ -205,19 +212,19 @@ Table Table::only(const std::vector<std::size_t>& chosen) const {
         cells.push_back(cell_at(row, i));
     }
   };
-  copy(rows_, made.rows_);
-  copy(narrow_rows_, made.narrow_rows_);
-  return made;
+  copy(rows_, some.rows_);
+  copy(narrow_rows_, some.narrow_rows_);
+  return some;
 }
 
 Table Table::narrowed() const {
-  Table made = *this;
-  for (Column& column : made.columns_)
+  Table narrow = *this;
+  for (Column& column : narrow.columns_)
     if (!column.narrow.empty()) column.head = column.narrow;
   for (std::size_t r = 0; r < rows_.size(); ++r)
     for (std::size_t i = 0; i < rows_[r].size(); ++i)
-      if (!cell_at(narrow_rows_[r], i).empty()) made.rows_[r][i] = narrow_rows_[r][i];
-  return made;
+      if (!cell_at(narrow_rows_[r], i).empty()) narrow.rows_[r][i] = narrow_rows_[r][i];
+  return narrow;
 }
 
 /// As many columns side by side as fit, the others below, each time behind the keys.
@@ -252,22 +259,21 @@ std::string Table::lines(const std::vector<std::size_t>& widths, std::FILE* stre
       height = std::max(height, cells.back().size());
     }
     for (std::size_t l = 0; l < height; ++l) {
-      std::string made;
+      std::string line;
       for (std::size_t i = 0; i < columns_.size(); ++i) {
         const std::string text = l < cells[i].size() ? cells[i][l] : std::string();
         const std::string blanks(widths[i] - std::min(width(text), widths[i]), ' ');
-        made += std::string(i ? gap : 0, ' ');
-        made += columns_[i].align == Align::right ? blanks + text : text + blanks;
+        line += std::string(i ? gap : 0, ' ');
+        line += columns_[i].align == Align::right ? blanks + text : text + blanks;
       }
-      made.erase(made.find_last_not_of(' ') + 1);
-      out += made + "\n";
+      line.erase(line.find_last_not_of(' ') + 1);
+      out += line + "\n";
     }
   };
-  const bool headed =
-      std::any_of(columns_.begin(), columns_.end(), [](const Column& c) { return !c.head.empty(); });
+  const bool headed = std::ranges::any_of(columns_, [](const Column& c) { return !c.head.empty(); });
   if (headed) row_lines([&](std::size_t i) { return paint(Style::strong, columns_[i].head, stream); });
   for (const auto& row : rows_)
-    row_lines([&](std::size_t i) { return i < row.size() ? row[i] : std::string(); });
+    row_lines([&](std::size_t i) { return cell_at(row, i); });
   return out;
 }
 
@@ -338,6 +344,10 @@ std::string wrap(const std::string& text, std::size_t columns, std::size_t inden
   return out;
 }
 
+void print_wrapped(const std::string& text, std::size_t indent, std::string_view lead) {
+  print("{}{}\n", lead, wrap(text, line_width(), indent));
+}
+
 std::string fit(const std::string& line, std::size_t columns, std::size_t indent) {
   if (width(line) <= columns) return line;
   const std::size_t blanks = std::min(line.find_first_not_of(' '), line.size());
@@ -375,7 +385,8 @@ std::string fix_of(const std::string& reason) {
 std::string error_text(const Error& error) {
   const Problem& p = error.problem();
   std::string text = paint(Style::bad, "recount:", stderr) + " " + one_line(p.subject) + ": ";
-  for (const char c : p.cause) // messages of gnuplot have several lines; indented, none looks like ours
+  for (const char c :
+       p.cause) // messages of gnuplot have several lines; indented, none looks like one of recount
     text += c == '\n' ? std::string("\n  ") : std::string(1, c);
   if (!p.setting.empty()) text += " (" + one_line(p.setting) + ")";
   text += "\n";
@@ -389,27 +400,16 @@ void write_file(const std::string& path, const std::string& text) {
   if (!base::write_file(path, text)) throw base::cannot_write(path, errno);
 }
 
-/// Without style and indentation.
-std::string plain(const std::string& cell) {
-  std::string text;
-  bool escape = false;
-  for (const char c : cell) {
-    if (c == '\033')
-      escape = true;
-    else if (!escape)
-      text += c;
-    else
-      escape = c != 'm';
-  }
-  text.erase(0, text.find_first_not_of(' '));
-  return text;
+/// A cell without style and indentation; empty where the row is shorter.
+std::string plain_cell(const std::vector<std::string>& row, std::size_t column) {
+  const std::string text = unstyled(cell_at(row, column));
+  return text.substr(std::min(text.find_first_not_of(' '), text.size()));
 }
 
 /// The number that grouped() was given.
 std::string ungrouped(const std::string& text) {
-  std::string digits;
-  for (const char c : text)
-    if (c != ',') digits += c;
+  std::string digits = text;
+  std::erase(digits, ',');
   return grouped(digits) == text ? digits : text;
 }
 
@@ -429,21 +429,20 @@ std::string in_file_name(const std::string& title) {
       name += c;
     else if (!name.empty() && name.back() != '-')
       name += '-';
-  while (name.ends_with('-'))
-    name.pop_back();
+  if (name.ends_with('-')) name.pop_back();
   return name;
 }
 
 document::Table for_report(const Table& table) {
-  document::Table made{table.title(), {}, {}};
+  document::Table exported{table.title(), {}, {}};
   for (const auto& column : table.columns())
-    made.columns.push_back({column.head, column.align == Table::Align::right});
+    exported.columns.push_back({column.head, column.align == Table::Align::right});
   for (const auto& row : table.rows()) {
-    auto& cells = made.rows.emplace_back();
-    for (std::size_t i = 0; i < made.columns.size(); ++i)
-      cells.push_back(i < row.size() ? plain(row[i]) : std::string());
+    auto& cells = exported.rows.emplace_back();
+    for (std::size_t i = 0; i < exported.columns.size(); ++i)
+      cells.push_back(plain_cell(row, i));
   }
-  return made;
+  return exported;
 }
 
 } // namespace
@@ -486,7 +485,7 @@ std::string csv_text(const Table& table) {
   text += '\n';
   for (const auto& row : table.rows()) {
     for (std::size_t i = 0; i < table.columns().size(); ++i) {
-      const std::string cell = i < row.size() ? plain(row[i]) : std::string();
+      const std::string cell = plain_cell(row, i);
       add(i, table.columns()[i].align == Table::Align::right ? ungrouped(cell) : cell);
     }
     text += '\n';
@@ -501,38 +500,37 @@ Table printed(const document::Table& table) {
   for (const auto& column : table.columns)
     columns.push_back(
         {column.head, column.number ? Table::Align::right : Table::Align::left, 0, {}, column.key});
-  Table made(columns, table.caption);
+  Table result(columns, table.caption);
   for (const auto& row : table.rows)
-    made.add(row);
-  return made;
+    result.add(row);
+  return result;
 }
 
-class TextWriter {
-public:
-  explicit TextWriter(std::size_t columns) : columns_(columns) {}
+/// A block as text.
+struct TextWriter {
+  std::size_t columns;
 
-  void operator()(const document::Heading& heading) {
-    text_ += "\n" + paint(Style::strong, wrap(heading.text, columns_, 0)) + "\n";
-    if (heading.level == 1) text_ += std::string(std::min(width(heading.text), columns_), '=') + "\n";
+  std::string operator()(const document::Heading& heading) const {
+    const std::string text = "\n" + paint(Style::strong, wrap(heading.text, columns, 0)) + "\n";
+    return heading.level > 1 ? text : text + std::string(std::min(width(heading.text), columns), '=') + "\n";
   }
-  void operator()(const document::Paragraph& paragraph) { text_ += wrap(paragraph.text, columns_, 0) + "\n"; }
-  void operator()(const document::List& list) {
+  std::string operator()(const document::Paragraph& paragraph) const {
+    return wrap(paragraph.text, columns, 0) + "\n";
+  }
+  std::string operator()(const document::List& list) const {
+    std::string text;
     for (const auto& item : list.items)
-      text_ += "  - " + wrap(item, columns_, 4) + "\n";
+      text += "  - " + wrap(item, columns, 4) + "\n";
+    return text;
   }
-  void operator()(const document::Table& table) {
-    text_ += "\n" + wrap(table.caption, columns_, 0) + "\n" + printed(table).text(stdout, columns_);
+  std::string operator()(const document::Table& table) const {
+    std::string text = "\n" + wrap(table.caption, columns, 0) + "\n" + printed(table).text(stdout, columns);
     for (const auto& note : table.notes)
-      text_ += "  " + wrap(note, columns_, 2) + "\n";
+      text += "  " + wrap(note, columns, 2) + "\n";
+    return text;
   }
-  void operator()(const document::Code& code) { text_ += "  " + code.text + "\n"; }
-  void operator()(const document::Picture&) {}
-
-  [[nodiscard]] std::string text() && { return std::move(text_); }
-
-private:
-  std::size_t columns_;
-  std::string text_;
+  std::string operator()(const document::Code& code) const { return "  " + code.text + "\n"; }
+  std::string operator()(const document::Picture&) const { return {}; }
 };
 
 } // namespace
@@ -545,10 +543,10 @@ std::vector<Table> tables_of(const std::vector<document::Block>& blocks) {
 }
 
 std::string document_text(const std::vector<document::Block>& blocks, std::size_t columns) {
-  TextWriter writer(columns);
+  std::string text;
   for (const auto& block : blocks)
-    std::visit(writer, block);
-  return std::move(writer).text();
+    text += std::visit(TextWriter{columns}, block);
+  return text;
 }
 
 } // namespace recount::command

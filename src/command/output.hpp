@@ -31,8 +31,7 @@ enum class Style { plain, good, bad, warning, faint, strong };
 
 /// Columns of a line of `stream`: COLUMNS where it is set, else those of its terminal, else `unknown`. At
 /// least 20.
-[[nodiscard]] std::size_t line_width(std::FILE* stream, std::size_t unknown);
-[[nodiscard]] std::size_t line_width(std::FILE* stream = stdout); ///< 80 where it is unknown
+[[nodiscard]] std::size_t line_width(std::FILE* stream = stdout, std::size_t unknown = 80);
 
 /// Rows under one head, two blanks between columns. All tables of the commands are of this type: printed at
 /// the width of a terminal here, as CSV and Markdown by TableExport.
@@ -70,8 +69,8 @@ public:
   /// The table in lines of at most line_width(stream), no blanks at line ends; the head is left out when all
   /// heads are empty. Where a line per row is too wide, text is wrapped within its column; then the narrow
   /// heads and cells are taken, and columns are left out by rank, which a last line names. Where that is too
-  /// wide as well, the table is split between columns, or below 50 columns, each row becomes a record of
-  /// "head: cell". Coloured if `stream` supports it.
+  /// wide as well, words are cut, or each row becomes a record of "head: cell". Coloured if `stream` supports
+  /// it.
   [[nodiscard]] std::string text(std::FILE* stream = stdout) const {
     return text(stream, line_width(stream));
   }
@@ -105,6 +104,10 @@ private:
 /// The text in lines of at most `columns`, each after the first with `indent` blanks before it. No word is
 /// broken.
 [[nodiscard]] std::string wrap(const std::string& text, std::size_t columns, std::size_t indent);
+
+/// Prints wrap() of the text, as wide as the terminal, and a line end. `lead` is printed before it,
+/// unwrapped.
+void print_wrapped(const std::string& text, std::size_t indent, std::string_view lead = {});
 
 /// The line as it is where it fits into `columns`, else wrapped, with the blanks that it begins with.
 [[nodiscard]] std::string fit(const std::string& line, std::size_t columns, std::size_t indent);

@@ -26,6 +26,16 @@ void check_standard_output(const Outputs& o) {
                     "write all but one of them to a file");
 }
 
+void check_plot(const Outputs& o) {
+  if (o.plot.empty()) return;
+  const auto format = o.plot == "-" && o.plot_on_terminal ? plot::Format::dumb : plot::format_of(o.plot);
+  if (!format)
+    throw bad_input("--plot " + o.plot, "unknown figure format",
+                    std::string("use the suffix .pdf, .svg, .png, .tikz, .tex or .txt") +
+                        (o.plot_on_terminal ? "; or - for the terminal" : ""));
+  plot::check_drawable(*format);
+}
+
 /// In lines that a shell joins again.
 std::string command_lines(const std::vector<std::string>& words, std::size_t columns) {
   std::string text = " ";
@@ -63,7 +73,7 @@ void check_outputs(const Outputs& o) {
       throw bad_input(option + " " + path, "another option writes to this file", "name another file");
     seen.push_back(std::move(place));
   }
-  check_plot(o.plot, o.plot_on_terminal ? Dash::text : Dash::file);
+  check_plot(o);
 }
 
 void print_resume_command(const std::string& command, const std::string& file, std::vector<std::string> words,
@@ -72,17 +82,6 @@ void print_resume_command(const std::string& command, const std::string& file, s
   if (std::ranges::find(words, "--resume") == words.end()) words.emplace_back("--resume");
   command::note("recount {}: the results so far are in {}; resume with\n{}\n", command, file,
                 command_lines(words, std::min(line_width(stderr), most_of_prose)));
-}
-
-void check_plot(const std::string& path, Dash dash) {
-  if (path.empty()) return;
-  const bool text = path == "-" && dash == Dash::text;
-  const auto format = text ? plot::Format::dumb : plot::format_of(path);
-  if (!format)
-    throw bad_input("--plot " + path, "unknown figure format",
-                    std::string("use the suffix .pdf, .svg, .png, .tikz, .tex or .txt") +
-                        (dash == Dash::text ? "; or - for the terminal" : ""));
-  plot::check_drawable(*format);
 }
 
 void tell_drawn(const std::string& figure, const plot::Drawn& drawn) {

@@ -29,12 +29,6 @@ void check_outputs(const Outputs& outputs);
 void print_resume_command(const std::string& command, const std::string& file, std::vector<std::string> words,
                           bool measured);
 
-// --plot FILE of commands that draw one figure of what they measured.
-
-/// Before anything runs: throws Error (bad_input) for a path of no known format, and as
-/// plot::check_drawable(). Empty is no figure; "-" is text on stdout, where the command knows it.
-enum class Dash { file, text };
-void check_plot(const std::string& path, Dash dash = Dash::file);
 /// Prints the files and warnings of a figure on stderr.
 void tell_drawn(const std::string& figure, const plot::Drawn& drawn);
 /// Draws, and tells the file on stderr. Throws Error as plot::draw() does.

@@ -13,11 +13,11 @@ constexpr std::string_view sequence = "\033[", end_of_style = "\033[0m";
 /// It has the form of a control sequence (ECMA-48, 5.4) up to its first parameter, so that what measures or
 /// cuts styled text need not know it.
 const std::string& mark() {
-  static const std::string made = [] {
+  static const std::string text = [] {
     std::random_device random;
     return fmt::format("{}{:010}{:010};", sequence, random(), random());
   }();
-  return made;
+  return text;
 }
 
 bool moves_back(char c) {

@@ -1,5 +1,6 @@
 #include "command/terminal.hpp"
 
+#include "base/format.hpp"
 #include "command/output.hpp"
 
 #include <fcntl.h>
@@ -127,17 +128,12 @@ plot::TextSize Terminal::size() const {
   return size;
 }
 
-namespace {
-
-long variable(const char* name, long fallback) {
-  const char* const text = std::getenv(name);
-  const long value = text ? std::strtol(text, nullptr, 10) : 0;
-  return value > 0 ? value : fallback;
-}
-
-} // namespace
-
 plot::TextSize terminal_size() {
+  const auto variable = [](const char* name, long otherwise) {
+    const char* const text = std::getenv(name);
+    const long value = base::parse<long>(text ? text : "").value_or(0);
+    return value > 0 ? value : otherwise;
+  };
   plot::TextSize size{variable("COLUMNS", 80), variable("LINES", 25) - 1, false};
   winsize window{};
   if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0 && window.ws_row > 1) {

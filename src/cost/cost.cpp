@@ -1,18 +1,399 @@
 #include "cost/cost.hpp"
-#include "cost/routes.hpp"
 
+#include "base/names.hpp"
+#include "papi/event_set.hpp"
+#include "papi/library.hpp"
+#include "perf/errno_hints.hpp"
+#include "perf/try_open.hpp"
 #include "statistics/statistics.hpp"
+#include "witness/metric_events.hpp"
 
 #include <recount/error.hpp>
+#include <recount/event.hpp>
 #include <recount/group.hpp>
+#include <recount/papi.hpp>
 #include <recount/user_read.hpp>
+
+#include <papi.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <concepts>
+#include <cstdint>
+#include <cstring>
+#include <ctime>
+#include <functional>
+#include <limits>
 #include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace recount::cost {
 namespace {
+
+/// Something that grows while code runs: nanoseconds, or instructions.
+struct Probe {
+  std::uint64_t (*read)(void* context);
+  void* context;
+  std::uint64_t operator()() const { return read(context); }
+};
+
+/// An operation that can be measured: what one of `batch` executions adds to the probe, the probe's own cost
+/// included.
+struct Step {
+  std::string operation;
+  std::function<double(const Probe& probe, int batch)> measure;
+};
+
+/// The compiler may neither leave the operation out nor mix it with the next.
+inline void keep_order() {
+  asm volatile("" ::: "memory");
+}
+
+/// Executes a different number of instructions each time, so that the steps of a coarse clock average out.
+inline void dither(int i) {
+  for (int k = i % 16; k > 0; --k)
+    asm volatile("");
+}
+
+/// An operation that can be repeated as it stands, between two readings. `begin` and `end` are not measured.
+template <class Begin, class Operation, class End>
+Step repeated(std::string name, Begin begin, Operation operation, End end) {
+  return {std::move(name), [=](const Probe& probe, int batch) {
+            begin();
+            const std::uint64_t from = probe();
+            for (int i = 0; i < batch; ++i) {
+              operation();
+              keep_order();
+            }
+            const std::uint64_t to = probe();
+            end();
+            return static_cast<double>(to - from) / batch;
+          }};
+}
+
+/// An operation that has to be undone before it can be repeated: two readings around each.
+template <class Before, class Operation, class After>
+Step single(std::string name, Before before, Operation operation, After after) {
+  return {std::move(name), [=](const Probe& probe, int batch) {
+            std::uint64_t sum = 0;
+            for (int i = 0; i < batch; ++i) {
+              before();
+              dither(i);
+              const std::uint64_t from = probe();
+              operation();
+              sum += probe() - from;
+              after();
+            }
+            return static_cast<double>(sum) / batch;
+          }};
+}
+
+/// What a route counts: PAPI by the names, the others by the events, which for a preset are its terms.
+struct Subject {
+  std::vector<std::string> names;
+  std::vector<Event> events; ///< terms of presets each once
+  std::vector<DerivedPreset> presets;
+  std::string refused; ///< why `events` cannot be counted though PAPI counts the names; else empty
+};
+
+/// Open events of this thread, stopped between steps.
+class Route {
+public:
+  Route() = default;
+  Route(const Route&) = delete;
+  Route& operator=(const Route&) = delete;
+  virtual ~Route() = default;
+  /// Steps that refer to this object.
+  [[nodiscard]] virtual std::vector<Step> steps() = 0;
+};
+
+struct RouteEntry {
+  const char* name;
+  /// Throws Error where the route cannot count these events.
+  std::unique_ptr<Route> (*open)(const Subject& subject, Domain domain);
+};
+
+std::uint64_t now_ns(void* /*context*/) {
+  timespec t{};
+  ::clock_gettime(CLOCK_MONOTONIC_RAW, &t);
+  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(t.tv_nsec);
+}
+
+// Two loops of 256 instructions per round: of nop, and of dependent divisions or multiplications.
+constexpr double instructions_per_round = 256;
+#if defined(__aarch64__)
+void nop_loop(std::uint64_t rounds) {
+  asm volatile("1:\n\t.rept 254\n\tnop\n\t.endr\n\tsubs %0, %0, #1\n\tb.ne 1b" : "+r"(rounds) : : "cc");
+}
+void dependent_loop(std::uint64_t rounds) {
+  std::uint64_t value = ~std::uint64_t{0};
+  asm volatile("1:\n\t.rept 254\n\tudiv %1, %1, %2\n\t.endr\n\tsubs %0, %0, #1\n\tb.ne 1b"
+               : "+r"(rounds), "+r"(value)
+               : "r"(std::uint64_t{1})
+               : "cc");
+}
+constexpr bool known = true;
+#elif defined(__x86_64__)
+void nop_loop(std::uint64_t rounds) {
+  asm volatile("1:\n\t.rept 254\n\tnop\n\t.endr\n\tdec %0\n\tjnz 1b" : "+r"(rounds) : : "cc");
+}
+void dependent_loop(std::uint64_t rounds) {
+  std::uint64_t value = ~std::uint64_t{0};
+  asm volatile("1:\n\t.rept 254\n\timul %1, %1\n\t.endr\n\tdec %0\n\tjnz 1b"
+               : "+r"(rounds), "+r"(value)
+               :
+               : "cc");
+}
+constexpr bool known = true;
+#else
+void nop_loop(std::uint64_t) {}
+void dependent_loop(std::uint64_t) {}
+constexpr bool known = false;
+#endif
+
+/// Nanoseconds per instruction: the minimum over rounds, since interrupts only add time.
+double nanoseconds_each(void (*loop)(std::uint64_t)) {
+  constexpr std::uint64_t rounds = 400;
+  auto once = std::numeric_limits<std::uint64_t>::max(), twice = once;
+  loop(1);
+  for (int i = 0; i < 7; ++i) {
+    const std::uint64_t before = now_ns(nullptr);
+    loop(rounds);
+    const std::uint64_t between = now_ns(nullptr);
+    loop(2 * rounds);
+    const std::uint64_t after = now_ns(nullptr);
+    once = std::min(once, between - before);
+    twice = std::min(twice, after - between);
+  }
+  // The difference excludes the cost of reading the clock.
+  return (static_cast<double>(twice) - static_cast<double>(once)) /
+         (static_cast<double>(rounds) * instructions_per_round);
+}
+
+/// Nanoseconds per instruction, where different kinds of code take the same time per instruction: an
+/// emulator then advances the clock by the instructions executed. None on real machines, and where this
+/// architecture is not known.
+std::optional<double> clock_counts_instructions() {
+  if (!known) return {};
+  const double a = nanoseconds_each(nop_loop), b = nanoseconds_each(dependent_loop);
+  if (a <= 0 || b <= 0 || std::abs(a - b) > 0.002 * std::min(a, b)) return {};
+  return a;
+}
+
+/// PAPI's low-level calls, without this library between.
+class PapiCalls {
+public:
+  PapiCalls(const Subject& subject, Domain domain) : names_(subject.names), domain_(domain) {
+    PapiSet trial(names_, domain); // initialises PAPI, and survives a table that crashes it
+    open();
+    values_.resize(names_.size());
+  }
+  void open() {
+    set_.emplace(names_, domain_);
+    id_ = set_->id();
+  }
+  void close() { set_.reset(); }
+  void start() { PAPI_start(id_); }
+  void stop() { PAPI_stop(id_, values_.data()); }
+  void read() { PAPI_read(id_, values_.data()); }
+  void reset() { PAPI_reset(id_); }
+  void read_and_reset() { PAPI_accum(id_, values_.data()); }
+  void cycle() {
+    start();
+    stop();
+  }
+
+private:
+  std::vector<std::string> names_;
+  Domain domain_;
+  std::optional<papi::EventSet> set_;
+  int id_ = PAPI_NULL;
+  std::vector<long long> values_;
+};
+
+/// The system calls, without a library.
+class PerfCalls {
+public:
+  PerfCalls(const Subject& subject, Domain /*domain*/) : events_(subject.events) {
+    if (events_.size() > most) throw bad_input("cost", "more than 16 events per group", "use fewer events");
+    open();
+  }
+  void open() {
+    for (const Event& event : events_) {
+      perf_event_attr attr = event.attr;
+      attr.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+      attr.disabled = fds_.empty(); // siblings that are enabled follow their leader
+      auto attempt = perf::open_sized(attr, {0, -1, fds_.empty() ? -1 : leader_});
+      if (!attempt.fd) throw perf::open_error(event, attempt.error);
+      if (fds_.empty()) leader_ = attempt.fd.get();
+      fds_.push_back(std::move(attempt.fd));
+    }
+  }
+  void close() { fds_.clear(); }
+  void start() { ::ioctl(leader_, PERF_EVENT_IOC_ENABLE, 0); }
+  void stop() { ::ioctl(leader_, PERF_EVENT_IOC_DISABLE, 0); }
+  void read() { words_ = ::read(leader_, now_.data(), sizeof now_); }
+  void reset() { ::ioctl(leader_, PERF_EVENT_IOC_RESET, PERF_IOC_FLAG_GROUP); }
+  /// Resets by keeping the last values: one subtraction per event.
+  void read_and_reset() {
+    read();
+    for (std::size_t i = 0; i < fds_.size(); ++i) {
+      values_[i] = now_[header + i] - base_[i];
+      base_[i] = now_[header + i];
+    }
+  }
+  void cycle() {
+    start();
+    stop();
+    read_and_reset();
+  }
+
+private:
+  static constexpr std::size_t header = 3, most = 16; // words before the values; events
+  std::vector<Event> events_;
+  std::vector<process::Fd> fds_;
+  int leader_ = -1;
+  ssize_t words_ = 0;
+  std::array<std::uint64_t, header + most> now_{};
+  std::array<std::uint64_t, most> base_{}, values_{};
+};
+
+/// Class Group of this library.
+class GroupCalls {
+public:
+  GroupCalls(const Subject& subject, Domain /*domain*/) : events_(subject.events), group_(events_) {}
+  void open() { group_.emplace(events_); }
+  void close() { group_.reset(); }
+  void start() { group_->start(); }
+  void stop() { group_->stop(); }
+  void read() { group_->read(); }
+  void reset() { group_->reset(); }
+  void read_and_reset() { group_->read_and_reset(); }
+  void cycle() {
+    reset();
+    start();
+    stop();
+    read();
+  }
+
+private:
+  std::vector<Event> events_;
+  std::optional<Group> group_;
+};
+
+/// Class UserRead of this library: the counter's register and the kernel's page about it, without a system
+/// call.
+class UserReadCalls {
+public:
+  UserReadCalls(const Subject& subject, Domain /*domain*/)
+      : events_(subject.events.size()), read_(subject.events) {
+    start();
+    read();
+    if (read_.direct() == 0)
+      throw unavailable(subject.events.front().name, "cannot be read in user space here", {},
+                        "recount doctor");
+    stop();
+  }
+  void start() { read_.start(); }
+  void stop() { read_.stop(); }
+  void read() {
+    for (std::size_t i = 0; i < events_; ++i)
+      sink_ = read_.read(i).value.has_value();
+  }
+
+private:
+  std::size_t events_;
+  UserRead read_;
+  volatile bool sink_ = false;
+};
+
+template <class Calls>
+class RouteBy : public Route {
+public:
+  RouteBy(const Subject& subject, Domain domain) : calls_(subject, domain) {}
+
+  std::vector<Step> steps() override {
+    const auto nothing = [] {};
+    const auto start = [this] { calls_.start(); };
+    const auto stop = [this] { calls_.stop(); };
+    std::vector<Step> all{repeated(
+        op_read, start, [this] { calls_.read(); }, stop)};
+    if constexpr (requires(Calls calls) { calls.cycle(); }) {
+      const auto open = [this] { calls_.open(); };
+      const auto close = [this] { calls_.close(); };
+      const auto open_and_close = [this] {
+        calls_.open();
+        calls_.close();
+      };
+      all.push_back(repeated(op_open, close, open_and_close, open));
+      all.push_back(single(op_start, nothing, start, stop));
+      all.push_back(single(op_stop, start, stop, nothing));
+      all.push_back(repeated(
+          op_reset, start, [this] { calls_.reset(); }, stop));
+      all.push_back(repeated(
+          op_read_reset, start, [this] { calls_.read_and_reset(); }, stop));
+      all.push_back(repeated(
+          op_cycle, nothing, [this] { calls_.cycle(); }, nothing));
+    }
+    return all;
+  }
+
+private:
+  Calls calls_;
+};
+
+template <class Calls>
+std::unique_ptr<Route> open(const Subject& subject, Domain domain) {
+  if (!subject.refused.empty() && !std::same_as<Calls, PapiCalls>)
+    throw unavailable("the events", subject.refused);
+  return std::make_unique<RouteBy<Calls>>(subject, domain);
+}
+
+std::span<const RouteEntry> routes() {
+  static constexpr RouteEntry all[] = {{route_perf, open<PerfCalls>},
+                                       {route_recount, open<GroupCalls>},
+                                       {route_papi, open<PapiCalls>},
+                                       {route_user, open<UserReadCalls>}};
+  return all;
+}
+
+void add_once(std::vector<Event>& events, const Event& event) {
+  const bool known = std::ranges::any_of(
+      events, [&](const Event& e) { return std::memcmp(&e.attr, &event.attr, sizeof e.attr) == 0; });
+  if (!known) events.push_back(event);
+}
+
+/// Throws Error for a name that nobody knows, with the nearest ones, and for a preset that PAPI cannot count.
+Subject make_subject(const std::vector<std::string>& names, Domain domain) {
+  Subject subject{names, {}, {}, {}};
+  for (const auto& name : names) {
+    const bool standard = is_preset(name);
+    if (standard) const PapiSet trial({name}, domain); // names the nearest where there is none
+    const witness::MetricEvents requested = witness::resolve_metric(name, domain);
+    if (!standard && !requested.preset) {
+      subject.events.push_back(encode(name, domain));
+      continue;
+    }
+    if (!requested.refused.empty() && subject.refused.empty())
+      subject.refused = name + ": " + requested.refused;
+    DerivedPreset& preset = subject.presets.emplace_back();
+    preset.name = name;
+    if (requested.preset) preset.type = name_of(requested.preset->papi_definition.type);
+    for (const Event& event : requested.events) {
+      preset.terms.push_back(event.name);
+      add_once(subject.events, event);
+    }
+  }
+  return subject;
+}
 
 /// In the order in which they are worth counting; those of the core PMU first.
 constexpr std::array candidates{"perf::INSTRUCTIONS", "perf::CYCLES",        "perf::BRANCH-MISSES",
@@ -66,58 +447,39 @@ struct EmptyOperation {
   }
 };
 
-bool is_single(const std::string& operation) {
-  return operation == op_start || operation == op_stop;
-}
-
-/// What is measured together: all operations on a number of events, or the reading of one derived preset.
-struct Task {
-  Subject subject;
-  std::string only_read; ///< as what a read is entered in the table; empty: all operations are measured
-};
-
 /// One visit to a route: each of its operations, batch after batch.
-void visit(Route& route, const char* name, const Task& task, const CostOptions& options, const Probe& probe,
+void visit(Route& route, const char* name, std::size_t events, const CostOptions& options, const Probe& probe,
            Samples& samples) {
+  const EmptyOperation empty(probe, options.batch);
   for (const Step& step : route.steps()) {
-    if (!task.only_read.empty() && step.operation != op_read) continue;
-    const EmptyOperation empty(probe, options.batch);
-    const double own = is_single(step.operation) ? empty.single : empty.repeated;
-    const std::string& operation = task.only_read.empty() ? step.operation : task.only_read;
-    auto& values = samples[{operation, name, task.subject.names.size()}];
+    const bool single = step.operation == op_start || step.operation == op_stop;
+    auto& values = samples[{step.operation, name, events}];
     (void)step.measure(probe, options.batch); // binds symbols, touches pages, fills caches
     // Opening is slow and not done in loops.
     const int batch = step.operation == op_open ? std::max(1, options.batch / 16) : options.batch;
     for (int i = 0; i < options.batches; ++i)
-      values.push_back(step.measure(probe, batch) - own);
+      values.push_back(step.measure(probe, batch) - (single ? empty.single : empty.repeated));
   }
 }
 
-std::unique_ptr<Route> open(const RouteEntry& entry, const Subject& subject, Domain domain) {
-  if (!subject.refused.empty() && entry.open != open_papi)
-    throw unavailable(entry.name, subject.refused, {}, {});
-  return entry.open(subject, domain);
-}
-
 /// Every route in turn, visit after visit. Missing interfaces are recorded on the first visit.
-void visit_all(const CostOptions& options, const std::vector<Task>& tasks, const Probe& probe,
+void visit_all(const CostOptions& options, const std::vector<Subject>& subjects, const Probe& probe,
                const std::function<bool()>& valid, Samples& samples, std::vector<MissingRoute>* missing) {
-  for (const Task& task : tasks) {
-    for (int round = 0; round < options.visits; ++round) {
+  for (const Subject& subject : subjects)
+    for (int round = 0; round < options.visits; ++round)
       for (const RouteEntry& entry : routes()) {
         try {
           Samples of_visit;
-          visit(*open(entry, task.subject, options.domain), entry.name, task, options, probe, of_visit);
+          visit(*entry.open(subject, options.domain), entry.name, subject.names.size(), options, probe,
+                of_visit);
           if (!valid()) continue;
           for (auto& [key, values] : of_visit)
             samples[key].insert(samples[key].end(), values.begin(), values.end());
         } catch (const Error& e) {
           if (missing != nullptr && round == 0)
-            missing->push_back({entry.name, task.subject.names.size(), e.problem().cause});
+            missing->push_back({entry.name, subject.names.size(), e.problem().cause});
         }
       }
-    }
-  }
 }
 
 std::vector<std::string> chosen(const CostOptions& options) {
@@ -130,31 +492,11 @@ std::vector<std::string> chosen(const CostOptions& options) {
   return events;
 }
 
-/// The groups of events, then the derived presets.
-std::vector<Task> tasks_of(const CostOptions& options, Costs& costs) {
-  std::vector<Task> tasks;
-  for (const std::size_t size : options.sizes)
-    tasks.push_back(
-        {subject_of({costs.events.begin(), costs.events.begin() + static_cast<std::ptrdiff_t>(size)},
-                    options.domain),
-         {}});
-  if (!options.derived) return tasks;
-  for (const auto& [type, operation] :
-       {std::pair{Derived::add, op_read_add}, {Derived::postfix, op_read_postfix}}) {
-    if (auto subject = derived_subject(type, options.domain))
-      tasks.push_back({std::move(*subject), operation});
-    else
-      costs.missing.push_back({operation, 1, "no preset of this type can be counted here"});
-  }
-  return tasks;
-}
-
 /// In the order of the routes within an operation.
 std::vector<Cost> table(const Samples& times, const Samples& user, std::optional<double> ns_per_instruction) {
   std::vector<Cost> rows;
-  for (const char* operation : {op_open, op_start, op_read, op_stop, op_reset, op_read_reset, op_cycle,
-                                op_read_add, op_read_postfix}) {
-    for (const RouteEntry& route : routes()) {
+  for (const char* operation : {op_open, op_start, op_read, op_stop, op_reset, op_read_reset, op_cycle})
+    for (const RouteEntry& route : routes())
       for (const auto& [key, values] : times) {
         if (key.operation != operation || key.route != route.name || values.empty()) continue;
         const auto all = statistics::summarise(values);
@@ -173,20 +515,10 @@ std::vector<Cost> table(const Samples& times, const Samples& user, std::optional
           cost.user_instructions = statistics::median(it->second);
         rows.push_back(std::move(cost));
       }
-    }
-  }
   return rows;
 }
 
 } // namespace
-
-std::span<const RouteEntry> routes() {
-  static const std::array all{
-      RouteEntry{route_perf, open_perf},       RouteEntry{route_flag, open_perf_flag},
-      RouteEntry{route_recount, open_recount}, RouteEntry{route_papi, open_papi},
-      RouteEntry{route_user, open_user_reads}, RouteEntry{route_value, open_user_values}};
-  return all;
-}
 
 std::vector<std::string> cost_events(Domain domain) {
   std::vector<std::string> events;
@@ -196,7 +528,7 @@ std::vector<std::string> cost_events(Domain domain) {
     try {
       const Group trial(with, domain);
       events = std::move(with);
-    } catch (const Error&) { // not here, or not beside the others
+    } catch (const Error&) { // not here, or not together with the others
     }
     if (events.size() == 4) break;
   }
@@ -206,23 +538,20 @@ std::vector<std::string> cost_events(Domain domain) {
 Costs measure_costs(const CostOptions& options) {
   Costs costs;
   costs.events = chosen(options);
-  {
-    const Subject subject = subject_of(costs.events, options.domain);
-    costs.presets = subject.presets;
-    if (subject.presets.empty())
-      const Group trial(subject.events); // throws for events that cannot be counted
-  }
-  const auto tasks = tasks_of(options, costs);
-  for (const Task& task : tasks)
-    if (!task.only_read.empty())
-      costs.presets.insert(costs.presets.end(), task.subject.presets.begin(), task.subject.presets.end());
+  const Subject all = make_subject(costs.events, options.domain);
+  costs.presets = all.presets;
+  if (all.presets.empty()) const Group trial(all.events); // throws for events that cannot be counted
+  std::vector<Subject> subjects;
+  for (const std::size_t size : options.sizes)
+    subjects.push_back(make_subject(
+        {costs.events.begin(), costs.events.begin() + static_cast<std::ptrdiff_t>(size)}, options.domain));
   Samples times, user;
   costs.ns_per_instruction = clock_counts_instructions();
   if (!costs.ns_per_instruction)
     costs.no_instructions = "the clock of this machine does not count instructions, unlike that of an "
                             "emulator that counts them (qemu -icount)";
   visit_all(
-      options, tasks, clock_probe(), [] { return true; }, times, &costs.missing);
+      options, subjects, Probe{now_ns, nullptr}, [] { return true; }, times, &costs.missing);
 
   InstructionCounter counter;
   costs.no_user_instructions = counter.reason();
@@ -230,7 +559,7 @@ Costs measure_costs(const CostOptions& options) {
     CostOptions fewer = options;
     fewer.visits = 1; // instructions do not vary as times do
     visit_all(
-        fewer, tasks, counter.probe(), [&] { return counter.always_scheduled(); }, user, nullptr);
+        fewer, subjects, counter.probe(), [&] { return counter.always_scheduled(); }, user, nullptr);
     if (user.empty()) costs.no_user_instructions = "the events leave no counter free to count instructions";
   }
   costs.rows = table(times, user, costs.ns_per_instruction);

@@ -17,8 +17,6 @@ struct CostOptions {
   /// cost_events().
   std::vector<std::string> events;
   std::vector<std::size_t> sizes = {1, 2, 4}; ///< how many of the events at once; none larger than the list
-  bool derived =
-      false; ///< also reads of one DERIVED_ADD and one DERIVED_POSTFIX preset, as papi_cost has them
   Domain domain = Domain::user;
   int visits = 5, batches = 20, batch = 32;
 };
@@ -65,9 +63,13 @@ struct Costs {
 /// at all. Not thread-safe.
 [[nodiscard]] Costs measure_costs(const CostOptions& options);
 
+/// The names of the operations, so that the same thing has the same name on every route. "read", "reset" and
+/// "read and reset" find the events counting; the last is from zero to values delivered.
+inline constexpr const char *op_open = "open and close", *op_start = "start", *op_stop = "stop",
+                            *op_read = "read", *op_reset = "reset", *op_read_reset = "read and reset",
+                            *op_cycle = "start, stop, values";
 /// The routes' names, as Cost::route has them.
-inline constexpr const char *route_perf = "perf", *route_flag = "perf, group flag",
-                            *route_recount = "recount", *route_papi = "PAPI",
-                            *route_user = "recount user-space", *route_value = "recount user-space, no times";
+inline constexpr const char *route_perf = "perf", *route_recount = "recount", *route_papi = "PAPI",
+                            *route_user = "recount user-space";
 
 } // namespace recount::cost

@@ -2,6 +2,7 @@
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "command/command.hpp"
+#include "command/measuring.hpp"
 #include "command/output.hpp"
 #include "cost/cost.hpp"
 #include "stat/command_results.hpp"
@@ -12,7 +13,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <functional>
 #include <memory>
 #include <set>
@@ -28,39 +28,28 @@ struct CostArguments {
   bool json = false;
 };
 
-std::vector<std::string> words_of(const std::vector<std::string>& lists) {
-  std::vector<std::string> words;
-  for (const auto& list : lists)
-    for (const auto word : base::split(list, ','))
-      words.emplace_back(word);
-  return words;
-}
-
-std::vector<std::size_t> sizes_of(const std::string& list) {
-  std::vector<std::size_t> sizes;
+std::vector<std::size_t> parse_sizes(const std::string& list) {
+  std::set<std::size_t> sizes;
   for (const auto word : base::split(list, ',')) {
     const std::size_t size = base::parse<std::size_t>(word).value_or(0);
     if (size == 0 || size > 16)
       throw bad_input("--at-once " + list, "not a list of numbers from 1 to 16", "--at-once 1,2,4");
-    sizes.push_back(size);
+    sizes.insert(size);
   }
-  std::sort(sizes.begin(), sizes.end());
-  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
-  return sizes;
+  return {sizes.begin(), sizes.end()};
 }
 
-CostOptions options_of(const CostArguments& requested) {
+CostOptions make_options(const CostArguments& requested) {
   CostOptions options;
   options.domain = stat::parse_domain(requested.domain);
   options.visits = static_cast<int>(requested.repeat);
-  options.events = words_of(requested.events);
-  options.derived = options.events.empty();
+  options.events = command::list_words(requested.events);
   if (options.events.empty()) options.events = cost::cost_events(options.domain);
   if (options.events.empty())
     throw unavailable("recount cost", "no event can be counted here, not even a software event", {},
                       "recount doctor");
   if (!requested.sizes.empty()) {
-    options.sizes = sizes_of(requested.sizes);
+    options.sizes = parse_sizes(requested.sizes);
   } else {
     std::erase_if(options.sizes, [&](std::size_t size) { return size > options.events.size(); });
   }
@@ -70,31 +59,22 @@ CostOptions options_of(const CostArguments& requested) {
 using Value = std::function<std::optional<double>(const Cost&)>;
 using Text = std::function<std::optional<std::string>(const Cost&)>;
 
-/// Nothing where the operation was not measured.
-template <class T>
-std::optional<T> value_at(const Costs& costs, const std::string& operation, const std::string& route,
-                          std::size_t events, const std::function<std::optional<T>(const Cost&)>& value) {
-  for (const Cost& row : costs.rows)
-    if (row.operation == operation && row.route == route && row.events == events) return value(row);
-  return {};
-}
-
-/// The numbers of events that were measured: derived presets are read one at a time.
-std::vector<std::size_t> columns_of(const Costs& costs, const CostOptions& options) {
-  std::set<std::size_t> sizes(options.sizes.begin(), options.sizes.end());
-  for (const Cost& row : costs.rows)
-    sizes.insert(row.events);
-  return {sizes.begin(), sizes.end()};
+/// Null where the operation was not measured.
+const Cost* find(const Costs& costs, const std::string& operation, const std::string& route,
+                 std::size_t events) {
+  const auto found = std::ranges::find_if(costs.rows, [&](const Cost& row) {
+    return row.operation == operation && row.route == route && row.events == events;
+  });
+  return found == costs.rows.end() ? nullptr : &*found;
 }
 
 /// Operations and routes in the order of the rows, each once.
-std::vector<std::pair<std::string, std::string>> lines_of(const Costs& costs) {
-  std::vector<std::pair<std::string, std::string>> lines;
-  for (const Cost& row : costs.rows) {
-    const std::pair line(row.operation, row.route);
-    if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);
-  }
-  return lines;
+std::vector<std::pair<std::string, std::string>> lines(const Costs& costs) {
+  std::vector<std::pair<std::string, std::string>> all;
+  for (const Cost& row : costs.rows)
+    if (const std::pair line(row.operation, row.route); std::ranges::find(all, line) == all.end())
+      all.push_back(line);
+  return all;
 }
 
 std::vector<command::Table::Column> columns(const std::vector<std::size_t>& sizes) {
@@ -109,11 +89,12 @@ command::Table values_table(const Costs& costs, const std::vector<std::size_t>& 
                             const std::string& title, const Text& text) {
   command::Table table(columns(sizes), title);
   std::string last;
-  for (const auto& [operation, route] : lines_of(costs)) {
+  for (const auto& [operation, route] : lines(costs)) {
     std::vector<std::string> cells{operation == last ? "" : operation, route};
     bool any = false;
     for (const std::size_t size : sizes) {
-      const auto cell = value_at<std::string>(costs, operation, route, size, text);
+      const Cost* const cost = find(costs, operation, route, size);
+      const auto cell = cost ? text(*cost) : std::nullopt;
       cells.push_back(cell.value_or("-"));
       any = any || cell;
     }
@@ -127,14 +108,15 @@ command::Table values_table(const Costs& costs, const std::vector<std::size_t>& 
 /// Cost of this library relative to PAPI.
 command::Table ratios_table(const Costs& costs, const std::vector<std::size_t>& sizes, const Value& value) {
   command::Table table(columns(sizes), "Relative to PAPI (1: equal)");
-  for (const auto& [operation, route] : lines_of(costs)) {
-    if (route != cost::route_recount && route != cost::route_user && route != cost::route_value) continue;
+  for (const auto& [operation, route] : lines(costs)) {
+    if (route != cost::route_recount && route != cost::route_user) continue;
     std::vector<std::string> cells{operation, route};
     bool any = false;
     for (const std::size_t size : sizes) {
-      const auto ours = value_at<double>(costs, operation, route, size, value);
-      const auto papi = value_at<double>(costs, operation, cost::route_papi, size, value);
-      cells.push_back(ours && papi && *papi > 0 ? fmt::format("{:.2f}", *ours / *papi) : "-");
+      const Cost *own = find(costs, operation, route, size),
+                 *papi = find(costs, operation, cost::route_papi, size);
+      const auto mine = own ? value(*own) : std::nullopt, other = papi ? value(*papi) : std::nullopt;
+      cells.push_back(mine && other && *other > 0 ? fmt::format("{:.2f}", *mine / *other) : "-");
       any = any || cells.back() != "-";
     }
     if (any) table.add(std::move(cells));
@@ -144,14 +126,10 @@ command::Table ratios_table(const Costs& costs, const std::vector<std::size_t>& 
 
 /// One line per interface and reason, for any number of events.
 void print_missing(const Costs& costs) {
-  std::vector<std::string> said;
-  for (const auto& m : costs.missing) {
-    const std::string line =
-        command::wrap(fmt::format("{}: {}", m.route, m.reason), command::line_width(), 2);
-    if (std::find(said.begin(), said.end(), line) != said.end()) continue;
-    command::print("{}\n", line);
-    said.push_back(line);
-  }
+  std::set<std::string> printed;
+  for (const auto& m : costs.missing)
+    if (printed.insert(m.route + ": " + m.reason).second)
+      command::print_wrapped(m.route + ": " + m.reason, 2);
 }
 
 Text rounded(const Value& value) {
@@ -168,7 +146,7 @@ std::vector<command::Table> cost_tables(const Costs& costs, const CostOptions& o
   const Text quartiles = [](const Cost& c) {
     return std::optional(fmt::format("{:.0f}-{:.0f}", c.p25_ns, c.p75_ns));
   };
-  const auto sizes = columns_of(costs, options);
+  const auto& sizes = options.sizes;
   const int batches = options.visits * options.batches;
   std::vector<command::Table> tables;
   if (costs.ns_per_instruction)
@@ -191,12 +169,10 @@ std::vector<command::Table> cost_tables(const Costs& costs, const CostOptions& o
 
 /// The events, and what the interfaces other than PAPI count for presets.
 void print_counted(const Costs& costs) {
-  command::print("{}\n", command::wrap(fmt::format("Events: {}.", fmt::join(costs.events, ", ")),
-                                       command::line_width(), 8));
+  command::print_wrapped(fmt::format("Events: {}.", fmt::join(costs.events, ", ")), 8);
   for (const DerivedPreset& preset : costs.presets)
-    command::print("{}\n", command::wrap(fmt::format("{} ({}): {}", preset.name, preset.type,
-                                                     fmt::join(preset.terms, ", ")),
-                                         command::line_width(), 8));
+    command::print_wrapped(
+        fmt::format("{} ({}): {}", preset.name, preset.type, fmt::join(preset.terms, ", ")), 8);
   command::print("\n");
 }
 
@@ -210,8 +186,7 @@ void print(const Costs& costs, const std::vector<command::Table>& tables) {
           table.text());
   print_missing(costs);
   if (!costs.no_user_instructions.empty())
-    command::print("{}\n", command::wrap("user-mode instructions: " + costs.no_user_instructions,
-                                         command::line_width(), 2));
+    command::print_wrapped("user-mode instructions: " + costs.no_user_instructions, 2);
 }
 
 void print_cost_json(const Costs& costs) {
@@ -256,10 +231,10 @@ command::Command cost_command() {
         options.flag("--json", requested->json, "print one JSON object");
         options.text("--export", requested->export_to, "FILE", command::export_help);
         return [requested] {
-          const auto how = options_of(*requested);
+          const auto options_in_use = make_options(*requested);
           const command::TableExport file(requested->export_to);
-          const Costs costs = cost::measure_costs(how);
-          const auto tables = cost_tables(costs, how);
+          const Costs costs = cost::measure_costs(options_in_use);
+          const auto tables = cost_tables(costs, options_in_use);
           requested->json ? print_cost_json(costs) : print(costs, tables);
           file.write("recount cost", tables);
           return 0;

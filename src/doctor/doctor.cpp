@@ -19,8 +19,12 @@
 #include <recount/group.hpp>
 #include <recount/user_read.hpp>
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <range/v3/range/conversion.hpp>
+#include <range/v3/view/filter.hpp>
+#include <range/v3/view/transform.hpp>
 
 #include <algorithm>
 #include <array>
@@ -48,7 +52,7 @@ struct Trial {
 Trial trial(const Event& event) {
   try {
     // A core type counts on its own CPUs only.
-    const perf::OnCpus there(event::cpus_of(event.attr, event::pmus()));
+    const perf::OnCpus pinned(event::cpus_of(event.attr, event::pmus()));
     Group group({event});
     group.start();
     volatile unsigned sink = 0;
@@ -71,17 +75,9 @@ Trial trial(const std::string& name, Domain domain = Domain::user) {
   }
 }
 
-std::vector<host::Pmu> core_pmus(const std::vector<host::Pmu>& all) {
-  std::vector<host::Pmu> cores;
-  std::copy_if(all.begin(), all.end(), std::back_inserter(cores), [](const auto& p) { return p.core(); });
-  return cores;
-}
-
 std::string names(const std::vector<host::Pmu>& pmus) {
-  std::vector<std::string> list;
-  for (const auto& p : pmus)
-    list.push_back(p.name);
-  return list.empty() ? "nothing" : fmt::format("{}", fmt::join(list, ", "));
+  return pmus.empty() ? "nothing"
+                      : fmt::format("{}", fmt::join(pmus | ranges::views::transform(&host::Pmu::name), ", "));
 }
 
 Finding no_core_pmu(const std::vector<host::Pmu>& all, const Trial& cycles) {
@@ -126,14 +122,14 @@ Finding core_types(const std::vector<host::Pmu>& cores) {
 }
 
 Finding core_pmu(const std::vector<host::Pmu>& all) {
-  const auto cores = core_pmus(all);
+  const auto cores = all | ranges::views::filter(&host::Pmu::core) | ranges::to<std::vector>();
   if (cores.size() > 1) return core_types(cores);
   const Trial cycles = trial("perf::CYCLES"), instructions = trial("perf::INSTRUCTIONS");
   if (cores.empty() && !cycles.counts()) return no_core_pmu(all, cycles);
   const std::string seen =
       cores.empty() ? "sysfs lists no core PMU, but" : fmt::format("sysfs lists {};", names(cores));
   if (cycles.counts() && instructions.counts())
-    return {State::works, "core PMU", seen + " cycles and instructions are counted in a trial", {}};
+    return {State::works, "core PMU", seen + " cycles and instructions are counted in a trial"};
   const Trial& failed = cycles.counts() ? instructions : cycles;
   Finding finding{cycles.counts() || instructions.counts() ? State::limited : State::missing, "core PMU",
                   fmt::format("{} a trial fails: perf::{}: {}", seen,
@@ -190,13 +186,13 @@ Finding software_events() {
 }
 
 std::vector<Finding> tsc(const std::vector<host::Pmu>& all) {
-  const bool there = std::any_of(all.begin(), all.end(), [](const auto& p) { return p.name == "msr"; });
   const std::string subject = "time stamp counter";
   if (is_dead(host::EventClass::tsc)) return {};
-  if (!there) return {{State::note, subject, "no msr PMU: the clock witness reads the clock directly", {}}};
+  if (std::ranges::find(all, "msr", &host::Pmu::name) == all.end())
+    return {{State::note, subject, "no msr PMU: the clock witness reads the clock directly"}};
   const Trial ticks = trial("msr/tsc/", Domain::all);
-  if (ticks.counts()) return {{State::works, subject, "msr/tsc/ counts while the task runs", {}}};
-  return {{State::missing, subject, "msr/tsc/: " + ticks.why, {}}};
+  if (ticks.counts()) return {{State::works, subject, "msr/tsc/ counts while the task runs"}};
+  return {{State::missing, subject, "msr/tsc/: " + ticks.why}};
 }
 
 /// Opens breakpoints until none is left.
@@ -214,35 +210,30 @@ std::vector<Finding> breakpoints() {
       break;
     }
   }
-  if (open.empty()) return {{State::missing, "breakpoints", next.why, {}}};
-  return {{State::works,
-           "breakpoints",
+  if (open.empty()) return {{State::missing, "breakpoints", next.why}};
+  return {{State::works, "breakpoints",
            fmt::format("a trial counted {}; {} can be open at once; the next fails with {}",
                        evidence(host::EventClass::breakpoint),
-                       base::format_count(open.size(), "hardware breakpoint"), next.brief()),
-           {}}};
+                       base::format_count(open.size(), "hardware breakpoint"), next.brief())}};
 }
 
 Finding user_reads(bool core) {
   const std::string subject = "user-space reads";
   if (!core)
-    return {
-        State::missing, subject, "not possible without a core PMU: every read is a system call, read(2)", {}};
+    return {State::missing, subject, "not possible without a core PMU: every read is a system call, read(2)"};
   try {
     const Event event = encode_each("perf::INSTRUCTIONS", Domain::user).front();
-    const perf::OnCpus there(event::cpus_of(event.attr, event::pmus()));
+    const perf::OnCpus pinned(event::cpus_of(event.attr, event::pmus()));
     UserRead counter(event);
     counter.start();
     for (int i = 0; i < 100; ++i)
       static_cast<void>(counter.value());
     counter.stop();
     if (counter.direct() > 0)
-      return {State::works,
-              subject,
-              fmt::format("{} of 100 reads in a trial needed no system call", counter.direct()),
-              {}};
+      return {State::works, subject,
+              fmt::format("{} of 100 reads in a trial needed no system call", counter.direct())};
   } catch (const Error& e) {
-    return {State::missing, subject, e.problem().cause, {}};
+    return {State::missing, subject, e.problem().cause};
   }
   const auto arm = host::sysctl("kernel.perf_user_access");
   return {State::missing, subject, "not allowed by the kernel: reads fall back to read(2)",
@@ -252,9 +243,9 @@ Finding user_reads(bool core) {
 
 Finding watchdog(bool core) {
   const auto on = host::sysctl_number("kernel.nmi_watchdog");
-  if (!on) return {State::note, "NMI watchdog", "this kernel has none, so it uses no counter", {}};
-  if (*on == 0) return {State::works, "NMI watchdog", "off, so it uses no counter", {}};
-  if (!core) return {State::note, "NMI watchdog", "on, but without a core PMU it uses no counter", {}};
+  if (!on) return {State::note, "NMI watchdog", "this kernel has none, so it uses no counter"};
+  if (*on == 0) return {State::works, "NMI watchdog", "off, so it uses no counter"};
+  if (!core) return {State::note, "NMI watchdog", "on, but without a core PMU it uses no counter"};
   return {State::limited, "NMI watchdog", "on: it uses one counter per core, so groups hold one event less",
           "sudo sysctl kernel.nmi_watchdog=0"};
 }
@@ -273,8 +264,6 @@ Area examine_counting() {
 
 // The summary of recount doctor, and its one line for scripts.
 namespace {
-
-using State = Finding::State;
 
 class Summary {
 public:
@@ -299,29 +288,18 @@ public:
     }
     return f && f->forbidden ? "not permitted" : "a trial fails, see below";
   }
-  [[nodiscard]] std::string remedy(const std::string& subject) const {
-    const Finding* const f = find(subject);
-    return f ? f->remedy : "";
-  }
-
-  [[nodiscard]] std::vector<std::string> witnesses() const {
-    std::vector<std::string> names;
-    for (const Area& area : areas_)
-      for (const Finding& f : area.findings)
-        if (area.name == "Witnesses" && f.state == State::works) names.push_back(f.subject);
-    return names;
-  }
-
+  [[nodiscard]] std::vector<std::string> witnesses() const { return subjects("Witnesses", State::works); }
   /// Classes of events that open and then count nothing.
-  [[nodiscard]] std::vector<std::string> dead() const {
-    std::vector<std::string> all;
-    for (const Area& area : areas_)
-      for (const Finding& f : area.findings)
-        if (f.state == State::dead) all.push_back(f.subject);
-    return all;
-  }
+  [[nodiscard]] std::vector<std::string> dead() const { return subjects("Counting", State::dead); }
 
 private:
+  [[nodiscard]] std::vector<std::string> subjects(const std::string& area, State state) const {
+    std::vector<std::string> all;
+    for (const Area& one : areas_)
+      for (const Finding& f : one.findings)
+        if (one.name == area && f.state == state) all.push_back(f.subject);
+    return all;
+  }
   [[nodiscard]] const Finding* find(const std::string& subject) const {
     for (const Area& area : areas_)
       for (const Finding& f : area.findings)
@@ -338,44 +316,7 @@ std::string next_step(const Summary& s) {
   return "recount stat -- COMMAND; recount caches (from timing)";
 }
 
-Readiness stat_readiness(const Summary& s) {
-  if (s.hardware()) return {true, "hardware and software events"};
-  if (s.software()) return {true, "software events only: " + s.why_not("core PMU")};
-  return {false, "no event can be counted: " + s.why_not("software events")};
-}
-
-Readiness sweep_readiness(const Summary& s) {
-  const auto names = s.witnesses();
-  return {!names.empty(), names.empty() ? "no witness" : fmt::format("witnesses {}", fmt::join(names, ", "))};
-}
-
-Readiness caches_readiness(const Summary& s) {
-  for (const auto& name : s.witnesses())
-    if (name == "perf" || name == "papi") return {true, "from counted misses (" + name + ")"};
-  return {true, "from timing only: cache misses cannot be counted"};
-}
-
-Readiness check_readiness(const Summary& s) {
-  if (s.hardware())
-    return {true, s.usable("presets") ? "presets and events" : "events only; no preset can be counted"};
-  return {false, "no preset can be counted: " + s.why_not("core PMU")};
-}
-
-Readiness profile_readiness(const Summary& s) {
-  if (s.hardware()) return {true, "samples of hardware events and cpu-clock"};
-  if (s.software()) return {true, "samples of cpu-clock only: " + s.why_not("core PMU")};
-  return {false, "no event can be sampled: " + s.why_not("software events")};
-}
-
-struct CommandReadiness {
-  const char* command;
-  Readiness (*of)(const Summary&);
-};
-constexpr CommandReadiness commands_known[] = {{"stat", stat_readiness},
-                                               {"sweep", sweep_readiness},
-                                               {"caches", caches_readiness},
-                                               {"check", check_readiness},
-                                               {"profile", profile_readiness}};
+constexpr std::array ready_commands{"stat", "sweep", "caches", "check", "profile"};
 
 } // namespace
 
@@ -402,60 +343,66 @@ std::vector<std::string> summary_of(const std::vector<Area>& areas) {
 }
 
 void check_readiness_name(const std::string& command) {
-  std::vector<std::string> names;
-  for (const auto& known : commands_known) {
-    if (command == known.command) return;
-    names.emplace_back(known.command);
-  }
-  throw bad_input("--for " + command, "no such command",
-                  base::did_you_mean(command, names, fmt::format("one of {}", fmt::join(names, ", "))));
+  if (std::ranges::find(ready_commands, command) == ready_commands.end())
+    throw bad_input("--for " + command, "no such command",
+                    base::did_you_mean(command, ready_commands,
+                                       fmt::format("one of {}", fmt::join(ready_commands, ", "))));
 }
 
 Readiness readiness_of(const std::string& command, const std::vector<Area>& areas) {
   const Summary s(areas);
-  for (const auto& known : commands_known)
-    if (command == known.command) return known.of(s);
-  return {false, "unknown"};
+  const auto names = s.witnesses();
+  if (command == "sweep")
+    return {!names.empty(),
+            names.empty() ? "no witness" : fmt::format("witnesses {}", fmt::join(names, ", "))};
+  if (command == "caches") {
+    for (const auto& name : names)
+      if (name == "perf" || name == "papi") return {true, "from counted misses (" + name + ")"};
+    return {true, "from timing only: cache misses cannot be counted"};
+  }
+  if (command == "check") {
+    if (!s.hardware()) return {false, "no preset can be counted: " + s.why_not("core PMU")};
+    return {true, s.usable("presets") ? "presets and events" : "events only; no preset can be counted"};
+  }
+  const bool profile = command == "profile"; // else stat
+  if (s.hardware())
+    return {true, profile ? "samples of hardware events and cpu-clock" : "hardware and software events"};
+  if (s.software())
+    return {true,
+            (profile ? "samples of cpu-clock only: " : "software events only: ") + s.why_not("core PMU")};
+  return {false, (profile ? "no event can be sampled: " : "no event can be counted: ") +
+                     s.why_not("software events")};
 }
 
 // Witnesses: those that work here are the default of sweep.
 
 Area examine_witnesses() {
-  Area area{"Witnesses", {}};
+  Area area{"Witnesses"};
   std::vector<std::string> usable;
   for (const auto& w : witness::all()) {
     const std::string why = w.missing(w.default_metrics);
     if (why.empty()) usable.push_back(w.name);
-    area.findings.push_back({why.empty() ? Finding::State::works : Finding::State::missing,
-                             w.name,
+    area.findings.push_back({why.empty() ? Finding::State::works : Finding::State::missing, w.name,
                              why.empty() ? w.prose
                                          : fmt::format("{}; its default metrics ({}) are not available: {}",
-                                                       w.prose, fmt::join(w.default_metrics, ", "), why),
-                             {}});
+                                                       w.prose, fmt::join(w.default_metrics, ", "), why)});
   }
-  area.findings.push_back({Finding::State::note,
-                           "default",
+  area.findings.push_back({Finding::State::note, "default",
                            usable.empty() ? "none: no witness works on this machine"
-                                          : fmt::format("recount sweep uses {}", fmt::join(usable, ", ")),
-                           {}});
+                                          : fmt::format("recount sweep uses {}", fmt::join(usable, ", "))});
   return area;
 }
 
 // The verdicts of recount check that are kept for this machine.
 namespace {
-using State = Finding::State;
 using verdict::Machine;
 
-std::string age(const verdict::Record& record, std::int64_t now) {
+/// The day of the latest check (UTC).
+std::string check_date(const verdict::Record& record) {
   std::int64_t latest = 0;
   for (const auto& entry : record.entries)
     latest = std::max(latest, entry.checked);
-  constexpr std::int64_t hour = 3600, day = 24 * hour;
-  const std::int64_t seconds = std::max<std::int64_t>(0, now - std::clamp<std::int64_t>(latest, 0, now));
-  if (seconds < hour) return base::format_count(seconds / 60, "minute") + " ago";
-  return (seconds < 2 * day ? base::format_count(seconds / hour, "hour")
-                            : base::format_count(seconds / day, "day")) +
-         " ago";
+  return fmt::format("{:%Y-%m-%d}", fmt::gmtime(static_cast<std::time_t>(latest)));
 }
 
 /// What differs from the machine of a record: "kernel (Linux 6.1.0 then, Linux 6.5.0 now)".
@@ -464,11 +411,11 @@ std::string differences(const Machine& then, const Machine& now) {
                                                                    {"kernel", &Machine::kernel},
                                                                    {"hypervisor", &Machine::hypervisor},
                                                                    {"PAPI", &Machine::papi}};
-  const auto shown = [](const std::string& text) { return text.empty() ? "none" : text; };
   std::vector<std::string> all;
   for (const auto& [name, field] : fields)
     if (then.*field != now.*field)
-      all.push_back(fmt::format("{} ({} then, {} now)", name, shown(then.*field), shown(now.*field)));
+      all.push_back(fmt::format("{} ({} then, {} now)", name, (then.*field).empty() ? "none" : then.*field,
+                                (now.*field).empty() ? "none" : now.*field));
   if (then.table != now.table) all.emplace_back("preset table");
   return fmt::format("{}", fmt::join(all, ", "));
 }
@@ -497,18 +444,15 @@ std::string summary(const verdict::Record& record) {
 Finding verdicts_finding() {
   const auto records = verdict::read();
   const Machine here = records.empty() ? Machine() : verdict::this_machine();
-  const std::int64_t now = std::time(nullptr);
   const auto same = std::ranges::find(records, here, &verdict::Record::machine);
   if (same != records.end() && !records.empty())
-    return {State::note,
-            "verdicts",
-            fmt::format("{}, checked {} with this kernel", summary(*same), age(*same, now)),
-            {}};
+    return {State::note, "verdicts",
+            fmt::format("{}, checked {} with this kernel", summary(*same), check_date(*same))};
   const auto stale =
       std::ranges::find_if(records, [&](const auto& record) { return record.machine.cpu == here.cpu; });
-  if (stale == records.end()) return {State::note, "verdicts", "no preset was checked on this machine", {}};
+  if (stale == records.end()) return {State::note, "verdicts", "no preset was checked on this machine"};
   return {State::limited, "verdicts",
-          fmt::format("stale: checked {} with another {}; values are not marked", age(*stale, now),
+          fmt::format("stale: checked {} with another {}; values are not marked", check_date(*stale),
                       differences(stale->machine, here)),
           "recount check"};
 }
@@ -520,10 +464,8 @@ std::vector<Finding> errata_findings() {
     for (const auto& event : erratum->events)
       events.push_back(event.mask ? fmt::format("{:#04x}.{:02x}", event.select, *event.mask)
                                   : fmt::format("{:#04x}", event.select));
-    all.push_back({State::note,
-                   "errata",
-                   fmt::format("events {}: {}", fmt::join(events, ", "), erratum->sentence()),
-                   {}});
+    all.push_back(
+        {State::note, "errata", fmt::format("events {}: {}", fmt::join(events, ", "), erratum->sentence())});
   }
   return all;
 }
@@ -531,7 +473,7 @@ std::vector<Finding> errata_findings() {
 } // namespace
 
 Area examine_verdicts() {
-  Area area{"Validation", {}};
+  Area area{"Validation"};
   try {
     area.findings.push_back(verdicts_finding());
   } catch (const Error& error) {

@@ -15,11 +15,11 @@ struct Finding {
     note     ///< a fact, neither good nor bad
   };
   State state = State::note;
-  std::string subject;    ///< "core PMU"
-  std::string text;       ///< one sentence, with the evidence
-  std::string remedy;     ///< the fix; empty where none is needed or possible
-  bool forbidden = false; ///< a trial failed for want of a permission
-  bool no_pmu = false;    ///< Linux has no core PMU here
+  std::string subject = {}; ///< "core PMU"
+  std::string text = {};    ///< one sentence, with the evidence
+  std::string remedy = {};  ///< the fix; empty where none is needed or possible
+  bool forbidden = false;   ///< a trial failed for want of a permission
+  bool no_pmu = false;      ///< Linux has no core PMU here
 };
 /// "works", "limited", "missing", "dead", "note".
 [[nodiscard]] std::string name_of(Finding::State state);
@@ -27,7 +27,7 @@ struct Finding {
 /// A section of the output.
 struct Area {
   std::string name;
-  std::vector<Finding> findings;
+  std::vector<Finding> findings = {};
 };
 
 /// What can be counted, what cannot and why, what opens but is dead, what to do next: one line each.

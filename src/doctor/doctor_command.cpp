@@ -30,8 +30,8 @@ void print(const std::vector<Area>& areas) {
   constexpr std::size_t summary_margin = 14;
   for (const auto& line : summary_of(areas)) {
     const std::string head = line.substr(0, summary_margin);
-    command::print("{}{}\n", command::paint(command::Style::strong, head),
-                   command::wrap(line.substr(summary_margin), command::line_width(), summary_margin));
+    command::print_wrapped(line.substr(summary_margin), summary_margin,
+                           command::paint(command::Style::strong, head));
   }
   command::print("\n");
   for (const auto& area : areas) {

@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <grp.h>
+#include <range/v3/view/transform.hpp>
 #include <sys/personality.h>
 #include <time.h>
 #include <unistd.h>
@@ -27,6 +28,7 @@
 namespace recount::doctor {
 namespace {
 using State = Finding::State;
+using namespace std::chrono_literals;
 
 Finding cpu() {
   const auto& m = host::this_machine();
@@ -34,18 +36,16 @@ Finding cpu() {
       fmt::format("{} ({}), {}, {} per core, {}, {}{}{}", m.cpu.name, m.cpu.identity(),
                   base::format_count(m.cpus, "CPU"), base::format_count(m.threads_per_core, "thread"), m.os,
                   m.distribution, m.distribution.empty() ? "" : ", ", m.libc);
-  return {State::note, "CPU", text, {}};
+  return {State::note, "CPU", text};
 }
 
 Finding virtualisation() {
   const auto& m = host::this_machine();
-  if (!m.virtualised()) return {State::works, "hypervisor", "none detected (bare metal)", {}};
-  return {State::limited,
-          "hypervisor",
+  if (!m.virtualised()) return {State::works, "hypervisor", "none detected (bare metal)"};
+  return {State::limited, "hypervisor",
           fmt::format("guest of {}: counters exist only if the host exposes them, and other guests "
                       "disturb timing",
-                      m.hypervisor == "unknown" ? "an unnamed hypervisor" : m.hypervisor),
-          {}};
+                      m.hypervisor == "unknown" ? "an unnamed hypervisor" : m.hypervisor)};
 }
 
 std::string show(const host::Cache& c) {
@@ -57,13 +57,12 @@ std::string show(const host::Cache& c) {
 }
 
 Finding caches() {
-  std::vector<std::string> shown;
-  for (const auto& c : host::this_machine().caches)
-    shown.push_back(show(c));
-  if (shown.empty())
+  const auto& all = host::this_machine().caches;
+  if (all.empty())
     return {State::missing, "caches", "hwloc reports none with a size: neither sysfs nor CPUID lists them",
             "describe them: recount sweep --witness model:FILE.json, see recount-machines(5)"};
-  return {State::works, "caches", fmt::format("as reported by hwloc: {}", fmt::join(shown, "; ")), {}};
+  return {State::works, "caches",
+          fmt::format("as reported by hwloc: {}", fmt::join(all | ranges::views::transform(show), "; "))};
 }
 
 double clock_cost_ns() {
@@ -83,7 +82,7 @@ Finding clock() {
   const std::string source = base::read_line(folder + "current_clocksource").value_or("unknown");
   const double cost = clock_cost_ns();
   const std::string text = fmt::format("clock source {}, {:.0f} ns per reading", source, cost);
-  if (cost < 200) return {State::works, "clock", text, {}};
+  if (cost < 200) return {State::works, "clock", text};
   const std::string available = base::read_line(folder + "available_clocksource").value_or("");
   const bool tsc = available.find("tsc") != std::string::npos;
   return {State::limited, "clock", text + ", as slow as a system call",
@@ -93,8 +92,8 @@ Finding clock() {
 Finding governor() {
   const auto& m = host::this_machine();
   if (m.governor.empty())
-    return {State::note, "frequency", "the CPU frequency governor is unknown: no cpufreq in sysfs", {}};
-  if (m.governor == "performance") return {State::works, "frequency", "governor performance", {}};
+    return {State::note, "frequency", "the CPU frequency governor is unknown: no cpufreq in sysfs"};
+  if (m.governor == "performance") return {State::works, "frequency", "governor performance"};
   return {State::limited, "frequency",
           fmt::format("governor {}: the core frequency may change during a measurement", m.governor),
           "sudo cpupower frequency-set -g performance"};
@@ -105,19 +104,17 @@ Finding memory() {
   const std::string limit =
       group.memory_limit ? fmt::format(", control group limit {}", base::format_bytes(*group.memory_limit))
                          : "";
-  return {State::note,
-          "memory",
+  return {State::note, "memory",
           fmt::format("{} installed, {} available{}, page size {}",
                       base::format_bytes(host::this_machine().memory),
                       base::format_bytes(host::memory_available()), limit,
-                      base::format_bytes(host::this_machine().page_size)),
-          {}};
+                      base::format_bytes(host::this_machine().page_size))};
 }
 
 Finding quota() {
   const auto group = host::cgroup();
   if (!group.cpus)
-    return {State::works, "CPU quota", "none: this process is not throttled by a control group", {}};
+    return {State::works, "CPU quota", "none: this process is not throttled by a control group"};
   return {
       State::limited, "CPU quota",
       fmt::format(
@@ -134,27 +131,24 @@ Area examine_machine() {
   Area area{"Machine", {cpu(), virtualisation(), caches(), memory(), clock(), governor(), quota()}};
   const auto& allowed = host::this_machine().allowed_cpus;
   if (!allowed.empty() && static_cast<int>(allowed.size()) < host::this_machine().cpus)
-    area.findings.push_back({State::limited,
-                             "affinity",
-                             fmt::format("this process may run on CPUs {} only", fmt::join(allowed, ", ")),
-                             {}});
+    area.findings.push_back({State::limited, "affinity",
+                             fmt::format("this process may run on CPUs {} only", fmt::join(allowed, ", "))});
   return area;
 }
 
 // PAPI: components, presets, and why presets cannot be counted.
 namespace {
-using State = Finding::State;
+
+std::string list(const std::vector<std::string>& words, const char* none) {
+  return words.empty() ? none : fmt::format("{}", fmt::join(words, ", "));
+}
 
 Finding components(const papi::Inventory& papi) {
   std::vector<std::string> on, off;
   for (const auto& c : papi.components)
     c.enabled ? on.push_back(c.name) : off.push_back(fmt::format("{} ({})", c.name, c.disabled_reason));
-  return {State::note,
-          "components",
-          fmt::format("enabled: {}; disabled: {}",
-                      on.empty() ? "none" : fmt::format("{}", fmt::join(on, ", ")),
-                      off.empty() ? "none" : fmt::format("{}", fmt::join(off, ", "))),
-          {}};
+  return {State::note, "components",
+          fmt::format("enabled: {}; disabled: {}", list(on, "none"), list(off, "none"))};
 }
 
 Finding presets(const papi::Inventory& papi) {
@@ -162,43 +156,27 @@ Finding presets(const papi::Inventory& papi) {
   const std::string claim = fmt::format(
       "PAPI lists {1} of {0} presets for this CPU ({2}); {3} can be started in a trial", papi.presets_known,
       papi.presets.size(), papi.core_pmu.empty() ? "no core PMU known to libpfm4" : papi.core_pmu, counting);
-  if (counting > 0 && static_cast<std::size_t>(counting) == papi.presets.size())
-    return {State::works, "presets", claim + "; validate them with recount check", {}};
-  if (counting > 0) return {State::limited, "presets", claim, "recount presets -a"};
-  return {State::missing, "presets", fmt::format("{}: {}", claim, fmt::join(papi.reasons, "; ")),
-          "count native software events, or provide a preset table: PAPI_CSV_EVENT_FILE=FILE"};
-}
-
-/// Output of PAPI's tools that may be mistaken for a usable PMU.
-Finding beliefs(const papi::Inventory& papi) {
-  std::string text;
-  for (const auto& c : papi.components) {
-    if (c.counters_claimed > 0 && !c.pmus.empty())
-      text = fmt::format(
-          "PAPI reports \"{} hardware counters\" and libpfm4 lists {} as present; both follow from the "
-          "CPUID alone and do not mean that a PMU is usable",
-          c.counters_claimed, fmt::join(c.pmus, ", "));
-    if (c.name == "perf_event" && !text.empty()) break;
-  }
-  return {State::note, "claims", text.empty() ? "libpfm4 names no PMU of this CPU" : text, {}};
+  if (counting == 0)
+    return {State::missing, "presets", fmt::format("{}: {}", claim, fmt::join(papi.reasons, "; ")),
+            "count native software events, or provide a preset table: PAPI_CSV_EVENT_FILE=FILE"};
+  if (static_cast<std::size_t>(counting) == papi.presets.size())
+    return {State::works, "presets", claim + "; validate them with recount check"};
+  return {State::limited, "presets", claim, "recount presets -a"};
 }
 } // namespace
 
 Area examine_papi() {
-  Area area{"PAPI", {}};
+  Area area{"PAPI"};
   try {
     const auto papi = papi::inventory();
     area.findings.push_back(
-        {papi.software_events ? State::works : State::missing,
-         "library",
+        {papi.software_events ? State::works : State::missing, "library",
          fmt::format("PAPI {}, table {}; software events {} through PAPI", papi.version, papi.table,
-                     papi.software_events ? "are counted" : "are not counted"),
-         {}});
+                     papi.software_events ? "are counted" : "are not counted")});
     area.findings.push_back(components(papi));
     area.findings.push_back(presets(papi));
-    area.findings.push_back(beliefs(papi));
     for (const auto& warning : papi.warnings)
-      area.findings.push_back({State::limited, "settings", warning, {}});
+      area.findings.push_back({State::limited, "settings", warning});
   } catch (const Error& e) {
     area.findings.push_back(
         {State::missing, "library", e.problem().subject + ": " + e.problem().cause, e.problem().remedy});
@@ -208,8 +186,6 @@ Area examine_papi() {
 
 // Permission: tested, not derived from the paranoid level, since distributions patch its meaning.
 namespace {
-using State = Finding::State;
-using namespace std::chrono_literals;
 
 /// What a process may observe, by opening a software event in each way.
 struct Scope {
@@ -269,7 +245,7 @@ Finding scope(const std::string& who, const Scope& s) {
 
 Finding surroundings(const host::Permission& p) {
   const std::string filter = p.seccomp == 2 ? "a seccomp filter is active" : "no seccomp filter";
-  if (p.container.empty()) return {State::note, "container", "none detected; " + filter, {}};
+  if (p.container.empty()) return {State::note, "container", "none detected; " + filter};
   return {State::note, "container", fmt::format("running in a {} container; {}", p.container, filter),
           p.seccomp == 2 ? "if perf_event_open(2) fails with EPERM: start it with --cap-add PERFMON "
                            "--security-opt seccomp=unconfined"
@@ -284,8 +260,7 @@ Finding addresses() {
       },
       5s);
   if (got.exit.ok())
-    return {
-        State::works, "fixed addresses", "address randomisation can be disabled for measured processes", {}};
+    return {State::works, "fixed addresses", "address randomisation can be disabled for measured processes"};
   return {State::limited, "fixed addresses", "personality(2) is refused: addresses differ between runs",
           "start the container with --security-opt seccomp=unconfined"};
 }
@@ -293,7 +268,7 @@ Finding addresses() {
 
 Area examine_permission() {
   const auto p = host::permission();
-  Area area{"Permission", {}};
+  Area area{"Permission"};
   area.findings.push_back(scope(p.root ? "root (you)" : "you", try_scope()));
   if (p.root) {
     if (const auto s = try_scope_unprivileged()) area.findings.push_back(scope("an unprivileged user", *s));
@@ -305,8 +280,6 @@ Area examine_permission() {
 
 // Figures: gnuplot, its terminals, the font.
 namespace {
-using State = Finding::State;
-using namespace std::chrono_literals;
 
 Finding gnuplot() {
   const std::string remedy = "sudo apt-get install gnuplot-nox";
@@ -322,7 +295,7 @@ Finding gnuplot() {
       (std::find(have.begin(), have.end(), wanted) != have.end() ? present : absent).push_back(wanted);
     const std::string name(base::trim(version.out));
     if (absent.empty())
-      return {State::works, "gnuplot", fmt::format("{} with {}", name, fmt::join(present, ", ")), {}};
+      return {State::works, "gnuplot", fmt::format("{} with {}", name, fmt::join(present, ", "))};
     return {State::limited, "gnuplot", fmt::format("{} lacks {}", name, fmt::join(absent, ", ")), remedy};
   } catch (const Error& e) {
     return {State::missing, "gnuplot", e.problem().cause, remedy};
@@ -336,7 +309,7 @@ Finding font() {
             "sudo apt-get install fontconfig"};
   try {
     const auto got = process::capture({.argv = {"fc-match", "-f", "%{family[0]}", wanted}}, {}, 10s);
-    if (base::trim(got.out) == wanted) return {State::works, "font", wanted + " is installed", {}};
+    if (base::trim(got.out) == wanted) return {State::works, "font", wanted + " is installed"};
     return {State::limited, "font",
             fmt::format("{} is not installed; figures use {}", wanted, base::trim(got.out)), remedy};
   } catch (const Error& e) {

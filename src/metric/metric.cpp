@@ -2,12 +2,18 @@
 
 #include "base/format.hpp"
 #include "base/nearest.hpp"
+#include "base/text.hpp"
+#include "metric/shipped_data.hpp" // made from data/recount.metrics by the build
 
 #include <recount/error.hpp>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
 
 namespace recount::metric {
 namespace {
@@ -15,19 +21,10 @@ namespace {
 constexpr std::size_t longest_line = 4096, most_formulas = 32, most_metrics = 1000;
 constexpr std::array<const char*, 5> fields{"unit", "formula", "range", "prose", "metric"};
 
-std::string_view trimmed(std::string_view text) {
-  const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
-  while (!text.empty() && blank(text.front()))
-    text.remove_prefix(1);
-  while (!text.empty() && blank(text.back()))
-    text.remove_suffix(1);
-  return text;
-}
-
 /// Removes the first word of a text.
 std::string_view first_word(std::string_view& text) {
   const std::string_view word = text.substr(0, text.find_first_of(" \t"));
-  text = trimmed(text.substr(word.size()));
+  text = base::trim(text.substr(word.size()));
   return word;
 }
 
@@ -37,12 +34,9 @@ bool good_name(std::string_view name) {
   });
 }
 
-/// Text for messages: control characters would spoil the terminal.
+/// Text for messages.
 std::string shown(std::string_view text) {
-  std::string out(text.substr(0, 60));
-  for (char& c : out)
-    if (static_cast<unsigned char>(c) < 32 || c == 127) c = '?';
-  return out;
+  return base::printable(text.substr(0, 60));
 }
 
 class MetricReader {
@@ -54,7 +48,7 @@ public:
     if (line.size() > longest_line)
       fail("the line", "is longer than " + std::to_string(longest_line) + " bytes");
     if (line.find('\0') != line.npos) fail("the line", "contains a NUL byte: not a text file");
-    std::string_view rest = trimmed(line);
+    std::string_view rest = base::trim(line);
     if (rest.empty() || rest.front() == '#') return;
     const std::string_view field = first_word(rest);
     if (field == "metric") return begin(rest);
@@ -88,8 +82,8 @@ private:
     if (!good_name(name))
       fail("metric", "\"" + shown(name) + "\" is not a valid name: use lower-case letters, digits and -");
     if (name == seconds) fail("metric", "the name seconds is reserved for the wall time");
-    if (const Metric* const there = find(metrics_, name))
-      fail("metric", shown(name) + " is already defined in line " + std::to_string(there->line));
+    if (const Metric* const known = find(metrics_, name))
+      fail("metric", shown(name) + " is already defined in line " + std::to_string(known->line));
     if (metrics_.size() == most_metrics)
       fail("metric", "there are more than " + std::to_string(most_metrics));
     Metric& metric = metrics_.emplace_back();
@@ -121,12 +115,12 @@ private:
     auto& formulas = metrics_.back().formulas;
     if (formulas.size() == most_formulas)
       fail("formula", "there are more than " + std::to_string(most_formulas));
-    Formula made{std::string(text), formula::parse_named(text), line_};
-    if (!made.named.fault.empty())
-      fail("formula", made.named.fault + " (column " + std::to_string(made.named.fault_at + 1) + " of \"" +
-                          shown(text) + "\")");
-    if (made.events().empty()) fail("formula", "contains no event and no preset");
-    formulas.push_back(std::move(made));
+    Formula formula_line{std::string(text), formula::parse_named(text), line_};
+    if (!formula_line.named.fault.empty())
+      fail("formula", formula_line.named.fault + " (column " +
+                          std::to_string(formula_line.named.fault_at + 1) + " of \"" + shown(text) + "\")");
+    if (formula_line.events().empty()) fail("formula", "contains no event and no preset");
+    formulas.push_back(std::move(formula_line));
   }
   void range(std::string_view text) {
     Metric& metric = metrics_.back();
@@ -159,11 +153,8 @@ std::vector<std::string> Formula::events() const {
 
 Metrics parse(std::string_view text, const std::string& file) {
   MetricReader reader(file);
-  while (!text.empty()) {
-    const auto end = std::min(text.find('\n'), text.size());
-    reader.take(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
+  for (const std::string_view line : base::split(text, '\n'))
+    reader.take(line);
   return std::move(reader).finish();
 }
 
@@ -188,6 +179,81 @@ Value evaluate(const Metric& metric, const Formula& formula, std::span<const dou
   if (out.value)
     out.outside = (metric.least && *out.value < *metric.least) || (metric.most && *out.value > *metric.most);
   return out;
+}
+
+namespace {
+
+namespace files = std::filesystem;
+
+void define(Metrics& all, Metrics more) {
+  for (Metric& metric : more) {
+    const auto known = std::ranges::find(all, metric.name, &Metric::name);
+    if (known != all.end())
+      *known = std::move(metric);
+    else
+      all.push_back(std::move(metric));
+  }
+}
+
+void read(Metrics& all, const std::string& path) {
+  std::error_code error;
+  if (files::is_directory(path, error)) throw bad_input(path, "is a directory", "name a file of metrics");
+  const auto text = base::read_file(path);
+  if (!text)
+    throw bad_input(path, std::string("cannot be read: ") + std::strerror(errno), "name a file of metrics");
+  define(all, parse(*text, path));
+}
+
+/// The metric files of a directory, in the order of their names; none when there is no such directory.
+std::vector<std::string> files_of(const std::string& folder) {
+  std::vector<std::string> found;
+  std::error_code error;
+  for (files::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+    if (at->path().extension() == ".metrics") found.push_back(at->path());
+  std::ranges::sort(found);
+  return found;
+}
+
+std::string configuration() {
+  const char* const given = std::getenv("XDG_CONFIG_HOME");
+  if (given != nullptr && *given != '\0') return given;
+  const char* const home = std::getenv("HOME");
+  return home != nullptr && *home != '\0' ? std::string(home) + "/.config" : std::string();
+}
+
+void read_path(Metrics& all) {
+  const char* const given = std::getenv("RECOUNT_METRICS");
+  std::vector<std::string> places{"/etc/recount/metrics"};
+  if (const auto own = configuration(); !own.empty()) places.push_back(own + "/recount/metrics");
+  if (given != nullptr) {
+    places.clear();
+    for (const std::string_view place : base::split(std::string_view(given), ':'))
+      if (!place.empty()) places.emplace_back(place);
+  }
+  std::error_code error;
+  for (const std::string& place : places) {
+    if (given != nullptr && !files::is_directory(place, error)) {
+      read(all, place);
+      continue;
+    }
+    for (const std::string& file : files_of(place))
+      read(all, file);
+  }
+}
+
+} // namespace
+
+const Metrics& shipped() {
+  static const Metrics all = parse(shipped_data, "recount.metrics");
+  return all;
+}
+
+Metrics load(const std::vector<std::string>& named) {
+  Metrics all = shipped();
+  read_path(all);
+  for (const std::string& file : named)
+    read(all, file);
+  return all;
 }
 
 } // namespace recount::metric

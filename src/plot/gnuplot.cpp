@@ -2,16 +2,19 @@
 
 #include "base/text.hpp"
 #include "process/child.hpp"
+#include "process/fd.hpp"
 #include "process/spawn.hpp"
 
 #include <recount/error.hpp>
 
+#include <fcntl.h>
 #include <gnuplot-iostream.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <cctype>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <iomanip>
 #include <locale>
@@ -108,16 +111,16 @@ bool GnuplotWriter::flush() {
 }
 
 std::string script_text(const std::function<void(GnuplotWriter&)>& send) {
-  char* bytes = nullptr;
-  std::size_t size = 0;
-  std::FILE* const file = ::open_memstream(&bytes, &size);
-  if (!file) throw unavailable("gnuplot", std::string("open_memstream: ") + std::strerror(errno));
+  // gnuplot-iostream writes to the descriptor of a file, which open_memstream(3) does not have.
+  const process::Fd memory(::memfd_create("gnuplot-script", MFD_CLOEXEC));
+  std::FILE* const file = memory ? ::fdopen(::fcntl(memory.get(), F_DUPFD_CLOEXEC, 3), "w") : nullptr;
+  if (!file) throw unavailable("gnuplot", std::string("memfd_create: ") + std::strerror(errno));
   {
     GnuplotWriter gnuplot(file); // closes the file
     send(gnuplot);
   }
-  const std::unique_ptr<char, decltype(&std::free)> owner(bytes, std::free);
-  return {bytes, size};
+  ::lseek(memory.get(), 0, SEEK_SET);
+  return base::read_all(memory.get()).value_or("");
 }
 
 std::string run_gnuplot(const std::function<void(GnuplotWriter&)>& send) {

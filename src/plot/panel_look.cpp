@@ -259,7 +259,7 @@ int linetype(const Panel& panel, std::size_t i) {
 
 /// How names are shown, from the most to the least welcome.
 struct Attempt {
-  bool compact = false, beside = false; ///< beside: the right margin has space for labels
+  bool compact = false, right_margin = false; ///< right_margin: it has space for labels
 };
 
 class PanelLayout {
@@ -458,7 +458,7 @@ private:
   }
 
   bool try_labels(Attempt attempt) {
-    set_axes(attempt.beside ? widest(attempt.compact) + 7 : 8);
+    set_axes(attempt.right_margin ? widest(attempt.compact) + 7 : 8);
     std::vector<Labelled> curves;
     for (const auto& series : panel_.series) {
       Labelled curve;

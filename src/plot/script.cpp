@@ -1,18 +1,13 @@
 #include "plot/script.hpp"
 
-#include "base/output_file.hpp"
 #include "plot/layout.hpp"
-#include "plot/plot_output.hpp"
 #include "plot/style.hpp"
 
-#include <recount/error.hpp>
 
-#include <fmt/format.h>
 #include <range/v3/range/conversion.hpp>
 #include <range/v3/view/transform.hpp>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -367,13 +362,6 @@ void write_script(GnuplotWriter& gp, const Sheet& sheet, const std::vector<Drawi
   write_data(gp, sheet, drawings);
   for (const auto& drawing : drawings)
     write_drawing(gp, sheet, drawing);
-}
-
-void save_script(const std::string& path, const Sheet& sheet, const std::vector<Drawing>& drawings) {
-  const Delivery delivery(path);
-  if (!base::write_file(delivery.draft(), script_text([&](auto& gp) { write_script(gp, sheet, drawings); })))
-    throw base::cannot_write(path, errno);
-  delivery.deliver();
 }
 
 } // namespace recount::plot

@@ -23,7 +23,4 @@ struct Drawing {
 /// Sends the whole script.
 void write_script(GnuplotWriter& gnuplot, const Sheet& sheet, const std::vector<Drawing>& drawings);
 
-/// Writes the script to a file, whole or not at all. Throws recount::Error as draw() does.
-void save_script(const std::string& path, const Sheet& sheet, const std::vector<Drawing>& drawings);
-
 } // namespace recount::plot

@@ -15,7 +15,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <filesystem>
 #include <functional>
 #include <limits>
@@ -47,6 +46,16 @@ std::string most_varied(const result::Results& results, const std::string& kerne
     return a.second.size() < b.second.size();
   });
   return most == values.end() ? "" : most->first;
+}
+
+bool is_time(const std::string& metric) {
+  return metric == "seconds" || metric == "tsc_cycles";
+}
+
+/// Whether a preset or event counts cache or TLB misses.
+bool is_miss(const std::string& metric) {
+  return (is_preset(metric) && (metric.ends_with("CM") || metric.ends_with("_DM"))) ||
+         metric.find("MISS") != std::string::npos || metric.find("miss") != std::string::npos;
 }
 
 /// Lower is preferred: counted before modelled, this machine's caches before a described machine's.
@@ -130,15 +139,6 @@ bool is_interval(const result::Observation& o) {
 
 bool is_profile(const result::Observation& o) {
   return o.kernel == "profile";
-}
-
-bool is_time(const std::string& metric) {
-  return metric == "seconds" || metric == "tsc_cycles";
-}
-
-bool is_miss(const std::string& metric) {
-  return (is_preset(metric) && (metric.ends_with("CM") || metric.ends_with("_DM"))) ||
-         metric.find("MISS") != std::string::npos || metric.find("miss") != std::string::npos;
 }
 
 Selected select(const Recipe& recipe, const result::Results& results, const Choice& choice) {

@@ -50,10 +50,6 @@ struct Selected {
 /// Of `recount profile`.
 [[nodiscard]] bool is_profile(const result::Observation& observation);
 
-[[nodiscard]] bool is_time(const std::string& metric);
-/// Whether a preset or event counts cache or TLB misses.
-[[nodiscard]] bool is_miss(const std::string& metric);
-
 /// "Intel Core i7-9700 CPU @ 3.00GHz (virtual machine: KVM)": without "(R)" and "(TM)".
 [[nodiscard]] std::string machine_name(const result::Run& run);
 /// The CPUs behind the results, each once, of those machines ("CPU on HOST") that are wanted.

@@ -1,3 +1,4 @@
+#include "profile/attributed.hpp"
 
 #include "model/hierarchy.hpp"
 #include "model/machine.hpp"

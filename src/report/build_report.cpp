@@ -4,7 +4,6 @@
 #include "base/nearest.hpp"
 #include "base/output_file.hpp"
 #include "document/document.hpp"
-#include "plot/plot_output.hpp"
 #include "process/child.hpp"
 #include "process/spawn.hpp"
 #include "result/completeness.hpp"
@@ -146,9 +145,7 @@ void make_folder(const std::string& folder) {
 }
 
 void write_file(const std::string& path, const std::string& text) {
-  const plot::Delivery delivery(path);
-  if (!base::write_file(delivery.draft(), text)) throw base::cannot_write(path, errno);
-  static_cast<void>(delivery.deliver());
+  if (!base::replace_file(path, text)) throw base::cannot_write(path, errno);
 }
 
 class Publisher {
@@ -207,7 +204,7 @@ private:
         figures_.insert(figures_.end(), drawn.files.begin(), drawn.files.end());
         for (auto& warning : drawn.warnings)
           if (warning.starts_with("gnuplot")) made_.warnings.push_back(wanted.name + ": " + warning);
-        svgs_[wanted.name] = plot::file_contents(path(wanted.name + ".svg"));
+        svgs_[wanted.name] = base::read_file(path(wanted.name + ".svg")).value_or("");
       } catch (const Error& error) {
         if (error.problem().subject != "gnuplot" && !error.problem().subject.starts_with("figure ")) throw;
         leave_out(wanted.name, error);

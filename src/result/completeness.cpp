@@ -70,12 +70,12 @@ std::vector<Incomplete> incomplete(const Results& results) {
   std::vector<Incomplete> all;
   for (const auto& [id, planned] : plans) {
     Incomplete study;
-    std::map<std::string, std::int64_t> there;
+    std::map<std::string, std::int64_t> done_repetitions;
     for (const auto& [name, repetition] : done[id])
-      ++there[name];
+      ++done_repetitions[name];
     for (const auto& [name, repetitions] : planned) {
       study.planned += static_cast<std::size_t>(repetitions);
-      const std::int64_t have = std::min(there[name], repetitions);
+      const std::int64_t have = std::min(done_repetitions[name], repetitions);
       study.done += static_cast<std::size_t>(have);
       if (have < repetitions)
         study.missing.push_back(fmt::format("{} ({} of {})", name, repetitions - have, repetitions));

@@ -114,10 +114,10 @@ std::vector<Curve> curves(const Results& results, const std::string& x,
           measure);
   }
   add_gaps(all, results, x);
-  std::vector<Curve> made;
+  std::vector<Curve> all_curves;
   for (auto& [key, series] : all)
-    made.push_back(finish(key, std::move(series), results.statistic));
-  return made;
+    all_curves.push_back(finish(key, std::move(series), results.statistic));
+  return all_curves;
 }
 
 namespace {

@@ -9,7 +9,6 @@
 #include <chrono>
 #include <cmath>
 #include <random>
-#include <string_view>
 
 namespace recount::result {
 namespace {

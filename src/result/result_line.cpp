@@ -101,31 +101,33 @@ public:
     const auto require = [&](bool fits, const char* what) {
       if (!fits) fail(fmt::format("\"{}\" is not {}", key, what));
     };
-    T all{};
     if constexpr (std::same_as<T, ParamValue>) {
       if (value.is_string()) return value.get<std::string>();
       return convert<std::int64_t>(value, key);
     } else if constexpr (Map<T>) {
       require(value.is_object(), "an object");
+      T all;
       for (const auto& [name, element] : value.items())
         all.emplace(name, convert<typename T::mapped_type>(element, key));
       return all;
     } else if constexpr (std::same_as<T, std::vector<std::string>>) {
       require(value.is_array(), "a list");
+      T all;
       for (const auto& element : value)
         all.push_back(convert<std::string>(element, key));
       return all;
-    } else if constexpr (std::same_as<T, std::string>) {
-      require(value.is_string(), "text");
-    } else if constexpr (std::integral<T>) {
-      require(value.is_number_integer(), "a whole number");
-      if (value.is_number_unsigned() &&
-          value.get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<T>::max()))
-        fail(fmt::format("\"{}\" is larger than 2^63 - 1", key));
     } else {
-      require(value.is_number(), "a number");
+      if constexpr (std::same_as<T, std::string>)
+        require(value.is_string(), "text");
+      else
+        require(std::integral<T> ? value.is_number_integer() : value.is_number(),
+                std::integral<T> ? "a whole number" : "a number");
+      if constexpr (std::integral<T>)
+        if (value.is_number_unsigned() &&
+            value.get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<T>::max()))
+          fail(fmt::format("\"{}\" is larger than 2^63 - 1", key));
+      return value.get<T>();
     }
-    return value.get<T>();
   }
 
   [[nodiscard]] Params params(const nlohmann::json& value) const {

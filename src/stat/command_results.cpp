@@ -1,5 +1,6 @@
 #include "stat/command_results.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "command/measuring.hpp"
 #include "process/waiter.hpp"
@@ -8,7 +9,6 @@
 #include "witness/results_header.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <recount/error.hpp>
@@ -17,7 +17,7 @@
 namespace recount::stat {
 
 Domain parse_domain(const std::string& name) {
-  if (name.empty()) return stat::allowed_domain();
+  if (name.empty()) return allowed_domain();
   if (name == "user") return Domain::user;
   if (name == "kernel") return Domain::kernel;
   if (name == "all") return Domain::all;
@@ -27,10 +27,8 @@ Domain parse_domain(const std::string& name) {
 std::vector<pid_t> parse_pids(const std::vector<std::string>& lists) {
   std::vector<pid_t> pids;
   for (const std::string& word : command::list_words(lists)) {
-    pid_t pid = 0;
-    const auto [end, wrong] = std::from_chars(word.data(), word.data() + word.size(), pid);
-    if (wrong != std::errc() || end != word.data() + word.size() || pid <= 0)
-      throw bad_input("--pid " + word, "invalid PID", "ps -e lists the running processes");
+    const pid_t pid = base::parse<pid_t>(word).value_or(0);
+    if (pid <= 0) throw bad_input("--pid " + word, "invalid PID", "ps -e lists the running processes");
     if (const auto process = process::process_of(pid); process && *process != pid)
       throw bad_input("--pid " + word, fmt::format("is a thread of process {}", *process),
                       fmt::format("--pid {} counts all threads of that process", *process));
@@ -66,7 +64,7 @@ std::string show_pids(const std::vector<pid_t>& pids) {
   return fmt::format("{} {}", pids.size() > 1 ? "processes" : "process", fmt::join(pids, " "));
 }
 
-std::vector<std::string> notes_of(const stat::Plan& plan, const std::string& domain) {
+std::vector<std::string> notes_of(const Plan& plan, const std::string& domain) {
   auto notes = plan.notes;
   if (domain.empty() && plan.domain == Domain::user)
     notes.emplace_back(
@@ -92,7 +90,7 @@ CommandResults::CommandResults(const std::string& path, std::string subject,
 
 CommandResults::~CommandResults() = default;
 
-void CommandResults::write(const stat::Slice& slice) {
+void CommandResults::write(const Slice& slice) {
   if (!writer_) return;
   result::Observation time;
   time.witness = "clock";
@@ -103,7 +101,7 @@ void CommandResults::write(const stat::Slice& slice) {
     write(o, slice);
 }
 
-void CommandResults::write(result::Observation o, const stat::Slice& slice) {
+void CommandResults::write(result::Observation o, const Slice& slice) {
   o.run = run_;
   o.kernel = "command";
   o.params["command"] = subject_;

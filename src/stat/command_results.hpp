@@ -31,8 +31,6 @@ namespace recount::stat {
 [[nodiscard]] std::vector<std::string> notes_of(const stat::Plan& plan, const std::string& domain);
 /// --interval, in milliseconds.
 inline constexpr command::Options::Range interval_range{10, 3'600'000};
-/// PID_MAX_LIMIT of Linux, include/linux/threads.h.
-inline constexpr long most_pid = 1 << 22;
 
 /// Writes recount-results(5); does nothing without a file. Throws as result::Writer does.
 class CommandResults {

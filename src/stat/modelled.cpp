@@ -14,35 +14,33 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <map>
+#include <range/v3/range/conversion.hpp>
+#include <range/v3/view/transform.hpp>
 
 namespace recount::stat {
 namespace {
 
 constexpr const char* instructions = "PAPI_TOT_INS";
 
-std::vector<std::string> names_of(const model::MachineDescription& machine) {
+std::vector<std::string> known_names(const model::MachineDescription& machine) {
   auto names = model::metric_names(machine);
   names.emplace_back(instructions);
   return names;
 }
 
+/// The default metrics: what describes the accesses of a program.
 std::vector<std::string> default_names(const model::MachineDescription& machine) {
-  const auto known = names_of(machine);
-  std::vector<std::string> names;
-  for (const char* name : {instructions, "PAPI_LD_INS", "PAPI_SR_INS", "PAPI_L1_DCM", "PAPI_L2_DCM",
-                           "PAPI_L3_DCM", "PAPI_TLB_DM"})
-    if (std::ranges::count(known, name) > 0) names.emplace_back(name);
+  const auto known = known_names(machine);
+  std::vector<std::string> names{instructions,  "PAPI_LD_INS", "PAPI_SR_INS", "PAPI_L1_DCM",
+                                 "PAPI_L2_DCM", "PAPI_L3_DCM", "PAPI_TLB_DM"};
+  std::erase_if(names, [&](const std::string& name) { return std::ranges::count(known, name) == 0; });
   return names;
 }
 
-PlanRow row_of(const std::string& name, const std::string& witness,
-               const model::MachineDescription& machine) {
-  PlanRow row;
-  row.name = name;
-  row.kind = RowKind::modelled;
-  row.witness = witness;
-  const auto known = names_of(machine);
+PlanRow make_row(const std::string& name, const std::string& witness,
+                 const model::MachineDescription& machine) {
+  PlanRow row{.name = name, .kind = RowKind::modelled, .witness = witness};
+  const auto known = known_names(machine);
   if (std::ranges::count(known, name) > 0) return row;
   witness::require_known(name, known);
   row.refused = fmt::format("the model of {} has no such metric; {}", machine.name,
@@ -50,7 +48,7 @@ PlanRow row_of(const std::string& name, const std::string& witness,
   return row;
 }
 
-model::MachineDescription machine_of(const std::string& witness) {
+model::MachineDescription find_machine(const std::string& witness) {
   model::MachineDescription machine = model::machine(witness::modelled_machine(witness));
   if (machine.sampled || !machine.family.empty())
     throw bad_input("--witness " + witness, "~sample and ~l1= are for kernels",
@@ -122,22 +120,22 @@ private:
 } // namespace
 
 Witnesses parse_witnesses(const std::vector<std::string>& lists) {
-  Witnesses made;
+  Witnesses requested;
   const auto words = command::list_words(lists);
-  if (words.empty()) return made;
-  made.perf = false;
+  if (words.empty()) return requested;
+  requested.perf = false;
   for (const std::string& word : words) {
     const std::string& kind = witness::find(word).name;
     if (kind == "perf")
-      made.perf = true;
+      requested.perf = true;
     else if (kind == "model")
-      made.models.push_back(word);
+      requested.models.push_back(word);
     else
       throw bad_input(
           "--witness " + word, "does not observe programs",
           "perf counts them (presets, too, by PAPI's formulas); model and model:NAME simulate them");
   }
-  return made;
+  return requested;
 }
 
 std::vector<ModelledRows> add_modelled(Plan& plan, const std::vector<Item>& items,
@@ -145,16 +143,13 @@ std::vector<ModelledRows> add_modelled(Plan& plan, const std::vector<Item>& item
   std::vector<ModelledRows> all;
   for (const std::string& witness : models) {
     ModelledRows& rows = all.emplace_back(
-        ModelledRows{sampled_name(witness, sample), machine_of(witness), plan.rows.size(), 0});
-    std::vector<std::string> names;
-    for (const Item& item : items)
-      names.push_back(item.name);
-    for (const std::string& name : names.empty() ? default_names(rows.machine) : names)
-      plan.rows.push_back(row_of(name, rows.witness, rows.machine));
-    rows.count = plan.rows.size() - rows.first;
-    names.clear();
-    for (std::size_t r = rows.first; r < plan.rows.size(); ++r)
-      names.push_back(plan.rows[r].name);
+        ModelledRows{sampled_name(witness, sample), find_machine(witness), plan.rows.size(), 0});
+    const auto names = items.empty()
+                           ? default_names(rows.machine)
+                           : items | ranges::views::transform(&Item::name) | ranges::to<std::vector>();
+    for (const std::string& name : names)
+      plan.rows.push_back(make_row(name, rows.witness, rows.machine));
+    rows.count = names.size();
     rows.machine = model::enough_for(std::move(rows.machine), names);
   }
   if (!all.empty())
@@ -189,8 +184,8 @@ RunResult run_modelled(const Plan& plan, const std::vector<ModelledRows>& models
     for (const ModelledRows& of : models) {
       if (all.signal != 0 || (exit && !exit->ok() && !request.ignore_failure)) break;
       ModelledRun modelled(of, request, signals);
-      const process::Exit its = modelled.execute(number, all.signal);
-      if (!exit || exit->ok()) exit = its;
+      const process::Exit ended = modelled.execute(number, all.signal);
+      if (!exit || exit->ok()) exit = ended;
       modelled.fill(plan, slice.rows);
     }
     if (!perf) slice.end = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

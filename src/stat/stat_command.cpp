@@ -36,8 +36,8 @@ bool whole_cpus(const StatOptions& o) {
   return o.all_cpus || !o.cpus.empty();
 }
 
-stat::Request request_of(const StatOptions& o) {
-  stat::Request request;
+Request make_request(const StatOptions& o) {
+  Request request;
   request.command = o.command;
   request.pids = parse_pids(o.pids);
   if (request.command.empty() && request.pids.empty() && !whole_cpus(o))
@@ -58,15 +58,10 @@ stat::Request request_of(const StatOptions& o) {
   return request;
 }
 
-std::string subject_of(const stat::Request& request, const std::vector<int>& cpus) {
+std::string describe_subject(const Request& request, const std::vector<int>& cpus) {
   if (!cpus.empty())
     return show_cpus(cpus) + (request.command.empty() ? "" : " during " + kernel::quoted(request.command));
   return request.pids.empty() ? kernel::quoted(request.command) : show_pids(request.pids);
-}
-
-/// Standard output belongs to the command, if there is one.
-std::FILE* stream_of(const stat::Request& request) {
-  return request.command.empty() ? stdout : stderr;
 }
 
 int list_metrics(const StatOptions& o) {
@@ -83,13 +78,13 @@ int execute_compare(const StatOptions& o) {
   if (!o.pids.empty() || whole_cpus(o) || o.interval > 0 || !o.output.empty())
     throw bad_input("--compare", "cannot be combined with -p, -a, -C, -I or -o",
                     "remove them; --json has all values");
-  stat::Request first, second;
+  Request first, second;
   std::tie(first.command, second.command) = split_commands(o.command);
   first.ignore_failure = second.ignore_failure = o.ignore_failure;
   first.repeat = second.repeat = o.repeat > 0 ? static_cast<int>(o.repeat) : compared_repetitions;
-  const auto items = stat::parse_items(o.events.empty() ? stat::default_items(Counted::command) : o.events);
+  const auto items = parse_items(o.events.empty() ? default_items(Counted::command) : o.events);
   if (items.empty()) throw bad_input("--event", "the list is empty");
-  const stat::Plan plan = stat::make_plan(items, metric::load(o.metrics), parse_domain(o.domain), {});
+  const Plan plan = make_plan(items, metric::load(o.metrics), parse_domain(o.domain), {});
   const command::TableExport tables(o.export_to);
   const TwoResults both = run_in_turn(plan, first, second);
   const auto rows = compare_rows(plan, both);
@@ -136,37 +131,37 @@ int execute_stat(const StatOptions& o) {
       if (!value.empty())
         throw bad_input(option + value, "limits what a model simulates", "add --witness model");
   if (o.compare) return execute_compare(o);
-  const stat::Request request = request_of(o);
+  const Request request = make_request(o);
   command::check_outputs({.results = o.output, .json = o.json});
   const std::vector<int> cpus = whole_cpus(o) ? parse_cpus(o.cpus) : std::vector<int>{};
   const auto what = !cpus.empty()          ? Counted::cpus
                     : request.pids.empty() ? Counted::command
                                            : Counted::processes;
-  const auto items = stat::parse_items(o.events.empty() ? stat::default_items(what) : o.events);
+  const auto items = parse_items(o.events.empty() ? default_items(what) : o.events);
   if (items.empty()) throw bad_input("--event", "the list is empty");
-  stat::Plan plan;
+  Plan plan;
   if (witnesses.perf) {
-    plan = stat::make_plan(items, metric::load(o.metrics), parse_domain(o.domain), cpus);
+    plan = make_plan(items, metric::load(o.metrics), parse_domain(o.domain), cpus);
     plan.notes = notes_of(plan, o.domain);
   }
   const auto models =
       add_modelled(plan, o.events.empty() ? std::vector<Item>{} : items, witnesses.models, o.sample);
-  const std::string subject = subject_of(request, cpus);
+  const std::string subject = describe_subject(request, cpus);
   if (what != Counted::command) require_countable(plan, subject);
   mark_rows(plan, command::verdict_marks("stat", o.no_verdicts));
   const command::TableExport tables(o.export_to);
   CommandResults results(o.output, subject, {{"repeat", std::to_string(request.repeat)}}, row_marks(plan));
-  std::FILE* const stream = stream_of(request);
-  std::vector<stat::Slice> intervals;
-  const auto listen = [&](const stat::Slice& slice) {
+  std::FILE* const stream = request.command.empty() ? stdout : stderr; // stdout belongs to the command
+  std::vector<Slice> intervals;
+  const auto listen = [&](const Slice& slice) {
     results.write(slice);
     if (!slice.interval) return;
     if (o.json) return intervals.push_back(slice);
     command::print(stream, "{}", interval_lines(plan, slice, *slice.interval == 0));
     command::flush(stream);
   };
-  const stat::RunResult ended = models.empty() ? stat::run(plan, request, listen)
-                                               : run_modelled(plan, models, witnesses.perf, request, listen);
+  const RunResult ended = models.empty() ? run(plan, request, listen)
+                                         : run_modelled(plan, models, witnesses.perf, request, listen);
   if (o.json)
     command::print("{}", stat_json(plan, request, ended, intervals));
   else

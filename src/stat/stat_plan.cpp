@@ -1,6 +1,7 @@
 #include "stat/stat_plan.hpp"
 
 #include "base/names.hpp"
+#include "base/text.hpp"
 #include "errata/errata.hpp"
 #include "event/hybrid.hpp"
 #include "event/sysfs.hpp"
@@ -11,12 +12,15 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <range/v3/range/conversion.hpp>
+#include <range/v3/view/filter.hpp>
+#include <range/v3/view/transform.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
-#include <iterator>
 #include <map>
 #include <utility>
 
@@ -50,12 +54,10 @@ const Usage* usage_of(const std::string& name) {
 
 /// Of these CPUs those on which the event can be opened.
 std::vector<int> cpus_among(const std::vector<int>& cpus, const Event& event) {
-  const std::vector<int>& its = event::cpus_of(event.attr, event::pmus());
-  if (its.empty()) return cpus;
-  std::vector<int> both;
-  std::ranges::copy_if(cpus, std::back_inserter(both),
-                       [&](int cpu) { return std::ranges::count(its, cpu) > 0; });
-  return both;
+  const std::vector<int>& own = event::cpus_of(event.attr, event::pmus());
+  if (own.empty()) return cpus;
+  return cpus | ranges::views::filter([&](int cpu) { return std::ranges::count(own, cpu) > 0; }) |
+         ranges::to<std::vector>();
 }
 
 class Planner {
@@ -94,23 +96,19 @@ public:
 
 private:
   /// Cached per name: the check opens the event.
-  const witness::MetricEvents& ask(const std::string& name) {
+  const witness::MetricEvents& resolve(const std::string& name) {
     const auto known = requested_.find(name);
     if (known != requested_.end()) return known->second;
     return requested_.emplace(name, witness::resolve_metric(name, plan_.domain, options_)).first->second;
   }
 
-  [[nodiscard]] std::vector<std::string> names_of_metrics() const {
-    std::vector<std::string> names;
-    for (const metric::Metric& m : metrics_)
-      names.push_back(m.name);
-    return names;
-  }
-
   void add_counted(const std::string& name) {
-    const witness::MetricEvents& requested = ask(name);
+    const witness::MetricEvents& requested = resolve(name);
     // A name that is unknown is the user's mistake; an event missing on this machine is a row without value.
-    if (!requested.refused.empty() && !requested.preset) witness::require_known(name, names_of_metrics());
+    if (!requested.refused.empty() && !requested.preset)
+      witness::require_known(name, metrics_ | ranges::views::transform(&metric::Metric::name) |
+                                       ranges::to<std::vector>());
+
     add_row(name, requested);
     plan_.notes.insert(plan_.notes.end(), requested.notes.begin(), requested.notes.end());
     const bool cores = !requested.preset && requested.events.size() > 1 &&
@@ -128,8 +126,9 @@ private:
     row.operands.push_back(operand(name, requested));
     const std::string& stated = row.operands.front().scale.unit;
     row.unit = row.kind != RowKind::event ? "" : stated.empty() ? unit_of(requested.events) : stated;
+    const auto elsewhere = [&](const Event& event) { return cpus_among(plan_.cpus, event).empty(); };
     if (row.refused.empty() && row.kind == RowKind::event && !plan_.cpus.empty() &&
-        cpus_of_events(requested).empty())
+        std::ranges::all_of(requested.events, elsewhere))
       row.refused =
           fmt::format("its PMU counts on CPU {} only, which -C leaves out",
                       fmt::join(event::cpus_of(requested.events.front().attr, event::pmus()), ", "));
@@ -137,37 +136,26 @@ private:
   }
 
   static Operand operand(const std::string& name, const witness::MetricEvents& requested) {
-    Operand made{name, requested, {}, {}};
+    Operand result{name, requested, {}, {}};
     if (!requested.preset && !requested.events.empty())
-      made.scale = event::scale_of(requested.events.front(), event::pmus()).value_or(event::Scale{});
-    return made;
-  }
-  [[nodiscard]] std::vector<int> cpus_of_events(const witness::MetricEvents& requested) const {
-    std::vector<int> all;
-    for (const Event& event : requested.events)
-      std::ranges::copy(cpus_among(plan_.cpus, event), std::back_inserter(all));
-    return all;
+      result.scale = event::scale_of(requested.events.front(), event::pmus()).value_or(event::Scale{});
+    return result;
   }
 
   void add_usage(const Usage& usage) {
-    PlanRow row;
-    row.name = usage.name;
-    row.kind = RowKind::usage;
-    row.unit = usage.unit;
-    plan_.rows.push_back(std::move(row));
+    plan_.rows.push_back({.name = usage.name, .kind = RowKind::usage, .unit = usage.unit});
   }
 
   void add_metric(const metric::Metric& metric) {
-    PlanRow row;
-    row.name = metric.name;
-    row.kind = RowKind::metric;
-    row.unit = metric.unit;
-    row.metric = metric;
-    row.formula = best_formula(metric);
+    PlanRow row{.name = metric.name,
+                .kind = RowKind::metric,
+                .unit = metric.unit,
+                .metric = metric,
+                .formula = best_formula(metric)};
     for (; row.formula < metric.formulas.size(); ++row.formula) {
       if (!countable(metric.formulas[row.formula], row)) continue;
       for (const std::string& name : metric.formulas[row.formula].events())
-        row.operands.push_back(operand(name, ask(name)));
+        row.operands.push_back(operand(name, resolve(name)));
       break;
     }
     plan_.rows.push_back(std::move(row));
@@ -187,7 +175,7 @@ private:
   /// Whether a formula can be evaluated here; else sets the reason of the row.
   bool countable(const metric::Formula& formula, PlanRow& row) {
     for (const std::string& name : formula.events()) {
-      row.refused = ask(name).refused;
+      row.refused = resolve(name).refused;
       row.refused_by = row.refused.empty() ? "" : name;
       if (!row.refused.empty()) return false;
     }
@@ -206,10 +194,8 @@ private:
   }
 
   [[nodiscard]] std::vector<Event> events(const std::vector<std::size_t>& which) const {
-    std::vector<Event> out;
-    for (const std::size_t i : which)
-      out.push_back(plan_.events[i]);
-    return out;
+    return which | ranges::views::transform([&](std::size_t i) { return plan_.events[i]; }) |
+           ranges::to<std::vector>();
   }
 
   /// Slots lead the group of top-down metrics.
@@ -309,16 +295,16 @@ public:
     for (const char c : list) {
       // mem:ADDRESS/LENGTH has a single slash, and no comma in it.
       if (c == '/' && !name.starts_with("mem:")) within_terms = !within_terms;
-      if (within_terms || (c != ',' && c != '{' && c != '}')) {
-        if (after_group_ && c != ' ') fail("a comma is expected after }");
-        name += c;
+      if (!within_terms && (c == ',' || c == '{' || c == '}')) {
+        separate(c, name);
         continue;
       }
-      separator(c, name);
+      if (after_group_ && c != ' ') fail("a comma is expected after }");
+      name += c;
     }
     if (within_terms) fail("a / is not closed: PMU/terms/");
     if (in_group_) fail("a { without a matching }");
-    finish(name, after_group_ || list.find_first_not_of(' ') == list.npos);
+    finish(name, after_group_ || base::trim(list).empty());
     after_group_ = false;
   }
   std::vector<Item> items;
@@ -328,7 +314,7 @@ private:
     throw bad_input("-e " + std::string(list_), cause,
                     "-e a,b,'{c,d}': names with commas between, groups in braces");
   }
-  void separator(char c, std::string& name) {
+  void separate(char c, std::string& name) {
     if (c == '{') {
       if (in_group_) fail("a { within a {");
       if (after_group_ || !name.empty()) fail("a comma is expected before {");
@@ -336,21 +322,17 @@ private:
       return;
     }
     finish(name, after_group_ && c == ',');
-    after_group_ = false;
+    after_group_ = c == '}';
     if (c == ',') return;
     if (!in_group_) fail("a } without a matching {");
     in_group_ = false;
-    after_group_ = true;
     ++groups_;
   }
   void finish(std::string& name, bool may_be_empty) {
-    const auto first = name.find_first_not_of(' ');
-    const std::string bare =
-        first == name.npos ? "" : name.substr(first, name.find_last_not_of(' ') - first + 1);
+    const std::string bare(base::trim(name));
     name.clear();
-    if (bare.empty() && may_be_empty) return;
-    if (bare.empty()) fail("a name is missing");
-    if (std::ranges::find(items, bare, &Item::name) == items.end())
+    if (bare.empty() && !may_be_empty) fail("a name is missing");
+    if (!bare.empty() && std::ranges::find(items, bare, &Item::name) == items.end())
       items.push_back({bare, in_group_ ? std::optional(groups_) : std::nullopt});
   }
 
@@ -368,20 +350,13 @@ std::vector<Item> parse_items(const std::vector<std::string>& lists) {
   return std::move(reader.items);
 }
 
-namespace {
-
-std::string mark_of(const Operand& operand, const verdict::Marks& marks) {
-  if (const auto& preset = operand.requested.preset) return marks.of(preset->written.name);
-  return marks.of(operand.name, operand.requested.events);
-}
-
-} // namespace
-
 void mark_rows(Plan& plan, const verdict::Marks& marks) {
   if (marks.empty()) return;
   for (PlanRow& row : plan.rows)
     for (const Operand& operand : row.operands) {
-      std::string mark = mark_of(operand, marks);
+      const auto& preset = operand.requested.preset;
+      std::string mark =
+          preset ? marks.of(preset->written.name) : marks.of(operand.name, operand.requested.events);
       if (mark.empty()) continue;
       if (row.kind == RowKind::metric) mark = operand.name + ": " + mark;
       row.mark += (row.mark.empty() ? "" : "; ") + mark;
@@ -413,17 +388,15 @@ std::string errata_note(const Plan& plan, const host::Cpu& cpu) {
 
 namespace {
 
-std::vector<Count> counts_of(const Operand& operand, std::span<const Count> counts) {
-  std::vector<Count> its;
-  for (const std::size_t e : operand.events)
-    its.push_back(counts[e]);
-  return its;
+std::vector<Count> select(const Operand& operand, std::span<const Count> counts) {
+  return operand.events | ranges::views::transform([&](std::size_t e) { return counts[e]; }) |
+         ranges::to<std::vector>();
 }
 
 /// An operand as a separate observation.
 result::Observation observe(const Operand& operand, std::span<const Count> counts) {
   result::Observation o;
-  witness::fill(o, operand.requested, counts_of(operand, counts));
+  witness::fill(o, operand.requested, select(operand, counts));
   if (const auto value = result::as_double(o.value); value && !operand.scale.unit.empty())
     o.value = *value * operand.scale.factor;
   return o;
@@ -431,14 +404,15 @@ result::Observation observe(const Operand& operand, std::span<const Count> count
 
 /// The part of one core type. It is scaled as the sum is: its own running time is the time on that core type.
 result::Observation observe_part(const Operand& operand, std::size_t part, std::span<const Count> counts) {
-  const auto its = counts_of(operand, counts);
-  const Count sum = sum_of_core_types(its);
+  const auto all = select(operand, counts);
+  const Count& own = all[part];
   result::Observation o;
-  o.enabled_ns = static_cast<std::int64_t>(its[part].enabled_ns);
-  o.running_ns = static_cast<std::int64_t>(its[part].running_ns);
-  o.reason = its[part].reason;
-  if (its[part].value)
-    o.value = static_cast<std::int64_t>(std::llround(static_cast<double>(*its[part].value) / share(sum)));
+  o.enabled_ns = static_cast<std::int64_t>(own.enabled_ns);
+  o.running_ns = static_cast<std::int64_t>(own.running_ns);
+  o.reason = own.reason;
+  if (own.value)
+    o.value = static_cast<std::int64_t>(
+        std::llround(static_cast<double>(*own.value) / share(sum_of_core_types(all))));
   return o;
 }
 

@@ -2,7 +2,6 @@
 #include "loop.hpp"
 
 #include "cost/cost.hpp"
-#include "cost/routes.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -64,11 +63,6 @@ BOOST_AUTO_TEST_CASE(from_start_to_values_takes_fewer_instructions_than_papis) {
                of(recount::cost::op_cycle, recount::cost::route_papi, events));
 }
 
-BOOST_AUTO_TEST_CASE(toggling_the_leader_alone_is_what_makes_it_cheap) {
-  BOOST_TEST(of(recount::cost::op_cycle, recount::cost::route_flag, 4) >
-             2 * of(recount::cost::op_cycle, recount::cost::route_perf, 4));
-}
-
 BOOST_AUTO_TEST_CASE(the_library_adds_little_to_the_system_calls) {
   for (const std::size_t events : {1U, 2U, 4U}) {
     BOOST_TEST(of(recount::cost::op_read, recount::cost::route_recount, events) <
@@ -80,13 +74,7 @@ BOOST_AUTO_TEST_CASE(the_library_adds_little_to_the_system_calls) {
   }
 }
 
-// An interrupt between changes the page, so that one read in some thousands is repeated.
-BOOST_AUTO_TEST_CASE(a_user_space_read_is_short) {
-  constexpr double repeated = 1.01;
-  BOOST_TEST(of(recount::cost::op_read, recount::cost::route_value, 1) <= 60 * repeated);
-  for (const std::size_t events : {2U, 4U})
-    BOOST_TEST(of(recount::cost::op_read, recount::cost::route_value, events) <=
-               (60 + 25 * static_cast<double>(events - 1)) * repeated);
+BOOST_AUTO_TEST_CASE(user_space_read_is_short) {
   BOOST_TEST(of(recount::cost::op_read, recount::cost::route_user, 1) <=
              120); // with the times, which take the clock
 }
@@ -96,7 +84,7 @@ BOOST_AUTO_TEST_CASE(user_mode_alone_is_part_of_the_whole) {
     BOOST_TEST_CONTEXT(row.operation << " by " << row.route) {
       BOOST_TEST_REQUIRE(row.user_instructions.has_value());
       BOOST_TEST(*row.user_instructions <= *row.instructions + 4);
-      if (row.route == recount::cost::route_user || row.route == recount::cost::route_value)
+      if (row.route == recount::cost::route_user)
         BOOST_TEST(std::abs(*row.user_instructions - *row.instructions) < 4);
     }
   }

@@ -64,12 +64,12 @@ class Verdicts(unittest.TestCase):
     def test_another_microcode_has_no_marks(self):
         self.assertNotIn("(d", self.stat(options=["--microcode", "0xabc"]))
         doctor = simulated(self.folder, RECOUNT, "doctor", options=["--microcode", "0xabc"])
-        self.assertIn("stale: checked 0 minutes ago with another microcode (", doctor.stdout)
+        self.assertRegex(doctor.stdout, r"stale: checked [-\d]{10} with another microcode \(")
         self.assertIn("then, 0xabc now)", doctor.stdout)
 
     def test_doctor_summarises(self):
         doctor = simulated(self.folder, RECOUNT, "doctor")
-        self.assertIn("1 of 3 presets agrees, 1 dead, 1 meaning differs, checked 0 minutes ago with this kernel", doctor.stdout)
+        self.assertRegex(doctor.stdout, "1 of 3 presets agrees, 1 dead, 1 meaning differs, checked [-\\d]{10} with this kernel")
 
     def test_a_report_of_another_program_is_marked_and_none_after_a_change(self):
         for microcode, marked in (([], True), (["--microcode", "0xabc"], False)):

@@ -1,7 +1,7 @@
 // Hostile results drawn by the gnuplot of this machine: no command in them is executed.
+#include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "plot/live.hpp"
-#include "plot/plot_output.hpp"
 #include "plot/sheet.hpp"
 #include "process/child.hpp"
 #include "process/spawn.hpp"
@@ -22,6 +22,10 @@ namespace fs = std::filesystem;
 BOOST_AUTO_TEST_SUITE(hostile_figures)
 
 namespace {
+std::string file_contents(const std::filesystem::path& path) {
+  return base::read_file(path).value_or("");
+}
+
 /// A folder of its own, in which the test runs.
 struct Place {
   fs::path before = fs::current_path(), folder;
@@ -91,7 +95,7 @@ BOOST_AUTO_TEST_CASE(nothing_in_results_is_executed) {
     }
     ++drawn;
     run_script("figure.gp");
-    const std::string svg = plot::file_contents("figure.svg");
+    const std::string svg = file_contents("figure.svg");
     for (const auto& element : names_of_elements(svg))
       BOOST_CHECK_MESSAGE(known.contains(element), element << " of input: " << input);
     BOOST_TEST(!fault_of_terminal_text(svg), input);

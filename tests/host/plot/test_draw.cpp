@@ -1,6 +1,6 @@
 // Figures through the gnuplot of this machine, and what happens where there is none or it fails.
+#include "base/text.hpp"
 #include "plot/gnuplot.hpp"
-#include "plot/plot_output.hpp"
 #include "plot/sheet.hpp"
 #include "process/child.hpp"
 #include "process/spawn.hpp"
@@ -29,6 +29,9 @@ namespace fs = std::filesystem;
 BOOST_AUTO_TEST_SUITE(drawing)
 
 namespace {
+std::string file_contents(const std::filesystem::path& path) {
+  return base::read_file(path).value_or("");
+}
 
 /// A folder of its own, and PATH as it was.
 struct Place {
@@ -103,10 +106,10 @@ BOOST_AUTO_TEST_CASE(every_format_comes_out_whole) {
   for (const auto& file : drawn.files)
     BOOST_TEST(fs::file_size(file) > 200U);
   BOOST_TEST(place.left().size() == 7U); // nothing else is left behind
-  BOOST_TEST(plot::file_contents(place / "fig.png").substr(1, 3) == "PNG");
-  BOOST_TEST(plot::file_contents(place / "fig.pdf").substr(0, 5) == "%PDF-");
-  BOOST_TEST(plot::file_contents(place / "fig.tikz").find("\\begin{tikzpicture}") != std::string::npos);
-  const auto tex = plot::file_contents(place / "fig-latex.tex");
+  BOOST_TEST(file_contents(place / "fig.png").substr(1, 3) == "PNG");
+  BOOST_TEST(file_contents(place / "fig.pdf").substr(0, 5) == "%PDF-");
+  BOOST_TEST(file_contents(place / "fig.tikz").find("\\begin{tikzpicture}") != std::string::npos);
+  const auto tex = file_contents(place / "fig-latex.tex");
   BOOST_TEST(tex.find("{fig-latex}") != std::string::npos);
   BOOST_TEST(tex.find(place.folder) == std::string::npos);
 }
@@ -115,7 +118,7 @@ BOOST_AUTO_TEST_CASE(the_svg_holds_axes_curves_labels_and_caption) {
   if (!have_gnuplot()) return;
   const Place place;
   plot::draw(plot::compose("working-set", timed_sweep()), to(place / "fig.svg"));
-  const auto svg = plot::file_contents(place / "fig.svg");
+  const auto svg = file_contents(place / "fig.svg");
   BOOST_TEST(svg.find("width=\"320\"") != std::string::npos); // 3.33 in at 96 a inch
   for (const char* text : {"Some CPU @ 3 GHz", "working set", "time per access (ns)", "L1d 32 KiB",
                            "witness clock", "64 KiB", "Liberation Sans"})
@@ -137,7 +140,7 @@ BOOST_AUTO_TEST_CASE(a_script_draws_the_same_bytes_again) {
     plot::Options options = to(place / "fig.svg");
     options.script = place / "fig.gp";
     plot::draw(plot::compose(name, results), options);
-    const auto first = plot::file_contents(place / "fig.svg");
+    const auto first = file_contents(place / "fig.svg");
     fs::create_directory(place.folder / "again");
     fs::copy_file(place / "fig.gp", place / "again/fig.gp", fs::copy_options::overwrite_existing);
     process::Spawn spawn;
@@ -146,7 +149,7 @@ BOOST_AUTO_TEST_CASE(a_script_draws_the_same_bytes_again) {
     BOOST_TEST(ran.exit.ok(), ran.err);
     BOOST_TEST(ran.err == "");
     BOOST_TEST(first.size() > 1000U);
-    BOOST_CHECK(plot::file_contents(place / "again/fig.svg") == first);
+    BOOST_CHECK(file_contents(place / "again/fig.svg") == first);
   }
 }
 
@@ -167,7 +170,7 @@ BOOST_AUTO_TEST_CASE(numbers_are_exact_whatever_the_locale) {
   options.script = place / "fig.gp";
   plot::draw(plot::compose("access-time", results), options);
   std::locale::global(before);
-  const auto script = plot::file_contents(place / "fig.gp");
+  const auto script = file_contents(place / "fig.gp");
   const double expected = 0.0012345678901234567 * 1e9;
   const auto at = script.find("\n64 ");
   BOOST_TEST_REQUIRE(at != std::string::npos);
@@ -181,13 +184,11 @@ BOOST_AUTO_TEST_CASE(the_script_takes_the_axes_of_the_layout) {
   plot::Options options;
   options.script = place / "fig.gp";
   plot::draw(plot::compose("working-set", results), options);
-  BOOST_TEST(plot::file_contents(place / "fig.gp").find("unset logscale; set logscale x 2\n") !=
-             std::string::npos);
+  BOOST_TEST(file_contents(place / "fig.gp").find("unset logscale; set logscale x 2\n") != std::string::npos);
   results.observations.back().value = 1.0;
   plot::draw(plot::compose("working-set", results), options);
-  BOOST_TEST(
-      plot::file_contents(place / "fig.gp").find("unset logscale; set logscale x 2; set logscale y 2\n") !=
-      std::string::npos);
+  BOOST_TEST(file_contents(place / "fig.gp").find("unset logscale; set logscale x 2; set logscale y 2\n") !=
+             std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(a_figure_in_the_terminal_is_text_of_that_size) {
@@ -201,7 +202,7 @@ BOOST_AUTO_TEST_CASE(a_figure_in_the_terminal_is_text_of_that_size) {
              std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(without_gnuplot_the_error_says_what_to_install) {
+BOOST_AUTO_TEST_CASE(missing_gnuplot_names_the_package) {
   const Place place;
   fs::create_directory(place.folder / "bin");
   ::setenv("PATH", (place / "bin").c_str(), 1);
@@ -219,7 +220,7 @@ BOOST_AUTO_TEST_CASE(a_gnuplot_that_fails_is_quoted_and_leaves_the_old_file) {
   const auto text = failure("access-time", timed_sweep(), to(place / "fig.svg"), ErrorKind::unavailable);
   BOOST_TEST(text.find("no such terminal") != std::string::npos);
   BOOST_TEST(text.find("exit status 3") != std::string::npos);
-  BOOST_TEST(plot::file_contents(place / "fig.svg") == "old");
+  BOOST_TEST(file_contents(place / "fig.svg") == "old");
   BOOST_TEST(place.left().size() == 1U);
 }
 
@@ -255,7 +256,7 @@ BOOST_AUTO_TEST_CASE(a_bad_script_fails_though_gnuplot_goes_on) {
   BOOST_TEST(plot::run_gnuplot([](auto& gp) { gp << "print 'hello'\n"; }) == "hello");
 }
 
-BOOST_AUTO_TEST_CASE(a_full_device_is_said) {
+BOOST_AUTO_TEST_CASE(full_device_is_an_error) {
   if (!have_gnuplot()) return;
   const auto text = failure("access-time", timed_sweep(), to("/dev/full"), ErrorKind::bad_input);
   BOOST_TEST(text.find("No space left on device") != std::string::npos);
@@ -282,7 +283,7 @@ BOOST_AUTO_TEST_CASE(a_full_disk_leaves_nothing_half_written) {
   BOOST_TEST(ran.exit.ok(), ran.out + ran.err);
 }
 
-BOOST_AUTO_TEST_CASE(places_that_cannot_be_written_are_bad_input) {
+BOOST_AUTO_TEST_CASE(unwritable_places_are_bad_input) {
   const Place place;
   BOOST_TEST(failure("access-time", timed_sweep(), to(place / "no/fig.svg"), ErrorKind::bad_input)
                  .find("No such file or directory") != std::string::npos);

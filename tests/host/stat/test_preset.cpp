@@ -27,7 +27,7 @@ double value(const Slice& slice, const std::string& name) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(presets_beside_their_events_and_metrics_over_presets,
+BOOST_AUTO_TEST_CASE(presets_with_their_events_and_metrics,
                      *recount::test::needs(recount::test::no_software_events)) {
   const auto* const cpu = preset::default_pmu();
   if (cpu == nullptr) return skip("libpfm4 does not know this CPU, so no table has rows for it");

@@ -216,7 +216,7 @@ BOOST_AUTO_TEST_CASE(how_it_ended) {
   BOOST_CHECK_THROW((void)run_command(p, {"/nowhere/at/all"}), process::CannotRun);
 }
 
-BOOST_AUTO_TEST_CASE(signals_of_other_processes_are_handed_on) {
+BOOST_AUTO_TEST_CASE(signals_of_other_processes_are_forwarded) {
   const auto reported = process::in_fork(
       [](int fd) {
         const pid_t self = getpid();
@@ -235,7 +235,7 @@ BOOST_AUTO_TEST_CASE(signals_of_other_processes_are_handed_on) {
   BOOST_TEST(reported.out == "143 15 0"); // the run that was interrupted is no repetition
 }
 
-BOOST_AUTO_TEST_CASE(what_the_listener_throws_ends_neither_the_command_nor_its_counts) {
+BOOST_AUTO_TEST_CASE(listener_exception_does_not_stop_the_command) {
   const auto begin = std::chrono::steady_clock::now();
   const Plan p = plan("perf::PAGE-FAULTS");
   const auto full = [](const Slice&) { throw unavailable("r.jsonl", "the disk is full"); };
@@ -307,7 +307,7 @@ BOOST_AUTO_TEST_CASE(a_process_until_it_ends_and_while_a_command_runs) {
   BOOST_TEST(value(ended.repetitions.at(0), "perf::PAGE-FAULTS") == 0); // the command itself is not counted
 }
 
-BOOST_AUTO_TEST_CASE(what_cannot_be_counted_has_a_reason) {
+BOOST_AUTO_TEST_CASE(uncountable_event_has_reason) {
   const Plan p = plan("perf::PAGE-FAULTS,PAPI_TOT_INS,ipc,loads-per-l1-miss");
   const RunResult ended = run_command(p, {"true"});
   BOOST_TEST(value(ended.repetitions[0], "perf::PAGE-FAULTS") > 0);
@@ -318,7 +318,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_counted_has_a_reason) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(names_that_nobody_knows_are_refused) {
+BOOST_AUTO_TEST_CASE(unknown_names_are_rejected) {
   BOOST_TEST(holds(message([] { (void)plan("perf::PAGE-FALTS"); }), "perf::PAGE-FAULTS"));
   BOOST_TEST(holds(message([] { (void)plan("page-fault-rat"); }), "did you mean page-fault-rate"));
   BOOST_TEST(

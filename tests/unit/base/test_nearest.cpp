@@ -22,7 +22,7 @@ BOOST_AUTO_TEST_CASE(edit_distances) {
   BOOST_TEST(recount::base::edit_distance("ca", "abc") == 3U); // optimal string alignment, not full Damerau
 }
 
-BOOST_AUTO_TEST_CASE(the_nearest_come_first_and_far_ones_not_at_all) {
+BOOST_AUTO_TEST_CASE(nearest_names_come_first) {
   const Names known{"PAGE-FAULTS", "MINOR-FAULTS", "MAJOR-FAULTS", "CPU-CLOCK"};
   BOOST_TEST(recount::base::nearest("page-fault", known).front() == "PAGE-FAULTS");
   BOOST_TEST(recount::base::nearest("MAJOR-FALUTS", known).front() == "MAJOR-FAULTS");
@@ -40,7 +40,7 @@ BOOST_AUTO_TEST_CASE(a_third_of_the_longer_name_may_differ) {
   BOOST_TEST(recount::base::nearest("a", {"bc"}).empty());
 }
 
-BOOST_AUTO_TEST_CASE(a_name_inside_the_other_comes_behind_misspellings) {
+BOOST_AUTO_TEST_CASE(substrings_rank_after_misspellings) {
   BOOST_TEST(recount::base::nearest("CLOCK", {"CPU-CLOCK", "CLOAK"}) == (Names{"CLOAK", "CPU-CLOCK"}),
              per_element());
   BOOST_TEST(recount::base::nearest("PAPI_L1_DCM:u=0:k=1", {"PAPI_L1_DCM"}).size() == 1U);

@@ -38,7 +38,7 @@ std::optional<Problem> refused(const fs::path& path, base::Output how) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_check_creates_and_changes_nothing) {
+BOOST_AUTO_TEST_CASE(check_writable_changes_nothing) {
   const Place place;
   std::ofstream(place.path / "there") << "kept";
   for (const auto how : {base::Output::appended, base::Output::replaced}) {
@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(a_check_creates_and_changes_nothing) {
   BOOST_TEST(std::distance(fs::directory_iterator(place.path), fs::directory_iterator()) == 1);
 }
 
-BOOST_AUTO_TEST_CASE(what_cannot_be_written_is_refused) {
+BOOST_AUTO_TEST_CASE(unwritable_paths_are_rejected) {
   const Place place;
   std::ofstream(place.path / "file") << "x";
   for (const auto how : {base::Output::appended, base::Output::replaced}) {

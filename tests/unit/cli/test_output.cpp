@@ -13,7 +13,7 @@
 
 using namespace recount;
 
-BOOST_AUTO_TEST_CASE(columns_are_as_wide_as_they_need_and_lines_end_clean) {
+BOOST_AUTO_TEST_CASE(columns_fit_and_lines_have_no_trailing_blanks) {
   command::Table t({{"name"}, {"n", command::Table::Align::right}, {"what"}});
   t.add({"a", "1000", "x"});
   t.add({"µµµµµ", "7"}); // five columns wide, ten bytes long
@@ -28,12 +28,12 @@ BOOST_AUTO_TEST_CASE(a_table_without_heads_has_no_head_line) {
   BOOST_TEST(t.text() == "a  b\n");
 }
 
-BOOST_AUTO_TEST_CASE(width_is_of_what_is_seen) {
+BOOST_AUTO_TEST_CASE(width_ignores_styles) {
   BOOST_TEST(command::width("µs") == 2U);
   BOOST_TEST(command::width("\033[1mbold\033[0m") == 4U);
 }
 
-BOOST_AUTO_TEST_CASE(controls_of_input_are_shown_and_own_ones_sent) {
+BOOST_AUTO_TEST_CASE(input_controls_are_escaped_own_ones_sent) {
   const std::string red = command::own_controls("\033[31m"), plain = command::own_controls("\033[0m");
   BOOST_TEST(command::width(red + "bad" + plain) == 3U);
   BOOST_TEST(command::terminal_text(red + "bad" + plain) == "\033[31mbad\033[0m");
@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(controls_of_input_are_shown_and_own_ones_sent) {
   BOOST_TEST(command::terminal_text(once) == once);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_printed_passes_the_same_function) {
+BOOST_AUTO_TEST_CASE(print_escapes_its_arguments) {
   std::FILE* const file = std::tmpfile();
   BOOST_TEST_REQUIRE(file != nullptr);
   command::print(file, "\r{}\033[K{}\n", "a\033[2Jb", 1);
@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(what_is_printed_passes_the_same_function) {
   BOOST_TEST(std::string(bytes.data(), n) == "\ra\\u001b[2Jb\033[K1\n");
 }
 
-BOOST_AUTO_TEST_CASE(a_cell_and_the_subject_of_an_error_keep_to_their_line) {
+BOOST_AUTO_TEST_CASE(cells_and_error_subjects_stay_on_one_line) {
   command::Table t({{"a\n"}, {"b"}});
   t.add({"x\ny\t", "z"});
   BOOST_TEST(t.text() == "a\\u000a         b\n"
@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(a_row_is_a_record_where_columns_are_too_narrow) {
                                         "    context switches\n");
 }
 
-BOOST_AUTO_TEST_CASE(no_line_is_wider_than_asked_for) {
+BOOST_AUTO_TEST_CASE(no_line_exceeds_the_requested_width) {
   for (std::size_t most = 21; most < 120; ++most)
     for (const auto& table : {wide(), ranked(), numbers()})
       BOOST_TEST(widest(table.text(stdout, most)) <= most, most);
@@ -198,7 +198,7 @@ BOOST_AUTO_TEST_CASE(lines_of_prose_are_at_most_100_wide_and_break_between_words
   BOOST_TEST(lines.ends_with("\nshort\n"));
 }
 
-BOOST_AUTO_TEST_CASE(a_style_goes_with_each_line_of_a_cell) {
+BOOST_AUTO_TEST_CASE(wrapped_cell_keeps_its_style) {
   command::Table t({{"a"}, {"b"}});
   t.add({command::own_controls("\033[31mone two three four five\033[0m"), "x"});
   BOOST_TEST(command::terminal_text(t.text(stdout, 20)) == "a                  b\n"
@@ -225,7 +225,7 @@ BOOST_AUTO_TEST_CASE(digits_are_grouped) {
   BOOST_TEST(command::grouped("inf") == "inf");
 }
 
-BOOST_AUTO_TEST_CASE(a_number_has_the_digits_that_its_spread_supports) {
+BOOST_AUTO_TEST_CASE(digits_follow_the_deviation) {
   BOOST_TEST(command::format_number(1234567) == "1,234,567");
   BOOST_TEST(command::format_number(1234567.4, 890) == "1,234,570");
   BOOST_TEST(command::format_number(51.23456, 0.34) == "51.23");
@@ -234,7 +234,7 @@ BOOST_AUTO_TEST_CASE(a_number_has_the_digits_that_its_spread_supports) {
   BOOST_TEST(command::format_number(0.0572371) == "0.0572");
 }
 
-BOOST_AUTO_TEST_CASE(csv_has_plain_numbers_and_quotes_what_would_break_it) {
+BOOST_AUTO_TEST_CASE(csv_has_plain_numbers_and_quotes) {
   command::Table t({{"name"}, {"n", command::Table::Align::right}, {"what"}});
   t.add({command::own_controls("  \033[1ma\033[0m"), "1,234,567", "x, \"y\"\nz"});
   t.add({"1,000", "a,b"});

@@ -19,20 +19,20 @@ const host::Job third{"17", "0", "", 2, 4};
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(each_has_its_value) {
+BOOST_AUTO_TEST_CASE(placeholders_are_replaced) {
   BOOST_TEST(made("r-{host}-{job}.{step}-{task}of{tasks}.jsonl", third) == "r-node7-17.0-2of4.jsonl");
   BOOST_TEST(made("{rank}", third) == "2");
   BOOST_TEST(made("{node}", third) == "node7");
   BOOST_TEST(made("{node}", {"17", "0", "n3", 2, 4}) == "n3");
 }
 
-BOOST_AUTO_TEST_CASE(other_text_stays) {
+BOOST_AUTO_TEST_CASE(text_without_placeholders_is_unchanged) {
   BOOST_TEST(made("", third) == "");
   BOOST_TEST(made("a}b", third) == "a}b");
   BOOST_TEST(made("{{task}", third) == "{task}");
 }
 
-BOOST_AUTO_TEST_CASE(what_is_not_known_is_an_error) {
+BOOST_AUTO_TEST_CASE(unknown_placeholders_are_rejected) {
   for (const char* text : {"{nodes}", "{}", "{task", "x{"})
     BOOST_CHECK_THROW(made(text, third), Error);
   for (const char* text : {"{task}", "{rank}", "{tasks}", "{job}", "{step}"})

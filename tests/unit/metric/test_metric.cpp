@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(errors_name_file_line_and_field) {
   BOOST_TEST(says(refused(with(std::string("prose a\0b", 9))), "f.metrics:6: the line: contains a NUL"));
 }
 
-BOOST_AUTO_TEST_CASE(what_is_shipped_is_about_presets_and_events_that_exist) {
+BOOST_AUTO_TEST_CASE(shipped_metrics_use_known_presets_and_events) {
   // Files of Linux on machines that have them: arch/x86/events/intel/core.c, arch/x86/events/rapl.c.
   const std::set<std::string> of_sysfs{"slots",
                                        "topdown-retiring",
@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(what_is_shipped_is_about_presets_and_events_that_exist) {
     BOOST_TEST(find(shipped(), name), name);
 }
 
-BOOST_AUTO_TEST_CASE(own_files_add_and_replace) {
+BOOST_AUTO_TEST_CASE(user_files_add_and_replace) {
   std::string name = (std::filesystem::temp_directory_path() / "recount-metric-XXXXXX").string();
   BOOST_TEST_REQUIRE(::mkdtemp(name.data()) != nullptr);
   const std::filesystem::path folder = name;

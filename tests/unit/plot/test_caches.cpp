@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(every_text_stays_on_the_page) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(what_is_not_on_record_is_said) {
+BOOST_AUTO_TEST_CASE(missing_data_is_reported) {
   BOOST_TEST(refusal("caches-latency", with_grid()).find("the results have no times") != std::string::npos);
   BOOST_TEST(refusal("caches-stopwatch", with_grid()).find("--grid") != std::string::npos);
   BOOST_TEST(refusal("caches-misses", timed()).find("--grid") != std::string::npos);

@@ -33,7 +33,7 @@ std::string problem(const std::string& name, const result::Results& results,
 }
 } // namespace
 
-BOOST_AUTO_TEST_CASE(access_time_has_a_curve_a_size) {
+BOOST_AUTO_TEST_CASE(access_time_has_a_curve_per_size) {
   const plot::Sheet sheet = plot::compose("access-time", timed_sweep(), {});
   BOOST_TEST_REQUIRE(sheet.panels.size() == 1U);
   const plot::Panel& panel = sheet.panels[0];
@@ -49,7 +49,7 @@ BOOST_AUTO_TEST_CASE(access_time_has_a_curve_a_size) {
   BOOST_TEST(!said(sheet.caption, "modelled"));
 }
 
-BOOST_AUTO_TEST_CASE(modelled_misses_are_called_so_and_what_was_not_counted_is_named) {
+BOOST_AUTO_TEST_CASE(modelled_and_missing_series_are_named) {
   const plot::Sheet sheet = plot::compose("misses", missing_sweep(), {});
   BOOST_TEST_REQUIRE(sheet.panels.size() == 2U);
   for (const auto& panel : sheet.panels) {
@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(modelled_misses_are_called_so_and_what_was_not_counted_is_n
   BOOST_TEST(said(sheet.warnings, "no such PMU on this machine"));
 }
 
-BOOST_AUTO_TEST_CASE(a_counted_witness_goes_before_the_model_and_the_other_is_named) {
+BOOST_AUTO_TEST_CASE(counted_witness_is_preferred_to_the_model) {
   auto results = missing_sweep();
   for (auto& o : results.observations) {
     if (o.witness == "perf") o.value = std::int64_t{5};
@@ -75,14 +75,14 @@ BOOST_AUTO_TEST_CASE(a_counted_witness_goes_before_the_model_and_the_other_is_na
   BOOST_TEST(said(both.caption, "dashed: modelled, not measured"));
 }
 
-BOOST_AUTO_TEST_CASE(only_perf_asked_for_and_nothing_counted_is_no_picture) {
+BOOST_AUTO_TEST_CASE(requested_witness_without_values_is_an_error) {
   const auto text = problem("misses", missing_sweep(), {{}, {"perf"}});
   BOOST_TEST(text.find("not counted") != std::string::npos);
   BOOST_TEST(text.find("no such PMU on this machine") != std::string::npos);
   BOOST_TEST(text.find("this figure needs cache misses") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(the_wrong_results_are_told_what_they_hold) {
+BOOST_AUTO_TEST_CASE(unsuitable_results_are_described) {
   const auto text = problem("misses", timed_sweep());
   BOOST_TEST(text.find("kernel stride with seconds by clock") != std::string::npos);
   BOOST_TEST(problem("access-time", {}).find("no observations") != std::string::npos);
@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(the_figure_that_suits_is_chosen) {
   BOOST_TEST(plot::suitable(figures, one_stride).entry.name == "working-set");
 }
 
-BOOST_AUTO_TEST_CASE(nothing_is_called_dashed_that_has_no_line) {
+BOOST_AUTO_TEST_CASE(dashed_is_named_only_for_lines) {
   plot::Series series;
   series.modelled = true;
   series.samples = {{1, 1, 1, 1}, {2, 2, 2, 2}};

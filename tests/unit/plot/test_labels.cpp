@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(a_label_is_nearest_to_its_own_curve) {
     BOOST_TEST(nearest(curves[i], (*places)[i].box) < nearest(curves[1 - i], (*places)[i].box));
 }
 
-BOOST_AUTO_TEST_CASE(curves_that_coincide_cannot_be_told_apart_by_labels) {
+BOOST_AUTO_TEST_CASE(coinciding_curves_get_no_labels) {
   const recount::plot::Labelled curve{{{10, 50}, {150, 50}}, 20, 6};
   BOOST_TEST(!recount::plot::place_labels({curve, curve}, page).has_value());
 }
@@ -95,13 +95,13 @@ BOOST_AUTO_TEST_CASE(one_label_serves_a_group_that_coincides) {
   BOOST_TEST(recount::plot::inside((*places)[0].box, page.area));
 }
 
-BOOST_AUTO_TEST_CASE(more_labels_than_room_is_no_answer) {
+BOOST_AUTO_TEST_CASE(too_many_labels_have_no_solution) {
   const recount::plot::Field small{{0, 0, 40, 20}, {}, 1.6, 1.3};
   const std::vector<recount::plot::Labelled> curves(4, {{{2, 10}, {38, 10}}, 30, 6});
   BOOST_TEST(!recount::plot::place_labels(curves, small).has_value());
 }
 
-BOOST_AUTO_TEST_CASE(what_is_taken_is_kept_free) {
+BOOST_AUTO_TEST_CASE(taken_places_are_kept_free) {
   recount::plot::Field field = page;
   field.taken = {{154, 0, 156, 120}, {60, 0, 62, 120}};
   const std::vector<recount::plot::Labelled> curves{{{{10, 20}, {150, 30}}, 25, 6}};
@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(no_curve_and_empty_curves) {
   check_places(point, page, *places);
 }
 
-BOOST_AUTO_TEST_CASE(whatever_the_curves_an_answer_keeps_the_rules_and_comes_again) {
+BOOST_AUTO_TEST_CASE(random_curves_obey_the_rules_deterministically) {
   std::mt19937 random(20240611);
   int answered = 0;
   for (int round = 0; round < 150; ++round) {

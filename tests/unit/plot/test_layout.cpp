@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(a_hundred_ordered_curves_still_have_a_key) {
   BOOST_TEST(named <= plot::steps);
 }
 
-BOOST_AUTO_TEST_CASE(steps_of_a_hierarchy_stand_on_a_logarithmic_axis) {
+BOOST_AUTO_TEST_CASE(steps_of_a_hierarchy_use_a_logarithmic_axis) {
   auto results = timed_sweep(1);
   const auto axis = [&] {
     return plot::lay_out(plot::compose("working-set", results, {}), plot::canvas_of(plot::Format::pdf, 3.33))

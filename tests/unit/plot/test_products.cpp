@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(times_are_medians_with_their_band) {
   BOOST_TEST(sheet.panels[0].title == "products of doubles, by the clock");
 }
 
-BOOST_AUTO_TEST_CASE(modelled_misses_are_dashed_and_called_so) {
+BOOST_AUTO_TEST_CASE(modelled_misses_are_dashed_and_labelled) {
   const plot::Sheet sheet = matmul::compose_products("matmul-misses", study(), {});
   BOOST_TEST_REQUIRE(sheet.panels.size() == 2U);
   for (const plot::Panel& panel : sheet.panels)
@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(loops_have_the_same_colour_in_every_figure) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(speed_ups_are_over_simple) {
+BOOST_AUTO_TEST_CASE(speed_ups_are_relative_to_simple) {
   const plot::Sheet sheet = matmul::compose_products("matmul-speed-up", study(), {});
   const plot::Panel& panel = sheet.panels.at(0);
   BOOST_TEST(series(panel, "simple") == nullptr);
@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(speed_ups_are_over_simple) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(blocks_stand_along_their_size) {
+BOOST_AUTO_TEST_CASE(blocks_are_plotted_by_size) {
   const plot::Sheet sheet = matmul::compose_products("matmul-blocks", study(), {});
   const plot::Series* const block = series(sheet.panels.at(0), "block, n = 1000");
   BOOST_TEST_REQUIRE(block != nullptr);
@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(blocks_stand_along_their_size) {
   BOOST_TEST(series(sheet.panels[0], "line, n = 1000") != nullptr);
 }
 
-BOOST_AUTO_TEST_CASE(the_roofline_stands_on_measured_ceilings) {
+BOOST_AUTO_TEST_CASE(roofline_uses_measured_ceilings) {
   const plot::Sheet sheet = matmul::compose_products("matmul-roofline", study(), {});
   const plot::Panel& panel = sheet.panels.at(0);
   BOOST_TEST(series(panel, "line")->samples.at(0).x == 2 * 16.0 / 64, boost::test_tools::tolerance(1e-9));
@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(the_roofline_stands_on_measured_ceilings) {
   BOOST_TEST(said(sheet, "intensity from L2 misses, modelled"));
 }
 
-BOOST_AUTO_TEST_CASE(what_the_results_cannot_fill_has_no_panels) {
+BOOST_AUTO_TEST_CASE(panels_without_data_are_omitted) {
   auto results = study();
   std::erase_if(results.observations,
                 [](const auto& o) { return o.metric != "seconds" || o.kernel != "matmul"; });
@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE(what_the_results_cannot_fill_has_no_panels) {
   BOOST_TEST(matmul::compose_products("matmul-time", study(), {{}, {"perf"}}).panels.empty());
 }
 
-BOOST_AUTO_TEST_CASE(a_published_curve_names_the_model_beside_it) {
+BOOST_AUTO_TEST_CASE(published_curve_names_the_model) {
   auto results = study();
   results.observations.clear();
   result::Run table = results.runs[0];
@@ -210,7 +210,7 @@ BOOST_AUTO_TEST_CASE(each_panel_of_the_laboratory_names_its_products) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(everything_stands_on_the_page) {
+BOOST_AUTO_TEST_CASE(everything_is_within_the_page) {
   for (const auto& [entry, compose, suits] : matmul::product_figures())
     for (const double inches : {2.0, 3.33, 7.0}) {
       const plot::Sheet sheet = matmul::compose_products(entry.name, study(), {});

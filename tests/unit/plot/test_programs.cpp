@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(outermost_sections_are_shaded) {
   BOOST_TEST(sheet.panels[0].marks.size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(functions_stand_side_by_side_and_add_up_to_their_share) {
+BOOST_AUTO_TEST_CASE(functions_side_by_side_add_up_to_their_share) {
   auto results = with_run();
   add_place(results, "clock", 1000);
   add_place(results, "faults", 50);

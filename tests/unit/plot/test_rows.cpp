@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(a_row_is_a_share_of_what_is_stated) {
   BOOST_TEST(s.caption.front() == "Some CPU @ 3 GHz");
 }
 
-BOOST_AUTO_TEST_CASE(everything_stands_on_the_page) {
+BOOST_AUTO_TEST_CASE(everything_is_within_the_page) {
   const plot::Sheet s = sheet();
   const plot::Panel& panel = s.panels[0];
   for (const plot::Format format : {plot::Format::pdf, plot::Format::tikz, plot::Format::dumb}) {
@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(everything_stands_on_the_page) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(what_a_logarithm_cannot_show_has_a_lane) {
+BOOST_AUTO_TEST_CASE(shares_off_the_axis_have_a_lane) {
   const plot::Layout l = plot::lay_out(sheet(), plot::canvas_of(plot::Format::pdf, 3.33));
   const plot::RowsLook& rows = *l.panels[0].rows;
   for (const double share : {0.0, -1.0, 1.0 / 1000, -1e30})

@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(shards_become_one_run) {
   BOOST_TEST(runs(modelled) == "RRRRRRRR");
 }
 
-BOOST_AUTO_TEST_CASE(a_complete_file_lacks_nothing) {
+BOOST_AUTO_TEST_CASE(complete_file_has_no_missing_runs) {
   auto results = planned();
   for (int i = 0; i < 5; ++i) {
     add(results, small, i);
@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(a_continued_run_completes_the_first_one) {
   BOOST_TEST(result::incomplete(results).empty());
 }
 
-BOOST_AUTO_TEST_CASE(the_share_of_a_sample_is_told_in_digits_and_read_back) {
+BOOST_AUTO_TEST_CASE(sampled_share_is_written_and_read_back) {
   BOOST_TEST(result::sampled_flag(100, 0).text == "sampled 100 % of the accesses, error 0");
   BOOST_TEST(result::sampled_flag(0.01234, 11.2).text == "sampled 0.012 % of the accesses, error 12");
   result::Observation observation;

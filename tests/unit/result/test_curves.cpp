@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_CASE(repetitions_become_a_point_and_sizes_curves_in_order_of_num
   BOOST_TEST(made[1].points[0].y->median == 2.0, boost::test_tools::tolerance(1e-12));
 }
 
-BOOST_AUTO_TEST_CASE(not_counted_is_a_gap_with_its_reason_and_never_0) {
+BOOST_AUTO_TEST_CASE(missing_value_is_a_gap_with_reason) {
   result::Results results;
   results.observations = {observation(4096, 1, 1e-6), observation(4096, 2, 1e-6)};
   results.observations[1].value = std::monostate{};
@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(machines_are_not_mixed) {
   BOOST_TEST(made.size() == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(doubt_and_multiplexing_are_kept) {
+BOOST_AUTO_TEST_CASE(disturbance_and_multiplexing_are_kept) {
   result::Results results;
   results.observations = {observation(4096, 1, 1e-6), observation(4096, 1, 2e-6, 1)};
   results.observations[0].flags = {{Flag::Kind::steal, "steal 3 ms (30 %)", 30.0}};
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(doubt_and_multiplexing_are_kept) {
   BOOST_TEST(made[0].points[0].y->n == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(without_accesses_there_is_no_mean) {
+BOOST_AUTO_TEST_CASE(no_accesses_no_mean) {
   auto o = observation(4096, 1, 1e-6);
   o.accesses.reset();
   BOOST_TEST(!result::per_access(o).has_value());
@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(only_what_differs_varies) {
   BOOST_CHECK(result::varying(one).empty());
 }
 
-BOOST_AUTO_TEST_CASE(how_often_is_no_difference_where_the_rest_tells_curves_apart) {
+BOOST_AUTO_TEST_CASE(repetition_parameters_do_not_distinguish_curves) {
   result::Results results;
   results.observations = {observation(4096, 1, 1), observation(8192, 1, 1)};
   results.observations[0].params = {{"size", 4096}, {"stride", 1}, {"rounds", 10}};

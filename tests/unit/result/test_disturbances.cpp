@@ -44,7 +44,7 @@ BOOST_AUTO_TEST_CASE(flags_of_older_files_have_milliseconds) {
   BOOST_TEST(causes("steal 30 ms", false).empty()); // of how much is not known
 }
 
-BOOST_AUTO_TEST_CASE(what_takes_no_time_disturbs_nothing) {
+BOOST_AUTO_TEST_CASE(flags_without_time_are_no_disturbance) {
   for (const char* flag :
        {"preempted 3 times", "migrated", "sibling busy 40 %", "", "steal", "placement (50 %)"})
     BOOST_TEST(causes(flag).empty(), flag);

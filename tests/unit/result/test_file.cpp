@@ -64,7 +64,7 @@ bool holds(const std::string& text, const char* part) {
 }
 } // namespace
 
-BOOST_AUTO_TEST_CASE(what_is_written_is_there_at_once) {
+BOOST_AUTO_TEST_CASE(written_lines_are_readable_at_once) {
   const Folder folder;
   const std::string path = folder / "a.jsonl";
   recount::result::Writer writer(path, recount::result::Writer::Mode::create);
@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(what_is_written_is_there_at_once) {
   BOOST_TEST(!all.run("S"));
 }
 
-BOOST_AUTO_TEST_CASE(nothing_measured_is_overwritten) {
+BOOST_AUTO_TEST_CASE(results_are_never_overwritten) {
   const Folder folder;
   const std::string path = folder / "a.jsonl";
   { recount::result::Writer(path, recount::result::Writer::Mode::create).write(run("R")); }
@@ -161,7 +161,7 @@ BOOST_AUTO_TEST_CASE(foreign_files_are_refused_with_their_line_and_left_alone) {
                    "directory"));
 }
 
-BOOST_AUTO_TEST_CASE(cat_merges_files_and_says_what_is_there_twice) {
+BOOST_AUTO_TEST_CASE(concatenated_files_merge_and_duplicates_are_reported) {
   const Folder folder;
   const std::string a = folder / "a", b = folder / "b", both = folder / "both";
   {
@@ -220,13 +220,13 @@ BOOST_AUTO_TEST_CASE(a_file_at_its_limit_ends_with_a_whole_line) {
   BOOST_TEST(contents(path).back() == '\n');
 }
 
-BOOST_AUTO_TEST_CASE(a_full_device_is_said_in_words) {
+BOOST_AUTO_TEST_CASE(full_device_is_reported) {
   const std::string said = complaint(
       [&] { recount::result::Writer("/dev/full", recount::result::Writer::Mode::create).write(run("R")); });
   BOOST_TEST(holds(said, "No space left on device"), said);
 }
 
-BOOST_AUTO_TEST_CASE(points_read_well) {
+BOOST_AUTO_TEST_CASE(points_as_text) {
   BOOST_TEST(recount::result::describe({{"size", std::int64_t{64}}, {"variant", std::string("ijk")}}) ==
              "size=64 variant=ijk");
   BOOST_TEST(recount::result::read_text(recount::result::to_line(run("R")) + "\r\n\n", "text").runs.size() ==

@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(no_value_has_a_reason_and_is_not_zero) {
   BOOST_TEST(again(o).reason.get() == "the value is not a finite number");
 }
 
-BOOST_AUTO_TEST_CASE(everything_beside_the_value_survives) {
+BOOST_AUTO_TEST_CASE(all_fields_survive) {
   recount::result::Observation o = sample();
   o.accesses = 10;
   o.enabled_ns = 7;
@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(a_run_survives) {
   BOOST_TEST(recount::result::new_run().id != run.id);
 }
 
-BOOST_AUTO_TEST_CASE(complaints_name_place_and_cause) {
+BOOST_AUTO_TEST_CASE(errors_name_place_and_cause) {
   const std::pair<const char*, const char*> table[] = {
       {"hello", "f:7: is not JSON"},
       {"[]", "f:7: is not a JSON object"},

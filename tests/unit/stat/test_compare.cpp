@@ -43,7 +43,7 @@ RunResult results(double times) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(words_are_split_once) {
+BOOST_AUTO_TEST_CASE(commands_are_split_at_the_separator) {
   const auto [first, second] = split_commands({"a", "-b", "---", "c"});
   BOOST_TEST(first == (Words{"a", "-b"}), boost::test_tools::per_element());
   BOOST_TEST(second == Words{"c"}, boost::test_tools::per_element());
@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(words_are_split_once) {
     BOOST_CHECK_THROW(static_cast<void>(split_commands(words)), Error);
 }
 
-BOOST_AUTO_TEST_CASE(only_what_differs_has_a_ratio) {
+BOOST_AUTO_TEST_CASE(only_distinguishable_rows_have_a_ratio) {
   const auto rows = compare_rows(plan(), {results(1), results(1.5)});
   BOOST_REQUIRE(rows.size() == 4U);
   BOOST_TEST(rows[0].name == "wall time");

@@ -16,14 +16,14 @@ Reading at(std::chrono::nanoseconds used, std::chrono::nanoseconds enabled, std:
 const Reading held = at(100us, 0ns, 0);
 } // namespace
 
-BOOST_AUTO_TEST_CASE(a_program_that_gains_privileges_has_no_counts_however_long_its_exec_took) {
+BOOST_AUTO_TEST_CASE(set_user_id_program_has_no_counts) {
   BOOST_TEST(between(held, at(1ms, 900us, 0)).counts[0].value.has_value());
   const auto made = between(held, at(1ms, 900us, 0), true);
   BOOST_TEST(!made.counts[0].value.has_value());
   BOOST_TEST(made.removed.find("set-user-ID") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(a_counter_that_stood_still_counted_nothing) {
+BOOST_AUTO_TEST_CASE(removed_counter_has_no_value) {
   const auto made = between(held, at(1000us, 10us, 0)); // a set-user-ID /bin/true
   BOOST_TEST(!made.counts[0].value.has_value());
   BOOST_TEST(made.counts[0].reason.starts_with("Linux removed the counters after 0.01 ms of 0.9 ms"));
@@ -35,43 +35,43 @@ BOOST_AUTO_TEST_CASE(a_short_program_is_counted) {
   BOOST_TEST(made.incomplete.empty());
 }
 
-BOOST_AUTO_TEST_CASE(a_program_that_sleeps_is_counted) {
+BOOST_AUTO_TEST_CASE(sleeping_program_is_counted) {
   BOOST_TEST(between(held, at(100us, 0ns, 0)).counts[0].value.value() == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(a_part_that_was_not_counted_is_told) {
+BOOST_AUTO_TEST_CASE(partly_counted_run_is_flagged) {
   const auto made = between(held, at(60ms, 30ms, 5));
   BOOST_TEST(made.counts[0].value.value() == 5U);
   BOOST_TEST(made.incomplete.starts_with("incomplete: counted in 30 ms of 59.9 ms"));
 }
 
-BOOST_AUTO_TEST_CASE(a_process_that_runs_already_has_no_processor_time) {
+BOOST_AUTO_TEST_CASE(attached_process_has_no_cpu_time) {
   BOOST_TEST(between(at(0ns, 0ns, 0), at(0ns, 0ns, 0)).counts[0].value.value() == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(an_interval_without_processor_time_is_judged_by_the_whole) {
+BOOST_AUTO_TEST_CASE(interval_without_cpu_time_follows_the_whole_run) {
   const Reading before = at(20ms, 10us, 0), now = at(20ms, 10us, 0);
   BOOST_TEST(!between(held, before, now, false).counts[0].value.has_value());
   const Reading asleep = at(20ms, 19ms, 7);
   BOOST_TEST(between(held, asleep, asleep, false).counts[0].value.value() == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(an_interval_that_ends_within_exec_is_no_removal) {
+BOOST_AUTO_TEST_CASE(interval_ending_within_exec_is_counted) {
   BOOST_TEST(between(held, held, at(400us, 100us, 0), false).counts[0].value.value() == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(a_long_exec_at_the_beginning_is_no_removal) {
+BOOST_AUTO_TEST_CASE(long_exec_at_the_start_is_counted) {
   BOOST_TEST(between(held, held, at(40ms, 1ms, 3), false).counts[0].value.value() == 3U);
   BOOST_TEST(!between(held, held, at(140ms, 1ms, 3), false).counts[0].value.has_value());
   const Reading counted = at(5ms, 1ms, 3);
   BOOST_TEST(!between(held, counted, at(40ms, 1ms, 3), false).counts[0].value.has_value());
 }
 
-BOOST_AUTO_TEST_CASE(a_command_shorter_than_an_interval_is_judged_by_the_whole) {
+BOOST_AUTO_TEST_CASE(command_shorter_than_interval_follows_the_whole_run) {
   BOOST_TEST(!between(held, held, at(1000us, 10us, 0), true).counts[0].value.has_value());
 }
 
-BOOST_AUTO_TEST_CASE(the_time_of_descendants_comes_at_the_end_alone) {
+BOOST_AUTO_TEST_CASE(cpu_time_of_descendants_is_known_at_the_end) {
   // A shell that waited for a program: its own time before, that of both once it has ended.
   const Reading before = at(2ms, 60ms, 100), end = at(64ms, 62ms, 110);
   BOOST_TEST(between(held, before, end, true).counts[0].value.value() == 10U);

@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(names_with_commas_and_slashes) {
   BOOST_TEST(understood({"skl::L1D:REPLACEMENT:u,PAPI_L1_DCM"}) == "skl::L1D:REPLACEMENT:u PAPI_L1_DCM");
 }
 
-BOOST_AUTO_TEST_CASE(what_is_no_list) {
+BOOST_AUTO_TEST_CASE(malformed_lists_are_rejected) {
   BOOST_TEST(refused("a,,b") == "a name is missing");
   BOOST_TEST(refused(",a") == "a name is missing");
   BOOST_TEST(refused("a,") == "a name is missing");

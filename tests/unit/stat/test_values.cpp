@@ -62,12 +62,12 @@ BOOST_AUTO_TEST_CASE(events_and_a_ratio_of_them) {
   BOOST_TEST(rows[2].flags.empty());
 }
 
-BOOST_AUTO_TEST_CASE(seconds_stand_for_the_wall_time) {
+BOOST_AUTO_TEST_CASE(seconds_are_the_wall_time) {
   const std::vector<Count> counts{count(6), count(4)};
   BOOST_TEST(number(evaluate(plan_of("seconds * A / B / seconds / seconds"), counts, 2)[2]) == 0.75);
 }
 
-BOOST_AUTO_TEST_CASE(over_something_that_was_not_counted_there_is_no_ratio) {
+BOOST_AUTO_TEST_CASE(ratio_with_missing_operand_has_reason) {
   const std::vector<Count> counts{count(6), none("its counter was taken")};
   const auto rows = evaluate(plan_of("A / B"), counts, 1);
   BOOST_TEST(!result::as_double(rows[1].value).has_value());
@@ -75,12 +75,12 @@ BOOST_AUTO_TEST_CASE(over_something_that_was_not_counted_there_is_no_ratio) {
   BOOST_TEST(rows[2].reason.get() == "B: its counter was taken");
 }
 
-BOOST_AUTO_TEST_CASE(over_zero_there_is_none_either) {
+BOOST_AUTO_TEST_CASE(ratio_over_zero_has_reason) {
   const std::vector<Count> counts{count(6), count(0)};
   BOOST_TEST(evaluate(plan_of("A / B"), counts, 1)[2].reason.get() == "division by 0");
 }
 
-BOOST_AUTO_TEST_CASE(multiplexed_values_are_scaled_and_say_so) {
+BOOST_AUTO_TEST_CASE(multiplexed_values_are_scaled_and_flagged) {
   const std::vector<Count> counts{count(6), count(4, 100, 50)};
   const auto rows = evaluate(plan_of("A / B"), counts, 1);
   BOOST_TEST(number(rows[1]) == 8);
@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(the_mean_of_ratios_is_not_the_ratio_of_means) {
   BOOST_TEST(*summarise(slices, 2).deviation == std::sqrt(2.0), boost::test_tools::tolerance(1e-12));
 }
 
-BOOST_AUTO_TEST_CASE(repetitions_without_value_are_left_out_and_told) {
+BOOST_AUTO_TEST_CASE(repetitions_without_value_are_reported) {
   const Plan plan = plan_of("A / B");
   std::vector<Slice> slices(3);
   slices[0].rows = evaluate(plan, std::vector<Count>{count(1), count(1)}, 1);
