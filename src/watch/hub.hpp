@@ -1,4 +1,4 @@
-// Addresses of watch connections: Unix and TCP sockets.
+// Watch connections: sends the messages of a watch to remote viewers.
 #pragma once
 
 #include "process/fd.hpp"
@@ -23,49 +23,28 @@ struct Address {
 /// Throws Error (bad_input).
 [[nodiscard]] Address parse_address(const std::string& text);
 
-/// A non-blocking listening socket. A Unix socket is accessible to this user only and removed by the
-/// destructor.
-class Listener {
-public:
-  /// Throws Error: bad_input for an invalid address, unavailable when it is in use.
-  explicit Listener(const std::string& address);
-  Listener(const Listener&) = delete;
-  Listener& operator=(const Listener&) = delete;
-  ~Listener();
-  [[nodiscard]] int fd() const noexcept { return fd_.get(); }
-  /// As a viewer would write it; with the assigned port if 0 was requested.
-  [[nodiscard]] const std::string& address() const noexcept { return address_; }
-  /// Whether other machines may connect: not a loopback address or Unix socket.
-  [[nodiscard]] bool reachable() const noexcept { return reachable_; }
-  /// The next pending connection, non-blocking; none: no pending connection.
-  [[nodiscard]] process::Fd accept() const;
-
-private:
-  void listen_locally(const Address& at);
-  void listen_by_tcp(const Address& at);
-  std::string address_, path_;
-  process::Fd fd_;
-  bool reachable_ = false;
-};
-
 /// Throws Error (unavailable) if the connection is refused. The socket blocks.
 [[nodiscard]] process::Fd connect_to(const std::string& address);
-
-// Remote viewers: each receives every line; a slow viewer does not block others.
 
 /// Sends lines to connected viewers. Never blocks. Each viewer has a queue of at most 256 KiB;
 /// lines that do not fit are dropped for that viewer only, and reported to it. Input from viewers is ignored;
 /// a viewer that sends much is disconnected. Not thread-safe.
 class Hub {
 public:
-  explicit Hub(const std::string& address) : listener_(address) {}
-  [[nodiscard]] const std::string& address() const noexcept { return listener_.address(); }
+  /// Listens. A Unix socket is accessible to this user only and removed by the destructor. Throws Error:
+  /// bad_input for an invalid address, unavailable when it is in use.
+  explicit Hub(const std::string& address);
+  Hub(const Hub&) = delete;
+  Hub& operator=(const Hub&) = delete;
+  ~Hub();
+  /// As a viewer would write it; with the assigned port if 0 was requested.
+  [[nodiscard]] const std::string& address() const noexcept { return address_; }
+  /// Whether other machines may connect: not a loopback address or Unix socket.
+  [[nodiscard]] bool reachable() const noexcept { return reachable_; }
 
-  [[nodiscard]] bool reachable() const noexcept { return listener_.reachable(); }
-
-  /// Descriptors to poll, and their handling after poll(2). `said` holds the entries appended by polled().
-  void polled(std::vector<pollfd>& into) const;
-  void serve(const std::vector<pollfd>& said);
+  /// Descriptors to poll, and their handling after poll(2). `ready` holds the entries appended by polled().
+  void polled(std::vector<pollfd>& fds) const;
+  void serve(const std::vector<pollfd>& ready);
 
   /// Sends to all viewers; later ones receive the hello and the most recent lines.
   void send(const Message& message);
@@ -78,17 +57,19 @@ public:
 private:
   struct Viewer {
     process::Fd fd;
-    std::deque<std::string> queue;
-    std::size_t queued = 0, sent_of_first = 0, heard = 0; ///< bytes
-    std::uint64_t missed = 0;                             ///< lines dropped since the last report
-    bool silent = false;                                  ///< it has shut down its sending side
+    std::deque<std::string> queue = {};
+    std::size_t queued = 0, sent_of_first = 0, received = 0; ///< bytes
+    std::uint64_t missed = 0;                                ///< lines dropped since the last report
+    bool silent = false;                                     ///< it has shut down its sending side
   };
-  void welcome();
+  void accept_viewers();
   void push(Viewer& viewer, const std::string& line);
   static bool flush(Viewer& viewer);
-  static bool hear(Viewer& viewer);
+  static bool discard_input(Viewer& viewer);
 
-  Listener listener_;
+  std::string address_, path_;
+  process::Fd listener_;
+  bool reachable_ = false;
   std::list<Viewer> viewers_;
   std::string hello_;
   std::deque<std::string> recent_;

@@ -1,23 +1,24 @@
 #include "watch/message.hpp"
 
+#include "base/format.hpp"
 #include "base/json.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <sys/socket.h>
 
 namespace recount::watch {
 namespace {
-constexpr std::size_t longest_text = 1024;
-constexpr double longest_time = 1e9; ///< seconds
 
 struct ToJson {
   Json operator()(const Hello& m) const {
     Json series = Json::array();
     for (const Series& s : m.series) {
-      Json one{{"name", s.name}, {"unit", s.unit}};
+      Json& one = series.emplace_back(Json{{"name", s.name}, {"unit", s.unit}});
       if (!s.refused.empty()) one["refused"] = s.refused;
       if (!s.mark.empty()) one["verdict"] = s.mark;
-      series.push_back(one);
     }
     return {{"type", "hello"},
             {"schema", protocol},
@@ -34,108 +35,99 @@ struct ToJson {
     return json;
   }
   Json operator()(const Section& m) const {
-    constexpr const char* edges[] = {"begin", "end", "mark"};
-    return {
-        {"type", "section"}, {"edge", edges[static_cast<int>(m.edge)]}, {"time", m.time}, {"name", m.name}};
+    return {{"type", "section"},
+            {"edge", edge_names[static_cast<int>(m.edge)]},
+            {"time", m.time},
+            {"name", m.name}};
   }
   Json operator()(const Dropped& m) const {
     return {{"type", "dropped"}, {"lines", m.lines}, {"by", m.by_program ? "program" : "viewer"}};
   }
   Json operator()(const End& m) const {
-    return {{"type", "end"}, {"status", m.status ? Json(*m.status) : Json()}, {"reason", m.reason}};
+    return {{"type", "end"}, {"status", or_null(m.status)}, {"reason", m.reason}};
   }
 };
 
-/// Thrown where a line is not what it should be; caught in parse_line().
+/// Thrown for invalid lines, as Json::exception; caught in parse_line().
 struct BadLine {};
 
-const Json& member(const Json& json, const char* key) {
-  const auto at = json.find(key);
-  if (at == json.end()) throw BadLine{};
-  return *at;
+void require(bool valid) {
+  if (!valid) throw BadLine{};
 }
 
-std::string text(const Json& json, const char* key) {
-  const Json& value = member(json, key);
-  if (!value.is_string() || value.get_ref<const std::string&>().size() > longest_text) throw BadLine{};
-  return value.get<std::string>();
+std::string parse_text(const Json& json, const char* key) {
+  constexpr std::size_t longest_text = 1024;
+  auto text = json.at(key).get<std::string>();
+  require(text.size() <= longest_text);
+  return text;
 }
 
-std::string text_or_none(const Json& json, const char* key) {
-  return json.contains(key) ? text(json, key) : std::string();
+std::string parse_optional_text(const Json& json, const char* key) {
+  return json.contains(key) ? parse_text(json, key) : std::string();
 }
 
-std::int64_t whole(const Json& json, const char* key) {
-  const Json& value = member(json, key);
-  if (!value.is_number_integer()) throw BadLine{};
-  const auto number = value.get<std::int64_t>();
-  if (number < 0) throw BadLine{};
+std::int64_t parse_count(const Json& json, const char* key) {
+  require(json.at(key).is_number_integer());
+  const auto count = json.at(key).get<std::int64_t>();
+  require(count >= 0);
+  return count;
+}
+
+double parse_number(const Json& json, double most) {
+  const double number = json.get<double>();
+  require(number >= 0 && number <= most);
   return number;
 }
 
-double time_of(const Json& json, const char* key) {
-  const Json& value = member(json, key);
-  if (!value.is_number()) throw BadLine{};
-  const double time = value.get<double>();
-  if (!(time >= 0 && time <= longest_time)) throw BadLine{};
-  return time;
+double parse_time(const Json& json, const char* key) {
+  constexpr double longest_time = 1e9; // seconds
+  return parse_number(json.at(key), longest_time);
 }
 
-Hello hello_of(const Json& json) {
-  if (text(json, "schema") != protocol) throw BadLine{};
-  Hello m{text(json, "subject"), whole(json, "interval_ms"), {}};
-  const Json& series = member(json, "series");
-  if (!series.is_array() || series.size() > most_series) throw BadLine{};
-  for (const Json& one : series) {
-    if (!one.is_object()) throw BadLine{};
-    m.series.push_back(
-        {text(one, "name"), text(one, "unit"), text_or_none(one, "refused"), text_or_none(one, "verdict")});
-  }
+const Json& parse_array(const Json& json, const char* key) {
+  const Json& array = json.at(key);
+  require(array.is_array() && array.size() <= most_series);
+  return array;
+}
+
+Hello parse_hello(const Json& json) {
+  require(parse_text(json, "schema") == protocol);
+  Hello m{parse_text(json, "subject"), parse_count(json, "interval_ms"), {}};
+  for (const Json& s : parse_array(json, "series"))
+    m.series.push_back({parse_text(s, "name"), parse_text(s, "unit"), parse_optional_text(s, "refused"),
+                        parse_optional_text(s, "verdict")});
   return m;
 }
 
-Interval interval_of(const Json& json) {
-  Interval m{whole(json, "n"), time_of(json, "begin"), time_of(json, "end"), {}};
-  const Json& values = member(json, "values");
-  if (!values.is_array() || values.size() > most_series || m.end < m.begin) throw BadLine{};
-  for (const Json& value : values) {
-    if (!value.is_null() && !value.is_number()) throw BadLine{};
+Interval parse_interval(const Json& json) {
+  Interval m{parse_count(json, "n"), parse_time(json, "begin"), parse_time(json, "end"), {}};
+  require(m.begin <= m.end);
+  for (const Json& value : parse_array(json, "values"))
     m.values.push_back(value.is_null() ? std::nullopt : std::optional(value.get<double>()));
-  }
-  if (const auto shares = json.find("shares"); shares != json.end()) {
-    if (!shares->is_array() || shares->size() != values.size()) throw BadLine{};
-    for (const Json& share : *shares) {
-      if (!share.is_number() || !(share.get<double>() >= 0 && share.get<double>() <= 1)) throw BadLine{};
-      m.shares.push_back(share.get<double>());
-    }
-  }
+  if (!json.contains("shares")) return m;
+  for (const Json& share : parse_array(json, "shares"))
+    m.shares.push_back(parse_number(share, 1));
+  require(m.shares.size() == m.values.size());
   return m;
 }
 
-Section section_of(const Json& json) {
-  const std::string edge = text(json, "edge");
-  using enum Section::Edge;
-  if (edge != "begin" && edge != "end" && edge != "mark") throw BadLine{};
-  return {edge == "begin" ? begin : edge == "end" ? end : mark, time_of(json, "time"), text(json, "name")};
-}
-
-End end_of(const Json& json) {
-  End m{std::nullopt, text(json, "reason")};
-  const Json& status = member(json, "status");
-  if (!status.is_null()) m.status = static_cast<int>(whole(json, "status") & 0xff);
-  return m;
-}
-
-Message message_of(const Json& json) {
-  if (!json.is_object()) throw BadLine{};
-  const std::string type = text(json, "type");
-  if (type == "hello") return hello_of(json);
-  if (type == "interval") return interval_of(json);
-  if (type == "section") return section_of(json);
+Message parse_message(const Json& json) {
+  const std::string type = parse_text(json, "type");
+  if (type == "hello") return parse_hello(json);
+  if (type == "interval") return parse_interval(json);
+  if (type == "section") {
+    const auto* const edge = std::ranges::find(edge_names, parse_text(json, "edge"));
+    require(edge != std::end(edge_names));
+    return Section{static_cast<Section::Edge>(edge - edge_names), parse_time(json, "time"),
+                   parse_text(json, "name")};
+  }
   if (type == "dropped")
-    return Dropped{static_cast<std::uint64_t>(whole(json, "lines")), text(json, "by") == "program"};
-  if (type == "end") return end_of(json);
-  throw BadLine{};
+    return Dropped{static_cast<std::uint64_t>(parse_count(json, "lines")),
+                   parse_text(json, "by") == "program"};
+  require(type == "end");
+  End m{std::nullopt, parse_text(json, "reason")};
+  if (!json.at("status").is_null()) m.status = static_cast<int>(parse_count(json, "status") & 0xff);
+  return m;
 }
 } // namespace
 
@@ -146,15 +138,76 @@ std::string to_line(const Message& message) {
 std::optional<Message> parse_line(std::string_view line) {
   if (line.size() > longest_line) return {};
   try {
-    return message_of(Json::parse(line));
+    return parse_message(Json::parse(line));
   } catch (const Json::exception&) {
   } catch (const BadLine&) {
   }
   return {};
 }
 
+LineReader::State LineReader::read(int fd, const Sink& sink) {
+  char bytes[16384];
+  const ssize_t n = ::recv(fd, bytes, sizeof bytes, MSG_DONTWAIT);
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return State::open;
+  if (n <= 0) return State::closed;
+  return feed({bytes, static_cast<std::size_t>(n)}, sink);
+}
+
+LineReader::State LineReader::feed(std::string_view bytes, const Sink& sink) {
+  while (!bytes.empty()) {
+    const auto end = bytes.find('\n');
+    const auto part = bytes.substr(0, end);
+    if (line_.size() + part.size() > longest_line) return State::invalid;
+    line_ += part;
+    if (end == std::string_view::npos) return State::open;
+    bytes.remove_prefix(end + 1);
+    const auto message = parse_line(line_);
+    line_.clear();
+    if (!message) return State::invalid;
+    sink(*message);
+  }
+  return State::open;
+}
+
 namespace {
-constexpr std::size_t most_open = 64; ///< sections within one another
+/// The word at the start, and the rest behind the blank.
+std::string_view take_word(std::string_view& text) {
+  const auto blank = std::min(text.find(' '), text.size());
+  const auto word = text.substr(0, blank);
+  text.remove_prefix(std::min(blank + 1, text.size()));
+  return word;
+}
+
+std::string clean(std::string_view name) {
+  constexpr std::size_t longest_name = 200;
+  std::string text(name.substr(0, longest_name));
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < ' ' || c == 127) c = '?';
+  return text;
+}
+} // namespace
+
+void parse_sections(std::string_view text, std::uint64_t begin_ns, std::uint64_t now_ns,
+                    const LineReader::Sink& sink) {
+  for (std::string_view line : base::split(text, '\n')) {
+    const std::string_view first = take_word(line);
+    if (first == "dropped") {
+      if (const auto lines = base::parse<std::uint64_t>(line)) sink(Dropped{*lines, true});
+      continue;
+    }
+    const auto* const edge = std::ranges::find(edge_names, first);
+    if (edge == std::end(edge_names)) continue;
+    std::uint64_t time = now_ns;
+    if (line.starts_with('@')) {
+      const auto given = base::parse<std::uint64_t>(take_word(line).substr(1));
+      // Not before the start of the watch, nor in the future.
+      if (given) time = std::clamp(*given, std::min(begin_ns, now_ns), now_ns);
+    }
+    if (line.empty()) continue;
+    const auto since = time > begin_ns ? time - begin_ns : 0;
+    sink(Section{static_cast<Section::Edge>(edge - edge_names), static_cast<double>(since) / 1e9,
+                 clean(line)});
+  }
 }
 
 bool Trace::add(const Message& message) {
@@ -176,8 +229,8 @@ bool Trace::take(const Interval& interval) {
     if (!interval.values[i]) continue;
     Sum& sum = sums_[i];
     const double value = *interval.values[i];
-    sum.least = sum.counted == 0 ? value : std::min(sum.least, value);
-    sum.greatest = sum.counted == 0 ? value : std::max(sum.greatest, value);
+    sum.minimum = sum.counted == 0 ? value : std::min(sum.minimum, value);
+    sum.maximum = sum.counted == 0 ? value : std::max(sum.maximum, value);
     ++sum.counted;
     sum.weighted += value * seconds;
     sum.seconds += seconds;
@@ -190,6 +243,7 @@ bool Trace::take(const Interval& interval) {
 }
 
 bool Trace::take(const Section& section) {
+  constexpr std::size_t most_open = 64;
   if (!hello_) return false;
   if (section.edge == Section::Edge::begin && open_.size() < most_open) open_.push_back(section.name);
   if (section.edge == Section::Edge::end) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,7 +20,7 @@ inline constexpr std::size_t most_series = 64;
 struct Series {
   std::string name;      ///< "page-faults", "ipc"
   std::string unit;      ///< "/s", "CPUs", "instructions/cycle"
-  std::string refused;   ///< why it has no values; empty: has values
+  std::string refused;   ///< why it has no values; empty: it has
   std::string mark = {}; ///< what recount check found wrong with it
 };
 /// The first line: the watched program, and the series of values.
@@ -42,6 +43,9 @@ struct Section {
   double time = 0; ///< seconds since the start of the watch
   std::string name;
 };
+/// In the order of Section::Edge.
+inline constexpr std::string_view edge_names[] = {"begin", "end", "mark"};
+
 /// Number of lines dropped for a slow viewer, or of marks dropped by the program.
 struct Dropped {
   std::uint64_t lines = 0;
@@ -59,9 +63,28 @@ using Message = std::variant<Hello, Interval, Section, Dropped, End>;
 /// Nothing if the line is invalid or exceeds a limit: peers are not trusted.
 [[nodiscard]] std::optional<Message> parse_line(std::string_view line);
 
-// The recent history of a watch, as kept by a viewer.
+/// Assembles the lines of an untrusted peer. Memory is bounded by the longest line; a longer or invalid line
+/// ends the connection.
+class LineReader {
+public:
+  enum class State { open, closed, invalid };
+  using Sink = std::function<void(const Message&)>;
+  /// Reads available bytes without blocking and passes each message to `sink`.
+  State read(int fd, const Sink& sink);
+  /// The same for given bytes. Pure.
+  State feed(std::string_view bytes, const Sink& sink);
 
-/// The most recent intervals and section marks. Pure; memory is bounded.
+private:
+  std::string line_;
+};
+
+/// Parses section marks of a program (recount/sections.h), one or more lines. Times are seconds since
+/// `begin_ns` of the monotonic clock; `now_ns` is the default. Invalid lines are ignored. Pure.
+void parse_sections(std::string_view text, std::uint64_t begin_ns, std::uint64_t now_ns,
+                    const LineReader::Sink& sink);
+
+/// The history of a watch, as kept by a viewer: the most recent intervals and section marks. Pure; memory is
+/// bounded.
 class Trace {
 public:
   explicit Trace(std::size_t most = 3600) : most_(most) {}
@@ -71,7 +94,7 @@ public:
 
   [[nodiscard]] const std::optional<Hello>& hello() const noexcept { return hello_; }
   [[nodiscard]] const std::deque<Interval>& intervals() const noexcept { return intervals_; }
-  [[nodiscard]] std::uint64_t number_of_intervals() const noexcept { return number_; } ///< all so far
+  [[nodiscard]] std::uint64_t number_of_intervals() const noexcept { return number_; } ///< including dropped
   [[nodiscard]] const std::deque<Section>& sections() const noexcept { return sections_; }
   [[nodiscard]] const std::optional<End>& end() const noexcept { return end_; }
   /// The current sections of the program, outermost first.
@@ -82,7 +105,7 @@ public:
   /// Over all intervals so far, not only the stored ones.
   struct Sum {
     std::uint64_t counted = 0; ///< intervals with a value
-    double weighted = 0, seconds = 0, least = 0, greatest = 0;
+    double weighted = 0, seconds = 0, minimum = 0, maximum = 0;
     double share = 1; ///< scheduled share of the time: minimum over intervals
     [[nodiscard]] double mean() const { return seconds > 0 ? weighted / seconds : 0; } ///< by time
   };

@@ -80,101 +80,96 @@ private:
   std::exception_ptr failed_;
 };
 
-result::Section as_result(const watch::Section& section) {
-  constexpr const char* edges[] = {"begin", "end", "mark"};
+result::Section make_section(const Section& section) {
   result::Section line;
-  line.edge = edges[static_cast<int>(section.edge)];
+  line.edge = edge_names[static_cast<int>(section.edge)];
   line.name = section.name;
   line.time = section.time;
   return line;
 }
 
 /// Distributes messages to the local view, remote viewers and the results file.
-class WatchOutputs {
+class WatchOutputs final : public Observer {
 public:
   WatchOutputs(const WatchOptions& o, const stat::Plan& plan, const std::string& subject)
       : o_(o),
         plan_(plan),
         subject_(subject),
         export_(o.export_to),
-        hub_(o.listen.empty() ? nullptr : std::make_unique<watch::Hub>(o.listen)),
+        hub_(o.listen.empty() ? nullptr : std::make_unique<Hub>(o.listen)),
         recorder_(o, plan, subject),
-        view_(view_settings(o)) {
-    if (hub_) view_.note(fmt::format("recount watch: listening on {}\n", hub_->address()));
+        view_(make_view(view_settings(o))) {
+    if (hub_) view_->note(fmt::format("recount watch: listening on {}\n", hub_->address()));
     if (hub_ && hub_->reachable())
-      view_.note("recount watch: warning: other machines can connect to this address and read the counts; "
-                 "the connection has no encryption and no password\n");
+      view_->note("recount watch: warning: other machines can connect to this address and read the counts; "
+                  "the connection has no encryption and no password\n");
   }
 
-  watch::WatchSettings settings(const std::string& subject) {
-    watch::WatchSettings settings;
+  [[nodiscard]] WatchSettings settings() {
+    WatchSettings settings;
     settings.command = o_.command;
     settings.pids = stat::parse_pids(o_.pids);
-    settings.subject = subject;
+    settings.subject = subject_;
     settings.interval = std::chrono::milliseconds(o_.interval);
-    if (view_.takes_keys()) settings.in = -1;
-    if (const int fd = view_.command_output(); fd >= 0) {
+    if (view_->takes_keys()) settings.in = -1;
+    if (const int fd = view_->command_output(); fd >= 0) {
       if (::isatty(STDOUT_FILENO) == 1) settings.out = fd;
       settings.err = fd;
     }
     return settings;
   }
 
-  watch::Observer observer() {
-    watch::Observer observer;
-    observer.tell = [this](const watch::Message& m) { tell(m); };
-    observer.slice = [this](const stat::Slice& s) {
-      recorder_.write(s);
-      if (!s.interval) warnings_ = stat::warnings(plan_, s);
-    };
-    observer.started = [this] { view_.command_started(); };
-    observer.polled = [this](auto& into) {
-      view_.polled(into);
-      if (hub_) hub_->polled(into);
-    };
-    observer.ready = [this](const auto& said) {
-      view_.ready();
-      if (hub_) hub_->serve(said);
-    };
-    observer.signal = [this](int number) {
-      if (number != SIGHUP) return true;
-      view_.hang_up();
-      return is_only_output();
-    };
-    observer.enough = [this] { return view_.quit() || (view_.gone() && is_only_output()); };
-    return observer;
+  void message(const Message& message) override {
+    if (hub_) hub_->send(message);
+    if (const auto* section = std::get_if<Section>(&message)) recorder_.write(make_section(*section));
+    view_->add(message);
+  }
+  void slice(const stat::Slice& slice) override {
+    recorder_.write(slice);
+    if (!slice.interval) warnings_ = stat::warnings(plan_, slice);
+  }
+  void started() override { view_->command_started(); }
+  void polled(std::vector<pollfd>& fds) const override {
+    view_->polled(fds);
+    if (hub_) hub_->polled(fds);
+  }
+  void ready(const std::vector<pollfd>& polled) override {
+    view_->ready();
+    if (hub_) hub_->serve(polled);
+  }
+  bool signal(int number) override {
+    if (number != SIGHUP) return true;
+    view_->hang_up();
+    return view_is_only_output();
+  }
+  [[nodiscard]] bool enough() const override {
+    return view_->quit() || (view_->gone() && view_is_only_output());
   }
 
   void finish(const std::vector<std::string>& notes) {
     if (hub_) hub_->drain(1000);
-    view_.finish();
-    export_.write("recount watch: " + subject_, {watch_means(view_.trace())});
+    view_->finish();
+    export_.write("recount watch: " + subject_, {watch_means(view_->trace())});
     for (const auto& lines : {notes, warnings_})
       for (const auto& note : lines)
-        view_.note("  " + command::wrap(note, command::line_width(stderr), 4) + "\n");
+        view_->note("  " + command::wrap(note, command::line_width(stderr), 4) + "\n");
     if (hub_ && hub_->dropped() > 0)
-      view_.note(fmt::format("  {} dropped for viewers that were too slow\n",
-                             base::format_count(hub_->dropped(), "line was", "lines were")));
+      view_->note(fmt::format("  {} dropped for viewers that were too slow\n",
+                              base::format_count(hub_->dropped(), "line was", "lines were")));
     recorder_.check();
-    view_.check();
+    view_->check();
   }
 
 private:
-  void tell(const watch::Message& message) {
-    if (hub_) hub_->send(message);
-    if (const auto* section = std::get_if<watch::Section>(&message)) recorder_.write(as_result(*section));
-    view_.add(message);
-  }
-  /// Whether the local terminal is the only output.
-  [[nodiscard]] bool is_only_output() const { return !hub_ && o_.output.empty(); }
+  [[nodiscard]] bool view_is_only_output() const { return !hub_ && o_.output.empty(); }
 
   const WatchOptions& o_;
   const stat::Plan& plan_;
   std::string subject_;
   command::TableExport export_;
-  std::unique_ptr<watch::Hub> hub_; ///< before recorder_: an address in use must not leave a results file
+  std::unique_ptr<Hub> hub_; ///< before recorder_: an address in use must not leave a results file
   Recorder recorder_;
-  WatchView view_;
+  std::unique_ptr<WatchView> view_;
   std::vector<std::string> warnings_; ///< about the counts of the whole
 };
 
@@ -185,19 +180,19 @@ int execute_watch(const WatchOptions& o) {
       stat::parse_items(o.events.empty() ? stat::default_items(stat::Counted::processes) : o.events);
   if (items.empty()) throw bad_input("--event", "the list is empty");
   stat::Plan plan = stat::make_plan(items, metric::load(o.metrics), stat::parse_domain(o.domain));
-  if (plan.rows.size() > watch::most_series)
-    throw bad_input("--event", fmt::format("has {} rows, more than the maximum of {}", plan.rows.size(),
-                                           watch::most_series));
+  if (plan.rows.size() > most_series)
+    throw bad_input("--event",
+                    fmt::format("has {} rows, more than the maximum of {}", plan.rows.size(), most_series));
   stat::mark_rows(plan, command::verdict_marks("watch", o.no_verdicts));
   const std::string subject =
       o.pids.empty() ? kernel::quoted(o.command) : stat::show_pids(stat::parse_pids(o.pids));
   int status = 0;
   {
     WatchOutputs outputs(o, plan, subject);
-    status = watch::watch(plan, outputs.settings(subject), outputs.observer());
+    status = watch(plan, outputs.settings(), outputs);
     outputs.finish(stat::notes_of(plan, o.domain));
   }
-  if (!o.plot.empty()) command::draw_to(o.plot, watch::compose_over_time(result::read(o.output), {}));
+  if (!o.plot.empty()) command::draw_to(o.plot, compose_over_time(result::read(o.output), {}));
   return status;
 }
 

@@ -1,32 +1,60 @@
 #include "watch/watcher.hpp"
+
 #include "perf/removed.hpp"
 #include "process/child.hpp"
 #include "process/waiter.hpp"
 #include "stat/stat_plan.hpp"
 #include "stat/stat_run.hpp"
-#include "watch/sections.hpp"
 
 #include <recount/error.hpp>
 
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <fmt/format.h>
 #include <optional>
 #include <span>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <utility>
 
 namespace recount::watch {
 namespace {
+std::uint64_t nanoseconds_of(std::chrono::steady_clock::time_point time) {
+  return static_cast<std::uint64_t>(std::chrono::nanoseconds(time.time_since_epoch()).count());
+}
+} // namespace
+
+SectionSocket::SectionSocket() {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0)
+    throw unavailable("socketpair", std::strerror(errno), {}, "ulimit -n");
+  fd_.reset(ends[0]);
+  program_end_.reset(ends[1]);
+}
+
+void SectionSocket::read(std::chrono::steady_clock::time_point begin, const LineReader::Sink& sink) {
+  char text[4096];
+  for (int i = 0; i < 1000 && fd_; ++i) {
+    const ssize_t size = ::recv(fd_.get(), text, sizeof text, MSG_DONTWAIT);
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0 && errno == EAGAIN) return;
+    if (size <= 0) return fd_.reset(); // all writers have closed it
+    parse_sections({text, static_cast<std::size_t>(size)}, nanoseconds_of(begin),
+                   nanoseconds_of(std::chrono::steady_clock::now()), sink);
+  }
+}
+
+namespace {
 using Steady = std::chrono::steady_clock;
 
-/// Tells when a process has ended, also while nobody waits for it.
-class Watched {
+/// Reports the end of a process, also if its parent does not wait for it.
+class WatchedProcess {
 public:
-  explicit Watched(pid_t pid) : pid_(pid), fd_(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))) {}
-  [[nodiscard]] int fd() const noexcept { return fd_.get(); } ///< readable once it has ended; -1: not here
+  explicit WatchedProcess(pid_t pid) : pid_(pid), fd_(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))) {}
+  [[nodiscard]] int fd() const noexcept { return fd_.get(); } ///< readable once it has ended; -1: none
   [[nodiscard]] bool ended() const {
     pollfd now{fd_.get(), POLLIN, 0};
     return fd_ ? ::poll(&now, 1, 0) == 1 : ::kill(pid_, 0) != 0 && errno == ESRCH;
@@ -37,9 +65,9 @@ private:
   process::Fd fd_; ///< none where pidfd_open(2) is missing or forbidden
 };
 
-/// What a row says of an interval: events as rates, nanoseconds of processor time as processors.
-std::optional<double> rate(const stat::PlanRow& row, const result::Observation& seen, double seconds) {
-  const auto value = result::as_double(seen.value);
+/// The value of a row in an interval: events per second, CPUs for nanoseconds of processor time.
+std::optional<double> rate(const stat::PlanRow& row, const result::Observation& observed, double seconds) {
+  const auto value = result::as_double(observed.value);
   if (!value || seconds <= 0) return {};
   if (row.kind == stat::RowKind::metric) return value;
   return row.unit == "ns" ? *value / seconds / 1e9 : *value / seconds;
@@ -47,7 +75,7 @@ std::optional<double> rate(const stat::PlanRow& row, const result::Observation& 
 
 class Watch {
 public:
-  Watch(const stat::Plan& plan, const WatchSettings& settings, const Observer& observer)
+  Watch(const stat::Plan& plan, const WatchSettings& settings, Observer& observer)
       : plan_(plan), settings_(settings), observer_(observer) {
     if (watches_command()) start(true);
     using When = stat::Attached::When;
@@ -64,16 +92,16 @@ public:
     first_ = last_ = read();
     begin_ = last_time_ = Steady::now();
     tick_ = begin_ + settings_.interval;
-    observer_.tell(Hello{settings_.subject, settings_.interval.count(), series_of(plan_)});
+    observer_.message(Hello{settings_.subject, settings_.interval.count(), make_series(plan_)});
     if (watches_command())
       child_->release();
     else if (!settings_.command.empty())
       start(false);
-    if (child_ && !watches_command()) beside_.emplace(child_->pid());
+    if (child_ && !watches_command()) until_.emplace(child_->pid());
     if (sections_) sections_->started();
     observer_.started();
     while (!over())
-      turn();
+      wait();
     finish();
     return child_ ? process::shell_status(child_->wait()) : 0;
   }
@@ -91,7 +119,7 @@ private:
     spawn.held = held;
     if (held) {
       sections_.emplace();
-      spawn.descriptors = {{sections_->theirs(), process::free_descriptor()}};
+      spawn.descriptors = {{sections_->program_end(), process::free_descriptor()}};
       spawn.environment = {{sections_variable, std::to_string(process::free_descriptor())}};
     }
     child_.emplace(spawn);
@@ -100,23 +128,21 @@ private:
   bool over() {
     if (child_ && child_->wait_for(std::chrono::milliseconds(0))) return true;
     if (child_) return false; // a process that has ended meanwhile counts nothing more
-    return stop_requested_ || std::ranges::all_of(watched_, &Watched::ended);
+    return stop_requested_ || std::ranges::all_of(watched_, &WatchedProcess::ended);
   }
 
-  void turn() {
+  void wait() {
+    constexpr std::chrono::milliseconds without_pidfd{10};
     std::vector<pollfd> polled{{signals_.fd(), POLLIN, 0}};
-    bool known = true; // when the watching is over
-    for (const Watched& until :
-         beside_ ? std::span<const Watched>(&*beside_, 1) : std::span<const Watched>(watched_)) {
-      known = known && until.fd() >= 0;
+    auto left = std::max(std::chrono::ceil<std::chrono::milliseconds>(tick_ - Steady::now()),
+                         std::chrono::milliseconds(0));
+    for (const WatchedProcess& process : until_ ? std::span(&*until_, 1) : std::span(watched_)) {
+      if (process.fd() < 0) left = std::min(left, without_pidfd);
       // One that has ended stays readable: the others are waited for.
-      if (until.fd() >= 0 && !until.ended()) polled.push_back({until.fd(), POLLIN, 0});
+      if (process.fd() >= 0 && !process.ended()) polled.push_back({process.fd(), POLLIN, 0});
     }
     if (sections_ && sections_->fd() >= 0) polled.push_back({sections_->fd(), POLLIN, 0});
     observer_.polled(polled);
-    auto left = std::max(std::chrono::ceil<std::chrono::milliseconds>(tick_ - Steady::now()),
-                         std::chrono::milliseconds(0));
-    if (!known) left = std::min(left, std::chrono::milliseconds(10));
     ::poll(polled.data(), polled.size(), static_cast<int>(left.count()));
     take_signals();
     take_sections();
@@ -132,7 +158,7 @@ private:
     }
   }
   void take_sections() {
-    if (sections_) sections_->read(begin_, observer_.tell);
+    if (sections_) sections_->read(begin_, [this](const Message& m) { observer_.message(m); });
   }
 
   [[nodiscard]] double since(Steady::time_point time) const {
@@ -164,34 +190,34 @@ private:
     if (std::ranges::all_of(interval.shares, [](double share) { return share >= 1; }))
       interval.shares.clear();
     last_time_ = time;
-    while (tick_ <= time) // one that was missed is part of this one
+    while (tick_ <= time) // a missed interval is part of this one
       tick_ += settings_.interval;
-    observer_.tell(interval);
+    observer_.message(interval);
     observer_.slice(counted);
   }
 
   void finish() {
     take_sections();
     end_interval(true);
-    stat::Slice whole = slice(0, since(last_time_), between(first_, last_));
-    stat::flag_all(whole.rows, descendants_ && descendants_->any() ? perf::outlived : "");
-    observer_.slice(whole);
+    stat::Slice total = slice(0, since(last_time_), between(first_, last_));
+    stat::flag_all(total.rows, descendants_ && descendants_->any() ? perf::outlived : "");
+    observer_.slice(total);
     End end{{}, stop_requested_ ? "stopped by the user" : "the process ended"};
     if (child_) {
       const process::Exit exit = child_->wait();
       end = {process::shell_status(exit), fmt::format("the command ended: {}", process::describe(exit))};
     }
-    observer_.tell(end);
+    observer_.message(end);
   }
 
   process::HeldSignals signals_;
   const stat::Plan& plan_;
   const WatchSettings& settings_;
-  const Observer& observer_;
+  Observer& observer_;
   std::optional<SectionSocket> sections_;
   std::optional<process::Child> child_;
-  std::vector<Watched> watched_;
-  std::optional<Watched> beside_; ///< a command that takes as long
+  std::vector<WatchedProcess> watched_;
+  std::optional<WatchedProcess> until_; ///< a command that is not watched
   std::optional<stat::Attached> counters_;
   std::optional<perf::Descendants> descendants_;
   stat::Reading first_, last_;
@@ -201,7 +227,7 @@ private:
 };
 } // namespace
 
-std::vector<Series> series_of(const stat::Plan& plan) {
+std::vector<Series> make_series(const stat::Plan& plan) {
   std::vector<Series> all;
   for (const stat::PlanRow& row : plan.rows) {
     const bool metric = row.kind == stat::RowKind::metric;
@@ -210,7 +236,7 @@ std::vector<Series> series_of(const stat::Plan& plan) {
   return all;
 }
 
-int watch(const stat::Plan& plan, const WatchSettings& settings, const Observer& observer) {
+int watch(const stat::Plan& plan, const WatchSettings& settings, Observer& observer) {
   return Watch(plan, settings, observer).run();
 }
 

@@ -1,11 +1,11 @@
-// Counts a program per interval and notifies an observer.
+// Counts a program per interval, receives its section marks, and notifies an observer.
 #pragma once
 
+#include "process/fd.hpp"
 #include "stat/stat_run.hpp"
 #include "watch/message.hpp"
 
 #include <chrono>
-#include <functional>
 #include <poll.h>
 #include <string>
 #include <sys/types.h>
@@ -21,26 +21,51 @@ struct WatchSettings {
   int in = 0, out = -1, err = -1; ///< of the command; out and err -1: inherited, in -1: /dev/null
 };
 
-/// Callbacks for messages, and further descriptors to poll. None of the functions may block.
-struct Observer {
-  std::function<void(const Message&)> tell; ///< hello, intervals, sections, what the program dropped, end
+/// Receives messages, and polls further descriptors. None of the functions may block.
+class Observer {
+public:
+  Observer() = default;
+  Observer(const Observer&) = delete;
+  Observer& operator=(const Observer&) = delete;
+  virtual ~Observer() = default;
+
+  virtual void message(const Message& message) = 0;
   /// The counts behind each interval, and at the end those of the whole.
-  std::function<void(const stat::Slice&)> slice = [](const auto&) {};
-  std::function<void()> started = [] {}; ///< the command has its own copies of its descriptors
-  std::function<void(std::vector<pollfd>&)> polled = [](auto&) {};            ///< appends descriptors to poll
-  std::function<void(const std::vector<pollfd>&)> ready = [](const auto&) {}; ///< poll(2) has returned
+  virtual void slice(const stat::Slice&) {}
+  virtual void started() {}                          ///< the command has its own copies of its descriptors
+  virtual void polled(std::vector<pollfd>&) const {} ///< appends descriptors to poll
+  virtual void ready(const std::vector<pollfd>&) {}  ///< poll(2) has returned
   /// A signal arrived. True: stop watching processes; a command is watched until it ends.
-  std::function<bool(int number)> signal = [](int) { return true; };
-  std::function<bool()> enough = [] {
-    return false;
-  }; ///< called after each poll; true: stop, as for signal()
+  virtual bool signal(int) { return true; }
+  /// Called after each poll. True: stop, as for signal().
+  [[nodiscard]] virtual bool enough() const { return false; }
 };
 
 /// The series of a plan, in the order of its rows.
-[[nodiscard]] std::vector<Series> series_of(const stat::Plan& plan);
+[[nodiscard]] std::vector<Series> make_series(const stat::Plan& plan);
 
 /// Watches from start to end. The exit status of the command as a shell reports it; 0 without one. Throws
 /// Error and process::CannotRun as stat::run() does.
-int watch(const stat::Plan& plan, const WatchSettings& settings, const Observer& observer);
+int watch(const stat::Plan& plan, const WatchSettings& settings, Observer& observer);
+
+/// Names the program's descriptor: process::free_descriptor(), as a rule one digit, for shells.
+inline constexpr const char* sections_variable = "RECOUNT_SECTIONS_FD";
+
+/// A socket pair that preserves message boundaries. The program's end does not block; it drops messages that
+/// do not fit.
+class SectionSocket {
+public:
+  /// Throws Error (unavailable).
+  SectionSocket();
+  [[nodiscard]] int program_end() const noexcept { return program_end_.get(); }
+  void started() { program_end_.reset(); } ///< the program holds its own copy
+  /// To poll; -1 after all writers have closed it.
+  [[nodiscard]] int fd() const noexcept { return fd_.get(); }
+  /// Reads at most a thousand messages; `begin` is the start of the watch.
+  void read(std::chrono::steady_clock::time_point begin, const LineReader::Sink& sink);
+
+private:
+  process::Fd fd_, program_end_;
+};
 
 } // namespace recount::watch

@@ -1,4 +1,4 @@
-// Viewers: several, slow ones, dead ones, hostile ones. None is felt by the program or by the others.
+// Several, slow, dead and hostile viewers do not disturb the program or each other.
 #include "watching.hpp"
 
 #include "process/child.hpp"
@@ -62,7 +62,7 @@ Hello hello() {
 }
 } // namespace
 
-BOOST_AUTO_TEST_CASE(a_stalled_viewer_is_felt_by_nobody) {
+BOOST_AUTO_TEST_CASE(stalled_viewer_disturbs_nobody) {
   Hub hub(fresh_path());
   const process::Fd stalled = connect_to(hub.address()), live = connect_to(hub.address());
   std::vector<Message> heard;
@@ -74,20 +74,23 @@ BOOST_AUTO_TEST_CASE(a_stalled_viewer_is_felt_by_nobody) {
   settings.command = {std::string(FIXTURES) + "/sectioned", "600"};
   settings.interval = 10ms;
   settings.out = output.write.get();
-  std::vector<Message> reported;
-  Observer observer;
-  observer.polled = [&](auto& into) { hub.polled(into); };
-  observer.ready = [&](const auto& said) { hub.serve(said); };
-  observer.tell = [&](const Message& m) {
-    reported.push_back(m);
-    hub.send(m);
-  };
+  struct Sender final : Observer {
+    explicit Sender(Hub& h) : hub(h) {}
+    void polled(std::vector<pollfd>& fds) const override { hub.polled(fds); }
+    void ready(const std::vector<pollfd>& polled) override { hub.serve(polled); }
+    void message(const Message& m) override {
+      ++messages;
+      hub.send(m);
+    }
+    Hub& hub;
+    std::uint64_t messages = 0;
+  } observer(hub);
   std::uint64_t lines = 0;
   {
     const int status = watch::watch(plan, settings, observer);
     BOOST_TEST(status == 0);
     hub.drain(200);
-    lines = reported.size();
+    lines = observer.messages;
     // The stalled one wakes up: it is told what it has missed, and the end of what fits.
     BOOST_TEST(hub.dropped() > 0U);
   }
@@ -104,7 +107,7 @@ BOOST_AUTO_TEST_CASE(a_stalled_viewer_is_felt_by_nobody) {
   BOOST_TEST(of<Section>(heard).size() + dropped(heard, true) == 60'000U);
 }
 
-BOOST_AUTO_TEST_CASE(a_viewer_that_wakes_up_is_told_what_it_has_missed) {
+BOOST_AUTO_TEST_CASE(resumed_viewer_gets_number_of_missed_lines) {
   Hub hub(fresh_path());
   hub.send(hello());
   const process::Fd viewer = connect_to(hub.address());
@@ -135,7 +138,7 @@ BOOST_AUTO_TEST_CASE(a_viewer_that_wakes_up_is_told_what_it_has_missed) {
   BOOST_TEST(of<End>(heard).size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(who_comes_late_gets_the_beginning_and_the_last) {
+BOOST_AUTO_TEST_CASE(late_viewer_gets_hello_and_recent_lines) {
   Hub hub("0"); // TCP, any port
   BOOST_TEST((hub.address().starts_with("127.0.0.1:") || hub.address().starts_with("[::1]:")));
   hub.send(hello());
@@ -164,7 +167,7 @@ BOOST_AUTO_TEST_CASE(who_comes_late_gets_the_beginning_and_the_last) {
   BOOST_TEST(of<End>(heard).size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(dead_and_hostile_viewers_are_let_go) {
+BOOST_AUTO_TEST_CASE(dead_and_hostile_viewers_are_disconnected) {
   Hub hub(fresh_path());
   hub.send(hello());
   process::Fd dies = connect_to(hub.address()), talks = connect_to(hub.address()),
@@ -189,7 +192,7 @@ BOOST_AUTO_TEST_CASE(dead_and_hostile_viewers_are_let_go) {
   BOOST_TEST(of<Interval>(heard).size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(a_socket_is_for_its_user_and_goes_with_the_hub) {
+BOOST_AUTO_TEST_CASE(socket_is_private_and_removed_with_the_hub) {
   const std::string path = fresh_path();
   {
     const Hub hub(path);
@@ -206,7 +209,7 @@ BOOST_AUTO_TEST_CASE(a_socket_is_for_its_user_and_goes_with_the_hub) {
   BOOST_TEST(text.str() == "mine");
 }
 
-BOOST_AUTO_TEST_CASE(nobody_there_is_an_error) {
+BOOST_AUTO_TEST_CASE(missing_listener_is_an_error) {
   BOOST_CHECK_THROW(static_cast<void>(connect_to(fresh_path())), Error);
 }
 

@@ -1,9 +1,9 @@
-// Programs watched on this Linux: nothing is counted twice or not at all, and everybody may die.
+// Programs watched on this Linux: intervals add up to the whole, and any process may end.
 #include "watching.hpp"
 
 #include "process/child.hpp"
 #include "process/fd.hpp"
-#include "watch/sections.hpp"
+#include "watch/watcher.hpp"
 
 #include <recount/error.hpp>
 
@@ -25,20 +25,16 @@ using namespace std::chrono_literals;
 BOOST_AUTO_TEST_SUITE(watcher)
 
 namespace {
-struct Seen {
+struct Seen final : Observer {
+  Seen(const std::string& list, const WatchSettings& settings) {
+    status = watch::watch(plan_of(list), settings, *this);
+  }
+  void message(const Message& m) override { messages.push_back(m); }
+  void slice(const stat::Slice& s) override { slices.push_back(s); }
   std::vector<Message> messages;
   std::vector<stat::Slice> slices;
   int status = -1;
 };
-
-Seen watched(const std::string& list, WatchSettings settings, Observer observer = {}) {
-  const auto plan = plan_of(list);
-  Seen seen;
-  observer.tell = [&](const Message& m) { seen.messages.push_back(m); };
-  observer.slice = [&](const stat::Slice& s) { seen.slices.push_back(s); };
-  seen.status = watch::watch(plan, settings, observer);
-  return seen;
-}
 
 WatchSettings command(const std::vector<std::string>& words, std::chrono::milliseconds interval = 20ms) {
   WatchSettings settings;
@@ -77,7 +73,7 @@ double value(const stat::Slice& slice, std::size_t row = 0) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(intervals_add_up_to_the_whole) {
-  const auto seen = watched("perf::PAGE-FAULTS,perf::TASK-CLOCK", command({sectioned, "30", "50"}));
+  const Seen seen("perf::PAGE-FAULTS,perf::TASK-CLOCK", command({sectioned, "30", "50"}));
   BOOST_TEST(seen.status == 0);
   BOOST_TEST_REQUIRE(seen.slices.size() > 3U);
   const auto& whole = seen.slices.back();
@@ -99,8 +95,8 @@ BOOST_AUTO_TEST_CASE(intervals_add_up_to_the_whole) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(every_mark_arrives_or_is_known_to_be_lost) {
-  const auto seen = watched("perf::PAGE-FAULTS", command({sectioned, "40"}));
+BOOST_AUTO_TEST_CASE(every_mark_arrives_or_is_reported_as_dropped) {
+  const Seen seen("perf::PAGE-FAULTS", command({sectioned, "40"}));
   const auto sections = of<Section>(seen.messages);
   BOOST_TEST(sections.size() + dropped(seen.messages, true) == 4000U);
   BOOST_TEST(sections.size() >= 400U);
@@ -113,11 +109,11 @@ BOOST_AUTO_TEST_CASE(every_mark_arrives_or_is_known_to_be_lost) {
   BOOST_TEST(std::holds_alternative<End>(seen.messages.back()));
 }
 
-BOOST_AUTO_TEST_CASE(the_last_marks_that_are_dropped_are_known_as_well) {
+BOOST_AUTO_TEST_CASE(marks_dropped_last_are_reported) {
   SectionSocket socket;
   const pid_t child = ::fork();
   if (child == 0) {
-    ::dup2(socket.theirs(), process::free_descriptor());
+    ::dup2(socket.program_end(), process::free_descriptor());
     ::setenv(sections_variable, std::to_string(process::free_descriptor()).c_str(), 1);
     ::execl(sectioned.c_str(), "sectioned", "10", nullptr);
     ::_exit(127);
@@ -140,8 +136,8 @@ BOOST_AUTO_TEST_CASE(the_last_marks_that_are_dropped_are_known_as_well) {
   BOOST_TEST(of<Section>(heard).size() + dropped(heard, true) == 1000U);
 }
 
-BOOST_AUTO_TEST_CASE(other_languages_write_to_the_descriptor) {
-  const auto seen = watched("perf::PAGE-FAULTS",
+BOOST_AUTO_TEST_CASE(shell_writes_to_the_descriptor) {
+  const Seen seen("perf::PAGE-FAULTS",
                             command({"sh", "-c", "echo begin one >&$RECOUNT_SECTIONS_FD; echo end one >&3"}));
   const auto sections = of<Section>(seen.messages);
   BOOST_TEST_REQUIRE(sections.size() == 2U);
@@ -149,15 +145,15 @@ BOOST_AUTO_TEST_CASE(other_languages_write_to_the_descriptor) {
   BOOST_TEST((sections[1].edge == Section::Edge::end));
 }
 
-BOOST_AUTO_TEST_CASE(the_status_is_that_of_the_command) {
-  BOOST_TEST(watched("perf::PAGE-FAULTS", command({"sh", "-c", "exit 7"})).status == 7);
-  const auto killed = watched("perf::PAGE-FAULTS", command({"sh", "-c", "kill -KILL $$"}));
+BOOST_AUTO_TEST_CASE(status_is_that_of_the_command) {
+  BOOST_TEST(Seen("perf::PAGE-FAULTS", command({"sh", "-c", "exit 7"})).status == 7);
+  const Seen killed("perf::PAGE-FAULTS", command({"sh", "-c", "kill -KILL $$"}));
   BOOST_TEST(killed.status == 137);
   BOOST_TEST(of<End>(killed.messages).at(0).status.value() == 137);
-  BOOST_CHECK_THROW(watched("perf::PAGE-FAULTS", command({"no-such-program-anywhere"})), process::CannotRun);
+  BOOST_CHECK_THROW(Seen("perf::PAGE-FAULTS", command({"no-such-program-anywhere"})), process::CannotRun);
 }
 
-BOOST_AUTO_TEST_CASE(a_process_that_nobody_waits_for_has_ended_all_the_same) {
+BOOST_AUTO_TEST_CASE(end_of_unreaped_process_is_noticed) {
   const pid_t child = ::fork();
   if (child == 0) {
     std::this_thread::sleep_for(200ms);
@@ -166,22 +162,22 @@ BOOST_AUTO_TEST_CASE(a_process_that_nobody_waits_for_has_ended_all_the_same) {
   WatchSettings settings;
   settings.pids = {child};
   settings.interval = 50ms;
-  const auto seen = watched("perf::PAGE-FAULTS", settings);
+  const Seen seen("perf::PAGE-FAULTS", settings);
   BOOST_TEST(seen.status == 0);
   BOOST_TEST(of<Interval>(seen.messages).size() <= 8U); // and no busy loop
   BOOST_TEST(of<End>(seen.messages).at(0).reason == "the process ended");
   ::waitpid(child, nullptr, 0);
 }
 
-BOOST_AUTO_TEST_CASE(a_process_is_watched_while_a_command_runs) {
+BOOST_AUTO_TEST_CASE(process_is_watched_while_a_command_runs) {
   WatchSettings settings = command({"sleep", "0.2"}, 50ms);
   settings.pids = {::getpid()};
-  const auto seen = watched("perf::PAGE-FAULTS", settings);
+  const Seen seen("perf::PAGE-FAULTS", settings);
   BOOST_TEST(seen.status == 0);
   BOOST_TEST(of<Interval>(seen.messages).size() >= 2U);
 }
 
-BOOST_AUTO_TEST_CASE(signals_of_others_reach_the_command) {
+BOOST_AUTO_TEST_CASE(signals_are_forwarded_to_the_command) {
   sigset_t term, before; // in the other thread as well
   ::sigemptyset(&term);
   ::sigaddset(&term, SIGTERM);
@@ -190,7 +186,7 @@ BOOST_AUTO_TEST_CASE(signals_of_others_reach_the_command) {
     std::this_thread::sleep_for(300ms);
     ::kill(self, SIGTERM);
   });
-  const auto seen = watched("perf::PAGE-FAULTS", command({"sleep", "30"}));
+  const Seen seen("perf::PAGE-FAULTS", command({"sleep", "30"}));
   sender.join();
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   BOOST_TEST(seen.status == 143);

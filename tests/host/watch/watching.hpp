@@ -1,8 +1,7 @@
-// A watch under test: what was told, and by whom it was heard.
+// Messages of a watch under test.
 #pragma once
 
 #include "watch/hub.hpp"
-#include "watch/viewer.hpp"
 #include "watch/watcher.hpp"
 
 #include <string>
@@ -10,7 +9,7 @@
 
 namespace recount::test {
 
-/// Everything of one kind, in its order.
+/// Messages of one type, in their order.
 template <class M>
 std::vector<M> of(const std::vector<watch::Message>& all) {
   std::vector<M> some;
@@ -23,7 +22,7 @@ inline stat::Plan plan_of(const std::string& list) {
   return stat::make_plan(stat::parse_items({list}), metric::shipped(), Domain::all);
 }
 
-/// Lines that one way or the other reached a viewer, or are known to be lost to it.
+/// Lines that a viewer lost, or marks that the program dropped.
 inline std::uint64_t dropped(const std::vector<watch::Message>& all, bool by_program) {
   std::uint64_t sum = 0;
   for (const auto& d : of<watch::Dropped>(all))

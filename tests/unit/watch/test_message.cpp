@@ -1,6 +1,5 @@
-// Lines between the watched and its viewers: exact both ways, and whatever a peer sends is harmless.
+// Lines of watch connections: exact in both directions, and any input is harmless.
 #include "watch/message.hpp"
-#include "watch/viewer.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
@@ -16,42 +15,42 @@ Hello hello() {
 }
 
 template <class M>
-M again(const M& message) {
+M round_trip(const M& message) {
   const auto parsed = parse_line(to_line(message));
   BOOST_TEST_REQUIRE(parsed.has_value(), to_line(message));
   return std::get<M>(*parsed);
 }
 } // namespace
 
-BOOST_AUTO_TEST_CASE(every_message_comes_back_as_it_was) {
-  const auto h = again(hello());
+BOOST_AUTO_TEST_CASE(messages_survive_a_round_trip) {
+  const auto h = round_trip(hello());
   BOOST_TEST(h.subject == "./solver");
   BOOST_TEST(h.interval_ms == 500);
   BOOST_TEST(h.series.size() == 2U);
   BOOST_TEST(h.series[0].refused == "no PMU");
   BOOST_TEST(h.series[1].unit == "/s");
-  const auto i = again(Interval{7, 3.5, 4.0, {std::nullopt, 0.1}});
+  const auto i = round_trip(Interval{7, 3.5, 4.0, {std::nullopt, 0.1}});
   BOOST_TEST(i.number == 7);
   BOOST_TEST(i.begin == 3.5);
   BOOST_TEST(!i.values[0].has_value());
   BOOST_TEST(*i.values[1] == 0.1);
   BOOST_TEST(i.shares.empty());
-  BOOST_TEST((again(Interval{0, 0, 1, {1.0, 2.0}, {1.0, 0.57}}).shares == std::vector<double>{1.0, 0.57}));
-  const auto s = again(Section{Section::Edge::end, 1.25, "so\"lve\n"});
+  BOOST_TEST((round_trip(Interval{0, 0, 1, {1.0, 2.0}, {1.0, 0.57}}).shares == std::vector<double>{1.0, 0.57}));
+  const auto s = round_trip(Section{Section::Edge::end, 1.25, "so\"lve\n"});
   BOOST_TEST((s.edge == Section::Edge::end));
   BOOST_TEST(s.name == "so\"lve\n");
-  BOOST_TEST(again(Dropped{12, true}).by_program);
-  BOOST_TEST(again(Dropped{12, false}).lines == 12U);
-  BOOST_TEST(*again(End{3, "over"}).status == 3);
-  BOOST_TEST(!again(End{std::nullopt, "over"}).status.has_value());
+  BOOST_TEST(round_trip(Dropped{12, true}).by_program);
+  BOOST_TEST(round_trip(Dropped{12, false}).lines == 12U);
+  BOOST_TEST(*round_trip(End{3, "over"}).status == 3);
+  BOOST_TEST(!round_trip(End{std::nullopt, "over"}).status.has_value());
 }
 
-BOOST_AUTO_TEST_CASE(what_is_not_finite_is_not_counted) {
-  BOOST_TEST(!again(Interval{0, 0, 1, {INFINITY}}).values[0].has_value());
-  BOOST_TEST(!again(Interval{0, 0, 1, {NAN}}).values[0].has_value());
+BOOST_AUTO_TEST_CASE(values_that_are_not_finite_are_not_counted) {
+  BOOST_TEST(!round_trip(Interval{0, 0, 1, {INFINITY}}).values[0].has_value());
+  BOOST_TEST(!round_trip(Interval{0, 0, 1, {NAN}}).values[0].has_value());
 }
 
-BOOST_AUTO_TEST_CASE(nonsense_is_no_message) {
+BOOST_AUTO_TEST_CASE(invalid_lines_are_rejected) {
   for (const char* text :
        {"", "{", "[]", "3", "null", R"({"type":"hello"})", R"({"type":"x"})",
         R"({"type":"hello","schema":"recount-watch/2","subject":"s","interval_ms":1,"series":[]})",
@@ -69,7 +68,7 @@ BOOST_AUTO_TEST_CASE(nonsense_is_no_message) {
   BOOST_TEST(!parse_line(std::string(200'000, '[')));
 }
 
-BOOST_AUTO_TEST_CASE(damaged_lines_harm_nobody) {
+BOOST_AUTO_TEST_CASE(damaged_lines_are_harmless) {
   std::mt19937 random(1);
   const std::string lines[] = {to_line(hello()), to_line(Interval{7, 3.5, 4.0, {1.0, 0.1}}),
                                to_line(Section{Section::Edge::begin, 1.25, "solve"}),
@@ -87,7 +86,7 @@ BOOST_AUTO_TEST_CASE(damaged_lines_harm_nobody) {
   BOOST_TEST(taken > 1000U);
 }
 
-BOOST_AUTO_TEST_CASE(lines_come_together_however_they_are_cut) {
+BOOST_AUTO_TEST_CASE(lines_are_assembled_from_any_pieces) {
   const std::string text = to_line(hello()) + "\n" + to_line(Interval{0, 0, 1, {1.0, 2.0}}) + "\n" +
                            to_line(End{0, "over"}) + "\n";
   for (const std::size_t step : {std::size_t{1}, std::size_t{7}, text.size()}) {
@@ -100,7 +99,7 @@ BOOST_AUTO_TEST_CASE(lines_come_together_however_they_are_cut) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_line_without_end_is_cut_off_in_bounded_memory) {
+BOOST_AUTO_TEST_CASE(line_without_end_is_rejected_in_bounded_memory) {
   LineReader reader;
   const std::string block(4096, 'x');
   std::size_t blocks = 0;

@@ -1,6 +1,5 @@
-// What viewers remember, and what programs say of their sections.
+// The history of a watch, and section marks of programs.
 #include "watch/message.hpp"
-#include "watch/sections.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -16,33 +15,33 @@ Trace trace_of_one(std::size_t most = 100) {
   return trace;
 }
 
-std::vector<Message> said(std::string_view text) {
+std::vector<Message> parsed(std::string_view text) {
   std::vector<Message> all;
   parse_sections(text, 1'000'000'000, 3'000'000'000, [&](const Message& m) { all.push_back(m); });
   return all;
 }
 
 Section section(std::string_view text) {
-  const auto all = said(text);
+  const auto all = parsed(text);
   BOOST_TEST_REQUIRE(all.size() == 1U);
   return std::get<Section>(all[0]);
 }
 } // namespace
 
-BOOST_AUTO_TEST_CASE(the_mean_is_over_time_and_not_over_intervals) {
+BOOST_AUTO_TEST_CASE(mean_is_weighted_by_time) {
   auto trace = trace_of_one();
   trace.add(Interval{0, 0, 1, {10.0}});
   trace.add(Interval{1, 1, 4, {2.0}});
   trace.add(Interval{2, 4, 9, {std::nullopt}});
   const auto& sum = trace.sums()[0];
   BOOST_TEST(sum.mean() == 4.0);
-  BOOST_TEST(sum.least == 2.0);
-  BOOST_TEST(sum.greatest == 10.0);
+  BOOST_TEST(sum.minimum == 2.0);
+  BOOST_TEST(sum.maximum == 10.0);
   BOOST_TEST(sum.counted == 2U);
   BOOST_TEST(trace.number_of_intervals() == 3U);
 }
 
-BOOST_AUTO_TEST_CASE(the_least_share_of_the_time_is_remembered) {
+BOOST_AUTO_TEST_CASE(minimum_scheduled_share_is_kept) {
   auto trace = trace_of_one();
   trace.add(Interval{0, 0, 1, {10.0}});
   BOOST_TEST(trace.sums()[0].share == 1.0);
@@ -52,7 +51,7 @@ BOOST_AUTO_TEST_CASE(the_least_share_of_the_time_is_remembered) {
   BOOST_TEST(!trace.add(Interval{3, 3, 4, {2.0}, {0.5, 1.0}}));
 }
 
-BOOST_AUTO_TEST_CASE(memory_is_bounded_and_sums_are_not_forgotten) {
+BOOST_AUTO_TEST_CASE(memory_is_bounded_and_sums_cover_all_intervals) {
   auto trace = trace_of_one(10);
   for (int i = 0; i < 1000; ++i) {
     trace.add(Interval{i, double(i), double(i + 1), {1.0}});
@@ -64,7 +63,7 @@ BOOST_AUTO_TEST_CASE(memory_is_bounded_and_sums_are_not_forgotten) {
   BOOST_TEST(trace.sums()[0].counted == 1000U);
 }
 
-BOOST_AUTO_TEST_CASE(sections_lie_within_one_another) {
+BOOST_AUTO_TEST_CASE(sections_nest) {
   auto trace = trace_of_one();
   for (const auto& [edge, name] : {std::pair{Edge::begin, "a"},
                                    {Edge::begin, "b"},
@@ -75,7 +74,7 @@ BOOST_AUTO_TEST_CASE(sections_lie_within_one_another) {
   BOOST_TEST((trace.open() == std::vector<std::string>{"b"}));
 }
 
-BOOST_AUTO_TEST_CASE(what_makes_no_sense_is_not_taken) {
+BOOST_AUTO_TEST_CASE(invalid_messages_are_rejected) {
   Trace trace;
   BOOST_TEST(!trace.add(Interval{0, 0, 1, {1.0}})); // before the hello
   BOOST_TEST(trace.add(Hello{"x", 100, {{"a", "/s", ""}}}));
@@ -83,27 +82,27 @@ BOOST_AUTO_TEST_CASE(what_makes_no_sense_is_not_taken) {
   BOOST_TEST(!trace.add(Interval{0, 0, 1, {1.0, 2.0}}));
 }
 
-BOOST_AUTO_TEST_CASE(a_line_says_where_the_program_is) {
+BOOST_AUTO_TEST_CASE(section_lines_are_parsed) {
   const auto given = section("begin @2500000000 main loop\n");
   BOOST_TEST((given.edge == Edge::begin));
   BOOST_TEST(given.time == 1.5);
   BOOST_TEST(given.name == "main loop");
   BOOST_TEST(section("mark here").time == 2.0); // now
   BOOST_TEST(section("end x").name == "x");
-  BOOST_TEST(said("begin a\nend a\nbegin b\n").size() == 3U);
-  const auto dropped = said("dropped 17\n");
+  BOOST_TEST(parsed("begin a\nend a\nbegin b\n").size() == 3U);
+  const auto dropped = parsed("dropped 17\n");
   BOOST_TEST(std::get<Dropped>(dropped.at(0)).lines == 17U);
   BOOST_TEST(std::get<Dropped>(dropped.at(0)).by_program);
 }
 
-BOOST_AUTO_TEST_CASE(nobody_is_before_the_beginning_or_in_the_future) {
+BOOST_AUTO_TEST_CASE(times_are_clamped_to_the_watch) {
   BOOST_TEST(section("mark @99999999999999 x").time == 2.0);
   BOOST_TEST(section("mark @1 x").time == 0.0);
 }
 
-BOOST_AUTO_TEST_CASE(whatever_a_program_says_is_harmless) {
-  BOOST_TEST(said("").empty());
-  BOOST_TEST(said("begin\n\nfoo bar\nbegin \ndropped x\n").empty());
+BOOST_AUTO_TEST_CASE(any_program_output_is_harmless) {
+  BOOST_TEST(parsed("").empty());
+  BOOST_TEST(parsed("begin\n\nfoo bar\nbegin \ndropped x\n").empty());
   BOOST_TEST(section("begin \033[2Jx").name == "?[2Jx");
   BOOST_TEST(section("begin " + std::string(4000, 'x')).name.size() == 200U);
 }
