@@ -1,7 +1,5 @@
-// Distribution of values in bounded memory.
+// Matches probe hits to calls, entries to returns, and the distributions of their counts.
 #pragma once
-
-#include "profile/sites.hpp"
 
 #include <array>
 #include <cstddef>
@@ -12,14 +10,14 @@
 
 namespace recount::profile {
 
-/// Least, greatest, sum and number of values are exact. Quantiles come from buckets: exact below 32, else
-/// within 1/32 of the value, as HdrHistogram has them.
-class Spread {
+/// A distribution in bounded memory. Minimum, maximum, sum and number of values are exact. Quantiles come
+/// from buckets: exact below 32, else within 1/32 of the value, as in HdrHistogram.
+class Histogram {
 public:
   void add(std::uint64_t value) noexcept;
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
-  [[nodiscard]] std::uint64_t least() const noexcept { return least_; }       ///< 0 without values
-  [[nodiscard]] std::uint64_t greatest() const noexcept { return greatest_; } ///< 0 without values
+  [[nodiscard]] std::uint64_t minimum() const noexcept { return minimum_; } ///< 0 without values
+  [[nodiscard]] std::uint64_t maximum() const noexcept { return maximum_; } ///< 0 without values
   [[nodiscard]] double sum() const noexcept { return sum_; }
   [[nodiscard]] double mean() const noexcept { return count_ > 0 ? sum_ / static_cast<double>(count_) : 0; }
   /// The value that a share p (0...1) of the values do not exceed; 0 without values.
@@ -31,12 +29,10 @@ private:
   [[nodiscard]] static std::size_t bucket(std::uint64_t value) noexcept;
   [[nodiscard]] static std::uint64_t middle(std::size_t bucket) noexcept;
 
-  std::uint64_t count_ = 0, least_ = 0, greatest_ = 0;
+  std::uint64_t count_ = 0, minimum_ = 0, maximum_ = 0;
   double sum_ = 0;
   std::array<std::uint64_t, buckets> filled_{};
 };
-
-// Matches probe hits to calls: entries to returns. Pure.
 
 /// A probe was hit.
 struct CallHit {
@@ -49,9 +45,9 @@ struct CallHit {
 };
 
 /// The calls of one function in all threads, by these rules:
-///  - A return belongs to the latest entry of its thread with the same stack pointer. Entries further in that
-///    have not returned never will: they were left by longjmp(3), an exception or an exit ("unreturned").
-///  - An entry further out than earlier ones ends these in the same way.
+///  - A return belongs to the latest entry of its thread with the same stack pointer. Inner entries without a
+///    return were left by longjmp(3), an exception or an exit ("unreturned").
+///  - An entry outside earlier ones ends these in the same way.
 ///  - Several entries at one stack pointer are a function that calls itself in tail position, each of which
 ///    returns at once with the others, or one that was left by longjmp and called again; later records
 ///    decide.
@@ -61,76 +57,48 @@ struct CallHit {
 ///    are per CPU ("migrated"); it still counts as a call.
 ///  - Counts are inclusive: they include callees and recursive calls. Totals add up outermost calls
 ///    only, so that recursion counts once.
-/// Memory: 4096 calls under way in each thread, further ones are unreturned. Not thread-safe.
+/// Memory: 4096 active calls in each thread, further ones are unreturned. Pure; not thread-safe.
 class Calls {
 public:
   /// `by_cpu`: each CPU has its own counters.
   Calls(std::size_t counters, bool by_cpu);
 
   void add(const CallHit& hit);
-  void forget();                      ///< records were lost: pending calls are unknown
+  void forget();                      ///< records were lost: active calls are unknown
   void end_thread(std::uint32_t tid); ///< its calls will not return
-  void finish();                      ///< pending calls will not return
+  void finish();                      ///< active calls will not return
 
-  std::uint64_t entries = 0, returns = 0;
-  std::uint64_t completed = 0;  ///< entries whose return was seen
-  std::uint64_t unreturned = 0; ///< without: unwound, ended with their thread, or still under way
-  std::uint64_t stray = 0;      ///< returns whose entry was not seen
-  std::uint64_t migrated = 0;   ///< of the completed: without counts
-  std::uint64_t recursive = 0;  ///< entries within an earlier call of the same function in the same thread
-  std::uint64_t forgotten = 0;  ///< entries with unknown end because records were lost
-  Spread wall;                  ///< ns from entry to return, of completed calls
-  std::vector<Spread> spreads;  ///< of each counter, of completed calls that did not migrate
+  std::uint64_t entries = 0;
+  std::uint64_t completed = 0;   ///< entries whose return was seen
+  std::uint64_t unreturned = 0;  ///< without: unwound, ended with their thread, or still active
+  std::uint64_t stray = 0;       ///< returns whose entry was not seen
+  std::uint64_t migrated = 0;    ///< of the completed: without counts
+  std::uint64_t recursive = 0;   ///< entries within an earlier call of the same function in the same thread
+  std::uint64_t forgotten = 0;   ///< entries with unknown end because records were lost
+  Histogram wall;                ///< ns from entry to return, of completed calls
+  std::vector<Histogram> counts; ///< of each counter, of completed calls that did not migrate
   std::vector<std::uint64_t> totals; ///< of each counter, over outermost calls
   std::uint64_t total_wall = 0;      ///< ns in outermost calls, summed over threads
-  std::uint64_t outermost = 0;       ///< completed, not migrated, not within another
 
 private:
   struct Entry {
     std::uint64_t stack = 0, time = 0, migrations = 0;
     std::uint32_t cpu = 0;
+    std::vector<std::uint64_t> values;
   };
   struct Thread {
-    std::vector<Entry> entries;        ///< outermost first
-    std::vector<std::uint64_t> values; ///< of the entries, one after the other
+    std::vector<Entry> entries; ///< outermost first
     bool returned_last = false;
     std::uint64_t returned_stack = 0, returned_wall = 0; ///< of an outermost call that returned last
     std::vector<std::uint64_t> returned_values;          ///< its part of the totals
   };
   void enter(Thread& thread, const CallHit& hit);
   void leave(Thread& thread, const CallHit& hit);
-  void complete(Thread& thread, const CallHit& hit);
+  void complete(Thread& thread, const Entry& entry, const CallHit& hit);
   void drop(Thread& thread, std::size_t from);
 
-  std::size_t counters_;
   bool by_cpu_;
-  std::vector<std::uint64_t> taken_; ///< scratch
   std::unordered_map<std::uint32_t, Thread> threads_;
 };
-
-// Empty functions, to measure the overhead of probes.
-
-/// Code per site: an instruction of the same class as the first one of the site, and a return. The overhead
-/// of a uprobe depends on that instruction: Linux emulates pushes, nops and jumps and single-steps the rest
-/// (arch/x86/kernel/uprobes.c). Empty on architectures other than x86-64, and where memory may not be
-/// executable.
-class Calibration {
-public:
-  explicit Calibration(const std::vector<Site>& sites);
-  Calibration(const Calibration&) = delete;
-  Calibration& operator=(const Calibration&) = delete;
-  ~Calibration();
-  /// In step with those given; empty: there is none.
-  [[nodiscard]] const Sites& sites() const noexcept { return sites_; }
-  void call(std::size_t site) const;
-
-private:
-  Sites sites_;
-  std::size_t bytes_ = 0;
-  unsigned char* code_ = nullptr;
-};
-
-/// The representative instruction for the class of the first one of `code`, and its inverse. Pure.
-[[nodiscard]] std::span<const unsigned char> calibration_body(std::span<const unsigned char> code);
 
 } // namespace recount::profile

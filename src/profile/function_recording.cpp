@@ -3,10 +3,7 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
-#include "command/output.hpp"
-#include "profile/calls.hpp"
-#include "profile/located.hpp"
-#include "profile/recording.hpp"
+#include "profile/profile_text.hpp"
 #include "profile/sites.hpp"
 
 #include <recount/error.hpp>
@@ -18,14 +15,13 @@
 #include <chrono>
 #include <csignal>
 #include <ctime>
-#include <ranges>
+#include <memory>
+#include <span>
 
 namespace recount::profile {
 namespace {
-using Now = std::chrono::steady_clock;
-
 constexpr std::size_t most_functions = 64;
-constexpr std::size_t in_a_group = 4; ///< functions: a hit reads all of its group's counters and probes
+constexpr std::size_t functions_per_group = 4;
 
 #if defined(__x86_64__)
 constexpr std::uint64_t stack_register = std::uint64_t{1} << 7U; // PERF_REG_X86_SP
@@ -45,7 +41,7 @@ struct ProbeRole {
   bool returned = false;    ///< the return address has been popped from the stack
 };
 
-/// Some functions, and the kernel group of their counters and probes.
+/// Some functions, and the kernel group of their counters and probes: each hit reads the whole group.
 class FunctionGroup {
 public:
   /// `events`: the counters, the migrations, then those of the roles.
@@ -74,15 +70,17 @@ private:
     return [this](const Record& record) { take(record); };
   }
   void take(const Record& record) {
-    if (const auto* sample = std::get_if<Sample>(&record)) return take(*sample);
-    if (std::holds_alternative<Loss>(record))
-      for (FunctionCalls& f : functions_)
-        f.seen.forget();
-    if (const auto* end = std::get_if<End>(&record)) end_thread(end->tid);
-    if (const auto* name = std::get_if<Name>(&record); name && name->exec) end_thread(name->tid);
+    if (const auto* sample = std::get_if<Sample>(&record)) return take_hit(*sample);
     forks_ += std::holds_alternative<Fork>(record) ? 1U : 0U;
+    const auto* const end = std::get_if<End>(&record);
+    const auto* const name = std::get_if<Name>(&record);
+    for (FunctionCalls& f : functions_) {
+      if (std::holds_alternative<Loss>(record)) f.seen.forget();
+      if (end) f.seen.end_thread(end->tid);
+      if (name && name->exec) f.seen.end_thread(name->tid);
+    }
   }
-  void take(const Sample& sample) {
+  void take_hit(const Sample& sample) {
     if (sample.event <= counters_) return;
     const ProbeRole& role = roles_[sample.event - counters_ - 1];
     CallHit hit;
@@ -90,15 +88,11 @@ private:
     hit.tid = sample.tid;
     hit.cpu = sample.cpu;
     hit.time = sample.time;
-    hit.stack =
-        sample.user_registers.empty() ? 0 : sample.user_registers[0] + (role.returned ? 0 : return_address);
+    if (!sample.user_registers.empty())
+      hit.stack = sample.user_registers[0] + (role.returned ? 0 : return_address);
     hit.migrations = sample.values[counters_];
     hit.values = sample.values.first(counters_);
     functions_[role.function].seen.add(hit);
-  }
-  void end_thread(std::uint32_t tid) {
-    for (FunctionCalls& f : functions_)
-      f.seen.end_thread(tid);
   }
 
   std::span<FunctionCalls> functions_;
@@ -119,35 +113,46 @@ SamplingOptions function_options(pid_t pid, bool inherit) {
 }
 
 /// All open events of the target.
-struct Open {
+struct OpenGroups {
   ProbeEvents probes; ///< outlives the groups
   std::vector<std::unique_ptr<FunctionGroup>> groups;
+
+  void start() {
+    for (const auto& group : groups)
+      group->sampling().start();
+  }
+  void stop() {
+    for (const auto& group : groups)
+      group->sampling().stop();
+  }
 };
 
-void open_groups(Open& open, FunctionRecording& made, const Sites& sites, pid_t pid, Domain domain) {
+void open_groups(OpenGroups& open, FunctionRecording& recording, const Sites& sites, pid_t pid,
+                 Domain domain) {
   std::vector<SampledEvent> counters;
-  for (const auto& name : made.counters)
+  for (const auto& name : recording.counters)
     counters.push_back({encode(name, domain)});
   counters.push_back({encode("perf::CPU-MIGRATIONS", domain)});
-  for (std::size_t from = 0; from < sites.all.size(); from += in_a_group) {
-    const std::size_t size = std::min(in_a_group, sites.all.size() - from);
+  for (std::size_t from = 0; from < sites.all.size(); from += functions_per_group) {
+    const auto functions = std::span(recording.functions)
+                               .subspan(from)
+                               .first(std::min(functions_per_group, sites.all.size() - from));
     std::vector<SampledEvent> events = counters;
     std::vector<ProbeRole> roles;
-    const auto probe = [&](const Site& site, std::uint64_t offset, const ProbeRole& role) {
-      events.push_back({open.probes.at(site, offset, role.returned), 1});
+    const auto probe = [&](std::uint64_t offset, const ProbeRole& role) {
+      events.push_back({open.probes.at(sites.all[from + role.function], offset, role.returned), 1});
       roles.push_back(role);
     };
-    for (std::size_t f = 0; f < size; ++f) {
+    for (std::size_t f = 0; f < functions.size(); ++f) {
       const Site& site = sites.all[from + f];
-      probe(site, site.offset, {f, false, false});
-      if (!made.functions[from + f].returns) continue;
+      probe(site.offset, {f, false, false});
+      if (!functions[f].returns) continue;
       for (const std::uint64_t offset : site.exits.value_or(std::vector<std::uint64_t>()))
-        probe(site, offset, {f, true, false});
-      if (!site.exits) probe(site, site.offset, {f, true, true});
+        probe(offset, {f, true, false});
+      if (!site.exits) probe(site.offset, {f, true, true});
     }
-    open.groups.push_back(
-        std::make_unique<FunctionGroup>(std::span(made.functions).subspan(from, size), std::move(events),
-                                        function_options(pid, open.probes.inheritable()), std::move(roles)));
+    open.groups.push_back(std::make_unique<FunctionGroup>(
+        functions, std::move(events), function_options(pid, open.probes.inheritable()), std::move(roles)));
   }
 }
 
@@ -160,139 +165,137 @@ double processor_ns() {
 
 /// Measures the probes in this thread, in groups of the same size as those of the target: each hit reads its
 /// whole group.
-void calibrate(FunctionRecording& made, const Sites& sites, Domain domain) {
+void calibrate(FunctionRecording& recording, const Sites& sites, Domain domain) {
   constexpr int calls = 100;
   const Calibration code(sites.all);
   if (code.sites().all.empty()) return;
-  FunctionRecording trial = made;
+  FunctionRecording trial = recording;
   try {
-    Open open;
+    OpenGroups open;
     open_groups(open, trial, code.sites(), 0, domain);
-    for (const auto& group : open.groups)
-      group->sampling().start();
-    std::vector<double> took;
+    open.start();
+    std::vector<double> durations;
     for (std::size_t f = 0; f < sites.all.size(); ++f) {
       const double begin = processor_ns();
       for (int i = 0; i < calls; ++i)
         code.call(f);
-      took.push_back((processor_ns() - begin) / calls);
-      open.groups[f / in_a_group]->read();
+      durations.push_back((processor_ns() - begin) / calls);
+      open.groups[f / functions_per_group]->read();
     }
-    for (const auto& group : open.groups) {
-      group->sampling().stop();
+    open.stop();
+    for (const auto& group : open.groups)
       group->finish();
-    }
-    for (std::size_t f = 0; f < took.size(); ++f)
-      made.functions[f].cost =
-          ProbeCost{trial.functions[f].seen.wall, trial.functions[f].seen.spreads, took[f]};
+    for (std::size_t f = 0; f < durations.size(); ++f)
+      recording.functions[f].cost =
+          ProbeCost{trial.functions[f].seen.wall, trial.functions[f].seen.counts, durations[f]};
   } catch (const Error& error) { // the counts do not depend on it
-    made.notes.push_back("the cost of probes is unknown: " + error.problem().cause);
+    recording.notes.push_back("the cost of probes is unknown: " + error.problem().cause);
   }
 }
 
-void look_on(Open& open, Target& target) {
-  for (bool going = true; going && !target.over();) {
+void read_until_end(OpenGroups& open, Target& target) {
+  for (bool running = true; running && !target.over();) {
     std::vector<pollfd> polled;
     for (const auto& group : open.groups)
       for (const int fd : group->sampling().descriptors())
         polled.push_back({fd, POLLIN, 0});
     ::poll(polled.data(), polled.size(), 100);
-    going = false;
+    running = false;
     for (const auto& group : open.groups) {
-      going = group->sampling().wait(std::chrono::milliseconds(0)) || going;
+      running = group->sampling().wait(std::chrono::milliseconds(0)) || running;
       group->read();
     }
   }
 }
 
-void conclude(FunctionRecording& made, Open& open) {
+void conclude(FunctionRecording& recording, OpenGroups& open) {
   std::uint64_t forks = 0;
   for (const auto& group : open.groups) {
     group->finish();
     const SamplingReport report = group->sampling().report();
-    made.complete = made.complete && report.complete();
-    made.reader_ns += report.reader_ns;
+    recording.complete = recording.complete && report.complete();
+    recording.reader_ns += report.reader_ns;
     forks = std::max(forks, group->forks());
   }
   if (!open.probes.inheritable() && forks > 0)
-    made.notes.push_back(base::format_count(forks, "thread or process started during the measurement is",
-                                            "threads or processes started during the measurement are") +
-                         " not counted: without a tracefs, probes are not inherited");
-  for (const FunctionCalls& f : made.functions)
-    if (process::shell_status(made.exit) == 128 + SIGABRT && f.replaced && f.seen.unreturned > 0)
-      made.notes.push_back(
-          f.name +
-          ": the command was aborted in it. A C++ exception cannot propagate through a function whose "
-          "return address is replaced; use --calls");
+    recording.notes.push_back(base::format_count(forks, "thread or process started during the measurement is",
+                                                 "threads or processes started during the measurement are") +
+                              " not counted: without a tracefs, probes are not inherited");
+  for (const FunctionCalls& f : recording.functions)
+    if (process::shell_status(recording.exit) == 128 + SIGABRT && f.replaced && f.seen.unreturned > 0)
+      recording.notes.push_back(
+          f.name + ": the command was aborted in it. A C++ exception cannot propagate through a function "
+                   "whose return address is replaced; use --calls");
 }
 } // namespace
 
-std::uint64_t probe_limit(const Spread& cost) {
+std::uint64_t probe_limit(const Histogram& cost) {
   return std::max(cost.quantile(0.5) * 3 / 2, cost.quantile(0.9));
 }
 
 FunctionRecording record_functions(const FunctionSettings& settings) {
+  using Clock = std::chrono::steady_clock;
   if (settings.who.pids.size() > 1)
     throw bad_input("--function", "counts calls in one process only", "name one process with -p");
   Target target(settings.who, true);
   Sites sites = find_sites(target.pid(), settings.names, settings.debug_path, most_functions);
-  FunctionRecording made;
-  made.counters = settings.returns ? settings.counters : std::vector<std::string>();
-  made.notes = sites.notes;
-  Open open;
+  FunctionRecording recording;
+  if (settings.returns) recording.counters = settings.counters;
+  recording.notes = sites.notes;
+  OpenGroups open;
   for (Site& site : sites.all) {
     if (settings.uretprobe && !site.moving_stack) site.exits.reset();
-    FunctionCalls f{site.function.name, site.module, Calls(made.counters.size(), open.probes.inheritable())};
+    FunctionCalls f{site.function.name, site.module,
+                    Calls(recording.counters.size(), open.probes.inheritable())};
     f.returns = settings.returns && stack_register != 0 && (site.exits || !site.moving_stack);
     f.replaced = f.returns && !site.exits;
     f.requested = settings.uretprobe;
-    made.functions.push_back(std::move(f));
+    recording.functions.push_back(std::move(f));
   }
-  const Domain domain = may_sample_kernel() ? Domain::all : Domain::user;
-  calibrate(made, sites, domain);
-  open_groups(open, made, sites, target.pid(), domain);
-  for (const auto& group : open.groups)
-    group->sampling().start();
-  const auto begin = Now::now();
+  const Domain domain = permitted_domain();
+  calibrate(recording, sites, domain);
+  open_groups(open, recording, sites, target.pid(), domain);
+  open.start();
+  const auto begin = Clock::now();
   target.go();
-  look_on(open, target);
-  for (const auto& group : open.groups)
-    group->sampling().stop();
-  made.seconds = std::chrono::duration<double>(Now::now() - begin).count();
-  made.exit = target.end();
-  conclude(made, open);
-  return made;
+  read_until_end(open, target);
+  open.stop();
+  recording.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  recording.exit = target.end();
+  conclude(recording, open);
+  return recording;
 }
-
-using profile::FunctionCalls;
-using profile::FunctionRecording;
-using profile::Spread;
 
 namespace {
 /// Limitations of the counts, one line each.
 std::vector<std::string> warnings(const FunctionCalls& f) {
+  const Calls& seen = f.seen;
   std::vector<std::string> lines;
-  const auto tell = [&](std::uint64_t number, const char* one, const char* several = nullptr) {
-    if (number > 0) lines.push_back(base::format_count(number, one, several ? several : one));
-  };
-  const auto& seen = f.seen;
   if (seen.entries < f.calls)
-    lines.push_back(
-        fmt::format("the records of {} were lost", base::format_count(f.calls - seen.entries, "call")));
+    lines.push_back("the records of " + base::format_count(f.calls - seen.entries, "call") + " were lost");
   if (!f.returns) return lines;
-  tell(seen.unreturned, "without a return: left by longjmp or an exception, or still running at the end");
   if (f.replaced)
     lines.push_back(
         std::string(f.requested
                         ? "its return address is replaced (--uretprobe)"
                         : "its exits cannot be determined from its code, so its return address is replaced") +
         ": exceptions must not propagate through it, and Linux follows at most 64 nested calls");
-  tell(seen.stray, "return without an entry: of a child forked during the call, or of a call begun earlier",
-       "returns without an entry: of a child forked during the call, or of a call begun earlier");
-  tell(seen.migrated, "migrated to another CPU during the call: no counts");
-  tell(seen.recursive, "recursive call: the totals include it once",
-       "recursive calls: the totals include them once");
-  tell(seen.forgotten, "with unknown end, because records were lost");
+  const struct {
+    std::uint64_t number;
+    const char *one, *several;
+    const char* meaning;
+  } kinds[] = {
+      {seen.unreturned, "call", "calls",
+       " without a return: left by longjmp or an exception, or still running at the end"},
+      {seen.stray, "return", "returns",
+       " without an entry: of a child forked during the call, or of a call begun earlier"},
+      {seen.migrated, "call", "calls", " migrated to another CPU: no counts"},
+      {seen.recursive, "recursive call", "recursive calls", ": counted once in the totals"},
+      {seen.forgotten, "call", "calls", " with unknown end, because records were lost"},
+  };
+  for (const auto& kind : kinds)
+    if (kind.number > 0)
+      lines.push_back(base::format_count(kind.number, kind.one, kind.several) + kind.meaning);
   return lines;
 }
 
@@ -300,31 +303,28 @@ std::string amount(double value) {
   return value < 1e6 ? fmt::format("{:.6g}", value) : fmt::format("{:.0f}", value);
 }
 
-/// Values up to `limit` are probe overhead.
-void add_row(command::Table& table, const std::string& name, double total, const Spread& spread,
+/// Values up to `limit` per call are probe overhead.
+void add_row(command::Table& table, const std::string& name, double total, const Histogram& values,
              std::uint64_t limit = 0) {
   const auto cell = [limit](double value, double calls) {
     const double below = static_cast<double>(limit) * calls;
     return limit > 0 && value <= below ? "<" + amount(below) : amount(value);
   };
-  std::vector<std::string> row{name, cell(total, static_cast<double>(spread.count()))};
-  if (spread.count() > 0)
-    for (const double value :
-         {spread.mean(), static_cast<double>(spread.least()), static_cast<double>(spread.quantile(0.5)),
-          static_cast<double>(spread.quantile(0.9)), static_cast<double>(spread.greatest())})
-      row.push_back(cell(value, 1));
+  std::vector<std::string> row{name, cell(total, static_cast<double>(values.count()))};
+  if (values.count() > 0) {
+    row.push_back(cell(values.mean(), 1));
+    for (const auto value : {values.minimum(), values.quantile(0.5), values.quantile(0.9), values.maximum()})
+      row.push_back(cell(static_cast<double>(value), 1));
+  }
   table.add(std::move(row));
 }
 
-std::uint64_t limit_of(const std::optional<profile::ProbeCost>& cost) {
-  return cost ? profile::probe_limit(cost->wall) : 0;
-}
-std::uint64_t limit_of(const std::optional<profile::ProbeCost>& cost, std::size_t counter) {
-  return cost && counter < cost->counters.size() ? profile::probe_limit(cost->counters[counter]) : 0;
+std::uint64_t wall_limit(const FunctionCalls& f) {
+  return f.cost ? probe_limit(f.cost->wall) : 0;
 }
 /// Whether the median call took no longer than the probes.
 bool below_cost(const FunctionCalls& f) {
-  return f.seen.wall.count() > 0 && f.seen.wall.quantile(0.5) <= limit_of(f.cost);
+  return f.seen.wall.count() > 0 && f.seen.wall.quantile(0.5) <= wall_limit(f);
 }
 /// Time of the program spent in probes, in ns.
 double time_of_probes(const FunctionRecording& recording) {
@@ -344,10 +344,10 @@ command::Table function_table(const FunctionRecording& recording, const Function
                         {"90 %", right, 4},
                         {"greatest", right, 2}},
                        base::printable(f.name));
-  add_row(table, "  wall time (ns)", static_cast<double>(f.seen.total_wall), f.seen.wall, limit_of(f.cost));
+  add_row(table, "  wall time (ns)", static_cast<double>(f.seen.total_wall), f.seen.wall, wall_limit(f));
   for (std::size_t c = 0; c < recording.counters.size(); ++c)
-    add_row(table, "  " + recording.counters[c], static_cast<double>(f.seen.totals[c]), f.seen.spreads[c],
-            limit_of(f.cost, c));
+    add_row(table, "  " + recording.counters[c], static_cast<double>(f.seen.totals[c]), f.seen.counts[c],
+            f.cost ? probe_limit(f.cost->counters.at(c)) : 0);
   if (f.cost)
     add_row(table, "  probe cost (ns)", f.cost->wall.mean() * static_cast<double>(f.seen.completed),
             f.cost->wall);
@@ -358,10 +358,9 @@ bool has_table(const FunctionCalls& f) {
   return f.returns && f.seen.completed > 0;
 }
 
-std::string one_function(const FunctionRecording& recording, const FunctionCalls& f) {
-  std::string text =
-      fmt::format("\n{} ({}): {}", base::printable(f.name), base::printable(profile::short_path(f.module)),
-                  base::format_count(f.calls, "call"));
+std::string function_text(const FunctionRecording& recording, const FunctionCalls& f) {
+  std::string text = fmt::format("\n{} ({}): {}", base::printable(f.name),
+                                 base::printable(short_path(f.module)), base::format_count(f.calls, "call"));
   text += f.returns && f.seen.completed != f.calls ? fmt::format(", {} returned\n", f.seen.completed) : "\n";
   for (const auto& warning : warnings(f))
     text += "  " + warning + "\n";
@@ -371,34 +370,33 @@ std::string one_function(const FunctionRecording& recording, const FunctionCalls
   return text;
 }
 
-Json spread_json(std::uint64_t total, const Spread& spread) {
-  Json json{{"total", total}, {"calls", spread.count()}};
-  if (spread.count() == 0) return json;
-  json["mean"] = spread.mean();
-  json["least"] = spread.least();
-  json["median"] = spread.quantile(0.5);
-  json["p90"] = spread.quantile(0.9);
-  json["p99"] = spread.quantile(0.99);
-  json["greatest"] = spread.greatest();
+Json histogram_json(std::uint64_t total, const Histogram& values) {
+  Json json{{"total", total}, {"calls", values.count()}};
+  if (values.count() > 0)
+    json.update({{"mean", values.mean()},
+                 {"least", values.minimum()},
+                 {"median", values.quantile(0.5)},
+                 {"p90", values.quantile(0.9)},
+                 {"p99", values.quantile(0.99)},
+                 {"greatest", values.maximum()}});
   return json;
 }
 
 Json function_json(const FunctionRecording& recording, const FunctionCalls& f) {
   Json json{{"function", f.name}, {"module", f.module}, {"calls", f.calls}};
   if (f.returns) {
-    json["completed"] = f.seen.completed;
-    json["unreturned"] = f.seen.unreturned;
-    json["stray_returns"] = f.seen.stray;
-    json["migrated"] = f.seen.migrated;
-    json["recursive"] = f.seen.recursive;
-    json["wall_ns"] = spread_json(f.seen.total_wall, f.seen.wall);
+    json.update({{"completed", f.seen.completed},
+                 {"unreturned", f.seen.unreturned},
+                 {"stray_returns", f.seen.stray},
+                 {"migrated", f.seen.migrated},
+                 {"recursive", f.seen.recursive},
+                 {"wall_ns", histogram_json(f.seen.total_wall, f.seen.wall)}});
     for (std::size_t c = 0; c < recording.counters.size(); ++c)
-      json["counters"][recording.counters[c]] = spread_json(f.seen.totals[c], f.seen.spreads[c]);
+      json["counters"][recording.counters[c]] = histogram_json(f.seen.totals[c], f.seen.counts[c]);
   }
   if (f.cost) {
-    json["probe_cost"] = {{"median_ns", f.cost->wall.quantile(0.5)},
-                          {"limit_ns", limit_of(f.cost)},
-                          {"call_ns", f.cost->call_ns}};
+    json["probe_cost"] = {
+        {"median_ns", f.cost->wall.quantile(0.5)}, {"limit_ns", wall_limit(f)}, {"call_ns", f.cost->call_ns}};
     if (f.returns) json["below_probe_cost"] = below_cost(f);
   }
   json["flags"] = warnings(f);
@@ -414,20 +412,18 @@ std::vector<command::Table> function_tables(const FunctionRecording& recording) 
 }
 
 std::string functions_text(const FunctionRecording& recording, const std::string& subject) {
-  std::string text = fmt::format("functions of {}: {:.3g} s{}\n", base::printable(subject), recording.seconds,
-                                 ending_text(recording.exit));
   const double probes = time_of_probes(recording);
-  text += fmt::format("  cost of reading: {:.3g} ms of processor time\n",
-                      static_cast<double>(recording.reader_ns) / 1e6);
-  text +=
-      probes > 0
-          ? fmt::format("  cost of probes: about {:.3g} ms, included in the times\n", probes / 1e6)
-          : std::string("  cost of probes: not measured; some microseconds per hit, included in the times\n");
+  std::string text = fmt::format(
+      "functions of {}: {:.3g} s{}\n  cost of reading: {:.3g} ms of processor time\n  cost of probes: {}\n",
+      base::printable(subject), recording.seconds, ending_text(recording.exit),
+      static_cast<double>(recording.reader_ns) / 1e6,
+      probes > 0 ? fmt::format("about {:.3g} ms, included in the times", probes / 1e6)
+                 : "not measured; some microseconds per hit, included in the times");
   if (!recording.complete) text += "  incomplete: records were lost; the numbers of calls are exact\n";
   for (const auto& note : recording.notes)
     text += "  " + base::printable(note) + "\n";
   for (const auto& f : recording.functions)
-    text += one_function(recording, f);
+    text += function_text(recording, f);
   return text;
 }
 
@@ -435,11 +431,11 @@ std::string functions_json(const FunctionRecording& recording, const std::string
   Json json{{"subject", subject},
             {"seconds", recording.seconds},
             {"status", process::shell_status(recording.exit)},
-            {"complete", recording.complete && !killed(recording.exit)}};
-  json["cost"] = {{"reader_ns", recording.reader_ns}, {"probes_ns", time_of_probes(recording)}};
-  Json& functions = json["functions"] = Json::array();
+            {"complete", recording.complete && !killed(recording.exit)},
+            {"cost", {{"reader_ns", recording.reader_ns}, {"probes_ns", time_of_probes(recording)}}},
+            {"functions", Json::array()}};
   for (const auto& f : recording.functions)
-    functions.push_back(function_json(recording, f));
+    json["functions"].push_back(function_json(recording, f));
   json["notes"] = recording.notes;
   return json_text("functions", json);
 }

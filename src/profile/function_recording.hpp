@@ -4,7 +4,6 @@
 #include "command/output.hpp"
 #include "profile/calls.hpp"
 #include "profile/recording.hpp"
-#include "profile/sites.hpp"
 
 #include <optional>
 #include <string>
@@ -23,15 +22,14 @@ struct FunctionSettings {
 
 /// Overhead of the probes of one function, measured on an empty function: the lower bound of its times.
 struct ProbeCost {
-  Spread wall;                  ///< ns from entry to return, due to the probes
-  std::vector<Spread> counters; ///< likewise of each counter
-  double call_ns = 0;           ///< additional processor time per call
+  Histogram wall;                  ///< ns from entry to return, due to the probes
+  std::vector<Histogram> counters; ///< likewise of each counter
+  double call_ns = 0;              ///< additional processor time per call
 };
-/// Values below this may be due to the probes alone: 1.5 times the median, or what 9 of 10 calls that did
-/// nothing stayed below.
-[[nodiscard]] std::uint64_t probe_limit(const Spread& cost);
+/// Values below this may be due to the probes alone: 1.5 times the median, or what 9 of 10 calls of an empty
+/// function do not exceed.
+[[nodiscard]] std::uint64_t probe_limit(const Histogram& cost);
 
-/// One function.
 struct FunctionCalls {
   std::string name, module;
   Calls seen;                         ///< from the records
@@ -58,11 +56,9 @@ struct FunctionRecording {
 [[nodiscard]] FunctionRecording record_functions(const FunctionSettings& settings);
 
 /// One for each function with completed calls.
-[[nodiscard]] std::vector<command::Table> function_tables(const profile::FunctionRecording& recording);
+[[nodiscard]] std::vector<command::Table> function_tables(const FunctionRecording& recording);
 /// `subject`: the command or the process.
-[[nodiscard]] std::string functions_text(const profile::FunctionRecording& recording,
-                                         const std::string& subject);
-[[nodiscard]] std::string functions_json(const profile::FunctionRecording& recording,
-                                         const std::string& subject);
+[[nodiscard]] std::string functions_text(const FunctionRecording& recording, const std::string& subject);
+[[nodiscard]] std::string functions_json(const FunctionRecording& recording, const std::string& subject);
 
 } // namespace recount::profile

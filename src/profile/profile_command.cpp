@@ -5,10 +5,9 @@
 #include "command/outputs.hpp"
 #include "command/print.hpp"
 #include "kernel/command_line.hpp"
-#include "profile/attributed.hpp"
 #include "profile/function_recording.hpp"
-#include "profile/located.hpp"
-#include "profile/profile_report.hpp"
+#include "profile/modelled_recording.hpp"
+#include "profile/profile_results.hpp"
 #include "stat/command_results.hpp"
 
 #include <recount/error.hpp>
@@ -32,12 +31,6 @@ struct ProfileOptions {
   bool no_verdicts = false, chains = false, json = false, calls = false, uretprobe = false, kinds = false;
 };
 
-void write_folded(const std::string& path, const Profile& p) {
-  if (path.empty()) return;
-  if (!base::write_file(path, profile::folded(p.recording.places, p.naming, 0)))
-    throw base::cannot_write(path, errno);
-}
-
 void check(const ProfileOptions& o) {
   if ((o.calls || o.uretprobe) && o.functions.empty())
     throw bad_input(o.calls ? "--calls" : "--uretprobe", "needs --function", "add --function NAME");
@@ -52,76 +45,71 @@ void check(const ProfileOptions& o) {
     throw bad_input(fmt::format("--cpu {}", o.cpu), "needs a command to run on this CPU");
 }
 
-profile::TargetOptions target_options(const ProfileOptions& o) {
-  profile::TargetOptions who;
+TargetOptions target_options(const ProfileOptions& o) {
+  TargetOptions who;
   who.command = o.command;
   who.pids = stat::parse_pids(o.pids);
   if (o.cpu >= 0) who.cpu = static_cast<int>(o.cpu);
   return who;
 }
 
-std::string subject_of(const ProfileOptions& o) {
+std::string subject_text(const ProfileOptions& o) {
   return o.pids.empty() ? kernel::quoted(o.command) : stat::show_pids(stat::parse_pids(o.pids));
 }
 
 /// Standard output belongs to the command, if there is one.
-std::FILE* stream_of(const ProfileOptions& o) {
+std::FILE* output_stream(const ProfileOptions& o) {
   return o.command.empty() ? stdout : stderr;
 }
 
-bool objects_wanted(const ProfileOptions& o, const std::vector<profile::By>& ways,
-                    const std::vector<profile::EventRequest>& events) {
-  const auto way = std::ranges::find_if(ways, profile::by_object);
-  if (!are_modelled(events)) {
-    if (way != ways.end())
-      throw bad_input("--by " + profile::name_of(*way), "needs a modelled event: a sample names no data",
-                      "recount profile -e model:PAPI_L1_DCM --by object -- COMMAND");
-    return false;
-  }
-  return way != ways.end() || !o.annotate.empty() || o.kinds;
-}
-
-profile::RecordSettings settings_of(const ProfileOptions& o, const std::vector<profile::By>& ways) {
-  profile::RecordSettings settings;
-  settings.events =
-      profile::parse_event_requests(o.events.empty() ? std::vector<std::string>{"cpu-clock"} : o.events);
-  if (o.kinds) {
-    if (!are_modelled(settings.events) || settings.events.size() > 1)
-      throw bad_input("--kinds", "needs one modelled event",
-                      "recount profile --kinds -e model:PAPI_L1_DCM -- COMMAND");
-    settings.events = with_kinds(settings.events.front());
-  }
-  settings.who = target_options(o);
-  settings.section = o.section;
-  settings.debug_path = o.debug_path;
-  settings.objects = objects_wanted(o, ways, settings.events);
-  settings.from = o.from;
-  settings.to = o.to;
-  settings.sample_every = o.sample;
+/// Throws Error (bad_input) for options that only modelled events support.
+void require_modelled(const ProfileOptions& o, const std::vector<By>& ways) {
+  if (o.kinds)
+    throw bad_input("--kinds", "needs one modelled event",
+                    "recount profile --kinds -e model:PAPI_L1_DCM -- COMMAND");
+  if (const auto way = std::ranges::find_if(ways, by_object); way != ways.end())
+    throw bad_input("--by " + name_of(*way), "needs a modelled event: a sample names no data",
+                    "recount profile -e model:PAPI_L1_DCM --by object -- COMMAND");
   for (const auto& [option, value] :
        {std::pair("--section ", o.section), std::pair("--from ", o.from), std::pair("--to ", o.to),
         std::pair("--sample-every ", o.sample > 0 ? std::to_string(o.sample) : "")})
-    if (!value.empty() && !are_modelled(settings.events))
+    if (!value.empty())
       throw bad_input(option + value, "limits what a model simulates", "add -e model:PAPI_L1_DCM");
+}
+
+RecordSettings record_settings(const ProfileOptions& o, const std::vector<By>& ways) {
+  RecordSettings settings;
+  settings.events = parse_event_requests(o.events.empty() ? std::vector<std::string>{"cpu-clock"} : o.events);
+  const bool modelled = are_modelled(settings.events);
+  if (!modelled || (o.kinds && settings.events.size() > 1)) require_modelled(o, ways);
+  if (o.kinds) settings.events = with_kinds(settings.events.front());
+  settings.who = target_options(o);
+  settings.section = o.section;
+  settings.debug_path = o.debug_path;
+  settings.objects = modelled && (std::ranges::any_of(ways, by_object) || !o.annotate.empty() || o.kinds);
+  settings.from = o.from;
+  settings.to = o.to;
+  settings.sample_every = o.sample;
   settings.chains = o.chains || o.frames > 0 || !o.folded.empty();
   settings.frames = static_cast<unsigned>(o.frames);
   return settings;
 }
 
-std::vector<profile::By> ways_of(const ProfileOptions& o) {
-  std::vector<profile::By> ways;
+std::vector<By> parse_ways(const ProfileOptions& o) {
+  std::vector<By> ways;
   for (const std::string& word : command::list_words(o.by))
-    ways.push_back(profile::parse_by(word));
-  if (ways.empty()) ways = {profile::By::module, profile::By::symbol, profile::By::line};
+    ways.push_back(parse_by(word));
+  if (ways.empty()) ways = {By::module, By::symbol, By::line};
   return ways;
 }
 
-void print(const Profile& p, const ProfileOptions& o, const std::vector<profile::By>& ways) {
+void print(const Profile& p, const ProfileOptions& o, const std::vector<By>& ways) {
   if (o.json) {
     command::print("{}", profile_json(p, ways));
     return;
   }
-  std::FILE* const stream = stream_of(o);
+  const auto top = static_cast<std::size_t>(o.top);
+  std::FILE* const stream = output_stream(o);
   command::print(stream, "{}", profile_summary(p));
   const auto none = [](const SampledCount& count) { return count.samples == 0; };
   if (std::ranges::all_of(p.recording.report.events, none)) {
@@ -130,16 +118,15 @@ void print(const Profile& p, const ProfileOptions& o, const std::vector<profile:
     return;
   }
   for (const auto by : ways)
-    command::print(stream, "\n{}", profile_text(p, by, static_cast<std::size_t>(o.top), stream));
-  if (o.chains || o.frames > 0)
-    command::print(stream, "\n{}", chains_table(p, static_cast<std::size_t>(o.top)));
+    command::print(stream, "\n{}", profile_text(p, by, top, stream));
+  if (o.chains || o.frames > 0) command::print(stream, "\n{}", chains_text(p, top));
   for (const auto& function : o.annotate)
     command::print(stream, "\n{}", annotated_text(p, function));
   if (const std::string advice = advice_text(p); !advice.empty()) command::print(stream, "\n{}", advice);
   command::flush(stream);
 }
 
-std::string mark_of(const std::string& event, const verdict::Marks& marks) {
+std::string event_mark(const std::string& event, const verdict::Marks& marks) {
   try {
     return marks.empty() ? std::string() : marks.of(event, encode_each(event));
   } catch (const Error&) { // a variable of the program
@@ -147,22 +134,14 @@ std::string mark_of(const std::string& event, const verdict::Marks& marks) {
   }
 }
 
-std::map<std::string, std::string> marks_of(const std::vector<profile::EventRequest>& events,
-                                            const verdict::Marks& marks) {
-  std::map<std::string, std::string> all;
-  for (const auto& event : events)
-    if (auto mark = mark_of(event.name, marks); !mark.empty()) all.emplace(event.name, std::move(mark));
-  return all;
-}
-
 /// --function: counts per call.
-int execute_functions(const ProfileOptions& o) {
+int profile_functions(const ProfileOptions& o) {
   if (!o.output.empty() || !o.plot.empty() || !o.folded.empty())
     throw bad_input("--function", "cannot be combined with --output, --plot and --folded, which need samples",
                     "use --json for machine-readable output");
-  profile::FunctionSettings settings;
+  FunctionSettings settings;
   settings.names = command::list_words(o.functions);
-  for (const auto& requested : profile::parse_event_requests(
+  for (const auto& requested : parse_event_requests(
            o.events.empty() ? std::vector<std::string>{"page-faults,task-clock"} : o.events)) {
     if (requested.period != 0 || requested.frequency != 0)
       throw bad_input("-e " + requested.name, "takes no period with --function: it is read at each call",
@@ -175,34 +154,41 @@ int execute_functions(const ProfileOptions& o) {
   settings.debug_path = o.debug_path;
   const command::TableExport file(o.export_to);
   const auto marks = command::verdict_marks("profile", o.no_verdicts);
-  auto recording = profile::record_functions(settings);
+  auto recording = record_functions(settings);
   for (const std::string& counter : recording.counters)
-    if (const auto mark = mark_of(counter, marks); !mark.empty())
+    if (const auto mark = event_mark(counter, marks); !mark.empty())
       recording.notes.push_back(counter + ": " + mark);
+  const std::string subject = subject_text(o);
   if (o.json)
-    command::print("{}", functions_json(recording, subject_of(o)));
+    command::print("{}", functions_json(recording, subject));
   else
-    command::print(stream_of(o), "{}", functions_text(recording, subject_of(o)));
-  file.write("functions of " + subject_of(o), function_tables(recording));
+    command::print(output_stream(o), "{}", functions_text(recording, subject));
+  file.write("functions of " + subject, function_tables(recording));
   return process::shell_status(recording.exit);
 }
 
 int execute_profile(const ProfileOptions& o) {
   check(o);
-  if (!o.functions.empty()) return execute_functions(o);
-  const auto ways = ways_of(o);
-  const auto settings = settings_of(o, ways);
+  if (!o.functions.empty()) return profile_functions(o);
+  const auto ways = parse_ways(o);
+  const auto settings = record_settings(o, ways);
   const command::TableExport exported(o.export_to);
   const auto marks = command::verdict_marks("profile", o.no_verdicts);
-  ProfileResults results(o.output, o.plot, profile::figure_by(ways), marks_of(settings.events, marks));
-  Profile p{
-      are_modelled(settings.events) ? record_modelled(settings) : record(settings), {}, subject_of(o), marks};
-  const bool instructions = std::ranges::find(ways, profile::By::address) != ways.end();
-  p.naming = profile::name_places(p.recording.places, p.recording.files, {o.debug_path, instructions});
-  if (settings.objects)
-    p.naming.objects = profile::name_objects(p.recording.objects, p.recording.places, p.naming);
+  std::map<std::string, std::string> verdicts;
+  for (const auto& event : settings.events)
+    if (auto mark = event_mark(event.name, marks); !mark.empty())
+      verdicts.emplace(event.name, std::move(mark));
+  ProfileResults results(o.output, o.plot, figure_by(ways), std::move(verdicts));
+  Profile p{are_modelled(settings.events) ? record_modelled(settings) : record(settings),
+            {},
+            subject_text(o),
+            marks};
+  const bool instructions = std::ranges::find(ways, By::address) != ways.end();
+  p.naming = name_places(p.recording.places, p.recording.files, o.debug_path, instructions);
+  if (settings.objects) p.naming.objects = name_objects(p.recording.objects, p.recording.places, p.naming);
   print(p, o, ways); // first: a file that cannot be written must not lose the profile
-  write_folded(o.folded, p);
+  if (!o.folded.empty() && !base::write_file(o.folded, folded(p.recording.places, p.naming, 0)))
+    throw base::cannot_write(o.folded, errno);
   results.finish(p);
   std::vector<command::Table> tables;
   for (const auto by : ways)

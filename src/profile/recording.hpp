@@ -1,16 +1,17 @@
-// The requested events of a profile, with period or frequency.
+// The requested events of a profile, its target, and the recording of samples.
 #pragma once
 
 #include "base/flag.hpp"
 #include "process/child.hpp"
 #include "process/waiter.hpp"
 #include "profile/data_objects.hpp"
-#include "profile/located.hpp"
+#include "profile/places.hpp"
 
 #include <recount/sampling.hpp>
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -25,22 +26,22 @@ struct EventRequest {
   std::uint64_t period = 0, frequency = 0; ///< both 0: default of the event
 };
 
-/// Splits lists at commas that no "PMU/.../" encloses and reads each word. Throws Error (bad_input).
+/// Splits lists at commas that no "PMU/.../" encloses and parses each word. Throws Error (bad_input).
 [[nodiscard]] std::vector<EventRequest> parse_event_requests(const std::vector<std::string>& lists);
 
-/// A data breakpoint on a variable by its name, "mem:NAME[+OFFSET][/LENGTH][:rw]": its name, and the words
-/// around it. Nothing if the event is something else, or its address is a number.
-struct Watched {
-  std::string variable;
+/// A data breakpoint on a variable by its name, "mem:NAME[+OFFSET][/LENGTH][:rw]".
+struct WatchedVariable {
+  std::string name;
   std::uint64_t offset = 0;
   std::string rest; ///< "/8:w"
 };
-[[nodiscard]] std::optional<Watched> watched_variable(const std::string& event);
+/// Nothing if the event is something else, or its address is a number. Throws Error (bad_input).
+[[nodiscard]] std::optional<WatchedVariable> parse_watched_variable(const std::string& event);
 
 /// The event, on a hybrid CPU one for each core type that has it, ready to be sampled; `fallback` where its
 /// name gives no domain. Without period and frequency, every occurrence of software events and breakpoints,
 /// and 1000 samples per second of clocks and of hardware events. Throws Error.
-[[nodiscard]] std::vector<SampledEvent> sampled(const EventRequest& requested, Domain fallback);
+[[nodiscard]] std::vector<SampledEvent> sampled_events(const EventRequest& requested, Domain fallback);
 
 /// Whether a sample of this event reports the instruction after the one that caused it: data breakpoints are
 /// traps.
@@ -48,18 +49,12 @@ struct Watched {
 /// Whether its occurrences are nanoseconds.
 [[nodiscard]] bool is_clock(const Event& event);
 
-/// Its address in the process now: of the variable of that name in its program, else in a library that it has
-/// mapped. Throws Error (bad_input): there is none, or several differ; `event` names it in the message.
-[[nodiscard]] std::uint64_t address_of(const Watched& watched, const std::string& event, pid_t pid);
-
-// The profiled program: a new command, or running processes.
-
 /// What to profile: the processes, until the command ends if there is one; without processes, the command.
 struct TargetOptions {
   std::vector<std::string> command;
   std::vector<pid_t> pids;
   std::optional<int> cpu;                                            ///< the command runs on this one only
-  std::vector<std::pair<std::string, std::string>> environment = {}; ///< of the command, beside the inherited
+  std::vector<std::pair<std::string, std::string>> environment = {}; ///< added to that of the command
   std::vector<std::pair<int, int>> descriptors = {};                 ///< as process::Spawn
 };
 
@@ -74,7 +69,7 @@ public:
   /// The profiled processes: at least one.
   [[nodiscard]] const std::vector<pid_t>& pids() const noexcept { return pids_; }
   [[nodiscard]] pid_t pid() const noexcept { return pids_.front(); }
-  [[nodiscard]] bool started_here() const noexcept { return observed_; }
+  [[nodiscard]] bool started_here() const noexcept { return options_.pids.empty(); }
   void go(); ///< lets the command run
   /// Whether to stop: the profiled processes or the command have ended, or a signal arrived while profiling
   /// processes (a command handles its signals itself).
@@ -86,13 +81,11 @@ public:
 
 private:
   void start(bool held, bool traced);
-  void stop_at_entry();
 
   process::HeldSignals signals_;
   TargetOptions options_;
   std::optional<process::Child> child_;
   std::vector<pid_t> pids_;
-  bool observed_ = false; ///< the command is profiled
   bool traced_ = false;
 };
 
@@ -100,17 +93,12 @@ private:
 [[nodiscard]] inline bool killed(const process::Exit& exit) {
   return exit.how == process::Exit::How::signalled;
 }
-/// ", incomplete: killed by signal 15 (SIGTERM)", ", exit status 7"; empty: it succeeded.
-[[nodiscard]] std::string ending_text(const process::Exit& exit);
-
-// Samples a target until it ends or is stopped.
 
 struct RecordSettings {
   std::vector<EventRequest> events;
   TargetOptions who;
   bool chains = false;
   unsigned frames = 0;            ///< of a chain; 0: as many as the kernel allows
-  std::size_t buffer = 0;         ///< bytes of each ring; 0: as fits
   std::string section = {};       ///< a model simulates only this one; empty: everything
   std::string from = {}, to = {}; ///< and only between these functions, see trace::FunctionRange
   bool objects = false;           ///< of a model: by data object
@@ -140,7 +128,7 @@ struct Recording {
 /// Pure.
 [[nodiscard]] std::string missing_frame_pointers(const Places& places);
 
-/// Whether this user may sample in the kernel, too.
-[[nodiscard]] bool may_sample_kernel();
+/// The default domain: all, or user mode if this user may not sample the kernel.
+[[nodiscard]] Domain permitted_domain();
 
 } // namespace recount::profile

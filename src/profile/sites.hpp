@@ -1,4 +1,4 @@
-// Locates the functions named by a user.
+// The functions that a user names, and events at their entries and exits.
 #pragma once
 
 #include "process/fd.hpp"
@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <list>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -42,16 +43,8 @@ struct Sites {
 [[nodiscard]] Sites find_sites(pid_t pid, const std::vector<std::string>& names,
                                const std::string& debug_path, std::size_t most);
 
-/// "libc:malloc" is library "libc", name "malloc"; the colons of "ns::f" are part of a name. Pure.
-struct FunctionName {
-  std::string library, name;
-};
-[[nodiscard]] FunctionName parse_function_name(const std::string& text);
-
-// Probes on functions, as Linux's tracefs defines them (Documentation/trace/uprobetracer.rst).
-
-/// Defines probes in its own group, and removes them in the destructor. The constructor removes groups left
-/// behind by processes that have ended. Not thread-safe.
+/// Probes on functions as tracefs defines them (Documentation/trace/uprobetracer.rst), in a group of its own.
+/// The destructor removes them, the constructor those of processes that have ended. Not thread-safe.
 class Tracefs {
 public:
   /// Throws Error (unavailable) when tracefs is neither mounted nor mountable privately, or is not
@@ -67,13 +60,12 @@ public:
 
 private:
   void command(const std::string& line) const;
-  void clean_up() const;
+  void remove_abandoned() const;
+  [[nodiscard]] std::string path(const std::string& name) const;
   process::Fd root_;
   std::string group_;
   std::vector<std::string> defined_;
 };
-
-// Probes on functions as events.
 
 /// Events that occur at the entry or the return of a function. The destructor removes them; this object
 /// must outlive the opened events. Uses tracefs where available; then new threads and processes of the target
@@ -93,5 +85,28 @@ private:
   std::uint32_t pmu_ = 0;
   std::list<std::string> paths_; ///< the kernel reads them when an event is opened
 };
+
+/// Empty functions, to measure the overhead of probes. Code per site: an instruction of the same class as the
+/// first one of the site, and a return. The overhead of a uprobe depends on that instruction: Linux emulates
+/// pushes, nops and jumps and single-steps the rest (arch/x86/kernel/uprobes.c). Empty on architectures other
+/// than x86-64, and where memory may not be executable.
+class Calibration {
+public:
+  explicit Calibration(const std::vector<Site>& sites);
+  Calibration(const Calibration&) = delete;
+  Calibration& operator=(const Calibration&) = delete;
+  ~Calibration();
+  /// In the order of those given; empty: there is none.
+  [[nodiscard]] const Sites& sites() const noexcept { return sites_; }
+  void call(std::size_t site) const;
+
+private:
+  Sites sites_;
+  std::size_t bytes_ = 0;
+  unsigned char* code_ = nullptr;
+};
+
+/// The representative instruction for the class of the first one of `code`, and its inverse. Pure.
+[[nodiscard]] std::span<const unsigned char> calibration_body(std::span<const unsigned char> code);
 
 } // namespace recount::profile

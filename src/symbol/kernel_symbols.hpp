@@ -12,25 +12,22 @@ namespace recount::symbol {
 /// Immutable; thread-safe.
 class KernelSymbols {
 public:
-  struct Found {
+  struct Function {
     std::string_view name, module; ///< module: "" for the kernel itself
     std::uint64_t start = 0, end = 0;
   };
   /// `text`: the contents of /proc/kallsyms.
-  explicit KernelSymbols(std::string text);
-  /// This kernel's. Reads megabytes: do it only when needed.
+  explicit KernelSymbols(std::string_view text);
+  /// Those of the running kernel. Reads megabytes.
   [[nodiscard]] static KernelSymbols here();
-  [[nodiscard]] std::optional<Found> find(std::uint64_t address) const;
+  [[nodiscard]] std::optional<Function> find(std::uint64_t address) const;
   /// Why no symbols are known: the kernel hides addresses from this user, with the setting; empty: known.
   [[nodiscard]] const std::string& hidden() const noexcept { return hidden_; }
 
 private:
-  struct Entry {
-    std::uint64_t start = 0;
-    std::uint32_t name = 0, name_size = 0, module = 0, module_size = 0; ///< in text_
-  };
-  std::string text_, hidden_;
-  std::vector<Entry> entries_;
+  std::vector<char> text_; ///< unlike a string, it keeps its address when moved
+  std::string hidden_;
+  std::vector<Function> functions_; ///< by start
 };
 
 } // namespace recount::symbol

@@ -12,7 +12,7 @@ constexpr std::size_t most_spaces = 65536;
 constexpr std::size_t most_ended = 256; ///< processes that are kept after their end
 } // namespace
 
-std::uint32_t Spaces::file_of(const Mapping& m) {
+std::uint32_t Spaces::file_number(const Mapping& m) {
   std::string key = fmt::format("{} {} {}", m.device, m.inode, m.file);
   key.append(reinterpret_cast<const char*>(m.build_id.data()), m.build_id.size());
   const auto [at, added] = known_.emplace(std::move(key), static_cast<std::uint32_t>(files_.size()));
@@ -21,7 +21,7 @@ std::uint32_t Spaces::file_of(const Mapping& m) {
   return at->second;
 }
 
-Spaces::Space& Spaces::own(std::uint32_t pid) {
+Spaces::Space& Spaces::own_space(std::uint32_t pid) {
   auto& space = spaces_[pid];
   if (!space)
     space = std::make_shared<Space>();
@@ -42,68 +42,59 @@ void Spaces::cut(Space& space, std::uint64_t start, std::uint64_t end) {
   }
 }
 
-void Spaces::add(const Mapping& m) {
+void Spaces::take(const Mapping& m) {
   const bool full =
       files_.size() >= most_files || (spaces_.size() >= most_spaces && !spaces_.contains(m.pid));
   const std::uint64_t end = m.start + m.length;
-  if (full || end <= m.start || m.pid == ~0U) {
-    left_out_ += full ? 1U : 0U;
-    return;
-  }
-  Space& space = own(m.pid);
+  if (full || end <= m.start || m.pid == ~0U) return;
+  Space& space = own_space(m.pid);
   cut(space, m.start, end);
-  if (space.size() >= most_regions) {
-    ++left_out_;
-    return;
-  }
-  const std::uint32_t file = file_of(m);
-  // In what is no file an offset says nothing; the address does.
-  const bool address = !files_[file].is_file() && m.file != "[vdso]";
-  space[m.start] = {end, address ? m.start : m.offset, file};
+  if (space.size() >= most_regions) return;
+  const std::uint32_t file = file_number(m);
+  // Anonymous memory has no meaningful offset.
+  const bool anonymous = !files_[file].is_file() && m.file != "[vdso]";
+  space[m.start] = {end, anonymous ? m.start : m.offset, file};
 }
 
-void Spaces::add(const Fork& fork) {
+void Spaces::take(const Fork& fork) {
   if (fork.pid == fork.parent_pid) return; // a thread
   const auto parent = spaces_.find(fork.parent_pid);
   if (parent == spaces_.end() || spaces_.size() >= most_spaces) return;
   const auto shared = parent->second;
-  std::erase(ended_, fork.pid); // the number is used again
+  std::erase(ended_, fork.pid); // the PID is reused
   spaces_[fork.pid] = shared;
 }
 
-void Spaces::add(const Name& name) {
+void Spaces::take(const Name& name) {
   if (name.exec) spaces_.erase(name.pid);
 }
 
-void Spaces::add(const End& end) {
+void Spaces::take(const End& end) {
   if (end.pid != end.tid) return;
-  ended_.push_back(end.pid); // not at once: its first thread may end before others do
+  ended_.push_back(end.pid); // erased later: its first thread may end before others do
   if (ended_.size() <= most_ended) return;
   spaces_.erase(ended_.front());
   ended_.pop_front();
 }
 
 void Spaces::add(const Record& record) {
-  std::visit(
-      [this](const auto& r) {
-        if constexpr (requires { add(r); } && !std::is_same_v<std::decay_t<decltype(r)>, Record>) add(r);
-      },
-      record);
+  std::visit([this](const auto& r) { take(r); }, record);
 }
 
-std::optional<Spaces::Place> Spaces::find(std::uint32_t pid, std::uint64_t address) const {
+std::optional<Spaces::Location> Spaces::find(std::uint32_t pid, std::uint64_t address) const {
   const auto space = spaces_.find(pid);
   if (space == spaces_.end()) return {};
   auto at = space->second->upper_bound(address);
   if (at == space->second->begin() || address >= (--at)->second.end) return {};
-  return Place{at->second.file, at->second.offset + (address - at->first)};
+  return Location{at->second.file, at->second.offset + (address - at->first)};
 }
 
-std::optional<std::uint64_t> Spaces::base(std::uint32_t pid, std::uint32_t file) const {
+std::optional<std::pair<std::uint64_t, std::uint64_t>> Spaces::mapped(std::uint32_t pid,
+                                                                      std::uint32_t file) const {
   const auto space = spaces_.find(pid);
   if (space == spaces_.end()) return {};
   for (const auto& [start, region] : *space->second)
-    if (region.file == file) return start - region.offset;
+    if (region.file == file) return std::pair(start, region.offset);
   return {};
 }
 

@@ -14,36 +14,31 @@
 
 namespace recount::symbol {
 
-/// A mapping: a file, or the name of anonymous memory in brackets or after "//" ("[vdso]",
-/// "//anon").
+/// What is mapped: a file, or anonymous memory, whose name is "[vdso]", "[heap]", "//anon".
 struct MappedFile {
   std::string path;
   std::uint64_t device = 0, inode = 0;
-  std::vector<std::uint8_t> build_id; ///< empty: not told
+  std::vector<std::uint8_t> build_id; ///< empty: not reported
   [[nodiscard]] bool is_file() const { return path.starts_with('/') && !path.starts_with("//"); }
 };
 
-/// Follows mappings, forks and execs in the order of their times (see Sampling). Memory is bounded: beyond a
-/// million mappings, or 65536 files, further ones are unknown places. Not thread-safe.
+/// Follows mappings, forks and execs in the order of their times (see Sampling). Memory is bounded: mappings
+/// beyond a million per process, or 65536 files, are unknown. Not thread-safe.
 class Spaces {
 public:
-  void add(const Mapping& mapping);
-  void add(const Fork& fork);
-  void add(const Name& name); ///< with exec: removes all mappings
-  void add(const End& end);
   /// Any record; those unrelated to mappings are ignored.
   void add(const Record& record);
 
-  struct Place {
+  struct Location {
     std::uint32_t file = 0;   ///< index into files()
     std::uint64_t offset = 0; ///< in the file; the address itself in anonymous memory
   };
   /// The current mapping of an address of a process; nothing if unknown.
-  [[nodiscard]] std::optional<Place> find(std::uint32_t pid, std::uint64_t address) const;
+  [[nodiscard]] std::optional<Location> find(std::uint32_t pid, std::uint64_t address) const;
   [[nodiscard]] const std::vector<MappedFile>& files() const noexcept { return files_; }
-  /// Where the file was mapped in the process, by the address of its offset 0; none: not mapped.
-  [[nodiscard]] std::optional<std::uint64_t> base(std::uint32_t pid, std::uint32_t file) const;
-  [[nodiscard]] std::uint64_t left_out() const noexcept { return left_out_; } ///< mappings beyond the bound
+  /// Address of the first mapping of the file in the process, and its offset in the file; none: not mapped.
+  [[nodiscard]] std::optional<std::pair<std::uint64_t, std::uint64_t>> mapped(std::uint32_t pid,
+                                                                              std::uint32_t file) const;
 
 private:
   struct Region {
@@ -51,17 +46,21 @@ private:
     std::uint32_t file = 0;
   };
   using Space = std::map<std::uint64_t, Region>; ///< by start
-  std::uint32_t file_of(const Mapping& mapping);
-  Space& own(std::uint32_t pid);
+  void take(const Mapping& mapping);
+  void take(const Fork& fork);
+  void take(const Name& name);
+  void take(const End& end);
+  template <class Other>
+  void take(const Other&) {}
+  std::uint32_t file_number(const Mapping& mapping);
+  Space& own_space(std::uint32_t pid);
   static void cut(Space& space, std::uint64_t start, std::uint64_t end);
 
-  std::unordered_map<std::uint32_t, std::shared_ptr<Space>>
-      spaces_; ///< shared after a fork until one changes
+  /// By process; shared after a fork until one changes.
+  std::unordered_map<std::uint32_t, std::shared_ptr<Space>> spaces_;
   std::deque<std::uint32_t> ended_;
   std::vector<MappedFile> files_;
   std::unordered_map<std::string, std::uint32_t> known_;
-  std::size_t regions_ = 0; ///< added so far
-  std::uint64_t left_out_ = 0;
 };
 
 } // namespace recount::symbol

@@ -1,6 +1,6 @@
 #include "trace/executed.hpp"
 
-#include "symbol/beginning.hpp"
+#include "symbol/module.hpp"
 #include "trace/protocol.h"
 
 #include <elf.h>

@@ -4,7 +4,6 @@
 #include "process/child.hpp"
 #include "process/fd.hpp"
 #include "process/spawn.hpp"
-#include "symbol/beginning.hpp"
 #include "symbol/module.hpp"
 
 #include <recount/error.hpp>
@@ -112,42 +111,39 @@ void FunctionGate::block(const Blocks::Block& block) {
 
 namespace {
 
-std::optional<symbol::Module> open_module(const std::string& file) {
-  process::Fd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
-  if (!fd) return {};
+/// Null: no program.
+std::unique_ptr<symbol::Module> open_module(const std::string& file) {
   try {
-    return symbol::Module(std::move(fd), file);
-  } catch (const Error&) { // no program
+    return symbol::open_module(process::Fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY)), file);
+  } catch (const Error&) {
     return {};
   }
 }
 
+using Modules = std::vector<std::unique_ptr<symbol::Module>>;
+
 /// The program, and the libraries that its dynamic linker would load (ld.so(8), --list). Nothing for a
 /// script.
-std::vector<symbol::Module> modules_of(const std::string& file) {
-  std::vector<symbol::Module> all;
-  if (auto program = open_module(file))
-    all.push_back(std::move(*program));
-  else
-    return all;
-  const std::string linker = symbol::linker_of(file);
+Modules modules_of(const std::string& file) {
+  Modules all;
+  if (auto program = open_module(file)) all.push_back(std::move(program));
+  const std::string linker = all.empty() ? std::string() : all.front()->interpreter();
   if (linker.empty()) return all;
   const auto listed = process::capture({{linker, "--list", file}}, {}, std::chrono::seconds(20));
   std::istringstream words(listed.out);
   for (std::string word; words >> word;)
     if (word.starts_with('/'))
-      if (auto library = open_module(word)) all.push_back(std::move(*library));
+      if (auto library = open_module(word)) all.push_back(std::move(library));
   return all;
 }
 
-void demand_function(const std::vector<symbol::Module>& modules, const std::string& option,
-                     const std::string& name) {
-  if (name.empty() || std::ranges::any_of(modules, [&](const symbol::Module& module) {
-        return !module.functions(name).empty();
+void demand_function(const Modules& modules, const std::string& option, const std::string& name) {
+  if (name.empty() || std::ranges::any_of(modules, [&](const std::unique_ptr<symbol::Module>& module) {
+        return !module->functions(name).empty();
       }))
     return;
   std::vector<std::string> names;
-  for (const symbol::Named& function : modules.front().functions("*"))
+  for (const symbol::Named& function : modules.front()->functions("*"))
     names.push_back(function.name.substr(0, function.name.find('(')));
   throw bad_input(
       option + " " + name, "neither the program nor its libraries have such a function",

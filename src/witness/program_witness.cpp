@@ -6,7 +6,7 @@
 #include "process/child.hpp"
 #include "process/fd.hpp"
 #include "process/spawn.hpp"
-#include "symbol/beginning.hpp"
+#include "symbol/module.hpp"
 #include "witness/both.hpp"
 #include "witness/counting.hpp"
 

@@ -1,7 +1,7 @@
 // libFuzzer: any bytes as a program or library, as /proc/kallsyms and as a linkage name.
+#include "symbol/demangle.hpp"
 #include "symbol/kernel_symbols.hpp"
 #include "symbol/module.hpp"
-#include "symbol/scopes.hpp"
 
 #include <recount/error.hpp>
 
@@ -21,19 +21,19 @@ void program(const std::uint8_t* data, std::size_t size) {
   process::Fd file(::memfd_create("fuzz", MFD_CLOEXEC));
   if (!file || ::write(file.get(), data, size) != static_cast<ssize_t>(size)) return;
   try {
-    symbol::Module module(std::move(file), "/nowhere/fuzz");
-    seen = seen + module.lacks().size() + module.build_id().size() + module.functions("*a*").size();
-    seen = seen + module.inlined("main").value_or(0);
+    const auto module = symbol::open_module(std::move(file), "/nowhere/fuzz");
+    seen = seen + module->lacks().size() + module->build_id().size() + module->functions("*a*").size();
+    seen = seen + module->inlined("main").value_or(0);
     std::size_t left = 16;
-    for (const auto& f : module.functions("*")) {
+    for (const auto& f : module->functions("*")) {
       if (left-- == 0) break;
-      seen = seen + module.frames(f.start).size() + module.bytes(f.start, 64).size();
+      seen = seen + module->frames(f.start).size() + module->bytes(f.start, 64).size();
     }
     for (std::uint64_t offset = 0; offset < size; offset += size / 16 + 1) {
-      const auto address = module.address(offset);
+      const auto address = module->address(offset);
       if (!address) continue;
-      seen = seen + module.frames(*address).size() + module.function(*address).has_value() +
-             module.offset(*address).value_or(0);
+      seen = seen + module->frames(*address).size() + module->function(*address).has_value() +
+             module->offset(*address).value_or(0);
     }
   } catch (const Error&) {
   }

@@ -123,8 +123,8 @@ BOOST_AUTO_TEST_CASE(counts_belong_to_their_call) {
   const auto& seen = got.functions.at(0).seen;
   BOOST_TEST(seen.completed == 200U);
   BOOST_TEST(seen.migrated == 0U);
-  BOOST_TEST(seen.spreads[0].least() == 1U);
-  BOOST_TEST(seen.spreads[0].quantile(0.9) == 1U);
+  BOOST_TEST(seen.counts[0].minimum() == 1U);
+  BOOST_TEST(seen.counts[0].quantile(0.9) == 1U);
   // The first hit of a probe in a process may cost it a fault of its own.
   BOOST_TEST(seen.totals[0] >= 200U);
   BOOST_TEST(seen.totals[0] <= 201U);
@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(recursion_is_paired_at_any_depth) {
   if (f.replaced)
     return test::skip("the exits of the function cannot be told here: Linux sees 64 nested returns");
   BOOST_TEST(f.seen.completed == 300U);
-  BOOST_TEST(f.seen.totals[0] == f.seen.spreads[0].greatest());
+  BOOST_TEST(f.seen.totals[0] == f.seen.counts[0].maximum());
 }
 
 BOOST_AUTO_TEST_CASE(longjmp_leaves_calls_unreturned_and_says_so) {
@@ -249,7 +249,7 @@ BOOST_AUTO_TEST_CASE(what_the_probes_cost_is_no_time_of_the_function) {
   if (!cost) return test::skip("probes are calibrated on x86-64 only");
   BOOST_TEST(cost->wall.count() == 100U);
   BOOST_TEST(cost->wall.quantile(0.5) > 0U);
-  BOOST_TEST(cost->call_ns >= static_cast<double>(cost->wall.least()));
+  BOOST_TEST(cost->call_ns >= static_cast<double>(cost->wall.minimum()));
   BOOST_TEST(nothing.functions[0].seen.wall.quantile(0.5) <= 2 * probe_limit(cost->wall)); // x + 1
   BOOST_TEST(spin.functions.at(0).seen.wall.quantile(0.5) > probe_limit(spin.functions[0].cost->wall));
 }

@@ -1,8 +1,8 @@
 // Programs of known behaviour, profiled: the right function and line, and every sample there.
 #include "../../unit/symbol/fixture_lines.hpp"
 #include "needs.hpp"
-#include "profile/located.hpp"
-#include "profile/profile_report.hpp"
+#include "profile/places.hpp"
+#include "profile/profile_rows.hpp"
 #include "profile/recording.hpp"
 
 #include <recount/error.hpp>
@@ -33,7 +33,7 @@ int first_cpu() {
 struct Seen {
   Recording recording;
   Naming naming;
-  [[nodiscard]] std::vector<ProfileRow> by(By way) const { return gather(recording.places, naming, way); }
+  [[nodiscard]] std::vector<ProfileRow> by(By way) const { return group_places(recording.places, naming, way); }
   [[nodiscard]] const SampledCount& count(std::size_t event = 0) const {
     return recording.report.events[event];
   }

@@ -49,15 +49,15 @@ private:
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(plain_calls_have_their_counts) {
+BOOST_AUTO_TEST_CASE(calls_have_their_counts) {
   Story s;
   s.enter(1000, 5).leave(1000, 8).enter(1000, 10).leave(1000, 20);
   s.calls.finish();
   BOOST_TEST(s.calls.completed == 2U);
   BOOST_TEST(s.calls.unreturned + s.calls.stray + s.calls.migrated + s.calls.recursive == 0U);
   BOOST_TEST(s.calls.totals[0] == 13U);
-  BOOST_TEST(s.calls.spreads[0].least() == 3U);
-  BOOST_TEST(s.calls.spreads[0].greatest() == 10U);
+  BOOST_TEST(s.calls.counts[0].minimum() == 3U);
+  BOOST_TEST(s.calls.counts[0].maximum() == 10U);
   BOOST_TEST(s.calls.wall.sum() == 20.0);
   BOOST_TEST(s.calls.total_wall == 20U);
 }
@@ -68,10 +68,10 @@ BOOST_AUTO_TEST_CASE(recursion_counts_once_in_the_totals) {
   BOOST_TEST(s.calls.completed == 3U);
   BOOST_TEST(s.calls.recursive == 2U);
   BOOST_TEST(s.calls.totals[0] == 10U);
-  BOOST_TEST(s.calls.spreads[0].sum() == 3.0 + 6.0 + 10.0);
+  BOOST_TEST(s.calls.counts[0].sum() == 3.0 + 6.0 + 10.0);
 }
 
-BOOST_AUTO_TEST_CASE(what_longjmp_left_behind_is_told_and_pairs_stay_right) {
+BOOST_AUTO_TEST_CASE(calls_left_by_longjmp_are_unreturned) {
   Story s;
   s.enter(1000, 0).leave(1000, 1); // the first returns
   s.enter(1000, 2);                // left by longjmp
@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(what_longjmp_left_behind_is_told_and_pairs_stay_right) {
   BOOST_TEST(s.calls.totals[0] == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(longjmp_past_several_frames_drops_them_all) {
+BOOST_AUTO_TEST_CASE(longjmp_past_several_frames_ends_them_all) {
   Story s;
   s.enter(1000, 0).enter(900, 1).enter(800, 2); // from the innermost, out of all but the first
   s.leave(1000, 10);
@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(longjmp_past_several_frames_drops_them_all) {
   BOOST_TEST(s.calls.totals[0] == 11U);
 }
 
-BOOST_AUTO_TEST_CASE(a_tail_recursion_returns_all_at_once) {
+BOOST_AUTO_TEST_CASE(tail_recursion_returns_together) {
   Story s;
   s.enter(1000, 0).enter(1000, 3).enter(1000, 5).leave(1000, 9).leave(1000, 9).leave(1000, 9);
   s.calls.finish();
@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(a_tail_recursion_returns_all_at_once) {
   BOOST_TEST(s.calls.total_wall == 50U);
 }
 
-BOOST_AUTO_TEST_CASE(a_return_without_entry_is_stray_and_has_no_counts) {
+BOOST_AUTO_TEST_CASE(return_without_entry_is_stray) {
   Story s;
   s.leave(1000, 5).enter(900, 6).leave(1000, 7);
   BOOST_TEST(s.calls.stray == 2U);
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(a_return_without_entry_is_stray_and_has_no_counts) {
   BOOST_TEST(s.calls.totals[0] == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(threads_do_not_mix) {
+BOOST_AUTO_TEST_CASE(threads_are_separate) {
   Story s;
   s.in_thread(1).enter(1000, 0).in_thread(2).enter(1000, 100).in_thread(1).leave(1000, 4).in_thread(2).leave(
       1000, 107);
@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(threads_do_not_mix) {
   BOOST_TEST(s.calls.recursive == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(a_call_that_changes_cpus_has_a_time_and_no_counts) {
+BOOST_AUTO_TEST_CASE(migrated_call_has_time_and_no_counts) {
   Story s;
   s.on_cpu(0).enter(1000, 50).on_cpu(1).leave(1000, 3);
   s.on_cpu(0).enter(1000, 60).migrate().leave(1000, 70); // away and back
@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(a_call_that_changes_cpus_has_a_time_and_no_counts) {
   BOOST_TEST(s.calls.completed == 3U);
   BOOST_TEST(s.calls.migrated == 2U);
   BOOST_TEST(s.calls.totals[0] == 10U);
-  BOOST_TEST(s.calls.spreads[0].count() == 1U);
+  BOOST_TEST(s.calls.counts[0].count() == 1U);
   BOOST_TEST(s.calls.wall.count() == 3U);
   Story whole(false); // counters follow the thread
   whole.on_cpu(0).enter(1000, 50).on_cpu(1).migrate().leave(1000, 53);
@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(a_call_that_changes_cpus_has_a_time_and_no_counts) {
   BOOST_TEST(whole.calls.totals[0] == 3U);
 }
 
-BOOST_AUTO_TEST_CASE(lost_records_end_what_is_under_way) {
+BOOST_AUTO_TEST_CASE(lost_records_forget_active_calls) {
   Story s;
   s.enter(1000, 0).enter(900, 1);
   s.calls.forget();
@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(lost_records_end_what_is_under_way) {
   BOOST_TEST(s.calls.totals[0] == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(the_end_of_a_thread_ends_its_calls) {
+BOOST_AUTO_TEST_CASE(end_of_thread_ends_its_calls) {
   Story s;
   s.enter(1000, 0);
   s.calls.end_thread(1);
@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(the_end_of_a_thread_ends_its_calls) {
   BOOST_TEST(s.calls.unreturned == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(memory_is_bounded_by_the_calls_under_way) {
+BOOST_AUTO_TEST_CASE(active_calls_are_bounded) {
   Story s;
   for (std::uint64_t i = 0; i < 10'000; ++i)
     s.enter(1'000'000 - i, i);
@@ -171,21 +171,21 @@ BOOST_AUTO_TEST_CASE(memory_is_bounded_by_the_calls_under_way) {
   BOOST_TEST(s.calls.unreturned == 10'000U);
 }
 
-BOOST_AUTO_TEST_CASE(quantiles_are_exact_for_small_values_and_near_for_large_ones) {
-  Spread s;
+BOOST_AUTO_TEST_CASE(quantiles_are_exact_or_within_a_bucket) {
+  Histogram s;
   BOOST_TEST(s.quantile(0.5) == 0U);
   for (std::uint64_t v = 1; v <= 20; ++v)
     s.add(v);
   BOOST_TEST(s.quantile(0.5) == 10U);
   BOOST_TEST(s.quantile(0.9) == 18U);
   BOOST_TEST(s.quantile(1) == 20U);
-  Spread large;
+  Histogram large;
   for (std::uint64_t v = 1'000'000; v < 2'000'000; v += 1000)
     large.add(v);
   BOOST_TEST(std::abs(static_cast<double>(large.quantile(0.5)) - 1.5e6) < 1.5e6 / 32);
-  BOOST_TEST(large.quantile(1) == large.greatest());
+  BOOST_TEST(large.quantile(1) == large.maximum());
   large.add(~std::uint64_t{0});
-  BOOST_TEST(large.greatest() == ~std::uint64_t{0});
+  BOOST_TEST(large.maximum() == ~std::uint64_t{0});
   BOOST_TEST(large.quantile(1) >= 1'000'000U);
 }
 

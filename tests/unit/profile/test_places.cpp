@@ -1,6 +1,6 @@
 // Samples added up by place, and the shares that they come to.
-#include "profile/located.hpp"
-#include "profile/profile_report.hpp"
+#include "profile/places.hpp"
+#include "profile/profile_rows.hpp"
 #include "profile/recording.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -43,7 +43,7 @@ Located named(const std::string& module, const std::string& function, const std:
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(samples_of_one_place_in_several_processes_come_together) {
+BOOST_AUTO_TEST_CASE(processes_share_places) {
   Places p({false}, false);
   p.add(mapped(1, 0x1000, 0x1000, 0, "/a"));
   p.add(mapped(2, 0x5000, 0x1000, 0, "/a"));
@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(samples_of_one_place_in_several_processes_come_together) {
   BOOST_TEST(p.total(0).samples == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(a_trap_counts_for_the_instruction_before) {
+BOOST_AUTO_TEST_CASE(trap_counts_for_previous_instruction) {
   Places p({true, false}, false);
   p.add(mapped(1, 0x1000, 0x1000, 0, "/a"));
   p.add(sample(0x1010, 0));
@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(a_trap_counts_for_the_instruction_before) {
   BOOST_TEST(p.places()[1].offset == 0x10U);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_no_file_has_a_kind_of_its_own) {
+BOOST_AUTO_TEST_CASE(memory_vdso_and_kernel_are_distinct) {
   Places p({false}, false);
   p.add(mapped(1, 0x1000, 0x1000, 0, "//anon"));
   p.add(mapped(1, 0x3000, 0x1000, 0, "[vdso]"));
@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(what_is_no_file_has_a_kind_of_its_own) {
   BOOST_TEST((p.places()[3].kind == kernel));
 }
 
-BOOST_AUTO_TEST_CASE(memory_is_bounded_and_what_does_not_fit_is_counted) {
+BOOST_AUTO_TEST_CASE(samples_beyond_the_limit_are_counted) {
   Places p({false}, false);
   p.add(mapped(1, 0x1000, 1ULL << 40U, 0, "/a"));
   for (std::uint64_t i = 0; i < 1'000'100; ++i)
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(memory_is_bounded_and_what_does_not_fit_is_counted) {
   BOOST_TEST(p.total(0).samples == 1'000'100U);
 }
 
-BOOST_AUTO_TEST_CASE(chains_of_one_frame_point_at_missing_frame_pointers) {
+BOOST_AUTO_TEST_CASE(single_frames_suggest_missing_frame_pointers) {
   const auto seen = [](std::size_t frames, int samples) {
     const std::uint64_t chain[] = {PERF_CONTEXT_USER, 0x1010, 0x1020};
     Places p({false}, true);
@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(chains_become_folded_lines) {
   BOOST_TEST(folded(p, naming, 0) == "a+0x2f;middle:_x;inner(int) 2\nmiddle:_x;inner(int) 1\n");
 }
 
-BOOST_AUTO_TEST_CASE(a_share_has_exact_binomial_bounds) {
+BOOST_AUTO_TEST_CASE(share_has_exact_binomial_bounds) {
   // Values of R: binom.test(3, 1000)$conf.int, binom.test(0, 10), binom.test(10, 10), binom.test(50, 100).
   const Share three = share_of(3, 1000);
   BOOST_TEST(std::abs(three.low - 0.0006190987) < 1e-8);
@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(a_share_has_exact_binomial_bounds) {
   BOOST_TEST(share_of(0, 0).high == 1.0);
 }
 
-BOOST_AUTO_TEST_CASE(unequal_weights_count_as_fewer_samples) {
+BOOST_AUTO_TEST_CASE(unequal_weights_reduce_effective_samples) {
   Places p({false}, false);
   for (int i = 0; i < 100; ++i)
     p.add(sample(1, 0, Mode::kernel, 1));
@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(unequal_weights_count_as_fewer_samples) {
   BOOST_TEST(share_of(p.tally(1)[0], p, 0, true).low == share_of(p.tally(1)[0], p, 0, true).high);
 }
 
-BOOST_AUTO_TEST_CASE(rows_are_gathered_by_what_they_share_most_first) {
+BOOST_AUTO_TEST_CASE(rows_are_grouped_and_sorted) {
   Places p({false}, false);
   p.add(mapped(1, 0x1000, 0x1000, 0, "/lib/a"));
   for (const std::uint64_t ip : {0x1001U, 0x1002U, 0x1002U, 0x1003U, 0x1003U, 0x1003U})
@@ -164,12 +164,12 @@ BOOST_AUTO_TEST_CASE(rows_are_gathered_by_what_they_share_most_first) {
   Naming naming;
   naming.places = {named("/lib/a", "f", "/s/f.cpp", 1), named("/lib/a", "f", "/s/f.cpp", 2),
                    named("/lib/a", "g", "/s/g.cpp", 3)};
-  BOOST_TEST(gather(p, naming, By::module).size() == 1U);
-  const auto functions = gather(p, naming, By::function);
+  BOOST_TEST(group_places(p, naming, By::module).size() == 1U);
+  const auto functions = group_places(p, naming, By::function);
   BOOST_REQUIRE(functions.size() == 2U);
   BOOST_TEST(functions[0].tallies[0].samples == 3U);
   BOOST_TEST(functions[1].tallies[0].samples == 3U);
-  const auto lines = gather(p, naming, By::line);
+  const auto lines = group_places(p, naming, By::line);
   BOOST_REQUIRE(lines.size() == 3U);
   BOOST_TEST(lines[0].source == "g.cpp:3");
   BOOST_TEST(lines[2].source == "f.cpp:1");

@@ -24,9 +24,11 @@ BOOST_AUTO_TEST_SUITE(module)
 
 namespace {
 
-Module open_module(const std::string& name, const std::string& debug_path = {}) {
+using Opened = std::unique_ptr<Module>;
+
+Opened open_fixture(const std::string& name) {
   const std::string path = std::string(FIXTURES) + "/" + name;
-  return {process::Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)), path, debug_path};
+  return symbol::open_module(process::Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)), path);
 }
 
 /// Some address in the function whose innermost line is that of a comment; 0: none has it.
@@ -39,10 +41,10 @@ std::uint64_t address_of_line(Module& module, const symbol::Named& function, con
   return 0;
 }
 
-Module from_bytes(const std::string& bytes) {
+Opened from_bytes(const std::string& bytes) {
   process::Fd file(::memfd_create("test", MFD_CLOEXEC));
   BOOST_REQUIRE(::write(file.get(), bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()));
-  return {std::move(file), "test"};
+  return symbol::open_module(std::move(file), "test");
 }
 
 std::string contents(const std::string& path) {
@@ -53,77 +55,77 @@ std::string contents(const std::string& path) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(a_function_is_found_by_name_and_its_lines_by_address) {
-  Module m = open_module("profiled");
-  const auto found = m.functions("work::write_often");
+BOOST_AUTO_TEST_CASE(finds_function_by_name_and_line_by_address) {
+  const Opened m = open_fixture("profiled");
+  const auto found = m->functions("work::write_often");
   BOOST_REQUIRE(found.size() == 1U);
   BOOST_TEST(found[0].name == "work::write_often(long)");
   BOOST_TEST(found[0].linkage == "_ZN4work11write_oftenEl");
-  const auto at = address_of_line(m, found[0], "profiled.cpp", line_of("profiled.cpp", "plain write"));
+  const auto at = address_of_line(*m, found[0], "profiled.cpp", line_of("profiled.cpp", "plain write"));
   BOOST_REQUIRE(at != 0U);
-  const auto frames = m.frames(at);
+  const auto frames = m->frames(at);
   BOOST_REQUIRE(frames.size() == 1U);
   BOOST_TEST(frames[0].function == "work::write_often(long)");
   BOOST_TEST(!frames[0].inlined);
-  BOOST_TEST(m.function(at)->start == found[0].start);
-  BOOST_TEST(m.lacks().empty());
+  BOOST_TEST(m->function(at)->start == found[0].start);
+  BOOST_TEST(m->lacks().empty());
 }
 
-BOOST_AUTO_TEST_CASE(what_was_inlined_is_told_with_the_place_of_its_call) {
-  Module m = open_module("profiled");
-  const auto outer = m.functions("work::write_inlined").at(0);
-  const auto at = address_of_line(m, outer, "profiled.cpp", line_of("profiled.cpp", "inlined write"));
+BOOST_AUTO_TEST_CASE(inlined_frame_has_location_of_its_call) {
+  const Opened m = open_fixture("profiled");
+  const auto outer = m->functions("work::write_inlined").at(0);
+  const auto at = address_of_line(*m, outer, "profiled.cpp", line_of("profiled.cpp", "inlined write"));
   BOOST_REQUIRE(at != 0U);
-  const auto frames = m.frames(at);
+  const auto frames = m->frames(at);
   BOOST_REQUIRE(frames.size() == 2U);
   BOOST_TEST(frames[0].inlined);
   BOOST_TEST(frames[0].function == "void work::bump<long>(long volatile&, long)");
   BOOST_TEST(frames[1].function == "work::write_inlined(long)");
   BOOST_TEST(frames[1].line == line_of("profiled.cpp", "call of the inlined"));
-  BOOST_TEST(m.inlined("work::bump<long>").value() == 1U);
-  BOOST_TEST(m.inlined("work::write_often").value() == 0U);
+  BOOST_TEST(m->inlined("work::bump<long>").value() == 1U);
+  BOOST_TEST(m->inlined("work::write_often").value() == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(names_may_be_patterns_of_any_form_of_the_name) {
-  const Module m = open_module("profiled");
-  BOOST_TEST(m.functions("work::write_*").size() == 2U);
-  BOOST_TEST(m.functions("_ZN4work11write_oftenEl").size() == 1U);
-  BOOST_TEST(m.functions("work::write_often(long)").size() == 1U);
-  BOOST_TEST(m.functions("main").size() == 1U);
-  BOOST_TEST(m.functions("write_often").empty());
-  BOOST_TEST(m.functions("*::called").size() == 1U);
-  BOOST_TEST(m.variables("work::counter").size() == 1U);
-  BOOST_TEST(m.variables("work::counter")[0].end - m.variables("work::counter")[0].start == sizeof(long));
+BOOST_AUTO_TEST_CASE(patterns_match_linkage_demangled_and_base_names) {
+  const Opened m = open_fixture("profiled");
+  BOOST_TEST(m->functions("work::write_*").size() == 2U);
+  BOOST_TEST(m->functions("_ZN4work11write_oftenEl").size() == 1U);
+  BOOST_TEST(m->functions("work::write_often(long)").size() == 1U);
+  BOOST_TEST(m->functions("main").size() == 1U);
+  BOOST_TEST(m->functions("write_often").empty());
+  BOOST_TEST(m->functions("*::called").size() == 1U);
+  BOOST_TEST(m->variables("work::counter").size() == 1U);
+  BOOST_TEST(m->variables("work::counter")[0].end - m->variables("work::counter")[0].start == sizeof(long));
 }
 
-BOOST_AUTO_TEST_CASE(a_stripped_library_is_read_through_its_debug_file) {
-  Module m = open_module("libprofiled.so");
-  const auto hidden = m.functions("*::hidden_write");
+BOOST_AUTO_TEST_CASE(stripped_library_uses_its_debug_file) {
+  const Opened m = open_fixture("libprofiled.so");
+  const auto hidden = m->functions("*::hidden_write");
   BOOST_REQUIRE(hidden.size() == 1U);
-  const auto at = address_of_line(m, hidden[0], "library.cpp", line_of("library.cpp", "hidden write"));
+  const auto at = address_of_line(*m, hidden[0], "library.cpp", line_of("library.cpp", "hidden write"));
   BOOST_REQUIRE(at != 0U);
-  BOOST_TEST(m.frames(at).back().function.starts_with("(anonymous namespace)::hidden_write("));
-  BOOST_TEST(m.build_id().size() == 20U);
+  BOOST_TEST(m->frames(at).back().function.starts_with("(anonymous namespace)::hidden_write("));
+  BOOST_TEST(m->build_id().size() == 20U);
 }
 
-BOOST_AUTO_TEST_CASE(a_stripped_library_alone_has_the_names_that_it_exports_and_says_so) {
-  Module m = from_bytes(contents(std::string(FIXTURES) + "/libprofiled.so"));
-  const auto exported = m.functions("library_write");
+BOOST_AUTO_TEST_CASE(stripped_library_alone_has_exported_names_and_reports_the_lack) {
+  const Opened m = from_bytes(contents(std::string(FIXTURES) + "/libprofiled.so"));
+  const auto exported = m->functions("library_write");
   BOOST_REQUIRE(exported.size() == 1U);
-  const auto frames = m.frames(exported[0].start);
+  const auto frames = m->frames(exported[0].start);
   BOOST_TEST(frames[0].function == "library_write(long)");
   BOOST_TEST(frames[0].line == 0);
-  BOOST_TEST(m.functions("*hidden*").empty());
-  BOOST_TEST(m.lacks().find("stripped") != std::string::npos);
-  BOOST_TEST(m.lacks().find("build id") != std::string::npos);
+  BOOST_TEST(m->functions("*hidden*").empty());
+  BOOST_TEST(m->lacks().find("stripped") != std::string::npos);
+  BOOST_TEST(m->lacks().find("build id") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(the_debug_file_is_found_by_build_id_under_the_debug_path) {
+BOOST_AUTO_TEST_CASE(debug_path_is_searched_by_build_id) {
   char folder[] = "/tmp/recount-debug-XXXXXX";
   BOOST_REQUIRE(::mkdtemp(folder) != nullptr);
-  const Module plain = open_module("libprofiled.so");
+  const Opened plain = open_fixture("libprofiled.so");
   std::string id;
-  for (const unsigned char byte : plain.build_id())
+  for (const unsigned char byte : plain->build_id())
     id += "0123456789abcdef"[byte >> 4U], id += "0123456789abcdef"[byte & 15U];
   const std::string first = std::string(folder) + "/.build-id", second = first + "/" + id.substr(0, 2);
   const std::string file = second + "/" + id.substr(2) + ".debug";
@@ -133,35 +135,35 @@ BOOST_AUTO_TEST_CASE(the_debug_file_is_found_by_build_id_under_the_debug_path) {
   process::Fd bytes(::memfd_create("test", MFD_CLOEXEC)); // as a file, none lies beside it
   const std::string all = contents(std::string(FIXTURES) + "/libprofiled.so");
   BOOST_REQUIRE(::write(bytes.get(), all.data(), all.size()) == static_cast<ssize_t>(all.size()));
-  const Module m(std::move(bytes), "/nowhere/library.so", folder);
-  BOOST_TEST(m.functions("*::hidden_write").size() == 1U);
+  const Opened m = symbol::open_module(std::move(bytes), "/nowhere/library.so", folder);
+  BOOST_TEST(m->functions("*::hidden_write").size() == 1U);
   ::unlink(file.c_str());
   ::rmdir(second.c_str());
   ::rmdir(first.c_str());
   ::rmdir(folder);
 }
 
-BOOST_AUTO_TEST_CASE(offsets_and_addresses_go_both_ways) {
-  const Module m = open_module("profiled");
-  const auto start = m.functions("main")[0].start;
-  const auto offset = m.offset(start);
+BOOST_AUTO_TEST_CASE(offset_and_address_are_inverse) {
+  const Opened m = open_fixture("profiled");
+  const auto start = m->functions("main")[0].start;
+  const auto offset = m->offset(start);
   BOOST_REQUIRE(offset.has_value());
-  BOOST_TEST(m.address(*offset).value() == start);
-  BOOST_TEST(!m.address(~std::uint64_t{0} / 2).has_value());
-  BOOST_TEST(m.bytes(start, 16).size() == 16U);
+  BOOST_TEST(m->address(*offset).value() == start);
+  BOOST_TEST(!m->address(~std::uint64_t{0} / 2).has_value());
+  BOOST_TEST(m->bytes(start, 16).size() == 16U);
 }
 
-BOOST_AUTO_TEST_CASE(the_exits_of_a_function_are_told_from_its_code_or_not_at_all) {
-  const Module m = open_module("profiled");
+BOOST_AUTO_TEST_CASE(exits_are_all_known_or_none) {
+  const Opened m = open_fixture("profiled");
   const auto exits_of = [&](const std::string& name) {
     std::vector<symbol::Code> parts;
-    for (const auto& part : m.parts(m.functions(name).at(0)))
-      parts.push_back({part.start, m.bytes(part.start, part.end - part.start)});
-    return symbol::exits(m.machine(), parts);
+    for (const auto& part : m->parts(m->functions(name).at(0)))
+      parts.push_back({part.start, m->bytes(part.start, part.end - part.start)});
+    return symbol::exits(m->machine(), parts);
   };
   BOOST_TEST(exits_of("work::called").value().size() == 1U);
   BOOST_TEST(exits_of("work::tail_caller").value().size() == 1U); // a jump
-  BOOST_TEST(m.parts(m.functions("work::throws").at(0)).size() == 2U);
+  BOOST_TEST(m->parts(m->functions("work::throws").at(0)).size() == 2U);
   BOOST_TEST(exits_of("work::throws").value().size() == 1U);
   const std::vector<unsigned char> computed{0xff, 0xe0}; // jmp rax
   const std::vector<unsigned char> nonsense{0x06, 0xc3};
@@ -172,21 +174,29 @@ BOOST_AUTO_TEST_CASE(the_exits_of_a_function_are_told_from_its_code_or_not_at_al
 }
 
 BOOST_AUTO_TEST_CASE(the_vdso_has_names) {
-  auto m = symbol::vdso();
+  const auto m = symbol::vdso();
   if (!m) return; // a kernel without one
   BOOST_TEST((m->functions("__vdso_clock_gettime").size() + m->functions("__kernel_clock_gettime").size()) ==
              1U);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_no_program_is_refused) {
-  BOOST_CHECK_THROW(open_module("no-such-file"), Error);
+BOOST_AUTO_TEST_CASE(interpreter_and_entry_are_read_from_the_headers) {
+  const Opened program = open_fixture("profiled"), library = open_fixture("libprofiled.so");
+  BOOST_TEST(program->interpreter().find("/ld-") != std::string::npos);
+  BOOST_TEST(library->interpreter().empty());
+  BOOST_TEST(program->function(program->entry())->linkage == "_start");
+  BOOST_TEST(symbol::entry_to_main(std::string(FIXTURES) + "/profiled") == 0U); // linked dynamically
+}
+
+BOOST_AUTO_TEST_CASE(rejects_files_that_are_no_program) {
+  BOOST_CHECK_THROW(open_fixture("no-such-file"), Error);
   BOOST_CHECK_THROW(from_bytes(""), Error);
   BOOST_CHECK_THROW(from_bytes("#!/bin/sh\n"), Error);
   BOOST_CHECK_THROW(from_bytes(contents(FIXTURES "/profiled").substr(0, 40)), Error);
-  BOOST_CHECK_THROW(Module(process::Fd(::open("/dev/null", O_RDONLY)), "/dev/null"), Error);
+  BOOST_CHECK_THROW(symbol::open_module(process::Fd(::open("/dev/null", O_RDONLY)), "/dev/null"), Error);
 }
 
-BOOST_AUTO_TEST_CASE(a_damaged_program_is_refused_or_read_as_far_as_it_goes) {
+BOOST_AUTO_TEST_CASE(damaged_program_is_rejected_or_read) {
   const std::string whole = contents(std::string(FIXTURES) + "/profiled");
   unsigned state = 1;
   for (int round = 0; round < 300; ++round) {
@@ -199,10 +209,10 @@ BOOST_AUTO_TEST_CASE(a_damaged_program_is_refused_or_read_as_far_as_it_goes) {
     }
     if (round % 3 == 0) damaged.resize(damaged.size() - state % damaged.size());
     try {
-      Module m = from_bytes(damaged);
-      for (const auto& f : m.functions("*wr*"))
-        BOOST_TEST(!m.frames(f.start).empty());
-      static_cast<void>(m.inlined("work::bump<long>"));
+      const Opened m = from_bytes(damaged);
+      for (const auto& f : m->functions("*wr*"))
+        BOOST_TEST(!m->frames(f.start).empty());
+      static_cast<void>(m->inlined("work::bump<long>"));
     } catch (const Error&) {
     }
   }

@@ -1,4 +1,4 @@
-// Address spaces as records tell of them.
+// Address spaces, as records report them.
 #include "symbol/spaces.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -28,7 +28,7 @@ std::string where(const Spaces& spaces, std::uint32_t pid, std::uint64_t address
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(an_address_is_an_offset_in_a_file) {
+BOOST_AUTO_TEST_CASE(address_maps_to_file_offset) {
   Spaces s;
   s.add(mapped(1, 1000, 100, 4096, "/a"));
   BOOST_TEST(where(s, 1, 1000) == "/a+4096");
@@ -36,10 +36,10 @@ BOOST_AUTO_TEST_CASE(an_address_is_an_offset_in_a_file) {
   BOOST_TEST(where(s, 1, 1100) == "?");
   BOOST_TEST(where(s, 1, 999) == "?");
   BOOST_TEST(where(s, 2, 1000) == "?");
-  BOOST_TEST(s.base(1, 0).value() == 1000ULL - 4096ULL);
+  BOOST_TEST((s.mapped(1, 0) == std::pair<std::uint64_t, std::uint64_t>(1000, 4096)));
 }
 
-BOOST_AUTO_TEST_CASE(a_later_mapping_covers_an_earlier_one) {
+BOOST_AUTO_TEST_CASE(later_mapping_replaces_earlier_one) {
   Spaces s;
   s.add(mapped(1, 1000, 100, 0, "/a"));
   s.add(mapped(1, 1020, 10, 0, "/b"));
@@ -53,7 +53,7 @@ BOOST_AUTO_TEST_CASE(a_later_mapping_covers_an_earlier_one) {
   BOOST_TEST(where(s, 1, 1100) == "/d+0");
 }
 
-BOOST_AUTO_TEST_CASE(a_fork_has_the_space_of_its_parent_and_then_its_own) {
+BOOST_AUTO_TEST_CASE(fork_copies_the_mappings_of_its_parent) {
   Spaces s;
   s.add(mapped(1, 1000, 100, 0, "/a"));
   s.add(Fork{0, 2, 2, 1, 1});
@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(a_fork_has_the_space_of_its_parent_and_then_its_own) {
   BOOST_TEST(where(s, 1, 1060) == "/a+60");
 }
 
-BOOST_AUTO_TEST_CASE(a_thread_shares_and_a_new_name_is_no_exec) {
+BOOST_AUTO_TEST_CASE(threads_share_mappings_and_renaming_keeps_them) {
   Spaces s;
   s.add(mapped(1, 1000, 100, 0, "/a"));
   s.add(Fork{0, 1, 7, 1, 1});
@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(a_thread_shares_and_a_new_name_is_no_exec) {
   BOOST_TEST(where(s, 1, 1010) == "/a+10");
 }
 
-BOOST_AUTO_TEST_CASE(processes_are_forgotten_some_time_after_their_end) {
+BOOST_AUTO_TEST_CASE(mappings_of_ended_processes_are_removed_later) {
   Spaces s;
   for (std::uint32_t pid = 1; pid <= 1000; ++pid) {
     s.add(mapped(pid, 1000, 100, 0, "/a"));
@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(processes_are_forgotten_some_time_after_their_end) {
   BOOST_TEST(where(s, 1000, 1010) == "/a+10");
 }
 
-BOOST_AUTO_TEST_CASE(nonsense_is_left_out) {
+BOOST_AUTO_TEST_CASE(invalid_mappings_are_ignored) {
   Spaces s;
   s.add(mapped(1, ~0ULL - 10, 100, 0, "/a"));
   s.add(mapped(1, 5, 0, 0, "/a"));
@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(nonsense_is_left_out) {
   BOOST_TEST(where(s, 1, 6) == "//anon+6");
 }
 
-BOOST_AUTO_TEST_CASE(files_of_one_path_with_other_contents_are_told_apart) {
+BOOST_AUTO_TEST_CASE(files_of_one_path_and_different_inodes_are_distinct) {
   Spaces s;
   Mapping m = mapped(1, 1000, 100, 0, "/a");
   m.inode = 1;

@@ -23,7 +23,7 @@ struct ModelledEvent {
 /// A modelled event, and all of trace::MissKinds. Throws Error as model::machine() does.
 [[nodiscard]] std::vector<EventRequest> with_kinds(const EventRequest& first);
 
-/// Whether an event is one of these that says what another machine would do, which advice_text() shows. Pure.
+/// Whether an event is one of these that simulate a changed machine, which advice_text() shows. Pure.
 [[nodiscard]] bool only_advises(const std::string& event);
 
 /// Simulates the command: every occurrence is one sample of the instruction that causes it. Throws Error as

@@ -1,0 +1,362 @@
+#include "profile/places.hpp"
+
+#include "symbol/disassembly.hpp"
+#include "symbol/kernel_symbols.hpp"
+
+#include <recount/error.hpp>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <linux/perf_event.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <ranges>
+
+namespace recount::profile {
+
+process::Fd open_regular(const std::string& path) {
+  process::Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  struct stat status {};
+  if (fd && (::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode))) {
+    fd.reset();
+    errno = EINVAL;
+  }
+  return fd;
+}
+
+std::string short_path(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+void Files::open_new(const symbol::Spaces& spaces, std::uint32_t pid) {
+  constexpr std::size_t most_open = 512;
+  while (open_.size() < spaces.files().size()) {
+    const auto& file = spaces.files()[open_.size()];
+    process::Fd fd;
+    if (file.is_file() && count_ < most_open) {
+      fd = open_regular(fmt::format("/proc/{}/root{}", pid, file.path));
+      if (!fd) fd = open_regular(file.path);
+      count_ += fd ? 1U : 0U;
+    }
+    open_.push_back(std::move(fd));
+  }
+}
+
+namespace {
+bool is_replaced(const symbol::MappedFile& mapped, const symbol::Module& module, ino_t inode) {
+  if (mapped.build_id.empty()) return mapped.inode != 0 && mapped.inode != inode;
+  const auto id = module.build_id(); // the kernel pads a shorter one with zeros
+  return id.size() > mapped.build_id.size() || !std::equal(id.begin(), id.end(), mapped.build_id.begin());
+}
+} // namespace
+
+Files::Found Files::module(const symbol::Spaces& spaces, std::uint32_t file, const std::string& debug_path) {
+  const auto& mapped = spaces.files()[file];
+  try {
+    if (mapped.path == "[vdso]") return {symbol::vdso(debug_path), {}};
+    process::Fd fd;
+    if (file < open_.size() && open_[file]) fd.reset(::fcntl(open_[file].get(), F_DUPFD_CLOEXEC, 0));
+    if (!fd) fd = open_regular(mapped.path);
+    if (!fd) return {nullptr, std::strerror(errno)};
+    struct stat status {};
+    ::fstat(fd.get(), &status);
+    auto module = symbol::open_module(std::move(fd), mapped.path, debug_path);
+    if (is_replaced(mapped, *module, status.st_ino))
+      return {nullptr, "the file was replaced since it was mapped"};
+    std::string lacks = module->lacks();
+    return {std::move(module), std::move(lacks)};
+  } catch (const Error& error) {
+    return {nullptr, error.problem().cause};
+  }
+}
+
+std::vector<MappedModule> mapped_modules(pid_t pid, const std::string& debug_path) {
+  const auto number = static_cast<std::uint32_t>(pid);
+  symbol::Spaces spaces;
+  Files files;
+  existing_mappings(pid, [&](const Record& record) {
+    spaces.add(record);
+    files.open_new(spaces, number);
+  });
+  std::vector<MappedModule> all;
+  for (std::uint32_t file = 0; file < spaces.files().size(); ++file) {
+    const symbol::MappedFile& mapped = spaces.files()[file];
+    const auto mapping = spaces.mapped(number, file);
+    if (!mapped.is_file() || !mapping) continue;
+    if (auto module = files.module(spaces, file, debug_path).module)
+      all.push_back({mapped.path, std::move(module), mapping->first, mapping->second});
+  }
+  return all;
+}
+
+void add(std::vector<Tally>& sum, std::span<const Tally> more) {
+  sum.resize(more.size());
+  for (std::size_t e = 0; e < more.size(); ++e)
+    sum[e] += more[e];
+}
+
+bool without_samples(std::span<const Tally> tallies) {
+  return std::ranges::all_of(tallies, [](const Tally& tally) { return tally.samples == 0; });
+}
+
+std::size_t Places::Hash::operator()(const Place& p) const noexcept {
+  std::uint64_t h = p.offset * 0x9e3779b97f4a7c15U + (std::uint64_t{p.file} << 8U) +
+                    static_cast<std::uint64_t>(p.kind) + (std::uint64_t{p.object} << 40U);
+  h ^= h >> 32U;
+  return static_cast<std::size_t>(h * 0xbf58476d1ce4e5b9U);
+}
+
+Places::Places(std::vector<bool> after, bool chains)
+    : after_(std::move(after)),
+      with_chains_(chains),
+      chain_tallies_(events()),
+      totals_(events()),
+      squares_(events()),
+      chains_(1) {}
+
+void Places::add(const Record& record) {
+  if (const auto* sample = std::get_if<Sample>(&record))
+    add_sample(*sample);
+  else
+    spaces_.add(record);
+}
+
+double Places::effective(std::size_t event) const {
+  const auto weight = static_cast<double>(totals_[event].weight);
+  return squares_[event] > 0 ? weight * weight / squares_[event] : 0;
+}
+
+std::uint32_t Places::intern(const Place& wanted) {
+  constexpr std::size_t most_places = 1'000'000;
+  const bool full = places_.size() >= most_places;
+  const Place place = full && !known_.contains(wanted) ? Place{Place::Kind::many} : wanted;
+  const auto [at, added] = known_.emplace(place, static_cast<std::uint32_t>(places_.size()));
+  if (added) {
+    places_.push_back(place);
+    tallies_.resize(places_.size() * events());
+  }
+  return at->second;
+}
+
+/// 0: there is no room for another one.
+std::uint32_t Places::intern_chain(const Chain& chain) {
+  constexpr std::size_t most_chains = 1'000'000;
+  const std::uint64_t key = std::uint64_t{chain.caller} << 32U | chain.place;
+  if (const auto known = known_chains_.find(key); known != known_chains_.end()) return known->second;
+  if (chains_.size() >= most_chains) return 0;
+  const auto number = static_cast<std::uint32_t>(chains_.size());
+  known_chains_.emplace(key, number);
+  chains_.push_back(chain);
+  chain_tallies_.resize(chains_.size() * events());
+  return number;
+}
+
+std::uint32_t Places::place(std::uint32_t pid, Mode mode, std::uint64_t address, std::uint32_t object) {
+  if (mode == Mode::kernel) return intern({Place::Kind::kernel, 0, address, object});
+  const auto found = mode == Mode::user ? spaces_.find(pid, address) : std::nullopt;
+  if (!found) return intern({Place::Kind::unknown, 0, address, object});
+  const auto& mapped = spaces_.files()[found->file];
+  const bool in_file = mapped.is_file() || mapped.path == "[vdso]";
+  return intern({in_file ? Place::Kind::file : Place::Kind::memory, found->file, found->offset, object});
+}
+
+void Places::add_tally(std::uint32_t place, std::uint32_t chain, std::size_t event, const Tally& tally) {
+  tallies_[place * events() + event] += tally;
+  totals_[event] += tally;
+  if (with_chains_) chain_tallies_[chain * events() + event] += tally;
+}
+
+void Places::add_sample(const Sample& s) {
+  // A trap reports the next instruction; the byte before it belongs to the one that caused it.
+  const std::uint64_t back = after_[s.event] && s.mode == Mode::user && s.ip > 0 ? 1 : 0;
+  const std::uint32_t innermost = place(s.pid, s.mode, s.ip - back);
+  add_tally(innermost, with_chains_ ? chain_of_sample(s, innermost) : 0, s.event, {1, s.period});
+  squares_[s.event] += static_cast<double>(s.period) * static_cast<double>(s.period);
+}
+
+void Places::count(std::uint32_t pid, std::uint64_t address, std::size_t event, const Tally& tally,
+                   std::uint32_t object) {
+  const std::uint32_t at = place(pid, Mode::user, address, object);
+  add_tally(at, with_chains_ ? intern_chain({0, at}) : 0, event, tally);
+  const auto weight = static_cast<double>(tally.weight);
+  squares_[event] += weight * weight / static_cast<double>(std::max<std::uint64_t>(tally.samples, 1));
+}
+
+/// The kernel records addresses innermost first, with markers where the mode changes; all but the innermost
+/// are return addresses, whose calls end right before them.
+std::uint32_t Places::chain_of_sample(const Sample& s, std::uint32_t innermost) {
+  std::vector<std::uint32_t> frames{innermost};
+  Mode mode = s.mode;
+  bool first = true;
+  for (const std::uint64_t address : s.chain) {
+    if (address >= PERF_CONTEXT_MAX) {
+      mode = address == PERF_CONTEXT_KERNEL ? Mode::kernel
+             : address == PERF_CONTEXT_USER ? Mode::user
+                                            : Mode::unknown;
+      continue;
+    }
+    if (address > 0 && !(first && address == s.ip)) frames.push_back(place(s.pid, mode, address - 1));
+    first = false;
+  }
+  std::uint32_t chain = 0;
+  for (const std::uint32_t frame : frames | std::views::reverse) {
+    const std::uint32_t next = intern_chain({chain, frame});
+    if (next == 0) break;
+    chain = next;
+  }
+  return chain;
+}
+
+std::string Located::name_of(const symbol::Frame& frame) const {
+  return frame.function.empty() ? fmt::format("{}+{:#x}", short_path(module), address) : frame.function;
+}
+
+std::string Located::source() const {
+  const symbol::Frame& innermost = frames.front();
+  return innermost.line > 0 ? fmt::format("{}:{}", short_path(innermost.file), innermost.line)
+                            : std::string();
+}
+
+namespace {
+using Indices = std::vector<std::size_t>;
+
+/// Names instructions. They have no fixed size: one is found by disassembling its function, once for each.
+class InstructionNames {
+public:
+  explicit InstructionNames(const symbol::Module& module) : module_(module) {}
+  void fill_in(Located& at) {
+    constexpr std::uint64_t largest = 1 << 20;
+    if (at.start == 0 || at.end <= at.start || at.end - at.start > largest) return;
+    auto [known, added] = functions_.try_emplace(at.start);
+    if (added)
+      known->second =
+          symbol::disassemble(module_.machine(), module_.bytes(at.start, at.end - at.start), at.start);
+    const auto& all = known->second;
+    auto it = std::ranges::upper_bound(all, at.address, {}, &symbol::Instruction::address);
+    if (it == all.begin() || at.address >= (--it)->address + it->size) return;
+    at.address = it->address;
+    at.instruction = it->text;
+  }
+
+private:
+  const symbol::Module& module_;
+  std::map<std::uint64_t, std::vector<symbol::Instruction>> functions_;
+};
+
+/// Whether these places have at least 1 % of the samples of an event.
+bool is_frequent(const Places& places, const Indices& which) {
+  std::vector<Tally> sum;
+  for (const std::size_t i : which)
+    add(sum, places.tally(i));
+  for (std::size_t e = 0; e < places.events(); ++e)
+    if (sum[e].samples * 100 > places.total(e).samples) return true;
+  return false;
+}
+
+/// Names the places of one file.
+void name_file(const Places& places, const Indices& which, Files& files, const std::string& debug_path,
+               bool instructions, Naming& naming) {
+  const std::uint32_t file = places.places()[which.front()].file;
+  const auto found = files.module(places.spaces(), file, debug_path);
+  std::optional<InstructionNames> instruction_names;
+  if (found.module && instructions) instruction_names.emplace(*found.module);
+  bool lineless = false;
+  for (const std::size_t i : which) {
+    Located& at = naming.places[i];
+    if (found.module) {
+      at.address = found.module->address(at.address).value_or(at.address);
+      at.frames = found.module->frames(at.address);
+      if (const auto function = found.module->function(at.address)) {
+        at.start = function->start;
+        at.end = function->end;
+      }
+    }
+    if (instruction_names) instruction_names->fill_in(at);
+    lineless = lineless || at.frames.front().line == 0;
+  }
+  if (lineless && !found.lacks.empty() && is_frequent(places, which))
+    naming.notes.push_back(places.spaces().files()[file].path + ": " + found.lacks);
+}
+
+void name_kernel(const Indices& which, Naming& naming) {
+  const auto kernel = symbol::KernelSymbols::here();
+  for (const std::size_t i : which) {
+    Located& at = naming.places[i];
+    const auto found = kernel.find(at.address);
+    if (!found) continue;
+    if (!found->module.empty()) at.module = fmt::format("[kernel {}]", found->module);
+    at.frames[0].function = found->name;
+    at.start = found->start;
+    at.end = found->end;
+  }
+  if (!kernel.hidden().empty()) naming.notes.push_back("[kernel]: " + kernel.hidden());
+}
+
+std::string module_name(const Place& place, const symbol::Spaces& spaces) {
+  switch (place.kind) {
+  case Place::Kind::file:
+  case Place::Kind::memory: return spaces.files()[place.file].path;
+  case Place::Kind::kernel: return "[kernel]";
+  case Place::Kind::many: return "[other places]";
+  case Place::Kind::unknown: break;
+  }
+  return "[unknown]";
+}
+} // namespace
+
+Naming name_places(const Places& places, Files& files, const std::string& debug_path, bool instructions) {
+  Naming naming;
+  std::map<std::uint32_t, Indices> by_file;
+  Indices kernel;
+  for (const Place& place : places.places()) {
+    if (place.kind == Place::Kind::file) by_file[place.file].push_back(naming.places.size());
+    if (place.kind == Place::Kind::kernel) kernel.push_back(naming.places.size());
+    Located& at = naming.places.emplace_back();
+    at.module = module_name(place, places.spaces());
+    at.address = place.offset;
+    at.frames.resize(1);
+  }
+  for (const auto& [file, which] : by_file)
+    name_file(places, which, files, debug_path, instructions, naming);
+  if (!kernel.empty()) name_kernel(kernel, naming);
+  return naming;
+}
+
+std::map<std::vector<std::string>, Tally> chains_by_name(const Places& places, const Naming& naming,
+                                                         std::size_t event, const std::string& inlined) {
+  std::map<std::vector<std::string>, Tally> sums; // other addresses of the same functions are the same chain
+  for (std::size_t chain = 1; chain < places.chains().size(); ++chain) {
+    const Tally& tally = places.chain_tally(chain)[event];
+    if (tally.samples == 0) continue;
+    std::vector<std::string> names;
+    for (std::size_t c = chain; c != 0; c = places.chains()[c].caller) {
+      const Located& at = naming.places[places.chains()[c].place];
+      for (const symbol::Frame& frame : at.frames)
+        names.push_back(at.name_of(frame) + (frame.inlined ? inlined : ""));
+    }
+    sums[std::move(names)] += tally;
+  }
+  return sums;
+}
+
+std::string folded(const Places& places, const Naming& naming, std::size_t event) {
+  std::map<std::string, std::uint64_t> lines;
+  for (auto& [names, tally] : chains_by_name(places, naming, event, "")) {
+    std::vector<std::string> words(names.rbegin(), names.rend());
+    for (char& c : words | std::views::join) {
+      if (c == ';') c = ':';
+      if (static_cast<unsigned char>(c) <= ' ') c = '_';
+    }
+    lines[fmt::format("{}", fmt::join(words, ";"))] += tally.weight;
+  }
+  std::string text;
+  for (const auto& [line, weight] : lines)
+    text += fmt::format("{} {}\n", line, weight);
+  return text;
+}
+
+} // namespace recount::profile

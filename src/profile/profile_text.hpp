@@ -1,0 +1,48 @@
+// What `recount profile` prints: tables and sentences for people.
+#pragma once
+
+#include "command/output.hpp"
+#include "profile/profile_rows.hpp"
+#include "profile/recording.hpp"
+#include "verdict/verdict_store.hpp"
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+namespace recount::profile {
+
+/// A profile with names.
+struct Profile {
+  Recording recording;
+  Naming naming;
+  std::string subject;  ///< the command or the process
+  verdict::Marks marks; ///< of recount check
+};
+
+/// What recount check found wrong with an event.
+[[nodiscard]] std::string mark_of(const Profile& profile, std::size_t event);
+/// Whether each occurrence of an event was sampled: shares are then exact.
+[[nodiscard]] bool every_occurrence(const Profile& profile, std::size_t event);
+/// The share of all samples of an event.
+[[nodiscard]] Share share_of(const Profile& profile, const Tally& part, std::size_t event);
+
+/// ", incomplete: killed by signal 15 (SIGTERM)", ", exit status 7"; empty: it succeeded.
+[[nodiscard]] std::string ending_text(const process::Exit& exit);
+
+/// Samples per event, lost records, overhead and notes.
+[[nodiscard]] std::string profile_summary(const Profile& profile);
+/// At most `top` rows.
+[[nodiscard]] command::Table profile_table(const Profile& profile, By by, std::size_t top);
+/// The table with its title, and the sum of the omitted rows.
+[[nodiscard]] std::string profile_text(const Profile& profile, By by, std::size_t top, std::FILE* stream);
+/// The `top` call chains that most samples of the first event have, innermost function first.
+[[nodiscard]] std::string chains_text(const Profile& profile, std::size_t top);
+/// The source text of functions, named as in symbol::denotes(), and of what was inlined into them, with the
+/// shares of the lines.
+[[nodiscard]] std::string annotated_text(const Profile& profile, const std::string& function);
+/// With the kinds of misses: a sentence on each of the worst lines, about the simulated changes of the
+/// machine.
+[[nodiscard]] std::string advice_text(const Profile& profile);
+
+} // namespace recount::profile
