@@ -3,7 +3,7 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
-#include "profile/profile_text.hpp"
+#include "profile/profile_report.hpp"
 #include "profile/sites.hpp"
 
 #include <recount/error.hpp>
@@ -83,16 +83,10 @@ private:
   void take_hit(const Sample& sample) {
     if (sample.event <= counters_) return;
     const ProbeRole& role = roles_[sample.event - counters_ - 1];
-    CallHit hit;
-    hit.returns = role.leaves;
-    hit.tid = sample.tid;
-    hit.cpu = sample.cpu;
-    hit.time = sample.time;
-    if (!sample.user_registers.empty())
-      hit.stack = sample.user_registers[0] + (role.returned ? 0 : return_address);
-    hit.migrations = sample.values[counters_];
-    hit.values = sample.values.first(counters_);
-    functions_[role.function].seen.add(hit);
+    const std::uint64_t stack =
+        sample.user_registers.empty() ? 0 : sample.user_registers[0] + (role.returned ? 0 : return_address);
+    functions_[role.function].seen.add({role.leaves, sample.tid, sample.cpu, sample.time, stack,
+                                        sample.values[counters_], sample.values.first(counters_)});
   }
 
   std::span<FunctionCalls> functions_;
@@ -103,13 +97,7 @@ private:
 };
 
 SamplingOptions function_options(pid_t pid, bool inherit) {
-  SamplingOptions options;
-  options.pid = pid;
-  options.inherit = inherit;
-  options.follow = true;
-  options.group = true;
-  options.user_registers = stack_register;
-  return options;
+  return {.pid = pid, .inherit = inherit, .follow = true, .group = true, .user_registers = stack_register};
 }
 
 /// All open events of the target.

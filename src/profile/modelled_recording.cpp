@@ -83,14 +83,14 @@ public:
   }
 
   void module(const trace::Module& module) {
-    Mapping mapping;
-    mapping.pid = mapping.tid = pid_;
-    mapping.start = module.start;
-    mapping.length = module.end - module.start;
-    mapping.offset = module.offset;
-    mapping.file = module.file;
     Recording& recording = run_->recording;
-    recording.places.add(mapping);
+    recording.places.add(Mapping{.pid = pid_,
+                                 .tid = pid_,
+                                 .start = module.start,
+                                 .length = module.end - module.start,
+                                 .offset = module.offset,
+                                 .build_id = {},
+                                 .file = module.file});
     recording.files.open_new(recording.places.spaces(), pid_);
     if (data_) data_->module(module);
   }
@@ -117,10 +117,7 @@ public:
     child->sampler_ = trace::WindowSampler(run_->settings.sample_every, child->caches_);
     child->first_level_ = 0;
     child->begin_part();
-    Fork fork;
-    fork.pid = fork.tid = pid;
-    fork.parent_pid = fork.parent_tid = pid_;
-    run_->recording.places.add(fork);
+    run_->recording.places.add(Fork{0, pid, pid, pid_, pid_});
     return child;
   }
 
@@ -375,10 +372,7 @@ Recording record_modelled(const RecordSettings& settings) {
   recording.objects.set_debug_path(settings.debug_path);
   using Process = trace::Decoder<AttributedProcess>;
   const auto begin = [&](std::uint32_t pid) -> std::unique_ptr<trace::Reader> {
-    Name exec;
-    exec.pid = exec.tid = pid;
-    exec.exec = true;
-    recording.places.add(exec);
+    recording.places.add(Name{.pid = pid, .tid = pid, .exec = true, .name = {}});
     return std::make_unique<Process>(run.blocks, std::make_unique<AttributedProcess>(run, pid),
                                      trace::gate_of(run.blocks, functions));
   };

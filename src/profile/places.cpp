@@ -37,10 +37,9 @@ void Files::open_new(const symbol::Spaces& spaces, std::uint32_t pid) {
   while (open_.size() < spaces.files().size()) {
     const auto& file = spaces.files()[open_.size()];
     process::Fd fd;
-    if (file.is_file() && count_ < most_open) {
+    if (file.is_file() && open_.size() < most_open) {
       fd = open_regular(fmt::format("/proc/{}/root{}", pid, file.path));
       if (!fd) fd = open_regular(file.path);
-      count_ += fd ? 1U : 0U;
     }
     open_.push_back(std::move(fd));
   }

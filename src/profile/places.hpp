@@ -26,8 +26,8 @@ namespace recount::profile {
 /// The last part of a path.
 [[nodiscard]] std::string short_path(const std::string& path);
 
-/// Keeps up to 512 mapped files open, so that those which are removed or replaced later, or are in another
-/// mount namespace, can still be read. Not thread-safe.
+/// Keeps the first 512 mapped files open, so that those which are removed or replaced later, or are in
+/// another mount namespace, can still be read. Not thread-safe.
 class Files {
 public:
   /// Opens the files that are new in `spaces`, as `pid` sees them.
@@ -41,7 +41,6 @@ public:
 
 private:
   std::vector<process::Fd> open_; ///< by the numbers of the files
-  std::size_t count_ = 0;
 };
 
 /// A program or library that a process has mapped, with the address and file offset of its first mapping.

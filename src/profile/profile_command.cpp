@@ -7,7 +7,7 @@
 #include "kernel/command_line.hpp"
 #include "profile/function_recording.hpp"
 #include "profile/modelled_recording.hpp"
-#include "profile/profile_results.hpp"
+#include "profile/profile_report.hpp"
 #include "stat/command_results.hpp"
 
 #include <recount/error.hpp>
@@ -46,11 +46,9 @@ void check(const ProfileOptions& o) {
 }
 
 TargetOptions target_options(const ProfileOptions& o) {
-  TargetOptions who;
-  who.command = o.command;
-  who.pids = stat::parse_pids(o.pids);
-  if (o.cpu >= 0) who.cpu = static_cast<int>(o.cpu);
-  return who;
+  return {.command = o.command,
+          .pids = stat::parse_pids(o.pids),
+          .cpu = o.cpu >= 0 ? std::optional(static_cast<int>(o.cpu)) : std::nullopt};
 }
 
 std::string subject_text(const ProfileOptions& o) {

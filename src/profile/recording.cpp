@@ -127,18 +127,16 @@ Target::Target(const TargetOptions& options, bool stopped) : options_(options), 
 }
 
 void Target::start(bool held, bool traced) {
-  process::Spawn spawn;
-  spawn.argv = options_.command;
-  spawn.environment = options_.environment;
-  spawn.descriptors = options_.descriptors;
-  spawn.in = STDIN_FILENO;
-  spawn.inherits = true;
-  spawn.own_group = false;
-  spawn.die_with_parent = false;
-  spawn.held = held;
-  spawn.traced = traced;
-  spawn.cpu = options_.cpu;
-  child_.emplace(spawn);
+  child_.emplace(process::Spawn{.argv = options_.command,
+                                .environment = options_.environment,
+                                .in = STDIN_FILENO,
+                                .descriptors = options_.descriptors,
+                                .inherits = true,
+                                .own_group = false,
+                                .die_with_parent = false,
+                                .cpu = options_.cpu,
+                                .traced = traced,
+                                .held = held});
 }
 
 void Target::go() {
@@ -208,15 +206,14 @@ std::vector<SampledEvent> resolve_events(const std::vector<EventRequest>& reques
 }
 
 SamplingOptions sampling_options(const RecordSettings& settings, const Target& target, bool stopped) {
-  SamplingOptions options;
-  options.pid = target.pid();
-  options.more_pids.assign(target.pids().begin() + 1, target.pids().end());
-  options.inherit = true;
-  options.enable_on_exec = target.started_here() && !stopped;
-  options.follow = options.build_ids = true;
-  options.chains = settings.chains;
-  options.frames = settings.frames;
-  return options;
+  return {.pid = target.pid(),
+          .inherit = true,
+          .enable_on_exec = target.started_here() && !stopped,
+          .follow = true,
+          .build_ids = true,
+          .chains = settings.chains,
+          .frames = settings.frames,
+          .more_pids = {target.pids().begin() + 1, target.pids().end()}};
 }
 
 /// Conditions not visible in samples: Linux removed the events, or descendants outlived the command.
@@ -256,8 +253,8 @@ Domain permitted_domain() {
   attr.size = sizeof attr;
   attr.type = PERF_TYPE_SOFTWARE;
   attr.config = PERF_COUNT_SW_CPU_CLOCK;
-  attr.disabled = 1;
   attr.sample_period = 1'000'000'000;
+  attr.disabled = 1;
   return perf::open_sized(attr, {}).fd ? Domain::all : Domain::user;
 }
 

@@ -179,36 +179,45 @@ bool is_abandoned(const std::string& group) {
   return pid && ::kill(*pid, 0) != 0 && errno == ESRCH;
 }
 
-/// A private mount, removed when its descriptor is closed.
-process::Fd mount_privately() {
+/// tracefs where it is mounted, else a private mount, which is removed when its descriptor is closed. None
+/// with errno if it is not writable.
+process::Fd open_tracefs() {
+  for (const char* const path : {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"}) {
+    process::Fd root(::open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (root && ::faccessat(root.get(), "uprobe_events", W_OK, 0) == 0) return root;
+  }
 #if defined(SYS_fsopen) && defined(SYS_fsconfig) && defined(SYS_fsmount)
   const process::Fd context(static_cast<int>(::syscall(SYS_fsopen, "tracefs", FSOPEN_CLOEXEC)));
   if (!context || ::syscall(SYS_fsconfig, context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0)
     return {};
-  return process::Fd(static_cast<int>(::syscall(SYS_fsmount, context.get(), FSMOUNT_CLOEXEC, 0)));
-#else
-  return {};
+  process::Fd root(static_cast<int>(::syscall(SYS_fsmount, context.get(), FSMOUNT_CLOEXEC, 0)));
+  if (root && ::faccessat(root.get(), "uprobe_events", W_OK, AT_EACCESS) == 0) return root;
 #endif
-}
-
-process::Fd open_tracefs() {
-  for (const char* const path : {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"}) {
-    process::Fd folder(::open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (folder && ::faccessat(folder.get(), "uprobe_events", W_OK, 0) == 0) return folder;
-  }
-  return mount_privately();
+  return {};
 }
 } // namespace
 
-Tracefs::Tracefs() : root_(open_tracefs()), group_(new_group()) {
-  if (!root_ || ::faccessat(root_.get(), "uprobe_events", W_OK, AT_EACCESS) != 0)
+ProbeEvents::ProbeEvents() : tracefs_(open_tracefs()), group_(new_group()) {
+  const int error = errno;
+  const host::Permission may = host::permission();
+  if (!may.cap_perfmon && !may.cap_sys_admin)
     throw unavailable(
-        "probes on functions", std::string("no tracefs can be used: ") + std::strerror(errno), {},
+        "--function", "this user may not place probes in programs",
+        "CAP_PERFMON, or CAP_SYS_ADMIN before Linux 5.8, is missing",
+        "run as root; or setcap cap_perfmon+ep on recount (sudo setcap cap_perfmon+ep $(which recount))");
+  if (tracefs_) {
+    remove_abandoned();
+    return;
+  }
+  const auto type = base::read_number("/sys/bus/event_source/devices/uprobe/type");
+  if (!type)
+    throw unavailable(
+        "probes on functions", std::string("no tracefs can be used: ") + std::strerror(error), {},
         "run as root (CAP_SYS_ADMIN), or let root run `mount -t tracefs nodev /sys/kernel/tracing`");
-  remove_abandoned();
+  pmu_ = static_cast<std::uint32_t>(*type);
 }
 
-Tracefs::~Tracefs() {
+ProbeEvents::~ProbeEvents() {
   for (const auto& name : defined_) {
     try {
       command(fmt::format("-:{}/{}", group_, name));
@@ -217,19 +226,19 @@ Tracefs::~Tracefs() {
   }
 }
 
-std::string Tracefs::path(const std::string& name) const {
-  return fmt::format("/proc/self/fd/{}/{}", root_.get(), name);
+std::string ProbeEvents::path(const std::string& name) const {
+  return fmt::format("/proc/self/fd/{}/{}", tracefs_.get(), name);
 }
 
-void Tracefs::command(const std::string& line) const {
-  const process::Fd file(::openat(root_.get(), "uprobe_events", O_WRONLY | O_APPEND | O_CLOEXEC));
+void ProbeEvents::command(const std::string& line) const {
+  const process::Fd file(::openat(tracefs_.get(), "uprobe_events", O_WRONLY | O_APPEND | O_CLOEXEC));
   if (!file || !process::write_all(file.get(), line + "\n"))
     throw unavailable("uprobe_events",
                       fmt::format("the kernel refuses \"{}\": {}", line, std::strerror(errno)));
 }
 
 /// Removes groups of processes that were killed before they could remove them.
-void Tracefs::remove_abandoned() const {
+void ProbeEvents::remove_abandoned() const {
   std::vector<std::string> lines;
   try {
     for (const auto& group : fs::directory_iterator(path("events")))
@@ -246,7 +255,7 @@ void Tracefs::remove_abandoned() const {
   }
 }
 
-std::uint64_t Tracefs::define(int file, std::uint64_t offset, bool on_return) {
+std::uint64_t ProbeEvents::define(int file, std::uint64_t offset, bool on_return) {
   const std::string name = fmt::format("{}{}", on_return ? "return" : "entry", defined_.size());
   // By its descriptor: a path may contain blanks, and may name another file by now.
   command(fmt::format("{}:{}/{} /proc/self/fd/{}:{:#x}", on_return ? 'r' : 'p', group_, name, file, offset));
@@ -256,22 +265,6 @@ std::uint64_t Tracefs::define(int file, std::uint64_t offset, bool on_return) {
   return static_cast<std::uint64_t>(*id);
 }
 
-ProbeEvents::ProbeEvents() {
-  const host::Permission may = host::permission();
-  if (!may.cap_perfmon && !may.cap_sys_admin)
-    throw unavailable(
-        "--function", "this user may not place probes in programs",
-        "CAP_PERFMON, or CAP_SYS_ADMIN before Linux 5.8, is missing",
-        "run as root; or setcap cap_perfmon+ep on recount (sudo setcap cap_perfmon+ep $(which recount))");
-  try {
-    tracefs_.emplace();
-  } catch (const Error&) {
-    const auto type = base::read_number("/sys/bus/event_source/devices/uprobe/type");
-    if (!type) throw;
-    pmu_ = static_cast<std::uint32_t>(*type);
-  }
-}
-
 Event ProbeEvents::at(const Site& site, std::uint64_t offset, bool on_return) {
   Event event;
   event.name = fmt::format("{}{}", site.function.name, on_return ? " return" : "");
@@ -279,7 +272,7 @@ Event ProbeEvents::at(const Site& site, std::uint64_t offset, bool on_return) {
   event.attr.size = sizeof event.attr;
   if (tracefs_) {
     event.attr.type = PERF_TYPE_TRACEPOINT;
-    event.attr.config = tracefs_->define(site.file, offset, on_return);
+    event.attr.config = define(site.file, offset, on_return);
     return event;
   }
   event.attr.type = pmu_;

@@ -43,45 +43,32 @@ struct Sites {
 [[nodiscard]] Sites find_sites(pid_t pid, const std::vector<std::string>& names,
                                const std::string& debug_path, std::size_t most);
 
-/// Probes on functions as tracefs defines them (Documentation/trace/uprobetracer.rst), in a group of its own.
-/// The destructor removes them, the constructor those of processes that have ended. Not thread-safe.
-class Tracefs {
+/// Events that occur at the entry or the return of a function; this object must outlive the opened events.
+/// Where tracefs can be used, its probes (Documentation/trace/uprobetracer.rst), in a group of its own, which
+/// the destructor removes; then new threads and processes of the target are followed. Else the kernel's
+/// "uprobe" PMU, whose events must not be inherited: until at least Linux 6.18, it looks for the file's name
+/// in the memory of a task that forks, and the fork fails. Not thread-safe.
+class ProbeEvents {
 public:
-  /// Throws Error (unavailable) when tracefs is neither mounted nor mountable privately, or is not
-  /// writable for this user.
-  Tracefs();
-  Tracefs(Tracefs&&) noexcept = default;
-  Tracefs& operator=(Tracefs&&) = delete;
-  ~Tracefs();
-
-  /// A probe at an offset of an open file: on entry, or on return. Returns the `config` of a
-  /// PERF_TYPE_TRACEPOINT event. Throws Error (unavailable) with the kernel's errno.
-  [[nodiscard]] std::uint64_t define(int file, std::uint64_t offset, bool on_return);
+  /// Removes the probes of processes that have ended. Throws Error (unavailable) if neither is available.
+  ProbeEvents();
+  ProbeEvents(const ProbeEvents&) = delete;
+  ProbeEvents& operator=(const ProbeEvents&) = delete;
+  ~ProbeEvents();
+  [[nodiscard]] bool inheritable() const noexcept { return static_cast<bool>(tracefs_); }
+  /// Before the instruction at an offset of the site's file; `on_return`: after the function that begins
+  /// there has returned, by replacing its return address. Throws Error (unavailable).
+  [[nodiscard]] Event at(const Site& site, std::uint64_t offset, bool on_return);
 
 private:
   void command(const std::string& line) const;
   void remove_abandoned() const;
   [[nodiscard]] std::string path(const std::string& name) const;
-  process::Fd root_;
+  [[nodiscard]] std::uint64_t define(int file, std::uint64_t offset, bool on_return);
+
+  process::Fd tracefs_; ///< its root; none: use the PMU
   std::string group_;
   std::vector<std::string> defined_;
-};
-
-/// Events that occur at the entry or the return of a function. The destructor removes them; this object
-/// must outlive the opened events. Uses tracefs where available; then new threads and processes of the target
-/// are followed. Else by the kernel's own "uprobe" PMU, which must not be inherited: until at
-/// least Linux 6.18, it looks for the file's name in the memory of a task that forks, and the fork fails.
-class ProbeEvents {
-public:
-  /// Throws Error (unavailable) if neither is available.
-  ProbeEvents();
-  [[nodiscard]] bool inheritable() const noexcept { return tracefs_.has_value(); }
-  /// Before the instruction at an offset of the site's file; `on_return`: after the function that begins
-  /// there has returned, by replacing its return address.
-  [[nodiscard]] Event at(const Site& site, std::uint64_t offset, bool on_return);
-
-private:
-  std::optional<Tracefs> tracefs_;
   std::uint32_t pmu_ = 0;
   std::list<std::string> paths_; ///< the kernel reads them when an event is opened
 };

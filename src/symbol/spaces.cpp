@@ -21,15 +21,6 @@ std::uint32_t Spaces::file_number(const Mapping& m) {
   return at->second;
 }
 
-Spaces::Space& Spaces::own_space(std::uint32_t pid) {
-  auto& space = spaces_[pid];
-  if (!space)
-    space = std::make_shared<Space>();
-  else if (space.use_count() > 1)
-    space = std::make_shared<Space>(*space);
-  return *space;
-}
-
 void Spaces::cut(Space& space, std::uint64_t start, std::uint64_t end) {
   auto at = space.upper_bound(start);
   if (at != space.begin() && std::prev(at)->second.end > start) --at;
@@ -47,7 +38,7 @@ void Spaces::take(const Mapping& m) {
       files_.size() >= most_files || (spaces_.size() >= most_spaces && !spaces_.contains(m.pid));
   const std::uint64_t end = m.start + m.length;
   if (full || end <= m.start || m.pid == ~0U) return;
-  Space& space = own_space(m.pid);
+  Space& space = spaces_[m.pid];
   cut(space, m.start, end);
   if (space.size() >= most_regions) return;
   const std::uint32_t file = file_number(m);
@@ -60,9 +51,9 @@ void Spaces::take(const Fork& fork) {
   if (fork.pid == fork.parent_pid) return; // a thread
   const auto parent = spaces_.find(fork.parent_pid);
   if (parent == spaces_.end() || spaces_.size() >= most_spaces) return;
-  const auto shared = parent->second;
   std::erase(ended_, fork.pid); // the PID is reused
-  spaces_[fork.pid] = shared;
+  Space copy = parent->second;
+  spaces_[fork.pid] = std::move(copy);
 }
 
 void Spaces::take(const Name& name) {
@@ -84,8 +75,8 @@ void Spaces::add(const Record& record) {
 std::optional<Spaces::Location> Spaces::find(std::uint32_t pid, std::uint64_t address) const {
   const auto space = spaces_.find(pid);
   if (space == spaces_.end()) return {};
-  auto at = space->second->upper_bound(address);
-  if (at == space->second->begin() || address >= (--at)->second.end) return {};
+  auto at = space->second.upper_bound(address);
+  if (at == space->second.begin() || address >= (--at)->second.end) return {};
   return Location{at->second.file, at->second.offset + (address - at->first)};
 }
 
@@ -93,7 +84,7 @@ std::optional<std::pair<std::uint64_t, std::uint64_t>> Spaces::mapped(std::uint3
                                                                       std::uint32_t file) const {
   const auto space = spaces_.find(pid);
   if (space == spaces_.end()) return {};
-  for (const auto& [start, region] : *space->second)
+  for (const auto& [start, region] : space->second)
     if (region.file == file) return std::pair(start, region.offset);
   return {};
 }

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <deque>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -53,12 +52,10 @@ private:
   template <class Other>
   void take(const Other&) {}
   std::uint32_t file_number(const Mapping& mapping);
-  Space& own_space(std::uint32_t pid);
   static void cut(Space& space, std::uint64_t start, std::uint64_t end);
 
-  /// By process; shared after a fork until one changes.
-  std::unordered_map<std::uint32_t, std::shared_ptr<Space>> spaces_;
-  std::deque<std::uint32_t> ended_;
+  std::unordered_map<std::uint32_t, Space> spaces_; ///< by process
+  std::deque<std::uint32_t> ended_;                 ///< processes, in order
   std::vector<MappedFile> files_;
   std::unordered_map<std::string, std::uint32_t> known_;
 };

@@ -48,37 +48,12 @@ void check(const WatchOptions& o) {
 }
 
 ViewSettings view_settings(const WatchOptions& o) {
-  ViewSettings settings;
-  settings.json = o.json;
-  settings.plain = o.plain;
-  settings.window = static_cast<double>(o.window);
-  settings.may_quit = o.command.empty();
-  settings.lines = o.command.empty() && o.output != "-" ? stdout : stderr;
-  return settings;
+  return {.json = o.json,
+          .plain = o.plain,
+          .window = static_cast<double>(o.window),
+          .may_quit = o.command.empty(),
+          .lines = o.command.empty() && o.output != "-" ? stdout : stderr};
 }
-
-/// A failed write (full disk) must not end the watch: the error is reported at the end.
-class Recorder {
-public:
-  Recorder(const WatchOptions& o, const stat::Plan& plan, const std::string& subject)
-      : results_(o.output, subject, {{"interval", std::to_string(o.interval)}}, stat::row_marks(plan)) {}
-  template <class Line>
-  void write(const Line& line) {
-    if (failed_) return;
-    try {
-      results_.write(line);
-    } catch (const Error&) {
-      failed_ = std::current_exception();
-    }
-  }
-  void check() const {
-    if (failed_) std::rethrow_exception(failed_);
-  }
-
-private:
-  stat::CommandResults results_;
-  std::exception_ptr failed_;
-};
 
 result::Section make_section(const Section& section) {
   result::Section line;
@@ -97,7 +72,7 @@ public:
         subject_(subject),
         export_(o.export_to),
         hub_(o.listen.empty() ? nullptr : std::make_unique<Hub>(o.listen)),
-        recorder_(o, plan, subject),
+        results_(o.output, subject, {{"interval", std::to_string(o.interval)}}, stat::row_marks(plan)),
         view_(make_view(view_settings(o))) {
     if (hub_) view_->note(fmt::format("recount watch: listening on {}\n", hub_->address()));
     if (hub_ && hub_->reachable())
@@ -106,11 +81,10 @@ public:
   }
 
   [[nodiscard]] WatchSettings settings() {
-    WatchSettings settings;
-    settings.command = o_.command;
-    settings.pids = stat::parse_pids(o_.pids);
-    settings.subject = subject_;
-    settings.interval = std::chrono::milliseconds(o_.interval);
+    WatchSettings settings{.command = o_.command,
+                           .pids = stat::parse_pids(o_.pids),
+                           .subject = subject_,
+                           .interval = std::chrono::milliseconds(o_.interval)};
     if (view_->takes_keys()) settings.in = -1;
     if (const int fd = view_->command_output(); fd >= 0) {
       if (::isatty(STDOUT_FILENO) == 1) settings.out = fd;
@@ -121,11 +95,11 @@ public:
 
   void message(const Message& message) override {
     if (hub_) hub_->send(message);
-    if (const auto* section = std::get_if<Section>(&message)) recorder_.write(make_section(*section));
+    if (const auto* section = std::get_if<Section>(&message)) write(make_section(*section));
     view_->add(message);
   }
   void slice(const stat::Slice& slice) override {
-    recorder_.write(slice);
+    write(slice);
     if (!slice.interval) warnings_ = stat::warnings(plan_, slice);
   }
   void started() override { view_->command_started(); }
@@ -156,19 +130,30 @@ public:
     if (hub_ && hub_->dropped() > 0)
       view_->note(fmt::format("  {} dropped for viewers that were too slow\n",
                               base::format_count(hub_->dropped(), "line was", "lines were")));
-    recorder_.check();
+    if (failed_write_) std::rethrow_exception(failed_write_);
     view_->check();
   }
 
 private:
+  /// A failed write (full disk) must not end the watch: the error is reported at the end.
+  template <class Line>
+  void write(const Line& line) {
+    if (failed_write_) return;
+    try {
+      results_.write(line);
+    } catch (const Error&) {
+      failed_write_ = std::current_exception();
+    }
+  }
   [[nodiscard]] bool view_is_only_output() const { return !hub_ && o_.output.empty(); }
 
   const WatchOptions& o_;
   const stat::Plan& plan_;
   std::string subject_;
   command::TableExport export_;
-  std::unique_ptr<Hub> hub_; ///< before recorder_: an address in use must not leave a results file
-  Recorder recorder_;
+  std::unique_ptr<Hub> hub_; ///< before results_: an address in use must not leave a results file
+  stat::CommandResults results_;
+  std::exception_ptr failed_write_;
   std::unique_ptr<WatchView> view_;
   std::vector<std::string> warnings_; ///< about the counts of the whole
 };

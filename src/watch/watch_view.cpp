@@ -15,6 +15,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -59,12 +60,13 @@ std::string interval_lines(const Interval& interval, const Hello& hello, bool he
 
 /// Limitations of a mean.
 std::string limitations(const Trace::Sum& sum, std::uint64_t intervals) {
-  std::string text;
-  if (sum.share < 1) text = fmt::format("counted {:.1f} % of the time at least", 100 * sum.share);
+  if (sum.counted == 0) return "never counted";
+  std::vector<std::string> all;
+  if (sum.share < 1) all.push_back(fmt::format("counted {:.1f} % of the time at least", 100 * sum.share));
   if (intervals > sum.counted)
-    text += fmt::format("{}{} of {} without a value", text.empty() ? "" : ", ", intervals - sum.counted,
-                        base::format_count(intervals, "interval"));
-  return text;
+    all.push_back(fmt::format("{} of {} without a value", intervals - sum.counted,
+                              base::format_count(intervals, "interval")));
+  return fmt::format("{}", fmt::join(all, ", "));
 }
 
 std::string hello_lines(const Hello& hello) {
@@ -76,16 +78,14 @@ std::string hello_lines(const Hello& hello) {
   return text;
 }
 
-std::string section_line(const Section& section) {
-  constexpr const char* edges[] = {"begins", "ends", "mark"};
-  return fmt::format("{:>10.3f}  {} {}\n", section.time, base::printable(section.name),
-                     edges[static_cast<int>(section.edge)]);
-}
-
 /// Lines of text; `head`: an interval is preceded by column headings.
 std::string message_lines(const Message& message, const Trace& trace, bool head) {
   if (const auto* hello = std::get_if<Hello>(&message)) return hello_lines(*hello);
-  if (const auto* section = std::get_if<Section>(&message)) return section_line(*section);
+  if (const auto* section = std::get_if<Section>(&message)) {
+    constexpr const char* verbs[] = {"begins", "ends", "mark"};
+    return fmt::format("{:>10.3f}  {} {}\n", section->time, base::printable(section->name),
+                       verbs[static_cast<int>(section->edge)]);
+  }
   if (const auto* end = std::get_if<End>(&message)) return base::printable(end->reason) + "\n";
   if (const auto* dropped = std::get_if<Dropped>(&message))
     return fmt::format("{} {}\n", dropped->lines,
@@ -109,7 +109,7 @@ command::Table watch_means(const Trace& trace) {
     for (const double value : {sum.mean(), sum.minimum, sum.maximum})
       cells.push_back(sum.counted > 0 ? fmt::format("{:.5g}", value) : "-");
     cells.push_back(base::printable(all[i].unit));
-    cells.push_back(sum.counted > 0 ? limitations(sum, trace.number_of_intervals()) : "never counted");
+    cells.push_back(limitations(sum, trace.number_of_intervals()));
     if (columns.size() > cells.size())
       cells.push_back(sum.counted > 0 ? command::in_parentheses(base::printable(all[i].mark)) : "");
     table.add(std::move(cells));
@@ -121,21 +121,19 @@ namespace {
 /// The means, what was not counted and what was dropped.
 std::string summary(const Trace& trace, std::FILE* stream) {
   if (!trace.hello()) return {};
-  std::map<std::string, std::string> refused;
-  for (const auto& series : trace.hello()->series) {
-    if (series.refused.empty()) continue;
-    std::string& names = refused[base::printable(command::brief(series.refused))];
-    names += (names.empty() ? "" : ", ") + base::printable(series.name);
-  }
-  const command::Table table = watch_means(trace);
-  std::string text = base::printable(trace.hello()->subject) + ": " +
-                     base::format_count(trace.number_of_intervals(), "interval");
-  if (trace.end()) text += ", " + base::printable(trace.end()->reason);
-  text = command::fit(text, command::line_width(stream), 2) + "\n" +
-         (table.empty() ? std::string() : table.text(stream));
-  for (const auto& [why, names] : refused)
+  const std::size_t columns = command::line_width(stream);
+  std::map<std::string, std::vector<std::string>> refused; // series by reason
+  for (const auto& series : trace.hello()->series)
+    if (!series.refused.empty())
+      refused[base::printable(command::brief(series.refused))].push_back(base::printable(series.name));
+  std::string title = base::printable(trace.hello()->subject) + ": " +
+                      base::format_count(trace.number_of_intervals(), "interval");
+  if (trace.end()) title += ", " + base::printable(trace.end()->reason);
+  std::string text = command::fit(title, columns, 2) + "\n";
+  if (const command::Table table = watch_means(trace); !table.empty()) text += table.text(stream);
+  for (const auto& [reason, names] : refused)
     text += "  " +
-            command::wrap(fmt::format("not counted: {}: {}", names, why), command::line_width(stream), 4) +
+            command::wrap(fmt::format("not counted: {}: {}", fmt::join(names, ", "), reason), columns, 4) +
             "\n";
   if (trace.dropped() > 0)
     text += "  " + base::format_count(trace.dropped(), "line") + " missed: this viewer was too slow\n";
@@ -151,36 +149,7 @@ public:
       : fd_(settings.json ? STDOUT_FILENO : ::fileno(settings.lines)), settings_(settings) {}
 
   void note(const std::string& text) override {
-
-    /// Lines that do not fit are dropped and counted.
-    void put(const std::string& text) {
-      if (gone_ || text.empty()) return;
-      // POLLOUT on a pipe guarantees a page, which is longer than most lines.
-      pollfd writable{fd_, POLLOUT, 0};
-      if (::poll(&writable, 1, 0) != 1) {
-        ++missed_;
-        return;
-      }
-      const Dropped missed{std::exchange(missed_, 0), false};
-      const std::string report = missed.lines == 0 ? ""
-                                 : settings_.json  ? to_line(missed) + "\n"
-                                                   : message_lines(missed, trace_, false);
-      const std::string all = command::terminal_text(report + text);
-      for (std::string_view rest = all; !rest.empty();) {
-        const ssize_t n = ::write(fd_, rest.data(), rest.size());
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0 && errno == EAGAIN) { // another process set O_NONBLOCK: the line is cut
-          ++missed_;
-          return;
-        }
-        if (n < 0) {
-          gone_ = true;
-          failure_ = errno == EPIPE || errno == EIO ? 0 : errno;
-          return;
-        }
-        rest.remove_prefix(static_cast<std::size_t>(n));
-      }
-    }
+    if (!settings_.json) put(text);
   }
   void hang_up() override {
     if (!settings_.json && ::isatty(fd_) == 1) gone_ = true;
@@ -199,7 +168,36 @@ private:
     put(message_lines(message, trace_, since_head_ == 0));
     if (std::holds_alternative<Interval>(message)) since_head_ = (since_head_ + 1) % lines_between_heads;
   }
-  void put(const std::string& text);
+
+  /// Lines that do not fit are dropped and counted.
+  void put(const std::string& text) {
+    if (gone_ || text.empty()) return;
+    // POLLOUT on a pipe guarantees a page, which is longer than most lines.
+    pollfd writable{fd_, POLLOUT, 0};
+    if (::poll(&writable, 1, 0) != 1) {
+      ++missed_;
+      return;
+    }
+    const Dropped missed{std::exchange(missed_, 0), false};
+    const std::string report = missed.lines == 0 ? ""
+                               : settings_.json  ? to_line(missed) + "\n"
+                                                 : message_lines(missed, trace_, false);
+    const std::string all = command::terminal_text(report + text);
+    for (std::string_view rest = all; !rest.empty();) {
+      const ssize_t n = ::write(fd_, rest.data(), rest.size());
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0 && errno == EAGAIN) { // another process set O_NONBLOCK: the line is cut
+        ++missed_;
+        return;
+      }
+      if (n < 0) {
+        gone_ = true;
+        failure_ = errno == EPIPE || errno == EIO ? 0 : errno;
+        return;
+      }
+      rest.remove_prefix(static_cast<std::size_t>(n));
+    }
+  }
 
   int fd_;
   ViewSettings settings_;

@@ -109,14 +109,14 @@ public:
 private:
   [[nodiscard]] bool watches_command() const { return settings_.pids.empty(); }
   void start(bool held) {
-    process::Spawn spawn{settings_.command};
-    spawn.in = settings_.in;
-    spawn.out = settings_.out;
-    spawn.err = settings_.err;
-    spawn.inherits = true;
-    spawn.own_group = false;
-    spawn.die_with_parent = false;
-    spawn.held = held;
+    process::Spawn spawn{.argv = settings_.command,
+                         .in = settings_.in,
+                         .out = settings_.out,
+                         .err = settings_.err,
+                         .inherits = true,
+                         .own_group = false,
+                         .die_with_parent = false,
+                         .held = held};
     if (held) {
       sections_.emplace();
       spawn.descriptors = {{sections_->program_end(), process::free_descriptor()}};

@@ -1,4 +1,4 @@
-// Functions counted call by call in programs that were not built for it.
+// Calls of functions, counted in unmodified programs.
 #include "process/child.hpp"
 #include "profile/function_recording.hpp"
 #include "skip.hpp"
@@ -95,7 +95,7 @@ private:
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(a_function_called_so_often_shows_exactly_so_many_calls) {
+BOOST_AUTO_TEST_CASE(number_of_calls_is_exact) {
   NEEDS_PROBES;
   for (const long calls : {1L, 7L, 5000L}) {
     const auto got = counted("work::called", {"call", std::to_string(calls)});
@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(recursion_is_paired_at_any_depth) {
   BOOST_TEST(f.seen.totals[0] == f.seen.counts[0].maximum());
 }
 
-BOOST_AUTO_TEST_CASE(longjmp_leaves_calls_unreturned_and_says_so) {
+BOOST_AUTO_TEST_CASE(longjmp_leaves_calls_unreturned) {
   NEEDS_PROBES;
   const auto got = counted("work::jump_out", {"jump", "100"});
   const auto& f = got.functions.at(0);
@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(tail_calls_are_calls) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(an_exception_passes_a_probed_function_whose_exits_are_known) {
+BOOST_AUTO_TEST_CASE(exception_propagates_through_probed_function) {
   NEEDS_PROBES;
   const auto got = counted("work::throws", {"throw"});
   const auto& f = got.functions.at(0);
@@ -174,7 +174,7 @@ BOOST_AUTO_TEST_CASE(an_exception_passes_a_probed_function_whose_exits_are_known
     BOOST_TEST(shell_status(got.exit) == 0);
 }
 
-BOOST_AUTO_TEST_CASE(calls_alone_leave_returns_as_they_are) {
+BOOST_AUTO_TEST_CASE(counting_calls_alone_does_not_touch_returns) {
   NEEDS_PROBES;
   auto settings = settings_for("work::throws", {"throw"});
   settings.returns = false;
@@ -183,7 +183,7 @@ BOOST_AUTO_TEST_CASE(calls_alone_leave_returns_as_they_are) {
   BOOST_TEST(shell_status(got.exit) == 0);
 }
 
-BOOST_AUTO_TEST_CASE(threads_and_forks_are_followed_or_it_is_said) {
+BOOST_AUTO_TEST_CASE(threads_and_forks_are_followed_or_reported) {
   NEEDS_PROBES;
   for (const char* word : {"threads", "forks"}) {
     const auto got = counted("work::called", {word, "400"});
@@ -194,7 +194,7 @@ BOOST_AUTO_TEST_CASE(threads_and_forks_are_followed_or_it_is_said) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(functions_of_libraries_are_found_too) {
+BOOST_AUTO_TEST_CASE(functions_of_libraries_are_found) {
   NEEDS_PROBES;
   const auto got = counted("libprofiled:*hidden_write*", {"library-write", "3"});
   BOOST_TEST(got.functions.at(0).calls == 1U);
@@ -202,7 +202,7 @@ BOOST_AUTO_TEST_CASE(functions_of_libraries_are_found_too) {
   BOOST_TEST(counted("library_write", {"library-write", "3"}).functions.at(0).calls == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(a_name_that_is_not_there_names_the_nearest) {
+BOOST_AUTO_TEST_CASE(unknown_function_is_rejected) {
   try {
     static_cast<void>(counted("work::caled", {"call", "1"}));
     BOOST_FAIL("found a function that is not there");
@@ -213,7 +213,7 @@ BOOST_AUTO_TEST_CASE(a_name_that_is_not_there_names_the_nearest) {
   BOOST_CHECK_THROW(counted("libc:*", {"call", "1"}), Error);
 }
 
-BOOST_AUTO_TEST_CASE(probes_are_put_into_a_process_that_runs_and_taken_out_again) {
+BOOST_AUTO_TEST_CASE(probes_are_inserted_into_a_running_process_and_removed) {
   NEEDS_PROBES;
   Waiting fixture(500);
   FunctionSettings settings;
@@ -235,14 +235,14 @@ BOOST_AUTO_TEST_CASE(probes_are_put_into_a_process_that_runs_and_taken_out_again
   BOOST_TEST(fixture.child().wait(20s).ok());
 }
 
-BOOST_AUTO_TEST_CASE(a_function_without_calls_is_refused_for_that) {
+BOOST_AUTO_TEST_CASE(inlined_function_is_rejected_with_the_reason) {
   NEEDS_PROBES;
   // bump is a template that is inlined everywhere.
   BOOST_TEST(refusal("work::bump").find("was inlined everywhere (") == 0U, refusal("work::bump"));
   BOOST_TEST(refusal("work::nothing_of_this_name") == "there is no such function");
 }
 
-BOOST_AUTO_TEST_CASE(what_the_probes_cost_is_no_time_of_the_function) {
+BOOST_AUTO_TEST_CASE(probe_cost_is_the_time_of_an_empty_function) {
   NEEDS_PROBES;
   const auto nothing = counted("work::called", {"call", "300"}), spin = counted("work::spin", {"spin", "50"});
   const auto& cost = nothing.functions.at(0).cost;
@@ -254,7 +254,7 @@ BOOST_AUTO_TEST_CASE(what_the_probes_cost_is_no_time_of_the_function) {
   BOOST_TEST(spin.functions.at(0).seen.wall.quantile(0.5) > probe_limit(spin.functions[0].cost->wall));
 }
 
-BOOST_AUTO_TEST_CASE(returns_are_seen_by_replaced_return_addresses_where_asked_for) {
+BOOST_AUTO_TEST_CASE(uretprobes_detect_returns_on_request) {
   NEEDS_PROBES;
   auto settings = settings_for("work::called", {"call", "100"});
   settings.uretprobe = true;

@@ -33,7 +33,9 @@ int first_cpu() {
 struct Seen {
   Recording recording;
   Naming naming;
-  [[nodiscard]] std::vector<ProfileRow> by(By way) const { return group_places(recording.places, naming, way); }
+  [[nodiscard]] std::vector<ProfileRow> by(By way) const {
+    return group_places(recording.places, naming, way);
+  }
   [[nodiscard]] const SampledCount& count(std::size_t event = 0) const {
     return recording.report.events[event];
   }
@@ -71,7 +73,7 @@ Seen profiled(const std::string& event, const std::vector<std::string>& words, b
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(processor_time_is_spent_where_the_program_spends_it) {
+BOOST_AUTO_TEST_CASE(cpu_time_is_attributed_to_the_busy_function) {
   const Seen seen = profiled("cpu-clock:freq=2000", {"spin", "300"});
   const auto all = static_cast<double>(seen.count().samples);
   BOOST_TEST(all > 100);
@@ -85,7 +87,7 @@ BOOST_AUTO_TEST_CASE(processor_time_is_spent_where_the_program_spends_it) {
   BOOST_TEST(shell_status(seen.recording.exit) == 0);
 }
 
-BOOST_AUTO_TEST_CASE(processor_time_is_found_in_a_stripped_library_through_its_debug_file) {
+BOOST_AUTO_TEST_CASE(cpu_time_of_stripped_library_uses_its_debug_file) {
   const Seen seen = profiled("cpu-clock:freq=2000", {"library-write", "300000000"});
   const auto all = static_cast<double>(seen.count().samples);
   BOOST_TEST(all > 50);
@@ -97,7 +99,7 @@ BOOST_AUTO_TEST_CASE(processor_time_is_found_in_a_stripped_library_through_its_d
   BOOST_TEST(static_cast<double>(near) > 0.8 * all);
 }
 
-BOOST_AUTO_TEST_CASE(twenty_kilohertz_lose_nothing_and_the_cost_is_told) {
+BOOST_AUTO_TEST_CASE(twenty_kilohertz_lose_nothing) {
   const Seen seen = profiled("cpu-clock:freq=20000", {"spin", "300"});
   BOOST_TEST(seen.recording.report.complete());
   BOOST_TEST(seen.count().lost.value_or(0) == 0U);
@@ -107,7 +109,7 @@ BOOST_AUTO_TEST_CASE(twenty_kilohertz_lose_nothing_and_the_cost_is_told) {
                                  static_cast<double>(seen.recording.report.reader_ns) / 1e6));
 }
 
-BOOST_AUTO_TEST_CASE(page_faults_are_counted_over_period_and_found_at_their_line) {
+BOOST_AUTO_TEST_CASE(page_faults_are_sampled_at_their_line) {
   for (const unsigned period : {1U, 10U}) {
     const Seen seen = profiled(fmt::format("page-faults:period={}", period), {"touch", "1000"});
     BOOST_TEST(seen.count().samples == seen.count().occurrences / period);
@@ -117,13 +119,13 @@ BOOST_AUTO_TEST_CASE(page_faults_are_counted_over_period_and_found_at_their_line
   }
 }
 
-BOOST_AUTO_TEST_CASE(page_faults_are_found_in_a_stripped_library_through_its_debug_file) {
+BOOST_AUTO_TEST_CASE(page_faults_of_stripped_library_use_its_debug_file) {
   const Seen seen = profiled("page-faults", {"library-touch", "400"});
   BOOST_TEST(seen.at_line("library.cpp", "hidden touch") == 400U);
   BOOST_TEST(seen.in_function("hidden_touch") == 400U);
 }
 
-BOOST_AUTO_TEST_CASE(writes_to_a_variable_are_found_at_their_line, *test::needs(test::no_breakpoints)) {
+BOOST_AUTO_TEST_CASE(writes_to_a_variable_are_sampled_at_their_line, *test::needs(test::no_breakpoints)) {
   for (const unsigned period : {1U, 7U}) {
     const Seen seen = profiled(fmt::format("mem:work::counter/8:w:period={}", period), {"write", "1000"});
     BOOST_TEST(seen.count().occurrences == 1000U);
@@ -133,8 +135,7 @@ BOOST_AUTO_TEST_CASE(writes_to_a_variable_are_found_at_their_line, *test::needs(
   }
 }
 
-BOOST_AUTO_TEST_CASE(writes_in_inlined_code_count_for_the_inlined_function,
-                     *test::needs(test::no_breakpoints)) {
+BOOST_AUTO_TEST_CASE(inlined_writes_count_for_the_inlined_function, *test::needs(test::no_breakpoints)) {
   const Seen seen = profiled("mem:work::counter/8:w", {"inlined", "500"});
   BOOST_TEST(seen.at_line("profiled.cpp", "inlined write") == 500U);
   BOOST_TEST(seen.in_function("work::bump<long>") == 500U);
@@ -145,14 +146,14 @@ BOOST_AUTO_TEST_CASE(writes_in_inlined_code_count_for_the_inlined_function,
   BOOST_TEST(symbols[0].tallies[0].samples == 500U);
 }
 
-BOOST_AUTO_TEST_CASE(writes_of_a_stripped_library_are_found_at_their_line,
+BOOST_AUTO_TEST_CASE(writes_of_a_stripped_library_are_sampled_at_their_line,
                      *test::needs(test::no_breakpoints)) {
   const Seen seen = profiled("mem:library_counter/8:w", {"library-write", "600"});
   BOOST_TEST(seen.at_line("library.cpp", "hidden write") == 600U);
   BOOST_TEST(seen.in_function("hidden_write") == 600U);
 }
 
-BOOST_AUTO_TEST_CASE(every_sample_of_threads_and_forks_is_there, *test::needs(test::no_breakpoints)) {
+BOOST_AUTO_TEST_CASE(threads_and_forks_are_sampled_completely, *test::needs(test::no_breakpoints)) {
   for (const char* word : {"threads", "forks"}) {
     const Seen seen = profiled("mem:work::sink/8:w", {word, "500"});
     BOOST_TEST(seen.in_function("work::called") == 1500U);
@@ -161,13 +162,13 @@ BOOST_AUTO_TEST_CASE(every_sample_of_threads_and_forks_is_there, *test::needs(te
   }
 }
 
-BOOST_AUTO_TEST_CASE(call_chains_go_out_to_main) {
+BOOST_AUTO_TEST_CASE(call_chains_reach_main) {
   const Seen seen = profiled("cpu-clock:freq=1000", {"spin", "100"}, true);
   const std::string lines = folded(seen.recording.places, seen.naming, 0);
   BOOST_TEST(lines.find("main;work::spin(long) ") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(the_status_is_that_of_the_command) {
+BOOST_AUTO_TEST_CASE(status_is_that_of_the_command) {
   BOOST_TEST(shell_status(profiled("page-faults", {"exit", "7"}).recording.exit) == 7);
   RecordSettings settings;
   settings.events = parse_event_requests({"page-faults"});
@@ -177,7 +178,7 @@ BOOST_AUTO_TEST_CASE(the_status_is_that_of_the_command) {
   BOOST_CHECK_THROW(static_cast<void>(record(settings)), process::CannotRun);
 }
 
-BOOST_AUTO_TEST_CASE(a_variable_that_is_not_there_names_the_nearest) {
+BOOST_AUTO_TEST_CASE(unknown_variable_suggests_the_nearest) {
   try {
     static_cast<void>(profiled("mem:counter/8:w", {"exit", "0"}));
     BOOST_FAIL("watched a variable that is not there");

@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(marks_dropped_last_are_reported) {
 
 BOOST_AUTO_TEST_CASE(shell_writes_to_the_descriptor) {
   const Seen seen("perf::PAGE-FAULTS",
-                            command({"sh", "-c", "echo begin one >&$RECOUNT_SECTIONS_FD; echo end one >&3"}));
+                  command({"sh", "-c", "echo begin one >&$RECOUNT_SECTIONS_FD; echo end one >&3"}));
   const auto sections = of<Section>(seen.messages);
   BOOST_TEST_REQUIRE(sections.size() == 2U);
   BOOST_TEST(sections[0].name == "one");

@@ -1,4 +1,4 @@
-// The figures of programs that were watched and profiled: what stands where.
+// The figures of recount watch and recount profile.
 #include "profile/profile_figure.hpp"
 #include "watch/watch_figure.hpp"
 
@@ -147,7 +147,7 @@ BOOST_AUTO_TEST_CASE(functions_side_by_side_add_up_to_their_share) {
   BOOST_TEST(has("other addresses: 5.0 %, 0.0 %"));
 }
 
-BOOST_AUTO_TEST_CASE(the_figure_attributes_as_the_table_of_the_same_command) {
+BOOST_AUTO_TEST_CASE(figure_uses_the_grouping_of_the_tables) {
   auto results = with_run();
   add_place(results, "clock", 100);
   add_place(results, "clock", 40, 0x1000, 0x1000, 0x1100, "outer(int)");
@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(the_figure_attributes_as_the_table_of_the_same_command) {
   BOOST_TEST(profile::compose_over_addresses(results, {}).panels[0].spans.size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(hostile_bounds_are_left_out) {
+BOOST_AUTO_TEST_CASE(invalid_bounds_are_ignored) {
   auto results = with_run();
   add_place(results, "clock", 100);
   add_place(results, "clock", 60, 0x3000, 0x3000, 0x3100);

@@ -35,7 +35,8 @@ BOOST_AUTO_TEST_CASE(messages_survive_a_round_trip) {
   BOOST_TEST(!i.values[0].has_value());
   BOOST_TEST(*i.values[1] == 0.1);
   BOOST_TEST(i.shares.empty());
-  BOOST_TEST((round_trip(Interval{0, 0, 1, {1.0, 2.0}, {1.0, 0.57}}).shares == std::vector<double>{1.0, 0.57}));
+  BOOST_TEST(
+      (round_trip(Interval{0, 0, 1, {1.0, 2.0}, {1.0, 0.57}}).shares == std::vector<double>{1.0, 0.57}));
   const auto s = round_trip(Section{Section::Edge::end, 1.25, "so\"lve\n"});
   BOOST_TEST((s.edge == Section::Edge::end));
   BOOST_TEST(s.name == "so\"lve\n");

@@ -1,14 +1,21 @@
-// What `recount profile` prints: tables and sentences for people.
+// What `recount profile` prints and writes: tables, JSON, results.
 #pragma once
 
 #include "command/output.hpp"
 #include "profile/profile_rows.hpp"
 #include "profile/recording.hpp"
+#include "result/observation.hpp"
 #include "verdict/verdict_store.hpp"
 
 #include <cstdio>
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
+
+namespace recount::result {
+class Writer;
+}
 
 namespace recount::profile {
 
@@ -44,5 +51,25 @@ struct Profile {
 /// With the kinds of misses: a sentence on each of the worst lines, about the simulated changes of the
 /// machine.
 [[nodiscard]] std::string advice_text(const Profile& profile);
+
+[[nodiscard]] std::string profile_json(const Profile& profile, const std::vector<By>& by);
+
+/// Opened before the target starts, so that errors occur before the measurement.
+class ProfileResults {
+public:
+  /// `output`: a results file, `plot`: a figure that check_outputs() has accepted; empty: none. `by`: what
+  /// the figure attributes to. `verdicts`: the marks of the events by name. Throws Error for a results file
+  /// that cannot be created.
+  ProfileResults(const std::string& output, std::string plot, By by,
+                 std::map<std::string, std::string> verdicts);
+  ~ProfileResults();
+  /// Writes and draws. Throws Error as result::Writer and plot::draw() do.
+  void finish(const Profile& profile);
+
+private:
+  std::string plot_;
+  result::Run header_;
+  std::unique_ptr<result::Writer> writer_;
+};
 
 } // namespace recount::profile
