@@ -1,10 +1,11 @@
 // What reading a counter gives, and the arithmetic on it. Pure: no system call.
 #pragma once
 
+#include <recount/reason.hpp>
+
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string>
 
 namespace recount {
 
@@ -14,7 +15,7 @@ struct Count {
   std::uint64_t enabled_ns = 0;       ///< nanoseconds between start and stop
   std::uint64_t running_ns = 0;       ///< nanoseconds of these on a counter; less than enabled: multiplexed
   std::uint64_t lost = 0;             ///< samples lost (PERF_FORMAT_LOST, Linux 6.0); 0 for plain counting
-  std::string reason;                 ///< why there is no value; empty when there is one
+  Reason reason;                      ///< why there is no value; empty when there is one
 };
 
 /// Fraction of the enabled time that was counted, 0...1; 1 when nothing was enabled at all.

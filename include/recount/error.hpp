@@ -1,5 +1,7 @@
-// The parts of every error of recount: subject, cause, setting, remedy.
+// The parts of every error of recount: subject, cause, setting, fix.
 #pragma once
+
+#include <recount/reason.hpp>
 
 #include <cstddef>
 #include <stdexcept>
@@ -15,11 +17,10 @@ enum class ErrorKind {
 };
 
 /// The parts of an error message. `subject` and `cause` are always given, the others may be empty.
-struct Problem {
+struct Problem : Reason {
   std::string subject; ///< the event, file or option concerned, e.g. "skl::L1D:REPLACEMENT"
-  std::string cause;   ///< what went wrong, one clause, e.g. "no such PMU on this machine (ENOENT)"
-  std::string setting; ///< the setting concerned and its value, e.g. "kernel.perf_event_paranoid = 3"
-  std::string remedy;  ///< what mends it, a command where there is one
+
+  Problem(std::string concerned, Reason reason) : Reason(std::move(reason)), subject(std::move(concerned)) {}
 };
 
 /// The one exception type of the library, apart from std::bad_alloc. what() is the whole message, one part
@@ -36,7 +37,7 @@ private:
   static std::string message(const Problem& p) {
     std::string text = p.subject + ": " + p.cause;
     if (!p.setting.empty()) text += "\n  setting: " + p.setting;
-    if (!p.remedy.empty()) text += "\n  remedy:  " + p.remedy;
+    if (!p.fix.empty()) text += "\n  remedy:  " + p.fix;
     return text;
   }
 
@@ -45,13 +46,13 @@ private:
 };
 
 /// Shorthand for the two kinds.
-[[nodiscard]] inline Error bad_input(std::string subject, std::string cause, std::string remedy = {}) {
-  return {ErrorKind::bad_input, {std::move(subject), std::move(cause), {}, std::move(remedy)}};
+[[nodiscard]] inline Error bad_input(std::string subject, std::string cause, std::string fix = {}) {
+  return {ErrorKind::bad_input, {std::move(subject), Reason(std::move(cause), {}, std::move(fix))}};
 }
 [[nodiscard]] inline Error unavailable(std::string subject, std::string cause, std::string setting = {},
-                                       std::string remedy = {}) {
+                                       std::string fix = {}) {
   return {ErrorKind::unavailable,
-          {std::move(subject), std::move(cause), std::move(setting), std::move(remedy)}};
+          {std::move(subject), Reason(std::move(cause), std::move(setting), std::move(fix))}};
 }
 
 namespace detail {

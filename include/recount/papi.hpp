@@ -2,6 +2,7 @@
 #pragma once
 
 #include <recount/event.hpp>
+#include <recount/reason.hpp>
 
 #include <cstddef>
 #include <memory>
@@ -95,7 +96,7 @@ struct Preset {
   std::string formula;            ///< for DERIVED_POSTFIX and INFIX; else empty
   std::vector<std::string> terms; ///< native events
   bool counts = false;            ///< started, read and stopped here
-  std::string reason;             ///< why it does not count; empty when it does
+  Reason reason;                  ///< why it does not count; empty when it does
 };
 
 /// What PAPI can do here. Claims and trials are kept apart: PAPI claims a preset when its table has a row for
@@ -108,7 +109,7 @@ struct Inventory {
   int presets_known = 0; ///< names that PAPI has, about 108
   std::vector<Preset> presets;       ///< those that PAPI claims for this CPU
   bool software_events = false;      ///< perf::PAGE-FAULTS counted through PAPI in a trial
-  std::vector<std::string> reasons;  ///< why no preset counts, all that apply; empty when one does
+  std::vector<Reason> reasons;       ///< why no preset counts, all that apply; empty when one does
   std::vector<std::string> warnings; ///< as papi::warnings()
   [[nodiscard]] int presets_counting() const;
 };

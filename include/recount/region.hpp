@@ -1,6 +1,8 @@
 // Regions of a program: what each counts, added up over its calls and threads.
 #pragma once
 
+#include <recount/reason.hpp>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +21,7 @@ struct RegionTotal {
     std::string name;
     std::optional<std::uint64_t> count; ///< over the calls that were counted; none: no call was
     std::uint64_t uncounted = 0;        ///< calls without a count: the event was multiplexed or not scheduled
-    std::string reason;                 ///< why the event cannot be counted at all; empty: it can
+    Reason reason;                      ///< why the event cannot be counted at all; empty: it can
   };
   std::vector<Event> events; ///< in the order of region_events()
 };

@@ -16,7 +16,7 @@ namespace recount::simple {
 /// How many events count at once here, without sharing a counter in turns.
 struct CounterCount {
   std::optional<int> value; ///< general-purpose hardware counters; nothing when there is no core PMU
-  std::string reason;       ///< why there is no value
+  Reason reason;            ///< why there is no value
 };
 /// Found by trial: opens one hardware event again and again in one group until Linux refuses, so it sees what
 /// is free now (the NMI watchdog and other users hold some back). Costs some system calls: keep the result.
@@ -26,8 +26,8 @@ struct CounterCount {
 struct Value {
   std::string event;                  ///< the name as given
   std::optional<std::uint64_t> count; ///< exact when `share` is 1, else scaled up from the share counted
-  double share = 0;   ///< of the interval counted: 1, less when multiplexed, 0 when not at all
-  std::string reason; ///< why there is no count
+  double share = 0; ///< of the interval counted: 1, less when multiplexed, 0 when not at all
+  Reason reason;    ///< why there is no count
 };
 
 /// An interval: its times and its counts.
@@ -78,7 +78,7 @@ struct Ipc {
   std::optional<std::uint64_t> instructions, cycles;
   std::optional<double> ipc; ///< nothing when either was not counted
   double share = 0;          ///< of the interval counted: less than 1 when multiplexed (estimates then)
-  std::string reason;        ///< why not
+  Reason reason;             ///< why not
 };
 /// Counts user-space instructions and cycles of the calling thread from its construction on.
 class IpcMeter {
@@ -99,7 +99,7 @@ struct Flops {
   std::optional<double> per_processor_second;
   double share = 0;   ///< of the interval counted, the least of all events
   std::string events; ///< what was counted, "skl::FP_ARITH_INST_RETIRED:SCALAR_DOUBLE + 2 x …"
-  std::string reason; ///< why not
+  Reason reason;      ///< why not
 };
 /// Counts what this CPU's PMU offers for floating-point operations, user space only: a short table of
 /// microarchitectures, whose events are tried before they are believed.

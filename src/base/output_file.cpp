@@ -65,21 +65,20 @@ bool replace_file(const std::string& path, std::string_view text) {
 
 Error cannot_write(const std::string& path, int error) {
   const bool standard_output = path == "-";
-  Problem problem{standard_output ? "standard output" : path,
-                  std::string("cannot be written: ") + std::strerror(error),
-                  {},
-                  {}};
+  Problem problem{
+      standard_output ? "standard output" : path,
+      Reason(std::string("cannot be written: ") + std::strerror(error), {}, {}, ReasonCode::other, error)};
   if (error == ENOSPC || error == EDQUOT) {
-    problem.remedy = "free space exists, or name a file elsewhere";
+    problem.fix = "free space exists, or name a file elsewhere";
   } else if (error == EFBIG) {
     rlimit limit{};
     ::getrlimit(RLIMIT_FSIZE, &limit);
     if (limit.rlim_cur != RLIM_INFINITY) { // else the limit of the file system
       problem.setting = fmt::format("RLIMIT_FSIZE = {} bytes", limit.rlim_cur);
-      problem.remedy = "ulimit -f unlimited";
+      problem.fix = "ulimit -f unlimited";
     }
   } else if (!standard_output) {
-    problem.remedy = "use a folder that exists and is writable";
+    problem.fix = "use a folder that exists and is writable";
   }
   return {standard_output ? ErrorKind::unavailable : ErrorKind::bad_input, std::move(problem)};
 }

@@ -66,7 +66,7 @@ Subject subject(const CheckContext& context, const std::string& text) {
                     base::did_you_mean(name, names, "list them with recount presets -a"));
   } else {
     static_cast<void>(encode_each(name)); // throws for a name that nobody knows
-    it.reason = witness::resolve_metric(name).refused;
+    it.reason = witness::resolve_metric(name).refused.text();
   }
   if (equals == text.npos) return it;
   it.as = text.substr(equals + 1);
@@ -85,7 +85,7 @@ std::vector<Subject> everything(const CheckContext& context) {
   for (const auto& proof : context.proofs) {
     const auto known = [&](const Subject& s) { return s.name == proof.preset; };
     if (!is_preset(proof.preset) && std::ranges::none_of(all, known))
-      all.push_back({proof.preset, proof.preset, witness::resolve_metric(proof.preset).refused});
+      all.push_back({proof.preset, proof.preset, witness::resolve_metric(proof.preset).refused.text()});
   }
   return all;
 }
@@ -207,7 +207,7 @@ namespace {
 /// it.
 Candidate candidate_of(const std::string& preset) {
   const witness::MetricEvents requested = witness::resolve_metric(preset);
-  Candidate made{preset, requested.by_row ? std::string() : requested.refused};
+  Candidate made{preset, requested.by_row ? std::string() : requested.refused.text()};
   if (requested.refused.empty() && requested.events.size() > 1)
     for (const Event& event : requested.events)
       made.terms.push_back(event.name);
@@ -251,7 +251,7 @@ void add_presets(CheckContext& context) {
     papi::demand_harmless_tables();
     add_presets(context, here);
   } catch (const Error& error) {
-    if (papi::is_crash(error)) throw crash_error(error);
+    if (error.problem().code == ReasonCode::crash) throw crash_error(error);
     if (error.kind() == ErrorKind::bad_input) throw;
     const std::string why = error.problem().subject + ": " + error.problem().cause;
     for (const auto& standard : preset::standard_presets())

@@ -34,7 +34,7 @@ Measurement measurement(const Index::Series& series, const std::string& otherwis
       out.values.back().push_back(*value);
       if (o->bias) out.empty[o->nesting].push_back(static_cast<double>(*o->bias));
     } else if (out.reason.empty()) {
-      out.reason = o->reason;
+      out.reason = o->reason.get().text();
     }
     for (const auto& flag : o->flags) {
       out.crashed = out.crashed || flag.kind == Flag::Kind::papi_crashes;
@@ -103,7 +103,7 @@ std::optional<Stated> stated_at(const std::string& preset, const kernel::Kernel&
   } else if (const auto value = result::as_double(model.begin()->second->value)) {
     return Stated{*value, 0, 0, "simulated caches"};
   } else {
-    unstated = model.begin()->second->reason;
+    unstated = model.begin()->second->reason.get().text();
   }
   return {};
 }

@@ -54,7 +54,7 @@ Json to_json(const Listed& one) {
   Json json{{"name", one.name}, {"pmu", one.pmu}, {"description", one.prose}};
   if (!one.equivalent.empty()) json["same_as"] = one.equivalent;
   if (one.event) json.update(code_json(one.event->attr));
-  json["reason"] = or_null(one.reason);
+  json["reason"] = or_null(one.reason.text());
   json["umasks"] = json["modifiers"] = Json::array();
   for (const auto& attribute : one.attributes) {
     Json entry{{"name", attribute.name}, {"description", attribute.prose}};
@@ -111,8 +111,8 @@ void print_details(const Folded& named) {
   else if (!one.equivalent.empty())
     command::print("    the same as {}\n", one.equivalent);
   if (!one.reason.empty())
-    command::print_wrapped(command::paint(command::Style::warning, "not countable here: " + one.reason), 6,
-                           "    ");
+    command::print_wrapped(
+        command::paint(command::Style::warning, "not countable here: " + one.reason.text()), 6, "    ");
   std::string modifiers;
   for (const auto& attribute : one.attributes)
     if (attribute.modifier)
@@ -135,7 +135,7 @@ void print_short(const std::vector<Folded>& events, bool all) {
 command::Table events_table(const std::vector<Folded>& events) {
   command::Table table({{"event"}, {"aliases"}, {"description"}, {"not countable here"}}, "Events");
   for (const Folded& one : events)
-    table.add({one.event.name, alias_text(one), one.event.prose, one.event.reason});
+    table.add({one.event.name, alias_text(one), one.event.prose, one.event.reason.text()});
   return table;
 }
 
@@ -207,7 +207,7 @@ int encode_name(const EventsArguments& requested) {
       one["opens"] = !problem;
       one["reason"] = or_null(problem ? problem->cause : "");
       one["setting"] = or_null(problem ? problem->setting : "");
-      one["remedy"] = or_null(problem ? problem->remedy : "");
+      one["remedy"] = or_null(problem ? problem->fix : "");
       json["events"].push_back(one);
       continue;
     }
@@ -215,7 +215,7 @@ int encode_name(const EventsArguments& requested) {
                    command::paint(command::Style::strong, event.name), event.pmu, code(event.attr),
                    show(domain(event)), problem ? "no: " + problem->cause : "yes");
     if (problem && !problem->setting.empty()) command::print("  setting {}\n", problem->setting);
-    if (problem && !problem->remedy.empty()) command::print("  fix     {}\n", problem->remedy);
+    if (problem && !problem->fix.empty()) command::print("  fix     {}\n", problem->fix);
   }
   if (requested.json) command::print("{}", json_text("encoding", json));
   return 0;

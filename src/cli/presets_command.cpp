@@ -204,10 +204,10 @@ void try_by_papi(PresetListing& listing) {
   for (PresetLine& p : listing.presets) {
     const auto found = std::ranges::find(papi.presets, p.name, &papi::Preset::name);
     if (found == papi.presets.end())
-      p.trial = papi.presets.empty() && !papi.reasons.empty() ? papi.reasons.front()
+      p.trial = papi.presets.empty() && !papi.reasons.empty() ? papi.reasons.front().text()
                                                               : "PAPI has no such preset for this CPU";
     else
-      p.trial = found->counts ? "counts" : found->reason;
+      p.trial = found->counts ? "counts" : found->reason.cause;
   }
 }
 

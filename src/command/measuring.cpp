@@ -53,13 +53,13 @@ std::vector<std::string> list_words(const std::vector<std::string>& lists) {
   return words;
 }
 
-std::string without_text(const std::map<std::string, std::string>& left_out) {
-  const std::string no_pmu = brief("no core PMU");
-  const bool any =
-      std::ranges::any_of(left_out, [&](const auto& one) { return brief(one.second) == no_pmu; });
+std::string without_text(const std::map<std::string, Reason>& left_out) {
+  const auto without_pmu =
+      std::ranges::find_if(left_out, [](const auto& one) { return one.second.code == ReasonCode::no_pmu; });
   std::map<std::string, std::vector<std::string>> reasons;
   for (const auto& [what, why] : left_out)
-    reasons[any && is_preset(why) ? no_pmu : brief(why)].push_back(what);
+    reasons[brief(without_pmu != left_out.end() && is_preset(why.cause) ? without_pmu->second : why)]
+        .push_back(what);
   std::string text;
   for (const auto& [why, what] : reasons)
     text += fmt::format("{}{}: {}", text.empty() ? "without " : "; ", fmt::join(what, ", "), why);

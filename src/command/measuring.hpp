@@ -1,6 +1,8 @@
 // Shared by the commands that measure: options and signals.
 #pragma once
 
+#include <recount/reason.hpp>
+
 #include "statistics/statistics.hpp"
 #include "verdict/verdict_store.hpp"
 
@@ -21,7 +23,7 @@ namespace recount::command {
 
 /// "without perf, papi: REASON": one line for all that is left out, with brief() reasons. Where there is no
 /// core PMU, that is the reason for presets too, whatever their tables lack.
-[[nodiscard]] std::string without_text(const std::map<std::string, std::string>& left_out);
+[[nodiscard]] std::string without_text(const std::map<std::string, Reason>& left_out);
 
 /// The command line as it was typed, from /proc/self/cmdline.
 [[nodiscard]] std::vector<std::string> command_line();

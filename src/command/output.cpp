@@ -367,19 +367,8 @@ std::string fit_lines(const std::string& text, std::size_t columns) {
   return out;
 }
 
-std::string brief(const std::string& reason) {
-  if (reason.find("no core PMU") != std::string::npos) return "no core PMU, see recount doctor";
-  return reason.substr(0, reason.find(';'));
-}
-
-std::string fix_of(const std::string& reason) {
-  if (brief(reason) != reason.substr(0, reason.find(';'))) return {};
-  std::size_t begin = reason.find("; ");
-  if (begin == std::string::npos) return {};
-  const std::size_t next = reason.find("; ", begin + 2);
-  const std::string part = reason.substr(begin + 2, next - begin - 2);
-  if (part.find(" = ") == std::string::npos) return reason.substr(begin + 2); // no setting
-  return next == std::string::npos ? "" : reason.substr(next + 2);
+std::string brief(const Reason& reason) {
+  return reason.code == ReasonCode::no_pmu ? "no core PMU, see recount doctor" : reason.cause;
 }
 
 std::string error_text(const Error& error) {
@@ -390,7 +379,7 @@ std::string error_text(const Error& error) {
     text += c == '\n' ? std::string("\n  ") : std::string(1, c);
   if (!p.setting.empty()) text += " (" + one_line(p.setting) + ")";
   text += "\n";
-  if (!p.remedy.empty()) text += "  fix: " + p.remedy + "\n";
+  if (!p.fix.empty()) text += "  fix: " + p.fix + "\n";
   return text;
 }
 

@@ -119,11 +119,9 @@ inline constexpr std::size_t most_of_prose = 100;
 /// its further lines indented by 2 more than it is.
 [[nodiscard]] std::string fit_lines(const std::string& text, std::size_t columns);
 
-/// A reason for a note of one line: "no core PMU, see recount doctor" where that is the cause, else the first
-/// clause.
-[[nodiscard]] std::string brief(const std::string& reason);
-/// The fix that such a reason ends with ("CAUSE; SETTING = VALUE; FIX"); empty where brief() says it all.
-[[nodiscard]] std::string fix_of(const std::string& reason);
+/// A reason for a note of one line: "no core PMU, see recount doctor" where that is the cause, else the
+/// cause.
+[[nodiscard]] std::string brief(const Reason& reason);
 
 /// "recount: SUBJECT: CAUSE (SETTING)", and "  fix: REMEDY" on a line of its own.
 [[nodiscard]] std::string error_text(const Error& error);

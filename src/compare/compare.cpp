@@ -76,7 +76,7 @@ Quantities gather(const result::Results& results, const std::map<std::string, st
     if (const auto value = result::as_double(o.value))
       on.values.push_back(*value);
     else if (on.reason.empty())
-      on.reason = o.reason;
+      on.reason = o.reason.get().text();
   }
   return all;
 }

@@ -383,7 +383,7 @@ Subject make_subject(const std::vector<std::string>& names, Domain domain) {
       continue;
     }
     if (!requested.refused.empty() && subject.refused.empty())
-      subject.refused = name + ": " + requested.refused;
+      subject.refused = name + ": " + requested.refused.text();
     DerivedPreset& preset = subject.presets.emplace_back();
     preset.name = name;
     if (requested.preset) preset.type = name_of(requested.preset->papi_definition.type);

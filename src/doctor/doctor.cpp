@@ -60,10 +60,10 @@ Trial trial(const Event& event) {
       sink = sink + i;
     group.stop();
     const Count& count = group.read()[0];
-    if (!count.value) return {count.reason};
+    if (!count.value) return {count.reason.cause};
     return {*count.value == 0 ? "it opens, but counts 0 over 10 000 loop iterations" : ""};
   } catch (const Error& e) {
-    return {e.problem().cause, perf::open_sized(event.attr, {}).error};
+    return {e.problem().cause, e.problem().error};
   }
 }
 
@@ -206,7 +206,7 @@ std::vector<Finding> breakpoints() {
     try {
       open.emplace_back(std::vector<Event>{event});
     } catch (const Error& e) {
-      next = {e.problem().cause, perf::open_sized(event.attr, {}).error};
+      next = {e.problem().cause, e.problem().error};
       break;
     }
   }
@@ -380,12 +380,13 @@ Area examine_witnesses() {
   Area area{"Witnesses"};
   std::vector<std::string> usable;
   for (const auto& w : witness::all()) {
-    const std::string why = w.missing(w.default_metrics);
+    const Reason why = w.missing(w.default_metrics);
     if (why.empty()) usable.push_back(w.name);
     area.findings.push_back({why.empty() ? Finding::State::works : Finding::State::missing, w.name,
-                             why.empty() ? w.prose
-                                         : fmt::format("{}; its default metrics ({}) are not available: {}",
-                                                       w.prose, fmt::join(w.default_metrics, ", "), why)});
+                             why.empty()
+                                 ? w.prose
+                                 : fmt::format("{}; its default metrics ({}) are not available: {}", w.prose,
+                                               fmt::join(w.default_metrics, ", "), why.text())});
   }
   area.findings.push_back({Finding::State::note, "default",
                            usable.empty() ? "none: no witness works on this machine"
@@ -478,7 +479,7 @@ Area examine_verdicts() {
     area.findings.push_back(verdicts_finding());
   } catch (const Error& error) {
     area.findings.push_back({State::limited, "verdicts",
-                             error.problem().subject + ": " + error.problem().cause, error.problem().remedy});
+                             error.problem().subject + ": " + error.problem().cause, error.problem().fix});
   }
   for (auto& finding : errata_findings())
     area.findings.push_back(std::move(finding));

@@ -157,8 +157,10 @@ Finding presets(const papi::Inventory& papi) {
       "PAPI lists {1} of {0} presets for this CPU ({2}); {3} can be started in a trial", papi.presets_known,
       papi.presets.size(), papi.core_pmu.empty() ? "no core PMU known to libpfm4" : papi.core_pmu, counting);
   if (counting == 0)
-    return {State::missing, "presets", fmt::format("{}: {}", claim, fmt::join(papi.reasons, "; ")),
-            "count native software events, or provide a preset table: PAPI_CSV_EVENT_FILE=FILE"};
+    return {
+        State::missing, "presets",
+        fmt::format("{}: {}", claim, fmt::join(papi.reasons | std::views::transform(&Reason::cause), "; ")),
+        "count native software events, or provide a preset table: PAPI_CSV_EVENT_FILE=FILE"};
   if (static_cast<std::size_t>(counting) == papi.presets.size())
     return {State::works, "presets", claim + "; validate them with recount check"};
   return {State::limited, "presets", claim, "recount presets -a"};
@@ -179,7 +181,7 @@ Area examine_papi() {
       area.findings.push_back({State::limited, "settings", warning});
   } catch (const Error& e) {
     area.findings.push_back(
-        {State::missing, "library", e.problem().subject + ": " + e.problem().cause, e.problem().remedy});
+        {State::missing, "library", e.problem().subject + ": " + e.problem().cause, e.problem().fix});
   }
   return area;
 }

@@ -20,26 +20,28 @@ namespace recount::event {
 
 namespace {
 
-constexpr auto no_core_pmu =
-    "this kernel has no core PMU (no cpu* or armv* in /sys/bus/event_source/devices)";
+Reason no_core_pmu() {
+  return {"this kernel has no core PMU (no cpu* or armv* in /sys/bus/event_source/devices)",
+          ReasonCode::no_pmu};
+}
 
 bool any_core(const std::vector<host::Pmu>& pmus) {
   return std::any_of(pmus.begin(), pmus.end(), [](const host::Pmu& pmu) { return pmu.core(); });
 }
 
-std::string why_not(const Event& event, bool core_pmu) {
-  if (!event.present) return "not on this machine: PMU " + event.pmu;
+Reason why_not(const Event& event, bool core_pmu) {
+  if (!event.present) return {"not on this machine: PMU " + event.pmu, ReasonCode::no_event};
   const auto type = event.attr.type;
   const bool core = type == PERF_TYPE_HARDWARE || type == PERF_TYPE_HW_CACHE || type == PERF_TYPE_RAW;
-  return core && !core_pmu ? no_core_pmu : host::dead_reason(event.attr);
+  return core && !core_pmu ? no_core_pmu() : host::dead_reason(event.attr);
 }
 
 Source from_table(const pfm::Table& table, bool core_pmu) {
   Source source{table.name, table.prose, false, table.present, {}, table.events};
   if (!table.present)
-    source.reason = "not on this machine";
+    source.reason = {"not on this machine", ReasonCode::no_event};
   else if (table.kind == pfm::Table::Kind::core && !core_pmu)
-    source.reason = no_core_pmu;
+    source.reason = no_core_pmu();
   return source;
 }
 

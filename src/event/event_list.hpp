@@ -5,6 +5,7 @@
 #include "host/pmu.hpp"
 
 #include <recount/event.hpp>
+#include <recount/reason.hpp>
 
 #include <optional>
 #include <string>
@@ -17,7 +18,7 @@ struct Source {
   std::string name, prose; ///< "msr" or "skl"
   bool sysfs = false;      ///< events of this kernel's sysfs, else a table of libpfm4
   bool here = false;       ///< of this CPU or this kernel: searched unless a PMU is asked for
-  std::string reason; ///< why (some of) its events cannot be counted on this machine; empty: nothing known
+  Reason reason; ///< why (some of) its events cannot be counted on this machine; empty: nothing known
   std::size_t events = 0;
 };
 
@@ -28,7 +29,7 @@ struct Listed {
   std::string equivalent;                 ///< the event that it is another name of, or empty
   std::vector<pfm::Attribute> attributes; ///< unit masks, then modifiers
   std::optional<Event> event;             ///< its encoding; none where it needs a unit mask to have one
-  std::string
+  Reason
       reason; ///< why it cannot be counted here, as far as sysfs and its class tell; empty: open it to know
 };
 

@@ -1,5 +1,7 @@
 #include "host/event_class.hpp"
 
+#include "host/machine.hpp"
+
 #include "base/text.hpp"
 
 #include <fmt/format.h>
@@ -249,13 +251,18 @@ ClassState class_state(EventClass which) {
   return made;
 }
 
-std::string dead_reason(const perf_event_attr& attr) {
+Reason dead_reason(const perf_event_attr& attr) {
   const auto known = class_of(attr);
   if (!known) return {};
   const ClassState state = class_state(*known);
   if (state.state != State::dead) return {};
-  return fmt::format("dead on this machine: such events open, but a trial counted {} of {} {}", state.counted,
-                     state.known, name_of(*known));
+  const Machine& machine = this_machine();
+  return {
+      fmt::format("dead on this machine: such events open, but a trial counted {} of {} {}", state.counted,
+                  state.known, name_of(*known)),
+      "hypervisor = " + (machine.virtualised() ? machine.hypervisor : "none"),
+      "count it on another machine, or outside the virtual machine; recount doctor shows what counts here",
+      ReasonCode::dead};
 }
 
 } // namespace recount::host

@@ -1,12 +1,13 @@
 // Classes of events, and whether this machine counts them: found by counting occurrences that are known.
 #pragma once
 
+#include <recount/reason.hpp>
+
 #include <linux/perf_event.h>
 
 #include <array>
 #include <cstdint>
 #include <optional>
-#include <string>
 
 namespace recount::host {
 
@@ -55,6 +56,6 @@ struct ClassState {
 [[nodiscard]] ClassState class_state(EventClass which);
 
 /// Why an event of a dead class has no value; empty: its class is not dead, or not known.
-[[nodiscard]] std::string dead_reason(const perf_event_attr& attr);
+[[nodiscard]] Reason dead_reason(const perf_event_attr& attr);
 
 } // namespace recount::host

@@ -109,7 +109,8 @@ sweep::Batch batch_of(const MatmulArguments& a, const MatmulRequest& request, co
   sweep::keep_shard(batch.jobs, shard);
   sweep::state_shard(batch.header, shard);
   batch.header.presets = plan.presets;
-  batch.header.skipped = plan.skipped;
+  for (const auto& [what, why] : plan.skipped)
+    batch.header.skipped[what] = why.text();
   if (java && java->missing().empty()) batch.header.versions["java"] = java->version();
   batch.file = a.output;
   batch.resume = a.resume;
@@ -124,9 +125,9 @@ void check_memory(const sweep::Batch& batch) {
     if (bytes > available)
       throw Error(ErrorKind::bad_input,
                   {job.kernel + " " + result::describe(job.point),
-                   fmt::format("needs {} bytes of memory, only {} are available", bytes, available),
-                   fmt::format("available memory = {} bytes", available),
-                   "select smaller sizes with --n; --witness model needs no memory"});
+                   Reason(fmt::format("needs {} bytes of memory, only {} are available", bytes, available),
+                          fmt::format("available memory = {} bytes", available),
+                          "select smaller sizes with --n; --witness model needs no memory")});
   }
 }
 

@@ -77,12 +77,12 @@ private:
     const bool requested = !plan_.witnesses.empty();
     if (!requested) plan_.witnesses = {"clock", "perf", "papi", "model"};
     std::erase_if(plan_.witnesses, [&](const std::string& name) {
-      const std::string why = witness::find(name).missing(matmul_metrics(name));
+      const Reason why = witness::find(name).missing(matmul_metrics(name));
       if (!why.empty()) plan_.skipped[name] = why;
       return !why.empty();
     });
     if (requested && plan_.witnesses.empty())
-      throw unavailable("--witness", plan_.skipped.begin()->second, {}, "recount doctor");
+      throw Error(ErrorKind::unavailable, {"--witness", plan_.skipped.begin()->second});
   }
 
   [[nodiscard]] bool native() const {

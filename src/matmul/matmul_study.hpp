@@ -70,7 +70,7 @@ struct MatmulPlan {
   std::vector<std::string> witnesses;
   std::vector<sweep::Job> jobs;
   std::map<std::string, std::string> settings; ///< as in result::Run::plan
-  std::map<std::string, std::string> skipped;  ///< as in result::Run::skipped
+  std::map<std::string, Reason> skipped;       ///< as in result::Run::skipped
   std::map<std::string, std::string> presets;  ///< as in result::Run::presets
 };
 

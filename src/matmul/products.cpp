@@ -80,7 +80,7 @@ void take(Repetitions& into, const result::Observation& o, const std::optional<d
         {repetition, *value, result::disturbances(o), result::sampling_error(o).value_or(0)});
     if (!into.values.back().disturbances.empty()) ++into.flagged;
   } else if (into.reason.empty()) {
-    into.reason = o.reason;
+    into.reason = o.reason.get().text();
   }
 }
 

@@ -92,8 +92,8 @@ void require_alive(const std::string& name, int code) {
     const auto component = native.find(":::"); // "perf_event:::perf::PAGE-FAULTS"
     const std::string event = component == native.npos ? native : native.substr(component + 3);
     if (!event.starts_with("perf::")) continue; // others belong to no class
-    const std::string reason = host::dead_reason(encode(split_domain(event).name).attr);
-    if (!reason.empty()) throw unavailable(name, reason, {}, "recount doctor shows what is counted here");
+    const Reason reason = host::dead_reason(encode(split_domain(event).name).attr);
+    if (!reason.empty()) throw Error(ErrorKind::unavailable, {name, reason});
   }
 }
 
@@ -164,7 +164,7 @@ void EventSet::reset() {
   check(running_ ? PAPI_reset(id_) : PAPI_ENOTRUN, "PAPI_reset");
 }
 
-std::string try_once(const std::vector<std::string>& names, Domain domain) noexcept try {
+Reason try_once(const std::vector<std::string>& names, Domain domain) noexcept try {
   register_thread();
   std::vector<long long> values(names.size());
   EventSet set(names, domain);
@@ -173,9 +173,9 @@ std::string try_once(const std::vector<std::string>& names, Domain domain) noexc
   set.stop(values.data());
   return {};
 } catch (const Error& e) {
-  return e.problem().cause;
+  return e.problem();
 } catch (const std::exception& e) {
-  return e.what();
+  return Reason(e.what());
 }
 
 namespace {
@@ -250,10 +250,8 @@ std::string describe(int code) {
 Error error(std::string subject, const std::string& call, int code) {
   const ErrorEntry* entry = find(code);
   return {entry != nullptr ? entry->kind : here,
-          {std::move(subject),
-           fmt::format("{} returned {}", call, describe(code)),
-           {},
-           entry != nullptr ? entry->remedy : ""}};
+          {std::move(subject), Reason(fmt::format("{} returned {}", call, describe(code)), {},
+                                      entry != nullptr ? entry->remedy : "")}};
 }
 
 void check(int code, const std::string& subject, const char* call) {

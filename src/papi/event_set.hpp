@@ -56,6 +56,6 @@ private:
 
 /// Starts, reads and stops a set of its own on this thread. What PAPI says when it does not count; empty when
 /// it does. A crash is the caller's to survive.
-[[nodiscard]] std::string try_once(const std::vector<std::string>& names, Domain domain) noexcept;
+[[nodiscard]] Reason try_once(const std::vector<std::string>& names, Domain domain) noexcept;
 
 } // namespace recount::papi

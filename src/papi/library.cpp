@@ -29,7 +29,6 @@ namespace recount::papi {
 namespace {
 
 constexpr std::chrono::seconds reading_patience{20};
-constexpr auto no_survivor = "PAPI crashes while";
 
 /// Some tables crash PAPI when it starts, others when a preset of theirs is described: describes them all.
 /// Writes which one is next, so that the parent can name it.
@@ -118,15 +117,14 @@ void register_thread() {
 
 Error crashed(const std::string& doing, const process::Exit& exit) {
   const auto tables = private_tables();
-  return unavailable(
-      tables.empty() ? "PAPI" : tables.front().path,
-      fmt::format("{} {}: a trial child was {}", no_survivor, doing, process::describe(exit)), name_tables(),
-      "check the table: a missing or unknown type, an unknown second term, and a formula that uses a "
-      "term it does not have all crash PAPI 7.0");
-}
-
-bool is_crash(const Error& error) noexcept {
-  return error.problem().cause.starts_with(no_survivor);
+  return {
+      ErrorKind::unavailable,
+      {tables.empty() ? "PAPI" : tables.front().path,
+       Reason(fmt::format("PAPI crashes while {}: a trial child was {}", doing, process::describe(exit)),
+              name_tables(),
+              "check the table: a missing or unknown type, an unknown second term, and a formula that uses "
+              "a term it does not have all crash PAPI 7.0",
+              ReasonCode::crash)}};
 }
 
 void survive(const std::function<void(int)>& body, const std::string& doing) {
@@ -143,8 +141,8 @@ void survive(const std::function<void(int)>& body, const std::string& doing) {
 void demand_readable_tables() {
   for (const auto& table : private_tables()) {
     if (const auto problem = unreadable(table); !problem.empty())
-      throw Error(ErrorKind::bad_input,
-                  {table.path, problem, table.variable + " = " + table.path, "unset " + table.variable});
+      throw Error(ErrorKind::bad_input, {table.path, Reason(problem, table.variable + " = " + table.path,
+                                                            "unset " + table.variable)});
   }
 }
 
@@ -224,13 +222,13 @@ void try_presets(std::vector<Preset>& presets) {
     if (it == left.end()) return;
     const auto culprit =
         std::find_if(presets.begin(), presets.end(), [&](const Preset& p) { return p.name == last; });
-    culprit->reason = "PAPI crashes while counting it: " + process::describe(child.exit);
+    culprit->reason = {"PAPI crashes while counting it: " + process::describe(child.exit), ReasonCode::crash};
     left.erase(left.begin(), it + 1);
   }
 }
 
-std::vector<std::string> why_none(const Inventory& inventory) {
-  std::vector<std::string> reasons;
+std::vector<Reason> why_none(const Inventory& inventory) {
+  std::vector<Reason> reasons;
   std::string names;
   bool core = false;
   for (const auto& pmu : host::pmus()) {
@@ -238,16 +236,17 @@ std::vector<std::string> why_none(const Inventory& inventory) {
     core = core || pmu.core();
   }
   if (!core)
-    reasons.push_back(fmt::format("Linux has no core PMU here: /sys/bus/event_source/devices contains {}",
-                                  names.empty() ? "nothing" : names));
+    reasons.emplace_back(fmt::format("Linux has no core PMU here: /sys/bus/event_source/devices contains {}",
+                                     names.empty() ? "nothing" : names),
+                         ReasonCode::no_pmu);
   if (inventory.presets.empty()) {
     const auto cpu =
         inventory.core_pmu.empty() ? "this CPU, which libpfm4 does not know" : inventory.core_pmu;
-    reasons.push_back(fmt::format("the preset table ({}) has no usable row for {}", inventory.table, cpu));
+    reasons.emplace_back(fmt::format("the preset table ({}) has no usable row for {}", inventory.table, cpu));
   } else if (core) {
-    reasons.push_back(fmt::format("no preset of the table ({} in all) could be started: {}: {}",
-                                  inventory.presets.size(), inventory.presets.front().name,
-                                  inventory.presets.front().reason));
+    reasons.emplace_back(fmt::format("no preset of the table ({} in all) could be started: {}: {}",
+                                     inventory.presets.size(), inventory.presets.front().name,
+                                     inventory.presets.front().reason.cause));
   }
   return reasons;
 }

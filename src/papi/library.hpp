@@ -45,9 +45,7 @@ void register_thread();
 /// hang ended it. How it returned or what it threw is of no concern here. `doing` completes "PAPI does
 /// not survive ..."; the last line that the child wrote to `fd`, if any, is added as the place.
 void survive(const std::function<void(int fd)>& body, const std::string& doing);
-/// The Error of survive(), for a child that ended by a signal or at the limit.
+/// The Error of survive(), with ReasonCode::crash, for a child that ended by a signal or at the limit.
 [[nodiscard]] Error crashed(const std::string& doing, const process::Exit& exit);
-/// Whether an error is one of crashed().
-[[nodiscard]] bool is_crash(const Error& error) noexcept;
 
 } // namespace recount::papi

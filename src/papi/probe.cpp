@@ -105,8 +105,8 @@ void write_claims(int fd) {
 void write_trials(int fd, const std::vector<std::string>& presets) {
   for (const auto& name : presets) {
     put(fd, {"try", name});
-    const std::string reason = try_once({name}, Domain::user);
-    put(fd, {reason.empty() ? "ok" : "no", reason});
+    const Reason reason = try_once({name}, Domain::user);
+    put(fd, {reason.empty() ? "ok" : "no", reason.cause, reason.setting, reason.fix, name_of(reason.code)});
   }
 }
 
@@ -130,16 +130,15 @@ Inventory parse_claims(std::string_view text) {
 std::string parse_trials(std::string_view text, std::vector<Preset>& presets) {
   std::string trying;
   each_line(text, [&](const std::vector<std::string>& f) {
-    if (f.size() < 2) return;
-    if (f[0] == "try") {
+    if (f[0] == "try" && f.size() == 2) {
       trying = f[1];
       return;
     }
     const auto it =
         std::find_if(presets.begin(), presets.end(), [&](const Preset& p) { return p.name == trying; });
-    if (it == presets.end()) return;
+    if (it == presets.end() || f.size() != 5) return;
     it->counts = f[0] == "ok";
-    it->reason = f[1];
+    it->reason = {f[1], f[2], f[3], reason_code(f[4])};
     trying.clear();
   });
   return trying;

@@ -11,8 +11,8 @@ namespace recount::papi {
 
 /// In a child: describes components and presets on `fd`, one fact a line, its fields separated by tabs.
 void write_claims(int fd);
-/// In a child: tries each preset; "try NAME" before and "ok" or "no REASON" after, so that the parent knows
-/// which one ended the child.
+/// In a child: tries each preset; "try NAME" before and "ok" or "no" and the reason after, so that the parent
+/// knows which one ended the child.
 void write_trials(int fd, const std::vector<std::string>& presets);
 
 /// The other ends. Pure.

@@ -32,11 +32,16 @@ bool core_pmu_here() {
 constexpr auto other_machine = "count on a machine with a core PMU (a virtual machine needs one passed "
                                "through), or count software events";
 
+Error no_pmu(const std::string& name, std::string cause, std::string fix) {
+  return {ErrorKind::unavailable,
+          {name, Reason(std::move(cause), pmus_here(), std::move(fix), ReasonCode::no_pmu)}};
+}
+
 /// Known, but not countable here.
 Error absent(const std::string& name, int code) {
   if (core_pmu_here())
     return unavailable(name, "PAPI cannot count it on this machine: " + describe(code), pmus_here());
-  return unavailable(name, "there is no core PMU here: " + describe(code), pmus_here(), other_machine);
+  return no_pmu(name, "there is no core PMU here: " + describe(code), other_machine);
 }
 
 Error no_preset(const std::string& name) {
@@ -46,8 +51,8 @@ Error no_preset(const std::string& name) {
   constexpr auto undefined = "PAPI's table does not define it for this CPU";
   constexpr auto define = "define it in a table of your own and set PAPI_CSV_EVENT_FILE=FILE";
   if (core_pmu_here()) return unavailable(name, undefined, {}, define);
-  return unavailable(name, fmt::format("there is no core PMU here, and {}", undefined), pmus_here(),
-                     fmt::format("{}: {}", other_machine, define));
+  return no_pmu(name, fmt::format("there is no core PMU here, and {}", undefined),
+                fmt::format("{}: {}", other_machine, define));
 }
 
 Error no_native(const std::string& name, int code) {

@@ -134,14 +134,16 @@ int recount_value(const recount_counters* counters, size_t event, double* value)
   return guarded([&] {
     const recount::Count& count = require_count(counters, event);
     const auto scaled = recount::scale(count);
-    if (!scaled) throw recount::unavailable(counters->names[event], count.reason);
+    if (!scaled)
+      throw recount::Error(recount::ErrorKind::unavailable, {counters->names[event], count.reason});
     require(value, "value") = *scaled;
   });
 }
 int recount_count(const recount_counters* counters, size_t event, uint64_t* value) {
   return guarded([&] {
     const recount::Count& count = require_count(counters, event);
-    if (!count.value) throw recount::unavailable(counters->names[event], count.reason);
+    if (!count.value)
+      throw recount::Error(recount::ErrorKind::unavailable, {counters->names[event], count.reason});
     require(value, "value") = *count.value;
   });
 }

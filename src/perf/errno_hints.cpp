@@ -27,7 +27,6 @@ void fill(std::string& text, const std::string& place, const std::string& with) 
 
 std::string filled(const char* words, const Situation& s) {
   std::string text = words;
-  fill(text, "{dead}", host::dead_reason(s.event.attr));
   fill(text, "{event}", s.event.name);
   fill(text, "{pmu}", s.event.pmu);
   fill(text, "{beside}", fmt::format("{}", fmt::join(s.beside, ", ")));
@@ -38,9 +37,30 @@ std::string filled(const char* words, const Situation& s) {
 
 /// " (EINVAL)"
 std::string errno_name(int error) {
-  if (error == dead_class) return {};
   const char* name = strerrorname_np(error);
   return fmt::format(" ({})", name == nullptr ? "errno " + std::to_string(error) : name);
+}
+
+ReasonCode code_for(int error) {
+  switch (error) {
+  case EACCES:
+  case EPERM: return ReasonCode::permission;
+  case ENOENT: return ReasonCode::no_event;
+  case EOPNOTSUPP:
+  case ENODEV:
+  case ENOSYS: return ReasonCode::not_supported;
+  case EINVAL:
+  case E2BIG:
+  case EOVERFLOW: return ReasonCode::bad_event;
+  case EBUSY:
+  case ENOSPC: return ReasonCode::busy;
+  case EMFILE:
+  case ENFILE:
+  case ENOMEM: return ReasonCode::no_resources;
+  case EINTR:
+  case EAGAIN: return ReasonCode::interrupted;
+  default: return ReasonCode::other;
+  }
 }
 
 bool has_core_pmu() {
@@ -68,14 +88,19 @@ Error hint(const Situation& situation, int error) {
     if (row.number != error || row.operation != situation.operation) continue;
     if (row.when != nullptr && !row.when(situation)) continue;
     return {row.kind,
-            {situation.event.name, filled(row.cause, situation) + errno_name(error), show(row.setting),
-             filled(row.remedy, situation)}};
+            {situation.event.name,
+             Reason(filled(row.cause, situation) + errno_name(error), show(row.setting),
+                    filled(row.fix, situation),
+                    row.cause == no_core_pmu ? ReasonCode::no_pmu : code_for(error), error)}};
   }
-  return unavailable(situation.event.name, std::strerror(error) + errno_name(error));
+  return {ErrorKind::unavailable,
+          {situation.event.name,
+           Reason(std::strerror(error) + errno_name(error), {}, {}, code_for(error), error)}};
 }
 
 Error open_error(const Event& event, int error, const GroupOptions& options,
                  std::vector<std::string> beside) {
+  if (error == dead_class) return {ErrorKind::unavailable, {event.name, host::dead_reason(event.attr)}};
   Situation situation{Operation::open, event,          options,         std::move(beside),
                       false,           has_core_pmu(), is_uncore(event)};
   if (!situation.beside.empty()) situation.alone_opens = opens_alone(event, options);
@@ -84,31 +109,31 @@ Error open_error(const Event& event, int error, const GroupOptions& options,
 
 Error call_error(Operation operation, const Event& event, int error, const std::string& call) {
   const Error known = hint({operation, event}, error);
-  Problem problem = known.problem();
-  problem.cause = call + ": " + problem.cause;
-  return {known.kind(), problem};
+  return {known.kind(), {known.problem().subject, known.problem().about(call)}};
 }
 
 Error never_runs_error(const Event& event, const std::vector<std::string>& beside) {
   const std::string setting = show(Setting::watchdog);
-  if (beside.empty())
-    return unavailable(
-        event.name, "opened but never scheduled: all counters are in use", setting,
-        "stop other users of the PMU (perf, a profiler); the NMI watchdog also uses a counter: "
-        "sysctl -w kernel.nmi_watchdog=0 (as root)");
-  return unavailable(
-      event.name,
-      fmt::format("the event group with {} opened but was never scheduled: too few free counters",
-                  fmt::join(beside, ", ")),
-      setting, "count it in another group: class Counters splits events into groups");
+  const Reason why =
+      beside.empty()
+          ? Reason("opened but never scheduled: all counters are in use", setting,
+                   "stop other users of the PMU (perf, a profiler); the NMI watchdog also uses a counter: "
+                   "sysctl -w kernel.nmi_watchdog=0 (as root)",
+                   ReasonCode::busy)
+          : Reason(
+                fmt::format("the event group with {} opened but was never scheduled: too few free counters",
+                            fmt::join(beside, ", ")),
+                setting, "count it in another group: class Counters splits events into groups",
+                ReasonCode::busy);
+  return {ErrorKind::unavailable, {event.name, why}};
 }
 
 Error absent_error(const Event& event) {
-  return unavailable(
-      event.name,
-      fmt::format("{} is not a PMU of this machine ({}): its event code has another meaning here", event.pmu,
-                  host::this_machine().cpu.name),
-      show(Setting::pmus), "recount events lists the available events");
+  return {ErrorKind::unavailable,
+          {event.name,
+           Reason(fmt::format("{} is not a PMU of this machine ({}): its event code has another meaning here",
+                              event.pmu, host::this_machine().cpu.name),
+                  show(Setting::pmus), "recount events lists the available events", ReasonCode::no_event)}};
 }
 
 // The rows of hints(): data, after perf_event_open(2), its source (kernel/events/core.c) and trial.
@@ -182,9 +207,6 @@ constexpr auto raise_paranoid =
     "setcap cap_perfmon+ep PROGRAM";
 
 constexpr std::array rows{
-    Hint{
-        dead_class, Operation::open, nullptr, cannot, "{dead}", Setting::hypervisor,
-        "count it on another machine, or outside the virtual machine; recount doctor shows what counts here"},
     Hint{EACCES, Operation::open, everyone, cannot, "this user may not count all processes on CPU {cpu}",
          Setting::paranoid, raise_paranoid},
     Hint{EACCES, Operation::open, kernel_only, cannot,
@@ -386,10 +408,6 @@ std::string show(Setting setting) {
   case Setting::cpus:
     return "CPUs online = " + base::read_line("/sys/devices/system/cpu/online").value_or("unknown");
   case Setting::confinement: return confinement();
-  case Setting::hypervisor: {
-    const host::Machine& machine = host::this_machine();
-    return "hypervisor = " + (machine.virtualised() ? machine.hypervisor : "none");
-  }
   }
   return {};
 }

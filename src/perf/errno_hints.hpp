@@ -37,8 +37,7 @@ enum class Setting {
   frequency,
   stack,
   cpus,
-  confinement,
-  hypervisor
+  confinement
 };
 [[nodiscard]] std::string show(Setting setting);
 
@@ -46,22 +45,22 @@ enum class Setting {
 inline constexpr const char* no_core_pmu =
     "this kernel has no core PMU: a virtual machine without one, or a CPU unknown to Linux";
 
-/// One row: the first whose number, operation and condition match is used. In `cause` and `remedy`, {event},
-/// {pmu}, {beside}, {cpu}, {pid} and {dead} (host::dead_reason()) are replaced.
+/// One row: the first whose number, operation and condition match is used. In `cause` and `fix`, {event},
+/// {pmu}, {beside}, {cpu} and {pid} are replaced.
 struct Hint {
-  int number; ///< errno, or dead_class
+  int number; ///< errno
   Operation operation;
   bool (*when)(const Situation&); ///< nullptr: always
   ErrorKind kind;
   const char* cause;
   Setting setting;
-  const char* remedy;
+  const char* fix;
 };
 /// All rows, in order of precedence. Every errno that perf_event_open(2) documents for counting has one
 /// without condition.
 [[nodiscard]] std::span<const Hint> hints();
 
-/// The whole message: event, cause with the errno's name, setting and value, remedy. An errno without
+/// The whole message: event, cause with the errno's name, setting and value, fix. An errno without
 /// a row uses strerror(3).
 [[nodiscard]] Error hint(const Situation& situation, int error);
 

@@ -155,7 +155,7 @@ std::optional<double> scale(const Count& count) noexcept {
 
 Count difference(const Count& after, const Count& before) {
   Count delta;
-  const auto not_counted = [&](std::string reason) {
+  const auto not_counted = [&](Reason reason) {
     delta.value.reset();
     delta.reason = std::move(reason);
     return delta;
@@ -172,7 +172,7 @@ Count difference(const Count& after, const Count& before) {
   delta.running_ns = after.running_ns - before.running_ns;
   delta.lost = after.lost - before.lost;
   if (delta.enabled_ns > 0 && delta.running_ns == 0)
-    return not_counted("never scheduled: the counter was in use by others");
+    return not_counted({"never scheduled: the counter was in use by others", ReasonCode::busy});
   delta.value = *after.value - from;
   return delta;
 }
@@ -191,7 +191,7 @@ Count sum_of_core_types(std::span<const Count> parts) {
   }
   // Each PMU has its own clock of these times: their sum may exceed the whole by a few nanoseconds.
   sum.running_ns = std::min(sum.running_ns, sum.enabled_ns);
-  if (sum.value) sum.reason.clear();
+  if (sum.value) sum.reason = {};
   return sum;
 }
 

@@ -61,13 +61,17 @@ private:
   std::chrono::steady_clock::time_point since_;
 };
 
-constexpr auto not_started = "not started";
-constexpr auto never_ran = "the event group was never scheduled while enabled: its counters were in use "
-                           "(by the NMI watchdog, a pinned group), or it needs more counters than exist";
-constexpr auto other_core_type =
+constexpr NoCount not_started{"not started", ReasonCode::not_started};
+constexpr NoCount never_ran{"the event group was never scheduled while enabled: its counters were in use "
+                            "(by the NMI watchdog, a pinned group), or it needs more counters than exist",
+                            ReasonCode::busy};
+constexpr NoCount other_core_type{
     "nothing ran on CPUs of this core type while the event was enabled, or all its "
-    "counters were in use";
-constexpr auto pinned_out = "the pinned group could not be scheduled: its counters were in use";
+    "counters were in use",
+    ReasonCode::busy};
+constexpr NoCount pinned_out{"the pinned group could not be scheduled: its counters were in use",
+                             ReasonCode::busy};
+constexpr NoCount parents{of_another_process, ReasonCode::wrong_process};
 
 } // namespace
 
@@ -258,7 +262,7 @@ void OpenGroup::count_from_now() noexcept {
 }
 
 [[gnu::always_inline]] inline void OpenGroup::deliver(bool counted) {
-  if (!counted) return deliver_reason(owner_.here() ? pinned_out : of_another_process, 0, 0);
+  if (!counted) return deliver_reason(owner_.here() ? pinned_out : parents, 0, 0);
   const std::uint64_t *now = now_.data(), *base = base_.data();
   const std::uint64_t enabled = now[layout_.enabled()] - base[layout_.enabled()];
   const std::uint64_t running = now[layout_.running()] - base[layout_.running()];
@@ -266,7 +270,7 @@ void OpenGroup::count_from_now() noexcept {
     if (enabled > 0) return deliver_reason(core_ != nullptr ? other_core_type : never_ran, enabled, running);
     if (!started_ && !options_.enable_on_exec) return deliver_reason(not_started, enabled, running);
   }
-  if (reasons_) deliver_reason("", 0, 0);
+  if (reasons_) deliver_reason({"", ReasonCode::other}, 0, 0);
   reasons_ = false;
   std::size_t at = layout_.value(led_);
   for (Count& count : counts_) {
@@ -290,12 +294,12 @@ const std::vector<Count>& OpenGroup::read_and_reset() {
   return counts_;
 }
 
-void OpenGroup::deliver_reason(const char* reason, std::uint64_t enabled, std::uint64_t running) {
+void OpenGroup::deliver_reason(const NoCount& why, std::uint64_t enabled, std::uint64_t running) {
   for (Count& count : counts_) {
     count.value.reset();
     count.enabled_ns = enabled;
     count.running_ns = running;
-    count.reason = reason;
+    count.reason = {why.cause, why.code};
   }
   reasons_ = true;
 }

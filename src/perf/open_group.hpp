@@ -29,6 +29,12 @@ struct Times {
   std::uint64_t enabled = 0, running = 0;
 };
 
+/// A Reason in static memory: reading allocates nothing.
+struct NoCount {
+  const char* cause;
+  ReasonCode code;
+};
+
 /// Offsets in 64-bit words, under a read_format with PERF_FORMAT_GROUP (perf_event_open(2)).
 class Layout {
 public:
@@ -141,7 +147,7 @@ private:
   [[nodiscard]] inline bool fetch();
   [[nodiscard]] bool fetched(ssize_t got);
   inline void deliver(bool counted);
-  void deliver_reason(const char* reason, std::uint64_t enabled, std::uint64_t running);
+  void deliver_reason(const NoCount& why, std::uint64_t enabled, std::uint64_t running);
   void count_from_now() noexcept;
   void enable();
   void disable();

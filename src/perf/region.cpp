@@ -34,7 +34,7 @@ struct Region::Entry {
 struct Region::Thread {
   std::optional<UserRead> counters; ///< of the events that fit together; none: no event counts
   std::array<std::optional<std::size_t>, most_events> counter; ///< which of these, by event
-  std::array<std::string, most_events> reasons;
+  std::array<Reason, most_events> reasons;
   std::mutex entries_grow; ///< entries never move
   std::deque<Entry> entries;
   perf::Owner owner;
@@ -105,7 +105,7 @@ void Region::Thread::open(const std::vector<std::string>& names) {
       counters.emplace(UserRead(events));
       counter[i] = events.size() - 1;
     } catch (const Error& error) {
-      reasons[i] = error.problem().cause;
+      reasons[i] = error.problem();
       events.resize(counters ? counters->size() : 0);
     }
   }
@@ -239,7 +239,7 @@ std::string region_table(const std::vector<RegionTotal>& totals) {
                           total.threads, event.count ? std::to_string(*event.count) : "not counted",
                           base::printable(event.name));
       if (!event.reason.empty())
-        text += ": " + base::printable(event.reason);
+        text += ": " + base::printable(event.reason.cause);
       else if (event.uncounted > 0)
         text += fmt::format(" ({} not counted: multiplexed)", base::format_count(event.uncounted, "call"));
       text += "\n";

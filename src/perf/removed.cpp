@@ -38,7 +38,7 @@ bool removed(nanoseconds enabled, nanoseconds used) {
   return times(1, enabled) < times(seen_of_removed, used);
 }
 
-std::string removed_reason(nanoseconds enabled, nanoseconds used) {
+Reason removed_reason(nanoseconds enabled, nanoseconds used) {
   return fmt::format(
       "Linux removed the counters after {} of {} of processor time, because it executed a program "
       "that is set-user-ID or set-group-ID, has capabilities, or may not be read",

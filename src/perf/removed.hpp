@@ -3,6 +3,8 @@
 
 #include "process/fd.hpp"
 
+#include <recount/reason.hpp>
+
 #include <sys/types.h>
 
 #include <chrono>
@@ -18,7 +20,7 @@ namespace recount::perf {
 /// Pure.
 [[nodiscard]] bool removed(std::chrono::nanoseconds enabled, std::chrono::nanoseconds used);
 /// Why there is no count then.
-[[nodiscard]] std::string removed_reason(std::chrono::nanoseconds enabled, std::chrono::nanoseconds used);
+[[nodiscard]] Reason removed_reason(std::chrono::nanoseconds enabled, std::chrono::nanoseconds used);
 
 /// Whether Linux removes the events when this user executes a file. False also where only the processor time
 /// can tell: a file with capabilities.

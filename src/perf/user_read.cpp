@@ -139,9 +139,9 @@ Count UserRead::State::count(std::size_t event, const PageReading& total) const 
   count.enabled_ns = total.enabled_ns - base[event].enabled_ns;
   count.running_ns = total.running_ns - base[event].running_ns;
   if (!started)
-    count.reason = "not started";
+    count.reason = {"not started", ReasonCode::not_started};
   else if (count.running_ns == 0 && count.enabled_ns > 0)
-    count.reason = "the event was never scheduled";
+    count.reason = {"the event was never scheduled", ReasonCode::busy};
   else
     count.value = total.value - base[event].value;
   return count;
@@ -154,7 +154,9 @@ Count UserRead::State::other_count(std::size_t event) {
   }
   if (by_call()) return count(event, called(event));
   Count none;
-  none.reason = group.owner().here() ? "the event could not be scheduled" : perf::of_another_process;
+  none.reason = group.owner().here()
+                    ? Reason("the event could not be scheduled", ReasonCode::busy)
+                    : Reason(std::string(perf::of_another_process), ReasonCode::wrong_process);
   return none;
 }
 

@@ -371,7 +371,7 @@ std::vector<std::string> countable(const std::vector<std::string>& events) {
   std::vector<std::string> able;
   std::string why;
   for (const std::string& event : events) {
-    const std::string refused = witness::resolve_metric(event).refused;
+    const std::string refused = witness::resolve_metric(event).refused.text();
     if (refused.empty())
       able.push_back(event);
     else if (why.empty())

@@ -228,7 +228,7 @@ private:
       return picture && !svgs_.contains(picture->name);
     });
     const std::string why = "without figures: " + error.problem().subject + ": " + error.problem().cause;
-    made_.warnings.push_back(error.problem().remedy.empty() ? why : why + "; " + error.problem().remedy);
+    made_.warnings.push_back(error.problem().fix.empty() ? why : why + "; " + error.problem().fix);
     report_.document.blocks.emplace_back(document::Heading{"Figures", 1});
     report_.document.blocks.emplace_back(document::Paragraph{"This report was written " + why + "."});
   }

@@ -155,7 +155,7 @@ std::vector<std::string> not_counted(const result::Results& results) {
     if (o.value.index() != 0) counted.emplace(o.witness, o.metric);
   for (const auto& o : results.observations)
     if (o.value.index() == 0 && !counted.contains({o.witness, o.metric}))
-      missing[{o.witness, o.reason}].insert(o.metric);
+      missing[{o.witness, o.reason.get().text()}].insert(o.metric);
   for (const auto& [who, metrics] : missing)
     all.push_back(fmt::format("{} by {}: {}", fmt::join(metrics, ", "), who.first,
                               who.second.empty() ? "no reason given" : who.second));

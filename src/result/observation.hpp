@@ -1,6 +1,8 @@
 // The header of a run: machine, software and command of the observations with its id.
 #pragma once
 
+#include <recount/reason.hpp>
+
 #include "base/flag.hpp"
 
 #include <fmt/format.h>
@@ -85,8 +87,8 @@ inline constexpr const char* job_fields[] = {"node", "job", "step", "task", "tas
 
 // A value that many observations have in common, kept once.
 
-/// An immutable text or map that copies share: the id of a run, the parameters of a point. Reads as a `const
-/// T&`; a change is made in a copy. The empty value takes no memory of its own.
+/// An immutable text, map or reason that copies share: the id of a run, the parameters of a point. Reads as a
+/// `const T&`; a change is made in a copy. The empty value takes no memory of its own.
 template <class T>
 class Shared {
 public:
@@ -99,7 +101,8 @@ public:
            !std::same_as<std::remove_cvref_t<U>, Shared>)
       Shared(U&& value) // NOLINT(google-explicit-constructor,bugprone-forwarding-reference-overload)
       : Shared(T(std::forward<U>(value))) {}
-  Shared(std::initializer_list<typename T::value_type> values) : Shared(T(values)) {}
+  template <class Of = T>
+  Shared(std::initializer_list<typename Of::value_type> values) : Shared(T(values)) {}
 
   [[nodiscard]] const T& get() const {
     static const T none;
@@ -210,7 +213,7 @@ struct Observation {
   std::string witness;                    ///< "perf", "papi", "clock", "model", "model:i7-9700"
   std::string metric;                     ///< preset or event name, or "seconds", "tsc_cycles"
   Number value;                           ///< monostate: not counted, and `reason` says why
-  Shared<std::string> reason;             ///< why there is no value; empty when there is one
+  Shared<Reason> reason;                  ///< why there is no value; empty when there is one
   std::optional<std::int64_t> accesses;   ///< element accesses of the measured region
   std::optional<std::int64_t> enabled_ns; ///< perf's time_enabled over the region
   std::optional<std::int64_t> running_ns; ///< perf's time_running; less than enabled: multiplexed

@@ -247,7 +247,14 @@ Observation parse_observation(const Fields& fields) {
   Observation observation;
   fields.common(observation);
   observation.metric = fields.need<std::string>("metric");
-  fields.load("reason", observation.reason);
+  Reason reason;
+  fields.load("reason", reason.cause);
+  fields.load("setting", reason.setting);
+  fields.load("fix", reason.fix);
+  std::string code;
+  fields.load("reason_code", code);
+  reason.code = reason_code(code);
+  observation.reason = std::move(reason);
   fields.load("unit", observation.unit);
   fields.load("nesting", observation.nesting);
   fields.load("placement", observation.placement);
@@ -371,7 +378,7 @@ std::string to_line(const Run& run) {
 std::string to_line(const Observation& observation) {
   Json object = start("observation", observation);
   object["metric"] = observation.metric;
-  std::string reason = observation.reason;
+  Reason reason = observation.reason;
   Json& value = object["value"] = nullptr;
   if (const auto* whole = std::get_if<std::int64_t>(&observation.value))
     value = *whole;
@@ -379,7 +386,10 @@ std::string to_line(const Observation& observation) {
     value = *real;
   else if (reason.empty()) // JSON has no infinities
     reason = real ? "the value is not a finite number" : "no reason given";
-  if (!reason.empty()) object["reason"] = reason;
+  for (const auto& [key, part] : {std::pair("reason", &reason.cause), std::pair("setting", &reason.setting),
+                                  std::pair("fix", &reason.fix)})
+    if (!part->empty()) object[key] = *part;
+  if (reason.code != ReasonCode::other) object["reason_code"] = name_of(reason.code);
   if (!observation.unit.empty()) object["unit"] = observation.unit.get();
   for (const auto& [name, member] : whole_members)
     if (observation.*member) object[name] = *(observation.*member);

@@ -23,7 +23,7 @@ double seconds(clockid_t clock) {
 struct MeterEvent {
   std::string name;
   std::vector<std::size_t> at;
-  std::string reason; // why it is not opened
+  Reason reason; // why it is not opened
 };
 
 /// The counts of one name as one value.
@@ -82,7 +82,7 @@ Meter::Meter(std::vector<std::string> events, Domain domain) : state_(std::make_
         open.push_back(part);
       }
     } catch (const Error& e) {
-      event.reason = e.problem().cause;
+      event.reason = e.problem();
     }
     state_->events.push_back(std::move(event));
   }
@@ -168,14 +168,14 @@ namespace {
 constexpr int most = 64; // more than any PMU has
 
 /// How many copies of an event Linux accepts in one group; 0 when not even one, with the reason.
-int copies(const char* event, std::string& reason) {
+int copies(const char* event, Reason& reason) {
   std::vector<std::string> names;
   while (static_cast<int>(names.size()) < most) {
     names.emplace_back(event);
     try {
       const Group group(names, Domain::user);
     } catch (const Error& e) {
-      if (names.size() == 1) reason = e.problem().cause;
+      if (names.size() == 1) reason = e.problem();
       return static_cast<int>(names.size()) - 1;
     }
   }
@@ -188,9 +188,9 @@ CounterCount counters() {
   CounterCount out;
   // Instructions and cycles come last: they may have counters of their own, beside the general ones.
   for (const char* event : {"perf::BRANCH-INSTRUCTIONS", "perf::BRANCH-MISSES", "perf::INSTRUCTIONS"}) {
-    std::string reason;
+    Reason reason;
     if (const int n = copies(event, reason); n > 0) return {n, {}};
-    if (out.reason.empty()) out.reason = std::string(event) + ": " + reason;
+    if (out.reason.empty()) out.reason = reason.about(event);
   }
   return out;
 }
@@ -267,7 +267,7 @@ Flops FlopsMeter::State::flops(const Reading& reading) const {
   for (std::size_t i = 0; i < reading.values.size(); ++i) {
     const Value& value = reading.values[i];
     if (!value.count) {
-      out.reason = value.event + ": " + value.reason;
+      out.reason = value.reason.about(value.event);
       return out;
     }
     sum += *value.count * recipe->terms[i].weight;

@@ -43,8 +43,10 @@ PlanRow make_row(const std::string& name, const std::string& witness,
   const auto known = known_names(machine);
   if (std::ranges::count(known, name) > 0) return row;
   witness::require_known(name, known);
-  row.refused = fmt::format("the model of {} has no such metric; {}", machine.name,
-                            base::did_you_mean(name, known, "recount-machines(5) lists its metrics"));
+  row.refused = {fmt::format("the model of {} has no such metric", machine.name),
+                 {},
+                 base::did_you_mean(name, known, "recount-machines(5) lists its metrics"),
+                 ReasonCode::no_event};
   return row;
 }
 
@@ -99,7 +101,7 @@ public:
       row.witness = of_.witness;
       const auto value = values_.values.find(row.metric);
       const auto error = values_.errors.find(row.metric);
-      row.reason = !plan.rows[r].refused.empty() ? plan.rows[r].refused : missing_;
+      row.reason = !plan.rows[r].refused.empty() ? plan.rows[r].refused : Reason(missing_);
       if (row.reason.empty() && error != values_.errors.end()) row.reason = unsampled_;
       if (!row.reason.empty() || value == values_.values.end()) continue;
       row.value = value->second;

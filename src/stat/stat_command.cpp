@@ -104,8 +104,9 @@ int execute_compare(const StatOptions& o) {
 void require_countable(const Plan& plan, const std::string& subject) {
   const auto refused = [](const PlanRow& row) { return !row.refused.empty(); };
   if (!std::ranges::all_of(plan.rows, refused)) return;
-  const std::string& why = plan.rows.front().refused;
-  throw unavailable(subject, "no event can be counted: " + command::brief(why), {}, command::fix_of(why));
+  Reason why = plan.rows.front().refused;
+  why.cause = "no event can be counted: " + command::brief(why);
+  throw Error(ErrorKind::unavailable, {subject, why});
 }
 
 /// A model simulates a command from its beginning to its end.

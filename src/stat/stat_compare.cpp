@@ -196,7 +196,7 @@ std::string comparison_json(const std::vector<ComparedRow>& rows, const Request&
     one["ratio"] = or_null(row.ratio);
     one["evidence"] = name_of(row.evidence);
     one["distinguishable"] = row.evidence == statistics::Evidence::clear;
-    if (!row.reason.empty()) one["reason"] = row.reason;
+    if (!row.reason.empty()) one["reason"] = row.reason.text();
     json["metrics"].push_back(std::move(one));
   }
   return json_text("stat-compare", json);

@@ -29,7 +29,7 @@ struct TwoResults {
 struct ComparedRow {
   std::string name, unit;
   std::vector<double> first = {}, second = {}; ///< repetitions with a value
-  std::string reason = {};                     ///< why one has none; empty: both have
+  Reason reason = {};                          ///< why one has none; empty: both have
   statistics::Evidence evidence = statistics::Evidence::few;
   std::optional<double> ratio = {}; ///< of the medians, second / first
 };

@@ -446,7 +446,7 @@ result::Observation ratio(const PlanRow& row, std::span<const Count> counts, dou
     take_over(part, o);
     const auto value = result::as_double(part.value);
     if (!value) {
-      o.reason = quantity.name + ": " + part.reason;
+      o.reason = part.reason.get().about(quantity.name);
       return o;
     }
     values.push_back(*value);
@@ -471,7 +471,7 @@ std::vector<result::Observation> evaluate(const Plan& plan, std::span<const Coun
     if (row.kind == RowKind::modelled)
       o.reason = "not simulated";
     else if (!row.refused.empty())
-      o.reason = (row.refused_by.empty() ? "" : row.refused_by + ": ") + row.refused;
+      o.reason = row.refused_by.empty() ? row.refused : row.refused.about(row.refused_by);
     else if (row.kind == RowKind::usage && row.name == "duration-time")
       o.value = seconds * 1e9;
     else if (row.kind == RowKind::usage)

@@ -58,7 +58,7 @@ struct PlanRow {
   std::vector<Operand> operands =
       {}; ///< one; of a metric, those of the formula that are events, in its order
   std::optional<std::size_t> part = {}; ///< of a core type's part: which of the operand's events it is
-  std::string refused = {};             ///< why it cannot be counted; empty: it can
+  Reason refused = {};                  ///< why it cannot be counted; empty: it can
   std::string refused_by = {};          ///< of a metric: the event that cannot be counted; else empty
   std::string mark = {};                ///< what recount check found wrong with it; see mark_rows()
   std::string witness = {};             ///< "model:i7-9700", of a modelled one; else empty: perf

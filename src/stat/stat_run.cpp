@@ -146,7 +146,8 @@ std::vector<std::string> warnings(const Plan& plan, const Slice& slice) {
   std::map<std::pair<bool, std::string>, std::vector<std::string>> names; // by whether counted, and text
   for (std::size_t r = 0; r < slice.rows.size(); ++r) {
     const result::Observation& row = slice.rows[r];
-    if (!row.reason.empty() && plan.rows[r].refused.empty()) names[{false, row.reason}].push_back(row.metric);
+    if (!row.reason.empty() && plan.rows[r].refused.empty())
+      names[{false, row.reason.get().text()}].push_back(row.metric);
     for (const Flag& flag : row.flags)
       names[{true, flag.text}].push_back(row.metric);
   }
@@ -322,7 +323,7 @@ std::vector<Count> Attached::read() {
       add(sums[plan_.groups[part.group][i]], counts[i]);
   }
   for (Count& sum : sums)
-    if (sum.value) sum.reason.clear(); // a thread that never ran contributes nothing
+    if (sum.value) sum.reason = {}; // a thread that never ran contributes nothing
   return sums;
 }
 
@@ -348,12 +349,12 @@ struct Stretch {
       enabled = std::max(enabled, nanoseconds(counted.counts.back().enabled_ns));
     }
   }
-  [[nodiscard]] std::string removed_reason() const { return perf::removed_reason(enabled, used); }
+  [[nodiscard]] Reason removed_reason() const { return perf::removed_reason(enabled, used); }
 };
 
 /// Takes the values away, unless the reason is empty.
-void remove(Between& counted, const std::string& reason) {
-  counted.removed = reason;
+void remove(Between& counted, const Reason& reason) {
+  counted.removed = reason.cause;
   for (Count& count : counted.counts)
     if (!reason.empty() && count.value) {
       count.value.reset();

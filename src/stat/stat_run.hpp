@@ -96,7 +96,7 @@ struct Summary {
   std::optional<double> deviation; ///< standard deviation of a sample; none with fewer than two values
   double share = 1;                ///< scheduled share of the time: minimum over repetitions
   std::size_t missing = 0;         ///< repetitions without value
-  std::string reason;              ///< the first reason why
+  Reason reason;                   ///< the first reason why
   std::vector<Flag> flags;         ///< each once
 };
 

@@ -154,14 +154,14 @@ std::string stat_table(const Plan& plan, const RunResult& ended, const std::stri
     if (!row.refused.empty() && row.refused_by != row.name && is_refused(plan, row.refused_by))
       continue; // printed for the event itself
     if (!row.refused.empty()) {
-      fixes.insert(command::fix_of(row.refused));
+      if (row.refused.code != ReasonCode::no_pmu) fixes.insert(row.refused.fix);
       missing[command::brief(row.refused)].push_back(
           row.refused_by.empty() ? row.name : row.name + " (" + row.refused_by + ")");
     } else if (s.mean && s.missing > 0) {
-      missing[s.reason].push_back(fmt::format("{} in {} of {}", row.name, s.missing,
-                                              base::format_count(ended.repetitions.size(), "repetition")));
+      missing[s.reason.text()].push_back(fmt::format(
+          "{} in {} of {}", row.name, s.missing, base::format_count(ended.repetitions.size(), "repetition")));
     } else if (!s.mean && !ended.repetitions.empty()) {
-      missing[s.reason].push_back(row.name);
+      missing[s.reason.text()].push_back(row.name);
     }
   }
   fixes.erase("");
@@ -201,7 +201,7 @@ Json with_summary(const PlanRow& row, const Summary& s) {
   json["values"] = s.values;
   if (s.share < 1) json["share"] = s.share;
   if (s.missing > 0) json["missing"] = s.missing;
-  if (!s.reason.empty()) json["reason"] = s.reason;
+  if (!s.reason.empty()) json["reason"] = s.reason.text();
   for (const Flag& flag : s.flags)
     json["flags"].push_back(flag.text);
   return json;

@@ -40,7 +40,7 @@ std::vector<SweepGroup> sweep_groups(const result::Results& results) {
       if (o.cpu_seconds) group.cpu_seconds.push_back(*o.cpu_seconds);
     } else {
       ++group.missing;
-      if (group.reason.empty()) group.reason = o.reason;
+      if (group.reason.empty()) group.reason = o.reason.get().text();
     }
   }
   std::vector<SweepGroup> all;

@@ -123,8 +123,8 @@ void check_memory(const Session& session, std::int64_t most, const std::string& 
   if (where && largest > most)
     throw Error(ErrorKind::bad_input,
                 {session.plan.kernel + " " + result::describe(*where),
-                 fmt::format("needs {} bytes of memory, more than the {} available", largest, most), setting,
-                 "leave out large sizes, or use --witness model, which needs no memory"});
+                 Reason(fmt::format("needs {} bytes of memory, more than the {} available", largest, most),
+                        setting, "leave out large sizes, or use --witness model, which needs no memory")});
 }
 
 namespace {

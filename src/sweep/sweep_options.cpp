@@ -60,14 +60,14 @@ void add_texts_of_file(sweep::Plan& plan, const kernel::Kernel& kernel) {
 
 /// Whether a witness is one of the default ones; the reason why not goes into `left_out`.
 bool usable(const sweep::Plan& plan, const witness::Witness& witness, const kernel::Kernel& kernel,
-            std::map<std::string, std::string>& left_out) {
+            std::map<std::string, Reason>& left_out) {
   auto metrics = witness.default_metrics;
   if (!plan.metrics.empty()) {
     metrics.clear();
     std::copy_if(plan.metrics.begin(), plan.metrics.end(), std::back_inserter(metrics), witness.gives);
     if (metrics.empty()) return false; // nothing of its kind was asked for
   }
-  std::string why = witness.missing(metrics);
+  Reason why = witness.missing(metrics);
   if (why.empty() && witness.native) why = kernel.unprepared();
   if (!why.empty()) left_out[witness.name] = why;
   return why.empty();
@@ -98,11 +98,12 @@ void choose_witnesses(sweep::Plan& plan, const kernel::Kernel& kernel, const Swe
     const auto& witness = witness::find(name);
     if (const auto machine = described_machine(name)) static_cast<void>(model::machine(*machine));
     const auto metrics = metrics_of(plan, name);
-    if (const std::string why = witness.missing(metrics); !why.empty() && !o.quiet && witness.name != "model")
-      command::note("recount sweep: warning: {} cannot count any of its metrics here: {}\n", name, why);
+    if (const Reason why = witness.missing(metrics); !why.empty() && !o.quiet && witness.name != "model")
+      command::note("recount sweep: warning: {} cannot count any of its metrics here: {}\n", name,
+                    why.text());
   }
   if (!plan.witnesses.empty()) return check_prepared(plan, kernel, o.quiet);
-  std::map<std::string, std::string> left_out;
+  std::map<std::string, Reason> left_out;
   for (const auto& witness : witness::all())
     if (usable(plan, witness, kernel, left_out)) plan.witnesses.push_back(witness.name);
   if (!left_out.empty() && !o.quiet)

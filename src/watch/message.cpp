@@ -17,7 +17,8 @@ struct ToJson {
     Json series = Json::array();
     for (const Series& s : m.series) {
       Json& one = series.emplace_back(Json{{"name", s.name}, {"unit", s.unit}});
-      if (!s.refused.empty()) one["refused"] = s.refused;
+      if (!s.refused.empty())
+        one.update({{"refused", s.refused.cause}, {"refused_code", name_of(s.refused.code)}});
       if (!s.mark.empty()) one["verdict"] = s.mark;
     }
     return {{"type", "hello"},
@@ -94,8 +95,10 @@ Hello parse_hello(const Json& json) {
   require(parse_text(json, "schema") == protocol);
   Hello m{parse_text(json, "subject"), parse_count(json, "interval_ms"), {}};
   for (const Json& s : parse_array(json, "series"))
-    m.series.push_back({parse_text(s, "name"), parse_text(s, "unit"), parse_optional_text(s, "refused"),
-                        parse_optional_text(s, "verdict")});
+    m.series.push_back(
+        {parse_text(s, "name"), parse_text(s, "unit"),
+         Reason(parse_optional_text(s, "refused"), reason_code(parse_optional_text(s, "refused_code"))),
+         parse_optional_text(s, "verdict")});
   return m;
 }
 

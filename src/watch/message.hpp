@@ -1,6 +1,8 @@
 // The messages of a watch, one JSON line each; recount-watch(1) documents them.
 #pragma once
 
+#include <recount/reason.hpp>
+
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -20,7 +22,7 @@ inline constexpr std::size_t most_series = 64;
 struct Series {
   std::string name;      ///< "page-faults", "ipc"
   std::string unit;      ///< "/s", "CPUs", "instructions/cycle"
-  std::string refused;   ///< why it has no values; empty: it has
+  Reason refused;        ///< why it has no values; empty: it has
   std::string mark = {}; ///< what recount check found wrong with it
 };
 /// The first line: the watched program, and the series of values.

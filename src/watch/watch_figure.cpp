@@ -126,8 +126,8 @@ plot::Sheet compose_over_time(const result::Results& results, const plot::Choice
       continue;
     if (!trace.counted()) {
       missing.push_back(trace.metric);
-      sheet.warnings.push_back(
-          fmt::format("not counted, not drawn: {} ({})", trace.metric, trace.intervals.back()->reason));
+      sheet.warnings.push_back(fmt::format("not counted, not drawn: {} ({})", trace.metric,
+                                           trace.intervals.back()->reason.get().text()));
     } else if (sheet.panels.size() == most_panels && choice.metrics.empty()) {
       omitted.push_back(trace.metric);
     } else {

@@ -389,7 +389,7 @@ private:
     const Series& series = hello.series[shown];
     std::string text =
         fmt::format("[{}/{}] {}", shown + 1, hello.series.size(), base::printable(series.name));
-    if (!series.refused.empty()) return text + ": not counted: " + base::printable(series.refused);
+    if (!series.refused.empty()) return text + ": not counted: " + base::printable(series.refused.cause);
     const Interval last = trace_.intervals().empty() ? Interval() : trace_.intervals().back();
     if (!last.values.empty())
       text += ": " + (last.values[shown] ? fmt::format("{:.4g}", *last.values[shown]) : "not counted");

@@ -261,7 +261,7 @@ bool fits_nested(const Set& set, const Task& task) {
 /// What each witness can count, and reasons for the rest.
 struct Able {
   std::vector<MetricEvents> perf;
-  std::vector<Refusal> papi;
+  std::vector<Reason> papi;
 };
 
 Able able(const Task& task, PassObservations& observations) {
@@ -270,10 +270,11 @@ Able able(const Task& task, PassObservations& observations) {
   for (std::size_t i = 0; i < task.metrics.size(); ++i) {
     const auto& metric = task.metrics[i];
     able.papi.push_back(counter_name(metric) ? papi_refusal({counted_as(metric)})
-                                             : Refusal{"a time, not a count"});
+                                             : Reason{"a time, not a count"});
     observations.every(i, Interface::papi, [&](result::Observation& o) {
-      o.reason = able.papi[i].reason;
-      if (able.papi[i].crashed) o.flags.emplace_back(Flag::Kind::papi_crashes, papi_crashes);
+      o.reason = able.papi[i];
+      if (able.papi[i].code == ReasonCode::crash)
+        o.flags.emplace_back(Flag::Kind::papi_crashes, papi_crashes);
     });
   }
   for (std::size_t i = 0; i < task.metrics.size(); ++i) {
@@ -304,7 +305,7 @@ std::vector<result::Observation> observe(const kernel::Kernel&, kernel::Instance
   }
   const Able interface = able(task, observations);
   const auto perf = [&](std::size_t i) { return interface.perf[i].refused.empty(); };
-  const auto papi = [&](std::size_t i) { return interface.papi[i].reason.empty(); };
+  const auto papi = [&](std::size_t i) { return interface.papi[i].empty(); };
   const auto execute = [&](const std::vector<Set>& sets, PassPlan script) {
     for (const Set& set : sets) {
       script.together = set.together;
@@ -325,9 +326,8 @@ std::vector<result::Observation> observe(const kernel::Kernel&, kernel::Instance
   return std::move(observations).all();
 }
 
-std::string missing(const std::vector<std::string>& metrics) {
-  const std::string perf = find("perf").missing(metrics);
-  return perf.empty() ? std::string() : find("papi").missing(metrics);
+Reason missing(const std::vector<std::string>& metrics) {
+  return find("perf").missing(metrics).empty() ? Reason() : find("papi").missing(metrics);
 }
 
 } // namespace

@@ -30,14 +30,8 @@ namespace recount::witness {
 namespace by_perf {
 namespace {
 
-std::string missing(const std::vector<std::string>& metrics) {
-  std::string first;
-  for (const auto& metric : metrics) {
-    const std::string refused = resolve_metric(metric).refused;
-    if (refused.empty()) return {};
-    if (first.empty()) first = metric + ": " + refused;
-  }
-  return first;
+Reason missing(const std::vector<std::string>& metrics) {
+  return first_refusal(metrics, [](const std::string& metric) { return resolve_metric(metric).refused; });
 }
 
 /// Counts of a pass over the region.
@@ -137,27 +131,22 @@ Witness perf_witness() {
 namespace by_papi {
 namespace {
 
-std::string missing_here(const std::vector<std::string>& metrics) {
-  std::string first;
-  for (const auto& metric : metrics) {
-    const std::string refused =
-        counter_name(metric) ? papi_refusal({counted_as(metric)}).reason : "a time, not a count";
-    if (refused.empty()) return {};
-    if (first.empty()) first = metric + ": " + refused;
-  }
-  return first;
+Reason refusal(const std::string& metric) {
+  return counter_name(metric) ? papi_refusal({counted_as(metric)})
+                              : "a time, not a count: use the clock witness";
 }
 
 /// Runs in a forked child, so that PAPI is not initialised in the process that starts the runs.
-std::string missing(const std::vector<std::string>& metrics) {
+Reason missing(const std::vector<std::string>& metrics) {
   const auto tried = process::in_fork(
       [&](int fd) {
-        const std::string text = missing_here(metrics);
-        return process::write_all(fd, text) ? 0 : 1;
+        result::Observation o;
+        o.reason = first_refusal(metrics, refusal);
+        return process::write_all(fd, result::to_line(o)) ? 0 : 1;
       },
       std::chrono::seconds(20));
-  if (tried.exit.ok()) return tried.out;
-  return "PAPI crashed in a trial (" + describe(tried.exit) + ")";
+  if (!tried.exit.ok()) return {"PAPI crashed in a trial (" + describe(tried.exit) + ")", ReasonCode::crash};
+  return std::get<result::Observation>(result::parse_line(tried.out, "trial of PAPI")).reason;
 }
 
 /// One set at a time over one pass of the region.
@@ -198,7 +187,7 @@ void count_apart(std::vector<result::Observation>& all, const std::vector<std::s
       count(all, {i}, instance);
       all[i].flags.emplace_back(Flag::Kind::note, "counted in a pass of its own");
     } catch (const Error& error) {
-      all[i].reason = reason_of(error);
+      all[i].reason = Reason(error.problem());
     }
   }
 }
@@ -210,11 +199,10 @@ std::vector<result::Observation> observe(const kernel::Kernel&, kernel::Instance
   for (const auto& metric : task.metrics) {
     auto& o = all.emplace_back(blank(task, metric));
     o.accesses = instance->accesses();
-    const Refusal refused = counter_name(metric) ? papi_refusal({counted_as(metric)})
-                                                 : Refusal{"a time, not a count: use the clock witness"};
-    o.reason = refused.reason;
+    const Reason refused = refusal(metric);
+    o.reason = refused;
     if (o.reason.empty()) o.reason = instance->elsewhere();
-    if (refused.crashed) o.flags.emplace_back(Flag::Kind::papi_crashes, papi_crashes);
+    if (refused.code == ReasonCode::crash) o.flags.emplace_back(Flag::Kind::papi_crashes, papi_crashes);
     if (o.reason.empty()) countable.push_back(all.size() - 1);
   }
   if (countable.empty()) return all;
@@ -229,13 +217,24 @@ std::vector<result::Observation> observe(const kernel::Kernel&, kernel::Instance
 } // namespace
 } // namespace by_papi
 
-Refusal papi_refusal(const std::vector<std::string>& names) {
+Reason papi_refusal(const std::vector<std::string>& names) {
   try {
     static_cast<void>(PapiSet(names, Domain::user));
     return {};
   } catch (const Error& error) {
-    return {reason_of(error), papi::is_crash(error)};
+    return error.problem();
   }
+}
+
+Reason first_refusal(const std::vector<std::string>& metrics,
+                     const std::function<Reason(const std::string&)>& refusal) {
+  Reason first;
+  for (const auto& metric : metrics) {
+    const Reason refused = refusal(metric);
+    if (refused.empty()) return {};
+    if (first.empty()) first = refused.about(metric);
+  }
+  return first;
 }
 
 Witness papi_witness() {
@@ -307,7 +306,7 @@ void require_known(const std::string& metric, const std::vector<std::string>& al
     if (near.empty()) throw;
     for (auto& event : event::suggestions(metric, event::pmus()))
       near.push_back(std::move(event));
-    problem.remedy = base::did_you_mean(near);
+    problem.fix = base::did_you_mean(near);
     throw Error(error.kind(), problem);
   }
 }

@@ -28,20 +28,10 @@ inline constexpr const char* papi_crashes = "counting it crashes the process";
 inline constexpr const char* row_without_value = "the preset formula cannot be evaluated";
 
 /// Why PAPI cannot count these together, in user mode; empty: it can.
-struct Refusal {
-  std::string reason;
-  bool crashed = false;
-};
-[[nodiscard]] Refusal papi_refusal(const std::vector<std::string>& names);
-
-/// An error as the reason of a missing value: cause, setting and remedy on one line.
-[[nodiscard]] inline std::string reason_of(const Error& error) {
-  const Problem& p = error.problem();
-  std::string text = p.cause;
-  if (!p.setting.empty()) text += "; " + p.setting;
-  if (!p.remedy.empty()) text += "; " + p.remedy;
-  return text;
-}
+[[nodiscard]] Reason papi_refusal(const std::vector<std::string>& names);
+/// The first reason of the metrics that are refused; empty: at least one can be counted.
+[[nodiscard]] Reason first_refusal(const std::vector<std::string>& metrics,
+                                   const std::function<Reason(const std::string&)>& refusal);
 
 // Whether a metric name exists on any machine.
 

@@ -26,7 +26,7 @@ namespace {
 /// The presets of this machine, or why there are none; read once.
 struct Tables {
   std::optional<preset::MachinePresets> here;
-  std::string trouble;
+  Reason trouble;
 };
 
 const Tables& tables() {
@@ -35,7 +35,7 @@ const Tables& tables() {
     try {
       made.here.emplace(papi_reading());
     } catch (const Error& error) {
-      made.trouble = error.problem().subject + ": " + reason_of(error);
+      made.trouble = error.problem().about(error.problem().subject);
     }
     return made;
   }();
@@ -83,14 +83,13 @@ void add_events(MetricEvents& requested, PresetFormula& formula, const preset::C
 }
 
 /// Names the subject of the error unless it is the metric itself or the cause is common to all events.
-std::string refusal_text(const std::string& metric, const Error& error) {
-  const std::string& subject = error.problem().subject;
+Reason refusal(const std::string& metric, const Problem& problem) {
+  const std::string& subject = problem.subject;
   const bool same = metric.starts_with(subject) || subject.starts_with(metric); // :k may have been added
-  return (same || error.problem().cause.starts_with(perf::no_core_pmu) ? "" : subject + ": ") +
-         reason_of(error);
+  return same || problem.code == ReasonCode::no_pmu ? Reason(problem) : problem.about(subject);
 }
 
-MetricEvents refused(std::string why) {
+MetricEvents refused(Reason why) {
   MetricEvents requested;
   requested.refused = std::move(why);
   return requested;
@@ -107,7 +106,7 @@ MetricEvents resolve_preset(const Preset& found, const preset::MachinePresets& h
   try {
     add_events(requested, *formula, here.view(), domain);
   } catch (const Error& error) { // a term that is no event
-    requested.refused = refusal_text(found.name, error);
+    requested.refused = refusal(found.name, error.problem());
     requested.by_row = true;
     return requested;
   }
@@ -124,7 +123,7 @@ MetricEvents resolve_unguarded(const std::string& metric, Domain domain, const G
     const Tables& all = tables();
     const Preset* const found = all.here ? all.here->find(metric) : nullptr;
     if (found) return resolve_preset(*found, *all.here, domain);
-    if (is_preset(metric)) return refused(all.here ? all.here->why_not(metric) : all.trouble);
+    if (is_preset(metric)) return refused(all.here ? Reason(all.here->why_not(metric)) : all.trouble);
   }
   MetricEvents requested;
   const Counters counters(std::vector{domain == Domain::user ? counted_as(metric) : metric}, domain, options);
@@ -160,7 +159,7 @@ MetricEvents resolve_metric(const std::string& metric, Domain domain, const Grou
     if (requested.refused.empty() && requested.preset) static_cast<void>(Counters(requested.events, options));
     return requested;
   } catch (const Error& error) {
-    return refused(refusal_text(metric, error));
+    return refused(refusal(metric, error.problem()));
   }
 }
 

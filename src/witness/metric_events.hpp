@@ -29,7 +29,7 @@ struct MetricEvents {
   std::vector<Event>
       events; ///< of an event: it, on a hybrid CPU one for each core type; of a preset: its natives
   std::shared_ptr<const PresetFormula> preset; ///< null: an event
-  std::string refused;                         ///< why it cannot be counted; empty: it can
+  Reason refused;                              ///< why it cannot be counted; empty: it can
   std::vector<std::string> notes;              ///< core types of a hybrid CPU that cannot count it
   bool by_row = false;                         ///< refused because of the preset definition
   bool linear = true; ///< linear in the counts: counts of an empty region can be subtracted

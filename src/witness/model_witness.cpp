@@ -35,7 +35,7 @@ bool stated(const std::string& metric) {
   });
 }
 
-std::string missing(const std::vector<std::string>& metrics) {
+Reason missing(const std::vector<std::string>& metrics) {
   if (std::any_of(metrics.begin(), metrics.end(), stated)) return {}; // needs no caches
   try {
     const auto names = model::metric_names(model::machine("host"));

@@ -58,10 +58,9 @@ public:
   void run() {
     std::vector<MetricEvents> papi;
     for (const std::string& metric : task_.metrics) { // PAPI first: it must initialise libpfm4 itself
-      const Refusal refusal = papi_refusal({counted_as(metric)});
       auto& requested = papi.emplace_back();
-      requested.refused = refusal.reason;
-      if (refusal.crashed) requested.notes.emplace_back(papi_crashes);
+      requested.refused = papi_refusal({counted_as(metric)});
+      if (requested.refused.code == ReasonCode::crash) requested.notes.emplace_back(papi_crashes);
     }
     std::vector<MetricEvents> perf;
     for (const std::string& metric : task_.metrics)
@@ -72,8 +71,7 @@ public:
     tell_refused(papi, "papi");
     for (const Set& set : sets_of(perf, fits_one_group))
       repeat("perf", set, [&](Stopped& program) { return by_perf(program, set, perf); });
-    for (const Set& set :
-         sets_of(papi, [&](const Set& s) { return papi_refusal(names_of(s)).reason.empty(); }))
+    for (const Set& set : sets_of(papi, [&](const Set& s) { return papi_refusal(names_of(s)).empty(); }))
       repeat("papi", set, [&](Stopped& program) { return by_papi(program, set); });
   }
 
@@ -157,7 +155,7 @@ private:
       } catch (const Error& error) {
         for (const std::size_t i : set.metrics) {
           made.push_back(blank(i, witness));
-          made.back().reason = reason_of(error);
+          made.back().reason = Reason(error.problem());
         }
       }
       for (result::Observation& o : made) {

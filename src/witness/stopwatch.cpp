@@ -102,7 +102,7 @@ bool gives(const std::string& metric) {
   return metric == "seconds" || metric == "tsc_cycles";
 }
 
-std::string missing(const std::vector<std::string>& metrics) {
+Reason missing(const std::vector<std::string>& metrics) {
   if (std::any_of(metrics.begin(), metrics.end(), gives)) return {};
   return "the clock measures only seconds and tsc_cycles";
 }

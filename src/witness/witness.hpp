@@ -32,7 +32,7 @@ struct Witness {
   /// Whether a metric is of the witness's kind: times are the clock's, every other name is a counter's.
   bool (*gives)(const std::string& metric);
   /// Why it provides none of these metrics on this machine; empty: it provides at least one.
-  std::string (*missing)(const std::vector<std::string>& metrics);
+  Reason (*missing)(const std::vector<std::string>& metrics);
   /// One observation for each metric, in that order; a metric it cannot give has no value and a reason.
   /// `instance` is the prepared kernel (native witnesses only). Throws recount::Error only when the task
   /// itself is wrong (no such machine description).

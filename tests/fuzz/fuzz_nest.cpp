@@ -47,7 +47,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       if (size > 0) change(point, data[size - 1]);
     }
   } catch (const Error& error) {
-    if (error.problem().subject.empty() || error.problem().remedy.empty()) __builtin_trap();
+    if (error.problem().subject.empty() || error.problem().fix.empty()) __builtin_trap();
   }
   return 0;
 }

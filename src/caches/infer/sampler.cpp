@@ -232,7 +232,7 @@ void RecordSampler::take(const result::Observation& o) {
   Rounds& rounds = rounds_[of_any_round(pattern)];
   const auto each = o.metric == "seconds" ? result::ns_per_access(o) : result::per_access(o);
   if (!each) {
-    if (o.metric == "seconds") rounds.why = o.reason;
+    if (o.metric == "seconds") rounds.why = o.reason.get().cause;
     return;
   }
   if (o.metric == "seconds") {
@@ -250,9 +250,9 @@ void RecordSampler::take_colours(const result::Observation& o) {
   if (!colours_) colours_.emplace();
   const auto value = result::as_double(o.value);
   if (o.metric == incomplete_metric) {
-    colours_->incomplete = o.reason;
+    colours_->incomplete = o.reason.get().cause;
   } else if (!value) {
-    colours_->unknown = o.reason;
+    colours_->unknown = o.reason.get().cause;
   } else if (o.metric == share_metric) {
     const auto number = [&](const char* name) { return result::integer(o.params, name).value_or(0); };
     colours_->readings.push_back({number("colour"), number("count"), number("shift"), *value});

@@ -102,7 +102,7 @@ ShownCaches measure(const CachesArguments& a, std::optional<int> cpu, std::uint6
     if (witness.name != "clock") task.metrics = caches::miss_metrics(task.witness);
     if (witness.name != "clock" && task.metrics.empty())
       throw unavailable("--witness " + task.witness,
-                        "it counts no misses here: " + witness.missing({caches::miss_metric(0)}), {},
+                        "it counts no misses here: " + witness.missing({caches::miss_metric(0)}).text(), {},
                         "--witness clock needs no counters");
     task.cpu = cpu;
   }

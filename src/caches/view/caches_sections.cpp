@@ -281,7 +281,7 @@ std::string uncounted(const document::Part& part) {
     if (!level_of_misses(o.metric)) continue;
     const bool by_model = is_modelled(o.witness);
     (by_model ? modelled : counted) |= o.value.index() != 0;
-    if (!by_model && reason.empty()) reason = o.reason;
+    if (!by_model && reason.empty()) reason = o.reason.get().text();
   }
   if (counted) return {};
   for (const auto& run : part.results->runs)

@@ -156,8 +156,7 @@ std::int64_t NestKernel::bytes(const result::Params& point) const {
   try {
     return at(point).bytes();
   } catch (const Error& error) { // points of a grid are skipped with the cause alone
-    const Problem& p = error.problem();
-    throw Error(error.kind(), {name(), p.subject + ": " + p.cause, p.setting, p.remedy});
+    throw Error(error.kind(), {name(), error.problem().about(error.problem().subject)});
   }
 }
 

@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_CASE(an_unknown_event_is_answered_with_near_ones) {
     BOOST_TEST(false);
   } catch (const Error& error) {
     BOOST_TEST((error.kind() == ErrorKind::bad_input));
-    BOOST_TEST(error.problem().remedy.find("perf::PAGE-FAULTS") != std::string::npos);
+    BOOST_TEST(error.problem().fix.find("perf::PAGE-FAULTS") != std::string::npos);
   }
 }
 

@@ -49,7 +49,7 @@ Problem problem_of(const Call& call) {
     return e.problem();
   }
   BOOST_FAIL("no error");
-  return {};
+  return {{}, Reason()};
 }
 
 bool has(const std::string& text, const std::string& part) {
@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(several_sets_run_one_after_the_other) {
   one.start();
   const auto problem = problem_of([&] { two.start(); });
   BOOST_TEST(has(problem.cause, "PAPI_EISRUN"));
-  BOOST_TEST(has(problem.remedy, "one set per component"));
+  BOOST_TEST(has(problem.fix, "one set per component"));
   one.stop();
 }
 
@@ -218,8 +218,8 @@ BOOST_AUTO_TEST_CASE(names_that_cannot_be_counted_say_why) {
   const auto named = [](std::vector<std::string> names) {
     return problem_of([&] { PapiSet set(std::move(names)); });
   };
-  BOOST_TEST(has(named({"PAPI_L1_DMC"}).remedy, "PAPI_L1_DCM"));
-  BOOST_TEST(has(named({"perf::PAGE-FALTS"}).remedy + named({"perf::PAGE-FALTS"}).cause, "PAGE-FAULTS"));
+  BOOST_TEST(has(named({"PAPI_L1_DMC"}).fix, "PAPI_L1_DCM"));
+  BOOST_TEST(has(named({"perf::PAGE-FALTS"}).fix + named({"perf::PAGE-FALTS"}).cause, "PAGE-FAULTS"));
   BOOST_TEST(has(named({"msr/tsc/"}).cause, "libpfm4's event names only"));
   BOOST_TEST(has(named({"mem:0x1000/4:w"}).cause, "libpfm4's event names only"));
   BOOST_TEST(has(named({}).cause, "no events"));
@@ -281,7 +281,7 @@ BOOST_AUTO_TEST_CASE(what_linux_refuses_has_papis_name) {
         const auto problem = problem_of([] {
           PapiSet set({faults, "perf::MINOR-FAULTS", "perf::MAJOR-FAULTS"});
         });
-        const std::string text = problem.cause + "\n" + problem.remedy;
+        const std::string text = problem.cause + "\n" + problem.fix;
         return ::write(fd, text.data(), text.size()) > 0 ? 0 : 1;
       },
       std::chrono::seconds(20));

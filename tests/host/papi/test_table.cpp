@@ -196,8 +196,8 @@ BOOST_AUTO_TEST_CASE(the_inventory_tries_each_preset) {
   BOOST_TEST_REQUIRE(found.presets.size() == 3U);
   BOOST_TEST(found.presets_counting() == 2);
   for (const auto& preset : found.presets) {
-    BOOST_TEST(preset.counts == (preset.name != "PAPI_TLB_IM"), preset.name << ": " << preset.reason);
-    if (!preset.counts) BOOST_TEST(has(preset.reason, "killed by signal"), preset.reason);
+    BOOST_TEST(preset.counts == (preset.name != "PAPI_TLB_IM"), preset.name << ": " << preset.reason.cause);
+    if (!preset.counts) BOOST_TEST(has(preset.reason.cause, "killed by signal"), preset.reason.cause);
   }
   BOOST_TEST(found.reasons.empty());
 }
@@ -230,9 +230,9 @@ BOOST_AUTO_TEST_CASE(the_inventory_of_this_machine_is_consistent) {
   BOOST_TEST(found.presets_counting() <= static_cast<int>(found.presets.size()));
   BOOST_TEST((found.presets_counting() == 0) == !found.reasons.empty());
   for (const auto& preset : found.presets)
-    BOOST_TEST(preset.counts == preset.reason.empty(), preset.name << ": " << preset.reason);
+    BOOST_TEST(preset.counts == preset.reason.empty(), preset.name << ": " << preset.reason.cause);
   for (const auto& reason : found.reasons)
-    BOOST_TEST_MESSAGE(reason);
+    BOOST_TEST_MESSAGE(reason.cause);
 }
 
 BOOST_AUTO_TEST_CASE(two_empty_claims_give_two_reasons) {
@@ -241,8 +241,8 @@ BOOST_AUTO_TEST_CASE(two_empty_claims_give_two_reasons) {
   const auto found = papi::inventory();
   BOOST_TEST(found.presets.empty());
   BOOST_TEST_REQUIRE(!found.reasons.empty());
-  BOOST_TEST(has(found.reasons.back(), table.path()));
-  BOOST_TEST(has(found.reasons.back(), found.core_pmu));
+  BOOST_TEST(has(found.reasons.back().cause, table.path()));
+  BOOST_TEST(has(found.reasons.back().cause, found.core_pmu));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -183,7 +183,7 @@ BOOST_AUTO_TEST_CASE(unknown_variable_suggests_the_nearest) {
     static_cast<void>(profiled("mem:counter/8:w", {"exit", "0"}));
     BOOST_FAIL("watched a variable that is not there");
   } catch (const Error& error) {
-    BOOST_TEST(error.problem().remedy.find("work::counter") != std::string::npos);
+    BOOST_TEST(error.problem().fix.find("work::counter") != std::string::npos);
   }
 }
 

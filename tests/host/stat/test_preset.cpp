@@ -21,7 +21,7 @@ double value(const Slice& slice, const std::string& name) {
   const auto at = std::ranges::find(slice.rows, name, &result::Observation::metric);
   BOOST_TEST_REQUIRE((at != slice.rows.end()));
   const auto number = result::as_double(at->value);
-  BOOST_TEST_REQUIRE(number.has_value(), at->reason);
+  BOOST_TEST_REQUIRE(number.has_value(), at->reason.get().text());
   return *number;
 }
 

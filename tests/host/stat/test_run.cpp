@@ -40,7 +40,7 @@ const result::Observation& row(const Slice& slice, const std::string& name) {
 
 double value(const Slice& slice, const std::string& name) {
   const auto number = result::as_double(row(slice, name).value);
-  BOOST_TEST_REQUIRE(number.has_value(), row(slice, name).reason);
+  BOOST_TEST_REQUIRE(number.has_value(), row(slice, name).reason.get().text());
   return *number;
 }
 

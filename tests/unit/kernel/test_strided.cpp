@@ -177,7 +177,7 @@ BOOST_AUTO_TEST_CASE(a_size_over_memory_is_refused_with_both_numbers) {
     BOOST_CHECK_EXCEPTION((void)kernel::find(name).prepare(point(size, 1 << 30)), Error, [&](const Error& e) {
       return e.kind() == ErrorKind::bad_input &&
              e.problem().cause.find(std::to_string(size)) != std::string::npos &&
-             e.problem().cause.find("available") != std::string::npos && !e.problem().remedy.empty();
+             e.problem().cause.find("available") != std::string::npos && !e.problem().fix.empty();
     });
   }
 }

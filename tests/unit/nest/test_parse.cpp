@@ -104,7 +104,7 @@ BOOST_DATA_TEST_CASE(what_is_no_nest_is_refused, data::make(refused), row) {
     BOOST_TEST((error.kind() == ErrorKind::bad_input));
     BOOST_TEST(error.problem().subject == "x.nest:" + row.where);
     BOOST_TEST((error.problem().cause.find(row.cause) != std::string::npos), error.problem().cause);
-    BOOST_TEST(!error.problem().remedy.empty());
+    BOOST_TEST(!error.problem().fix.empty());
   }
 }
 

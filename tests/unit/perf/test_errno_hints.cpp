@@ -38,7 +38,7 @@ BOOST_AUTO_TEST_CASE(every_errno_has_an_answer_without_conditions) {
       const Error reported = hint({Operation::open, event()}, error);
       BOOST_TEST(holds(reported, "some::EVENT"));
       BOOST_TEST(holds(reported, strerrorname_np(error)));
-      BOOST_TEST(!reported.problem().remedy.empty());
+      BOOST_TEST(!reported.problem().fix.empty());
     }
   }
 }
@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(the_remedy_fits_the_situation) {
   switches.attr.config = PERF_COUNT_SW_CONTEXT_SWITCHES;
   for (const pid_t pid : {0, 77}) {
     const Error reported = hint({Operation::open, switches, {pid, -1, false, false, false, false}}, EACCES);
-    BOOST_TEST(reported.problem().remedy.find(":u") == std::string::npos);
+    BOOST_TEST(reported.problem().fix.find(":u") == std::string::npos);
     if (pid == 0) BOOST_TEST(holds(reported, "in the kernel"));
   }
 

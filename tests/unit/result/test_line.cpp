@@ -79,13 +79,13 @@ BOOST_AUTO_TEST_CASE(real_values_are_exact_and_stay_real) {
 BOOST_AUTO_TEST_CASE(no_value_has_a_reason_and_is_not_zero) {
   recount::result::Observation o = sample();
   o.value = {};
-  o.reason = "no PMU";
+  o.reason = recount::Reason("no PMU", "setting = 1", "fix it", recount::ReasonCode::permission);
   const recount::result::Observation back = again(o);
   BOOST_TEST(!recount::result::as_double(back.value).has_value());
-  BOOST_TEST(back.reason.get() == "no PMU");
+  BOOST_TEST((back.reason == o.reason));
   o = sample();
   o.value = std::numeric_limits<double>::infinity();
-  BOOST_TEST(again(o).reason.get() == "the value is not a finite number");
+  BOOST_TEST(again(o).reason.get().cause == "the value is not a finite number");
 }
 
 BOOST_AUTO_TEST_CASE(all_fields_survive) {

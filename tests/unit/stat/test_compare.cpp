@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(only_distinguishable_rows_have_a_ratio) {
   BOOST_TEST((rows[1].evidence == statistics::Evidence::overlap));
   BOOST_TEST((rows[2].evidence == statistics::Evidence::clear));
   BOOST_TEST(*rows[2].ratio == 1.5);
-  BOOST_TEST(rows[3].reason == "no core PMU");
+  BOOST_TEST(rows[3].reason.cause == "no core PMU");
   const auto table = comparison_table(rows);
   BOOST_REQUIRE(table.rows().size() == 3U);
   BOOST_TEST(table.rows()[1].back() == "n.d.");

@@ -16,7 +16,7 @@ std::string complaint(const std::string& text) {
     static_cast<void>(parse_range(text, "--size"));
   } catch (const recount::Error& error) {
     BOOST_TEST(error.problem().subject == "--size");
-    BOOST_TEST(!error.problem().remedy.empty());
+    BOOST_TEST(!error.problem().fix.empty());
     return error.problem().cause;
   }
   return "";

@@ -27,7 +27,7 @@ BOOST_AUTO_TEST_CASE(messages_survive_a_round_trip) {
   BOOST_TEST(h.subject == "./solver");
   BOOST_TEST(h.interval_ms == 500);
   BOOST_TEST(h.series.size() == 2U);
-  BOOST_TEST(h.series[0].refused == "no PMU");
+  BOOST_TEST(h.series[0].refused.cause == "no PMU");
   BOOST_TEST(h.series[1].unit == "/s");
   const auto i = round_trip(Interval{7, 3.5, 4.0, {std::nullopt, 0.1}});
   BOOST_TEST(i.number == 7);
