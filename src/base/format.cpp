@@ -1,6 +1,6 @@
 #include "base/format.hpp"
 
-#include "base/names.hpp"
+#include "base/witness.hpp"
 
 #include <fmt/format.h>
 
@@ -62,12 +62,14 @@ std::string format_size(std::int64_t bytes) {
   return fmt::format("{}{}", bytes, unit);
 }
 
-std::string format_witness(const std::string& witness) {
-  if (const auto machine = described_machine(witness)) return "modelled (" + *machine + ")";
-  if (is_modelled(witness)) return "modelled";
-  if (witness == "clock") return "by the clock";
-  if (witness == "published") return "published";
-  return "counted by " + witness;
+std::string format_witness(const Witness& witness) {
+  if (const auto machine = witness.described_machine()) return "modelled (" + *machine + ")";
+  switch (witness.kind) {
+  case Witness::model: return "modelled";
+  case Witness::clock: return "by the clock";
+  case Witness::published: return "published";
+  default: return "counted by " + witness.name();
+  }
 }
 
 } // namespace recount::base

@@ -1,6 +1,8 @@
 // Numbers as text.
 #pragma once
 
+#include "base/witness.hpp"
+
 #include <charconv>
 #include <concepts>
 #include <cstdint>
@@ -41,7 +43,7 @@ namespace recount::base {
   return text;
 }
 /// The source of a value: "counted by perf", "published", "modelled (i7-9700)".
-[[nodiscard]] std::string format_witness(const std::string& witness);
+[[nodiscard]] std::string format_witness(const Witness& witness);
 
 // Numbers in texts.
 

@@ -124,14 +124,15 @@ struct Cause {
 struct Counted {
   std::string kernel;
   result::Params point;
-  std::string witness;
+  Witness witness;
   std::vector<std::vector<std::map<std::string, double>>> passes; ///< values by preset
 };
 
 /// A relation that does not hold.
 struct Broken {
   preset::Identity identity;
-  std::string kernel, witness;
+  std::string kernel;
+  Witness witness;
   result::Params point;
   statistics::Estimate left, right, difference; ///< left - right, pass by pass
 };

@@ -165,12 +165,12 @@ std::vector<sweep::Job> jobs_of(const std::vector<Place>& places, const CheckOpt
   for (int repetition = 0; repetition < options.repeat; ++repetition) {
     const std::size_t from = jobs.size();
     for (const Place& place : places)
-      jobs.push_back({place.kernel->name(), place.point, repetition, "both", place.metrics});
+      jobs.push_back({place.kernel->name(), place.point, repetition, Witness::both, place.metrics});
     base::shuffle(std::span(jobs).subspan(from), random);
   }
   for (const Place& place : places)
     if (!place.simulated.empty())
-      jobs.push_back({place.kernel->name(), place.point, 0, "model", place.simulated});
+      jobs.push_back({place.kernel->name(), place.point, 0, Witness::model, place.simulated});
   return jobs;
 }
 
@@ -300,11 +300,11 @@ std::vector<Counted> counted(const Index& index, const std::vector<Subject>& sub
   for (const Subject& s : subjects)
     if (s.as == s.name) themselves.insert(s.name);
 
-  std::map<std::tuple<std::string, result::Params, std::string>, std::map<int, std::map<std::string, double>>>
+  std::map<std::tuple<std::string, result::Params, Witness>, std::map<int, std::map<std::string, double>>>
       places;
   for (const auto& [key, series] : index.all()) {
     const auto& [kernel, point, metric, witness] = key;
-    if (witness == "model" || !themselves.contains(metric)) continue;
+    if (witness == Witness::model || !themselves.contains(metric)) continue;
     for (const auto& [repetition, o] : series)
       if (const auto value = result::as_double(o->value))
         places[{kernel, point, witness}][repetition][metric] = *value;
@@ -333,7 +333,7 @@ std::vector<Term> terms_of(const Subject& subject, const CheckContext& context, 
       for (const auto& proof : *list) {
         if (proof.preset != subject.as) continue;
         const auto measured =
-            measurement(index.of(proof.kernel->name(), proof.point, name, "perf"), "not run");
+            measurement(index.of(proof.kernel->name(), proof.point, name, Witness::perf), "not run");
         std::string unstated;
         if (const auto counted = statistics::estimate(measured.values))
           term.counts.push_back({proof.kernel->name(), proof.point, counted->median,

@@ -12,12 +12,11 @@
 #include "preset/preset_table.hpp"
 #include "stat/modelled.hpp"
 #include "stat/stat_plan.hpp"
-#include "sweep/engine.hpp"
-#include "sweep/sweep_plan.hpp"
+#include "sweep/batch.hpp"
 #include "verdict/verdict_store.hpp"
+#include "witness/backend.hpp"
 #include "witness/metric_events.hpp"
 #include "witness/results_header.hpp"
-#include "witness/witness.hpp"
 
 #include <recount/error.hpp>
 
@@ -46,11 +45,11 @@ namespace recount::check {
 // recount check: validates presets; compares perf, PAPI and expected counts of kernels.
 namespace {
 
-struct CheckArguments {
+struct CheckArguments : sweep::BatchOptions {
   std::vector<std::string> names, events, witnesses;
-  std::string table, tolerance, bundle, output, plot, cpu, seed, timeout, export_to, shard;
-  long repeat = 4, parallel = 0;
-  bool program = false, resume = false, all = false, json = false, quiet = false, no_verdicts = false;
+  std::string table, tolerance, bundle, plot, seed, export_to;
+  long repeat = 4;
+  bool program = false, all = false, json = false, no_verdicts = false;
 };
 
 std::optional<double> tolerance_of(const std::string& text) {
@@ -71,54 +70,20 @@ CheckOptions options_of(const CheckArguments& a) {
   return options;
 }
 
-/// Takes the shard's runs out of the plan.
-void keep_runs(sweep::Batch& batch, const CheckArguments& a) {
-  const auto shard = sweep::parse_shard(a.shard, host::this_job());
-  if (shard.whole()) return;
-  const std::size_t all = batch.jobs.size();
-  sweep::keep_shard(batch.jobs, shard);
-  sweep::state_shard(batch.header, shard);
-  if (!a.quiet)
+sweep::Ended run_check(const CheckArguments& a, const CheckPlan& plan, std::uint64_t seed) {
+  sweep::Batch batch = sweep::make_batch("check", a, std::chrono::seconds(60), seed, plan.settings);
+  batch.jobs = plan.jobs;
+  batch.header.verdicts.clear(); // of another check
+  sweep::keep_shard(batch.jobs, batch.shard);
+  if (!a.quiet && !batch.shard.whole())
     command::note("{}\n", fmt::format("recount check: shard {}: {} of {}; join the files of all "
                                       "shards with cat, and conclude with --resume without --shard",
-                                      shard.text(), batch.jobs.size(), base::format_count(all, "run")));
-}
-
-sweep::Ended conduct_check(const CheckArguments& a, const CheckPlan& plan, std::uint64_t seed) {
-  sweep::Batch batch;
-  batch.jobs = plan.jobs;
-  batch.how.cpu = command::parse_cpu(a.cpu);
-  sweep::limit_runs(batch.how, a.timeout, std::chrono::seconds(60));
-  batch.how.parallel = sweep::parallel_runs(a.parallel);
-  batch.header = witness::machine_header(command::command_line(), RECOUNT_VERSION, batch.how.cpu);
-  batch.header.seed = seed;
-  batch.header.plan = plan.settings;
-  batch.header.verdicts.clear(); // of another check
-  keep_runs(batch, a);
-  batch.file = a.output;
-  batch.resume = a.resume;
+                                      batch.shard.text(), batch.jobs.size(),
+                                      base::format_count(plan.jobs.size(), "run")));
   if (!a.quiet)
     command::note("recount check: {}, {}\n", base::format_count(batch.jobs.size(), "run"),
                   batch.how.cpu ? fmt::format("on CPU {}", *batch.how.cpu) : "not pinned");
-  command::catch_stop_signals();
-  sweep::ProgressLine line(a.quiet, "check");
-  sweep::Listener listener;
-  listener.stop = [] { return command::stop_signal() != 0; };
-  listener.progress = [&](const sweep::Progress& progress) { line.show(progress); };
-  bool measured = false;
-  listener.observation = [&](const result::Observation&) { measured = true; };
-  try {
-    auto ended = sweep::conduct(batch, listener);
-    line.clear();
-    if (ended.outcome.stopped)
-      command::print_resume_command("check", batch.file, batch.header.command,
-                                    !ended.results.observations.empty());
-    return ended;
-  } catch (const Error&) {
-    line.clear();
-    command::print_resume_command("check", batch.file, batch.header.command, measured);
-    throw;
-  }
+  return sweep::run_batch(batch);
 }
 
 /// For the marks of other commands. Counts with a tolerance of the user's own say nothing to others, nor do
@@ -137,7 +102,7 @@ void keep_verdicts(const CheckArguments& a, const CheckPlan& plan, const Checked
 
 /// Of an interrupted check: presets with a kernel that has not counted them once have no verdict.
 void refuse_unfinished(CheckPlan& plan, const result::Results& results) {
-  std::map<std::tuple<std::string, result::Params, std::string, std::string>, int> done;
+  std::map<std::tuple<std::string, result::Params, Witness, std::string>, int> done;
   for (const sweep::Job& job : plan.jobs)
     for (const std::string& metric : job.metrics)
       ++done[{job.kernel, job.point, job.witness, metric}];
@@ -178,8 +143,8 @@ ProgramRequest program_request(const CheckArguments& a) {
   request.tolerance = tolerance_of(a.tolerance);
   const auto witnesses = stat::parse_witnesses(a.witnesses);
   if (witnesses.models.size() > 1) throw bad_input("--witness", "names several models", "name one");
-  for (const std::string& model : witnesses.models)
-    request.machine = witness::modelled_machine(model);
+  for (const Witness& model : witnesses.models)
+    request.machine = model.machine();
   if (!a.timeout.empty()) {
     sweep::Execution how;
     sweep::limit_runs(how, a.timeout, std::chrono::seconds(60));
@@ -232,7 +197,7 @@ int execute_check(const CheckArguments& given) {
   CheckContext context = check::check_context();
   CheckPlan plan = check::plan_check(context, options);
   sweep::Ended ended;
-  if (!plan.jobs.empty()) ended = conduct_check(a, plan, options.seed);
+  if (!plan.jobs.empty()) ended = run_check(a, plan, options.seed);
   const bool interrupted = ended.outcome.stopped;
   if (interrupted) {
     const std::size_t left = sweep::remaining(plan.jobs, ended.results).size();

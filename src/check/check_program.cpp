@@ -61,8 +61,8 @@ Trial program_trial(const Subject& subject, const ProgramRequest& request, const
   t.preset = subject.name;
   t.metric = subject.as;
   t.kernel = command_kernel;
-  const auto& perf = index.of(command_kernel, {}, subject.name, "perf");
-  const auto& papi = index.of(command_kernel, {}, subject.name, "papi");
+  const auto& perf = index.of(command_kernel, {}, subject.name, Witness::perf);
+  const auto& papi = index.of(command_kernel, {}, subject.name, Witness::papi);
   t.perf = measurement(perf, "not run");
   t.papi = measurement(papi, "not run");
   if (request.repeat > 1)

@@ -3,7 +3,7 @@
 
 #include "check/check.hpp"
 #include "command/output.hpp"
-#include "sweep/session.hpp"
+#include "sweep/batch.hpp"
 
 #include <string>
 

@@ -5,8 +5,8 @@
 #include "kernel/kernel.hpp"
 #include "kernel/proofs.hpp"
 #include "preset/standard.hpp"
+#include "witness/backend.hpp"
 #include "witness/counting.hpp"
-#include "witness/witness.hpp"
 
 #include <recount/error.hpp>
 
@@ -20,7 +20,7 @@
 namespace recount::check {
 
 int process_of(int repetition) {
-  static const int passes = witness::find("both").passes;
+  static const int passes = witness::find(Witness::both).passes;
   return repetition / passes;
 }
 
@@ -74,8 +74,8 @@ Trial counts_of(const std::string& metric, const std::string& preset, const kern
   t.metric = preset;
   t.kernel = kernel.name();
   t.point = point;
-  const auto& perf = index.of(t.kernel, t.point, metric, "perf");
-  const auto& papi = index.of(t.kernel, t.point, metric, "papi");
+  const auto& perf = index.of(t.kernel, t.point, metric, Witness::perf);
+  const auto& papi = index.of(t.kernel, t.point, metric, Witness::papi);
   std::string otherwise = index.failure(t.kernel, t.point);
   if (otherwise.empty()) otherwise = "not run";
   t.perf = measurement(perf, otherwise);
@@ -97,7 +97,7 @@ std::optional<Stated> stated_at(const std::string& preset, const kernel::Kernel&
                                 const result::Params& point, const Index& index, std::string& unstated) {
   for (const auto& known : index.expected(kernel, point))
     if (known.metric == preset) return Stated{known.value, known.below, known.above, known.form};
-  const auto& model = index.of(kernel.name(), point, preset, "model");
+  const auto& model = index.of(kernel.name(), point, preset, Witness::model);
   if (model.empty()) {
     unstated = "the model was not run";
   } else if (const auto value = result::as_double(model.begin()->second->value)) {
@@ -119,8 +119,8 @@ Trial side_trial_of(const std::string& metric, const kernel::Proof& proof, const
   Trial t = trial_of(metric, proof, index);
   if (!t.stated) return t;
   double stray = stray_occurrences;
-  if (const auto& model = index.of(t.kernel, t.point, t.metric, "model"); !model.empty())
-    stray += t.tolerance * accesses_of(index.of(t.kernel, t.point, metric, "perf"));
+  if (const auto& model = index.of(t.kernel, t.point, t.metric, Witness::model); !model.empty())
+    stray += t.tolerance * accesses_of(index.of(t.kernel, t.point, metric, Witness::perf));
   t.stated->below = std::min(std::max(t.stated->below, stray), std::max(t.stated->value, t.stated->below));
   t.stated->above = std::max(t.stated->above, stray);
   return t;
@@ -129,7 +129,7 @@ Trial side_trial_of(const std::string& metric, const kernel::Proof& proof, const
 Trial trial_of(const std::string& metric, const kernel::Relation& relation, const Index& index) {
   Trial t = counts_of(metric, relation.preset, *relation.kernel, relation.point, index);
   t.relative = true;
-  const auto& base = index.of(relation.base_kernel->name(), relation.base_point, metric, "perf");
+  const auto& base = index.of(relation.base_kernel->name(), relation.base_point, metric, Witness::perf);
   const auto counted = statistics::estimate(measurement(base, "not run").values);
   if (!counted) {
     t.unstated = "no count at the point to compare with";
@@ -196,7 +196,7 @@ std::vector<PresetVerdict> verdicts_of(const result::Results& results) {
   std::set<std::tuple<std::size_t, std::string, std::string, result::Params>> seen;
   for (const auto& [key, series] : index.all()) {
     const auto& [kernel, point, metric, witness] = key;
-    if (witness != "model") seen.insert({rank(metric), metric, kernel, point});
+    if (witness != Witness::model) seen.insert({rank(metric), metric, kernel, point});
   }
   std::vector<Trial> trials;
   for (const auto& [order, metric, name, point] : seen) {

@@ -17,7 +17,7 @@ namespace recount::check {
 /// The observations of a results file by kernel, point, metric and witness, each in the order of repetitions.
 class Index {
 public:
-  using Key = std::tuple<std::string, result::Params, std::string, std::string>;
+  using Key = std::tuple<std::string, result::Params, std::string, Witness>;
   using Series = std::map<int, const result::Observation*>;
 
   explicit Index(const result::Results& results) {
@@ -27,7 +27,7 @@ public:
       failures_.emplace(std::pair(f.kernel, f.params), f.reason);
   }
   [[nodiscard]] const Series& of(const std::string& kernel, const result::Params& point,
-                                 const std::string& metric, const std::string& witness) const {
+                                 const std::string& metric, const Witness& witness) const {
     static const Series none;
     const auto found = series_.find({kernel, point, metric, witness});
     return found == series_.end() ? none : found->second;

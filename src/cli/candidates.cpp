@@ -12,7 +12,7 @@
 #include "metric/metric.hpp"
 #include "model/machine.hpp"
 #include "preset/standard.hpp"
-#include "witness/witness.hpp"
+#include "witness/backend.hpp"
 
 #include <recount/error.hpp>
 
@@ -90,7 +90,9 @@ Names metrics() {
 }
 
 Names witnesses() {
-  Names names = make_names(witness::all(), &witness::Witness::name, &witness::Witness::prose);
+  Names names = make_names(
+      witness::all(), [](const auto& backend) { return Witness(backend.kind).name(); },
+      &witness::Backend::prose);
   for (const auto& machine : model::machine_names())
     names.push_back({"model:" + machine, "the model of this machine"});
   return names;

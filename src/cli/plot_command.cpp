@@ -84,8 +84,8 @@ int execute_plot(const Settings& s) {
   results.statistic = statistic;
   warn(results.warnings);
   std::vector<std::string> unmatched;
-  const auto choice =
-      plot::resolve({command::list_words(s.metrics), command::list_words(s.witnesses)}, results, unmatched);
+  const auto choice = plot::resolve({command::list_words(s.metrics), command::list_witnesses(s.witnesses)},
+                                    results, unmatched);
   warn(unmatched);
   const auto& figure =
       s.figure.empty() ? plot::suitable(figures(), results, choice) : plot::find(figures(), s.figure);

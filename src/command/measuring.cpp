@@ -53,6 +53,11 @@ std::vector<std::string> list_words(const std::vector<std::string>& lists) {
   return words;
 }
 
+std::vector<Witness> list_witnesses(const std::vector<std::string>& lists) {
+  const auto words = list_words(lists);
+  return {words.begin(), words.end()};
+}
+
 std::string without_text(const std::map<std::string, Reason>& left_out) {
   const auto without_pmu =
       std::ranges::find_if(left_out, [](const auto& one) { return one.second.code == ReasonCode::no_pmu; });

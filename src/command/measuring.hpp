@@ -1,10 +1,12 @@
 // Shared by the commands that measure: options and signals.
 #pragma once
 
-#include <recount/reason.hpp>
+#include "base/witness.hpp"
 
 #include "statistics/statistics.hpp"
 #include "verdict/verdict_store.hpp"
+
+#include <recount/reason.hpp>
 
 #include <cstdint>
 #include <map>
@@ -20,6 +22,8 @@ namespace recount::command {
 [[nodiscard]] std::optional<int> parse_cpu(const std::string& text);
 /// The words of comma-separated lists, empty ones left out, each once.
 [[nodiscard]] std::vector<std::string> list_words(const std::vector<std::string>& lists);
+/// The same as witnesses.
+[[nodiscard]] std::vector<Witness> list_witnesses(const std::vector<std::string>& lists);
 
 /// "without perf, papi: REASON": one line for all that is left out, with brief() reasons. Where there is no
 /// core PMU, that is the reason for presets too, whatever their tables lack.

@@ -29,8 +29,7 @@ namespace recount::compare {
 
 namespace {
 
-using Key =
-    std::tuple<std::string, std::string, std::string, result::Params>; // kernel, witness, metric, point
+using Key = std::tuple<std::string, Witness, std::string, result::Params>; // kernel, witness, metric, point
 using Quantities = std::map<Key, Quantity>;
 
 /// Fewer points than these have no quantity of their own over all of them.
@@ -101,7 +100,7 @@ void summarise(Quantity& quantity) {
 
 /// For each kernel, witness and metric with several points: the ratios of a node at all of them.
 std::vector<Quantity> over_points(const std::vector<Quantity>& each) {
-  std::map<std::tuple<std::string, std::string, std::string>, std::vector<const Quantity*>> groups;
+  std::map<std::tuple<std::string, Witness, std::string>, std::vector<const Quantity*>> groups;
   for (const Quantity& quantity : each)
     if (quantity.median != 0 && quantity.count() == quantity.nodes.size())
       groups[{quantity.kernel, quantity.witness, quantity.metric}].push_back(&quantity);
@@ -371,11 +370,11 @@ std::vector<Difference> differences_of(const std::vector<std::vector<const resul
 namespace {
 
 /// One run infers a property once: its interval is that of the inference, not of repetitions.
-void add_property(std::map<std::string, Quantity>& all, const std::string& level, const std::string& witness,
+void add_property(std::map<std::string, Quantity>& all, const std::string& level, const Witness& witness,
                   const caches::Property& property, std::size_t node, std::size_t nodes) {
   if (!property.value && property.unknown.empty()) return;
   const std::string metric = level + ' ' + property.name;
-  Quantity& quantity = all.try_emplace(witness + ' ' + metric).first->second;
+  Quantity& quantity = all.try_emplace(witness.name() + ' ' + metric).first->second;
   if (quantity.nodes.empty())
     quantity = {"caches", witness, metric, property.unit, {}, 1, std::vector<OnNode>(nodes), 0, {}};
   OnNode& on = quantity.nodes[node];

@@ -27,7 +27,9 @@ struct OnNode {
 
 /// One metric by one witness, at one point or over all of them.
 struct Quantity {
-  std::string kernel, witness, metric, unit;
+  std::string kernel;
+  Witness witness;
+  std::string metric, unit;
   result::Params point;                    ///< without the parameters that do not vary
   std::size_t points = 1;                  ///< more than 1: the median over that many points
   std::vector<OnNode> nodes;               ///< as Comparison::nodes

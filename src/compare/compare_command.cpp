@@ -1,6 +1,6 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
-#include "base/names.hpp"
+#include "base/witness.hpp"
 #include "command/command.hpp"
 #include "command/measuring.hpp"
 #include "command/output.hpp"
@@ -187,7 +187,7 @@ document::Table all_quantities(const Comparison& c) {
   for (const Quantity& quantity : c.quantities)
     for (std::size_t node = 0; node < c.nodes.size(); ++node) {
       if (!quantity.nodes[node].measured) continue;
-      std::vector<std::string> row{quantity.kernel, quantity.witness + " " + quantity.metric,
+      std::vector<std::string> row{quantity.kernel, quantity.witness.name() + " " + quantity.metric,
                                    place_of(quantity)};
       for (auto& cell : row_of(c, quantity, node))
         row.push_back(std::move(cell));
@@ -333,7 +333,7 @@ plot::Panel panel_of(const Comparison& c, const Quantity& quantity) {
   plot::Series usual, odd;
   usual.look = odd.look = plot::Series::Look::points;
   usual.band = odd.band = true;
-  usual.modelled = odd.modelled = is_modelled(quantity.witness);
+  usual.modelled = odd.modelled = quantity.witness.modelled();
   usual.label = std::ranges::any_of(quantity.nodes, &OnNode::outlier) ? "others" : "";
   odd.label = "outlier";
   for (std::size_t node = 0; node < c.nodes.size(); ++node) {

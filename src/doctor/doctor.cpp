@@ -13,7 +13,7 @@
 #include "perf/open_group.hpp"
 #include "perf/try_open.hpp"
 #include "verdict/verdict_store.hpp"
-#include "witness/witness.hpp"
+#include "witness/backend.hpp"
 
 #include <recount/error.hpp>
 #include <recount/group.hpp>
@@ -381,12 +381,12 @@ Area examine_witnesses() {
   std::vector<std::string> usable;
   for (const auto& w : witness::all()) {
     const Reason why = w.missing(w.default_metrics);
-    if (why.empty()) usable.push_back(w.name);
-    area.findings.push_back({why.empty() ? Finding::State::works : Finding::State::missing, w.name,
-                             why.empty()
-                                 ? w.prose
-                                 : fmt::format("{}; its default metrics ({}) are not available: {}", w.prose,
-                                               fmt::join(w.default_metrics, ", "), why.text())});
+    if (why.empty()) usable.push_back(Witness(w.kind).name());
+    area.findings.push_back(
+        {why.empty() ? Finding::State::works : Finding::State::missing, Witness(w.kind).name(),
+         why.empty() ? w.prose
+                     : fmt::format("{}; its default metrics ({}) are not available: {}", w.prose,
+                                   fmt::join(w.default_metrics, ", "), why.text())});
   }
   area.findings.push_back({Finding::State::note, "default",
                            usable.empty() ? "none: no witness works on this machine"

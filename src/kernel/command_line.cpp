@@ -7,19 +7,17 @@
 #include "recount/error.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <ranges>
 
 namespace recount::kernel {
 
 namespace {
-
-bool blank(char c) {
-  return c == ' ' || c == '\t' || c == '\n';
-}
 
 bool letter(char c) {
   return std::isalpha(static_cast<unsigned char>(c)) != 0;
@@ -39,26 +37,20 @@ std::string fill(const std::string& word, const std::map<std::string, std::strin
   for (std::size_t i = 0; i < word.size(); ++i) {
     const char c = word[i];
     if ((c == '{' || c == '}') && i + 1 < word.size() && word[i + 1] == c) {
-      text += c;
       ++i;
+    } else if (c == '{') {
+      const std::size_t end = std::min(word.find('}', i), word.size());
+      const std::string name = word.substr(i + 1, end - i - 1);
+      const auto found = values.find(name);
+      if (end == word.size() || found == values.end())
+        throw bad_input(subject, fmt::format("unknown placeholder {{{}}}", name),
+                        fmt::format("use {{{}}}; write {{{{ and }}}} for braces",
+                                    fmt::join(std::views::keys(values), "}, {")));
+      text += found->second;
+      i = end;
       continue;
     }
-    if (c != '{') {
-      text += c;
-      continue;
-    }
-    const std::size_t end = word.find('}', i);
-    const std::string name = word.substr(i + 1, end == std::string::npos ? std::string::npos : end - i - 1);
-    const auto found = values.find(name);
-    if (end == std::string::npos || found == values.end()) {
-      std::string known;
-      for (const auto& [key, value] : values)
-        known += (known.empty() ? "{" : ", {") + key + "}";
-      throw bad_input(subject, fmt::format("unknown placeholder {{{}}}", name),
-                      "use " + known + "; write {{ and }} for braces");
-    }
-    text += found->second;
-    i = end;
+    text += c;
   }
   return text;
 }
@@ -102,14 +94,10 @@ std::optional<double> seconds_in(std::string_view line) {
   return number * row->seconds;
 }
 
-struct LanguageRow {
-  const char *program, *language;
-};
-constexpr std::array language_rows{
-    LanguageRow{"java", "Java"},   LanguageRow{"python", "Python"},   LanguageRow{"python3", "Python"},
-    LanguageRow{"julia", "Julia"}, LanguageRow{"node", "JavaScript"}, LanguageRow{"ruby", "Ruby"},
-    LanguageRow{"perl", "Perl"},   LanguageRow{"lua", "Lua"},         LanguageRow{"Rscript", "R"},
-    LanguageRow{"mono", "C#"},     LanguageRow{"dotnet", "C#"}};
+const std::map<std::string, std::string> languages{
+    {"java", "Java"},       {"python", "Python"}, {"python3", "Python"}, {"julia", "Julia"},
+    {"node", "JavaScript"}, {"ruby", "Ruby"},     {"perl", "Perl"},      {"lua", "Lua"},
+    {"Rscript", "R"},       {"mono", "C#"},       {"dotnet", "C#"}};
 
 } // namespace
 
@@ -119,7 +107,7 @@ std::vector<std::string> words_of(std::string_view line, const std::string& subj
   bool inside = false;
   for (std::size_t i = 0; i < line.size(); ++i) {
     const char c = line[i];
-    if (quote == 0 && blank(c)) {
+    if (quote == 0 && (c == ' ' || c == '\t' || c == '\n')) {
       inside = false;
       continue;
     }
@@ -178,9 +166,8 @@ std::optional<double> reported_seconds(std::string_view output) {
 
 std::string language_of(const std::string& program) {
   const std::string name = program.substr(program.rfind('/') + 1);
-  const auto* const row =
-      std::ranges::find_if(language_rows, [&](const LanguageRow& r) { return r.program == name; });
-  return row == language_rows.end() ? name : row->language;
+  const auto known = languages.find(name);
+  return known == languages.end() ? name : known->second;
 }
 
 // `external`: any command as a kernel, in any language. See recount-kernels(7).
@@ -222,10 +209,10 @@ private:
   std::optional<double> seconds_;
 };
 
-class ExternalKernel : public ClosedFormKernel {
+class ExternalKernel : public BasicKernel {
 public:
   ExternalKernel()
-      : ClosedFormKernel(
+      : BasicKernel(
             "external", "runs a command per repetition; uses its own time where it prints one",
             {text_parameter("command", "the command; {variant}, {n}, {block} and {element} are replaced",
                             "true"),

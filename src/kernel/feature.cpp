@@ -27,24 +27,14 @@ bool has(Feature feature) {
   return feature == Feature::none;
 }
 
-const char* name(Feature feature) {
-  switch (feature) {
-  case Feature::none: return "";
-  case Feature::fma: return "FMA";
-  case Feature::avx: return "AVX";
-  case Feature::avx512f: return "AVX-512";
-  case Feature::avx512vl: return "AVX-512VL";
-  case Feature::avx512_fp16: return "AVX512-FP16";
-  case Feature::fp16: return "half-precision (FEAT_FP16)";
-  }
-  return "";
-}
-
 } // namespace
 
 std::string missing(Feature feature) {
+  constexpr const char* names[] = {
+      "", "FMA", "AVX", "AVX-512", "AVX-512VL", "AVX512-FP16", "half-precision (FEAT_FP16)"};
   if (has(feature)) return {};
-  return std::string("this processor, or its operating system, has no ") + name(feature) + " instructions";
+  return std::string("this processor, or its operating system, has no ") +
+         names[static_cast<std::size_t>(feature)] + " instructions";
 }
 
 } // namespace recount::kernel

@@ -1,7 +1,6 @@
 // What a kernel is: measured code with parameters, whose accesses can also be replayed under the cache model.
 #pragma once
 
-#include "model/hierarchy.hpp"
 #include "result/observation.hpp"
 
 #include <cstdint>
@@ -11,6 +10,10 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+namespace recount::model {
+class Hierarchy;
+}
 
 namespace recount::kernel {
 
@@ -76,9 +79,7 @@ public:
 /// Where simulate() places data: a multiple of every page and of every power-of-two number of cache sets.
 inline constexpr std::uint64_t assumed_base = std::uint64_t{1} << 46;
 /// The same, or the base that the placement of the machine draws.
-[[nodiscard]] inline std::uint64_t array_base(const model::Hierarchy& caches) {
-  return model::array_base(caches.machine().placement, assumed_base, 0);
-}
+[[nodiscard]] std::uint64_t array_base(const model::Hierarchy& caches);
 
 /// A kernel: a name, parameters, prose, and the two ways to execute it from one source text.
 class Kernel {
@@ -108,13 +109,7 @@ public:
   /// recurs.
   virtual std::int64_t simulate(const result::Params& point, model::Hierarchy& caches) const = 0;
   /// simulate() twice, counting the second time only: what a measurement of the warm region must count.
-  virtual std::int64_t simulate_warm(const result::Params& point, model::Hierarchy& caches) const {
-    caches.progress.part(0, 0.5);
-    simulate(point, caches);
-    caches.reset_counters();
-    caches.progress.part(0.5, 1);
-    return simulate(point, caches);
-  }
+  virtual std::int64_t simulate_warm(const result::Params& point, model::Hierarchy& caches) const;
   /// Why simulate() cannot replay the region and throws recount::Error (unavailable): its counts are known by
   /// closed form only, see expected(). Empty: it can.
   [[nodiscard]] virtual std::string unsimulated() const { return {}; }

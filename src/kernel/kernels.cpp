@@ -3,6 +3,7 @@
 #include "base/nearest.hpp"
 #include "kernel/blocks/block_kernel.hpp"
 #include "kernel/system/provoked.hpp"
+#include "model/hierarchy.hpp"
 #include "recount/error.hpp"
 
 #include <fmt/format.h>
@@ -44,12 +45,21 @@ void check_choice(const Kernel& kernel, const Parameter& parameter, const result
 
 } // namespace
 
+std::uint64_t array_base(const model::Hierarchy& caches) {
+  return model::array_base(caches.machine().placement, assumed_base, 0);
+}
+
+std::int64_t Kernel::simulate_warm(const result::Params& point, model::Hierarchy& caches) const {
+  caches.progress.part(0, 0.5);
+  simulate(point, caches);
+  caches.reset_counters();
+  caches.progress.part(0.5, 1);
+  return simulate(point, caches);
+}
+
 std::span<const Kernel* const> all() {
   static const std::vector<BlockKernel> of_blocks(families().begin(), families().end());
-  static const ProvokedKernel provoked[] = {ProvokedKernel(faults()),     ProvokedKernel(switches()),
-                                            ProvokedKernel(ticks()),      ProvokedKernel(migrations()),
-                                            ProvokedKernel(interrupts()), ProvokedKernel(shootdowns()),
-                                            ProvokedKernel(sharing())};
+  static const std::vector<ProvokedKernel> of_system(provoked().begin(), provoked().end());
   static const std::vector<const Kernel*> kernels = [] {
     std::vector<const Kernel*> list = {
         &stride_kernel(), &chase_kernel(), &visit_kernel(), &matmul_kernel(),    &matmul_vectorised_kernel(),
@@ -58,7 +68,7 @@ std::span<const Kernel* const> all() {
       list.push_back(&kernel);
     for (const Kernel* kernel : {&scatter_kernel(), &code_kernel(), &cell_kernel()})
       list.push_back(kernel);
-    for (const ProvokedKernel& kernel : provoked)
+    for (const ProvokedKernel& kernel : of_system)
       list.push_back(&kernel);
     return list;
   }();

@@ -28,12 +28,6 @@ std::size_t up(std::size_t n, std::size_t unit) {
   return (n + unit - 1) / unit * unit;
 }
 
-std::string with_unit(std::int64_t bytes) {
-  if (bytes >= std::int64_t{10} << 30) return fmt::format("{} GiB", bytes >> 30);
-  if (bytes >= std::int64_t{10} << 20) return fmt::format("{} MiB", bytes >> 20);
-  return fmt::format("{} KiB", bytes >> 10);
-}
-
 /// AnonHugePages of the mapping that holds `address`, in bytes.
 std::int64_t huge_bytes_at(std::uint64_t address) {
   std::ifstream smaps("/proc/self/smaps");
@@ -61,7 +55,8 @@ Memory::Memory(std::int64_t bytes, std::int64_t offset, Pages pages, const std::
   if (bytes > available)
     throw bad_input(subject,
                     fmt::format("needs {} bytes ({}) of memory, but {} ({}) are available", bytes,
-                                with_unit(bytes), available, with_unit(available)),
+                                base::format_bytes(static_cast<double>(bytes)), available,
+                                base::format_bytes(static_cast<double>(available))),
                     "use a smaller size, or free memory (see free(1))");
   const bool huge = pages == Pages::huge;
   const auto wanted = static_cast<std::size_t>(bytes + offset);

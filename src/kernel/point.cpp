@@ -17,41 +17,17 @@ const std::string& text(const result::Params& point, const std::string& name) {
 }
 
 std::vector<Parameter> strided_parameters(std::int64_t least_stride) {
-  using Unit = Parameter::Unit;
+  constexpr auto bytes = Parameter::Unit::bytes;
   constexpr std::int64_t most = std::int64_t{1} << 44;
-  const auto integer = [](std::int64_t n) { return result::ParamValue{n}; };
   return {
-      {"size", "bytes of the array", Unit::bytes, integer(32768), least_stride, most, {}},
-      {"stride",
-       "bytes from one visited element to the next",
-       Unit::bytes,
-       integer(64),
-       least_stride,
-       most,
-       {}},
-      {"rounds",
-       "passes for each byte of stride: every stride makes about rounds x size accesses",
-       Unit::count,
-       integer(10),
-       0,
-       most,
-       {}},
-      {"passes",
-       "passes beyond rounds x stride (with rounds 0: all of them)",
-       Unit::count,
-       integer(0),
-       0,
-       most,
-       {}},
-      {"offset", "bytes from a page boundary to the first element", Unit::bytes, integer(0), 0, 4095, {}},
-      {"pagesize",
-       "page size of the data, requested from the system",
-       Unit::choice,
-       result::ParamValue{std::string("small")},
-       0,
-       0,
-       {"small", "huge"}},
-  };
+      number_parameter("size", "bytes of the array", 32768, least_stride, most, bytes),
+      number_parameter("stride", "bytes from one visited element to the next", 64, least_stride, most, bytes),
+      number_parameter("rounds",
+                       "passes for each byte of stride: every stride makes about rounds x size accesses", 10,
+                       0, most),
+      number_parameter("passes", "passes beyond rounds x stride (with rounds 0: all of them)", 0, 0, most),
+      number_parameter("offset", "bytes from a page boundary to the first element", 0, 0, 4095, bytes),
+      pages_parameter()};
 }
 
 StridedPoint strided_point(const Kernel& kernel, const result::Params& given) {
@@ -60,7 +36,7 @@ StridedPoint strided_point(const Kernel& kernel, const result::Params& given) {
   at.size = number(point, "size");
   at.stride = number(point, "stride");
   at.offset = number(point, "offset");
-  at.pages = text(point, "pagesize") == "huge" ? Memory::Pages::huge : Memory::Pages::small;
+  at.pages = pages(point);
   const std::int64_t rounds = number(point, "rounds"), further = number(point, "passes");
   if (at.stride > at.size)
     throw bad_input(kernel.name() + " --stride", fmt::format("{} exceeds the size, {}", at.stride, at.size),
@@ -75,11 +51,11 @@ StridedPoint strided_point(const Kernel& kernel, const result::Params& given) {
   return at;
 }
 
-std::string ClosedFormKernel::unsimulated() const {
+std::string BasicKernel::unsimulated() const {
   return "the counts of " + name_ + " are closed forms";
 }
 
-std::int64_t ClosedFormKernel::simulate(const result::Params&, model::Hierarchy&) const {
+std::int64_t BasicKernel::simulate(const result::Params&, model::Hierarchy&) const {
   throw unavailable(name_, unsimulated() + "; it has no accesses to replay in a cache");
 }
 
@@ -94,13 +70,22 @@ Parameter choice_parameter(std::string name, std::string prose, std::vector<std:
 }
 
 Parameter text_parameter(std::string name, std::string prose, std::string fallback) {
-  return {std::move(name),
-          std::move(prose),
-          Parameter::Unit::text,
-          result::ParamValue{std::move(fallback)},
-          0,
-          0,
-          {}};
+  return {std::move(name), std::move(prose), Parameter::Unit::text, std::move(fallback), 0, 0, {}};
+}
+
+Parameter pages_parameter() {
+  return choice_parameter("pagesize", "page size of the data, requested from the system", {"small", "huge"});
+}
+
+Memory::Pages pages(const result::Params& point) {
+  return text(point, "pagesize") == "huge" ? Memory::Pages::huge : Memory::Pages::small;
+}
+
+void expect(std::vector<Expectation>& all, std::initializer_list<const char*> metrics, Expectation each) {
+  for (const char* metric : metrics) {
+    each.metric = metric;
+    all.push_back(each);
+  }
 }
 
 Expectation between(std::string metric, double least, double most, std::string form) {

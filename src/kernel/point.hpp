@@ -5,6 +5,7 @@
 #include "kernel/memory.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -31,12 +32,12 @@ struct StridedPoint {
 [[nodiscard]] std::int64_t number(const result::Params& point, const std::string& name);
 [[nodiscard]] const std::string& text(const result::Params& point, const std::string& name);
 
-// Base of kernels whose counts are known by closed form only.
+// Bases of kernels and of their instances.
 
-/// Name, prose and parameters are data; nothing is replayed under the cache model.
-class ClosedFormKernel : public Kernel {
+/// Name, prose and parameters are data. Without a simulate() of its own, a kernel has closed forms only.
+class BasicKernel : public Kernel {
 public:
-  ClosedFormKernel(std::string name, std::string prose, std::vector<Parameter> parameters)
+  BasicKernel(std::string name, std::string prose, std::vector<Parameter> parameters)
       : name_(std::move(name)), prose_(std::move(prose)), parameters_(std::move(parameters)) {}
   [[nodiscard]] const std::string& name() const override { return name_; }
   [[nodiscard]] const std::string& prose() const override { return prose_; }
@@ -49,6 +50,34 @@ private:
   std::vector<Parameter> parameters_;
 };
 
+/// Measured code, the context that it is called with, and the memory that the context points into, if any.
+template <class Context>
+class NativeInstance : public Instance {
+public:
+  using Code = void (*)(void* context);
+  NativeInstance(Code code, const Context& context, std::int64_t accesses,
+                 std::unique_ptr<const Memory> memory = nullptr)
+      : context_(context), memory_(std::move(memory)), code_(code), accesses_(accesses) {}
+  Region region() override { return {code_, &context_}; }
+  [[nodiscard]] std::int64_t accesses() const override { return accesses_; }
+  [[nodiscard]] Placement placement() const override { return memory_ ? memory_->placement() : Placement{}; }
+
+protected:
+  Context context_;
+
+private:
+  std::unique_ptr<const Memory> memory_;
+  Code code_;
+  std::int64_t accesses_;
+};
+
+template <class Context>
+[[nodiscard]] std::unique_ptr<Instance> make_instance(void (*code)(void*), const Context& context,
+                                                      std::int64_t accesses,
+                                                      std::unique_ptr<const Memory> memory = nullptr) {
+  return std::make_unique<NativeInstance<Context>>(code, context, accesses, std::move(memory));
+}
+
 /// A number, a choice and a text as rows of data.
 [[nodiscard]] Parameter number_parameter(std::string name, std::string prose, std::int64_t fallback,
                                          std::int64_t least, std::int64_t most,
@@ -56,6 +85,13 @@ private:
 [[nodiscard]] Parameter choice_parameter(std::string name, std::string prose,
                                          std::vector<std::string> choices); ///< the first is the default
 [[nodiscard]] Parameter text_parameter(std::string name, std::string prose, std::string fallback);
+
+/// pagesize: small or huge; and its value at a point.
+[[nodiscard]] Parameter pages_parameter();
+[[nodiscard]] Memory::Pages pages(const result::Params& point);
+
+/// The same expectation of several metrics.
+void expect(std::vector<Expectation>& all, std::initializer_list<const char*> metrics, Expectation each);
 
 /// The exact count is between `least` and `most`; the value is their geometric mean.
 [[nodiscard]] Expectation between(std::string metric, double least, double most, std::string form);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <bitset>
+#include <iterator>
 #include <map>
 #include <sstream>
 #include <utility>
@@ -15,285 +16,23 @@ namespace recount::kernel {
 
 namespace {
 
-using MaybeMachine = std::optional<model::MachineDescription>;
-
-/// Whether a kernel accepts this size.
-bool takes_value(const Kernel& kernel, const std::string& name, std::int64_t value) {
-  const auto parameters = kernel.parameters();
-  const auto found = std::ranges::find(parameters, name, &Parameter::name);
-  return found != parameters.end() && value >= found->least && (found->most == 0 || value <= found->most);
-}
-
-/// "@2", "0.5*@2": bytes, a whole number of lines. Nothing where the machine has no such level.
-std::optional<std::int64_t> scaled_size(const std::string& text, const MaybeMachine& machine) {
-  const auto at = text.find('@');
-  const auto level = static_cast<std::size_t>(std::stoi(text.substr(at + 1)));
-  const double times = at == 0 ? 1 : std::stod(text.substr(0, at - 1));
-  if (!machine || machine->levels.size() < level) return std::nullopt;
-  const auto& cache = machine->levels[level - 1];
-  return static_cast<std::int64_t>(times * static_cast<double>(cache.size)) / cache.line * cache.line;
-}
-
-/// Nothing where the machine has no such level, or the kernel does not take its size.
-std::optional<result::ParamValue> parse_value(const std::string& text, const std::string& name,
-                                              const Kernel& kernel, const MaybeMachine& machine) {
-  if (text.find('@') != text.npos) {
-    const auto size = scaled_size(text, machine);
-    if (!size || !takes_value(kernel, name, *size)) return std::nullopt;
-    return *size;
-  }
-  const auto parameters = kernel.parameters();
-  const auto found = std::ranges::find(parameters, name, &Parameter::name);
-  if (found != parameters.end() && found->unit == Parameter::Unit::choice) return text;
-  return std::int64_t{std::stoll(text)};
-}
-
-std::optional<result::Params> parse_proof_point(const char* text, const Kernel& kernel,
-                                                const MaybeMachine& machine) {
-  result::Params point;
-  std::istringstream words(text);
-  for (std::string word; words >> word;) {
-    const auto equals = word.find('=');
-    const std::string name = word.substr(0, equals);
-    const auto value = parse_value(word.substr(equals + 1), name, kernel, machine);
-    if (!value) return std::nullopt;
-    point[name] = *value;
-  }
-  return complete(kernel, point);
-}
-
-/// Whether this architecture has the instructions of a valid row.
-bool exists_here(const Kernel& kernel, const result::Params& point) {
-  try {
-    return kernel.bytes(point) > 0;
-  } catch (const Error&) {
-    return false;
-  }
-}
-
-/// Whether the model of this machine, whose instruction caches are not described, simulates the kernel.
-bool simulates(const Kernel& kernel) {
-  return kernel.unsimulated().empty() && !kernel.fetches();
-}
-
-/// Whether the kernel has an expected count of the preset at this point on this machine.
-bool answers(const Kernel& kernel, const std::vector<Expectation>& known, const std::string& preset,
-             const std::vector<std::string>& simulated) {
-  const auto states = [&](const Expectation& e) { return e.metric == preset; };
-  if (std::ranges::find_if(known, states) != known.end()) return true;
-  return simulates(kernel) && std::ranges::find(simulated, preset) != simulated.end();
-}
-
-bool names(const char* presets, const std::string& preset) {
-  std::istringstream words(presets);
-  const bool all_but = words.peek() == '-';
-  if (all_but) words.get();
-  for (std::string word; words >> word;)
-    if (word == preset) return !all_but;
-  return all_but;
-}
-
-/// Points that no preset needs to be told from another one, but that events without a preset need.
-constexpr DoubtRow kept_table[] = {
-    {"branch", "indirect-random", "PAPI_BR_MSP", "mispredicted jumps that are not conditional"},
-    {"float", "scalar", "PAPI_VEC_SP", "scalar operations, of which rows of older CPUs count some"},
-    {"evict", "prefetch",
-     "PAPI_L1_DCM PAPI_L1_TCM PAPI_L1_LDM PAPI_L2_DCM PAPI_L2_TCM PAPI_L2_LDM PAPI_L3_DCM PAPI_L3_TCM "
-     "PAPI_L3_LDM",
-     "prefetches, which may count as one miss each, but not as two"},
+/// Counts of presets at one point, as multiples of their counts at another one: for presets whose expected
+/// counts have wide bounds.
+struct RelationRow {
+  const char *kernel, *point;           ///< as in ProofRow
+  const char *base_kernel, *base_point; ///< the count here is the unit
+  const char* presets;                  ///< separated by spaces
+  double least, most;                   ///< of the multiple
+  const char* why;
 };
 
-/// Whether a row of the table concerns the preset there.
-bool listed(std::span<const DoubtRow> rows, const std::string& preset, const Kernel& kernel,
-            const result::Params& point) {
-  return std::ranges::any_of(rows, [&](const DoubtRow& row) {
-    const std::string of = row.kernel, choice = row.choice;
-    const auto chosen = [&](const auto& parameter) {
-      const auto* const value = std::get_if<std::string>(&parameter.second);
-      return value && *value == choice;
-    };
-    return (of.empty() || of == kernel.name()) && (choice.empty() || std::ranges::any_of(point, chosen)) &&
-           names(row.presets, preset);
-  });
-}
-
-/// Chooses the points that tell a preset from others, of many that state it.
-class Distinction {
-public:
-  /// What else a count could be: each preset, times each factor.
-  static constexpr std::array factors{1.0, 2.0, 4.0, 8.0, 0.5, 0.25, 0.125};
-  static constexpr std::size_t most_presets = 160;
-  using Others = std::bitset<most_presets * factors.size()>;
-  /// Times that each other one is excluded, where points allow.
-  static constexpr int enough = 2;
-
-  /// Which others the point excludes; none where the kernel does not state the preset.
-  [[nodiscard]] std::optional<Others> excluded(const Proof& by) {
-    const auto& all = stated(by);
-    const auto own = std::ranges::find(all, by.preset, &Expectation::metric);
-    if (own == all.end()) return {};
-    constexpr double stray = 64;
-    const double margin = std::max(by.tolerance * own->value, stray);
-    const double low = own->value - own->below - margin, high = own->value + own->above + margin;
-    Others others;
-    for (const Expectation& other : all) {
-      const std::size_t at = index_of(other.metric) * factors.size();
-      for (std::size_t f = 0; f < factors.size() && at + f < others.size(); ++f)
-        if (factors[f] * (other.value + other.above) < low || factors[f] * (other.value - other.below) > high)
-          others.set(at + f);
-    }
-    return others;
-  }
-
-  /// Those of `candidates`, all of one preset, that exclude more than `given` do; greedily, the best first.
-  [[nodiscard]] std::vector<Proof> choose(const std::vector<Proof>& given, std::vector<Proof> candidates) {
-    std::array<int, Others().size()> times{};
-    const auto count = [&](const Others& others) {
-      for (std::size_t i = 0; i < others.size(); ++i)
-        times[i] += others[i] ? 1 : 0;
-    };
-    for (const Proof& one : given)
-      if (const auto others = excluded(one)) count(*others);
-    std::vector<Proof> chosen;
-    std::vector<std::pair<Proof, Others>> rest;
-    for (Proof& one : candidates) {
-      if (const auto others = excluded(one))
-        rest.emplace_back(std::move(one), *others);
-      else
-        chosen.push_back(std::move(one)); // simulated: known to nobody but the model
-    }
-    while (!rest.empty()) {
-      Others wanted;
-      for (std::size_t i = 0; i < times.size(); ++i)
-        wanted.set(i, times[i] < enough);
-      const auto best =
-          std::ranges::max_element(rest, {}, [&](const auto& one) { return (one.second & wanted).count(); });
-      if ((best->second & wanted).none()) break;
-      count(best->second);
-      chosen.push_back(std::move(best->first));
-      rest.erase(best);
-    }
-    return chosen;
-  }
-
-private:
-  const std::vector<Expectation>& stated(const Proof& at) {
-    const auto [known, fresh] = stated_.try_emplace({at.kernel, at.point});
-    if (fresh) known->second = at.kernel->expected(at.point);
-    return known->second;
-  }
-  std::size_t index_of(const std::string& preset) {
-    return indices_.try_emplace(preset, indices_.size()).first->second;
-  }
-
-  std::map<std::pair<const Kernel*, result::Params>, std::vector<Expectation>> stated_;
-  std::map<std::string, std::size_t> indices_;
+/// Presets whose expected counts at points of proofs of other presets are not compared with counts.
+struct DoubtRow {
+  const char* kernel;  ///< empty: any
+  const char* choice;  ///< a value of one of its parameters; empty: any
+  const char* presets; ///< separated by spaces; after a '-': all but these
+  const char* why;
 };
-
-std::map<std::string, std::vector<Proof>> by_preset(const std::vector<Proof>& all) {
-  std::map<std::string, std::vector<Proof>> sorted;
-  for (const Proof& one : all)
-    sorted[one.preset].push_back(one);
-  return sorted;
-}
-
-} // namespace
-
-std::vector<Proof> proofs(const std::optional<model::MachineDescription>& machine) {
-  const auto simulated = machine ? model::metric_names(*machine) : std::vector<std::string>{};
-  std::vector<Proof> all;
-  for (const ProofRow& row : proof_rows()) {
-    const std::string name = row.kernel;
-    const Kernel& kernel = find(name);
-    const auto point = parse_proof_point(row.point, kernel, machine);
-    if (!point || !exists_here(kernel, *point)) continue;
-    const auto known = kernel.expected(*point);
-    std::istringstream presets(row.presets);
-    for (std::string preset; presets >> preset;)
-      if (answers(kernel, known, preset, simulated))
-        all.push_back({preset, &kernel, *point, row.tolerance, row.why});
-  }
-  return all;
-}
-
-std::vector<Proof> beside(const MaybeMachine& machine) {
-  const auto proven = proofs(machine);
-  const auto simulated = machine ? model::metric_names(*machine) : std::vector<std::string>{};
-  std::vector<Proof> all, kept;
-  const auto add = [&](const ProofRow& row, const Kernel& kernel, const result::Params& point,
-                       const std::string& preset) {
-    const auto same = [&](const Proof& other) {
-      return other.preset == preset && other.kernel == &kernel && other.point == point;
-    };
-    if (std::ranges::find(proven, preset, &Proof::preset) == proven.end()) return;
-    if (std::ranges::any_of(proven, same) || std::ranges::any_of(all, same) ||
-        std::ranges::any_of(kept, same))
-      return;
-    if (listed(doubt_rows(), preset, kernel, point)) return; // a correct counter may count something else
-    if (listed(kept_table, preset, kernel, point))
-      kept.push_back({preset, &kernel, point, row.tolerance, row.why});
-    else
-      all.push_back({preset, &kernel, point, row.tolerance, row.why});
-  };
-  for (const ProofRow& row : proof_rows()) {
-    const Kernel& kernel = find(row.kernel);
-    const auto point = parse_proof_point(row.point, kernel, machine);
-    if (!point || !exists_here(kernel, *point)) continue;
-    for (const Expectation& one : kernel.expected(*point))
-      if (is_preset(one.metric)) add(row, kernel, *point, one.metric);
-    // Larger arrays are walked by page walkers, whose reads the model does not know.
-    const bool sized = std::string_view(row.point).find('@') != std::string_view::npos;
-    if (sized && simulates(kernel))
-      for (const std::string& preset : simulated)
-        if (preset.starts_with("PAPI_L")) add(row, kernel, *point, preset);
-  }
-  Distinction distinction;
-  auto given = by_preset(proven);
-  for (const Proof& one : kept)
-    given[one.preset].push_back(one);
-  std::vector<Proof> chosen = kept;
-  for (auto& [preset, candidates] : by_preset(all))
-    for (Proof& one : distinction.choose(given[preset], candidates))
-      chosen.push_back(std::move(one));
-  return chosen;
-}
-
-std::vector<Relation> relations(const MaybeMachine& machine) {
-  std::vector<Relation> all;
-  for (const RelationRow& row : relation_rows()) {
-    const Kernel &kernel = find(row.kernel), &base = find(row.base_kernel);
-    const auto point = parse_proof_point(row.point, kernel, machine),
-               base_point = parse_proof_point(row.base_point, base, machine);
-    if (!point || !base_point || !exists_here(kernel, *point) || !exists_here(base, *base_point)) continue;
-    std::istringstream presets(row.presets);
-    for (std::string preset; presets >> preset;)
-      all.push_back({preset, &kernel, *point, &base, *base_point, row.least, row.most, row.why});
-  }
-  return all;
-}
-
-std::span<const Unprovable> unprovable() {
-  static const std::vector<Unprovable> all = [] {
-    const auto proven = proofs(model::machine("i7-9700-l3")); // any machine with three levels will do
-    std::vector<Unprovable> list;
-    const auto add = [&](const std::string& preset, const char* reason) {
-      if (std::ranges::find(proven, preset, &Proof::preset) == proven.end() &&
-          std::ranges::find(list, preset, &Unprovable::preset) == list.end())
-        list.push_back({preset, reason});
-    };
-    for (const UnprovableRow& row : unprovable_rows())
-      add(row.preset, row.reason);
-    for (const ProofRow& row : proof_rows()) {
-      std::istringstream presets(row.presets);
-      for (std::string preset; presets >> preset;)
-        if (is_preset(preset)) add(preset, "its kernel is written in assembly, for x86-64 and aarch64 only");
-    }
-    return list;
-  }();
-  return all;
-}
-
-namespace {
 
 // Tolerances of correct counts. Counting starts and stops within some hundred instructions, less
 // than a thousandth of these regions; caches may have a few additional accesses; prefetchers,
@@ -509,7 +248,7 @@ constexpr DoubtRow doubt_table[] = {
     {"", "", "PAPI_INT_INS PAPI_BTAC_M PAPI_HW_INT", "what counts is up to the processor"},
 };
 
-constexpr UnprovableRow no_proofs[] = {
+const Unprovable no_proofs[] = {
     {"PAPI_L1_ICW", "programs cannot write to L1i; a modified line is fetched as a miss"},
     {"PAPI_L2_ICW", "instructions are only read; every store is a data write"},
     {"PAPI_L3_ICW", "instructions are only read; every store is a data write"},
@@ -518,21 +257,288 @@ constexpr UnprovableRow no_proofs[] = {
     {"PAPI_CSR_TOT", "some architectures, such as x86-64, have no conditional stores"},
 };
 
+/// Points that no preset needs to be distinguished from another one, but that events without a preset need.
+constexpr DoubtRow kept_table[] = {
+    {"branch", "indirect-random", "PAPI_BR_MSP", "mispredicted jumps that are not conditional"},
+    {"float", "scalar", "PAPI_VEC_SP", "scalar operations, of which rows of older CPUs count some"},
+    {"evict", "prefetch",
+     "PAPI_L1_DCM PAPI_L1_TCM PAPI_L1_LDM PAPI_L2_DCM PAPI_L2_TCM PAPI_L2_LDM PAPI_L3_DCM PAPI_L3_TCM "
+     "PAPI_L3_LDM",
+     "prefetches, which may count as one miss each, but not as two"},
+};
+
+using MaybeMachine = std::optional<model::MachineDescription>;
+
+std::vector<std::string> words_in(const char* text) {
+  std::istringstream words(text);
+  return {std::istream_iterator<std::string>(words), {}};
+}
+
+/// Whether a kernel accepts this size.
+bool takes_value(const Kernel& kernel, const std::string& name, std::int64_t value) {
+  const auto parameters = kernel.parameters();
+  const auto found = std::ranges::find(parameters, name, &Parameter::name);
+  return found != parameters.end() && value >= found->least && (found->most == 0 || value <= found->most);
+}
+
+/// "@2", "0.5*@2": bytes, a whole number of lines. Nothing where the machine has no such level.
+std::optional<std::int64_t> scaled_size(const std::string& text, const MaybeMachine& machine) {
+  const auto at = text.find('@');
+  const auto level = static_cast<std::size_t>(std::stoi(text.substr(at + 1)));
+  const double times = at == 0 ? 1 : std::stod(text.substr(0, at - 1));
+  if (!machine || machine->levels.size() < level) return std::nullopt;
+  const auto& cache = machine->levels[level - 1];
+  return static_cast<std::int64_t>(times * static_cast<double>(cache.size)) / cache.line * cache.line;
+}
+
+/// Nothing where the machine has no such level, or the kernel does not take its size.
+std::optional<result::ParamValue> parse_value(const std::string& text, const std::string& name,
+                                              const Kernel& kernel, const MaybeMachine& machine) {
+  if (text.find('@') != text.npos) {
+    const auto size = scaled_size(text, machine);
+    if (!size || !takes_value(kernel, name, *size)) return std::nullopt;
+    return *size;
+  }
+  const auto parameters = kernel.parameters();
+  const auto found = std::ranges::find(parameters, name, &Parameter::name);
+  if (found != parameters.end() && found->unit == Parameter::Unit::choice) return text;
+  return std::int64_t{std::stoll(text)};
+}
+
+std::optional<result::Params> parse_proof_point(const char* text, const Kernel& kernel,
+                                                const MaybeMachine& machine) {
+  result::Params point;
+  for (const std::string& word : words_in(text)) {
+    const auto equals = word.find('=');
+    const std::string name = word.substr(0, equals);
+    const auto value = parse_value(word.substr(equals + 1), name, kernel, machine);
+    if (!value) return std::nullopt;
+    point[name] = *value;
+  }
+  return complete(kernel, point);
+}
+
+/// Whether this architecture has the instructions of a valid row.
+bool exists_here(const Kernel& kernel, const result::Params& point) {
+  try {
+    return kernel.bytes(point) > 0;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+/// Whether the model of this machine, whose instruction caches are not described, simulates the kernel.
+bool simulates(const Kernel& kernel) {
+  return kernel.unsimulated().empty() && !kernel.fetches();
+}
+
+/// Whether the kernel has an expected count of the preset at this point on this machine.
+bool answers(const Kernel& kernel, const std::vector<Expectation>& known, const std::string& preset,
+             const std::vector<std::string>& simulated) {
+  const auto states = [&](const Expectation& e) { return e.metric == preset; };
+  if (std::ranges::find_if(known, states) != known.end()) return true;
+  return simulates(kernel) && std::ranges::find(simulated, preset) != simulated.end();
+}
+
+/// Whether "A B C" names the preset, or "-A B C" does not.
+bool names(const char* presets, const std::string& preset) {
+  const bool all_but = *presets == '-';
+  const auto words = words_in(presets + (all_but ? 1 : 0));
+  return (std::ranges::find(words, preset) != words.end()) != all_but;
+}
+
+/// Whether a row of the table concerns the preset there.
+bool listed(std::span<const DoubtRow> rows, const std::string& preset, const Kernel& kernel,
+            const result::Params& point) {
+  return std::ranges::any_of(rows, [&](const DoubtRow& row) {
+    const std::string of = row.kernel, choice = row.choice;
+    const auto chosen = [&](const auto& parameter) {
+      const auto* const value = std::get_if<std::string>(&parameter.second);
+      return value && *value == choice;
+    };
+    return (of.empty() || of == kernel.name()) && (choice.empty() || std::ranges::any_of(point, chosen)) &&
+           names(row.presets, preset);
+  });
+}
+
+/// Chooses the points that tell a preset from others, of many that state it.
+class Distinction {
+public:
+  /// What else a count could be: each preset, times each factor.
+  static constexpr std::array factors{1.0, 2.0, 4.0, 8.0, 0.5, 0.25, 0.125};
+  static constexpr std::size_t most_presets = 160;
+  using Others = std::bitset<most_presets * factors.size()>;
+  /// Times that each other one is excluded, where points allow.
+  static constexpr int enough = 2;
+
+  /// Which others the point excludes; none where the kernel does not state the preset.
+  [[nodiscard]] std::optional<Others> excluded(const Proof& by) {
+    const auto& all = stated(by);
+    const auto own = std::ranges::find(all, by.preset, &Expectation::metric);
+    if (own == all.end()) return {};
+    constexpr double stray = 64;
+    const double margin = std::max(by.tolerance * own->value, stray);
+    const double low = own->value - own->below - margin, high = own->value + own->above + margin;
+    Others others;
+    for (const Expectation& other : all) {
+      const std::size_t at = index_of(other.metric) * factors.size();
+      for (std::size_t f = 0; f < factors.size() && at + f < others.size(); ++f)
+        if (factors[f] * (other.value + other.above) < low || factors[f] * (other.value - other.below) > high)
+          others.set(at + f);
+    }
+    return others;
+  }
+
+  /// Those of `candidates`, all of one preset, that exclude more than `given` do; greedily, the best first.
+  [[nodiscard]] std::vector<Proof> choose(const std::vector<Proof>& given, std::vector<Proof> candidates) {
+    std::array<int, Others().size()> times{};
+    const auto count = [&](const Others& others) {
+      for (std::size_t i = 0; i < others.size(); ++i)
+        times[i] += others[i] ? 1 : 0;
+    };
+    for (const Proof& one : given)
+      if (const auto others = excluded(one)) count(*others);
+    std::vector<Proof> chosen;
+    std::vector<std::pair<Proof, Others>> rest;
+    for (Proof& one : candidates) {
+      if (const auto others = excluded(one))
+        rest.emplace_back(std::move(one), *others);
+      else
+        chosen.push_back(std::move(one)); // simulated: known to nobody but the model
+    }
+    while (!rest.empty()) {
+      Others wanted;
+      for (std::size_t i = 0; i < times.size(); ++i)
+        wanted.set(i, times[i] < enough);
+      const auto best =
+          std::ranges::max_element(rest, {}, [&](const auto& one) { return (one.second & wanted).count(); });
+      if ((best->second & wanted).none()) break;
+      count(best->second);
+      chosen.push_back(std::move(best->first));
+      rest.erase(best);
+    }
+    return chosen;
+  }
+
+private:
+  const std::vector<Expectation>& stated(const Proof& at) {
+    const auto [known, fresh] = stated_.try_emplace({at.kernel, at.point});
+    if (fresh) known->second = at.kernel->expected(at.point);
+    return known->second;
+  }
+  std::size_t index_of(const std::string& preset) {
+    return indices_.try_emplace(preset, indices_.size()).first->second;
+  }
+
+  std::map<std::pair<const Kernel*, result::Params>, std::vector<Expectation>> stated_;
+  std::map<std::string, std::size_t> indices_;
+};
+
+std::map<std::string, std::vector<Proof>> by_preset(const std::vector<Proof>& all) {
+  std::map<std::string, std::vector<Proof>> sorted;
+  for (const Proof& one : all)
+    sorted[one.preset].push_back(one);
+  return sorted;
+}
+
 } // namespace
+
+std::vector<Proof> proofs(const std::optional<model::MachineDescription>& machine) {
+  const auto simulated = machine ? model::metric_names(*machine) : std::vector<std::string>{};
+  std::vector<Proof> all;
+  for (const ProofRow& row : proof_table) {
+    const std::string name = row.kernel;
+    const Kernel& kernel = find(name);
+    const auto point = parse_proof_point(row.point, kernel, machine);
+    if (!point || !exists_here(kernel, *point)) continue;
+    const auto known = kernel.expected(*point);
+    for (const std::string& preset : words_in(row.presets))
+      if (answers(kernel, known, preset, simulated))
+        all.push_back({preset, &kernel, *point, row.tolerance, row.why});
+  }
+  return all;
+}
+
+std::vector<Proof> beside(const MaybeMachine& machine) {
+  const auto proven = proofs(machine);
+  const auto simulated = machine ? model::metric_names(*machine) : std::vector<std::string>{};
+  std::vector<Proof> all, kept;
+  const auto add = [&](const ProofRow& row, const Kernel& kernel, const result::Params& point,
+                       const std::string& preset) {
+    const auto same = [&](const Proof& other) {
+      return other.preset == preset && other.kernel == &kernel && other.point == point;
+    };
+    if (std::ranges::find(proven, preset, &Proof::preset) == proven.end()) return;
+    if (std::ranges::any_of(proven, same) || std::ranges::any_of(all, same) ||
+        std::ranges::any_of(kept, same))
+      return;
+    if (listed(doubt_table, preset, kernel, point)) return; // a correct counter may count something else
+    if (listed(kept_table, preset, kernel, point))
+      kept.push_back({preset, &kernel, point, row.tolerance, row.why});
+    else
+      all.push_back({preset, &kernel, point, row.tolerance, row.why});
+  };
+  for (const ProofRow& row : proof_table) {
+    const Kernel& kernel = find(row.kernel);
+    const auto point = parse_proof_point(row.point, kernel, machine);
+    if (!point || !exists_here(kernel, *point)) continue;
+    for (const Expectation& one : kernel.expected(*point))
+      if (is_preset(one.metric)) add(row, kernel, *point, one.metric);
+    // Larger arrays are walked by page walkers, whose reads the model does not know.
+    const bool sized = std::string_view(row.point).find('@') != std::string_view::npos;
+    if (sized && simulates(kernel))
+      for (const std::string& preset : simulated)
+        if (preset.starts_with("PAPI_L")) add(row, kernel, *point, preset);
+  }
+  Distinction distinction;
+  auto given = by_preset(proven);
+  for (const Proof& one : kept)
+    given[one.preset].push_back(one);
+  std::vector<Proof> chosen = kept;
+  for (auto& [preset, candidates] : by_preset(all))
+    for (Proof& one : distinction.choose(given[preset], candidates))
+      chosen.push_back(std::move(one));
+  return chosen;
+}
+
+std::vector<Relation> relations(const MaybeMachine& machine) {
+  std::vector<Relation> all;
+  for (const RelationRow& row : relation_table) {
+    const Kernel &kernel = find(row.kernel), &base = find(row.base_kernel);
+    const auto point = parse_proof_point(row.point, kernel, machine),
+               base_point = parse_proof_point(row.base_point, base, machine);
+    if (!point || !base_point || !exists_here(kernel, *point) || !exists_here(base, *base_point)) continue;
+    for (const std::string& preset : words_in(row.presets))
+      all.push_back({preset, &kernel, *point, &base, *base_point, row.least, row.most, row.why});
+  }
+  return all;
+}
+
+std::span<const Unprovable> unprovable() {
+  static const std::vector<Unprovable> all = [] {
+    const auto proven = proofs(model::machine("i7-9700-l3")); // any machine with three levels will do
+    std::vector<Unprovable> list;
+    const auto add = [&](const std::string& preset, const std::string& reason) {
+      if (std::ranges::find(proven, preset, &Proof::preset) == proven.end() &&
+          std::ranges::find(list, preset, &Unprovable::preset) == list.end())
+        list.push_back({preset, reason});
+    };
+    for (const Unprovable& row : no_proofs)
+      add(row.preset, row.reason);
+    for (const ProofRow& row : proof_table) {
+      for (const std::string& preset : words_in(row.presets))
+        if (is_preset(preset)) add(preset, "its kernel is written in assembly, for x86-64 and aarch64 only");
+    }
+    return list;
+  }();
+  return all;
+}
 
 std::span<const ProofRow> proof_rows() {
   return proof_table;
 }
 
-std::span<const RelationRow> relation_rows() {
-  return relation_table;
-}
-
-std::span<const DoubtRow> doubt_rows() {
-  return doubt_table;
-}
-
-std::span<const UnprovableRow> unprovable_rows() {
+std::span<const Unprovable> unprovable_rows() {
   return no_proofs;
 }
 

@@ -38,13 +38,12 @@ struct Relation {
 };
 [[nodiscard]] std::vector<Relation> relations(const std::optional<model::MachineDescription>& machine);
 
-/// A preset that no user code can provoke to a known count, and why.
+/// All proofs for a machine with these caches; without caches, those that need none.
+[[nodiscard]] std::vector<Proof> proofs(const std::optional<model::MachineDescription>& machine);
+/// A preset that no user code can provoke to a known count, or only on some architectures, and why.
 struct Unprovable {
   std::string preset, reason;
 };
-
-/// All proofs for a machine with these caches; without caches, those that need none.
-[[nodiscard]] std::vector<Proof> proofs(const std::optional<model::MachineDescription>& machine);
 /// The standard presets that have no proof, each with its reason.
 [[nodiscard]] std::span<const Unprovable> unprovable();
 
@@ -64,30 +63,7 @@ struct ProofRow {
 
 [[nodiscard]] std::span<const ProofRow> proof_rows();
 
-/// Counts of presets at one point, as multiples of their counts at another one: for presets whose expected
-/// counts have wide bounds.
-struct RelationRow {
-  const char *kernel, *point;           ///< as in ProofRow
-  const char *base_kernel, *base_point; ///< the count here is the unit
-  const char* presets;                  ///< separated by spaces
-  double least, most;                   ///< of the multiple
-  const char* why;
-};
-[[nodiscard]] std::span<const RelationRow> relation_rows();
-
-/// Presets whose expected counts at points of proofs of other presets are not compared with counts.
-struct DoubtRow {
-  const char* kernel;  ///< empty: any
-  const char* choice;  ///< a value of one of its parameters; empty: any
-  const char* presets; ///< separated by spaces; after a '-': all but these
-  const char* why;
-};
-[[nodiscard]] std::span<const DoubtRow> doubt_rows();
-
-/// A preset that no row tests, or only on some architectures, and why.
-struct UnprovableRow {
-  const char *preset, *reason;
-};
-[[nodiscard]] std::span<const UnprovableRow> unprovable_rows();
+/// The presets that no row tests, or only on some architectures.
+[[nodiscard]] std::span<const Unprovable> unprovable_rows();
 
 } // namespace recount::kernel

@@ -3,6 +3,9 @@
 
 #include "kernel/kernel.hpp"
 
+#include <array>
+#include <bit>
+#include <cstddef>
 #include <span>
 #include <vector>
 
@@ -31,47 +34,21 @@ struct Tally {
   bool operator==(const Tally&) const = default;
 };
 
-/// Every count of a tally.
-inline constexpr double Tally::*tally_members[] = {&Tally::instructions,
-                                                   &Tally::loads,
-                                                   &Tally::stores,
-                                                   &Tally::transfers,
-                                                   &Tally::conditional,
-                                                   &Tally::taken,
-                                                   &Tally::unconditional,
-                                                   &Tally::integer,
-                                                   &Tally::fp,
-                                                   &Tally::adds,
-                                                   &Tally::multiplies,
-                                                   &Tally::fmas,
-                                                   &Tally::divides,
-                                                   &Tally::roots,
-                                                   &Tally::inversions,
-                                                   &Tally::half_ops,
-                                                   &Tally::single_ops,
-                                                   &Tally::double_ops,
-                                                   &Tally::vectors,
-                                                   &Tally::half_vectors,
-                                                   &Tally::single_vectors,
-                                                   &Tally::double_vectors,
-                                                   &Tally::fences,
-                                                   &Tally::prefetches,
-                                                   &Tally::conditional_stores,
-                                                   &Tally::refused_stores,
-                                                   &Tally::load_misses,
-                                                   &Tally::store_misses,
-                                                   &Tally::prefetch_misses};
-static_assert(sizeof tally_members / sizeof tally_members[0] * sizeof(double) == sizeof(Tally));
+/// Every count of a tally, in the order of its members.
+using TallyCounts = std::array<double, sizeof(Tally) / sizeof(double)>;
 
-constexpr Tally operator+(Tally a, const Tally& b) {
-  for (const auto member : tally_members)
-    a.*member += b.*member;
-  return a;
+constexpr Tally operator+(const Tally& a, const Tally& b) {
+  auto sum = std::bit_cast<TallyCounts>(a);
+  const auto more = std::bit_cast<TallyCounts>(b);
+  for (std::size_t i = 0; i < sum.size(); ++i)
+    sum[i] += more[i];
+  return std::bit_cast<Tally>(sum);
 }
-constexpr Tally operator*(double times, Tally a) {
-  for (const auto member : tally_members)
-    a.*member *= times;
-  return a;
+constexpr Tally operator*(double times, const Tally& a) {
+  auto product = std::bit_cast<TallyCounts>(a);
+  for (double& count : product)
+    count *= times;
+  return std::bit_cast<Tally>(product);
 }
 
 /// The terms of counts in the tables of assembly: `2 * integer + load`.

@@ -1,7 +1,7 @@
 #include "matmul/derived.hpp"
 
 #include "base/format.hpp"
-#include "base/names.hpp"
+#include "base/witness.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -83,7 +83,7 @@ const Metrics& metrics_of(const Products& group, const Product& product) {
 /// The values of one witness: the statistic of each metric, and its values by repetition.
 using WitnessValues = std::map<std::string, const Repetitions*>;
 
-WitnessValues values_of(const Metrics& metrics, const std::string& witness) {
+WitnessValues values_of(const Metrics& metrics, const Witness& witness) {
   WitnessValues values;
   for (auto at = metrics.lower_bound({witness, ""}); at != metrics.end() && at->first.first == witness; ++at)
     if (at->second.summary) values.emplace(at->first.second, &at->second);
@@ -96,7 +96,7 @@ Value in_repetition(const Repetitions& all, int repetition) {
 }
 
 std::optional<Quantity> derived_by(const Products& group, const Product& product, const Derivation& row,
-                                   const std::string& witness) {
+                                   const Witness& witness) {
   const WitnessValues values = values_of(metrics_of(group, product), witness);
   DerivedParts parts{[&](const char* metric) -> Value {
                        const auto at = values.find(metric);
@@ -161,11 +161,11 @@ std::span<const Derivation> derivations() {
 }
 
 std::optional<Quantity> derived(const Products& group, const Product& product, const std::string& name,
-                                const std::string& witness) {
+                                const Witness& witness) {
   const auto* const row = std::ranges::find_if(
       derivation_rows, [&](const Derivation& derivation) { return derivation.name == name; });
   if (row == derivation_rows.end()) throw std::out_of_range("no derived metric " + name);
-  std::vector<std::string> who{witness};
+  std::vector<Witness> who{witness};
   if (witness.empty()) {
     who.clear();
     const Metrics& metrics = metrics_of(group, product);
@@ -180,9 +180,9 @@ std::optional<Quantity> derived(const Products& group, const Product& product, c
 
 std::optional<Quantity> cycles(const Products& group, const Product& product) {
   const Metrics& metrics = metrics_of(group, product);
-  if (auto counted = central(metrics, "PAPI_TOT_CYC"); counted && counted->witness.find("model") != 0)
+  if (auto counted = central(metrics, "PAPI_TOT_CYC"); counted && !counted->witness.modelled())
     return counted;
-  return central(metrics, "tsc_cycles", "clock");
+  return central(metrics, "tsc_cycles", Witness::clock);
 }
 
 std::optional<Quantity> seconds(const Products& group, const Product& product) {
@@ -202,7 +202,7 @@ namespace {
 
 struct Filled {
   std::vector<std::string> cells;
-  std::set<std::string> witnesses;
+  std::set<Witness> witnesses;
   std::set<std::size_t> empty; ///< places of the cells without a number
   bool intervals = false;      ///< whether any cell has one
   bool ranges = false;         ///< whether any cell has that of modelled values
@@ -219,7 +219,7 @@ std::string cell_of(const Measure& measure, const Quantity& quantity, Filled& fi
   std::string cell = measure.show(quantity.value);
   const std::string low = measure.show(quantity.low), high = measure.show(quantity.high);
   if (low == high) return cell;
-  (is_modelled(quantity.witness) ? filled.ranges : filled.intervals) = true;
+  (quantity.witness.modelled() ? filled.ranges : filled.intervals) = true;
   return fmt::format("{} [{}, {}]", cell, low, high);
 }
 
@@ -279,7 +279,7 @@ std::string said_by(const Filled& filled) {
 } // namespace
 
 Measure metric_measure(const Products& group, std::string label, const std::string& metric,
-                       std::string (*show)(double), const std::string& witness) {
+                       std::string (*show)(double), const Witness& witness) {
   return {std::move(label),
           [&group, metric, witness](const Product& product) -> std::optional<Quantity> {
             const auto at = group.of.find(product);
@@ -290,7 +290,7 @@ Measure metric_measure(const Products& group, std::string label, const std::stri
 }
 
 Measure derived_measure(const Products& group, std::string label, const std::string& name,
-                        std::string (*show)(double), const std::string& witness) {
+                        std::string (*show)(double), const Witness& witness) {
   return {std::move(label),
           [&group, name, witness](const Product& product) {
             return matmul::derived(group, product, name, witness);

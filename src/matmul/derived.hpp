@@ -34,7 +34,7 @@ struct Derivation {
 /// the preferred witness that gives all parts, or by that one. Throws std::out_of_range for a name that is
 /// not in the table.
 [[nodiscard]] std::optional<Quantity> derived(const Products& group, const Product& product,
-                                              const std::string& name, const std::string& witness = {});
+                                              const std::string& name, const Witness& witness = {});
 
 /// Cycles of the core (PAPI_TOT_CYC) where they were counted, else of the clock's time-stamp counter, which
 /// runs at a constant rate; see the witness of the quantity.
@@ -64,9 +64,9 @@ struct Measure {
 
 /// A measure by metric name, or by the name of a derived metric.
 [[nodiscard]] Measure metric_measure(const Products& group, std::string label, const std::string& metric,
-                                     std::string (*show)(double), const std::string& witness = {});
+                                     std::string (*show)(double), const Witness& witness = {});
 [[nodiscard]] Measure derived_measure(const Products& group, std::string label, const std::string& name,
-                                      std::string (*show)(double), const std::string& witness = {});
+                                      std::string (*show)(double), const Witness& witness = {});
 
 /// One row per measure, one column per product; the last column names the witness. Empty without any
 /// number.

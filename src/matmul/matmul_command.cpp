@@ -13,14 +13,11 @@
 #include "matmul/products.hpp"
 #include "result/completeness.hpp"
 #include "result/results_file.hpp"
-#include "sweep/engine.hpp"
+#include "sweep/batch.hpp"
 #include "sweep/model_modes.hpp"
 #include "sweep/range.hpp"
-#include "sweep/session.hpp"
-#include "sweep/sweep_options.hpp"
-#include "sweep/sweep_plan.hpp"
+#include "witness/backend.hpp"
 #include "witness/results_header.hpp"
-#include "witness/witness.hpp"
 
 #include <recount/error.hpp>
 
@@ -41,12 +38,11 @@ namespace recount::matmul {
 // recount matmul: the study of matrix products, from the runs to the tables.
 namespace {
 
-struct MatmulArguments {
+struct MatmulArguments : sweep::BatchOptions {
   std::vector<std::string> studies, witnesses, commands;
-  std::string sizes, blocks, published, published_machine, seed, cpu, timeout, output, export_to, statistic,
-      sample, shard;
-  long repeat = 5, draws = 0, parallel = 0;
-  bool quick = false, no_java = false, resume = false, json = false, quiet = false, dry_run = false;
+  std::string sizes, blocks, published, published_machine, seed, export_to, statistic, sample;
+  long repeat = 5, draws = 0;
+  bool quick = false, no_java = false, json = false, dry_run = false;
 };
 
 void check_matmul_outputs(const MatmulArguments& a) {
@@ -78,7 +74,7 @@ MatmulRequest request_of(const MatmulArguments& a) {
   request.choice.blocks = range_of(a.blocks, "--block");
   request.choice.commands = a.commands;
   request.choice.line = line_here();
-  request.witnesses = command::list_words(a.witnesses);
+  request.witnesses = command::list_witnesses(a.witnesses);
   request.repeat = static_cast<int>(a.repeat);
   request.seed = command::parse_seed(a.seed);
   request.modes = sweep::parse_modes(a.sample, a.draws);
@@ -92,43 +88,20 @@ void add_published_machine(MatmulRequest& request) {
   if (!request.published || !request.witnesses.empty()) return;
   const auto machine = request.published->run.versions.find("machine");
   if (machine == request.published->run.versions.end()) return;
-  request.witnesses = {"clock", "perf", "papi", "model", "model:" + machine->second};
+  request.witnesses = {
+      Witness::clock, Witness::perf, Witness::papi, Witness::model, {Witness::model, machine->second}};
 }
 
 sweep::Batch batch_of(const MatmulArguments& a, const MatmulRequest& request, const MatmulPlan& plan,
                       const Java* java) {
-  sweep::Batch batch;
+  sweep::Batch batch = sweep::make_batch("matmul", a, std::chrono::hours(10), request.seed, plan.settings);
   batch.jobs = plan.jobs;
-  batch.how.cpu = command::parse_cpu(a.cpu);
-  sweep::limit_runs(batch.how, a.timeout, std::chrono::hours(10));
-  batch.how.parallel = sweep::parallel_runs(a.parallel);
-  batch.header = witness::machine_header(command::command_line(), RECOUNT_VERSION, batch.how.cpu);
-  batch.header.seed = request.seed;
-  batch.header.plan = plan.settings;
-  const auto shard = sweep::parse_shard(a.shard, host::this_job());
-  sweep::keep_shard(batch.jobs, shard);
-  sweep::state_shard(batch.header, shard);
+  sweep::keep_shard(batch.jobs, batch.shard);
   batch.header.presets = plan.presets;
   for (const auto& [what, why] : plan.skipped)
     batch.header.skipped[what] = why.text();
   if (java && java->missing().empty()) batch.header.versions["java"] = java->version();
-  batch.file = a.output;
-  batch.resume = a.resume;
   return batch;
-}
-
-void check_memory(const sweep::Batch& batch) {
-  const std::int64_t available = host::memory_available();
-  for (const auto& job : batch.jobs) {
-    if (!witness::find(job.witness).native) continue;
-    const std::int64_t bytes = kernel::find(job.kernel).bytes(job.point);
-    if (bytes > available)
-      throw Error(ErrorKind::bad_input,
-                  {job.kernel + " " + result::describe(job.point),
-                   Reason(fmt::format("needs {} bytes of memory, only {} are available", bytes, available),
-                          fmt::format("available memory = {} bytes", available),
-                          "select smaller sizes with --n; --witness model needs no memory")});
-  }
 }
 
 /// Writes the published table first to a new file, which is then resumed.
@@ -158,24 +131,6 @@ void print_points(const MatmulPlan& plan) {
     command::print("{} {}\n", stop.kernel, result::describe(stop.point));
 }
 
-sweep::Ended conduct_matmul(const sweep::Batch& batch, bool quiet) {
-  sweep::ProgressLine line(quiet, "matmul");
-  sweep::Listener listener;
-  listener.stop = [] { return command::stop_signal() != 0; };
-  listener.progress = [&](const sweep::Progress& progress) { line.show(progress); };
-  bool measured = false;
-  listener.observation = [&](const result::Observation&) { measured = true; };
-  try {
-    auto ended = sweep::conduct(batch, listener);
-    line.clear();
-    return ended;
-  } catch (const Error&) {
-    line.clear();
-    command::print_resume_command("matmul", batch.file, batch.header.command, measured);
-    throw;
-  }
-}
-
 std::vector<document::Block> blocks_of(const result::Results& results) {
   const auto groups = matmul::products(results);
   std::vector<document::Block> blocks;
@@ -198,18 +153,6 @@ std::vector<document::Block> blocks_of(const result::Results& results) {
   return blocks;
 }
 
-int status_of_matmul(const sweep::Ended& ended) {
-  if (ended.outcome.stopped) return 128 + command::stop_signal();
-  const bool any =
-      std::ranges::any_of(ended.results.observations, [](const auto& o) { return o.value.index() != 0; });
-  if (!any && !ended.results.failures.empty()) return 3; // failures_text() has the reasons
-  if (!any) {
-    command::note("recount matmul: no event was counted; see recount doctor\n");
-    return 3;
-  }
-  return ended.results.failures.empty() ? 0 : 1;
-}
-
 int execute_matmul(const MatmulArguments& a) {
   check_matmul_outputs(a);
   const command::TableExport tables(a.dry_run ? std::string() : a.export_to);
@@ -221,20 +164,18 @@ int execute_matmul(const MatmulArguments& a) {
   const MatmulPlan plan = plan_matmul(request, java ? java->missing() : "not requested");
   sweep::Batch batch = batch_of(a, request, plan, java ? &*java : nullptr);
   if (batch.jobs.empty() && !plan.jobs.empty()) {
-    command::print(
-        stderr, "{}",
-        sweep::empty_shard_text("matmul", sweep::parse_shard(a.shard, host::this_job()), plan.stops.size()));
+    command::print(stderr, "{}", sweep::empty_shard_text("matmul", batch.shard, plan.stops.size()));
     return 0;
   }
-  check_memory(batch);
+  const std::int64_t available = host::memory_available();
+  sweep::check_memory(batch.jobs, available, fmt::format("available memory = {} bytes", available));
   if (!a.quiet) announce_matmul(plan, batch);
   if (a.dry_run) {
     print_points(plan);
     return 0;
   }
-  command::catch_stop_signals();
   write_published(batch, request.published, batch);
-  sweep::Ended ended = conduct_matmul(batch, a.quiet);
+  sweep::Ended ended = sweep::run_batch(batch);
   ended.results.statistic = statistic;
   if (request.published && batch.file.empty()) {
     auto& results = ended.results;
@@ -250,10 +191,7 @@ int execute_matmul(const MatmulArguments& a) {
     command::print("{}", command::document_text(blocks_of(ended.results)));
   command::flush(stdout);
   if (!a.export_to.empty()) tables.write("recount matmul", command::tables_of(blocks_of(ended.results)));
-  if (ended.outcome.stopped)
-    command::print_resume_command("matmul", batch.file, batch.header.command,
-                                  !ended.results.observations.empty());
-  return status_of_matmul(ended);
+  return sweep::exit_status(batch, ended);
 }
 
 } // namespace

@@ -1,7 +1,7 @@
 #include "matmul/matmul_figures.hpp"
 
 #include "base/format.hpp"
-#include "base/names.hpp"
+#include "base/witness.hpp"
 #include "matmul/derived.hpp"
 #include "plot/select.hpp"
 #include "plot/sheet.hpp"
@@ -27,14 +27,14 @@ namespace recount::matmul {
 /// A value with its band and its witness.
 struct PlottedValue {
   double y = 0, low = 0, high = 0;
-  std::string witness;
+  Witness witness;
   std::size_t n = 1, flagged = 0; ///< repetitions behind it
 };
 using PlottedValueOf = std::function<std::optional<PlottedValue>(const Products&, const Product&)>;
 
 /// The statistic of a metric times a factor, with its interval.
 [[nodiscard]] PlottedValueOf metric_value(const std::string& metric, double factor,
-                                          const std::string& witness = {});
+                                          const Witness& witness = {});
 /// The row GFLOPS of derivations().
 [[nodiscard]] std::optional<PlottedValue> gflops_value(const Products& group, const Product& product);
 /// A row of matmul::derivations().
@@ -66,7 +66,8 @@ public:
 
 private:
   plot::Sheet sheet_;
-  std::set<std::string> machines_, witnesses_; ///< behind the panels; those of the one being gathered
+  std::set<std::string> machines_;
+  std::set<Witness> witnesses_; ///< behind the panels; those of the one being gathered
   std::size_t least_ = 0, most_ = 0, measured_ = 0, flagged_ = 0;
   bool modelled_ = false;
   statistics::Statistic statistic_ = statistics::Statistic::median;
@@ -392,7 +393,7 @@ void add_blocks(ProductSheet& sheet, plot::Panel& panel, const Products& group,
   }
 }
 
-PlottedValue no_band(double y, const std::string& witness) {
+PlottedValue no_band(double y, const Witness& witness) {
   return {y, y, y, witness};
 }
 
@@ -512,7 +513,7 @@ void roofline_figure(ProductSheet& sheet, const Groups& groups) {
   panel.x_along = plot::Panel::Along::number;
   panel.y_decades = true;
   double least = 0.1, most = 100;
-  std::string witness;
+  Witness witness;
   for (const char* variant : {"ijk", "ikj", "blocked"}) {
     Points points;
     Product loops;
@@ -568,7 +569,7 @@ std::optional<PlottedValue> plotted(const std::optional<Quantity>& quantity) {
 
 } // namespace
 
-PlottedValueOf metric_value(const std::string& metric, double factor, const std::string& witness) {
+PlottedValueOf metric_value(const std::string& metric, double factor, const Witness& witness) {
   return [=](const Products& group, const Product& product) -> std::optional<PlottedValue> {
     const auto at = group.of.find(product);
     if (at == group.of.end()) return {};
@@ -615,11 +616,11 @@ void ProductSheet::add(plot::Panel& panel, plot::Series series, const Products& 
     if (!value) continue;
     series.samples.push_back({x, value->y, value->low, value->high});
     series.band = series.band || value->high > value->low;
-    series.modelled = series.modelled || is_modelled(value->witness);
+    series.modelled = series.modelled || value->witness.modelled();
     witnesses_.insert(value->witness);
     statistic_ = group.statistic;
-    here = here || !described_machine(value->witness) || value->witness.starts_with("model:host");
-    if (is_modelled(value->witness)) {
+    here = here || !value->witness.described_machine() || value->witness.detail.starts_with("host");
+    if (value->witness.modelled()) {
       modelled_ = true;
       continue;
     }
@@ -640,9 +641,8 @@ void ProductSheet::finish(plot::Panel panel, const std::string& subject, std::si
       std::ranges::any_of(panel.series, [&](const plot::Series& s) { return s.samples.size() >= least; });
   std::vector<std::string> who;
   for (const auto& witness : witnesses_) { // a machine without a part is named by its curve
-    const auto whole = witness.substr(0, witness.find('~'));
-    if (whole == witness || std::ranges::find(witnesses_, whole) == witnesses_.end())
-      who.push_back(base::format_witness(witness));
+    const Witness whole(witness.kind, witness.detail.substr(0, witness.detail.find('~')));
+    if (whole == witness || !witnesses_.contains(whole)) who.push_back(base::format_witness(witness));
   }
   witnesses_.clear();
   if (!enough) return;

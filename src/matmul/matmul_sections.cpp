@@ -1,7 +1,7 @@
 #include "matmul/matmul_sections.hpp"
 
 #include "base/format.hpp"
-#include "base/names.hpp"
+#include "base/witness.hpp"
 #include "matmul/derived.hpp"
 #include "model/machine.hpp"
 
@@ -168,7 +168,7 @@ std::vector<std::string> summary(const document::Part& part) {
 
 bool any_products(const result::Results& results) {
   return std::ranges::any_of(results.observations, [](const auto& o) {
-    return o.witness != "published" && product_of(o.kernel, o.params).has_value();
+    return o.witness != Witness::published && product_of(o.kernel, o.params).has_value();
   });
 }
 
@@ -205,11 +205,11 @@ std::vector<document::Section> product_sections() {
 namespace {
 
 /// The model witnesses of a group that are whole machines, not comparisons.
-std::vector<std::string> models_of(const Products& group) {
-  std::vector<std::string> names;
+std::vector<Witness> models_of(const Products& group) {
+  std::vector<Witness> names;
   for (const auto& [product, metrics] : group.of)
     for (const auto& [who, values] : metrics)
-      if (is_modelled(who.first) && !values.for_comparison &&
+      if (who.first.modelled() && !values.for_comparison &&
           std::ranges::find(names, who.first) == names.end())
         names.push_back(who.first);
   return names;
@@ -220,8 +220,9 @@ std::string only_machine(const Products& group) {
   std::string only;
   for (const auto& [product, metrics] : group.of)
     for (const auto& [who, values] : metrics) {
-      if (!described_machine(who.first)) return {};
-      const std::string name = who.first.substr(6, who.first.find('~') - 6);
+      const auto described = who.first.described_machine();
+      if (!described) return {};
+      const std::string name = described->substr(0, described->find('~'));
       if (!only.empty() && name != only) return {};
       only = name;
     }
@@ -247,10 +248,10 @@ std::vector<Remark> remarks_of(const std::vector<Products>& all, const Products&
   };
   // The model of the machine of this group: its own, or the described machine of a published table.
   const Products* modelled = &group;
-  std::string model = "model";
+  Witness model = Witness::model;
   if (group.published && group.run) {
     const auto machine = group.run->versions.find("machine");
-    model = "model:" + (machine == group.run->versions.end() ? std::string("unknown") : machine->second);
+    model.detail = machine == group.run->versions.end() ? "unknown" : machine->second;
     for (const Products& other : all) {
       const auto models = models_of(other);
       if (std::ranges::find(models, model) != models.end()) modelled = &other;
@@ -261,7 +262,7 @@ std::vector<Remark> remarks_of(const std::vector<Products>& all, const Products&
   if (group.published)
     for (const Products& other : all)
       for (const auto& witness : models_of(other))
-        if (const auto by = model::shipped_machine(witness.substr(witness.find(':') + 1)))
+        if (const auto by = model::shipped_machine(witness.machine()))
           add(parts_of_presets(group, other, witness, *by));
   add(transposition(group));
   add(faster_with_fewer_hits(group));

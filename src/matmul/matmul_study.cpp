@@ -1,8 +1,8 @@
 #include "matmul/matmul_study.hpp"
 
-#include "base/names.hpp"
 #include "base/nearest.hpp"
 #include "base/random.hpp"
+#include "base/witness.hpp"
 #include "host/machine.hpp"
 #include "java_data.hpp"
 #include "kernel/command_line.hpp"
@@ -16,8 +16,8 @@
 #include "process/spawn.hpp"
 #include "sweep/model_modes.hpp"
 #include "sweep/range.hpp"
+#include "witness/backend.hpp"
 #include "witness/stopwatch.hpp"
-#include "witness/witness.hpp"
 
 #include <recount/error.hpp>
 
@@ -72,13 +72,13 @@ private:
     plan_.witnesses = request_.witnesses;
     for (const auto& name : plan_.witnesses) {
       static_cast<void>(witness::find(name));
-      if (is_modelled(name)) static_cast<void>(model::machine(witness::modelled_machine(name)));
+      if (name.modelled()) static_cast<void>(model::machine(name.machine()));
     }
     const bool requested = !plan_.witnesses.empty();
-    if (!requested) plan_.witnesses = {"clock", "perf", "papi", "model"};
-    std::erase_if(plan_.witnesses, [&](const std::string& name) {
+    if (!requested) plan_.witnesses = {Witness::clock, Witness::perf, Witness::papi, Witness::model};
+    std::erase_if(plan_.witnesses, [&](const Witness& name) {
       const Reason why = witness::find(name).missing(matmul_metrics(name));
-      if (!why.empty()) plan_.skipped[name] = why;
+      if (!why.empty()) plan_.skipped[name.name()] = why;
       return !why.empty();
     });
     if (requested && plan_.witnesses.empty())
@@ -117,13 +117,13 @@ private:
   }
 
   /// The witnesses of a point, except described machines.
-  [[nodiscard]] std::vector<std::string> natives_for(const MatmulStop& stop) const {
-    std::vector<std::string> names;
+  [[nodiscard]] std::vector<Witness> natives_for(const MatmulStop& stop) const {
+    std::vector<Witness> names;
     if (!stop.timed) return names;
     for (const auto& name : plan_.witnesses) {
       if (!witness::find(name).native) continue;
       const bool ceiling = stop.kernel == "peak" || stop.kernel == "bandwidth";
-      if (!ceiling || name == "clock") names.push_back(name);
+      if (!ceiling || name == Witness::clock) names.push_back(name);
     }
     return names;
   }
@@ -140,12 +140,12 @@ private:
     for (const MatmulStop& stop : plan_.stops)
       if (stop.modelled)
         for (const auto& name : plan_.witnesses)
-          if (is_modelled(name)) model_jobs(stop, name);
+          if (name.modelled()) model_jobs(stop, name);
   }
 
   /// The machine as it is, and for the loops that cliffs are looked for in without its TLB and its conflicts.
-  void model_jobs(const MatmulStop& stop, const std::string& name) {
-    const auto add = [&](const std::string& witness, const std::vector<std::string>& metrics) {
+  void model_jobs(const MatmulStop& stop, const Witness& name) {
+    const auto add = [&](const Witness& witness, const std::vector<std::string>& metrics) {
       for (auto& job : sweep::modelled_jobs({stop.kernel, stop.point, 0, witness, metrics}, request_.modes))
         plan_.jobs.push_back(std::move(job));
     };
@@ -154,11 +154,11 @@ private:
     // Small matrices find no cliff at a third level, and without it the others are simulated much faster.
     if (request_.choice.quick) std::erase(metrics, "PAPI_L3_DCM");
     add(name, metrics);
-    const std::string machine = witness::modelled_machine(name);
+    const std::string machine = name.machine();
     const std::string base = model::without_modes(machine);
     if (base.find('~') != std::string::npos) return;
     const auto described = model::machine(machine);
-    const std::string bare = "model:" + base + "~no-tlb" + machine.substr(base.size());
+    const Witness bare(Witness::model, base + "~no-tlb" + machine.substr(base.size()));
     if (described.tlb && std::ranges::find(plan_.witnesses, bare) == plan_.witnesses.end())
       add(bare, {"PAPI_L1_DCM", "PAPI_L2_DCM"});
   }
@@ -185,10 +185,10 @@ private:
 
 } // namespace
 
-std::vector<std::string> matmul_metrics(const std::string& witness) {
-  if (witness == "clock") return {"seconds", "tsc_cycles"};
-  if (!is_modelled(witness)) return counted_metrics;
-  const auto machine = model::machine(witness::modelled_machine(witness));
+std::vector<std::string> matmul_metrics(const Witness& witness) {
+  if (witness == Witness::clock) return {"seconds", "tsc_cycles"};
+  if (!witness.modelled()) return counted_metrics;
+  const auto machine = model::machine(witness.machine());
   const auto known = model::metric_names(machine);
   std::vector<std::string> metrics;
   const auto add = [&](const std::string& name) {

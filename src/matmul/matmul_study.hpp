@@ -5,7 +5,7 @@
 #include "model/machine.hpp"
 #include "process/temporary_folder.hpp"
 #include "result/observation.hpp"
-#include "sweep/session.hpp"
+#include "sweep/batch.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -56,7 +56,7 @@ struct MatmulStudyRow {
 /// What was asked for beside the points.
 struct MatmulRequest {
   MatmulChoice choice;
-  std::vector<std::string> witnesses; ///< empty: clock, model, and those of perf and papi that count here
+  std::vector<Witness> witnesses; ///< empty: clock, model, and those of perf and papi that count here
   int repeat = 5;
   std::uint64_t seed = 0;
   std::optional<Published> published;
@@ -67,7 +67,7 @@ struct MatmulRequest {
 /// Everything decided, nothing measured yet.
 struct MatmulPlan {
   std::vector<MatmulStop> stops;
-  std::vector<std::string> witnesses;
+  std::vector<Witness> witnesses;
   std::vector<sweep::Job> jobs;
   std::map<std::string, std::string> settings; ///< as in result::Run::plan
   std::map<std::string, Reason> skipped;       ///< as in result::Run::skipped
@@ -75,7 +75,7 @@ struct MatmulPlan {
 };
 
 /// The metrics that the study asks of a witness ("perf", "model:i7-9700").
-[[nodiscard]] std::vector<std::string> matmul_metrics(const std::string& witness);
+[[nodiscard]] std::vector<std::string> matmul_metrics(const Witness& witness);
 
 /// Chooses points, witnesses and runs: each repetition of each point a process, shuffled within its round;
 /// the model last, with and without parts of the machine where a published table or a cliff is to be

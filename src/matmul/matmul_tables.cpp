@@ -1,5 +1,5 @@
 #include "base/format.hpp"
-#include "base/names.hpp"
+#include "base/witness.hpp"
 #include "matmul/derived.hpp"
 #include "matmul/matmul_sections.hpp"
 
@@ -372,7 +372,7 @@ std::size_t most_repetitions(const Products& group) {
   std::size_t most = 0;
   for (const auto& [product, metrics] : group.of)
     for (const auto& [who, all] : metrics)
-      if (!is_modelled(who.first)) most = std::max(most, all.values.size());
+      if (!who.first.modelled()) most = std::max(most, all.values.size());
   return most;
 }
 
@@ -415,16 +415,16 @@ std::vector<document::Block> all_values(const Products& group) {
     for (const auto& [who, all] : metrics) {
       if (!all.summary) continue;
       const auto& [witness, metric] = who;
-      std::vector<std::string> row{loops_name(product), std::to_string(product.n), metric, witness};
-      auto cells = is_modelled(witness) ? std::vector{one_value(metric, all.summary->value)}
-                                        : measured_row(all, metric, most);
+      std::vector<std::string> row{loops_name(product), std::to_string(product.n), metric, witness.name()};
+      auto cells = witness.modelled() ? std::vector{one_value(metric, all.summary->value)}
+                                      : measured_row(all, metric, most);
       for (const Repeated& one : all.values)
         if (!one.disturbances.empty())
           disturbed.insert(fmt::format(
               "{}, n = {}, repetition {} ({})", loops_name(product), product.n, one.repetition + 1,
               fmt::join(one.disturbances | std::views::transform(&Flag::text), ", ")));
       row.insert(row.end(), cells.begin(), cells.end());
-      (is_modelled(witness) ? deterministic : measured).rows.push_back(std::move(row));
+      (witness.modelled() ? deterministic : measured).rows.push_back(std::move(row));
     }
   if (!disturbed.empty())
     measured.notes.push_back(fmt::format("* more than {} % of the time lost: {}.", result::disturbed_percent,
@@ -447,7 +447,7 @@ std::string named(const Product& product) {
 }
 
 /// The group that holds the model's answer for the machine of a table.
-const Products* modelled_by(const std::vector<Products>& all, const std::string& witness) {
+const Products* modelled_by(const std::vector<Products>& all, const Witness& witness) {
   for (const Products& group : all)
     for (const auto& [product, metrics] : group.of)
       for (const auto& [who, values] : metrics)
@@ -464,13 +464,14 @@ struct Beside {
   const Products& table;
   const std::vector<Products>& all;
   const Products* modelled;
-  std::string witness;
+  Witness witness;
 
   [[nodiscard]] std::optional<Quantity> of_model(const Product& p, const std::string& metric,
                                                  const std::string& part = "") const {
     if (!modelled) return {};
     const auto at = modelled->of.find(p);
-    return at == modelled->of.end() ? std::nullopt : central(at->second, metric, witness + part);
+    return at == modelled->of.end() ? std::nullopt
+                                    : central(at->second, metric, {Witness::model, witness.detail + part});
   }
   [[nodiscard]] std::optional<Quantity> of_table(const Product& p, const std::string& metric) const {
     const auto at = table.of.find(p);
@@ -501,7 +502,7 @@ std::vector<document::Block> tables_of(const Beside& beside, const std::vector<P
   const std::vector<Lead> leads{{"loops", named},
                                 {"n", [](const Product& p) { return std::to_string(p.n); }}};
   std::vector<document::Block> blocks;
-  const std::string machine = described_machine(beside.witness).value_or("");
+  const std::string machine = beside.witness.described_machine().value_or("");
   const auto in_range = [&beside](const char* metric) {
     return Measure{"published value in the predicted range",
                    [&beside, metric](const Product& p) {
@@ -563,9 +564,9 @@ std::vector<document::Block> published(const std::vector<Products>& all) {
     blocks.emplace_back(document::Heading{"Published: " + versions.at("published"), 2});
     if (const auto source = versions.find("source"); source != versions.end())
       blocks.emplace_back(document::Paragraph{source->second});
-    std::string witness;
+    Witness witness;
     if (const auto machine = versions.find("machine"); machine != versions.end())
-      witness = "model:" + machine->second;
+      witness = {Witness::model, machine->second};
     const Products* const modelled = witness.empty() ? nullptr : modelled_by(all, witness);
     std::vector<Product> products;
     for (const auto& [product, metrics] : table.of)

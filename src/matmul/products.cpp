@@ -1,6 +1,6 @@
 #include "matmul/products.hpp"
 
-#include "base/names.hpp"
+#include "base/witness.hpp"
 #include "model/machine.hpp"
 #include "result/results_file.hpp"
 
@@ -93,23 +93,28 @@ void finish(Repetitions& all, statistics::Statistic statistic) {
 }
 
 /// Whether a witness is a machine without some part, and the whole machine is among `all`.
-bool lacks_a_part(const std::string& witness, const std::set<std::string>& all) {
-  const auto tilde = witness.find('~');
-  if (tilde == std::string::npos) return false;
-  const std::string whole = witness.substr(0, tilde);
-  return all.contains(whole) || (whole == "model:host" && all.contains("model"));
+bool lacks_a_part(const Witness& witness, const std::set<Witness>& all) {
+  const auto tilde = witness.detail.find('~');
+  if (!witness.modelled() || tilde == std::string::npos) return false;
+  const std::string whole = witness.detail.substr(0, tilde);
+  return all.contains({Witness::model, whole}) || (whole == "host" && all.contains(Witness::model));
+}
+
+/// The model without samples and drawn placement.
+Witness without_modes(const Witness& witness) {
+  return {witness.kind, model::without_modes(witness.detail)};
 }
 
 /// The group decides, not the product: a study that was interrupted, or a run that failed, may leave a
 /// product without the whole machine's values.
 void mark_for_comparison(Products& group) {
-  std::set<std::string> witnesses;
+  std::set<Witness> witnesses;
   for (const auto& [product, metrics] : group.of)
     for (const auto& [who, all] : metrics)
-      witnesses.insert(model::without_modes(who.first));
+      witnesses.insert(without_modes(who.first));
   for (auto& [product, metrics] : group.of)
     for (auto& [who, all] : metrics)
-      all.for_comparison = lacks_a_part(model::without_modes(who.first), witnesses);
+      all.for_comparison = lacks_a_part(without_modes(who.first), witnesses);
 }
 
 /// A point of `peak` or `bandwidth`: its best time, and what it did in it.
@@ -210,19 +215,19 @@ const char* absence(const Products& group, const Product& product) {
   return group.of.contains(product) ? "not counted" : "not run";
 }
 
-int preference(const std::string& witness) {
-  static constexpr std::array<std::string_view, 5> order{"perf", "papi", "clock", "published", "model"};
+int preference(const Witness& witness) {
+  static const std::array<Witness, 5> order{Witness::perf, Witness::papi, Witness::clock, Witness::published,
+                                            Witness::model};
   return static_cast<int>(std::ranges::find(order, witness) - order.begin());
 }
 
-bool same_witness(const std::string& witness, const std::string& named) {
+bool same_witness(const Witness& witness, const Witness& named) {
   if (witness == named) return true;
-  const std::string whole = model::without_modes(witness);
-  return whole != witness && (whole == named || (whole == "model:host" && named == "model"));
+  const Witness whole = without_modes(witness);
+  return whole != witness && (whole == named || (whole.detail == "host" && named == Witness::model));
 }
 
-const Repetitions* repetitions(const Metrics& metrics, const std::string& metric,
-                               const std::string& witness) {
+const Repetitions* repetitions(const Metrics& metrics, const std::string& metric, const Witness& witness) {
   const Repetitions* best = nullptr;
   int rank = 0;
   for (const auto& [who, all] : metrics) {
@@ -237,16 +242,15 @@ const Repetitions* repetitions(const Metrics& metrics, const std::string& metric
   return best;
 }
 
-std::vector<std::string> witnesses(const Metrics& metrics, const std::string& metric) {
-  std::vector<std::string> all;
+std::vector<Witness> witnesses(const Metrics& metrics, const std::string& metric) {
+  std::vector<Witness> all;
   for (const auto& [who, values] : metrics)
     if (who.second == metric && values.summary) all.push_back(who.first);
   std::ranges::stable_sort(all, {}, preference);
   return all;
 }
 
-std::optional<Quantity> central(const Metrics& metrics, const std::string& metric,
-                                const std::string& witness) {
+std::optional<Quantity> central(const Metrics& metrics, const std::string& metric, const Witness& witness) {
   const Repetitions* const all = repetitions(metrics, metric, witness);
   if (!all) return {};
   for (const auto& [who, of_metric] : metrics) {
@@ -256,7 +260,7 @@ std::optional<Quantity> central(const Metrics& metrics, const std::string& metri
     for (const Repeated& one : all->values)
       quantity.values.emplace_back(one.repetition, one.value);
     quantity.flagged = all->flagged;
-    if (is_modelled(who.first))
+    if (who.first.modelled())
       for (const Repeated& one : all->values) {
         quantity.low = std::min({one.value - one.error, quantity.low, s.min});
         quantity.high = std::max({one.value + one.error, quantity.high, s.max});
@@ -268,7 +272,7 @@ std::optional<Quantity> central(const Metrics& metrics, const std::string& metri
 
 statistics::Evidence evidence(const Quantity& a, const Quantity& b) {
   const auto exact = [](const Quantity& q) {
-    return is_modelled(q.witness) || (q.witness == "published" && q.values.size() < 2);
+    return q.witness.modelled() || (q.witness == Witness::published && q.values.size() < 2);
   };
   if (exact(a) && exact(b)) { // ranges of draws and of samples may overlap
     const bool ranges = a.low < a.high || b.low < b.high;
@@ -293,7 +297,7 @@ Quantity scaled(Quantity quantity, double factor) {
 }
 
 std::string reservation(const Quantity& comparison) {
-  if (is_modelled(comparison.witness) && !comparison.clear()) return "the predicted ranges overlap";
+  if (comparison.witness.modelled() && !comparison.clear()) return "the predicted ranges overlap";
   return statistics::reservation(comparison.evidence, comparison.compared);
 }
 
@@ -429,7 +433,7 @@ std::map<std::string, int> first_repetitions(const result::Results& results) {
   for (const auto& o : results.observations)
     if (const auto of_run = values.find(o.run); of_run != values.end())
       of_run->second.push_back({std::hash<std::string>()(o.kernel + ' ' + result::describe(o.params) + ' ' +
-                                                         o.witness + ' ' + o.metric),
+                                                         o.witness.name() + ' ' + o.metric),
                                 o.repetition});
   std::map<std::string, Studies> studies; // by machine
   for (const auto& run : results.runs)

@@ -62,12 +62,12 @@ struct Repetitions {
   bool for_comparison = false;
 };
 
-using Metrics = std::map<std::pair<std::string, std::string>, Repetitions>; ///< by (witness, metric)
+using Metrics = std::map<std::pair<Witness, std::string>, Repetitions>; ///< by (witness, metric)
 
 /// A number and its witness.
 struct Quantity {
   double value = 0;
-  std::string witness;
+  Witness witness;
   /// Its 95 % interval; of a modelled value the range of its draws, widened by the sampling error.
   double low = value, high = value;
   std::vector<std::pair<int, double>> values = {};             ///< by repetition
@@ -126,17 +126,17 @@ struct Products {
 [[nodiscard]] std::vector<Products> products(const result::Results& results);
 
 /// Who is asked first: counted before published before modelled, this machine's model before another's.
-[[nodiscard]] int preference(const std::string& witness);
+[[nodiscard]] int preference(const Witness& witness);
 /// Whether a witness is the one named, or the model of the same machine in samples or with drawn placement.
-[[nodiscard]] bool same_witness(const std::string& witness, const std::string& named);
+[[nodiscard]] bool same_witness(const Witness& witness, const Witness& named);
 /// The values behind a metric by the preferred witness that has any (none that is for comparison only), or by
 /// that one witness; without its own values by the same_witness().
 [[nodiscard]] const Repetitions* repetitions(const Metrics& metrics, const std::string& metric,
-                                             const std::string& witness = {});
+                                             const Witness& witness = {});
 /// The statistic of their values with its interval.
 [[nodiscard]] std::optional<Quantity> central(const Metrics& metrics, const std::string& metric,
-                                              const std::string& witness = {});
+                                              const Witness& witness = {});
 /// Every witness that has a value of the metric, by preference.
-[[nodiscard]] std::vector<std::string> witnesses(const Metrics& metrics, const std::string& metric);
+[[nodiscard]] std::vector<Witness> witnesses(const Metrics& metrics, const std::string& metric);
 
 } // namespace recount::matmul

@@ -145,7 +145,7 @@ private:
     o.kernel = "matmul";
     o.params = point;
     o.repetition = repetition_;
-    o.witness = "published";
+    o.witness = Witness::published;
     if (column.kind == Column::Kind::count) {
       o.metric = column.metric;
       o.value = number<std::int64_t>(field, "count");

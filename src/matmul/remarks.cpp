@@ -1,7 +1,7 @@
 #include "matmul/remarks.hpp"
 
 #include "base/format.hpp"
-#include "base/names.hpp"
+#include "base/witness.hpp"
 #include "matmul/derived.hpp"
 
 #include <fmt/format.h>
@@ -71,7 +71,7 @@ constexpr std::array footprints{
 
 /// Per step, n^3 of them, by one witness or by the preferred one; of a time in nanoseconds.
 std::optional<Quantity> per_step(const Products& group, const Product& product, const Measured& metric,
-                                 const std::string& witness = {}) {
+                                 const Witness& witness = {}) {
   const auto at = group.of.find(product);
   if (at == group.of.end()) return {};
   const auto quantity = central(at->second, metric.metric, witness);
@@ -89,7 +89,7 @@ std::vector<Jump> jumps(const Products& group, const Product& a, const Product& 
   std::vector<Jump> found;
   for (const Measured& metric : measured_metrics) {
     const auto from = per_step(group, a, metric), to = per_step(group, b, metric);
-    if (!from || !to || from->witness != to->witness || is_modelled(from->witness)) continue;
+    if (!from || !to || from->witness != to->witness || from->witness.modelled()) continue;
     const bool jumped =
         metric.time ? to->value > time_jump * from->value : to->value > from->value + miss_jump;
     if (jumped) found.push_back({&metric, *from, *to, evidence(*from, *to) == statistics::Evidence::clear});
@@ -134,8 +134,7 @@ struct Risen {
   double by = 0;
   bool walks = false;
 };
-std::vector<Risen> risen(const Products& modelled, const std::string& model, const Product& a,
-                         const Product& b) {
+std::vector<Risen> risen(const Products& modelled, const Witness& model, const Product& a, const Product& b) {
   std::vector<Risen> found;
   for (const Cause& cause : model_causes) {
     const Measured metric{cause.metric, cause.what, false};
@@ -150,12 +149,12 @@ std::vector<Risen> risen(const Products& modelled, const std::string& model, con
 }
 
 /// Whether the TLB causes the jump of L1 misses: the model has it with its TLB and not without.
-std::string tlb_text(const Products& modelled, const std::string& model, const Product& a, const Product& b) {
+std::string tlb_text(const Products& modelled, const Witness& model, const Product& a, const Product& b) {
   const Measured misses{"PAPI_L1_DCM", "L1 misses", false};
-  const std::string machine = model == "model" ? "model:host" : model;
+  const std::string machine = model.machine();
   const auto with_a = per_step(modelled, a, misses, model), with_b = per_step(modelled, b, misses, model);
-  const auto bare_a = per_step(modelled, a, misses, machine + "~no-tlb"),
-             bare_b = per_step(modelled, b, misses, machine + "~no-tlb");
+  const auto bare_a = per_step(modelled, a, misses, {Witness::model, machine + "~no-tlb"}),
+             bare_b = per_step(modelled, b, misses, {Witness::model, machine + "~no-tlb"});
   if (!with_a || !with_b || !bare_a || !bare_b) return {};
   const double with = with_b->value - with_a->value, bare = bare_b->value - bare_a->value;
   if (with < 0.05) return {};
@@ -167,13 +166,13 @@ std::string tlb_text(const Products& modelled, const std::string& model, const P
   return " The TLB is not the only cause: the model has " + numbers + ".";
 }
 
-bool modelled_at(const Products& modelled, const std::string& model, const Product& product) {
+bool modelled_at(const Products& modelled, const Witness& model, const Product& product) {
   return std::ranges::any_of(model_causes, [&](const Cause& cause) {
     return per_step(modelled, product, {cause.metric, cause.what, false}, model).has_value();
   });
 }
 
-Remark cliff(const Products& modelled, const std::string& model, const Capacities& machine, const Product& a,
+Remark cliff(const Products& modelled, const Witness& model, const Capacities& machine, const Product& a,
              const Product& b, const std::vector<Jump>& jumped) {
   Remark remark;
   remark.title = fmt::format("Jump in cost: {} between n = {} and {}", loops_name(a), a.n, b.n);
@@ -211,7 +210,7 @@ Remark undecided_jump(const Product& a, const Product& b, const Jump& jump) {
 
 } // namespace
 
-std::vector<Remark> cliffs(const Products& measured, const Products& modelled, const std::string& model,
+std::vector<Remark> cliffs(const Products& measured, const Products& modelled, const Witness& model,
                            const Capacities& machine) {
   std::vector<Remark> all;
   for (const Product& loops : measured.loops()) {
@@ -229,13 +228,13 @@ std::vector<Remark> cliffs(const Products& measured, const Products& modelled, c
   return all;
 }
 
-std::vector<Remark> conflicts(const Products& modelled, const std::string& model) {
+std::vector<Remark> conflicts(const Products& modelled, const Witness& model) {
   constexpr double most = 1.25; ///< of the misses without conflicts
-  const std::string machine = model == "model" ? "model:host" : model;
+  const std::string machine = model.machine();
   Remark remark;
   for (const auto& [product, metrics] : modelled.of) {
     const auto misses = central(metrics, "PAPI_L1_DCM", model),
-               free = central(metrics, "PAPI_L1_DCM", machine + "~full");
+               free = central(metrics, "PAPI_L1_DCM", {Witness::model, machine + "~full"});
     if (!misses || !free || misses->value <= most * free->value) continue;
     remark.evidence.push_back(fmt::format(
         "{}, n = {}: {} million L1 misses, {} million with a fully associative L1", loops_name(product),
@@ -386,7 +385,7 @@ constexpr std::array term_rows{
 
 struct Excess {
   Product product;
-  std::string witness;
+  Witness witness;
   double l1 = 0, l2 = 0;
 };
 
@@ -408,12 +407,12 @@ std::string explained(const Products& group, const std::string& preset) {
 } // namespace
 
 std::vector<Remark> misses_out_of_order(const Products& group, const Products* modelled,
-                                        const std::string& model) {
+                                        const Witness& model) {
   constexpr double excess_share = 1.02; // counts of different passes differ a little
   std::vector<Excess> found;
   std::size_t compared = 0;
   for (const auto& [product, metrics] : group.of)
-    for (const std::string witness : {"perf", "papi", "published"}) {
+    for (const Witness::Kind witness : {Witness::perf, Witness::papi, Witness::published}) {
       const auto l1 = central(metrics, "PAPI_L1_DCM", witness), l2 = central(metrics, "PAPI_L2_DCM", witness);
       if (!l1 || !l2) continue;
       ++compared;
@@ -470,8 +469,7 @@ std::vector<Product> compared_with(const Product& product) {
   return {};
 }
 
-std::string why_faster(const Products& group, const Product& a, const Product& b,
-                       const std::string& witness) {
+std::string why_faster(const Products& group, const Product& a, const Product& b, const Witness& witness) {
   const auto l2_a = derived(group, a, "L2_HIT_RATE", witness),
              l2_b = derived(group, b, "L2_HIT_RATE", witness);
   const auto far_a = derived(group, a, "L2_PER_FLOP", witness),
@@ -603,7 +601,7 @@ std::string formula(const Sum& sum) {
 }
 
 /// "demand 1.00 %, streamer 98.50 %"; nothing: a part was not modelled.
-std::optional<std::string> shares(const Metrics& metrics, const Sum& sum, const std::string& model,
+std::optional<std::string> shares(const Metrics& metrics, const Sum& sum, const Witness& model,
                                   double whole) {
   std::vector<std::string> parts;
   for (const auto& [metric, factor] : sum) {
@@ -618,7 +616,7 @@ std::optional<std::string> shares(const Metrics& metrics, const Sum& sum, const 
 } // namespace
 
 std::vector<Remark> parts_of_presets(const Products& published, const Products& modelled,
-                                     const std::string& model, const model::MachineDescription& machine) {
+                                     const Witness& model, const model::MachineDescription& machine) {
   std::vector<Remark> all;
   for (const auto& [preset, sum] : machine.presets) {
     Remark remark;
@@ -627,7 +625,7 @@ std::vector<Remark> parts_of_presets(const Products& published, const Products& 
                               "no counter separates them.",
                               machine.name, formula(sum));
     for (const auto& [product, metrics] : published.of) {
-      const auto stated = central(metrics, preset, "published");
+      const auto stated = central(metrics, preset, Witness::published);
       const auto at = modelled.of.find(product);
       if (!stated || at == modelled.of.end()) continue;
       const auto value = central(at->second, preset, model);
@@ -649,7 +647,7 @@ namespace {
 constexpr std::size_t least_siblings = 3;
 
 void find_distant(std::vector<OddRepetition>& found, const Product& product,
-                  const std::pair<std::string, std::string>& who, const Repetitions& all) {
+                  const std::pair<Witness, std::string>& who, const Repetitions& all) {
   const std::size_t n = all.values.size();
   if (n <= least_siblings) return;
   for (std::size_t i = 0; i < n; ++i) {
@@ -676,8 +674,8 @@ const Repeated* repetition_of(const Repetitions& all, int repetition) {
 
 /// Values that are equal in one repetition of several, and not 0.
 void find_identical(std::vector<OddRepetition>& found, const Product& product,
-                    const std::pair<std::string, std::string>& a, const Repetitions& values_of_a,
-                    const std::pair<std::string, std::string>& b, const Repetitions& values_of_b) {
+                    const std::pair<Witness, std::string>& a, const Repetitions& values_of_a,
+                    const std::pair<Witness, std::string>& b, const Repetitions& values_of_b) {
   std::vector<const Repeated*> same;
   std::vector<double> others;
   for (const Repeated& one : values_of_a.values) {
@@ -700,7 +698,7 @@ std::vector<OddRepetition> odd_repetitions(const Products& group) {
   std::vector<OddRepetition> found;
   for (const auto& [product, metrics] : group.of)
     for (auto a = metrics.begin(); a != metrics.end(); ++a) {
-      if (is_modelled(a->first.first)) continue;
+      if (a->first.first.modelled()) continue;
       find_distant(found, product, a->first, a->second);
       for (auto b = std::next(a); b != metrics.end() && b->first.first == a->first.first; ++b)
         find_identical(found, product, a->first, a->second, b->first, b->second);

@@ -37,12 +37,12 @@ struct Capacities {
 /// Counted misses of L2 that exceed those of L1, explained by the formulas of the presets where the run
 /// states them. `modelled`: results with the model's answer for the same products, by `model`; may be null.
 [[nodiscard]] std::vector<Remark> misses_out_of_order(const Products& group, const Products* modelled,
-                                                      const std::string& model);
+                                                      const Witness& model);
 
 /// The parts of each published value of the presets that the machine of witness `model` describes, by that
 /// model: demand, page walks, prefetchers.
 [[nodiscard]] std::vector<Remark> parts_of_presets(const Products& published, const Products& modelled,
-                                                   const std::string& model,
+                                                   const Witness& model,
                                                    const model::MachineDescription& machine);
 
 /// Products that are faster than what they are compared with though fewer of their accesses hit L1.
@@ -54,10 +54,10 @@ struct Capacities {
 /// Sizes between which the cost of a step leaps, and which part of the machine makes it leap: the model with
 /// and without it, and what outgrows which capacity.
 [[nodiscard]] std::vector<Remark> cliffs(const Products& measured, const Products& modelled,
-                                         const std::string& model, const Capacities& machine);
+                                         const Witness& model, const Capacities& machine);
 
 /// Sizes at which lines compete for few sets: fewer misses in fully associative caches.
-[[nodiscard]] std::vector<Remark> conflicts(const Products& modelled, const std::string& model);
+[[nodiscard]] std::vector<Remark> conflicts(const Products& modelled, const Witness& model);
 
 /// Which blocks fit which level.
 [[nodiscard]] std::vector<Remark> blocks_that_fit(const Products& group, const Capacities& machine);
@@ -74,7 +74,8 @@ struct Capacities {
 /// One repetition disturbed.
 struct OddRepetition {
   Product product;
-  std::string witness, metric;
+  Witness witness;
+  std::string metric;
   int repetition = 0;
   double value = 0;
   double siblings = 0; ///< median of the others

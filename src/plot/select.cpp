@@ -48,25 +48,21 @@ std::string most_varied(const result::Results& results, const std::string& kerne
   return most == values.end() ? "" : most->first;
 }
 
-bool is_time(const std::string& metric) {
-  return metric == "seconds" || metric == "tsc_cycles";
-}
-
 /// Whether a preset or event counts cache or TLB misses.
-bool is_miss(const std::string& metric) {
+bool is_miss(std::string_view metric) {
   return (is_preset(metric) && (metric.ends_with("CM") || metric.ends_with("_DM"))) ||
          metric.find("MISS") != std::string::npos || metric.find("miss") != std::string::npos;
 }
 
 /// Lower is preferred: counted before modelled, this machine's caches before a described machine's.
-std::pair<std::ptrdiff_t, std::string> rank(const std::string& witness) {
-  static const std::array<std::string, 4> order{"clock", "perf", "papi", "model"};
+std::pair<std::ptrdiff_t, Witness> rank(const Witness& witness) {
+  static const std::array<Witness, 4> order{Witness::clock, Witness::perf, Witness::papi, Witness::model};
   return {std::ranges::find(order, witness) - order.begin(), witness};
 }
 
 /// The metrics of the curves that satisfy the first condition that any satisfies; all where none does.
 std::set<std::string> metrics_by_preference(const std::vector<Curve>& curves,
-                                            std::initializer_list<bool (*)(const std::string&)> preferences) {
+                                            std::initializer_list<bool (*)(std::string_view)> preferences) {
   const auto all = curves | ranges::views::transform(&Curve::metric) | ranges::to<std::set<std::string>>();
   for (const auto wanted : preferences)
     if (auto some = all | ranges::views::filter(wanted) | ranges::to<std::set<std::string>>(); !some.empty())
@@ -77,7 +73,7 @@ std::set<std::string> metrics_by_preference(const std::vector<Curve>& curves,
 /// Without a choice: seconds for times, misses for counts, and if there are none whatever was counted.
 std::set<std::string> default_metrics(const Recipe& recipe, const std::vector<Curve>& curves) {
   if (recipe.quantity == Recipe::Quantity::time)
-    return metrics_by_preference(curves, {[](const std::string& m) { return m == "seconds"; }, is_time});
+    return metrics_by_preference(curves, {[](std::string_view m) { return m == "seconds"; }, is_time});
   return metrics_by_preference(curves, {is_miss});
 }
 
@@ -101,12 +97,12 @@ std::vector<std::string> resolve(const std::vector<std::string>& words, const st
 
 /// Keeps, for each metric of each kernel, only the witness that is preferred; others are named in a warning.
 void keep_preferred(Selected& s) {
-  std::map<std::pair<std::string, std::string>, std::string> best;
+  std::map<std::pair<std::string, std::string>, Witness> best;
   for (const auto& curve : s.curves) {
     auto& name = best[{curve.kernel, curve.metric}];
     if (name.empty() || rank(curve.witness) < rank(name)) name = curve.witness;
   }
-  std::set<std::string> others;
+  std::set<Witness> others;
   std::erase_if(s.curves, [&](const Curve& curve) {
     const bool drop = curve.witness != best[{curve.kernel, curve.metric}];
     if (drop) others.insert(curve.witness);
@@ -121,19 +117,23 @@ Choice resolve(const Choice& choice, const result::Results& results, std::vector
   std::set<std::string> metrics, witnesses;
   for (const auto& o : results.observations) {
     metrics.insert(o.metric);
-    witnesses.insert(o.witness);
+    witnesses.insert(o.witness.name());
   }
   const auto none = [](const std::string&) { return std::vector<std::string>(); };
   const auto models = [&](const std::string& word) {
-    return word != "model" ? std::vector<std::string>()
-                           : witnesses | ranges::views::filter(is_modelled) | ranges::to<std::vector>();
+    return word != "model"
+               ? std::vector<std::string>()
+               : witnesses | ranges::views::filter([](const Witness& name) { return name.modelled(); }) |
+                     ranges::to<std::vector>();
   };
   return {resolve(choice.metrics, metrics, "--metric", none, warnings),
-          resolve(choice.witnesses, witnesses, "--witness", models, warnings)};
+          resolve(choice.witnesses | ranges::views::transform(&Witness::name) | ranges::to<std::vector>(),
+                  witnesses, "--witness", models, warnings) |
+              ranges::to<std::vector<Witness>>()};
 }
 
 bool is_interval(const result::Observation& o) {
-  return o.kernel == "command" && o.witness != "clock" && o.params.contains("interval") &&
+  return o.kernel == "command" && o.witness != Witness::clock && o.params.contains("interval") &&
          result::integer(o.params, "begin_us") && o.seconds.value_or(0) > 0;
 }
 
@@ -151,7 +151,8 @@ Selected select(const Recipe& recipe, const result::Results& results, const Choi
     return !(records.contains(o.run) && result::is_reading(o)) && has_sizes(o, recipe.required) &&
            (recipe.kernel.empty() || recipe.kernel == o.kernel) && is_time(o.metric) == time &&
            (choice.metrics.empty() || contains(choice.metrics, o.metric)) &&
-           (choice.witnesses.empty() || contains(choice.witnesses, o.witness));
+           (choice.witnesses.empty() ||
+            std::ranges::find(choice.witnesses, o.witness) != choice.witnesses.end());
   };
   const result::Measure measure = [time](const result::Observation& o) {
     return time && o.metric == "seconds" ? result::ns_per_access(o) : result::per_access(o);
@@ -163,7 +164,7 @@ Selected select(const Recipe& recipe, const result::Results& results, const Choi
     const auto metrics = default_metrics(recipe, s.curves);
     std::erase_if(s.curves, [&](const Curve& c) { return !metrics.contains(c.metric); });
   }
-  std::map<std::pair<std::string, std::string>, std::string> missing;
+  std::map<std::pair<Witness, std::string>, std::string> missing;
   for (const auto& c : s.curves) {
     if (!c.counted()) missing.emplace(std::pair(c.witness, c.metric), c.reason);
   }
@@ -186,7 +187,7 @@ std::string inventory(const result::Results& results) {
   std::map<std::string, std::set<std::string>> metrics;
   std::map<std::string, std::map<std::string, std::set<result::ParamValue>>> params;
   for (const auto& o : results.observations) {
-    metrics[o.kernel].insert(o.metric + " by " + o.witness +
+    metrics[o.kernel].insert(o.metric + " by " + o.witness.name() +
                              (result::as_double(o.value) ? "" : " (not counted)"));
     for (const auto& [name, setting] : o.params)
       params[o.kernel][name].insert(setting);
@@ -231,7 +232,8 @@ std::size_t common_cpu(const std::set<std::string>& machines) {
 }
 
 Differences differences(const CurvesOfPanel& curves) {
-  std::set<std::string> machines, kernels, metrics, witnesses;
+  std::set<std::string> machines, kernels, metrics;
+  std::set<Witness> witnesses;
   std::vector<Curve> bare; // varying() looks at the params only
   for (const auto* c : curves) {
     machines.insert(c->machine);
@@ -248,7 +250,7 @@ std::string make_label(const Curve& c, const Differences& d, bool compact) {
   std::vector<std::string> parts;
   if (d.kernel) parts.push_back(c.kernel);
   if (d.metric) parts.push_back(c.metric);
-  if (d.witness) parts.push_back(is_modelled(c.witness) ? c.witness + " (modelled)" : c.witness);
+  if (d.witness) parts.push_back(c.witness.name() + (c.witness.modelled() ? " (modelled)" : ""));
   for (const auto& name : d.params) {
     const auto found = c.params.find(name);
     if (found != c.params.end()) parts.push_back(setting_text(name, found->second, compact));
@@ -261,7 +263,7 @@ std::string make_label(const Curve& c, const Differences& d, bool compact) {
 }
 
 Series make_series(const Curve& c, const Differences& d) {
-  Series s{make_label(c, d, false), make_label(c, d, true), {}, is_modelled(c.witness), false};
+  Series s{make_label(c, d, false), make_label(c, d, true), {}, c.witness.modelled(), false};
   constexpr double none = std::numeric_limits<double>::quiet_NaN();
   for (const auto& p : c.points) {
     s.samples.push_back(p.y ? Sample{p.x, p.y->value, p.y->low, p.y->high} : Sample{p.x, none, none, none});
@@ -286,7 +288,8 @@ std::string make_title(const CurvesOfPanel& curves, const Differences& d, const 
   if (!d.kernel) parts.push_back("kernel " + c.kernel);
   if (!d.metric && !is_time(c.metric)) parts.push_back(c.metric);
   if (!d.witness)
-    parts.push_back(is_modelled(c.witness) ? "modelled (witness " + c.witness + ")" : "witness " + c.witness);
+    parts.push_back(
+        fmt::format(fmt::runtime(c.witness.modelled() ? "modelled (witness {})" : "witness {}"), c.witness));
   for (const auto& [name, setting] : c.params) {
     if (name != x && !contains(d.params, name) && (name == "size" || name == "stride"))
       parts.push_back(name + " " + setting_text(name, setting, false));
@@ -297,7 +300,8 @@ std::string make_title(const CurvesOfPanel& curves, const Differences& d, const 
 
 std::vector<Mark> capacities(const result::Results& results, const CurvesOfPanel& curves) {
   // A described machine has other caches than the one that ran the sweep.
-  const bool here = std::ranges::any_of(curves, [](const auto* c) { return !described_machine(c->witness); });
+  const bool here =
+      std::ranges::any_of(curves, [](const auto* c) { return !c->witness.described_machine(); });
   std::map<std::string, std::int64_t> sizes;
   bool differ = false;
   for (const auto& run : results.runs) {
@@ -340,7 +344,8 @@ std::vector<CurvesOfPanel> split(const Recipe& recipe, const std::vector<Curve>&
   for (const auto& c : curves) {
     const bool time = is_time(c.metric);
     const bool each = recipe.panel_each || (crowded && !time);
-    groups[each ? std::vector{c.kernel, c.metric, c.witness} : std::vector<std::string>{time ? c.metric : ""}]
+    groups[each ? std::vector{c.kernel, c.metric, c.witness.name()}
+                : std::vector<std::string>{time ? c.metric : ""}]
         .push_back(&c);
   }
   return groups | ranges::views::values | ranges::to<std::vector>();
@@ -382,7 +387,7 @@ struct Tally {
 Tally tally(const Selected& selected) {
   Tally t;
   for (const auto& curve : selected.curves) {
-    const bool model = is_modelled(curve.witness);
+    const bool model = curve.witness.modelled();
     t.modelled = t.modelled || model;
     for (const auto& p : curve.points) {
       if (!p.y || model) continue;
@@ -475,7 +480,7 @@ void write_caption(Sheet& sheet, const result::Results& results, const Selected&
     sheet.caption.insert(sheet.caption.begin(), disturbed_text(t.flagged, t.measured));
     sheet.warnings.push_back(sheet.caption.front());
   }
-  std::map<std::string, std::vector<std::string>> metrics; // by witness
+  std::map<Witness, std::vector<std::string>> metrics;
   for (const auto& [metric, witness, reason] : selected.missing) {
     metrics[witness].push_back(metric);
     sheet.warnings.push_back(fmt::format("not counted, not drawn: {} by {} ({})", metric, witness, reason));

@@ -27,7 +27,9 @@ struct Recipe {
 
 /// A metric that was requested from a witness and never counted.
 struct Missing {
-  std::string metric, witness, reason;
+  std::string metric;
+  Witness witness;
+  std::string reason;
 };
 
 struct Selected {

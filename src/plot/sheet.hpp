@@ -88,8 +88,8 @@ struct Sheet {
 
 /// Which of the observations to draw; empty lists leave the choice to the figure.
 struct Choice {
-  std::vector<std::string> metrics;   ///< preset or event names, "seconds", "tsc_cycles"
-  std::vector<std::string> witnesses; ///< "clock", "perf", "papi", "model", "model:NAME"
+  std::vector<std::string> metrics; ///< preset or event names, "seconds", "tsc_cycles"
+  std::vector<Witness> witnesses;
 };
 
 /// The choice with "model" replaced by the models of described machines ("model:i7-9700") where the results

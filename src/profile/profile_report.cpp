@@ -619,10 +619,10 @@ result::Observation make_observation(const Profile& p, std::size_t event, const 
   o.run = run;
   o.kernel = "profile";
   o.params["command"] = p.subject;
-  o.witness = "perf";
+  o.witness = Witness::perf;
   o.metric = p.recording.events[event].event.name;
   if (const auto modelled = modelled_event(o.metric)) {
-    o.witness = modelled->machine == "host" ? "model" : "model:" + modelled->machine;
+    o.witness = {Witness::model, modelled->machine == "host" ? "" : modelled->machine};
     o.metric = modelled->metric;
   }
   o.reason = p.recording.not_counted;

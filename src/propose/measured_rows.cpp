@@ -15,8 +15,7 @@
 #include "model/machine.hpp"
 #include "process/child.hpp"
 #include "propose/propose.hpp"
-#include "sweep/engine.hpp"
-#include "sweep/session.hpp"
+#include "sweep/batch.hpp"
 #include "witness/metric_events.hpp"
 #include "witness/results_header.hpp"
 
@@ -61,7 +60,7 @@ Counts counts_in(const check::Index& index) {
   Counts all;
   std::map<Point, std::size_t> places;
   for (const auto& [key, series] : index.all())
-    if (std::get<3>(key) == "perf") places.emplace(Point{std::get<0>(key), std::get<1>(key)}, 0);
+    if (std::get<3>(key) == Witness::perf) places.emplace(Point{std::get<0>(key), std::get<1>(key)}, 0);
   for (auto& [point, at] : places) {
     at = all.places.size();
     all.places.push_back(point);
@@ -69,7 +68,7 @@ Counts counts_in(const check::Index& index) {
   std::map<std::string, std::size_t> events;
   for (const auto& [key, series] : index.all()) {
     const auto& [kernel, point, metric, witness] = key;
-    if (witness != "perf") continue;
+    if (witness != Witness::perf) continue;
     const auto [at, fresh] = events.try_emplace(metric, all.events.size());
     if (fresh) all.events.push_back({metric, std::vector<std::vector<double>>(places.size())});
     for (const auto& [repetition, o] : series)
@@ -242,13 +241,13 @@ std::vector<sweep::Job> jobs_of(const Statements& statements, const std::vector<
             {point.first,
              point.second,
              repetition,
-             "perf",
+             Witness::perf,
              {events.begin() + static_cast<std::ptrdiff_t>(i),
               events.begin() + static_cast<std::ptrdiff_t>(std::min(i + at_once, events.size()))}});
     base::shuffle(std::span(jobs).subspan(from), random);
   }
   for (const Point& point : order)
-    if (!places[point].empty()) jobs.push_back({point.first, point.second, 0, "model", places[point]});
+    if (!places[point].empty()) jobs.push_back({point.first, point.second, 0, Witness::model, places[point]});
   return jobs;
 }
 
@@ -384,19 +383,12 @@ std::vector<std::string> countable(const std::vector<std::string>& events) {
 
 sweep::Batch batch_of(const MeasureOptions& options, const std::string& cpu,
                       const std::vector<std::string>& events) {
-  sweep::Batch batch;
+  sweep::Batch batch = sweep::make_batch("propose", options, std::chrono::seconds(60), 1,
+                                         {{measured_setting, cpu},
+                                          {"--event", fmt::format("{}", fmt::join(options.events, ","))},
+                                          {"--repeat", std::to_string(options.repeat)}});
   batch.jobs = jobs_of(statements(caches()), events, options.repeat, 1);
-  batch.how.cpu = command::parse_cpu(options.cpu);
-  sweep::limit_runs(batch.how, options.timeout, std::chrono::seconds(60));
-  batch.how.parallel = static_cast<int>(std::max<std::size_t>(1, host::candidates().size()));
-  batch.header = witness::machine_header(command::command_line(), RECOUNT_VERSION, batch.how.cpu);
-  batch.header.seed = 1;
-  batch.header.plan = {{measured_setting, cpu},
-                       {"--event", fmt::format("{}", fmt::join(options.events, ","))},
-                       {"--repeat", std::to_string(options.repeat)}};
   batch.header.verdicts.clear();
-  batch.file = options.output;
-  batch.resume = options.resume;
   return batch;
 }
 
@@ -427,17 +419,8 @@ result::Results measure(const MeasureOptions& options, const Proposals& relative
   if (!options.quiet)
     command::note("recount propose: {}, {}\n", base::format_count(events.size(), "event"),
                   base::format_count(batch.jobs.size(), "run"));
-  command::catch_stop_signals();
-  sweep::ProgressLine line(options.quiet, "propose");
-  sweep::Listener listener;
-  listener.stop = [] { return command::stop_signal() != 0; };
-  listener.progress = [&](const sweep::Progress& progress) { line.show(progress); };
-  auto ended = sweep::conduct(batch, listener);
-  line.clear();
+  auto ended = sweep::run_batch(batch);
   stopped = ended.outcome.stopped;
-  if (stopped)
-    command::print_resume_command("propose", batch.file, batch.header.command,
-                                  !ended.results.observations.empty());
   return std::move(ended.results);
 }
 

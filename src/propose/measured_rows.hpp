@@ -5,7 +5,7 @@
 #include "propose/fit.hpp"
 #include "propose/propose.hpp"
 #include "result/results_file.hpp"
-#include "sweep/sweep_plan.hpp"
+#include "sweep/batch.hpp"
 
 #include <cstdint>
 #include <map>
@@ -65,18 +65,15 @@ struct MeasuredProposals {
 
 // recount propose --measure: counts all events over the kernels, and has the result checked.
 
-struct MeasureOptions {
-  std::string output; ///< results file; empty: none
-  bool resume = false, quiet = false;
+struct MeasureOptions : sweep::BatchOptions {
   std::vector<std::string> events; ///< only these; empty: all of the CPU
   int repeat = 3;
-  std::string cpu, timeout; ///< as typed
 };
 
 /// Throws Error (bad_input) for a CPU or a time-out that is none.
 void check_options(const MeasureOptions& options);
-/// Counts on this machine. Throws Error: unavailable where no event can be counted, and as sweep::conduct().
-/// `stopped`: by a signal; the results are then incomplete.
+/// Counts on this machine. Throws Error: unavailable where no event can be counted, and as
+/// sweep::run_batch(). `stopped`: by a signal; the results are then incomplete.
 [[nodiscard]] result::Results measure(const MeasureOptions& options, const Proposals& relatives,
                                       bool& stopped);
 

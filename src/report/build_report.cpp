@@ -1,8 +1,8 @@
 #include "report/build_report.hpp"
 
-#include "base/names.hpp"
 #include "base/nearest.hpp"
 #include "base/output_file.hpp"
+#include "base/witness.hpp"
 #include "document/document.hpp"
 #include "process/child.hpp"
 #include "process/spawn.hpp"
@@ -29,10 +29,10 @@ std::string misses_summary(const result::Results& results) {
   for (const auto& o : results.observations) {
     if (o.value.index() == 0 || (!o.metric.starts_with("PAPI_L1") && !o.metric.starts_with("PAPI_L2")))
       continue;
-    if (is_modelled(o.witness))
-      modelled.insert(o.witness.substr(0, o.witness.find('~')));
-    else if (o.witness != "published")
-      counted.insert(o.witness);
+    if (o.witness.modelled())
+      modelled.insert(o.witness.name().substr(0, o.witness.name().find('~')));
+    else if (o.witness != Witness::published)
+      counted.insert(o.witness.name());
   }
   if (!counted.empty()) return fmt::format("Cache misses were counted by {}.", fmt::join(counted, " and "));
   if (modelled.empty()) return {};

@@ -1,5 +1,5 @@
 #include "base/format.hpp"
-#include "base/names.hpp"
+#include "base/witness.hpp"
 #include "kernel/command_line.hpp"
 #include "report/build_report.hpp"
 #include "result/observation.hpp"
@@ -96,27 +96,28 @@ std::vector<document::Block> machines_section(const std::vector<document::Part>&
 namespace {
 
 struct WitnessRow {
-  const char *name, *prose;
+  Witness::Kind kind;
+  const char* prose;
 };
 constexpr std::array witness_rows{
-    WitnessRow{"clock",
+    WitnessRow{Witness::clock,
                "clock: times, by the monotonic clock of Linux, and cycles of the time-stamp counter, which "
                "has a constant rate independent of the core clock."},
-    WitnessRow{"perf", "perf: counts by Linux perf_event, in the measured process."},
-    WitnessRow{"papi", "papi: counts by PAPI event sets, in the measured process."},
+    WitnessRow{Witness::perf, "perf: counts by Linux perf_event, in the measured process."},
+    WitnessRow{Witness::papi, "papi: counts by PAPI event sets, in the measured process."},
     WitnessRow{
-        "model",
+        Witness::model,
         "model: a simulation of the stated caches and TLBs running the same source code. It is a "
         "prediction: LRU, no prefetcher, no out-of-order execution. It gives the values marked as modelled, "
         "and no times."},
-    WitnessRow{"published", "published: values measured and published by others, unchanged."},
+    WitnessRow{Witness::published, "published: values measured and published by others, unchanged."},
 };
 
-std::set<std::string> witnesses_of(const result::Results& results) {
-  std::set<std::string> names;
+std::set<Witness::Kind> kinds_of_witnesses(const result::Results& results) {
+  std::set<Witness::Kind> kinds;
   for (const auto& o : results.observations)
-    if (o.value.index() != 0) names.insert(o.witness.substr(0, o.witness.find(':')));
-  return names;
+    if (o.value.index() != 0) kinds.insert(o.witness.kind);
+  return kinds;
 }
 
 bool any_runs(const result::Results& results, bool records) {
@@ -149,8 +150,8 @@ std::vector<std::string> not_counted(const result::Results& results) {
   for (const auto& [what, why] : left_out)
     all.push_back(fmt::format("{}: {}", what, why));
   // Requested and never counted: each reason once, with all its metrics.
-  std::set<std::pair<std::string, std::string>> counted;
-  std::map<std::pair<std::string, std::string>, std::set<std::string>> missing; // witness and reason
+  std::set<std::pair<Witness, std::string>> counted;
+  std::map<std::pair<Witness, std::string>, std::set<std::string>> missing; // witness and reason
   for (const auto& o : results.observations)
     if (o.value.index() != 0) counted.emplace(o.witness, o.metric);
   for (const auto& o : results.observations)
@@ -172,10 +173,10 @@ std::vector<document::Block> method_section(const result::Results& results,
             "Each repetition ran in a new process, in random order, with its memory written before the "
             "measurement. ") +
         (appendix ? "All values are in the appendix. " : "") + statistic_prose(results.statistic)});
-  const auto names = witnesses_of(results);
+  const auto kinds = kinds_of_witnesses(results);
   std::vector<std::string> who;
   for (const WitnessRow& row : witness_rows)
-    if (names.contains(row.name)) who.emplace_back(row.prose);
+    if (kinds.contains(row.kind)) who.emplace_back(row.prose);
   if (!who.empty()) {
     blocks.emplace_back(document::Paragraph{"Each number names its witness:"});
     blocks.emplace_back(document::List{std::move(who)});
@@ -263,12 +264,12 @@ struct Counted {
   bool program = false;
   std::vector<double> values;
 };
-using Counts = std::map<std::tuple<std::string, std::string, std::string>, Counted>; // metric, place, witness
+using Counts = std::map<std::tuple<std::string, std::string, Witness>, Counted>; // metric, place, witness
 
 Counts marked_counts(const document::Part& part, const Marks& marks) {
   Counts all;
   for (const auto& o : part.results->observations) {
-    if (!marks.contains(o.metric) || is_modelled(o.witness) || o.params.contains("interval")) continue;
+    if (!marks.contains(o.metric) || o.witness.modelled() || o.params.contains("interval")) continue;
     const auto command = o.params.find("command");
     const bool program = o.kernel == "command" && command != o.params.end();
     const auto* const name = program ? std::get_if<std::string>(&command->second) : nullptr;
@@ -299,7 +300,7 @@ std::vector<document::Block> verdicts_section(const std::vector<document::Part>&
                           {}};
     for (const auto& [place, counted] : marked_counts(part, marks)) {
       const auto& [metric, where, witness] = place;
-      table.rows.push_back({metric, where, witness, shown(counted), marks.at(metric)});
+      table.rows.push_back({metric, where, witness.name(), shown(counted), marks.at(metric)});
     }
     if (!table.rows.empty()) blocks.emplace_back(std::move(table));
   }

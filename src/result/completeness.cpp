@@ -1,7 +1,6 @@
 #include "result/completeness.hpp"
 
 #include "base/format.hpp"
-#include "base/names.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -48,7 +47,7 @@ plans_of(const Results& results, const std::map<std::string, std::string>& first
 
 } // namespace
 
-std::string planned_name(const std::string& witness, const std::string& kernel, const Params& params) {
+std::string planned_name(const Witness& witness, const std::string& kernel, const Params& params) {
   return fmt::format("{} {} {}", witness, kernel, describe(params));
 }
 
@@ -98,7 +97,7 @@ std::string describe(const Incomplete& study) {
 void join_shards(Results& results) {
   std::set<std::string> measured; // runs with a value that depends on the machine
   for (const Observation& o : results.observations)
-    if (!described_machine(o.witness)) measured.insert(o.run);
+    if (!o.witness.described_machine()) measured.insert(o.run);
   const auto first = first_runs(results, [&](const Run& run) {
     return measured.contains(run.id) ? run.host + "\n" + run.cpu : std::string();
   });

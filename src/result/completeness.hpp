@@ -10,7 +10,7 @@
 namespace recount::result {
 
 /// "clock matmul n=600 variant=ijk": a planned run without its repetition, as in Run::planned.
-[[nodiscard]] std::string planned_name(const std::string& witness, const std::string& kernel,
+[[nodiscard]] std::string planned_name(const Witness& witness, const std::string& kernel,
                                        const Params& params);
 
 /// A plan is stated name by name up to so many names.

@@ -1,6 +1,6 @@
 #include "result/curves.hpp"
 
-#include "base/names.hpp"
+#include "base/witness.hpp"
 
 #include <algorithm>
 #include <map>
@@ -9,7 +9,7 @@
 
 namespace recount::result {
 namespace {
-using Key = std::tuple<std::string, std::string, std::string, std::string, Params>;
+using Key = std::tuple<std::string, std::string, std::string, Witness, Params>; // as curves() orders
 
 /// The repetitions at one x before they are summarised.
 struct Gathered {
@@ -75,7 +75,7 @@ Curve finish(const Key& key, Series&& series, statistics::Statistic statistic) {
   for (const auto& [x, gathered] : series.points) {
     Point point{x, {}, gathered.flagged, gathered.least_running};
     if (!gathered.values.empty()) point.y = statistics::summarise(gathered.values, statistic);
-    if (point.y && is_modelled(curve.witness)) { // draws of placement: their range
+    if (point.y && curve.witness.modelled()) { // draws of placement: their range
       point.y->low = point.y->min;
       point.y->high = point.y->max;
     }

@@ -32,7 +32,9 @@ struct Point {
 /// One series: everything but x and the repetition is the same.
 struct Curve {
   std::string machine; ///< "CPU on HOST", from the run header
-  std::string kernel, witness, metric;
+  std::string kernel;
+  Witness witness;
+  std::string metric;
   Params params;                      ///< the point without x
   std::vector<Point> points;          ///< by ascending x
   std::string reason;                 ///< first reason for a value that is missing; empty: none is

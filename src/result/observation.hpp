@@ -4,6 +4,7 @@
 #include <recount/reason.hpp>
 
 #include "base/flag.hpp"
+#include "base/witness.hpp"
 
 #include <fmt/format.h>
 
@@ -206,11 +207,11 @@ using Number = std::variant<std::monostate, std::int64_t, double>;
 
 /// One line of a results file; see recount-results(5).
 struct Observation {
-  Shared<std::string> run;                ///< id of the run (the header line) that made it
-  std::string kernel;                     ///< "stride"
-  Shared<Params> params;                  ///< the point
-  int repetition = 0;                     ///< 0-based
-  std::string witness;                    ///< "perf", "papi", "clock", "model", "model:i7-9700"
+  Shared<std::string> run; ///< id of the run (the header line) that made it
+  std::string kernel;      ///< "stride"
+  Shared<Params> params;   ///< the point
+  int repetition = 0;      ///< 0-based
+  Witness witness;
   std::string metric;                     ///< preset or event name, or "seconds", "tsc_cycles"
   Number value;                           ///< monostate: not counted, and `reason` says why
   Shared<Reason> reason;                  ///< why there is no value; empty when there is one
@@ -252,7 +253,7 @@ struct Failure {
   std::string run, kernel;
   Params params;
   int repetition = 0;
-  std::string witness;
+  Witness witness;
   std::string reason;
 };
 

@@ -5,7 +5,6 @@
 #include "command/measuring.hpp"
 #include "process/waiter.hpp"
 #include "result/results_file.hpp"
-#include "sweep/sweep_options.hpp"
 #include "witness/results_header.hpp"
 
 #include <algorithm>
@@ -93,7 +92,7 @@ CommandResults::~CommandResults() = default;
 void CommandResults::write(const Slice& slice) {
   if (!writer_) return;
   result::Observation time;
-  time.witness = "clock";
+  time.witness = Witness::clock;
   time.metric = "seconds";
   time.value = slice.end - slice.begin;
   write(time, slice);

@@ -7,8 +7,8 @@
 #include "stat/stat_run.hpp"
 #include "trace/session.hpp"
 #include "trace/simulation.hpp"
+#include "witness/backend.hpp"
 #include "witness/counting.hpp"
-#include "witness/witness.hpp"
 
 #include <recount/error.hpp>
 
@@ -37,8 +37,7 @@ std::vector<std::string> default_names(const model::MachineDescription& machine)
   return names;
 }
 
-PlanRow make_row(const std::string& name, const std::string& witness,
-                 const model::MachineDescription& machine) {
+PlanRow make_row(const std::string& name, const Witness& witness, const model::MachineDescription& machine) {
   PlanRow row{.name = name, .kind = RowKind::modelled, .witness = witness};
   const auto known = known_names(machine);
   if (std::ranges::count(known, name) > 0) return row;
@@ -50,18 +49,17 @@ PlanRow make_row(const std::string& name, const std::string& witness,
   return row;
 }
 
-model::MachineDescription find_machine(const std::string& witness) {
-  model::MachineDescription machine = model::machine(witness::modelled_machine(witness));
+model::MachineDescription find_machine(const Witness& witness) {
+  model::MachineDescription machine = model::machine(witness.machine());
   if (machine.sampled || !machine.family.empty())
-    throw bad_input("--witness " + witness, "~sample and ~l1= are for kernels",
+    throw bad_input("--witness " + witness.name(), "~sample and ~l1= are for kernels",
                     "omit them; --sample-every N samples a program");
   return machine;
 }
 
 /// Sampled values are labelled as those of kernels are: "model:i7-9700~sample".
-std::string sampled_name(const std::string& witness, long sample) {
-  if (sample == 0) return witness;
-  return (witness == "model" ? "model:host" : witness) + "~sample";
+Witness sampled(const Witness& witness, long sample) {
+  return sample == 0 ? witness : Witness(Witness::model, witness.machine() + "~sample");
 }
 
 class ModelledRun {
@@ -123,29 +121,29 @@ private:
 
 Witnesses parse_witnesses(const std::vector<std::string>& lists) {
   Witnesses requested;
-  const auto words = command::list_words(lists);
+  const auto words = command::list_witnesses(lists);
   if (words.empty()) return requested;
   requested.perf = false;
-  for (const std::string& word : words) {
-    const std::string& kind = witness::find(word).name;
-    if (kind == "perf")
+  for (const Witness& witness : words) {
+    static_cast<void>(witness::find(witness));
+    if (witness == Witness::perf)
       requested.perf = true;
-    else if (kind == "model")
-      requested.models.push_back(word);
+    else if (witness.modelled())
+      requested.models.push_back(witness);
     else
       throw bad_input(
-          "--witness " + word, "does not observe programs",
+          "--witness " + witness.name(), "does not observe programs",
           "perf counts them (presets, too, by PAPI's formulas); model and model:NAME simulate them");
   }
   return requested;
 }
 
 std::vector<ModelledRows> add_modelled(Plan& plan, const std::vector<Item>& items,
-                                       const std::vector<std::string>& models, long sample) {
+                                       const std::vector<Witness>& models, long sample) {
   std::vector<ModelledRows> all;
-  for (const std::string& witness : models) {
+  for (const Witness& witness : models) {
     ModelledRows& rows = all.emplace_back(
-        ModelledRows{sampled_name(witness, sample), find_machine(witness), plan.rows.size(), 0});
+        ModelledRows{sampled(witness, sample), find_machine(witness), plan.rows.size(), 0});
     const auto names = items.empty()
                            ? default_names(rows.machine)
                            : items | ranges::views::transform(&Item::name) | ranges::to<std::vector>();

@@ -12,14 +12,14 @@ namespace recount::stat {
 /// --witness.
 struct Witnesses {
   bool perf = true;
-  std::vector<std::string> models = {}; ///< "model", "model:NAME"
+  std::vector<Witness> models = {};
 };
 /// Throws Error (bad_input) for one that cannot observe a command.
 [[nodiscard]] Witnesses parse_witnesses(const std::vector<std::string>& lists);
 
 /// A model's rows of a plan.
 struct ModelledRows {
-  std::string witness;
+  Witness witness;
   model::MachineDescription machine;
   std::size_t first = 0, count = 0; ///< in the plan
 };
@@ -27,7 +27,7 @@ struct ModelledRows {
 /// Adds a row for each model and item, those without a value with their reason. Without items: what describes
 /// the accesses of a program. Throws Error as model::machine() does.
 [[nodiscard]] std::vector<ModelledRows> add_modelled(Plan& plan, const std::vector<Item>& items,
-                                                     const std::vector<std::string>& models, long sample);
+                                                     const std::vector<Witness>& models, long sample);
 
 /// As run(), with one further execution of the command for each model and repetition, under the tool. Without
 /// `perf`, these alone. Throws Error as trace::tool_command() does.

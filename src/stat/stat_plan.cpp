@@ -480,7 +480,9 @@ std::vector<result::Observation> evaluate(const Plan& plan, std::span<const Coun
       o = observe_part(row.operands.front(), *row.part, counts);
     else
       o = row.kind == RowKind::metric ? ratio(row, counts, seconds) : observe(row.operands.front(), counts);
-    o.witness = row.kind != RowKind::usage ? "perf" : row.name == "duration-time" ? "clock" : "rusage";
+    o.witness = row.kind != RowKind::usage    ? Witness::perf
+                : row.name == "duration-time" ? Witness::clock
+                                              : Witness::rusage;
     o.metric = row.name;
     o.unit = row.unit;
     all.push_back(std::move(o));

@@ -61,7 +61,7 @@ struct PlanRow {
   Reason refused = {};                  ///< why it cannot be counted; empty: it can
   std::string refused_by = {};          ///< of a metric: the event that cannot be counted; else empty
   std::string mark = {};                ///< what recount check found wrong with it; see mark_rows()
-  std::string witness = {};             ///< "model:i7-9700", of a modelled one; else empty: perf
+  Witness witness = {};                 ///< of a modelled one; else none: perf
 };
 
 struct Plan {

@@ -135,7 +135,7 @@ command::Table values_table(const Plan& plan, const RunResult& ended) {
     const auto deviation = s.deviation ? std::optional(*s.deviation / unit.size) : std::nullopt;
     std::vector<std::string> cells{"  " + row.name, command::format_number(*s.mean / unit.size, deviation),
                                    unit.name, deviation_text(s), coverage_text(s)};
-    if (modelled) cells.insert(cells.begin() + 1, row.witness.empty() ? "perf" : row.witness);
+    if (modelled) cells.insert(cells.begin() + 1, row.witness.empty() ? "perf" : row.witness.name());
     if (!row.mark.empty()) cells.push_back(command::in_parentheses(row.mark));
     table.add(std::move(cells));
   }

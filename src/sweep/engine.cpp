@@ -7,7 +7,7 @@
 #include "process/worker.hpp"
 #include "result/observation.hpp"
 #include "sweep/serve.hpp"
-#include "witness/witness.hpp"
+#include "witness/backend.hpp"
 
 #include <recount/error.hpp>
 
@@ -17,61 +17,17 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <list>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
-#include <unordered_map>
-#include <unordered_set>
+#include <tuple>
 #include <utility>
 
-// One run in its own process, which reads a request and answers through a pipe.
 namespace recount::sweep {
-
-/// Destroying it kills the process. Movable.
-class RunProcess {
-public:
-  /// Starts it. Throws recount::Error (unavailable) when the program cannot be started at all.
-  RunProcess(const Job& job, const Execution& how);
-
-  [[nodiscard]] const Job& job() const { return *job_; }
-  [[nodiscard]] int out() const { return worker_.out(); } ///< to poll; -1 once all is read
-  [[nodiscard]] int err() const { return worker_.err(); }
-  /// When advance() must look at the limit; a later call may give a later time.
-  [[nodiscard]] std::chrono::steady_clock::time_point deadline() const;
-  /// The completed share of a simulation, from the last progress line.
-  [[nodiscard]] std::optional<double> simulated() const { return simulated_; }
-
-  /// Reads available output without waiting; kills the process after its time limit. True: it has ended.
-  bool advance();
-
-  /// Once ended. `failed` is set when there is no usable answer.
-  [[nodiscard]] Answer answer() const;
-  [[nodiscard]] std::chrono::nanoseconds wall() const { return ended_ - started_; }
-  /// Since its start, while it runs.
-  [[nodiscard]] std::chrono::nanoseconds running() const {
-    return std::chrono::steady_clock::now() - started_;
-  }
-
-private:
-  [[nodiscard]] std::string with_last_words(std::string reason) const;
-  /// Remaining time; nothing without a limit.
-  [[nodiscard]] std::optional<std::chrono::nanoseconds> left() const;
-  [[nodiscard]] std::string ending() const;
-
-  const Job* job_;
-  std::string run_;
-  bool native_;
-  std::optional<std::chrono::milliseconds> limit_; ///< wall time of a native run, else CPU time
-  std::chrono::steady_clock::time_point started_, ended_;
-  std::optional<process::TemporaryFolder> temporary_; ///< removed after the process has ended
-  process::Worker worker_;
-  process::Exit exit_;
-  std::optional<double> simulated_;
-};
-
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -81,6 +37,114 @@ using std::chrono::nanoseconds;
 bool native(const Job& job) {
   return witness::find(job.witness).native;
 }
+
+/// One run in its own process, which reads a request and answers through a pipe. Destroying it kills the
+/// process. Movable.
+class RunProcess {
+public:
+  /// Starts it. Throws recount::Error (unavailable) when the program cannot be started at all.
+  RunProcess(const Job& job, const Execution& how)
+      : job_(&job),
+        run_(how.run),
+        limit_(native(job) ? how.limit : how.model_limit),
+        temporary_(how.temporary && native(job) ? std::optional<process::TemporaryFolder>("recount-run")
+                                                : std::nullopt),
+        worker_(start(job, how, temporary_)) {}
+
+  [[nodiscard]] const Job& job() const { return *job_; }
+  [[nodiscard]] int out() const { return worker_.out(); } ///< to poll; -1 once all is read
+  [[nodiscard]] int err() const { return worker_.err(); }
+  /// When advance() must look at the limit; a later call may give a later time.
+  [[nodiscard]] Clock::time_point deadline() const {
+    const auto rest = left();
+    return rest ? Clock::now() + std::max<nanoseconds>(*rest, milliseconds(native(*job_) ? 0 : 10))
+                : Clock::time_point::max();
+  }
+  /// The completed share of a simulation, from the last progress line.
+  [[nodiscard]] double simulated() const { return simulated_; }
+  [[nodiscard]] nanoseconds wall() const { return ended_ - started_; }          ///< once ended
+  [[nodiscard]] nanoseconds running() const { return Clock::now() - started_; } ///< since its start
+
+  /// Reads available output without waiting; kills the process after its time limit. True: it has ended.
+  bool advance() {
+    worker_.read();
+    simulated_ = take_progress(worker_.answer()).value_or(simulated_);
+    const auto rest = left();
+    const bool late = rest && rest->count() <= 0;
+    if (!late && worker_.open()) return false;
+    if (late) {
+      exit_ = worker_.child().wait(milliseconds(0));
+      if (exit_.how == process::Exit::How::timed_out) exit_.code = static_cast<int>(limit_->count());
+    } else if (const auto exit = worker_.child().wait_for(milliseconds(20))) {
+      exit_ = *exit;
+    } else {
+      return false; // has closed its outputs and still runs
+    }
+    ended_ = Clock::now();
+    return true;
+  }
+
+  /// Once ended. `failed` is set when there is no usable answer.
+  [[nodiscard]] Answer answer() const {
+    Answer all;
+    try {
+      all = parse_answer(worker_.answer());
+      const auto& backend = witness::find(job_->witness);
+      const auto belongs = [&](const auto& o) {
+        return o.run == run_ && o.kernel == job_->kernel && o.params == job_->point &&
+               backend.gave(o, job_->repetition, job_->witness);
+      };
+      if (!std::ranges::all_of(all.observations, belongs))
+        throw bad_input("answer", "belongs to another run");
+      if (!all.failed.empty() || (exit_.ok() && all.kernel_seconds)) return all;
+      all.failed = with_last_message(exit_.ok() ? "ended without an answer" : ending());
+    } catch (const Error& error) {
+      all.failed =
+          with_last_message(exit_.ok() ? error.problem().subject + " " + error.problem().cause : ending());
+    }
+    all.observations.clear();
+    return all;
+  }
+
+private:
+  static process::Worker start(const Job& job, const Execution& how,
+                               const std::optional<process::TemporaryFolder>& temporary) {
+    process::Spawn spawn;
+    spawn.argv = how.program;
+    if (native(job)) spawn.cpu = how.cpu;
+    spawn.fixed_addresses = native(job);
+    if (temporary) spawn.environment = {{"TMPDIR", temporary->path()}};
+    return {std::move(spawn),
+            to_request({how.run, job.kernel, job.point, job.repetition, job.witness, job.metrics})};
+  }
+  [[nodiscard]] std::string with_last_message(std::string reason) const {
+    const std::string_view words = worker_.last_words();
+    return words.empty() ? reason : fmt::format("{}; last message: {:.300}", reason, words);
+  }
+  /// Remaining time; nothing without a limit. That of a simulation is CPU time, which does not depend on how
+  /// many processes share the processor.
+  [[nodiscard]] std::optional<nanoseconds> left() const {
+    if (!limit_) return {};
+    return native(*job_) ? started_ + *limit_ - Clock::now() : *limit_ - worker_.child().cpu_time();
+  }
+  [[nodiscard]] std::string ending() const {
+    if (native(*job_)) return describe(exit_);
+    const std::string text =
+        exit_.how == process::Exit::How::timed_out
+            ? fmt::format("stopped after {} s of CPU time (--timeout)", exit_.code / 1000.0)
+            : describe(exit_);
+    return fmt::format("{}, {:.3g} % simulated", text, 100 * simulated_);
+  }
+
+  const Job* job_;
+  std::string run_;
+  std::optional<milliseconds> limit_; ///< wall time of a native run, else CPU time
+  Clock::time_point started_ = Clock::now(), ended_;
+  std::optional<process::TemporaryFolder> temporary_; ///< removed after the process has ended
+  process::Worker worker_;
+  process::Exit exit_;
+  double simulated_ = 0;
+};
 
 /// Mean wall time of one kind of run, for the estimate of what remains.
 struct Pace {
@@ -109,7 +173,7 @@ public:
       if (listener_.stop && listener_.stop()) {
         outcome_.stopped = true;
         for (const auto& run : running_)
-          if (!native(run.job())) outcome_.unfinished.push_back({run.job(), run.simulated().value_or(0)});
+          if (!native(run.job())) outcome_.unfinished.push_back({run.job(), run.simulated()});
         running_.clear(); // kills them
         break;
       }
@@ -166,7 +230,7 @@ private:
     if (const auto now = Clock::now(); now - reported_ > std::chrono::seconds(1)) {
       reported_ = now;
       Progress p = progress(running_.front().job());
-      p.simulated = running_.front().simulated();
+      if (const double share = running_.front().simulated(); share > 0) p.simulated = share;
       listener_.progress(p);
     }
   }
@@ -208,7 +272,7 @@ private:
   [[nodiscard]] std::optional<nanoseconds> simulation() const {
     if (modelled_.done > 0) return modelled_.mean();
     for (const auto& run : running_)
-      if (const double share = run.simulated().value_or(0); share >= least_share)
+      if (const double share = run.simulated(); share >= least_share)
         return std::chrono::duration_cast<nanoseconds>(run.running() / share);
     return timed_.done > 0 ? std::optional(timed_.mean()) : std::nullopt;
   }
@@ -216,7 +280,7 @@ private:
   /// Of a run under way: by the share that a simulation has done, else what its kind takes in the mean.
   [[nodiscard]] static nanoseconds rest_of(const RunProcess& run, nanoseconds mean) {
     const auto spent = run.running();
-    if (const double share = run.simulated().value_or(0); share >= least_share)
+    if (const double share = run.simulated(); share >= least_share)
       return std::chrono::duration_cast<nanoseconds>(spent * ((1 - share) / share));
     return std::max(mean - spent, nanoseconds(0));
   }
@@ -254,117 +318,15 @@ Outcome execute(const std::vector<Job>& jobs, const Execution& how, const Listen
   return Engine(jobs, how, listener).run();
 }
 
-namespace {
-
-using Clock = std::chrono::steady_clock;
-
-process::Worker start(const Job& job, const Execution& how,
-                      const std::optional<process::TemporaryFolder>& temporary) {
-  process::Spawn spawn;
-  spawn.argv = how.program;
-  if (witness::find(job.witness).native) {
-    spawn.cpu = how.cpu;
-    spawn.fixed_addresses = true;
-  }
-  if (temporary) spawn.environment = {{"TMPDIR", temporary->path()}};
-  return {std::move(spawn),
-          to_request({how.run, job.kernel, job.point, job.repetition, job.witness, job.metrics})};
-}
-
-} // namespace
-
-RunProcess::RunProcess(const Job& job, const Execution& how)
-    : job_(&job),
-      run_(how.run),
-      native_(witness::find(job.witness).native),
-      limit_(native_ ? how.limit : how.model_limit),
-      started_(Clock::now()),
-      temporary_(how.temporary && native_ ? std::optional<process::TemporaryFolder>("recount-run")
-                                          : std::nullopt),
-      worker_(start(job, how, temporary_)) {}
-
-// CPU time: that of a simulation does not depend on how many processes share the processor.
-std::optional<std::chrono::nanoseconds> RunProcess::left() const {
-  if (!limit_) return {};
-  if (native_) return started_ + *limit_ - Clock::now();
-  return *limit_ - worker_.child().cpu_time();
-}
-
-Clock::time_point RunProcess::deadline() const {
-  constexpr std::chrono::milliseconds soon(10);
-  const auto rest = left();
-  return rest ? Clock::now() + std::max<std::chrono::nanoseconds>(*rest, native_ ? soon * 0 : soon)
-              : Clock::time_point::max();
-}
-
-bool RunProcess::advance() {
-  worker_.read();
-  if (const auto share = take_progress(worker_.answer())) simulated_ = share;
-  const auto rest = left();
-  const bool late = rest && rest->count() <= 0;
-  if (!late && worker_.open()) return false;
-  if (late) {
-    exit_ = worker_.child().wait(std::chrono::milliseconds(0));
-    if (exit_.how == process::Exit::How::timed_out) exit_.code = static_cast<int>(limit_->count());
-  } else if (const auto exit = worker_.child().wait_for(std::chrono::milliseconds(20))) {
-    exit_ = *exit;
-  } else {
-    return false; // has closed its outputs and still runs
-  }
-  ended_ = Clock::now();
-  return true;
-}
-
-std::string RunProcess::ending() const {
-  if (native_) return describe(exit_);
-  std::string text = exit_.how == process::Exit::How::timed_out
-                         ? fmt::format("stopped after {} s of CPU time (--timeout)", exit_.code / 1000.0)
-                         : describe(exit_);
-  return text + fmt::format(", {:.3g} % simulated", 100 * simulated_.value_or(0));
-}
-
-std::string RunProcess::with_last_words(std::string reason) const {
-  const std::string_view words = worker_.last_words();
-  return words.empty() ? reason : fmt::format("{}; last message: {:.300}", reason, words);
-}
-
-Answer RunProcess::answer() const {
-  Answer all;
-  try {
-    all = parse_answer(worker_.answer());
-    const bool foreign = std::any_of(all.observations.begin(), all.observations.end(), [&](const auto& o) {
-      return o.run != run_ || o.kernel != job_->kernel || o.params != job_->point ||
-             !witness::find(job_->witness).gave(o, job_->repetition, job_->witness);
-    });
-    if (foreign) throw bad_input("answer", "belongs to another run");
-    if (!all.failed.empty()) return all;
-    if (exit_.ok() && all.kernel_seconds) return all;
-    all.failed = with_last_words(exit_.ok() ? "ended without an answer" : ending());
-  } catch (const Error& error) {
-    all.failed =
-        with_last_words(exit_.ok() ? error.problem().subject + " " + error.problem().cause : ending());
-  }
-  all.observations.clear();
-  return all;
-}
-
 void limit_runs(Execution& how, const std::string& text, std::chrono::seconds otherwise) {
   how.limit = otherwise;
   if (text.empty()) return;
-  double seconds = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (error != std::errc() || end != text.data() + text.size() || !(seconds > 0) || seconds > 1e6)
-    throw bad_input("--timeout " + text, "is not a number of seconds above 0 and up to 1000000");
-  how.limit = std::chrono::milliseconds(static_cast<long>(seconds * 1000) + 1);
+  const auto seconds = base::parse<double>(text);
+  if (!seconds || !(*seconds > 0) || *seconds > 1e6)
+    throw bad_input("--timeout " + text, "must be a number of seconds above 0 and up to 1000000");
+  how.limit = milliseconds(static_cast<long>(*seconds * 1000) + 1);
   how.model_limit = how.limit;
 }
-
-int parallel_runs(long requested) {
-  if (requested > 0) return static_cast<int>(requested);
-  return static_cast<int>(std::max<std::size_t>(1, host::candidates().size()));
-}
-
-using Clock = std::chrono::steady_clock;
 
 std::string show_time(std::chrono::nanoseconds time) {
   const long s = std::chrono::duration_cast<std::chrono::seconds>(time).count();
@@ -401,7 +363,7 @@ void ProgressLine::show(const sweep::Progress& progress) {
     next_ = Clock::now() + std::chrono::minutes(1);
     return;
   }
-  if (progress.job) text += ": " + progress.job->witness + " " + result::describe(progress.job->point);
+  if (progress.job) text += ": " + progress.job->witness.name() + " " + result::describe(progress.job->point);
   winsize window{};
   if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 1)
     text.resize(
@@ -416,39 +378,31 @@ void ProgressLine::clear() {
   shown_ = false;
 }
 
-namespace {
-
-std::string key(const std::string& kernel, const result::Params& point, int repetition,
-                const std::string& witness) {
-  return fmt::format("{}\n{}\n{}\n{}", kernel, result::params_json(point), repetition, witness);
-}
-
-} // namespace
-
 std::vector<Job> remaining(const std::vector<Job>& jobs, const result::Results& there) {
-  std::unordered_map<std::string, std::unordered_set<std::string>> metrics;
-  std::unordered_set<std::string> failed;
+  using Key = std::tuple<std::string, result::Params, int, Witness>;
+  std::map<Key, std::set<std::string>> metrics;
+  std::set<Key> failed;
   for (const auto& o : there.observations)
-    metrics[key(o.kernel, o.params, o.repetition, o.witness)].insert(o.metric);
+    metrics[{o.kernel, o.params, o.repetition, o.witness}].insert(o.metric);
   for (const auto& f : there.failures)
-    failed.insert(key(f.kernel, f.params, f.repetition, f.witness));
+    failed.emplace(f.kernel, f.params, f.repetition, f.witness);
 
-  // A run is there when all that it gives is there: each pass by each witness it speaks for.
-  const auto there_is = [&](const Job& job, const std::string& metric) {
-    const auto& witness = witness::find(job.witness);
-    for (const auto& voice : witness.names(job.witness))
-      for (int pass = 0; pass < witness.passes; ++pass) {
+  // A run is complete when all that it gives is there: each pass of each of its witnesses.
+  const auto is_complete = [&](const Job& job, const std::string& metric) {
+    const auto& backend = witness::find(job.witness);
+    for (const auto& name : backend.names(job.witness))
+      for (int pass = 0; pass < backend.passes; ++pass) {
         const auto found =
-            metrics.find(key(job.kernel, job.point, job.repetition * witness.passes + pass, voice));
+            metrics.find({job.kernel, job.point, job.repetition * backend.passes + pass, name});
         if (found == metrics.end() || !found->second.contains(metric)) return false;
       }
     return true;
   };
   std::vector<Job> left;
   for (const auto& job : jobs) {
-    if (failed.contains(key(job.kernel, job.point, job.repetition, job.witness))) continue;
+    if (failed.contains({job.kernel, job.point, job.repetition, job.witness})) continue;
     Job rest = job;
-    std::erase_if(rest.metrics, [&](const std::string& metric) { return there_is(job, metric); });
+    std::erase_if(rest.metrics, [&](const std::string& metric) { return is_complete(job, metric); });
     if (!rest.metrics.empty()) left.push_back(std::move(rest));
   }
   return left;

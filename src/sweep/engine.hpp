@@ -97,11 +97,6 @@ private:
   std::chrono::steady_clock::time_point next_;
 };
 
-// --jobs: how many model runs are under way at a time.
-
 inline constexpr const char* parallel_help = "model runs at a time (default: the number of usable CPUs)";
-
-/// `requested` 0: one for each CPU that this process may run on.
-[[nodiscard]] int parallel_runs(long requested);
 
 } // namespace recount::sweep

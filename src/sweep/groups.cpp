@@ -1,7 +1,7 @@
 #include "sweep/groups.hpp"
 
 #include "base/format.hpp"
-#include "base/names.hpp"
+#include "base/witness.hpp"
 #include "model/machine.hpp"
 
 #include <algorithm>
@@ -19,9 +19,9 @@ std::optional<double> SweepGroup::per_access() const {
 }
 
 std::vector<SweepGroup> sweep_groups(const result::Results& results) {
-  std::map<std::tuple<result::Params, std::string, std::string>, SweepGroup> groups;
+  std::map<std::tuple<result::Params, std::string, Witness>, SweepGroup> groups;
   // The observations of a point share its parameters (result::Shared): they are compared once.
-  std::unordered_map<const void*, std::map<std::pair<std::string, std::string>, SweepGroup*>> known;
+  std::unordered_map<const void*, std::map<std::pair<std::string, Witness>, SweepGroup*>> known;
   for (const auto& o : results.observations) {
     SweepGroup*& at = known[o.params.identity()][{o.metric, o.witness}];
     if (!at) {
@@ -46,7 +46,7 @@ std::vector<SweepGroup> sweep_groups(const result::Results& results) {
   std::vector<SweepGroup> all;
   for (auto& [key, group] : groups) {
     if (!group.values.empty()) group.summary = statistics::summarise(group.values, results.statistic);
-    if (group.summary && is_modelled(group.witness)) {
+    if (group.summary && group.witness.modelled()) {
       group.summary->low = group.summary->min - group.error;
       group.summary->high = group.summary->max + group.error;
     }
@@ -60,7 +60,7 @@ std::vector<SweepGroup> least(std::vector<SweepGroup> groups, std::size_t count,
   std::map<std::pair<std::string, std::string>, std::vector<SweepGroup>> kinds;
   for (auto& group : groups)
     if (group.summary) // sampled and exact points are compared
-      kinds[{group.metric, model::without_modes(group.witness)}].push_back(std::move(group));
+      kinds[{group.metric, model::without_modes(group.witness.name())}].push_back(std::move(group));
   std::vector<SweepGroup> all;
   for (auto& [kind, points] : kinds) {
     const auto at = std::ranges::find(points, first, &SweepGroup::params);
@@ -81,7 +81,7 @@ std::string outliers_text(const std::vector<SweepGroup>& groups) {
   const auto names = varying(groups);
   for (const auto& group : groups)
     for (const std::size_t i : statistics::outliers(group.values)) {
-      if (is_modelled(group.witness)) break;
+      if (group.witness.modelled()) break;
       if (group.metric == "tsc_cycles") break; // of the same time as "seconds"
       if (++all > most_named) continue;
       result::Params point;

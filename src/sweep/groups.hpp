@@ -13,7 +13,8 @@ namespace recount::sweep {
 /// The repetitions of one metric by one witness at one point.
 struct SweepGroup {
   result::Params params;
-  std::string witness, metric;
+  Witness witness;
+  std::string metric;
   std::vector<double> values;
   std::vector<int> repetitions;               ///< of the values, from 0
   std::vector<double> cpu_seconds;            ///< beside "seconds", as Observation has them

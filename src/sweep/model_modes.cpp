@@ -5,7 +5,7 @@
 #include "kernel/nest/nest_kernel.hpp"
 #include "model/machine.hpp"
 #include "model/metrics.hpp"
-#include "witness/witness.hpp"
+#include "witness/backend.hpp"
 
 #include <recount/error.hpp>
 
@@ -42,7 +42,7 @@ ModelModes parse_modes(const std::string& sample, long draws) {
 
 std::vector<Job> modelled_jobs(const Job& job, const ModelModes& modes) {
   if (witness::find(job.witness).native) return {job};
-  const std::string name = witness::modelled_machine(job.witness);
+  const std::string name = job.witness.machine();
   model::MachineDescription machine;
   try {
     machine = model::enough_for(model::machine(name), job.metrics);
@@ -54,9 +54,8 @@ std::vector<Job> modelled_jobs(const Job& job, const ModelModes& modes) {
   const bool drawn = modes.draws > 0 && model::depends_on_placement(machine) &&
                      kernel::find_configured(job.kernel, job.point).unsimulated().empty();
   Job one = job;
-  if (drawn && !machine.placement) one.witness = "model:" + name + "~placement=any";
-  if (!machine.sampled && wants_samples(one, modes))
-    one.witness = "model:" + witness::modelled_machine(one.witness) + "~sample";
+  if (drawn && !machine.placement) one.witness.detail = name + "~placement=any";
+  if (!machine.sampled && wants_samples(one, modes)) one.witness.detail = one.witness.machine() + "~sample";
   std::vector<Job> all(drawn ? static_cast<std::size_t>(modes.draws) : 1, one);
   for (std::size_t i = 0; i < all.size(); ++i)
     all[i].repetition = static_cast<int>(i);
@@ -162,7 +161,7 @@ double simulated_seconds(const Job& job) {
   const bool product = job.kernel == "matmul", nest = job.kernel == "nest";
   if (!product && !nest && !kernel::find_configured(job.kernel, job.point).unsimulated().empty()) return 0;
   try {
-    const model::MachineDescription machine = model::machine(witness::modelled_machine(job.witness));
+    const model::MachineDescription machine = model::machine(job.witness.machine());
     if (!product && !nest) return passes_seconds(job, machine);
     const auto enough = model::enough_for(machine, job.metrics);
     return product ? product_seconds(job, enough) : nest_seconds(job, enough);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t longest_request = 1 << 20;
 
-std::vector<result::Observation> native(const kernel::Kernel& kernel, const witness::Witness& witness,
+std::vector<result::Observation> native(const kernel::Kernel& kernel, const witness::Backend& witness,
                                         const witness::Task& task) {
   const auto instance = kernel.prepare(task.point);
   instance->warm();
@@ -47,7 +47,7 @@ public:
 private:
   int out_;
   double reported_ = 0;
-  std::chrono::steady_clock::time_point next_{}; ///< the first is told at once
+  std::chrono::steady_clock::time_point next_{}; ///< the first share is reported at once
 };
 
 std::string answer(const std::string& request, const Lookup& lookup, int out) {
@@ -65,6 +65,33 @@ std::string answer(const std::string& request, const Lookup& lookup, int out) {
 }
 
 } // namespace
+
+std::string to_request(const witness::Task& task) {
+  const Json object{{"run", task.run},
+                    {"kernel", task.kernel},
+                    {"params", result::params_json(task.point)},
+                    {"repetition", task.repetition},
+                    {"witness", task.witness},
+                    {"metrics", task.metrics}};
+  return dumped(object);
+}
+
+witness::Task parse_request(std::string_view text) {
+  try {
+    const Json object = Json::parse(text);
+    witness::Task task;
+    task.run = object.at("run").get<std::string>();
+    task.kernel = object.at("kernel").get<std::string>();
+    task.point = result::parse_params(object.at("params").get<std::string>(), "the request's params");
+    task.repetition = object.at("repetition").get<int>();
+    task.witness = object.at("witness").get<std::string>();
+    task.metrics = object.at("metrics").get<std::vector<std::string>>();
+    return task;
+  } catch (const Json::exception&) {
+    throw bad_input("run-point", "no request of recount sweep on stdin",
+                    "run recount sweep, which starts this command itself");
+  }
+}
 
 int serve(int in, int out, const Lookup& lookup) {
   std::string text;

@@ -3,7 +3,7 @@
 
 #include "kernel/kernel.hpp"
 #include "result/observation.hpp"
-#include "witness/witness.hpp"
+#include "witness/backend.hpp"
 
 #include <functional>
 #include <optional>

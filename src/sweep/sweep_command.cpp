@@ -5,14 +5,14 @@
 #include "command/outputs.hpp"
 #include "command/print.hpp"
 #include "kernel/kernel.hpp"
+#include "sweep/batch.hpp"
 #include "sweep/engine.hpp"
 #include "sweep/model_modes.hpp"
 #include "sweep/serve.hpp"
-#include "sweep/session.hpp"
 #include "sweep/sweep_options.hpp"
 #include "sweep/sweep_plan.hpp"
 #include "sweep/sweep_table.hpp"
-#include "witness/witness.hpp"
+#include "witness/backend.hpp"
 
 #include <recount/error.hpp>
 
@@ -30,90 +30,44 @@ command::Command sweep_command(const std::vector<plot::Figure>& figures);
 
 namespace {
 
-void announce(const sweep::Session& session) {
-  const auto& plan = session.plan;
-  std::string who;
+void announce(const SweepRun& run) {
+  const auto& plan = run.plan;
+  std::vector<std::string> who;
   for (const auto& name : plan.witnesses)
-    who += fmt::format("{}{}", who.empty() ? "" : ", ",
-                       witness::find(name).native ? fmt::format("{} x {}", name, plan.repeat) : name);
-  const auto jobs = schedule(plan, session.grid);
+    who.push_back(witness::find(name).native ? fmt::format("{} x {}", name, plan.repeat) : name.name());
   std::string model_time;
-  if (std::any_of(jobs.begin(), jobs.end(),
-                  [](const auto& job) { return !witness::find(job.witness).native; }))
-    model_time =
-        "; the simulation takes about " + format_seconds(sweep::model_seconds(jobs, session.how.parallel));
+  if (std::ranges::any_of(run.batch.jobs, [](const auto& job) { return !witness::find(job.witness).native; }))
+    model_time = "; the simulation takes about " +
+                 format_seconds(model_seconds(run.batch.jobs, run.batch.how.parallel));
+  const auto& cpu = run.batch.how.cpu;
   command::print(
       stderr, "{}\n",
-      command::fit(
-          fmt::format("recount sweep: {}: {} by {}; {}, {}, seed {}{}", plan.kernel,
-                      base::format_count(session.grid.points.size(), "point"), who,
-                      base::format_count(jobs.size(), "run"),
-                      session.how.cpu ? fmt::format("timed ones on CPU {}", *session.how.cpu) : "not pinned",
-                      plan.seed, model_time),
-          command::line_width(stderr), 2));
+      command::fit(fmt::format("recount sweep: {}: {} by {}; {}, {}, seed {}{}", plan.kernel,
+                               base::format_count(run.grid.points.size(), "point"), fmt::join(who, ", "),
+                               base::format_count(run.batch.jobs.size(), "run"),
+                               cpu ? fmt::format("timed ones on CPU {}", *cpu) : "not pinned", plan.seed,
+                               model_time),
+                   command::line_width(stderr), 2));
 }
 
-bool kept_in_file(const sweep::Session& session) {
-  return !session.file.empty() && session.file != "-";
-}
-
-Selection selection_of(const sweep::Session& session, const SweepOptions& o) {
-  return {static_cast<std::size_t>(o.least), session.grid.points.front()};
-}
-
-void report(const sweep::Session& session, const sweep::Ended& ended, const SweepOptions& o) {
+void report(const SweepRun& run, const Ended& ended, const SweepOptions& o,
+            const command::TableExport& tables) {
   if (!o.quiet) {
     command::print(stderr, "recount sweep: {} in {}", base::format_count(ended.outcome.runs, "run"),
                    show_time(ended.outcome.elapsed));
     if (ended.there > 0)
       command::print(stderr, ", {} {} in the file already", ended.there, ended.there == 1 ? "was" : "were");
-    if (kept_in_file(session)) command::print(stderr, "; {}", session.file);
+    if (!o.output.empty() && o.output != "-") command::print(stderr, "; {}", o.output);
     command::print(stderr, "\n");
   }
   command::note("{}{}", failures_text(ended.results.failures), unfinished_text(ended.outcome.unfinished));
+  const Selection selection{static_cast<std::size_t>(o.least), run.grid.points.front()};
   if (o.json)
-    command::print("{}", sweep_json(session, ended));
+    command::print("{}", sweep_json(run, ended));
   else if (o.output.empty())
-    command::print("{}", sweep_table(ended, selection_of(session, o)));
+    command::print("{}", sweep_table(ended, selection));
   command::flush(stdout);
-}
-
-int status_of(const sweep::Ended& ended) {
-  if (ended.outcome.stopped) return 128 + command::stop_signal();
-  const auto& all = ended.results.observations;
-  const bool any = std::any_of(all.begin(), all.end(), [](const auto& o) { return o.value.index() != 0; });
-  if (!any && !ended.results.failures.empty()) return 3; // failures_text() has printed the reasons
-  if (!any) {
-    command::note("recount sweep: nothing was counted: see recount doctor\n");
-    return 3;
-  }
-  return ended.results.failures.empty() ? 0 : 1;
-}
-
-sweep::Ended conduct(const sweep::Session& session, const SweepOptions& o, SweepPlot& plot) {
-  ProgressLine line(o.quiet);
-  result::Results so_far; // for the live figure
-  so_far.runs.push_back(session.header);
-  sweep::Listener listener;
-  listener.stop = [] { return command::stop_signal() != 0; };
-  listener.progress = [&](const sweep::Progress& progress) {
-    plot.refresh(so_far);
-    line.show(progress);
-  };
-  bool measured = false;
-  listener.observation = [&](const result::Observation& observation) {
-    measured = true;
-    if (plot.live()) so_far.observations.push_back(observation);
-  };
-  try {
-    auto ended = sweep::conduct(session, listener);
-    line.clear();
-    return ended;
-  } catch (const Error&) {
-    line.clear();
-    command::print_resume_command("sweep", session.file, session.header.command, measured);
-    throw;
-  }
+  tables.write("recount sweep " + run.plan.kernel, {sweep_summary(ended, selection)});
 }
 
 /// A parameter that the author of a file named must not be an option of the command.
@@ -130,27 +84,22 @@ void check_names(const kernel::Kernel& kernel, const command::Declared& command)
 int execute_sweep(const SweepOptions& o, const std::vector<plot::Figure>& figures) {
   command::check_outputs(
       {.results = o.output, .plot = o.plot, .plot_on_terminal = true, .json = o.json, .resume = o.resume});
-  SweepPlot plot(o.plot, o.figure, figures);
+  check_figure(o.plot, o.figure, figures);
   const auto statistic = command::parse_statistic(o.statistic);
   const command::TableExport tables(o.dry_run ? std::string() : o.export_to);
-  const sweep::Session session = sweep_session(o);
-  check_names(session.kernel, command::declared(sweep_command(figures)));
-  if (session.grid.points.empty()) return 0; // of a shard
+  const SweepRun run = make_sweep(o);
+  check_names(run.kernel, command::declared(sweep_command(figures)));
+  if (run.grid.points.empty()) return 0; // of a shard
   if (!o.quiet) {
-    command::note("{}", skipped_text(session.grid));
-    announce(session);
+    command::note("{}", skipped_text(run.grid));
+    announce(run);
   }
   if (o.dry_run) return 0;
-  command::catch_stop_signals();
-  sweep::Ended ended = conduct(session, o, plot);
+  Ended ended = run_batch(run.batch);
   ended.results.statistic = statistic;
-  report(session, ended, o);
-  tables.write("recount sweep " + session.plan.kernel, {sweep_summary(ended, selection_of(session, o))});
-  if (ended.outcome.stopped)
-    command::print_resume_command("sweep", session.file, session.header.command,
-                                  !ended.results.observations.empty());
-  if (!ended.results.observations.empty()) plot.finish(ended.results);
-  return status_of(ended);
+  report(run, ended, o, tables);
+  if (!ended.results.observations.empty()) draw_sweep(o.plot, o.figure, figures, ended.results);
+  return exit_status(run.batch, ended);
 }
 
 } // namespace
@@ -188,8 +137,7 @@ command::Command sweep_command(const std::vector<plot::Figure>& figures) {
                         {1, 1'000'000})
                 .text("--statistic", o->statistic, "NAME", command::statistic_help)
                 .text("--export", o->export_to, "FILE", command::export_help)
-                .text("--plot", o->plot, "FILE",
-                      "plot the curves at the end; - plots on the terminal and updates")
+                .text("--plot", o->plot, "FILE", "plot the curves; - plots on the terminal")
                 .text("--figure", o->figure, "NAME",
                       "draw this figure, see recount plot --list (default: the first that suits)")
                 .flag("-q,--quiet", o->quiet, "print no progress and no notes")

@@ -1,7 +1,7 @@
 #include "sweep/sweep_options.hpp"
 
-#include "base/names.hpp"
 #include "base/text.hpp"
+#include "base/witness.hpp"
 #include "command/measuring.hpp"
 #include "command/output.hpp"
 #include "command/print.hpp"
@@ -13,8 +13,8 @@
 #include "sweep/model_modes.hpp"
 #include "sweep/range.hpp"
 #include "sweep/sweep_plan.hpp"
+#include "witness/backend.hpp"
 #include "witness/counting.hpp"
-#include "witness/witness.hpp"
 
 #include <recount/error.hpp>
 
@@ -49,34 +49,34 @@ const kernel::Kernel& kernel_of(const SweepOptions& o) {
 }
 
 /// What a kernel says of the file that it was read from belongs to the plan.
-void add_texts_of_file(sweep::Plan& plan, const kernel::Kernel& kernel) {
+void add_texts_of_file(Plan& plan, const kernel::Kernel& kernel) {
   if (&kernel == &kernel::find(plan.kernel)) return;
   for (const auto& p : kernel.parameters()) {
-    const auto given = [&](const sweep::Axis& axis) { return axis.name == p.name; };
+    const auto given = [&](const Axis& axis) { return axis.name == p.name; };
     if (p.unit == kernel::Parameter::Unit::text && std::none_of(plan.axes.begin(), plan.axes.end(), given))
       plan.axes.push_back({p.name, {p.fallback}});
   }
 }
 
 /// Whether a witness is one of the default ones; the reason why not goes into `left_out`.
-bool usable(const sweep::Plan& plan, const witness::Witness& witness, const kernel::Kernel& kernel,
+bool usable(const Plan& plan, const witness::Backend& witness, const kernel::Kernel& kernel,
             std::map<std::string, Reason>& left_out) {
   auto metrics = witness.default_metrics;
   if (!plan.metrics.empty()) {
     metrics.clear();
     std::copy_if(plan.metrics.begin(), plan.metrics.end(), std::back_inserter(metrics), witness.gives);
-    if (metrics.empty()) return false; // nothing of its kind was asked for
+    if (metrics.empty()) return false; // no metric of its kind is requested
   }
   Reason why = witness.missing(metrics);
   if (why.empty() && witness.native) why = kernel.unprepared();
-  if (!why.empty()) left_out[witness.name] = why;
+  if (!why.empty()) left_out[Witness(witness.kind).name()] = why;
   return why.empty();
 }
 
-/// Where the kernel cannot be executed here: an error if nothing else was asked for.
-void check_prepared(const sweep::Plan& plan, const kernel::Kernel& kernel, bool quiet) {
+/// Where the kernel cannot be executed here: an error unless another witness is requested.
+void check_prepared(const Plan& plan, const kernel::Kernel& kernel, bool quiet) {
   const std::string why = kernel.unprepared();
-  std::vector<std::string> native;
+  std::vector<Witness> native;
   for (const auto& name : plan.witnesses)
     if (witness::find(name).native) native.push_back(name);
   if (why.empty() || native.empty()) return;
@@ -87,25 +87,25 @@ void check_prepared(const sweep::Plan& plan, const kernel::Kernel& kernel, bool 
                   fmt::format("{}", fmt::join(native, ", ")), kernel.name(), why);
 }
 
-void choose_witnesses(sweep::Plan& plan, const kernel::Kernel& kernel, const SweepOptions& o) {
-  plan.witnesses = command::list_words(o.witnesses);
-  const auto requested = [&](const char* name) {
-    return std::find(plan.witnesses.begin(), plan.witnesses.end(), name) != plan.witnesses.end();
+void choose_witnesses(Plan& plan, const kernel::Kernel& kernel, const SweepOptions& o) {
+  plan.witnesses = command::list_witnesses(o.witnesses);
+  const auto requested = [&](Witness::Kind kind) {
+    return std::ranges::find(plan.witnesses, Witness(kind)) != plan.witnesses.end();
   };
-  if (requested("both") && (requested("perf") || requested("papi")))
+  if (requested(Witness::both) && (requested(Witness::perf) || requested(Witness::papi)))
     throw bad_input("--witness both", "already includes perf and papi", "remove perf and papi, or both");
   for (const auto& name : plan.witnesses) {
     const auto& witness = witness::find(name);
-    if (const auto machine = described_machine(name)) static_cast<void>(model::machine(*machine));
+    if (const auto machine = name.described_machine()) static_cast<void>(model::machine(*machine));
     const auto metrics = metrics_of(plan, name);
-    if (const Reason why = witness.missing(metrics); !why.empty() && !o.quiet && witness.name != "model")
+    if (const Reason why = witness.missing(metrics); !why.empty() && !o.quiet && !name.modelled())
       command::note("recount sweep: warning: {} cannot count any of its metrics here: {}\n", name,
                     why.text());
   }
   if (!plan.witnesses.empty()) return check_prepared(plan, kernel, o.quiet);
   std::map<std::string, Reason> left_out;
   for (const auto& witness : witness::all())
-    if (usable(plan, witness, kernel, left_out)) plan.witnesses.push_back(witness.name);
+    if (usable(plan, witness, kernel, left_out)) plan.witnesses.emplace_back(witness.kind);
   if (!left_out.empty() && !o.quiet)
     command::note("{}\n", "recount sweep: " + command::without_text(left_out));
   if (plan.witnesses.empty())
@@ -113,57 +113,56 @@ void choose_witnesses(sweep::Plan& plan, const kernel::Kernel& kernel, const Swe
                       "no witness can measure these metrics here", {}, "recount doctor");
 }
 
-void check_memory(const sweep::Session& session, const std::string& limit) {
+void check_memory(const std::vector<Job>& jobs, const std::string& limit) {
   const std::int64_t available = host::memory_available();
   if (limit.empty())
-    return sweep::check_memory(session, available, fmt::format("available memory = {} bytes", available));
-  const std::int64_t own = sweep::parse_size(limit, "--max-memory");
+    return check_memory(jobs, available, fmt::format("available memory = {} bytes", available));
+  const std::int64_t own = parse_size(limit, "--max-memory");
   if (own < 1 || own > available)
     throw bad_input("--max-memory " + limit,
                     fmt::format("must be between 1 and {}, the available memory in bytes", available));
-  sweep::check_memory(session, own, "--max-memory " + limit);
+  check_memory(jobs, own, "--max-memory " + limit);
 }
 
-} // namespace
-
-sweep::Session sweep_session(const SweepOptions& o) {
-  const auto& kernel = kernel_of(o);
-  sweep::Plan plan;
+Plan make_plan(const kernel::Kernel& kernel, const SweepOptions& o) {
+  Plan plan;
   plan.kernel = kernel.name();
   for (std::size_t i = 0; i + 1 < o.parameters.size(); i += 2) {
     const std::string name = o.parameters[i].substr(2);
-    const auto twice = [&](const sweep::Axis& axis) { return axis.name == name; };
-    if (std::any_of(plan.axes.begin(), plan.axes.end(), twice))
+    if (std::ranges::count(plan.axes, name, &Axis::name) > 0)
       throw bad_input("--" + name, "is given twice", "use a list: --" + name + " 4K,1M:4M:x2");
-    plan.axes.push_back(sweep::parse_axis(kernel, name, o.parameters[i + 1]));
+    plan.axes.push_back(parse_axis(kernel, name, o.parameters[i + 1]));
   }
   add_texts_of_file(plan, kernel);
   for (const auto& text : o.conditions)
-    plan.conditions.push_back(sweep::parse_condition(kernel, text));
+    plan.conditions.push_back(parse_condition(kernel, text));
   plan.repeat = static_cast<int>(o.repeat);
   plan.seed = command::parse_seed(o.seed);
   plan.modes = parse_modes(o.sample, o.draws);
   plan.metrics = command::list_words(o.metrics);
   for (const auto& metric : plan.metrics)
     witness::require_known(metric);
+  return plan;
+}
 
-  sweep::Execution how;
-  how.cpu = command::parse_cpu(o.cpu);
-  sweep::limit_runs(how, o.timeout, std::chrono::seconds(120));
-  how.parallel = parallel_runs(o.parallel);
-  how.temporary = kernel.compiles();
-  const Shard shard = parse_shard(o.shard, host::this_job());
-  auto grid = expand(plan, kernel);
-  const std::size_t points = grid.points.size();
-  keep_shard(grid.points, shard);
+} // namespace
+
+SweepRun make_sweep(const SweepOptions& o) {
+  const auto& kernel = kernel_of(o);
+  Plan plan = make_plan(kernel, o);
+  Grid grid = expand(plan, kernel);
   choose_witnesses(plan, kernel, o);
-  sweep::Session session{kernel, plan, std::move(grid), how, {}, o.output, o.resume};
-  check_memory(session, o.memory);
-  session.header = sweep::header(plan, command::command_line(), RECOUNT_VERSION, how.cpu);
-  state_shard(session.header, shard);
-  if (session.grid.points.empty()) command::note("{}", empty_shard_text("sweep", shard, points));
-  session.header.verdicts = command::verdict_marks("sweep", o.no_verdicts).by_name();
-  return session;
+  Batch batch = make_batch("sweep", o, std::chrono::seconds(120), plan.seed, settings(plan));
+  const std::size_t points = grid.points.size();
+  keep_shard(grid.points, batch.shard);
+  if (grid.points.empty())
+    command::note("{}", empty_shard_text("sweep", batch.shard, points));
+  else
+    batch.jobs = schedule(plan, grid);
+  batch.how.temporary = kernel.compiles();
+  check_memory(batch.jobs, o.memory);
+  batch.header.verdicts = command::verdict_marks("sweep", o.no_verdicts).by_name();
+  return {kernel, std::move(plan), std::move(grid), std::move(batch)};
 }
 
 namespace {

@@ -6,7 +6,7 @@
 #include "model/placement.hpp"
 #include "sweep/model_modes.hpp"
 #include "sweep/range.hpp"
-#include "witness/witness.hpp"
+#include "witness/backend.hpp"
 
 #include <recount/error.hpp>
 
@@ -79,19 +79,19 @@ Grid expand(const Plan& plan, const kernel::Kernel& kernel) {
   return grid;
 }
 
-std::vector<std::string> metrics_of(const Plan& plan, const std::string& witness) {
+std::vector<std::string> metrics_of(const Plan& plan, const Witness& witness) {
   const auto& kind = witness::find(witness);
   if (plan.metrics.empty()) return kind.default_metrics;
-  std::vector<std::string> its;
-  std::copy_if(plan.metrics.begin(), plan.metrics.end(), std::back_inserter(its), kind.gives);
-  return its.empty() ? plan.metrics : its; // requested by name only: the witness reports why not
+  std::vector<std::string> own;
+  std::copy_if(plan.metrics.begin(), plan.metrics.end(), std::back_inserter(own), kind.gives);
+  return own.empty() ? plan.metrics : own; // requested by name only: the witness reports why not
 }
 
 std::vector<Job> schedule(const Plan& plan, const Grid& grid) {
-  std::vector<std::string> native, model;
+  std::vector<Witness> native, model;
   for (const auto& name : plan.witnesses)
     (witness::find(name).native ? native : model).push_back(name);
-  const auto round = [&](const std::vector<std::string>& witnesses, int repetition) {
+  const auto round = [&](const std::vector<Witness>& witnesses, int repetition) {
     return views::cartesian_product(grid.points, witnesses) |
            views::transform([&plan, repetition](auto&& pair) {
              const auto& [at, name] = pair;
@@ -283,6 +283,54 @@ void state_shard(result::Run& header, const Shard& shard) {
 
 std::string empty_shard_text(const std::string& command, const Shard& shard, std::size_t points) {
   return fmt::format("recount {}: shard {} is empty (points = {})\n", command, shard.text(), points);
+}
+
+namespace {
+
+std::string text(const Axis& axis) {
+  std::string all;
+  for (const auto& value : axis.values) {
+    if (!all.empty()) all += ',';
+    all += result::text(value);
+  }
+  return all;
+}
+
+/// Long lists are shortened in the middle.
+std::string brief(const std::string& text) {
+  return text.size() <= 60 ? text : text.substr(0, 28) + "..." + text.substr(text.size() - 28);
+}
+
+} // namespace
+
+std::map<std::string, std::string> settings(const Plan& plan) {
+  std::map<std::string, std::string> all;
+  all["kernel"] = plan.kernel;
+  for (const auto& axis : plan.axes)
+    all["--" + axis.name] = text(axis);
+  for (std::size_t i = 0; i < plan.conditions.size(); ++i)
+    all[i == 0 ? "where" : fmt::format("where {}", i + 1)] = plan.conditions[i].text;
+  all["witness"] = fmt::format("{}", fmt::join(plan.witnesses, ","));
+  if (!plan.metrics.empty()) all["metric"] = fmt::format("{}", fmt::join(plan.metrics, ","));
+  all["repeat"] = std::to_string(plan.repeat);
+  add_modes(all, plan.modes);
+  return all;
+}
+
+std::string difference(const std::map<std::string, std::string>& in_file,
+                       const std::map<std::string, std::string>& now) {
+  for (const auto& [name, value] : in_file) {
+    if (name == shard_setting) continue; // parts of one plan share a file
+    const auto found = now.find(name);
+    if (found == now.end())
+      return fmt::format("{} was {} in the file and is not given now", name, brief(value));
+    if (found->second != value)
+      return fmt::format("{} was {} in the file and is {} now", name, brief(value), brief(found->second));
+  }
+  for (const auto& [name, value] : now)
+    if (!in_file.contains(name) && name != shard_setting)
+      return fmt::format("{} is {} now and was not given in the file", name, brief(value));
+  return {};
 }
 
 } // namespace recount::sweep

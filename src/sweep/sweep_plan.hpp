@@ -52,12 +52,12 @@ struct ModelModes {
 /// The sweep as asked for.
 struct Plan {
   std::string kernel;
-  std::vector<Axis> axes;             ///< parameters without an axis keep their default
-  std::vector<Condition> conditions;  ///< points that break one are skipped
-  std::vector<std::string> witnesses; ///< "clock", "model:i7-9700", ...
-  std::vector<std::string> metrics;   ///< empty: each witness's default ones
-  int repeat = 5;                     ///< repetitions of each point by each native witness
-  std::uint64_t seed = 0;             ///< of the order
+  std::vector<Axis> axes;            ///< parameters without an axis keep their default
+  std::vector<Condition> conditions; ///< points that break one are skipped
+  std::vector<Witness> witnesses;
+  std::vector<std::string> metrics; ///< empty: each witness's default ones
+  int repeat = 5;                   ///< repetitions of each point by each native witness
+  std::uint64_t seed = 0;           ///< of the order
   ModelModes modes = {};
 };
 
@@ -78,7 +78,7 @@ struct Job {
   std::string kernel;
   result::Params point;
   int repetition = 0;
-  std::string witness;
+  Witness witness;
   std::vector<std::string> metrics;
 };
 
@@ -91,7 +91,7 @@ struct Job {
 [[nodiscard]] Grid expand(const Plan& plan, const kernel::Kernel& kernel);
 
 /// The metrics that a witness is asked for under this plan.
-[[nodiscard]] std::vector<std::string> metrics_of(const Plan& plan, const std::string& witness);
+[[nodiscard]] std::vector<std::string> metrics_of(const Plan& plan, const Witness& witness);
 
 /// The runs in the order of execution. Native witnesses first: in each repetition every point by every
 /// witness once, shuffled, so that a burst of noise cannot spoil one point; then the model, each point
@@ -106,10 +106,6 @@ struct Job {
 /// 4096 now"); empty: nothing.
 [[nodiscard]] std::string difference(const std::map<std::string, std::string>& theirs,
                                      const std::map<std::string, std::string>& ours);
-
-/// A new run of this plan on this machine, measured on `cpu` if it is pinned. `version` is recount's own.
-[[nodiscard]] result::Run header(const Plan& plan, std::vector<std::string> command,
-                                 const std::string& version, std::optional<int> cpu);
 
 // --shard: one of several parts of the points of a plan, the same whoever computes it.
 

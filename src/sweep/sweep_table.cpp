@@ -2,13 +2,11 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
-#include "base/names.hpp"
 #include "command/measuring.hpp"
 #include "command/output.hpp"
 #include "command/outputs.hpp"
 #include "command/print.hpp"
 #include "sweep/groups.hpp"
-#include "sweep/session.hpp"
 
 #include <recount/error.hpp>
 
@@ -17,7 +15,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <cstdio>
 #include <map>
@@ -50,7 +47,7 @@ Json json(const result::Params& params) {
 }
 
 /// Presets and events that did not agree in recount check, of the machine of these runs.
-std::map<std::string, std::string> marks_of(const sweep::Ended& ended) {
+std::map<std::string, std::string> marks_of(const Ended& ended) {
   std::map<std::string, std::string> all;
   for (const auto& run : ended.results.runs)
     all.insert(run.verdicts.begin(), run.verdicts.end());
@@ -60,24 +57,19 @@ std::map<std::string, std::string> marks_of(const sweep::Ended& ended) {
 /// A modelled value has none.
 std::string mark_of(const SweepGroup& group, const std::map<std::string, std::string>& marks) {
   const auto found = marks.find(group.metric);
-  return found == marks.end() || is_modelled(group.witness) ? std::string() : found->second;
+  return found == marks.end() || group.witness.modelled() ? std::string() : found->second;
 }
 
 Json json(const SweepGroup& group, const std::map<std::string, std::string>& marks) {
   Json object{{"params", json(group.params)}, {"witness", group.witness}, {"metric", group.metric}};
   object["n"] = group.values.size();
-  for (const char* name : {"median", "low", "high", "min", "max", "mean", "p10", "p90"})
-    object[name] = nullptr;
-  if (const auto& s = group.summary) {
-    object["median"] = s->median;
-    object["low"] = s->low;
-    object["high"] = s->high;
-    object["min"] = s->min;
-    object["max"] = s->max;
-    object["mean"] = s->mean;
-    object["p10"] = s->p10;
-    object["p90"] = s->p90;
-  }
+  using statistics::Summary;
+  constexpr std::pair<const char*, double Summary::*> statistics_of_json[] = {
+      {"median", &Summary::median}, {"low", &Summary::low}, {"high", &Summary::high},
+      {"min", &Summary::min},       {"max", &Summary::max}, {"mean", &Summary::mean},
+      {"p10", &Summary::p10},       {"p90", &Summary::p90}};
+  for (const auto& [name, member] : statistics_of_json)
+    object[name] = group.summary ? Json((*group.summary).*member) : Json();
   if (group.accesses) object["accesses"] = *group.accesses;
   if (const auto each = group.per_access()) object["per_access"] = *each;
   object["flagged"] = group.flagged;
@@ -87,20 +79,9 @@ Json json(const SweepGroup& group, const std::map<std::string, std::string>& mar
   return object;
 }
 
-/// Reasons that differ in their numbers only are one kind.
-std::string kind(const std::string& reason) {
-  std::string text;
-  for (const char c : reason)
-    if (!std::isdigit(static_cast<unsigned char>(c)))
-      text += c;
-    else if (!text.ends_with('#'))
-      text += '#';
-  return text;
-}
-
 } // namespace
 
-command::Table sweep_summary(const sweep::Ended& ended, const Selection& selection) {
+command::Table sweep_summary(const Ended& ended, const Selection& selection) {
   auto groups = sweep_groups(ended.results);
   const auto names = varying(groups);
   if (selection.least > 0) groups = least(std::move(groups), selection.least, selection.first);
@@ -133,7 +114,7 @@ command::Table sweep_summary(const sweep::Ended& ended, const Selection& selecti
     std::vector<std::string> row;
     for (const auto& name : names)
       row.push_back(result::text(group.params.at(name)));
-    row.insert(row.end(), {group.metric, group.witness});
+    row.insert(row.end(), {group.metric, group.witness.name()});
     if (!few) row.push_back(std::to_string(group.values.size()));
     if (const auto& s = group.summary) {
       row.push_back(show(s->value));
@@ -150,13 +131,13 @@ command::Table sweep_summary(const sweep::Ended& ended, const Selection& selecti
   return table;
 }
 
-std::string sweep_table(const sweep::Ended& ended, const Selection& selection) {
+std::string sweep_table(const Ended& ended, const Selection& selection) {
   const command::Table table = sweep_summary(ended, selection);
   std::string text = table.empty() ? "" : table.text();
   std::map<std::string, std::string> reasons;
   const auto groups = sweep_groups(ended.results);
   if (std::ranges::any_of(groups, [](const SweepGroup& group) {
-        return is_modelled(group.witness) && group.summary && group.summary->low < group.summary->high;
+        return group.witness.modelled() && group.summary && group.summary->low < group.summary->high;
       }))
     text += command::wrap(
                 "interval of a modelled value: range of its draws of placement, widened by the error of "
@@ -166,15 +147,15 @@ std::string sweep_table(const sweep::Ended& ended, const Selection& selection) {
   if (const std::string outliers = outliers_text(groups); !outliers.empty())
     text += command::wrap(outliers, command::line_width(), 2) + "\n";
   for (const auto& group : groups)
-    if (!group.reason.empty()) reasons.try_emplace(group.witness + " " + group.metric, group.reason);
+    if (!group.reason.empty()) reasons.try_emplace(group.witness.name() + " " + group.metric, group.reason);
   for (const auto& [what, reason] : reasons)
     text += command::wrap(fmt::format("not counted: {}: {}", what, reason), command::line_width(), 2) + "\n";
   return text;
 }
 
-std::string sweep_json(const sweep::Session& session, const sweep::Ended& ended) {
-  Json object{{"kernel", session.plan.kernel}, {"seed", session.plan.seed}};
-  object["cpu"] = session.how.cpu ? Json(*session.how.cpu) : Json();
+std::string sweep_json(const SweepRun& run, const Ended& ended) {
+  Json object{{"kernel", run.plan.kernel}, {"seed", run.plan.seed}};
+  object["cpu"] = run.batch.how.cpu ? Json(*run.batch.how.cpu) : Json();
   object["runs"] = ended.outcome.runs;
   object["runs_there"] = ended.there;
   object["runs_planned"] = ended.planned;
@@ -188,15 +169,15 @@ std::string sweep_json(const sweep::Session& session, const sweep::Ended& ended)
                                   {"repetition", f.repetition},
                                   {"witness", f.witness},
                                   {"reason", f.reason}});
-  for (const auto& s : session.grid.skipped)
+  for (const auto& s : run.grid.skipped)
     object["skipped"].push_back({{"params", json(s.point)}, {"reason", s.reason}});
   return json_text("sweep", object);
 }
 
-std::string skipped_text(const sweep::Grid& grid) {
-  std::map<std::string, std::pair<std::size_t, const sweep::Skipped*>> kinds;
+std::string skipped_text(const Grid& grid) {
+  std::map<std::string, std::pair<std::size_t, const Skipped*>> kinds;
   for (const auto& skipped : grid.skipped) {
-    auto& [count, first] = kinds[kind(skipped.reason)];
+    auto& [count, first] = kinds[kind_of_reason(skipped.reason)];
     if (count++ == 0) first = &skipped;
   }
   std::string text;
@@ -204,27 +185,6 @@ std::string skipped_text(const sweep::Grid& grid) {
     text += fmt::format("{} of {} skipped: {} (first: {})\n", found.first,
                         base::format_count(grid.points.size() + grid.skipped.size(), "point"),
                         found.second->reason, result::describe(found.second->point));
-  return text;
-}
-
-std::string unfinished_text(const std::vector<sweep::Unfinished>& runs) {
-  std::string text;
-  for (const auto& run : runs)
-    text += fmt::format("stopped: {} {} {}: {:.3g} % simulated\n", run.job.witness, run.job.kernel,
-                        result::describe(run.job.point), 100 * run.simulated);
-  return text;
-}
-
-std::string failures_text(const std::vector<result::Failure>& failures) {
-  std::map<std::string, std::pair<std::size_t, const result::Failure*>> reasons;
-  for (const auto& failure : failures) {
-    auto& [count, first] = reasons[failure.witness + kind(failure.reason)];
-    if (count++ == 0) first = &failure;
-  }
-  std::string text;
-  for (const auto& [key, found] : reasons)
-    text += fmt::format("{} of {} failed: {} (first: {})\n", base::format_count(found.first, "run"),
-                        found.second->witness, found.second->reason, result::describe(found.second->params));
   return text;
 }
 
@@ -269,7 +229,7 @@ document::Table values_table(const std::string& caption, const std::vector<Sweep
     }
     const auto& s = *group.summary;
     row.insert(row.end(),
-               {group.metric, group.witness, std::to_string(s.n), number_text(group.metric, s.value),
+               {group.metric, group.witness.name(), std::to_string(s.n), number_text(group.metric, s.value),
                 s.n < 2 || s.low == s.high ? "-"
                                            : fmt::format("{} to {}", number_text(group.metric, s.low),
                                                          number_text(group.metric, s.high)),
@@ -317,54 +277,33 @@ document::Section values_section() {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 plot::TextSize size_of_terminal() {
   plot::TextSize size;
   winsize window{};
   if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0 && window.ws_row > 2)
-    size = {window.ws_col, window.ws_row - 2, false}; // room for the line of progress
+    size = {window.ws_col, window.ws_row - 2, false}; // room for the prompt
   return size;
 }
 
 } // namespace
 
-SweepPlot::SweepPlot(std::string path, std::string figure, const std::vector<plot::Figure>& figures)
-    : path_(std::move(path)), figure_(std::move(figure)), figures_(figures) {
-  if (!figure_.empty()) static_cast<void>(plot::find(figures_, figure_));
-  if (path_.empty() && !figure_.empty())
-    throw bad_input("--figure " + figure_, "there is nowhere to draw it", "add --plot FILE, or --plot -");
-  live_ = path_ == "-" && ::isatty(STDOUT_FILENO) == 1;
+void check_figure(const std::string& path, const std::string& figure,
+                  const std::vector<plot::Figure>& figures) {
+  if (figure.empty()) return;
+  static_cast<void>(plot::find(figures, figure));
+  if (path.empty())
+    throw bad_input("--figure " + figure, "there is nowhere to draw it", "add --plot FILE, or --plot -");
 }
 
-plot::Sheet SweepPlot::sheet(const result::Results& results) const {
-  // Not named: g++ 14 warns that the default argument of suitable() dangles.
-  return (figure_.empty() ? plot::suitable(figures_, results) : plot::find(figures_, figure_))
-      .compose(results, {});
-}
-
-std::string SweepPlot::text(const result::Results& results) const {
-  return plot::draw_text(sheet(results), size_of_terminal());
-}
-
-void SweepPlot::refresh(const result::Results& results) {
-  if (!live_ || Clock::now() < next_) return;
-  try {
-    command::print("\033[H\033[2J{}", text(results));
-    command::flush(stdout);
-  } catch (const Error&) { // too few points, most likely; finish() will tell
-  }
-  next_ = Clock::now() + std::chrono::seconds(2);
-}
-
-void SweepPlot::finish(const result::Results& results) {
-  if (path_.empty()) return;
-  if (path_ == "-") {
-    command::print(
-        "{}", command::own_controls(text(results))); // below the table, which a cleared screen would lose
-    return;
-  }
-  command::draw_to(path_, sheet(results));
+void draw_sweep(const std::string& path, const std::string& figure, const std::vector<plot::Figure>& figures,
+                const result::Results& results) {
+  if (path.empty()) return;
+  const auto& drawn = figure.empty() ? plot::suitable(figures, results, {}) : plot::find(figures, figure);
+  const plot::Sheet sheet = drawn.compose(results, {});
+  if (path == "-")
+    command::print("{}", command::own_controls(plot::draw_text(sheet, size_of_terminal())));
+  else
+    command::draw_to(path, sheet);
 }
 
 } // namespace recount::sweep

@@ -1,41 +1,40 @@
-// The sweeps in a report.
+// The results of a sweep as table, JSON, figure and section of a report.
 #pragma once
 
+#include "command/output.hpp"
 #include "document/section.hpp"
 #include "plot/sheet.hpp"
-#include "result/results_file.hpp"
+#include "sweep/sweep_options.hpp"
 
-#include <chrono>
 #include <string>
 #include <vector>
 
 namespace recount::sweep {
 
+/// The points that are shown: all, or of each metric and witness those where it is least, compared with the
+/// first point of the grid.
+struct Selection {
+  std::size_t least = 0; ///< how many; 0: all
+  result::Params first;
+};
+
+/// A row for each point, witness and metric.
+[[nodiscard]] command::Table sweep_summary(const Ended& ended, const Selection& selection);
+/// Statistic and interval of each point, metric and witness; what was not counted, with its reasons.
+[[nodiscard]] std::string sweep_table(const Ended& ended, const Selection& selection);
+/// The same as one JSON object, documented in recount-sweep(1).
+[[nodiscard]] std::string sweep_json(const SweepRun& run, const Ended& ended);
+/// "12 of 60 points skipped: ...", a line for each kind of reason; empty when none was.
+[[nodiscard]] std::string skipped_text(const Grid& grid);
 /// An appendix: every metric of every point, with its interval, accesses, and disturbed repetitions.
 [[nodiscard]] document::Section values_section();
 
-// The figure of a sweep: a file when it ends, or the terminal while it goes on.
-
-/// One --plot option, past check_outputs(). Checks the name of the figure at once.
-class SweepPlot {
-public:
-  /// `path`: empty: none; "-": text on stdout, redrawn while it is a terminal. Throws recount::Error
-  /// (bad_input). `figures`: those to choose from; must outlive it.
-  SweepPlot(std::string path, std::string figure, const std::vector<plot::Figure>& figures);
-  [[nodiscard]] bool live() const { return live_; }
-  /// Draws again if the last time was long enough ago; what cannot be drawn yet is left for later.
-  void refresh(const result::Results& results);
-  /// Draws for good. Throws recount::Error as plot::draw() does.
-  void finish(const result::Results& results);
-
-private:
-  [[nodiscard]] plot::Sheet sheet(const result::Results& results) const;
-  [[nodiscard]] std::string text(const result::Results& results) const;
-
-  std::string path_, figure_;
-  const std::vector<plot::Figure>& figures_;
-  bool live_ = false;
-  std::chrono::steady_clock::time_point next_{};
-};
+/// Throws recount::Error (bad_input) for a --figure that there is not, or that has no --plot to go to.
+void check_figure(const std::string& path, const std::string& figure,
+                  const std::vector<plot::Figure>& figures);
+/// Draws the figure, or the first that suits, to a file or as text on stdout ("-"); nothing where `path` is
+/// empty. Throws recount::Error as plot::draw() does.
+void draw_sweep(const std::string& path, const std::string& figure, const std::vector<plot::Figure>& figures,
+                const result::Results& results);
 
 } // namespace recount::sweep

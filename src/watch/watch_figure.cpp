@@ -51,7 +51,7 @@ plot::Panel make_panel(const MetricTrace& trace) {
   const bool per_second = first.unit.empty() || first.unit == "ns";
   const double scale = first.unit == "ns" ? 1e-9 : 1;
   plot::Panel panel;
-  panel.title = trace.metric + " (witness " + first.witness + ")";
+  panel.title = trace.metric + " (witness " + first.witness.name() + ")";
   panel.x_along = plot::Panel::Along::linear;
   panel.draw = plot::Panel::Draw::lines;
   plot::Series& series = panel.series.emplace_back();

@@ -1,9 +1,9 @@
 #include "witness/both.hpp"
 
 #include "perf/open_group.hpp"
+#include "witness/backend.hpp"
 #include "witness/counting.hpp"
 #include "witness/metric_events.hpp"
-#include "witness/witness.hpp"
 
 #include <recount/group.hpp>
 
@@ -58,10 +58,11 @@ struct Nested::Call {
   }
 };
 
-Nested::Nested(const std::vector<Event>& events, const std::vector<std::string>& names)
+Nested::Nested(const std::vector<Event>& events, const std::vector<std::string>& names,
+               const GroupOptions& options)
     : values_(names.size()) {
   if (!names.empty()) set_.emplace(names, Domain::user);
-  if (!events.empty()) counters_.emplace(events);
+  if (!events.empty()) counters_.emplace(events, options);
 }
 
 bool Nested::perf_in_one_group() const {
@@ -114,39 +115,54 @@ Set with(Set set, std::size_t metric, const MetricEvents& requested) {
 } // namespace
 
 std::vector<Count> Set::counts_of(std::size_t i, const std::vector<Count>& counts) const {
-  std::vector<Count> its;
+  std::vector<Count> own;
   for (const std::size_t k : at.at(i))
-    its.push_back(counts.at(k));
-  return its;
+    own.push_back(counts.at(k));
+  return own;
+}
+
+std::vector<std::string> names_of(const Set& set, const std::vector<std::string>& metrics) {
+  std::vector<std::string> names;
+  for (const std::size_t i : set.metrics)
+    names.push_back(counted_as(metrics[i]));
+  return names;
 }
 
 bool fits_one_group(const Set& set) {
   return perf::passes_of(set.events, Counters(set.events).groups()).size() == 1;
 }
 
-std::vector<Set> sets_of(const std::vector<MetricEvents>& requested, const Fits& fits) {
+std::vector<Set> make_sets(const std::vector<MetricEvents>& requested, const Fits& fits,
+                           const std::function<bool(std::size_t)>& wanted) {
   constexpr int most_refusals = 2; // a set is full: trying costs more than a further set
   std::vector<Set> sets;
   std::vector<int> refusals;
+  const auto add_to = [&](std::size_t s, std::size_t metric) {
+    Set larger = with(sets[s], metric, requested[metric]);
+    if (!sets[s].together || (refusals[s] >= most_refusals && larger.events.size() > sets[s].events.size()))
+      return false;
+    const bool fit = fits(larger);
+    if (fit)
+      sets[s] = std::move(larger);
+    else
+      ++refusals[s];
+    return fit;
+  };
   for (std::size_t i = 0; i < requested.size(); ++i) {
-    if (!requested[i].refused.empty()) continue;
-    bool placed = false;
-    for (std::size_t s = 0; s < sets.size(); ++s) {
-      Set& set = sets[s];
-      Set larger = with(set, i, requested[i]);
-      const bool full = refusals[s] >= most_refusals && larger.events.size() > set.events.size();
-      placed = set.together && !full && fits(larger);
-      if (!placed) refusals[s] += set.together && !full ? 1 : 0;
-      if (!placed) continue;
-      set = std::move(larger);
-      break;
-    }
-    if (placed) continue;
+    if (!wanted(i)) continue;
+    std::size_t s = 0;
+    while (s < sets.size() && !add_to(s, i))
+      ++s;
+    if (s < sets.size()) continue;
     Set& own = sets.emplace_back(with({}, i, requested[i]));
     own.together = fits(own);
     refusals.push_back(0);
   }
   return sets;
+}
+
+std::vector<Set> make_sets(const std::vector<MetricEvents>& requested, const Fits& fits) {
+  return make_sets(requested, fits, [&](std::size_t i) { return requested[i].refused.empty(); });
 }
 
 // both: perf and PAPI over the same executions of the region, four per run, each the outer one twice (ABBA),
@@ -156,24 +172,68 @@ namespace {
 
 constexpr int empty_executions = 7; // odd: their median is one of them
 
-std::vector<std::string> names_of(const Set& set, const Task& task) {
-  std::vector<std::string> names;
-  for (const std::size_t i : set.metrics)
-    names.push_back(counted_as(task.metrics[i]));
-  return names;
+enum class Interface { perf, papi };
+
+/// The interfaces that count a set, and their order.
+struct PassPlan {
+  bool perf = true, papi = true, together = true;
+  [[nodiscard]] std::vector<Order> orders(std::size_t pass) const {
+    const bool first = pass == 0 || pass == 3;
+    if (!papi) return {Order::perf_alone};
+    if (!perf) return {Order::papi_alone};
+    if (together) return {first ? Order::perf_outside : Order::papi_outside};
+    return first ? std::vector{Order::perf_alone, Order::papi_alone}
+                 : std::vector{Order::papi_alone, Order::perf_alone};
+  }
+  [[nodiscard]] const char* nesting(Order order, Interface interface) const {
+    if (!perf || !papi) return "";
+    if (!together) return "apart";
+    return (order == Order::perf_outside) == (interface == Interface::perf) ? "outer" : "inner";
+  }
+};
+
+bool counts(Order order, Interface interface) {
+  return order != (interface == Interface::perf ? Order::papi_alone : Order::perf_alone);
 }
+
+/// All observations of a run: by metric, pass and witness.
+class PassObservations {
+public:
+  PassObservations(const Task& task, std::int64_t accesses) {
+    for (const auto& metric : task.metrics)
+      for (std::size_t pass = 0; pass < passes; ++pass)
+        for (const Witness::Kind witness : {Witness::perf, Witness::papi}) {
+          auto& o = all_.emplace_back(blank(task, metric));
+          o.witness = witness;
+          o.repetition = task.repetition * static_cast<int>(passes) + static_cast<int>(pass);
+          o.accesses = accesses;
+        }
+  }
+  [[nodiscard]] result::Observation& at(std::size_t metric, std::size_t pass, Interface interface) {
+    return all_[(metric * passes + pass) * 2 + (interface == Interface::papi ? 1 : 0)];
+  }
+  template <class Put>
+  void every(std::size_t metric, Interface interface, const Put& put) {
+    for (std::size_t pass = 0; pass < passes; ++pass)
+      put(at(metric, pass, interface));
+  }
+  [[nodiscard]] std::vector<result::Observation> all() && { return std::move(all_); }
+
+private:
+  std::vector<result::Observation> all_;
+};
 
 /// One set over the region.
 class Run {
 public:
-  Run(const Set& set, const std::vector<MetricEvents>& requested, const Task& task, const PassPlan& script,
+  Run(const Set& set, const std::vector<MetricEvents>& requested, const Task& task, const PassPlan& plan,
       PassObservations& observations)
       : set_(set),
         requested_(requested),
-        pass_plan_(script),
+        pass_plan_(plan),
         observations_(observations),
-        nested_(script.perf ? set.events : std::vector<Event>{},
-                script.papi ? names_of(set, task) : std::vector<std::string>{}) {}
+        nested_(plan.perf ? set.events : std::vector<Event>{},
+                plan.papi ? names_of(set, task.metrics) : std::vector<std::string>{}) {}
 
   void execute(const kernel::Region& region) {
     for (std::size_t pass = 0; pass < 2; ++pass) // each order once: the later passes have the same
@@ -199,11 +259,10 @@ private:
       o.value = std::int64_t{reading.papi[k]};
       return;
     }
-    const auto its = set_.counts_of(k, reading.perf);
-    if (complete(its)) return fill(o, requested_[set_.metrics[k]], its);
-    double least = 1;
-    for (const Count& count : its)
-      least = std::min(least, share(count));
+    const auto counts = set_.counts_of(k, reading.perf);
+    if (complete(counts)) return fill(o, requested_[set_.metrics[k]], counts);
+    const double least =
+        share(*std::ranges::min_element(counts, {}, [](const Count& c) { return share(c); }));
     o.reason = fmt::format("multiplexed: scheduled {:.1f} % of the time (not scaled)", 100 * least);
   }
 
@@ -241,7 +300,7 @@ private:
 
   const Set& set_;
   const std::vector<MetricEvents>& requested_;
-  const PassPlan& pass_plan_;
+  const PassPlan pass_plan_;
   PassObservations& observations_;
   Nested nested_;
   std::array<std::vector<Reading>, 4> empty_; ///< by order
@@ -250,7 +309,7 @@ private:
 /// Whether both can count the set at the same time, whoever starts first.
 bool fits_nested(const Set& set, const Task& task) {
   try {
-    Nested nested(set.events, names_of(set, task));
+    Nested nested(set.events, names_of(set, task.metrics));
     return nested.perf_in_one_group() && complete(nested.execute_nothing(Order::perf_outside).perf) &&
            complete(nested.execute_nothing(Order::papi_outside).perf);
   } catch (const Error&) { // PAPI refuses them together
@@ -258,91 +317,50 @@ bool fits_nested(const Set& set, const Task& task) {
   }
 }
 
-/// What each witness can count, and reasons for the rest.
-struct Able {
-  std::vector<MetricEvents> perf;
-  std::vector<Reason> papi;
-};
-
-Able able(const Task& task, PassObservations& observations) {
-  Able able;
-  // PAPI first: it must initialise libpfm4 itself.
-  for (std::size_t i = 0; i < task.metrics.size(); ++i) {
-    const auto& metric = task.metrics[i];
-    able.papi.push_back(counter_name(metric) ? papi_refusal({counted_as(metric)})
-                                             : Reason{"a time, not a count"});
-    observations.every(i, Interface::papi, [&](result::Observation& o) {
-      o.reason = able.papi[i];
-      if (able.papi[i].code == ReasonCode::crash)
-        o.flags.emplace_back(Flag::Kind::papi_crashes, papi_crashes);
-    });
-  }
-  for (std::size_t i = 0; i < task.metrics.size(); ++i) {
-    able.perf.push_back(resolve_metric(task.metrics[i]));
-    observations.every(i, Interface::perf, [&](result::Observation& o) { refuse(o, able.perf[i]); });
-  }
-  return able;
-}
-
-/// The sets of the metrics selected by `wanted`.
-template <class Wanted>
-std::vector<Set> some_sets(const std::vector<MetricEvents>& requested, const Wanted& wanted,
-                           const Fits& fits) {
-  std::vector<MetricEvents> those = requested;
-  for (std::size_t i = 0; i < those.size(); ++i)
-    those[i].refused = wanted(i) ? "" : "not selected";
-  return sets_of(those, fits);
-}
-
 std::vector<result::Observation> observe(const kernel::Kernel&, kernel::Instance* instance,
                                          const Task& task) {
   PassObservations observations(task, instance->accesses());
   if (const std::string reason = instance->elsewhere(); !reason.empty()) {
-    for (std::size_t i = 0; i < task.metrics.size(); ++i)
-      for (const Interface interface : {Interface::papi, Interface::perf})
-        observations.every(i, interface, [&](result::Observation& o) { o.reason = reason; });
-    return std::move(observations).all();
+    auto all = std::move(observations).all();
+    for (result::Observation& o : all)
+      o.reason = reason;
+    return all;
   }
-  const Able interface = able(task, observations);
-  const auto perf = [&](std::size_t i) { return interface.perf[i].refused.empty(); };
-  const auto papi = [&](std::size_t i) { return interface.papi[i].empty(); };
-  const auto execute = [&](const std::vector<Set>& sets, PassPlan script) {
-    for (const Set& set : sets) {
-      script.together = set.together;
-      Run(set, interface.perf, task, script, observations).execute(instance->region());
-    }
+  const auto [perf_can, papi_can] = resolve_metrics(task.metrics);
+  for (std::size_t i = 0; i < task.metrics.size(); ++i) {
+    observations.every(i, Interface::papi, [&](result::Observation& o) { refuse(o, papi_can[i]); });
+    observations.every(i, Interface::perf, [&](result::Observation& o) { refuse(o, perf_can[i]); });
+  }
+  const auto execute = [&](bool perf, bool papi, const Fits& fits) {
+    const auto wanted = [&](std::size_t i) {
+      return perf_can[i].refused.empty() == perf && papi_can[i].refused.empty() == papi;
+    };
+    for (const Set& set : make_sets(perf_can, fits, wanted))
+      Run(set, perf_can, task, {perf, papi, set.together}, observations).execute(instance->region());
   };
-  execute(some_sets(
-              interface.perf, [&](std::size_t i) { return perf(i) && papi(i); },
-              [&](const Set& set) { return fits_nested(set, task); }),
-          {});
-  execute(some_sets(
-              interface.perf, [&](std::size_t i) { return perf(i) && !papi(i); }, fits_one_group),
-          {true, false, true});
-  execute(some_sets(
-              interface.perf, [&](std::size_t i) { return !perf(i) && papi(i); },
-              [](const Set&) { return false; }),
-          {false, true, true});
+  execute(true, true, [&](const Set& set) { return fits_nested(set, task); });
+  execute(true, false, fits_one_group);
+  execute(false, true, [](const Set&) { return false; });
   return std::move(observations).all();
 }
 
 Reason missing(const std::vector<std::string>& metrics) {
-  return find("perf").missing(metrics).empty() ? Reason() : find("papi").missing(metrics);
+  return find(Witness::perf).missing(metrics).empty() ? Reason() : find(Witness::papi).missing(metrics);
 }
 
 } // namespace
 } // namespace by_both
 
-Witness both_witness() {
+Backend both_witness() {
   using namespace by_both;
-  return {"both",
+  return {Witness::both,
           "perf and PAPI over the same executions, nested in alternating order",
           true,
           {"PAPI_L1_DCM", "PAPI_L2_DCM"},
-          counter_name,
+          is_counter,
           missing,
           observe,
-          {"perf", "papi"},
+          {Witness::perf, Witness::papi},
           static_cast<int>(passes)};
 }
 

@@ -4,7 +4,6 @@
 #include "kernel/kernel.hpp"
 #include "witness/metric_events.hpp"
 #include "witness/stopwatch.hpp"
-#include "witness/witness.hpp"
 
 #include <recount/group.hpp>
 #include <recount/papi.hpp>
@@ -13,7 +12,6 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace recount::witness {
@@ -33,7 +31,8 @@ struct Reading {
 class Nested {
 public:
   /// Either list may be empty; then only the other can count. Throws Error as Counters and PapiSet do.
-  Nested(const std::vector<Event>& events, const std::vector<std::string>& names);
+  Nested(const std::vector<Event>& events, const std::vector<std::string>& names,
+         const GroupOptions& options = {});
   /// Whether perf's events are scheduled together or not at all.
   [[nodiscard]] bool perf_in_one_group() const;
   /// An exception of the region ends the counting.
@@ -66,69 +65,22 @@ struct Set {
   [[nodiscard]] std::vector<Count> counts_of(std::size_t i, const std::vector<Count>& counts) const;
 };
 
+/// The names that PAPI counts the set by.
+[[nodiscard]] std::vector<std::string> names_of(const Set& set, const std::vector<std::string>& metrics);
+
 /// Whether a set can be counted in one pass.
 using Fits = std::function<bool(const Set&)>;
 /// Whether its events open as one group that runs.
 [[nodiscard]] bool fits_one_group(const Set& set);
 
-/// First fit, in order: each metric that is not refused is added to the first set that can still be counted
-/// with it, else to a new set. A set that could not be counted with two others takes no further events.
-[[nodiscard]] std::vector<Set> sets_of(const std::vector<MetricEvents>& requested, const Fits& fits);
+/// First fit, in order: each metric that is `wanted` is added to the first set that can still be counted with
+/// it, else to a new set. A set that could not be counted with two others takes no further events.
+[[nodiscard]] std::vector<Set> make_sets(const std::vector<MetricEvents>& requested, const Fits& fits,
+                                         const std::function<bool(std::size_t)>& wanted);
+/// Of all that are not refused.
+[[nodiscard]] std::vector<Set> make_sets(const std::vector<MetricEvents>& requested, const Fits& fits);
 
-// The order of executions with two witnesses, and their observations.
-
-/// Executions of the region for each set.
+/// Executions of the region for each set by the witness `both`.
 inline constexpr std::size_t passes = 4;
-
-enum class Interface { perf, papi };
-
-/// The interfaces that count a set, and their order.
-struct PassPlan {
-  bool perf = true, papi = true, together = true;
-  [[nodiscard]] std::vector<Order> orders(std::size_t pass) const {
-    const bool first = pass == 0 || pass == 3;
-    if (!papi) return {Order::perf_alone};
-    if (!perf) return {Order::papi_alone};
-    if (together) return {first ? Order::perf_outside : Order::papi_outside};
-    return first ? std::vector{Order::perf_alone, Order::papi_alone}
-                 : std::vector{Order::papi_alone, Order::perf_alone};
-  }
-  [[nodiscard]] const char* nesting(Order order, Interface interface) const {
-    if (!perf || !papi) return "";
-    if (!together) return "apart";
-    return (order == Order::perf_outside) == (interface == Interface::perf) ? "outer" : "inner";
-  }
-};
-
-[[nodiscard]] inline bool counts(Order order, Interface interface) {
-  return order != (interface == Interface::perf ? Order::papi_alone : Order::perf_alone);
-}
-
-/// All observations of a run: by metric, pass and witness.
-class PassObservations {
-public:
-  PassObservations(const Task& task, std::int64_t accesses) {
-    for (const auto& metric : task.metrics)
-      for (std::size_t pass = 0; pass < passes; ++pass)
-        for (const char* witness : {"perf", "papi"}) {
-          auto& o = all_.emplace_back(blank(task, metric));
-          o.witness = witness;
-          o.repetition = task.repetition * static_cast<int>(passes) + static_cast<int>(pass);
-          o.accesses = accesses;
-        }
-  }
-  [[nodiscard]] result::Observation& at(std::size_t metric, std::size_t pass, Interface interface) {
-    return all_[(metric * passes + pass) * 2 + (interface == Interface::papi ? 1 : 0)];
-  }
-  template <class Put>
-  void every(std::size_t metric, Interface interface, const Put& put) {
-    for (std::size_t pass = 0; pass < passes; ++pass)
-      put(at(metric, pass, interface));
-  }
-  [[nodiscard]] std::vector<result::Observation> all() && { return std::move(all_); }
-
-private:
-  std::vector<result::Observation> all_;
-};
 
 } // namespace recount::witness

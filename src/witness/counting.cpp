@@ -11,10 +11,10 @@
 #include "preset/standard.hpp"
 #include "process/child.hpp"
 #include "process/fd.hpp"
+#include "witness/backend.hpp"
 #include "witness/both.hpp"
 #include "witness/metric_events.hpp"
 #include "witness/stopwatch.hpp"
-#include "witness/witness.hpp"
 
 #include <recount/error.hpp>
 #include <recount/group.hpp>
@@ -27,6 +27,22 @@
 
 // perf: the kernel's own counters, read raw.
 namespace recount::witness {
+namespace {
+
+/// The first reason of the metrics that are refused; empty: at least one can be counted.
+Reason first_refusal(const std::vector<std::string>& metrics,
+                     const std::function<Reason(const std::string&)>& refusal) {
+  Reason first;
+  for (const auto& metric : metrics) {
+    const Reason refused = refusal(metric);
+    if (refused.empty()) return {};
+    if (first.empty()) first = refused.about(metric);
+  }
+  return first;
+}
+
+} // namespace
+
 namespace by_perf {
 namespace {
 
@@ -34,52 +50,22 @@ Reason missing(const std::vector<std::string>& metrics) {
   return first_refusal(metrics, [](const std::string& metric) { return resolve_metric(metric).refused; });
 }
 
-/// Counts of a pass over the region.
-struct Pass {
-  std::vector<Count> counts; ///< in the order of the pass's events
-  Watched watched;
-};
-
-/// Inherited events, for an instance that works in a child process.
-GroupOptions options_for(const kernel::Instance& instance) {
-  GroupOptions options;
-  options.inherit = !instance.elsewhere().empty();
-  return options;
-}
-
-Pass one_pass(const std::vector<Event>& events, kernel::Instance& instance) {
-  Counters counters(events, options_for(instance));
-  counters.start(); // warm-up: the first call binds symbols and touches pages
-  counters.stop();
-  counters.reset();
-  struct Both {
-    Counters& counters;
-    kernel::Region region;
-  } both{counters, instance.region()};
-  const auto measured = [](void* context) {
-    auto& b = *static_cast<Both*>(context);
-    b.counters.start();
-    b.region();
-    b.counters.stop();
-  };
-  Pass pass;
-  pass.watched = watched_lapse({measured, &both});
-  pass.counts = counters.read();
-  return pass;
-}
-
 /// Events that do not fit together are counted in as many passes as it takes: alone scheduled a group is
 /// counted exactly, while multiplexed groups are only estimated. Times are those of the last pass.
-Pass passes(const std::vector<Event>& events, kernel::Instance& instance, std::size_t& number) {
-  Pass all;
-  all.counts.resize(events.size());
+Reading count_in_passes(const std::vector<Event>& events, kernel::Instance& instance, std::size_t& number) {
+  GroupOptions options;
+  options.inherit = !instance.elsewhere().empty(); // it works in a child process
+  Reading all;
+  all.perf.resize(events.size());
   for (const auto& group : perf::passes_of(events, Counters(events).groups())) {
-    std::vector<Event> its;
+    std::vector<Event> own;
     for (const std::size_t i : group)
-      its.push_back(events[i]);
-    Pass pass = one_pass(its, instance);
+      own.push_back(events[i]);
+    Nested nested(own, {}, options);
+    static_cast<void>(nested.execute_nothing(Order::perf_alone)); // warm-up: binds symbols, touches pages
+    Reading pass = nested.execute(instance.region(), Order::perf_alone);
     for (std::size_t i = 0; i < group.size(); ++i)
-      all.counts[group[i]] = pass.counts[i];
+      all.perf[group[i]] = pass.perf[i];
     all.watched = std::move(pass.watched);
     ++number;
   }
@@ -96,15 +82,16 @@ std::vector<result::Observation> observe(const kernel::Kernel&, kernel::Instance
     o.accesses = instance->accesses();
     refuse(o, requested.back());
   }
-  const auto sets = sets_of(requested, fits_one_group);
+  const auto sets = make_sets(requested, fits_one_group);
   std::size_t number = 0;
   for (const Set& set : sets) {
     const std::size_t before = number;
-    const Pass pass = passes(set.events, *instance, number);
+    const Reading pass = count_in_passes(set.events, *instance, number);
     for (std::size_t i = 0; i < set.metrics.size(); ++i) {
       auto& o = all[set.metrics[i]];
-      fill(o, requested[set.metrics[i]], set.counts_of(i, pass.counts));
-      flag_core_types(o, requested[set.metrics[i]], set.counts_of(i, pass.counts));
+      const auto counts = set.counts_of(i, pass.perf);
+      fill(o, requested[set.metrics[i]], counts);
+      flag_core_types(o, requested[set.metrics[i]], counts);
       o.seconds = static_cast<double>(pass.watched.lapse.ns) / 1e9;
       o.flags.insert(o.flags.end(), pass.watched.flags.begin(), pass.watched.flags.end());
       if (number - before > 1)
@@ -120,28 +107,24 @@ std::vector<result::Observation> observe(const kernel::Kernel&, kernel::Instance
 } // namespace
 } // namespace by_perf
 
-Witness perf_witness() {
+Backend perf_witness() {
   using namespace by_perf;
-  return {
-      "perf", "raw counters of the Linux kernel", true, {"PAPI_L1_DCM", "PAPI_L2_DCM"}, counter_name, missing,
-      observe};
+  return {Witness::perf, "raw counters of the Linux kernel",
+          true,          {"PAPI_L1_DCM", "PAPI_L2_DCM"},
+          is_counter,    missing,
+          observe};
 }
 
 // papi: the second count, through PAPI's event sets.
 namespace by_papi {
 namespace {
 
-Reason refusal(const std::string& metric) {
-  return counter_name(metric) ? papi_refusal({counted_as(metric)})
-                              : "a time, not a count: use the clock witness";
-}
-
 /// Runs in a forked child, so that PAPI is not initialised in the process that starts the runs.
 Reason missing(const std::vector<std::string>& metrics) {
   const auto tried = process::in_fork(
       [&](int fd) {
         result::Observation o;
-        o.reason = first_refusal(metrics, refusal);
+        o.reason = first_refusal(metrics, [](const std::string& metric) { return papi_refusal(metric); });
         return process::write_all(fd, result::to_line(o)) ? 0 : 1;
       },
       std::chrono::seconds(20));
@@ -149,39 +132,24 @@ Reason missing(const std::vector<std::string>& metrics) {
   return std::get<result::Observation>(result::parse_line(tried.out, "trial of PAPI")).reason;
 }
 
-/// One set at a time over one pass of the region.
-struct Pass {
-  PapiSet& set;
-  kernel::Region region;
-  std::vector<long long> values;
-  static void measured(void* context) {
-    auto& pass = *static_cast<Pass*>(context);
-    pass.set.start();
-    pass.region();
-    pass.set.stop(pass.values);
-  }
-};
-
 /// Fills the observations of `which` from one pass; throws Error when they cannot be counted together.
 void count(std::vector<result::Observation>& all, const std::vector<std::size_t>& which,
            kernel::Instance& instance) {
   std::vector<std::string> names;
   for (const std::size_t i : which)
     names.push_back(counted_as(all[i].metric));
-  PapiSet set(names, Domain::user);
-  Pass pass{set, instance.region(), std::vector<long long>(names.size())};
-  set.start(); // warm-up: the first call binds symbols and touches pages
-  set.stop(pass.values);
-  const Watched watched = watched_lapse({Pass::measured, &pass});
+  Nested nested({}, names);
+  static_cast<void>(nested.execute_nothing(Order::papi_alone)); // warm-up: binds symbols, touches pages
+  const Reading reading = nested.execute(instance.region(), Order::papi_alone);
   for (std::size_t i = 0; i < which.size(); ++i) {
-    all[which[i]].value = std::int64_t{pass.values[i]};
-    all[which[i]].seconds = static_cast<double>(watched.lapse.ns) / 1e9;
-    all[which[i]].flags = watched.flags;
+    all[which[i]].value = std::int64_t{reading.papi[i]};
+    all[which[i]].seconds = static_cast<double>(reading.watched.lapse.ns) / 1e9;
+    all[which[i]].flags = reading.watched.flags;
   }
 }
 
-void count_apart(std::vector<result::Observation>& all, const std::vector<std::size_t>& which,
-                 kernel::Instance& instance) {
+void count_separately(std::vector<result::Observation>& all, const std::vector<std::size_t>& which,
+                      kernel::Instance& instance) {
   for (const std::size_t i : which) {
     try {
       count(all, {i}, instance);
@@ -199,17 +167,17 @@ std::vector<result::Observation> observe(const kernel::Kernel&, kernel::Instance
   for (const auto& metric : task.metrics) {
     auto& o = all.emplace_back(blank(task, metric));
     o.accesses = instance->accesses();
-    const Reason refused = refusal(metric);
-    o.reason = refused;
+    MetricEvents requested;
+    requested.refused = papi_refusal(metric);
+    refuse(o, requested);
     if (o.reason.empty()) o.reason = instance->elsewhere();
-    if (refused.code == ReasonCode::crash) o.flags.emplace_back(Flag::Kind::papi_crashes, papi_crashes);
     if (o.reason.empty()) countable.push_back(all.size() - 1);
   }
   if (countable.empty()) return all;
   try {
     count(all, countable, *instance);
   } catch (const Error&) { // each can be counted, but not together
-    count_apart(all, countable, *instance);
+    count_separately(all, countable, *instance);
   }
   return all;
 }
@@ -226,20 +194,26 @@ Reason papi_refusal(const std::vector<std::string>& names) {
   }
 }
 
-Reason first_refusal(const std::vector<std::string>& metrics,
-                     const std::function<Reason(const std::string&)>& refusal) {
-  Reason first;
-  for (const auto& metric : metrics) {
-    const Reason refused = refusal(metric);
-    if (refused.empty()) return {};
-    if (first.empty()) first = refused.about(metric);
-  }
-  return first;
+Reason papi_refusal(const std::string& metric) {
+  return is_time(metric) ? "a time, not a count: use the clock witness"
+                         : papi_refusal(std::vector{counted_as(metric)});
 }
 
-Witness papi_witness() {
+Countable resolve_metrics(const std::vector<std::string>& metrics) {
+  Countable all;
+  for (const std::string& metric : metrics) // PAPI first: it must initialise libpfm4 itself
+    all.papi.emplace_back().refused = papi_refusal(metric);
+  for (std::size_t i = 0; i < metrics.size(); ++i) {
+    all.perf.push_back(resolve_metric(metrics[i]));
+    all.papi[i].events = all.perf[i].events;
+  }
+  return all;
+}
+
+Backend papi_witness() {
   using namespace by_papi;
-  return {"papi", "PAPI event sets", true, {"PAPI_L1_DCM", "PAPI_L2_DCM"}, counter_name, missing, observe};
+  return {Witness::papi, "PAPI event sets", true,   {"PAPI_L1_DCM", "PAPI_L2_DCM"},
+          is_counter,    missing,           observe};
 }
 
 namespace {
@@ -279,7 +253,7 @@ bool among(const std::vector<std::string>& names, const std::string& name) {
 } // namespace
 
 void require_known(const std::string& metric, const std::vector<std::string>& also) {
-  if (!counter_name(metric)) return;                   // a time
+  if (is_time(metric)) return;                         // a time
   if (metric.find(":::") != std::string::npos) return; // of a component of PAPI, which alone knows its names
   const std::string name = metric.substr(0, metric.find(':')); // without qualifiers
   if (preset::standard_preset(name) || among(also, metric)) return;

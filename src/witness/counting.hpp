@@ -1,6 +1,9 @@
 // Shared by the two counting witnesses, perf and papi.
 #pragma once
 
+#include "base/names.hpp"
+#include "witness/metric_events.hpp"
+
 #include <recount/error.hpp>
 
 #include <string>
@@ -10,8 +13,8 @@
 namespace recount::witness {
 
 /// Every name except those of the clock may be a counter.
-[[nodiscard]] inline bool counter_name(const std::string& metric) {
-  return metric != "seconds" && metric != "tsc_cycles";
+[[nodiscard]] inline bool is_counter(const std::string& metric) {
+  return !is_time(metric);
 }
 
 /// The name to count a metric by. Both witnesses count user mode, as PAPI does by default; but Linux switches
@@ -29,9 +32,14 @@ inline constexpr const char* row_without_value = "the preset formula cannot be e
 
 /// Why PAPI cannot count these together, in user mode; empty: it can.
 [[nodiscard]] Reason papi_refusal(const std::vector<std::string>& names);
-/// The first reason of the metrics that are refused; empty: at least one can be counted.
-[[nodiscard]] Reason first_refusal(const std::vector<std::string>& metrics,
-                                   const std::function<Reason(const std::string&)>& refusal);
+/// The same of one metric, a time too.
+[[nodiscard]] Reason papi_refusal(const std::string& metric);
+
+/// What each interface can count, metric by metric, and reasons for the rest. The events are those of perf.
+struct Countable {
+  std::vector<MetricEvents> perf, papi;
+};
+[[nodiscard]] Countable resolve_metrics(const std::vector<std::string>& metrics);
 
 // Whether a metric name exists on any machine.
 

@@ -31,13 +31,13 @@ struct Tables {
 
 const Tables& tables() {
   static const Tables all = [] {
-    Tables made;
+    Tables loaded;
     try {
-      made.here.emplace(papi_reading());
+      loaded.here.emplace(papi_reading());
     } catch (const Error& error) {
-      made.trouble = error.problem().about(error.problem().subject);
+      loaded.trouble = error.problem().about(error.problem().subject);
     }
-    return made;
+    return loaded;
   }();
   return all;
 }
@@ -118,7 +118,7 @@ MetricEvents resolve_preset(const Preset& found, const preset::MachinePresets& h
 }
 
 MetricEvents resolve_unguarded(const std::string& metric, Domain domain, const GroupOptions& options) {
-  if (!counter_name(metric)) return refused("a time, not a count: use the clock witness");
+  if (is_time(metric)) return refused("a time, not a count: use the clock witness");
   if (may_be_preset(metric)) {
     const Tables& all = tables();
     const Preset* const found = all.here ? all.here->find(metric) : nullptr;
@@ -178,13 +178,13 @@ const Count& least(std::span<const Count> counts) {
 
 /// The value PAPI would compute from the same counts; nothing if unknown.
 std::optional<PresetValue> papi_value(const PresetFormula& formula, std::span<const Count> counts) {
-  std::vector<long long> its;
+  std::vector<long long> terms;
   for (const PresetNative& native : formula.papi_definition.natives) {
     const auto at = formula.event_of.find(native.name);
     if (at == formula.event_of.end()) return {};
-    its.push_back(scaled(counts[at->second]));
+    terms.push_back(scaled(counts[at->second]));
   }
-  return evaluate(formula.papi_definition, its, formula.max_mhz, papi_reading());
+  return evaluate(formula.papi_definition, terms, formula.max_mhz, papi_reading());
 }
 
 void fill_preset(result::Observation& o, const PresetFormula& formula, std::span<const Count> counts) {
@@ -215,6 +215,8 @@ void fill_preset(result::Observation& o, const PresetFormula& formula, std::span
 void refuse(result::Observation& o, const MetricEvents& requested) {
   o.reason = requested.refused;
   if (requested.by_row) o.flags.emplace_back(Flag::Kind::unevaluated_row, row_without_value);
+  if (requested.refused.code == ReasonCode::crash)
+    o.flags.emplace_back(Flag::Kind::papi_crashes, papi_crashes);
 }
 
 void flag_core_types(result::Observation& o, const MetricEvents& requested, std::span<const Count> counts) {

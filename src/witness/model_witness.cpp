@@ -1,7 +1,9 @@
 #include "base/nearest.hpp"
+#include "model/hierarchy.hpp"
 #include "model/machine.hpp"
 #include "model/metrics.hpp"
-#include "witness/witness.hpp"
+#include "witness/backend.hpp"
+#include "witness/counting.hpp"
 
 #include <recount/error.hpp>
 
@@ -22,21 +24,16 @@ constexpr double stray_counts = 100;
 /// A sampled value is not stated if its error is a larger share of it.
 constexpr double most_error = 0.5;
 
-bool gives(const std::string& metric) {
-  return metric != "seconds" && metric != "tsc_cycles";
-}
-
 /// Whether some kernel states the metric by closed form.
 bool stated(const std::string& metric) {
-  const auto all = kernel::all();
-  return std::any_of(all.begin(), all.end(), [&](const kernel::Kernel* kernel) {
+  return std::ranges::any_of(kernel::all(), [&](const kernel::Kernel* kernel) {
     const auto known = kernel->expected(kernel::complete(*kernel, {}));
-    return std::any_of(known.begin(), known.end(), [&](const auto& e) { return e.metric == metric; });
+    return std::ranges::count(known, metric, &kernel::Expectation::metric) > 0;
   });
 }
 
 Reason missing(const std::vector<std::string>& metrics) {
-  if (std::any_of(metrics.begin(), metrics.end(), stated)) return {}; // needs no caches
+  if (std::ranges::any_of(metrics, stated)) return {}; // needs no caches
   try {
     const auto names = model::metric_names(model::machine("host"));
     for (const auto& metric : metrics)
@@ -64,14 +61,9 @@ void fill(result::Observation& o, const kernel::Expectation& known) {
 /// The simulation, run on first use.
 class Simulation {
 public:
-  Simulation(const kernel::Kernel& kernel, const Task& task)
-      : kernel_(kernel),
-        point_(task.point),
-        witness_(task.witness),
-        metrics_(task.metrics),
-        progress_(task.progress) {
+  Simulation(const kernel::Kernel& kernel, const Task& task) : kernel_(kernel), task_(task) {
     try {
-      machine_ = model::machine(modelled_machine(task.witness));
+      machine_ = model::machine(task.witness.machine());
       if (const auto pages = task.point.find("pagesize");
           pages != task.point.end() && pages->second == result::ParamValue(std::string("huge")))
         machine_ = model::with_huge_pages(*std::move(machine_));
@@ -83,12 +75,13 @@ public:
   }
 
   /// The machines that one simulation stands for: those of a family, or one without a name of its own.
-  [[nodiscard]] std::vector<std::string> members() const {
-    std::vector<std::string> names;
+  [[nodiscard]] std::vector<Witness> members() const {
+    std::vector<Witness> names;
     if (machine_)
       for (const auto& member : machine_->family)
-        names.push_back(std::string(model::before_sizes(witness_)) + model::to_text(member));
-    if (names.empty()) names.push_back(witness_);
+        names.emplace_back(Witness::model,
+                           std::string(model::before_sizes(task_.witness.detail)) + model::to_text(member));
+    if (names.empty()) names.push_back(task_.witness);
     return names;
   }
 
@@ -96,10 +89,6 @@ public:
   void fill(result::Observation& o, std::size_t member) {
     if (const std::string reason = kernel_.unsimulated(); !reason.empty()) {
       o.reason = reason + ", and it has no closed form";
-      return;
-    }
-    if (!machine_) {
-      o.reason = no_machine_;
       return;
     }
     try {
@@ -141,9 +130,9 @@ private:
   }
 
   void run() {
-    model::Hierarchy caches(model::enough_for(*machine_, metrics_));
-    caches.progress.listener = progress_;
-    accesses_ = kernel_.simulate_warm(point_, caches); // as the measured region is
+    model::Hierarchy caches(model::enough_for(*machine_, task_.metrics));
+    caches.progress.listener = task_.progress;
+    accesses_ = kernel_.simulate_warm(task_.point, caches); // as the measured region is
     for (const auto& member : machine_->family)
       values_.push_back(model::metrics(caches, member));
     errors_ = model::sampling_errors(caches);
@@ -154,10 +143,7 @@ private:
   }
 
   const kernel::Kernel& kernel_;
-  const result::Params& point_;
-  const std::string& witness_;
-  const std::vector<std::string>& metrics_;
-  const std::function<void(double)>& progress_;
+  const Task& task_;
   std::optional<model::MachineDescription> machine_;
   std::string no_machine_;                                  ///< why there is none
   std::vector<std::map<std::string, std::int64_t>> values_; ///< of each member
@@ -175,8 +161,7 @@ std::vector<result::Observation> observe(const kernel::Kernel& kernel, kernel::I
     for (const auto& metric : task.metrics) {
       auto& o = all.emplace_back(blank(task, metric));
       o.witness = members[member];
-      const auto found = std::find_if(known.begin(), known.end(),
-                                      [&](const kernel::Expectation& e) { return e.metric == metric; });
+      const auto found = std::ranges::find(known, metric, &kernel::Expectation::metric);
       // What is simulated is exact; of instructions, closed forms give bounds for any cache.
       const bool bounded = found != known.end() && found->below + found->above > 0;
       const bool simulated = found == known.end() || (kernel.fetches() && bounded);
@@ -191,11 +176,11 @@ std::vector<result::Observation> observe(const kernel::Kernel& kernel, kernel::I
 } // namespace
 } // namespace by_model
 
-Witness model_witness() {
+Backend model_witness() {
   using namespace by_model;
-  return {"model", "cache simulation of this machine or a described one",
-          false,   {"PAPI_L1_DCM", "PAPI_L2_DCM"},
-          gives,   missing,
+  return {Witness::model, "cache simulation of this machine or a described one",
+          false,          {"PAPI_L1_DCM", "PAPI_L2_DCM"},
+          is_counter,     missing,
           observe};
 }
 

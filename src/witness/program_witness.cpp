@@ -56,29 +56,20 @@ public:
   Counter(const ProgramTask& task, int fd, int errors) : task_(task), fd_(fd), errors_(errors) {}
 
   void run() {
-    std::vector<MetricEvents> papi;
-    for (const std::string& metric : task_.metrics) { // PAPI first: it must initialise libpfm4 itself
-      auto& requested = papi.emplace_back();
-      requested.refused = papi_refusal({counted_as(metric)});
-      if (requested.refused.code == ReasonCode::crash) requested.notes.emplace_back(papi_crashes);
-    }
-    std::vector<MetricEvents> perf;
-    for (const std::string& metric : task_.metrics)
-      perf.push_back(resolve_metric(metric));
-    for (std::size_t i = 0; i < perf.size(); ++i)
-      papi[i].events = perf[i].events;
-    tell_refused(perf, "perf");
-    tell_refused(papi, "papi");
-    for (const Set& set : sets_of(perf, fits_one_group))
-      repeat("perf", set, [&](Stopped& program) { return by_perf(program, set, perf); });
-    for (const Set& set : sets_of(papi, [&](const Set& s) { return papi_refusal(names_of(s)).empty(); }))
-      repeat("papi", set, [&](Stopped& program) { return by_papi(program, set); });
+    const auto [perf, papi] = resolve_metrics(task_.metrics);
+    report_refused(perf, Witness::perf);
+    report_refused(papi, Witness::papi);
+    for (const Set& set : make_sets(perf, fits_one_group))
+      repeat(Witness::perf, set, [&](Stopped& program) { return by_perf(program, set, perf); });
+    for (const Set& set :
+         make_sets(papi, [&](const Set& s) { return papi_refusal(names_of(s, task_.metrics)).empty(); }))
+      repeat(Witness::papi, set, [&](Stopped& program) { return by_papi(program, set); });
   }
 
 private:
   using Observations = std::vector<result::Observation>;
 
-  result::Observation blank(std::size_t metric, const char* witness) const {
+  result::Observation blank(std::size_t metric, Witness::Kind witness) const {
     result::Observation o;
     o.kernel = "command";
     o.witness = witness;
@@ -86,23 +77,15 @@ private:
     o.nesting = std::string("apart");
     return o;
   }
-  [[nodiscard]] std::vector<std::string> names_of(const Set& set) const {
-    std::vector<std::string> names;
-    for (const std::size_t i : set.metrics)
-      names.push_back(counted_as(task_.metrics[i]));
-    return names;
-  }
-  void tell(const result::Observation& o) const {
+  void report(const result::Observation& o) const {
     static_cast<void>(process::write_all(fd_, result::to_line(o) + "\n"));
   }
-  void tell_refused(const std::vector<MetricEvents>& requested, const char* witness) const {
+  void report_refused(const std::vector<MetricEvents>& requested, Witness::Kind witness) const {
     for (std::size_t i = 0; i < requested.size(); ++i)
       if (!requested[i].refused.empty()) {
         auto o = blank(i, witness);
         refuse(o, requested[i]);
-        for (const std::string& note : requested[i].notes)
-          o.flags.emplace_back(note == papi_crashes ? Flag::Kind::papi_crashes : Flag::Kind::note, note);
-        tell(o);
+        report(o);
       }
   }
 
@@ -114,27 +97,27 @@ private:
     counters.start();
     check(program.run());
     const std::vector<Count> counts = counters.read();
-    Observations made;
+    Observations all;
     for (std::size_t k = 0; k < set.metrics.size(); ++k) {
-      auto& o = made.emplace_back(blank(set.metrics[k], "perf"));
-      const auto its = set.counts_of(k, counts);
-      if (complete(its))
-        fill(o, requested[set.metrics[k]], its);
+      auto& o = all.emplace_back(blank(set.metrics[k], Witness::perf));
+      const auto own = set.counts_of(k, counts);
+      if (complete(own))
+        fill(o, requested[set.metrics[k]], own);
       else
         o.reason = std::string("its events were not on the counters all the time");
     }
-    return made;
+    return all;
   }
   Observations by_papi(Stopped& program, const Set& set) const {
-    papi::EventSet counters(names_of(set), Domain::user, program.pid());
+    papi::EventSet counters(names_of(set, task_.metrics), Domain::user, program.pid());
     counters.start();
     check(program.run());
     std::vector<long long> values(set.metrics.size());
     counters.stop(values.data());
-    Observations made;
+    Observations all;
     for (std::size_t k = 0; k < set.metrics.size(); ++k)
-      made.emplace_back(blank(set.metrics[k], "papi")).value = std::int64_t{values[k]};
-    return made;
+      all.emplace_back(blank(set.metrics[k], Witness::papi)).value = std::int64_t{values[k]};
+    return all;
   }
   void check(const process::Exit& exit) const {
     if (exit.how == process::Exit::How::timed_out)
@@ -143,24 +126,25 @@ private:
       throw unavailable(task_.command.front(), process::describe(exit));
   }
 
-  void repeat(const char* witness, const Set& set, const std::function<Observations(Stopped&)>& count) const {
+  void repeat(Witness::Kind witness, const Set& set,
+              const std::function<Observations(Stopped&)>& count) const {
     const process::Fd nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
     for (int repetition = 0; repetition < task_.repeat; ++repetition) {
-      Observations made;
+      Observations all;
       try {
         Stopped program(task_, nowhere.get(), errors_);
-        made = count(program);
+        all = count(program);
       } catch (const process::CannotRun&) {
         throw;
       } catch (const Error& error) {
         for (const std::size_t i : set.metrics) {
-          made.push_back(blank(i, witness));
-          made.back().reason = Reason(error.problem());
+          all.push_back(blank(i, witness));
+          all.back().reason = Reason(error.problem());
         }
       }
-      for (result::Observation& o : made) {
+      for (result::Observation& o : all) {
         o.repetition = repetition * static_cast<int>(passes);
-        tell(o);
+        report(o);
       }
     }
   }

@@ -1,5 +1,7 @@
 #include "witness/results_header.hpp"
 
+#include "base/format.hpp"
+#include "base/random.hpp"
 #include "base/text.hpp"
 #include "host/job.hpp"
 #include "host/machine.hpp"
@@ -19,40 +21,20 @@
 namespace recount::witness {
 namespace {
 
-std::vector<result::CacheNote> notes(const std::vector<host::Cache>& caches) {
+std::vector<result::CacheNote> cache_notes(const std::vector<host::Cache>& caches) {
   std::vector<result::CacheNote> all;
   for (const auto& cache : caches)
     if (cache.type != 'i') all.push_back({cache.name(), cache.size, cache.line, cache.ways});
   return all;
 }
 
-} // namespace
-
-// pfm_get_version() returns 4.0 in every 4.x: the file name of the loaded library is more specific.
-std::string libpfm_version() {
-  const int stated = pfm_get_version();
-  Dl_info info{};
-  std::error_code error;
-  if (::dladdr(reinterpret_cast<const void*>(&pfm_get_version), &info) != 0 && info.dli_fname) {
-    const std::string file = std::filesystem::canonical(info.dli_fname, error).filename();
-    const std::size_t at = file.find(".so.");
-    if (!error && file.starts_with("libpfm") && at != file.npos) return file.substr(at + 4);
-  }
-  return fmt::format("{}.{}", PFM_MAJ_VERSION(stated), PFM_MIN_VERSION(stated));
-}
-
-namespace {
-
-/// The preset table that PAPI is told to read: its path and the FNV-1a hash of its text
-/// (draft-eastlake-fnv), so that copies with one name are told apart.
+/// The preset table that PAPI has to read: its path and the FNV-1a hash of its text, so that copies with one
+/// name are distinguished.
 std::string stated_table() {
   const char* const path = std::getenv("PAPI_CSV_EVENT_FILE");
   if (!path || !*path) return {};
-  std::uint64_t hash = 0xcbf29ce484222325U;
   const auto text = base::read_file(path);
-  for (const char c : text.value_or(""))
-    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-  return text ? fmt::format("{} ({:016x})", path, hash) : fmt::format("{} (not readable)", path);
+  return text ? fmt::format("{} ({:016x})", path, base::fnv(*text)) : fmt::format("{} (not readable)", path);
 }
 
 /// What a comparison of machines needs beside the versions of software; absent where it is not stated.
@@ -75,6 +57,19 @@ void add_circumstances(result::Run& run, std::optional<int> cpu) {
 
 } // namespace
 
+// pfm_get_version() returns 4.0 in every 4.x: the file name of the loaded library is more specific.
+std::string libpfm_version() {
+  const int stated = pfm_get_version();
+  Dl_info info{};
+  std::error_code error;
+  if (::dladdr(reinterpret_cast<const void*>(&pfm_get_version), &info) != 0 && info.dli_fname) {
+    const std::string file = std::filesystem::canonical(info.dli_fname, error).filename();
+    const std::size_t at = file.find(".so.");
+    if (!error && file.starts_with("libpfm") && at != file.npos) return file.substr(at + 4);
+  }
+  return fmt::format("{}.{}", PFM_MAJ_VERSION(stated), PFM_MIN_VERSION(stated));
+}
+
 result::Run machine_header(std::vector<std::string> command, const std::string& version,
                            std::optional<int> cpu) {
   const host::Machine& machine = host::this_machine();
@@ -82,7 +77,7 @@ result::Run machine_header(std::vector<std::string> command, const std::string& 
   run.host = machine.hostname;
   run.cpu = machine.cpu.name;
   run.cpus = machine.cpus;
-  run.caches = notes(cpu ? host::caches_of(*cpu) : machine.caches);
+  run.caches = cache_notes(cpu ? host::caches_of(*cpu) : machine.caches);
   run.governor = machine.governor;
   run.os = machine.os + " " + machine.architecture;
   run.virtualised = machine.hypervisor;

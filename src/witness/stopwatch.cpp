@@ -1,6 +1,10 @@
 #include "witness/stopwatch.hpp"
 
+#include "base/names.hpp"
 #include "host/disturbance.hpp"
+#include "witness/backend.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <sys/resource.h>
@@ -8,10 +12,6 @@
 #if defined(__x86_64__) || defined(__i386__)
 #include <x86intrin.h>
 #endif
-
-#include "witness/witness.hpp"
-
-#include <fmt/format.h>
 
 namespace recount::witness {
 namespace {
@@ -99,11 +99,11 @@ namespace by_clock {
 namespace {
 
 bool gives(const std::string& metric) {
-  return metric == "seconds" || metric == "tsc_cycles";
+  return is_time(metric);
 }
 
 Reason missing(const std::vector<std::string>& metrics) {
-  if (std::any_of(metrics.begin(), metrics.end(), gives)) return {};
+  if (std::ranges::any_of(metrics, is_time)) return {};
   return "the clock measures only seconds and tsc_cycles";
 }
 
@@ -162,10 +162,10 @@ std::vector<result::Observation> observe(const kernel::Kernel&, kernel::Instance
 } // namespace
 } // namespace by_clock
 
-Witness clock_witness() {
+Backend clock_witness() {
   using namespace by_clock;
-  if (!has_tsc()) return {"clock", "wall time", true, {"seconds"}, gives, missing, observe};
-  return {"clock", "wall time and time-stamp counter", true, {"seconds", "tsc_cycles"}, gives, missing,
+  if (!has_tsc()) return {Witness::clock, "wall time", true, {"seconds"}, gives, missing, observe};
+  return {Witness::clock, "wall time and time-stamp counter", true, {"seconds", "tsc_cycles"}, gives, missing,
           observe};
 }
 

@@ -3,9 +3,9 @@
 //   bench-engine RECOUNT    (the program whose runs are timed)
 #include "host/pmu.hpp"
 #include "statistics/statistics.hpp"
-#include "sweep/session.hpp"
+#include "sweep/batch.hpp"
 #include "sweep/sweep_plan.hpp"
-#include "witness/witness.hpp"
+#include "witness/backend.hpp"
 
 #include <recount/error.hpp>
 
@@ -21,6 +21,17 @@
 using namespace recount;
 
 namespace {
+
+sweep::Batch make_batch(const sweep::Plan& plan, const sweep::Execution& how, const std::string& file) {
+  sweep::Batch batch;
+  batch.jobs = schedule(plan, expand(plan, kernel::find(plan.kernel)));
+  batch.how = how;
+  batch.header = result::new_run();
+  batch.header.plan = settings(plan);
+  batch.file = file;
+  batch.quiet = true;
+  return batch;
+}
 
 struct Case {
   const char* witness;
@@ -67,15 +78,9 @@ void measure(const std::string& program, const std::string& folder, const Case& 
   sweep::Execution how;
   how.program = {program, "run-point"};
   how.cpu = host::best_cpu(host::candidates());
-  const sweep::Session session{kernel,
-                               plan,
-                               expand(plan, kernel),
-                               how,
-                               sweep::header(plan, {"bench-engine"}, "bench", how.cpu),
-                               folder + "/" + one.witness,
-                               false};
+  const sweep::Batch batch = make_batch(plan, how, folder + "/" + one.witness);
   const double before = cpu_ms();
-  const auto ended = sweep::conduct(session, {});
+  const auto ended = sweep::run_batch(batch);
   const double cpu = cpu_ms() - before;
   std::vector<double> overheads;
   for (const auto overhead : ended.outcome.overheads)
@@ -98,9 +103,8 @@ double model_ms(const std::string& program, int parallel) {
   sweep::Execution how;
   how.program = {program, "run-point"};
   how.parallel = parallel;
-  const sweep::Session session{
-      kernel, plan, expand(plan, kernel), how, sweep::header(plan, {"bench-engine"}, "bench", {}), "", false};
-  return ms(sweep::conduct(session, {}).outcome.elapsed);
+  const sweep::Batch batch = make_batch(plan, how, "");
+  return ms(sweep::run_batch(batch).outcome.elapsed);
 }
 
 /// How much faster 20 simulations of 0.1 s or more are on several CPUs: time on 1 / (CPUs x time on all).

@@ -5,6 +5,7 @@
 #include "../unit/model/reference.hpp"
 #include "compare.hpp"
 #include "kernel/matmul/matmul.hpp"
+#include "model/hierarchy.hpp"
 #include "model/nest_simulation.hpp"
 #include "process/child.hpp"
 #include "process/fd.hpp"

@@ -4,6 +4,7 @@
 //   bench-model-published TABLE
 #include "kernel/kernel.hpp"
 #include "matmul/published.hpp"
+#include "model/hierarchy.hpp"
 #include "model/machine.hpp"
 #include "model/metrics.hpp"
 

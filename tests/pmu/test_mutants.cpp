@@ -7,7 +7,7 @@
 #include "model/machine.hpp"
 #include "preset/catalogue.hpp"
 #include "preset/view.hpp"
-#include "witness/witness.hpp"
+#include "witness/backend.hpp"
 
 #include <recount/error.hpp>
 #include <recount/event.hpp>

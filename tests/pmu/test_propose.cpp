@@ -7,7 +7,7 @@
 #include "preset/catalogue.hpp"
 #include "preset/preset_table.hpp"
 #include "propose/measured_rows.hpp"
-#include "witness/witness.hpp"
+#include "witness/backend.hpp"
 
 #include <recount/error.hpp>
 #include <recount/event.hpp>

@@ -302,7 +302,7 @@ struct GridCell {
   TimedRounds times;
   std::vector<double> cycles;
   std::array<std::vector<double>, counted_levels> misses;
-  std::string counted_by;
+  Witness counted_by;
 };
 
 std::int64_t power_of_two(const result::Observation& o, const std::string& name) {
@@ -315,7 +315,7 @@ bool is_cycles(const std::string& metric) {
 }
 
 void take(GridCell& cell, const result::Observation& o) {
-  if (o.metric == "seconds" && (o.witness == "clock" || o.witness == "published")) {
+  if (o.metric == "seconds" && (o.witness == Witness::clock || o.witness == Witness::published)) {
     if (const auto ns = result::ns_per_access(o)) cell.times.add(*ns, !result::disturbances(o).empty());
     return;
   }

@@ -15,7 +15,7 @@ namespace recount::caches {
 struct GridRow {
   std::string kernel; ///< "stride", "chase"
   std::int64_t size = 0, stride = 0;
-  std::string counted_by;                    ///< whose misses; empty: none
+  Witness counted_by;                        ///< whose misses; empty: none
   std::vector<std::optional<double>> misses; ///< of L1, L2 ...
   std::optional<double> ns, cycles;          ///< cycles: PAPI_TOT_CYC
   bool disturbed = false;                    ///< every repetition of the time was

@@ -1,7 +1,7 @@
 #include "caches/infer/findings.hpp"
 
 #include "base/format.hpp"
-#include "base/names.hpp"
+#include "base/witness.hpp"
 #include "caches/infer/sampler.hpp"
 #include "model/machine.hpp"
 
@@ -51,8 +51,8 @@ void note_stated(result::Run& run, const StatedNotes& notes) {
 
 StatedCaches stated_on_record(const result::Run& run, const std::string& machine) {
   if (!machine.empty()) return stated_by_machine(machine);
-  const std::string witness = note_of(run, "witness");
-  if (const auto described = described_machine(witness)) return stated_by_machine(*described);
+  const Witness witness = note_of(run, "witness");
+  if (const auto described = witness.described_machine()) return stated_by_machine(*described);
   const std::string sources = note_of(run, sources_note);
   StatedCaches stated{sources.empty() ? "hwloc" : sources, {}, run.virtualised, note_of(run, otherwise_note)};
   for (const auto& cache : run.caches)

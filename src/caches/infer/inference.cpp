@@ -2,7 +2,7 @@
 #include "caches/infer/inference.hpp"
 
 #include "base/format.hpp"
-#include "base/names.hpp"
+#include "base/witness.hpp"
 #include "caches/infer/colours.hpp"
 #include "caches/infer/findings.hpp"
 #include "caches/infer/sampler.hpp"
@@ -215,7 +215,7 @@ std::string measure_by_counts(std::size_t level) {
 
 /// What the counted events mean, for people.
 std::string meaning_of_counts(const Abilities& can) {
-  if (is_modelled(can.witness))
+  if (can.witness.modelled())
     return "PAPI_L1_DCM, PAPI_L2_DCM: demand misses of the simulated levels. Prefetches and page walks are "
            "not "
            "included.";
@@ -590,7 +590,7 @@ Caches infer_caches(Sampler& sampler, const StageCallback& stage) {
   const Abilities& can = sampler.abilities();
   Caches found;
   found.witness = can.witness;
-  found.modelled = is_modelled(can.witness);
+  found.modelled = can.witness.modelled();
   found.memory = unknown_property("latency", "ns", "the witness counts misses and measures no time");
   const StageCallback reported = stage ? stage : [](const std::string&) {};
   if (can.contiguous && can.counted > 0)

@@ -85,7 +85,7 @@ struct TlbFinding {
 
 /// Everything that was found.
 struct Caches {
-  std::string witness;
+  Witness witness;
   bool modelled = false, dead_counters = false;
   std::vector<LevelFinding> levels; ///< from the core outwards
   std::vector<TlbFinding> tlbs;

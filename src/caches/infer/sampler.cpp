@@ -102,7 +102,7 @@ void add(std::vector<std::vector<double>>& all, std::size_t at, double value) {
 std::map<std::string, std::string> record_plan(const Abilities& can) {
   const auto text = [](auto number) { return std::to_string(number); };
   return {{"study", study_name},
-          {"witness", can.witness},
+          {"witness", can.witness.name()},
           {"times", text(can.times ? 1 : 0)},
           {"counted", text(can.counted)},
           {"counted_tlbs", text(can.counted_tlbs)},

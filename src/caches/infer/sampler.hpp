@@ -34,7 +34,7 @@ struct TimedRounds {
 
 /// The abilities of a sampler.
 struct Abilities {
-  std::string witness;          ///< "model:i7-9700", "clock", "papi"
+  Witness witness;
   bool times = false;           ///< Reading::ns
   std::size_t counted = 0;      ///< levels whose misses are counted
   std::size_t counted_tlbs = 0; ///< data TLBs whose misses are counted

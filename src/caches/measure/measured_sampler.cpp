@@ -6,8 +6,8 @@
 #include "host/disturbance.hpp"
 #include "kernel/native.hpp"
 #include "result/curves.hpp"
+#include "witness/backend.hpp"
 #include "witness/stopwatch.hpp"
-#include "witness/witness.hpp"
 
 #include <unistd.h>
 
@@ -257,7 +257,7 @@ void NativeSampler::refuse(const Pattern& pattern) {
   const auto point = kernel::to_point(pattern, 1);
   o.kernel = point.kernel;
   o.params = point.params;
-  o.witness = "clock";
+  o.witness = Witness::clock;
   o.metric = "seconds";
   o.reason = taken.why;
   options_.observed(o);
@@ -342,7 +342,7 @@ void NativeSampler::time(Laid& laid, int round, void* start) {
   o.kernel = point.kernel;
   o.params = point.params;
   o.repetition = round;
-  o.witness = "clock";
+  o.witness = Witness::clock;
   o.metric = caches::reference_metric;
   o.value = reference;
   if (options_.observed && has_reference) options_.observed(o);
@@ -384,7 +384,7 @@ void NativeSampler::keep_to_record() {
   search_again_ = false;
   if (!options_.observed || !colours_) return;
   for (auto& observation : caches::colour_observations(*colours_, abilities_.page)) {
-    observation.witness = "clock";
+    observation.witness = Witness::clock;
     options_.observed(observation);
   }
 }
@@ -420,7 +420,7 @@ std::int64_t demand_misses(const model::LevelCounts& c) {
 
 } // namespace
 
-Abilities model_abilities(const model::MachineDescription& machine, const std::string& witness,
+Abilities model_abilities(const model::MachineDescription& machine, const Witness& witness,
                           std::int64_t most_bytes) {
   Abilities can;
   can.witness = witness;
@@ -434,7 +434,7 @@ Abilities model_abilities(const model::MachineDescription& machine, const std::s
   return can;
 }
 
-ModelSampler::ModelSampler(const model::MachineDescription& machine, const std::string& witness,
+ModelSampler::ModelSampler(const model::MachineDescription& machine, const Witness& witness,
                            std::int64_t most_bytes, std::function<void(const result::Observation&)> observed)
     : caches_(machine),
       must_clear_(std::ranges::any_of(machine.levels,

@@ -19,7 +19,7 @@ namespace recount::caches {
 
 /// How a NativeSampler measures.
 struct NativeOptions {
-  std::string witness = "clock";    ///< "clock", "perf" or "papi"; with the last two, time is taken as well
+  Witness witness = Witness::clock; ///< "clock", "perf" or "papi"; with the last two, time is taken as well
   std::vector<std::string> metrics; ///< misses of each level, from the core outwards; none for the clock
   std::int64_t most_bytes = 0;      ///< largest extent of a pattern
   std::uint64_t seed = 1;           ///< of the order of measuring
@@ -101,7 +101,7 @@ private:
 // The model as a source of readings for the inference of caches.
 
 /// What the simulation of a machine can tell, without simulating.
-[[nodiscard]] Abilities model_abilities(const model::MachineDescription& machine, const std::string& witness,
+[[nodiscard]] Abilities model_abilities(const model::MachineDescription& machine, const Witness& witness,
                                         std::int64_t most_bytes);
 
 /// Reads misses off the simulation of a described machine. Deterministic.
@@ -110,7 +110,7 @@ public:
   /// `witness` as it stands in results: "model", "model:i7-9700". Throws recount::Error (bad_input) for a
   /// description that model::check() refuses.
   /// `observed` is called with each observation (its run is left empty); may be absent.
-  ModelSampler(const model::MachineDescription& machine, const std::string& witness, std::int64_t most_bytes,
+  ModelSampler(const model::MachineDescription& machine, const Witness& witness, std::int64_t most_bytes,
                std::function<void(const result::Observation&)> observed = {});
   [[nodiscard]] const Abilities& abilities() const override { return abilities_; }
   std::vector<Reading> read(std::span<const kernel::Pattern> patterns) override;

@@ -1,9 +1,9 @@
 #include "caches/measure/study.hpp"
 
 #include "base/json.hpp"
-#include "base/names.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
+#include "base/witness.hpp"
 #include "caches/infer/sampler.hpp"
 #include "caches/measure/measured_sampler.hpp"
 #include "kernel/kernel.hpp"
@@ -12,8 +12,8 @@
 #include "process/worker.hpp"
 #include "recount/error.hpp"
 #include "result/observation.hpp"
+#include "witness/backend.hpp"
 #include "witness/stopwatch.hpp"
-#include "witness/witness.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -29,7 +29,7 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 
 bool modelled(const CachesTask& task) {
-  return is_modelled(task.witness);
+  return task.witness.modelled();
 }
 
 std::int64_t largest_private(const Caches& found) {
@@ -45,8 +45,7 @@ void ask_model(const CachesTask& task, const std::string& run, const CachesListe
     o.run = run;
     if (listener.observation) listener.observation(o);
   };
-  ModelSampler sampler(model::machine(witness::modelled_machine(task.witness)), task.witness, task.most_bytes,
-                       observed);
+  ModelSampler sampler(model::machine(task.witness.machine()), task.witness, task.most_bytes, observed);
   const auto found = caches::infer_caches(sampler, listener.stage);
   if (!task.grid) return;
   if (listener.stage) listener.stage("grid");
@@ -124,7 +123,7 @@ Caches infer_on_record(NativeSampler& sampler, bool patient, const StageCallback
 
 } // namespace
 
-std::vector<std::string> miss_metrics(const std::string& witness) {
+std::vector<std::string> miss_metrics(const Witness& witness) {
   std::vector<std::string> metrics;
   const auto& by = witness::find(witness);
   for (std::size_t level = 0; level < 2; ++level) {
@@ -137,8 +136,7 @@ std::vector<std::string> miss_metrics(const std::string& witness) {
 
 Abilities caches_abilities(const CachesTask& task) {
   if (modelled(task))
-    return model_abilities(model::machine(witness::modelled_machine(task.witness)), task.witness,
-                           task.most_bytes);
+    return model_abilities(model::machine(task.witness.machine()), task.witness, task.most_bytes);
   NativeOptions options;
   options.witness = task.witness;
   options.metrics = task.metrics;
@@ -240,12 +238,12 @@ void observe_point(const CachesTask& task, const GridPoint& point, int repetitio
   const auto& kernel = kernel::find(point.kernel);
   const auto instance = kernel.prepare(point.params);
   instance->region()();
-  std::vector<std::string> witnesses{"clock"};
+  std::vector<Witness> witnesses{Witness::clock};
   if (!task.metrics.empty()) witnesses.push_back(task.witness);
   for (const auto& name : witnesses) {
     const auto& witness = witness::find(name);
-    auto metrics = name == "clock" ? std::vector<std::string>{"seconds"} : task.metrics;
-    if (name != "clock" && witness.gives(grid_cycles) && witness.missing({grid_cycles}).empty())
+    auto metrics = name == Witness::clock ? std::vector<std::string>{"seconds"} : task.metrics;
+    if (name != Witness::clock && witness.gives(grid_cycles) && witness.missing({grid_cycles}).empty())
       metrics.emplace_back(grid_cycles);
     const witness::Task of_point{"", kernel.name(), point.params, repetition, name, metrics};
     for (const auto& observation : witness.observe(kernel, instance.get(), of_point))
@@ -282,7 +280,7 @@ std::vector<GridPoint> grid_points(std::int64_t largest_cache, bool modelled) {
 
 void take_grid(const CachesTask& task, const std::vector<GridPoint>& points,
                const std::function<void(const result::Observation&)>& observed) {
-  if (is_modelled(task.witness)) {
+  if (task.witness.modelled()) {
     const auto& model = witness::find(task.witness);
     for (const auto& [kernel, params] : points)
       for (const auto& observation : model.observe(

@@ -16,7 +16,7 @@ namespace recount::caches {
 
 /// What is to be measured.
 struct CachesTask {
-  std::string witness = "clock"; ///< "clock", "perf", "papi", "model", "model:NAME"
+  Witness witness = Witness::clock;
   std::vector<std::string>
       metrics;                 ///< misses of each level, of those that the witness counts; see miss_metrics()
   std::optional<int> cpu;      ///< pinned to it
@@ -34,7 +34,7 @@ struct CachesListener {
 };
 
 /// The metrics of L1, L2 ... that a counting witness can count here, up to the first that it cannot.
-[[nodiscard]] std::vector<std::string> miss_metrics(const std::string& witness);
+[[nodiscard]] std::vector<std::string> miss_metrics(const Witness& witness);
 
 /// What the task's witness can tell, as in the record.
 [[nodiscard]] Abilities caches_abilities(const CachesTask& task);

@@ -1,5 +1,5 @@
 #include "base/format.hpp"
-#include "base/names.hpp"
+#include "base/witness.hpp"
 #include "caches/infer/sampler.hpp"
 #include "caches/measure/study.hpp"
 #include "caches/view/caches_output.hpp"
@@ -13,9 +13,8 @@
 #include "result/results_file.hpp"
 #include "sweep/engine.hpp"
 #include "sweep/range.hpp"
-#include "sweep/sweep_options.hpp"
+#include "witness/backend.hpp"
 #include "witness/results_header.hpp"
-#include "witness/witness.hpp"
 
 #include <recount/error.hpp>
 
@@ -34,8 +33,8 @@ using CachesClock = std::chrono::steady_clock;
 
 struct CachesArguments {
   std::vector<std::string> from, witnesses;
-  std::string witness, ///< one of `witnesses`
-      machine, cpu, seed, output, most, export_to;
+  Witness witness; ///< one of `witnesses`
+  std::string machine, cpu, seed, output, most, export_to;
   bool patient = false, grid = false, rows = false, json = false, quiet = false, verbose = false;
 };
 
@@ -43,10 +42,10 @@ constexpr std::int64_t usual_most = std::int64_t{128} << 20, modelled_most = std
                        least_most = std::int64_t{8} << 20;
 
 /// Counters that count misses here, else the clock.
-std::string default_witness() {
-  for (const char* name : {"perf", "papi"})
+Witness default_witness() {
+  for (const Witness::Kind name : {Witness::perf, Witness::papi})
     if (!caches::miss_metrics(name).empty()) return name;
-  return "clock";
+  return Witness::clock;
 }
 
 std::int64_t most_bytes(const CachesArguments& a, bool modelled) {
@@ -96,12 +95,12 @@ ShownCaches measure(const CachesArguments& a, std::optional<int> cpu, std::uint6
                     result::Writer* writer) {
   CachesTask task;
   task.witness = a.witness;
-  const bool modelled = is_modelled(task.witness);
+  const bool modelled = task.witness.modelled();
   if (!modelled) {
     const auto& witness = witness::find(task.witness);
-    if (witness.name != "clock") task.metrics = caches::miss_metrics(task.witness);
-    if (witness.name != "clock" && task.metrics.empty())
-      throw unavailable("--witness " + task.witness,
+    if (witness.kind != Witness::clock) task.metrics = caches::miss_metrics(task.witness);
+    if (witness.kind != Witness::clock && task.metrics.empty())
+      throw unavailable("--witness " + task.witness.name(),
                         "it counts no misses here: " + witness.missing({caches::miss_metric(0)}).text(), {},
                         "--witness clock needs no counters");
     task.cpu = cpu;
@@ -115,7 +114,7 @@ ShownCaches measure(const CachesArguments& a, std::optional<int> cpu, std::uint6
   header.seed = seed;
   header.plan = record_plan(caches_abilities(task));
   if (task.cpu) header.plan["cpu"] = std::to_string(*task.cpu);
-  if (!described_machine(task.witness)) note_stated(header, source_of_stated_value(header, task.cpu));
+  if (!task.witness.described_machine()) note_stated(header, source_of_stated_value(header, task.cpu));
   if (writer != nullptr) writer->write(header);
   results.runs.push_back(header);
   const StageLine line(a.quiet);
@@ -173,11 +172,11 @@ void print(const CachesArguments& a, const std::vector<ShownCaches>& all) {
 }
 
 void check_arguments(const CachesArguments& a) {
-  for (const auto& name : command::list_words(a.witnesses)) {
+  for (const auto& name : command::list_witnesses(a.witnesses)) {
     const auto& witness = witness::find(name);
-    if (witness.name == "both")
+    if (witness.kind == Witness::both)
       throw bad_input("--witness both", "each witness is measured on its own", "--witness perf,papi");
-    if (const auto machine = described_machine(name)) static_cast<void>(model::machine(*machine));
+    if (const auto machine = name.described_machine()) static_cast<void>(model::machine(*machine));
   }
   if (!a.cpu.empty()) static_cast<void>(command::parse_cpu(a.cpu));
   if (!a.machine.empty()) static_cast<void>(model::machine(a.machine));
@@ -208,12 +207,12 @@ int run(const CachesArguments& a) {
     std::unique_ptr<result::Writer> writer;
     if (!a.output.empty()) writer = std::make_unique<result::Writer>(a.output, result::Writer::Mode::create);
     command::catch_stop_signals();
-    auto witnesses = command::list_words(a.witnesses);
+    auto witnesses = command::list_witnesses(a.witnesses);
     if (witnesses.empty()) witnesses.push_back(default_witness());
     for (const auto& witness : witnesses) {
       CachesArguments one = a;
       one.witness = witness;
-      const bool modelled = is_modelled(witness);
+      const bool modelled = witness.modelled();
       for (const auto cpu : modelled ? std::vector<std::optional<int>>{std::nullopt} : cpus_of(a)) {
         if (command::stop_signal() == 0) all.push_back(measure(one, cpu, seed, writer.get()));
       }

@@ -2,9 +2,9 @@
 
 #include "base/csv.hpp"
 #include "base/format.hpp"
-#include "base/names.hpp"
 #include "base/nearest.hpp"
 #include "base/text.hpp"
+#include "base/witness.hpp"
 #include "caches/infer/classic.hpp"
 #include "caches/infer/findings.hpp"
 #include "caches/infer/sampler.hpp"
@@ -34,7 +34,8 @@ namespace {
 /// the results call it: then nothing is stated.
 CachesFindings found_in(const result::Results& results, result::Run run, const std::string& machine) {
   std::string& witness = run.plan["witness"];
-  if (const auto described = described_machine(witness); described && !model::shipped_machine(*described)) {
+  if (const auto described = Witness(witness).described_machine();
+      described && !model::shipped_machine(*described)) {
     witness = "model";
     run.caches.clear();
     run.plan["stated_by"] = "nobody";
@@ -77,8 +78,8 @@ document::Table findings_table(const CachesFindings& found) {
 
 /// Whether the stated caches are those that were simulated.
 bool by_the_model(const CachesFindings& found) {
-  const std::string& witness = found.found.witness;
-  const auto machine = described_machine(witness);
+  const Witness& witness = found.found.witness;
+  const auto machine = witness.described_machine();
   return !machine || found.stated.source == "machine " + *machine;
 }
 
@@ -233,7 +234,7 @@ std::optional<document::Table> grid_table(const std::vector<sweep::SweepGroup>& 
 void add_tables(std::vector<document::Block>& blocks, const document::Part& sweep,
                 const std::vector<sweep::SweepGroup>& all, const std::string& kernel,
                 const Quantity& quantity) {
-  std::map<std::string, std::vector<sweep::SweepGroup>> by_witness;
+  std::map<Witness, std::vector<sweep::SweepGroup>> by_witness;
   for (const auto& group : all)
     if (group.metric == quantity.metric && group.summary) by_witness[group.witness].push_back(group);
   for (const auto& [witness, groups] : by_witness) {
@@ -249,7 +250,7 @@ std::vector<Caches> timed_findings(const document::Part& part) {
   std::vector<Caches> all;
   for (const auto& run : part.results->runs) {
     const auto witness = run.plan.find("witness");
-    if (result::is_inference(run) && witness != run.plan.end() && !is_modelled(witness->second))
+    if (result::is_inference(run) && witness != run.plan.end() && !Witness(witness->second).modelled())
       all.push_back(findings_on_record(*part.results, run).found);
   }
   return all;
@@ -279,7 +280,7 @@ std::string uncounted(const document::Part& part) {
   bool counted = false, modelled = false;
   for (const auto& o : part.results->observations) {
     if (!level_of_misses(o.metric)) continue;
-    const bool by_model = is_modelled(o.witness);
+    const bool by_model = o.witness.modelled();
     (by_model ? modelled : counted) |= o.value.index() != 0;
     if (!by_model && reason.empty()) reason = o.reason.get().text();
   }
@@ -451,7 +452,7 @@ private:
     result::Observation o;
     o.run = made_.runs[0].id;
     o.kernel = "stride";
-    o.witness = "published";
+    o.witness = Witness::published;
     o.accesses = 1;
     result::Params params;
     std::vector<std::pair<std::string, double>> values;
@@ -514,7 +515,7 @@ struct Modelled {
     for (const auto& o : all.observations) {
       const auto size = result::integer(o.params, "size"), stride = result::integer(o.params, "stride");
       const auto each = result::per_access(o);
-      if (is_modelled(o.witness) && size && stride && each)
+      if (o.witness.modelled() && size && stride && each)
         at.try_emplace({o.kernel, *size, *stride, o.metric}, *each, all.run(o.run));
     }
   }

@@ -134,7 +134,7 @@ plot::Panel stopwatch_panel(const CachesFindings& f, const std::string& kernel) 
 
 plot::Panel misses_panel(const CachesFindings& f, std::size_t level) {
   plot::Panel panel;
-  std::string counted_by;
+  Witness counted_by;
   const auto misses = [&](const GridRow& row) {
     return level < row.misses.size() ? row.misses[level] : std::nullopt;
   };

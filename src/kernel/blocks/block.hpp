@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace recount::kernel::native {
@@ -37,7 +38,9 @@ struct Block {
 
 /// Every block that this architecture has.
 [[nodiscard]] std::span<const Block> blocks() noexcept;
-/// "x86-64", "aarch64", or "portable C++"
+/// "x86-64" or "aarch64"; others have no blocks.
 [[nodiscard]] std::string_view architecture() noexcept;
+/// Throws recount::Error (bad_input), naming `subject`, where this architecture does not have it.
+[[nodiscard]] const Block& find_block(std::string_view name, const std::string& subject);
 
 } // namespace recount::kernel::native

@@ -13,6 +13,13 @@
 
 namespace recount::kernel {
 
+const native::Block& native::find_block(std::string_view name, const std::string& subject) {
+  const auto all = blocks();
+  const auto found = std::ranges::find(all, name, &Block::name);
+  if (found == all.end()) throw bad_input(subject, fmt::format("{} has no such instruction", architecture()));
+  return *found;
+}
+
 namespace {
 
 constexpr std::int64_t most_turns = std::int64_t{1} << 40;
@@ -23,35 +30,10 @@ std::vector<Parameter> with_turns(std::vector<Parameter> choices, std::int64_t f
   return choices;
 }
 
-const native::Block* block_named(const std::string& name) {
-  const auto all = native::blocks();
-  const auto found = std::ranges::find(all, name, &native::Block::name);
-  return found == all.end() ? nullptr : &*found;
-}
-
 /// Blocks that take their pattern from the data are identified by name.
 Data data_of(const native::Block& block, const Family& family) {
   return block.name.ends_with("_data") ? Data::coins : family.data;
 }
-
-class BlockInstance : public Instance {
-public:
-  BlockInstance(const native::Block& block, Data data, bool random, std::int64_t turns,
-                const std::string& subject)
-      : memory_(data_bytes(data, turns), 0, Memory::Pages::small, subject),
-        code_(block.code),
-        context_{turns, memory_.data(), 0, 0} {
-    lay_out(data, random, {memory_.data(), static_cast<std::size_t>(data_bytes(data, turns))});
-  }
-  Region region() override { return {code_, &context_}; }
-  [[nodiscard]] std::int64_t accesses() const override { return context_.turns * native::steps_a_turn; }
-  [[nodiscard]] Placement placement() const override { return memory_.placement(); }
-
-private:
-  Memory memory_;
-  void (*code_)(void*);
-  native::Turns context_;
-};
 
 } // namespace
 
@@ -64,8 +46,7 @@ struct BlockKernel::At {
 };
 
 BlockKernel::BlockKernel(const Family& family)
-    : ClosedFormKernel(family.name, family.prose, with_turns(family.choices, family.turns)),
-      family_(family) {}
+    : BasicKernel(family.name, family.prose, with_turns(family.choices, family.turns)), family_(family) {}
 
 BlockKernel::At BlockKernel::at(const result::Params& given) const {
   const result::Params point = complete(*this, given);
@@ -76,10 +57,8 @@ BlockKernel::At BlockKernel::at(const result::Params& given) const {
   std::ranges::replace(at.values, '-', '_');
   const std::string own = name() + "_" + at.values;
   const auto alias = family_.aliases.find(own);
-  at.block = block_named(alias == family_.aliases.end() ? own : alias->second);
-  if (at.block == nullptr)
-    throw bad_input(name() + " " + result::describe(point),
-                    fmt::format("{} has no such instruction", native::architecture()));
+  at.block = &native::find_block(alias == family_.aliases.end() ? own : alias->second,
+                                 name() + " " + result::describe(point));
   return at;
 }
 
@@ -93,8 +72,12 @@ std::unique_ptr<Instance> BlockKernel::prepare(const result::Params& point) cons
   const std::string subject = name() + " " + result::describe(complete(*this, point));
   if (const std::string lacks = missing(here.block->feature); !lacks.empty())
     throw unavailable(subject, lacks);
-  return std::make_unique<BlockInstance>(*here.block, data_of(*here.block, family_),
-                                         here.values.ends_with("random"), here.turns, subject);
+  const Data data = data_of(*here.block, family_);
+  const std::int64_t bytes = data_bytes(data, here.turns);
+  auto memory = std::make_unique<Memory>(bytes, 0, Memory::Pages::small, subject);
+  lay_out(data, here.values.ends_with("random"), {memory->data(), static_cast<std::size_t>(bytes)});
+  const native::Turns context{here.turns, memory->data(), 0, 0};
+  return make_instance(here.block->code, context, here.turns * native::steps_a_turn, std::move(memory));
 }
 
 std::vector<Expectation> BlockKernel::expected(const result::Params& point) const {

@@ -39,7 +39,7 @@ struct Family {
 };
 
 /// One family as a kernel; `turns` is added to its parameters.
-class BlockKernel : public ClosedFormKernel {
+class BlockKernel : public BasicKernel {
 public:
   explicit BlockKernel(const Family& family);
   [[nodiscard]] std::int64_t bytes(const result::Params& point) const override;

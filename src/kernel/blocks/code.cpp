@@ -17,9 +17,12 @@
 #include <cstring>
 #include <vector>
 
-// A point of `code`, checked, and what it must count.
 namespace recount::kernel {
 
+// `code`: jumps from line to line of code that it has written. See recount-kernels(7).
+namespace {
+
+/// A point, checked.
 struct CodePoint {
   std::int64_t size = 0, stride = 64, passes = 1; ///< bytes of code, from block to block; times through all
   bool full = false;                              ///< blocks fill their lines
@@ -27,18 +30,10 @@ struct CodePoint {
   std::int64_t l1i = 0, l2 = 0, l3 = 0; ///< cache capacities for closed forms in bytes, 0: unknown
   [[nodiscard]] std::int64_t blocks() const { return size / stride; }
   [[nodiscard]] std::int64_t accesses() const { return blocks() * passes; }
-  [[nodiscard]] std::int64_t bytes() const; ///< of memory
+  [[nodiscard]] std::int64_t bytes() const {
+    return code_line + (blocks() - 1) * stride + code_line;
+  } ///< of memory
 };
-
-[[nodiscard]] std::vector<Parameter> code_parameters();
-/// Completes and checks. Throws recount::Error (bad_input).
-[[nodiscard]] CodePoint code_point(const Kernel& kernel, const result::Params& given);
-/// Closed forms, where this architecture has code made for it.
-[[nodiscard]] std::vector<Expectation> code_presets(const CodePoint& at);
-
-// `code`: jumps from line to line of code that it has written. See recount-kernels(7).
-
-namespace {
 
 /// Where the blocks lie, in the order of execution: one random cycle.
 std::vector<std::uint64_t> code_places(const CodePoint& at) {
@@ -49,30 +44,6 @@ std::vector<std::uint64_t> code_places(const CodePoint& at) {
     places.push_back(static_cast<std::uint64_t>(code_line) + block * static_cast<std::uint64_t>(at.stride));
   return places;
 }
-
-class CodeInstance : public Instance {
-public:
-  explicit CodeInstance(const CodePoint& at)
-      : memory_(at.bytes(), 0, Memory::Pages::small, fmt::format("code --size {}", at.size)),
-        passes_(at.passes),
-        accesses_(at.accesses()) {
-    emit_jumps({memory_.data(), static_cast<std::size_t>(at.bytes())}, code_places(at), at.full);
-    // Never writable and executable at once, for systems that forbid this (W^X).
-    if (mprotect(memory_.data(), static_cast<std::size_t>(memory_.placement().bytes),
-                 PROT_READ | PROT_EXEC) != 0)
-      throw unavailable("code", std::string("generated code cannot be executed: ") + std::strerror(errno), {},
-                        "a security policy (SELinux: execmem) forbids it");
-    code_ = reinterpret_cast<void (*)(void*)>(memory_.data());
-  }
-  Region region() override { return {code_, &passes_}; }
-  [[nodiscard]] std::int64_t accesses() const override { return accesses_; }
-  [[nodiscard]] Placement placement() const override { return memory_.placement(); }
-
-private:
-  Memory memory_;
-  std::int64_t passes_, accesses_;
-  void (*code_)(void*) = nullptr;
-};
 
 /// The entry, then in each pass the blocks in their order and the end of the frame. Each block is fetched
 /// once; its argument, the only data, is not loaded.
@@ -91,45 +62,6 @@ void fetch_code(const CodePoint& at, model::Hierarchy& caches) {
       },
       &caches.progress);
 }
-
-class CodeKernel : public ClosedFormKernel {
-public:
-  CodeKernel()
-      : ClosedFormKernel("code", "jumps between lines of code in pseudo-random order", code_parameters()) {}
-  [[nodiscard]] std::int64_t bytes(const result::Params& point) const override {
-    return code_point(*this, point).bytes();
-  }
-  [[nodiscard]] std::unique_ptr<Instance> prepare(const result::Params& point) const override {
-    const CodePoint at = code_point(*this, point);
-    if (!can_emit()) throw unavailable("code", "not available on this architecture");
-    return std::make_unique<CodeInstance>(at);
-  }
-  [[nodiscard]] std::string unsimulated() const override { return {}; }
-  [[nodiscard]] bool fetches() const override { return true; }
-  std::int64_t simulate(const result::Params& point, model::Hierarchy& caches) const override {
-    const CodePoint at = code_point(*this, point);
-    const model::MachineDescription& machine = caches.machine();
-    if (!machine.instructions)
-      throw unavailable("code", machine.name + " describes no caches of instructions (instructions)");
-    if (machine.placement && machine.placement->mixed)
-      throw unavailable("code", "its code is in small pages, not in those of ~placement=mixed");
-    fetch_code(at, caches);
-    return at.accesses();
-  }
-  [[nodiscard]] std::vector<Expectation> expected(const result::Params& point) const override {
-    const CodePoint at = code_point(*this, point);
-    return can_emit() ? code_presets(at) : std::vector<Expectation>{};
-  }
-};
-
-} // namespace
-
-const Kernel& code_kernel() {
-  static const CodeKernel kernel;
-  return kernel;
-}
-
-namespace {
 
 constexpr std::int64_t most_code =
     128 << 20; // the shortest range of a direct jump on the supported architectures
@@ -156,8 +88,8 @@ public:
     if (at_.l3 != 0 && beyond(at_.l3)) missing({"PAPI_L3_ICM", "PAPI_L3_TCM"}, at_.l3, true);
     if (at_.stride < sysconf(_SC_PAGESIZE) && footprint() <= walked_by_no_cpu) no_data();
     if (at_.stride >= sysconf(_SC_PAGESIZE) && at_.blocks() <= few_code_pages)
-      for (const char* preset : {"PAPI_TLB_IM", "PAPI_TLB_TL"})
-        all_.push_back({preset, 0, 0, 0.05 * n_ + 64, "none per jump: fewer pages than TLB entries"});
+      expect(all_, {"PAPI_TLB_IM", "PAPI_TLB_TL"},
+             {"", 0, 0, 0.05 * n_ + 64, "none per jump: fewer pages than TLB entries"});
     if (at_.stride >= sysconf(_SC_PAGESIZE) && at_.blocks() >= 4 * most_code_tlb_entries) {
       constexpr const char* form = "1 per jump: each to another page, more pages than TLB entries";
       all_.push_back({"PAPI_TLB_IM", n_, 0.75 * n_, n_, form});
@@ -178,40 +110,42 @@ private:
     const double kept = static_cast<double>(capacity) / static_cast<double>(footprint());
     const bool foreseen = at_.blocks() <= least_branch_targets;
     const double next = foreseen ? 0.4 : known ? 1 - kept / 2 : 1;
-    for (const char* preset : presets)
-      all_.push_back({preset, n_, (kept + 0.05) * n_, next * n_,
-                      foreseen ? "1 per block; some more for lines fetched in advance"
-                               : "1 per block; at most one more, for the line after a mispredicted jump"});
+    expect(all_, presets,
+           {"", n_, (kept + 0.05) * n_, next * n_,
+            foreseen ? "1 per block; some more for lines fetched in advance"
+                     : "1 per block; at most one more, for the line after a mispredicted jump"});
   }
   /// Code that needs no page-table walk causes neither data requests nor requests to other CPUs.
   void no_data() {
-    for (const char* preset : {"PAPI_L1_DCM", "PAPI_L1_LDM", "PAPI_L1_STM", "PAPI_L2_DCA", "PAPI_L2_DCR",
-                               "PAPI_L2_DCW", "PAPI_L2_TCW", "PAPI_L2_DCH", "PAPI_L2_DCM", "PAPI_L2_LDM",
-                               "PAPI_L2_STM", "PAPI_L3_DCA", "PAPI_L3_DCR", "PAPI_L3_DCW", "PAPI_L3_TCW",
-                               "PAPI_L3_DCH", "PAPI_L3_DCM", "PAPI_L3_LDM", "PAPI_L3_STM"})
-      all_.push_back({preset, 0, 0, 0.02 * n_ + 64, "code only: no data access misses"});
+    expect(all_,
+           {"PAPI_L1_DCM", "PAPI_L1_LDM", "PAPI_L1_STM", "PAPI_L2_DCA", "PAPI_L2_DCR", "PAPI_L2_DCW",
+            "PAPI_L2_TCW", "PAPI_L2_DCH", "PAPI_L2_DCM", "PAPI_L2_LDM", "PAPI_L2_STM", "PAPI_L3_DCA",
+            "PAPI_L3_DCR", "PAPI_L3_DCW", "PAPI_L3_TCW", "PAPI_L3_DCH", "PAPI_L3_DCM", "PAPI_L3_LDM",
+            "PAPI_L3_STM"},
+           {"", 0, 0, 0.02 * n_ + 64, "code only: no data access misses"});
     if (at_.l2 != 0 && footprint() <= at_.l2 / 2)
-      for (const char* preset : {"PAPI_CA_SNP", "PAPI_CA_SHR", "PAPI_CA_CLN", "PAPI_CA_INV", "PAPI_CA_ITV"})
-        all_.push_back({preset, 0, 0, 0.02 * n_ + 64, "all lines are in L2"});
+      expect(all_, {"PAPI_CA_SNP", "PAPI_CA_SHR", "PAPI_CA_CLN", "PAPI_CA_INV", "PAPI_CA_ITV"},
+             {"", 0, 0, 0.02 * n_ + 64, "all lines are in L2"});
   }
   void first_level_misses(std::int64_t l1i) {
     missing({"PAPI_L1_ICM", "PAPI_L1_TCM", "PAPI_L2_ICA", "PAPI_L2_ICR", "PAPI_L2_TCA", "PAPI_L2_TCR"}, l1i,
             at_.l1i != 0);
-    for (const char* preset : {"PAPI_L1_ICA", "PAPI_L1_ICR"})
-      all_.push_back(between(preset, n_, 5 * n_, "1 per line, or 1 per 16 bytes of it and the next"));
+    expect(all_, {"PAPI_L1_ICA", "PAPI_L1_ICR"},
+           between("", n_, 5 * n_, "1 per line, or 1 per 16 bytes of it and the next"));
     if (at_.l2 == 0 || footprint() > at_.l2 / 2) return;
     missing({"PAPI_L2_ICH", "PAPI_L2_TCH"}, l1i, true);
-    for (const char* preset : {"PAPI_L2_ICM", "PAPI_L2_TCM", "PAPI_L3_ICA", "PAPI_L3_ICR", "PAPI_L3_TCA",
-                               "PAPI_L3_TCR", "PAPI_L3_ICM", "PAPI_L3_TCM"})
-      all_.push_back({preset, 0, 0, 0.2 * n_ + 64, "all lines are in L2, but for conflicts"});
+    expect(all_,
+           {"PAPI_L2_ICM", "PAPI_L2_TCM", "PAPI_L3_ICA", "PAPI_L3_ICR", "PAPI_L3_TCA", "PAPI_L3_TCR",
+            "PAPI_L3_ICM", "PAPI_L3_TCM"},
+           {"", 0, 0, 0.2 * n_ + 64, "all lines are in L2, but for conflicts"});
   }
   void first_level_hits() {
-    for (const char* preset : {"PAPI_L1_ICA", "PAPI_L1_ICR", "PAPI_L1_ICH"})
-      all_.push_back(between(preset, n_, 5 * n_,
-                             "1 per line, or 1 per 16 bytes of it and the next: too many instructions per "
-                             "line for the decoded-instruction cache"));
-    for (const char* preset : {"PAPI_L1_ICM", "PAPI_L1_TCM", "PAPI_L2_ICA", "PAPI_L2_ICR", "PAPI_L2_ICH"})
-      all_.push_back({preset, 0, 0, 0.05 * n_ + 64, "all lines are in L1i"});
+    expect(all_, {"PAPI_L1_ICA", "PAPI_L1_ICR", "PAPI_L1_ICH"},
+           between("", n_, 5 * n_,
+                   "1 per line, or 1 per 16 bytes of it and the next: too many instructions per "
+                   "line for the decoded-instruction cache"));
+    expect(all_, {"PAPI_L1_ICM", "PAPI_L1_TCM", "PAPI_L2_ICA", "PAPI_L2_ICR", "PAPI_L2_ICH"},
+           {"", 0, 0, 0.05 * n_ + 64, "all lines are in L1i"});
   }
   void second_level_misses() {
     missing({"PAPI_L2_ICM", "PAPI_L2_TCM", "PAPI_L3_ICA", "PAPI_L3_ICR", "PAPI_L3_TCA", "PAPI_L3_TCR"},
@@ -224,12 +158,6 @@ private:
   double n_;
   std::vector<Expectation> all_;
 };
-
-} // namespace
-
-std::int64_t CodePoint::bytes() const {
-  return code_line + (blocks() - 1) * stride + code_line;
-}
 
 std::vector<Parameter> code_parameters() {
   constexpr auto bytes = Parameter::Unit::bytes;
@@ -262,8 +190,50 @@ CodePoint code_point(const Kernel& kernel, const result::Params& given) {
   return at;
 }
 
-std::vector<Expectation> code_presets(const CodePoint& at) {
-  return CodePresets(at).take();
+class CodeKernel : public BasicKernel {
+public:
+  CodeKernel()
+      : BasicKernel("code", "jumps between lines of code in pseudo-random order", code_parameters()) {}
+  [[nodiscard]] std::int64_t bytes(const result::Params& point) const override {
+    return code_point(*this, point).bytes();
+  }
+  [[nodiscard]] std::unique_ptr<Instance> prepare(const result::Params& point) const override {
+    const CodePoint at = code_point(*this, point);
+    if (!can_emit()) throw unavailable("code", "not available on this architecture");
+    auto memory =
+        std::make_unique<Memory>(at.bytes(), 0, Memory::Pages::small, fmt::format("code --size {}", at.size));
+    emit_jumps({memory->data(), static_cast<std::size_t>(at.bytes())}, code_places(at), at.full);
+    // Never writable and executable at once, for systems that forbid this (W^X).
+    if (mprotect(memory->data(), static_cast<std::size_t>(memory->placement().bytes),
+                 PROT_READ | PROT_EXEC) != 0)
+      throw unavailable("code", std::string("generated code cannot be executed: ") + std::strerror(errno), {},
+                        "a security policy (SELinux: execmem) forbids it");
+    const auto code = reinterpret_cast<void (*)(void*)>(memory->data());
+    return make_instance(code, at.passes, at.accesses(), std::move(memory));
+  }
+  [[nodiscard]] std::string unsimulated() const override { return {}; }
+  [[nodiscard]] bool fetches() const override { return true; }
+  std::int64_t simulate(const result::Params& point, model::Hierarchy& caches) const override {
+    const CodePoint at = code_point(*this, point);
+    const model::MachineDescription& machine = caches.machine();
+    if (!machine.instructions)
+      throw unavailable("code", machine.name + " describes no caches of instructions (instructions)");
+    if (machine.placement && machine.placement->mixed)
+      throw unavailable("code", "its code is in small pages, not in those of ~placement=mixed");
+    fetch_code(at, caches);
+    return at.accesses();
+  }
+  [[nodiscard]] std::vector<Expectation> expected(const result::Params& point) const override {
+    const CodePoint at = code_point(*this, point);
+    return can_emit() ? CodePresets(at).take() : std::vector<Expectation>{};
+  }
+};
+
+} // namespace
+
+const Kernel& code_kernel() {
+  static const CodeKernel kernel;
+  return kernel;
 }
 
 } // namespace recount::kernel

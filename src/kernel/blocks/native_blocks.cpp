@@ -3,6 +3,7 @@
 
 #include <iterator>
 
+#if defined(__x86_64__) || defined(__aarch64__)
 namespace recount::kernel::native {
 
 namespace {
@@ -73,3 +74,12 @@ std::string_view architecture() noexcept {
 }
 
 } // namespace recount::kernel::native
+
+#else
+std::span<const recount::kernel::native::Block> recount::kernel::native::blocks() noexcept {
+  return {};
+}
+std::string_view recount::kernel::native::architecture() noexcept {
+  return "this architecture";
+}
+#endif

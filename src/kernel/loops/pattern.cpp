@@ -1,6 +1,8 @@
 #include "kernel/loops/pattern.hpp"
 
+#include "base/format.hpp"
 #include "base/random.hpp"
+#include "base/text.hpp"
 #include "kernel/kernel.hpp"
 #include "kernel/kernels.hpp"
 #include "kernel/loops/loop_bodies.hpp"
@@ -15,7 +17,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <numeric>
 #include <utility>
@@ -105,16 +106,12 @@ std::vector<std::uint64_t> random_cycle(std::int64_t n, std::int64_t seed) {
 
 namespace {
 
-std::vector<std::int64_t> slots_of(const std::string& list) {
+std::vector<std::int64_t> parse_slots(const std::string& list) {
   std::vector<std::int64_t> slots;
-  const char *at = list.data(), *const end = at + list.size();
-  while (at != end) {
-    std::int64_t slot = 0;
-    const auto [next, error] = std::from_chars(at, end, slot);
-    if (error != std::errc() || slot < 0 || (next != end && *next != ','))
-      throw bad_input("slots " + list, "is not a list of integers");
-    slots.push_back(slot);
-    at = next == end ? end : next + 1;
+  for (const auto slot : base::split(std::string_view(list), ',')) {
+    const auto number = base::parse<std::int64_t>(slot);
+    if (!number || *number < 0) throw bad_input("slots " + list, "is not a list of integers");
+    slots.push_back(*number);
   }
   return slots;
 }
@@ -145,7 +142,7 @@ Pattern to_pattern(const std::string& name, const result::Params& given) {
   result::Params params = given;
   Pattern p;
   if (const auto slots = params.find("slots"); name == "visit" && slots != params.end()) {
-    if (const auto* list = std::get_if<std::string>(&slots->second)) p.slots = slots_of(*list);
+    if (const auto* list = std::get_if<std::string>(&slots->second)) p.slots = parse_slots(*list);
     params.erase(slots);
   }
   if (name != "visit" && name != "chase") throw bad_input(name, "is not a pointer-chasing kernel");
@@ -180,71 +177,56 @@ struct ModelledPointers {
   }
 };
 
-class ChaseInstance : public Instance {
-public:
-  ChaseInstance(const StridedPoint& point, std::int64_t seed)
-      : memory_(point.size, point.offset, point.pages, fmt::format("chase --size {}", point.size)),
-        context_{memory_.data(), point.accesses(), nullptr} {
-    const auto next = random_cycle(point.visited(), seed);
-    const auto stride = static_cast<std::size_t>(point.stride);
-    for (std::size_t i = 0; i < next.size(); ++i) {
-      const void* const target = memory_.data() + next[i] * stride;
-      std::memcpy(memory_.data() + i * stride, &target, sizeof target);
-    }
-  }
-
-  Region region() override { return {native::recount_kernel_chase, &context_}; }
-  [[nodiscard]] std::int64_t accesses() const override { return context_.steps; }
-  [[nodiscard]] Placement placement() const override { return memory_.placement(); }
-
-private:
-  Memory memory_;
-  native::Chase context_;
-};
-
 /// What cannot be simulated: loads far from the core stall it, and pages beyond every TLB are not found.
 std::vector<Expectation> chase_presets(const StridedPoint& at) {
   constexpr std::int64_t far = 4 << 20, most_tlb_entries = 4096, few_pages = 16; // larger than any L1 or L2
   const auto n = static_cast<double>(at.accesses());
+  const bool in_pages = at.pages == Memory::Pages::small && at.stride >= sysconf(_SC_PAGESIZE);
   std::vector<Expectation> all;
   if (at.size >= far && at.stride >= 64)
-    for (const char* preset :
-         {"PAPI_MEM_SCY", "PAPI_MEM_RCY", "PAPI_STL_ICY", "PAPI_STL_CCY", "PAPI_FXU_IDL"})
-      all.push_back(between(preset, 4 * n, 3000 * n, "most cycles of a dependent load"));
-  if (at.pages == Memory::Pages::small && at.stride >= sysconf(_SC_PAGESIZE) &&
-      at.visited() >= 4 * most_tlb_entries)
-    for (const char* preset : {"PAPI_TLB_DM", "PAPI_TLB_TL"})
-      all.push_back(
-          {preset, n, 0.75 * n, 0.05 * n + 64,
-           "1 per load: each in another page, more pages than TLB entries; fewer where one entry maps "
-           "adjacent pages"});
-  if (at.pages == Memory::Pages::small && at.stride >= sysconf(_SC_PAGESIZE) && at.visited() <= few_pages)
-    for (const char* preset : {"PAPI_TLB_DM", "PAPI_TLB_TL"})
-      all.push_back({preset, 0, 0, 0.05 * n + 64, "none per load: fewer pages than TLB entries"});
+    expect(all, {"PAPI_MEM_SCY", "PAPI_MEM_RCY", "PAPI_STL_ICY", "PAPI_STL_CCY", "PAPI_FXU_IDL"},
+           between("", 4 * n, 3000 * n, "most cycles of a dependent load"));
+  if (in_pages && at.visited() >= 4 * most_tlb_entries)
+    expect(all, {"PAPI_TLB_DM", "PAPI_TLB_TL"},
+           {"", n, 0.75 * n, 0.05 * n + 64,
+            "1 per load: each in another page, more pages than TLB entries; fewer where one entry maps "
+            "adjacent pages"});
+  if (in_pages && at.visited() <= few_pages)
+    expect(all, {"PAPI_TLB_DM", "PAPI_TLB_TL"},
+           {"", 0, 0, 0.05 * n + 64, "none per load: fewer pages than TLB entries"});
   return all;
 }
 
-class ChaseKernel : public Kernel {
+std::vector<Parameter> chase_parameters() {
+  auto all = strided_parameters(sizeof(void*));
+  all.push_back(number_parameter("seed", "seed of the random order", 1, 0, 0));
+  return all;
+}
+
+class ChaseKernel : public BasicKernel {
 public:
-  ChaseKernel() {
-    parameters_.push_back({"seed",
-                           "seed of the random order",
-                           Parameter::Unit::count,
-                           result::ParamValue{std::int64_t{1}},
-                           0,
-                           0,
-                           {}});
-  }
-  [[nodiscard]] const std::string& name() const override { return name_; }
-  [[nodiscard]] const std::string& prose() const override { return prose_; }
-  [[nodiscard]] std::span<const Parameter> parameters() const override { return parameters_; }
+  ChaseKernel()
+      : BasicKernel(
+            "chase",
+            "follows pointers in random order through the elements of stride; each load depends on the "
+            "previous one",
+            chase_parameters()) {}
   [[nodiscard]] std::int64_t bytes(const result::Params& point) const override {
     const StridedPoint at = strided_point(*this, point);
-    return at.size +
-           at.visited() * std::int64_t{sizeof(std::uint64_t)}; // including the order during initialisation
+    return at.size + at.visited() * std::int64_t{sizeof(std::uint64_t)}; // with the order, meanwhile
   }
   [[nodiscard]] std::unique_ptr<Instance> prepare(const result::Params& point) const override {
-    return std::make_unique<ChaseInstance>(strided_point(*this, point), seed(point));
+    const StridedPoint at = strided_point(*this, point);
+    auto memory =
+        std::make_unique<Memory>(at.size, at.offset, at.pages, fmt::format("chase --size {}", at.size));
+    const auto next = random_cycle(at.visited(), seed(point));
+    const auto stride = static_cast<std::size_t>(at.stride);
+    for (std::size_t i = 0; i < next.size(); ++i) {
+      const void* const target = memory->data() + next[i] * stride;
+      std::memcpy(memory->data() + i * stride, &target, sizeof target);
+    }
+    const native::Chase context{memory->data(), at.accesses(), nullptr};
+    return make_instance(native::recount_kernel_chase, context, at.accesses(), std::move(memory));
   }
   std::int64_t simulate(const result::Params& point, model::Hierarchy& caches) const override {
     const StridedPoint at = strided_point(*this, point);
@@ -255,7 +237,7 @@ public:
         caches, at.passes, [&] { chase_loop(memory, std::uint64_t{0}, at.visited()); }, &caches.progress);
     return at.accesses();
   }
-
+  [[nodiscard]] std::string unsimulated() const override { return {}; }
   [[nodiscard]] std::vector<Expectation> expected(const result::Params& point) const override {
     return chase_presets(strided_point(*this, point));
   }
@@ -264,11 +246,6 @@ private:
   [[nodiscard]] std::int64_t seed(const result::Params& point) const {
     return number(complete(*this, point), "seed");
   }
-
-  const std::string name_ = "chase";
-  const std::string prose_ = "follows pointers in random order through the elements of stride; "
-                             "each load depends on the previous one";
-  std::vector<Parameter> parameters_ = strided_parameters(sizeof(void*));
 };
 
 } // namespace
@@ -292,33 +269,22 @@ struct ModelledBytes {
   }
 };
 
-class StrideInstance : public Instance {
+class StrideKernel : public BasicKernel {
 public:
-  explicit StrideInstance(const StridedPoint& point)
-      : memory_(point.size, point.offset, point.pages, fmt::format("stride --size {}", point.size)),
-        context_{reinterpret_cast<std::uint8_t*>(memory_.data()), point.size, point.stride, point.passes},
-        accesses_(point.accesses()) {}
-
-  Region region() override { return {native::recount_kernel_stride, &context_}; }
-  [[nodiscard]] std::int64_t accesses() const override { return accesses_; }
-  [[nodiscard]] Placement placement() const override { return memory_.placement(); }
-
-private:
-  Memory memory_;
-  native::Stride context_;
-  std::int64_t accesses_;
-};
-
-class StrideKernel : public Kernel {
-public:
-  [[nodiscard]] const std::string& name() const override { return name_; }
-  [[nodiscard]] const std::string& prose() const override { return prose_; }
-  [[nodiscard]] std::span<const Parameter> parameters() const override { return parameters_; }
+  StrideKernel()
+      : BasicKernel("stride",
+                    "adds 1 to every stride-th byte of an array, in several passes; accesses are independent",
+                    strided_parameters(1)) {}
   [[nodiscard]] std::int64_t bytes(const result::Params& point) const override {
     return strided_point(*this, point).size;
   }
   [[nodiscard]] std::unique_ptr<Instance> prepare(const result::Params& point) const override {
-    return std::make_unique<StrideInstance>(strided_point(*this, point));
+    const StridedPoint at = strided_point(*this, point);
+    auto memory =
+        std::make_unique<Memory>(at.size, at.offset, at.pages, fmt::format("stride --size {}", at.size));
+    const native::Stride context{reinterpret_cast<std::uint8_t*>(memory->data()), at.size, at.stride,
+                                 at.passes};
+    return make_instance(native::recount_kernel_stride, context, at.accesses(), std::move(memory));
   }
   std::int64_t simulate(const result::Params& point, model::Hierarchy& caches) const override {
     const StridedPoint at = strided_point(*this, point);
@@ -327,12 +293,7 @@ public:
         caches, at.passes, [&] { stride_loop(memory, at.size, at.stride, 1); }, &caches.progress);
     return at.accesses();
   }
-
-private:
-  const std::string name_ = "stride";
-  const std::string prose_ =
-      "adds 1 to every stride-th byte of an array, in several passes; accesses are independent";
-  const std::vector<Parameter> parameters_ = strided_parameters(1);
+  [[nodiscard]] std::string unsimulated() const override { return {}; }
 };
 
 } // namespace
@@ -356,7 +317,7 @@ struct VisitPoint {
 };
 
 /// The pointers of a cycle must not overlap.
-void check_apart(const Pattern& pattern) {
+void check_distances(const Pattern& pattern) {
   auto all = places(pattern);
   std::ranges::sort(all);
   const auto closer =
@@ -368,64 +329,45 @@ void check_apart(const Pattern& pattern) {
                     "use a distance of at least 8 bytes, the size of a pointer");
 }
 
-class VisitInstance : public Instance {
-public:
-  explicit VisitInstance(const VisitPoint& point)
-      : memory_(extent(point.pattern), point.pattern.offset,
-                point.pattern.huge ? Memory::Pages::huge : Memory::Pages::small,
-                fmt::format("visit --count {}", point.pattern.count)),
-        context_{nullptr, point.accesses(), nullptr} {
-    const auto all = places(point.pattern);
-    link(memory_.data(), all);
-    context_.start = memory_.data() + all.front();
-  }
-
-  Region region() override { return {native::recount_kernel_chase, &context_}; }
-  [[nodiscard]] std::int64_t accesses() const override { return context_.steps; }
-  [[nodiscard]] Placement placement() const override { return memory_.placement(); }
-
-private:
-  Memory memory_;
-  native::Chase context_;
-};
-
 std::vector<Parameter> visit_parameters() {
-  using Unit = Parameter::Unit;
+  constexpr auto bytes = Parameter::Unit::bytes;
   constexpr std::int64_t most_bytes = std::int64_t{1} << 44;
-  const auto bytes = [](const char* name, const char* prose, std::int64_t fallback, std::int64_t least) {
-    return Parameter{name, prose, Unit::bytes, result::ParamValue{fallback}, least, most_bytes, {}};
-  };
-  const auto count = [](const char* name, const char* prose, std::int64_t fallback, std::int64_t least) {
-    return Parameter{name, prose, Unit::count, result::ParamValue{fallback}, least, most_elements, {}};
-  };
-  const auto choice = [](const char* name, const char* prose, std::vector<std::string> words) {
-    return Parameter{name, prose, Unit::choice, result::ParamValue{words.front()}, 0, 0, std::move(words)};
-  };
-  Parameter offset = bytes("offset", "bytes from a page boundary to the first element", 0, 0);
-  offset.most = 4095;
-  return {count("count", "elements", 16, 1),
-          bytes("stride", "bytes from one element to the next", 4096, 1),
-          bytes("shift", "additional bytes per element within a group of wrap", 0, 0),
-          count("wrap", "elements per group; the shift restarts with each group", 1, 1),
-          bytes("pair", "visit each element again at this distance in bytes (0: once)", 0, 0),
-          choice("first", "place of a pair visited first", {"near", "far"}),
-          count("passes", "passes through all elements", 1000, 1),
-          offset,
-          choice("pagesize", "page size of the data, requested from the system", {"small", "huge"}),
-          count("seed", "seed of the random order", 1, 0)};
+  return {
+      number_parameter("count", "elements", 16, 1, most_elements),
+      number_parameter("stride", "bytes from one element to the next", 4096, 1, most_bytes, bytes),
+      number_parameter("shift", "additional bytes per element within a group of wrap", 0, 0, most_bytes,
+                       bytes),
+      number_parameter("wrap", "elements per group; the shift restarts with each group", 1, 1, most_elements),
+      number_parameter("pair", "visit each element again at this distance in bytes (0: once)", 0, 0,
+                       most_bytes, bytes),
+      choice_parameter("first", "place of a pair visited first", {"near", "far"}),
+      number_parameter("passes", "passes through all elements", 1000, 1, most_elements),
+      number_parameter("offset", "bytes from a page boundary to the first element", 0, 0, 4095, bytes),
+      pages_parameter(),
+      number_parameter("seed", "seed of the random order", 1, 0, most_elements)};
 }
 
-class VisitKernel : public Kernel {
+class VisitKernel : public BasicKernel {
 public:
-  [[nodiscard]] const std::string& name() const override { return name_; }
-  [[nodiscard]] const std::string& prose() const override { return prose_; }
-  [[nodiscard]] std::span<const Parameter> parameters() const override { return parameters_; }
+  VisitKernel()
+      : BasicKernel(
+            "visit",
+            "follows pointers in random order through individually chosen places; each load depends on "
+            "the previous one",
+            visit_parameters()) {}
   [[nodiscard]] std::int64_t bytes(const result::Params& point) const override {
     const Pattern p = checked(point).pattern;
     return extent(p) + p.visits() * std::int64_t{2 * sizeof(std::uint64_t)}; // with the order, meanwhile
   }
   [[nodiscard]] std::unique_ptr<Instance> prepare(const result::Params& point) const override {
-    return std::make_unique<VisitInstance>(checked(point));
+    const VisitPoint at = checked(point);
+    auto memory = std::make_unique<Memory>(extent(at.pattern), at.pattern.offset,
+                                           at.pattern.huge ? Memory::Pages::huge : Memory::Pages::small,
+                                           fmt::format("visit --count {}", at.pattern.count));
+    const auto all = places(at.pattern);
+    link(memory->data(), all);
+    const native::Chase context{memory->data() + all.front(), at.accesses(), nullptr};
+    return make_instance(native::recount_kernel_chase, context, at.accesses(), std::move(memory));
   }
   std::int64_t simulate(const result::Params& point, model::Hierarchy& caches) const override {
     const VisitPoint at = checked(point);
@@ -435,11 +377,12 @@ public:
         caches, at.passes, [&] { replay(all, base, 1, caches); }, &caches.progress);
     return at.accesses();
   }
+  [[nodiscard]] std::string unsimulated() const override { return {}; }
 
 private:
   [[nodiscard]] VisitPoint checked(const result::Params& given) const {
     const result::Params point = complete(*this, given);
-    VisitPoint at{to_pattern(name_, point), number(point, "passes")};
+    VisitPoint at{to_pattern(name(), point), number(point, "passes")};
     std::int64_t span = 0, total = 0;
     const Pattern& p = at.pattern;
     if (p.count > most_elements || __builtin_mul_overflow(p.count, p.stride, &span) ||
@@ -448,14 +391,9 @@ private:
       throw bad_input("visit --stride", "the elements span more than 64 TiB");
     if (__builtin_mul_overflow(p.visits(), at.passes, &total))
       throw bad_input("visit --passes", "the number of accesses exceeds 64 bits");
-    check_apart(p);
+    check_distances(p);
     return at;
   }
-
-  const std::string name_ = "visit";
-  const std::string prose_ = "follows pointers in random order through individually chosen places; each load "
-                             "depends on the previous one";
-  const std::vector<Parameter> parameters_ = visit_parameters();
 };
 
 } // namespace

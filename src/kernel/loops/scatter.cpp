@@ -35,45 +35,29 @@ struct ScatterPoint {
 };
 
 const native::Block& scatter_block(const ScatterPoint& at) {
-  const auto all = native::blocks();
-  return *std::ranges::find(all, at.stores ? "scatter_store" : "scatter_load", &native::Block::name);
+  return native::find_block(at.stores ? "scatter_store" : "scatter_load", "scatter");
 }
-
-class ScatterInstance : public Instance {
-public:
-  explicit ScatterInstance(const ScatterPoint& at)
-      : memory_(at.size, 0, Memory::Pages::small, fmt::format("scatter --size {}", at.size)),
-        code_(scatter_block(at).code),
-        context_{at.turns(), memory_.data(), at.mask(), at.hop()},
-        accesses_(at.accesses()) {}
-  Region region() override { return {code_, &context_}; }
-  [[nodiscard]] std::int64_t accesses() const override { return accesses_; }
-  [[nodiscard]] Placement placement() const override { return memory_.placement(); }
-
-private:
-  Memory memory_;
-  void (*code_)(void*);
-  native::Turns context_;
-  std::int64_t accesses_;
-};
 
 constexpr std::int64_t most_scattered = std::int64_t{1} << 44;
 
-class ScatterKernel : public ClosedFormKernel {
+class ScatterKernel : public BasicKernel {
 public:
   ScatterKernel()
-      : ClosedFormKernel(
-            "scatter", "loads from or stores to every line of an array in pseudo-random order",
-            {choice_parameter("operation", "access to each line", {"store", "load"}),
-             number_parameter("size", "bytes of the array, a power of two", 1 << 20, 1024, most_scattered,
-                              Parameter::Unit::bytes),
-             number_parameter("stride",
-                              "bytes between adjacent visited places, a power of two, at most size / 16", 64,
-                              8, most_scattered, Parameter::Unit::bytes),
-             number_parameter("passes", "passes over all places", 10, 1, most_scattered)}) {}
+      : BasicKernel("scatter", "loads from or stores to every line of an array in pseudo-random order",
+                    {choice_parameter("operation", "access to each line", {"store", "load"}),
+                     number_parameter("size", "bytes of the array, a power of two", 1 << 20, 1024,
+                                      most_scattered, Parameter::Unit::bytes),
+                     number_parameter(
+                         "stride", "bytes between adjacent visited places, a power of two, at most size / 16",
+                         64, 8, most_scattered, Parameter::Unit::bytes),
+                     number_parameter("passes", "passes over all places", 10, 1, most_scattered)}) {}
   [[nodiscard]] std::int64_t bytes(const result::Params& point) const override { return at(point).size; }
   [[nodiscard]] std::unique_ptr<Instance> prepare(const result::Params& point) const override {
-    return std::make_unique<ScatterInstance>(at(point));
+    const ScatterPoint here = at(point);
+    auto memory = std::make_unique<Memory>(here.size, 0, Memory::Pages::small,
+                                           fmt::format("scatter --size {}", here.size));
+    const native::Turns context{here.turns(), memory->data(), here.mask(), here.hop()};
+    return make_instance(scatter_block(here).code, context, here.accesses(), std::move(memory));
   }
   [[nodiscard]] std::string unsimulated() const override { return {}; }
   std::int64_t simulate(const result::Params& point, model::Hierarchy& caches) const override {
@@ -105,9 +89,9 @@ public:
                             "several cycles per store: all miss in L1 and L2"));
     constexpr std::int64_t most_tlb_entries = 4096;
     if (here.stride >= sysconf(_SC_PAGESIZE) && here.visited() >= 4 * most_tlb_entries)
-      for (const char* preset : {"PAPI_TLB_DM", "PAPI_TLB_TL"})
-        all.push_back({preset, stores, 0.75 * stores, 0.05 * stores + 64,
-                       "1 per access: each in another page, more pages than TLB entries"});
+      expect(all, {"PAPI_TLB_DM", "PAPI_TLB_TL"},
+             {"", stores, 0.75 * stores, 0.05 * stores + 64,
+              "1 per access: each in another page, more pages than TLB entries"});
     return all;
   }
 
@@ -127,6 +111,7 @@ private:
                       fmt::format("at most {}", here.size / native::steps_a_turn));
     if (std::int64_t total = 0; __builtin_mul_overflow(here.visited(), here.passes, &total))
       throw bad_input("scatter --passes", "the number of accesses exceeds 64 bits");
+    static_cast<void>(scatter_block(here));
     return here;
   }
 };

@@ -17,12 +17,11 @@
 #include <cstdlib>
 #include <optional>
 
-// Abstract memories of `matmul`: one replays accesses, one records the loop nest.
 namespace recount::kernel {
 
 /// Addresses of the first elements of a, b, c and t.
-inline std::array<std::uint64_t, 4> matmul_bases(const MatmulPoint& at,
-                                                 const std::optional<model::Placement>& placement) {
+std::array<std::uint64_t, 4> matmul_bases(const MatmulPoint& at,
+                                          const std::optional<model::Placement>& placement) {
   std::array<std::uint64_t, 4> bases{};
   for (unsigned matrix = 0; matrix < bases.size(); ++matrix)
     bases[matrix] = model::array_base(placement, assumed_base, matrix) +
@@ -37,65 +36,18 @@ struct Unvalued {
   Unvalued& operator+=(Unvalued) { return *this; }
 };
 
-/// What both have in common: `Touch` is called with (cause, array, index).
-template <class Self, class Index>
-struct TouchedMatrices {
-  static Unvalued zero() { return {}; }
-  template <class Body>
-  static void apart(Body body) {
-    body();
-  }
-  Unvalued a(Index i) const { return self().touch(model::Cause::load, 0, i); }
-  Unvalued b(Index i) const { return self().touch(model::Cause::load, 1, i); }
-  Unvalued t(Index i) const { return self().touch(model::Cause::load, 3, i); }
-  void set_c(Index i, Unvalued) const { self().touch(model::Cause::store, 2, i); }
-  void set_t(Index i, Unvalued) const { self().touch(model::Cause::store, 3, i); }
-  void add_c(Index i, Unvalued) const {
-    self().touch(model::Cause::load, 2, i);
-    self().touch(model::Cause::store, 2, i);
-  }
-  void keep_in_c(Index i, Unvalued v) const { add_c(i, v); }
-
-private:
-  const Self& self() const { return static_cast<const Self&>(*this); }
-};
-
-/// Replays each access into a hierarchy, one after the other.
-class ReplayedMatrices : public TouchedMatrices<ReplayedMatrices, std::int64_t> {
-public:
-  ReplayedMatrices(const MatmulPoint& at, model::Hierarchy& caches)
-      : caches_(&caches),
-        bases_(matmul_bases(at, caches.machine().placement)),
-        element_(static_cast<unsigned>(at.element)) {}
-
-  static std::int64_t least(std::int64_t x, std::int64_t y) { return x < y ? x : y; }
-  template <class Body>
-  static void loop(std::int64_t first, std::int64_t last, std::int64_t step, Body body) {
-    for (std::int64_t i = first; i < last; i += step)
-      body(i);
-  }
-  Unvalued touch(model::Cause cause, unsigned matrix, std::int64_t i) const {
-    const std::uint64_t address = bases_[matrix] + static_cast<std::uint64_t>(i) * element_;
-    if (cause == model::Cause::store)
-      caches_->store(address, element_);
-    else
-      caches_->load(address, element_);
-    return {};
-  }
-
-private:
-  model::Hierarchy* caches_;
-  std::array<std::uint64_t, 4> bases_;
-  unsigned element_;
-};
-
 /// Records the loop nest.
-class RecordedMatrices : public TouchedMatrices<RecordedMatrices, model::Affine> {
+class RecordedMatrices {
 public:
   RecordedMatrices(const MatmulPoint& at, const std::optional<model::Placement>& placement,
                    model::Recorder& recorder)
       : recorder_(&recorder), bases_(matmul_bases(at, placement)), element_(at.element) {}
 
+  static Unvalued zero() { return {}; }
+  template <class Body>
+  static void apart(Body body) {
+    body();
+  }
   template <class X>
   static model::Bound least(const X& x, std::int64_t y) {
     return {model::Recorder::affine(x), model::Recorder::affine(y)};
@@ -104,13 +56,23 @@ public:
   void loop(const First& first, const Last& last, std::int64_t step, Body body) const {
     recorder_->loop(first, last, step, body);
   }
-  Unvalued touch(model::Cause cause, unsigned matrix, const model::Affine& i) const {
+  Unvalued a(const model::Affine& i) const { return access(model::Cause::load, 0, i); }
+  Unvalued b(const model::Affine& i) const { return access(model::Cause::load, 1, i); }
+  Unvalued t(const model::Affine& i) const { return access(model::Cause::load, 3, i); }
+  void set_c(const model::Affine& i, Unvalued) const { access(model::Cause::store, 2, i); }
+  void set_t(const model::Affine& i, Unvalued) const { access(model::Cause::store, 3, i); }
+  void add_c(const model::Affine& i, Unvalued) const {
+    access(model::Cause::load, 2, i);
+    access(model::Cause::store, 2, i);
+  }
+  void keep_in_c(const model::Affine& i, Unvalued v) const { add_c(i, v); }
+
+private:
+  Unvalued access(model::Cause cause, unsigned matrix, const model::Affine& i) const {
     recorder_->access(cause, matrix, i * element_ + static_cast<std::int64_t>(bases_[matrix]),
                       static_cast<unsigned>(element_));
     return {};
   }
-
-private:
   model::Recorder* recorder_;
   std::array<std::uint64_t, 4> bases_;
   std::int64_t element_;
@@ -142,59 +104,48 @@ void fill(void* matrix, std::int64_t n, std::int64_t factor) {
     element[i] = static_cast<T>(1 + i * factor % 7);
 }
 
-class MatmulInstance : public Instance {
+class MatmulInstance : public NativeInstance<native::Matmul> {
 public:
-  MatmulInstance(const MatmulPoint& at, const native::MatmulLoops& loops)
-      : memory_(at.bytes(), at.offset, at.pages, fmt::format("matmul --n {}", at.n)),
-        code_(code_of(at, loops)),
-        accesses_(at.accesses()) {
-    const auto matrix = [&](std::int64_t i) { return memory_.data() + i * at.pitch(); };
-    context_ = {matrix(0), matrix(1), matrix(2), nullptr, at.n, at.block};
-    const auto both = [&](auto element) {
-      fill<decltype(element)>(context_.a, at.n, 3);
-      fill<decltype(element)>(context_.b, at.n, 5);
-    };
-    at.element == 8 ? both(double{}) : both(std::int16_t{});
-    if (at.variant != MatmulPoint::Variant::transposed) return;
-    context_.t = matrix(3);
-    if (!at.transposes) loops.transpose(&context_);
-  }
-
-  Region region() override { return {code_, &context_}; }
+  using NativeInstance::NativeInstance;
   /// A corner: the caches have just seen all matrices, and the whole region may take minutes.
   void warm() override {
     native::Matmul corner = context_;
     corner.n = std::min<std::int64_t>(corner.n, 64);
-    code_(&corner);
+    region().code(&corner);
   }
-  [[nodiscard]] std::int64_t accesses() const override { return accesses_; }
-  [[nodiscard]] Placement placement() const override { return memory_.placement(); }
-
-private:
-  Memory memory_;
-  Code code_;
-  std::int64_t accesses_;
-  native::Matmul context_;
 };
 
-class MatmulKernel : public Kernel {
+std::unique_ptr<Instance> make_matmul(const MatmulPoint& at, const native::MatmulLoops& loops) {
+  auto memory = std::make_unique<Memory>(at.bytes(), at.offset, at.pages, fmt::format("matmul --n {}", at.n));
+  const auto matrix = [&](std::int64_t i) { return memory->data() + i * at.pitch(); };
+  native::Matmul context{matrix(0), matrix(1), matrix(2), nullptr, at.n, at.block};
+  const auto both = [&](auto element) {
+    fill<decltype(element)>(context.a, at.n, 3);
+    fill<decltype(element)>(context.b, at.n, 5);
+  };
+  at.element == 8 ? both(double{}) : both(std::int16_t{});
+  if (at.variant == MatmulPoint::Variant::transposed) {
+    context.t = matrix(3);
+    if (!at.transposes) loops.transpose(&context);
+  }
+  return std::make_unique<MatmulInstance>(code_of(at, loops), context, at.accesses(), std::move(memory));
+}
+
+class MatmulKernel : public BasicKernel {
 public:
   MatmulKernel(std::string name, std::string prose, bool vectorised)
-      : name_(std::move(name)), prose_(std::move(prose)), vectorised_(vectorised) {}
-  [[nodiscard]] const std::string& name() const override { return name_; }
-  [[nodiscard]] const std::string& prose() const override { return prose_; }
-  [[nodiscard]] std::span<const Parameter> parameters() const override { return parameters_; }
+      : BasicKernel(std::move(name), std::move(prose), matmul_parameters()), vectorised_(vectorised) {}
   [[nodiscard]] std::int64_t bytes(const result::Params& point) const override {
     return matmul_point(*this, point).bytes();
   }
   [[nodiscard]] std::unique_ptr<Instance> prepare(const result::Params& point) const override {
     const MatmulPoint at = matmul_point(*this, point);
-    if (vectorised_) need_vectors(name_);
-    return std::make_unique<MatmulInstance>(at, vectorised_ ? native::vectorised_matmul(at.element == 8)
-                                                            : native::plain_matmul(at.element == 8));
+    if (vectorised_) need_vectors(name());
+    return make_matmul(at, vectorised_ ? native::vectorised_matmul(at.element == 8)
+                                       : native::plain_matmul(at.element == 8));
   }
   std::int64_t simulate(const result::Params& point, model::Hierarchy& caches) const override {
-    if (vectorised_) throw unavailable(name_, unsimulated());
+    if (vectorised_) throw unavailable(name(), unsimulated());
     model::simulate_nest(matmul_nest(point, caches.machine().placement), caches);
     return matmul_point(*this, point).accesses();
   }
@@ -214,18 +165,10 @@ public:
   }
 
 private:
-  const std::string name_, prose_;
   const bool vectorised_;
-  const std::vector<Parameter> parameters_ = matmul_parameters();
 };
 
 } // namespace
-
-std::int64_t replay_matmul(const result::Params& point, model::Hierarchy& caches) {
-  const MatmulPoint at = matmul_point(matmul_kernel(), point);
-  matmul_run(at, ReplayedMatrices(at, caches));
-  return at.accesses();
-}
 
 model::Nest matmul_nest(const result::Params& point, const std::optional<model::Placement>& placement) {
   const MatmulPoint at = matmul_point(matmul_kernel(), point);
@@ -252,21 +195,6 @@ constexpr std::int64_t most = 1 << 20; // of n: 4 n^3 still fits into 64 bits
 
 const std::vector<std::string> variants = {"ijk", "ijk-mem", "ikj", "transposed", "blocked"};
 
-Parameter choice(std::string name, std::string prose, std::string fallback,
-                 std::vector<std::string> choices) {
-  return {std::move(name),
-          std::move(prose),
-          Parameter::Unit::choice,
-          result::ParamValue{std::move(fallback)},
-          0,
-          0,
-          std::move(choices)};
-}
-Parameter count(std::string name, std::string prose, std::int64_t fallback, std::int64_t least,
-                std::int64_t greatest, Parameter::Unit unit = Parameter::Unit::count) {
-  return {std::move(name), std::move(prose), unit, result::ParamValue{fallback}, least, greatest, {}};
-}
-
 } // namespace
 
 std::int64_t MatmulPoint::pitch() const {
@@ -291,16 +219,17 @@ std::int64_t MatmulPoint::accesses() const {
 
 std::vector<Parameter> matmul_parameters() {
   return {
-      choice("variant", "loop order and place of the sum", "ijk", variants),
-      choice("element", "f64: double; i16: 16-bit integers", "f64", {"f64", "i16"}),
-      count("n", "rows and columns of each matrix", 600, 1, most),
-      count("block", "rows and columns of a block (blocked only)", 128, 1, most),
-      choice("transpose", "whether to measure the transposition (transposed only)", "included",
-             {"included", "excluded"}),
-      count("offset",
-            "bytes from a page boundary to the first element of each matrix, a multiple of the element", 16,
-            0, page - 1, Parameter::Unit::bytes),
-      choice("pagesize", "page size of the data, requested from the system", "small", {"small", "huge"}),
+      choice_parameter("variant", "loop order and place of the sum", variants),
+      choice_parameter("element", "f64: double; i16: 16-bit integers", {"f64", "i16"}),
+      number_parameter("n", "rows and columns of each matrix", 600, 1, most),
+      number_parameter("block", "rows and columns of a block (blocked only)", 128, 1, most),
+      choice_parameter("transpose", "whether to measure the transposition (transposed only)",
+                       {"included", "excluded"}),
+      number_parameter(
+          "offset",
+          "bytes from a page boundary to the first element of each matrix, a multiple of the element", 16, 0,
+          page - 1, Parameter::Unit::bytes),
+      pages_parameter(),
   };
 }
 
@@ -314,7 +243,7 @@ MatmulPoint matmul_point(const Kernel& kernel, const result::Params& given) {
   at.block = std::min(number(point, "block"), at.n);
   at.offset = number(point, "offset");
   at.transposes = text(point, "transpose") == "included";
-  at.pages = text(point, "pagesize") == "huge" ? Memory::Pages::huge : Memory::Pages::small;
+  at.pages = pages(point);
   if (at.offset % at.element != 0)
     throw bad_input(kernel.name() + " --offset",
                     fmt::format("{} is not a multiple of the element size, {} bytes", at.offset, at.element));
@@ -325,28 +254,13 @@ MatmulPoint matmul_point(const Kernel& kernel, const result::Params& given) {
 
 namespace {
 
-class PeakInstance : public Instance {
-public:
-  PeakInstance(bool vectors, std::int64_t turns)
-      : code_(vectors ? native::recount_kernel_peak_vector : native::recount_kernel_peak_scalar) {
-    context_.turns = turns;
-  }
-  Region region() override { return {code_, &context_}; }
-  [[nodiscard]] std::int64_t accesses() const override { return 0; }
-
-private:
-  void (*code_)(void*);
-  native::Ceiling context_;
-};
-
-class PeakKernel : public ClosedFormKernel {
+class PeakKernel : public BasicKernel {
 public:
   PeakKernel()
-      : ClosedFormKernel(
-            "peak", "multiplies and adds doubles in registers at peak throughput",
-            {choice_parameter("width", "vector: the widest available; scalar", {"vector", "scalar"}),
-             number_parameter("turns", "loop iterations, one step in each of 12 independent chains",
-                              20'000'000, 1, std::int64_t{1} << 40)}) {}
+      : BasicKernel("peak", "multiplies and adds doubles in registers at peak throughput",
+                    {choice_parameter("width", "vector: the widest available; scalar", {"vector", "scalar"}),
+                     number_parameter("turns", "loop iterations, one step in each of 12 independent chains",
+                                      20'000'000, 1, std::int64_t{1} << 40)}) {}
   [[nodiscard]] std::int64_t bytes(const result::Params& point) const override {
     static_cast<void>(complete(*this, point));
     return sizeof(native::Ceiling);
@@ -354,7 +268,10 @@ public:
   [[nodiscard]] std::unique_ptr<Instance> prepare(const result::Params& given) const override {
     const result::Params point = complete(*this, given);
     if (vectors(point)) need_vectors(name());
-    return std::make_unique<PeakInstance>(vectors(point), number(point, "turns"));
+    native::Ceiling context;
+    context.turns = number(point, "turns");
+    return make_instance(
+        vectors(point) ? native::recount_kernel_peak_vector : native::recount_kernel_peak_scalar, context, 0);
   }
   [[nodiscard]] std::vector<Expectation> expected(const result::Params& given) const override {
     const result::Params point = complete(*this, given);
@@ -369,43 +286,38 @@ private:
   [[nodiscard]] static bool vectors(const result::Params& point) { return text(point, "width") == "vector"; }
 };
 
-class BandwidthInstance : public Instance {
+class BandwidthInstance : public NativeInstance<native::Ceiling> {
 public:
-  BandwidthInstance(std::int64_t bytes, std::int64_t passes)
-      : memory_(bytes, 0, Memory::Pages::huge, fmt::format("bandwidth --size {}", bytes)) {
-    context_.turns = passes;
-    context_.data = memory_.data();
-    context_.bytes = bytes;
-  }
-  Region region() override { return {native::recount_kernel_bandwidth, &context_}; }
+  using NativeInstance::NativeInstance;
   void warm() override {
     native::Ceiling once = context_;
     once.turns = 1;
     native::recount_kernel_bandwidth(&once);
   }
-  [[nodiscard]] std::int64_t accesses() const override { return context_.turns * (context_.bytes / 8); }
-  [[nodiscard]] Placement placement() const override { return memory_.placement(); }
-
-private:
-  Memory memory_;
-  native::Ceiling context_;
 };
 
-class BandwidthKernel : public ClosedFormKernel {
+class BandwidthKernel : public BasicKernel {
 public:
   BandwidthKernel()
-      : ClosedFormKernel(
-            "bandwidth", "reads an array sequentially at peak bandwidth",
-            {number_parameter("size", "bytes of the array, in steps of 1024", 1 << 20, 1024,
-                              std::int64_t{1} << 40, Parameter::Unit::bytes),
-             number_parameter("passes", "passes over the array", 100, 1, std::int64_t{1} << 32)}) {}
+      : BasicKernel("bandwidth", "reads an array sequentially at peak bandwidth",
+                    {number_parameter("size", "bytes of the array, in steps of 1024", 1 << 20, 1024,
+                                      std::int64_t{1} << 40, Parameter::Unit::bytes),
+                     number_parameter("passes", "passes over the array", 100, 1, std::int64_t{1} << 32)}) {}
   [[nodiscard]] std::int64_t bytes(const result::Params& point) const override {
     return number(complete(*this, point), "size") / 1024 * 1024;
   }
   [[nodiscard]] std::unique_ptr<Instance> prepare(const result::Params& given) const override {
     const result::Params point = complete(*this, given);
     need_vectors(name());
-    return std::make_unique<BandwidthInstance>(bytes(point), number(point, "passes"));
+    const std::int64_t size = bytes(point);
+    auto memory =
+        std::make_unique<Memory>(size, 0, Memory::Pages::huge, fmt::format("bandwidth --size {}", size));
+    native::Ceiling context;
+    context.turns = number(point, "passes");
+    context.data = memory->data();
+    context.bytes = size;
+    return std::make_unique<BandwidthInstance>(native::recount_kernel_bandwidth, context,
+                                               context.turns * (size / 8), std::move(memory));
   }
 };
 
@@ -440,7 +352,7 @@ namespace {
 /// 2001); integers are int in the Debian packages of OpenBLAS.
 using Dgemm = void (*)(int order, int a_transposed, int b_transposed, int m, int n, int k, double alpha,
                        const double* a, int lda, const double* b, int ldb, double beta, double* c, int ldc);
-constexpr int by_rows = 101, as_it_is = 111;
+constexpr int by_rows = 101, not_transposed = 111;
 
 struct Library {
   Dgemm dgemm = nullptr;
@@ -464,42 +376,22 @@ const Library& library() {
   return library;
 }
 
-class DgemmInstance : public Instance {
-public:
-  DgemmInstance(std::int64_t n, std::int64_t pitch, std::int64_t bytes, std::int64_t offset)
-      : memory_(bytes, offset, Memory::Pages::small, fmt::format("dgemm --n {}", n)),
-        context_{library().dgemm, matrix(0, pitch), matrix(1, pitch), matrix(2, pitch), static_cast<int>(n)} {
-    for (int i = 0; i < context_.n * context_.n; ++i) {
-      context_.a[i] = 1 + i % 7;
-      context_.b[i] = 1 + i % 5;
-    }
-  }
-  Region region() override { return {multiply, &context_}; }
-  [[nodiscard]] std::int64_t accesses() const override { return 0; }
-  [[nodiscard]] Placement placement() const override { return memory_.placement(); }
-
-private:
-  struct Context {
-    Dgemm dgemm;
-    double *a, *b, *c;
-    int n;
-  };
-  static void multiply(void* context) {
-    const auto& at = *static_cast<Context*>(context);
-    at.dgemm(by_rows, as_it_is, as_it_is, at.n, at.n, at.n, 1, at.a, at.n, at.b, at.n, 0, at.c, at.n);
-  }
-  [[nodiscard]] double* matrix(std::int64_t i, std::int64_t pitch) const {
-    return reinterpret_cast<double*>(memory_.data() + i * pitch);
-  }
-
-  Memory memory_;
-  Context context_;
+struct DgemmContext {
+  Dgemm dgemm;
+  double *a, *b, *c;
+  int n;
 };
 
-class DgemmKernel : public ClosedFormKernel {
+void multiply(void* context) {
+  const auto& at = *static_cast<DgemmContext*>(context);
+  at.dgemm(by_rows, not_transposed, not_transposed, at.n, at.n, at.n, 1, at.a, at.n, at.b, at.n, 0, at.c,
+           at.n);
+}
+
+class DgemmKernel : public BasicKernel {
 public:
   DgemmKernel()
-      : ClosedFormKernel(
+      : BasicKernel(
             "dgemm", "multiplies two n x n matrices with dgemm of OpenBLAS, single-threaded",
             {number_parameter("n", "rows and columns of each matrix", 600, 1, 1 << 15),
              number_parameter("offset", "bytes from a page boundary to the first element of each matrix", 16,
@@ -508,7 +400,17 @@ public:
   [[nodiscard]] std::unique_ptr<Instance> prepare(const result::Params& point) const override {
     const MatmulPoint where = at(point);
     if (!library().missing.empty()) throw unavailable(name(), library().missing);
-    return std::make_unique<DgemmInstance>(where.n, where.pitch(), where.bytes(), where.offset);
+    auto memory = std::make_unique<Memory>(where.bytes(), where.offset, Memory::Pages::small,
+                                           fmt::format("dgemm --n {}", where.n));
+    const auto matrix = [&](std::int64_t i) {
+      return reinterpret_cast<double*>(memory->data() + i * where.pitch());
+    };
+    const DgemmContext context{library().dgemm, matrix(0), matrix(1), matrix(2), static_cast<int>(where.n)};
+    for (int i = 0; i < context.n * context.n; ++i) {
+      context.a[i] = 1 + i % 7;
+      context.b[i] = 1 + i % 5;
+    }
+    return make_instance(multiply, context, 0, std::move(memory));
   }
 
 private:

@@ -12,10 +12,6 @@
 
 namespace recount::kernel {
 
-/// Kernel::simulate() of `matmul` without any shortcut: every access is replayed. The reference for
-/// simulate(). Returns the accesses; throws recount::Error (bad_input) for a bad point.
-std::int64_t replay_matmul(const result::Params& point, model::Hierarchy& caches);
-
 /// The loops and accesses at a point.
 [[nodiscard]] model::Nest matmul_nest(const result::Params& point,
                                       const std::optional<model::Placement>& placement = {});

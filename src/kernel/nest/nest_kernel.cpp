@@ -6,6 +6,7 @@
 #include "kernel/kernels.hpp"
 #include "kernel/memory.hpp"
 #include "kernel/point.hpp"
+#include "model/hierarchy.hpp"
 #include "model/nest_simulation.hpp"
 #include "nest/compile.hpp"
 #include "nest/generate.hpp"
@@ -22,12 +23,7 @@
 #include <map>
 #include <memory>
 
-// A loop nest compiled, and its arrays in memory.
 namespace recount::kernel {
-
-/// Arrays hold small whole numbers from 1 on. Throws recount::Error: bad_input for more memory than is
-/// available, unavailable where nothing can be compiled.
-[[nodiscard]] std::unique_ptr<Instance> nest_instance(const nest::Point& point, bool huge_pages);
 
 namespace {
 
@@ -35,6 +31,55 @@ namespace {
 /// variables, bounds and pointers that do not fit the registers per turn of a loop that holds loops.
 constexpr double stack_per_call = 40, stack_per_turn = 12;
 constexpr std::size_t most_exchanged = 5; ///< loops: 120 orders
+
+/// Not zero: a nest may divide by its elements.
+template <class T>
+void fill(std::byte* data, std::int64_t bytes, std::int64_t factor) {
+  auto* const element = reinterpret_cast<T*>(data);
+  for (std::int64_t i = 0; i < bytes / static_cast<std::int64_t>(sizeof(T)); ++i)
+    element[i] = static_cast<T>(1 + i % 7 * factor % 7);
+}
+
+void fill(nest::Type type, std::byte* data, std::int64_t bytes, std::int64_t factor) {
+  switch (type) {
+  case nest::Type::f64: return fill<double>(data, bytes, factor);
+  case nest::Type::f32: return fill<float>(data, bytes, factor);
+  case nest::Type::i64: return fill<std::int64_t>(data, bytes, factor);
+  case nest::Type::i32: return fill<std::int32_t>(data, bytes, factor);
+  case nest::Type::i16: return fill<std::int16_t>(data, bytes, factor);
+  case nest::Type::i8: return fill<std::int8_t>(data, bytes, factor);
+  }
+}
+
+/// The nest compiled, and its arrays in memory, which hold small whole numbers from 1 on. Throws
+/// recount::Error: bad_input for more memory than is available, unavailable where nothing can be compiled.
+class NestInstance : public Instance {
+public:
+  NestInstance(const nest::Point& point, Memory::Pages pages)
+      : code_(generate(point.definition(), point.setting().types)),
+        memory_(point.bytes(), point.setting().offset, pages, "nest --file " + point.definition().file) {
+    const auto& given = point.setting().parameters;
+    std::copy(given.begin(), given.end(), context_.parameters.begin());
+    for (std::size_t a = 0; a < point.arrays().size(); ++a) {
+      const auto& array = point.arrays()[a];
+      std::byte* const data = memory_.data() + array.begin;
+      context_.arrays[a] = data;
+      std::copy(array.strides.begin(), array.strides.end(), context_.strides[a].begin());
+      fill(array.type, data, array.bytes, static_cast<std::int64_t>(2 * a % 6 + 1));
+    }
+    const nest::Work work = point.work();
+    accesses_ = work.loads + work.stores;
+  }
+  Region region() override { return {code_.function(), &context_}; }
+  [[nodiscard]] std::int64_t accesses() const override { return accesses_; }
+  [[nodiscard]] Placement placement() const override { return memory_.placement(); }
+
+private:
+  nest::CompiledNest code_;
+  Memory memory_;
+  nest::Context context_;
+  std::int64_t accesses_ = 0;
+};
 
 std::string read_nest(const std::string& file) {
   std::error_code none;
@@ -58,7 +103,7 @@ std::vector<Parameter> NestKernel::common_parameters(const std::string& file, co
           number_parameter("offset",
                            "bytes from a page boundary to the first element of each array, a multiple of it",
                            16, 0, 4095, Parameter::Unit::bytes),
-          choice_parameter("pagesize", "page size of the data, requested from the system", {"small", "huge"}),
+          pages_parameter(),
           number_parameter("tile", "turns per block of the exchangeable loops; 0: no blocks", 0, 0, 1 << 20),
           number_parameter("padding", "unused elements behind each row of the arrays", 0, 0, 1 << 20)};
 }
@@ -70,15 +115,10 @@ nest::Point NestKernel::formed(nest::Setting setting, const nest::Form& form) co
   nest::Point point(std::make_shared<const nest::Definition>(std::move(changed.nest)), setting);
   if (!form.reorders()) return point;
   const nest::Point written(*nest_, std::move(setting));
-  std::string broken;
-  {
-    const std::scoped_lock lock(*decided_);
-    const auto [known, is_new] = broken_.try_emplace({written.setting().parameters, form.order, form.tile});
-    if (is_new) known->second = nest::broken_dependence(written, point, changed.variables);
-    broken = known->second;
-  }
-  if (!broken.empty())
-    throw bad_input(nest_->file, broken,
+  const auto [known, is_new] = broken_.try_emplace({written.setting().parameters, form.order, form.tile});
+  if (is_new) known->second = nest::broken_dependence(written, point, changed.variables);
+  if (!known->second.empty())
+    throw bad_input(nest_->file, known->second,
                     "use another --order, or --tile 0: this one would change what the nest computes");
   return point;
 }
@@ -161,7 +201,7 @@ std::int64_t NestKernel::bytes(const result::Params& point) const {
 }
 
 std::unique_ptr<Instance> NestKernel::prepare(const result::Params& point) const {
-  return nest_instance(at(point), text(complete(*this, point), "pagesize") == "huge");
+  return std::make_unique<NestInstance>(at(point), pages(complete(*this, point)));
 }
 
 std::string NestKernel::unprepared() const {
@@ -180,15 +220,13 @@ model::Nest NestKernel::recorded(const nest::Point& point, const std::optional<m
 std::int64_t NestKernel::simulate(const result::Params& point, model::Hierarchy& caches) const {
   const nest::Point where = at(point);
   model::simulate_nest(recorded(where, caches.machine().placement), caches);
-  const nest::Work work = where.work();
-  return work.loads + work.stores;
+  return where.work().loads + where.work().stores;
 }
 
 std::int64_t NestKernel::simulate_warm(const result::Params& point, model::Hierarchy& caches) const {
   const nest::Point where = at(point);
   model::simulate_nest_warm(recorded(where, caches.machine().placement), caches);
-  const nest::Work work = where.work();
-  return work.loads + work.stores;
+  return where.work().loads + where.work().stores;
 }
 
 std::string NestKernel::unsimulated() const {
@@ -218,63 +256,6 @@ std::vector<Expectation> NestKernel::expected(const result::Params& point) const
 const Kernel& nest_kernel() {
   static const NestKernel kernel;
   return kernel;
-}
-
-namespace {
-
-/// Not zero: a nest may divide by its elements.
-template <class T>
-void fill(std::byte* data, std::int64_t bytes, std::int64_t factor) {
-  auto* const element = reinterpret_cast<T*>(data);
-  for (std::int64_t i = 0; i < bytes / static_cast<std::int64_t>(sizeof(T)); ++i)
-    element[i] = static_cast<T>(1 + i % 7 * factor % 7);
-}
-
-void fill(nest::Type type, std::byte* data, std::int64_t bytes, std::int64_t factor) {
-  switch (type) {
-  case nest::Type::f64: return fill<double>(data, bytes, factor);
-  case nest::Type::f32: return fill<float>(data, bytes, factor);
-  case nest::Type::i64: return fill<std::int64_t>(data, bytes, factor);
-  case nest::Type::i32: return fill<std::int32_t>(data, bytes, factor);
-  case nest::Type::i16: return fill<std::int16_t>(data, bytes, factor);
-  case nest::Type::i8: return fill<std::int8_t>(data, bytes, factor);
-  }
-}
-
-class NestInstance : public Instance {
-public:
-  NestInstance(const nest::Point& point, bool huge_pages)
-      : code_(generate(point.definition(), point.setting().types)),
-        memory_(point.bytes(), point.setting().offset,
-                huge_pages ? Memory::Pages::huge : Memory::Pages::small,
-                "nest --file " + point.definition().file) {
-    const auto& given = point.setting().parameters;
-    std::copy(given.begin(), given.end(), context_.parameters.begin());
-    for (std::size_t a = 0; a < point.arrays().size(); ++a) {
-      const auto& array = point.arrays()[a];
-      std::byte* const data = memory_.data() + array.begin;
-      context_.arrays[a] = data;
-      std::copy(array.strides.begin(), array.strides.end(), context_.strides[a].begin());
-      fill(array.type, data, array.bytes, static_cast<std::int64_t>(2 * a % 6 + 1));
-    }
-    const nest::Work work = point.work();
-    accesses_ = work.loads + work.stores;
-  }
-  Region region() override { return {code_.function(), &context_}; }
-  [[nodiscard]] std::int64_t accesses() const override { return accesses_; }
-  [[nodiscard]] Placement placement() const override { return memory_.placement(); }
-
-private:
-  nest::CompiledNest code_;
-  Memory memory_;
-  nest::Context context_;
-  std::int64_t accesses_ = 0;
-};
-
-} // namespace
-
-std::unique_ptr<Instance> nest_instance(const nest::Point& point, bool huge_pages) {
-  return std::make_unique<NestInstance>(point, huge_pages);
 }
 
 } // namespace recount::kernel

@@ -8,7 +8,6 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -51,7 +50,6 @@ private:
   [[nodiscard]] nest::Point formed(nest::Setting setting, const nest::Form& form) const;
 
   /// What broken_dependence() found, by parameters, order and tile.
-  std::unique_ptr<std::mutex> decided_ = std::make_unique<std::mutex>(); // movable
   mutable std::map<std::tuple<std::vector<std::int64_t>, nest::Order, std::int64_t>, std::string> broken_;
 };
 

@@ -26,7 +26,7 @@
 namespace recount::kernel {
 
 ProvokedKernel::ProvokedKernel(const Provoked& row)
-    : ClosedFormKernel(row.name, row.prose, {row.times}), row_(row) {}
+    : BasicKernel(row.name, row.prose, {row.times}), row_(row) {}
 
 std::int64_t ProvokedKernel::times(const result::Params& point) const {
   return number(complete(*this, point), row_.times.name);
@@ -45,30 +45,16 @@ std::vector<Expectation> ProvokedKernel::expected(const result::Params& point) c
 }
 
 std::int64_t ProvokedKernel::simulate(const result::Params& point, model::Hierarchy& caches) const {
-  return row_.simulate ? row_.simulate(times(point), caches) : ClosedFormKernel::simulate(point, caches);
+  return row_.simulate ? row_.simulate(times(point), caches) : BasicKernel::simulate(point, caches);
 }
 
 std::string ProvokedKernel::unsimulated() const {
-  return row_.simulate ? std::string() : ClosedFormKernel::unsimulated();
+  return row_.simulate ? std::string() : BasicKernel::unsimulated();
 }
 
 // `faults`: touches pages that the process does not have. See recount-kernels(7).
 
 namespace {
-
-class FaultsInstance : public Instance {
-public:
-  FaultsInstance(std::int64_t pages, std::int64_t bytes)
-      : memory_(pages * bytes, 0, Memory::Pages::small, fmt::format("faults --pages {}", pages)),
-        context_{reinterpret_cast<std::uint8_t*>(memory_.data()), pages, bytes} {}
-  Region region() override { return {native::recount_kernel_faults, &context_}; }
-  [[nodiscard]] std::int64_t accesses() const override { return context_.pages; }
-  [[nodiscard]] Placement placement() const override { return memory_.placement(); }
-
-private:
-  Memory memory_;
-  native::Faults context_;
-};
 
 std::vector<Expectation> expected_faults(double n) {
   return {{"perf::PAGE-FAULTS", n, 0, 0, "1 per page"},
@@ -76,22 +62,7 @@ std::vector<Expectation> expected_faults(double n) {
           {"perf::MAJOR-FAULTS", 0, 0, 0, "0: no disk input"}};
 }
 
-} // namespace
-
-Provoked faults() {
-  return {"faults",
-          "touches unmapped pages, one page fault each",
-          number_parameter("pages", "pages to touch", 1000, 1, std::int64_t{1} << 32),
-          expected_faults,
-          [](std::int64_t n) -> std::unique_ptr<Instance> {
-            return std::make_unique<FaultsInstance>(n, sysconf(_SC_PAGESIZE));
-          },
-          sysconf(_SC_PAGESIZE)};
-}
-
 // `interrupts`: lets a timer interrupt it. See recount-kernels(7).
-
-namespace {
 
 volatile std::int64_t interrupts_seen = 0;
 
@@ -133,29 +104,7 @@ std::vector<Expectation> expected_interrupts(double n) {
   return {between("PAPI_HW_INT", n, 20 * n + 1000, "1 per signal, plus interrupts of other sources")};
 }
 
-} // namespace
-
-Provoked interrupts() {
-  return {"interrupts", "runs until N timer interrupts have occurred",
-          number_parameter("signals", "timer interrupts, one per 200 microseconds", 50, 1, 1'000'000),
-          expected_interrupts, [](std::int64_t n) -> std::unique_ptr<Instance> {
-            return std::make_unique<InterruptsInstance>(n);
-          }};
-}
-
 // `switches`: sleeps repeatedly. See recount-kernels(7).
-
-namespace {
-
-class SwitchesInstance : public Instance {
-public:
-  explicit SwitchesInstance(std::int64_t sleeps) { context_.sleeps = sleeps; }
-  Region region() override { return {native::recount_kernel_switches, &context_}; }
-  [[nodiscard]] std::int64_t accesses() const override { return context_.sleeps; }
-
-private:
-  native::Switches context_;
-};
 
 std::vector<Expectation> expected_switches(double n) {
   // More: other tasks preempt it between sleeps. Fewer: a timer that expires before the task is switched out
@@ -163,16 +112,7 @@ std::vector<Expectation> expected_switches(double n) {
   return {{"perf::CONTEXT-SWITCHES", n, n / 10 + 2, n / 10 + 2, "1 per sleep"}};
 }
 
-} // namespace
-
-Provoked switches() {
-  return {"switches", "sleeps repeatedly, one context switch each",
-          number_parameter("sleeps", "sleeps of 50 microseconds", 200, 1, 1'000'000), expected_switches,
-          [](std::int64_t n) -> std::unique_ptr<Instance> { return std::make_unique<SwitchesInstance>(n); }};
-}
-
 // `migrations`: migrates to another CPU and back. See recount-kernels(7).
-namespace {
 
 class MigrationsInstance : public Instance {
 public:
@@ -197,28 +137,7 @@ std::vector<Expectation> expected_migrations(double n) {
           between("perf::CONTEXT-SWITCHES", n, 3 * n + 2, "1 to 3 per move")};
 }
 
-} // namespace
-
-Provoked migrations() {
-  return {
-      "migrations", "migrates between two CPUs",
-      number_parameter("moves", "migrations by sched_setaffinity(2)", 200, 1, 1'000'000), expected_migrations,
-      [](std::int64_t n) -> std::unique_ptr<Instance> { return std::make_unique<MigrationsInstance>(n); }};
-}
-
 // `ticks`: waits for the time stamp counter. See recount-kernels(7).
-
-namespace {
-
-class TicksInstance : public Instance {
-public:
-  explicit TicksInstance(std::int64_t ticks) { context_.ticks = ticks; }
-  Region region() override { return {native::recount_kernel_ticks, &context_}; }
-  [[nodiscard]] std::int64_t accesses() const override { return 1; }
-
-private:
-  native::Ticks context_;
-};
 
 std::vector<Expectation> expected_ticks(double n) {
   if (!native::has_ticks) return {};
@@ -227,12 +146,6 @@ std::vector<Expectation> expected_ticks(double n) {
 }
 
 } // namespace
-
-Provoked ticks() {
-  return {"ticks", "waits until the time stamp counter has advanced",
-          number_parameter("ticks", "ticks to wait for", 400'000, 1'000, 1'000'000'000'000), expected_ticks,
-          [](std::int64_t n) -> std::unique_ptr<Instance> { return std::make_unique<TicksInstance>(n); }};
-}
 
 Affinity::Affinity() {
   CPU_ZERO(&before_);
@@ -271,15 +184,14 @@ TwoCpus::TwoCpus(const char* kernel) : here_(std::max(0, sched_getcpu())) {
 namespace {
 
 const native::Block& cell_block(const result::Params& point) {
-  const std::string name = "transfer_" + text(point, "operation");
-  const auto all = native::blocks();
-  return *std::ranges::find(all, name, &native::Block::name);
+  return native::find_block("transfer_" + text(point, "operation"), "cell");
 }
 
-class CellInstance : public Instance {
+class CellInstance : public NativeInstance<native::Turns> {
 public:
-  CellInstance(void (*code)(void*), std::uint64_t address, std::int64_t turns)
-      : page_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))), code_(code) {
+  CellInstance(Code code, std::uint64_t address, std::int64_t turns)
+      : NativeInstance(code, {turns, reinterpret_cast<void*>(address), 0, 0}, turns * native::steps_a_turn),
+        page_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))) {
     const std::uint64_t start = address / page_ * page_;
     mapping_ = mmap(reinterpret_cast<void*>(start), page_, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
@@ -289,15 +201,12 @@ public:
                         std::string("cannot be mapped: ") + std::strerror(errno), {},
                         "choose another --address");
     }
-    context_ = {turns, reinterpret_cast<void*>(address), 0, 0};
     *static_cast<volatile std::int64_t*>(context_.data) = 0;
   }
   CellInstance(const CellInstance&) = delete;
   CellInstance& operator=(const CellInstance&) = delete;
   ~CellInstance() override { munmap(mapping_, page_); }
 
-  Region region() override { return {code_, &context_}; }
-  [[nodiscard]] std::int64_t accesses() const override { return context_.turns * native::steps_a_turn; }
   [[nodiscard]] Placement placement() const override {
     return {reinterpret_cast<std::uintptr_t>(context_.data), static_cast<std::int64_t>(page_),
             static_cast<std::int64_t>(page_), 0, 0};
@@ -305,15 +214,13 @@ public:
 
 private:
   std::size_t page_;
-  void (*code_)(void*);
   void* mapping_ = nullptr;
-  native::Turns context_;
 };
 
-class CellKernel : public ClosedFormKernel {
+class CellKernel : public BasicKernel {
 public:
   CellKernel()
-      : ClosedFormKernel(
+      : BasicKernel(
             "cell", "loads from or stores to one given address",
             {choice_parameter("operation", "operation per step", {"store", "load"}),
              number_parameter("turns", fmt::format("loop iterations of {} steps", native::steps_a_turn), 100,
@@ -322,6 +229,7 @@ public:
                               1 << 20, (std::int64_t{1} << 47) - (1 << 20), Parameter::Unit::bytes)}) {}
   [[nodiscard]] std::int64_t bytes(const result::Params& point) const override {
     const result::Params at = complete(*this, point);
+    static_cast<void>(cell_block(at));
     if (number(at, "address") % 8 != 0)
       throw bad_input("cell --address", fmt::format("{} is not a multiple of 8", number(at, "address")));
     return 8;
@@ -362,10 +270,22 @@ const Kernel& cell_kernel() {
 class Helper {
 public:
   /// Starts it on `cpu`, on which this process must be allowed to run.
-  Helper(int cpu, void (*play)(void* context), void* context);
+  Helper(int cpu, void (*play)(void* context), void* context)
+      : thread_([this, cpu, play, context] {
+          static_cast<void>(move_to(cpu));
+          while (!ends_) {
+            if (awake_ == 0) std::this_thread::sleep_for(std::chrono::microseconds(50));
+            busy_ = awake_;
+            while (awake_ != 0 && !ends_)
+              play(context);
+          }
+        }) {}
   Helper(const Helper&) = delete;
   Helper& operator=(const Helper&) = delete;
-  ~Helper();
+  ~Helper() {
+    ends_ = true;
+    thread_.join();
+  }
 
   [[nodiscard]] volatile int* awake() { return &awake_; }
   /// 1 from when the helper has seen that it is awake until it has seen that it is not.
@@ -401,8 +321,8 @@ private:
 std::vector<Expectation> expected_sharing(double n) {
   const char* form = "1 per round; more where a line is read while the other CPU writes it";
   std::vector<Expectation> all;
-  for (const char* preset : {"PAPI_CA_SNP", "PAPI_CA_SHR", "PAPI_CA_CLN", "PAPI_CA_INV", "PAPI_CA_ITV"})
-    all.push_back(between(preset, n / 2, 16 * n, form));
+  expect(all, {"PAPI_CA_SNP", "PAPI_CA_SHR", "PAPI_CA_CLN", "PAPI_CA_INV", "PAPI_CA_ITV"},
+         between("", n / 2, 16 * n, form));
   return all;
 }
 
@@ -432,21 +352,7 @@ std::int64_t simulate_sharing(std::int64_t rounds, model::Hierarchy& caches) {
   return rounds;
 }
 
-} // namespace
-
-Provoked sharing() {
-  return {"sharing",
-          "writes one line alternately with a thread on another CPU",
-          number_parameter("rounds", "rounds of one write on each CPU", 1000, 1, std::int64_t{1} << 40),
-          expected_sharing,
-          [](std::int64_t n) -> std::unique_ptr<Instance> { return std::make_unique<SharingInstance>(n); },
-          0,
-          4096,
-          simulate_sharing};
-}
-
 // `shootdowns`: invalidates a translation cached by another CPU. See recount-kernels(7).
-namespace {
 
 /// Keeps its CPU in the address space of this process, and the page in its TLB.
 void look_at_page(void* at) {
@@ -477,29 +383,65 @@ std::vector<Expectation> expected_shootdowns(double n) {
                   "hypervisor flushes the TLB of a descheduled virtual CPU")};
 }
 
-} // namespace
-
-Provoked shootdowns() {
-  return {
-      "shootdowns", "revokes write permission of a page in use by another CPU",
-      number_parameter("rounds", "rounds of mprotect(2) and back", 1000, 1, 1'000'000), expected_shootdowns,
-      [](std::int64_t n) -> std::unique_ptr<Instance> { return std::make_unique<ShootdownsInstance>(n); }};
+template <class Own>
+std::unique_ptr<Instance> make_own(std::int64_t n) {
+  return std::make_unique<Own>(n);
 }
 
-Helper::Helper(int cpu, void (*play)(void* context), void* context)
-    : thread_([this, cpu, play, context] {
-        static_cast<void>(move_to(cpu));
-        while (!ends_) {
-          if (awake_ == 0) std::this_thread::sleep_for(std::chrono::microseconds(50));
-          busy_ = awake_;
-          while (awake_ != 0 && !ends_)
-            play(context);
-        }
-      }) {}
+std::unique_ptr<Instance> make_faults(std::int64_t pages) {
+  const std::int64_t page = sysconf(_SC_PAGESIZE);
+  auto memory = std::make_unique<Memory>(pages * page, 0, Memory::Pages::small,
+                                         fmt::format("faults --pages {}", pages));
+  const native::Faults context{reinterpret_cast<std::uint8_t*>(memory->data()), pages, page};
+  return make_instance(native::recount_kernel_faults, context, pages, std::move(memory));
+}
 
-Helper::~Helper() {
-  ends_ = true;
-  thread_.join();
+} // namespace
+
+std::span<const Provoked> provoked() {
+  static const std::vector<Provoked> rows = {
+      {.name = "faults",
+       .prose = "touches unmapped pages, one page fault each",
+       .times = number_parameter("pages", "pages to touch", 1000, 1, std::int64_t{1} << 32),
+       .expected = expected_faults,
+       .prepare = make_faults,
+       .bytes_each = sysconf(_SC_PAGESIZE)},
+      {.name = "switches",
+       .prose = "sleeps repeatedly, one context switch each",
+       .times = number_parameter("sleeps", "sleeps of 50 microseconds", 200, 1, 1'000'000),
+       .expected = expected_switches,
+       .prepare =
+           [](std::int64_t n) {
+             return make_instance(native::recount_kernel_switches, native::Switches{n}, n);
+           }},
+      {.name = "ticks",
+       .prose = "waits until the time stamp counter has advanced",
+       .times = number_parameter("ticks", "ticks to wait for", 400'000, 1'000, 1'000'000'000'000),
+       .expected = expected_ticks,
+       .prepare =
+           [](std::int64_t n) { return make_instance(native::recount_kernel_ticks, native::Ticks{n}, 1); }},
+      {.name = "migrations",
+       .prose = "migrates between two CPUs",
+       .times = number_parameter("moves", "migrations by sched_setaffinity(2)", 200, 1, 1'000'000),
+       .expected = expected_migrations,
+       .prepare = make_own<MigrationsInstance>},
+      {.name = "interrupts",
+       .prose = "runs until N timer interrupts have occurred",
+       .times = number_parameter("signals", "timer interrupts, one per 200 microseconds", 50, 1, 1'000'000),
+       .expected = expected_interrupts,
+       .prepare = make_own<InterruptsInstance>},
+      {.name = "shootdowns",
+       .prose = "revokes write permission of a page in use by another CPU",
+       .times = number_parameter("rounds", "rounds of mprotect(2) and back", 1000, 1, 1'000'000),
+       .expected = expected_shootdowns,
+       .prepare = make_own<ShootdownsInstance>},
+      {.name = "sharing",
+       .prose = "writes one line alternately with a thread on another CPU",
+       .times = number_parameter("rounds", "rounds of one write on each CPU", 1000, 1, std::int64_t{1} << 40),
+       .expected = expected_sharing,
+       .prepare = make_own<SharingInstance>,
+       .simulate = simulate_sharing}};
+  return rows;
 }
 
 } // namespace recount::kernel

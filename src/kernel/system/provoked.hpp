@@ -6,6 +6,7 @@
 #include <sched.h>
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,7 @@ struct Provoked {
   std::int64_t (*simulate)(std::int64_t n, model::Hierarchy& caches) = nullptr;
 };
 
-class ProvokedKernel : public ClosedFormKernel {
+class ProvokedKernel : public BasicKernel {
 public:
   explicit ProvokedKernel(const Provoked& row);
   [[nodiscard]] std::int64_t bytes(const result::Params& point) const override;
@@ -36,14 +37,7 @@ private:
   Provoked row_;
 };
 
-/// One file each.
-[[nodiscard]] Provoked faults();
-[[nodiscard]] Provoked switches();
-[[nodiscard]] Provoked ticks();
-[[nodiscard]] Provoked migrations();
-[[nodiscard]] Provoked interrupts();
-[[nodiscard]] Provoked shootdowns();
-[[nodiscard]] Provoked sharing();
+[[nodiscard]] std::span<const Provoked> provoked();
 
 // CPUs for kernels that need more than one.
 

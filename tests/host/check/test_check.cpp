@@ -4,8 +4,8 @@
 #include "check/check.hpp"
 #include "pages.hpp"
 #include "preset/catalogue.hpp"
-#include "sweep/session.hpp"
-#include "witness/witness.hpp"
+#include "sweep/batch.hpp"
+#include "witness/backend.hpp"
 
 #include <recount/error.hpp>
 
@@ -86,7 +86,8 @@ Done run_check(const recount::check::CheckContext& g, const std::vector<std::str
   batch.file = file;
   batch.resume = resume;
   Done done;
-  done.ended = sweep::conduct(batch, {});
+  batch.quiet = true;
+  done.ended = sweep::run_batch(batch);
   done.verdicts = recount::check::conclude(plan, g, options, done.ended.results).verdicts;
   return done;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernel/kernel.hpp"
+#include "model/hierarchy.hpp"
 
 #include <csignal>
 #include <cstdio>

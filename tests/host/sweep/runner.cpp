@@ -1,11 +1,9 @@
-// The program that the engine tests start: serves runs of the test kernels, or conducts a whole sweep of
-// them.
+// The program that the engine tests start: serves runs of the test kernels, or runs a whole sweep of them.
 //   runner run-point                             as recount does
 //   runner sweep FILE RANGE-OF-N REPEAT FAULT HOW [LIMIT-OF-FILE-SIZE]   resumes FILE when it is there
 #include "kernels.hpp"
-#include "sweep/range.hpp"
+#include "sweep/batch.hpp"
 #include "sweep/serve.hpp"
-#include "sweep/session.hpp"
 #include "sweep/sweep_plan.hpp"
 
 #include <cstring>
@@ -19,7 +17,7 @@ const kernel::Kernel& lookup(const std::string& name) {
   return name == "steps" ? test::steps_kernel() : kernel::find(name);
 }
 
-int conduct_sweep(int argc, char** argv) {
+int run_sweep(int argc, char** argv) {
   const auto& kernel = test::steps_kernel();
   if (argc > 7) {
     const auto most = static_cast<rlim_t>(std::atoll(argv[7]));
@@ -33,12 +31,15 @@ int conduct_sweep(int argc, char** argv) {
   plan.witnesses = {"clock", "model:i7-9700"};
   plan.repeat = std::atoi(argv[4]);
   plan.seed = 1;
-  sweep::Execution how;
-  how.limit = std::chrono::milliseconds(1500);
-  how.parallel = 2;
-  const sweep::Session session{kernel,  plan, expand(plan, kernel), how, header(plan, {"test"}, "test", {}),
-                               argv[2], true};
-  const auto ended = conduct(session, {});
+  sweep::Batch batch;
+  batch.jobs = schedule(plan, expand(plan, kernel));
+  batch.how.limit = std::chrono::milliseconds(1500);
+  batch.how.parallel = 2;
+  batch.header = result::new_run();
+  batch.header.plan = settings(plan);
+  batch.file = argv[2];
+  batch.resume = batch.quiet = true;
+  const auto ended = run_batch(batch);
   std::printf("%zu of %zu, %zu there\n", ended.outcome.runs, ended.planned, ended.there);
   return 0;
 }
@@ -48,7 +49,7 @@ int conduct_sweep(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
     if (argc == 2 && std::strcmp(argv[1], "run-point") == 0) return sweep::serve(0, 1, lookup);
-    if (argc >= 7 && std::strcmp(argv[1], "sweep") == 0) return conduct_sweep(argc, argv);
+    if (argc >= 7 && std::strcmp(argv[1], "sweep") == 0) return run_sweep(argc, argv);
     return 2;
   } catch (const Error& error) {
     std::fprintf(stderr, "%s\n", error.what());

@@ -20,7 +20,7 @@ struct Made {
 };
 
 Plan plan(const std::string& n, const std::string& fault, const std::string& how,
-          std::vector<std::string> witnesses = {"clock"}, int repeat = 2) {
+          std::vector<Witness> witnesses = {"clock"}, int repeat = 2) {
   const auto& kernel = test::steps_kernel();
   Plan plan;
   plan.kernel = "steps";
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(every_point_is_observed_once_a_repetition) {
   std::set<std::string> seen;
   for (const auto& o : made.observations) {
     BOOST_TEST(o.run.get() == "R");
-    seen.insert(result::params_json(o.params) + o.witness + o.metric + std::to_string(o.repetition));
+    seen.insert(result::params_json(o.params) + o.witness.name() + o.metric + std::to_string(o.repetition));
   }
   BOOST_TEST(seen.size() == made.observations.size());
   BOOST_TEST(seen.size() == 4U * 3 * 2 + 4U * 2); // the model is asked once a point

@@ -30,7 +30,7 @@ struct Folder {
 };
 
 struct Sweep {
-  std::string file, n = "1:6:1", repeat = "2", fault = "0", how = "segv";
+  std::string file, n = "1:4:1", repeat = "2", fault = "0", how = "segv";
   [[nodiscard]] process::Spawn spawn(const std::string& limit = {}) const {
     process::Spawn s;
     s.argv = {SWEEP_RUNNER, "sweep", file, n, repeat, fault, how};
@@ -42,9 +42,9 @@ struct Sweep {
   }
 };
 
-std::string key(const result::Params& params, int repetition, const std::string& witness,
+std::string key(const result::Params& params, int repetition, const Witness& witness,
                 const std::string& metric) {
-  return result::params_json(params) + ' ' + std::to_string(repetition) + ' ' + witness + ' ' + metric;
+  return result::params_json(params) + ' ' + std::to_string(repetition) + ' ' + witness.name() + ' ' + metric;
 }
 
 /// Everything but what a clock shows, which no two runs share: there it is only whether there is a value.
@@ -93,15 +93,15 @@ BOOST_AUTO_TEST_CASE(killed_at_random_moments_and_resumed) {
   const auto took =
       std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begin);
   const auto expected = content(whole.file);
-  // 6 n x 2 m less (1, 2), 2 repetitions: clock 18 runs of 2 metrics and 4 failures, model 11 of 2
-  BOOST_TEST(expected.size() == 18U * 2 + 4 + 11 * 2);
+  // 4 n x 2 m less (1, 2), 2 repetitions: clock 10 runs of 2 metrics and 4 failures, model 7 of 2
+  BOOST_TEST(expected.size() == 10U * 2 + 4 + 7 * 2);
 
   std::mt19937 random(std::random_device{}());
   int killed = 0;
-  for (int round = 0; round < 5; ++round) {
+  for (int round = 0; round < 2; ++round) {
     Sweep broken = whole;
     broken.file = (folder.path / ("broken" + std::to_string(round))).string();
-    for (int kill = 0; kill < 4; ++kill) {
+    for (int kill = 0; kill < 3; ++kill) {
       process::Child child(broken.spawn());
       const auto moment = std::chrono::milliseconds(random() % static_cast<unsigned>(took.count() / 2 + 1));
       if (child.wait_for(moment)) break; // it was done sooner
@@ -110,9 +110,9 @@ BOOST_AUTO_TEST_CASE(killed_at_random_moments_and_resumed) {
     }
     BOOST_TEST(broken.finish().exit.ok());
     check_equal(broken.file, expected);
-    BOOST_TEST(broken.finish().out == "0 of 33, 33 there\n"); // nothing is left to do
+    BOOST_TEST(broken.finish().out == "0 of 21, 21 there\n"); // nothing is left to do
   }
-  BOOST_TEST(killed >= 3);
+  BOOST_TEST(killed >= 2);
 }
 
 BOOST_AUTO_TEST_CASE(every_torn_end_is_resumed) {
@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(every_torn_end_is_resumed) {
   const auto expected = content(whole.file);
   const auto size = fs::file_size(whole.file);
   std::mt19937 random(7);
-  for (int round = 0; round < 20; ++round) {
+  for (int round = 0; round < 5; ++round) {
     Sweep torn = whole;
     torn.file = (folder.path / "torn").string();
     fs::copy_file(whole.file, torn.file, fs::copy_options::overwrite_existing);
@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(a_full_disk_loses_nothing_that_was_measured) {
   BOOST_TEST(whole.finish().exit.ok());
   const auto expected = content(whole.file);
   const auto size = fs::file_size(whole.file);
-  for (const unsigned part : {1U, 30U, 50U, 90U}) {
+  for (const unsigned part : {1U, 50U, 90U}) {
     Sweep full = whole;
     full.file = (folder.path / ("full" + std::to_string(part))).string();
     const auto ended = full.finish(std::to_string(size * part / 100));
@@ -171,7 +171,7 @@ BOOST_AUTO_TEST_CASE(a_file_system_without_room_is_survived) {
   BOOST_TEST(::mount("none", disk.c_str(), nullptr, MS_REMOUNT, "size=1m") == 0);
   BOOST_TEST(sweep.finish().exit.ok());
   const auto resumed = content(sweep.file);
-  BOOST_TEST(resumed.size() == 22U * 2 + 11 * 2);
+  BOOST_TEST(resumed.size() == 14U * 2 + 7 * 2);
   for (const auto& [what, value] : kept)
     BOOST_TEST(resumed.contains(what), what);
   ::umount(disk.c_str());

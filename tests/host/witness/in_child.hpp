@@ -7,7 +7,7 @@
 #include "preset/catalogue.hpp"
 #include "process/child.hpp"
 #include "result/observation.hpp"
-#include "witness/witness.hpp"
+#include "witness/backend.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "preset/catalogue.hpp"
-#include "witness/witness.hpp"
+#include "witness/backend.hpp"
 
 #include <string>
 

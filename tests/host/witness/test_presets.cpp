@@ -181,7 +181,7 @@ BOOST_AUTO_TEST_CASE(what_an_empty_region_takes_is_taken_off) {
   for (int attempt = 0; attempt < 30 && !(taken_off["papi"] && taken_off["perf"]); ++attempt)
     for (const auto& o : observe_under({}, "both", {"perf::TASK-CLOCK"}, 0))
       if (o.nesting == "outer" && std::get<std::int64_t>(o.value) < o.bias.value())
-        taken_off[o.witness] = true;
+        taken_off[o.witness.name()] = true;
   BOOST_TEST(taken_off["papi"]);
   BOOST_TEST(taken_off["perf"]);
 }

@@ -4,6 +4,7 @@
 #include "kernel/matmul/native_matmul.hpp"
 #include "recount/error.hpp"
 
+#include "model/hierarchy.hpp"
 #include "skip.hpp"
 
 #include <boost/test/data/test_case.hpp>

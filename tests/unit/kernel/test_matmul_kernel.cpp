@@ -3,7 +3,9 @@
 #include "kernel/matmul/matmul.hpp"
 #include "kernel/matmul/matmul_loops.hpp"
 #include "kernel/matmul/native_matmul.hpp"
+#include "model/hierarchy.hpp"
 #include "recount/error.hpp"
+#include "replay_matmul.hpp"
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
@@ -122,7 +124,7 @@ BOOST_DATA_TEST_CASE(every_access_reaches_the_model, data::make(natives), native
       const result::Params point = {
           {"variant", native.name}, {"n", n}, {"block", std::int64_t{5}}, {"transpose", transpose}};
       model::Hierarchy caches(machine);
-      const std::int64_t accesses = replay_matmul(point, caches);
+      const std::int64_t accesses = test::replay_matmul(point, caches);
       BOOST_TEST(accesses == caches.counts().loads + caches.counts().stores);
       BOOST_TEST(accesses == find("matmul").prepare(point)->accesses());
       const std::int64_t steps = n * n * n, sums = native.name == "ijk" ? n * n : steps;
@@ -149,13 +151,13 @@ BOOST_AUTO_TEST_CASE(simulation_counts_as_the_replay) {
                                   {"offset", chance.one_in(3) ? 16 : chance.from(0, 4095 / bytes) * bytes}};
     model::Hierarchy fast(machine), warm(machine), plain(machine);
     find("matmul").simulate(point, fast);
-    replay_matmul(point, plain);
+    test::replay_matmul(point, plain);
     BOOST_TEST_CONTEXT("seed " << seed << ": " << result::describe(point) << " on " << describe(machine)) {
       BOOST_TEST((fast.counts() == plain.counts()));
       BOOST_TEST(fast.is(plain.state()));
       find("matmul").simulate_warm(point, warm);
       plain.reset_counters();
-      replay_matmul(point, plain);
+      test::replay_matmul(point, plain);
       BOOST_TEST((warm.counts() == plain.counts()));
       BOOST_TEST(warm.is(plain.state()));
     }

@@ -68,7 +68,7 @@ std::string proofs_as_mdoc() {
 
 std::string reasons_as_mdoc() {
   std::string all = ".Bl -tag -width \"PAPI_BR_INS\"\n";
-  for (const kernel::UnprovableRow& row : kernel::unprovable_rows())
+  for (const kernel::Unprovable& row : kernel::unprovable_rows())
     all += std::string(".It ") + row.preset + "\n" + row.reason + "\n";
   return all + ".El\n";
 }

@@ -1,5 +1,6 @@
 // simulate() against the accesses written out, over random points and small caches.
 #include "kernel/kernel.hpp"
+#include "model/hierarchy.hpp"
 #include "recount/error.hpp"
 
 #include <boost/test/unit_test.hpp>

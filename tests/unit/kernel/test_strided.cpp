@@ -1,5 +1,6 @@
 // stride and chase: what they do to memory, and what the model says of them.
 #include "kernel/kernel.hpp"
+#include "model/hierarchy.hpp"
 #include "model/metrics.hpp"
 #include "recount/error.hpp"
 

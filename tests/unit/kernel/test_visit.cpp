@@ -1,6 +1,7 @@
 // visit: its places, its pointers in memory, and what the model says of them.
 #include "kernel/kernel.hpp"
 #include "kernel/loops/pattern.hpp"
+#include "model/hierarchy.hpp"
 #include "model/metrics.hpp"
 #include "recount/error.hpp"
 

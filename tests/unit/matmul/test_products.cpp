@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(counted_values_come_before_modelled_ones) {
   BOOST_TEST(matmul::central(metrics, "PAPI_L1_DCM")->witness == "perf");
   BOOST_TEST(matmul::central(metrics, "PAPI_L1_DCM", "model")->value == 1);
   BOOST_TEST(
-      (matmul::witnesses(metrics, "PAPI_L1_DCM") == std::vector<std::string>{"perf", "papi", "model"}));
+      (matmul::witnesses(metrics, "PAPI_L1_DCM") == std::vector<Witness>{"perf", "papi", "model"}));
   BOOST_TEST(!matmul::central(metrics, "PAPI_L2_DCM")); // a model without a part stands for nothing by itself
 }
 

@@ -4,7 +4,7 @@
 #include "matmul/matmul_study.hpp"
 #include "matmul/remarks.hpp"
 #include "result/observation.hpp"
-#include "witness/witness.hpp"
+#include "witness/backend.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <fmt/format.h>

@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(a_machine_without_a_part_runs_once_though_asked_for) {
   r.witnesses = {"model:i7-9700", "model:i7-9700~no-tlb"};
   std::set<std::string> runs;
   for (const auto& job : matmul::plan_matmul(r, "").jobs)
-    BOOST_TEST(runs.insert(job.kernel + result::describe(job.point) + job.witness).second);
+    BOOST_TEST(runs.insert(job.kernel + result::describe(job.point) + job.witness.name()).second);
   BOOST_TEST(!runs.empty());
 }
 

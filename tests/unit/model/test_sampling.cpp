@@ -1,4 +1,5 @@
 // Sampled simulations of matrix products against complete ones.
+#include "../kernel/replay_matmul.hpp"
 #include "kernel/kernels.hpp"
 #include "kernel/matmul/matmul.hpp"
 #include "model/machine.hpp"
@@ -37,9 +38,9 @@ model::MachineDescription machine(bool sampled, const char* pages = nullptr) {
 /// Access by access, the second of two passes.
 std::map<std::string, std::int64_t> complete(const result::Params& at, const model::MachineDescription& on) {
   model::Hierarchy caches(on);
-  kernel::replay_matmul(at, caches);
+  test::replay_matmul(at, caches);
   caches.reset_counters();
-  kernel::replay_matmul(at, caches);
+  test::replay_matmul(at, caches);
   return model::metrics(caches);
 }
 

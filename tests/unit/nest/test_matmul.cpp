@@ -2,6 +2,7 @@
 // states.
 #include "base/text.hpp"
 #include "kernel/nest/nest_kernel.hpp"
+#include "model/hierarchy.hpp"
 #include "model/machine.hpp"
 #include "model/metrics.hpp"
 

@@ -1,6 +1,7 @@
 // A nest that is read from its text makes the accesses that recount-nest(5) defines: random nests against an
 // interpreter that does not know the parser.
 #include "kernel/nest/nest_kernel.hpp"
+#include "model/hierarchy.hpp"
 #include "random_written_nest.hpp"
 #include "recount/error.hpp"
 

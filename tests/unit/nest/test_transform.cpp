@@ -1,6 +1,7 @@
 // Loops in another order and in blocks: counts of the same loops written by hand, and dependences by
 // execution of every turn.
 #include "kernel/nest/nest_kernel.hpp"
+#include "model/hierarchy.hpp"
 #include "model/machine.hpp"
 #include "nest/parse.hpp"
 #include "nest/transform.hpp"

@@ -1,9 +1,9 @@
 // Grids, conditions, orders, CPUs: what a sweep will do, before it does anything.
 #include "../../host/sweep/kernels.hpp"
 #include "host/pmu.hpp"
+#include "sweep/batch.hpp"
 #include "sweep/groups.hpp"
 #include "sweep/model_modes.hpp"
-#include "sweep/session.hpp"
 #include "sweep/sweep_plan.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -46,7 +46,7 @@ bool holds(const std::string& text, const char* part) {
 }
 
 std::string text(const Job& job) {
-  return result::describe(job.point) + ' ' + std::to_string(job.repetition) + ' ' + job.witness;
+  return result::describe(job.point) + ' ' + std::to_string(job.repetition) + ' ' + job.witness.name();
 }
 } // namespace
 
@@ -173,15 +173,16 @@ BOOST_AUTO_TEST_CASE(the_best_cpu_is_isolated_then_large_then_far_from_cpu_0) {
 }
 
 BOOST_AUTO_TEST_CASE(a_grid_over_the_memory_is_refused_before_it_starts) {
-  const Plan p = plan();
-  Session session{steps(), p, expand(p, steps()), {}, {}, {}, false};
-  BOOST_TEST(complaint([&] { check_memory(session, 256, "x"); }).empty());
-  const std::string said = complaint([&] { check_memory(session, 255, "--max-memory 255"); });
-  BOOST_TEST(holds(said, "n=4"), said);
-  BOOST_TEST(holds(said, "needs 256 bytes"), said);
-  BOOST_TEST(holds(said, "--max-memory 255"), said);
-  session.plan.witnesses = {"model:i7-9700"}; // a model needs none
-  BOOST_TEST(complaint([&] { check_memory(session, 255, "x"); }).empty());
+  const auto job = [](const Witness& witness) {
+    const auto& stride = kernel::find("stride");
+    return Job{"stride", kernel::complete(stride, {{"size", std::int64_t{256}}}), 0, witness, {}};
+  };
+  const std::vector jobs{job(Witness::clock)};
+  BOOST_TEST(complaint([&] { check_memory(jobs, 256, "x"); }).empty());
+  const std::string said = complaint([&] { check_memory(jobs, 255, "--max-memory 255"); });
+  for (const char* part : {"size=256", "needs 256 bytes", "--max-memory 255"})
+    BOOST_TEST(holds(said, part), said);
+  BOOST_TEST(complaint([&] { check_memory({job("model:i7-9700")}, 255, "x"); }).empty()); // needs none
 }
 
 BOOST_AUTO_TEST_CASE(least_points_may_be_sampled_or_exact) {
@@ -213,7 +214,7 @@ BOOST_AUTO_TEST_CASE(model_runs_are_sampled_and_drawn_as_asked) {
   const auto made = [](const Job& one, const char* sample, long draws) {
     std::string all;
     for (const Job& each : modelled_jobs(one, parse_modes(sample, draws)))
-      all += std::to_string(each.repetition) + ' ' + each.witness + ", ";
+      all += std::to_string(each.repetition) + ' ' + each.witness.name() + ", ";
     return all;
   };
   const Job small = job("matmul", 64, "model:i7-9700"), large = job("matmul", 3000, "model:i7-9700");

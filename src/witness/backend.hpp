@@ -1,6 +1,7 @@
-// A witness: one independent source of counts. Each is a file; this is their common interface.
+// Backends: the code behind each witness. Each is a file; this is their common interface.
 #pragma once
 
+#include "base/witness.hpp"
 #include "kernel/kernel.hpp"
 #include "result/observation.hpp"
 
@@ -17,15 +18,15 @@ struct Task {
   std::string kernel;
   result::Params point; ///< complete, see kernel::complete()
   int repetition = 0;
-  std::string witness; ///< "clock", "perf", "papi", "model", "model:NAME", "model:FILE.json"
+  Witness witness;
   std::vector<std::string> metrics;
   /// Called with the completed share of a simulation, 0 to 1; may be empty.
   std::function<void(double)> progress = {};
 };
 
-/// The table row of a witness.
-struct Witness {
-  std::string name;  ///< without what follows a colon
+/// How a kind of witness measures.
+struct Backend {
+  Witness::Kind kind;
   std::string prose; ///< one line
   bool native;       ///< executes the kernel, hence needs an exclusive CPU and a prepared, warm instance
   std::vector<std::string> default_metrics;
@@ -38,36 +39,31 @@ struct Witness {
   /// itself is wrong (no such machine description).
   std::vector<result::Observation> (*observe)(const kernel::Kernel& kernel, kernel::Instance* instance,
                                               const Task& task);
-  /// The witness names of its observations; empty: its own.
-  std::vector<std::string> voices = {};
+  /// The witnesses of its observations; empty: its own.
+  std::vector<Witness> voices = {};
   /// Observations of a metric that one run gives: that of repetition r number passes * r and following.
   int passes = 1;
 
-  /// The witness names of its observations when requested as `requested`: its voices, the members of a
-  /// family of machines, or `requested`. Throws recount::Error (bad_input) where there is no such machine.
-  [[nodiscard]] std::vector<std::string> names(const std::string& requested) const;
-  /// Whether an observation may come from a run of that repetition, requested as `requested` ("model:NAME").
-  [[nodiscard]] bool gave(const result::Observation& o, int repetition, const std::string& requested) const;
+  /// The witnesses of its observations when requested as `requested`: its voices, the members of a family of
+  /// machines, or `requested`. Throws recount::Error (bad_input) where there is no such machine.
+  [[nodiscard]] std::vector<Witness> names(const Witness& requested) const;
+  /// Whether an observation may come from a run of that repetition, requested as `requested`.
+  [[nodiscard]] bool gave(const result::Observation& o, int repetition, const Witness& requested) const;
 };
 
 /// All witnesses: clock, perf, papi, model. (`both` is perf and papi at once.)
-[[nodiscard]] std::span<const Witness> all();
-/// By name ("model:i7-9700" is model), `both` included. Throws recount::Error (bad_input) naming the
-/// witnesses.
-[[nodiscard]] const Witness& find(const std::string& name);
+[[nodiscard]] std::span<const Backend> all();
+/// Of any kind, `both` included. Throws recount::Error (bad_input) naming the witnesses.
+[[nodiscard]] const Backend& find(const Witness& witness);
 
 /// An observation of the task, with everything filled in but the value.
 [[nodiscard]] result::Observation blank(const Task& task, const std::string& metric);
 
 /// One file each.
-[[nodiscard]] Witness clock_witness();
-[[nodiscard]] Witness perf_witness();
-[[nodiscard]] Witness papi_witness();
-[[nodiscard]] Witness model_witness();
-[[nodiscard]] Witness both_witness();
-
-/// The machine of a model's witness, as model::machine() takes it: "host" for "model", "i7-9700" for
-/// "model:i7-9700".
-[[nodiscard]] std::string modelled_machine(const std::string& witness);
+[[nodiscard]] Backend clock_witness();
+[[nodiscard]] Backend perf_witness();
+[[nodiscard]] Backend papi_witness();
+[[nodiscard]] Backend model_witness();
+[[nodiscard]] Backend both_witness();
 
 } // namespace recount::witness
