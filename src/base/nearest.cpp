@@ -33,10 +33,6 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return above[b.size()];
 }
 
-bool contains(const std::string& whole, const std::string& part) {
-  return part.size() > 2 && whole.find(part) != std::string::npos;
-}
-
 } // namespace
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -55,7 +51,7 @@ std::vector<std::string> nearest(std::string_view word, const std::vector<std::s
     const std::size_t edits = gap > limit ? limit + 1 : distance(wanted, known); // it is at least the gap
     if (edits <= limit)
       ranked.emplace_back(edits, &name);
-    else if (contains(known, wanted) || contains(wanted, known))
+    else if (longer - gap > 2 && (known.find(wanted) != known.npos || wanted.find(known) != wanted.npos))
       ranked.emplace_back(limit + gap, &name);
   }
   std::ranges::stable_sort(ranked, {}, [](const auto& rank) { return rank.first; });

@@ -23,7 +23,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <ctime>
 #include <map>
@@ -54,11 +53,10 @@ struct CheckArguments : sweep::BatchOptions {
 
 std::optional<double> tolerance_of(const std::string& text) {
   if (text.empty()) return {};
-  double percent = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), percent);
-  if (error != std::errc() || end != text.data() + text.size() || !(percent >= 0 && percent <= 100))
+  const auto percent = base::parse<double>(text);
+  if (!percent || !(*percent >= 0 && *percent <= 100))
     throw bad_input("--tolerance " + text, "is not a percentage from 0 to 100");
-  return percent / 100;
+  return *percent / 100;
 }
 
 CheckOptions options_of(const CheckArguments& a) {

@@ -5,7 +5,7 @@
 #include "command/measuring.hpp"
 #include "command/output.hpp"
 #include "cost/cost.hpp"
-#include "stat/command_results.hpp"
+#include "stat/target_options.hpp"
 
 #include <recount/error.hpp>
 
@@ -105,23 +105,14 @@ command::Table values_table(const Costs& costs, const std::vector<std::size_t>& 
   return table;
 }
 
-/// Cost of this library relative to PAPI.
-command::Table ratios_table(const Costs& costs, const std::vector<std::size_t>& sizes, const Value& value) {
-  command::Table table(columns(sizes), "Relative to PAPI (1: equal)");
-  for (const auto& [operation, route] : lines(costs)) {
-    if (route != cost::route_recount && route != cost::route_user) continue;
-    std::vector<std::string> cells{operation, route};
-    bool any = false;
-    for (const std::size_t size : sizes) {
-      const Cost *own = find(costs, operation, route, size),
-                 *papi = find(costs, operation, cost::route_papi, size);
-      const auto mine = own ? value(*own) : std::nullopt, other = papi ? value(*papi) : std::nullopt;
-      cells.push_back(mine && other && *other > 0 ? fmt::format("{:.2f}", *mine / *other) : "-");
-      any = any || cells.back() != "-";
-    }
-    if (any) table.add(std::move(cells));
-  }
-  return table;
+/// The cost of this library relative to that of PAPI.
+Text relative_to_papi(const Costs& costs, const Value& value) {
+  return [&costs, value](const Cost& own) -> std::optional<std::string> {
+    if (own.route != route_recount && own.route != route_user) return {};
+    const Cost* const papi = find(costs, own.operation, route_papi, own.events);
+    const auto mine = value(own), other = papi ? value(*papi) : std::nullopt;
+    return mine && other && *other > 0 ? std::optional(fmt::format("{:.2f}", *mine / *other)) : std::nullopt;
+  };
 }
 
 /// One line per interface and reason, for any number of events.
@@ -159,7 +150,8 @@ std::vector<command::Table> cost_tables(const Costs& costs, const CostOptions& o
                                   "Nanoseconds, median of " + base::format_count(batches, "batch", "batches"),
                                   rounded(ns)));
   tables.push_back(values_table(costs, sizes, "Instructions, user mode only", rounded(user)));
-  tables.push_back(ratios_table(costs, sizes, costs.ns_per_instruction ? all : ns));
+  tables.push_back(values_table(costs, sizes, "Relative to PAPI (1: equal)",
+                                relative_to_papi(costs, costs.ns_per_instruction ? all : ns)));
   if (!costs.ns_per_instruction)
     tables.push_back(values_table(
         costs, sizes, "Nanoseconds, quartiles of " + base::format_count(batches, "batch", "batches"),

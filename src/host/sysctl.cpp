@@ -1,5 +1,6 @@
 #include "host/sysctl.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 
 #include <linux/capability.h>
@@ -50,7 +51,7 @@ void parse_status(const std::string& status, Permission& into) {
     const std::string value(base::trim(line.substr(colon + 1)));
     if (key == "Seccomp") into.seccomp = std::atoi(value.c_str());
     if (key != "CapEff") continue;
-    const std::uint64_t effective = std::strtoull(value.c_str(), nullptr, 16);
+    const auto effective = base::parse<std::uint64_t>(value, 16).value_or(0);
     into.cap_perfmon = ((effective >> CAP_PERFMON) & 1) != 0;
     into.cap_sys_admin = ((effective >> CAP_SYS_ADMIN) & 1) != 0;
   }

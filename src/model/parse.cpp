@@ -1,4 +1,5 @@
 // A machine description from JSON: recount-machines(5).
+#include "base/format.hpp"
 #include "base/names.hpp"
 #include "base/nearest.hpp"
 #include "model/machine.hpp"
@@ -10,7 +11,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <limits>
 #include <optional>
 #include <set>
@@ -217,11 +217,9 @@ std::vector<std::uint64_t> index(Fields& fields, std::int64_t lines, std::int64_
     throw fields.error("index", "must be \"modulo\", \"xor\" or a list of masks, but is " + field.dump());
   std::vector<std::uint64_t> masks;
   for (const json& element : field) {
-    std::uint64_t mask = 0;
     const std::string text = element.is_string() ? element.get<std::string>() : "";
-    const char* const end = text.data() + text.size();
-    if (!text.starts_with("0x") || std::from_chars(text.data() + 2, end, mask, 16).ptr != end || mask == 0)
-      throw fields.error("index", "a mask is text such as \"0x81\", not " + element.dump());
+    const auto mask = text.starts_with("0x") ? base::parse_number(text).value_or(0) : 0;
+    if (mask == 0) throw fields.error("index", "a mask is text such as \"0x81\", not " + element.dump());
     masks.push_back(mask);
   }
   return masks;

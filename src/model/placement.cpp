@@ -1,10 +1,10 @@
 #include "model/placement.hpp"
 
+#include "base/format.hpp"
 #include "base/random.hpp"
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 
 namespace recount::model {
 
@@ -35,11 +35,8 @@ std::optional<Placement> parse_placement(std::string_view text) {
   placement.contiguous = text == "contiguous";
   placement.run = 0;
   if (placement.contiguous || text == "random") return placement;
-  std::uint64_t pages = 0;
-  const char* const end = text.data() + text.size();
-  if (std::from_chars(text.data(), end, pages).ptr != end || !std::has_single_bit(pages) ||
-      pages > std::uint64_t{1} << Placement::most_run)
-    return {};
+  const auto pages = base::parse<std::uint64_t>(text).value_or(0);
+  if (!std::has_single_bit(pages) || pages > std::uint64_t{1} << Placement::most_run) return {};
   placement.run = static_cast<unsigned>(std::countr_zero(pages));
   return placement;
 }

@@ -2,7 +2,6 @@
 #include "base/text.hpp"
 #include "plot/gnuplot.hpp"
 #include "plot/layout.hpp"
-#include "plot/script.hpp"
 #include "plot/sheet.hpp"
 #include "process/fd.hpp"
 

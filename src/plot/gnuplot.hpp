@@ -47,36 +47,26 @@ private:
   GnuplotCode(Made /*tag*/, std::string text) : text_(std::move(text)) {}
   std::string text_;
 
-  template <class... Arguments>
-  friend GnuplotCode vcode(fmt::string_view pattern, const Arguments&... arguments);
+  friend GnuplotCode vcode(fmt::string_view pattern, fmt::format_args arguments);
   friend GnuplotCode quoted(std::string_view text, bool tex);
   friend GnuplotCode quoted_tic(std::string_view text, bool tex);
   friend GnuplotCode file_literal(std::string_view path);
   friend GnuplotCode comment(std::string_view text);
 };
 
-template <class... Arguments>
-GnuplotCode vcode(fmt::string_view pattern, const Arguments&... arguments) {
-  return {GnuplotCode::Made{}, fmt::vformat(pattern, fmt::make_format_args(arguments...))};
+inline GnuplotCode vcode(fmt::string_view pattern, fmt::format_args arguments) {
+  return {GnuplotCode::Made{}, fmt::vformat(pattern, arguments)};
 }
 
 template <class T>
 concept GnuplotPart = (std::is_arithmetic_v<T> && !std::same_as<T, char>) || std::same_as<T, GnuplotCode> ||
                       std::same_as<T, Literal>;
 
-/// A format string that is a literal, checked by the compiler against its arguments.
-template <class... Arguments>
-struct GnuplotPattern {
-  fmt::format_string<Arguments...> format;
-  template <std::size_t n>
-  consteval GnuplotPattern(const char (&text)[n]) : format(text) {} // NOLINT: as fmt::format_string
-};
-
-/// As fmt::format; the arguments are numbers and code.
+/// As fmt::format, with a literal as the pattern; the arguments are numbers and code.
 template <GnuplotPart... Arguments>
-[[nodiscard]] GnuplotCode code(GnuplotPattern<std::type_identity_t<Arguments>...> pattern,
+[[nodiscard]] GnuplotCode code(fmt::format_string<const Arguments&...> pattern,
                                const Arguments&... arguments) {
-  return vcode(fmt::string_view(pattern.format), arguments...);
+  return vcode(pattern, fmt::make_format_args(arguments...));
 }
 
 /// A string in which gnuplot replaces neither `...` nor @macros: in single quotes, or in double quotes with

@@ -3,6 +3,7 @@
 
 #include "base/format.hpp"
 #include "plot/gnuplot.hpp"
+#include "plot/plot_format.hpp"
 #include "plot/sheet.hpp"
 
 #include <functional>
@@ -195,5 +196,19 @@ inline constexpr const char* row_key_names[] = {"perf", "PAPI", "modelled, with 
 
 /// Factor on the size of markers, which differs between terminals.
 [[nodiscard]] double marker_scale(Format format);
+
+// The gnuplot script of a figure.
+
+/// One file that the script draws.
+struct Drawing {
+  Format format = Format::pdf;
+  std::string file;   ///< the name in the script, without a folder
+  std::string folder; ///< where gnuplot is sent first; empty: where it is
+  Layout layout;
+  bool colour = true; ///< for text
+};
+
+/// Sends the whole script.
+void write_script(GnuplotWriter& gnuplot, const Sheet& sheet, const std::vector<Drawing>& drawings);
 
 } // namespace recount::plot

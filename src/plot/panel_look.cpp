@@ -146,76 +146,56 @@ public:
 private:
   [[nodiscard]] Vec at(const Sample& s) const { return place_of(s, look_); }
   [[nodiscard]] Vec end(const Series& series) const { return at(series.samples.back()); }
-  [[nodiscard]] Box box(const Note& note, double margin) const {
-    return box_around(note.at, canvas_.wide(note.text), canvas_.tall() - margin);
-  }
-  [[nodiscard]] bool on_other_note(const Note& note, double margin) const {
-    return std::ranges::any_of(notes_,
-                               [&](const Note& n) { return overlap(box(note, margin), box(n, margin)); });
+  [[nodiscard]] Box box(const Note& note) const {
+    return box_around(note.at, canvas_.wide(note.text), canvas_.tall() - 0.5);
   }
 
-  /// Whether a curve passes between these heights from `left` on.
-  [[nodiscard]] bool passed(double left, double low, double high) const {
-    return std::ranges::any_of(panel_.series, [&](const Series& series) {
-      return std::ranges::any_of(series.samples, [&](const Sample& sample) {
-        const Vec here = at(sample);
-        return here.x >= left && here.y > low && here.y < high;
-      });
-    });
-  }
-
-  /// Whether the line of another flat level runs through the note.
-  [[nodiscard]] bool on_flat_level(const Note& note, const Series& own) const {
-    const Box around = box(note, 0.5);
-    return std::ranges::any_of(panel_.series, [&](const Series& series) {
-      if (&series == &own || series.look != Series::Look::level || series.samples.size() < 2) return false;
-      const double y = end(series).y;
-      return y > around.bottom && y < around.top &&
-             std::abs(at(series.samples.front()).y - y) < canvas_.tall();
-    });
-  }
-
-  /// Above the right end of a flat level, or below where a curve is in the way; further left where names
-  /// would overlap. On another level's line where nothing else is left.
-  [[nodiscard]] Note flat_note(const Series& series, double y) const {
-    const double half = canvas_.wide(series.label) / 2, tall = canvas_.tall();
-    const double right = look_.plot.right - half - 1;
-    for (const bool avoid_lines : {true, false})
-      for (double x = right; x - half > look_.plot.left; x -= 2 * half + 4) {
-        const bool below = passed(x - half, y, y + tall) && !passed(x - half, y - tall, y);
-        for (const bool under : {below, !below}) {
-          if (under && y - 0.9 * tall <= look_.plot.bottom) continue;
-          const Note note{series.label, {x, y + (under ? -tall : tall) / 2}};
-          if (!on_other_note(note, 0.5) && !(avoid_lines && on_flat_level(note, series))) return note;
-        }
-      }
-    return {series.label, {right, y + tall / 2}};
-  }
-
-  /// Next to a sloping level, where nothing is in the way.
-  [[nodiscard]] Note sloped_note(const Series& own) const {
-    const double half = canvas_.wide(own.label) / 2;
-    const Vec a = at(own.samples.front()), b = end(own);
-    const auto next_to = [&](double share, double side) {
-      return Note{own.label, {a.x + share * (b.x - a.x) + side * (half + 4), a.y + share * (b.y - a.y)}};
-    };
-    for (const double share : {0.7, 0.85, 0.5, 0.35, 0.2, 0.95, 0.9, 0.8, 0.6, 0.4, 0.3, 0.1})
-      for (const double side : {-1.0, 1.0})
-        if (const Note note = next_to(share, side); !occupied(note, own)) return note;
-    return next_to(0.35, 1);
-  }
-
-  /// Whether a marker, another note or another level is where the note would be.
-  [[nodiscard]] bool occupied(const Note& note, const Series& own) const {
-    const Box around = grown(box(note, 1), 1);
-    if (!inside(around, look_.plot) || on_other_note(note, 1)) return true;
-    return std::ranges::any_of(panel_.series, [&](const Series& series) {
+  /// Whether nothing is where the note would be: no other note, no marker, and, where lines are to be
+  /// avoided, no other level.
+  [[nodiscard]] bool is_free(const Note& note, const Series& own, bool avoid_lines) const {
+    const Box around = box(note);
+    if (!inside(around, {0, look_.plot.bottom, look_.plot.right, 1e9}) ||
+        std::ranges::any_of(notes_, [&](const Note& n) { return overlap(around, box(n)); }))
+      return false;
+    return std::ranges::none_of(panel_.series, [&](const Series& series) {
       if (&series == &own) return false;
       if (series.look == Series::Look::level)
-        return series.samples.size() > 1 && crosses(at(series.samples.front()), end(series), around);
+        return avoid_lines && series.samples.size() > 1 &&
+               crosses(at(series.samples.front()), end(series), around);
       return std::ranges::any_of(series.samples,
                                  [&](const Sample& sample) { return distance(at(sample), around) < 2; });
     });
+  }
+
+  /// At the first of the places that is free, else at the first.
+  [[nodiscard]] Note place(const std::string& label, const Series& own,
+                           const std::vector<Vec>& places) const {
+    for (const bool avoid_lines : {true, false})
+      for (const Vec at : places)
+        if (const Note note{label, at}; is_free(note, own, avoid_lines)) return note;
+    return {label, places.front()};
+  }
+
+  /// Above the right end of a flat level or below; further left where that is taken.
+  [[nodiscard]] Note flat_note(const std::string& label, const Series& own, double y) const {
+    const double half = canvas_.wide(label) / 2, tall = canvas_.tall();
+    std::vector<Vec> places;
+    for (double x = look_.plot.right - half - 1; places.empty() || x - half > look_.plot.left;
+         x -= 2 * half + 4)
+      for (const double side : {0.5, -0.5})
+        places.push_back({x, y + side * tall});
+    return place(label, own, places);
+  }
+
+  /// Next to a sloping level.
+  [[nodiscard]] Note sloped_note(const Series& own) const {
+    const double half = canvas_.wide(own.label) / 2;
+    const Vec a = at(own.samples.front()), b = end(own);
+    std::vector<Vec> places;
+    for (const double share : {0.7, 0.85, 0.5, 0.35, 0.2, 0.95, 0.9, 0.8, 0.6, 0.4, 0.3, 0.1})
+      for (const double side : {-1.0, 1.0})
+        places.push_back({a.x + share * (b.x - a.x) + side * (half + 4), a.y + share * (b.y - a.y)});
+    return place(own.label, own, places);
   }
 
   /// One note for each group of levels that are nearer to one another than their names can be.
@@ -231,13 +211,11 @@ private:
     for (auto& group : groups) {
       const double top = height(group.back());
       std::ranges::sort(group); // as they were given
-      Series named = *group.front();
-      named.label = common_name(group);
-      if (!named.label.empty())
-        notes_.push_back(flat_note(named, top));
+      if (const std::string name = common_name(group); !name.empty())
+        notes_.push_back(flat_note(name, *group.front(), top));
       else
         for (const Series* level : group)
-          notes_.push_back(flat_note(*level, height(level)));
+          notes_.push_back(flat_note(level->label, *level, height(level)));
     }
   }
 

@@ -1,8 +1,6 @@
-#include "plot/script.hpp"
-
 #include "plot/layout.hpp"
-#include "plot/style.hpp"
 
+#include "plot/style.hpp"
 
 #include <range/v3/range/conversion.hpp>
 #include <range/v3/view/transform.hpp>

@@ -1,5 +1,6 @@
 #include "process/waiter.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "process/signals.hpp"
 
@@ -82,9 +83,7 @@ std::vector<pid_t> threads_of(pid_t pid) {
   std::filesystem::directory_iterator at("/proc/" + std::to_string(pid) + "/task", error);
   while (!error && at != std::filesystem::directory_iterator()) {
     const std::string name = at->path().filename();
-    pid_t tid = 0;
-    const auto [end, wrong] = std::from_chars(name.data(), name.data() + name.size(), tid);
-    if (wrong == std::errc() && end == name.data() + name.size()) found.push_back(tid);
+    if (const auto tid = base::parse<pid_t>(name)) found.push_back(*tid);
     at.increment(error);
   }
   std::ranges::sort(found, {}, [pid](pid_t tid) { return std::pair(tid != pid, tid); });

@@ -8,7 +8,7 @@
 #include "profile/function_recording.hpp"
 #include "profile/modelled_recording.hpp"
 #include "profile/profile_report.hpp"
-#include "stat/command_results.hpp"
+#include "stat/target_options.hpp"
 
 #include <recount/error.hpp>
 #include <recount/event.hpp>

@@ -10,6 +10,7 @@
 #include "stat/stat_compare.hpp"
 #include "stat/stat_run.hpp"
 #include "stat/stat_table.hpp"
+#include "stat/target_options.hpp"
 
 #include <recount/error.hpp>
 
@@ -71,6 +72,12 @@ int list_metrics(const StatOptions& o) {
   return 0;
 }
 
+std::vector<Item> requested_items(const StatOptions& o, Counted what) {
+  auto items = parse_items(o.events.empty() ? default_items(what) : o.events);
+  if (items.empty()) throw bad_input("--event", "the list is empty");
+  return items;
+}
+
 /// Repetitions of each command, where -r is not given.
 constexpr int compared_repetitions = 10;
 
@@ -82,9 +89,8 @@ int execute_compare(const StatOptions& o) {
   std::tie(first.command, second.command) = split_commands(o.command);
   first.ignore_failure = second.ignore_failure = o.ignore_failure;
   first.repeat = second.repeat = o.repeat > 0 ? static_cast<int>(o.repeat) : compared_repetitions;
-  const auto items = parse_items(o.events.empty() ? default_items(Counted::command) : o.events);
-  if (items.empty()) throw bad_input("--event", "the list is empty");
-  const Plan plan = make_plan(items, metric::load(o.metrics), parse_domain(o.domain), {});
+  const Plan plan =
+      make_plan(requested_items(o, Counted::command), metric::load(o.metrics), parse_domain(o.domain), {});
   const command::TableExport tables(o.export_to);
   const TwoResults both = run_in_turn(plan, first, second);
   const auto rows = compare_rows(plan, both);
@@ -109,28 +115,28 @@ void require_countable(const Plan& plan, const std::string& subject) {
   throw Error(ErrorKind::unavailable, {subject, why});
 }
 
-/// A model simulates a command from its beginning to its end.
-void check_modelled(const StatOptions& o) {
-  if (!o.pids.empty() || whole_cpus(o) || o.interval > 0 || o.compare)
-    throw bad_input("--witness model",
-                    "simulates a command from its start: cannot be combined with -p, -a, -C, "
-                    "-I or --compare",
-                    "recount stat --witness model -- COMMAND");
+/// A model simulates a command from its beginning to its end; some options are for models alone.
+void check_witnesses(const StatOptions& o, const Witnesses& witnesses) {
+  if (!witnesses.models.empty()) {
+    if (!o.pids.empty() || whole_cpus(o) || o.interval > 0 || o.compare)
+      throw bad_input("--witness model",
+                      "simulates a command from its start: cannot be combined with -p, -a, -C, "
+                      "-I or --compare",
+                      "recount stat --witness model -- COMMAND");
+    return;
+  }
+  const std::string sample = o.sample > 0 ? std::to_string(o.sample) : "";
+  for (const auto& [option, value] :
+       {std::pair("--sample-every ", sample), std::pair("--section ", o.section),
+        std::pair("--from ", o.from), std::pair("--to ", o.to)})
+    if (!value.empty())
+      throw bad_input(option + value, "limits what a model simulates", "add --witness model");
 }
 
 int execute_stat(const StatOptions& o) {
   if (o.list) return list_metrics(o);
   const Witnesses witnesses = parse_witnesses(o.witnesses);
-  if (!witnesses.models.empty())
-    check_modelled(o);
-  else if (o.sample > 0)
-    throw bad_input(fmt::format("--sample-every {}", o.sample), "limits what a model simulates",
-                    "add --witness model");
-  else
-    for (const auto& [option, value] :
-         {std::pair("--section ", o.section), std::pair("--from ", o.from), std::pair("--to ", o.to)})
-      if (!value.empty())
-        throw bad_input(option + value, "limits what a model simulates", "add --witness model");
+  check_witnesses(o, witnesses);
   if (o.compare) return execute_compare(o);
   const Request request = make_request(o);
   command::check_outputs({.results = o.output, .json = o.json});
@@ -138,8 +144,7 @@ int execute_stat(const StatOptions& o) {
   const auto what = !cpus.empty()          ? Counted::cpus
                     : request.pids.empty() ? Counted::command
                                            : Counted::processes;
-  const auto items = parse_items(o.events.empty() ? default_items(what) : o.events);
-  if (items.empty()) throw bad_input("--event", "the list is empty");
+  const auto items = requested_items(o, what);
   Plan plan;
   if (witnesses.perf) {
     plan = make_plan(items, metric::load(o.metrics), parse_domain(o.domain), cpus);

@@ -5,6 +5,7 @@
 #include "command/outputs.hpp"
 #include "kernel/command_line.hpp"
 #include "stat/command_results.hpp"
+#include "stat/target_options.hpp"
 #include "watch/hub.hpp"
 #include "watch/watch_figure.hpp"
 #include "watch/watch_view.hpp"

@@ -1,5 +1,6 @@
 #include "caches/infer/sampler.hpp"
 
+#include "base/format.hpp"
 #include "recount/error.hpp"
 #include "result/curves.hpp"
 #include "statistics/statistics.hpp"
@@ -7,7 +8,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 
 namespace recount::caches {
@@ -71,13 +71,12 @@ constexpr const char* left_over_metric = "pages_without_colour";
 
 std::int64_t plan_number(const result::Run& run, const std::string& name) {
   const auto found = run.plan.find(name);
-  std::int64_t value = 0;
   if (found == run.plan.end()) throw bad_input("run " + run.id, "its plan has no " + name);
   const std::string& text = found->second;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 0)
+  const auto value = base::parse<std::int64_t>(text);
+  if (!value || *value < 0)
     throw bad_input("run " + run.id, fmt::format("its plan has an invalid value ({} = {})", name, text));
-  return value;
+  return *value;
 }
 
 /// The order differs from round to round; the pattern is the same.

@@ -8,7 +8,6 @@
 #include "metric/metric.hpp"
 #include "model/machine.hpp"
 #include "plot/layout.hpp"
-#include "plot/script.hpp"
 #include "report/build_report.hpp"
 
 #include <recount/error.hpp>
