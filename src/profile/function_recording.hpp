@@ -1,18 +1,20 @@
 // Counts events per call of selected functions, in an unmodified program.
 #pragma once
 
-#include "command/output.hpp"
 #include "profile/calls.hpp"
 #include "profile/recording.hpp"
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 namespace recount::profile {
 
 struct FunctionSettings {
-  std::vector<std::string> names;    ///< see find_sites()
+  /// "NAME" is looked up in the program, else in its libraries; "LIBRARY:NAME" in the library whose file name
+  /// begins with LIBRARY. NAME is as in symbol::Module::functions().
+  std::vector<std::string> names;
   std::vector<std::string> counters; ///< events that are read at each hit; may be empty
   TargetOptions who;
   bool returns = true;    ///< false: count calls only, without changes to the program's stack
@@ -51,14 +53,12 @@ struct FunctionRecording {
 };
 
 /// Inserts probes into the functions, runs the target, and removes them. A new command is stopped at its
-/// entry point during insertion; a running process is not. Throws as Target, find_sites() and Sampling do,
-/// and Error (unavailable) if this user may not place probes.
+/// entry point during insertion; a running process is not. Throws as Target and Sampling do, and Error:
+/// bad_input for a name without a match, with the nearest, and for more than 64 matches; unavailable if this
+/// user may not place probes.
 [[nodiscard]] FunctionRecording record_functions(const FunctionSettings& settings);
 
-/// One for each function with completed calls.
-[[nodiscard]] std::vector<command::Table> function_tables(const FunctionRecording& recording);
-/// `subject`: the command or the process.
-[[nodiscard]] std::string functions_text(const FunctionRecording& recording, const std::string& subject);
-[[nodiscard]] std::string functions_json(const FunctionRecording& recording, const std::string& subject);
+/// The representative instruction for the class of the first one of `code`, and its inverse. Pure.
+[[nodiscard]] std::span<const unsigned char> calibration_body(std::span<const unsigned char> code);
 
 } // namespace recount::profile

@@ -2,11 +2,12 @@
 
 #include "model/hierarchy.hpp"
 #include "model/machine.hpp"
-#include "profile/data_objects.hpp"
 #include "result/observation.hpp"
+#include "stat/stat_run.hpp"
 #include "trace/decoder.hpp"
 #include "trace/executed.hpp"
 #include "trace/gates.hpp"
+#include "trace/memory_map.hpp"
 #include "trace/miss_kinds.hpp"
 #include "trace/protocol.h"
 #include "trace/reader.hpp"
@@ -21,14 +22,199 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <map>
 #include <memory>
+#include <set>
+#include <tuple>
 #include <unordered_map>
+#include <utility>
 #include <variant>
 
 namespace recount::profile {
 namespace {
 
 using MissKinds = trace::MissKinds;
+
+using ObjectKind = DataObject::Kind;
+
+/// The data of all processes of a run, in Recording::objects; [0] is unknown memory. At most a million:
+/// others are unknown memory.
+class DataObjects {
+public:
+  /// `debug_path`: see symbol::open_module().
+  DataObjects(Recording& recording, const std::string& debug_path)
+      : recording_(&recording), debug_path_(debug_path) {
+    recording.objects.resize(1);
+  }
+  /// The number of an object that is equal but for its counts.
+  [[nodiscard]] std::uint32_t number(DataObject object) {
+    constexpr std::size_t most_objects = 1'000'000;
+    auto& all = recording_->objects;
+    Key key(object.kind, object.name, object.file, object.calls, object.number);
+    if (const auto known = known_.find(key); known != known_.end()) return known->second;
+    if (all.size() >= most_objects) return 0;
+    const auto number = static_cast<std::uint32_t>(all.size());
+    known_.emplace(std::move(key), number);
+    all.push_back(std::move(object));
+    return number;
+  }
+  [[nodiscard]] DataObject& operator[](std::uint32_t number) { return recording_->objects[number]; }
+  /// A mapped file to look variables up in; null: it is no program.
+  [[nodiscard]] symbol::Module* module(std::uint32_t file) {
+    const auto [known, added] = modules_.try_emplace(file);
+    if (added)
+      known->second = recording_->files.module(recording_->places.spaces(), file, debug_path_).module;
+    return known->second.get();
+  }
+
+private:
+  using Key = std::tuple<ObjectKind, std::string, std::uint32_t, std::vector<std::uint32_t>, std::uint64_t>;
+  Recording* recording_;
+  std::map<Key, std::uint32_t> known_;
+  std::string debug_path_;
+  std::map<std::uint32_t, std::unique_ptr<symbol::Module>> modules_;
+};
+
+/// The data of one process; copied by a fork.
+class ProcessData {
+public:
+  /// These outlive it.
+  ProcessData(DataObjects& objects, Places& places, std::uint32_t pid)
+      : objects_(&objects), places_(&places), pid_(pid) {}
+  void set_pid(std::uint32_t pid) { pid_ = pid; }
+  /// A mapping that `places` has received.
+  void module(const trace::Module& module) {
+    constexpr std::size_t most_pending = 4096;
+    const auto place = places_->spaces().find(pid_, module.start);
+    if (!place) return;
+    map_.map(module.start, module.end, place->file);
+    // Its beginning determines its address; the offset of a later part may belong to two segments.
+    if (module.offset == 0 && pending_.size() < most_pending) pending_.push_back({place->file, module.start});
+  }
+  /// As trace::MemoryMap::take().
+  [[nodiscard]] bool memory(std::uint64_t kind, std::span<const std::uint64_t> words) {
+    if (!map_.take(kind, words)) return false;
+    if (const auto& block = map_.made())
+      if (const std::uint32_t number = allocated_by(ObjectKind::heap, block->number); number != 0) {
+        ++(*objects_)[number].blocks;
+        (*objects_)[number].bytes += block->end - block->start;
+      }
+    const auto [start, end] = map_.gone();
+    for (Extents* extents : {&variables_, &modules_})
+      extents->erase(extents->lower_bound(start), extents->lower_bound(end));
+    if (start < end) loaded_.clear(); // what is loaded there next is looked up again
+    return true;
+  }
+  /// The number of the object at an address; the access counts for it.
+  [[nodiscard]] std::uint32_t access(std::uint64_t address) {
+    const bool same = last_changes_ == map_.changes() && address >= last_.start && address < last_.end;
+    if (!same) last_ = find(address);
+    DataObject& object = (*objects_)[last_.number];
+    // A mapping may contain other objects, so that it is looked up each time.
+    const bool whole = object.kind == ObjectKind::heap || object.kind == ObjectKind::stack ||
+                       object.kind == ObjectKind::variable;
+    last_changes_ = whole ? map_.changes() : ~std::uint64_t{0};
+    if (last_.number != 0 && object.kind != ObjectKind::stack) { // a stack has no meaningful start
+      object.low = std::min(object.low, address - last_.start);
+      object.high = std::max(object.high, address - last_.start);
+    }
+    return last_.number;
+  }
+  /// Bounds of the object of the last access(), if it is a variable or heap block.
+  [[nodiscard]] std::optional<std::pair<std::uint64_t, std::uint64_t>> bounds() const {
+    const ObjectKind kind = (*objects_)[last_.number].kind;
+    if (kind != ObjectKind::heap && kind != ObjectKind::variable) return {};
+    return std::pair{last_.start, last_.end};
+  }
+  /// Sets the bytes of its rows.
+  void set_row(std::uint64_t row) { (*objects_)[last_.number].row = row; }
+  /// The block that the last memory() allocated; nothing: none.
+  [[nodiscard]] const std::optional<trace::MemoryMap::Region>& last_block() const { return map_.made(); }
+
+private:
+  struct Extent {
+    std::uint64_t start = 0, end = 0; ///< end 0: nothing
+    std::uint32_t number = 0;
+  };
+  using Extents = std::map<std::uint64_t, Extent>; ///< by start
+  struct Loaded {
+    std::uint32_t file = 0;
+    std::uint64_t start = 0;
+    auto operator<=>(const Loaded&) const = default;
+  };
+
+  [[nodiscard]] static Extent extent_at(const Extents& all, std::uint64_t address) {
+    auto next = all.upper_bound(address);
+    if (next == all.begin() || address >= (--next)->second.end) return {};
+    return next->second;
+  }
+
+  [[nodiscard]] Extent find(std::uint64_t address) {
+    using Region = trace::MemoryMap::Region;
+    const auto region = map_.find(address);
+    const auto whole_region = [&](std::uint32_t number) {
+      return Extent{region->start, region->end, number};
+    };
+    if (region && region->kind == Region::Kind::block)
+      return whole_region(allocated_by(ObjectKind::heap, region->number));
+    if (region && region->kind == Region::Kind::stack) {
+      DataObject stack{.kind = ObjectKind::stack};
+      stack.number = region->number;
+      return whole_region(objects_->number(std::move(stack)));
+    }
+    for (const Loaded& module : pending_)
+      load_variables(module);
+    pending_.clear();
+    if (const Extent variable = extent_at(variables_, address); variable.end != 0) return variable;
+    Extent found = extent_at(modules_, address); // also its memory that is not in the file
+    if (region && region->kind == Region::Kind::file) found = whole_region(region->number);
+    if (found.end == 0 && region && region->number != 0)
+      return whole_region(allocated_by(ObjectKind::mapped, region->number));
+    if (found.end == 0) return {};
+    const std::string& path = places_->spaces().files()[found.number].path;
+    found.number = objects_->number({.kind = ObjectKind::file, .name = path});
+    return found;
+  }
+
+  [[nodiscard]] std::uint32_t allocated_by(ObjectKind kind, std::uint32_t site) {
+    const auto [known, added] = sites_.try_emplace({kind, site});
+    if (!added) return known->second;
+    DataObject object{.kind = kind};
+    for (const std::uint64_t call : map_.site(site))
+      object.calls.push_back(places_->user_place(pid_, call));
+    return known->second = objects_->number(std::move(object));
+  }
+
+  /// The variables of a module, at the addresses where it was loaded; once, as it may be mapped in several
+  /// parts.
+  void load_variables(const Loaded& loaded) {
+    constexpr std::size_t most_variables = 1'000'000;
+    symbol::Module* const module = objects_->module(loaded.file);
+    const auto linked_at = module ? module->address(0) : std::nullopt;
+    if (!linked_at || !loaded_.insert(loaded).second) return;
+    const std::uint64_t bias = loaded.start - *linked_at;
+    modules_[loaded.start] = {loaded.start, module->end() + bias, loaded.file};
+    for (const symbol::Named& variable : module->variables("*")) {
+      if (variable.end <= variable.start || variables_.size() >= most_variables) continue;
+      DataObject object{.kind = ObjectKind::variable, .name = variable.name, .file = loaded.file};
+      object.number = variable.start;
+      object.bytes = variable.end - variable.start;
+      variables_[variable.start + bias] = {variable.start + bias, variable.end + bias,
+                                           objects_->number(std::move(object))};
+    }
+  }
+
+  DataObjects* objects_;
+  Places* places_;
+  std::uint32_t pid_;
+  trace::MemoryMap map_;
+  Extents variables_, modules_; ///< numbers: of objects; of files
+  std::vector<Loaded> pending_; ///< modules whose variables were not looked up yet
+  std::set<Loaded> loaded_;
+  std::map<std::pair<DataObject::Kind, std::uint32_t>, std::uint32_t> sites_; ///< objects
+  Extent last_;
+  std::uint64_t last_changes_ = 0; ///< of map_, when last_ was found
+};
 
 /// What the processes of a run share.
 struct ModelledRun {
@@ -41,6 +227,7 @@ struct ModelledRun {
   bool section_seen = false;
   std::optional<trace::Undecoded> undecoded = {};
   std::optional<trace::Totals> totals = {}; ///< where windows are sampled
+  std::optional<DataObjects> objects = {};  ///< where they are recorded
 };
 
 /// One process: counts each metric by the instruction whose access changed it.
@@ -55,8 +242,7 @@ public:
         prefetches_on_hits_(!run.machine.levels.front().prefetch.empty()),
         last_(run.metrics.size()) {
     if (run.kinds) kinds_.emplace(run.machine);
-    Recording& r = run.recording;
-    if (run.settings.objects) data_.emplace(r.objects, r.places, r.files, pid);
+    if (run.objects) data_.emplace(*run.objects, run.recording.places, pid);
   }
 
   // The interface that trace::Decoder requires.
@@ -369,7 +555,7 @@ Recording record_modelled(const RecordSettings& settings) {
   trace::demand_functions(settings.who.command, functions);
   ModelledRun run = make_run(settings);
   Recording& recording = run.recording;
-  recording.objects.set_debug_path(settings.debug_path);
+  if (settings.objects) run.objects.emplace(recording, settings.debug_path);
   using Process = trace::Decoder<AttributedProcess>;
   const auto begin = [&](std::uint32_t pid) -> std::unique_ptr<trace::Reader> {
     recording.places.add(Name{.pid = pid, .tid = pid, .exec = true, .name = {}});
@@ -386,13 +572,9 @@ Recording record_modelled(const RecordSettings& settings) {
                                                                .objects = settings.objects,
                                                                .exact = !functions.empty()});
   const process::Fd sink = trace::message_sink();
-  TargetOptions who = settings.who;
-  who.descriptors = trace::descriptors(sink, sections);
-  who.command = tool.argv;
-  who.environment = tool.environment;
-  Target target(who, false);
-  target.go();
-  recording.exit = target.end();
+  process::Child child = stat::start(tool.argv, false, tool.environment, trace::descriptors(sink, sections));
+  int signal = 0;
+  recording.exit = stat::wait_for_command(child, signals, signal);
   session.finish();
   recording.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
   if (run.totals) fill_sampled(run);

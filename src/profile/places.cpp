@@ -15,6 +15,7 @@
 #include <cstring>
 #include <optional>
 #include <ranges>
+#include <set>
 
 namespace recount::profile {
 
@@ -56,7 +57,7 @@ bool is_replaced(const symbol::MappedFile& mapped, const symbol::Module& module,
 Files::Found Files::module(const symbol::Spaces& spaces, std::uint32_t file, const std::string& debug_path) {
   const auto& mapped = spaces.files()[file];
   try {
-    if (mapped.path == "[vdso]") return {symbol::vdso(debug_path), {}};
+    if (mapped.path == "[vdso]") return {symbol::vdso(debug_path)};
     process::Fd fd;
     if (file < open_.size() && open_[file]) fd.reset(::fcntl(open_[file].get(), F_DUPFD_CLOEXEC, 0));
     if (!fd) fd = open_regular(mapped.path);
@@ -66,8 +67,7 @@ Files::Found Files::module(const symbol::Spaces& spaces, std::uint32_t file, con
     auto module = symbol::open_module(std::move(fd), mapped.path, debug_path);
     if (is_replaced(mapped, *module, status.st_ino))
       return {nullptr, "the file was replaced since it was mapped"};
-    std::string lacks = module->lacks();
-    return {std::move(module), std::move(lacks)};
+    return {std::move(module)};
   } catch (const Error& error) {
     return {nullptr, error.problem().cause};
   }
@@ -223,28 +223,22 @@ std::string Located::source() const {
 namespace {
 using Indices = std::vector<std::size_t>;
 
-/// Names instructions. They have no fixed size: one is found by disassembling its function, once for each.
-class InstructionNames {
-public:
-  explicit InstructionNames(const symbol::Module& module) : module_(module) {}
-  void fill_in(Located& at) {
-    constexpr std::uint64_t largest = 1 << 20;
-    if (at.start == 0 || at.end <= at.start || at.end - at.start > largest) return;
-    auto [known, added] = functions_.try_emplace(at.start);
-    if (added)
-      known->second =
-          symbol::disassemble(module_.machine(), module_.bytes(at.start, at.end - at.start), at.start);
-    const auto& all = known->second;
-    auto it = std::ranges::upper_bound(all, at.address, {}, &symbol::Instruction::address);
-    if (it == all.begin() || at.address >= (--it)->address + it->size) return;
-    at.address = it->address;
-    at.instruction = it->text;
-  }
+using FunctionCode = std::map<std::uint64_t, std::vector<symbol::Instruction>>; ///< by start of a function
 
-private:
-  const symbol::Module& module_;
-  std::map<std::uint64_t, std::vector<symbol::Instruction>> functions_;
-};
+/// Instructions have no fixed size: one is found by disassembling its function, once for each.
+void name_instruction(Located& at, const symbol::Module& module, FunctionCode& functions) {
+  constexpr std::uint64_t largest = 1 << 20;
+  if (at.start == 0 || at.end <= at.start || at.end - at.start > largest) return;
+  auto [known, added] = functions.try_emplace(at.start);
+  if (added)
+    known->second =
+        symbol::disassemble(module.machine(), module.bytes(at.start, at.end - at.start), at.start);
+  const auto& all = known->second;
+  auto it = std::ranges::upper_bound(all, at.address, {}, &symbol::Instruction::address);
+  if (it == all.begin() || at.address >= (--it)->address + it->size) return;
+  at.address = it->address;
+  at.instruction = it->text;
+}
 
 /// Whether these places have at least 1 % of the samples of an event.
 bool is_frequent(const Places& places, const Indices& which) {
@@ -261,8 +255,7 @@ void name_file(const Places& places, const Indices& which, Files& files, const s
                bool instructions, Naming& naming) {
   const std::uint32_t file = places.places()[which.front()].file;
   const auto found = files.module(places.spaces(), file, debug_path);
-  std::optional<InstructionNames> instruction_names;
-  if (found.module && instructions) instruction_names.emplace(*found.module);
+  FunctionCode functions;
   bool lineless = false;
   for (const std::size_t i : which) {
     Located& at = naming.places[i];
@@ -273,12 +266,13 @@ void name_file(const Places& places, const Indices& which, Files& files, const s
         at.start = function->start;
         at.end = function->end;
       }
+      if (instructions) name_instruction(at, *found.module, functions);
     }
-    if (instruction_names) instruction_names->fill_in(at);
     lineless = lineless || at.frames.front().line == 0;
   }
-  if (lineless && !found.lacks.empty() && is_frequent(places, which))
-    naming.notes.push_back(places.spaces().files()[file].path + ": " + found.lacks);
+  if (!lineless || !is_frequent(places, which)) return;
+  if (const std::string lacks = found.module ? found.module->lacks() : found.missing; !lacks.empty())
+    naming.notes.push_back(places.spaces().files()[file].path + ": " + lacks);
 }
 
 void name_kernel(const Indices& which, Naming& naming) {
@@ -323,6 +317,93 @@ Naming name_places(const Places& places, Files& files, const std::string& debug_
     name_file(places, which, files, debug_path, instructions, naming);
   if (!kernel.empty()) name_kernel(kernel, naming);
   return naming;
+}
+
+namespace {
+using ObjectKind = DataObject::Kind;
+using Labels = std::vector<std::string>;
+
+/// Whether a function only allocates for its caller.
+bool is_allocator(const Located& at, const symbol::Frame& frame) {
+  const std::string name = frame.function.substr(0, frame.function.find('('));
+  const std::string module = short_path(at.module);
+  return frame.file.starts_with("/usr/include/") || name.starts_with("operator new") ||
+         name.find("std::") != name.npos || name.find("__gnu_cxx::") != name.npos || name == "malloc" ||
+         name == "calloc" || name == "realloc" || module.starts_with("libc.so") ||
+         module.starts_with("libc-") || module.starts_with("libstdc++");
+}
+
+/// The calls of a site from the first of the program itself, or all if there is none.
+Labels name_calls(const DataObject& object, const Naming& naming) {
+  Labels labels;
+  std::size_t first = 0;
+  bool own = false;
+  for (const std::uint32_t place : object.calls) {
+    const Located& at = naming.places.at(place);
+    for (const symbol::Frame& frame : at.frames) {
+      if (!own && !is_allocator(at, frame)) {
+        own = true;
+        first = labels.size();
+      }
+      const std::string name = at.name_of(frame);
+      labels.push_back(frame.line > 0 ? fmt::format("{} ({}:{})", name, short_path(frame.file), frame.line)
+                                      : name);
+    }
+  }
+  labels.erase(labels.begin(), labels.begin() + static_cast<std::ptrdiff_t>(first));
+  return labels;
+}
+
+Labels innermost(const Labels& labels, std::size_t count) {
+  return {labels.begin(), labels.begin() + static_cast<std::ptrdiff_t>(std::min(count, labels.size()))};
+}
+
+/// Names allocated memory by as few calls as distinguish it.
+void name_blocks(std::vector<DataObject>& objects) {
+  constexpr std::size_t most_calls = 4;
+  std::vector<std::map<Labels, std::set<Labels>>> denoted(most_calls + 1); // by number of calls
+  for (const DataObject& object : objects)
+    for (std::size_t calls = 1; calls <= most_calls; ++calls)
+      denoted[calls][innermost(object.call_names, calls)].insert(innermost(object.call_names, most_calls));
+  for (DataObject& object : objects) {
+    if (object.kind != ObjectKind::heap && object.kind != ObjectKind::mapped) continue;
+    std::size_t calls = 1;
+    while (calls < most_calls && denoted[calls][innermost(object.call_names, calls)].size() > 1)
+      ++calls;
+    const Labels labels = innermost(object.call_names, calls);
+    object.name = object.kind == ObjectKind::heap ? "heap block from " : "memory mapped by ";
+    object.name += labels.empty() ? "[unknown]" : fmt::format("{}", fmt::join(labels, ", called by "));
+  }
+}
+} // namespace
+
+std::string name_of(ObjectKind kind) {
+  constexpr const char* names[] = {"unknown", "heap", "mapped", "stack", "variable", "file"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+std::vector<DataObject> name_objects(const std::vector<DataObject>& objects, const Places& places,
+                                     const Naming& naming) {
+  std::vector<DataObject> named = objects;
+  std::map<std::pair<std::string, std::uint32_t>, int> variables; // units of one file may share a name
+  for (const DataObject& object : named)
+    if (object.kind == ObjectKind::variable && object.low <= object.high)
+      ++variables[{object.name, object.file}];
+  for (DataObject& object : named) {
+    switch (object.kind) {
+    case ObjectKind::unknown: object.name = "unknown memory"; break;
+    case ObjectKind::stack: object.name = fmt::format("stack of thread {}", object.number); break;
+    case ObjectKind::file: object.name = "file " + object.name; break;
+    case ObjectKind::variable:
+      object.module = places.spaces().files()[object.file].path;
+      if (variables[{object.name, object.file}] > 1) object.name += fmt::format(" at {:#x}", object.number);
+      break;
+    case ObjectKind::heap:
+    case ObjectKind::mapped: object.call_names = name_calls(object, naming); break;
+    }
+  }
+  name_blocks(named);
+  return named;
 }
 
 std::map<std::vector<std::string>, Tally> chains_by_name(const Places& places, const Naming& naming,

@@ -34,8 +34,8 @@ public:
   void open_new(const symbol::Spaces& spaces, std::uint32_t pid);
 
   struct Found {
-    std::unique_ptr<symbol::Module> module; ///< null: gone, replaced since it was mapped, or no program
-    std::string lacks;                      ///< why, or which names it lacks; empty: nothing
+    std::unique_ptr<symbol::Module> module;
+    std::string missing = {}; ///< why there is no module: gone, replaced since it was mapped, no program
   };
   [[nodiscard]] Found module(const symbol::Spaces& spaces, std::uint32_t file, const std::string& debug_path);
 
@@ -189,6 +189,13 @@ struct Naming {
 /// Located::address to its first byte.
 [[nodiscard]] Naming name_places(const Places& places, Files& files, const std::string& debug_path = {},
                                  bool instructions = false);
+
+/// As in results and JSON: "heap", "variable".
+[[nodiscard]] std::string name_of(DataObject::Kind kind);
+/// The objects with names, modules and names of calls; a heap block is named by as many calls, up to four, as
+/// distinguish it from others.
+[[nodiscard]] std::vector<DataObject> name_objects(const std::vector<DataObject>& objects,
+                                                   const Places& places, const Naming& naming);
 
 /// The call chains of an event: names of functions, innermost first, with those that were inlined, whose
 /// names end in `inlined`.

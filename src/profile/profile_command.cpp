@@ -5,7 +5,7 @@
 #include "command/outputs.hpp"
 #include "command/print.hpp"
 #include "kernel/command_line.hpp"
-#include "profile/function_recording.hpp"
+#include "profile/function_report.hpp"
 #include "profile/modelled_recording.hpp"
 #include "profile/profile_report.hpp"
 #include "stat/target_options.hpp"

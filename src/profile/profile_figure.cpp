@@ -47,14 +47,19 @@ struct Function {
   [[nodiscard]] double greatest_share() const { return *std::ranges::max_element(shares); }
 };
 
-std::vector<std::string> events_of_run(const result::Results& results, const std::string& run,
-                                       const plot::Choice& choice) {
-  std::vector<std::string> events;
+struct DrawnEvent {
+  std::string metric, witness;
+};
+
+std::vector<DrawnEvent> events_of_run(const result::Results& results, const std::string& run,
+                                      const plot::Choice& choice) {
+  std::vector<DrawnEvent> events;
   for (const Observation& o : results.observations) {
     const bool chosen =
         choice.metrics.empty() || std::ranges::find(choice.metrics, o.metric) != choice.metrics.end();
-    if (plot::is_profile(o) && o.run == run && chosen && std::ranges::find(events, o.metric) == events.end())
-      events.push_back(o.metric);
+    if (plot::is_profile(o) && o.run == run && chosen &&
+        std::ranges::find(events, o.metric, &DrawnEvent::metric) == events.end())
+      events.push_back({o.metric, o.witness});
   }
   return events;
 }
@@ -86,12 +91,12 @@ std::optional<Group> group_of(const Observation& o, std::int64_t address, const 
 
 /// The functions with a visible share.
 std::vector<Function> gather_functions(const result::Results& results, const std::string& run,
-                                       const std::vector<std::string>& events) {
+                                       const std::vector<DrawnEvent>& events) {
   const std::string by = grouping(results, run);
   std::vector<double> totals(events.size(), 0);
   std::map<std::tuple<std::string, std::string, std::int64_t>, Function> functions;
   for (const Observation& o : results.observations) {
-    const auto event = std::ranges::find(events, o.metric);
+    const auto event = std::ranges::find(events, o.metric, &DrawnEvent::metric);
     if (!plot::is_profile(o) || o.run != run || event == events.end()) continue;
     const auto e = static_cast<std::size_t>(event - events.begin());
     const auto address = parameter<std::int64_t>(o, "address");
@@ -175,9 +180,9 @@ std::string percent(double share) {
   return fmt::format("{:.{}f} %", 100 * share, share >= 0.0995 ? 0 : 1);
 }
 
-plot::Panel make_panel(const std::string& title, const std::vector<Function>& functions, std::size_t event) {
+plot::Panel make_panel(const DrawnEvent& drawn, const std::vector<Function>& functions, std::size_t event) {
   plot::Panel panel;
-  panel.title = title + " (witness perf)";
+  panel.title = drawn.metric + " (witness " + drawn.witness + ")";
   panel.y_title = "% of samples";
   panel.x_along = plot::Panel::Along::linear;
   panel.draw = plot::Panel::Draw::filled;

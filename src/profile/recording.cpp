@@ -6,6 +6,7 @@
 #include "perf/removed.hpp"
 #include "perf/try_open.hpp"
 #include "process/spawn.hpp"
+#include "stat/stat_run.hpp"
 
 #include <recount/error.hpp>
 
@@ -128,9 +129,7 @@ Target::Target(const TargetOptions& options, bool stopped) : options_(options), 
 
 void Target::start(bool held, bool traced) {
   child_.emplace(process::Spawn{.argv = options_.command,
-                                .environment = options_.environment,
                                 .in = STDIN_FILENO,
-                                .descriptors = options_.descriptors,
                                 .inherits = true,
                                 .own_group = false,
                                 .die_with_parent = false,
@@ -159,13 +158,8 @@ std::chrono::nanoseconds Target::cpu_time() const {
 }
 
 process::Exit Target::end() {
-  if (!child_) return {};
-  process::Processes processes({child_->pid()});
-  while (!child_->wait_for(std::chrono::milliseconds(0))) {
-    processes.wait(signals_, {});
-    process::forward(signals_, &*child_);
-  }
-  return child_->wait();
+  int signal = 0;
+  return child_ ? stat::wait_for_command(*child_, signals_, signal) : process::Exit{};
 }
 
 namespace {

@@ -4,7 +4,6 @@
 #include "base/flag.hpp"
 #include "process/child.hpp"
 #include "process/waiter.hpp"
-#include "profile/data_objects.hpp"
 #include "profile/places.hpp"
 
 #include <recount/sampling.hpp>
@@ -53,9 +52,7 @@ struct WatchedVariable {
 struct TargetOptions {
   std::vector<std::string> command;
   std::vector<pid_t> pids;
-  std::optional<int> cpu;                                            ///< the command runs on this one only
-  std::vector<std::pair<std::string, std::string>> environment = {}; ///< added to that of the command
-  std::vector<std::pair<int, int>> descriptors = {};                 ///< as process::Spawn
+  std::optional<int> cpu; ///< the command runs on this one only
 };
 
 /// The command inherits the terminal and the descriptors and receives the signals of the terminal; signals
@@ -112,12 +109,12 @@ struct Recording {
   Places places;
   Files files;
   SamplingReport report;
-  std::string not_counted;        ///< why 0 samples do not mean 0 occurrences; empty: they do
-  std::vector<std::string> notes; ///< notes for the reader, full sentences
-  double seconds = 0;             ///< wall time of the recording
-  process::Exit exit = {};        ///< of the command
-  DataObjects objects = {};
-  std::vector<Flag> sampled = {}; ///< of a sampled simulation: share and error of each event
+  std::string not_counted;              ///< why 0 samples do not mean 0 occurrences; empty: they do
+  std::vector<std::string> notes;       ///< notes for the reader, full sentences
+  double seconds = 0;                   ///< wall time of the recording
+  process::Exit exit = {};              ///< of the command
+  std::vector<DataObject> objects = {}; ///< of a model, see Place::object
+  std::vector<Flag> sampled = {};       ///< of a sampled simulation: share and error of each event
 };
 
 /// Records from the start of the target to its end (see Target::over()). Throws as Target and Sampling do,

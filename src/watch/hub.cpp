@@ -131,7 +131,7 @@ Hub::Hub(const std::string& text) : address_(text) {
     const int on = 1;
     if (!at.local) ::setsockopt(listener_.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     const mode_t before = ::umask(0077);
-    const bool bound = ::bind(listener_.get(), address.get(), address.size) == 0;
+    const bool bound = listener_ && ::bind(listener_.get(), address.get(), address.size) == 0;
     error = errno;
     ::umask(before);
     if (bound && at.local) path_ = at.path;

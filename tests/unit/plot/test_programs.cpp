@@ -145,6 +145,9 @@ BOOST_AUTO_TEST_CASE(functions_side_by_side_add_up_to_their_share) {
   BOOST_TEST(has("1 hot: 80 %, 0.0 %"));
   BOOST_TEST(has("2 cold: 15 %, 100 %"));
   BOOST_TEST(has("other addresses: 5.0 %, 0.0 %"));
+  for (auto& o : results.observations)
+    o.witness = "model:i7-9700";
+  BOOST_TEST(profile::compose_over_addresses(results, {}).panels[0].title == "clock (witness model:i7-9700)");
 }
 
 BOOST_AUTO_TEST_CASE(figure_uses_the_grouping_of_the_tables) {
