@@ -221,8 +221,8 @@ command::Command profile_command() {
         .flag("--calls", o->calls, "with --function: count calls only, without returns")
         .flag("--uretprobe", o->uretprobe, "with --function: trace returns by uretprobes, at half the cost")
         .list("--by", o->by, "LIST",
-              "attribute to module, symbol, function (inlined ones apart), line, address, and with modelled "
-              "events object, line+object; default: module,symbol,line")
+              "attribute to module, symbol, function (inlined ones separate), line, address; with modelled "
+              "events also object, line+object; default: module,symbol,line")
         .number("--top", o->top, "N", "rows per table (default 15)", {1, 1'000'000})
         .flag("--chains", o->chains, "record and show call chains (by frame pointers)")
         .number("--frames", o->frames, "N", "maximum frames per call chain", {1, 1024})

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "command/output.hpp"
-#include "profile/profile_rows.hpp"
 #include "profile/recording.hpp"
 #include "result/observation.hpp"
 #include "verdict/verdict_store.hpp"

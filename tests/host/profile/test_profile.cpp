@@ -2,7 +2,6 @@
 #include "../../unit/symbol/fixture_lines.hpp"
 #include "needs.hpp"
 #include "profile/places.hpp"
-#include "profile/profile_rows.hpp"
 #include "profile/recording.hpp"
 
 #include <recount/error.hpp>

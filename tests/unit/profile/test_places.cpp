@@ -1,6 +1,5 @@
 // Samples added up by place, and the shares that they come to.
 #include "profile/places.hpp"
-#include "profile/profile_rows.hpp"
 #include "profile/recording.hpp"
 
 #include <boost/test/unit_test.hpp>
