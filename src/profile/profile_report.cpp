@@ -95,7 +95,7 @@ std::string event_line(const Profile& p, std::size_t e) {
   const auto& event = p.recording.events[e];
   const auto& count = p.recording.report.events[e];
   if (!p.recording.not_counted.empty())
-    return fmt::format("  not counted: {}: {}", event.event.name, p.recording.not_counted);
+    return fmt::format("  not counted: {}: {}", event.event.name, p.recording.not_counted.cause);
   if (modelled_event(event.event.name))
     return fmt::format("  {}: {}, modelled{}", event.event.name,
                        base::format_count(count.occurrences, "occurrence"),
@@ -510,10 +510,6 @@ std::string advice_text(const Profile& p) {
 }
 
 namespace {
-Json text_or_null(const std::string& text) {
-  return text.empty() ? Json() : Json(text);
-}
-
 Json event_json(const Profile& p, std::size_t e) {
   const auto& event = p.recording.events[e];
   const auto& count = p.recording.report.events[e];
@@ -522,7 +518,7 @@ Json event_json(const Profile& p, std::size_t e) {
   json[event.frequency != 0 ? "frequency" : "period"] = event.frequency != 0 ? event.frequency : event.period;
   if (!p.recording.not_counted.empty()) {
     json["counted"] = Json();
-    json["reason"] = p.recording.not_counted;
+    json["reason"] = p.recording.not_counted.cause;
     return json;
   }
   json.update({{"samples", count.samples},
@@ -555,12 +551,12 @@ Json row_json(const Profile& p, const ProfileRow& row, By by) {
   if (by != By::object) json["module"] = row.module;
   if (by_object(by)) json["object"] = row.object ? object_json(*row.object, by) : Json();
   if (by != By::module && by != By::object) {
-    json["function"] = text_or_null(row.function);
+    json["function"] = or_null(row.function);
     json["inlined"] = row.inlined;
     if (row.start != 0) json.update({{"function_start", row.start}, {"function_end", row.end}});
   }
   if (by == By::line || by == By::address || by == By::line_object) {
-    json["file"] = text_or_null(row.file);
+    json["file"] = or_null(row.file);
     json["line"] = row.line > 0 ? Json(row.line) : Json();
   }
   if (row.address != 0) json["address"] = row.address;

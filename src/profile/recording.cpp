@@ -218,7 +218,7 @@ void add_limitations(Recording& recording, std::chrono::nanoseconds used, bool d
     longest = std::max(longest, count.enabled_ns / std::max<std::uint64_t>(count.opened, 1));
   const std::chrono::nanoseconds enabled(longest);
   if (perf::removed(enabled, used))
-    recording.not_counted = perf::removed_reason(enabled, used).cause;
+    recording.not_counted = perf::removed_reason(enabled, used);
   else if (auto part = perf::removed_in_part(enabled, used); !part.empty())
     recording.notes.push_back(std::move(part));
   if (descendants) recording.notes.emplace_back(perf::outlived);

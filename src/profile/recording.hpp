@@ -6,6 +6,7 @@
 #include "process/waiter.hpp"
 #include "profile/places.hpp"
 
+#include <recount/reason.hpp>
 #include <recount/sampling.hpp>
 
 #include <sys/types.h>
@@ -109,7 +110,7 @@ struct Recording {
   Places places;
   Files files;
   SamplingReport report;
-  std::string not_counted;              ///< why 0 samples do not mean 0 occurrences; empty: they do
+  Reason not_counted;                   ///< why 0 samples do not mean 0 occurrences; empty: they do
   std::vector<std::string> notes;       ///< notes for the reader, full sentences
   double seconds = 0;                   ///< wall time of the recording
   process::Exit exit = {};              ///< of the command
