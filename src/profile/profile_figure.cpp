@@ -48,7 +48,8 @@ struct Function {
 };
 
 struct DrawnEvent {
-  std::string metric, witness;
+  std::string metric;
+  Witness witness;
 };
 
 std::vector<DrawnEvent> events_of_run(const result::Results& results, const std::string& run,
@@ -182,7 +183,7 @@ std::string percent(double share) {
 
 plot::Panel make_panel(const DrawnEvent& drawn, const std::vector<Function>& functions, std::size_t event) {
   plot::Panel panel;
-  panel.title = drawn.metric + " (witness " + drawn.witness + ")";
+  panel.title = drawn.metric + " (witness " + drawn.witness.name() + ")";
   panel.y_title = "% of samples";
   panel.x_along = plot::Panel::Along::linear;
   panel.draw = plot::Panel::Draw::filled;
