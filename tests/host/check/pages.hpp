@@ -11,10 +11,10 @@
 namespace recount::test {
 
 /// States `n` for every metric that the tests check.
-class PagesKernel : public kernel::ClosedFormKernel {
+class PagesKernel : public kernel::BasicKernel {
 public:
   PagesKernel()
-      : ClosedFormKernel("pages", "touches fresh pages",
+      : BasicKernel("pages", "touches fresh pages",
                          {kernel::number_parameter("n", "pages", 200, 1, 100'000)}) {}
   [[nodiscard]] std::int64_t bytes(const result::Params& point) const override { return 4096 * n(point); }
   [[nodiscard]] std::unique_ptr<kernel::Instance> prepare(const result::Params& point) const override {
