@@ -155,7 +155,7 @@ bool is_user_event(const Preset& preset, const PresetTable& table, const std::op
 /// `cpu` empty: this machine's. Throws Error when the table or the CPU is not there.
 PresetListing list_presets(const std::string& path, const std::string& cpu, PapiVersion version) {
   const PresetTable table = PresetTable::read(path);
-  preset::demand_rows(table);
+  preset::require_rows(table);
   const event::pfm::Table* const own = preset::default_pmu();
   const event::pfm::Table* const core = cpu.empty() ? own : preset::core_pmu(cpu);
   if (!core && cpu.empty())

@@ -1,87 +1,68 @@
 #include "errata/errata.hpp"
 
+#include "base/data_rows.hpp"
 #include "base/format.hpp"
-#include "base/text.hpp"
 #include "errata/errata_data.hpp" // made from data/errata.txt by the build
 
 #include <recount/error.hpp>
 
 #include <algorithm>
-#include <limits>
 
 namespace recount::errata {
 namespace {
 
-constexpr std::size_t columns = 7;
-
-class Row {
+/// One row of the table.
+class RowParser {
 public:
-  Row(std::string_view line, std::string where) : where_(std::move(where)) {
-    for (const auto cell : base::split(line, '|'))
-      cells_.push_back(base::trim(cell));
-    if (cells_.size() != columns) fail("seven columns, separated by |, are required");
-    if (std::ranges::any_of(cells_, &std::string_view::empty)) fail("a column is empty");
+  explicit RowParser(const base::DataRow& row) : row_(row) {
+    if (row.cells.size() != 7) fail("seven columns, separated by |, are required");
+    if (std::ranges::any_of(row.cells, &std::string_view::empty)) fail("a column is empty");
   }
 
   [[nodiscard]] Erratum erratum() const {
-    Erratum made;
-    const auto cpu = words(cells_[0]);
+    const auto& cells = row_.cells;
+    const auto cpu = base::words(cells[0]);
     if (cpu.size() != 3 && cpu.size() != 4) fail("VENDOR FAMILY MODELS [STEPPINGS] is required");
+    Erratum made;
     made.vendor = cpu[0];
-    made.family = whole(cpu[1]);
+    made.family = static_cast<int>(number(cpu[1], 10));
     made.models = ranges(cpu[2]);
     if (cpu.size() == 4) made.steppings = ranges(cpu[3]);
-    made.pmus = words(cells_[1]);
-    for (const auto& word : words(cells_[2]))
-      made.events.push_back(code(word));
-    made.number = cells_[3];
-    made.what = cells_[4];
-    if (cells_[5] != "-") made.linux_since = cells_[5];
-    made.source = cells_[6];
+    made.pmus = base::words(cells[1]);
+    for (const std::string_view word : base::words(cells[2])) {
+      const auto dot = word.find('.');
+      EventCode& code = made.events.emplace_back(EventCode{number(word.substr(0, dot), 16)});
+      if (dot != word.npos) code.mask = number(word.substr(dot + 1), 16);
+    }
+    made.number = cells[3];
+    made.what = cells[4];
+    if (cells[5] != "-") made.linux_since = cells[5];
+    made.source = cells[6];
     return made;
   }
 
 private:
   [[noreturn]] void fail(const std::string& why) const {
-    throw bad_input(where_, why, "write CPU | PMUS | EVENTS | ERRATUM | WHAT | LINUX | SOURCE");
+    throw bad_input(row_.where, why, "write CPU | PMUS | EVENTS | ERRATUM | WHAT | LINUX | SOURCE");
   }
-  static std::vector<std::string> words(std::string_view text) {
-    std::vector<std::string> all;
-    for (const auto word : base::split(text, ' '))
-      if (!word.empty()) all.emplace_back(word);
-    return all;
-  }
-  [[nodiscard]] int whole(std::string_view text) const {
-    const auto number = base::parse_number(text);
-    if (!number || *number > std::numeric_limits<std::int16_t>::max())
-      fail("not a number: '" + std::string(text) + "'");
-    return static_cast<int>(*number);
+  [[nodiscard]] std::uint16_t number(std::string_view text, int base) const {
+    const auto value = base::parse<std::uint16_t>(text, base);
+    if (!value || *value > 0xfff) fail("not a number below 4096: '" + std::string(text) + "'");
+    return *value;
   }
   [[nodiscard]] std::vector<Range> ranges(std::string_view text) const {
     std::vector<Range> all;
     for (const auto piece : base::split(text, ',')) {
       const auto dots = piece.find("..");
-      const bool single = dots == piece.npos;
-      const Range range{whole(piece.substr(0, dots)), whole(single ? piece : piece.substr(dots + 2))};
-      if (range.low > range.high) fail("the range '" + std::string(piece) + "' is empty");
-      all.push_back(range);
+      const int low = number(piece.substr(0, dots), 10);
+      const int high = dots == piece.npos ? low : number(piece.substr(dots + 2), 10);
+      if (low > high) fail("the range '" + std::string(piece) + "' is empty");
+      all.push_back({low, high});
     }
     return all;
   }
-  [[nodiscard]] std::uint64_t hexadecimal(std::string_view text) const {
-    const auto number = base::parse_number("0x" + std::string(text));
-    if (!number || *number > 0xfff) fail("not a code: '" + std::string(text) + "'");
-    return *number;
-  }
-  [[nodiscard]] EventCode code(const std::string& text) const {
-    const auto dot = text.find('.');
-    EventCode made{hexadecimal(std::string_view(text).substr(0, dot))};
-    if (dot != text.npos) made.mask = hexadecimal(std::string_view(text).substr(dot + 1));
-    return made;
-  }
 
-  std::string where_;
-  std::vector<std::string_view> cells_;
+  const base::DataRow& row_;
 };
 
 bool within(int number, const std::vector<Range>& ranges) {
@@ -97,18 +78,12 @@ std::optional<EventCode> code_of(std::uint32_t type, std::uint64_t config, bool 
     return EventCode{(config & 0xff) | high, config >> 8 & 0xff};
   }
   if (type != PERF_TYPE_HARDWARE) return {};
-  switch (config & 0xffffffff) {
-  case PERF_COUNT_HW_INSTRUCTIONS: return EventCode{0xc0, 0};
-  case PERF_COUNT_HW_BRANCH_INSTRUCTIONS: return EventCode{amd ? 0xc2U : 0xc4U, 0};
-  case PERF_COUNT_HW_BRANCH_MISSES: return EventCode{amd ? 0xc3U : 0xc5U, 0};
-  case PERF_COUNT_HW_CACHE_REFERENCES:
-    if (!amd) return EventCode{0x2e, 0x4f};
-    break;
-  case PERF_COUNT_HW_CACHE_MISSES:
-    if (!amd) return EventCode{0x2e, 0x41};
-    break;
-  default: break;
-  }
+  const std::uint64_t generic = config & 0xffffffff;
+  if (generic == PERF_COUNT_HW_INSTRUCTIONS) return EventCode{0xc0, 0};
+  if (generic == PERF_COUNT_HW_BRANCH_INSTRUCTIONS) return EventCode{amd ? 0xc2U : 0xc4U, 0};
+  if (generic == PERF_COUNT_HW_BRANCH_MISSES) return EventCode{amd ? 0xc3U : 0xc5U, 0};
+  if (generic == PERF_COUNT_HW_CACHE_REFERENCES && !amd) return EventCode{0x2e, 0x4f};
+  if (generic == PERF_COUNT_HW_CACHE_MISSES && !amd) return EventCode{0x2e, 0x41};
   return {};
 }
 
@@ -128,13 +103,8 @@ std::string Erratum::sentence() const {
 
 std::vector<Erratum> parse(std::string_view text, const std::string& file) {
   std::vector<Erratum> all;
-  int number = 0;
-  for (const auto raw : base::split(text, '\n')) {
-    ++number;
-    const auto line = base::trim(raw);
-    if (line.empty() || line.front() == '#') continue;
-    all.push_back(Row(line, file + ":" + std::to_string(number)).erratum());
-  }
+  for (const auto& row : base::data_rows(text, file))
+    all.push_back(RowParser(row).erratum());
   return all;
 }
 

@@ -74,34 +74,14 @@ std::optional<Quotient> combine(const Quotient& a, const Quotient& b, Op op) {
   return quotient(sum(product(a.over, b.under), product(b.over, a.under), sign), product(a.under, b.under));
 }
 
-std::optional<Quotient> meaning(const Rpn& rpn, std::span<const Variable> variables) {
-  std::vector<Quotient> operands;
-  for (const Variable v : variables)
-    operands.push_back(variable(v));
-  return meaning(rpn, operands);
-}
-
 std::optional<Quotient> meaning(const Rpn& rpn, std::span<const Quotient> operands) {
-  if (rpn.flaw != Flaw::none) return {};
-  std::vector<Quotient> stack;
-  for (const Step& step : rpn.steps) {
-    if (step.op == Op::native) {
-      if (step.value < 0 || static_cast<std::size_t>(step.value) >= operands.size()) return {};
-      stack.push_back(operands[static_cast<std::size_t>(step.value)]);
-    } else if (step.op == Op::number) {
-      stack.push_back(number(step.value));
-    } else if (step.op == Op::clock) {
-      stack.push_back(variable(clock_variable));
-    } else {
-      if (stack.size() < 2) return {};
-      auto joined = combine(stack[stack.size() - 2], stack.back(), step.op);
-      if (!joined) return {};
-      stack.pop_back();
-      stack.back() = std::move(*joined);
-    }
-  }
-  if (stack.size() != 1) return {};
-  return std::move(stack.front());
+  const auto operand = [&](const Step& step) -> std::optional<Quotient> {
+    if (step.op == Op::number) return number(step.value);
+    if (step.op == Op::clock) return variable(clock_variable);
+    const auto index = static_cast<std::size_t>(step.value); // a negative one is beyond all
+    return index < operands.size() ? std::optional(operands[index]) : std::nullopt;
+  };
+  return fold<Quotient>(rpn, operand, combine);
 }
 
 std::optional<Linear> linear(const Quotient& q) {
@@ -139,21 +119,16 @@ Linear difference(const Linear& a, const Linear& b) {
 
 std::string to_text(const Linear& form, const std::vector<std::string>& names) {
   std::string text;
-  const auto term = [&](std::int64_t c, const std::string& what) {
-    if (text.empty())
-      text += c < 0 ? "-" : "";
-    else
-      text += c < 0 ? " - " : " + ";
-    const auto size = c < 0 ? 0 - static_cast<std::uint64_t>(c) : static_cast<std::uint64_t>(c);
-    if (what.empty())
-      text += std::to_string(size);
-    else
-      text += size == 1 ? what : std::to_string(size) + "*" + what;
+  const auto add = [&](std::int64_t factor, const std::string& name) {
+    text += text.empty() ? (factor < 0 ? "-" : "") : factor < 0 ? " - " : " + ";
+    const auto size =
+        factor < 0 ? 0 - static_cast<std::uint64_t>(factor) : static_cast<std::uint64_t>(factor);
+    text += name.empty() ? std::to_string(size) : size == 1 ? name : std::to_string(size) + "*" + name;
   };
-  for (const int sign : {1, -1}) // what is added first: a sum that starts with a minus is hard to read
-    for (const auto& [v, c] : form.of)
-      if ((c > 0) == (sign > 0)) term(c, v < 0 ? "max_hz" : names.at(static_cast<std::size_t>(v)));
-  if (form.constant != 0) term(form.constant, {});
+  for (const bool positive : {true, false}) // a sum that starts with a minus is hard to read
+    for (const auto& [v, factor] : form.of)
+      if ((factor > 0) == positive) add(factor, v < 0 ? "max_hz" : names.at(static_cast<std::size_t>(v)));
+  if (form.constant != 0) add(form.constant, {});
   return text.empty() ? "0" : text;
 }
 

@@ -39,11 +39,8 @@ struct Linear {
 [[nodiscard]] Quotient variable(Variable v);
 [[nodiscard]] Quotient number(std::int64_t n);
 
-/// What a formula means; `variables` are those that N0, N1 … stand for. No value when it does not leave
-/// exactly one value, uses an N without a variable, or grows too large.
-[[nodiscard]] std::optional<Quotient> meaning(const Rpn& rpn, std::span<const Variable> variables);
-
-/// The same over whole expressions: N0 stands for the first, and so on.
+/// The expression of a formula over whole expressions: N0 is the first, and so on. No value when it does not
+/// leave exactly one value, uses an N without an operand, or grows too large.
 [[nodiscard]] std::optional<Quotient> meaning(const Rpn& rpn, std::span<const Quotient> operands);
 
 /// As a linear form, when it is one with whole coefficients.

@@ -8,7 +8,7 @@
 namespace recount::formula {
 namespace {
 
-/// Checks the order of operands and operators while it writes the formula over N0, N1 … as infix.
+/// Checks the order of operands and operators, and rewrites the formula as infix over N0, N1 ...
 class NamedReader {
 public:
   explicit NamedReader(std::string_view text) : text_(text) {}
@@ -28,8 +28,7 @@ public:
 
 private:
   bool skip_blanks() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t'))
-      ++at_;
+    at_ = std::min(text_.find_first_not_of(" \t", at_), text_.size());
     return at_ < text_.size();
   }
   void fault(std::string why) {
@@ -41,32 +40,34 @@ private:
   }
 
   void take(char c) {
-    if (c == '(') return open();
-    if (c == ')') return close();
-    if (c == '+' || c == '-' || c == '*' || c == '/') return combine(c);
-    if (!want_operand_) return fault("an operator is expected; a name with - or / in it needs double quotes");
-    if (c == '"') return quoted();
-    if (std::isdigit(static_cast<unsigned char>(c))) return number();
-    if (is_word(c)) return word();
-    fault("unexpected character");
+    if (c == '(') {
+      if (!want_operand_) return fault("an operator is expected before (");
+      open_.push_back(at_);
+      copy(c);
+    } else if (c == ')') {
+      if (want_operand_) return fault("an operand is expected before )");
+      if (open_.empty()) return fault("unmatched )");
+      open_.pop_back();
+      copy(c);
+    } else if (c == '+' || c == '-' || c == '*' || c == '/') {
+      if (want_operand_) return fault("an operand is expected before the operator");
+      want_operand_ = true;
+      copy(c);
+    } else if (!want_operand_) {
+      fault("an operator is expected; a name with - or / in it needs double quotes");
+    } else if (c == '"') {
+      quoted();
+    } else if (std::isdigit(static_cast<unsigned char>(c))) {
+      number();
+    } else if (is_word(c)) {
+      word();
+    } else {
+      fault("unexpected character");
+    }
   }
-  void open() {
-    if (!want_operand_) return fault("an operator is expected before (");
-    open_.push_back(at_++);
-    infix_ += '(';
-  }
-  void close() {
-    if (want_operand_) return fault("an operand is expected before )");
-    if (open_.empty()) return fault("unmatched )");
-    open_.pop_back();
-    ++at_;
-    infix_ += ')';
-  }
-  void combine(char c) {
-    if (want_operand_) return fault("an operand is expected before the operator");
-    want_operand_ = true;
-    ++at_;
+  void copy(char c) {
     infix_ += c;
+    ++at_;
   }
   void number() {
     double value = 0;
@@ -74,25 +75,22 @@ private:
     const auto beyond = static_cast<std::size_t>(end - text_.data());
     if (wrong != std::errc() || (beyond < text_.size() && is_word(text_[beyond])))
       return fault("is not a number");
-    at_ = beyond;
-    operand({{}, value});
+    operand({{}, value}, beyond);
   }
   void word() {
-    const auto end = std::find_if_not(text_.begin() + static_cast<std::ptrdiff_t>(at_), text_.end(), is_word);
-    const auto length = static_cast<std::size_t>(end - text_.begin()) - at_;
-    const std::string name(text_.substr(at_, length));
-    at_ += length;
-    operand({name, 0});
+    std::size_t end = at_;
+    while (end < text_.size() && is_word(text_[end]))
+      ++end;
+    operand({std::string(text_.substr(at_, end - at_)), 0}, end);
   }
   void quoted() {
     const auto end = text_.find('"', at_ + 1);
     if (end == text_.npos) return fault("unterminated \"");
     if (end == at_ + 1) return fault("an empty name");
-    const std::string name(text_.substr(at_ + 1, end - at_ - 1));
-    at_ = end + 1;
-    operand({name, 0});
+    operand({std::string(text_.substr(at_ + 1, end - at_ - 1)), 0}, end + 1);
   }
-  void operand(Quantity quantity) {
+  void operand(Quantity quantity, std::size_t end) {
+    at_ = end;
     auto& all = out_.quantities;
     const auto same = [&](const Quantity& q) { return !q.name.empty() && q.name == quantity.name; };
     const auto known = std::ranges::find_if(all, same);
@@ -105,7 +103,7 @@ private:
   std::size_t at_ = 0;
   Named out_;
   std::string infix_;
-  std::vector<std::size_t> open_; ///< where each open parenthesis stands
+  std::vector<std::size_t> open_; ///< positions of the open parentheses
   bool want_operand_ = true;
 };
 
@@ -116,26 +114,23 @@ Named parse_named(std::string_view text) {
 }
 
 Real evaluate_real(const Rpn& rpn, std::span<const double> operands) {
-  if (rpn.flaw != Flaw::none) return {{}, "the formula cannot be read"};
-  std::vector<double> stack;
-  for (const Step& step : rpn.steps) {
-    if (step.op == Op::native || step.op == Op::number) {
-      const bool native = step.op == Op::native;
-      if (native && static_cast<std::size_t>(step.value) >= operands.size())
-        return {{}, "an operand is missing"};
-      stack.push_back(native ? operands[static_cast<std::size_t>(step.value)] : step.value);
-      continue;
-    }
-    if (stack.size() < 2 || step.op == Op::clock) return {{}, "the formula cannot be read"};
-    const double b = stack.back();
-    stack.pop_back();
-    double& a = stack.back();
-    if (step.op == Op::div && b == 0) return {{}, "division by 0"};
-    a = step.op == Op::add ? a + b : step.op == Op::sub ? a - b : step.op == Op::mul ? a * b : a / b;
-  }
-  if (stack.size() != 1) return {{}, "the formula cannot be read"};
-  if (!std::isfinite(stack.front())) return {{}, "the value is not finite"};
-  return {stack.front(), {}};
+  std::string why = "the formula cannot be read";
+  const auto operand = [&](const Step& step) -> std::optional<double> {
+    if (step.op == Op::number) return step.value;
+    const auto index = static_cast<std::size_t>(step.value);
+    if (step.op == Op::native && index < operands.size()) return operands[index];
+    if (step.op == Op::native) why = "an operand is missing";
+    return {};
+  };
+  const auto combine = [&](double a, double b, Op op) -> std::optional<double> {
+    if (op != Op::div || b != 0) return apply(a, b, op);
+    why = "division by 0";
+    return {};
+  };
+  const auto value = fold<double>(rpn, operand, combine);
+  if (!value) return {{}, why};
+  if (!std::isfinite(*value)) return {{}, "the value is not finite"};
+  return {value, {}};
 }
 
 } // namespace recount::formula

@@ -1,4 +1,4 @@
-// Formulas over named quantities, in the notation of school: (PAPI_LD_INS + PAPI_SR_INS) / PAPI_TOT_CYC
+// Formulas over named quantities, in infix notation: (PAPI_LD_INS + PAPI_SR_INS) / PAPI_TOT_CYC
 #pragma once
 
 #include "formula/expression.hpp"
@@ -12,24 +12,24 @@
 
 namespace recount::formula {
 
-/// What an N of the formula stands for.
+/// The operand behind an N of the formula.
 struct Quantity {
   std::string name;  ///< empty: a number
   double number = 0; ///< of a number
 };
 
-/// A formula taken apart. Operators are + - * / with the usual precedence, left to right; parentheses;
+/// A parsed formula. Operators are + - * / with the usual precedence, left to right; parentheses;
 /// numbers with or without a fraction or an exponent. A name is a word of letters, digits, _ . and :, not
-/// beginning with a digit; any other stands in double quotes: "perf::PAGE-FAULTS", "msr/tsc/".
+/// beginning with a digit; any other is written in double quotes: "perf::PAGE-FAULTS", "msr/tsc/".
 struct Named {
   Rpn rpn;
   std::vector<Quantity> quantities; ///< each name once
-  std::string fault;                ///< why the text is no formula, one clause; empty: it is one
+  std::string fault;                ///< why it cannot be parsed, one clause; empty: it can
   std::size_t fault_at = 0;         ///< where in the text
 };
 [[nodiscard]] Named parse_named(std::string_view text);
 
-/// What a formula comes to over real numbers, one for each N; no value with a reason where arithmetic has
+/// The value of a formula over real numbers, one for each N; no value, with a reason, where arithmetic has
 /// none.
 struct Real {
   std::optional<double> value;

@@ -1,23 +1,20 @@
 #include "preset/catalogue.hpp"
 
+#include "base/data_rows.hpp"
 #include "base/format.hpp"
-#include "base/text.hpp"
+#include "base/nearest.hpp"
 #include "preset/preset_table.hpp"
 
 #include <recount/error.hpp>
 
+#include <fmt/core.h>
 #include <linux/perf_event.h>
 #define ZLIB_CONST // its input is constant
 #include <zlib.h>
 
 #include <algorithm>
-#include <cstring>
-#include <fmt/core.h>
 #include <functional>
 #include <memory>
-
-#include "base/nearest.hpp"
-
 #include <optional>
 
 // The file as bytes of the program: 2 MB of text are too long for a string literal.
@@ -36,12 +33,10 @@ namespace {
 using event::pfm::Table;
 
 constexpr std::string_view head = "# recount event catalogue 1: ";
-constexpr std::size_t largest =
-    256 << 20; // of a text: a compressed file of a few bytes can expand to any size
+constexpr std::size_t largest = 256 << 20; // a compressed file of a few bytes can expand to any size
 constexpr auto remedy = "write one with scripts/event-catalogue LIBPFM4-SOURCES";
-constexpr std::uint32_t no_kernel_type = 0x7fffffff;
 
-/// What zlib reads from bytes: gzip, or the bytes themselves.
+/// The bytes, or what they expand to if they are compressed by gzip.
 std::string expanded(std::string_view bytes, const std::string& name) {
   if (!bytes.starts_with("\x1f\x8b")) return std::string(bytes);
   z_stream stream{};
@@ -65,25 +60,24 @@ std::string expanded(std::string_view bytes, const std::string& name) {
   return text;
 }
 
-template <class Number>
-bool number(std::string_view text, Number& into, int base = 10) {
-  const auto value = base::parse<Number>(text, base);
-  if (value) into = *value;
-  return value.has_value();
-}
-
 [[noreturn]] void malformed(const std::string& name, std::string_view line) {
   throw bad_input(name, fmt::format("not a line of an event catalogue: '{}'", line.substr(0, 60)), remedy);
 }
 
 /// "P", id, counters, fixed counters, name, description.
-Table pmu_of(std::string_view line, const std::string& name) {
+Table parse_pmu(std::string_view line, const std::string& name) {
   const auto fields = base::split(line, '\t');
+  if (fields.size() != 6 || fields[4].empty()) malformed(name, line);
+  const auto number = [&](std::size_t field) {
+    const auto value = base::parse<int>(fields[field]);
+    if (!value) malformed(name, line);
+    return *value;
+  };
   Table pmu;
   pmu.kind = Table::Kind::core;
-  if (fields.size() != 6 || !number(fields[1], pmu.id) || !number(fields[2], pmu.counters) ||
-      !number(fields[3], pmu.fixed_counters) || fields[4].empty())
-    malformed(name, line);
+  pmu.id = number(1);
+  pmu.counters = number(2);
+  pmu.fixed_counters = number(3);
   pmu.name = fields[4];
   pmu.prose = fields[5];
   return pmu;
@@ -98,7 +92,7 @@ Catalogue Catalogue::of(std::string text, const std::string& name) {
   if (!all.starts_with(head)) throw bad_input(name, "not an event catalogue", remedy);
   catalogue.source_ = base::trim(all.substr(head.size(), all.find('\n') - head.size()));
   for (std::size_t at = all.find("\nP\t"); at != all.npos; at = all.find("\nP\t", at + 1)) {
-    catalogue.pmus_.push_back(pmu_of(all.substr(at + 1, all.find('\n', at + 1) - at - 1), name));
+    catalogue.pmus_.push_back(parse_pmu(all.substr(at + 1, all.find('\n', at + 1) - at - 1), name));
     catalogue.begins_.push_back(at + 1);
   }
   if (catalogue.pmus_.empty()) throw bad_input(name, "an event catalogue without PMUs", remedy);
@@ -110,11 +104,12 @@ Catalogue Catalogue::read(const std::string& path) {
 }
 
 const Catalogue& Catalogue::built_in() {
+  constexpr auto name = "built-in event catalogue";
   static const Catalogue catalogue =
       of(expanded({reinterpret_cast<const char*>(recount_catalogue),
                    static_cast<std::size_t>(recount_catalogue_end - recount_catalogue)},
-                  "built-in event catalogue"),
-         "built-in event catalogue");
+                  name),
+         name);
   return catalogue;
 }
 
@@ -127,75 +122,32 @@ CatalogueEvents Catalogue::events(const Table& pmu) const {
   CatalogueEvents out;
   const auto which = static_cast<std::size_t>(&pmu - pmus_.data());
   const std::size_t end = which + 1 < begins_.size() ? begins_[which + 1] : text_.size();
-  const std::string_view block = std::string_view(text_).substr(begins_[which], end - begins_[which]);
-  const auto lines = base::split(block, '\n');
-  for (std::size_t i = 1; i < lines.size(); ++i) {
-    const std::string_view line = lines[i];
-    const auto fields = base::split(line, '\t');
-    std::uint64_t code = 0;
+  auto lines = base::split(std::string_view(text_).substr(begins_[which], end - begins_[which]), '\n');
+  lines.erase(lines.begin());
+  for (const std::string_view line : lines) {
     if (line.empty()) continue;
+    const auto fields = base::split(line, '\t');
     if (fields[0] == "M" && fields.size() == 2) {
       for (const std::string_view modifier : base::split(fields[1], ' '))
         out.modifiers.emplace_back(modifier);
-    } else if (fields[0] == "E" && fields.size() == 5 && number(fields[1], code, 16)) {
-      out.entries.push_back({std::string(fields[2]), std::string(fields[4]), std::string(fields[3]),
-                             static_cast<int>(out.entries.size())});
-      out.codes.push_back(code);
-      out.masks.emplace_back();
-    } else if (fields[0] == "U" && fields.size() == 5 && number(fields[1], code, 16) && !out.masks.empty()) {
-      out.masks.back().push_back(
-          {{std::string(fields[2]), std::string(fields[4]), false, fields[3] == "default"}, code});
-    } else {
-      malformed(source_, line);
+      continue;
     }
+    const auto code = fields.size() == 5 ? base::parse<std::uint64_t>(fields[1], 16) : std::nullopt;
+    if (code && fields[0] == "E")
+      out.events.push_back({{std::string(fields[2]), std::string(fields[4]), std::string(fields[3]),
+                             static_cast<int>(out.events.size())},
+                            *code,
+                            {}});
+    else if (code && fields[0] == "U" && !out.events.empty())
+      out.events.back().masks.push_back(
+          {{std::string(fields[2]), std::string(fields[4]), false, fields[3] == "default"}, *code});
+    else
+      malformed(source_, line);
   }
-  return out;
-}
-
-CatalogueCode encode(const Table& pmu, std::uint64_t event, const std::vector<std::uint64_t>& masks,
-                     std::vector<std::string> modifiers) {
-  CatalogueCode out;
-  std::uint64_t mask = 0;
-  for (const std::uint64_t one : masks)
-    mask |= one;
-  const std::string_view prose = pmu.prose;
-  // perf's raw format of x86: event select in bits 0 to 7, of AMD also in 32 to 35, unit mask in 8 to 15
-  if (prose.starts_with("Intel")) {
-    out.type = PERF_TYPE_RAW;
-    out.config = event | mask << 8;
-  } else if (prose.starts_with("AMD")) {
-    out.type = PERF_TYPE_RAW;
-    out.config = (event & 0xff) | mask << 8 | (event >> 8) << 32;
-  } else {
-    out.type = no_kernel_type;
-    out.config = event | mask << 32;
-  }
-  std::ranges::sort(modifiers);
-  for (const std::string& modifier : modifiers)
-    out.config1 = out.config1 * 31 + std::hash<std::string>{}(modifier) + 1;
   return out;
 }
 
 namespace {
-
-using event::pfm::Table;
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return out;
-}
-
-std::vector<std::string> split(const std::string& text, char at) {
-  std::vector<std::string> parts;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(at, begin), text.size());
-    parts.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
-}
 
 const std::vector<Table>& all_tables() {
   static const std::vector<Table> tables = event::pfm::tables();
@@ -204,71 +156,73 @@ const std::vector<Table>& all_tables() {
 
 // Intel's Software Developer's Manual, volume 3, "Predefined Architectural Performance Events". libpfm4 fills
 // its table of them from CPUID, so on other CPUs the table is empty.
-constexpr std::pair<std::string_view, std::uint64_t> architectural[] = {
-    {"UNHALTED_CORE_CYCLES", 0x3c},
-    {"INSTRUCTION_RETIRED", 0xc0},
-    {"UNHALTED_REFERENCE_CYCLES", 0x13c},
-    {"LLC_REFERENCES", 0x4f2e},
-    {"LLC_MISSES", 0x412e},
-    {"BRANCH_INSTRUCTIONS_RETIRED", 0xc4},
-    {"MISPREDICTED_BRANCH_RETIRED", 0xc5}};
-
-bool starts(std::string_view text, std::string_view with) {
-  return text.substr(0, with.size()) == with;
-}
+constexpr std::pair<const char*, std::uint64_t> architectural[] = {{"UNHALTED_CORE_CYCLES", 0x3c},
+                                                                   {"INSTRUCTION_RETIRED", 0xc0},
+                                                                   {"UNHALTED_REFERENCE_CYCLES", 0x13c},
+                                                                   {"LLC_REFERENCES", 0x4f2e},
+                                                                   {"LLC_MISSES", 0x412e},
+                                                                   {"BRANCH_INSTRUCTIONS_RETIRED", 0xc4},
+                                                                   {"MISPREDICTED_BRANCH_RETIRED", 0xc5}};
 
 /// The PMUs other than the core's own that PAPI's first component supports there.
-std::vector<std::string> beside(const Table& core) {
-  if (starts(core.name, "adl_")) return {core.name == "adl_glc" ? "adl_grt" : "adl_glc", "ix86arch"};
-  if (starts(core.prose, "Intel")) return {"ix86arch"};
+std::vector<std::string> further_pmus(const Table& core) {
+  if (core.name.starts_with("adl_")) return {core.name == "adl_glc" ? "adl_grt" : "adl_glc", "ix86arch"};
+  if (core.prose.starts_with("Intel")) return {"ix86arch"};
   return {};
 }
 
-/// Adds the encoding from a catalogue. The names of the masks are known to be right.
-Native encode_listed(const CatalogueEvents& events, const Table& pmu, const event::pfm::Entry& entry,
-                     const std::string& masks, Native native) {
-  std::vector<std::uint64_t> codes;
+/// Adds the encoding of an event with unit masks and modifiers, whose names are known to be right.
+Native encode_listed(const Table& pmu, const CatalogueEvent& event, const std::vector<std::string>& parts,
+                     Native native) {
+  std::uint64_t mask = 0;
+  bool masked = false;
   std::vector<std::string> modifiers;
-  const auto& all = events.masks[static_cast<std::size_t>(entry.index)];
-  for (const std::string& name : masks.empty() ? std::vector<std::string>{} : split(masks, ':')) {
-    const auto at =
-        std::ranges::find(all, name, [](const CatalogueMask& mask) { return mask.attribute.name; });
-    if (at != all.end())
-      codes.push_back(at->code);
-    else
+  for (const std::string& name : parts) {
+    const auto at = std::ranges::find(event.masks, name, [](const auto& m) { return m.attribute.name; });
+    if (at == event.masks.end()) {
       modifiers.push_back(name);
+    } else {
+      mask |= at->code;
+      masked = true;
+    }
   }
+  for (const CatalogueMask& one : event.masks)
+    if (!masked && one.attribute.is_default) mask |= one.code;
   // On these a code names another event on each counter.
   if (pmu.name.starts_with("ultra") || pmu.name.starts_with("niagara") || pmu.name.starts_with("mips"))
-    modifiers.push_back(entry.name);
-  if (codes.empty())
-    for (const CatalogueMask& mask : all)
-      if (mask.attribute.is_default) codes.push_back(mask.code);
-  const CatalogueCode code =
-      encode(pmu, events.codes[static_cast<std::size_t>(entry.index)], codes, std::move(modifiers));
+    modifiers.push_back(event.entry.name);
   native.status = Native::Status::ok;
-  native.type = code.type;
-  native.config = code.config;
-  native.config1 = code.config1;
+  native.type = PERF_TYPE_RAW;
+  // perf's raw format of x86: event select in bits 0 to 7, of AMD also in 32 to 35, unit mask in 8 to 15
+  if (pmu.prose.starts_with("Intel")) {
+    native.config = event.code | mask << 8;
+  } else if (pmu.prose.starts_with("AMD")) {
+    native.config = (event.code & 0xff) | mask << 8 | (event.code >> 8) << 32;
+  } else {
+    native.type = 0x7fffffff; // none of the kernel's
+    native.config = event.code | mask << 32;
+  }
+  std::ranges::sort(modifiers);
+  for (const std::string& modifier : modifiers)
+    native.config1 = native.config1 * 31 + std::hash<std::string>{}(modifier) + 1;
   return native;
 }
 
 } // namespace
 
-/// The events of one PMU by name, with the masks of those that were asked for.
+/// The events of one PMU by name, with the masks of those that were looked up.
 struct Natives::EventTable {
   Table table;
-  std::unordered_map<std::string, event::pfm::Entry> entries; // by name in small letters
+  std::unordered_map<std::string, event::pfm::Entry> entries; ///< by name in lower case
   std::unordered_map<int, std::vector<event::pfm::Attribute>> masks;
-
-  std::unordered_map<std::string, std::uint64_t> fixed; // codes that libpfm4 has only on an Intel CPU
-  std::optional<CatalogueEvents> listed;                // of a PMU that libpfm4 does not have
+  std::unordered_map<std::string, std::uint64_t> fixed; ///< codes that libpfm4 has only on an Intel CPU
+  std::optional<CatalogueEvents> listed;                ///< of a PMU that libpfm4 does not have
 
   EventTable(const Table& of, const Catalogue& catalogue) : table(of), listed(catalogue.events(of)) {
-    for (const auto& entry : listed->entries) {
-      entries.emplace(lower(entry.name), entry);
-      auto& all = masks[entry.index];
-      for (const CatalogueMask& mask : listed->masks[static_cast<std::size_t>(entry.index)])
+    for (const auto& event : listed->events) {
+      entries.emplace(lower_case(event.entry.name), event.entry);
+      auto& all = masks[event.entry.index];
+      for (const CatalogueMask& mask : event.masks)
         all.push_back(mask.attribute);
       for (const std::string& modifier : listed->modifiers)
         all.push_back({modifier, {}, true, false});
@@ -276,16 +230,15 @@ struct Natives::EventTable {
   }
   explicit EventTable(const Table& of) : table(of) {
     for (auto& entry : event::pfm::entries(of))
-      entries.emplace(lower(entry.name), std::move(entry));
+      entries.emplace(lower_case(entry.name), std::move(entry));
     if (of.name != "ix86arch" || !entries.empty()) return;
     for (const auto& [name, code] : architectural) {
-      entries.emplace(lower(name),
-                      event::pfm::Entry{std::string(name), "Intel's architectural event", "", -1});
-      fixed.emplace(lower(name), code);
+      entries.emplace(lower_case(name), event::pfm::Entry{name, "Intel's architectural event", "", -1});
+      fixed.emplace(name, code);
     }
   }
   const event::pfm::Entry* find(const std::string& name) const {
-    const auto at = entries.find(lower(name));
+    const auto at = entries.find(lower_case(name));
     return at == entries.end() ? nullptr : &at->second;
   }
   const std::vector<event::pfm::Attribute>& attributes(const event::pfm::Entry& entry) {
@@ -305,9 +258,8 @@ Natives::Natives(const Table& core, PapiVersion version, const Catalogue* catalo
       if (table.name == name) tables_.push_back(std::make_unique<EventTable>(table));
   };
   open(core.name);
-  const auto others = beside(core);
   unprefixed_ = tables_.size(); // from 7.3 on a bare name reaches the default PMU only (pe_libpfm4_events.c)
-  for (const auto& name : others)
+  for (const auto& name : further_pmus(core))
     open(name);
   open("perf");
   open("perf_raw");
@@ -323,44 +275,44 @@ const Native& Natives::of(const std::string& name) {
 
 NativeLookup Natives::lookup() {
   return [this](const std::string& name) {
-    switch (of(name).status) {
-    case Native::Status::ok: return Known::yes;
-    case Native::Status::refused: return Known::refused;
-    default: return Known::no;
-    }
+    const Native& native = of(name);
+    return native.ok() ? Known::yes : native.status == Native::Status::refused ? Known::refused : Known::no;
   };
 }
 
 Native Natives::find(const std::string& name) {
   Native native;
   std::string rest = name;
-  const auto elsewhere = [&](const std::string& part) {
-    native.status = Native::Status::elsewhere;
-    native.part = part;
-    return native;
+  /// Cuts the part before a separator off the rest.
+  const auto take = [&](std::string_view separator) -> std::optional<std::string> {
+    const auto at = rest.find(separator);
+    if (at == std::string::npos) return {};
+    const std::string part = rest.substr(0, at);
+    rest.erase(0, at + separator.size());
+    return part;
   };
-  if (const auto at = rest.find(":::"); at != std::string::npos) {
-    if (rest.substr(0, at) != "perf_event") return elsewhere(rest.substr(0, at));
-    rest.erase(0, at + 3);
+  if (const auto component = take(":::"); component && component != "perf_event") {
+    native.status = Native::Status::elsewhere;
+    native.part = *component;
+    return native;
   }
-  std::size_t first = 0;
-  std::size_t last = unprefixed_;
-  if (const auto at = rest.find("::"); at != std::string::npos) {
-    const std::string pmu = rest.substr(0, at); // PAPI compares it letter by letter
-    while (first < tables_.size() && tables_[first]->table.name != pmu)
+  std::size_t first = 0, last = unprefixed_;
+  if (const auto pmu = take("::")) {
+    while (first < tables_.size() && tables_[first]->table.name != *pmu) // PAPI's comparison respects case
       ++first;
-    if (first == tables_.size()) return elsewhere(pmu);
     last = first + 1;
-    rest.erase(0, at + 2);
+    if (first == tables_.size()) {
+      native.status = Native::Status::elsewhere;
+      native.part = *pmu;
+      return native;
+    }
   }
-  const std::size_t colon = std::min(rest.find(':'), rest.size());
-  const std::string event = rest.substr(0, colon);
-  const std::string masks = colon < rest.size() ? rest.substr(colon + 1) : std::string{};
+  const auto before_masks = take(":");
+  const std::string event = before_masks ? *before_masks : rest;
   for (; first < last; ++first)
-    if (const event::pfm::Entry* entry = tables_[first]->find(event))
-      return find_in(*tables_[first], *entry, event, masks);
-  native.event = event;
-  native.part = event;
+    if (const event::pfm::Entry* const entry = tables_[first]->find(event))
+      return find_in(*tables_[first], *entry, event, before_masks ? rest : std::string());
+  native.event = native.part = event;
   return native;
 }
 
@@ -370,25 +322,30 @@ Native Natives::find_in(EventTable& table, const event::pfm::Entry& entry, const
   native.pmu = table.table.name;
   native.event = entry.name;
   native.prose = entry.prose;
-  if (const auto code = table.fixed.find(lower(event)); code != table.fixed.end() && masks.empty()) {
+  if (const auto code = table.fixed.find(entry.name); code != table.fixed.end() && masks.empty()) {
     native.status = Native::Status::ok;
     native.type = PERF_TYPE_RAW;
     native.config = code->second;
     return native;
   }
+  std::vector<std::string> parts;
   if (!masks.empty())
-    for (const std::string& mask : split(masks, ':')) {
-      const std::string bare = mask.substr(0, mask.find('='));
-      const auto& attributes = table.attributes(entry);
-      const auto at = std::ranges::find(attributes, bare, &event::pfm::Attribute::name);
-      if (at == attributes.end()) {
-        native.status = Native::Status::unknown_mask;
-        native.part = mask;
-        return native;
-      }
-      if (!at->modifier) native.prose += "; " + at->prose;
+    for (const auto part : base::split(masks, ':'))
+      parts.emplace_back(part);
+  for (const std::string& part : parts) {
+    const auto& attributes = table.attributes(entry);
+    const auto at =
+        std::ranges::find(attributes, part.substr(0, part.find('=')), &event::pfm::Attribute::name);
+    if (at == attributes.end()) {
+      native.status = Native::Status::unknown_mask;
+      native.part = part;
+      return native;
     }
-  if (table.listed) return encode_listed(*table.listed, table.table, entry, masks, std::move(native));
+    if (!at->modifier) native.prose += "; " + at->prose;
+  }
+  if (table.listed)
+    return encode_listed(table.table, table.listed->events[static_cast<std::size_t>(entry.index)], parts,
+                         std::move(native));
   const auto encoded =
       event::pfm::encode(table.table.name + "::" + event + (masks.empty() ? "" : ":" + masks), Domain::all);
   native.status = encoded.ok ? Native::Status::ok : Native::Status::refused;
@@ -398,6 +355,16 @@ Native Natives::find_in(EventTable& table, const event::pfm::Entry& entry, const
   native.config1 = encoded.attr.config1;
   native.config2 = encoded.attr.config2;
   return native;
+}
+
+std::set<std::string> Natives::core_names() {
+  std::set<std::string> names;
+  for (const auto& [key, entry] : tables_.front()->entries) {
+    names.insert(entry.name);
+    for (const auto& mask : tables_.front()->attributes(entry))
+      if (!mask.modifier) names.insert(entry.name + ":" + mask.name);
+  }
+  return names;
 }
 
 std::vector<std::string> Natives::suggest(const std::string& name) {
@@ -421,9 +388,8 @@ std::vector<std::string> Natives::suggest(const std::string& name) {
 
 const std::vector<Table>& core_pmus() {
   static const std::vector<Table> cores = [] {
-    std::vector<Table> found;
-    for (const Table& table : all_tables())
-      if (table.kind == Table::Kind::core && table.name != "ix86arch") found.push_back(table);
+    std::vector<Table> found = all_tables();
+    std::erase_if(found, [](const Table& t) { return t.kind != Table::Kind::core || t.name == "ix86arch"; });
     return found;
   }();
   return cores;

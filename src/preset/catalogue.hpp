@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -15,18 +16,22 @@
 
 namespace recount::preset {
 
-/// The value of a unit mask.
+/// A unit mask with its value.
 struct CatalogueMask {
   event::pfm::Attribute attribute;
   std::uint64_t code = 0;
 };
 
-/// The events of one PMU. `entries[i].index` is i.
+struct CatalogueEvent {
+  event::pfm::Entry entry; ///< `index` is that in CatalogueEvents
+  std::uint64_t code = 0;
+  std::vector<CatalogueMask> masks;
+};
+
+/// The events of one PMU.
 struct CatalogueEvents {
-  std::vector<event::pfm::Entry> entries;
-  std::vector<std::uint64_t> codes;              ///< of each entry
-  std::vector<std::vector<CatalogueMask>> masks; ///< of each entry
-  std::vector<std::string> modifiers;            ///< of all entries: "u", "c"
+  std::vector<CatalogueEvent> events;
+  std::vector<std::string> modifiers; ///< of all events: "u", "c"
 };
 
 /// Immutable.
@@ -53,19 +58,7 @@ private:
   std::vector<std::size_t> begins_; ///< of the lines of each PMU in text_
 };
 
-/// The encoding of an event with these unit masks and modifiers. Equal encodings count the same; as numbers
-/// they are those of the kernel only for x86.
-struct CatalogueCode {
-  std::uint32_t type = 0;
-  std::uint64_t config = 0, config1 = 0;
-};
-[[nodiscard]] CatalogueCode encode(const event::pfm::Table& pmu, std::uint64_t event,
-                                   const std::vector<std::uint64_t>& masks,
-                                   std::vector<std::string> modifiers);
-
 // The native events of one kind of CPU, found as PAPI finds them there, on any machine.
-
-class Catalogue;
 
 /// The native event behind a name of a table on that CPU.
 struct Native {
@@ -81,6 +74,7 @@ struct Native {
   std::string part;    ///< the mask or PMU at fault
   std::string failure; ///< libpfm4's message, for refused
   std::string prose;   ///< what it counts, with its masks
+  /// Of events that libpfm4 does not have, these are the kernel's only for x86; equal ones count the same.
   std::uint32_t type = 0;
   std::uint64_t config = 0, config1 = 0, config2 = 0;
   [[nodiscard]] bool ok() const noexcept { return status == Status::ok; }
@@ -104,6 +98,8 @@ public:
   [[nodiscard]] NativeLookup lookup();
   /// The nearest names for one that is not ok, best first.
   [[nodiscard]] std::vector<std::string> suggest(const std::string& name);
+  /// The names of all events of the core PMU, alone and with each unit mask.
+  [[nodiscard]] std::set<std::string> core_names();
   [[nodiscard]] const event::pfm::Table& core() const noexcept { return core_; }
 
 private:

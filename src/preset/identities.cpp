@@ -1,7 +1,7 @@
-#include "preset/view.hpp"
+#include "preset/identities.hpp"
 
+#include "base/data_rows.hpp"
 #include "preset/identities_data.hpp" // made from data/identities.txt by the build
-#include "preset/preset_table.hpp"
 #include "preset/standard.hpp"
 
 #include <recount/error.hpp>
@@ -11,84 +11,44 @@
 namespace recount::preset {
 namespace {
 
-std::string_view trim(std::string_view text) {
-  text = trim_blanks(text);
-  while (!text.empty() && text.back() == '\r')
-    text.remove_suffix(1);
-  return trim_blanks(text);
-}
+constexpr std::pair<std::string_view, CpuKind> kinds[] = {
+    {"any", CpuKind::any}, {"load-store", CpuKind::load_store}, {"cisc", CpuKind::cisc}};
 
-class LineReader {
-public:
-  LineReader(std::string_view line, std::string where) : rest_(line), where_(std::move(where)) {}
-
-  Identity read() {
-    Identity identity;
-    const std::string_view relation = column();
-    identity.text = std::string(relation);
-    std::size_t at = relation.find("<=");
-    identity.at_most = at != std::string_view::npos;
-    if (!identity.at_most) at = relation.find('=');
-    if (at == std::string_view::npos) fail("neither = nor <= in '" + std::string(relation) + "'");
-    identity.left = sum(relation.substr(0, at));
-    identity.right = sum(relation.substr(at + (identity.at_most ? 2 : 1)));
-    identity.kind = kind(column());
-    identity.why = std::string(trim(rest_));
-    if (identity.why.empty()) fail("the reason is missing");
-    return identity;
-  }
-
-private:
-  [[noreturn]] void fail(const std::string& why) const {
-    throw bad_input(where_, why, "write RELATION | any, load-store or cisc | WHY");
-  }
-  std::string_view column() {
-    const std::size_t bar = rest_.find('|');
-    if (bar == std::string_view::npos) fail("three columns, separated by |, are required");
-    const std::string_view text = trim(rest_.substr(0, bar));
-    rest_.remove_prefix(bar + 1);
-    return text;
-  }
-  CpuKind kind(std::string_view word) const {
-    if (word == "any") return CpuKind::any;
-    if (word == "load-store") return CpuKind::load_store;
-    if (word == "cisc") return CpuKind::cisc;
-    fail("unknown kind of CPU: '" + std::string(word) + "'");
-  }
-  std::vector<std::string> sum(std::string_view text) const {
+Identity parse_identity(const base::DataRow& row) {
+  const auto fail = [&](const std::string& why) {
+    return bad_input(row.where, why, "write RELATION | any, load-store or cisc | WHY");
+  };
+  const auto sum = [&](std::string_view text) {
     std::vector<std::string> presets;
-    while (true) {
-      const std::size_t plus = std::min(text.find('+'), text.size());
-      std::string name = "PAPI_" + std::string(trim(text.substr(0, plus)));
-      if (!standard_preset(name)) fail("no such preset: '" + name + "'");
-      presets.push_back(std::move(name));
-      if (plus == text.size()) return presets;
-      text.remove_prefix(plus + 1);
+    for (const auto term : base::split(text, '+')) {
+      presets.push_back("PAPI_" + std::string(base::trim(term)));
+      if (!standard_preset(presets.back())) throw fail("no such preset: '" + presets.back() + "'");
     }
-  }
-
-  std::string_view rest_;
-  std::string where_;
-};
+    return presets;
+  };
+  if (row.cells.size() != 3) throw fail("three columns, separated by |, are required");
+  const std::string_view relation = row.cells[0];
+  const std::size_t equals = relation.find('=');
+  if (equals == relation.npos) throw fail("neither = nor <= in '" + std::string(relation) + "'");
+  const auto kind = std::ranges::find(kinds, row.cells[1], [](const auto& one) { return one.first; });
+  if (kind == std::end(kinds)) throw fail("unknown kind of CPU: '" + std::string(row.cells[1]) + "'");
+  if (row.cells[2].empty()) throw fail("the reason is missing");
+  const bool at_most = equals > 0 && relation[equals - 1] == '<';
+  return {std::string(relation),
+          sum(relation.substr(0, equals - (at_most ? 1 : 0))),
+          sum(relation.substr(equals + 1)),
+          at_most,
+          kind->second,
+          std::string(row.cells[2])};
+}
 
 } // namespace
 
 std::vector<Identity> parse_identities(std::string_view text, const std::string& file) {
-  std::vector<Identity> found;
-  int number = 0;
-  while (!text.empty()) {
-    ++number;
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = trim(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-    if (line.empty() || line.front() == '#') continue;
-    found.push_back(LineReader(line, file + ":" + std::to_string(number)).read());
-  }
-  return found;
-}
-
-std::string_view identities_text() noexcept {
-  return identities_data;
+  std::vector<Identity> all;
+  for (const auto& row : base::data_rows(text, file))
+    all.push_back(parse_identity(row));
+  return all;
 }
 
 const std::vector<Identity>& identities() {

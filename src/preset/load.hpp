@@ -39,7 +39,7 @@ struct Diagnostic {
   Place place;
   std::string preset; ///< the row's preset, as written
   std::string text;   ///< the word concerned
-  Place other;        ///< see DiagnosticKind
+  Place other = {};   ///< see DiagnosticKind
 };
 
 struct Reading {

@@ -9,9 +9,6 @@
 namespace recount::preset {
 namespace {
 
-bool blank(char c) {
-  return c == ' ' || c == '\t';
-}
 char lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
@@ -33,7 +30,7 @@ std::vector<Field> split(std::string_view text, int line, std::size_t offset) {
   }
 }
 
-Line take(std::string_view text, int number, std::size_t offset) {
+Line parse_line(std::string_view text, int number, std::size_t offset) {
   Line line;
   line.number = number;
   line.continued = offset > 0;
@@ -60,28 +57,42 @@ bool same_word(std::string_view a, std::string_view b) noexcept {
   return std::ranges::equal(a, b, [](char x, char y) { return lower(x) == lower(y); });
 }
 
+std::string lower_case(std::string_view text) {
+  std::string out(text);
+  std::ranges::transform(out, out.begin(), lower);
+  return out;
+}
+
 std::string_view trim_blanks(std::string_view text) noexcept {
-  while (!text.empty() && blank(text.front()))
-    text.remove_prefix(1);
-  while (!text.empty() && blank(text.back()))
-    text.remove_suffix(1);
-  return text;
+  constexpr std::string_view blanks = " \t";
+  text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
+  return text.substr(0, text.find_last_not_of(blanks) + 1);
 }
 
 std::string trim_note(std::string_view text) {
   text = trim_blanks(text);
-  constexpr std::string_view marks = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
-  if (text.empty() || marks.find(text.front()) == std::string_view::npos) return std::string(text);
-  const char open = text.front();
-  const char close = text.back();
-  const bool pair = open == close || (open == '(' && close == ')') || (open == '<' && close == '>') ||
-                    (open == '{' && close == '}') || (open == '[' && close == ']');
+  constexpr std::string_view marks = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~", pairs = "()<>{}[]";
+  if (text.empty() || marks.find(text.front()) == marks.npos) return std::string(text);
+  const char ends[] = {text.front(), text.back()};
+  // Each pair begins at an even position.
+  const bool pair = ends[0] == ends[1] || pairs.find(std::string_view(ends, 2)) % 2 == 0;
   if (!pair) return std::string(text);
   return text.size() < 2 ? std::string{} : std::string(text.substr(1, text.size() - 2));
 }
 
 bool is_description(std::string_view word) noexcept {
   return same_word(word, "NOTE") || same_word(word, "LDESC") || same_word(word, "SDESC");
+}
+
+std::vector<std::string> row_terms(const Line& line, Derived type) {
+  std::vector<std::string> terms;
+  const bool has_formula = type == Derived::postfix || type == Derived::infix;
+  for (std::size_t i = has_formula ? 4 : 3; i < line.fields.size(); ++i) {
+    const std::string& term = line.fields[i].text;
+    if (term.empty() || is_description(term)) break;
+    terms.push_back(term);
+  }
+  return terms;
 }
 
 const Line* line_at(const Document& document, Place place) noexcept {
@@ -107,7 +118,7 @@ Document parse(std::string_view text) {
         document.ended_by_nul = number;
         return document;
       }
-      document.lines.push_back(take(piece, number, at));
+      document.lines.push_back(parse_line(piece, number, at));
     }
     text.remove_prefix(end + (newline ? 1 : 0));
   }

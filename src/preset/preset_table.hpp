@@ -1,4 +1,4 @@
-// A preset table as lines and fields, cut exactly where PAPI cuts.
+// A preset table as lines and fields, split exactly where PAPI splits.
 #pragma once
 
 #include <recount/preset.hpp>
@@ -47,15 +47,20 @@ inline constexpr std::size_t longest_line = 2047;
 [[nodiscard]] std::string read_file(const std::string& path, const std::string& remedy);
 
 /// Throws Error (bad_input) for a text without a row of a CPU or a preset: some other file.
-void demand_rows(const PresetTable& table);
+void require_rows(const PresetTable& table);
 
 /// As strcasecmp() in the C locale.
 [[nodiscard]] bool same_word(std::string_view a, std::string_view b) noexcept;
+/// In ASCII, as tolower() in the C locale.
+[[nodiscard]] std::string lower_case(std::string_view text);
 [[nodiscard]] std::string_view trim_blanks(std::string_view text) noexcept;
 /// A note without the pair of quotes or brackets around it, as PAPI strips them.
 [[nodiscard]] std::string trim_note(std::string_view text);
 /// NOTE, LDESC or SDESC.
 [[nodiscard]] bool is_description(std::string_view word) noexcept;
+
+/// The terms of a row of that type, up to a blank field or a description.
+[[nodiscard]] std::vector<std::string> row_terms(const Line& line, Derived type);
 
 // Presets of components (PAPI 7.3): "cuda,GH100" above rows whose terms are events of that component.
 

@@ -1,134 +1,28 @@
 #include "preset/standard.hpp"
 
+#include "base/data_rows.hpp"
 #include "preset/preset_table.hpp"
+#include "preset/standard_data.hpp" // made from data/standard.txt by the build
+
+#include <algorithm>
+#include <vector>
 
 namespace recount::preset {
-namespace {
 
-// Names and order are those of PAPI (papi_common_strings.h); the last two came after 7.0.
-constexpr Standard standard_table[] = {
-    {"PAPI_L1_DCM", "level 1 data cache misses"},
-    {"PAPI_L1_ICM", "level 1 instruction cache misses"},
-    {"PAPI_L2_DCM", "level 2 data cache misses"},
-    {"PAPI_L2_ICM", "level 2 instruction cache misses"},
-    {"PAPI_L3_DCM", "level 3 data cache misses"},
-    {"PAPI_L3_ICM", "level 3 instruction cache misses"},
-    {"PAPI_L1_TCM", "level 1 total cache misses"},
-    {"PAPI_L2_TCM", "level 2 total cache misses"},
-    {"PAPI_L3_TCM", "level 3 total cache misses"},
-    {"PAPI_CA_SNP", "requests for a snoop"},
-    {"PAPI_CA_SHR", "requests for exclusive access to a shared line"},
-    {"PAPI_CA_CLN", "requests for exclusive access to a clean line"},
-    {"PAPI_CA_INV", "requests that invalidate a line"},
-    {"PAPI_CA_ITV", "requests that a cache answers for another (intervention)"},
-    {"PAPI_L3_LDM", "level 3 cache load misses"},
-    {"PAPI_L3_STM", "level 3 cache store misses"},
-    {"PAPI_BRU_IDL", "cycles in which branch units idle"},
-    {"PAPI_FXU_IDL", "cycles in which integer units idle"},
-    {"PAPI_FPU_IDL", "cycles in which floating-point units idle"},
-    {"PAPI_LSU_IDL", "cycles in which load/store units idle"},
-    {"PAPI_TLB_DM", "data TLB misses"},
-    {"PAPI_TLB_IM", "instruction TLB misses"},
-    {"PAPI_TLB_TL", "TLB misses in total"},
-    {"PAPI_L1_LDM", "level 1 cache load misses"},
-    {"PAPI_L1_STM", "level 1 cache store misses"},
-    {"PAPI_L2_LDM", "level 2 cache load misses"},
-    {"PAPI_L2_STM", "level 2 cache store misses"},
-    {"PAPI_BTAC_M", "branch target cache misses"},
-    {"PAPI_PRF_DM", "data prefetches that miss a cache"},
-    {"PAPI_L3_DCH", "level 3 data cache hits"},
-    {"PAPI_TLB_SD", "TLB shootdowns"},
-    {"PAPI_CSR_FAL", "store conditionals that fail"},
-    {"PAPI_CSR_SUC", "store conditionals that succeed"},
-    {"PAPI_CSR_TOT", "store conditionals in total"},
-    {"PAPI_MEM_SCY", "cycles stalled for memory"},
-    {"PAPI_MEM_RCY", "cycles stalled for memory reads"},
-    {"PAPI_MEM_WCY", "cycles stalled for memory writes"},
-    {"PAPI_STL_ICY", "cycles in which no instruction issues"},
-    {"PAPI_FUL_ICY", "cycles in which as many as possible issue"},
-    {"PAPI_STL_CCY", "cycles in which no instruction completes"},
-    {"PAPI_FUL_CCY", "cycles in which as many as possible complete"},
-    {"PAPI_HW_INT", "hardware interrupts"},
-    {"PAPI_BR_UCN", "unconditional branches"},
-    {"PAPI_BR_CN", "conditional branches"},
-    {"PAPI_BR_TKN", "conditional branches taken"},
-    {"PAPI_BR_NTK", "conditional branches not taken"},
-    {"PAPI_BR_MSP", "conditional branches mispredicted"},
-    {"PAPI_BR_PRC", "conditional branches predicted right"},
-    {"PAPI_FMA_INS", "fused multiply-add instructions"},
-    {"PAPI_TOT_IIS", "instructions issued"},
-    {"PAPI_TOT_INS", "instructions completed"},
-    {"PAPI_INT_INS", "integer instructions"},
-    {"PAPI_FP_INS", "floating-point instructions"},
-    {"PAPI_LD_INS", "load instructions"},
-    {"PAPI_SR_INS", "store instructions"},
-    {"PAPI_BR_INS", "branch instructions"},
-    {"PAPI_VEC_INS", "vector instructions"},
-    {"PAPI_RES_STL", "cycles stalled on any resource"},
-    {"PAPI_FP_STAL", "cycles stalled in floating-point units"},
-    {"PAPI_TOT_CYC", "cycles"},
-    {"PAPI_LST_INS", "load and store instructions"},
-    {"PAPI_SYC_INS", "synchronization instructions"},
-    {"PAPI_L1_DCH", "level 1 data cache hits"},
-    {"PAPI_L2_DCH", "level 2 data cache hits"},
-    {"PAPI_L1_DCA", "level 1 data cache accesses"},
-    {"PAPI_L2_DCA", "level 2 data cache accesses"},
-    {"PAPI_L3_DCA", "level 3 data cache accesses"},
-    {"PAPI_L1_DCR", "level 1 data cache reads"},
-    {"PAPI_L2_DCR", "level 2 data cache reads"},
-    {"PAPI_L3_DCR", "level 3 data cache reads"},
-    {"PAPI_L1_DCW", "level 1 data cache writes"},
-    {"PAPI_L2_DCW", "level 2 data cache writes"},
-    {"PAPI_L3_DCW", "level 3 data cache writes"},
-    {"PAPI_L1_ICH", "level 1 instruction cache hits"},
-    {"PAPI_L2_ICH", "level 2 instruction cache hits"},
-    {"PAPI_L3_ICH", "level 3 instruction cache hits"},
-    {"PAPI_L1_ICA", "level 1 instruction cache accesses"},
-    {"PAPI_L2_ICA", "level 2 instruction cache accesses"},
-    {"PAPI_L3_ICA", "level 3 instruction cache accesses"},
-    {"PAPI_L1_ICR", "level 1 instruction cache reads"},
-    {"PAPI_L2_ICR", "level 2 instruction cache reads"},
-    {"PAPI_L3_ICR", "level 3 instruction cache reads"},
-    {"PAPI_L1_ICW", "level 1 instruction cache writes"},
-    {"PAPI_L2_ICW", "level 2 instruction cache writes"},
-    {"PAPI_L3_ICW", "level 3 instruction cache writes"},
-    {"PAPI_L1_TCH", "level 1 total cache hits"},
-    {"PAPI_L2_TCH", "level 2 total cache hits"},
-    {"PAPI_L3_TCH", "level 3 total cache hits"},
-    {"PAPI_L1_TCA", "level 1 total cache accesses"},
-    {"PAPI_L2_TCA", "level 2 total cache accesses"},
-    {"PAPI_L3_TCA", "level 3 total cache accesses"},
-    {"PAPI_L1_TCR", "level 1 total cache reads"},
-    {"PAPI_L2_TCR", "level 2 total cache reads"},
-    {"PAPI_L3_TCR", "level 3 total cache reads"},
-    {"PAPI_L1_TCW", "level 1 total cache writes"},
-    {"PAPI_L2_TCW", "level 2 total cache writes"},
-    {"PAPI_L3_TCW", "level 3 total cache writes"},
-    {"PAPI_FML_INS", "floating-point multiplications"},
-    {"PAPI_FAD_INS", "floating-point additions"},
-    {"PAPI_FDV_INS", "floating-point divisions"},
-    {"PAPI_FSQ_INS", "floating-point square roots"},
-    {"PAPI_FNV_INS", "floating-point inversions"},
-    {"PAPI_FP_OPS", "floating-point operations"},
-    {"PAPI_SP_OPS", "single-precision operations, vectors counted by element"},
-    {"PAPI_DP_OPS", "double-precision operations, vectors counted by element"},
-    {"PAPI_VEC_SP", "single-precision vector instructions"},
-    {"PAPI_VEC_DP", "double-precision vector instructions"},
-    {"PAPI_REF_CYC", "reference clock cycles"},
-    {"PAPI_HP_OPS", "half-precision operations, vectors counted by element"},
-    {"PAPI_VEC_HP", "half-precision vector instructions"},
-};
-
-} // namespace
-
-std::span<const Standard> standard_presets() noexcept {
-  return standard_table;
+std::span<const Standard> standard_presets() {
+  static const std::vector<Standard> all = [] {
+    std::vector<Standard> presets;
+    for (const auto& row : base::data_rows(standard_data, "standard.txt"))
+      presets.push_back({row.cells.at(0), row.cells.at(1)});
+    return presets;
+  }();
+  return all;
 }
 
-const Standard* standard_preset(std::string_view name) noexcept {
-  for (const Standard& standard : standard_table)
-    if (same_word(standard.name, name)) return &standard;
-  return nullptr;
+const Standard* standard_preset(std::string_view name) {
+  const auto all = standard_presets();
+  const auto at = std::ranges::find_if(all, [&](const Standard& s) { return same_word(s.name, name); });
+  return at == all.end() ? nullptr : &*at;
 }
 
 } // namespace recount::preset

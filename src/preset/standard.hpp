@@ -1,7 +1,6 @@
 // The presets that PAPI itself defines.
 #pragma once
 
-#include <optional>
 #include <span>
 #include <string_view>
 
@@ -13,7 +12,7 @@ struct Standard {
 };
 
 /// All of them, in PAPI's order: a name that is not here gets one of the 20 places that are left.
-[[nodiscard]] std::span<const Standard> standard_presets() noexcept;
-[[nodiscard]] const Standard* standard_preset(std::string_view name) noexcept;
+[[nodiscard]] std::span<const Standard> standard_presets();
+[[nodiscard]] const Standard* standard_preset(std::string_view name);
 
 } // namespace recount::preset

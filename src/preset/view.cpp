@@ -21,40 +21,21 @@ CpuKind kind_of(const std::string& cpu, const event::pfm::Table* core) {
   return starts(cpu, {"amd64", "intel", "pentium", "atom"}) ? CpuKind::cisc : CpuKind::any;
 }
 
-/// Without the prefix of the CPU's own PMU, which is the same for all its events.
-std::string shorter(const std::string& name, const std::string& cpu) {
-  const std::string prefix = cpu + "::";
-  return name.substr(0, prefix.size()) == prefix ? name.substr(prefix.size()) : name;
-}
-
 void name_variables(CpuView& v) {
+  const std::string own = v.cpu + "::"; // the same for all events of the CPU
   for (const Preset& preset : v.loaded.presets)
     for (const PresetNative& native : preset.natives) {
-      if (native.code <= 0 || v.by_code().contains(native.code)) continue;
+      if (native.code <= 0 || v.by_code.contains(native.code)) continue;
       const Native code = v.natives ? v.natives->of(native.name) : Native{};
       std::size_t at = 0; // two spellings of one encoding are one variable
       while (at < v.codes.size() && !(code.ok() && v.codes[at].ok() && v.codes[at].same_as(code)))
         ++at;
       if (at == v.codes.size()) {
         v.codes.push_back(code);
-        v.names.push_back(shorter(native.name, v.cpu));
+        v.names.push_back(native.name.substr(native.name.starts_with(own) ? own.size() : 0));
       }
-      v.by_code().emplace(native.code, static_cast<formula::Variable>(at));
+      v.by_code.emplace(native.code, static_cast<formula::Variable>(at));
     }
-}
-
-std::optional<Quotient> chain(const std::vector<Quotient>& operands, std::size_t from, Op op) {
-  if (from >= operands.size()) return formula::number(0);
-  std::optional<Quotient> total = operands[from];
-  for (std::size_t i = from + 1; i < operands.size() && total; ++i)
-    total = formula::combine(*total, operands[i], op);
-  return total;
-}
-
-std::optional<Quotient> per_second(const std::optional<Quotient>& units, const Quotient& cycles) {
-  if (!units) return {};
-  const auto scaled = formula::combine(*units, formula::variable(formula::clock_variable), Op::mul);
-  return scaled ? formula::combine(*scaled, cycles, Op::div) : std::nullopt;
 }
 
 } // namespace
@@ -62,8 +43,8 @@ std::optional<Quotient> per_second(const std::optional<Quotient>& units, const Q
 std::vector<formula::Variable> CpuView::variables(const Preset& preset) const {
   std::vector<formula::Variable> out;
   for (const PresetNative& native : preset.natives) {
-    const auto at = by_code_.find(native.code);
-    if (at != by_code_.end()) out.push_back(at->second);
+    const auto at = by_code.find(native.code);
+    if (at != by_code.end()) out.push_back(at->second);
   }
   return out;
 }
@@ -72,22 +53,33 @@ std::optional<Quotient> CpuView::sum(const std::vector<std::string>& presets) co
   std::optional<Quotient> total = formula::number(0);
   for (const std::string& name : presets) {
     const auto at = meanings.find(name);
-    if (at == meanings.end()) return {};
-    if (total) total = formula::combine(*total, at->second, Op::add);
+    if (at == meanings.end() || !total) return {};
+    total = formula::combine(*total, at->second, Op::add);
   }
   return total;
 }
 
 std::optional<Quotient> meaning(Derived type, const std::string& postfix,
                                 const std::vector<Quotient>& operands) {
+  const auto chain = [&](std::size_t from, Op op) {
+    std::optional<Quotient> total = from < operands.size() ? operands[from] : formula::number(0);
+    for (std::size_t i = from + 1; i < operands.size() && total; ++i)
+      total = formula::combine(*total, operands[i], op);
+    return total;
+  };
+  const auto per_second = [&](const std::optional<Quotient>& units) -> std::optional<Quotient> {
+    if (!units) return {};
+    const auto scaled = formula::combine(*units, formula::variable(formula::clock_variable), Op::mul);
+    return scaled ? formula::combine(*scaled, operands[0], Op::div) : std::nullopt;
+  };
   if (operands.empty()) return {};
   switch (type) {
-  case Derived::add: return chain(operands, 0, Op::add);
-  case Derived::sub: return chain(operands, 0, Op::sub);
-  case Derived::ps: return operands.size() < 2 ? std::nullopt : per_second(operands[1], operands[0]);
-  case Derived::add_ps: return per_second(chain(operands, 1, Op::add), operands[0]);
+  case Derived::add: return chain(0, Op::add);
+  case Derived::sub: return chain(0, Op::sub);
+  case Derived::ps: return operands.size() < 2 ? std::nullopt : per_second(operands[1]);
+  case Derived::add_ps: return per_second(chain(1, Op::add));
   case Derived::postfix:
-  case Derived::infix: return formula::meaning(formula::parse_rpn(postfix), std::span(operands));
+  case Derived::infix: return formula::meaning(formula::parse_rpn(postfix), operands);
   default: return operands.front();
   }
 }

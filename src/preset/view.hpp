@@ -3,6 +3,7 @@
 
 #include "formula/algebra.hpp"
 #include "preset/catalogue.hpp"
+#include "preset/identities.hpp"
 #include "preset/load.hpp"
 
 #include <map>
@@ -12,25 +13,6 @@
 #include <vector>
 
 namespace recount::preset {
-
-// Relations between presets that hold on any code: data, in data/identities.txt.
-enum class CpuKind { any, load_store, cisc };
-
-struct Identity {
-  std::string text;              ///< "L1_TCM = L1_DCM + L1_ICM"
-  std::vector<std::string> left; ///< "PAPI_L1_TCM"
-  std::vector<std::string> right;
-  bool at_most = false; ///< left <= right instead of =
-  CpuKind kind = CpuKind::any;
-  std::string why;
-};
-
-/// Reads the format that data/identities.txt explains. Throws Error (bad_input) naming the line at fault.
-[[nodiscard]] std::vector<Identity> parse_identities(std::string_view text, const std::string& file);
-/// Those built in.
-[[nodiscard]] const std::vector<Identity>& identities();
-/// The text they are built from.
-[[nodiscard]] std::string_view identities_text() noexcept;
 
 struct CpuView {
   std::string cpu;                         ///< libpfm4's name, or the table's where libpfm4 has none
@@ -43,15 +25,12 @@ struct CpuView {
   std::vector<std::string> names; ///< of each variable, without the CPU's own prefix
   std::vector<Native> codes;      ///< of each variable, in step with names; empty when not known
   std::map<std::string, formula::Quotient> meanings; ///< by preset name; missing when it has none
+  std::map<int, formula::Variable> by_code;          ///< variables by PresetNative::code
 
   /// The variables behind N0, N1 … of a preset.
   [[nodiscard]] std::vector<formula::Variable> variables(const Preset& preset) const;
   /// The sum of presets; no value when one of them is not there or has no meaning.
   [[nodiscard]] std::optional<formula::Quotient> sum(const std::vector<std::string>& presets) const;
-  [[nodiscard]] std::map<int, formula::Variable>& by_code() { return by_code_; }
-
-private:
-  std::map<int, formula::Variable> by_code_;
 };
 
 /// Loads the table for one CPU. `core` may be null: then all names are accepted. `user`: the table of user

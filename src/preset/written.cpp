@@ -36,12 +36,8 @@ public:
     out.type = *type == Derived::infix ? Derived::postfix : *type;
     if (*type == Derived::infix) out.postfix = formula::infix_to_postfix_left(preset.written);
     if (*type == Derived::postfix) out.postfix = preset.written;
-    const bool has_formula = out.type == Derived::postfix;
-    for (std::size_t i = has_formula ? 4 : 3; i < line->fields.size(); ++i) {
-      const std::string& term = line->fields[i].text;
-      if (term.empty() || is_description(term)) break;
+    for (const std::string& term : row_terms(*line, *type))
       out.operands.push_back(operand(term, depth, out.problem));
-    }
     return out;
   }
 
@@ -148,29 +144,21 @@ PresetValue evaluate(const Written& written, const std::function<long long(const
 
 namespace {
 
-std::string variable(const char* name) {
-  const char* const given = std::getenv(name);
-  return given ? given : "";
-}
-
 /// Why a term of a row is not an event of the CPU; empty when the diagnostic does not concern a term.
 std::string about_term(const CpuView& view, const Diagnostic& diagnostic) {
-  if (diagnostic.kind != DiagnosticKind::unknown_term && diagnostic.kind != DiagnosticKind::half_read)
-    return {};
-  std::string text;
+  const bool half = diagnostic.kind == DiagnosticKind::half_read;
+  if (!half && diagnostic.kind != DiagnosticKind::unknown_term) return {};
   if (!view.natives) return diagnostic.text + " is not an event";
   const Native& native = view.natives->of(diagnostic.text);
+  const std::string prefix = half ? "PAPI reads only its first terms: " : "";
   switch (native.status) {
   case Native::Status::unknown_mask:
-    text = fmt::format("{} has no mask {}", native.event, native.part);
-    break;
+    return fmt::format("{}{} has no mask {}", prefix, native.event, native.part);
   case Native::Status::refused:
-    text = fmt::format("libpfm4 rejects {}: {}", diagnostic.text, native.failure);
-    break;
-  case Native::Status::elsewhere: text = fmt::format("presets cannot use {}", native.part); break;
-  default: text = fmt::format("libpfm4 does not know {} on this CPU", native.event);
+    return fmt::format("{}libpfm4 rejects {}: {}", prefix, diagnostic.text, native.failure);
+  case Native::Status::elsewhere: return fmt::format("{}presets cannot use {}", prefix, native.part);
+  default: return fmt::format("{}libpfm4 does not know {} on this CPU", prefix, native.event);
   }
-  return diagnostic.kind == DiagnosticKind::half_read ? "PAPI reads only its first terms: " + text : text;
 }
 
 const event::pfm::Table& this_cpu() {
@@ -187,21 +175,27 @@ std::unique_ptr<const PresetTable> read(const std::string& path) {
 
 } // namespace
 
-std::string papi_table() {
-  if (auto given = variable("PAPI_CSV_EVENT_FILE"); !given.empty()) return given;
-  std::string last;
+std::vector<std::string> installed_tables() {
+  std::vector<std::string> found;
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator("/usr/share/papi", ignored))
     if (const auto table = entry.path() / "papi_events.csv"; std::filesystem::exists(table, ignored))
-      last = std::max(last, table.string());
-  if (last.empty())
+      found.push_back(table.string());
+  std::ranges::sort(found);
+  if (found.empty())
     throw unavailable("/usr/share/papi/*/papi_events.csv", "no preset table is installed", {},
-                      "name one with --table FILE, or install PAPI's: apt install libpapi-dev");
-  return last;
+                      "name a table, or install PAPI's: apt install libpapi-dev");
+  return found;
+}
+
+std::string papi_table() {
+  if (const char* const given = std::getenv("PAPI_CSV_EVENT_FILE"); given && *given) return given;
+  return installed_tables().back();
 }
 
 std::string papi_user_events() {
-  return variable("PAPI_USER_EVENTS_FILE");
+  const char* const given = std::getenv("PAPI_USER_EVENTS_FILE");
+  return given ? given : "";
 }
 
 bool has_rows(const PresetTable& table, std::string_view cpu) {
@@ -232,24 +226,30 @@ Written MachinePresets::written(const Preset& preset) const {
 }
 
 std::string formula_text(const Preset& preset) {
-  std::vector<std::string> names;
-  for (const PresetNative& term : preset.natives)
-    names.push_back(term.name);
-  if (names.empty()) return {};
-  std::string joined;
-  const char* const sign = preset.type == Derived::sub ? " - " : " + ";
-  for (const auto& name : names)
-    joined += (joined.empty() ? "" : sign) + name;
+  const auto& natives = preset.natives;
+  if (natives.empty()) return {};
+  const auto joined = [&](std::size_t from, const char* sign) {
+    std::string text;
+    for (std::size_t i = from; i < natives.size(); ++i)
+      text += (i == from ? "" : sign) + natives[i].name;
+    return text;
+  };
   switch (preset.type) {
-  case Derived::postfix: return formula::to_infix(formula::parse_rpn(preset.postfix), names);
-  case Derived::add:
-  case Derived::sub: return joined;
-  case Derived::ps: return names.size() > 1 ? fmt::format("{} * max_hz / {}", names[1], names[0]) : names[0];
-  case Derived::add_ps:
-    return fmt::format("({}) * max_hz / {}", joined.substr(std::min(names[0].size() + 3, joined.size())),
-                       names[0]);
-  default: return names.front();
+  case Derived::postfix: {
+    std::vector<std::string> names;
+    for (const PresetNative& native : natives)
+      names.push_back(native.name);
+    return formula::to_infix(formula::parse_rpn(preset.postfix), names);
   }
+  case Derived::add: return joined(0, " + ");
+  case Derived::sub: return joined(0, " - ");
+  case Derived::ps:
+    if (natives.size() > 1) return fmt::format("{} * max_hz / {}", natives[1].name, natives[0].name);
+    break;
+  case Derived::add_ps: return fmt::format("({}) * max_hz / {}", joined(1, " + "), natives[0].name);
+  default: break;
+  }
+  return natives[0].name;
 }
 
 } // namespace recount::preset

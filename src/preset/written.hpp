@@ -29,7 +29,7 @@ struct Written {
   std::string problem; ///< why the row cannot be counted; empty: it can
 };
 
-/// The definition in force, as its row in `table` (or in `user`, which may be null) says it.
+/// The definition in force, as its row in `table` (or in `user`, which may be null) gives it.
 [[nodiscard]] Written written(const Preset& preset, const LoadedTable& loaded, const Document& table,
                               const Document* user);
 
@@ -53,6 +53,9 @@ struct Written {
 /// cannot be evaluated.
 [[nodiscard]] std::string formula_text(const Preset& preset);
 
+/// The tables that are installed with PAPI, of whatever release, sorted. Throws Error (unavailable) when
+/// there is none.
+[[nodiscard]] std::vector<std::string> installed_tables();
 /// The table that PAPI reads: PAPI_CSV_EVENT_FILE, else the one that is installed with it. (PAPI has the
 /// latter built in and does not look at the file.) Throws Error (unavailable) when there is none.
 [[nodiscard]] std::string papi_table();

@@ -1,6 +1,7 @@
 #include "verdict/verdict_store.hpp"
 
 #include "base/json.hpp"
+#include "base/names.hpp"
 #include "base/output_file.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
@@ -36,7 +37,7 @@ Error unreadable(const std::string& where, int error) {
   return bad_input(where, std::string("cannot be read: ") + std::strerror(error), "remove it");
 }
 
-std::string text_of(const std::string& where) {
+std::string read_text(const std::string& where) {
   // O_NONBLOCK: a pipe of that name must not stop the program.
   const process::Fd file(::open(where.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file && (errno == ENOENT || errno == ENOTDIR)) return {};
@@ -49,11 +50,10 @@ std::string text_of(const std::string& where) {
   return *std::move(text);
 }
 
-/// A mark of "PAPI_L1_DCM" is one of "l1_dcm".
+/// A mark of "PAPI_L1_DCM" is also one of "l1_dcm".
 bool same_name(std::string_view name, std::string_view known) {
-  constexpr std::string_view prefix = "PAPI_";
-  if (preset::same_word(name, known)) return true;
-  return known.starts_with(prefix) && preset::same_word(name, known.substr(prefix.size()));
+  return preset::same_word(name, known) ||
+         (is_preset(known) && preset::same_word(name, known.substr(preset_prefix.size())));
 }
 
 } // namespace
@@ -68,16 +68,15 @@ std::string encoding_of(std::span<const Event> events) {
 
 void merge(Records& records, const Machine& machine, const std::vector<Entry>& entries) {
   const auto found = std::ranges::find(records, machine, &Record::machine);
-  Record record{machine, {}};
-  if (found != records.end()) {
-    record = std::move(*found);
-    records.erase(found);
-  }
+  if (found == records.end())
+    records.insert(records.begin(), Record{machine, {}});
+  else
+    std::rotate(records.begin(), found, found + 1);
+  auto& known = records.front().entries;
   for (const Entry& entry : entries) {
-    std::erase_if(record.entries, [&](const Entry& known) { return known.name == entry.name; });
-    record.entries.push_back(entry);
+    std::erase_if(known, [&](const Entry& old) { return old.name == entry.name; });
+    known.push_back(entry);
   }
-  records.insert(records.begin(), std::move(record));
   if (records.size() > most_records) records.resize(most_records);
 }
 
@@ -92,8 +91,7 @@ std::optional<std::string> path() {
 
 Records read() {
   const auto where = path();
-  if (!where) return {};
-  const std::string text = text_of(*where);
+  const std::string text = where ? read_text(*where) : "";
   return text.empty() ? Records{} : parse(text, *where);
 }
 
@@ -163,23 +161,29 @@ public:
     throw bad_input(where_, "is damaged: " + cause, "remove it, and run recount check again");
   }
 
-  const Parsed& list(const Parsed& object, const char* key, std::size_t most) const {
+  /// A member; null where there is none.
+  const Parsed* find(const Parsed& object, const char* key) const {
     if (!object.is_object()) fail("an object is expected");
     const auto found = object.find(key);
-    if (found == object.end() || !found->is_array() || found->size() > most)
-      fail(std::string("\"") + key + "\" is not a list of at most " + std::to_string(most) + " elements");
+    return found == object.end() ? nullptr : &*found;
+  }
+
+  const Parsed& list(const Parsed& object, const char* key, std::size_t most) const {
+    const Parsed* const found = find(object, key);
+    if (!found || !found->is_array() || found->size() > most)
+      fail(fmt::format("\"{}\" is not a list of at most {} elements", key, most));
     return *found;
   }
 
   template <class Object, class Fields>
   void texts(const Parsed& from, const Fields& fields, Object& into) const {
-    if (!from.is_object()) fail("an object is expected");
     for (const auto& [key, member] : fields) {
-      const auto found = from.find(key);
-      if (found == from.end()) continue;
-      if (!found->is_string() || found->template get_ref<const std::string&>().size() > longest)
-        fail(std::string("\"") + key + "\" is not a text of at most " + std::to_string(longest) + " bytes");
-      into.*member = base::printable(found->template get_ref<const std::string&>());
+      const Parsed* const found = find(from, key);
+      if (!found) continue;
+      const auto* const text = found->template get_ptr<const std::string*>();
+      if (!text || text->size() > longest)
+        fail(fmt::format("\"{}\" is not a text of at most {} bytes", key, longest));
+      into.*member = base::printable(*text);
     }
   }
 
@@ -187,10 +191,9 @@ public:
     Entry made;
     texts(from, entry_fields, made);
     if (made.name.empty()) fail("\"name\" is missing");
-    if (const auto time = from.find("checked"); time != from.end()) {
-      if (!time->is_number_integer()) fail("\"checked\" is not a whole number");
-      made.checked = time->get<std::int64_t>();
-    }
+    const Parsed* const time = find(from, "checked");
+    if (time && !time->is_number_integer()) fail("\"checked\" is not a whole number");
+    if (time) made.checked = time->get<std::int64_t>();
     return made;
   }
 
@@ -222,8 +225,8 @@ std::string to_text(const Records& records) {
 Records parse(std::string_view text, const std::string& where) {
   const Reader reader(where);
   const Parsed all = Parsed::parse(text, nullptr, false);
-  if (all.is_discarded() || !all.is_object()) reader.fail("it is not a JSON object");
-  if (const auto stated = all.find("schema"); stated == all.end() || *stated != schema)
+  if (!all.is_object()) reader.fail("it is not a JSON object");
+  if (const Parsed* const stated = reader.find(all, "schema"); !stated || *stated != schema)
     reader.fail(std::string("the schema is not ") + schema);
   Records records;
   for (const Parsed& machine : reader.list(all, "machines", 1000)) {
@@ -237,20 +240,21 @@ Records parse(std::string_view text, const std::string& where) {
 
 namespace {
 
+/// Empty where no table is installed, and PAPI reads its own.
 std::string hash_of_tables() {
-  std::uint64_t hashed = base::fnv({});
-  std::string table;
+  std::vector<std::string> paths{preset::papi_user_events()};
   try {
-    table = preset::papi_table();
-  } catch (const Error&) { // no table is installed: PAPI's own
+    paths.insert(paths.begin(), preset::papi_table());
+  } catch (const Error&) { // none is installed
   }
+  std::uint64_t hash = base::fnv({});
   bool any = false;
-  for (const std::string& path : {table, preset::papi_user_events()})
+  for (const std::string& path : paths)
     if (const auto text = path.empty() ? std::nullopt : base::read_file(path)) {
-      hashed = base::fnv(*text, hashed);
+      hash = base::fnv(*text, hash);
       any = true;
     }
-  return any ? fmt::format("{:016x}", hashed) : std::string();
+  return any ? fmt::format("{:016x}", hash) : std::string();
 }
 
 } // namespace

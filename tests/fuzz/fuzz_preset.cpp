@@ -21,15 +21,19 @@ const NativeLookup known = [](const std::string& name) {
 };
 
 void formulas(const std::string& text) {
-  const std::vector<formula::Variable> variables = {0, 1, 2, 3, 4, 5, 6, 7};
+  std::vector<formula::Quotient> operands;
+  for (formula::Variable v = 0; v < 8; ++v)
+    operands.push_back(formula::variable(v));
   const std::vector<long long> counts = {0, 1, -1, 7, INT64_MAX, INT64_MIN, 3, 100};
   const auto converted = formula::infix_to_postfix(text);
   for (const std::string& one : {text, converted.postfix, formula::infix_to_postfix_left(text)}) {
     const auto rpn = formula::parse_rpn(one);
-    const auto outcome = formula::evaluate(rpn, counts, {8, 2000});
-    if (outcome.ending == formula::Ending::value && !formula::fits(0)) std::abort();
+    Preset preset;
+    preset.type = Derived::postfix;
+    preset.postfix = one;
+    (void)evaluate(preset, counts, 2000);
     (void)formula::to_infix(rpn, {"a", "b"});
-    const auto means = formula::meaning(rpn, std::span<const formula::Variable>(variables));
+    const auto means = formula::meaning(rpn, operands);
     if (!means) continue;
     if (const auto form = formula::linear(*means))
       if (formula::difference(*form, *form) != formula::Linear{}) std::abort();

@@ -1,4 +1,4 @@
-#include "preset/view.hpp"
+#include "preset/identities.hpp"
 
 #include <recount/error.hpp>
 
@@ -14,7 +14,7 @@ BOOST_AUTO_TEST_CASE(the_table_built_in_is_sound) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_line_says_what_is_wrong_with_it) {
+BOOST_AUTO_TEST_CASE(error_names_the_line) {
   const auto one = preset::parse_identities("# c\n\nL1_TCM <= L1_DCM + L1_ICM | cisc | why\n", "f");
   BOOST_TEST_REQUIRE(one.size() == 1U);
   BOOST_TEST(one[0].at_most);

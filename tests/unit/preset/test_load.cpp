@@ -1,9 +1,13 @@
 // The reading of tables, by hand-made cases: each stands for a line of what PAPI does.
+#include "formula/algebra.hpp"
 #include "preset/preset_table.hpp"
 
 #include <recount/preset.hpp>
 
 #include <boost/test/unit_test.hpp>
+
+#include <cstdint>
+#include <random>
 
 using namespace recount;
 
@@ -56,7 +60,7 @@ BOOST_AUTO_TEST_CASE(the_last_definition_wins_and_what_fails_erases_it) {
       nullptr);
 }
 
-BOOST_AUTO_TEST_CASE(rows_that_kill_papi) {
+BOOST_AUTO_TEST_CASE(rows_that_crash_papi) {
   for (const char* row :
        {"PRESET,PAPI_LD_INS\n", "PRESET,PAPI_LD_INS,WHAT,A\n", "PRESET,PAPI_LD_INS,DERIVED_POSTFIX\n",
         "PRESET,PAPI_LD_INS,DERIVED_INFIX,N0),A\n", "PRESET,PAPI_LD_INS,NOT_DERIVED\r,A\n"})
@@ -127,4 +131,63 @@ BOOST_AUTO_TEST_CASE(values) {
               PresetValue::Ending::undefined));
   BOOST_TEST(
       (value("PRESET,PAPI_FP_OPS,DERIVED_POSTFIX,N0|N9|+|,A\n", {7}).ending == PresetValue::Ending::dies));
+}
+
+namespace {
+
+PresetValue run(const std::string& postfix, const std::vector<long long>& counts) {
+  Preset preset;
+  preset.type = Derived::postfix;
+  preset.postfix = postfix;
+  return evaluate(preset, counts, 1000);
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(formulas_are_evaluated_as_by_papi) {
+  BOOST_TEST(run("N0|N1|*|7|/|", {320, 322}).value == 14720);
+  BOOST_TEST(run("N0|#|*|", {2}).value == 2000000000);
+  BOOST_TEST((run("N0|N1|", {1, 2}).ending == PresetValue::Ending::dies));
+  BOOST_TEST((run("N|", {1}).ending == PresetValue::Ending::dies));
+  BOOST_TEST((run("1234567890123456|", {1}).ending == PresetValue::Ending::dies));
+  BOOST_TEST((run("1|1|1|1|1|1|1|1|1|", {1}).ending == PresetValue::Ending::dies));
+  BOOST_TEST((run("N3|", {1}).ending == PresetValue::Ending::undefined));
+  const auto cut = run("N0|7|^|", {5});
+  BOOST_TEST(cut.unreadable);
+  BOOST_TEST(cut.value == 5);
+  BOOST_TEST(run("N0|N1|/|", {1, 0}).out_of_range);
+  BOOST_TEST(run("99999999999|", {1}).value == 1215752191); // atoi() keeps the low 32 bits
+  BOOST_TEST(run("N0|10|/|", {-19}).value == -1);           // truncated, not rounded
+  BOOST_TEST(!run("N0|", {INT64_MIN}).out_of_range);
+  BOOST_TEST(run("N0|N0|+|", {INT64_MAX}).out_of_range);
+}
+
+BOOST_AUTO_TEST_CASE(algebra_and_arithmetic_agree) {
+  const std::vector<formula::Quotient> operands{formula::variable(0), formula::variable(1),
+                                                formula::variable(2)};
+  std::mt19937 random(7);
+  const auto below = [&](int n) { return std::uniform_int_distribution<int>(0, n - 1)(random); };
+  int compared = 0;
+  for (int i = 0; i < 2000; ++i) {
+    std::string text;
+    int depth = 0;
+    for (int n = below(7) + 1; n > 0; --n) {
+      const bool push = depth < 2 || below(2) == 0;
+      text += push ? (below(3) > 0 ? "N" + std::to_string(below(3)) : std::to_string(below(5)))
+                   : std::string(1, "+-*"[below(3)]);
+      text += "|";
+      depth += push ? 1 : -1;
+    }
+    for (; depth > 1; --depth)
+      text += "+|";
+    const std::vector<long long> counts = {below(100), below(100), below(100)};
+    const auto form = formula::linear(*formula::meaning(formula::parse_rpn(text), operands));
+    if (!form) continue;
+    long long value = form->constant;
+    for (const auto& [v, c] : form->of)
+      value += c * counts[static_cast<std::size_t>(v)];
+    BOOST_TEST(run(text, counts).value == value, text);
+    ++compared;
+  }
+  BOOST_TEST(compared > 500);
 }
