@@ -2,6 +2,7 @@
 #include "lint/lint.hpp"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -9,6 +10,7 @@
 namespace recount::lint {
 namespace {
 
+using Kind = preset::DiagnosticKind;
 using formula::Linear;
 using formula::Quotient;
 
@@ -25,9 +27,8 @@ public:
 
   void run() {
     if (preset_.half_read || !preset_.undefined.empty() || !line_) return;
-    const bool nests = has_nested();
-    if (!runs()) return;
-    if (nests) return nested();
+    if (!has_value()) return;
+    if (has_nested()) return nested();
     unused();
     order();
     const auto means = view_.meanings.find(preset_.name);
@@ -39,7 +40,9 @@ public:
       twice(*form);
       negative(*form);
     }
-    divides(means->second);
+    const auto& divisor = means->second.under;
+    if (divisor.size() != 1 || !divisor.begin()->first.empty())
+      add("can-divide-by-zero", fmt::format("{} divides by a count", preset_.name));
   }
 
 private:
@@ -48,16 +51,14 @@ private:
                        std::move(suggestion));
   }
   bool has_nested() const {
-    return std::ranges::any_of(view_.diagnostics, [&](const preset::Diagnostic& diagnostic) {
-      return (diagnostic.kind == preset::DiagnosticKind::nested ||
-              diagnostic.kind == preset::DiagnosticKind::nested_unknown) &&
-             diagnostic.place.line == preset_.place.line;
+    return std::ranges::any_of(view_.diagnostics, [&](const preset::Diagnostic& d) {
+      return (d.kind == Kind::nested || d.kind == Kind::nested_unknown) && d.place.line == preset_.place.line;
     });
   }
   std::string written() const { return preset_.written.empty() ? preset_.postfix : preset_.written; }
 
   /// False when no read can give a value.
-  bool runs() {
+  bool has_value() {
     const std::vector<long long> ones(preset_.natives.size(), 1);
     const PresetValue value = evaluate(preset_, ones, 1000, view_.version);
     if (value.ending == PresetValue::Ending::dies)
@@ -74,28 +75,24 @@ private:
     std::size_t used = terms;
     if (preset_.type == Derived::none) used = 1;
     if (preset_.type == Derived::ps) used = 2;
-    for (std::size_t i = used; i < terms; ++i)
-      unused(i);
-    if (preset_.type != Derived::postfix) return;
-    const auto rpn = formula::parse_rpn(preset_.postfix);
-    for (std::size_t i = 0; i < terms; ++i)
-      if (std::ranges::none_of(rpn.steps, [&](const formula::Step& step) {
-            return step.op == formula::Op::native && step.value == static_cast<int>(i);
-          }))
-        unused(i);
+    const auto rpn = formula::parse_rpn(preset_.type == Derived::postfix ? preset_.postfix : "");
+    for (std::size_t i = 0; i < terms; ++i) {
+      const bool in_formula = std::ranges::any_of(rpn.steps, [&](const formula::Step& step) {
+        return step.op == formula::Op::native && step.value == static_cast<int>(i);
+      });
+      if (preset_.type == Derived::postfix ? !in_formula : i >= used)
+        add("unused-term",
+            fmt::format("{} does not use its term N{}, {}", preset_.name, i, preset_.natives[i].name));
+    }
   }
-  void unused(std::size_t i) {
-    add("unused-term",
-        fmt::format("{} does not use its term N{}, {}", preset_.name, i, preset_.natives[i].name));
-  }
-  /// INFIX: whether reading from the left, as everybody else does, gives another value.
+  /// INFIX: whether the usual left-associativity gives another value.
   void order() {
-    if (line_->fields.size() < 4 || !derived_named(line_->fields[2].text) ||
-        *derived_named(line_->fields[2].text) != Derived::infix)
-      return;
+    if (line_->fields.size() < 4 || derived_named(line_->fields[2].text) != Derived::infix) return;
     const std::string left = formula::infix_to_postfix_left(preset_.written);
-    const auto usual =
-        formula::meaning(formula::parse_rpn(left), std::span<const formula::Variable>(variables_));
+    std::vector<Quotient> operands;
+    for (const formula::Variable v : variables_)
+      operands.push_back(formula::variable(v));
+    const auto usual = formula::meaning(formula::parse_rpn(left), operands);
     const auto means = view_.meanings.find(preset_.name);
     if (!usual || means == view_.meanings.end() || formula::equal(*usual, means->second).value_or(true))
       return;
@@ -113,7 +110,7 @@ private:
     if (std::ranges::any_of(rpn.steps, [](const formula::Step& s) { return s.op == formula::Op::number; }))
       return;
     for (const auto& [v, c] : form.of)
-      if ((c > 1 && !weighed(v)) || c < -1)
+      if ((c > 1 && !weighted(v)) || c < -1)
         add("same-term-twice", fmt::format("{} {} {} {} times", preset_.name, c > 0 ? "adds" : "subtracts",
                                            spellings(v), c > 0 ? c : -c));
     for (std::size_t i = 0; i < variables_.size(); ++i)
@@ -122,25 +119,23 @@ private:
           add("same-term-twice",
               fmt::format("{} adds and subtracts {}", preset_.name, spellings(variables_[i])));
   }
-  /// An event of two operations, added twice on purpose: the same word twice in a count of operations.
-  bool weighed(formula::Variable v) const {
-    std::set<std::string> words;
+  std::vector<std::string> names_of(formula::Variable v) const {
+    std::vector<std::string> names;
     for (std::size_t i = 0; i < variables_.size(); ++i)
-      if (variables_[i] == v) words.insert(preset_.natives[i].name);
-    return words.size() == 1 && preset_.name.ends_with("_OPS");
+      if (variables_[i] == v && std::ranges::find(names, preset_.natives[i].name) == names.end())
+        names.push_back(preset_.natives[i].name);
+    return names;
   }
-  /// "A", or "A, which is also B (one event, 0xc224),".
+  /// An event of two operations, added twice on purpose: the same name twice in a count of operations.
+  bool weighted(formula::Variable v) const {
+    return names_of(v).size() == 1 && preset_.name.ends_with("_OPS");
+  }
+  /// "A", or "A, also named B (one event, 0xc224),".
   std::string spellings(formula::Variable v) const {
-    std::vector<std::string> found;
-    for (std::size_t i = 0; i < variables_.size(); ++i)
-      if (variables_[i] == v && std::ranges::find(found, preset_.natives[i].name) == found.end())
-        found.push_back(preset_.natives[i].name);
-    std::string text = found.front();
-    for (std::size_t i = 1; i < found.size(); ++i)
-      text += ", also named " + found[i];
-    if (found.size() > 1)
-      text += fmt::format(" (one event, {:#x})", view_.codes[static_cast<std::size_t>(v)].config);
-    return found.size() > 1 ? text + "," : text;
+    const auto names = names_of(v);
+    if (names.size() == 1) return names.front();
+    return fmt::format("{} (one event, {:#x}),", fmt::join(names, ", also named "),
+                       view_.codes[static_cast<std::size_t>(v)].config);
   }
   /// "E:ALL_BRANCHES" or "E:ANY" for "E:X": the masks of some PMUs are codes of their own, not bits of a
   /// field.
@@ -163,20 +158,16 @@ private:
   void negative(const Linear& form) {
     for (const auto& [v, c] : form.of) {
       if (c > 0 || v < 0) continue;
-      const bool covered = std::ranges::any_of(form.of, [&](const auto& other) {
-        return other.second > 0 && other.first >= 0 &&
-               (includes(other.first, v) || includes_by_name(other.first, v));
-      });
-      if (covered) continue;
+      if (std::ranges::any_of(form.of, [&](const auto& other) {
+            return other.second > 0 && other.first >= 0 &&
+                   (includes(other.first, v) || includes_by_name(other.first, v));
+          }))
+        continue;
       const std::string text = formula::to_text(form, view_.names);
       findings_.add("can-go-negative", preset_.name + text, {preset_.place, preset_.name, view_.cpu, text},
                     fmt::format("{} = {}", preset_.name, text));
       return;
     }
-  }
-  void divides(const Quotient& q) {
-    if (q.under.size() == 1 && q.under.begin()->first.empty()) return;
-    add("can-divide-by-zero", fmt::format("{} divides by a count", preset_.name));
   }
   /// A nested preset: the formula of the row compared with the one that PAPI builds.
   void nested() {
@@ -187,13 +178,9 @@ private:
           "use the native events instead");
     const auto type = derived_named(line_->fields[2].text);
     if (!type) return;
-    const bool has_formula = *type == Derived::postfix || *type == Derived::infix;
     std::vector<Quotient> operands;
-    for (std::size_t i = has_formula ? 4 : 3; i < line_->fields.size(); ++i) {
-      const std::string& term = line_->fields[i].text;
-      if (term.empty() || preset::is_description(term)) break;
+    for (const std::string& term : preset::row_terms(*line_, *type))
       operands.push_back(operand(term));
-    }
     const std::string formula =
         *type == Derived::infix ? formula::infix_to_postfix(preset_.written).postfix : preset_.written;
     const auto meant = preset::meaning(*type, formula, operands);

@@ -61,6 +61,9 @@ struct EventSource {
 };
 [[nodiscard]] EventSource source_of(const std::string& cpu, const preset::Catalogue* named);
 
+/// The names of all PMUs with known events: libpfm4's, and those of the catalogues. `named` may be null.
+[[nodiscard]] std::set<std::string> known_pmus(const preset::Catalogue* named);
+
 /// The families of rules. Each looks at one CPU, the first and the last at the text.
 void check_text(const preset::Document& table, PapiVersion version, Findings& findings);
 void check_reading(const preset::CpuView& view, Findings& findings);

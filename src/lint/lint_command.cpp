@@ -16,7 +16,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <ranges>
@@ -33,39 +32,12 @@ struct LintArguments {
   [[nodiscard]] bool compares() const { return !since.empty() || !baseline.empty(); }
 };
 
-std::optional<PapiVersion> version_of(const std::string& text) {
+std::optional<PapiVersion> parse_version(const std::string& text) {
   if (text.empty()) return std::nullopt;
   if (text == "7.0") return PapiVersion::v7_0;
   if (text == "7.3") return PapiVersion::v7_3;
   throw bad_input("--papi-version " + text, "unknown PAPI version",
                   "--papi-version 7.0 (also 7.1 and 7.2; 8 terms) or 7.3 (12 terms)");
-}
-
-/// The tables that PAPI itself would find: its data directory, of whatever version.
-std::vector<std::string> installed_tables() {
-  std::vector<std::string> found;
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator("/usr/share/papi", ignored))
-    if (const auto table = entry.path() / "papi_events.csv"; std::filesystem::exists(table, ignored))
-      found.push_back(table.string());
-  std::ranges::sort(found);
-  if (found.empty())
-    throw unavailable("/usr/share/papi/*/papi_events.csv", "no preset table is installed", {},
-                      "recount lint FILE, or apt install libpapi-dev");
-  return found;
-}
-
-std::vector<preset::Identity> read_identities(const std::string& path) {
-  return preset::parse_identities(
-      preset::read_file(path, "name a table of identities, see recount-identities(7)"), path);
-}
-
-void check_rules(const std::vector<std::string>& wanted) {
-  for (const std::string& id : wanted)
-    if (!rule_named(id))
-      throw bad_input(
-          "--rule " + id, "no such rule",
-          base::did_you_mean(id, rules() | std::views::transform(&Rule::id), "see recount-lint(1)"));
 }
 
 void keep_rules(std::vector<Finding>& findings, const std::vector<std::string>& wanted) {
@@ -110,36 +82,35 @@ void check_arguments(const LintArguments& requested) {
     throw bad_input("--since " + requested.since,
                     fmt::format("needs exactly one TABLE (given = {})", requested.tables.size()),
                     fmt::format("recount lint --since {} papi_events.csv", requested.since));
-  check_rules(requested.rules);
+  for (const std::string& id : requested.rules)
+    if (!rule_named(id))
+      throw bad_input(
+          "--rule " + id, "no such rule",
+          base::did_you_mean(id, rules() | std::views::transform(&Rule::id), "see recount-lint(1)"));
 }
 
-LintResult lint_file(const std::string& path, const LintOptions& options, const LintArguments& requested) {
-  const PresetTable table = PresetTable::read(path);
-  preset::demand_rows(table);
-  LintResult result = lint(table, options);
-  keep_rules(result.findings, requested.rules);
-  return result;
-}
-
-LintResult lint_user_file(const std::string& base, const std::string& path, const LintOptions& options,
-                          const LintArguments& requested) {
-  const PresetTable user = PresetTable::read(path);
-  preset::demand_rows(user);
-  LintResult result = lint_user_events(PresetTable::read(base), user, options);
-  keep_rules(result.findings, requested.rules);
-  return result;
+PresetTable read_table(const std::string& path) {
+  auto table = PresetTable::read(path);
+  preset::require_rows(table);
+  return table;
 }
 
 using LintResults = std::vector<std::pair<std::string, LintResult>>;
 
-/// Leaves the findings that the baseline does not have; says how many it had.
-std::string apply_baseline(const std::string& path, LintResults& results) {
-  Baseline baseline = Baseline::read(path);
-  std::size_t known = 0;
-  for (auto& [table, result] : results)
-    known += baseline.remove_known(result.findings);
-  return fmt::format("baseline {}: {} known and not shown, {} listed but not found\n", path, known,
-                     baseline.stale());
+/// The tables, and the table of user events, which PAPI reads after the first.
+LintResults lint_files(const LintArguments& requested, const LintOptions& options) {
+  LintResults results;
+  const auto tables = requested.tables.empty() ? preset::installed_tables() : requested.tables;
+  for (const std::string& path : tables)
+    results.emplace_back(path, lint(read_table(path), options));
+  std::string user = requested.user_events;
+  if (user.empty() && requested.tables.empty()) user = preset::papi_user_events();
+  if (!user.empty())
+    results.emplace_back(user,
+                         lint_user_events(PresetTable::read(tables.front()), read_table(user), options));
+  for (auto& [path, result] : results)
+    keep_rules(result.findings, requested.rules);
+  return results;
 }
 
 void write_baseline(const std::string& path, const LintResults& results) {
@@ -166,37 +137,39 @@ void print_text(const LintResults& results, const LintArguments& requested) {
 
 int execute_lint(const LintArguments& requested) {
   check_arguments(requested);
-  LintOptions options{version_of(requested.papi), requested.pmu, nullptr};
+  LintOptions options{parse_version(requested.papi), requested.pmu, nullptr};
   if (!requested.libpfm.empty()) event::pfm::use_library(requested.libpfm);
   std::optional<preset::Catalogue> catalogue;
   if (!requested.catalogue.empty())
     options.catalogue = &catalogue.emplace(preset::Catalogue::read(requested.catalogue));
   std::vector<preset::Identity> identities;
-  if (!requested.identities.empty()) {
-    identities = read_identities(requested.identities);
+  if (const std::string& path = requested.identities; !path.empty()) {
+    identities = preset::parse_identities(
+        preset::read_file(path, "name a table of identities, see recount-identities(7)"), path);
     options.identities = &identities;
   }
   const command::TableExport file(requested.export_to);
   if (!requested.write_baseline.empty())
     base::check_writable("--write-baseline", requested.write_baseline, base::Output::replaced);
-  LintResults results;
-  for (const std::string& path : requested.tables.empty() ? installed_tables() : requested.tables)
-    results.emplace_back(path, lint_file(path, options, requested));
-  if (!requested.user_events.empty() || requested.tables.empty()) {
-    const std::string user =
-        requested.user_events.empty() ? preset::papi_user_events() : requested.user_events;
-    if (!user.empty())
-      results.emplace_back(user, lint_user_file(results.front().first, user, options, requested));
-  }
+  LintResults results = lint_files(requested, options);
   std::optional<Comparison> since;
   if (!requested.since.empty()) {
     LintOptions every = options;
     every.cpu_may_lack = true;
     every.version = results.front().second.version.version;
-    since = compare(requested.since, lint_file(requested.since, every, requested), results.front().second);
+    LintResult before = lint(read_table(requested.since), every);
+    keep_rules(before.findings, requested.rules);
+    since = compare(requested.since, before, results.front().second);
   }
-  const std::string baseline =
-      requested.baseline.empty() ? std::string{} : apply_baseline(requested.baseline, results);
+  std::string baseline_text;
+  if (!requested.baseline.empty()) {
+    Baseline baseline = Baseline::read(requested.baseline);
+    std::size_t known = 0;
+    for (auto& [table, result] : results)
+      known += baseline.remove_known(result.findings);
+    baseline_text = fmt::format("baseline {}: {} known and not shown, {} listed but not found\n",
+                                requested.baseline, known, baseline.stale());
+  }
   if (!requested.write_baseline.empty()) write_baseline(requested.write_baseline, results);
   file.write("recount lint", {findings_table(results)});
   if (requested.json)
@@ -207,7 +180,7 @@ int execute_lint(const LintArguments& requested) {
     print_text(results, requested);
   if (!requested.json && !requested.sarif && !requested.annotations) {
     if (since) command::print("\n{}", as_text(*since, static_cast<int>(command::line_width())));
-    command::print("{}", baseline);
+    command::print("{}", baseline_text);
   }
   const bool wrong = std::ranges::any_of(results, [&](const auto& one) {
     if (requested.strict && requested.fail_on != "none" && !one.second.unchecked.empty()) return true;

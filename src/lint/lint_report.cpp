@@ -2,355 +2,326 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "base/text.hpp"
 #include "event/pfm.hpp"
 
-#include <fmt/core.h>
+#include <fmt/ranges.h>
+#include <range/v3/view/chunk_by.hpp>
+#include <range/v3/view/take.hpp>
 
 #include <algorithm>
+#include <map>
+#include <span>
+#include <utility>
 
 namespace recount::lint {
 namespace {
 
-/// A text broken into lines of at most `columns`, each after the first indented.
-std::string wrapped(const std::string& text, std::size_t indent, std::size_t columns) {
-  std::string out(indent, ' ');
-  std::size_t width = indent;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find(' ', at), text.size());
-    const std::size_t length = end - at;
-    if (width > indent && width + 1 + length > columns) {
-      out += "\n" + std::string(indent, ' ');
-      width = indent;
-    } else if (width > indent) {
-      out += ' ';
-      ++width;
-    }
-    out += text.substr(at, length);
-    width += length;
-    at = end + 1;
-  }
-  return out + "\n";
+/// CPUs with rows of other CPUs are named one by one where at most so many CPUs are not checked.
+constexpr std::size_t most_unchecked = 8;
+
+std::string message_of(const Finding& f) {
+  return f.suggestion.empty() ? f.message : f.message + "; suggestion: " + f.suggestion;
 }
 
 /// "skl, clx, icl and 4 more".
 std::string listed(const std::vector<std::string>& words, std::size_t most) {
-  std::string text;
-  for (std::size_t i = 0; i < words.size() && i < most; ++i)
-    text += (i == 0 ? "" : ", ") + words[i];
+  const auto first = std::span(words).first(std::min(most, words.size()));
+  const std::string text = fmt::format("{}", fmt::join(first, ", "));
   return words.size() > most ? text + fmt::format(" and {} more", words.size() - most) : text;
 }
 
-std::string lines_of(const Finding& finding, std::size_t most) {
-  std::vector<std::string> lines;
-  for (const Place& place : finding.places) {
-    const std::string line = std::to_string(place.line);
-    if (lines.empty() || lines.back() != line) lines.push_back(line);
-  }
-  return listed(lines, most);
-}
+/// Text in lines of limited width.
+class Lines {
+public:
+  explicit Lines(int columns) : columns_(static_cast<std::size_t>(std::max(columns, 20))) {}
 
-std::string one(const Finding& finding, std::size_t columns) {
-  std::string head = "line " + lines_of(finding, 6);
-  if (!finding.cpus.empty()) head += fmt::format("  [{}]", listed(finding.cpus, 5));
-  std::string text = wrapped(head, 2, columns);
-  text += wrapped(
-      finding.message +
-          (finding.presets.size() > 1 && finding.message.find("PAPI_") == std::string::npos
-               ? " (" + listed(finding.presets, 6) + ")"
-           : finding.presets.size() == 1 && finding.message.find(finding.presets[0]) == std::string::npos
-               ? " (" + finding.presets[0] + ")"
-               : ""),
-      6, columns);
-  if (!finding.suggestion.empty()) text += wrapped("suggestion: " + finding.suggestion, 6, columns);
-  return text;
+  /// A paragraph, each line of it indented. Unlike command::wrap(), keeps runs of blanks.
+  template <class... Arguments>
+  void add(std::size_t indent, fmt::format_string<Arguments...> pattern, Arguments&&... arguments) {
+    const std::string blanks(indent, ' '), text = fmt::format(pattern, std::forward<Arguments>(arguments)...);
+    text_ += blanks;
+    std::size_t width = indent;
+    for (const std::string_view word : base::split(text, ' ')) {
+      if (width > indent && width + 1 + word.size() > columns_) {
+        text_ += "\n" + blanks;
+        width = indent;
+      } else if (width > indent) {
+        text_ += ' ';
+        ++width;
+      }
+      text_ += word;
+      width += word.size();
+    }
+    text_ += '\n';
+  }
+  void blank() { text_ += '\n'; }
+  [[nodiscard]] std::string text() && { return std::move(text_); }
+
+private:
+  std::size_t columns_;
+  std::string text_;
+};
+
+void add_finding(Lines& lines, const Finding& finding) {
+  std::vector<std::string> numbers;
+  for (const Place& place : finding.places)
+    if (const std::string line = std::to_string(place.line); numbers.empty() || numbers.back() != line)
+      numbers.push_back(line);
+  lines.add(2, "line {}{}", listed(numbers, 6),
+            finding.cpus.empty() ? "" : fmt::format("  [{}]", listed(finding.cpus, 5)));
+  const bool several = finding.presets.size() > 1;
+  const bool named = finding.presets.empty() ||
+                     finding.message.find(several ? "PAPI_" : finding.presets[0]) != std::string::npos;
+  lines.add(6, "{}{}", finding.message, named ? "" : " (" + listed(finding.presets, 6) + ")");
+  if (!finding.suggestion.empty()) lines.add(6, "suggestion: {}", finding.suggestion);
 }
 
 /// What follows from a finding: the number, or with `all` each rule and message.
-std::string following(const std::vector<const Finding*>& findings, bool all, std::size_t columns) {
-  if (findings.empty()) return {};
-  if (!all)
-    return wrapped(
-        fmt::format("also causes {} about relations", base::format_count(findings.size(), "finding")), 6,
-        columns);
-  std::string text;
+void add_consequences(Lines& lines, const std::vector<const Finding*>& findings, bool all) {
+  if (!all && !findings.empty())
+    lines.add(6, "also causes {} about relations", base::format_count(findings.size(), "finding"));
   for (const Finding* const f : findings)
-    text += wrapped(fmt::format("follows: {} {}: {}", name_of(f->rule->severity), f->rule->id, f->message), 6,
-                    columns);
-  return text;
+    if (all) lines.add(6, "follows: {} {}: {}", name_of(f->rule->severity), f->rule->id, f->message);
 }
 
-struct Numbers {
-  std::size_t errors = 0, warnings = 0, notes = 0;
-};
-Numbers count(const std::vector<Finding>& findings) {
-  Numbers n;
-  for (const Finding& f : findings)
-    ++(f.rule->severity == Severity::error     ? n.errors
-       : f.rule->severity == Severity::warning ? n.warnings
-                                               : n.notes);
-  return n;
-}
-
-std::string summary(const std::string& file, const LintResult& result, std::size_t columns) {
-  const Numbers n = count(result.findings);
-  const std::string head = fmt::format(
-      "{}: {}, {}, {} for {} ({})", file, base::format_count(n.errors, "error"),
-      base::format_count(n.warnings, "warning"), base::format_count(n.notes, "note"),
-      base::format_count(result.checked.size(), "CPU"), base::format_count(result.presets, "preset"));
-  std::string text = head.size() <= columns ? head + "\n" : wrapped(head, 0, columns);
+void add_summary(Lines& lines, const std::string& file, const LintResult& result) {
+  const auto count = [&](Severity severity) {
+    const auto number =
+        std::ranges::count(result.findings, severity, [](const Finding& f) { return f.rule->severity; });
+    return base::format_count(number, name_of(severity));
+  };
+  lines.add(0, "{}: {}, {}, {} for {} ({})", file, count(Severity::error), count(Severity::warning),
+            count(Severity::note), base::format_count(result.checked.size(), "CPU"),
+            base::format_count(result.presets, "preset"));
   if (!result.version.construct.empty())
-    text +=
-        wrapped(fmt::format("read as PAPI 7.3 does: line {} begins {} (--papi-version 7.0 reads otherwise)",
-                            result.version.place.line, result.version.construct),
-                2, columns);
+    lines.add(2, "read as PAPI 7.3 does: line {} begins {} (--papi-version 7.0 reads otherwise)",
+              result.version.place.line, result.version.construct);
   if (!result.listed.empty())
-    text += wrapped(fmt::format("events of {} were looked up in a catalogue, not in libpfm4 {}: {}",
-                                base::format_count(result.listed.size(), "CPU"),
-                                event::pfm::library_version(), listed(result.listed, 8)),
-                    2, columns);
+    lines.add(2, "events of {} were looked up in a catalogue, not in libpfm4 {}: {}",
+              base::format_count(result.listed.size(), "CPU"), event::pfm::library_version(),
+              listed(result.listed, 8));
   if (!result.obsolete.empty())
-    text +=
-        wrapped(fmt::format("not checked: {} that libpfm4 does not use, such as \"{}\"",
-                            base::format_count(result.obsolete.size(), "CPU name"), result.obsolete.front()),
-                2, columns);
-  return text;
+    lines.add(2, "not checked: {} that libpfm4 does not use, such as \"{}\"",
+              base::format_count(result.obsolete.size(), "CPU name"), result.obsolete.front());
 }
 
 /// The CPUs whose event names are not checked: in full those with rows of their own, or that were added.
-std::string unchecked_section(const LintResult& result, bool strict, std::size_t columns) {
-  if (result.unchecked.empty()) return {};
+void add_unchecked(Lines& lines, const LintResult& result, bool strict) {
+  if (result.unchecked.empty()) return;
+  const bool one = result.unchecked.size() == 1;
+  lines.blank();
+  lines.add(0,
+            "{} unchecked-cpu ({}): neither libpfm4 {} nor a catalogue has {}, so {} event names are not "
+            "checked",
+            strict ? "error" : "warning", result.unchecked.size(), event::pfm::library_version(),
+            one ? "this CPU" : "these CPUs", one ? "its" : "their");
   std::vector<std::string> covered;
-  std::string text =
-      "\n" + wrapped(fmt::format("{} unchecked-cpu ({}): neither libpfm4 {} nor a catalogue has {}, so "
-                                 "{} event names are not checked",
-                                 strict ? "error" : "warning", result.unchecked.size(),
-                                 event::pfm::library_version(),
-                                 result.unchecked.size() == 1 ? "this CPU" : "these CPUs",
-                                 result.unchecked.size() == 1 ? "its" : "their"),
-                     0, columns);
   for (const UncheckedCpu& cpu : result.unchecked) {
-    if (cpu.covered && result.unchecked.size() > 8) {
+    if (cpu.covered && result.unchecked.size() > most_unchecked) {
       covered.push_back(cpu.name);
       continue;
     }
-    text += wrapped(fmt::format("line {}  [{}]  {}{}", cpu.place.line, cpu.name,
-                                base::format_count(static_cast<std::size_t>(cpu.presets), "preset"),
-                                cpu.covered ? ", all in rows that are checked on another CPU" : ""),
-                    2, columns);
-    if (!cpu.near.empty()) text += wrapped("similar names: " + listed(cpu.near, 3), 6, columns);
+    lines.add(2, "line {}  [{}]  {}{}", cpu.place.line, cpu.name, base::format_count(cpu.presets, "preset"),
+              cpu.covered ? ", all in rows that are checked on another CPU" : "");
+    if (!cpu.near.empty()) lines.add(6, "similar names: {}", listed(cpu.near, 3));
   }
   if (!covered.empty())
-    text += wrapped(fmt::format("{} in rows that are checked on another CPU: {}",
-                                base::format_count(covered.size(), "name"), listed(covered, 10)),
-                    2, columns);
-  return text;
-}
-
-/// What comments of the table suppress.
-std::string allowed_section(const LintResult& result, std::size_t columns) {
-  if (result.allowed.empty()) return {};
-  std::string text = "\nallowed by comments of the table:\n";
-  for (const Allowed& a : result.allowed)
-    text += wrapped(
-        fmt::format("line {}  {}, {}: {}", a.line, a.rule, base::format_count(a.places, "place"), a.reason),
-        2, columns);
-  return text;
+    lines.add(2, "{} in rows that are checked on another CPU: {}", base::format_count(covered.size(), "name"),
+              listed(covered, 10));
 }
 
 /// Presets of components, whose events only the component itself knows.
-std::string components_section(const LintResult& result, std::size_t columns) {
-  if (result.components.empty()) return {};
+void add_components(Lines& lines, const LintResult& result) {
+  if (result.components.empty()) return;
   std::size_t rows = 0;
   for (const preset::ComponentBlock& block : result.components)
     rows += block.rows.size();
-  std::string text = "\n" + wrapped(fmt::format("not checkable beyond their structure: {} of components",
-                                                base::format_count(rows, "preset")),
-                                    0, columns);
+  lines.blank();
+  lines.add(0, "not checkable beyond their structure: {} of components", base::format_count(rows, "preset"));
   for (const preset::ComponentBlock& block : result.components)
-    text += wrapped(fmt::format("line {}  [{}: {}]  {}", block.place.line, block.component,
-                                listed(block.devices, 5), base::format_count(block.rows.size(), "preset")),
-                    2, columns);
-  return text;
+    lines.add(2, "line {}  [{}: {}]  {}", block.place.line, block.component, listed(block.devices, 5),
+              base::format_count(block.rows.size(), "preset"));
+}
+
+/// What comments of the table suppress.
+void add_allowed(Lines& lines, const LintResult& result) {
+  if (result.allowed.empty()) return;
+  lines.blank();
+  lines.add(0, "allowed by comments of the table:");
+  for (const Allowed& a : result.allowed)
+    lines.add(2, "line {}  {}, {}: {}", a.line, a.rule, base::format_count(a.places, "place"), a.reason);
 }
 
 } // namespace
 
 std::string as_text(const std::string& file, const LintResult& result, const ReportOptions& options) {
-  const auto columns = static_cast<std::size_t>(std::max(options.columns, 20));
-  std::string text = summary(file, result, columns);
+  Lines lines(options.columns);
+  add_summary(lines, file, result);
   const auto roots = root_causes(result.findings);
   std::map<const Finding*, std::vector<const Finding*>> followers;
   std::vector<const Finding*> shown;
-  for (std::size_t i = 0; i < result.findings.size(); ++i)
-    if (roots[i])
-      followers[roots[i]].push_back(&result.findings[i]);
-    else
-      shown.push_back(&result.findings[i]);
+  for (std::size_t i = 0; i < roots.size(); ++i)
+    (roots[i] ? followers[roots[i]] : shown).push_back(&result.findings[i]);
   std::size_t hidden = 0;
-  bool reported = result.checked.empty();
-  for (auto at = shown.begin(); at != shown.end();) {
-    const Rule* const rule = (*at)->rule;
-    const bool known = (*at)->known_cpus != 0;
-    const auto end = std::find_if(
-        at, shown.end(), [&](const Finding* f) { return f->rule != rule || (f->known_cpus != 0) != known; });
-    const auto size = static_cast<std::size_t>(end - at);
-    if (rule->severity == Severity::note && !options.notes) {
+  bool headed = result.checked.empty();
+  const auto same_rule = [](const Finding* a, const Finding* b) {
+    return a->rule == b->rule && (a->known_cpus != 0) == (b->known_cpus != 0);
+  };
+  for (const auto group : shown | ranges::views::chunk_by(same_rule)) {
+    const auto size = static_cast<std::size_t>(ranges::distance(group));
+    const Finding& first = *group.front();
+    const Rule& rule = *first.rule;
+    if (rule.severity == Severity::note && !options.notes) {
       hidden += size;
-      at = end;
       continue;
     }
-    if (!known && !reported) {
-      text += "\nCPUs whose event names this libpfm4 does not know:\n";
-      reported = true;
+    if (first.known_cpus == 0 && !std::exchange(headed, true)) {
+      lines.blank();
+      lines.add(0, "CPUs whose event names this libpfm4 does not know:");
     }
-    text += "\n" + wrapped(fmt::format("{} {} ({}): {}", name_of(rule->severity), rule->id, size, rule->why),
-                           0, columns);
-    const std::size_t most =
-        options.most <= 0 ? size : std::min(size, static_cast<std::size_t>(options.most));
-    for (std::size_t i = 0; i < most; ++i, ++at)
-      text += one(**at, columns) + following(followers[*at], options.notes, columns);
-    if (most < size) text += fmt::format("  … {} more\n", size - most);
+    lines.blank();
+    lines.add(0, "{} {} ({}): {}", name_of(rule.severity), rule.id, size, rule.why);
+    const std::size_t most = options.most <= 0 ? size : static_cast<std::size_t>(options.most);
+    for (const Finding* const finding : group | ranges::views::take(most)) {
+      add_finding(lines, *finding);
+      add_consequences(lines, followers[finding], options.notes);
+    }
+    if (most >= size) continue;
+    lines.add(2, "… {} more", size - most);
     hidden += size - most;
-    at = end;
   }
-  text += unchecked_section(result, options.strict, columns);
-  text += components_section(result, columns);
-  text += allowed_section(result, columns);
-  if (hidden > 0)
-    text += fmt::format("\n{} not shown: list all\nwith --all, or one rule with --rule RULE\n",
-                        base::format_count(hidden, "finding"));
-  return text;
+  add_unchecked(lines, result, options.strict);
+  add_components(lines, result);
+  add_allowed(lines, result);
+  if (hidden == 0) return std::move(lines).text();
+  return std::move(lines).text() +
+         fmt::format("\n{} not shown: list all\nwith --all, or one rule with --rule RULE\n",
+                     base::format_count(hidden, "finding"));
 }
 
 std::string as_annotations(const std::string& file, const LintResult& result, bool strict) {
   std::string text;
   for (const UncheckedCpu& cpu : result.unchecked)
-    if (strict || !cpu.covered || result.unchecked.size() <= 8)
+    if (strict || !cpu.covered || result.unchecked.size() <= most_unchecked)
       text +=
           fmt::format("{}:{}: {}: the event names of {} are not checked: no libpfm4 or catalogue has it{} "
                       "[unchecked-cpu]\n",
                       file, cpu.place.line, strict ? "error" : "warning", cpu.name,
                       cpu.near.empty() ? "" : "; similar names: " + listed(cpu.near, 3));
   for (const Finding& f : result.findings) {
-    std::string words = f.message;
-    if (!f.suggestion.empty()) words += "; suggestion: " + f.suggestion;
-    if (!f.cpus.empty()) words += " (" + listed(f.cpus, 4) + ")";
+    const std::string cpus = f.cpus.empty() ? "" : " (" + listed(f.cpus, 4) + ")";
     int last = 0;
     for (const Place& place : f.places)
-      if (place.line != last) {
-        text += fmt::format("{}:{}: {}: {} [{}]\n", file, place.line, name_of(f.rule->severity), words,
-                            f.rule->id);
-        last = place.line;
-      }
+      if (std::exchange(last, place.line) != place.line)
+        text += fmt::format("{}:{}: {}: {}{} [{}]\n", file, place.line, name_of(f.rule->severity),
+                            message_of(f), cpus, f.rule->id);
   }
   return text;
 }
 
 std::string as_text(const Comparison& since, int width) {
-  const auto columns = static_cast<std::size_t>(std::max(width, 20));
-  std::string text = wrapped(
-      fmt::format(
-          "compared with {}: {} added, {} removed, {} changed; {} gone, {} known, {} in rows that an added "
-          "CPU shares",
-          since.file, base::format_count(since.added.size(), "CPU"), since.removed.size(),
-          base::format_count(since.formulas.size(), "formula"),
-          base::format_count(since.gone.size(), "finding"), since.known, since.inherited),
-      0, columns);
+  Lines lines(width);
+  lines.add(0,
+            "compared with {}: {} added, {} removed, {} changed; {} gone, {} known, {} in rows that an added "
+            "CPU shares",
+            since.file, base::format_count(since.added.size(), "CPU"), since.removed.size(),
+            base::format_count(since.formulas.size(), "formula"),
+            base::format_count(since.gone.size(), "finding"), since.known, since.inherited);
   for (const AddedCpu& cpu : since.added)
-    text += wrapped(fmt::format("{}: added with {}{}", cpu.name,
-                                base::format_count(static_cast<std::size_t>(cpu.presets), "preset"),
-                                cpu.same_rows.empty() ? "" : ", the rows of " + listed(cpu.same_rows, 4)),
-                    2, columns);
-  if (!since.removed.empty())
-    text += wrapped(fmt::format("{}: removed", listed(since.removed, 8)), 2, columns);
+    lines.add(2, "{}: added with {}{}", cpu.name, base::format_count(cpu.presets, "preset"),
+              cpu.same_rows.empty() ? "" : ", the rows of " + listed(cpu.same_rows, 4));
+  if (!since.removed.empty()) lines.add(2, "{}: removed", listed(since.removed, 8));
   for (const FormulaChange& change : since.formulas) {
-    text += wrapped(fmt::format("{}  [{}]", change.preset, listed(change.cpus, 5)), 2, columns);
-    text += wrapped("before: " + (change.before.empty() ? "not available" : change.before), 6, columns);
-    text += wrapped("after:  " + (change.after.empty() ? "not available" : change.after), 6, columns);
+    lines.add(2, "{}  [{}]", change.preset, listed(change.cpus, 5));
+    lines.add(6, "before: {}", change.before.empty() ? "not available" : change.before);
+    lines.add(6, "after:  {}", change.after.empty() ? "not available" : change.after);
   }
   for (const Finding& gone : since.gone)
-    text += wrapped(fmt::format("gone: {} {}: {}{}", name_of(gone.rule->severity), gone.rule->id,
-                                gone.message, gone.cpus.empty() ? "" : "  [" + listed(gone.cpus, 5) + "]"),
-                    2, columns);
-  return text;
+    lines.add(2, "gone: {} {}: {}{}", name_of(gone.rule->severity), gone.rule->id, gone.message,
+              gone.cpus.empty() ? "" : "  [" + listed(gone.cpus, 5) + "]");
+  return std::move(lines).text();
 }
 
 // Findings as JSON.
 namespace {
 
-Json to_json(const std::vector<preset::ComponentBlock>& blocks) {
-  Json json = Json::array();
-  for (const preset::ComponentBlock& block : blocks)
-    json.push_back({{"component", block.component},
-                    {"devices", block.devices},
-                    {"line", block.place.line},
-                    {"presets", block.rows.size()}});
-  return json;
+Json front_of(const std::vector<std::string>& list) {
+  return list.empty() ? Json() : Json(list.front());
+}
+
+/// An array of `element(one)`.
+template <class List, class Element>
+Json array_of(const List& list, const Element& element) {
+  Json all = Json::array();
+  for (const auto& one : list)
+    all.push_back(element(one));
+  return all;
+}
+
+Json to_json(const preset::ComponentBlock& block) {
+  return {{"component", block.component},
+          {"devices", block.devices},
+          {"line", block.place.line},
+          {"presets", block.rows.size()}};
 }
 
 Json to_json(const std::string& file, const Finding& f) {
-  Json json{{"severity", name_of(f.rule->severity)}, {"rule", f.rule->id}, {"file", file}};
-  json["line"] = f.places.front().line;
-  json["column"] = f.places.front().column;
-  json["lines"] = Json::array();
-  for (const Place& place : f.places)
-    json["lines"].push_back(place.line);
-  json["cpu"] = f.cpus.empty() ? Json(nullptr) : Json(f.cpus.front());
-  json["cpus"] = f.cpus;
-  json["preset"] = f.presets.empty() ? Json(nullptr) : Json(f.presets.front());
-  json["presets"] = f.presets;
-  json["message"] = f.message;
-  json["why"] = f.rule->why;
-  json["suggestion"] = f.suggestion.empty() ? Json(nullptr) : Json(f.suggestion);
-  json["fingerprint"] = fingerprint(f);
-  return json;
+  return {{"severity", name_of(f.rule->severity)},
+          {"rule", f.rule->id},
+          {"file", file},
+          {"line", f.places.front().line},
+          {"column", f.places.front().column},
+          {"lines", array_of(f.places, [](const Place& place) { return place.line; })},
+          {"cpu", front_of(f.cpus)},
+          {"cpus", f.cpus},
+          {"preset", front_of(f.presets)},
+          {"presets", f.presets},
+          {"message", f.message},
+          {"why", f.rule->why},
+          {"suggestion", or_null(f.suggestion)},
+          {"fingerprint", fingerprint(f)}};
 }
 
 Json to_json(const Comparison& since) {
-  Json json{{"file", since.file},
-            {"known_findings", since.known},
-            {"inherited_findings", since.inherited},
-            {"removed_cpus", since.removed}};
-  json["added_cpus"] = Json::array();
-  for (const AddedCpu& cpu : since.added)
-    json["added_cpus"].push_back(
-        {{"cpu", cpu.name}, {"presets", cpu.presets}, {"same_rows_as", cpu.same_rows}});
-  json["formulas"] = Json::array();
-  for (const FormulaChange& change : since.formulas)
-    json["formulas"].push_back({{"preset", change.preset},
-                                {"cpus", change.cpus},
-                                {"before", change.before.empty() ? Json(nullptr) : Json(change.before)},
-                                {"after", change.after.empty() ? Json(nullptr) : Json(change.after)}});
-  json["gone"] = Json::array();
-  for (const Finding& gone : since.gone)
-    json["gone"].push_back(to_json(since.file, gone));
-  return json;
+  const auto added = [](const AddedCpu& cpu) {
+    return Json{{"cpu", cpu.name}, {"presets", cpu.presets}, {"same_rows_as", cpu.same_rows}};
+  };
+  const auto change = [](const FormulaChange& one) {
+    return Json{{"preset", one.preset},
+                {"cpus", one.cpus},
+                {"before", or_null(one.before)},
+                {"after", or_null(one.after)}};
+  };
+  return {{"file", since.file},
+          {"known_findings", since.known},
+          {"inherited_findings", since.inherited},
+          {"removed_cpus", since.removed},
+          {"added_cpus", array_of(since.added, added)},
+          {"formulas", array_of(since.formulas, change)},
+          {"gone", array_of(since.gone, [&](const Finding& gone) { return to_json(since.file, gone); })}};
 }
 
 } // namespace
 
 std::string as_json(const std::vector<std::pair<std::string, LintResult>>& results, const Comparison* since) {
-  Json json;
-  json["findings"] = Json::array();
-  json["tables"] = Json::array();
+  Json json{{"findings", Json::array()}, {"tables", Json::array()}};
   for (const auto& [file, result] : results) {
-    std::vector<std::string> names;
-    for (const UncheckedCpu& cpu : result.unchecked)
-      names.push_back(cpu.name);
     const auto roots = root_causes(result.findings);
     for (std::size_t i = 0; i < roots.size(); ++i) {
       Json one = to_json(file, result.findings[i]);
       one["follows_from"] = roots[i] ? Json(fingerprint(*roots[i])) : Json(nullptr);
       json["findings"].push_back(std::move(one));
     }
-    json["tables"].push_back({{"file", file},
-                              {"presets", result.presets},
-                              {"papi", result.version.version == PapiVersion::v7_0 ? "7.0" : "7.3"},
-                              {"components", to_json(result.components)},
-                              {"checked", result.checked},
-                              {"names_from_catalogue", result.listed},
-                              {"names_not_checked", names},
-                              {"obsolete", result.obsolete}});
+    json["tables"].push_back(
+        {{"file", file},
+         {"presets", result.presets},
+         {"papi", result.version.version == PapiVersion::v7_0 ? "7.0" : "7.3"},
+         {"components", array_of(result.components, [](const auto& block) { return to_json(block); })},
+         {"checked", result.checked},
+         {"names_from_catalogue", result.listed},
+         {"names_not_checked", array_of(result.unchecked, [](const auto& cpu) { return cpu.name; })},
+         {"obsolete", result.obsolete}});
   }
   if (since) json["since"] = to_json(*since);
   return json_text("lint", json);
@@ -360,7 +331,7 @@ std::string as_json(const std::vector<std::pair<std::string, LintResult>>& resul
 namespace {
 
 /// A path as a relative URI reference or a file URI (RFC 3986).
-std::string uri_of(const std::string& path) {
+std::string make_uri(const std::string& path) {
   std::string uri = path.starts_with('/') ? "file://" : "";
   for (const char c : path) {
     const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -373,7 +344,7 @@ std::string uri_of(const std::string& path) {
 Json location(const std::string& file, const Place& place) {
   return {
       {"physicalLocation",
-       {{"artifactLocation", {{"uri", uri_of(file)}}},
+       {{"artifactLocation", {{"uri", make_uri(file)}}},
         {"region", {{"startLine", std::max(place.line, 1)}, {"startColumn", std::max(place.column, 1)}}}}}};
 }
 
@@ -387,19 +358,14 @@ Json rule_json(const Rule& rule) {
 }
 
 Json result_json(const std::string& file, const Finding& finding, bool compared) {
-  std::string text = finding.message;
-  if (!finding.suggestion.empty()) text += "; suggestion: " + finding.suggestion;
-  const auto index = static_cast<std::size_t>(finding.rule - rules().data());
   Json json{{"ruleId", finding.rule->id},
-            {"ruleIndex", index},
+            {"ruleIndex", static_cast<std::size_t>(finding.rule - rules().data())},
             {"level", name_of(finding.rule->severity)},
-            {"message", {{"text", text}}}};
-  json["locations"] = Json::array({location(file, finding.places.front())});
-  if (finding.places.size() > 1) {
-    json["relatedLocations"] = Json::array();
-    for (std::size_t i = 1; i < finding.places.size(); ++i)
-      json["relatedLocations"].push_back(location(file, finding.places[i]));
-  }
+            {"message", {{"text", message_of(finding)}}},
+            {"locations", Json::array({location(file, finding.places.front())})}};
+  if (finding.places.size() > 1)
+    json["relatedLocations"] = array_of(std::span(finding.places).subspan(1),
+                                        [&](const Place& place) { return location(file, place); });
   json["partialFingerprints"] = {{"recountLint/v1", fingerprint(finding)}};
   if (compared) json["baselineState"] = "new";
   json["properties"] = {{"cpus", finding.cpus}, {"presets", finding.presets}};
@@ -410,28 +376,28 @@ Json result_json(const std::string& file, const Finding& finding, bool compared)
 
 std::string as_sarif(const std::vector<std::pair<std::string, LintResult>>& results, bool compared,
                      bool strict) {
-  Json driver{{"name", "recount lint"}, {"version", RECOUNT_VERSION}};
-  driver["rules"] = Json::array();
-  for (const Rule& rule : rules())
-    driver["rules"].push_back(rule_json(rule));
   Json found = Json::array();
-  for (const auto& [file, result] : results)
+  Json notices = Json::array(); // what the run could not check is no result (3.20.21)
+  for (const auto& [file, result] : results) {
     for (const Finding& finding : result.findings)
       found.push_back(result_json(file, finding, compared));
-  Json run{{"tool", {{"driver", std::move(driver)}}}, {"columnKind", "unicodeCodePoints"}};
-  run["results"] = std::move(found);
-  Json notices = Json::array(); // what the run could not check is no result (3.20.21)
-  for (const auto& [file, result] : results)
     for (const UncheckedCpu& cpu : result.unchecked)
       notices.push_back({{"level", strict ? "error" : "warning"},
                          {"message", {{"text", "the event names of " + cpu.name + " are not checked"}}},
                          {"locations", Json::array({location(file, cpu.place)})}});
-  Json invocation{{"executionSuccessful", true}};
-  invocation["toolExecutionNotifications"] = std::move(notices);
-  run["invocations"] = Json::array({std::move(invocation)});
-  Json log{{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"}, {"version", "2.1.0"}};
-  log["runs"] = Json::array({std::move(run)});
-  return dumped(log, 2) + '\n';
+  }
+  const Json driver{
+      {"name", "recount lint"}, {"version", RECOUNT_VERSION}, {"rules", array_of(rules(), rule_json)}};
+  const Json invocation{{"executionSuccessful", true}, {"toolExecutionNotifications", notices}};
+  const Json run{{"tool", {{"driver", driver}}},
+                 {"columnKind", "unicodeCodePoints"},
+                 {"results", found},
+                 {"invocations", Json::array({invocation})}};
+  return dumped({{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
+                 {"version", "2.1.0"},
+                 {"runs", Json::array({run})}},
+                2) +
+         '\n';
 }
 
 // Findings that follow from others: a relation between presets fails because one of them is wrong itself.

@@ -1,13 +1,14 @@
+#include "base/data_rows.hpp"
 #include "base/format.hpp"
 #include "base/names.hpp"
-#include "base/text.hpp"
 #include "lint/lint.hpp"
 #include "meaning_data.hpp"
 
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <stdexcept>
+#include <functional>
+#include <map>
 
 // Findings about what an event counts, by its name and description: the rules are data, in data/meaning.txt.
 namespace recount::lint {
@@ -17,40 +18,23 @@ using Words = std::vector<std::string>;
 
 struct MeaningRule {
   std::string rule;
-  Words presets, name, lacks, unsaid, beside;
-  bool whole = false, each = false, subtracted = false;
-};
+  std::map<std::string, Words, std::less<>> lists; ///< by keyword; a switch is an empty list
 
-bool* switch_of(MeaningRule& rule, std::string_view word) {
-  return word == "whole"        ? &rule.whole
-         : word == "each"       ? &rule.each
-         : word == "subtracted" ? &rule.subtracted
-                                : nullptr;
-}
+  [[nodiscard]] bool has(const char* keyword) const { return lists.contains(keyword); }
+  [[nodiscard]] const Words& list(const char* keyword) const {
+    static const Words none;
+    const auto at = lists.find(keyword);
+    return at == lists.end() ? none : at->second;
+  }
+};
 
 std::vector<MeaningRule> parse_meaning(std::string_view text) {
   std::vector<MeaningRule> found;
-  for (const std::string_view line : base::split(text, '\n')) {
-    if (line.empty() || line.front() == '#') continue;
-    const auto words = base::split(line, ' ');
-    if (words[0] == "rule") {
-      found.emplace_back().rule = words.at(1);
-      continue;
-    }
-    MeaningRule& rule = found.at(found.size() - 1);
-    if (bool* const on = switch_of(rule, words[0])) {
-      *on = true;
-      continue;
-    }
-    Words* const into = words[0] == "presets"  ? &rule.presets
-                        : words[0] == "name"   ? &rule.name
-                        : words[0] == "lacks"  ? &rule.lacks
-                        : words[0] == "unsaid" ? &rule.unsaid
-                        : words[0] == "beside" ? &rule.beside
-                                               : nullptr;
-    if (!into) throw std::logic_error("data/meaning.txt: " + std::string(line));
-    for (std::size_t i = 1; i < words.size(); ++i)
-      into->emplace_back(words[i]);
+  for (const auto& [where, cells] : base::data_rows(text, "meaning.txt", ' ')) {
+    if (cells[0] == "rule")
+      found.emplace_back().rule = cells.at(1);
+    else
+      found.back().lists[std::string(cells[0])] = Words(cells.begin() + 1, cells.end());
   }
   return found;
 }
@@ -86,9 +70,9 @@ bool has_one(const Words& words, const Words& patterns) {
 using EventWords = std::vector<std::pair<Words, Words>>;
 
 bool violates(const MeaningRule& rule, const Words& name, const Words& prose) {
-  if (!has_one(name, rule.name) || has_one(name, rule.lacks)) return false;
-  if (rule.unsaid.empty()) return true;
-  return prose != Words(1) && !has_one(name, rule.unsaid) && !has_one(prose, rule.unsaid);
+  if (!has_one(name, rule.list("name")) || has_one(name, rule.list("lacks"))) return false;
+  const Words& unsaid = rule.list("unsaid");
+  return unsaid.empty() || (prose != Words(1) && !has_one(name, unsaid) && !has_one(prose, unsaid));
 }
 
 /// The events of a formula that violate a rule.
@@ -96,19 +80,19 @@ std::vector<std::size_t> violations(const MeaningRule& rule, const formula::Line
                                     const EventWords& events) {
   std::vector<std::size_t> found;
   std::size_t added = 0;
-  bool beside = rule.beside.empty();
+  bool accompanied = !rule.has("beside");
   for (const auto& [v, weight] : form.of) {
     if (v < 0) continue;
-    if (rule.whole && weight < 0) return {};
+    if (rule.has("whole") && weight < 0) return {};
     const auto at = static_cast<std::size_t>(v);
     if (weight > 0) ++added;
-    if ((weight < 0) != rule.subtracted) continue;
+    if ((weight < 0) != rule.has("subtracted")) continue;
     if (violates(rule, events[at].first, events[at].second))
       found.push_back(at);
     else
-      beside = beside || has_one(events[at].first, rule.beside);
+      accompanied = accompanied || has_one(events[at].first, rule.list("beside"));
   }
-  return beside && (!rule.each || found.size() == added) ? found : std::vector<std::size_t>{};
+  return accompanied && (!rule.has("each") || found.size() == added) ? found : std::vector<std::size_t>{};
 }
 
 /// "Each count represents 4 computations", as Intel describes its events of packed operations: 4; else 0.
@@ -150,14 +134,15 @@ void check_meaning(const preset::CpuView& view, Findings& findings) {
     weights(view, preset, *form, findings);
     if (preset.type == Derived::compound) continue; // the other terms set up what the first one counts
     for (const MeaningRule& rule : meaning_rules()) {
-      if (std::ranges::none_of(rule.presets, [&](const std::string& pattern) {
+      if (std::ranges::none_of(rule.list("presets"), [&](const std::string& pattern) {
             return base::Pattern(pattern).matches(preset.name.substr(5));
           }))
         continue;
       for (const std::size_t at : violations(rule, *form, events))
-        findings.add(
-            rule.rule, preset.name + view.names[at], {preset.place, preset.name, view.cpu, view.names[at]},
-            fmt::format("{} {} {}", preset.name, rule.subtracted ? "subtracts" : "counts", view.names[at]));
+        findings.add(rule.rule, preset.name + view.names[at],
+                     {preset.place, preset.name, view.cpu, view.names[at]},
+                     fmt::format("{} {} {}", preset.name, rule.has("subtracted") ? "subtracts" : "counts",
+                                 view.names[at]));
     }
   }
 }

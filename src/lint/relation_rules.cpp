@@ -1,10 +1,12 @@
-#include "base/text.hpp"
+#include "base/data_rows.hpp"
 #include "lint/lint.hpp"
 #include "relatives_data.hpp"
 
-#include <fmt/core.h>
+#include <fmt/ranges.h>
+#include <linux/perf_event.h>
 
 #include <algorithm>
+#include <span>
 
 // Findings between the presets of one CPU: what should differ, what should add up.
 namespace recount::lint {
@@ -31,12 +33,9 @@ bool may_be_equal(const std::string& one, const std::string& other) {
         ((identity.left[0] == one && identity.right[0] == other) ||
          (identity.left[0] == other && identity.right[0] == one)))
       return true;
-  constexpr std::pair<std::string_view, std::string_view> instructions[] = {
+  static const std::set<std::set<std::string>> accesses{
       {"PAPI_L1_DCR", "PAPI_LD_INS"}, {"PAPI_L1_DCW", "PAPI_SR_INS"}, {"PAPI_L1_DCA", "PAPI_LST_INS"}};
-  for (const auto& [access, instruction] : instructions)
-    if (std::minmax(one, other) ==
-        std::pair<const std::string&, const std::string&>(std::string(access), std::string(instruction)))
-      return true;
+  if (accesses.contains({one, other})) return true;
   Cache a = cache_of(one);
   Cache b = cache_of(other);
   if (a.level == 0 || b.level == 0 || a.level == b.level) return false;
@@ -55,11 +54,10 @@ std::string text(const preset::CpuView& view, const Quotient& q) {
   return form ? formula::to_text(*form, view.names) : "the same formula";
 }
 
+/// "A, B and C".
 std::string listed(const std::vector<std::string>& words) {
-  std::string out;
-  for (std::size_t i = 0; i < words.size(); ++i)
-    out += (i == 0 ? "" : i + 1 == words.size() ? " and " : ", ") + words[i];
-  return out;
+  const auto most = std::span(words).first(words.size() - 1);
+  return fmt::format("{}{}{}", fmt::join(most, ", "), most.empty() ? "" : " and ", words.back());
 }
 
 /// Whether the notes of a row say that it counts more than its name, as "Counts both divide and square root".
@@ -108,61 +106,64 @@ void counters(const preset::CpuView& view, Findings& findings) {
   }
 }
 
-/// Cancels, within one event, what unit masks make equal: A:x + A:y against A:x:y. Each bit of a unit mask
-/// counts its own share, where the masks overlap in no bit but those that all of them have.
-void cancel_masks(const preset::CpuView& view, Linear& form) {
-  if (view.kind != preset::CpuKind::cisc) return;
-  constexpr std::uint64_t field = 0xff00;
+/// Cancels, within one event, what unit masks make equal: A:x + A:y against A:x:y. `parts` gives the event of
+/// a variable, and the parts of its mask, which each count their own share; no parts: it is not compared.
+template <class Parts>
+void cancel_masks(Linear& form, const Parts& parts) {
+  using Part = typename decltype(parts(0).second)::value_type;
   struct Group {
-    std::uint64_t plus = 0, minus = 0, common = field;
-    int bits_plus = 0, bits_minus = 0;
-    bool simple = true;
+    std::set<Part> plus, minus;
+    bool simple = true; ///< no part occurs twice on one side, no variable has a factor
     std::vector<formula::Variable> members;
   };
-  std::map<std::pair<std::uint32_t, std::uint64_t>, Group> groups;
+  std::map<decltype(parts(0).first), Group> groups;
   for (const auto& [v, c] : form.of) {
     if (v < 0) continue;
-    const preset::Native& code = view.codes[static_cast<std::size_t>(v)];
-    if (!code.ok() || code.config1 != 0 || code.type != 4) continue; // PERF_TYPE_RAW
-    Group& g = groups[{code.type, code.config & ~field}];
-    g.common &= code.config;
+    const auto [event, own] = parts(v);
+    Group& g = groups[event];
     g.members.push_back(v);
+    g.simple = g.simple && (c == 1 || c == -1) && !own.empty();
+    for (const auto& part : own)
+      g.simple = (c > 0 ? g.plus : g.minus).insert(part).second && g.simple;
   }
-  for (auto& [key, g] : groups) {
-    for (const formula::Variable v : g.members) {
-      const std::uint64_t mask = view.codes[static_cast<std::size_t>(v)].config & field & ~g.common;
-      const std::int64_t c = form.of[v];
-      std::uint64_t& side = c > 0 ? g.plus : g.minus;
-      if ((c != 1 && c != -1) || (side & mask) != 0 || mask == 0) g.simple = false;
-      side |= mask;
-    }
-    if (!g.simple || g.plus != g.minus) continue;
-    for (const formula::Variable v : g.members)
-      form.of.erase(v);
-  }
-}
-
-/// The same by name: E:A + E:B against E:A:B, where the codes of masks are no bits of one field.
-void cancel_named_masks(const preset::CpuView& view, Linear& form) {
-  struct Group {
-    std::set<std::string_view> plus, minus;
-    bool simple = true;
-    std::vector<formula::Variable> members;
-  };
-  std::map<std::string_view, Group> groups;
-  for (const auto& [v, c] : form.of) {
-    if (v < 0) continue;
-    auto words = base::split(view.names[static_cast<std::size_t>(v)], ':');
-    Group& g = groups[words.front()];
-    g.members.push_back(v);
-    g.simple = g.simple && (c == 1 || c == -1) && words.size() > 1;
-    for (std::size_t i = 1; i < words.size(); ++i)
-      g.simple = (c > 0 ? g.plus : g.minus).insert(words[i]).second && g.simple;
-  }
-  for (const auto& [name, g] : groups)
+  for (const auto& [event, g] : groups)
     if (g.simple && g.plus == g.minus)
       for (const formula::Variable v : g.members)
         form.of.erase(v);
+}
+
+/// By the bits of the unit masks, but for those that all masks of the event have.
+void cancel_mask_bits(const preset::CpuView& view, Linear& form) {
+  if (view.kind != preset::CpuKind::cisc) return;
+  constexpr std::uint64_t field = 0xff00;
+  using Event = std::pair<std::uint64_t, int>; ///< of what is not compared, a variable of its own
+  std::map<Event, std::uint64_t> common;
+  const auto event_of = [&](formula::Variable v) {
+    const preset::Native& code = view.codes[static_cast<std::size_t>(v)];
+    const bool raw = code.ok() && code.config1 == 0 && code.type == PERF_TYPE_RAW;
+    return raw ? Event{code.config & ~field, -1} : Event{0, v};
+  };
+  for (const auto& [v, c] : form.of)
+    if (v >= 0)
+      common.try_emplace(event_of(v), field).first->second &= view.codes[static_cast<std::size_t>(v)].config;
+  cancel_masks(form, [&](formula::Variable v) {
+    const Event event = event_of(v);
+    std::vector<std::uint64_t> bits;
+    const std::uint64_t mask = view.codes[static_cast<std::size_t>(v)].config & field & ~common.at(event);
+    for (std::uint64_t bit = 0x100; event.second < 0 && bit < 0x10000; bit <<= 1)
+      if ((mask & bit) != 0) bits.push_back(bit);
+    return std::pair(event, bits);
+  });
+}
+
+/// By the names of the unit masks, where their codes are not bits of one field: E:A + E:B against E:A:B.
+void cancel_mask_names(const preset::CpuView& view, Linear& form) {
+  cancel_masks(form, [&](formula::Variable v) {
+    auto words = base::split(view.names[static_cast<std::size_t>(v)], ':');
+    const std::string_view event = words.front();
+    words.erase(words.begin());
+    return std::pair(event, words);
+  });
 }
 
 /// The two halves of right - left: what the left side has beyond the right one, and the other way round.
@@ -180,8 +181,7 @@ std::pair<std::string, std::string> halves(const preset::CpuView& view, const Li
 /// "ICM = B" and "DCM = C".
 bool one_part(const preset::CpuView& view, const preset::Identity& identity, const Linear& difference) {
   if (identity.right.size() < 2) return false;
-  std::size_t inside = 0;
-  std::size_t outside = 0;
+  std::size_t inside = 0, outside = 0;
   for (const std::string& part : identity.right) {
     const auto form = formula::linear(view.meanings.at(part));
     if (!form) return false;
@@ -202,8 +202,8 @@ void relation(const preset::CpuView& view, const preset::Identity& identity, Fin
   const auto b = formula::linear(*right);
   if (!a || !b) return;
   Linear difference = formula::difference(*b, *a);
-  cancel_masks(view, difference);
-  cancel_named_masks(view, difference);
+  cancel_mask_bits(view, difference);
+  cancel_mask_names(view, difference);
   if (difference.of.empty() && difference.constant == 0) return;
   auto [more, less] = halves(view, difference);
   if (identity.at_most && less != "0") return; // no event decides it
@@ -211,13 +211,13 @@ void relation(const preset::CpuView& view, const preset::Identity& identity, Fin
   if (less < more) std::swap(less, more);
   // The same condition is the same cause, on any CPU and for any relation that it decides.
   const std::string condition = fmt::format("{} = {}", less, more);
-  const bool apart = identity.right.size() > 1 && std::ranges::none_of(a->of, [&](const auto& term) {
-                       return b->of.contains(term.first);
-                     });
-  const std::string_view rule = identity.at_most                                ? "impossible"
-                                : one_sided                                     ? "identity"
-                                : apart || one_part(view, identity, difference) ? "other-sources"
-                                                                                : "identity-note";
+  const bool unrelated = identity.right.size() > 1 && std::ranges::none_of(a->of, [&](const auto& term) {
+                           return b->of.contains(term.first);
+                         });
+  const std::string_view rule = identity.at_most                                    ? "impossible"
+                                : one_sided                                         ? "identity"
+                                : unrelated || one_part(view, identity, difference) ? "other-sources"
+                                                                                    : "identity-note";
   for (const auto* side : {&identity.left, &identity.right})
     for (const std::string& preset : *side) {
       Finding& f =
@@ -240,8 +240,7 @@ void check_family(const preset::CpuView& view, Findings& findings) {
 void check_identities(const preset::CpuView& view, const std::vector<preset::Identity>& identities,
                       Findings& findings) {
   for (const preset::Identity& identity : identities)
-    if (identity.kind == preset::CpuKind::any || identity.kind == view.kind)
-      relation(view, identity, findings);
+    if (identity.applies_to(view.kind)) relation(view, identity, findings);
 }
 
 // Outliers: a preset whose formula differs from that of related CPUs, whose events exist here too.
@@ -249,7 +248,7 @@ namespace {
 
 using formula::Linear;
 
-/// Least number of rows of relatives, beside that of the CPU, for a usual formula.
+/// Least number of other rows of relatives for a usual formula.
 constexpr std::size_t least_rows = 3;
 
 /// A row, as one family's CPUs that have it define a preset.
@@ -307,24 +306,17 @@ std::vector<RelativeRow> rows_of(const std::string& preset,
   return rows;
 }
 
-std::string names_of(const std::vector<const RelativeRow*>& rows) {
-  std::string text;
-  for (const RelativeRow* const row : rows)
-    text += (text.empty() ? "" : ", ") + row->view->cpu;
-  return text;
-}
-
 void compare_rows(const std::vector<RelativeRow>& rows, const RelativeRow& own, const preset::CpuView& view,
                   Findings& findings) {
-  const auto mine = coded(own, view);
-  if (!mine) return;
+  const auto sum = coded(own, view);
+  if (!sum) return;
   std::map<CodedSum, std::vector<const RelativeRow*>> others;
   std::size_t comparable = 0;
   for (const RelativeRow& row : rows) {
     if (&row == &own) continue;
     const auto theirs = coded(row, view);
     if (!theirs) continue;
-    if (*theirs == *mine) return;
+    if (*theirs == *sum) return;
     ++comparable;
     if (shape(row.form) == shape(own.form)) others[*theirs].push_back(&row);
   }
@@ -334,10 +326,13 @@ void compare_rows(const std::vector<RelativeRow>& rows, const RelativeRow& own, 
     return;
   const RelativeRow& one = *usual->second.front();
   const std::string theirs = formula::to_text(one.form, one.view->names);
-  const std::string ours = formula::to_text(own.form, own.view->names);
+  const std::string formula = formula::to_text(own.form, own.view->names);
   const std::string& preset = own.preset->name;
-  findings.add("outlier", preset + ours + theirs, {own.preset->place, preset, view.cpu, theirs},
-               fmt::format("{} = {}, but {} on {}", preset, ours, theirs, names_of(usual->second)));
+  std::vector<std::string> cpus;
+  for (const RelativeRow* const row : usual->second)
+    cpus.push_back(row->view->cpu);
+  findings.add("outlier", preset + formula + theirs, {own.preset->place, preset, view.cpu, theirs},
+               fmt::format("{} = {}, but {} on {}", preset, formula, theirs, fmt::join(cpus, ", ")));
 }
 
 } // namespace
@@ -345,12 +340,8 @@ void compare_rows(const std::vector<RelativeRow>& rows, const RelativeRow& own, 
 const std::vector<std::vector<std::string>>& families() {
   static const auto all = [] {
     std::vector<std::vector<std::string>> found;
-    for (const std::string_view line : base::split(std::string_view(relatives_data), '\n')) {
-      if (line.empty() || line.front() == '#') continue;
-      auto& family = found.emplace_back();
-      for (const std::string_view cpu : base::split(line, ' '))
-        family.emplace_back(cpu);
-    }
+    for (const auto& row : base::data_rows(relatives_data, "relatives.txt", ' '))
+      found.emplace_back(row.cells.begin(), row.cells.end());
     return found;
   }();
   return all;

@@ -1,9 +1,8 @@
-#include "base/format.hpp"
 #include "base/nearest.hpp"
 #include "lint/lint.hpp"
 #include "preset/standard.hpp"
 
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -11,22 +10,13 @@
 namespace recount::lint {
 namespace {
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const auto& word : words)
-    text += (text.empty() ? "" : " or ") + word;
-  return text;
-}
+using Kind = preset::DiagnosticKind;
 
 std::string suggest_preset(const std::string& name) {
   std::vector<std::string> names;
   for (const preset::Standard& standard : preset::standard_presets())
     names.emplace_back(standard.name);
-  return joined(base::nearest(name, names, 2));
-}
-
-bool has_return(const std::string& text) {
-  return text.find('\r') != std::string::npos;
+  return fmt::format("{}", fmt::join(base::nearest(name, names, 2), " or "));
 }
 
 std::string visible(const std::string& text) {
@@ -36,134 +26,99 @@ std::string visible(const std::string& text) {
   return out;
 }
 
-/// Why a term is not an event of the CPU: the rule, and the sentence.
+/// Why a term is not an event of the CPU.
 struct TermProblem {
   std::string rule, message, suggestion;
 };
 
 TermProblem term_problem(const preset::CpuView& view, const std::string& term) {
   const std::string shown = visible(term);
-  if (has_return(term))
-    return {"carriage-return", fmt::format("{} ends with a CR", shown), "end lines with LF"};
+  if (shown != term) return {"carriage-return", fmt::format("{} ends with a CR", shown), "end lines with LF"};
   if (!view.natives) return {"unknown-event", shown + " is not an event", {}};
   const preset::Native& native = view.natives->of(term);
-  const std::string suggestion = joined(view.natives->suggest(term));
+  const std::string suggestion = fmt::format("{}", fmt::join(view.natives->suggest(term), " or "));
   switch (native.status) {
   case preset::Native::Status::unknown_mask:
-    return {"unknown-mask", fmt::format("{} has no mask {}", native.event, visible(native.part)), suggestion};
+    return {"unknown-mask", fmt::format("{} has no mask {}", native.event, native.part), suggestion};
   case preset::Native::Status::refused:
     return {"refused-event", fmt::format("libpfm4 rejects {}: {}", shown, native.failure), {}};
   case preset::Native::Status::elsewhere:
     return {"wrong-pmu", fmt::format("{} belongs to {}, which presets cannot use", shown, native.part), {}};
-  default:
-    return {"unknown-event", fmt::format("{} is not an event of this CPU", visible(native.event)),
-            suggestion};
+  default: return {"unknown-event", native.event + " is not an event of this CPU", suggestion};
   }
 }
 
-void unknown(const preset::CpuView& view, const preset::Diagnostic& diagnostic, Findings& findings) {
-  const TermProblem t = term_problem(view, diagnostic.text);
-  // The same word missing on several CPUs, or in several rows, is one cause.
-  findings.add(t.rule, t.message, {diagnostic.place, diagnostic.preset, view.cpu, diagnostic.text}, t.message,
-               t.suggestion);
-}
+/// Findings whose message needs nothing but the preset (0), the text (1), the release of PAPI (2) and its
+/// number of terms (3).
+struct SimpleRule {
+  Kind kind;
+  const char *rule, *message, *suggestion;
+};
+constexpr const char* rejected = ""; // the rule depends on whether PAPI crashes
+constexpr SimpleRule simple_rules[] = {
+    {Kind::no_type, rejected, "{0}: the derived type is missing", ""},
+    {Kind::unknown_type, rejected, "{0}: unknown derived type: {1}", ""},
+    {Kind::no_formula, rejected, "{0}: the formula is missing", ""},
+    {Kind::no_terms, "ignored-row", "{0} has no terms", ""},
+    {Kind::no_room, "ignored-row", "PAPI's table of 128 presets is full", ""},
+    {Kind::refused_twice, "refused-event", "PAPI accepts {1} here although libpfm4 rejects it", ""},
+    {Kind::dropped_terms, "dropped-terms",
+     "{0} is counted without {1} and the terms after it: PAPI {2} reads {3} terms", ""},
+    {Kind::nested_unknown, "empty-nested", "{0} uses {1}, which is not defined above", "define it first"},
+    {Kind::undefined, "overrun", "{0}: {1}", ""},
+    {Kind::blank_field, "blank-field", "{0} ends before {1}", ""},
+    {Kind::table_ended, "ends-table", "PAPI reads nothing after \"{1}\"", ""}};
 
-void half(const preset::CpuView& view, const preset::Diagnostic& diagnostic, Findings& findings) {
-  const TermProblem t = term_problem(view, diagnostic.text);
-  findings.add_here("half-read", {diagnostic.place, diagnostic.preset, view.cpu, diagnostic.text},
-                    fmt::format("{} is counted without its term {}: {}", diagnostic.preset,
-                                visible(diagnostic.text), t.message),
-                    t.suggestion);
-}
-
-void rejected_row(const preset::CpuView& view, const preset::Diagnostic& diagnostic, const char* what,
-                  Findings& findings) {
-  const bool dies = view.loaded.crashes && preset::standard_preset(diagnostic.preset);
-  findings.add_here(dies ? "crash" : "ignored-row", {diagnostic.place, diagnostic.preset, view.cpu},
-                    fmt::format("{}: {}", diagnostic.preset, what));
-}
-
-void one(const preset::CpuView& view, const preset::Diagnostic& diagnostic, Findings& findings) {
-  const Findings::Where where{diagnostic.place, diagnostic.preset, view.cpu, diagnostic.text};
-  switch (diagnostic.kind) {
-  case preset::DiagnosticKind::no_type:
-    return rejected_row(view, diagnostic, "the derived type is missing", findings);
-  case preset::DiagnosticKind::unknown_type:
-    return rejected_row(view, diagnostic, ("unknown derived type: " + visible(diagnostic.text)).c_str(),
-                        findings);
-  case preset::DiagnosticKind::no_formula:
-    return rejected_row(view, diagnostic, "the formula is missing", findings);
-  case preset::DiagnosticKind::no_terms:
-    findings.add_here("ignored-row", where, diagnostic.preset + " has no terms");
-    return;
-  case preset::DiagnosticKind::no_room:
-    findings.add_here("ignored-row", where, "PAPI's table of 128 presets is full");
-    return;
-  case preset::DiagnosticKind::unknown_term: return unknown(view, diagnostic, findings);
-  case preset::DiagnosticKind::half_read: return half(view, diagnostic, findings);
-  case preset::DiagnosticKind::refused_twice:
-    findings.add_here(
-        "refused-event", where,
-        fmt::format("PAPI accepts {} here although libpfm4 rejects it", visible(diagnostic.text)));
-    return;
-  case preset::DiagnosticKind::dropped_terms:
-    findings.add_here("dropped-terms", where,
-                      fmt::format("{} is counted without {} and the terms after it: PAPI {} reads {}",
-                                  diagnostic.preset, visible(diagnostic.text),
-                                  view.version == PapiVersion::v7_0 ? "7.0" : "7.3",
-                                  base::format_count(most_terms(view.version), "term")));
-    return;
-  case preset::DiagnosticKind::new_name:
-    findings.add_here("unknown-preset", where,
-                      fmt::format("{} is not one of PAPI's presets", visible(diagnostic.text)),
-                      suggest_preset(diagnostic.text));
-    return;
-  case preset::DiagnosticKind::nested_unknown:
-    findings.add_here(
-        "empty-nested", where,
-        fmt::format("{} uses {}, which is not defined above", diagnostic.preset, diagnostic.text),
-        "define it first");
-    return;
-  case preset::DiagnosticKind::bad_infix:
-    findings.add_here(view.loaded.crashes ? "crash" : "overrun", where,
-                      view.loaded.crashes
-                          ? fmt::format("{}: unmatched ) in {}", diagnostic.preset, diagnostic.text)
-                          : diagnostic.preset + ": the formula exceeds PAPI's buffer of 2048 bytes");
-    return;
-  case preset::DiagnosticKind::undefined:
-    findings.add_here("overrun", where, diagnostic.preset + ": " + diagnostic.text);
-    return;
-  case preset::DiagnosticKind::blank_field:
-    findings.add_here("blank-field", where,
-                      fmt::format("{} ends before {}", diagnostic.preset, visible(diagnostic.text)));
-    return;
-  case preset::DiagnosticKind::table_ended:
-    // "cuda,NAME" and its like begin the table of a component, which is read apart: nothing of the CPU's is
-    // lost.
-    if (diagnostic.text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string::npos)
+void check_diagnostic(const preset::CpuView& view, const preset::Diagnostic& diagnostic, Findings& findings) {
+  const auto& [kind, place, preset, text, other] = diagnostic;
+  Occurrence where{place, preset, view.cpu, text};
+  const auto add = [&](std::string_view rule, std::string message, std::string suggestion = {}) {
+    findings.add_here(rule, where, std::move(message), std::move(suggestion));
+  };
+  if (const auto* const simple = std::ranges::find(simple_rules, kind, &SimpleRule::kind);
+      simple != std::end(simple_rules)) {
+    // "cuda,NAME" and the like begin the table of a component, which is read separately: the CPU loses
+    // nothing.
+    if (kind == Kind::table_ended &&
+        text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string::npos)
       return;
-    findings.add_here("ends-table", where,
-                      fmt::format("PAPI reads nothing after \"{}\"", visible(diagnostic.text)));
+    std::string_view rule = simple->rule;
+    if (rule == rejected) {
+      where.cause.clear();
+      rule = view.loaded.crashes && preset::standard_preset(preset) ? "crash" : "ignored-row";
+    }
+    return add(rule,
+               fmt::format(fmt::runtime(simple->message), preset, visible(text),
+                           view.version == PapiVersion::v7_0 ? "7.0" : "7.3", most_terms(view.version)),
+               simple->suggestion);
+  }
+  switch (kind) {
+  case Kind::unknown_term: {
+    // The same word missing on several CPUs, or in several rows, is one cause.
+    const TermProblem t = term_problem(view, text);
+    findings.add(t.rule, t.message, where, t.message, t.suggestion);
     return;
+  }
+  case Kind::half_read: {
+    const TermProblem t = term_problem(view, text);
+    return add("half-read",
+               fmt::format("{} is counted without its term {}: {}", preset, visible(text), t.message),
+               t.suggestion);
+  }
+  case Kind::new_name:
+    return add("unknown-preset", visible(text) + " is not one of PAPI's presets", suggest_preset(text));
+  case Kind::bad_infix:
+    if (view.loaded.crashes) return add("crash", fmt::format("{}: unmatched ) in {}", preset, text));
+    return add("overrun", preset + ": the formula exceeds PAPI's buffer of 2048 bytes");
+  case Kind::note_tail: // cut off by a comma, or a term that should be counted
+    if (text.find(' ') == std::string::npos &&
+        (preset::standard_preset(text) || (view.natives && view.natives->of(text).ok())))
+      return add("swallowed-term",
+                 fmt::format("{} is counted without {}, which follows a note", preset, text),
+                 "move the terms before NOTE");
+    return add("cut-note", fmt::format("the note of {} ends before \"{}\"", preset, visible(text)));
   default: return;
   }
-}
-
-/// The text after a note: cut off by a comma, or a term that should be counted.
-void tail(const preset::CpuView& view, const preset::Diagnostic& diagnostic, Findings& findings) {
-  const bool term =
-      diagnostic.text.find(' ') == std::string::npos &&
-      (preset::standard_preset(diagnostic.text) || (view.natives && view.natives->of(diagnostic.text).ok()));
-  const Findings::Where where{diagnostic.place, diagnostic.preset, view.cpu, diagnostic.text};
-  if (term)
-    findings.add_here(
-        "swallowed-term", where,
-        fmt::format("{} is counted without {}, which follows a note", diagnostic.preset, diagnostic.text),
-        "move the terms before NOTE");
-  else
-    findings.add_here(
-        "cut-note", where,
-        fmt::format("the note of {} ends before \"{}\"", diagnostic.preset, visible(diagnostic.text)));
 }
 
 /// Lines that PAPI 7.0 skips: one finding per unknown word, or one for a block of several words, as of pasted
@@ -188,12 +143,8 @@ void unknown_lines(const std::vector<const preset::Line*>& lines, Findings& find
 } // namespace
 
 void check_reading(const preset::CpuView& view, Findings& findings) {
-  for (const preset::Diagnostic& diagnostic : view.diagnostics) {
-    if (diagnostic.kind == preset::DiagnosticKind::note_tail)
-      tail(view, diagnostic, findings);
-    else
-      one(view, diagnostic, findings);
-  }
+  for (const preset::Diagnostic& diagnostic : view.diagnostics)
+    check_diagnostic(view, diagnostic, findings);
 }
 
 void check_components(const std::vector<preset::ComponentBlock>& blocks, Findings& findings) {
@@ -217,26 +168,27 @@ void check_text(const preset::Document& table, PapiVersion version, Findings& fi
   bool owned = false; // whether a CPU row came first
   if (table.ended_by_nul != 0)
     findings.add_here("nul-byte", {{table.ended_by_nul, 1}}, "the line starts with a NUL byte");
+  const auto ignore = [&](Place place, const char* why) { findings.add_here("ignored-line", {place}, why); };
   for (const preset::Line& line : table.lines) {
-    const Place place = line.fields.empty() ? Place{line.number, 1} : line.fields.front().place;
-    const bool unknown =
-        line.kind == preset::Kind::other && !preset::standard_preset(line.fields.front().text);
+    const auto& f = line.fields;
+    const Place place = f.empty() ? Place{line.number, 1} : f.front().place;
+    const bool nameless = f.size() < 2 || f[1].text.empty();
+    const bool other = line.kind == preset::Kind::other;
+    const bool unknown = other && !preset::standard_preset(f.front().text);
     if (unknown && version == PapiVersion::v7_0) ignored.push_back(&line);
     if (!unknown && line.kind != preset::Kind::blank && line.kind != preset::Kind::comment) flush();
     if (line.continued && line.kind != preset::Kind::comment)
       findings.add_here("long-line", {place}, "the line is longer than 2047 bytes");
     if (line.kind == preset::Kind::cpu) {
       owned = true;
-      if (line.fields.size() < 2 || line.fields[1].text.empty())
-        findings.add_here("ignored-line", {place}, "CPU without a name");
+      if (nameless) ignore(place, "CPU without a name");
     } else if (line.kind == preset::Kind::preset) {
-      if (!owned) findings.add_here("ignored-line", {place}, "a preset before the first CPU row");
-      if (line.fields.size() < 2 || line.fields[1].text.empty())
-        findings.add_here("ignored-line", {place}, "PRESET without a name");
-    } else if (line.kind == preset::Kind::blank && line.fields.size() > 1) {
-      findings.add_here("ignored-line", {place}, "the first field is blank, so the line is skipped");
-    } else if (line.kind == preset::Kind::other && preset::standard_preset(line.fields.front().text)) {
-      const std::string& preset = line.fields.front().text;
+      if (!owned) ignore(place, "a preset before the first CPU row");
+      if (nameless) ignore(place, "PRESET without a name");
+    } else if (line.kind == preset::Kind::blank && f.size() > 1) {
+      ignore(place, "the first field is blank, so the line is skipped");
+    } else if (other && !unknown) {
+      const std::string& preset = f.front().text;
       findings.add_here("ignored-row", {place, preset},
                         fmt::format("the row of {} does not begin with PRESET", preset),
                         "PRESET," + preset + ",...");
@@ -248,17 +200,17 @@ void check_text(const preset::Document& table, PapiVersion version, Findings& fi
 // Findings between the rows of a table: redefined rows and rows without effect.
 namespace {
 
-/// The number of the block each line belongs to: a block is a run of CPU rows and the presets below it.
+/// The block of each line: a run of CPU rows and the presets below it.
 std::map<int, int> blocks(const preset::Document& table) {
   std::map<int, int> block;
   int number = 0;
   bool in_rows = true;
   for (const preset::Line& line : table.lines) {
-    if (line.kind == preset::Kind::cpu && in_rows) {
-      ++number;
+    if (line.kind == preset::Kind::cpu) {
+      number += in_rows ? 1 : 0;
       in_rows = false;
     }
-    if (line.kind == preset::Kind::preset) in_rows = true;
+    in_rows = in_rows || line.kind == preset::Kind::preset;
     block[line.number] = number;
   }
   return block;
@@ -274,14 +226,12 @@ void check_rows(const preset::Document& table, const std::vector<preset::CpuView
     for (const Preset& preset : view.loaded.presets)
       alive.insert(preset.place.line);
   for (const preset::CpuView& view : views)
-    for (const preset::Diagnostic& diagnostic : view.diagnostics) {
-      if (diagnostic.kind != preset::DiagnosticKind::redefined || alive.contains(diagnostic.other.line))
-        continue;
-      const bool same = block.at(diagnostic.other.line) == block.at(diagnostic.place.line);
-      findings.add(same ? "redefined" : "dead-row", std::to_string(diagnostic.other.line),
-                   {diagnostic.other, diagnostic.preset, view.cpu},
-                   fmt::format("{} is redefined {} line {}, which takes effect", diagnostic.preset,
-                               same ? "in the same table, at" : "by", diagnostic.place.line));
+    for (const auto& [kind, place, preset, text, other] : view.diagnostics) {
+      if (kind != Kind::redefined || alive.contains(other.line)) continue;
+      const bool same = block.at(other.line) == block.at(place.line);
+      findings.add(same ? "redefined" : "dead-row", std::to_string(other.line), {other, preset, view.cpu},
+                   fmt::format("{} is redefined {} line {}, which takes effect", preset,
+                               same ? "in the same table, at" : "by", place.line));
     }
 }
 

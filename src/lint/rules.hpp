@@ -25,48 +25,58 @@ struct Rule {
   int rank;             ///< among the findings of a severity: lower comes first
   std::string_view why; ///< one sentence: why it matters
 };
-[[nodiscard]] std::span<const Rule> rules() noexcept;
+[[nodiscard]] std::span<const Rule> rules();
 /// Null for a name that is no rule.
-[[nodiscard]] const Rule* rule_named(std::string_view id) noexcept;
+[[nodiscard]] const Rule* rule_named(std::string_view id);
 
 /// A finding in one row on one CPU.
 struct Occurrence {
   Place place;
-  std::string preset, cpu; ///< may be empty
-  std::string cause;       ///< tells apart causes in one row, without line numbers or prose; may be empty
+  std::string preset = {}, cpu = {}; ///< may be empty
+  std::string cause = {};            ///< distinguishes causes in one row, without line numbers or prose
   /// Hashes of rule, CPU, preset, terms and cause; the same for all CPUs in `row_print`. See mark().
-  std::string print, row_print;
+  std::string print = {}, row_print = {};
+  bool known = false; ///< this build of libpfm4 knows the CPU
 };
 
 /// One cause, with all its places.
 struct Finding {
   const Rule* rule = nullptr;
-  std::string message;    ///< what is wrong, one sentence
-  std::string suggestion; ///< the likely correct text; may be empty
-  std::vector<Place> places;
-  std::vector<std::string> presets;
-  std::vector<std::string> cpus;      ///< libpfm4's or the table's names; empty: whatever the CPU
-  std::vector<std::string> relations; ///< of identities: those that fail for this one reason
-  std::size_t known_cpus = 0;         ///< how many of `cpus` this build of libpfm4 knows; they come first
-  std::vector<Occurrence> occurrences;
-  /// Keeps these occurrences only; places, presets and CPUs follow.
+  std::string message;            ///< what is wrong, one sentence
+  std::string suggestion = {};    ///< the likely correct text; may be empty
+  std::vector<Place> places = {}; ///< sorted
+  std::vector<std::string> presets = {};
+  std::vector<std::string> cpus = {};      ///< libpfm4's or the table's names; empty: whatever the CPU
+  std::vector<std::string> relations = {}; ///< of identities: those that fail for this one reason
+  std::size_t known_cpus = 0; ///< how many of `cpus` this build of libpfm4 knows; they come first
+  std::vector<Occurrence> occurrences = {};
+  /// Sets the occurrences, and the places, presets and CPUs that follow from them.
   void keep(std::vector<Occurrence> wanted);
 };
+
+/// Removes the occurrences that `remove(finding, occurrence)` accepts, and findings without any; returns how
+/// many findings had one.
+template <class Remove>
+std::size_t remove_occurrences(std::vector<Finding>& findings, const Remove& remove) {
+  std::size_t changed = 0;
+  for (Finding& finding : findings) {
+    auto left = finding.occurrences;
+    if (std::erase_if(left, [&](const Occurrence& o) { return remove(finding, o); }) == 0) continue;
+    ++changed;
+    finding.keep(std::move(left));
+  }
+  std::erase_if(findings, [](const Finding& finding) { return finding.occurrences.empty(); });
+  return changed;
+}
 
 /// Gathers findings; those with the same rule and key become one.
 class Findings {
 public:
-  struct Where {
-    Place place;
-    std::string preset = {};
-    std::string cpu = {};
-    std::string cause = {};
-  };
   /// `key` is the identity of the cause; the message of the first finding is kept.
-  Finding& add(std::string_view rule, const std::string& key, const Where& where, std::string message,
+  Finding& add(std::string_view rule, const std::string& key, Occurrence where, std::string message,
                std::string suggestion = {});
   /// Where the place and the words make the cause.
-  Finding& add_here(std::string_view rule, const Where& where, std::string message,
+  Finding& add_here(std::string_view rule, Occurrence where, std::string message,
                     std::string suggestion = {});
   /// What concerns CPUs that libpfm4 knows (`known_cpus`) first, then the worst, then by rank and number of
   /// CPUs.

@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(mistakes_that_shipped_are_found) {
   BOOST_TEST(tables >= 9);
 }
 
-BOOST_AUTO_TEST_CASE(findings_say_where) {
+BOOST_AUTO_TEST_CASE(findings_have_places) {
   if (!x86_tables()) return;
   const auto table =
       PresetTable::of("CPU,skl\nCPU,skx\nPRESET,PAPI_LST_INS,DERIVED_ADD,MEM_INST_RETIRED:ALL_LOADS,NOPE\n");
