@@ -22,9 +22,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <range/v3/view/concat.hpp>
+#include <range/v3/view/filter.hpp>
+
 #include <algorithm>
 #include <optional>
 #include <random>
+#include <ranges>
 #include <set>
 #include <tuple>
 
@@ -32,62 +36,65 @@ namespace recount::check {
 namespace {
 
 bool proven(const CheckContext& context, const std::string& metric) {
-  return std::ranges::any_of(context.proofs, [&](const auto& proof) { return proof.preset == metric; });
+  return std::ranges::find(context.proofs, metric, &kernel::Proof::preset) != context.proofs.end();
 }
 
-const Candidate* candidate(const CheckContext& context, const std::string& name) {
-  const auto found = std::ranges::find_if(context.presets, [&](const Candidate& c) {
+const Subject* find_preset(const CheckContext& context, const std::string& name) {
+  const auto found = std::ranges::find_if(context.presets, [&](const Subject& c) {
     return preset::same_word(c.name, name) || preset::same_word(c.name, "PAPI_" + name);
   });
   return found == context.presets.end() ? nullptr : &*found;
 }
 
-/// The metric after the last `=`, where it is one: names of events have = in them, too.
+Subject event_subject(const std::string& name) {
+  return {name, name, witness::resolve_metric(name).refused.text()};
+}
+
+/// The position of the `=` before METRIC; names of events have = in them, too.
 std::size_t split_at(const CheckContext& context, const std::string& text) {
   const std::size_t equals = text.rfind('=');
   if (equals == text.npos) return text.npos;
   const std::string metric = text.substr(equals + 1);
   const bool meant = is_preset(metric) || metric.find("::") != metric.npos || proven(context, metric) ||
-                     candidate(context, text.substr(0, equals));
+                     find_preset(context, text.substr(0, equals));
   return meant ? equals : text.npos;
 }
 
-Subject subject(const CheckContext& context, const std::string& text) {
+Subject parse_subject(const CheckContext& context, const std::string& text) {
   const std::size_t equals = split_at(context, text);
   const std::string name = text.substr(0, equals);
-  Subject it{name, name, {}};
-  if (const Candidate* const preset = candidate(context, name)) {
-    it = {preset->name, preset->name, preset->reason, preset->terms};
+  Subject subject;
+  if (const Subject* const preset = find_preset(context, name)) {
+    subject = *preset;
   } else if (is_preset(name)) {
-    std::vector<std::string> names;
-    for (const auto& one : context.presets)
-      names.push_back(one.name);
     throw bad_input(name, "no such preset",
-                    base::did_you_mean(name, names, "list them with recount presets -a"));
+                    base::did_you_mean(name, context.presets | std::views::transform(&Subject::name),
+                                       "list them with recount presets -a"));
   } else {
     static_cast<void>(encode_each(name)); // throws for a name that nobody knows
-    it.reason = witness::resolve_metric(name).refused.text();
+    subject = event_subject(name);
   }
-  if (equals == text.npos) return it;
-  it.as = text.substr(equals + 1);
-  if (proven(context, it.as)) return it;
-  std::vector<std::string> metrics;
-  for (const auto& proof : context.proofs)
-    metrics.push_back(proof.preset);
-  throw bad_input(text, "no kernel has an expected count for " + it.as,
-                  base::did_you_mean(it.as, metrics, "see recount-kernels(7)"));
+  if (equals == text.npos) return subject;
+  subject.reference = text.substr(equals + 1);
+  if (proven(context, subject.reference)) return subject;
+  throw bad_input(text, "no kernel has an expected count for " + subject.reference,
+                  base::did_you_mean(subject.reference,
+                                     context.proofs | std::views::transform(&kernel::Proof::preset),
+                                     "see recount-kernels(7)"));
 }
 
-std::vector<Subject> everything(const CheckContext& context) {
-  std::vector<Subject> all;
-  for (const auto& preset : context.presets)
-    all.push_back({preset.name, preset.name, preset.reason, preset.terms});
-  for (const auto& proof : context.proofs) {
-    const auto known = [&](const Subject& s) { return s.name == proof.preset; };
-    if (!is_preset(proof.preset) && std::ranges::none_of(all, known))
-      all.push_back({proof.preset, proof.preset, witness::resolve_metric(proof.preset).refused.text()});
-  }
+std::vector<Subject> all_subjects(const CheckContext& context) {
+  std::vector<Subject> all = context.presets;
+  for (const auto& proof : context.proofs)
+    if (!is_preset(proof.preset) && std::ranges::find(all, proof.preset, &Subject::name) == all.end())
+      all.push_back(event_subject(proof.preset));
   return all;
+}
+
+/// The proofs and the side proofs of a metric.
+auto proofs_of(const CheckContext& context, const std::string& metric) {
+  return ranges::views::concat(context.proofs, context.side_proofs) |
+         ranges::views::filter([metric](const kernel::Proof& proof) { return proof.preset == metric; });
 }
 
 /// A kernel at a point, and what is counted there.
@@ -103,7 +110,7 @@ void insert(std::vector<T>& list, const T& value) {
   if (std::ranges::find(list, value) == list.end()) list.push_back(value);
 }
 
-std::vector<Place> places_of(const CheckContext& context, const std::vector<Subject>& subjects) {
+std::vector<Place> make_places(const CheckContext& context, const std::vector<Subject>& subjects) {
   std::vector<Place> places;
   const auto at = [&](const kernel::Kernel* kernel, const result::Params& point) -> Place& {
     const auto place =
@@ -115,19 +122,18 @@ std::vector<Place> places_of(const CheckContext& context, const std::vector<Subj
     for (const std::string& term : s.terms)
       insert(place.metrics, term);
   };
-  for (const auto* const list : {&context.proofs, &context.beside})
-    for (const auto& proof : *list)
-      for (const Subject& s : subjects) {
-        if (s.as != proof.preset || !s.reason.empty()) continue;
-        Place& place = at(proof.kernel, proof.point);
-        count(place, s);
-        const auto known = proof.kernel->expected(proof.point);
-        if (std::ranges::find(known, s.as, &kernel::Expectation::metric) == known.end())
-          insert(place.simulated, s.as);
-      }
+  for (const auto& proof : ranges::views::concat(context.proofs, context.side_proofs))
+    for (const Subject& s : subjects) {
+      if (s.reference != proof.preset || !s.reason.empty()) continue;
+      Place& place = at(proof.kernel, proof.point);
+      count(place, s);
+      const auto known = proof.kernel->expected(proof.point);
+      if (std::ranges::find(known, s.reference, &kernel::Expectation::metric) == known.end())
+        insert(place.simulated, s.reference);
+    }
   for (const auto& relation : context.relations)
     for (const Subject& s : subjects)
-      if (s.as == relation.preset && s.reason.empty()) {
+      if (s.reference == relation.preset && s.reason.empty()) {
         count(at(relation.kernel, relation.point), s);
         count(at(relation.base_kernel, relation.base_point), s);
       }
@@ -139,14 +145,13 @@ std::vector<Place> places_of(const CheckContext& context, const std::vector<Subj
 void add_partners(std::vector<Place>& places, const CheckContext& context,
                   const std::vector<Subject>& subjects) {
   const auto counted = [&](const std::string& name) {
-    return std::ranges::any_of(
-        subjects, [&](const Subject& s) { return s.name == name && s.as == name && s.reason.empty(); });
+    return std::ranges::any_of(subjects, [&](const Subject& s) {
+      return s.name == name && s.reference == name && s.reason.empty();
+    });
   };
   for (const auto& identity : context.identities) {
-    auto members = identity.left;
-    members.insert(members.end(), identity.right.begin(), identity.right.end());
-    if (identity.kind != preset::CpuKind::any && identity.kind != context.kind) continue;
-    if (!std::ranges::all_of(members, counted)) continue;
+    const auto members = identity.presets();
+    if (!identity.applies_to(context.kind) || !std::ranges::all_of(members, counted)) continue;
     const auto has = [&](const Place& place) {
       return std::ranges::count_if(members, [&](const std::string& name) {
         return std::ranges::find(place.metrics, name) != place.metrics.end();
@@ -159,7 +164,7 @@ void add_partners(std::vector<Place>& places, const CheckContext& context,
   }
 }
 
-std::vector<sweep::Job> jobs_of(const std::vector<Place>& places, const CheckOptions& options) {
+std::vector<sweep::Job> make_jobs(const std::vector<Place>& places, const CheckOptions& options) {
   std::vector<sweep::Job> jobs;
   std::mt19937_64 random(options.seed);
   for (int repetition = 0; repetition < options.repeat; ++repetition) {
@@ -174,11 +179,11 @@ std::vector<sweep::Job> jobs_of(const std::vector<Place>& places, const CheckOpt
   return jobs;
 }
 
-std::map<std::string, std::string> settings_of(const CheckPlan& plan, const CheckContext& context,
-                                               const CheckOptions& options) {
+std::map<std::string, std::string> make_settings(const CheckPlan& plan, const CheckContext& context,
+                                                 const CheckOptions& options) {
   std::vector<std::string> names;
   for (const Subject& s : plan.subjects)
-    if (s.reason.empty()) names.push_back(s.as == s.name ? s.name : s.name + "=" + s.as);
+    if (s.reason.empty()) names.push_back(s.reference == s.name ? s.name : s.name + "=" + s.reference);
   return {{"check", fmt::format("{}", fmt::join(names, " "))},
           {"--repeat", std::to_string(options.repeat)},
           {"--table", context.table}};
@@ -189,15 +194,17 @@ std::map<std::string, std::string> settings_of(const CheckPlan& plan, const Chec
 CheckPlan plan_check(const CheckContext& context, const CheckOptions& options) {
   CheckPlan plan;
   for (const auto& text : options.requested) {
-    auto requested = subject(context, text);
-    const auto same = [&](const Subject& s) { return s.name == requested.name && s.as == requested.as; };
+    auto requested = parse_subject(context, text);
+    const auto same = [&](const Subject& s) {
+      return s.name == requested.name && s.reference == requested.reference;
+    };
     if (std::ranges::none_of(plan.subjects, same)) plan.subjects.push_back(std::move(requested));
   }
-  if (options.requested.empty()) plan.subjects = everything(context);
-  auto places = places_of(context, plan.subjects);
+  if (options.requested.empty()) plan.subjects = all_subjects(context);
+  auto places = make_places(context, plan.subjects);
   add_partners(places, context, plan.subjects);
-  plan.jobs = jobs_of(places, options);
-  plan.settings = settings_of(plan, context, options);
+  plan.jobs = make_jobs(places, options);
+  plan.settings = make_settings(plan, context, options);
   return plan;
 }
 
@@ -205,9 +212,9 @@ namespace {
 
 /// Why perf cannot count the preset, and its terms. A row without a value is no reason: PAPI may still count
 /// it.
-Candidate candidate_of(const std::string& preset) {
+Subject preset_subject(const std::string& preset) {
   const witness::MetricEvents requested = witness::resolve_metric(preset);
-  Candidate made{preset, requested.by_row ? std::string() : requested.refused.text()};
+  Subject made{preset, preset, requested.by_row ? std::string() : requested.refused.text()};
   if (requested.refused.empty() && requested.events.size() > 1)
     for (const Event& event : requested.events)
       made.terms.push_back(event.name);
@@ -217,10 +224,11 @@ Candidate candidate_of(const std::string& preset) {
 void add_presets(CheckContext& context, const preset::MachinePresets& here) {
   for (const auto& standard : preset::standard_presets()) {
     const std::string name(standard.name);
-    context.presets.push_back(here.find(name) ? candidate_of(name) : Candidate{name, here.why_not(name)});
+    context.presets.push_back(here.find(name) ? preset_subject(name)
+                                              : Subject{name, name, here.why_not(name)});
   }
   for (const Preset& other : here.view().loaded.presets)
-    if (!preset::standard_preset(other.name)) context.presets.push_back(candidate_of(other.name));
+    if (!preset::standard_preset(other.name)) context.presets.push_back(preset_subject(other.name));
   const std::string text = base::read_file(here.table().name()).value_or("");
   const auto lines = base::split(std::string_view(text), '\n');
   for (const Preset& preset : here.view().loaded.presets)
@@ -255,7 +263,7 @@ void add_presets(CheckContext& context) {
     if (error.kind() == ErrorKind::bad_input) throw;
     const std::string why = error.problem().subject + ": " + error.problem().cause;
     for (const auto& standard : preset::standard_presets())
-      context.presets.push_back({std::string(standard.name), why});
+      context.presets.push_back({std::string(standard.name), std::string(standard.name), why});
   }
 }
 
@@ -279,26 +287,19 @@ CheckContext check_context() {
   add_presets(context);
   const auto machine = caches(context.notes);
   context.proofs = kernel::proofs(machine);
-  context.beside = kernel::beside(machine);
+  context.side_proofs = kernel::beside(machine);
   context.relations = kernel::relations(machine);
-  const auto unprovable = kernel::unprovable();
-  context.unprovable.assign(unprovable.begin(), unprovable.end());
   context.identities = preset::identities();
   return context;
 }
 
 namespace {
 
-kernel::Proof with(kernel::Proof proof, std::optional<double> tolerance) {
-  proof.tolerance = tolerance.value_or(proof.tolerance);
-  return proof;
-}
-
 /// Counts of each witness by kernel and point, for the relations between presets.
 std::vector<Counted> counted(const Index& index, const std::vector<Subject>& subjects) {
   std::set<std::string> themselves; // NAME=METRIC takes no part in the relations
   for (const Subject& s : subjects)
-    if (s.as == s.name) themselves.insert(s.name);
+    if (s.reference == s.name) themselves.insert(s.name);
 
   std::map<std::tuple<std::string, result::Params, Witness>, std::map<int, std::map<std::string, double>>>
       places;
@@ -324,23 +325,20 @@ std::vector<Counted> counted(const Index& index, const std::vector<Subject>& sub
 }
 
 /// The terms of its formula, wherever an expected count of the preset is known.
-std::vector<Term> terms_of(const Subject& subject, const CheckContext& context, const Index& index) {
+std::vector<Term> count_terms(const Subject& subject, const CheckContext& context, const Index& index) {
   std::vector<Term> all;
   for (const std::string& name : subject.terms) {
     auto& term = all.emplace_back();
     term.name = name;
-    for (const auto* const list : {&context.proofs, &context.beside})
-      for (const auto& proof : *list) {
-        if (proof.preset != subject.as) continue;
-        const auto measured =
-            measurement(index.of(proof.kernel->name(), proof.point, name, Witness::perf), "not run");
-        std::string unstated;
-        if (const auto counted = statistics::estimate(measured.values))
-          term.counts.push_back({proof.kernel->name(), proof.point, counted->median,
-                                 stated_at(subject.as, *proof.kernel, proof.point, index, unstated)});
-        else
-          term.reason = measured.reason;
-      }
+    for (const kernel::Proof& proof : proofs_of(context, subject.reference)) {
+      const std::string& kernel = proof.kernel->name();
+      const auto measured = measurement(index.of(kernel, proof.point, name, Witness::perf), "not run");
+      if (const auto counted = statistics::estimate(measured.values))
+        term.counts.push_back({kernel, proof.point, counted->median,
+                               statement(subject.reference, *proof.kernel, proof.point, index).stated});
+      else
+        term.reason = measured.reason;
+    }
   }
   return all;
 }
@@ -348,24 +346,21 @@ std::vector<Term> terms_of(const Subject& subject, const CheckContext& context, 
 /// What every place states, of all presets.
 ExpectedCounts expected_counts(const CheckContext& context, const Index& index) {
   ExpectedCounts all;
-  for (const auto* const list : {&context.proofs, &context.beside})
-    for (const auto& proof : *list) {
-      std::string unstated;
-      auto& here = all[{proof.kernel->name(), proof.point}];
-      if (const auto stated = stated_at(proof.preset, *proof.kernel, proof.point, index, unstated))
-        here.emplace(proof.preset, *stated);
-    }
+  for (const auto& proof : ranges::views::concat(context.proofs, context.side_proofs)) {
+    auto& here = all[{proof.kernel->name(), proof.point}];
+    if (const auto [stated, reason] = statement(proof.preset, *proof.kernel, proof.point, index); stated)
+      here.emplace(proof.preset, *stated);
+  }
   return all;
 }
 
-std::string why_untried(const Subject& subject, const CheckContext& context) {
+std::string why_untried(const Subject& subject) {
   if (!subject.reason.empty()) return subject.reason;
-  for (const auto& one : context.unprovable)
-    if (one.preset == subject.as) return one.reason;
-  const bool preset = is_preset(subject.as);
-  return preset ? "no kernel triggers it here with a known count"
-                : "no kernel has an expected count for it; compare it with a preset: recount check " +
-                      subject.name + "=PRESET";
+  for (const auto& one : kernel::unprovable())
+    if (one.preset == subject.reference) return one.reason;
+  if (is_preset(subject.reference)) return "no kernel triggers it here with a known count";
+  return "no kernel has an expected count for it; compare it with a preset: recount check " + subject.name +
+         "=PRESET";
 }
 
 Coverage coverage(const CheckContext& context, const std::vector<PresetVerdict>& verdicts) {
@@ -374,12 +369,12 @@ Coverage coverage(const CheckContext& context, const std::vector<PresetVerdict>&
   for (const auto& proof : context.proofs)
     if (preset::standard_preset(proof.preset)) proven.insert(proof.preset);
   c.standard = static_cast<int>(preset::standard_presets().size());
-  c.provokable = c.standard - static_cast<int>(context.unprovable.size());
+  c.provokable = c.standard - static_cast<int>(kernel::unprovable().size());
   c.proven = static_cast<int>(proven.size());
   c.counted = static_cast<int>(std::ranges::count_if(verdicts, [&](const auto& v) {
     return proven.contains(v.preset) && v.verdict != Verdict::not_counted;
   }));
-  c.apart = static_cast<int>(std::ranges::count_if(verdicts, [&](const auto& v) {
+  c.distinguishable = static_cast<int>(std::ranges::count_if(verdicts, [&](const auto& v) {
     return proven.contains(v.preset) && v.verdict == Verdict::agrees && v.could_also_be.empty();
   }));
   return c;
@@ -390,18 +385,21 @@ Coverage coverage(const CheckContext& context, const std::vector<PresetVerdict>&
 Checked conclude(const CheckPlan& plan, const CheckContext& context, const CheckOptions& options,
                  const result::Results& results) {
   const Index index(results);
+  const auto with_tolerance = [&](kernel::Proof proof) {
+    proof.tolerance = options.tolerance.value_or(proof.tolerance);
+    return proof;
+  };
   std::vector<Trial> trials;
-  for (const Subject& subject : plan.subjects)
-    for (const auto& proof : context.proofs)
-      if (proof.preset == subject.as && subject.reason.empty())
-        trials.push_back(trial_of(subject.name, with(proof, options.tolerance), index));
   for (const Subject& subject : plan.subjects) {
     if (!subject.reason.empty()) continue;
-    for (const auto& proof : context.beside)
-      if (proof.preset == subject.as)
-        trials.push_back(side_trial_of(subject.name, with(proof, options.tolerance), index));
+    for (const auto& proof : context.proofs)
+      if (proof.preset == subject.reference)
+        trials.push_back(make_trial(subject.name, with_tolerance(proof), index));
+    for (const auto& proof : context.side_proofs)
+      if (proof.preset == subject.reference)
+        trials.push_back(make_side_trial(subject.name, with_tolerance(proof), index));
     for (const auto& relation : context.relations)
-      if (relation.preset == subject.as) trials.push_back(trial_of(subject.name, relation, index));
+      if (relation.preset == subject.reference) trials.push_back(make_trial(subject.name, relation, index));
   }
   std::vector<Broken> broken;
   for (const auto& place : counted(index, plan.subjects))
@@ -416,10 +414,10 @@ Checked conclude(const CheckPlan& plan, const CheckContext& context, const Check
     if (found == judged.end()) {
       auto& untried = checked.verdicts.emplace_back();
       untried.preset = subject.name;
-      untried.why = why_untried(subject, context);
+      untried.why = why_untried(subject);
       continue;
     }
-    found->terms = terms_of(subject, context, index);
+    found->terms = count_terms(subject, context, index);
     if (!sound(found->verdict))
       add_errata(*found, witness::resolve_metric(subject.name).events, host::this_machine().cpu);
     blame_terms(*found);

@@ -15,11 +15,12 @@
 
 namespace recount::check {
 
-/// A preset of the table in force, or a standard one.
-struct Candidate {
-  std::string name;
-  std::string reason;                  ///< why a run could not count it; empty: it can be tried
-  std::vector<std::string> terms = {}; ///< the events of a formula with several
+/// A metric to check, and the metric that provides its expected counts.
+struct Subject {
+  std::string name;                    ///< the metric that is counted
+  std::string reference;               ///< the metric that kernels state
+  std::string reason = {};             ///< why a run could not count it; empty: it can be tried
+  std::vector<std::string> terms = {}; ///< the events of a formula with several, counted alone as well
 };
 
 /// A row of a preset table.
@@ -30,11 +31,10 @@ struct TableRow {
 
 /// The inputs of a check.
 struct CheckContext {
-  std::vector<Candidate> presets; ///< the standard ones, then others of the table, then user events
+  std::vector<Subject> presets; ///< the standard ones, then others of the table, then user events
   std::vector<kernel::Proof> proofs;
-  std::vector<kernel::Proof> beside;       ///< what the same points state of other presets
+  std::vector<kernel::Proof> side_proofs;  ///< what the same points state of other presets
   std::vector<kernel::Relation> relations; ///< between counts of one preset at two points
-  std::vector<kernel::Unprovable> unprovable;
   std::vector<preset::Identity> identities;
   preset::CpuKind kind = preset::CpuKind::any;
   std::string table;                    ///< the preset table; empty: there is none
@@ -58,14 +58,6 @@ struct CheckOptions {
   std::uint64_t seed = 1;          ///< of the order of the runs
 };
 
-/// A metric to check, and the metric that provides its expected counts.
-struct Subject {
-  std::string name; ///< the metric that is counted
-  std::string as;   ///< the metric that kernels state
-  std::string reason;
-  std::vector<std::string> terms = {}; ///< counted alone besides
-};
-
 struct CheckPlan {
   std::vector<Subject> subjects;
   std::vector<sweep::Job> jobs; ///< the witness `both`, shuffled in each repetition; then the model
@@ -78,11 +70,11 @@ struct CheckPlan {
 
 /// Coverage of the standard presets by kernels.
 struct Coverage {
-  int standard = 0;   ///< all there are
-  int provokable = 0; ///< triggered by user code with a known count
-  int proven = 0;     ///< verified by a kernel on this machine
-  int counted = 0;    ///< of these, counted here
-  int apart = 0;      ///< that agree, and with which no other preset would have agreed
+  int standard = 0;        ///< all there are
+  int provokable = 0;      ///< triggered by user code with a known count
+  int proven = 0;          ///< verified by a kernel on this machine
+  int counted = 0;         ///< of these, counted here
+  int distinguishable = 0; ///< that agree, and with which no other preset would have agreed
 };
 
 struct Checked {
@@ -93,9 +85,5 @@ struct Checked {
 /// Pure, but for simulations of kernels: the model's counts are read from the results.
 [[nodiscard]] Checked conclude(const CheckPlan& plan, const CheckContext& context,
                                const CheckOptions& options, const result::Results& results);
-
-/// Draws it; "-" is text on stdout. Throws Error as plot::draw() does. With nothing to draw
-/// it prints a note on stderr.
-void plot_check(const std::string& path, const Checked& checked, const result::Results& results);
 
 } // namespace recount::check

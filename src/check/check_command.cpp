@@ -1,6 +1,6 @@
 #include "base/format.hpp"
 #include "base/names.hpp"
-#include "check/check.hpp"
+#include "check/check_figure.hpp"
 #include "check/check_program.hpp"
 #include "check/check_table.hpp"
 #include "command/command.hpp"
@@ -30,19 +30,58 @@
 #include <tuple>
 #include <vector>
 
-// The verdicts as they are kept for other commands.
+// recount check: validates presets; compares perf, PAPI and expected counts of kernels.
 namespace recount::check {
+namespace {
 
-/// What a value of the preset or event is marked with; empty where nothing is wrong. `as`: the metric that it
-/// was compared with, if it is another. Pure.
-[[nodiscard]] std::string mark_of(const PresetVerdict& verdict, const std::string& as = {});
+/// Of an event, and of a preset that is one event which counts nothing: what else opens that event gets the
+/// same count.
+std::string encoding_of(const PresetVerdict& v) {
+  const bool preset = is_preset(v.preset);
+  if (sound(v.verdict) || (preset && v.verdict != Verdict::dead)) return {};
+  const auto requested = witness::resolve_metric(v.preset);
+  return preset && requested.events.size() != 1 ? std::string() : verdict::encoding_of(requested.events);
+}
+
+/// What a value of the preset or event is marked with; empty where nothing is wrong. `reference`: the metric
+/// that it was compared with.
+std::string mark_of(const PresetVerdict& v, const std::string& reference) {
+  const std::string than = reference == v.preset ? "" : " from " + reference;
+  switch (v.verdict) {
+  case Verdict::not_counted:
+  case Verdict::agrees:
+  case Verdict::plausible: break;
+  case Verdict::dead: return "dead on this machine";
+  case Verdict::unstable: return "unstable in recount check";
+  case Verdict::broken_invariant: return "contradicts another preset: " + v.why;
+  case Verdict::mapping_differs: return "PAPI and its table row differ: " + v.why;
+  case Verdict::meaning_differs: {
+    // A part that is missing is a statement on several points; else that of the decisive one is complete.
+    if (v.trials.empty() || v.why != v.trials.front().judgement.why) return "differs" + than + ": " + v.why;
+    const Judgement& j = v.trials.front().judgement;
+    return fmt::format("differs{}: {}{}", than,
+                       j.factor ? relative_text(*j.factor) + " the expected count" : j.why,
+                       j.causes.empty() ? "" : "; likely: " + j.causes.front());
+  }
+  }
+  return {};
+}
 
 /// The verdicts on everything that was counted. NAME=METRIC is kept for events only: of a preset it is a
 /// question about another meaning. Encodes the events.
-[[nodiscard]] std::vector<verdict::Entry> kept_entries(const CheckPlan& plan, const Checked& checked);
-
-// recount check: validates presets; compares perf, PAPI and expected counts of kernels.
-namespace {
+std::vector<verdict::Entry> kept_entries(const CheckPlan& plan, const Checked& checked) {
+  constexpr std::size_t longest = 200;
+  std::vector<verdict::Entry> entries;
+  const std::int64_t now = std::time(nullptr);
+  for (const PresetVerdict& v : checked.verdicts) {
+    const auto subject = std::ranges::find(plan.subjects, v.preset, &Subject::name);
+    const std::string reference = subject == plan.subjects.end() ? v.preset : subject->reference;
+    if (v.verdict == Verdict::not_counted || (reference != v.preset && is_preset(v.preset))) continue;
+    entries.push_back({v.preset, std::string(name_of(v.verdict)), mark_of(v, reference).substr(0, longest),
+                       encoding_of(v), now});
+  }
+  return entries;
+}
 
 struct CheckArguments : sweep::BatchOptions {
   std::vector<std::string> names, events, witnesses;
@@ -51,7 +90,7 @@ struct CheckArguments : sweep::BatchOptions {
   bool program = false, all = false, json = false, no_verdicts = false;
 };
 
-std::optional<double> tolerance_of(const std::string& text) {
+std::optional<double> parse_tolerance(const std::string& text) {
   if (text.empty()) return {};
   const auto percent = base::parse<double>(text);
   if (!percent || !(*percent >= 0 && *percent <= 100))
@@ -59,13 +98,8 @@ std::optional<double> tolerance_of(const std::string& text) {
   return *percent / 100;
 }
 
-CheckOptions options_of(const CheckArguments& a) {
-  CheckOptions options;
-  options.requested = a.names;
-  options.repeat = static_cast<int>(a.repeat);
-  options.tolerance = tolerance_of(a.tolerance);
-  options.seed = command::parse_seed(a.seed);
-  return options;
+bool is_part(const CheckArguments& a) {
+  return !sweep::parse_shard(a.shard, host::this_job()).whole();
 }
 
 sweep::Ended run_check(const CheckArguments& a, const CheckPlan& plan, std::uint64_t seed) {
@@ -87,7 +121,7 @@ sweep::Ended run_check(const CheckArguments& a, const CheckPlan& plan, std::uint
 /// For the marks of other commands. Counts with a tolerance of the user's own say nothing to others, nor do
 /// those of a part of the points.
 void keep_verdicts(const CheckArguments& a, const CheckPlan& plan, const Checked& checked) {
-  if (a.no_verdicts || !a.tolerance.empty() || !sweep::parse_shard(a.shard, host::this_job()).whole()) return;
+  if (a.no_verdicts || !a.tolerance.empty() || is_part(a)) return;
   const auto entries = kept_entries(plan, checked);
   if (entries.empty()) return;
   try {
@@ -99,18 +133,19 @@ void keep_verdicts(const CheckArguments& a, const CheckPlan& plan, const Checked
 }
 
 /// Of an interrupted check: presets with a kernel that has not counted them once have no verdict.
-void refuse_unfinished(CheckPlan& plan, const result::Results& results) {
+void refuse_unfinished(CheckPlan& plan, const std::vector<sweep::Job>& remaining) {
   std::map<std::tuple<std::string, result::Params, Witness, std::string>, int> done;
-  for (const sweep::Job& job : plan.jobs)
-    for (const std::string& metric : job.metrics)
-      ++done[{job.kernel, job.point, job.witness, metric}];
-  for (const sweep::Job& job : sweep::remaining(plan.jobs, results))
-    for (const std::string& metric : job.metrics)
-      --done[{job.kernel, job.point, job.witness, metric}];
+  const auto add = [&](const std::vector<sweep::Job>& jobs, int sign) {
+    for (const sweep::Job& job : jobs)
+      for (const std::string& metric : job.metrics)
+        done[{job.kernel, job.point, job.witness, metric}] += sign;
+  };
+  add(plan.jobs, 1);
+  add(remaining, -1);
   for (const auto& [place, runs] : done)
     for (Subject& subject : plan.subjects)
-      if (runs == 0 && subject.reason.empty() &&
-          (std::get<3>(place) == subject.name || std::get<3>(place) == subject.as))
+      if (const std::string& metric = std::get<3>(place);
+          runs == 0 && subject.reason.empty() && (metric == subject.name || metric == subject.reference))
         subject.reason = "interrupted before every kernel had counted it";
 }
 
@@ -123,9 +158,20 @@ int status_of(const Checked& checked) {
   return 3;
 }
 
+void print_result(const CheckArguments& a, const Checked& checked, const CheckContext& context,
+                  const sweep::Ended& ended, const command::TableExport& tables) {
+  if (a.json)
+    command::print("{}", check_json(checked, context, ended));
+  else if (a.output != "-")
+    command::print(
+        "{}", check_table(checked, context, {a.all, command::line_width(), !a.program && a.names.empty()}));
+  command::flush(stdout);
+  tables.write(a.program ? "recount check --program" : "recount check", check_tables(checked));
+}
+
 void use_table(const CheckArguments& a) {
   if (a.table.empty()) return;
-  preset::demand_rows(PresetTable::read(a.table));
+  preset::require_rows(PresetTable::read(a.table));
   ::setenv("PAPI_CSV_EVENT_FILE", a.table.c_str(), 1); // for the runs as well
 }
 
@@ -138,7 +184,7 @@ ProgramRequest program_request(const CheckArguments& a) {
   ProgramRequest request;
   request.command = a.names;
   request.repeat = static_cast<int>(a.repeat);
-  request.tolerance = tolerance_of(a.tolerance);
+  request.tolerance = parse_tolerance(a.tolerance);
   const auto witnesses = stat::parse_witnesses(a.witnesses);
   if (witnesses.models.size() > 1) throw bad_input("--witness", "names several models", "name one");
   for (const Witness& model : witnesses.models)
@@ -154,7 +200,7 @@ ProgramRequest program_request(const CheckArguments& a) {
 int execute_program(const CheckArguments& a) {
   const ProgramRequest request = program_request(a);
   const command::TableExport tables(a.export_to);
-  demand_program_check(request);
+  require_program_check(request);
   use_table(a);
   CheckContext context = check::check_context();
   const ExpectedProgram expected = trace_program(request);
@@ -162,7 +208,7 @@ int execute_program(const CheckArguments& a) {
   for (const auto& item : stat::parse_items(a.events))
     options.requested.push_back(item.name);
   if (options.requested.empty())
-    for (const Candidate& preset : context.presets)
+    for (const Subject& preset : context.presets)
       if (expected.presets.contains(preset.name)) options.requested.push_back(preset.name);
   const CheckPlan plan = check::plan_check(context, options);
   const Checked checked = check_program(request, plan, expected);
@@ -170,12 +216,7 @@ int execute_program(const CheckArguments& a) {
   context.notes.emplace_back("Expected counts are modelled. Not modelled: prefetches that the machine does "
                              "not describe, speculation, and what "
                              "the kernel does to the caches in system calls and interrupts.");
-  if (a.json)
-    command::print("{}", check_json(checked, context, {}));
-  else
-    command::print("{}", check_table(checked, context, {a.all, command::line_width(), false}));
-  command::flush(stdout);
-  tables.write("recount check --program", check_tables(checked));
+  print_result(a, checked, context, {}, tables);
   return status_of(checked);
 }
 
@@ -189,7 +230,8 @@ int execute_check(const CheckArguments& given) {
   command::check_outputs(
       {.results = a.output, .plot = a.plot, .plot_on_terminal = true, .json = a.json, .resume = a.resume});
   const command::TableExport tables(a.export_to);
-  const CheckOptions options = options_of(a);
+  const CheckOptions options{a.names, static_cast<int>(a.repeat), parse_tolerance(a.tolerance),
+                             command::parse_seed(a.seed)};
   if (!a.bundle.empty()) make_bundle_folder(a.bundle);
   use_table(a);
   CheckContext context = check::check_context();
@@ -198,24 +240,20 @@ int execute_check(const CheckArguments& given) {
   if (!plan.jobs.empty()) ended = run_check(a, plan, options.seed);
   const bool interrupted = ended.outcome.stopped;
   if (interrupted) {
-    const std::size_t left = sweep::remaining(plan.jobs, ended.results).size();
-    context.notes.push_back(fmt::format("Interrupted: {} of {} completed.", plan.jobs.size() - left,
+    const auto remaining = sweep::remaining(plan.jobs, ended.results);
+    context.notes.push_back(fmt::format("Interrupted: {} of {} completed.",
+                                        plan.jobs.size() - remaining.size(),
                                         base::format_count(plan.jobs.size(), "run")));
-    refuse_unfinished(plan, ended.results);
+    refuse_unfinished(plan, remaining);
   }
   const Checked checked = check::conclude(plan, context, options, ended.results);
-  if (a.json)
-    command::print("{}", check_json(checked, context, ended));
-  else if (a.output != "-")
-    command::print("{}", check_table(checked, context, {a.all, command::line_width(), a.names.empty()}));
-  command::flush(stdout);
-  tables.write("recount check", check_tables(checked));
+  print_result(a, checked, context, ended, tables);
   if (interrupted) return 128 + command::stop_signal();
   keep_verdicts(a, plan, checked);
   if (!a.bundle.empty()) write_bundle(a.bundle, checked, context, ended);
   plot_check(a.plot, checked, ended.results);
   // Its own points may verify nothing; the conclusion is that of all shards.
-  if (!sweep::parse_shard(a.shard, host::this_job()).whole()) return ended.results.failures.empty() ? 0 : 1;
+  if (is_part(a)) return ended.results.failures.empty() ? 0 : 1;
   return status_of(checked);
 }
 
@@ -264,57 +302,6 @@ command::Command check_command() {
                 .flag("-q,--quiet", a->quiet, "print no progress");
             return [a] { return execute_check(*a); };
           }};
-}
-
-namespace {
-
-/// "2 times the expected count; likely: prefetches are counted too".
-std::string difference(const Judgement& j) {
-  const std::string text = j.factor ? relative_text(*j.factor) + " the expected count" : j.why;
-  return j.causes.empty() ? text : text + "; likely: " + j.causes.front();
-}
-
-/// Of an event, and of a preset that is one event which counts nothing: what else opens that event gets the
-/// same count.
-std::string encoding_of(const PresetVerdict& v) {
-  const bool preset = is_preset(v.preset);
-  if (sound(v.verdict) || (preset && v.verdict != Verdict::dead)) return {};
-  const auto requested = witness::resolve_metric(v.preset);
-  return preset && requested.events.size() != 1 ? std::string() : verdict::encoding_of(requested.events);
-}
-
-} // namespace
-
-std::string mark_of(const PresetVerdict& v, const std::string& as) {
-  const std::string than = as.empty() || as == v.preset ? std::string() : " from " + as;
-  switch (v.verdict) {
-  case Verdict::not_counted:
-  case Verdict::agrees:
-  case Verdict::plausible: break;
-  case Verdict::dead: return "dead on this machine";
-  case Verdict::unstable: return "unstable in recount check";
-  case Verdict::broken_invariant: return "contradicts another preset: " + v.why;
-  case Verdict::mapping_differs: return "PAPI and its table row differ: " + v.why;
-  case Verdict::meaning_differs:
-    // A part that is missing is a statement on several points; else that of the decisive one is complete.
-    if (v.trials.empty() || v.why != v.trials.front().judgement.why) return "differs" + than + ": " + v.why;
-    return "differs" + than + ": " + difference(v.trials.front().judgement);
-  }
-  return {};
-}
-
-std::vector<verdict::Entry> kept_entries(const CheckPlan& plan, const Checked& checked) {
-  constexpr std::size_t longest = 200;
-  std::vector<verdict::Entry> entries;
-  const std::int64_t now = std::time(nullptr);
-  for (const PresetVerdict& v : checked.verdicts) {
-    const auto subject = std::ranges::find(plan.subjects, v.preset, &Subject::name);
-    const std::string as = subject == plan.subjects.end() ? v.preset : subject->as;
-    if (v.verdict == Verdict::not_counted || (as != v.preset && is_preset(v.preset))) continue;
-    entries.push_back(
-        {v.preset, std::string(name_of(v.verdict)), mark_of(v, as).substr(0, longest), encoding_of(v), now});
-  }
-  return entries;
 }
 
 } // namespace recount::check

@@ -1,7 +1,6 @@
 #include "check/check_figure.hpp"
 
-#include "check/check.hpp"
-#include "check/verdict.hpp"
+#include "check/index.hpp"
 #include "command/output.hpp"
 #include "command/outputs.hpp"
 #include "command/terminal.hpp"

@@ -1,8 +1,9 @@
 #include "check/check_program.hpp"
 
+#include "base/data_rows.hpp"
 #include "base/names.hpp"
-#include "check/agreement.hpp"
 #include "check/index.hpp"
+#include "check/verdict.hpp"
 #include "host/pmu.hpp"
 #include "kernel/proofs.hpp"
 #include "kernel/tally.hpp"
@@ -24,7 +25,6 @@
 #include <algorithm>
 #include <bit>
 #include <set>
-#include <sstream>
 #include <unordered_map>
 #include <utility>
 
@@ -34,11 +34,8 @@ namespace {
 /// The widest of the kernels that verify the preset: theirs are shorter, and nothing else runs in them.
 double widest_tolerance(const std::string& preset) {
   double widest = 0;
-  for (const auto& row : kernel::proof_rows()) {
-    std::istringstream presets(row.presets);
-    for (std::string name; presets >> name;)
-      if (name == preset) widest = std::max(widest, row.tolerance);
-  }
+  for (const auto& row : kernel::proof_rows())
+    if (std::ranges::count(base::words(row.presets), preset) > 0) widest = std::max(widest, row.tolerance);
   return widest;
 }
 
@@ -59,7 +56,7 @@ Trial program_trial(const Subject& subject, const ProgramRequest& request, const
                     const Index& index) {
   Trial t;
   t.preset = subject.name;
-  t.metric = subject.as;
+  t.metric = subject.reference;
   t.kernel = command_kernel;
   const auto& perf = index.of(command_kernel, {}, subject.name, Witness::perf);
   const auto& papi = index.of(command_kernel, {}, subject.name, Witness::papi);
@@ -67,15 +64,15 @@ Trial program_trial(const Subject& subject, const ProgramRequest& request, const
   t.papi = measurement(papi, "not run");
   if (request.repeat > 1)
     t.differences = differences(perf, papi); // of one execution each they decide nothing
-  t.apart = true;
-  t.tolerance = request.tolerance.value_or(widest_tolerance(subject.as));
-  t.stated = expected.presets.at(subject.as);
+  t.separate_runs = true;
+  t.tolerance = request.tolerance.value_or(widest_tolerance(subject.reference));
+  t.stated = expected.presets.at(subject.reference);
   return t;
 }
 
 } // namespace
 
-void demand_program_check(const ProgramRequest& request) {
+void require_program_check(const ProgramRequest& request) {
   const auto pmus = host::pmus();
   if (std::ranges::none_of(pmus, [](const host::Pmu& pmu) { return pmu.core(); }))
     throw unavailable("--program", "this machine has no core PMU: there are no counters to compare", {},
@@ -84,30 +81,29 @@ void demand_program_check(const ProgramRequest& request) {
 }
 
 Checked check_program(const ProgramRequest& request, const CheckPlan& plan, const ExpectedProgram& expected) {
+  const auto can_count = [&](const Subject& subject) {
+    return subject.reason.empty() && expected.presets.contains(subject.reference);
+  };
   witness::ProgramTask task;
   task.command = request.command;
   task.environment = same_functions();
   task.repeat = request.repeat;
   task.limit = request.limit;
   for (const Subject& subject : plan.subjects)
-    if (subject.reason.empty() && expected.presets.contains(subject.as)) task.metrics.push_back(subject.name);
+    if (can_count(subject)) task.metrics.push_back(subject.name);
   result::Results results;
   if (!task.metrics.empty()) results.observations = witness::count_program(task);
   const Index index(results);
-  std::vector<Trial> trials;
-  for (const Subject& subject : plan.subjects)
-    if (subject.reason.empty() && expected.presets.contains(subject.as))
-      trials.push_back(program_trial(subject, request, expected, index));
-  const auto judged = verdicts(trials, {});
   Checked checked;
   for (const Subject& subject : plan.subjects) {
-    const auto found = std::ranges::find(judged, subject.name, &PresetVerdict::preset);
-    auto& verdict = checked.verdicts.emplace_back(found != judged.end() ? *found : PresetVerdict{});
-    verdict.preset = subject.name;
-    if (found == judged.end())
-      verdict.why = subject.reason.empty() ? "a program's execution does not state it" : subject.reason;
-    else
+    PresetVerdict& verdict = checked.verdicts.emplace_back();
+    if (can_count(subject)) {
+      verdict = verdicts(std::vector{program_trial(subject, request, expected, index)}, {}).front();
       add_errata(verdict, witness::resolve_metric(subject.name).events, host::this_machine().cpu);
+    } else {
+      verdict.preset = subject.name;
+      verdict.why = subject.reason.empty() ? "a program's execution does not state it" : subject.reason;
+    }
   }
   return checked;
 }
@@ -229,32 +225,28 @@ process::Exit trace_command(const ProgramRequest& request, const std::vector<mod
   return exit;
 }
 
-/// The tally of what was executed, from which the presets of instructions follow.
-kernel::Tally tally_of(const trace::ExecutedCounts& counts) {
-  kernel::Tally tally;
-  tally.instructions = static_cast<double>(counts.instructions);
-  tally.loads = static_cast<double>(counts.loads);
-  tally.stores = static_cast<double>(counts.stores);
-  tally.transfers = static_cast<double>(counts.transfers);
-  tally.conditional = static_cast<double>(counts.conditional);
-  tally.taken = static_cast<double>(counts.taken);
-  tally.unconditional = static_cast<double>(counts.unconditional);
-  return tally;
-}
-
-const std::set<std::string>& instruction_names() {
-  static const std::set<std::string> names{"PAPI_TOT_INS", "PAPI_LD_INS", "PAPI_SR_INS",
-                                           "PAPI_LST_INS", "PAPI_BR_INS", "PAPI_BR_CN",
-                                           "PAPI_BR_UCN",  "PAPI_BR_TKN", "PAPI_BR_NTK"};
-  return names;
+/// The presets of instructions that follow from what was executed.
+std::vector<kernel::Expectation> instruction_presets(const trace::ExecutedCounts& counts) {
+  const auto d = [](std::int64_t count) { return static_cast<double>(count); };
+  const kernel::Tally tally{.instructions = d(counts.instructions),
+                            .loads = d(counts.loads),
+                            .stores = d(counts.stores),
+                            .transfers = d(counts.transfers),
+                            .conditional = d(counts.conditional),
+                            .taken = d(counts.taken),
+                            .unconditional = d(counts.unconditional)};
+  static const std::set<std::string> stated{"PAPI_TOT_INS", "PAPI_LD_INS", "PAPI_SR_INS",
+                                            "PAPI_LST_INS", "PAPI_BR_INS", "PAPI_BR_CN",
+                                            "PAPI_BR_UCN",  "PAPI_BR_TKN", "PAPI_BR_NTK"};
+  auto all = kernel::instruction_presets(tally, 1, {});
+  std::erase_if(all, [&](const kernel::Expectation& one) { return !stated.contains(one.metric); });
+  return all;
 }
 
 /// Exact but for what runs otherwise under Valgrind, and what processors count in several ways.
 void state_instructions(const ProgramTotals& totals, std::map<std::string, Stated>& presets) {
-  const auto all = kernel::instruction_presets(tally_of(totals.all), 1, {});
-  const auto environment = kernel::instruction_presets(tally_of(totals.environment), 1, {});
+  const auto all = instruction_presets(totals.all), environment = instruction_presets(totals.environment);
   for (std::size_t i = 0; i < all.size(); ++i) {
-    if (!instruction_names().contains(all[i].metric)) continue;
     const double linker = environment[i].value;
     presets[all[i].metric] = {
         all[i].value, linker, linker,
@@ -277,18 +269,16 @@ void state_instructions(const ProgramTotals& totals, std::map<std::string, State
 /// The range over the placements. A page that is touched for the first time was just cleared by the kernel,
 /// so that its lines may be in the caches: these misses need not occur.
 void state_misses(const ProgramTotals& totals, std::map<std::string, Stated>& presets) {
-  std::map<std::string, std::pair<double, double>> ranges;
+  std::map<std::string, std::vector<double>> by_placement;
   for (const model::Hierarchy& caches : totals.caches)
-    for (const auto& [name, value] : model::metrics(caches)) {
-      const auto [at, fresh] = ranges.try_emplace(name, value, value);
-      at->second = {std::min(at->second.first, static_cast<double>(value)),
-                    std::max(at->second.second, static_cast<double>(value))};
-    }
-  for (const auto& [name, range] : ranges) {
+    for (const auto& [name, value] : model::metrics(caches))
+      by_placement[name].push_back(static_cast<double>(value));
+  for (const auto& [name, values] : by_placement) {
     if (!is_preset(name) || presets.contains(name)) continue;
-    const double middle = (range.first + range.second) / 2;
-    const double cleared = std::min(range.first, static_cast<double>(totals.lines));
-    presets[name] = {middle, middle - range.first + cleared, range.second - middle + stray_occurrences,
+    const auto [least, most] = std::ranges::minmax(values);
+    const double middle = (least + most) / 2;
+    const double cleared = std::min(least, static_cast<double>(totals.lines));
+    presets[name] = {middle, middle - least + cleared, most - middle + stray_occurrences,
                      fmt::format("modelled: simulated in {}{}; the kernel may have brought in {:.0f}",
                                  totals.caches.front().machine().name,
                                  totals.caches.size() > 1

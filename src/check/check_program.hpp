@@ -20,7 +20,7 @@ struct ProgramRequest {
 };
 
 /// Throws Error (unavailable) where nothing could be compared: no core PMU, no Valgrind.
-void demand_program_check(const ProgramRequest& request);
+void require_program_check(const ProgramRequest& request);
 
 /// What a program must do, by preset; modelled.
 struct ExpectedProgram {

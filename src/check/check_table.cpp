@@ -3,6 +3,7 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/output_file.hpp"
+#include "check/check_figure.hpp"
 #include "command/measuring.hpp"
 #include "command/output.hpp"
 #include "host/machine.hpp"
@@ -20,78 +21,62 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <span>
 
 namespace recount::check {
 namespace {
 
 using statistics::Estimate;
 
-std::string count_of(double value) {
-  if (std::abs(value) < 1e12 && (std::floor(value) == value || std::abs(value) >= 1000))
-    return fmt::format("{:.0f}", value);
-  return fmt::format("{:.6g}", value);
+std::string median_text(const std::optional<Estimate>& e) {
+  return e ? count_text(e->median) : "-";
 }
 
-std::string count_of(const std::optional<Estimate>& e) {
-  return e ? count_of(e->median) : "-";
-}
-
-std::string stated_of(const std::optional<Stated>& s) {
+std::string expected_text(const std::optional<Stated>& s) {
   if (!s) return "-";
-  if (s->below + s->above == 0) return count_of(s->value);
-  return fmt::format("{} to {}", count_of(std::max(0.0, s->value - s->below)), count_of(s->value + s->above));
+  if (s->below + s->above == 0) return count_text(s->value);
+  return fmt::format("{} to {}", count_text(std::max(0.0, s->value - s->below)),
+                     count_text(s->value + s->above));
 }
 
-std::string ratio_of(const Judged& j) {
+std::string ratio_text(const Judged& j) {
   const auto& counted = j.judgement.perf ? j.judgement.perf : j.judgement.papi;
   if (!counted || !j.trial.stated || j.trial.stated->value == 0) return "-";
   return fmt::format("{:.4g}", counted->median / j.trial.stated->value);
 }
 
-std::string empty_of(const Judged& j) {
-  const auto text = [](const Measurement& measured) {
-    const auto bias = check::bias(measured);
-    return bias ? count_of(*bias) : std::string("-");
-  };
-  return text(j.trial.perf) + ", " + text(j.trial.papi);
-}
-
-command::Style style_of(Verdict verdict) {
-  if (verdict == Verdict::agrees) return command::Style::good;
-  if (verdict == Verdict::not_counted) return command::Style::faint;
-  return verdict == Verdict::unstable || verdict == Verdict::plausible ? command::Style::warning
-                                                                       : command::Style::bad;
+std::string empty_text(const Measurement& measured) {
+  const auto bias = check::bias(measured);
+  return bias ? count_text(*bias) : "-";
 }
 
 std::string painted(Verdict verdict) {
-  return command::paint(style_of(verdict), std::string(name_of(verdict)));
+  using enum command::Style;
+  const command::Style style = verdict == Verdict::agrees                                      ? good
+                               : verdict == Verdict::not_counted                               ? faint
+                               : verdict == Verdict::unstable || verdict == Verdict::plausible ? warning
+                                                                                               : bad;
+  return command::paint(style, std::string(name_of(verdict)));
 }
 
-std::string place_of(const Judged& j) {
+std::string place_text(const Judged& j) {
   const std::string point = short_point(j.trial.kernel, j.trial.point);
   return j.trial.kernel + (point.empty() ? "" : " ") + point;
 }
 
 void add_row(command::Table& table, const PresetVerdict& v) {
-  if (v.trials.empty()) {
-    table.add({painted(v.verdict), v.preset});
-    return;
-  }
+  if (v.trials.empty()) return table.add({painted(v.verdict), v.preset});
   const Judged& j = v.trials.front();
   const std::string more = v.trials.size() > 1 ? fmt::format(" (+{})", v.trials.size() - 1) : "";
-  table.add({painted(v.verdict), v.preset, count_of(j.judgement.perf), count_of(j.judgement.papi),
-             stated_of(j.trial.stated), ratio_of(j), empty_of(j), place_of(j) + more});
+  table.add({painted(v.verdict), v.preset, median_text(j.judgement.perf), median_text(j.judgement.papi),
+             expected_text(j.trial.stated), ratio_text(j),
+             empty_text(j.trial.perf) + ", " + empty_text(j.trial.papi), place_text(j) + more});
 }
 
 std::string interval(const char* who, const std::optional<Estimate>& e, const std::string& reason) {
   if (!e) return fmt::format("{}: not counted: {}", who, reason);
-  if (e->low == e->high) return fmt::format("{} {}", who, count_of(e->median));
-  return fmt::format("{} {} ({} to {})", who, count_of(e->median), count_of(e->low), count_of(e->high));
-}
-
-std::size_t executions(const Judged& j) {
-  const auto& e = j.judgement.perf ? j.judgement.perf : j.judgement.papi;
-  return e ? e->n : 0;
+  if (e->low == e->high) return fmt::format("{} {}", who, count_text(e->median));
+  return fmt::format("{} {} ({} to {})", who, count_text(e->median), count_text(e->low), count_text(e->high));
 }
 
 void add_lines(std::string& text, const std::string& line, std::size_t columns) {
@@ -100,21 +85,23 @@ void add_lines(std::string& text, const std::string& line, std::size_t columns) 
 
 /// One kernel's evidence.
 std::string evidence(const Judged& j, std::size_t columns) {
+  const auto& [trial, judgement] = j;
+  const auto& counted = judgement.perf ? judgement.perf : judgement.papi;
+  const char* const separate = !trial.separate_runs             ? ""
+                               : trial.kernel == command_kernel ? ", separate for perf and PAPI"
+                                                                : ", separate for perf and PAPI: too few "
+                                                                  "counters for both";
   std::string text;
-  add_lines(text, fmt::format("in {}: {}", place_of(j), j.judgement.why), columns);
+  add_lines(text, fmt::format("in {}: {}", place_text(j), judgement.why), columns);
   add_lines(text,
-            fmt::format("{}; {}; {}{}", interval("perf", j.judgement.perf, j.trial.perf.reason),
-                        interval("PAPI", j.judgement.papi, j.trial.papi.reason),
-                        base::format_count(executions(j), "execution"),
-                        !j.trial.apart ? ""
-                        : j.trial.kernel == command_kernel
-                            ? ", separate for perf and PAPI"
-                            : ", separate for perf and PAPI: too few counters for both"),
+            fmt::format("{}; {}; {}{}", interval("perf", judgement.perf, trial.perf.reason),
+                        interval("PAPI", judgement.papi, trial.papi.reason),
+                        base::format_count(counted ? counted->n : 0, "execution"), separate),
             columns);
-  if (j.trial.stated)
+  if (trial.stated)
     add_lines(text,
-              fmt::format("expected {}: {}; tolerance {:g} %", stated_of(j.trial.stated),
-                          j.trial.stated->form, 100 * j.trial.tolerance),
+              fmt::format("expected {}: {}; tolerance {:g} %", expected_text(trial.stated),
+                          trial.stated->form, 100 * trial.tolerance),
               columns);
   return text;
 }
@@ -142,63 +129,57 @@ std::string details(const PresetVerdict& v, std::size_t columns) {
   return text;
 }
 
+/// A heading and indented paragraphs; empty without paragraphs.
+std::string section(const char* heading, const std::vector<std::string>& paragraphs, std::size_t columns) {
+  if (paragraphs.empty()) return {};
+  std::string text = command::paint(command::Style::strong, heading) + "\n";
+  for (const std::string& paragraph : paragraphs)
+    text += "  " + command::wrap(paragraph, columns, 6) + "\n";
+  return text;
+}
+
 /// One line per reason, with the presets that it concerns.
-std::string not_counted(const std::vector<PresetVerdict>& verdicts, const CheckText& how) {
+std::string not_counted(const std::vector<PresetVerdict>& verdicts, const CheckText& options) {
+  constexpr std::size_t few = 3;
   std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
   for (const PresetVerdict& v : verdicts) {
     if (v.verdict != Verdict::not_counted) continue;
-    const auto at = std::ranges::find(reasons, v.why, &decltype(reasons)::value_type::first);
-    if (at == reasons.end())
-      reasons.push_back({v.why, {v.preset}});
-    else
-      at->second.push_back(v.preset);
+    auto at = std::ranges::find(reasons, v.why, &decltype(reasons)::value_type::first);
+    if (at == reasons.end()) at = reasons.insert(at, {v.why, {}});
+    at->second.push_back(v.preset);
   }
-  std::string text;
-  for (const auto& [why, names] : reasons) {
-    constexpr std::size_t few = 3;
-    const bool whole = how.all || names.size() <= few;
-    const std::string who = whole ? fmt::format("{}", fmt::join(names, ", "))
-                                  : fmt::format("{} and {} others", names.front(), names.size() - 1);
-    text += "  " + command::wrap(who + ": " + why, how.columns, 6) + "\n";
-  }
-  return text.empty() ? text : command::paint(command::Style::strong, "Not counted") + "\n" + text;
+  std::vector<std::string> lines;
+  for (const auto& [why, names] : reasons)
+    lines.push_back(options.all || names.size() <= few
+                        ? fmt::format("{}: {}", fmt::join(names, ", "), why)
+                        : fmt::format("{} and {} others: {}", names.front(), names.size() - 1, why));
+  return section("Not counted", lines, options.columns);
 }
 
 /// What a verdict does not exclude, one line per preset.
-std::string not_excluded(const std::vector<PresetVerdict>& verdicts, const CheckText& how) {
+std::string not_excluded(const std::vector<PresetVerdict>& verdicts, const CheckText& options) {
   constexpr std::size_t few = 4;
-  std::string text;
+  std::vector<std::string> lines;
   for (const PresetVerdict& v : verdicts) {
     if (v.could_also_be.empty()) continue;
-    auto names = v.could_also_be;
-    std::string more;
-    if (names.size() > few && !how.all) {
-      more = " and " + base::format_count(names.size() - few, "other");
-      names.resize(few);
-    }
-    text += "  " +
-            command::wrap(fmt::format("{}: {}{}", v.preset, fmt::join(names, ", "), more), how.columns, 6) +
-            "\n";
+    const std::size_t most = options.all ? v.could_also_be.size() : std::min(few, v.could_also_be.size());
+    const std::size_t more = v.could_also_be.size() - most;
+    lines.push_back(fmt::format("{}: {}{}", v.preset, fmt::join(std::span(v.could_also_be).first(most), ", "),
+                                more > 0 ? " and " + base::format_count(more, "other") : ""));
   }
-  return text.empty() ? text
-                      : command::paint(command::Style::strong, "Cannot be distinguished from") + "\n" + text;
+  return section("Cannot be distinguished from", lines, options.columns);
 }
 
 /// Terms that contribute nothing, though the total is right.
-std::string idle_terms(const std::vector<PresetVerdict>& verdicts, const CheckText& how) {
-  std::string text;
-  for (const PresetVerdict& v : verdicts) {
-    if (!sound(v.verdict)) continue;
+std::string idle_terms(const std::vector<PresetVerdict>& verdicts, const CheckText& options) {
+  std::vector<std::string> lines;
+  for (const PresetVerdict& v : verdicts)
     for (const auto& term : v.terms)
-      if (term.dead() || term.constant())
-        text += "  " +
-                command::wrap(fmt::format("{}: {} counts {} in every kernel ({})", v.preset, term.name,
-                                          term.dead() ? "0" : count_of(term.counts.front().counted),
-                                          term.counts.size()),
-                              how.columns, 6) +
-                "\n";
-  }
-  return text.empty() ? text : command::paint(command::Style::strong, "Terms without effect") + "\n" + text;
+      if (sound(v.verdict) && (term.dead() || term.constant()))
+        lines.push_back(fmt::format("{}: {} counts {} in every kernel ({})", v.preset, term.name,
+                                    term.dead() ? "0" : count_text(term.counts.front().counted),
+                                    term.counts.size()));
+  return section("Terms without effect", lines, options.columns);
 }
 
 std::string tally_text(const Checked& checked) {
@@ -245,26 +226,23 @@ std::vector<command::Table> check_tables(const Checked& checked) {
   return {table, missing};
 }
 
-std::string check_table(const Checked& checked, const CheckContext& context, const CheckText& how) {
+std::string check_table(const Checked& checked, const CheckContext& context, const CheckText& options) {
   const command::Table table = check_tables(checked).front();
-  std::string wrong;
-  for (const auto& v : checked.verdicts) {
-    if (!sound(v.verdict)) wrong += "\n" + details(v, how.columns);
-  }
   std::string text = table.empty() ? "" : table.text();
-  text += wrong;
-  for (const std::string& rest : {idle_terms(checked.verdicts, how), not_excluded(checked.verdicts, how),
-                                  not_counted(checked.verdicts, how)})
+  for (const auto& v : checked.verdicts)
+    if (!sound(v.verdict)) text += "\n" + details(v, options.columns);
+  for (const std::string& rest :
+       {idle_terms(checked.verdicts, options), not_excluded(checked.verdicts, options),
+        not_counted(checked.verdicts, options)})
     if (!rest.empty()) text += (text.empty() ? "" : "\n") + rest;
   for (const auto& note : context.notes)
-    text += "\n" + command::wrap(note, how.columns, 0) + "\n";
+    text += "\n" + command::wrap(note, options.columns, 0) + "\n";
   std::string tally = tally_text(checked) + ".";
-  if (const auto& c = checked.coverage; how.coverage)
+  if (const auto& c = checked.coverage; options.coverage)
     tally += fmt::format(" {} of {} presets testable, {} by the kernels on this machine; {} counted, {} "
-                         "distinguishable from all "
-                         "others.",
-                         c.provokable, c.standard, c.proven, c.counted, c.apart);
-  return text + "\n" + command::wrap(tally, how.columns, 0) + "\n";
+                         "distinguishable from all others.",
+                         c.provokable, c.standard, c.proven, c.counted, c.distinguishable);
+  return text + "\n" + command::wrap(tally, options.columns, 0) + "\n";
 }
 
 namespace {
@@ -277,13 +255,13 @@ Json point_json(const result::Params& params) {
 }
 
 Json measurement_json(const Measurement& measured, const std::optional<statistics::Estimate>& e) {
-  Json object{{"value", nullptr}, {"low", nullptr}, {"high", nullptr}, {"n", e ? e->n : 0}};
-  if (e) {
-    object["value"] = e->median;
-    object["low"] = e->low;
-    object["high"] = e->high;
-  }
-  object["bias"] = or_null(check::bias(measured));
+  using statistics::Estimate;
+  const auto member = [&](double Estimate::*which) { return e ? Json((*e).*which) : Json(); };
+  Json object{{"value", member(&Estimate::median)},
+              {"low", member(&Estimate::low)},
+              {"high", member(&Estimate::high)},
+              {"n", e ? e->n : 0},
+              {"bias", or_null(check::bias(measured))}};
   if (!e) object["reason"] = measured.reason;
   return object;
 }
@@ -296,18 +274,18 @@ Json stated_json(const Trial& trial) {
 
 Json trial_json(const Judged& judged) {
   const auto& [trial, judgement] = judged;
-  Json object{{"kernel", trial.kernel}, {"params", point_json(trial.point)}};
-  object["verdict"] = name_of(judgement.verdict);
-  object["why"] = judgement.why;
-  object["perf"] = measurement_json(trial.perf, judgement.perf);
-  object["papi"] = measurement_json(trial.papi, judgement.papi);
-  object["model"] = stated_json(trial);
-  object["tolerance"] = trial.tolerance;
-  object["relative"] = trial.relative;
-  object["apart"] = trial.apart;
-  object["factor"] = or_null(judgement.factor);
-  object["causes"] = judgement.causes;
-  return object;
+  return {{"kernel", trial.kernel},
+          {"params", point_json(trial.point)},
+          {"verdict", name_of(judgement.verdict)},
+          {"why", judgement.why},
+          {"perf", measurement_json(trial.perf, judgement.perf)},
+          {"papi", measurement_json(trial.papi, judgement.papi)},
+          {"model", stated_json(trial)},
+          {"tolerance", trial.tolerance},
+          {"relative", trial.relative},
+          {"apart", trial.separate_runs},
+          {"factor", or_null(judgement.factor)},
+          {"causes", judgement.causes}};
 }
 
 Json term_json(const Term& term) {
@@ -327,49 +305,55 @@ Json broken_json(const Broken& broken) {
           {"right", broken.right.median}};
 }
 
+/// An array of `element(one)`.
+template <class List, class Element>
+Json array_of(const List& list, const Element& element) {
+  Json all = Json::array();
+  for (const auto& one : list)
+    all.push_back(element(one));
+  return all;
+}
+
 Json verdict_json(const PresetVerdict& verdict) {
-  Json object{{"preset", verdict.preset}, {"verdict", name_of(verdict.verdict)}, {"why", verdict.why}};
   // The values of the decisive trial are repeated next to the verdict.
-  for (const char* key : {"perf", "papi", "model", "factor"})
-    object[key] = nullptr;
-  object["causes"] = object["points"] = object["broken"] = object["terms"] = Json::array();
-  object["could_also_be"] = verdict.could_also_be;
-  object["errata"] = verdict.errata;
-  for (const auto& judged : verdict.trials)
-    object["points"].push_back(trial_json(judged));
-  for (const auto& term : verdict.terms)
-    object["terms"].push_back(term_json(term));
-  if (!verdict.trials.empty())
-    for (const char* key : {"perf", "papi", "model", "factor", "causes"})
-      object[key] = object["points"][0][key];
-  for (const auto& broken : verdict.broken)
-    object["broken"].push_back(broken_json(broken));
-  return object;
+  const Json decisive = verdict.trials.empty() ? Json::object() : trial_json(verdict.trials.front());
+  return {{"preset", verdict.preset},
+          {"verdict", name_of(verdict.verdict)},
+          {"why", verdict.why},
+          {"perf", decisive.value("perf", Json())},
+          {"papi", decisive.value("papi", Json())},
+          {"model", decisive.value("model", Json())},
+          {"factor", decisive.value("factor", Json())},
+          {"causes", decisive.value("causes", Json::array())},
+          {"points", array_of(verdict.trials, trial_json)},
+          {"broken", array_of(verdict.broken, broken_json)},
+          {"terms", array_of(verdict.terms, term_json)},
+          {"could_also_be", verdict.could_also_be},
+          {"errata", verdict.errata}};
 }
 
 } // namespace
 
 std::string check_json(const Checked& checked, const CheckContext& context, const sweep::Ended& ended) {
-  Json object{{"verdicts", Json::array()}};
-  for (const auto& verdict : checked.verdicts)
-    object["verdicts"].push_back(verdict_json(verdict));
+  const auto failure_json = [](const result::Failure& failure) {
+    return Json{{"kernel", failure.kernel},
+                {"params", point_json(failure.params)},
+                {"witness", failure.witness},
+                {"reason", failure.reason}};
+  };
   const auto& c = checked.coverage;
-  object["coverage"] = {{"standard", c.standard},
-                        {"provokable", c.provokable},
-                        {"proven", c.proven},
-                        {"counted", c.counted},
-                        {"apart", c.apart}};
-  object["table"] = context.table.empty() ? Json(nullptr) : Json(context.table);
-  object["notes"] = context.notes;
-  object["runs"] = ended.outcome.runs;
-  object["interrupted"] = ended.outcome.stopped;
-  object["failures"] = Json::array();
-  for (const auto& failure : ended.results.failures)
-    object["failures"].push_back({{"kernel", failure.kernel},
-                                  {"params", point_json(failure.params)},
-                                  {"witness", failure.witness},
-                                  {"reason", failure.reason}});
-  return json_text("check", object);
+  return json_text("check", {{"verdicts", array_of(checked.verdicts, verdict_json)},
+                             {"coverage",
+                              {{"standard", c.standard},
+                               {"provokable", c.provokable},
+                               {"proven", c.proven},
+                               {"counted", c.counted},
+                               {"apart", c.distinguishable}}},
+                             {"table", context.table.empty() ? Json(nullptr) : Json(context.table)},
+                             {"notes", context.notes},
+                             {"runs", ended.outcome.runs},
+                             {"interrupted", ended.outcome.stopped},
+                             {"failures", array_of(ended.results.failures, failure_json)}});
 }
 
 namespace {

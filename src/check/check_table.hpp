@@ -15,12 +15,12 @@ namespace recount::check {
 struct CheckText {
   bool all = false; ///< list every preset that was not counted
   std::size_t columns = 80;
-  bool coverage = true; ///< how many presets the kernels verify
+  bool coverage = true; ///< options many presets the kernels verify
 };
 
 /// One row per preset, the evidence of what is wrong, what was not counted by reason, and the coverage.
 [[nodiscard]] std::string check_table(const Checked& checked, const CheckContext& context,
-                                      const CheckText& how);
+                                      const CheckText& options);
 
 /// One object, as recount-check(1) documents it.
 [[nodiscard]] std::string check_json(const Checked& checked, const CheckContext& context,

@@ -1,7 +1,6 @@
 #include "check/index.hpp"
 
-#include "check/agreement.hpp"
-#include "check/verdict.hpp"
+#include "base/data_rows.hpp"
 #include "kernel/kernel.hpp"
 #include "kernel/proofs.hpp"
 #include "preset/standard.hpp"
@@ -15,7 +14,6 @@
 #include <algorithm>
 #include <optional>
 #include <set>
-#include <sstream>
 
 namespace recount::check {
 
@@ -24,18 +22,31 @@ int process_of(int repetition) {
   return repetition / passes;
 }
 
+namespace {
+
+/// The values that `value(repetition, observation)` gives, in a group for each process.
+template <class Value>
+statistics::Groups by_process(const Index::Series& series, const Value& value) {
+  statistics::Groups groups;
+  int process = -1;
+  for (const auto& [repetition, o] : series)
+    if (const std::optional<double> one = value(repetition, *o)) {
+      if (process_of(repetition) != process) groups.emplace_back();
+      process = process_of(repetition);
+      groups.back().push_back(*one);
+    }
+  return groups;
+}
+
+} // namespace
+
 Measurement measurement(const Index::Series& series, const std::string& otherwise) {
   Measurement out;
-  int process = -1;
+  out.values = by_process(series, [](int, const auto& o) { return result::as_double(o.value); });
   for (const auto& [repetition, o] : series) {
-    if (const auto value = result::as_double(o->value)) {
-      if (process_of(repetition) != process) out.values.emplace_back();
-      process = process_of(repetition);
-      out.values.back().push_back(*value);
-      if (o->bias) out.empty[o->nesting].push_back(static_cast<double>(*o->bias));
-    } else if (out.reason.empty()) {
-      out.reason = o->reason.get().text();
-    }
+    const bool counted = result::as_double(o->value).has_value();
+    if (counted && o->bias) out.empty[o->nesting].push_back(static_cast<double>(*o->bias));
+    if (!counted && out.reason.empty()) out.reason = o->reason.get().text();
     for (const auto& flag : o->flags) {
       out.crashed = out.crashed || flag.kind == Flag::Kind::papi_crashes;
       out.by_row = out.by_row || flag.kind == Flag::Kind::unevaluated_row;
@@ -47,28 +58,18 @@ Measurement measurement(const Index::Series& series, const std::string& otherwis
 }
 
 statistics::Groups differences(const Index::Series& perf, const Index::Series& papi) {
-  statistics::Groups groups;
-  int process = -1;
-  for (const auto& [repetition, o] : perf) {
+  return by_process(perf, [&](int repetition, const auto& o) -> std::optional<double> {
     const auto other = papi.find(repetition);
-    if (other == papi.end()) continue;
-    const auto a = result::as_double(o->value), b = result::as_double(other->second->value);
-    if (!a || !b) continue;
-    if (process_of(repetition) != process) groups.emplace_back();
-    process = process_of(repetition);
-    groups.back().push_back(*a - *b);
-  }
-  return groups;
-}
-
-bool apart(const Index::Series& series) {
-  return std::ranges::any_of(series, [](const auto& one) { return one.second->nesting == "apart"; });
+    if (other == papi.end()) return {};
+    const auto a = result::as_double(o.value), b = result::as_double(other->second->value);
+    return a && b ? std::optional(*a - *b) : std::nullopt;
+  });
 }
 
 namespace {
 
-Trial counts_of(const std::string& metric, const std::string& preset, const kernel::Kernel& kernel,
-                const result::Params& point, const Index& index) {
+Trial make_trial(const std::string& metric, const std::string& preset, const kernel::Kernel& kernel,
+                 const result::Params& point, const Index& index) {
   Trial t;
   t.preset = metric;
   t.metric = preset;
@@ -76,58 +77,55 @@ Trial counts_of(const std::string& metric, const std::string& preset, const kern
   t.point = point;
   const auto& perf = index.of(t.kernel, t.point, metric, Witness::perf);
   const auto& papi = index.of(t.kernel, t.point, metric, Witness::papi);
-  std::string otherwise = index.failure(t.kernel, t.point);
-  if (otherwise.empty()) otherwise = "not run";
+  const std::string failure = index.failure(t.kernel, t.point);
+  const std::string otherwise = failure.empty() ? "not run" : failure;
   t.perf = measurement(perf, otherwise);
   t.papi = measurement(papi, otherwise);
   t.differences = differences(perf, papi);
-  t.apart = apart(perf);
+  t.separate_runs = std::ranges::any_of(perf, [](const auto& one) { return one.second->nesting == "apart"; });
   return t;
-}
-
-double accesses_of(const Index::Series& series) {
-  for (const auto& [repetition, o] : series)
-    if (o->accesses) return static_cast<double>(*o->accesses);
-  return 0;
 }
 
 } // namespace
 
-std::optional<Stated> stated_at(const std::string& preset, const kernel::Kernel& kernel,
-                                const result::Params& point, const Index& index, std::string& unstated) {
+Statement statement(const std::string& preset, const kernel::Kernel& kernel, const result::Params& point,
+                    const Index& index) {
   for (const auto& known : index.expected(kernel, point))
-    if (known.metric == preset) return Stated{known.value, known.below, known.above, known.form};
+    if (known.metric == preset) return {Stated{known.value, known.below, known.above, known.form}, {}};
   const auto& model = index.of(kernel.name(), point, preset, Witness::model);
-  if (model.empty()) {
-    unstated = "the model was not run";
-  } else if (const auto value = result::as_double(model.begin()->second->value)) {
-    return Stated{*value, 0, 0, "simulated caches"};
-  } else {
-    unstated = model.begin()->second->reason.get().text();
-  }
-  return {};
+  if (model.empty()) return {{}, "the model was not run"};
+  const result::Observation& simulated = *model.begin()->second;
+  if (const auto value = result::as_double(simulated.value))
+    return {Stated{*value, 0, 0, "simulated caches"}, {}};
+  return {{}, simulated.reason.get().text()};
 }
 
-Trial trial_of(const std::string& metric, const kernel::Proof& proof, const Index& index) {
-  Trial t = counts_of(metric, proof.preset, *proof.kernel, proof.point, index);
+Trial make_trial(const std::string& metric, const kernel::Proof& proof, const Index& index) {
+  Trial t = make_trial(metric, proof.preset, *proof.kernel, proof.point, index);
   t.tolerance = proof.tolerance;
-  t.stated = stated_at(proof.preset, *proof.kernel, proof.point, index, t.unstated);
+  auto [stated, reason] = statement(proof.preset, *proof.kernel, proof.point, index);
+  t.stated = std::move(stated);
+  t.unstated = std::move(reason);
   return t;
 }
 
-Trial side_trial_of(const std::string& metric, const kernel::Proof& proof, const Index& index) {
-  Trial t = trial_of(metric, proof, index);
+Trial make_side_trial(const std::string& metric, const kernel::Proof& proof, const Index& index) {
+  Trial t = make_trial(metric, proof, index);
   if (!t.stated) return t;
   double stray = stray_occurrences;
-  if (const auto& model = index.of(t.kernel, t.point, t.metric, Witness::model); !model.empty())
-    stray += t.tolerance * accesses_of(index.of(t.kernel, t.point, metric, Witness::perf));
+  if (!index.of(t.kernel, t.point, t.metric, Witness::model).empty())
+    for (const auto& [repetition, o] : index.of(t.kernel, t.point, metric, Witness::perf))
+      if (o->accesses) {
+        stray += t.tolerance * static_cast<double>(*o->accesses);
+        break;
+      }
   t.stated->below = std::min(std::max(t.stated->below, stray), std::max(t.stated->value, t.stated->below));
   t.stated->above = std::max(t.stated->above, stray);
   return t;
 }
 
-Trial trial_of(const std::string& metric, const kernel::Relation& relation, const Index& index) {
-  Trial t = counts_of(metric, relation.preset, *relation.kernel, relation.point, index);
+Trial make_trial(const std::string& metric, const kernel::Relation& relation, const Index& index) {
+  Trial t = make_trial(metric, relation.preset, *relation.kernel, relation.point, index);
   t.relative = true;
   const auto& base = index.of(relation.base_kernel->name(), relation.base_point, metric, Witness::perf);
   const auto counted = statistics::estimate(measurement(base, "not run").values);
@@ -155,27 +153,21 @@ const kernel::Kernel* kernel_named(const std::string& name) {
   return found == all.end() ? nullptr : *found;
 }
 
-/// The metric of the expected count: NAME=METRIC in the setting, else itself.
-std::string held_against(const result::Results& results, const std::string& metric) {
-  for (const auto& run : results.runs) {
-    const auto names = run.plan.find(setting);
-    if (names == run.plan.end()) continue;
-    std::istringstream words(names->second);
-    for (std::string word; words >> word;)
-      if (word.size() > metric.size() + 1 && word.starts_with(metric + "="))
-        return word.substr(metric.size() + 1);
-  }
+/// The metric of the expected count: NAME=METRIC in the setting, else the same.
+std::string reference_metric(const result::Results& results, const std::string& metric) {
+  for (const auto& run : results.runs)
+    if (const auto names = run.plan.find(setting); names != run.plan.end())
+      for (const std::string& word : base::words(names->second))
+        if (word.size() > metric.size() + 1 && word.starts_with(metric + "="))
+          return word.substr(metric.size() + 1);
   return metric;
 }
 
 /// Tolerance of the kernel's proof of the metric; none where the kernel does not verify it.
 std::optional<double> tolerance_of(const std::string& kernel, const std::string& metric) {
-  for (const auto& row : kernel::proof_rows()) {
-    if (row.kernel != kernel) continue;
-    std::istringstream presets(row.presets);
-    for (std::string preset; presets >> preset;)
-      if (preset == metric) return row.tolerance;
-  }
+  for (const auto& row : kernel::proof_rows())
+    if (row.kernel == kernel && std::ranges::count(base::words(row.presets), metric) > 0)
+      return row.tolerance;
   return {};
 }
 
@@ -202,13 +194,13 @@ std::vector<PresetVerdict> verdicts_of(const result::Results& results) {
   for (const auto& [order, metric, name, point] : seen) {
     const kernel::Kernel* const kernel = kernel_named(name);
     if (!kernel) continue;
-    const std::string as = held_against(results, metric);
-    const auto tolerance = tolerance_of(name, as);
+    const std::string reference = reference_metric(results, metric);
+    const auto tolerance = tolerance_of(name, reference);
     if (!tolerance) continue;
     try {
-      auto trial = trial_of(metric, {as, kernel, point, *tolerance, {}}, index);
+      auto trial = make_trial(metric, {reference, kernel, point, *tolerance, {}}, index);
       if (trial.stated) trials.push_back(std::move(trial));
-    } catch (const Error&) { // a point that is none of the kernel's: another recount's, or made up
+    } catch (const Error&) { // not a point of the kernel: of another recount, or invented
     }
   }
   return check::verdicts(trials, {});

@@ -1,7 +1,7 @@
 // The observations of a check by kernel, point, metric and witness.
 #pragma once
 
-#include "check/agreement.hpp"
+#include "check/verdict.hpp"
 #include "kernel/kernel.hpp"
 #include "kernel/proofs.hpp"
 #include "result/results_file.hpp"
@@ -52,29 +52,39 @@ private:
   std::map<std::pair<std::string, result::Params>, std::string> failures_;
 };
 
-/// Which process made the observation of that number.
+/// The process that made the observation of that number.
 [[nodiscard]] int process_of(int repetition);
 /// The measurement of a witness, its values by process; `otherwise` is the reason where there is none.
 [[nodiscard]] Measurement measurement(const Index::Series& series, const std::string& otherwise);
 /// perf - papi, pass by pass, by process.
 [[nodiscard]] statistics::Groups differences(const Index::Series& perf, const Index::Series& papi);
-/// Whether perf and PAPI counted separate executions.
-[[nodiscard]] bool apart(const Index::Series& series);
 
 /// The counts of the metric by the witnesses at the point of the proof, and the expected count of its kernel
 /// for proof.preset: in closed form, else from the simulation in the results.
-[[nodiscard]] Trial trial_of(const std::string& metric, const kernel::Proof& proof, const Index& index);
+[[nodiscard]] Trial make_trial(const std::string& metric, const kernel::Proof& proof, const Index& index);
 
-/// The same for an expectation of kernel::beside(). What is no purpose of the point may be disturbed by it:
-/// some occurrences are no contradiction, and of simulated caches a share of the accesses.
-[[nodiscard]] Trial side_trial_of(const std::string& metric, const kernel::Proof& proof, const Index& index);
+/// The same for a proof of kernel::beside(): what is not the purpose of the point may be disturbed by it, so
+/// that some occurrences, and of simulated caches a share of the accesses, are no contradiction.
+[[nodiscard]] Trial make_side_trial(const std::string& metric, const kernel::Proof& proof,
+                                    const Index& index);
 
 /// The counts at the point of the relation, with the expected count from those at its base.
-[[nodiscard]] Trial trial_of(const std::string& metric, const kernel::Relation& relation, const Index& index);
+[[nodiscard]] Trial make_trial(const std::string& metric, const kernel::Relation& relation,
+                               const Index& index);
 
-/// The expected count of a preset at a point; none, with the reason in `unstated`.
-[[nodiscard]] std::optional<Stated> stated_at(const std::string& preset, const kernel::Kernel& kernel,
-                                              const result::Params& point, const Index& index,
-                                              std::string& unstated);
+/// The expected count of a preset at a point; none, with the reason.
+struct Statement {
+  std::optional<Stated> stated;
+  std::string reason;
+};
+[[nodiscard]] Statement statement(const std::string& preset, const kernel::Kernel& kernel,
+                                  const result::Params& point, const Index& index);
+
+/// Whether the results are those of `recount check`.
+[[nodiscard]] bool is_check(const result::Results& results) noexcept;
+
+/// One verdict for each metric that was counted and that its kernel or the model states, by each kernel's own
+/// tolerance; relations between presets are left out. Standard presets first, in PAPI's order.
+[[nodiscard]] std::vector<PresetVerdict> verdicts_of(const result::Results& results);
 
 } // namespace recount::check

@@ -1,15 +1,344 @@
 #include "check/verdict.hpp"
 
+#include "base/data_rows.hpp"
+#include "base/format.hpp"
+#include "base/names.hpp"
+#include "check/causes_data.hpp" // made from data/causes.txt by the build
 #include "errata/errata.hpp"
+#include "statistics/statistics.hpp"
+
+#include <recount/error.hpp>
 
 #include <fmt/format.h>
+#include <range/v3/range/conversion.hpp>
+#include <range/v3/view/filter.hpp>
+#include <range/v3/view/take.hpp>
+#include <range/v3/view/transform.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <iterator>
+#include <limits>
+#include <optional>
 
 namespace recount::check {
+
+namespace {
+
+class JudgementBuilder {
+public:
+  explicit JudgementBuilder(const Trial& trial) : trial_(trial) {
+    out_.perf = statistics::estimate(trial.perf.values);
+    out_.papi = statistics::estimate(trial.papi.values);
+    out_.difference = statistics::estimate(trial.differences);
+  }
+
+  Judgement build() {
+    if (unreadable() || uncounted() || dead() || mapping() || unstated()) return out_;
+    meaning();
+    return out_;
+  }
+
+private:
+  bool end(Verdict verdict, std::string why) {
+    out_.verdict = verdict;
+    out_.why = std::move(why);
+    return true;
+  }
+
+  /// The row has no value, or PAPI crashes: nothing to compare.
+  bool unreadable() {
+    if (trial_.papi.crashed) return end(Verdict::mapping_differs, trial_.papi.reason);
+    if (trial_.perf.by_row && out_.papi)
+      return end(Verdict::mapping_differs,
+                 fmt::format("its row has no value as written ({}), but PAPI returns {}", trial_.perf.reason,
+                             count_text(out_.papi->median)));
+    return false;
+  }
+
+  bool uncounted() {
+    if (out_.perf || out_.papi) return false;
+    const std::string &perf = trial_.perf.reason, &papi = trial_.papi.reason;
+    if (perf == papi || papi.empty()) return end(Verdict::not_counted, perf);
+    if (perf.empty()) return end(Verdict::not_counted, papi);
+    return end(Verdict::not_counted, fmt::format("perf: {}; PAPI: {}", perf, papi));
+  }
+
+  bool dead() {
+    if (!trial_.stated) return false;
+    // No tolerance: where the code must cause at least one occurrence, 0 is wrong.
+    const double least = trial_.stated->value - trial_.stated->below;
+    if (least <= noise(trial_.perf) && least <= noise(trial_.papi)) return false;
+    const auto zero = [](const std::optional<statistics::Estimate>& e) {
+      return !e || (e->low == 0 && e->high == 0);
+    };
+    if (!zero(out_.perf) || !zero(out_.papi)) return false;
+    return end(Verdict::dead, fmt::format("counts 0, expected {}", stated_text()));
+  }
+
+  /// PAPI compared with the value of its table row.
+  bool mapping() {
+    if (!out_.perf || !out_.papi || !out_.difference) return false;
+    const double larger = std::max(std::abs(out_.perf->median), std::abs(out_.papi->median));
+    const double share = trial_.stated ? std::min(witness_tolerance, trial_.tolerance) : witness_tolerance;
+    // Where only a range without tolerance is expected, stray occurrences may fall between the two readings.
+    const bool range = trial_.stated && trial_.tolerance == 0;
+    const double stray =
+        range ? std::min({trial_.stated->below, trial_.stated->above, stray_occurrences}) : 0;
+    const double limit = share * larger + noise(trial_.perf) + noise(trial_.papi) + stray;
+    switch (statistics::held(*out_.difference, {-limit, limit})) {
+    case statistics::Held::inside: return false;
+    case statistics::Held::undecided:
+      // A ratio varies with its divisor: where both are far from the expected count, that is the verdict.
+      if (outside()) return false;
+      return end(Verdict::unstable,
+                 fmt::format("the difference of perf and PAPI varies from {} to {}",
+                             count_text(out_.difference->low), count_text(out_.difference->high)));
+    case statistics::Held::outside: break;
+    }
+    if (out_.perf->median != 0) out_.factor = out_.papi->median / out_.perf->median;
+    if (!trial_.perf.other_value.empty())
+      out_.causes = {"PAPI evaluates the formula differently than written (see recount lint): " +
+                     trial_.perf.other_value + ", including the bias"};
+    else if (out_.papi->median == 0)
+      out_.causes = {"PAPI counts in another domain, or its event is never scheduled"};
+    else
+      out_.causes = {"PAPI opens other events than the row lists, or uses another table"};
+    return end(Verdict::mapping_differs,
+               fmt::format("PAPI returns {}, its row gives {}", count_text(out_.papi->median),
+                           count_text(out_.perf->median)));
+  }
+
+  bool unstated() {
+    if (trial_.stated) return false;
+    return end(Verdict::not_counted, "no expected count: " + trial_.unstated);
+  }
+
+  /// Whether every witness counts something else than what is expected.
+  [[nodiscard]] bool outside() const {
+    if (!trial_.stated) return false;
+    return statistics::held(*out_.perf, band(trial_.perf)) == statistics::Held::outside &&
+           statistics::held(*out_.papi, band(trial_.papi)) == statistics::Held::outside;
+  }
+
+  void meaning() {
+    bool all_inside = true, all_outside = true;
+    for (const auto* const measured : {&trial_.perf, &trial_.papi}) {
+      const auto& estimate = measured == &trial_.perf ? out_.perf : out_.papi;
+      if (!estimate) continue;
+      const statistics::Held how = statistics::held(*estimate, band(*measured));
+      all_inside = all_inside && how == statistics::Held::inside;
+      all_outside = all_outside && how == statistics::Held::outside;
+    }
+    const statistics::Estimate& counted = out_.perf ? *out_.perf : *out_.papi;
+    if (all_inside)
+      end(Verdict::agrees, fmt::format("{}, expected {}", count_text(counted.median), stated_text()));
+    else if (all_outside)
+      differs(counted);
+    else
+      end(Verdict::unstable, fmt::format("varies from {} to {} around the tolerance limit of the expected {}",
+                                         count_text(counted.low), count_text(counted.high), stated_text()));
+  }
+
+  void differs(const statistics::Estimate& counted) {
+    const Stated& stated = *trial_.stated;
+    const double nearest =
+        counted.median > stated.value ? stated.value + stated.above : stated.value - stated.below;
+    if (nearest == 0) {
+      end(Verdict::meaning_differs, fmt::format("counts {}, expected 0", count_text(counted.median)));
+      return;
+    }
+    out_.factor = counted.median / nearest;
+    out_.causes = likely_causes(trial_.metric, *out_.factor);
+    end(Verdict::meaning_differs, fmt::format("counts {}, {} the expected {}", count_text(counted.median),
+                                              relative_text(*out_.factor), stated_text()));
+  }
+
+  [[nodiscard]] statistics::Band band(const Measurement& measured) const {
+    const auto [low, high] = *accepted(trial_);
+    return {low - noise(measured), high + noise(measured)};
+  }
+
+  [[nodiscard]] std::string stated_text() const {
+    const Stated& s = *trial_.stated;
+    if (s.below + s.above == 0) return count_text(s.value);
+    return fmt::format("{} to {}", count_text(s.value - s.below), count_text(s.value + s.above));
+  }
+
+  const Trial& trial_;
+  Judgement out_;
+};
+
+} // namespace
+
+std::string_view name_of(Verdict verdict) noexcept {
+  constexpr std::string_view names[] = {"not counted", "agrees",           "plausible",
+                                        "unstable",    "broken invariant", "meaning differs",
+                                        "dead",        "mapping differs"};
+  return names[static_cast<std::size_t>(verdict)];
+}
+
+bool Measurement::counted() const {
+  return std::ranges::any_of(values, [](const auto& group) { return !group.empty(); });
+}
+
+double noise(const Measurement& measured) {
+  double widest = 0;
+  for (const auto& [nesting, counts] : measured.empty)
+    if (!counts.empty())
+      widest = std::max(widest, statistics::quantile(counts, 0.9) - statistics::quantile(counts, 0.1));
+  return widest;
+}
+
+std::optional<double> bias(const Measurement& measured) {
+  std::optional<double> least;
+  for (const auto& [nesting, counts] : measured.empty) {
+    if (counts.empty()) continue;
+    const double middle = statistics::median(counts);
+    least = std::min(least.value_or(middle), middle);
+  }
+  return least;
+}
+
+std::string count_text(double value) {
+  if (std::abs(value) < 1e12 && (std::floor(value) == value || std::abs(value) >= 1000))
+    return fmt::format("{:.0f}", value);
+  return fmt::format("{:.6g}", value);
+}
+
+std::string relative_text(double factor) {
+  constexpr double near = 0.1;
+  if (std::abs(factor - 1) >= near) return fmt::format("{:.3g} times", factor);
+  return fmt::format("{:.2g} % {} than", 100 * std::abs(factor - 1), factor > 1 ? "more" : "less");
+}
+
+Judgement judge(const Trial& trial) {
+  return JudgementBuilder(trial).build();
+}
+
+std::optional<statistics::Band> accepted(const Trial& trial) {
+  if (!trial.stated) return {};
+  const Stated& s = *trial.stated;
+  const double margin = trial.tolerance * std::abs(s.value);
+  return statistics::Band{s.value - s.below - margin, s.value + s.above + margin};
+}
+
+bool tight(const Trial& trial) {
+  const auto within = accepted(trial);
+  if (!within || trial.relative) return false;
+  const double value = trial.stated->value;
+  return value > 0 && within->high < 2 * value && within->low > value / 2;
+}
+
+namespace {
+
+Cause parse_cause(const base::DataRow& row) {
+  const auto fail = [&](const std::string& why) {
+    return bad_input(row.where, why, "write PRESETS | LOW..HIGH | CAUSE");
+  };
+  if (row.cells.size() != 3) throw fail("three columns, separated by |, are required");
+  Cause cause{base::words(row.cells[0]), {}, std::string(row.cells[2])};
+  for (const std::string_view word : base::words(row.cells[1])) {
+    const std::size_t dots = std::min(word.find(".."), word.size());
+    const auto low = base::parse<double>(word.substr(0, dots));
+    const auto high = base::parse<double>(word.substr(std::min(dots + 2, word.size())));
+    if (!low || !high || !(*low <= *high)) throw fail("not a range of factors: '" + std::string(word) + "'");
+    cause.factors.push_back({*low, *high});
+  }
+  if (cause.presets.empty() || cause.factors.empty() || cause.text.empty()) throw fail("a column is empty");
+  return cause;
+}
+
+/// A pattern without a wildcard is a whole name.
+bool names(const std::string& pattern, const std::string& preset) {
+  const base::Pattern glob(pattern);
+  return glob.glob() ? glob.matches(preset) : pattern == preset;
+}
+
+} // namespace
+
+std::vector<Cause> parse_causes(std::string_view text, const std::string& file) {
+  std::vector<Cause> all;
+  for (const auto& row : base::data_rows(text, file))
+    all.push_back(parse_cause(row));
+  return all;
+}
+
+const std::vector<Cause>& causes() {
+  static const std::vector<Cause> built_in = parse_causes(causes_data, "causes.txt");
+  return built_in;
+}
+
+std::vector<std::string> likely_causes(const std::string& preset, double factor,
+                                       const std::vector<Cause>& all) {
+  constexpr int most = 2;
+  const std::string name = is_preset(preset) ? preset.substr(preset_prefix.size()) : preset;
+  const auto fits = [&](const Cause& cause) {
+    return std::ranges::any_of(cause.factors,
+                               [&](const auto& band) { return band.low <= factor && factor <= band.high; }) &&
+           std::ranges::any_of(cause.presets, [&](const auto& pattern) { return names(pattern, name); });
+  };
+  return all | ranges::views::filter(fits) | ranges::views::transform(&Cause::text) |
+         ranges::views::take(most) | ranges::to<std::vector>();
+}
+
+namespace {
+
+/// The sum of presets in one pass; nothing where one of them was not counted.
+std::optional<double> sum_in(const std::map<std::string, double>& pass,
+                             const std::vector<std::string>& presets) {
+  double total = 0;
+  for (const auto& preset : presets) {
+    const auto found = pass.find(preset);
+    if (found == pass.end()) return {};
+    total += found->second;
+  }
+  return total;
+}
+
+/// `value(left, right)` over all passes in which each preset of the relation was counted.
+template <class Value>
+std::optional<statistics::Estimate> estimate_of(const Counted& counted, const preset::Identity& identity,
+                                                const Value& value) {
+  statistics::Groups groups;
+  for (const auto& process : counted.passes) {
+    auto& values = groups.emplace_back();
+    for (const auto& pass : process)
+      if (const auto left = sum_in(pass, identity.left), right = sum_in(pass, identity.right); left && right)
+        values.push_back(value(*left, *right));
+  }
+  return statistics::estimate(groups);
+}
+
+/// Software prefetches miss without being loads, stores or demand reads: no relation between these holds
+/// there.
+bool prefetches(const result::Params& point) {
+  const auto operation = point.find("operation");
+  return operation != point.end() && operation->second == result::ParamValue(std::string("prefetch"));
+}
+
+} // namespace
+
+std::vector<Broken> broken(const Counted& counted, std::span<const preset::Identity> identities,
+                           preset::CpuKind kind) {
+  std::vector<Broken> found;
+  if (prefetches(counted.point)) return found;
+  for (const auto& identity : identities) {
+    if (!identity.applies_to(kind)) continue;
+    const auto left = estimate_of(counted, identity, [](double l, double) { return l; }),
+               right = estimate_of(counted, identity, [](double, double r) { return r; }),
+               difference = estimate_of(counted, identity, std::minus<>());
+    if (!left || !right || !difference) continue;
+    const double larger = std::max(std::abs(left->median), std::abs(right->median));
+    const double margin = std::max(invariant_tolerance * larger, stray_occurrences);
+    const statistics::Band allowed{identity.at_most ? -std::numeric_limits<double>::infinity() : -margin,
+                                   margin};
+    if (statistics::held(*difference, allowed) == statistics::Held::outside)
+      found.push_back({identity, counted.kernel, counted.witness, counted.point, *left, *right, *difference});
+  }
+  return found;
+}
+
 namespace {
 
 PresetVerdict& of_preset(std::vector<PresetVerdict>& all, const std::string& preset) {
@@ -19,22 +348,16 @@ PresetVerdict& of_preset(std::vector<PresetVerdict>& all, const std::string& pre
   return all.back();
 }
 
-std::vector<std::string> presets_of(const preset::Identity& identity) {
-  auto names = identity.left;
-  names.insert(names.end(), identity.right.begin(), identity.right.end());
-  return names;
-}
-
 /// The presets that a broken relation is attributed to.
 std::vector<PresetVerdict*> responsible(std::vector<PresetVerdict>& all, const Broken& relation) {
-  std::vector<PresetVerdict*> members, unproven, bad;
-  for (const auto& name : presets_of(relation.identity)) {
-    PresetVerdict& member = of_preset(all, name);
-    if (std::ranges::find(members, &member) == members.end()) members.push_back(&member);
+  std::vector<PresetVerdict*> members, bad, unproven;
+  for (const auto& name : relation.identity.presets()) {
+    PresetVerdict* const member = &of_preset(all, name);
+    if (std::ranges::find(members, member) != members.end()) continue;
+    members.push_back(member);
+    if (!sound(member->verdict)) bad.push_back(member);
+    if (member->verdict == Verdict::not_counted) unproven.push_back(member);
   }
-  std::ranges::copy_if(members, std::back_inserter(bad), [](const auto* m) { return !sound(m->verdict); });
-  std::ranges::copy_if(members, std::back_inserter(unproven),
-                       [](const auto* m) { return m->verdict == Verdict::not_counted; });
   return !bad.empty() ? bad : !unproven.empty() ? unproven : members;
 }
 
@@ -45,8 +368,8 @@ void apply(const Broken& relation, PresetVerdict& preset) {
   preset.why = describe(relation);
 }
 
-std::string place_of(const Trial& trial) {
-  return trial.point.empty() ? trial.kernel : trial.kernel + " " + result::describe(trial.point);
+std::string place_text(const std::string& kernel, const result::Params& point) {
+  return point.empty() ? kernel : kernel + " " + result::describe(point);
 }
 
 bool must_count(const Trial& trial) {
@@ -66,8 +389,9 @@ void find_missing_part(PresetVerdict& preset) {
   if (live == preset.trials.end()) return;
   const bool right = sound(live->judgement.verdict);
   const auto& dead = preset.trials.front();
-  preset.why = fmt::format("misses a part: 0 in {}, {} in {}", place_of(dead.trial),
-                           right ? "right" : "not 0", place_of(live->trial));
+  preset.why =
+      fmt::format("misses a part: 0 in {}, {} in {}", place_text(dead.trial.kernel, dead.trial.point),
+                  right ? "right" : "not 0", place_text(live->trial.kernel, live->trial.point));
   preset.verdict = Verdict::meaning_differs;
   for (Judged& j : preset.trials)
     if (j.judgement.verdict == Verdict::dead) j.judgement.verdict = Verdict::meaning_differs;
@@ -76,17 +400,16 @@ void find_missing_part(PresetVerdict& preset) {
 /// What agrees by bounds only.
 void limit_confidence(PresetVerdict& preset) {
   if (preset.verdict != Verdict::agrees) return;
-  const auto agreed = [](const Judged& j) { return j.judgement.verdict == Verdict::agrees; };
-  if (std::ranges::any_of(preset.trials, [&](const Judged& j) { return agreed(j) && tight(j.trial); }))
-    return;
-  if (std::ranges::all_of(preset.trials,
-                          [&](const Judged& j) { return !agreed(j) || accepted(j.trial)->high <= 0; }))
-    return; // nothing but zeros is expected of it
+  const auto any_agreed = [&](const auto& is) {
+    return std::ranges::any_of(preset.trials, [&](const Judged& j) {
+      return j.judgement.verdict == Verdict::agrees && is(j.trial);
+    });
+  };
+  if (any_agreed(tight)) return;
+  if (!any_agreed([](const Trial& t) { return accepted(t)->high > 0; })) return; // only zeros are expected
   preset.verdict = Verdict::plausible;
-  const bool must =
-      std::ranges::any_of(preset.trials, [&](const Judged& j) { return agreed(j) && must_count(j.trial); });
-  preset.why += must ? "; no kernel excludes twice or half the count"
-                     : "; counted only where the expected count is about 0";
+  preset.why += any_agreed(must_count) ? "; no kernel excludes twice or half the count"
+                                       : "; counted only where the expected count is about 0";
 }
 
 } // namespace
@@ -113,9 +436,11 @@ const Term::Count* Term::only_elsewhere() const {
 }
 
 std::vector<std::string> substitutes(std::span<const Judged> trials, const ExpectedCounts& expected) {
+  struct Fit {
+    bool outside = false, counts = false; ///< in one of the trials
+  };
   std::vector<std::string> all;
-  std::map<std::string, std::map<double, std::pair<bool, bool>>>
-      fits; ///< by preset, factor: never out, counts
+  std::map<std::string, std::map<double, Fit>> fits; ///< by preset and factor
   if (trials.empty()) return all;
   const std::string& self = trials.front().trial.metric;
   for (const Judged& j : trials) {
@@ -126,15 +451,15 @@ std::vector<std::string> substitutes(std::span<const Judged> trials, const Expec
     for (const auto& [preset, stated] : here->second)
       for (const double factor : {1.0, 2.0, 4.0, 8.0, 0.5, 0.25, 0.125}) {
         if (preset == self && factor == 1) continue;
-        auto& [out, counted] = fits[preset][factor];
-        out = out || factor * (stated.value + stated.above) < within->low ||
-              factor * (stated.value - stated.below) > within->high;
-        counted = counted || (must_count(j.trial) && stated.value > 0);
+        auto& [outside, counts] = fits[preset][factor];
+        outside = outside || factor * (stated.value + stated.above) < within->low ||
+                  factor * (stated.value - stated.below) > within->high;
+        counts = counts || (must_count(j.trial) && stated.value > 0);
       }
   }
   for (const auto& [preset, factors] : fits)
-    for (const auto& [factor, how] : factors)
-      if (!how.first && how.second)
+    for (const auto& [factor, fit] : factors)
+      if (!fit.outside && fit.counts)
         all.push_back(factor == 1 ? preset : fmt::format("{:g} * {}", factor, preset));
   return all;
 }
@@ -160,8 +485,7 @@ void blame_terms(PresetVerdict& verdict) {
           fmt::format("the term {} counts {:.6g} in every kernel", term.name, term.counts.front().counted));
     else if (const auto* const most = term.only_elsewhere())
       found.push_back(fmt::format("the term {} counts only where the expected count is 0 ({:.6g} in {})",
-                                  term.name, most->counted,
-                                  most->kernel + " " + result::describe(most->point)));
+                                  term.name, most->counted, place_text(most->kernel, most->point)));
   }
   causes.insert(causes.begin(), found.begin(), found.end());
 }
@@ -180,14 +504,14 @@ std::vector<PresetVerdict> verdicts(std::span<const Trial> trials, std::span<con
   }
   // Presets that occur in relations only are added first, so that the pointers below stay valid.
   for (const Broken& relation : relations)
-    for (const auto& name : presets_of(relation.identity))
+    for (const auto& name : relation.identity.presets())
       of_preset(all, name);
-  std::vector<std::vector<PresetVerdict*>> target;
+  std::vector<std::pair<const Broken*, PresetVerdict*>> attributed; // before a relation changes a verdict
   for (const Broken& relation : relations)
-    target.push_back(responsible(all, relation)); // before any relation has changed a verdict
-  for (std::size_t i = 0; i < relations.size(); ++i)
-    for (PresetVerdict* const preset : target[i])
-      apply(relations[i], *preset);
+    for (PresetVerdict* const preset : responsible(all, relation))
+      attributed.emplace_back(&relation, preset);
+  for (const auto& [relation, preset] : attributed)
+    apply(*relation, *preset);
   std::erase_if(all, [](const auto& preset) { return preset.trials.empty() && preset.broken.empty(); });
   return all;
 }

@@ -1,10 +1,11 @@
-// From trials and broken relations to one verdict for each preset. Pure.
+// From the counts of perf, PAPI and the model to one verdict per preset. Pure.
 #pragma once
 
-#include "check/agreement.hpp"
 #include "host/machine.hpp"
-#include "plot/sheet.hpp"
+#include "preset/identities.hpp"
+#include "result/observation.hpp"
 #include "result/results_file.hpp"
+#include "statistics/statistics.hpp"
 
 #include <recount/event.hpp>
 
@@ -12,10 +13,146 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace recount::check {
+
+/// Result of a comparison of the witnesses, in order of severity.
+enum class Verdict {
+  not_counted,      ///< no count; the reason is given
+  agrees,           ///< within the stated tolerance
+  plausible,        ///< within bounds that also admit twice or half the count
+  unstable,         ///< the repetitions vary too much for a verdict
+  broken_invariant, ///< contradicts another preset measured in the same run
+  meaning_differs,  ///< perf and PAPI agree, but differ from the expected count
+  dead,             ///< 0 where the expected count is larger
+  mapping_differs   ///< PAPI's value differs from its table row
+};
+/// "mapping differs"
+[[nodiscard]] std::string_view name_of(Verdict verdict) noexcept;
+/// Whether nothing is wrong: agrees, plausible or not counted.
+[[nodiscard]] constexpr bool sound(Verdict verdict) noexcept {
+  return verdict <= Verdict::plausible;
+}
+
+/// Counts of one preset at one point by one witness, one group per process.
+struct Measurement {
+  statistics::Groups values; ///< the count of an empty region is already subtracted
+  /// These counts of the empty region, by the nesting of the witnesses (result::Observation).
+  std::map<std::string, std::vector<double>> empty;
+  std::string reason;      ///< why there are no values
+  bool crashed = false;    ///< counting it crashes the process
+  bool by_row = false;     ///< no value because the row of the table has none as it is written
+  std::string other_value; ///< perf's remark that PAPI computes another value from the same counts
+
+  [[nodiscard]] bool counted() const;
+};
+
+/// The expected count: the true value is within [value - below, value + above].
+struct Stated {
+  double value = 0, below = 0, above = 0;
+  std::string form; ///< how that is known
+};
+
+/// One preset at one point, with the counts of the witnesses.
+struct Trial {
+  std::string preset; ///< or an event
+  std::string metric; ///< the metric of the expected count: the same by default
+  std::string kernel;
+  result::Params point;
+  double tolerance = 0;         ///< share of the stated value by which a sound count may differ
+  std::optional<Stated> stated; ///< none: unknown, with the reason in `unstated`
+  std::string unstated;
+  Measurement perf, papi;
+  statistics::Groups differences; ///< perf - papi, pass by pass
+  bool separate_runs = false;     ///< perf and PAPI counted different executions
+  /// Stated as a multiple of the same preset's count at another point.
+  bool relative = false;
+};
+
+/// The verdict on a trial, with its evidence.
+struct Judgement {
+  Verdict verdict = Verdict::not_counted;
+  std::string why; ///< a clause
+  std::optional<statistics::Estimate> perf, papi, difference;
+  std::optional<double> factor;    ///< counted / stated, of what lies outside
+  std::vector<std::string> causes; ///< likely ones
+};
+
+/// The kernel of trials of whole programs, which perf and PAPI always count in executions of their own.
+inline constexpr const char* command_kernel = "command";
+
+/// How far perf and PAPI may differ, as a share of the larger; never more than the trial's own tolerance.
+inline constexpr double witness_tolerance = 0.01;
+
+/// A count without decimals where it is whole or large.
+[[nodiscard]] std::string count_text(double value);
+/// "2 times", "0.4 % more than": a count relative to the expected one, before "the expected count". Pure.
+[[nodiscard]] std::string relative_text(double factor);
+
+[[nodiscard]] Judgement judge(const Trial& trial);
+
+/// The counts that a trial accepts, but for the noise; none without an expected count.
+[[nodiscard]] std::optional<statistics::Band> accepted(const Trial& trial);
+/// Whether it accepts neither twice nor half the stated value.
+[[nodiscard]] bool tight(const Trial& trial);
+
+/// By how much the counts of an empty region vary (p10 to p90, the widest nesting's): smaller differences are
+/// not significant.
+[[nodiscard]] double noise(const Measurement& measured);
+/// What an empty region counts: the median of the nesting that counts least. None where it was not measured.
+[[nodiscard]] std::optional<double> bias(const Measurement& measured);
+
+// Likely causes of a count that differs from the expected one by a known factor (data/causes.txt).
+
+/// One row.
+struct Cause {
+  std::vector<std::string> presets;      ///< patterns of names without "PAPI_"
+  std::vector<statistics::Band> factors; ///< counted / expected
+  std::string text;
+};
+
+/// Reads the format that data/causes.txt explains. Throws Error (bad_input) naming the line at fault.
+[[nodiscard]] std::vector<Cause> parse_causes(std::string_view text, const std::string& file);
+/// Those built in.
+[[nodiscard]] const std::vector<Cause>& causes();
+
+/// The likely causes for a preset or event that counts `factor` times too much, most likely first, two at
+/// most.
+[[nodiscard]] std::vector<std::string> likely_causes(const std::string& preset, double factor,
+                                                     const std::vector<Cause>& all = causes());
+
+// Relations between presets, compared with the counts of one run. Pure.
+
+/// What one witness counted of several presets while one kernel was executed at one point: pass by pass, a
+/// group for each process.
+struct Counted {
+  std::string kernel;
+  result::Params point;
+  Witness witness;
+  std::vector<std::vector<std::map<std::string, double>>> passes; ///< values by preset
+};
+
+/// A relation that does not hold.
+struct Broken {
+  preset::Identity identity;
+  std::string kernel;
+  Witness witness;
+  result::Params point;
+  statistics::Estimate left, right, difference; ///< left - right, pass by pass
+};
+
+/// How far the sides may differ, as a share of the larger; smaller absolute differences are not significant.
+inline constexpr double invariant_tolerance = 0.05, stray_occurrences = 64;
+
+/// Those of the relations that apply to the kind of CPU, all of whose presets were counted, and that the
+/// counts contradict: the interval of the difference lies wholly outside what is allowed.
+[[nodiscard]] std::vector<Broken> broken(const Counted& counted, std::span<const preset::Identity> identities,
+                                         preset::CpuKind kind);
+
+// From trials and broken relations to one verdict for each preset.
 
 /// A trial and its judgement.
 struct Judged {
@@ -79,20 +216,5 @@ void blame_terms(PresetVerdict& verdict);
 
 /// "L1_DCM <= L1_TCM: 2000 against 1000 by papi", for people.
 [[nodiscard]] std::string describe(const Broken& relation);
-
-/// `results` for the caption. Throws recount::Error (bad_input) when there is no preset with a count and
-/// an expected count other than 0.
-[[nodiscard]] plot::Sheet compose_agreement(const std::vector<PresetVerdict>& verdicts,
-                                            const result::Results& results);
-
-/// The figure "agreement" of the results of recount check.
-[[nodiscard]] plot::Figure agreement_figure();
-
-/// Whether the results are those of `recount check`.
-[[nodiscard]] bool is_check(const result::Results& results) noexcept;
-
-/// One verdict for each metric that was counted and that its kernel or the model states, by each kernel's own
-/// tolerance; relations between presets are left out. Standard presets first, in PAPI's order.
-[[nodiscard]] std::vector<PresetVerdict> verdicts_of(const result::Results& results);
 
 } // namespace recount::check

@@ -2,7 +2,6 @@
 
 #include "caches/view/panels.hpp"
 #include "check/check_figure.hpp"
-#include "check/verdict.hpp"
 #include "compare/compare.hpp"
 #include "matmul/matmul_figures.hpp"
 #include "matmul/matmul_sections.hpp"

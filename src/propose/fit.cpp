@@ -14,6 +14,7 @@ namespace {
 
 /// A count that starting and stopping the counters may cause: 14 instructions through a raw group on arm64.
 constexpr double overhead = 64;
+constexpr double rounding = 0.5;  ///< counts are whole
 constexpr double steady = 0.05;   ///< share by which repetitions of a reproducible event vary
 constexpr double constant = 0.02; ///< share by which the counts of a constant event vary over all places
 constexpr std::size_t most_fits = 200, most_steps = 400'000, most_terms = 8;
@@ -166,17 +167,23 @@ public:
 private:
   using Terms = std::vector<std::pair<std::size_t, int>>; ///< column, factor
 
+  struct Value {
+    double sum = 0, noise = 0;
+  };
+  [[nodiscard]] Value value(const Terms& terms, std::size_t place) const {
+    Value all;
+    for (const auto& [c, factor] : terms) {
+      all.sum += factor * measured_.columns_[c].counts[place];
+      all.noise += std::abs(factor) * measured_.columns_[c].noise[place];
+    }
+    return all;
+  }
   /// The largest residual; none when it does not fit.
   std::optional<double> residual(const Terms& terms, int divisor) {
     double worst = 0;
     for (const Expected& e : expected_) {
-      double sum = 0, noise = 0;
-      for (const auto& [c, factor] : terms) {
-        sum += factor * measured_.columns_[c].counts[e.place];
-        noise += std::abs(factor) * measured_.columns_[c].noise[e.place];
-      }
-      sum /= divisor;
-      noise = noise / divisor + 0.5; // counts are whole
+      const auto [total, spread] = value(terms, e.place);
+      const double sum = total / divisor, noise = spread / divisor + rounding;
       const double outside = std::max({e.accepted.low - sum, sum - e.accepted.high, 0.0});
       if (outside > noise) return {};
       worst = std::max(worst, outside / noise);
@@ -225,23 +232,22 @@ private:
     }
   }
   void pairs() {
-    for (std::size_t i = 0; i < columns_.size(); ++i)
-      for (std::size_t k = 0; k < columns_.size() && fits_.found.size() < most_fits; ++k) {
-        if (i == k) continue;
-        offer({{columns_[i], 1}, {columns_[k], -1}});
-        if (i < k) offer({{columns_[i], 1}, {columns_[k], 1}});
+    for (const std::size_t a : columns_)
+      for (const std::size_t b : columns_) {
+        if (a == b || fits_.found.size() >= most_fits) continue;
+        offer({{a, 1}, {b, -1}});
+        if (a < b) offer({{a, 1}, {b, 1}});
         for (const int factor : {2, 4, 8})
-          offer({{columns_[i], 1}, {columns_[k], factor}});
+          offer({{a, 1}, {b, factor}});
       }
   }
   void triples() {
-    const std::size_t n = columns_.size();
-    for (std::size_t i = 0; i < n; ++i)
-      for (std::size_t k = 0; k < n; ++k)
-        for (std::size_t l = k + 1; l < n && fits_.found.size() < most_fits; ++l) {
-          if (i == k || i == l) continue;
-          offer({{columns_[i], 1}, {columns_[k], -1}, {columns_[l], -1}});
-          offer({{columns_[k], 1}, {columns_[l], 1}, {columns_[i], -1}});
+    for (const std::size_t a : columns_)
+      for (const std::size_t b : columns_)
+        for (const std::size_t c : columns_) {
+          if (b >= c || a == b || a == c || fits_.found.size() >= most_fits) continue;
+          offer({{a, 1}, {b, -1}, {c, -1}});
+          offer({{b, 1}, {c, 1}, {a, -1}});
         }
   }
   /// Sums of more terms: an event is added with each factor that nowhere exceeds what is accepted, beginning
@@ -254,11 +260,8 @@ private:
     const Expected* most = nullptr;
     double missing = 0;
     for (const Expected& e : expected_) {
-      double sum = 0, noise = 0.5;
-      for (const auto& [c, factor] : terms) {
-        sum += factor * measured_.columns_[c].counts[e.place];
-        noise += factor * measured_.columns_[c].noise[e.place];
-      }
+      const auto [sum, spread] = value(terms, e.place);
+      const double noise = spread + rounding;
       if (sum - e.accepted.high > noise) return;
       const double share = (e.accepted.low - sum - noise) / std::max(e.accepted.low, 1.0);
       if (share > missing) {

@@ -66,7 +66,7 @@ public:
 
 private:
   struct Column {
-    std::vector<std::string> names; ///< the first stands for all
+    std::vector<std::string> names; ///< of events with the same counts
     std::vector<double> counts, noise;
     std::vector<bool> counted;
   };

@@ -5,8 +5,8 @@
 #include "base/names.hpp"
 #include "base/output_file.hpp"
 #include "base/random.hpp"
-#include "check/agreement.hpp"
 #include "check/index.hpp"
+#include "check/verdict.hpp"
 #include "command/measuring.hpp"
 #include "command/output.hpp"
 #include "command/outputs.hpp"
@@ -23,6 +23,9 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <range/v3/range/conversion.hpp>
+#include <range/v3/view/chunk.hpp>
+#include <range/v3/view/concat.hpp>
 #include <unistd.h>
 
 #include <algorithm>
@@ -31,6 +34,7 @@
 #include <filesystem>
 #include <random>
 #include <set>
+#include <span>
 
 namespace recount::propose {
 namespace {
@@ -59,12 +63,10 @@ struct Counts {
 Counts counts_in(const check::Index& index) {
   Counts all;
   std::map<Point, std::size_t> places;
-  for (const auto& [key, series] : index.all())
-    if (std::get<3>(key) == Witness::perf) places.emplace(Point{std::get<0>(key), std::get<1>(key)}, 0);
-  for (auto& [point, at] : places) {
-    at = all.places.size();
-    all.places.push_back(point);
-  }
+  for (const auto& [key, series] : index.all()) // in the order of the places
+    if (const auto& [kernel, point, metric, witness] = key; witness == Witness::perf)
+      if (places.try_emplace({kernel, point}, all.places.size()).second)
+        all.places.push_back({kernel, point});
   std::map<std::string, std::size_t> events;
   for (const auto& [key, series] : index.all()) {
     const auto& [kernel, point, metric, witness] = key;
@@ -84,13 +86,13 @@ std::vector<Expected> expected_of(const std::string& preset, const Statements& s
   std::vector<Expected> all;
   std::set<std::size_t> seen;
   for (const bool purpose : {true, false})
-    for (const kernel::Proof& proof : purpose ? statements.proofs : statements.beside) {
+    for (const kernel::Proof& proof : purpose ? statements.proofs : statements.side_proofs) {
       if (proof.preset != preset) continue;
       const auto place = counts.place(proof.kernel->name(), proof.point);
       const std::string event = place ? counts.any_event(*place) : std::string();
       if (event.empty() || !seen.insert(*place).second) continue;
       const check::Trial trial =
-          purpose ? check::trial_of(event, proof, index) : check::side_trial_of(event, proof, index);
+          purpose ? check::make_trial(event, proof, index) : check::make_side_trial(event, proof, index);
       if (const auto accepted = check::accepted(trial)) {
         all.push_back({*place, *accepted});
         tight = tight || check::tight(trial);
@@ -111,15 +113,15 @@ std::optional<double> value_of(const Fit& fit, const Counts& counts, std::size_t
 }
 
 /// "KERNEL POINT: A counts 5, B counts 9".
-std::string decider_of(const Fit& a, const Fit& b, const Counts& counts) {
+std::string deciding_place(const Fit& a, const Fit& b, const Counts& counts) {
   std::string text;
   double most = 0;
   for (std::size_t place = 0; place < counts.places.size(); ++place) {
     const auto one = value_of(a, counts, place), other = value_of(b, counts, place);
     if (!one || !other) continue;
-    const double apart = std::abs(*one - *other) / std::max({std::abs(*one), std::abs(*other), 1000.0});
-    if (apart <= most) continue;
-    most = apart;
+    const double distance = std::abs(*one - *other) / std::max({std::abs(*one), std::abs(*other), 1000.0});
+    if (distance <= most) continue;
+    most = distance;
     text = fmt::format("{} {}: {} counts {:.0f}, {} counts {:.0f}", counts.places[place].first,
                        result::describe(counts.places[place].second), text_of(a), *one, text_of(b), *other);
   }
@@ -139,39 +141,19 @@ bool keeps(const Fit& fit, const kernel::Relation& relation, const Counts& count
          *count <= (1 + noise) * relation.most * unit + check::stray_occurrences;
 }
 
-std::vector<Fit> suggested_for(const std::string& preset, const Proposals& relatives) {
-  std::vector<Fit> all;
-  const auto at = std::ranges::find(relatives.rows, preset, &Proposal::preset);
-  if (at != relatives.rows.end())
-    for (const Formula& formula : at->formulas)
-      if (!formula.terms.empty()) all.push_back({formula.terms, 1, 0});
-  return all;
-}
-
-std::vector<std::string> presets_of(const Statements& statements) {
-  std::vector<std::string> names;
-  for (const kernel::Proof& proof : statements.proofs)
-    if (is_preset(proof.preset) && std::ranges::find(names, proof.preset) == names.end())
-      names.push_back(proof.preset);
-  return names;
-}
-
-void add_evidence(MeasuredPreset& row, const Measured& measured, const Proposals& relatives,
-                  const std::vector<Fit>& suggested) {
+void add_evidence(MeasuredPreset& row, const Measured& measured, const Proposal* relative) {
   row.kernels = kernels_of(row.preset);
   const Fit& first = row.fits.found.front();
   for (const auto& [name, factor] : first.terms)
-    if (const auto others = measured.same_as(name); !others.empty()) {
-      std::string text = name + ":";
-      for (const std::string& other : others)
-        text += " " + other;
-      row.same.push_back(text);
-    }
-  const auto at = std::ranges::find(relatives.rows, row.preset, &Proposal::preset);
-  if (at == relatives.rows.end()) return;
-  for (const Formula& formula : at->formulas)
+    if (const auto others = measured.same_as(name); !others.empty())
+      row.same.push_back(fmt::format("{}: {}", name, fmt::join(others, " ")));
+  if (!relative) return;
+  bool suggested = false;
+  for (const Formula& formula : relative->formulas) {
+    suggested = suggested || !formula.terms.empty();
     if (formula.terms == first.terms && first.divisor == 1) row.from = formula.from;
-  if (row.from.empty() && !suggested.empty()) row.against = at->formulas.front().text;
+  }
+  if (row.from.empty() && suggested) row.against = relative->formulas.front().text;
 }
 
 } // namespace
@@ -217,33 +199,26 @@ std::vector<std::string> events_to_count(EventIndex& events, const Proposals& re
 
 std::vector<sweep::Job> jobs_of(const Statements& statements, const std::vector<std::string>& events,
                                 int repeat, std::uint64_t seed) {
-  constexpr std::size_t at_once = 64;               // a run that fails loses these
+  constexpr std::ptrdiff_t at_once = 64;            // a run that fails loses these
   std::map<Point, std::vector<std::string>> places; // with the presets that the model states
   std::vector<Point> order;
-  for (const auto* const list : {&statements.proofs, &statements.beside})
-    for (const kernel::Proof& proof : *list) {
-      if (!is_preset(proof.preset)) continue;
-      const Point point{proof.kernel->name(), proof.point};
-      auto [at, fresh] = places.try_emplace(point);
-      if (fresh) order.push_back(point);
-      const auto known = proof.kernel->expected(proof.point);
-      if (std::ranges::find(known, proof.preset, &kernel::Expectation::metric) == known.end() &&
-          std::ranges::find(at->second, proof.preset) == at->second.end())
-        at->second.push_back(proof.preset);
-    }
+  for (const kernel::Proof& proof : ranges::views::concat(statements.proofs, statements.side_proofs)) {
+    if (!is_preset(proof.preset)) continue;
+    const Point point{proof.kernel->name(), proof.point};
+    auto [at, fresh] = places.try_emplace(point);
+    if (fresh) order.push_back(point);
+    const auto known = proof.kernel->expected(proof.point);
+    if (std::ranges::find(known, proof.preset, &kernel::Expectation::metric) == known.end() &&
+        std::ranges::find(at->second, proof.preset) == at->second.end())
+      at->second.push_back(proof.preset);
+  }
   std::vector<sweep::Job> jobs;
   std::mt19937_64 random(seed);
   for (int repetition = 0; repetition < repeat; ++repetition) {
     const std::size_t from = jobs.size();
-    for (const Point& point : order)
-      for (std::size_t i = 0; i < events.size(); i += at_once)
-        jobs.push_back(
-            {point.first,
-             point.second,
-             repetition,
-             Witness::perf,
-             {events.begin() + static_cast<std::ptrdiff_t>(i),
-              events.begin() + static_cast<std::ptrdiff_t>(std::min(i + at_once, events.size()))}});
+    for (const auto& [kernel, point] : order)
+      for (const auto some : events | ranges::views::chunk(at_once))
+        jobs.push_back({kernel, point, repetition, Witness::perf, some | ranges::to<std::vector>()});
     base::shuffle(std::span(jobs).subspan(from), random);
   }
   for (const Point& point : order)
@@ -263,8 +238,17 @@ MeasuredProposals propose_measured(const result::Results& results, const Stateme
   for (const MeasuredEvent& event : counts.events)
     if (const Usability how = usability(event); how != Usability::usable)
       all.unusable[how].push_back(event.name);
-  for (const std::string& preset : presets_of(statements)) {
-    const auto suggested = suggested_for(preset, relatives);
+  std::vector<std::string> presets;
+  for (const kernel::Proof& proof : statements.proofs)
+    if (is_preset(proof.preset) && std::ranges::find(presets, proof.preset) == presets.end())
+      presets.push_back(proof.preset);
+  for (const std::string& preset : presets) {
+    const auto at = std::ranges::find(relatives.rows, preset, &Proposal::preset);
+    const Proposal* const relative = at == relatives.rows.end() ? nullptr : &*at;
+    std::vector<Fit> suggested;
+    if (relative)
+      for (const Formula& formula : relative->formulas)
+        if (!formula.terms.empty()) suggested.push_back({formula.terms, 1, 0});
     MeasuredPreset row{preset, {}};
     row.fits = measured.fits(expected_of(preset, statements, counts, index, row.tight), suggested);
     std::erase_if(row.fits.found, [&](const Fit& fit) {
@@ -281,8 +265,8 @@ MeasuredProposals propose_measured(const result::Results& results, const Stateme
                        : "no formula reproduces the expected counts, nor do those of related CPUs"});
       continue;
     }
-    add_evidence(row, measured, relatives, suggested);
-    if (row.fits.found.size() > 1) row.decider = decider_of(row.fits.found[0], row.fits.found[1], counts);
+    add_evidence(row, measured, relative);
+    if (row.fits.found.size() > 1) row.decider = deciding_place(row.fits.found[0], row.fits.found[1], counts);
     const bool only = row.fits.found.size() == 1 && (row.same.empty() || !row.from.empty());
     row.confidence = row.tight && only  ? Confidence::high
                      : row.from.empty() ? Confidence::low
@@ -299,12 +283,14 @@ constexpr std::size_t most_named = 8;
 
 std::string alternatives(const MeasuredPreset& row) {
   std::vector<std::string> texts;
-  for (std::size_t i = 1; i < row.fits.found.size() && i <= most_named; ++i)
-    texts.push_back(text_of(row.fits.found[i]));
-  std::string text = fmt::format("  cannot be told apart by these kernels: {}", fmt::join(texts, "; "));
-  if (row.fits.found.size() > most_named + 1)
-    text += fmt::format("; and {} more", row.fits.found.size() - 1 - most_named);
-  return text;
+  for (const Fit& fit : std::span(row.fits.found).subspan(1))
+    texts.push_back(text_of(fit));
+  if (texts.size() > most_named) {
+    const auto more = fmt::format("and {} more", texts.size() - most_named);
+    texts.resize(most_named);
+    texts.push_back(more);
+  }
+  return fmt::format("  cannot be distinguished by these kernels: {}", fmt::join(texts, "; "));
 }
 
 std::string row_text(const MeasuredPreset& row) {
@@ -346,13 +332,7 @@ std::string csv_of(const MeasuredProposals& proposals, const std::string& unchec
   text += "CPU," + proposals.cpu + "\n";
   for (const MeasuredPreset& row : proposals.rows)
     text += row_text(row);
-  if (!proposals.missing.empty()) text += comment("Not proposed:");
-  std::map<std::string, std::vector<std::string>> reasons;
-  for (const Unproposed& one : proposals.missing)
-    reasons[one.reason].push_back(one.preset);
-  for (const auto& [reason, presets] : reasons)
-    text += comment(fmt::format("  {}: {}", reason, fmt::join(presets, " ")));
-  return text;
+  return text + not_proposed(proposals.missing);
 }
 
 namespace {
@@ -395,9 +375,9 @@ sweep::Batch batch_of(const MeasureOptions& options, const std::string& cpu,
 /// A file that is removed with this object.
 struct TemporaryFile {
   std::string path = (std::filesystem::temp_directory_path() / "recount-propose-XXXXXX").string();
-  explicit TemporaryFile(const std::string& text) {
+  TemporaryFile() {
     const int fd = ::mkstemp(path.data());
-    if (fd < 0 || ::close(fd) != 0 || !base::write_file(path, text)) throw base::cannot_write(path, errno);
+    if (fd < 0 || ::close(fd) != 0) throw base::cannot_write(path, errno);
   }
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;
@@ -427,7 +407,7 @@ result::Results measure(const MeasureOptions& options, const Proposals& relative
 std::map<std::string, std::string> verdicts_on(const MeasuredProposals& proposals, std::string& why) {
   std::string table = "CPU," + proposals.cpu + "\n";
   process::Spawn spawn;
-  const TemporaryFile file("");
+  const TemporaryFile file;
   spawn.argv = {"/proc/self/exe", "check", "--table",  file.path, "--json",
                 "--no-verdicts",  "-q",    "--repeat", "1"};
   for (const MeasuredPreset& row : proposals.rows) {

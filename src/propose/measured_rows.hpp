@@ -19,7 +19,7 @@ inline constexpr const char* measured_setting = "propose";
 
 /// What the kernels state, on a machine with these caches.
 struct Statements {
-  std::vector<kernel::Proof> proofs, beside;
+  std::vector<kernel::Proof> proofs, side_proofs;
   std::vector<kernel::Relation> relations;
 };
 [[nodiscard]] Statements statements(const std::optional<model::MachineDescription>& machine);

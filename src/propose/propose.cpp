@@ -1,8 +1,8 @@
 #include "propose/propose.hpp"
 
+#include "base/data_rows.hpp"
 #include "base/format.hpp"
 #include "base/nearest.hpp"
-#include "base/text.hpp"
 #include "command/output.hpp"
 #include "kernel/proofs.hpp"
 #include "preset/catalogue.hpp"
@@ -46,19 +46,6 @@ namespace {
 /// How much more a nearer relative counts than a distant one.
 constexpr double nearness = 4;
 
-std::set<int> lines_of(const preset::CpuView* view) {
-  std::set<int> lines;
-  if (view)
-    for (const Preset& preset : view->loaded.presets)
-      lines.insert(preset.place.line);
-  return lines;
-}
-
-bool has_visible_rows(const preset::CpuView& view, const std::set<int>& hidden) {
-  return std::ranges::any_of(view.loaded.presets,
-                             [&](const Preset& preset) { return !hidden.contains(preset.place.line); });
-}
-
 /// Empty where it is no sum of small multiples of events.
 std::map<std::string, int> factors_of(const Quotient& meaning, const std::vector<std::string>& codes) {
   constexpr std::int64_t largest = 1000;
@@ -72,14 +59,9 @@ std::map<std::string, int> factors_of(const Quotient& meaning, const std::vector
   return factors;
 }
 
-std::string row_of(const Preset& preset, const std::vector<std::string>& terms) {
+std::string format_row(const Preset& preset, const std::vector<std::string>& terms) {
   return fmt::format("PRESET,{},{},{}{}", preset.name, name_of(preset.type),
                      preset.type == Derived::postfix ? preset.postfix + "," : "", fmt::join(terms, ","));
-}
-
-/// The terms that a type uses: the others are read and not counted.
-std::size_t used_terms(const Preset& preset) {
-  return preset.type == Derived::none ? 1 : preset.natives.size();
 }
 
 void merge(std::vector<Formula>& all, Formula formula) {
@@ -106,8 +88,7 @@ Confidence confidence_of(const Proposal& proposal) {
 }
 
 void add_remarks(Proposal& proposal, const std::vector<std::string>& lint) {
-  const Formula& first = proposal.formulas.front();
-  proposal.remarks = first.remarks;
+  proposal.remarks = proposal.formulas.front().remarks;
   for (std::size_t i = 1; i < proposal.formulas.size(); ++i)
     proposal.remarks.push_back(
         fmt::format("{}: {}", fmt::join(proposal.formulas[i].from, " "), proposal.formulas[i].text));
@@ -125,7 +106,7 @@ std::string_view name_of(Confidence confidence) noexcept {
 
 Lineage::Lineage(const PresetTable& table, const preset::Catalogue* catalogue)
     : table_(table), catalogue_(catalogue), version_(preset::needed_version(table.document()).version) {
-  preset::demand_rows(table);
+  preset::require_rows(table);
   for (const std::string& cpu : table.cpus())
     if (const auto source = lint::source_of(cpu, catalogue); source.core)
       views_.push_back(preset::view(table.document(), cpu, source.core, version_, nullptr, source.catalogue));
@@ -171,6 +152,47 @@ std::vector<Lineage::Relative> Lineage::relatives(const std::string& cpu,
   return found;
 }
 
+std::optional<Formula> Lineage::translated(const Preset& row, const Relative& relative, EventIndex& here,
+                                           Codes& codes, std::string& why) {
+  const preset::CpuView& view = *relative.view;
+  if (!view.meanings.contains(row.name)) {
+    why = view.cpu + ": its row has no value";
+    return {};
+  }
+  // The further terms of an underived preset are read and not counted.
+  auto variables = view.variables(row);
+  if (row.type == Derived::none) variables.resize(std::min<std::size_t>(variables.size(), 1));
+  std::vector<std::string> terms;
+  std::vector<formula::Variable> own;
+  Formula made;
+  double quality = 1;
+  for (const formula::Variable v : variables) {
+    const std::string& term = view.names[static_cast<std::size_t>(v)];
+    const Translation found = translate(term, *relative.events, here);
+    quality = std::min(quality, found.quality);
+    if (found.name.empty()) {
+      why = fmt::format("{}: {} has no counterpart here", view.cpu, term);
+      break;
+    }
+    if (!found.remark.empty()) made.remarks.push_back(fmt::format("{} ({})", found.remark, view.cpu));
+    terms.push_back(found.name);
+    own.push_back(codes.of(here.natives().of(found.name), found.name));
+  }
+  if (quality <= 0 || terms.empty()) return {};
+  Preset translated = row;
+  translated.natives.resize(terms.size());
+  const auto meaning = preset::meaning(translated, own);
+  if (!meaning) return {};
+  made.meaning = *meaning;
+  made.terms = factors_of(*meaning, codes.names);
+  made.row = format_row(row, terms);
+  made.text = text_of(*meaning, codes.names, row, terms);
+  made.from = {view.cpu};
+  made.lines = {row.place.line};
+  made.score = quality * std::pow(relative.similarity, nearness);
+  return made;
+}
+
 std::vector<Formula> Lineage::formulas(const std::string& preset, const std::vector<Relative>& relatives,
                                        const std::set<int>& hidden, EventIndex& here, Codes& codes,
                                        std::string& why) {
@@ -178,41 +200,9 @@ std::vector<Formula> Lineage::formulas(const std::string& preset, const std::vec
   for (const Relative& relative : relatives) {
     const Preset* const row = relative.view->loaded.find(preset);
     if (!row || hidden.contains(row->place.line)) continue;
-    if (!relative.view->meanings.contains(preset)) {
-      if (why.empty()) why = relative.view->cpu + ": its row has no value";
-      continue;
-    }
-    const auto variables = relative.view->variables(*row);
-    std::vector<std::string> terms;
-    std::vector<formula::Variable> own;
-    Formula made;
-    double quality = 1;
-    for (std::size_t i = 0; i < std::min(used_terms(*row), variables.size()); ++i) {
-      const std::string& term = relative.view->names[static_cast<std::size_t>(variables[i])];
-      const Translation found = translate(term, *relative.events, here);
-      quality = std::min(quality, found.quality);
-      if (found.name.empty()) {
-        if (why.empty()) why = fmt::format("{}: {} has no counterpart here", relative.view->cpu, term);
-        break;
-      }
-      if (!found.remark.empty())
-        made.remarks.push_back(fmt::format("{} ({})", found.remark, relative.view->cpu));
-      terms.push_back(found.name);
-      own.push_back(codes.of(here.natives().of(found.name), found.name));
-    }
-    if (quality <= 0 || terms.empty()) continue;
-    Preset translated = *row;
-    translated.natives.resize(terms.size());
-    const auto meaning = preset::meaning(translated, own);
-    if (!meaning) continue;
-    made.meaning = *meaning;
-    made.terms = factors_of(*meaning, codes.names);
-    made.row = row_of(*row, terms);
-    made.text = text_of(*meaning, codes.names, *row, terms);
-    made.from = {relative.view->cpu};
-    made.lines = {row->place.line};
-    made.score = quality * std::pow(relative.similarity, nearness);
-    merge(all, std::move(made));
+    std::string trouble;
+    if (auto formula = translated(*row, relative, here, codes, trouble)) merge(all, *std::move(formula));
+    if (why.empty()) why = trouble;
   }
   std::ranges::stable_sort(all, std::greater{}, &Formula::score);
   return all;
@@ -248,20 +238,20 @@ std::map<std::string, std::vector<std::string>> Lineage::faults(Proposals& all) 
   }
 }
 
-Proposals Lineage::propose(const std::string& cpu, const std::vector<std::string>& from) {
-  Codes codes;
-  return propose(cpu, from, codes);
-}
-
 Proposals Lineage::propose(const std::string& cpu, const std::vector<std::string>& from, Codes& codes) {
-  const preset::CpuView* const own = view_of(cpu);
-  const std::set<int> hidden = lines_of(own);
+  std::set<int> hidden; // lines of its own rows
+  if (const preset::CpuView* const own = view_of(cpu))
+    for (const Preset& preset : own->loaded.presets)
+      hidden.insert(preset.place.line);
   Proposals all;
   all.cpu = cpu;
   all.own = hidden.size();
   EventIndex& here = events_of(cpu);
   auto near = relatives(cpu, from);
-  std::erase_if(near, [&](const Relative& relative) { return !has_visible_rows(*relative.view, hidden); });
+  std::erase_if(near, [&](const Relative& relative) {
+    return std::ranges::all_of(relative.view->loaded.presets,
+                               [&](const Preset& preset) { return hidden.contains(preset.place.line); });
+  });
   for (const Relative& relative : near)
     all.relatives.emplace_back(relative.view->cpu, relative.similarity);
   for (const auto& standard : preset::standard_presets()) {
@@ -275,32 +265,22 @@ Proposals Lineage::propose(const std::string& cpu, const std::vector<std::string
                                    : why.empty() ? "no related CPU has it"
                                                  : why});
   }
-  const auto findings = faults(all);
-  for (Proposal& proposal : all.rows) {
-    const auto at = findings.find(proposal.preset);
-    add_remarks(proposal, at == findings.end() ? std::vector<std::string>{} : at->second);
-  }
+  auto findings = faults(all);
+  for (Proposal& proposal : all.rows)
+    add_remarks(proposal, findings[proposal.preset]);
   return all;
 }
 
 // Proposals as a preset table, each row with its evidence as comments.
 namespace {
 
-std::string relatives_text(const Proposals& proposals) {
-  std::string text;
-  for (const auto& [cpu, common] : proposals.relatives)
-    text += fmt::format("{}{} ({:.0f} %)", text.empty() ? "" : ", ", cpu, 100 * common);
-  return text.empty() ? "none" : text;
-}
-
 std::string measurement_text(const Proposal& proposal) {
   const auto kernels = kernels_of(proposal.preset);
+  const std::size_t formulas = proposal.formulas.size();
   if (kernels.empty()) return "to measure: no kernel of recount check has a known count of this preset";
-  std::string what = fmt::format("to measure: recount check --table FILE {} (kernels: {})", proposal.preset,
-                                 fmt::join(kernels, ", "));
-  if (proposal.formulas.size() > 1)
-    what += fmt::format("; it decides among {} formulas", proposal.formulas.size());
-  return what;
+  return fmt::format("to measure: recount check --table FILE {} (kernels: {}){}", proposal.preset,
+                     fmt::join(kernels, ", "),
+                     formulas > 1 ? fmt::format("; it decides among {} formulas", formulas) : "");
 }
 
 std::string row_text(const Proposal& proposal) {
@@ -320,19 +300,26 @@ std::string comment(std::string text) {
   constexpr std::size_t columns = 118, indent = 4;
   std::ranges::replace_if(
       text, [](char c) { return c == '\n' || c == '\r' || c == '\0'; }, ' ');
-  std::string lines;
-  const std::string wrapped = command::fit(text, columns, indent);
-  for (const std::string_view line : base::split(std::string_view(wrapped), '\n'))
-    if (!line.empty()) lines += fmt::format("# {}\n", line);
-  return lines;
+  const auto lines = base::words(command::fit(text, columns, indent), '\n');
+  return fmt::format("# {}\n", fmt::join(lines, "\n# "));
+}
+
+std::string not_proposed(const std::vector<Unproposed>& missing) {
+  std::string text = missing.empty() ? "" : comment("Not proposed:");
+  std::map<std::string, std::vector<std::string>> reasons;
+  for (const Unproposed& one : missing)
+    reasons[one.reason].push_back(one.preset);
+  for (const auto& [reason, presets] : reasons)
+    text += comment(fmt::format("  {}: {}", reason, fmt::join(presets, " ")));
+  return text;
 }
 
 std::vector<std::string> kernels_of(const std::string& preset) {
   std::vector<std::string> names;
   for (const kernel::ProofRow& row : kernel::proof_rows())
-    for (const std::string_view one : base::split(std::string_view(row.presets), ' '))
-      if (one == preset && std::ranges::find(names, row.kernel) == names.end())
-        names.emplace_back(row.kernel);
+    if (std::ranges::count(base::words(row.presets), preset) > 0 &&
+        std::ranges::find(names, row.kernel) == names.end())
+      names.emplace_back(row.kernel);
   return names;
 }
 
@@ -340,20 +327,19 @@ std::string csv_of(const Proposals& proposals, const std::string& table) {
   std::string text =
       comment(fmt::format("Presets of {}, proposed by recount {} from the rows of related CPUs in {}.",
                           proposals.cpu, RECOUNT_VERSION, table));
-  text += comment("Related CPUs and their share of common event names: " + relatives_text(proposals));
+  std::vector<std::string> relatives;
+  for (const auto& [cpu, common] : proposals.relatives)
+    relatives.push_back(fmt::format("{} ({:.0f} %)", cpu, 100 * common));
+  if (relatives.empty()) relatives.emplace_back("none");
+  text += comment(
+      fmt::format("Related CPUs and their share of common event names: {}", fmt::join(relatives, ", ")));
   if (proposals.own > 0)
     text += comment(fmt::format("The table has {} for {}, not used here.",
                                 base::format_count(proposals.own, "row"), proposals.cpu));
   text += "CPU," + proposals.cpu + "\n";
   for (const Proposal& proposal : proposals.rows)
     text += row_text(proposal);
-  if (!proposals.missing.empty()) text += comment("Not proposed:");
-  std::map<std::string, std::vector<std::string>> reasons;
-  for (const Unproposed& one : proposals.missing)
-    reasons[one.reason].push_back(one.preset);
-  for (const auto& [reason, presets] : reasons)
-    text += comment(fmt::format("  {}: {}", reason, fmt::join(presets, " ")));
-  return text;
+  return text + not_proposed(proposals.missing);
 }
 
 // The rows of a CPU that has rows, compared with what would have been proposed without them.
@@ -374,7 +360,7 @@ Lineage::Comparison Lineage::leave_out(const std::string& cpu) {
   const preset::CpuView& own = *view_of(cpu);
   Codes codes;
   const Proposals all = propose(own.cpu, {}, codes);
-  Comparison result{own.cpu, vendor_of(own), 0, 0, 0, 0, 0, 0, {}, {}};
+  Comparison result{.cpu = own.cpu, .vendor = vendor_of(own)};
   if (!all.relatives.empty()) result.nearest = all.relatives.front().first;
   EventIndex& here = events_of(own.cpu);
   for (const Preset& preset : own.loaded.presets) {

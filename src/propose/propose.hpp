@@ -41,7 +41,7 @@ enum class Confidence { low, medium, high };
 struct Proposal {
   std::string preset;
   std::vector<Formula> formulas;    ///< the proposed one, then those of other relatives
-  std::vector<std::string> remarks; ///< what differs, what lint says, what disagrees
+  std::vector<std::string> remarks; ///< differences, findings of lint, other formulas
   Confidence confidence = Confidence::low;
 };
 
@@ -65,13 +65,16 @@ public:
 
   /// `from`: only these CPUs; empty: those of the families of lint. Rows that `cpu` has are not used, nor
   /// those of CPUs that have exactly its events. Throws Error (bad_input) for unknown names.
-  [[nodiscard]] Proposals propose(const std::string& cpu, const std::vector<std::string>& from);
+  [[nodiscard]] Proposals propose(const std::string& cpu, const std::vector<std::string>& from) {
+    Codes codes;
+    return propose(cpu, from, codes);
+  }
   /// The numbers of equal, different, missing and further rows for a CPU that has rows.
   struct Comparison {
-    std::string cpu, vendor;
+    std::string cpu = {}, vendor = {};
     int rows = 0, equal = 0, different = 0, unremarked = 0, missing = 0, extra = 0;
-    std::string nearest; ///< empty: no relative has rows of its own
-    std::vector<std::string> details;
+    std::string nearest = {}; ///< empty: no relative has rows of its own
+    std::vector<std::string> details = {};
   };
   [[nodiscard]] Comparison leave_out(const std::string& cpu);
   /// The CPUs of the table whose events are known, in its order.
@@ -87,6 +90,9 @@ private:
   std::vector<Relative> relatives(const std::string& cpu, const std::vector<std::string>& from);
   const preset::CpuView* view_of(const std::string& cpu) const;
   Proposals propose(const std::string& cpu, const std::vector<std::string>& from, Codes& codes);
+  /// The row of a relative as a formula of `here`; none, with `why`, where it has no counterpart.
+  std::optional<Formula> translated(const Preset& row, const Relative& relative, EventIndex& here,
+                                    Codes& codes, std::string& why);
   std::vector<Formula> formulas(const std::string& preset, const std::vector<Relative>& relatives,
                                 const std::set<int>& hidden, EventIndex& here, Codes& codes,
                                 std::string& why);
@@ -104,9 +110,11 @@ private:
 /// The proposals as a preset table with comments. `table`: the name of the table they are from.
 [[nodiscard]] std::string csv_of(const Proposals& proposals, const std::string& table);
 
-// Comments of the tables that recount propose writes.
+// What the tables that recount propose writes have in common.
 
 /// Lines of a comment, which PAPI reads in pieces of 2047 bytes at most.
 [[nodiscard]] std::string comment(std::string text);
+/// Comments with the presets by the reason why they have no row; empty without any.
+[[nodiscard]] std::string not_proposed(const std::vector<Unproposed>& missing);
 
 } // namespace recount::propose

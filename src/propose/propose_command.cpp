@@ -36,72 +36,51 @@ struct ProposeArguments {
   long repeat = 3;
 };
 
-std::vector<std::string> names_in(const std::vector<std::string>& lists) {
-  std::vector<std::string> names;
-  for (const std::string& list : lists)
-    for (const std::string_view name : base::split(std::string_view(list), ','))
-      if (!name.empty()) names.emplace_back(name);
-  return names;
-}
-
-std::string cpu_of(const ProposeArguments& requested, const preset::Catalogue* catalogue) {
+std::string requested_cpu(const ProposeArguments& requested, const preset::Catalogue* catalogue) {
   if (requested.pmu.empty()) {
     if (const auto* const here = preset::default_pmu()) return here->name;
     throw unavailable("this CPU", "libpfm4 does not know it", {}, "recount propose --pmu NAME");
   }
   if (const auto source = lint::source_of(requested.pmu, catalogue); source.core) return source.core->name;
-  std::vector<std::string> known;
-  for (const auto& pmu : preset::core_pmus())
-    known.push_back(pmu.name);
-  for (const auto* const list : {catalogue, &preset::Catalogue::built_in()})
-    if (list)
-      for (const auto& pmu : list->pmus())
-        known.push_back(pmu.name);
-  throw bad_input("--pmu " + requested.pmu, "no core PMU of this name has known events",
-                  base::did_you_mean(requested.pmu, known, "name a newer libpfm4 with --libpfm"));
+  throw bad_input(
+      "--pmu " + requested.pmu, "no core PMU of this name has known events",
+      base::did_you_mean(requested.pmu, lint::known_pmus(catalogue), "name a newer libpfm4 with --libpfm"));
 }
+
+constexpr std::pair<const char*, int Lineage::Comparison::*> counters[] = {
+    {"rows", &Lineage::Comparison::rows},           {"equal", &Lineage::Comparison::equal},
+    {"different", &Lineage::Comparison::different}, {"without remark", &Lineage::Comparison::unremarked},
+    {"missing", &Lineage::Comparison::missing},     {"extra", &Lineage::Comparison::extra}};
 
 command::Table comparison_table(const std::vector<Lineage::Comparison>& all, const std::string& first,
                                 const std::string& title) {
-  using enum command::Table::Align;
-  command::Table table({{first},
-                        {"rows", right},
-                        {"equal", right},
-                        {"different", right},
-                        {"without remark", right},
-                        {"missing", right},
-                        {"extra", right}},
-                       title);
-  for (const auto& one : all)
-    table.add({one.cpu, std::to_string(one.rows), std::to_string(one.equal), std::to_string(one.different),
-               std::to_string(one.unremarked), std::to_string(one.missing), std::to_string(one.extra)});
+  std::vector<command::Table::Column> columns{{first}};
+  for (const auto& [head, counter] : counters)
+    columns.push_back({head, command::Table::Align::right});
+  command::Table table(std::move(columns), title);
+  for (const auto& one : all) {
+    std::vector<std::string> row{one.cpu};
+    for (const auto& [head, counter] : counters)
+      row.push_back(std::to_string(one.*counter));
+    table.add(std::move(row));
+  }
   return table;
-}
-
-void add(Lineage::Comparison& sum, const Lineage::Comparison& one) {
-  sum.rows += one.rows;
-  sum.equal += one.equal;
-  sum.different += one.different;
-  sum.unremarked += one.unremarked;
-  sum.missing += one.missing;
-  sum.extra += one.extra;
 }
 
 /// One row for each vendor, and one for all, of the CPUs that have a relative.
 std::vector<Lineage::Comparison> totals(const std::vector<Lineage::Comparison>& all) {
   std::vector<Lineage::Comparison> sums;
-  Lineage::Comparison total;
-  total.cpu = "total";
-  for (const auto& one : all) {
-    auto at = std::ranges::find(sums, one.vendor, &Lineage::Comparison::cpu);
-    if (at == sums.end()) {
-      at = sums.insert(sums.end(), Lineage::Comparison{});
-      at->cpu = one.vendor;
+  for (const std::string total = "total"; const auto& one : all)
+    for (const std::string& name : {one.vendor, total}) {
+      auto at = std::ranges::find(sums, name, &Lineage::Comparison::cpu);
+      if (at == sums.end()) {
+        // "total" stays the last
+        at = sums.insert(name == total || sums.empty() ? sums.end() : sums.end() - 1, Lineage::Comparison{});
+        at->cpu = name;
+      }
+      for (const auto& [head, counter] : counters)
+        (*at).*counter += one.*counter;
     }
-    add(*at, one);
-    add(total, one);
-  }
-  sums.push_back(total);
   return sums;
 }
 
@@ -129,20 +108,18 @@ int evaluate(Lineage& lineage, const ProposeArguments& requested) {
   const auto by_cpu = comparison_table(all, "CPU", "CPUs");
   const auto by_vendor = comparison_table(sums, "vendor", "Vendors");
   command::print("{} of {} of CPUs that have a relative are proposed equal ({}), {} different ({}; "
-                 "without a remark "
-                 "{}), {} missing ({}); {} extra\n\n",
+                 "without a remark {}), {} missing ({}); {} extra\n\n{}\n{}",
                  total.equal, base::format_count(total.rows, "row"), share(total.equal, total.rows),
                  total.different, share(total.different, total.rows), share(total.unremarked, total.rows),
-                 total.missing, share(total.missing, total.rows), total.extra);
-  command::print("{}\n{}", by_vendor.text(), by_cpu.text());
+                 total.missing, share(total.missing, total.rows), total.extra, by_vendor.text(),
+                 by_cpu.text());
   if (!alone.empty())
     command::print("\n{}\n",
                    command::wrap(fmt::format("No relative with rows of its own: {}", fmt::join(alone, " ")),
                                  command::line_width(), 2));
-  if (requested.verbose)
-    for (const auto& one : all)
-      for (const std::string& detail : one.details)
-        command::print("{}: {}\n", one.cpu, detail);
+  for (const auto& one : all)
+    for (const std::string& detail : one.details)
+      if (requested.verbose) command::print("{}: {}\n", one.cpu, detail);
   command::TableExport(requested.export_to).write("recount propose", {by_vendor, by_cpu});
   return 0;
 }
@@ -191,11 +168,12 @@ int propose_by_counts(Lineage& lineage, const ProposeArguments& requested, const
   const bool here = requested.measure;
   result::Results results;
   if (!here) results = result::read(requested.from_results);
-  const std::string cpu = here ? cpu_of(requested, named) : measured_cpu(results, requested.from_results);
-  const Proposals relatives = lineage.propose(cpu, names_in(requested.from));
+  const std::string cpu =
+      here ? requested_cpu(requested, named) : measured_cpu(results, requested.from_results);
+  const Proposals relatives = lineage.propose(cpu, command::list_words(requested.from));
   if (here) {
     MeasureOptions options = requested.measuring;
-    options.events = names_in(requested.events);
+    options.events = command::list_words(requested.events);
     options.repeat = static_cast<int>(requested.repeat);
     bool stopped = false;
     results = measure(options, relatives, stopped);
@@ -227,7 +205,7 @@ int execute_propose(const ProposeArguments& requested) {
   if (requested.leave_one_out) return evaluate(lineage, requested);
   if (requested.measure || !requested.from_results.empty())
     return propose_by_counts(lineage, requested, named, file);
-  const Proposals all = lineage.propose(cpu_of(requested, named), names_in(requested.from));
+  const Proposals all = lineage.propose(requested_cpu(requested, named), command::list_words(requested.from));
   file.write("recount propose", {rows_table(all)});
   command::print("{}", csv_of(all, table.name()));
   return all.rows.empty() ? 1 : 0;

@@ -1,7 +1,6 @@
 #include "propose/propose_events.hpp"
 
 #include "base/text.hpp"
-#include "event/pfm.hpp"
 #include "preset/catalogue.hpp"
 
 #include <fmt/format.h>
@@ -110,25 +109,7 @@ double similarity(const std::set<std::string>& a, const std::set<std::string>& b
 }
 
 EventIndex::EventIndex(const lint::EventSource& source, PapiVersion version)
-    : natives_(*source.core, version, source.catalogue) {
-  const auto add = [&](const std::string& event, const std::string& mask) {
-    names_.insert(mask.empty() ? event : event + ":" + mask);
-  };
-  if (source.catalogue) {
-    const preset::CatalogueEvents all = source.catalogue->events(*source.core);
-    for (std::size_t i = 0; i < all.entries.size(); ++i) {
-      add(all.entries[i].name, {});
-      for (const preset::CatalogueMask& mask : all.masks[i])
-        add(all.entries[i].name, mask.attribute.name);
-    }
-    return;
-  }
-  for (const event::pfm::Entry& entry : event::pfm::entries(*source.core)) {
-    add(entry.name, {});
-    for (const event::pfm::Attribute& mask : event::pfm::attributes(entry))
-      if (!mask.modifier) add(entry.name, mask.name);
-  }
-}
+    : natives_(*source.core, version, source.catalogue), names_(natives_.core_names()) {}
 
 const std::vector<NamedEvent>& EventIndex::events() {
   if (!events_.empty()) return events_;

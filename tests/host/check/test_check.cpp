@@ -53,7 +53,7 @@ recount::check::CheckContext context(const std::vector<std::string>& presets,
                                      const std::vector<std::string>& proven) {
   recount::check::CheckContext g;
   for (const auto& preset : presets)
-    g.presets.push_back({preset, {}});
+    g.presets.push_back({preset, preset});
   for (const auto& metric : proven)
     g.proofs.push_back(
         {metric, &test::pages_kernel(), kernel::complete(test::pages_kernel(), {}), 0, "1 per page"});
@@ -117,10 +117,10 @@ BOOST_AUTO_TEST_CASE(a_right_row_agrees_with_all_the_evidence) {
   BOOST_TEST(recount::check::bias(trial.perf).value() == 0);
   BOOST_TEST(trial.perf.empty.contains("outer"));
   BOOST_TEST(trial.perf.empty.contains("inner"));
-  BOOST_TEST(!trial.apart);
+  BOOST_TEST(!trial.separate_runs);
 }
 
-BOOST_AUTO_TEST_CASE(wrong_rows_are_told_by_kind) {
+BOOST_AUTO_TEST_CASE(each_wrong_row_has_its_verdict) {
   if (const std::string why = obstacle(); !why.empty()) return test::skip(why);
   const PresetVerdict twice = verdict_on("DERIVED_ADD," + pf + "," + mf);
   BOOST_TEST((twice.verdict == Verdict::meaning_differs), twice.why);
@@ -161,7 +161,7 @@ BOOST_AUTO_TEST_CASE(a_broken_witness_is_caught) {
   BOOST_TEST(has(gone.why, "killed by signal 6"), gone.why);
 }
 
-BOOST_AUTO_TEST_CASE(a_relation_that_does_not_hold_is_told) {
+BOOST_AUTO_TEST_CASE(violated_relation_is_reported) {
   if (const std::string why = obstacle(); !why.empty()) return test::skip(why);
   const Surroundings around("PRESET,PAPI_L1_DCM,NOT_DERIVED," + pf + "\nPRESET,PAPI_L1_TCM,DERIVED_SUB," +
                             pf + "," + mf + "\n");
@@ -174,7 +174,7 @@ BOOST_AUTO_TEST_CASE(a_relation_that_does_not_hold_is_told) {
   BOOST_TEST(total.broken.size() == 2U); // by perf and by PAPI
 }
 
-BOOST_AUTO_TEST_CASE(one_metric_is_held_against_another) {
+BOOST_AUTO_TEST_CASE(metric_is_compared_with_another) {
   if (const std::string why = obstacle(); !why.empty()) return test::skip(why);
   const Surroundings around("PRESET,PAPI_TLB_IM,NOT_DERIVED," + pf + "\n");
   const auto g = context({"PAPI_TLB_IM", "PAPI_TLB_DM"}, {"PAPI_TLB_DM", pf});
@@ -184,7 +184,7 @@ BOOST_AUTO_TEST_CASE(one_metric_is_held_against_another) {
   BOOST_TEST((done.of(pf + ":u").verdict == Verdict::agrees));
 }
 
-BOOST_AUTO_TEST_CASE(what_nobody_knows_is_refused_with_the_nearest_name) {
+BOOST_AUTO_TEST_CASE(unknown_name_is_rejected_with_suggestion) {
   const auto g = context({"PAPI_TLB_DM", "PAPI_TLB_IM"}, {"PAPI_TLB_DM", pf});
   const auto said = [&](const std::string& requested) -> std::string {
     try {
@@ -203,7 +203,7 @@ BOOST_AUTO_TEST_CASE(what_nobody_knows_is_refused_with_the_nearest_name) {
   BOOST_TEST(said("PAPI_TLB_IM") == "accepted"); // and then not counted: nothing proves it
 }
 
-BOOST_AUTO_TEST_CASE(a_check_is_continued_where_it_was_left) {
+BOOST_AUTO_TEST_CASE(interrupted_check_resumes) {
   if (const std::string why = obstacle(); !why.empty()) return test::skip(why);
   const Surroundings around("PRESET,PAPI_TLB_DM,NOT_DERIVED," + pf + "\n");
   const auto g = context({"PAPI_TLB_DM"}, {"PAPI_TLB_DM"});

@@ -12,8 +12,8 @@ namespace recount::test {
 inline std::string obstacle() {
   if (!preset::default_pmu()) return "libpfm4 does not know this CPU, so PAPI loads no table here";
   for (const char* name : {"perf", "papi"})
-    if (const Reason why = witness::find(name).missing({"perf::PAGE-FAULTS"}); !why.empty())
-      return name + (": " + why.text());
+    if (std::string why = witness::find(name).missing({"perf::PAGE-FAULTS"}).text(); !why.empty())
+      return name + (": " + why);
   return {};
 }
 

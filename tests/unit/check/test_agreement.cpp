@@ -1,5 +1,5 @@
 // Synthetic observations of each kind, and the verdict that each must get.
-#include "check/agreement.hpp"
+#include "check/verdict.hpp"
 #include "trials.hpp"
 
 #include <recount/error.hpp>
@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_CASE(witnesses_that_differ_from_one_another) {
   BOOST_TEST(has(check::judge(reported).causes.at(0), "differently than written"));
 }
 
-BOOST_AUTO_TEST_CASE(differences_are_told_pass_by_pass) {
+BOOST_AUTO_TEST_CASE(differences_are_computed_pass_by_pass) {
   // Both vary by far more than they differ: nested in one region they see the same.
   const statistics::Groups perf{{1000, 1400, 900, 1200}, {1100, 1000, 1300, 900}, {1000, 1200, 1100, 1000}};
   check::Trial t = trial(perf, perf);
@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(differences_are_told_pass_by_pass) {
   BOOST_TEST((of(t) == check::Verdict::mapping_differs));
 }
 
-BOOST_AUTO_TEST_CASE(witnesses_that_differ_now_and_then_decide_nothing) {
+BOOST_AUTO_TEST_CASE(intermittent_differences_are_unstable) {
   const statistics::Groups perf = always(1000),
                            papi{{1000, 1040, 1000, 1040}, {1000, 1000, 1040, 1040}, {1040, 1040, 1000, 1000}};
   check::Trial t = trial(perf, papi);
@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(witnesses_that_differ_now_and_then_decide_nothing) {
   BOOST_TEST(has(j.why, "the difference of perf and PAPI varies from -40 to 0"), j.why);
 }
 
-BOOST_AUTO_TEST_CASE(what_an_empty_region_varies_by_cannot_be_told) {
+BOOST_AUTO_TEST_CASE(noise_of_an_empty_region_is_tolerated) {
   check::Trial t =
       trial(always(1000), always(1015)); // within the 2 %, but the witnesses differ by more than 1 %
   BOOST_TEST((of(t) == check::Verdict::mapping_differs));
@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(what_an_empty_region_varies_by_cannot_be_told) {
   BOOST_TEST((of(t) == check::Verdict::agrees));
 }
 
-BOOST_AUTO_TEST_CASE(both_agree_and_the_code_does_something_else) {
+BOOST_AUTO_TEST_CASE(equal_counts_far_from_expected_differ_in_meaning) {
   const check::Judgement j = check::judge(trial(always(2000), always(2000)));
   BOOST_TEST((j.verdict == check::Verdict::meaning_differs));
   BOOST_TEST(j.factor.value() == 2);
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(without_a_likely_cause_there_is_none) {
   BOOST_TEST(check::likely_causes("PAPI_TOT_INS", 16).empty()); // errata have a table of their own
 }
 
-BOOST_AUTO_TEST_CASE(zero_where_it_cannot_be) {
+BOOST_AUTO_TEST_CASE(zero_count_is_dead) {
   const check::Judgement j = check::judge(trial(always(0), always(0)));
   BOOST_TEST((j.verdict == check::Verdict::dead));
   check::Trial alone = trial(always(0), {});
@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(zero_is_dead_however_much_is_tolerated) {
   BOOST_TEST((of(rough) == check::Verdict::agrees));
 }
 
-BOOST_AUTO_TEST_CASE(what_is_not_counted_says_why) {
+BOOST_AUTO_TEST_CASE(missing_value_has_reason) {
   check::Trial t = trial({}, {});
   t.perf = silent("no such PMU");
   t.papi = silent("no definition");
@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(what_is_not_counted_says_why) {
   BOOST_TEST(has(check::judge(unknown).why, "no kernel states it"));
 }
 
-BOOST_AUTO_TEST_CASE(a_table_that_kills_papi_or_means_nothing) {
+BOOST_AUTO_TEST_CASE(crashing_or_undefined_row_differs_in_mapping) {
   check::Trial dies = trial(always(1000), {});
   dies.papi = silent("PAPI crashes while counting it");
   dies.papi.crashed = true;
@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(a_table_that_kills_papi_or_means_nothing) {
   BOOST_TEST(has(check::judge(by_zero).why, "division by a count of 0"));
 }
 
-BOOST_AUTO_TEST_CASE(causes_are_told_by_factor_and_preset) {
+BOOST_AUTO_TEST_CASE(likely_causes_follow_from_factor_and_preset) {
   BOOST_TEST(
       has(check::likely_causes("PAPI_FP_OPS", 0.25).at(0), "instructions are counted where operations"));
   BOOST_TEST(has(check::likely_causes("PAPI_TLB_DM", 2).at(0), "repeated"));
