@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(lines_are_wrapped_and_indented) {
 }
 
 BOOST_AUTO_TEST_CASE(an_error_has_a_line_for_each_part_it_has) {
-  const Error full(ErrorKind::unavailable, {"ev", "refused (EACCES)", "k = 3", "do this"});
+  const Error full = unavailable("ev", "refused (EACCES)", "k = 3", "do this");
   BOOST_TEST(command::error_text(full) == "recount: ev: refused (EACCES) (k = 3)\n  fix: do this\n");
   BOOST_TEST(command::error_text(bad_input("x", "bad")) == "recount: x: bad\n");
 }
