@@ -2,7 +2,8 @@
 
 #include "caches/view/panels.hpp"
 #include "check/check_figure.hpp"
-#include "compare/compare.hpp"
+#include "check/verdict.hpp"
+#include "compare/compare_output.hpp"
 #include "matmul/matmul_figures.hpp"
 #include "matmul/matmul_sections.hpp"
 #include "profile/profile_figure.hpp"

@@ -17,76 +17,155 @@
 #include <set>
 #include <tuple>
 
-// The caches that recount caches infers from the readings of each node, as quantities to compare.
 namespace recount::compare {
-
-/// Capacity, line, ways and latency of each level, entries of TLBs, and the latency of memory, inferred again
-/// from the record of each run of recount caches; `count` nodes, `nodes` by run. low and high are the
-/// interval that the inference states. Throws recount::Error (bad_input) for a record that does not read.
-[[nodiscard]] std::vector<Quantity> inferred_quantities(const result::Results& results,
-                                                        const std::map<std::string, std::size_t>& nodes,
-                                                        std::size_t count);
-
 namespace {
 
-using Key = std::tuple<std::string, Witness, std::string, result::Params>; // kernel, witness, metric, point
-using Quantities = std::map<Key, Quantity>;
+using Nodes = std::map<std::string, std::size_t>; ///< by the id of a run that is compared
+using result::Run;
 
-/// Fewer points than these have no quantity of their own over all of them.
-constexpr std::size_t least_points = 3;
+struct AxisRow {
+  const char* name;
+  std::string Run::*member;
+};
+constexpr AxisRow axis_rows[] = {
+    {"host", &Run::host}, {"cpu", &Run::cpu}, {"kernel", &Run::os}, {"governor", &Run::governor}};
 
-/// The node of each run that is compared.
-std::map<std::string, std::size_t> nodes_of(const result::Results& results, const CompareOptions& options,
-                                            Comparison& into) {
+/// Empty: the run does not state it.
+std::string axis_value(const Run& run, const std::string& axis, const CompareOptions& options) {
+  const auto find = [](const auto& map, const std::string& key) {
+    const auto found = map.find(key);
+    return found == map.end() ? std::string() : found->second;
+  };
+  for (const AxisRow& row : axis_rows)
+    if (axis == row.name) return run.*row.member;
+  if (axis == "file") return find(options.files, run.id);
+  const std::string value = find(run.versions, axis == "flags" ? "kernel_flags" : axis);
+  return axis == "node" && value.empty() ? run.host : value;
+}
+
+/// The label of a run on the axes; empty: the run states none of them.
+std::string node_label(const Run& run, const CompareOptions& options) {
+  std::vector<std::string> values;
+  for (const std::string& axis : options.by)
+    if (std::string value = axis_value(run, axis, options); !value.empty())
+      values.push_back(std::move(value));
+  return fmt::format("{}", fmt::join(values, ", "));
+}
+
+/// By the id of each run; published tables have none.
+std::map<std::string, std::string> node_labels(const result::Results& results,
+                                               const CompareOptions& options) {
   std::map<std::string, std::string> labels;
+  for (const Run& run : results.runs)
+    if (!run.versions.contains("published")) labels[run.id] = node_label(run, options);
+  return labels;
+}
+
+Nodes find_nodes(const result::Results& results, const CompareOptions& options, Comparison& into) {
+  const auto labels = node_labels(results, options);
   std::set<std::string> names;
-  bool any = false;
-  for (const result::Run& run : results.runs) {
-    if (run.versions.contains("published")) continue;
-    std::string label = label_of(run, options);
-    any = any || !label.empty();
-    if (label.empty()) label = "(not stated)";
+  for (const auto& [id, label] : labels)
     names.insert(label);
-    labels[run.id] = std::move(label);
-  }
-  if (!any && !labels.empty())
+  if (names == std::set<std::string>{""})
     throw bad_input(
-        "--by " + options.by, "no run states it",
+        "--by " + into.by, "no run states it",
         "--by node, host, file, cpu, job, task, or a member of \"versions\", see recount-results(5)");
-  into.nodes.assign(names.begin(), names.end());
-  std::map<std::string, std::size_t> nodes;
+  for (const std::string& name : names)
+    into.nodes.push_back(name.empty() ? "(not stated)" : name);
+  Nodes nodes;
   for (const auto& [id, label] : labels)
     nodes[id] = static_cast<std::size_t>(std::distance(names.begin(), names.find(label)));
   return nodes;
 }
 
-Quantities gather(const result::Results& results, const std::map<std::string, std::size_t>& nodes,
-                  std::size_t count) {
-  Quantities all;
-  for (const result::Observation& o : results.observations) {
-    const auto node = nodes.find(o.run);
-    if (node == nodes.end() || plot::is_interval(o) || plot::is_profile(o) || result::is_reading(o)) continue;
-    Quantity& quantity = all[{o.kernel, o.witness, o.metric, o.params}];
-    if (quantity.nodes.empty()) {
-      quantity = {o.kernel, o.witness, o.metric, o.unit, o.params, 1, std::vector<OnNode>(count), 0, {}};
-    }
-    OnNode& on = quantity.nodes[node->second];
+/// Collects the values of each quantity by node.
+class Collector {
+public:
+  Collector(const result::Results& results, const Nodes& nodes, std::size_t count)
+      : results_(results), nodes_(nodes), count_(count) {}
+
+  std::vector<Quantity> collect() {
+    for (const result::Observation& o : results_.observations)
+      if (nodes_.contains(o.run) && !plot::is_interval(o) && !plot::is_profile(o) && !result::is_reading(o))
+        add(o);
+    for (const Run& run : results_.runs)
+      if (nodes_.contains(run.id) && result::is_inference(run)) add_caches(run);
+    std::vector<Quantity> quantities;
+    for (auto& [key, quantity] : all_)
+      quantities.push_back(std::move(quantity));
+    return quantities;
+  }
+
+private:
+  NodeQuantity& find(const Quantity& quantity, const std::string& run) {
+    const auto [at, fresh] =
+        all_.try_emplace({quantity.kernel, quantity.witness, quantity.metric, quantity.point}, quantity);
+    if (fresh) at->second.nodes.resize(count_);
+    NodeQuantity& on = at->second.nodes[nodes_.at(run)];
     on.measured = true;
+    return on;
+  }
+
+  void add(const result::Observation& o) {
+    NodeQuantity& on = find({o.kernel, o.witness, o.metric, o.unit, o.params}, o.run);
     if (const auto value = result::as_double(o.value))
       on.values.push_back(*value);
     else if (on.reason.empty())
       on.reason = o.reason.get().text();
   }
-  return all;
-}
+
+  /// Capacity, line, ways and latency of each level, entries of TLBs, and the latency of memory, inferred
+  /// again from the record of a run of recount caches. Throws recount::Error (bad_input) for a damaged
+  /// record.
+  void add_caches(const Run& run) {
+    caches::RecordSampler sampler(results_, run);
+    const caches::Caches found = caches::infer_caches(sampler);
+    const auto add = [&](const std::string& level, caches::Property property, bool shared = false) {
+      if (shared && property.unit != "ns") {
+        property.value.reset();
+        property.unknown = "others used a part of the level during the measurement";
+      }
+      if (property.value || !property.unknown.empty())
+        add_property(property,
+                     find({"caches", found.witness, level + ' ' + property.name, property.unit}, run.id));
+    };
+    for (const auto& level : found.levels)
+      for (const auto* property : {&level.capacity, &level.line, &level.ways, &level.latency})
+        add(level.name, *property, !level.shared_use.empty() && property != &level.line);
+    for (const auto& tlb : found.tlbs)
+      add(tlb.name, tlb.entries);
+    add("memory", found.memory);
+  }
+
+  /// One run infers a property once: the interval is that of the inference, not of repetitions.
+  static void add_property(const caches::Property& property, NodeQuantity& on) {
+    if (!property.value) {
+      on.reason = property.unknown;
+      return;
+    }
+    const double low = *property.value * (1 - property.tolerance),
+                 high = *property.value * (1 + property.tolerance);
+    on.low = on.values.empty() ? low : std::min(on.low, low);
+    on.high = on.values.empty() ? high : std::max(on.high, high);
+    on.values.push_back(*property.value);
+  }
+
+  const result::Results& results_;
+  const Nodes& nodes_;
+  std::size_t count_;
+  /// By kernel, witness, metric and point.
+  std::map<std::tuple<std::string, Witness, std::string, result::Params>, Quantity> all_;
+};
+
+// Statistics over the nodes.
 
 void summarise(Quantity& quantity) {
   std::vector<double> medians;
-  for (OnNode& on : quantity.nodes) {
+  for (NodeQuantity& on : quantity.nodes) {
     if (on.values.empty()) continue;
     const auto summary = statistics::summarise(on.values);
     on.value = summary.value;
-    if (on.low == on.high) { // no interval is stated
+    if (on.low == on.high) { // else the interval of an inference
       on.low = summary.low;
       on.high = summary.high;
     }
@@ -94,12 +173,13 @@ void summarise(Quantity& quantity) {
   }
   if (medians.empty()) return;
   quantity.median = statistics::median(medians);
-  for (OnNode& on : quantity.nodes)
+  for (NodeQuantity& on : quantity.nodes)
     if (!on.values.empty() && quantity.median != 0) on.ratio = on.value / quantity.median;
 }
 
 /// For each kernel, witness and metric with several points: the ratios of a node at all of them.
 std::vector<Quantity> over_points(const std::vector<Quantity>& each) {
+  constexpr std::size_t least_points = 3;
   std::map<std::tuple<std::string, Witness, std::string>, std::vector<const Quantity*>> groups;
   for (const Quantity& quantity : each)
     if (quantity.median != 0 && quantity.count() == quantity.nodes.size())
@@ -107,35 +187,33 @@ std::vector<Quantity> over_points(const std::vector<Quantity>& each) {
   std::vector<Quantity> all;
   for (const auto& [key, points] : groups) {
     if (points.size() < least_points) continue;
-    Quantity whole = *points.front();
-    whole.point.clear();
-    whole.unit = "ratio to the median";
-    whole.points = points.size();
-    for (std::size_t node = 0; node < whole.nodes.size(); ++node) {
-      whole.nodes[node] = {.measured = true};
+    const auto& [kernel, witness, metric] = key;
+    Quantity& whole =
+        all.emplace_back(Quantity{kernel, witness, metric, "ratio to the median", {}, points.size(), {}});
+    for (std::size_t node = 0; node < points.front()->nodes.size(); ++node) {
+      whole.nodes.push_back({.measured = true});
       for (const Quantity* point : points)
         whole.nodes[node].values.push_back(*point->nodes[node].ratio);
     }
     summarise(whole);
-    all.push_back(std::move(whole));
   }
   return all;
 }
 
-void judge(Quantity& quantity, std::size_t comparisons, double least_share) {
+void score(Quantity& quantity, std::size_t comparisons, double least_share) {
   std::vector<statistics::NodeValue> values;
-  std::vector<OnNode*> with;
-  for (OnNode& on : quantity.nodes)
+  std::vector<NodeQuantity*> counted;
+  for (NodeQuantity& on : quantity.nodes)
     if (!on.values.empty()) {
       values.push_back({on.value, on.low, on.high});
-      with.push_back(&on);
+      counted.push_back(&on);
     }
   const auto scores = statistics::score_nodes(values, comparisons, least_share);
   if (scores.limit > 0) quantity.limit = scores.limit;
-  for (std::size_t i = 0; i < with.size(); ++i)
-    with[i]->z = scores.z[i];
+  for (std::size_t i = 0; i < counted.size(); ++i)
+    counted[i]->z = scores.z[i];
   for (const std::size_t i : scores.outliers)
-    with[i]->outlier = true;
+    counted[i]->outlier = true;
 }
 
 /// Leaves the parameters that differ between quantities of one kernel.
@@ -150,40 +228,41 @@ void shorten_points(std::vector<Quantity>& all) {
     });
 }
 
-std::string ratio_text(const Quantity& quantity, const OnNode& on) {
-  if (on.value == 0)
-    return fmt::format("counts 0, the median of {} nodes is {:g}", quantity.count(), quantity.median);
-  if (!on.ratio) return fmt::format("{:g}, the median of {} nodes is 0", on.value, quantity.count());
-  return fmt::format("{:.3g} times the median of {} nodes", *on.ratio, quantity.count());
+/// Whether three quarters of the nodes have a value, and this one has none.
+bool lacks_value(const Quantity& quantity, const NodeQuantity& on) {
+  const auto measured =
+      static_cast<std::size_t>(std::ranges::count(quantity.nodes, true, &NodeQuantity::measured));
+  return on.measured && on.values.empty() && measured >= statistics::least_nodes &&
+         4 * quantity.count() >= 3 * measured;
+}
+
+std::string outlier_text(const Quantity& quantity, const NodeQuantity& on) {
+  if (on.values.empty())
+    return fmt::format("{}, but on {} of {} nodes: {}",
+                       quantity.kernel == "caches" ? "unknown" : "not counted", quantity.count(),
+                       quantity.nodes.size(), on.reason);
+  const std::string point = point_name(quantity), prefix = point.empty() ? "" : point + ": ";
+  const std::string median = fmt::format("the median of {} nodes", quantity.count());
+  if (on.value == 0) return fmt::format("{}counts 0, {} is {:g}", prefix, median, quantity.median);
+  if (!on.ratio) return fmt::format("{}{:g}, {} is 0", prefix, on.value, median);
+  return fmt::format("{}{:.3g} times {}", prefix, *on.ratio, median);
 }
 
 /// One finding per node, kernel, witness and metric: the quantity that comes first, and how many more agree.
 void find_outliers(Comparison& c) {
   for (std::size_t node = 0; node < c.nodes.size(); ++node) {
-    std::map<std::string, std::pair<Finding, std::size_t>> found;
-    std::vector<std::string> order;
+    std::vector<std::pair<Finding, std::size_t>> found;
     for (const Quantity& quantity : c.quantities) {
-      const OnNode& on = quantity.nodes[node];
-      const auto measured =
-          static_cast<std::size_t>(std::ranges::count(quantity.nodes, true, &OnNode::measured));
-      const bool lacking = on.measured && on.values.empty() && measured >= statistics::least_nodes &&
-                           4 * quantity.count() >= 3 * measured;
-      if (!on.outlier && !lacking) continue;
-      const std::string subject = subject_of(quantity), place = place_of(quantity);
-      if (found.contains(subject)) {
-        ++found[subject].second;
-        continue;
-      }
-      order.push_back(subject);
-      const std::string text =
-          lacking ? fmt::format("{}, but on {} of {} nodes: {}",
-                                quantity.kernel == "caches" ? "unknown" : "not counted", quantity.count(),
-                                quantity.nodes.size(), on.reason)
-                  : fmt::format("{}{}{}", place, place.empty() ? "" : ": ", ratio_text(quantity, on));
-      found[subject] = {Finding{node, subject, text}, 0};
+      const NodeQuantity& on = quantity.nodes[node];
+      if (!on.outlier && !lacks_value(quantity, on)) continue;
+      const std::string subject = subject_name(quantity);
+      const auto same = std::ranges::find(found, subject, [](const auto& one) { return one.first.subject; });
+      if (same != found.end())
+        ++same->second;
+      else
+        found.push_back({{node, subject, outlier_text(quantity, on)}, 0});
     }
-    for (const std::string& subject : order) {
-      auto& [finding, more] = found[subject];
+    for (auto& [finding, more] : found) {
       if (more > 0) finding.text += "; and at " + base::format_count(more, "more point");
       c.findings.push_back(std::move(finding));
     }
@@ -191,18 +270,16 @@ void find_outliers(Comparison& c) {
 }
 
 /// Nodes most of whose repetitions were disturbed, while few of the others' were.
-void find_disturbed(const result::Results& results, const std::map<std::string, std::size_t>& nodes,
-                    Comparison& c) {
+void find_disturbed(const result::Results& results, const Nodes& nodes, Comparison& c) {
   if (c.nodes.size() < statistics::least_nodes) return;
-  std::vector<double> all(c.nodes.size()), disturbed(c.nodes.size());
+  std::vector<double> all(c.nodes.size()), shares(c.nodes.size());
   for (const result::Observation& o : results.observations)
     if (const auto node = nodes.find(o.run); node != nodes.end() && o.metric == "seconds") {
       ++all[node->second];
-      if (!result::disturbances(o).empty()) ++disturbed[node->second];
+      shares[node->second] += result::disturbances(o).empty() ? 0 : 1;
     }
-  std::vector<double> shares;
   for (std::size_t i = 0; i < all.size(); ++i)
-    shares.push_back(all[i] > 0 ? disturbed[i] / all[i] : 0);
+    shares[i] /= std::max(1.0, all[i]);
   const double typical = statistics::median(shares);
   for (std::size_t i = 0; i < shares.size(); ++i)
     if (shares[i] > 0.5 && typical < 0.1)
@@ -211,73 +288,16 @@ void find_disturbed(const result::Results& results, const std::map<std::string, 
                                         100 * shares[i], 100 * typical)});
 }
 
-} // namespace
+// Facts about the machines.
 
-std::size_t Quantity::count() const {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(nodes, [](const OnNode& on) { return !on.values.empty(); }));
-}
-
-std::string place_of(const Quantity& quantity) {
-  if (quantity.points > 1) return fmt::format("median of {} points", quantity.points);
-  return result::describe(quantity.point);
-}
-
-std::string subject_of(const Quantity& quantity) {
-  return fmt::format("{} {} ({})", quantity.witness, quantity.metric, quantity.kernel);
-}
-
-std::string title_of(const Quantity& quantity) {
-  const std::string place = place_of(quantity);
-  return subject_of(quantity) + (place.empty() ? "" : ", " + place);
-}
-
-Comparison compare(const result::Results& results, const CompareOptions& options) {
-  Comparison c;
-  c.by = options.by;
-  const auto nodes = nodes_of(results, options, c);
-  std::vector<Quantity> each, every = inferred_quantities(results, nodes, c.nodes.size());
-  for (auto& [key, quantity] : gather(results, nodes, c.nodes.size()))
-    every.push_back(std::move(quantity));
-  for (Quantity& quantity : every) {
-    const auto measured = std::ranges::count(quantity.nodes, true, &OnNode::measured);
-    if (measured < 2) ++c.apart;
-    if (measured < 2 || quantity.count() == 0) continue;
-    summarise(quantity);
-    each.push_back(std::move(quantity));
-  }
-  shorten_points(each);
-  c.quantities = over_points(each);
-  std::ranges::move(each, std::back_inserter(c.quantities));
-  for (Quantity& quantity : c.quantities)
-    judge(quantity, c.quantities.size(), options.least_share);
-  find_outliers(c);
-  find_disturbed(results, nodes, c);
-  std::vector<std::vector<const result::Run*>> runs(c.nodes.size());
-  for (const result::Run& run : results.runs)
-    if (const auto node = nodes.find(run.id); node != nodes.end()) runs[node->second].push_back(&run);
-  c.differences = differences_of(runs);
-  for (const Difference& difference : c.differences)
-    for (const std::size_t node : difference.odd)
-      c.findings.push_back({node, difference.name, difference.values[node] + ", unlike the majority"});
-  std::ranges::stable_sort(c.findings, {}, &Finding::node);
-  return c;
-}
-
-namespace {
-
-std::string caches_text(const result::Run& run) {
-  std::string text;
+/// By name; absent where the run does not state them.
+std::map<std::string, std::string> facts_of(const Run& run) {
+  std::vector<std::string> caches;
   for (const auto& cache : run.caches)
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", cache.level, base::format_bytes(cache.size));
-  return text;
-}
-
-/// The facts of a run by name; absent where the run does not state them.
-std::map<std::string, std::string> facts_of(const result::Run& run) {
+    caches.push_back(cache.level + " " + base::format_bytes(cache.size));
   std::map<std::string, std::string> facts{{"CPU", run.cpu},
                                            {"CPUs", run.cpus > 0 ? std::to_string(run.cpus) : ""},
-                                           {"caches", caches_text(run)},
+                                           {"caches", fmt::format("{}", fmt::join(caches, ", "))},
                                            {"governor", run.governor},
                                            {"kernel", run.os},
                                            {"hypervisor", run.virtualised}};
@@ -289,136 +309,85 @@ std::map<std::string, std::string> facts_of(const result::Run& run) {
   return facts;
 }
 
-/// Those that have another value than three quarters of the nodes: of 5, two that differ are no exception.
-std::vector<std::size_t> odd_ones(const std::vector<std::string>& values) {
-  std::vector<std::size_t> odd;
-  if (values.size() < statistics::least_nodes) return odd;
+/// The facts of the runs of each node; "(none)" where a node does not state one.
+std::map<std::string, std::vector<std::string>> facts_by_node(const result::Results& results,
+                                                              const Nodes& nodes, std::size_t count) {
+  std::map<std::string, std::vector<std::set<std::string>>> values;
+  for (const Run& run : results.runs)
+    if (const auto node = nodes.find(run.id); node != nodes.end())
+      for (const auto& [name, value] : facts_of(run)) {
+        auto& of_nodes = values[name];
+        of_nodes.resize(count);
+        of_nodes[node->second].insert(value);
+      }
+  std::map<std::string, std::vector<std::string>> facts;
+  for (const auto& [name, of_nodes] : values)
+    for (const auto& texts : of_nodes)
+      facts[name].push_back(texts.empty() ? "(none)" : fmt::format("{}", fmt::join(texts, "; ")));
+  return facts;
+}
+
+/// A node with another value than three quarters of the nodes is an outlier: of 5, two that differ are not.
+void find_differences(Comparison& c, const std::string& fact, const std::vector<std::string>& values) {
+  if (std::ranges::count(values, values.front()) == std::ssize(values)) return;
+  c.differences.push_back({fact, values});
   const auto usual = std::ranges::find_if(values, [&](const std::string& value) {
     return 4 * static_cast<std::size_t>(std::ranges::count(values, value)) >= 3 * values.size();
   });
-  if (usual == values.end()) return odd;
+  if (usual == values.end() || values.size() < statistics::least_nodes) return;
   for (std::size_t node = 0; node < values.size(); ++node)
-    if (values[node] != *usual) odd.push_back(node);
-  return odd;
+    if (values[node] != *usual) c.findings.push_back({node, fact, values[node] + ", unlike the majority"});
 }
 
 } // namespace
 
-std::string label_of(const result::Run& run, const CompareOptions& options) {
-  const auto version = [&](const std::string& name) {
-    const auto found = run.versions.find(name);
-    return found == run.versions.end() ? std::string() : found->second;
-  };
-  const std::string& by = options.by;
-  if (const auto comma = by.find(','); comma != by.npos) {
-    CompareOptions first = options, rest = options;
-    first.by = by.substr(0, comma);
-    rest.by = by.substr(comma + 1);
-    const std::string one = label_of(run, first), others = label_of(run, rest);
-    return one.empty() || others.empty() ? one + others : one + ", " + others;
-  }
-  if (by == "node") {
-    const std::string node = version("node");
-    return node.empty() ? run.host : node;
-  }
-  if (by == "file") {
-    const auto file = options.files.find(run.id);
-    return file == options.files.end() ? std::string() : file->second;
-  }
-  if (by == "host") return run.host;
-  if (by == "cpu") return run.cpu;
-  if (by == "kernel") return run.os;
-  if (by == "governor") return run.governor;
-  if (by == "flags") return version("kernel_flags");
-  return version(by);
+std::size_t Quantity::count() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(nodes, [](const NodeQuantity& on) { return !on.values.empty(); }));
+}
+
+bool Quantity::has_outlier() const {
+  return std::ranges::any_of(nodes, &NodeQuantity::outlier);
+}
+
+std::string point_name(const Quantity& quantity) {
+  if (quantity.points > 1) return fmt::format("median of {} points", quantity.points);
+  return result::describe(quantity.point);
+}
+
+std::string subject_name(const Quantity& quantity) {
+  return fmt::format("{} {} ({})", quantity.witness, quantity.metric, quantity.kernel);
+}
+
+Comparison compare(const result::Results& results, const CompareOptions& options) {
+  Comparison c;
+  c.by = fmt::format("{}", fmt::join(options.by, ","));
+  const Nodes nodes = find_nodes(results, options, c);
+  std::vector<Quantity> each = Collector(results, nodes, c.nodes.size()).collect();
+  std::erase_if(each, [&](const Quantity& quantity) {
+    const auto measured = std::ranges::count(quantity.nodes, true, &NodeQuantity::measured);
+    c.on_one_node += measured < 2 ? 1U : 0U;
+    return measured < 2 || quantity.count() == 0;
+  });
+  std::ranges::for_each(each, summarise);
+  shorten_points(each);
+  c.quantities = over_points(each);
+  std::ranges::move(each, std::back_inserter(c.quantities));
+  for (Quantity& quantity : c.quantities)
+    score(quantity, c.quantities.size(), options.least_share);
+  find_outliers(c);
+  find_disturbed(results, nodes, c);
+  for (const auto& [fact, values] : facts_by_node(results, nodes, c.nodes.size()))
+    find_differences(c, fact, values);
+  std::ranges::stable_sort(c.findings, {}, &Finding::node);
+  return c;
 }
 
 bool several_nodes(const result::Results& results) {
-  std::set<std::string> labels;
-  for (const result::Run& run : results.runs)
-    if (!run.versions.contains("published")) labels.insert(label_of(run, {}));
-  return labels.size() > 1;
-}
-
-std::vector<Difference> differences_of(const std::vector<std::vector<const result::Run*>>& runs) {
-  std::map<std::string, std::vector<std::set<std::string>>> all;
-  for (std::size_t node = 0; node < runs.size(); ++node)
-    for (const result::Run* run : runs[node])
-      for (const auto& [name, value] : facts_of(*run)) {
-        auto& values = all[name];
-        values.resize(runs.size());
-        values[node].insert(value);
-      }
-  std::vector<Difference> different;
-  for (const auto& [name, sets] : all) {
-    Difference one{name, {}, {}};
-    for (const auto& values : sets) {
-      std::string text;
-      for (const std::string& value : values)
-        text += (text.empty() ? "" : "; ") + value;
-      one.values.push_back(text.empty() ? "(none)" : text);
-    }
-    if (std::ranges::count(one.values, one.values.front()) == static_cast<std::ptrdiff_t>(one.values.size()))
-      continue;
-    one.odd = odd_ones(one.values);
-    different.push_back(std::move(one));
-  }
-  return different;
-}
-
-// The caches that recount caches infers from the readings of each node, as quantities to compare.
-namespace {
-
-/// One run infers a property once: its interval is that of the inference, not of repetitions.
-void add_property(std::map<std::string, Quantity>& all, const std::string& level, const Witness& witness,
-                  const caches::Property& property, std::size_t node, std::size_t nodes) {
-  if (!property.value && property.unknown.empty()) return;
-  const std::string metric = level + ' ' + property.name;
-  Quantity& quantity = all.try_emplace(witness.name() + ' ' + metric).first->second;
-  if (quantity.nodes.empty())
-    quantity = {"caches", witness, metric, property.unit, {}, 1, std::vector<OnNode>(nodes), 0, {}};
-  OnNode& on = quantity.nodes[node];
-  on.measured = true;
-  if (!property.value) {
-    on.reason = property.unknown;
-    return;
-  }
-  const double low = *property.value * (1 - property.tolerance),
-               high = *property.value * (1 + property.tolerance);
-  on.low = on.values.empty() ? low : std::min(on.low, low);
-  on.high = on.values.empty() ? high : std::max(on.high, high);
-  on.values.push_back(*property.value);
-}
-
-} // namespace
-
-std::vector<Quantity> inferred_quantities(const result::Results& results,
-                                          const std::map<std::string, std::size_t>& nodes,
-                                          std::size_t count) {
-  std::map<std::string, Quantity> all;
-  for (const result::Run& run : results.runs) {
-    const auto node = nodes.find(run.id);
-    if (node == nodes.end() || !result::is_inference(run)) continue;
-    caches::RecordSampler sampler(results, run);
-    const caches::Caches found = caches::infer_caches(sampler);
-    const auto add = [&](const std::string& level, caches::Property property, bool shared = false) {
-      if (shared && property.unit != "ns") {
-        property.value.reset();
-        property.unknown = "others used a part of the level during the measurement";
-      }
-      add_property(all, level, found.witness, property, node->second, count);
-    };
-    for (const auto& level : found.levels)
-      for (const auto* property : {&level.capacity, &level.line, &level.ways, &level.latency})
-        add(level.name, *property, !level.shared_use.empty() && property != &level.line);
-    for (const auto& tlb : found.tlbs)
-      add(tlb.name, tlb.entries);
-    add("memory", found.memory);
-  }
-  std::vector<Quantity> quantities;
-  for (auto& [key, quantity] : all)
-    quantities.push_back(std::move(quantity));
-  return quantities;
+  std::set<std::string> names;
+  for (const auto& [id, label] : node_labels(results, {}))
+    names.insert(label);
+  return names.size() > 1;
 }
 
 } // namespace recount::compare

@@ -1,9 +1,6 @@
 // Results of several machines, compilers or commits side by side, and which of them is an outlier.
 #pragma once
 
-#include "document/document.hpp"
-#include "document/section.hpp"
-#include "plot/sheet.hpp"
 #include "result/results_file.hpp"
 
 #include <cstddef>
@@ -15,7 +12,7 @@
 namespace recount::compare {
 
 /// One quantity on one node.
-struct OnNode {
+struct NodeQuantity {
   std::vector<double> values = {};     ///< repetitions; of a quantity over all points, ratios to the median
   bool measured = false;               ///< there is a line for it, with or without a value
   std::string reason = {};             ///< the first reason for a value that is missing
@@ -30,19 +27,19 @@ struct Quantity {
   std::string kernel;
   Witness witness;
   std::string metric, unit;
-  result::Params point;                    ///< without the parameters that do not vary
+  result::Params point = {};               ///< without the parameters that do not vary
   std::size_t points = 1;                  ///< more than 1: the median over that many points
-  std::vector<OnNode> nodes;               ///< as Comparison::nodes
+  std::vector<NodeQuantity> nodes = {};    ///< as Comparison::nodes
   double median = 0;                       ///< over the nodes
-  std::optional<double> limit;             ///< |z| of an outlier; none: too few nodes
+  std::optional<double> limit = {};        ///< |z| of an outlier; none: too few nodes
   [[nodiscard]] std::size_t count() const; ///< nodes with a value
+  [[nodiscard]] bool has_outlier() const;
 };
 
 /// A fact about the machines that is not the same on all of them.
 struct Difference {
   std::string name;                ///< "microcode"
   std::vector<std::string> values; ///< by node
-  std::vector<std::size_t> odd;    ///< nodes that differ from the majority
 };
 
 /// Why a node is an outlier.
@@ -56,19 +53,16 @@ struct Comparison {
   std::string by;                   ///< the axis: "node", "compiler"
   std::vector<std::string> nodes;   ///< labels, in alphabetical order
   std::vector<Quantity> quantities; ///< those over all points first; each has values on two nodes or more
-  std::size_t apart = 0;            ///< quantities that only one node has
+  std::size_t on_one_node = 0;      ///< quantities that only one node has
   std::vector<Difference> differences;
   std::vector<Finding> findings;
 };
 
 struct CompareOptions {
-  std::string by = "node";                    ///< see recount-compare(1)
+  std::vector<std::string> by{"node"};        ///< see recount-compare(1)
   double least_share = 0.05;                  ///< smallest difference from the median that is reported
   std::map<std::string, std::string> files{}; ///< of runs, by id, for the axis "file"
 };
-
-/// The label of a run on an axis; empty: the run does not state it.
-[[nodiscard]] std::string label_of(const result::Run& run, const CompareOptions& options);
 
 /// Pure. Throws Error (bad_input) where no run states the axis.
 [[nodiscard]] Comparison compare(const result::Results& results, const CompareOptions& options);
@@ -76,27 +70,9 @@ struct CompareOptions {
 /// Whether the results are of two nodes or more.
 [[nodiscard]] bool several_nodes(const result::Results& results);
 
-/// The facts of the run lines that differ between nodes. `runs`: by node.
-[[nodiscard]] std::vector<Difference>
-differences_of(const std::vector<std::vector<const result::Run*>>& runs);
-
 /// "size=4096", "median of 12 points"; empty: the kernel has one point.
-[[nodiscard]] std::string place_of(const Quantity& quantity);
+[[nodiscard]] std::string point_name(const Quantity& quantity);
 /// "papi PAPI_L1_DCM (stride)", the subject of findings.
-[[nodiscard]] std::string subject_of(const Quantity& quantity);
-/// "papi PAPI_L1_DCM (stride), size=4096".
-[[nodiscard]] std::string title_of(const Quantity& quantity);
-
-/// Findings, differences, and a table for each quantity: all, or those over all points and with an outlier.
-[[nodiscard]] std::vector<document::Block> comparison_blocks(const Comparison& comparison, bool all);
-/// The same with one table of all quantities, for files.
-[[nodiscard]] std::vector<document::Block> comparison_tables(const Comparison& comparison);
-[[nodiscard]] std::string comparison_json(const Comparison& comparison);
-
-/// A dot for each node with its interval: quantities with an outlier first.
-[[nodiscard]] plot::Sheet compose_nodes(const Comparison& comparison, const result::Results& results);
-[[nodiscard]] plot::Figure nodes_figure();
-/// Of results of several nodes that have quantities in common.
-[[nodiscard]] document::Section compare_section();
+[[nodiscard]] std::string subject_name(const Quantity& quantity);
 
 } // namespace recount::compare

@@ -1,7 +1,7 @@
 // Machines side by side: made-up results with one machine that differs.
 #include "caches/infer/sampler.hpp"
 #include "caches/measure/study.hpp"
-#include "compare/compare.hpp"
+#include "compare/compare_output.hpp"
 
 #include <recount/error.hpp>
 
@@ -138,20 +138,20 @@ BOOST_AUTO_TEST_CASE(a_machine_with_disturbed_repetitions) {
 
 BOOST_AUTO_TEST_CASE(by_compiler_there_are_two) {
   compare::CompareOptions options;
-  options.by = "compiler";
+  options.by = {"compiler"};
   const auto c = compare::compare(timed(4, 1), options);
   BOOST_TEST(c.nodes == (std::vector<std::string>{"g++ 12", "g++ 14"}), boost::test_tools::per_element());
   BOOST_TEST(c.quantities.back().nodes[0].values.size() == 12U);
-  options.by = "host,compiler";
+  options.by = {"host", "compiler"};
   BOOST_TEST(compare::compare(timed(4, 1), options).nodes.front() == "n0, g++ 12");
-  options.by = "commit";
+  options.by = {"commit"};
   BOOST_CHECK_THROW(static_cast<void>(compare::compare(timed(4, 1), options)), Error);
 }
 
 BOOST_AUTO_TEST_CASE(points_of_one_machine_only_are_counted_apart) {
   auto results = timed(2, 1);
   add(results, 0, 65536, 0, "clock", "seconds", 1.0);
-  BOOST_TEST(compare::compare(results, {}).apart == 1U);
+  BOOST_TEST(compare::compare(results, {}).on_one_node == 1U);
 }
 
 // One of five nodes has the caches of another machine; the readings call it the same.
