@@ -64,11 +64,8 @@ inline void append(std::vector<Block>& to, std::vector<Block> more) {
 
 /// A section of its own; nothing when it would be empty.
 inline std::vector<Block> under(const std::string& title, std::vector<Block> blocks) {
-  std::vector<Block> made;
-  if (blocks.empty()) return made;
-  made.emplace_back(Heading{title, 1});
-  append(made, std::move(blocks));
-  return made;
+  if (!blocks.empty()) blocks.insert(blocks.begin(), Heading{title, 1});
+  return blocks;
 }
 
 /// CommonMark with the tables of GitHub; pictures are NAME.svg in the same folder.
@@ -89,7 +86,12 @@ using Svg = std::function<std::string(const std::string& name)>;
 /// One table as CSV (RFC 4180): heads and rows.
 [[nodiscard]] std::string csv_table(const Table& table);
 
-/// An SVG for a place among others in a page: no XML declaration, and every name in it begins with `prefix`.
-[[nodiscard]] std::string inlined(std::string_view svg, const std::string& prefix);
+// For the writers of formats.
+
+/// The text in one line: controls become blanks.
+[[nodiscard]] std::string plain_line(std::string_view text);
+/// The exponent of "10^6" or "n^3", with the text at "^" and `before` in front of it: it is cut off the text.
+/// Empty: none begins here.
+[[nodiscard]] std::string_view take_exponent(char32_t before, std::string_view& text);
 
 } // namespace recount::document

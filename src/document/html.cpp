@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 namespace recount::document {
 namespace {
@@ -26,7 +27,7 @@ tbody tr:last-child td { border-bottom: 2px solid #333; }
 th.number, td.number { text-align: right; }
 td.number { white-space: nowrap; }
 figure { margin: 1.6em 0; }
-figure svg { width: 100%; max-width: 36em; height: auto; display: block; }
+figure img { width: 100%; max-width: 36em; height: auto; display: block; }
 figcaption { font-size: 0.9em; color: #333; max-width: 44em; }
 pre { background: #f4f4f4; padding: 0.6em; overflow-x: auto; white-space: pre-wrap; overflow-wrap: anywhere; }
 td, li, p { overflow-wrap: break-word; }
@@ -34,59 +35,59 @@ td, li, p { overflow-wrap: break-word; }
                figure, table { break-inside: avoid; } }
 )";
 
+struct Entity {
+  char32_t character;
+  const char* html;
+};
+constexpr std::array entities{Entity{'<', "&lt;"}, Entity{'>', "&gt;"}, Entity{'&', "&amp;"},
+                              Entity{'"', "&quot;"}, Entity{'\'', "&#39;"}};
+
 /// Escaped; "10^6" gets a raised 6.
 std::string html_text(std::string_view text) {
   std::string out;
-  bool raised = false;
   char32_t before = 0;
   while (!text.empty()) {
-    const char32_t c = base::next_character(text);
-    const bool digit = c >= '0' && c <= '9';
-    if (raised && !digit) {
-      out += "</sup>";
-      raised = false;
+    if (const auto exponent = take_exponent(before, text); !exponent.empty()) {
+      out += fmt::format("<sup>{}</sup>", exponent);
+      continue;
     }
-    const bool base = (before >= '0' && before <= '9') || before == 'n';
-    if (c == '^' && base && !text.empty() && text[0] >= '0' && text[0] <= '9') {
-      out += "<sup>";
-      raised = true;
-    } else if (base::is_control(c)) {
-      out += ' ';
-    } else if (c == '<') {
-      out += "&lt;";
-    } else if (c == '>') {
-      out += "&gt;";
-    } else if (c == '&') {
-      out += "&amp;";
-    } else if (c == '"') {
-      out += "&quot;";
-    } else if (c == '\'') {
-      out += "&#39;";
-    } else {
-      base::append_character(out, c);
-    }
-    before = c;
+    const char32_t c = before = base::next_character(text);
+    if (const auto* const entity = std::ranges::find(entities, c, &Entity::character);
+        entity != entities.end())
+      out += entity->html;
+    else
+      base::append_character(out, base::is_control(c) ? U' ' : c);
   }
-  return raised ? out + "</sup>" : out;
+  return out;
 }
 
 /// Of an attribute: no elements within.
 std::string attribute_text(std::string_view text) {
-  std::string plain;
-  for (const char c : text)
-    plain += c == '^' ? ' ' : c;
+  std::string plain(text);
+  std::ranges::replace(plain, '^', ' ');
   return html_text(plain);
+}
+
+/// An image within the page: no script in it runs, and its names do not meet those of other images.
+std::string image_address(std::string_view svg) {
+  std::string address = "data:image/svg+xml,";
+  for (const char c : svg) {
+    const auto byte = static_cast<unsigned char>(c);
+    address += std::isalnum(byte) != 0 ? std::string(1, c) : fmt::format("%{:02X}", byte);
+  }
+  return address;
 }
 
 class Html {
 public:
   Html(const Document& document, const Svg& svg) : svg_(svg) {
-    text_ = fmt::format(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
-        "'unsafe-inline'\">\n<meta name=\"viewport\" content=\"width=device-width\">\n<title>{}</title>\n"
-        "<style>{}</style>\n</head>\n<body>\n<h1>{}</h1>\n",
-        attribute_text(document.title), page_style, html_text(document.title));
+    text_ =
+        fmt::format("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+                    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+                    "'unsafe-inline'; img-src data:\">\n<meta name=\"viewport\" "
+                    "content=\"width=device-width\">\n<title>{}</title>\n"
+                    "<style>{}</style>\n</head>\n<body>\n<h1>{}</h1>\n",
+                    attribute_text(document.title), page_style, html_text(document.title));
     if (!document.subtitle.empty())
       text_ += "<p class=\"subtitle\">" + html_text(document.subtitle) + "</p>\n";
     contents(document);
@@ -118,7 +119,7 @@ public:
     for (const auto& row : table.rows) {
       text_ += "<tr>";
       for (std::size_t i = 0; i < row.size(); ++i)
-        text_ += cell("td", i < table.columns.size() && table.columns[i].number, row[i]);
+        text_ += cell("td", table.columns.at(i).number, row[i]);
       text_ += "</tr>\n";
     }
     text_ += "</tbody></table></div>\n";
@@ -126,10 +127,11 @@ public:
       text_ += "<p class=\"note\">" + html_text(note) + "</p>\n";
   }
   void operator()(const Picture& picture) {
-    const std::string drawing = inlined(svg_(picture.name), fmt::format("f{}-", ++pictures_));
-    text_ += fmt::format("<figure role=\"img\" aria-label=\"{}\">\n{}\n<figcaption><b>Figure {}.</b> {}"
-                         "</figcaption>\n</figure>\n",
-                         attribute_text(picture.caption), drawing, pictures_, html_text(picture.caption));
+    text_ +=
+        fmt::format("<figure>\n<img alt=\"{}\" src=\"{}\">\n<figcaption><b>Figure {}.</b> {}</figcaption>\n"
+                    "</figure>\n",
+                    attribute_text(picture.caption), image_address(svg_(picture.name)), ++pictures_,
+                    html_text(picture.caption));
   }
   void operator()(const Code& code) { text_ += "<pre>" + html_text(code.text) + "</pre>\n"; }
 
@@ -156,40 +158,6 @@ private:
 };
 
 } // namespace
-
-std::string inlined(std::string_view svg, const std::string& prefix) {
-  const auto begin = svg.find("<svg");
-  if (begin == svg.npos) return {};
-  svg.remove_prefix(begin);
-  // A title would be shown as a hint over the whole picture; the description of its generator is not needed
-  // here.
-  static constexpr std::array<std::string_view, 2> dropped{"title", "desc"};
-  static constexpr std::array<std::string_view, 5> names{"id='", "id=\"", "href='#", "href=\"#", "url(#"};
-  std::string out;
-  bool within = false; // a tag: in text between tags nothing is a name
-  while (!svg.empty()) {
-    for (const std::string_view element : dropped)
-      if (svg.starts_with(fmt::format("<{}>", element))) {
-        const std::string end = fmt::format("</{}>", element);
-        const auto at = svg.find(end);
-        svg.remove_prefix(at == svg.npos ? svg.size() : at + end.size());
-      }
-    if (svg.empty()) break;
-    if (svg.front() == '<') within = true;
-    if (svg.front() == '>') within = false;
-    const bool head_of_word =
-        !out.empty() && std::string_view(" :'\"(").find(out.back()) != std::string_view::npos;
-    const auto* const name =
-        within && head_of_word
-            ? std::ranges::find_if(names, [&](std::string_view n) { return svg.starts_with(n); })
-            : names.end();
-    const std::size_t taken = name == names.end() ? 1 : name->size();
-    out += svg.substr(0, taken);
-    if (name != names.end()) out += prefix;
-    svg.remove_prefix(taken);
-  }
-  return out;
-}
 
 std::string to_html(const Document& document, const Svg& svg) {
   return Html(document, svg).text();

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <sstream>
 
 namespace recount::document {
 namespace {
@@ -36,54 +35,52 @@ struct SignRow {
   char32_t character;
   const char* tex;
 };
-constexpr std::array sign_rows{
-    SignRow{'\\', "\\textbackslash{}"},
-    SignRow{'{', "\\{"},
-    SignRow{'}', "\\}"},
-    SignRow{'$', "\\$"},
-    SignRow{'&', "\\&"},
-    SignRow{'#', "\\#"},
-    SignRow{'%', "\\%"},
-    SignRow{'_', "\\_\\allowbreak{}"},
-    SignRow{'^', "\\textasciicircum{}"},
-    SignRow{'~', "\\textasciitilde{}"},
-    SignRow{'<', "\\textless{}"},
-    SignRow{'>', "\\textgreater{}"},
-    SignRow{'|', "\\textbar{}"},
-    SignRow{'"', "\\textquotedbl{}"},
-    SignRow{'\'', "\\textquotesingle{}"},
-    SignRow{'`', "\\textasciigrave{}"},
-    SignRow{'/', "/\\allowbreak{}"},
-    SignRow{',', ",\\allowbreak{}"},
-    SignRow{'=', "=\\allowbreak{}"},
-    SignRow{'[', "{[}"},
-    SignRow{']', "{]}"},
-    SignRow{'-', "-{}"},
-    SignRow{'*', "{*}"},
-    SignRow{0xA0, "~"},
-    SignRow{0x2013, "--"},
-    SignRow{0x2014, "---"},
-    SignRow{0x2018, "`"},
-    SignRow{0x2019, "'"},
-    SignRow{0x201C, "``"},
-    SignRow{0x201D, "''"},
-    SignRow{0x2026, "\\dots{}"},
-    SignRow{0xD7, "$\\times$"},
-    SignRow{0xB7, "$\\cdot$"},
-    SignRow{0xB5, "$\\mu$"},
-    SignRow{0x3BC, "$\\mu$"},
-    SignRow{0xB0, "\\textdegree{}"},
-    SignRow{0xB1, "$\\pm$"},
-    SignRow{0x2212, "$-$"},
-    SignRow{0x2264, "$\\le$"},
-    SignRow{0x2265, "$\\ge$"},
-    SignRow{0x2248, "$\\approx$"},
-    SignRow{0xAE, "\\textregistered{}"},
-    SignRow{0x2122, "\\texttrademark{}"},
-    SignRow{0xA9, "\\textcopyright{}"},
-    SignRow{0xB2, "\\textsuperscript{2}"},
-    SignRow{0xB3, "\\textsuperscript{3}"},
-};
+constexpr std::array sign_rows{SignRow{'\\', "\\textbackslash{}"},
+                               SignRow{'{', "\\{"},
+                               SignRow{'}', "\\}"},
+                               SignRow{'$', "\\$"},
+                               SignRow{'&', "\\&"},
+                               SignRow{'#', "\\#"},
+                               SignRow{'%', "\\%"},
+                               SignRow{'_', "\\_\\allowbreak{}"},
+                               SignRow{'^', "\\textasciicircum{}"},
+                               SignRow{'~', "\\textasciitilde{}"},
+                               SignRow{'<', "\\textless{}"},
+                               SignRow{'>', "\\textgreater{}"},
+                               SignRow{'|', "\\textbar{}"},
+                               SignRow{'"', "\\textquotedbl{}"},
+                               SignRow{'\'', "\\textquotesingle{}"},
+                               SignRow{'`', "\\textasciigrave{}"},
+                               SignRow{'/', "/\\allowbreak{}"},
+                               SignRow{',', ",\\allowbreak{}"},
+                               SignRow{'=', "=\\allowbreak{}"},
+                               SignRow{'[', "{[}"},
+                               SignRow{']', "{]}"},
+                               SignRow{'-', "-{}"},
+                               SignRow{'*', "{*}"},
+                               SignRow{0xA0, "~"},
+                               SignRow{0x2013, "--"},
+                               SignRow{0x2014, "---"},
+                               SignRow{0x2018, "`"},
+                               SignRow{0x2019, "'"},
+                               SignRow{0x201C, "``"},
+                               SignRow{0x201D, "''"},
+                               SignRow{0x2026, "\\dots{}"},
+                               SignRow{0xD7, "$\\times$"},
+                               SignRow{0xB7, "$\\cdot$"},
+                               SignRow{0xB5, "$\\mu$"},
+                               SignRow{0x3BC, "$\\mu$"},
+                               SignRow{0xB0, "\\textdegree{}"},
+                               SignRow{0xB1, "$\\pm$"},
+                               SignRow{0x2212, "$-$"},
+                               SignRow{0x2264, "$\\le$"},
+                               SignRow{0x2265, "$\\ge$"},
+                               SignRow{0x2248, "$\\approx$"},
+                               SignRow{0xAE, "\\textregistered{}"},
+                               SignRow{0x2122, "\\texttrademark{}"},
+                               SignRow{0xA9, "\\textcopyright{}"},
+                               SignRow{0xB2, "\\textsuperscript{2}"},
+                               SignRow{0xB3, "\\textsuperscript{3}"}};
 
 void append_latex(std::string& out, char32_t c) {
   const auto* const sign = std::ranges::find(sign_rows, c, &SignRow::character);
@@ -100,44 +97,19 @@ void append_latex(std::string& out, char32_t c) {
 std::string latex_text(std::string_view text) {
   std::string out;
   char32_t before = 0;
-  while (!text.empty()) {
-    const char32_t c = base::next_character(text);
-    const bool base = (before >= '0' && before <= '9') || before == 'n';
-    before = c;
-    if (c == '^' && base && !text.empty() && text[0] >= '0' && text[0] <= '9') {
-      out += "\\textsuperscript{";
-      while (!text.empty() && text[0] >= '0' && text[0] <= '9') {
-        out += text[0];
-        text.remove_prefix(1);
-      }
-      out += '}';
-    } else {
-      append_latex(out, c);
-    }
-  }
+  while (!text.empty())
+    if (const auto exponent = take_exponent(before, text); !exponent.empty())
+      out += fmt::format("\\textsuperscript{{{}}}", exponent);
+    else
+      append_latex(out, before = base::next_character(text));
   return out;
 }
 
-/// Words gathered into lines of about this many characters.
-std::vector<std::string> lines_of(const std::string& text, std::size_t width) {
-  std::istringstream words(text);
-  std::vector<std::string> lines;
-  for (std::string word; words >> word;)
-    if (lines.empty() || lines.back().size() + 1 + word.size() > width)
-      lines.push_back(word);
-    else
-      lines.back() += ' ' + word;
-  return lines;
-}
-
-/// A cell of several lines where it is long.
-std::string stacked(const std::string& text, std::size_t width, bool number) {
-  const auto lines = lines_of(text, width);
-  if (lines.size() < 2) return latex_text(text);
-  std::string made = fmt::format("\\begin{{tabular}}[b]{{@{{}}{}@{{}}}}", number ? 'r' : 'l');
-  for (std::size_t i = 0; i < lines.size(); ++i)
-    made += (i ? "\\\\" : "") + latex_text(lines[i]);
-  return made + "\\end{tabular}";
+/// A cell, in several lines where it has more characters than `width`.
+std::string cell_text(const std::string& text, std::size_t width, bool number) {
+  if (text.size() <= width) return latex_text(text);
+  return fmt::format("\\parbox[b]{{{}ex}}{{\\{} {}}}", width, number ? "raggedleft" : "raggedright",
+                     latex_text(text));
 }
 
 /// The rows from one to before another, with the heads.
@@ -149,26 +121,15 @@ std::string tabular(const Table& table, std::size_t from, std::size_t to) {
   text += "@{}}\n\\toprule\\strutted\n";
   const bool headed = std::ranges::any_of(table.columns, [](const auto& c) { return !c.head.empty(); });
   for (std::size_t i = 0; i < table.columns.size() && headed; ++i)
-    text += (i ? " & " : "") + stacked(table.columns[i].head, head_width, table.columns[i].number);
+    text += (i ? " & " : "") + cell_text(table.columns[i].head, head_width, table.columns[i].number);
   if (headed) text += " \\\\\n\\midrule\\strutted\n";
   for (std::size_t r = from; r < to; ++r) {
     const auto& row = table.rows[r];
     for (std::size_t i = 0; i < row.size(); ++i)
-      text += (i ? " & " : "") + stacked(row[i], cell_width, false);
+      text += (i ? " & " : "") + cell_text(row[i], cell_width, false);
     text += " \\\\\n";
   }
   return text + "\\bottomrule\n\\end{tabular}";
-}
-
-/// A line of a comment: nothing in it ends the line.
-std::string latex_comment(const std::string& text) {
-  std::string line = "% ";
-  for (std::string_view rest = text; !rest.empty();)
-    if (const char32_t c = base::next_character(rest); base::is_control(c))
-      line += ' ';
-    else
-      base::append_character(line, c);
-  return line + "\n";
 }
 
 class Latex {
@@ -210,10 +171,7 @@ public:
                          picture.name, latex_text(picture.caption));
   }
   void operator()(const Code& code) {
-    std::string words;
-    for (const char c : code.text)
-      words += c == '\n' ? ' ' : c;
-    text_ += "\n{\\small\\raggedright\\ttfamily " + latex_text(words) + "\\par}\n";
+    text_ += "\n{\\small\\raggedright\\ttfamily " + latex_text(code.text) + "\\par}\n";
   }
 
   [[nodiscard]] std::string text() && { return std::move(text_); }
@@ -240,31 +198,11 @@ std::string to_latex(const Document& document) {
 }
 
 std::string latex_table(const Table& table) {
-  std::string text = latex_comment(table.caption);
+  std::string text = "% " + plain_line(table.caption) + "\n"; // nothing in it ends the line
   for (const auto& note : table.notes)
-    text += latex_comment(note);
+    text += "% " + plain_line(note) + "\n";
   text += "% needs \\usepackage{booktabs}\n\\providecommand{\\strutted}{\\rule{0pt}{2.5ex}}\n";
   return text + tabular(table, 0, table.rows.size()) + "\n";
-}
-
-std::string csv_table(const Table& table) {
-  const auto field = [](const std::string& text) {
-    if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-    std::string quoted = "\"";
-    for (const char c : text)
-      quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-    return quoted + '"';
-  };
-  std::string text;
-  for (std::size_t i = 0; i < table.columns.size(); ++i)
-    text += (i ? "," : "") + field(table.columns[i].head);
-  text += '\n';
-  for (const auto& row : table.rows) {
-    for (std::size_t i = 0; i < row.size(); ++i)
-      text += (i ? "," : "") + field(row[i]);
-    text += '\n';
-  }
-  return text;
 }
 
 } // namespace recount::document

@@ -58,15 +58,6 @@ std::string fence_of(const std::string& text) {
   return std::string(std::max<std::size_t>(3, longest + 1), '`');
 }
 
-std::string plain_line(std::string_view text) {
-  std::string out;
-  while (!text.empty()) {
-    const char32_t c = base::next_character(text);
-    base::append_character(out, base::is_control(c) ? U' ' : c);
-  }
-  return out;
-}
-
 class Markdown {
 public:
   explicit Markdown(const Document& document) {

@@ -10,51 +10,36 @@
 #include <map>
 
 namespace recount::document {
-namespace {
-
-std::string machine_of_run(const result::Run& run) {
-  return run.cpu + " on " + run.host;
-}
-
-} // namespace
 
 std::shared_ptr<const result::Results> unowned(const result::Results& results) {
   return {std::shared_ptr<void>(), &results};
 }
 
 std::vector<Part> by_machine(const result::Results& results) {
-  const auto same = [&](const result::Run& run) {
-    return machine_of_run(run) == machine_of_run(results.runs.front()) &&
-           run.versions.contains("published") == results.runs.front().versions.contains("published");
-  };
-  if (!results.runs.empty() && std::ranges::all_of(results.runs, same))
-    return {{machine_of_run(results.runs.front()), results.runs.front().versions.contains("published"),
-             unowned(results)}};
-  std::vector<std::pair<Part, std::shared_ptr<result::Results>>> made;
-  std::map<std::string, result::Results*> of_run;
-  for (const auto& run : results.runs) {
-    const std::string machine = machine_of_run(run);
-    const bool published = run.versions.contains("published");
-    auto at = std::ranges::find_if(made, [&](const auto& one) {
-      return one.first.machine == machine && one.first.published == published;
-    });
-    if (at == made.end()) {
-      auto own = std::make_shared<result::Results>();
-      own->statistic = results.statistic;
-      made.push_back({{machine, published, own}, own});
-      at = made.end() - 1;
-    }
-    at->second->runs.push_back(run);
-    of_run[run.id] = at->second.get();
-  }
-  for (const auto& observation : results.observations)
-    if (const auto at = of_run.find(observation.run); at != of_run.end())
-      at->second->observations.push_back(observation);
-  for (const auto& failure : results.failures)
-    if (const auto at = of_run.find(failure.run); at != of_run.end()) at->second->failures.push_back(failure);
   std::vector<Part> parts;
-  for (auto& [part, own] : made)
-    parts.push_back(std::move(part));
+  std::map<std::string, std::size_t> part_of_run;
+  for (const auto& run : results.runs) {
+    const Part part{run.cpu + " on " + run.host, run.versions.contains("published"), unowned(results)};
+    const auto at = std::ranges::find_if(parts, [&](const Part& other) {
+      return other.machine == part.machine && other.published == part.published;
+    });
+    part_of_run[run.id] = static_cast<std::size_t>(at - parts.begin());
+    if (at == parts.end()) parts.push_back(part);
+  }
+  if (parts.size() < 2) return parts; // not copied
+  std::vector<std::shared_ptr<result::Results>> own(parts.size());
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    parts[i].results = own[i] = std::make_shared<result::Results>();
+    own[i]->statistic = results.statistic;
+  }
+  for (const auto& run : results.runs)
+    own[part_of_run[run.id]]->runs.push_back(run);
+  for (const auto& observation : results.observations)
+    if (const auto at = part_of_run.find(observation.run); at != part_of_run.end())
+      own[at->second]->observations.push_back(observation);
+  for (const auto& failure : results.failures)
+    if (const auto at = part_of_run.find(failure.run); at != part_of_run.end())
+      own[at->second]->failures.push_back(failure);
   return parts;
 }
 

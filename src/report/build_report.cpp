@@ -2,7 +2,7 @@
 
 #include "base/nearest.hpp"
 #include "base/output_file.hpp"
-#include "base/witness.hpp"
+#include "base/text.hpp"
 #include "document/document.hpp"
 #include "process/child.hpp"
 #include "process/spawn.hpp"
@@ -25,18 +25,16 @@ namespace {
 
 /// The source of the numbers of cache misses: counters or the model.
 std::string misses_summary(const result::Results& results) {
-  std::set<std::string> counted, modelled;
+  std::set<Witness> counted;
+  bool modelled = false;
   for (const auto& o : results.observations) {
     if (o.value.index() == 0 || (!o.metric.starts_with("PAPI_L1") && !o.metric.starts_with("PAPI_L2")))
       continue;
-    if (o.witness.modelled())
-      modelled.insert(o.witness.name().substr(0, o.witness.name().find('~')));
-    else if (o.witness != Witness::published)
-      counted.insert(o.witness.name());
+    modelled = modelled || o.witness.modelled();
+    if (!o.witness.modelled() && o.witness != Witness::published) counted.insert(o.witness);
   }
   if (!counted.empty()) return fmt::format("Cache misses were counted by {}.", fmt::join(counted, " and "));
-  if (modelled.empty()) return {};
-  return "Cache misses were not counted here; those in this report are modelled and marked as such.";
+  return modelled ? "Cache misses were not counted here; those in this report are modelled." : "";
 }
 
 /// Sentences on each machine, and the source of its numbers of misses.
@@ -68,38 +66,29 @@ std::string title_of(const std::vector<document::Part>& parts, const std::vector
                                          : fmt::format("{}", fmt::join(machines, " and ")));
 }
 
-/// The sections in the order of the table, those at the end apart; the subjects of those that have any text.
-struct Body {
-  std::vector<document::Block> sections, appendix;
-  std::vector<std::string> subjects;
-};
-Body write(const std::vector<document::Section>& sections, const document::Material& material) {
-  Body body;
-  for (const document::Section& section : sections) {
-    auto blocks = section.write(material);
-    if (!blocks.empty() && !section.subject.empty() &&
-        std::ranges::find(body.subjects, section.subject) == body.subjects.end())
-      body.subjects.push_back(section.subject);
-    document::append(section.appendix ? body.appendix : body.sections, std::move(blocks));
-  }
-  return body;
-}
-
 } // namespace
 
 Report build_report(const result::Results& results, const Origin& origin, const Tables& tables) {
   document::Gallery gallery(tables.figures);
   const document::Material material{results, document::by_machine(results), origin.machine, gallery};
-  Body body = write(tables.sections, material);
-  mark_tables(body.sections, material.parts);
-  mark_tables(body.appendix, material.parts);
+  std::vector<document::Block> body, appendix;
+  std::vector<std::string> subjects; // of the sections that have any text
+  for (const document::Section& section : tables.sections) {
+    auto blocks = section.write(material);
+    if (!blocks.empty() && !section.subject.empty() &&
+        std::ranges::find(subjects, section.subject) == subjects.end())
+      subjects.push_back(section.subject);
+    document::append(section.appendix ? appendix : body, std::move(blocks));
+  }
+  mark_tables(body, material.parts);
+  mark_tables(appendix, material.parts);
   auto verdicts = verdicts_section(material.parts);
-  if (body.sections.empty() && verdicts.empty())
+  if (body.empty() && verdicts.empty())
     throw bad_input(fmt::format("{}", fmt::join(origin.files, ", ")), "no data for a table or a figure",
                     "recount matmul -o FILE, recount caches -o FILE or recount sweep -o FILE");
   Report report;
   auto& blocks = report.document.blocks;
-  report.document.title = title_of(material.parts, body.subjects);
+  report.document.title = title_of(material.parts, subjects);
   report.document.subtitle =
       fmt::format("Written by recount {} from {}", origin.version, fmt::join(origin.files, ", "));
   for (const auto& study : result::incomplete(results))
@@ -109,11 +98,11 @@ Report build_report(const result::Results& results, const Origin& origin, const 
     blocks.emplace_back(document::List{std::move(lines)});
   }
   document::append(blocks, machines_section(material.parts));
-  document::append(blocks, method_section(results, tables.sections, !body.appendix.empty()));
+  document::append(blocks, method_section(results, tables.sections, !appendix.empty()));
   document::append(blocks, std::move(verdicts));
-  document::append(blocks, std::move(body.sections));
+  document::append(blocks, std::move(body));
   document::append(blocks, warnings_section(results, gallery.warnings()));
-  document::append(blocks, std::move(body.appendix));
+  document::append(blocks, std::move(appendix));
   report.pictures = gallery.wanted();
   return report;
 }
@@ -144,32 +133,31 @@ void make_folder(const std::string& folder) {
                     "name another folder with -o");
 }
 
-void write_file(const std::string& path, const std::string& text) {
-  if (!base::replace_file(path, text)) throw base::cannot_write(path, errno);
-}
-
 class Publisher {
 public:
   Publisher(Report report, std::string folder, const std::vector<Format>& formats)
       : report_(std::move(report)), folder_(std::move(folder)), formats_(formats) {}
 
-  Published made() {
+  Published publish() {
     make_folder(folder_);
     draw();
     for (const FormatRow& row : format_rows)
-      if (wants(formats_, row.format) && *row.file) {
-        write_file(path(row.file), text(row.format));
-        made_.files.push_back(path(row.file));
-      }
+      if (wants(formats_, row.format) && *row.file) write(row.file, text(row.format));
     write_tables();
     if (wants(formats_, Format::latex)) typeset();
-    made_.files.insert(made_.files.end(), figures_.begin(), figures_.end());
-    return std::move(made_);
+    published_.files.insert(published_.files.end(), figures_.begin(), figures_.end());
+    return std::move(published_);
   }
 
 private:
   [[nodiscard]] std::string path(const std::string& name) const {
     return (fs::path(folder_) / name).string();
+  }
+
+  /// Whole or not at all.
+  void write(const std::string& name, const std::string& text) {
+    if (!base::replace_file(path(name), text)) throw base::cannot_write(path(name), errno);
+    published_.files.push_back(path(name));
   }
 
   [[nodiscard]] std::string text(Format format) const {
@@ -184,11 +172,9 @@ private:
     for (const document::Block& block : report_.document.blocks) {
       const auto* const table = std::get_if<document::Table>(&block);
       if (!table) continue;
-      const std::string name = path(fmt::format("table-{}", ++number));
-      if (wants(formats_, Format::latex)) write_file(name + ".tex", document::latex_table(*table));
-      if (wants(formats_, Format::csv)) write_file(name + ".csv", document::csv_table(*table));
-      for (const auto& [format, suffix] : {std::pair{Format::latex, ".tex"}, {Format::csv, ".csv"}})
-        if (wants(formats_, format)) made_.files.push_back(name + suffix);
+      const std::string name = fmt::format("table-{}", ++number);
+      if (wants(formats_, Format::latex)) write(name + ".tex", document::latex_table(*table));
+      if (wants(formats_, Format::csv)) write(name + ".csv", document::csv_table(*table));
     }
   }
 
@@ -203,32 +189,29 @@ private:
         auto drawn = plot::draw(wanted.sheet, options);
         figures_.insert(figures_.end(), drawn.files.begin(), drawn.files.end());
         for (auto& warning : drawn.warnings)
-          if (warning.starts_with("gnuplot")) made_.warnings.push_back(wanted.name + ": " + warning);
+          if (warning.starts_with("gnuplot")) published_.warnings.push_back(wanted.name + ": " + warning);
         svgs_[wanted.name] = base::read_file(path(wanted.name + ".svg")).value_or("");
       } catch (const Error& error) {
         if (error.problem().subject != "gnuplot" && !error.problem().subject.starts_with("figure ")) throw;
-        leave_out(wanted.name, error);
         if (error.kind() == ErrorKind::unavailable) return leave_out_all(error);
+        drop_pictures([&](const std::string& name) { return name == wanted.name; });
+        published_.warnings.push_back(wanted.name + ": " + error.problem().cause);
       }
     }
     if (!wants(formats_, Format::markdown)) drop_svgs();
   }
 
-  void leave_out(const std::string& name, const Error& error) {
+  void drop_pictures(const std::function<bool(const std::string& name)>& unwanted) {
     std::erase_if(report_.document.blocks, [&](const document::Block& block) {
       const auto* picture = std::get_if<document::Picture>(&block);
-      return picture && picture->name == name;
+      return picture && unwanted(picture->name);
     });
-    if (error.kind() == ErrorKind::bad_input) made_.warnings.push_back(name + ": " + error.problem().cause);
   }
 
   void leave_out_all(const Error& error) {
-    std::erase_if(report_.document.blocks, [&](const document::Block& block) {
-      const auto* picture = std::get_if<document::Picture>(&block);
-      return picture && !svgs_.contains(picture->name);
-    });
+    drop_pictures([&](const std::string& name) { return !svgs_.contains(name); });
     const std::string why = "without figures: " + error.problem().subject + ": " + error.problem().cause;
-    made_.warnings.push_back(error.problem().fix.empty() ? why : why + "; " + error.problem().fix);
+    published_.warnings.push_back(error.problem().fix.empty() ? why : why + "; " + error.problem().fix);
     report_.document.blocks.emplace_back(document::Heading{"Figures", 1});
     report_.document.blocks.emplace_back(document::Paragraph{"This report was written " + why + "."});
   }
@@ -242,35 +225,30 @@ private:
 
   void typeset() {
     if (!process::find_program("pdflatex")) {
-      made_.warnings.emplace_back("no report.pdf: pdflatex not found in PATH (Debian: texlive-latex-base)");
+      published_.warnings.emplace_back(
+          "no report.pdf: pdflatex not found in PATH (Debian: texlive-latex-base)");
       return;
     }
-    constexpr auto longest = std::chrono::seconds(60);
-    const std::string folder = fs::absolute(folder_).string();
     process::Spawn spawn;
     // -C of env: pdflatex looks for figures in its working folder. No command may be started from the text.
-    spawn.argv = {"env",
-                  "-C",
-                  folder,
-                  "pdflatex",
-                  "-no-shell-escape",
-                  "-halt-on-error",
-                  "-interaction=nonstopmode",
-                  "report.tex"};
+    spawn.argv = {"env", "-C", fs::absolute(folder_).string(), "pdflatex"};
+    for (const char* argument :
+         {"-no-shell-escape", "-halt-on-error", "-interaction=nonstopmode", "report.tex"})
+      spawn.argv.emplace_back(argument);
     spawn.environment = {{"openout_any", "p"}, {"openin_any", "p"}};
-    const auto said = process::capture(spawn, {}, longest);
+    const auto output = process::capture(spawn, {}, std::chrono::seconds(60));
     std::error_code none;
     for (const char* rest : {"report.aux", "report.out"})
       fs::remove(path(rest), none);
-    if (said.exit.ok()) {
+    if (output.exit.ok()) {
       fs::remove(path("report.log"), none);
-      made_.files.push_back(path("report.pdf"));
+      published_.files.push_back(path("report.pdf"));
       return;
     }
-    const auto at = said.out.find("\n!");
-    made_.warnings.push_back(fmt::format(
-        "no report.pdf: pdflatex failed ({}); {}{}", process::describe(said.exit),
-        at == said.out.npos ? "" : said.out.substr(at + 3, 120) + "; ", "see " + path("report.log")));
+    const auto at = output.out.find("\n!");
+    published_.warnings.push_back(fmt::format(
+        "no report.pdf: pdflatex failed ({}); {}{}", process::describe(output.exit),
+        at == output.out.npos ? "" : output.out.substr(at + 3, 120) + "; ", "see " + path("report.log")));
     fs::remove(path("report.pdf"), none);
   }
 
@@ -279,7 +257,7 @@ private:
   const std::vector<Format>& formats_;
   std::map<std::string, std::string> svgs_;
   std::vector<std::string> figures_;
-  Published made_;
+  Published published_;
 };
 
 } // namespace
@@ -295,7 +273,7 @@ Format parse_format(const std::string& name) {
 }
 
 Published publish(Report report, const std::string& folder, const std::vector<Format>& formats) {
-  return Publisher(std::move(report), folder, formats).made();
+  return Publisher(std::move(report), folder, formats).publish();
 }
 
 } // namespace recount::report

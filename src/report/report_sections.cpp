@@ -32,42 +32,37 @@ std::string or_unstated(const std::string& text) {
 
 document::Table machine_table(const document::Part& part) {
   const result::Run& run = part.results->runs.front();
-  document::Table table{"Machine: " + part.machine, {{"", false}, {"", false}}, {}};
-  const auto row = [&](const std::string& name, const std::string& value) {
-    table.rows.push_back({name, value});
-  };
-  row("CPU", or_unstated(run.cpu));
-  row("host", or_unstated(run.host));
-  row("logical CPUs", std::to_string(run.cpus));
+  document::Table table{"Machine: " + part.machine,
+                        {{"", false}, {"", false}},
+                        {{"CPU", or_unstated(run.cpu)},
+                         {"host", or_unstated(run.host)},
+                         {"logical CPUs", std::to_string(run.cpus)},
+                         {"system", or_unstated(run.os)},
+                         {"virtual machine", run.virtualised.empty() ? "none detected" : run.virtualised},
+                         {"frequency governor", or_unstated(run.governor)}}};
   for (const auto& cache : run.caches)
-    row("data cache (stated)", cache_text(cache));
-  if (run.caches.empty()) row("data caches", "not stated");
-  row("system", or_unstated(run.os));
-  row("virtual machine", run.virtualised.empty() ? "none detected" : run.virtualised);
-  row("frequency governor", or_unstated(run.governor));
-  for (const auto& [name, version] : run.versions) {
-    if (result::is_job_field(name)) continue; // of one run, not of the machine
-    row(name == "kernel_flags"       ? "compiler flags of the kernels"
-        : name == "vectorised_flags" ? "compiler flags of the vectorised kernels"
-                                     : name,
-        version);
-  }
+    table.rows.push_back({"data cache (stated)", cache_text(cache)});
+  if (run.caches.empty()) table.rows.push_back({"data caches", "not stated"});
+  for (const auto& [name, version] : run.versions)
+    if (!result::is_job_field(name)) // of one run, not of the machine
+      table.rows.push_back({name == "kernel_flags"       ? "compiler flags of the kernels"
+                            : name == "vectorised_flags" ? "compiler flags of the vectorised kernels"
+                                                         : name,
+                            version});
   return table;
 }
 
 document::Table runs_table(const document::Part& part) {
   document::Table table{"Runs", {{"started (UTC)", false}, {"study", false}, {"repetitions"}, {"seed"}}, {}};
   for (const auto& run : part.results->runs) {
-    const auto planned = [&](const char* name) {
+    const auto planned = [&](const char* name, const std::string& otherwise) {
       const auto found = run.plan.find(name);
-      return found == run.plan.end() ? std::string() : found->second;
+      return found == run.plan.end() || found->second.empty() ? otherwise : found->second;
     };
-    std::string what = planned("study");
-    if (what.empty()) what = planned("kernel");
-    if (planned("kernel") == "matmul" && !what.empty()) what = "matrix products: " + what;
-    const std::string repeat = planned("repeat");
-    table.rows.push_back(
-        {run.started, what.empty() ? "-" : what, repeat.empty() ? "-" : repeat, std::to_string(run.seed)});
+    const std::string kernel = planned("kernel", "-");
+    table.rows.push_back({run.started,
+                          (kernel == "matmul" ? "matrix products: " : "") + planned("study", kernel),
+                          planned("repeat", "-"), std::to_string(run.seed)});
   }
   return table;
 }
@@ -95,35 +90,26 @@ std::vector<document::Block> machines_section(const std::vector<document::Part>&
 // Method, witnesses, and what was not counted.
 namespace {
 
-struct WitnessRow {
-  Witness::Kind kind;
-  const char* prose;
-};
-constexpr std::array witness_rows{
-    WitnessRow{Witness::clock,
-               "clock: times, by the monotonic clock of Linux, and cycles of the time-stamp counter, which "
-               "has a constant rate independent of the core clock."},
-    WitnessRow{Witness::perf, "perf: counts by Linux perf_event, in the measured process."},
-    WitnessRow{Witness::papi, "papi: counts by PAPI event sets, in the measured process."},
-    WitnessRow{
-        Witness::model,
-        "model: a simulation of the stated caches and TLBs running the same source code. It is a "
-        "prediction: LRU, no prefetcher, no out-of-order execution. It gives the values marked as modelled, "
-        "and no times."},
-    WitnessRow{Witness::published, "published: values measured and published by others, unchanged."},
-};
+const std::map<Witness::Kind, std::string>& witness_prose() {
+  static const std::map<Witness::Kind, std::string> prose{
+      {Witness::clock, "clock: times, by the monotonic clock of Linux, and cycles of the time-stamp counter, "
+                       "which has a constant "
+                       "rate independent of the core clock."},
+      {Witness::perf, "perf: counts by Linux perf_event, in the measured process."},
+      {Witness::papi, "papi: counts by PAPI event sets, in the measured process."},
+      {Witness::model,
+       "model: a simulation of the stated caches and TLBs running the same source code. It is a prediction: "
+       "LRU, no "
+       "prefetcher, no out-of-order execution. It gives the values marked as modelled, and no times."},
+      {Witness::published, "published: values measured and published by others, unchanged."}};
+  return prose;
+}
 
 std::set<Witness::Kind> kinds_of_witnesses(const result::Results& results) {
   std::set<Witness::Kind> kinds;
   for (const auto& o : results.observations)
     if (o.value.index() != 0) kinds.insert(o.witness.kind);
   return kinds;
-}
-
-bool any_runs(const result::Results& results, bool records) {
-  return std::ranges::any_of(results.runs, [&](const result::Run& run) {
-    return !run.versions.contains("published") && result::is_inference(run) == records;
-  });
 }
 
 std::string statistic_prose(statistics::Statistic statistic) {
@@ -142,13 +128,11 @@ std::string statistic_prose(statistics::Statistic statistic) {
 } // namespace
 
 std::vector<std::string> not_counted(const result::Results& results) {
-  std::vector<std::string> all;
-  std::set<std::pair<std::string, std::string>> left_out;
+  std::set<std::string> skipped;
   for (const auto& run : results.runs)
-    for (const auto& [what, why] : run.skipped)
-      left_out.emplace(what, why);
-  for (const auto& [what, why] : left_out)
-    all.push_back(fmt::format("{}: {}", what, why));
+    for (const auto& [part, why] : run.skipped)
+      skipped.insert(part + ": " + why);
+  std::vector<std::string> all(skipped.begin(), skipped.end());
   // Requested and never counted: each reason once, with all its metrics.
   std::set<std::pair<Witness, std::string>> counted;
   std::map<std::pair<Witness, std::string>, std::set<std::string>> missing; // witness and reason
@@ -167,19 +151,21 @@ std::vector<document::Block> method_section(const result::Results& results,
                                             const std::vector<document::Section>& sections, bool appendix) {
   std::vector<document::Block> blocks;
   blocks.emplace_back(document::Heading{"Method", 1});
-  if (any_runs(results, false))
+  if (std::ranges::any_of(results.runs, [](const result::Run& run) {
+        return !run.versions.contains("published") && !result::is_inference(run);
+      }))
     blocks.emplace_back(document::Paragraph{
         std::string(
             "Each repetition ran in a new process, in random order, with its memory written before the "
             "measurement. ") +
         (appendix ? "All values are in the appendix. " : "") + statistic_prose(results.statistic)});
-  const auto kinds = kinds_of_witnesses(results);
-  std::vector<std::string> who;
-  for (const WitnessRow& row : witness_rows)
-    if (kinds.contains(row.kind)) who.emplace_back(row.prose);
-  if (!who.empty()) {
+  document::List witnesses;
+  for (const Witness::Kind kind : kinds_of_witnesses(results))
+    if (const auto prose = witness_prose().find(kind); prose != witness_prose().end())
+      witnesses.items.push_back(prose->second);
+  if (!witnesses.items.empty()) {
     blocks.emplace_back(document::Paragraph{"Each number names its witness:"});
-    blocks.emplace_back(document::List{std::move(who)});
+    blocks.emplace_back(std::move(witnesses));
   }
   for (const document::Section& section : sections)
     if (section.method) document::append(blocks, section.method(results));
@@ -258,31 +244,23 @@ Marks common_marks(const std::vector<document::Part>& parts) {
   return common;
 }
 
-/// What a program was counted to by one witness; without values: not counted. Counts of kernels are in the
-/// tables of their studies.
-struct Counted {
-  bool program = false;
-  std::vector<double> values;
-};
-using Counts = std::map<std::tuple<std::string, std::string, Witness>, Counted>; // metric, place, witness
+using Counts = std::map<std::tuple<std::string, std::string, Witness>,
+                        std::optional<std::vector<double>>>; // by metric, place and witness
 
+/// The counts of programs with a mark; none of kernels, which are in the tables of their studies.
 Counts marked_counts(const document::Part& part, const Marks& marks) {
   Counts all;
   for (const auto& o : part.results->observations) {
     if (!marks.contains(o.metric) || o.witness.modelled() || o.params.contains("interval")) continue;
     const auto command = o.params.find("command");
-    const bool program = o.kernel == "command" && command != o.params.end();
-    const auto* const name = program ? std::get_if<std::string>(&command->second) : nullptr;
-    auto& counted = all[{o.metric, name ? *name : "kernel " + o.kernel, o.witness}];
-    counted.program = name != nullptr;
-    if (const auto value = result::as_double(o.value); value && name) counted.values.push_back(*value);
+    const auto* const program = o.kernel == "command" && command != o.params.end()
+                                    ? std::get_if<std::string>(&command->second)
+                                    : nullptr;
+    auto& values = all[{o.metric, program ? *program : "kernel " + o.kernel, o.witness}];
+    if (program && !values) values.emplace();
+    if (const auto value = result::as_double(o.value); value && program) values->push_back(*value);
   }
   return all;
-}
-
-std::string shown(const Counted& counted) {
-  if (!counted.program) return "-";
-  return counted.values.empty() ? "not counted" : fmt::format("{:.0f}", statistics::median(counted.values));
 }
 
 } // namespace
@@ -298,9 +276,13 @@ std::vector<document::Block> verdicts_section(const std::vector<document::Part>&
                            {"median"},
                            {"verdict", false}},
                           {}};
-    for (const auto& [place, counted] : marked_counts(part, marks)) {
+    for (const auto& [place, values] : marked_counts(part, marks)) {
       const auto& [metric, where, witness] = place;
-      table.rows.push_back({metric, where, witness.name(), shown(counted), marks.at(metric)});
+      table.rows.push_back({metric, where, witness.name(),
+                            !values           ? "-"
+                            : values->empty() ? "not counted"
+                                              : fmt::format("{:.0f}", statistics::median(*values)),
+                            marks.at(metric)});
     }
     if (!table.rows.empty()) blocks.emplace_back(std::move(table));
   }

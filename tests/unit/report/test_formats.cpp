@@ -181,14 +181,12 @@ BOOST_AUTO_TEST_CASE(random_bytes_add_no_element_and_no_command) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(pictures_share_no_name_on_a_page) {
-  const std::string svg =
-      "<?xml version='1.0'?>\n<svg>\n<title>Gnuplot</title><desc>Made</desc>"
-      "<circle id='dot'/><use xlink:href='#dot' fill=\"url(#dot)\"/><text>id='dot'</text></svg>";
-  BOOST_TEST(recount::document::inlined(svg, "f1-") ==
-             "<svg>\n<circle id='f1-dot'/><use xlink:href='#f1-dot' "
-             "fill=\"url(#f1-dot)\"/><text>id='dot'</text></svg>");
-  BOOST_TEST(recount::document::inlined("no picture", "f1-").empty());
+BOOST_AUTO_TEST_CASE(picture_on_a_page_is_an_image_in_which_nothing_is_markup) {
+  const auto svg = [](const std::string&) { return std::string("<svg><script>\"x'</script></svg>"); };
+  const std::string html = recount::document::to_html(with("words"), svg);
+  BOOST_TEST(
+      holds(html, "src=\"data:image/svg+xml,%3Csvg%3E%3Cscript%3E%22x%27%3C%2Fscript%3E%3C%2Fsvg%3E\""));
+  BOOST_TEST(!holds(html, "<svg"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

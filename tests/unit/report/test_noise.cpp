@@ -116,13 +116,11 @@ std::vector<std::string> claims(const document::Document& document) {
       for (const char* finding : {"Jump in cost", "is faster than", "More misses in L2"})
         if (heading->text.find(finding) != std::string::npos) all.push_back(heading->text);
     }
-    if (const auto* list = std::get_if<document::List>(&block); list && summary)
+    if (const auto* list = std::get_if<document::List>(&block))
       for (const auto& item : list->items)
-        if (item.find("times") != std::string::npos && item.find("not distinguishable") == std::string::npos)
-          all.push_back(item);
-    if (const auto* paragraph = std::get_if<document::Paragraph>(&block))
-      for (const char* finding : {" s: +", " s: -", "It adds 0", "million L1 misses ("})
-        if (paragraph->text.find(finding) != std::string::npos) all.push_back(paragraph->text);
+        for (const char* claim :
+             summary ? std::vector{" times"} : std::vector{"time +", "time -", " points, "})
+          if (item.find(claim) != std::string::npos) all.push_back(item);
     const auto* table = std::get_if<document::Table>(&block);
     if (!table || table->caption.starts_with("Derived")) continue;
     for (const auto& row : table->rows)
