@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(nothing_in_results_is_executed) {
                                            "<use",     "<rect",        "<circle", "<polygon", "<polyline"};
   std::mt19937 random(20261122);
   int drawn = 0;
-  const int wanted = std::max(4, cases() / 40);
+  const int wanted = std::max(4, cases() / 100);
   for (int i = 0; i < 20 * wanted && drawn < wanted; ++i) {
     const std::string input = texts[static_cast<std::size_t>(i) % texts.size()].mutated(random, all);
     const auto& figure = cli::figures()[random() % cli::figures().size()];

@@ -188,8 +188,10 @@ BOOST_AUTO_TEST_CASE(results_are_text_in_every_figure_and_report) {
       holds(fault_of_terminal_text(command::terminal_text(command::error_text(error))), input);
       continue;
     }
-    for (const auto& [entry, compose, suits] : cli::figures()) {
-      const std::string script = script_of(entry.name, results);
+    // A third of the figures for each input: all of them take minutes, and find nothing more.
+    const auto& figures = cli::figures();
+    for (std::size_t f = static_cast<std::size_t>(i / std::ssize(texts)) % 3; f < figures.size(); f += 3) {
+      const std::string script = script_of(figures[f].entry.name, results);
       if (script.empty()) continue;
       ++scripts;
       holds(fault_of_script(script, known.words), input);
