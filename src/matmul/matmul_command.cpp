@@ -8,9 +8,9 @@
 #include "host/machine.hpp"
 #include "host/pmu.hpp"
 #include "matmul/derived.hpp"
-#include "matmul/matmul_sections.hpp"
 #include "matmul/matmul_study.hpp"
-#include "matmul/products.hpp"
+#include "matmul/matmul_tables.hpp"
+#include "matmul/remarks.hpp"
 #include "result/completeness.hpp"
 #include "result/results_file.hpp"
 #include "sweep/batch.hpp"
@@ -132,24 +132,22 @@ void print_points(const MatmulPlan& plan) {
 }
 
 std::vector<document::Block> blocks_of(const result::Results& results) {
-  const auto groups = matmul::products(results);
+  const auto groups = group_products(results);
   std::vector<document::Block> blocks;
   for (const auto& study : result::incomplete(results))
     blocks.emplace_back(document::Paragraph{result::describe(study)});
   for (const auto& group : groups) {
     if (group.published) continue;
-    for (const auto& [title, made] : {std::pair{"Laboratory", matmul::laboratory(group)},
-                                      std::pair{"Products of doubles", matmul::matmul_tables(group)}}) {
-      if (made.empty()) continue;
-      const bool several = std::ranges::count(groups, false, &Products::published) > 1;
+    for (const auto& [title, tables] : {std::pair{"Laboratory", laboratory_tables(group)},
+                                        std::pair{"Products of doubles", doubles_tables(group)}}) {
+      if (tables.empty()) continue;
+      const bool several = std::ranges::count(groups, false, &ProductGroup::published) > 1;
       blocks.emplace_back(document::Heading{title + (several ? ": " + group.machine : std::string()), 1});
-      document::append(blocks, made);
+      document::append(blocks, tables);
     }
   }
-  document::append(blocks, matmul::published(groups));
-  const auto remarks = matmul::remarks(groups);
-  if (!remarks.empty()) blocks.emplace_back(document::Heading{"Remarks", 1});
-  document::append(blocks, remarks);
+  document::append(blocks, published_tables(groups));
+  document::append(blocks, document::under("Remarks", remark_blocks(groups)));
   return blocks;
 }
 
@@ -237,20 +235,20 @@ command::Command matmul_command() {
 
 namespace {
 
+constexpr std::pair<const char*, double statistics::Summary::*> summary_members[] = {
+    {"mean", &statistics::Summary::mean}, {"median", &statistics::Summary::median},
+    {"min", &statistics::Summary::min},   {"max", &statistics::Summary::max},
+    {"p10", &statistics::Summary::p10},   {"p90", &statistics::Summary::p90},
+    {"low", &statistics::Summary::low},   {"high", &statistics::Summary::high}};
+
 Json metrics_json(const Metrics& metrics) {
   Json list = Json::array();
   for (const auto& [who, all] : metrics) {
     Json one{{"witness", who.first}, {"metric", who.second}, {"n", all.values.size()}};
-    if (const auto& s = all.summary) {
-      one["mean"] = s->mean;
-      one["median"] = s->median;
-      one["min"] = s->min;
-      one["max"] = s->max;
-      one["p10"] = s->p10;
-      one["p90"] = s->p90;
-      one["low"] = s->low;
-      one["high"] = s->high;
-      one["flagged"] = all.flagged;
+    if (all.summary) {
+      for (const auto& [name, member] : summary_members)
+        one[name] = (*all.summary).*member;
+      one["flagged"] = all.disturbed();
     } else {
       one["reason"] = all.reason;
     }
@@ -259,7 +257,7 @@ Json metrics_json(const Metrics& metrics) {
   return list;
 }
 
-Json derived_json(const Products& group, const Product& product) {
+Json derived_json(const ProductGroup& group, const Product& product) {
   Json object = Json::object();
   for (const auto& row : derivations())
     if (const auto quantity = derived(group, product, row.name))
@@ -270,7 +268,7 @@ Json derived_json(const Products& group, const Product& product) {
   return object;
 }
 
-Json product_json(const Products& group, const Product& product, const Metrics& metrics) {
+Json product_json(const ProductGroup& group, const Product& product, const Metrics& metrics) {
   Json object{{"name", loops_name(product)},
               {"variant", product.variant},
               {"element", product.element},
@@ -283,7 +281,7 @@ Json product_json(const Products& group, const Product& product, const Metrics& 
   return object;
 }
 
-Json group_json(const Products& group) {
+Json group_json(const ProductGroup& group) {
   Json object{{"machine", group.machine}, {"published", group.published}};
   object["ceilings"] = object["products"] = Json::array();
   for (const auto& ceiling : group.ceilings)
@@ -291,34 +289,23 @@ Json group_json(const Products& group) {
                                   {"unit", ceiling.bandwidth ? "bytes per second" : "operations per second"},
                                   {"rate", ceiling.rate},
                                   {"size", ceiling.bandwidth ? Json(ceiling.size) : Json()}});
-  for (const auto& [product, metrics] : group.of)
+  for (const auto& [product, metrics] : group.products)
     object["products"].push_back(product_json(group, product, metrics));
   return object;
-}
-
-/// Remarks come as headings, each followed by its sentences and its evidence.
-Json remarks_json(const std::vector<document::Block>& blocks) {
-  Json list = Json::array();
-  for (const auto& block : blocks)
-    if (const auto* heading = std::get_if<document::Heading>(&block))
-      list.push_back({{"title", heading->text}, {"text", ""}, {"evidence", Json::array()}});
-    else if (const auto* paragraph = std::get_if<document::Paragraph>(&block))
-      list.back()["text"] = paragraph->text;
-    else if (const auto* evidence = std::get_if<document::List>(&block))
-      list.back()["evidence"] = evidence->items;
-  return list;
 }
 
 } // namespace
 
 std::string matmul_json(const sweep::Ended& ended) {
-  const auto groups = products(ended.results);
+  const auto groups = group_products(ended.results);
   Json object{{"runs", ended.outcome.runs}, {"runs_there", ended.there}, {"runs_planned", ended.planned}};
   object["stopped"] = ended.outcome.stopped;
-  object["machines"] = object["failures"] = Json::array();
+  object["machines"] = object["remarks"] = object["failures"] = Json::array();
   for (const auto& group : groups)
     object["machines"].push_back(group_json(group));
-  object["remarks"] = remarks_json(matmul::remarks(groups));
+  for (const auto& remark : remarks(groups))
+    object["remarks"].push_back(
+        {{"title", remark.title}, {"text", remark.text}, {"evidence", remark.evidence}});
   object["skipped"] = Json::object();
   for (const auto& run : ended.results.runs)
     for (const auto& [what, why] : run.skipped)

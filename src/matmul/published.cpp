@@ -5,6 +5,7 @@
 #include "base/nearest.hpp"
 #include "base/text.hpp"
 #include "kernel/kernel.hpp"
+#include "matmul/products.hpp"
 #include "model/machine.hpp"
 #include "preset/written.hpp"
 
@@ -21,27 +22,29 @@
 namespace recount::matmul {
 namespace {
 
-struct NameRow {
-  const char *published, *ours;
-};
-constexpr std::array variant_names{NameRow{"simple", "ijk"},     NameRow{"line", "ikj"},
-                                   NameRow{"block", "blocked"},  NameRow{"straightforward", "ijk-mem"},
-                                   NameRow{"ijk", "ijk"},        NameRow{"ijk-mem", "ijk-mem"},
-                                   NameRow{"ikj", "ikj"},        NameRow{"transposed", "transposed"},
-                                   NameRow{"blocked", "blocked"}};
 /// The presets that a study knows what to do with.
 constexpr std::array preset_columns{"l1_dcm",  "l2_dcm",  "l3_dcm",  "l2_dca", "l2_dch", "ld_ins", "sr_ins",
                                     "lst_ins", "tot_cyc", "tot_ins", "fp_ops", "dp_ops", "tlb_dm"};
 
-struct Column {
-  enum class Kind { variant, n, block, repetition, seconds, count } kind;
-  std::string metric;   ///< of a count
+/// What a column of values holds.
+struct Metric {
+  std::string name;     ///< "seconds", "PAPI_L1_DCM"
   std::string language; ///< of a time; empty: C++
 };
 
-std::string capital(std::string word) {
-  if (!word.empty()) word[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(word[0])));
-  return word;
+/// Nothing where the column is unknown or names the product of its row.
+std::optional<Metric> parse_metric(std::string column) {
+  const auto upper = [](unsigned char c) { return static_cast<char>(std::toupper(c)); };
+  if (column == "seconds" || column == "seconds_cpp") return Metric{"seconds", ""};
+  if (constexpr std::string_view prefix = "seconds_";
+      column.starts_with(prefix) && column.size() > prefix.size()) {
+    column.erase(0, prefix.size());
+    column[0] = upper(static_cast<unsigned char>(column[0]));
+    return Metric{"seconds", column};
+  }
+  if (std::ranges::find(preset_columns, column) == preset_columns.end()) return {};
+  std::ranges::transform(column, column.begin(), upper);
+  return Metric{"PAPI_" + column, ""};
 }
 
 class Reader {
@@ -49,50 +52,38 @@ public:
   Reader(std::string_view text, const std::string& file) : table_(base::parse_csv(text, file, remedy)) {}
 
   Published read() {
-    if (!table_.comments.empty()) made_.run.versions["source"] = table_.comments;
+    if (!table_.comments.empty()) published_.run.versions["source"] = table_.comments;
     line_ = table_.head.number;
-    if (!table_.head.fields.empty()) head();
+    if (!table_.head.fields.empty()) check_head();
     for (const auto& line : table_.rows) {
       line_ = line.number;
-      row(line.fields);
+      read_row(line.fields);
     }
-    if (made_.observations.empty())
+    if (published_.observations.empty())
       fail("has no values", "columns variant, n, l1_dcm ... and one row per product");
-    return std::move(made_);
+    return std::move(published_);
   }
 
 private:
+  using Cells = std::map<std::string_view, std::string_view>; ///< by column, those that are not empty
+
   static constexpr const char* remedy = "see recount-matmul(1)";
   [[noreturn]] void fail(const std::string& cause, const std::string& fix = remedy) const {
     table_.fail(line_, cause, fix);
   }
 
-  void head() {
-    for (const auto field : table_.head.fields)
-      columns_.push_back(column(std::string(field)));
-    for (const auto kind : {Column::Kind::variant, Column::Kind::n})
-      if (std::ranges::none_of(columns_, [&](const Column& c) { return c.kind == kind; }))
-        fail(kind == Column::Kind::n ? "there is no column n" : "there is no column variant");
-  }
-
-  [[nodiscard]] Column column(const std::string& name) const {
-    if (name == "variant") return {Column::Kind::variant, "", ""};
-    if (name == "n") return {Column::Kind::n, "", ""};
-    if (name == "block") return {Column::Kind::block, "", ""};
-    if (name == "repetition") return {Column::Kind::repetition, "", ""};
-    if (name == "seconds" || name == "seconds_cpp") return {Column::Kind::seconds, "", ""};
-    if (name.starts_with("seconds_") && name.size() > 8)
-      return {Column::Kind::seconds, "", capital(name.substr(8))};
-    if (std::ranges::find(preset_columns, name) != preset_columns.end()) {
-      std::string metric = "PAPI_" + name;
-      std::ranges::transform(metric, metric.begin(),
-                             [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-      return {Column::Kind::count, metric, ""};
-    }
+  void check_head() const {
     std::vector<std::string> known{"variant", "n",           "block",       "repetition",
                                    "seconds", "seconds_cpp", "seconds_java"};
-    known.insert(known.end(), preset_columns.begin(), preset_columns.end());
-    fail(fmt::format("unknown column \"{:.80}\"", name), base::did_you_mean(name, known));
+    const auto& head = table_.head.fields;
+    for (const auto column : head)
+      if (std::find(known.begin(), known.begin() + 4, column) == known.begin() + 4 &&
+          !parse_metric(std::string(column))) {
+        known.insert(known.end(), preset_columns.begin(), preset_columns.end());
+        fail(fmt::format("unknown column \"{:.80}\"", column), base::did_you_mean(column, known));
+      }
+    for (const char* needed : {"variant", "n"})
+      if (std::ranges::find(head, needed) == head.end()) fail(std::string("there is no column ") + needed);
   }
 
   template <class Number>
@@ -100,73 +91,69 @@ private:
     return table_.number<Number>(line_, field, what, remedy);
   }
 
-  void row(const std::vector<std::string_view>& fields) {
-    result::Params given{{"element", std::string("f64")}};
-    repetition_ = 0;
-    const auto each = [&](auto&& take) {
-      for (std::size_t i = 0; i < columns_.size(); ++i)
-        if (!fields[i].empty()) take(columns_[i], fields[i]);
-    };
-    each([&](const Column& c, std::string_view field) { place(c, field, given); });
-    if (!given.contains("variant") || !given.contains("n")) fail("the row has no variant or no n");
-    const auto point = kernel::complete(kernel::find("matmul"), given);
-    if (std::ranges::find(made_.points, point) == made_.points.end()) made_.points.push_back(point);
-    if (const auto [before, added] = lines_.try_emplace({point, repetition_}, line_); !added)
-      fail(fmt::format("the product is that of line {}", before->second),
-           "for several runs of one product add a column repetition: 1, 2 ...");
-    each([&](const Column& c, std::string_view field) { value(c, field, point, given); });
-  }
-
-  void place(const Column& column, std::string_view field, result::Params& given) {
-    if (column.kind == Column::Kind::variant) {
-      const auto* const name =
-          std::ranges::find_if(variant_names, [&](const NameRow& r) { return r.published == field; });
-      if (name == variant_names.end())
-        fail(fmt::format("\"{:.40}\" is not a variant", field),
-             "simple, line, block or a variant of the kernel matmul");
-      given["variant"] = std::string(name->ours);
-    }
+  [[nodiscard]] std::int64_t whole_number(std::string_view field) const {
     constexpr std::int64_t most = 1 << 20;
-    if (column.kind != Column::Kind::n && column.kind != Column::Kind::block &&
-        column.kind != Column::Kind::repetition)
-      return;
     const auto whole = number<std::int64_t>(field, "whole number above 0");
     if (whole > most) fail(fmt::format("{} is over {}", whole, most));
-    if (column.kind == Column::Kind::repetition)
-      repetition_ = static_cast<int>(whole) - 1;
-    else
-      given[column.kind == Column::Kind::n ? "n" : "block"] = whole;
+    return whole;
   }
 
-  void value(const Column& column, std::string_view field, const result::Params& point,
-             const result::Params& given) {
-    if (column.kind != Column::Kind::seconds && column.kind != Column::Kind::count) return;
+  [[nodiscard]] result::Params product_of(const Cells& cells) const {
+    if (!cells.contains("variant") || !cells.contains("n")) fail("the row has no variant or no n");
+    const auto variant = parse_variant(cells.at("variant"));
+    if (!variant || *variant == "dgemm")
+      fail(fmt::format("\"{:.40}\" is not a variant", cells.at("variant")),
+           "simple, line, block or a variant of the kernel matmul");
+    result::Params given{
+        {"element", std::string("f64")}, {"variant", *variant}, {"n", whole_number(cells.at("n"))}};
+    if (const auto block = cells.find("block"); block != cells.end())
+      given["block"] = whole_number(block->second);
+    return given;
+  }
+
+  void read_row(const std::vector<std::string_view>& fields) {
+    const auto& columns = table_.head.fields;
+    Cells cells;
+    for (std::size_t i = 0; i < columns.size(); ++i)
+      if (!fields[i].empty()) cells.emplace(columns[i], fields[i]);
+    const auto given = product_of(cells);
+    const auto repetition = cells.find("repetition");
+    const int number = repetition == cells.end() ? 0 : static_cast<int>(whole_number(repetition->second)) - 1;
+    const auto point = kernel::complete(kernel::find("matmul"), given);
+    if (std::ranges::find(published_.points, point) == published_.points.end())
+      published_.points.push_back(point);
+    if (const auto [before, added] = lines_.try_emplace({point, number}, line_); !added)
+      fail(fmt::format("the product is that of line {}", before->second),
+           "for several runs of one product add a column repetition: 1, 2 ...");
+    for (const auto column : columns)
+      if (const auto metric = parse_metric(std::string(column)); metric && cells.contains(column))
+        add_value(*metric, cells.at(column), point, given, number);
+  }
+
+  void add_value(const Metric& metric, std::string_view field, const result::Params& point,
+                 const result::Params& given, int repetition) {
     result::Observation o;
     o.kernel = "matmul";
     o.params = point;
-    o.repetition = repetition_;
+    o.repetition = repetition;
     o.witness = Witness::published;
-    if (column.kind == Column::Kind::count) {
-      o.metric = column.metric;
+    o.metric = metric.name;
+    if (is_preset(metric.name))
       o.value = number<std::int64_t>(field, "count");
-    } else {
-      o.metric = "seconds";
+    else
       o.value = number<double>(field, "time in seconds");
-    }
-    if (!column.language.empty()) {
+    if (!metric.language.empty()) {
       o.kernel = "external";
       o.params = given;
-      o.params["language"] = column.language;
+      o.params["language"] = metric.language;
     }
-    made_.observations.push_back(std::move(o));
+    published_.observations.push_back(std::move(o));
   }
 
   base::CsvTable table_;
   int line_ = 0;
-  int repetition_ = 0; ///< of the row, from 0
-  std::vector<Column> columns_;
   std::map<std::pair<result::Params, int>, int> lines_; ///< of every product and repetition
-  Published made_;
+  Published published_;
 };
 
 /// Letters and digits only, small.
@@ -195,7 +182,7 @@ std::vector<std::string> counted(const Published& table) {
   return presets;
 }
 
-/// PlottedValue apart by what it holds (FNV-1a).
+/// FNV-1a.
 std::string digest(std::string_view text) {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const char c : text)
@@ -206,9 +193,9 @@ std::string digest(std::string_view text) {
 } // namespace
 
 Published parse_published(std::string_view text, const std::string& file, const std::string& machine) {
-  Published made = Reader(text, file).read();
+  Published published = Reader(text, file).read();
   const std::string name = std::filesystem::path(file).filename().string();
-  auto& versions = made.run.versions;
+  auto& versions = published.run.versions;
   const std::string known = machine.empty() ? machine_in(versions["source"] + " " + name) : machine;
   if (!machine.empty()) static_cast<void>(model::machine(machine));
   versions["published"] = name;
@@ -216,13 +203,13 @@ Published parse_published(std::string_view text, const std::string& file, const 
   if (!known.empty()) versions["machine"] = known;
   if (!known.empty())
     if (const std::string pmu = model::machine(known).pmu; !pmu.empty())
-      made.run.presets = preset_notes(counted(made), pmu);
-  made.run.id = "published-" + digest(text);
-  made.run.host = name;
-  made.run.cpu = known.empty() ? "the machine of " + name : known;
-  for (auto& o : made.observations)
-    o.run = made.run.id;
-  return made;
+      published.run.presets = preset_notes(counted(published), pmu);
+  published.run.id = "published-" + digest(text);
+  published.run.host = name;
+  published.run.cpu = known.empty() ? "the machine of " + name : known;
+  for (auto& o : published.observations)
+    o.run = published.run.id;
+  return published;
 }
 
 Published read_published(const std::string& file, const std::string& machine) {

@@ -1,6 +1,5 @@
 // Matrix products in results: which they are, what follows from their counts, odd repetitions.
 #include "matmul/derived.hpp"
-#include "matmul/remarks.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -45,49 +44,64 @@ result::Results results_of(std::vector<result::Observation> observations) {
   return results;
 }
 
-/// Five repetitions of seconds of one product.
-std::vector<matmul::OddRepetition> odd(const std::vector<double>& values) {
-  std::vector<result::Observation> all;
-  for (std::size_t i = 0; i < values.size(); ++i)
-    all.push_back(seen(point("ijk", 600), "clock", "seconds", values[i], static_cast<int>(i)));
-  const auto results = results_of(all);
-  return matmul::odd_repetitions(matmul::products(results).at(0));
-}
-
 } // namespace
 
 BOOST_AUTO_TEST_CASE(products_are_known_by_kernel_and_point) {
-  BOOST_TEST(matmul::loops_name(*matmul::product_of("matmul", point("ijk", 600))) == "simple");
-  BOOST_TEST(matmul::loops_name(*matmul::product_of("matmul", point("blocked", 600))) == "block 128");
-  BOOST_TEST(matmul::product_of("matmul", point("blocked", 100))->block ==
+  BOOST_TEST(matmul::loops_name(*matmul::parse_product("matmul", point("ijk", 600))) == "simple");
+  BOOST_TEST(matmul::loops_name(*matmul::parse_product("matmul", point("blocked", 600))) == "block 128");
+  BOOST_TEST(matmul::parse_product("matmul", point("blocked", 100))->block ==
              100); // a larger block is the matrix
-  BOOST_TEST(matmul::loops_name(*matmul::product_of("matmul", point("transposed", 600))) ==
+  BOOST_TEST(matmul::loops_name(*matmul::parse_product("matmul", point("transposed", 600))) ==
              "transposed, with copy");
-  BOOST_TEST(matmul::loops_name(*matmul::product_of("matmul-vectorised", point("ikj", 600))) ==
+  BOOST_TEST(matmul::loops_name(*matmul::parse_product("matmul-vectorised", point("ikj", 600))) ==
              "line, vectorised");
-  BOOST_TEST(matmul::loops_name(*matmul::product_of("external", {{"variant", std::string("ikj")},
-                                                                 {"language", std::string("Java")},
-                                                                 {"n", std::int64_t{600}}})) == "line, Java");
-  BOOST_TEST((*matmul::product_of("matmul", point("ijk", 600, 64)) ==
-              *matmul::product_of("matmul", point("ijk", 600, 128))));
-  BOOST_TEST(!matmul::product_of("stride", {{"n", std::int64_t{3}}}));
-  BOOST_TEST(!matmul::product_of("matmul", {{"n", std::string("x")}}));
-  BOOST_TEST(matmul::product_of("dgemm", {{"n", std::int64_t{100}}})->operations() == 2e6);
+  BOOST_TEST(matmul::loops_name(*matmul::parse_product("external", {{"variant", std::string("ikj")},
+                                                                    {"language", std::string("Java")},
+                                                                    {"n", std::int64_t{600}}})) ==
+             "line, Java");
+  BOOST_TEST((*matmul::parse_product("matmul", point("ijk", 600, 64)) ==
+              *matmul::parse_product("matmul", point("ijk", 600, 128))));
+  BOOST_TEST(!matmul::parse_product("stride", {{"n", std::int64_t{3}}}));
+  BOOST_TEST(!matmul::parse_product("matmul", {{"n", std::string("x")}}));
+  BOOST_TEST(matmul::parse_product("dgemm", {{"n", std::int64_t{100}}})->operations() == 2e6);
 }
 
 BOOST_AUTO_TEST_CASE(counted_values_come_before_modelled_ones) {
   const auto results = results_of({seen(point("ijk", 600), "model", "PAPI_L1_DCM", 1),
                                    seen(point("ijk", 600), "papi", "PAPI_L1_DCM", 2),
                                    seen(point("ijk", 600), "perf", "PAPI_L1_DCM", 3),
-                                   seen(point("ijk", 600), "model~no-tlb", "PAPI_L2_DCM", 4)});
-  const auto groups = matmul::products(results);
+                                   seen(point("ijk", 600), "model:host~no-tlb", "PAPI_L2_DCM", 4)});
+  const auto groups = matmul::group_products(results);
   BOOST_REQUIRE(groups.size() == 1U);
-  const matmul::Metrics& metrics = groups[0].of.begin()->second;
-  BOOST_TEST(matmul::central(metrics, "PAPI_L1_DCM")->witness == "perf");
-  BOOST_TEST(matmul::central(metrics, "PAPI_L1_DCM", "model")->value == 1);
-  BOOST_TEST(
-      (matmul::witnesses(metrics, "PAPI_L1_DCM") == std::vector<Witness>{"perf", "papi", "model"}));
-  BOOST_TEST(!matmul::central(metrics, "PAPI_L2_DCM")); // a model without a part stands for nothing by itself
+  const matmul::Product product = groups[0].products.begin()->first;
+  BOOST_TEST(groups[0].quantity(product, "PAPI_L1_DCM")->witness == "perf");
+  BOOST_TEST(groups[0].quantity(product, "PAPI_L1_DCM", "model")->value == 1);
+  BOOST_TEST(!groups[0].quantity(product, "PAPI_L2_DCM")); // a model without a part is for comparison only
+}
+
+BOOST_AUTO_TEST_CASE(machine_without_a_part_counts_where_the_whole_was_not_requested) {
+  const auto ijk = point("ijk", 600), ikj = point("ikj", 600);
+  const matmul::Product a = *matmul::parse_product("matmul", ijk), b = *matmul::parse_product("matmul", ikj);
+  const std::string bare = "model:i7-9700~no-tlb";
+  std::vector<result::Observation> all;
+  for (const auto& params : {ijk, ikj}) {
+    all.push_back(seen(params, bare, "PAPI_L1_DCM", 4));
+    all.push_back(seen(params, bare, "PAPI_LST_INS", 40));
+  }
+  const auto group = [&] { return matmul::group_products(results_of(all)).at(0); };
+  BOOST_TEST(group().quantity(b, "PAPI_L1_DCM")->value == 4);
+  BOOST_TEST(matmul::derived(group(), b, "L1_HIT_RATE")->witness == bare);
+  // The whole machine's run of one product is missing: no other takes its place.
+  all.push_back(seen(ijk, "model:i7-9700", "PAPI_L1_DCM", 5));
+  BOOST_TEST(group().quantity(a, "PAPI_L1_DCM")->value == 5);
+  BOOST_TEST(!group().quantity(b, "PAPI_L1_DCM"));
+  BOOST_TEST(!matmul::derived(group(), b, "L1_HIT_RATE"));
+  BOOST_TEST(group().quantity(b, "PAPI_L1_DCM", bare)->value == 4); // by name
+  // This machine has two names, "model" and "model:host"; other machines do not count.
+  all.push_back(seen(ikj, "model:host~full", "PAPI_L2_DCM", 8));
+  BOOST_TEST(group().quantity(b, "PAPI_L2_DCM")->value == 8);
+  all.push_back(seen(ijk, "model", "PAPI_L1_DCM", 9));
+  BOOST_TEST(!group().quantity(b, "PAPI_L2_DCM"));
 }
 
 BOOST_AUTO_TEST_CASE(derived_metrics_take_all_parts_from_one_witness) {
@@ -100,9 +114,10 @@ BOOST_AUTO_TEST_CASE(derived_metrics_take_all_parts_from_one_witness) {
                   seen(line, "model", "PAPI_L1_DCM", 30), seen(line, "model", "PAPI_LST_INS", 100),
                   seen(line, "model", "PAPI_L2_DCA", 30), seen(line, "model", "PAPI_L2_DCH", 27),
                   seen(line, "clock", "seconds", 0.5), seen(line, "clock", "tsc_cycles", 200)});
-  const auto groups = matmul::products(results);
-  const matmul::Products& group = groups.at(0);
-  const matmul::Product a = *matmul::product_of("matmul", simple), b = *matmul::product_of("matmul", line);
+  const auto groups = matmul::group_products(results);
+  const matmul::ProductGroup& group = groups.at(0);
+  const matmul::Product a = *matmul::parse_product("matmul", simple),
+                        b = *matmul::parse_product("matmul", line);
   const auto rate = matmul::derived(group, a, "L1_HIT_RATE");
   BOOST_REQUIRE(rate.has_value());
   BOOST_TEST(rate->witness == "model"); // perf counted the misses, but not what they are a share of
@@ -114,13 +129,15 @@ BOOST_AUTO_TEST_CASE(derived_metrics_take_all_parts_from_one_witness) {
              boost::test_tools::tolerance(1e-12));
   BOOST_TEST(!matmul::derived(group, a, "IPC"));
   BOOST_CHECK_THROW((void)matmul::derived(group, a, "NONSENSE"), std::out_of_range);
-  const matmul::Comparison c = matmul::compare(group, b, a);
-  BOOST_TEST(c.by_time->value == 4);
-  BOOST_TEST(c.by_cycles->value == 3);
-  BOOST_TEST(c.by_cycles->witness == "clock");
-  BOOST_TEST(c.l1->value == -0.2, boost::test_tools::tolerance(1e-12));
-  BOOST_TEST(c.l2->value == 0.3, boost::test_tools::tolerance(1e-12));
-  BOOST_TEST(!matmul::compare(group, a, matmul::at_size(a, 7)).by_time);
+  BOOST_TEST(matmul::speed_up(group, b, a)->value == 4);
+  const auto by_cycles = matmul::speed_up(group, b, a, matmul::cycles);
+  BOOST_TEST(by_cycles->value == 3);
+  BOOST_TEST(by_cycles->witness == "clock");
+  BOOST_TEST(matmul::difference(group, b, a, "L1_HIT_RATE")->value == -0.2,
+             boost::test_tools::tolerance(1e-12));
+  BOOST_TEST(matmul::difference(group, b, a, "L2_HIT_RATE")->value == 0.3,
+             boost::test_tools::tolerance(1e-12));
+  BOOST_TEST(!matmul::speed_up(group, a, a.at_size(7)));
 }
 
 BOOST_AUTO_TEST_CASE(ceilings_are_the_best_of_their_repetitions) {
@@ -134,26 +151,13 @@ BOOST_AUTO_TEST_CASE(ceilings_are_the_best_of_their_repetitions) {
   const result::Params peak = {{"width", std::string("vector")}, {"turns", std::int64_t{1}}};
   const auto results = results_of({read, again, far, seen(peak, "clock", "seconds", 0.5, 0, "peak"),
                                    seen(peak, "model", "PAPI_DP_OPS", 1e9, 0, "peak")});
-  const auto groups = matmul::products(results);
+  const auto groups = matmul::group_products(results);
   std::map<std::string, double> rates;
   for (const auto& ceiling : groups.at(0).ceilings)
     rates[ceiling.name] = ceiling.rate;
   BOOST_TEST(rates["L1d"] == 8 * 4096 / 2e-6, boost::test_tools::tolerance(1e-12));
   BOOST_TEST(rates["memory"] == 8 * 4096 / 4e-6, boost::test_tools::tolerance(1e-12));
   BOOST_TEST(rates["vector"] == 2e9, boost::test_tools::tolerance(1e-12));
-}
-
-BOOST_AUTO_TEST_CASE(one_run_apart_from_its_siblings_is_odd) {
-  const auto found = odd({10.0, 10.1, 7.5, 10.05, 10.0});
-  BOOST_REQUIRE(found.size() == 1U);
-  BOOST_TEST(found[0].repetition == 2);
-  BOOST_TEST(found[0].what == "25 % below the other 4, which agree within 1.0 %");
-  BOOST_TEST(odd({10, 10.1, 13, 10.05, 10}).at(0).what == "30 % above the other 4, which agree within 1.0 %");
-  BOOST_TEST(odd({10, 12, 7.5, 11, 13}).empty());  // they agree on nothing
-  BOOST_TEST(odd({10, 10, 10.5, 10, 10}).empty()); // near enough
-  BOOST_TEST(odd({10, 5}).empty());                // nobody knows which
-  BOOST_TEST(odd({10, 10, 5}).empty());
-  BOOST_TEST(odd({10, 10, 5, 5}).empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_failure_belongs_to_the_machine_it_happened_on) {
@@ -165,31 +169,13 @@ BOOST_AUTO_TEST_CASE(a_failure_belongs_to_the_machine_it_happened_on) {
   for (const std::int64_t n : {600, 1000, 1800})
     for (const auto& run : results.runs)
       results.failures.push_back({run.id, "matmul", point("ijk", n), 0, "clock", "killed on " + run.host});
-  const auto groups = matmul::products(results);
+  const auto groups = matmul::group_products(results);
   BOOST_REQUIRE(groups.size() == 2U);
   for (const auto& group : groups) {
     BOOST_TEST(group.failed.size() == 3U);
     for (const auto& [product, reason] : group.failed)
       BOOST_TEST(reason == "killed on " + group.run->host);
   }
-}
-
-BOOST_AUTO_TEST_CASE(two_metrics_identical_in_one_run_are_odd) {
-  std::vector<result::Observation> all;
-  for (int i = 0; i < 5; ++i) {
-    all.push_back(seen(point("ijk", 600), "papi", "PAPI_L1_DCM", 1000 + i, i));
-    all.push_back(seen(point("ijk", 600), "papi", "PAPI_L2_DCM", i == 3 ? 1003 : 950 + i, i));
-    all.push_back(seen(point("ijk", 600), "model", "PAPI_L2_DCM", 1000, i)); // another witness
-  }
-  auto results = results_of(all);
-  const auto found = matmul::odd_repetitions(matmul::products(results).at(0));
-  BOOST_REQUIRE(found.size() == 1U);
-  BOOST_TEST(found[0].repetition == 3);
-  BOOST_TEST(found[0].metric == "PAPI_L2_DCM");
-  BOOST_TEST(found[0].what == "equal to the value of PAPI_L1_DCM in the same repetition, and in no other");
-  for (auto& o : results.observations)
-    if (o.witness == "papi") o.value = 7.0; // always the same: no slip of one run
-  BOOST_TEST(matmul::odd_repetitions(matmul::products(results).at(0)).empty());
 }
 
 BOOST_AUTO_TEST_CASE(repetitions_of_two_studies_are_not_paired) {
@@ -216,13 +202,10 @@ BOOST_AUTO_TEST_CASE(repetitions_of_two_studies_are_not_paired) {
   add("R0", 1, "seconds", 2);
   add("R1", 0, "seconds", 4);
   add("R2", 1, "seconds", 8); // R1, resumed
-  const auto groups = matmul::products(results);
+  const auto groups = matmul::group_products(results);
   BOOST_TEST_REQUIRE(groups.size() == 1U);
-  const auto& [product, metrics] = *groups[0].of.begin();
-  std::vector<int> numbers;
-  for (const auto& one : matmul::repetitions(metrics, "seconds")->values)
-    numbers.push_back(one.repetition);
-  BOOST_TEST(numbers == (std::vector<int>{0, 1, 2, 3}), boost::test_tools::per_element());
+  const auto& [product, metrics] = *groups[0].products.begin();
+  BOOST_TEST(metrics.at({"clock", "seconds"}).values.size() == 4U);
   const auto rate = matmul::derived(groups[0], product, "GFLOPS");
   BOOST_TEST_REQUIRE(rate.has_value());
   BOOST_TEST(rate->values.size() == 4U);                                       // not 2

@@ -1,0 +1,26 @@
+// Tables of matrix products.
+#pragma once
+
+#include "document/document.hpp"
+#include "matmul/products.hpp"
+
+#include <vector>
+
+namespace recount::matmul {
+
+/// The laboratory's tables: straightforward, transposed, blocked, and both comparisons; 16-bit integers.
+/// Empty where the group holds none of these.
+[[nodiscard]] std::vector<document::Block> laboratory_tables(const ProductGroup& group);
+
+/// Times, rates, misses, hit rates and speed-ups of products of doubles by size and by block. Empty where
+/// there are none.
+[[nodiscard]] std::vector<document::Block> doubles_tables(const ProductGroup& group);
+
+/// Published values compared with the values in `all` of the same products, mainly the model of their
+/// machine. Empty where nothing was published.
+[[nodiscard]] std::vector<document::Block> published_tables(const std::vector<ProductGroup>& all);
+
+/// Every value of every repetition, with its statistic and interval.
+[[nodiscard]] std::vector<document::Block> all_values(const ProductGroup& group);
+
+} // namespace recount::matmul
