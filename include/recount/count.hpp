@@ -14,7 +14,6 @@ struct Count {
   std::optional<std::uint64_t> value; ///< occurrences while running, unscaled; none: not counted (never 0)
   std::uint64_t enabled_ns = 0;       ///< nanoseconds between start and stop
   std::uint64_t running_ns = 0;       ///< nanoseconds of these on a counter; less than enabled: multiplexed
-  std::uint64_t lost = 0;             ///< samples lost (PERF_FORMAT_LOST, Linux 6.0); 0 for plain counting
   Reason reason;                      ///< why there is no value; empty when there is one
 };
 

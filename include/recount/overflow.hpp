@@ -14,6 +14,9 @@
 #include <vector>
 
 namespace recount {
+namespace perf {
+class OverflowEngine;
+}
 
 /// An event and its threshold: the callback is called every `threshold` occurrences.
 struct OverflowEvent {
@@ -39,7 +42,6 @@ struct OverflowCall {
   /// The interrupted context, which may be changed. If stop() makes the call: that of stop(), and changes
   /// have no effect. Null when called from a thread.
   ucontext_t* context = nullptr;
-  std::span<const std::uint64_t> registers; ///< from a thread: see OverflowOptions::registers
 };
 using OverflowCallback = std::function<void(const OverflowCall&)>;
 
@@ -66,7 +68,6 @@ struct OverflowOptions {
   int signal = 0;                         ///< number of the signal; 0: SIGRTMIN + 6
   pid_t pid = 0;                          ///< delivery by thread only: as SamplingOptions
   bool inherit = false;                   ///< likewise
-  std::uint64_t registers = 0; ///< likewise: SamplingOptions::interrupted_registers; not for emulated events
 };
 
 /// Counts of one event.
@@ -109,8 +110,9 @@ public:
   [[nodiscard]] std::uint64_t missed();
 
 private:
-  class State;
-  std::unique_ptr<State> state_;
+  /// Throws in a forked child.
+  [[nodiscard]] perf::OverflowEngine& here() const;
+  std::unique_ptr<perf::OverflowEngine> engine_;
 };
 
 } // namespace recount

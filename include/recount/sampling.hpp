@@ -10,7 +10,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <sys/types.h>
 #include <variant>
@@ -32,16 +31,11 @@ struct SamplingOptions {
   bool inherit = false;        ///< also threads and processes that they create later
   bool enable_on_exec = false; ///< sampling starts when the target calls execve(2)
   bool follow = false;         ///< deliver Mapping, Name, Fork and End, also while sampling is stopped
-  bool data_mappings = false;  ///< with follow: mappings that are not executable as well
   bool build_ids = false;      ///< with follow: Mapping::build_id instead of the inode (Linux 5.12)
   bool group = false;  ///< the events are one kernel group, and every sample holds the values of all of them
   bool chains = false; ///< call chains by frame pointers
   unsigned frames = 0; ///< of a call chain at most; 0: as many as the kernel allows
-  bool latencies = false; ///< Sample::latency and Sample::source, of precise loads and stores (Intel PEBS,
-                          ///< AMD IBS, Arm SPE by their PMUs)
-  std::uint64_t branches = 0;       ///< Sample::branches: PERF_SAMPLE_BRANCH_* but not _HW_INDEX; 0: none
   std::uint64_t user_registers = 0; ///< by their bits in asm/perf_regs.h: where user mode was left
-  std::uint64_t interrupted_registers = 0; ///< where the event happened, user mode or kernel
   std::size_t buffer = 0; ///< bytes of each ring, rounded up to a power of two of pages; 0: as fits (2 MiB
                           ///< where few rings are needed and memory may be locked, less otherwise)
   std::vector<pid_t> more_pids = {}; ///< with pid > 0: further processes
@@ -52,16 +46,6 @@ enum class Mode : std::uint8_t { unknown, kernel, user, hypervisor, guest_kernel
 
 // Records. Views (spans, string_views) are valid only during the call that delivers the record. Times are
 // nanoseconds of CLOCK_MONOTONIC, which is std::chrono::steady_clock.
-
-/// A branch that was taken: struct perf_branch_entry of linux/perf_event.h.
-struct Branch {
-  std::uint64_t from = 0, to = 0;
-  std::uint64_t flags = 0;
-  [[nodiscard]] bool mispredicted() const noexcept { return (flags & 1) != 0; }
-  [[nodiscard]] bool predicted() const noexcept { return (flags & 2) != 0; } ///< neither: unknown
-  /// Since the previous branch; 0: unknown.
-  [[nodiscard]] unsigned cycles() const noexcept { return static_cast<unsigned>(flags >> 4 & 0xffff); }
-};
 
 /// One occurrence out of `period`.
 struct Sample {
@@ -74,13 +58,10 @@ struct Sample {
   Mode mode = Mode::unknown;
   bool exact = false;                   ///< the PMU guarantees that ip is precise (PERF_RECORD_MISC_EXACT_IP)
   std::span<const std::uint64_t> chain; ///< innermost first, PERF_CONTEXT_* markers included
-  std::span<const std::uint64_t> user_registers, interrupted_registers; ///< in the order of the mask's bits
-  std::uint64_t latency = 0;        ///< PERF_SAMPLE_WEIGHT: cycles until a load had its data; 0: unknown
-  std::uint64_t source = 0;         ///< PERF_SAMPLE_DATA_SRC: where the data came from; see describe_source()
-  std::span<const Branch> branches; ///< taken before the sample, latest first
-  std::span<const std::uint64_t> values; ///< of a group, in the order of the events, since opening
+  std::span<const std::uint64_t> user_registers; ///< in the order of the mask's bits
+  std::span<const std::uint64_t> values;         ///< of a group, in the order of the events, since opening
 };
-/// Code (or data) was mapped.
+/// A file or memory was mapped as executable.
 struct Mapping {
   std::uint64_t time = 0;
   std::uint32_t pid = 0, tid = 0;
@@ -119,10 +100,6 @@ struct Throttle {
   bool stopped = false;
 };
 using Record = std::variant<Sample, Mapping, Name, Fork, End, Loss, Throttle>;
-
-/// A Sample::source in words: "load, L2 hit, TLB L1 hit", "load, remote RAM hit, snoop miss, TLB L2 miss";
-/// empty for 0. Omits what the CPU does not report. Fields: union perf_mem_data_src of linux/perf_event.h.
-[[nodiscard]] std::string describe_source(std::uint64_t source);
 
 /// Counts of one event and its samples.
 struct SampledCount {
@@ -207,8 +184,8 @@ private:
 /// the calling thread.
 [[nodiscard]] bool can_interrupt(const Event& event);
 
-/// Calls `sink` with a Mapping (time 0) for each existing executable mapping of a process, with `data` for
-/// every mapping: records report only later ones. No calls if /proc/PID/maps cannot be read.
-void existing_mappings(pid_t pid, const Sampling::Sink& sink, bool data = false);
+/// Calls `sink` with a Mapping (time 0) for each existing executable mapping of a process: records report
+/// only later ones. No calls if /proc/PID/maps cannot be read.
+void existing_mappings(pid_t pid, const Sampling::Sink& sink);
 
 } // namespace recount

@@ -1,8 +1,7 @@
 #include "host/event_class.hpp"
 
-#include "host/machine.hpp"
-
 #include "base/text.hpp"
+#include "host/machine.hpp"
 
 #include <fmt/format.h>
 
@@ -181,36 +180,34 @@ perf_event_attr attr_of(const Trial& trial) {
 }
 
 ClassState count(const Trial& trial) {
-  ClassState made;
+  ClassState found;
   perf_event_attr attr = attr_of(trial);
   if (trial.which == EventClass::tsc && attr.type == 0) {
-    made.error = ENOENT;
-    return made;
+    found.error = ENOENT;
+    return found;
   }
   const auto fd = static_cast<int>(syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC));
   if (fd < 0) {
-    made.error = errno;
-    return made;
+    found.error = errno;
+    return found;
   }
   struct {
     std::uint64_t value = 0, enabled = 0, running = 0;
   } now;
   ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
-  made.known = trial.occur();
+  found.known = trial.occur();
   ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
   const bool got = ::read(fd, &now, sizeof now) == static_cast<ssize_t>(sizeof now);
   close(fd);
-  made.counted = now.value;
-  if (!got || now.running == 0 || made.known == 0) return made;
-  const bool counts = trial.exact ? made.counted == made.known : made.counted >= made.known;
-  made.state = counts ? State::counts : State::dead;
-  return made;
+  found.counted = now.value;
+  if (!got || now.running == 0 || found.known == 0) return found;
+  const bool counts = trial.exact ? found.counted == found.known : found.counted >= found.known;
+  found.state = counts ? State::counts : State::dead;
+  return found;
 }
 
-/// What is kept of a class: 0, or both numbers and a bit that says so. Numbers beyond 31 bits are cut.
-std::atomic<std::uint64_t> kept[event_classes.size()];
-constexpr std::uint64_t decided = std::uint64_t{1} << 63, dead_bit = std::uint64_t{1} << 62,
-                        number = 0x7fffffff;
+/// What was found, by class; never freed. Atomic: a forked child may not wait for a lock of its parent.
+std::array<std::atomic<const ClassState*>, event_classes.size()> kept{};
 
 } // namespace
 
@@ -237,18 +234,14 @@ bool occurs_in_kernel_only(const perf_event_attr& attr) {
 }
 
 ClassState class_state(EventClass which) {
-  std::atomic<std::uint64_t>& slot = kept[static_cast<std::size_t>(which)];
-  if (const std::uint64_t known = slot.load(std::memory_order_relaxed); known != 0)
-    return {(known & dead_bit) != 0 ? State::dead : State::counts, 0, known >> 31 & number, known & number};
+  auto& slot = kept[static_cast<std::size_t>(which)];
+  if (const ClassState* const known = slot.load(std::memory_order_acquire)) return *known;
   const Trial& trial = trial_of(which);
-  ClassState made = count(trial);
+  ClassState found = count(trial);
   // One disturbed trial does not make a class dead: a debugger may hold its breakpoint's register.
-  if (made.state == State::dead) made = count(trial);
-  if (made.state == State::missing) return made;
-  slot.store(decided | (made.state == State::dead ? dead_bit : 0) | std::min(made.known, number) << 31 |
-                 std::min(made.counted, number),
-             std::memory_order_relaxed);
-  return made;
+  if (found.state == State::dead) found = count(trial);
+  if (found.state != State::missing) slot.store(new ClassState(found), std::memory_order_release);
+  return found;
 }
 
 Reason dead_reason(const perf_event_attr& attr) {

@@ -411,30 +411,15 @@ std::vector<Tlb> deterministic(const CpuidReader& read) {
   return tlbs;
 }
 
-/// The ways of an encoded range. Sets are selected by bits of the address, so there are 2^k of them.
+/// The ways of an encoded range, whose least number the table has. Sets are selected by bits of the address,
+/// so there are 2^k of them.
 std::int64_t ways_of(std::uint32_t code, std::int64_t entries) {
-  struct Range {
-    std::int64_t least, end;
-  };
-  constexpr std::array<Range, 15> ranges = {{{0, 0},
-                                             {1, 2},
-                                             {2, 3},
-                                             {3, 4},
-                                             {4, 6},
-                                             {6, 8},
-                                             {8, 16},
-                                             {0, 0},
-                                             {16, 32},
-                                             {0, 0},
-                                             {32, 48},
-                                             {48, 64},
-                                             {64, 96},
-                                             {96, 128},
-                                             {128, most_entries}}};
-  if (code >= ranges.size()) return entries; // fully associative
-  for (std::int64_t ways = ranges.at(code).least; ways < std::min(ranges.at(code).end, entries + 1); ++ways)
-    if (ways > 0 && entries % ways == 0 && std::has_single_bit(static_cast<std::uint64_t>(entries / ways)))
-      return ways;
+  constexpr std::array<std::int64_t, 15> least = {0, 1, 2, 3, 4, 6, 8, 0, 16, 0, 32, 48, 64, 96, 128};
+  if (code >= least.size()) return entries; // fully associative
+  const auto next = std::ranges::find_if(least, [&](std::int64_t other) { return other > least.at(code); });
+  const std::int64_t end = least.at(code) == 0 ? 0 : next == least.end() ? entries + 1 : *next;
+  for (std::int64_t ways = least.at(code); ways < std::min(end, entries + 1); ++ways)
+    if (entries % ways == 0 && std::has_single_bit(static_cast<std::uint64_t>(entries / ways))) return ways;
   return unknown;
 }
 

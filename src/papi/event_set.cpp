@@ -7,7 +7,6 @@
 #include "process/signals.hpp"
 
 #include <recount/papi.hpp>
-#include <recount/timers.hpp>
 
 #include <fmt/format.h>
 #include <papi.h>
@@ -180,78 +179,50 @@ Reason try_once(const std::vector<std::string>& names, Domain domain) noexcept t
 
 namespace {
 
-struct ErrorEntry {
+/// By the negated code, as in papiErrorCodes.h: PAPI has no function for names.
+constexpr const char* code_names[] = {
+    "OK",         "EINVAL",  "ENOMEM",  "ESYS",   "ECMP",          "ECLOST",      "EBUG",
+    "ENOEVNT",    "ECNFLCT", "ENOTRUN", "EISRUN", "ENOEVST",       "ENOTPRESET",  "ENOCNTR",
+    "EMISC",      "EPERM",   "ENOINIT", "ENOCMP", "ENOSUPP",       "ENOIMPL",     "EBUF",
+    "EINVAL_DOM", "EATTR",   "ECOUNT",  "ECOMBO", "ECMP_DISABLED", "EDELAY_INIT", "EMULPASS"};
+static_assert(PAPI_EPERM == -15 && PAPI_EMULPASS == -27 && std::size(code_names) == 28);
+
+struct Fix {
   int code;
-  const char* name;
-  const char* text; // PAPI_strerror has none before PAPI is initialised
-  ErrorKind kind;
-  const char* remedy;
+  const char* text;
+};
+constexpr Fix fixes[] = {
+    {PAPI_ESYS, "if the limit on open files is reached: ulimit -n 4096"},
+    {PAPI_ECLOST, "stop the other user of the counters and repeat"},
+    {PAPI_ECNFLCT, "count fewer events in one set, or in several sets one after the other"},
+    {PAPI_ENOTRUN, "call start() first"},
+    {PAPI_EISRUN, "stop the running set first: PAPI runs one set per component and thread"},
+    {PAPI_EPERM, "sudo sysctl kernel.perf_event_paranoid=1 (2 allows user mode only)"},
+    {PAPI_ENOCMP, "give the set at least one event"},
+    {PAPI_EATTR, "list the attributes of an event with: recount events NAME"},
+    {PAPI_ECMP_DISABLED, "recount doctor"},
 };
 
-constexpr auto bad = ErrorKind::bad_input;
-constexpr auto here = ErrorKind::unavailable;
-
-// Codes, texts and kinds as in papiErrorCodes.h; the fixes name the Linux setting behind a code.
-constexpr ErrorEntry error_table[] = {
-    {PAPI_EINVAL, "PAPI_EINVAL", "Invalid argument", bad, ""},
-    {PAPI_ENOMEM, "PAPI_ENOMEM", "Insufficient memory", here, ""},
-    {PAPI_ESYS, "PAPI_ESYS", "A System/C library call failed", here,
-     "if the limit on open files is reached: ulimit -n 4096"},
-    {PAPI_ECMP, "PAPI_ECMP", "Not supported by component", here, ""},
-    {PAPI_ECLOST, "PAPI_ECLOST", "Access to the counters was lost or interrupted", here,
-     "stop the other user of the counters and repeat"},
-    {PAPI_EBUG, "PAPI_EBUG", "Internal error, please send mail to the developers", here, ""},
-    {PAPI_ENOEVNT, "PAPI_ENOEVNT", "Event does not exist", here, ""},
-    {PAPI_ECNFLCT, "PAPI_ECNFLCT", "Event exists, but cannot be counted due to counter resource limitations",
-     here, "count fewer events in one set, or in several sets one after the other"},
-    {PAPI_ENOTRUN, "PAPI_ENOTRUN", "EventSet is currently not running", bad, "call start() first"},
-    {PAPI_EISRUN, "PAPI_EISRUN", "EventSet is currently counting", bad,
-     "stop the running set first: PAPI runs one set per component and thread"},
-    {PAPI_ENOEVST, "PAPI_ENOEVST", "No such EventSet Available", bad, ""},
-    {PAPI_ENOTPRESET, "PAPI_ENOTPRESET", "Event in argument is not a valid preset", bad, ""},
-    {PAPI_ENOCNTR, "PAPI_ENOCNTR", "Hardware does not support performance counters", here, ""},
-    {PAPI_EMISC, "PAPI_EMISC", "Unknown error code", here, ""},
-    {PAPI_EPERM, "PAPI_EPERM", "Permission level does not permit operation", here,
-     "sudo sysctl kernel.perf_event_paranoid=1 (2 allows user mode only)"},
-    {PAPI_ENOINIT, "PAPI_ENOINIT", "PAPI hasn't been initialized yet", here, ""},
-    {PAPI_ENOCMP, "PAPI_ENOCMP", "Component Index isn't set", bad, "give the set at least one event"},
-    {PAPI_ENOSUPP, "PAPI_ENOSUPP", "Not supported", here, ""},
-    {PAPI_ENOIMPL, "PAPI_ENOIMPL", "Not implemented", here, ""},
-    {PAPI_EBUF, "PAPI_EBUF", "Buffer size exceeded", bad, ""},
-    {PAPI_EINVAL_DOM, "PAPI_EINVAL_DOM", "EventSet domain is not supported for the operation", bad, ""},
-    {PAPI_EATTR, "PAPI_EATTR", "Invalid or missing event attributes", bad,
-     "list the attributes of an event with: recount events NAME"},
-    {PAPI_ECOUNT, "PAPI_ECOUNT", "Too many events or attributes", bad, ""},
-    {PAPI_ECOMBO, "PAPI_ECOMBO", "Bad combination of features", bad, ""},
-    {PAPI_ECMP_DISABLED, "PAPI_ECMP_DISABLED", "Component containing event is disabled", here,
-     "recount doctor"},
-    {PAPI_EDELAY_INIT, "PAPI_EDELAY_INIT", "Delayed initialization component", here, ""},
-    {PAPI_EMULPASS, "PAPI_EMULPASS",
-     "Event exists, but cannot be counted due to multiple passes required by hardware", here, ""},
-};
-
-const ErrorEntry* find(int code) {
-  const auto* entry = std::find_if(std::begin(error_table), std::end(error_table),
-                                   [&](const ErrorEntry& r) { return r.code == code; });
-  return entry == std::end(error_table) ? nullptr : entry;
-}
+constexpr int bad_inputs[] = {PAPI_EINVAL,     PAPI_ENOTRUN, PAPI_EISRUN, PAPI_ENOEVST,
+                              PAPI_ENOTPRESET, PAPI_ENOCMP,  PAPI_EBUF,   PAPI_EINVAL_DOM,
+                              PAPI_EATTR,      PAPI_ECOUNT,  PAPI_ECOMBO};
 
 } // namespace
 
 std::string describe(int code) {
-  const ErrorEntry* entry = find(code);
-  const char* text = PAPI_strerror(code);
-  return fmt::format("{} ({}): {}", entry != nullptr ? entry->name : "PAPI error", code,
-                     text != nullptr    ? text
-                     : entry != nullptr ? entry->text
-                                        : "unknown to this version of recount");
+  const auto number = static_cast<std::size_t>(-code);
+  const char* text = PAPI_strerror(code); // none before PAPI is initialised
+  return fmt::format(
+      "{} ({}){}", number < std::size(code_names) ? std::string("PAPI_") + code_names[number] : "PAPI error",
+      code, text != nullptr ? std::string(": ") + text : "");
 }
 
 Error error(std::string subject, const std::string& call, int code) {
-  const ErrorEntry* entry = find(code);
-  return {entry != nullptr ? entry->kind : here,
+  const auto* const fix = std::ranges::find(fixes, code, &Fix::code);
+  const bool bad = std::ranges::count(bad_inputs, code) > 0;
+  return {bad ? ErrorKind::bad_input : ErrorKind::unavailable,
           {std::move(subject), Reason(fmt::format("{} returned {}", call, describe(code)), {},
-                                      entry != nullptr ? entry->remedy : "")}};
+                                      fix != std::end(fixes) ? fix->text : "")}};
 }
 
 void check(int code, const std::string& subject, const char* call) {
@@ -344,26 +315,3 @@ const std::vector<std::string>& PapiSet::names() const noexcept {
 }
 
 } // namespace recount
-
-namespace recount::papi {
-
-long long real_ns() {
-  return initialise(), PAPI_get_real_nsec();
-}
-long long real_us() {
-  return initialise(), PAPI_get_real_usec();
-}
-long long real_cycles() {
-  return initialise(), PAPI_get_real_cyc();
-}
-long long virtual_ns() {
-  return initialise(), PAPI_get_virt_nsec();
-}
-long long virtual_us() {
-  return initialise(), PAPI_get_virt_usec();
-}
-long long virtual_cycles() {
-  return initialise(), PAPI_get_virt_cyc();
-}
-
-} // namespace recount::papi

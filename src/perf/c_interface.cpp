@@ -72,7 +72,7 @@ std::unique_ptr<recount_counters> open_all(const char* const* names, std::size_t
     opened->names.emplace_back(names[i]);
   }
   opened->counters.emplace(std::move(events), options);
-  opened->counts.resize(number, {{}, 0, 0, 0, "not read yet"});
+  opened->counts.resize(number, {{}, 0, 0, "not read yet"});
   return opened;
 }
 

@@ -24,22 +24,8 @@ struct Situation {
   bool uncore = false;                  ///< the PMU of the event states a cpumask
 };
 
-/// A setting whose value is part of the message, read when the error is created.
-enum class Setting {
-  none,
-  paranoid,
-  mlock,
-  files,
-  all_files,
-  pmus,
-  watchdog,
-  breakpoints,
-  frequency,
-  stack,
-  cpus,
-  confinement
-};
-[[nodiscard]] std::string show(Setting setting);
+/// "kernel.perf_event_paranoid = 2 (own processes, user mode only, without CAP_PERFMON)".
+[[nodiscard]] std::string paranoid_setting();
 
 /// The common cause for all events of the core PMU; the name of the errno follows.
 inline constexpr const char* no_core_pmu =
@@ -53,11 +39,11 @@ struct Hint {
   bool (*when)(const Situation&); ///< nullptr: always
   ErrorKind kind;
   const char* cause;
-  Setting setting;
+  std::string (*setting)(); ///< its name and value now; nullptr: none is concerned
   const char* fix;
 };
-/// All rows, in order of precedence. Every errno that perf_event_open(2) documents for counting has one
-/// without condition.
+/// All rows, in order of precedence. Every errno that perf_event_open(2) documents, and that the calls of
+/// this library can cause, has one without condition.
 [[nodiscard]] std::span<const Hint> hints();
 
 /// The whole message: event, cause with the errno's name, setting and value, fix. An errno without

@@ -165,12 +165,10 @@ Count difference(const Count& after, const Count& before) {
   if (!after.value) return not_counted(after.reason);
   if (!before.value && !fresh) return not_counted(before.reason);
   const std::uint64_t from = before.value.value_or(0);
-  if (*after.value < from || after.enabled_ns < before.enabled_ns || after.running_ns < before.running_ns ||
-      after.lost < before.lost)
+  if (*after.value < from || after.enabled_ns < before.enabled_ns || after.running_ns < before.running_ns)
     return not_counted("the counter decreased: it was reset between two reads");
   delta.enabled_ns = after.enabled_ns - before.enabled_ns;
   delta.running_ns = after.running_ns - before.running_ns;
-  delta.lost = after.lost - before.lost;
   if (delta.enabled_ns > 0 && delta.running_ns == 0)
     return not_counted({"never scheduled: the counter was in use by others", ReasonCode::busy});
   delta.value = *after.value - from;
@@ -184,7 +182,6 @@ Count sum_of_core_types(std::span<const Count> parts) {
     if (part.value) {
       sum.value = sum.value.value_or(0) + *part.value;
       sum.running_ns += part.running_ns;
-      sum.lost += part.lost;
     } else if (sum.reason.empty()) {
       sum.reason = part.reason;
     }

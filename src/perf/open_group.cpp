@@ -80,7 +80,7 @@ OpenGroup::OpenGroup(const GroupOptions& options, OpenCall call) : options_(opti
 perf_event_attr OpenGroup::prepared(const Event& event) const {
   perf_event_attr attr = event.attr;
   attr.inherit = options_.inherit;
-  attr.read_format = read_format_;
+  attr.read_format = group_read_format;
   attr.precise_ip = 0; // about samples; the kernel refuses it for events that are only counted
   attr.disabled = 0;   // see add()
   if (fds_.empty()) {  // a sibling inherits what these say from its leader
@@ -93,7 +93,7 @@ perf_event_attr OpenGroup::prepared(const Event& event) const {
 
 void OpenGroup::remember(process::Fd fd) {
   std::uint64_t id = 0;
-  ioctl(fd.get(), PERF_EVENT_IOC_ID, &id); // where the kernel has no ids, the layout has none either
+  ioctl(fd.get(), PERF_EVENT_IOC_ID, &id);
   ids_.push_back(id);
   fds_.push_back(std::move(fd));
 }
@@ -115,10 +115,8 @@ void OpenGroup::resize() {
 void OpenGroup::lead_by_slots(const Event& metric) {
   Event slots = metric;
   slots.attr = event::slots_beside(metric.attr);
-  Attempt attempt = open_leader(prepared(slots), {options_.pid, options_.cpu, -1}, call_);
+  Attempt attempt = open_sized(prepared(slots), {options_.pid, options_.cpu, -1}, call_);
   if (!attempt.fd) return; // the errno of the metric tells more
-  read_format_ = attempt.attr.read_format;
-  layout_ = Layout(read_format_);
   remember(std::move(attempt.fd));
   led_ = 1;
   running_ = true;
@@ -127,17 +125,11 @@ void OpenGroup::lead_by_slots(const Event& metric) {
 OpenGroup::Joined OpenGroup::add(const Event& event) {
   if (fds_.empty()) core_ = event::core_of(event.attr, event::pmus());
   if (fds_.empty() && event::is_topdown_metric(event.attr, event::pmus())) lead_by_slots(event);
-  const bool leads = fds_.empty();
   if (!events_.empty()) enable();
-  const perf_event_attr attr = prepared(event);
-  Attempt attempt = leads ? open_leader(attr, {options_.pid, options_.cpu, -1}, call_)
-                          : open_sized(attr, {options_.pid, options_.cpu, fds_.front().get()}, call_);
+  const int leader = fds_.empty() ? -1 : fds_.front().get();
+  Attempt attempt = open_sized(prepared(event), {options_.pid, options_.cpu, leader}, call_);
   Joined joined;
   if (attempt.fd) {
-    if (leads) {
-      read_format_ = attempt.attr.read_format;
-      layout_ = Layout(read_format_);
-    }
     remember(std::move(attempt.fd));
     events_.push_back(event);
     resize();
@@ -277,7 +269,6 @@ void OpenGroup::count_from_now() noexcept {
     count.value = now[at] - base[at];
     count.enabled_ns = enabled;
     count.running_ns = running;
-    if (layout_.has_lost()) count.lost = now[at + layout_.lost()] - base[at + layout_.lost()];
     at += layout_.stride();
   }
 }
@@ -307,7 +298,6 @@ void OpenGroup::deliver_reason(const NoCount& why, std::uint64_t enabled, std::u
 Layout::Layout(std::uint64_t read_format) noexcept {
   if (read_format & PERF_FORMAT_TOTAL_TIME_ENABLED) enabled_ = header_++;
   if (read_format & PERF_FORMAT_TOTAL_TIME_RUNNING) running_ = header_++;
-  if (read_format & PERF_FORMAT_ID) id_ = stride_++;
   if (read_format & PERF_FORMAT_LOST) lost_ = stride_++;
 }
 
@@ -320,7 +310,7 @@ bool Layout::take(std::span<const std::uint64_t> words, std::span<const std::uin
   for (std::size_t i = 0; i < events; ++i) {
     const auto event = words.subspan(header_ + i * stride_, stride_);
     std::size_t place = i;
-    if (id_ != none && event[id_] != ids[i]) {
+    if (event[id_] != ids[i]) {
       for (place = 0; place < events && ids[place] != event[id_];)
         ++place;
       if (place == events) return false;
@@ -337,8 +327,7 @@ bool Layout::put_in_order(std::span<std::uint64_t> words, std::span<const std::u
   if (!take(as_read, ids, times, events)) return false;
   for (std::size_t i = 0; i < events.size(); ++i) {
     words[value(i)] = events[i].value;
-    if (id_ != none) words[value(i) + id_] = ids[i];
-    if (has_lost()) words[value(i) + lost_] = events[i].lost;
+    words[value(i) + id_] = ids[i];
   }
   return true;
 }

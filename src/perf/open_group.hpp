@@ -20,6 +20,10 @@
 
 namespace recount::perf {
 
+/// How groups are read. What samples lose is counted by Sampling.
+inline constexpr std::uint64_t group_read_format =
+    PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING | PERF_FORMAT_ID;
+
 /// One event's words.
 struct Raw {
   std::uint64_t value = 0, lost = 0;
@@ -35,22 +39,21 @@ struct NoCount {
   ReasonCode code;
 };
 
-/// Offsets in 64-bit words, under a read_format with PERF_FORMAT_GROUP (perf_event_open(2)).
+/// Offsets in 64-bit words, under a read_format with PERF_FORMAT_GROUP and PERF_FORMAT_ID
+/// (perf_event_open(2)).
 class Layout {
 public:
-  explicit Layout(std::uint64_t read_format = 0) noexcept;
+  explicit Layout(std::uint64_t read_format = group_read_format) noexcept;
   /// Number of words of a group of `events`.
   [[nodiscard]] std::size_t words(std::size_t events) const noexcept { return header_ + events * stride_; }
-  /// Sorts what was read into `out`, which is in the order of `ids`: the kernel's own order may differ.
-  /// Without PERF_FORMAT_ID it is taken in the order of opening. False when the words are not those of
-  /// this group.
+  /// Sorts what was read into `out`, which is in the order of `ids`: the kernel's own order may differ. False
+  /// when the words are not those of this group.
   [[nodiscard]] bool take(std::span<const std::uint64_t> words, std::span<const std::uint64_t> ids,
                           Times& times, std::span<Raw> out) const noexcept;
 
   /// Whether these words, as many as words(ids.size()), are those of the group, in the order of `ids`.
   [[nodiscard]] bool in_order(const std::uint64_t* words, std::span<const std::uint64_t> ids) const noexcept {
     if (words[0] != ids.size()) return false;
-    if (id_ == none) return true;
     const std::uint64_t* event = words + header_ + id_;
     for (const std::uint64_t id : ids) {
       if (*event != id) return false;
@@ -66,14 +69,12 @@ public:
   [[nodiscard]] std::size_t running() const noexcept { return running_; }
   [[nodiscard]] std::size_t value(std::size_t event) const noexcept { return header_ + event * stride_; }
   [[nodiscard]] std::size_t stride() const noexcept { return stride_; }
-  /// Beside the value; meaningless without has_lost().
-  [[nodiscard]] std::size_t lost() const noexcept { return lost_; }
-  [[nodiscard]] bool has_lost() const noexcept { return lost_ != none; }
 
 private:
   static constexpr std::size_t none = 0; // word 0 is the number of events, never one of these fields
   std::size_t enabled_ = none, running_ = none, header_ = 1;
-  std::size_t id_ = none, lost_ = none, stride_ = 1; // within an event's words, whose first is the value
+  static constexpr std::size_t id_ = 1; // within an event's words, whose first is the value
+  std::size_t lost_ = none, stride_ = 2;
 };
 
 /// Grows event by event, then counts. Always stopped between calls of add(). In a forked child start()
@@ -159,7 +160,6 @@ private:
   std::vector<Event> events_;
   std::vector<process::Fd> fds_;
   std::vector<std::uint64_t> ids_;
-  std::uint64_t read_format_ = 0;
   Layout layout_;
   /// The last read(2), in the order of ids_, and that of the last reset().
   std::vector<std::uint64_t> now_, base_;

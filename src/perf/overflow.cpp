@@ -1,6 +1,5 @@
 // Overflow, and its delivery by a thread that reads the rings.
 #include "perf/overflow_engine.hpp"
-#include "perf/owner.hpp"
 #include "perf/try_open.hpp"
 #include "process/signals.hpp"
 
@@ -35,10 +34,6 @@ void OverflowCalls::begin(const Sample& sample, bool emulated) {
   call_.emulated = emulated;
   call_.pid = sample.pid;
   call_.tid = sample.tid;
-  const auto some =
-      sample.interrupted_registers.first(std::min(sample.interrupted_registers.size(), registers_.size()));
-  std::ranges::copy(some, registers_.begin());
-  call_.registers = std::span(registers_).first(some.size());
   call_.events = 0;
   gathered_ = 0;
 }
@@ -78,7 +73,7 @@ constexpr std::chrono::milliseconds look_every{5};
 
 class ThreadOverflow : public OverflowEngine {
 public:
-  explicit ThreadOverflow(OverflowPlan plan) : plan_(std::move(plan)), calls_(plan_.callback) {
+  explicit ThreadOverflow(OverflowPlan plan) : OverflowEngine(std::move(plan)) {
     SamplingOptions options;
     options.pid = plan_.options.pid;
     options.inherit = plan_.options.inherit;
@@ -91,14 +86,11 @@ public:
     if (!emulated.empty()) timer_.emplace(std::move(emulated), options);
     options.group = false;
     options.user_registers = 0;
-    options.interrupted_registers = plan_.options.registers;
     std::vector<SampledEvent> interrupting;
     for (const std::size_t i : plan_.interrupting)
       interrupting.push_back({plan_.events[i].event, plan_.events[i].threshold, 0, 0});
     if (!interrupting.empty()) events_.emplace(std::move(interrupting), options);
   }
-  ThreadOverflow(const ThreadOverflow&) = delete;
-  ThreadOverflow& operator=(const ThreadOverflow&) = delete;
   ~ThreadOverflow() override {
     if (!owner_.here()) {
       // A forked child has neither the thread nor what it was doing: joining it would not end, destroying the
@@ -227,8 +219,6 @@ private:
     calls_.flush();
   }
 
-  OverflowPlan plan_;
-  OverflowCalls calls_;
   std::optional<Sampling> events_, timer_;
   /// What the reading thread uses, and the thread.
   struct Reader {
@@ -239,7 +229,6 @@ private:
   };
   std::unique_ptr<Reader> reader_ = std::make_unique<Reader>();
   bool end_ = false;
-  Owner owner_;
 };
 
 } // namespace
@@ -251,24 +240,6 @@ std::unique_ptr<OverflowEngine> deliver_by_thread(OverflowPlan plan) {
 } // namespace recount::perf
 
 namespace recount {
-
-class Overflow::State {
-public:
-  explicit State(perf::OverflowPlan plan)
-      : events(plan.events.size()),
-        emulated(plan.emulated),
-        engine(plan.options.delivery == Delivery::signal ? perf::deliver_by_signal(std::move(plan))
-                                                         : perf::deliver_by_thread(std::move(plan))) {}
-  /// Throws in a forked child.
-  perf::OverflowEngine& here() const {
-    owner.require_here("overflow");
-    return *engine;
-  }
-  perf::Owner owner;
-  std::size_t events;
-  std::vector<std::size_t> emulated;
-  std::unique_ptr<perf::OverflowEngine> engine;
-};
 
 namespace {
 
@@ -312,29 +283,36 @@ SampledEvent perf::overflow_timer(const OverflowPlan& plan) {
 }
 
 Overflow::Overflow(std::vector<OverflowEvent> events, OverflowCallback callback,
-                   const OverflowOptions& options)
-    : state_(std::make_unique<State>(plan(std::move(events), std::move(callback), options))) {}
+                   const OverflowOptions& options) {
+  auto requested = plan(std::move(events), std::move(callback), options);
+  engine_ = options.delivery == Delivery::signal ? perf::deliver_by_signal(std::move(requested))
+                                                 : perf::deliver_by_thread(std::move(requested));
+}
 Overflow::~Overflow() = default;
 
+perf::OverflowEngine& Overflow::here() const {
+  engine_->owner().require_here("overflow");
+  return *engine_;
+}
 void Overflow::start() {
-  state_->here().start();
+  here().start();
 }
 void Overflow::stop() {
-  if (state_->owner.here()) state_->engine->stop();
+  if (engine_->owner().here()) engine_->stop();
 }
 void Overflow::set_threshold(std::size_t event, std::uint64_t threshold) {
   if (threshold == 0) throw bad_input("overflow", "a threshold of 0", "use 1 for every occurrence");
-  require_index("event of an overflow", event, state_->events);
-  state_->here().set_threshold(event, threshold);
+  require_index("event of an overflow", event, engine_->plan().events.size());
+  here().set_threshold(event, threshold);
 }
 bool Overflow::emulated(std::size_t event) const {
-  return std::ranges::count(state_->emulated, event) > 0;
+  return std::ranges::count(engine_->plan().emulated, event) > 0;
 }
 std::vector<OverflowCount> Overflow::counts() {
-  return state_->here().counts();
+  return here().counts();
 }
 std::uint64_t Overflow::missed() {
-  return state_->here().missed();
+  return here().missed();
 }
 
 } // namespace recount

@@ -1,6 +1,8 @@
 // The two ways to deliver overflows, and what they share: from samples to calls of the callback.
 #pragma once
 
+#include "perf/owner.hpp"
+
 #include <recount/overflow.hpp>
 
 #include <array>
@@ -69,21 +71,9 @@ private:
   OverflowCallback callback_;
   OverflowCall call_;
   std::array<Overflowed, most_overflow_events> overflowed_{};
-  std::array<std::uint64_t, 64> registers_{}; ///< those of a sample are invalid after the next one
   std::size_t gathered_ = 0;
   bool muted_ = false;
   std::array<std::uint64_t, most_overflow_events> reported_{};
-};
-
-/// Interface of overflow delivery.
-class OverflowEngine {
-public:
-  virtual ~OverflowEngine() = default;
-  virtual void start() = 0;
-  virtual void stop() = 0;
-  virtual void set_threshold(std::size_t event, std::uint64_t threshold) = 0;
-  virtual std::vector<OverflowCount> counts() = 0;
-  virtual std::uint64_t missed() = 0;
 };
 
 /// The events of an Overflow by detection method; indices refer to the full list.
@@ -92,6 +82,27 @@ struct OverflowPlan {
   std::vector<std::size_t> interrupting, emulated;
   OverflowCallback callback;
   OverflowOptions options;
+};
+
+/// Delivers overflows, by a signal or by a thread.
+class OverflowEngine {
+public:
+  explicit OverflowEngine(OverflowPlan plan) : plan_(std::move(plan)), calls_(plan_.callback) {}
+  OverflowEngine(const OverflowEngine&) = delete;
+  OverflowEngine& operator=(const OverflowEngine&) = delete;
+  virtual ~OverflowEngine() = default;
+  virtual void start() = 0;
+  virtual void stop() = 0;
+  virtual void set_threshold(std::size_t event, std::uint64_t threshold) = 0;
+  virtual std::vector<OverflowCount> counts() = 0;
+  virtual std::uint64_t missed() = 0;
+  [[nodiscard]] const OverflowPlan& plan() const noexcept { return plan_; }
+  [[nodiscard]] const Owner& owner() const noexcept { return owner_; }
+
+protected:
+  OverflowPlan plan_;
+  OverflowCalls calls_;
+  Owner owner_;
 };
 
 /// The timer that polls emulated events: of the thread's processor time, in the kernel too where that is

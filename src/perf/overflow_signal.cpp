@@ -1,7 +1,6 @@
 // Overflow by a signal of the counting thread (fcntl(2): O_ASYNC, F_SETSIG, F_SETOWN_EX).
 #include "perf/errno_hints.hpp"
 #include "perf/overflow_engine.hpp"
-#include "perf/owner.hpp"
 #include "perf/sample_open.hpp"
 #include "process/fd.hpp"
 #include "process/signals.hpp"
@@ -28,8 +27,6 @@ namespace {
 class SignalOverflow : public OverflowEngine {
 public:
   explicit SignalOverflow(OverflowPlan plan);
-  SignalOverflow(const SignalOverflow&) = delete;
-  SignalOverflow& operator=(const SignalOverflow&) = delete;
   ~SignalOverflow() override;
 
   void start() override;
@@ -54,14 +51,11 @@ private:
   void each_fd(unsigned long request) const noexcept;
   void take(const Placed& placed, const Sample& sample);
 
-  OverflowPlan plan_;
   OpenSampling open_;
   std::vector<Polled> polled_;
   SampleIds ids_;
-  OverflowCalls calls_;
   Decoded decoded_;
   pid_t tid_;
-  Owner owner_;
   const ucontext_t* context_ = nullptr; ///< while the handler runs
   bool running_ = false;
 };
@@ -154,7 +148,7 @@ std::uint64_t SignalOverflow::Polled::count() const noexcept {
 }
 
 SignalOverflow::SignalOverflow(OverflowPlan plan)
-    : plan_(std::move(plan)), open_(open_own(plan_)), ids_(open_), calls_(plan_.callback), tid_(gettid()) {
+    : OverflowEngine(std::move(plan)), open_(open_own(plan_)), ids_(open_), tid_(gettid()) {
   open_emulated();
   serve(*this, plan_.options.signal != 0 ? plan_.options.signal : SIGRTMIN + 6);
   try {

@@ -2,11 +2,17 @@
 // source of registers, so that real registers are read inline.
 #pragma once
 
-#include <recount/user_read.hpp>
+#include <linux/perf_event.h>
 
 #include <atomic>
+#include <cstdint>
 
 namespace recount::perf {
+
+/// What the mmap page of an event reports, since the event was opened.
+struct PageReading {
+  std::uint64_t value, enabled_ns, running_ns;
+};
 
 /// The kernel writes the page on the CPU of the reading thread, so a compiler barrier
 /// suffices.
@@ -62,18 +68,28 @@ template <class Counter>
          static_cast<std::uint64_t>(page_extend(counter(index - 1), page.pmc_width));
 }
 
-/// Implements recount::read_page(); false if there is no value. `counter(index)`, `clock()`: std::uint64_t.
-template <class Counter, class Clock>
-[[gnu::always_inline]] inline bool read_page_by(const perf_event_mmap_page& page, Counter counter,
-                                                Clock clock, PageReading& reading) noexcept {
+/// Calls `take` with the page's index until the page has not changed meanwhile; returns the last result.
+template <class Take>
+[[gnu::always_inline]] inline bool take_settled(const perf_event_mmap_page& page, Take take) noexcept {
   for (;;) {
     const std::uint32_t sequence = page_once(page.lock);
     page_barrier();
-    const std::uint32_t index = page_once(page.index);
-    if (!page.cap_user_rdpmc || !page_counts(index)) [[unlikely]] {
-      if (page_settled(page, sequence)) return false;
-      continue;
-    }
+    const bool counts = take(page_once(page.index));
+    if (page_settled(page, sequence)) [[likely]]
+      return counts;
+  }
+}
+
+/// Reads an event's page as linux/perf_event.h documents: the register sign-extended from pmc_width bits and
+/// added to offset, both times advanced by the clock where cap_user_time is set; without it (guests whose
+/// clock is kvm-clock) they are those of the last time that the event was put on the PMU. False when the
+/// register may not be used now: read(2) then reports the value. `counter(index)`, `clock()`: std::uint64_t.
+template <class Counter, class Clock>
+[[gnu::always_inline]] inline bool read_page_by(const perf_event_mmap_page& page, Counter counter,
+                                                Clock clock, PageReading& reading) noexcept {
+  return take_settled(page, [&](std::uint32_t index) {
+    if (!page.cap_user_rdpmc || !page_counts(index)) [[unlikely]]
+      return false;
     reading.enabled_ns = page_once(page.time_enabled);
     reading.running_ns = page_once(page.time_running);
     if (page.cap_user_time) {
@@ -82,29 +98,20 @@ template <class Counter, class Clock>
       reading.running_ns += delta;
     }
     reading.value = page_value(page, index, counter);
-    if (page_settled(page, sequence)) [[likely]]
-      return true;
-  }
+    return true;
+  });
 }
 
 /// The value of an event of which all is known but where its counter is; false if that is nowhere.
 template <class Counter>
 [[gnu::always_inline]] inline bool read_scheduled_by(const perf_event_mmap_page& page, Counter counter,
                                                      std::uint64_t& value) noexcept {
-  for (;;) {
-    const std::uint32_t sequence = page_once(page.lock);
-    page_barrier();
-    const std::uint32_t index = page_once(page.index);
-    if (!page_counts(index)) [[unlikely]] {
-      if (page_settled(page, sequence)) return false;
-      continue;
-    }
-    const std::uint64_t now = page_value(page, index, counter);
-    if (page_settled(page, sequence)) [[likely]] {
-      value = now;
-      return true;
-    }
-  }
+  return take_settled(page, [&](std::uint32_t index) {
+    if (!page_counts(index)) [[unlikely]]
+      return false;
+    value = page_value(page, index, counter);
+    return true;
+  });
 }
 
 /// The value alone, where of the event's enabled time only `waited` ns were without a register; false where
@@ -112,22 +119,14 @@ template <class Counter>
 template <class Counter>
 [[gnu::always_inline]] inline bool read_value_by(const perf_event_mmap_page& page, std::uint64_t waited,
                                                  Counter counter, std::uint64_t& value) noexcept {
-  for (;;) {
-    const std::uint32_t sequence = page_once(page.lock);
-    page_barrier();
-    const std::uint32_t index = page_once(page.index);
+  return take_settled(page, [&](std::uint32_t index) {
     // Both times in the page are constant while the event is scheduled.
     if (!page.cap_user_rdpmc || !page_counts(index) ||
-        page_once(page.time_enabled) - page_once(page.time_running) != waited) [[unlikely]] {
-      if (page_settled(page, sequence)) return false;
-      continue;
-    }
-    const std::uint64_t now = page_value(page, index, counter);
-    if (page_settled(page, sequence)) [[likely]] {
-      value = now;
-      return true;
-    }
-  }
+        page_once(page.time_enabled) - page_once(page.time_running) != waited) [[unlikely]]
+      return false;
+    value = page_value(page, index, counter);
+    return true;
+  });
 }
 
 } // namespace recount::perf

@@ -102,16 +102,6 @@ Words registers(Cursor& at, std::uint64_t mask) {
                                           : at.words(static_cast<std::uint64_t>(std::popcount(mask)));
 }
 
-/// Their number, and three words each.
-std::span<const Branch> branches(Cursor& at) {
-  constexpr std::uint64_t each = sizeof(Branch) / sizeof(std::uint64_t);
-  static_assert(sizeof(Branch) == sizeof(perf_branch_entry));
-  const std::uint64_t number = at.word();
-  if (number > at.left().size()) return at.words(~std::uint64_t{0}), std::span<const Branch>{};
-  const Words all = at.words(number * each);
-  return {reinterpret_cast<const Branch*>(all.data()), all.size() / each};
-}
-
 Mode mode(std::uint16_t misc) {
   const auto value = static_cast<Mode>(misc & PERF_RECORD_MISC_CPUMODE_MASK);
   return value <= Mode::guest_user ? value : Mode::unknown;
@@ -138,11 +128,7 @@ bool sample(Cursor at, const RecordFormat& format, std::uint16_t misc, Decoded& 
   if (type & PERF_SAMPLE_PERIOD) s.period = at.word();
   if (type & PERF_SAMPLE_READ) into.group = reading(at, format.read_format);
   if (type & PERF_SAMPLE_CALLCHAIN) s.chain = at.words(at.word());
-  if (type & PERF_SAMPLE_BRANCH_STACK) s.branches = branches(at);
   if (type & PERF_SAMPLE_REGS_USER) s.user_registers = registers(at, format.user_registers);
-  if (type & PERF_SAMPLE_WEIGHT) s.latency = at.word();
-  if (type & PERF_SAMPLE_DATA_SRC) s.source = at.word();
-  if (type & PERF_SAMPLE_REGS_INTR) s.interrupted_registers = registers(at, format.interrupted_registers);
   return !at.ran_short();
 }
 

@@ -24,15 +24,14 @@ namespace recount::perf {
 struct RecordFormat {
   std::uint64_t sample_type = 0;
   std::uint64_t read_format = 0;
-  std::uint64_t user_registers = 0, interrupted_registers = 0;
+  std::uint64_t user_registers = 0;
 };
 
 /// The fields of a sample that decode() knows; a sample_type with others makes every sample damaged.
 inline constexpr std::uint64_t known_fields =
     PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR |
     PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_READ |
-    PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_WEIGHT |
-    PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_REGS_INTR;
+    PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER;
 
 struct Decoded {
   Record record;

@@ -192,8 +192,7 @@ OpenSampling open_sampling(std::vector<SampledEvent> events, const SamplingOptio
     if (!e.event.present) throw absent_error(e.event);
     if (e.event.attr.exclude_kernel && host::occurs_in_kernel_only(e.event.attr))
       throw unavailable(e.event.name, "it occurs in the kernel: user mode alone has no samples",
-                        show(Setting::paranoid),
-                        "sample it in the kernel, as a user who may: recount doctor");
+                        paranoid_setting(), "sample it in the kernel, as a user who may: recount doctor");
     e.precise = most_precise(e.event, std::max<unsigned>(e.precise, e.event.attr.precise_ip));
   }
   OpenSampling made;
@@ -247,7 +246,6 @@ void common(perf_event_attr& attr, const SamplingOptions& options, const RecordF
   attr.sample_type = format.sample_type;
   attr.read_format = format.read_format;
   attr.sample_regs_user = format.user_registers;
-  attr.sample_regs_intr = format.interrupted_registers;
   attr.sample_id_all = 1;
   attr.use_clockid = 1;
   attr.clockid = CLOCK_MONOTONIC;
@@ -286,15 +284,11 @@ RecordFormat record_format(const SamplingOptions& options, const Features& has, 
   if (frequency) format.sample_type |= PERF_SAMPLE_PERIOD;
   if (options.group) format.sample_type |= PERF_SAMPLE_READ;
   if (options.chains) format.sample_type |= PERF_SAMPLE_CALLCHAIN;
-  if (options.latencies) format.sample_type |= PERF_SAMPLE_WEIGHT | PERF_SAMPLE_DATA_SRC;
-  if (options.branches != 0) format.sample_type |= PERF_SAMPLE_BRANCH_STACK;
   if (options.user_registers != 0) format.sample_type |= PERF_SAMPLE_REGS_USER;
-  if (options.interrupted_registers != 0) format.sample_type |= PERF_SAMPLE_REGS_INTR;
   format.read_format =
       PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING | PERF_FORMAT_ID;
   if (has.lost) format.read_format |= PERF_FORMAT_LOST;
   format.user_registers = options.user_registers;
-  format.interrupted_registers = options.interrupted_registers;
   return format;
 }
 
@@ -307,7 +301,6 @@ perf_event_attr sampling_attr(const SampledEvent& sampled, const SamplingOptions
   attr.precise_ip = sampled.precise & 3U;
   attr.disabled = !sibling;
   attr.enable_on_exec = options.enable_on_exec && !sibling;
-  attr.branch_sample_type = options.branches;
   if (options.chains) {
     attr.sample_max_stack = static_cast<std::uint16_t>(std::min(options.frames, 0xffffU));
     attr.exclude_callchain_kernel = attr.exclude_kernel;
@@ -321,9 +314,8 @@ perf_event_attr following_attr(const SamplingOptions& options, const RecordForma
   RecordFormat plain = format; // it takes no samples, whose fields may need a permission
   plain.sample_type &= always_sampled;
   common(attr, options, plain, ring);
-  attr.sample_regs_user = attr.sample_regs_intr = 0;
+  attr.sample_regs_user = 0;
   attr.mmap = attr.mmap2 = attr.comm = attr.comm_exec = attr.task = 1;
-  attr.mmap_data = options.data_mappings;
   attr.build_id = options.build_ids && has.build_ids;
   return attr;
 }

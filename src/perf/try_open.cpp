@@ -4,7 +4,6 @@
 #include "host/event_class.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
@@ -16,11 +15,6 @@
 
 namespace recount::perf {
 namespace {
-
-constexpr std::uint64_t group_times =
-    PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
-constexpr std::array read_formats{group_times | PERF_FORMAT_ID | PERF_FORMAT_LOST,
-                                  group_times | PERF_FORMAT_ID, group_times};
 
 bool nothing_beyond(const perf_event_attr& attr, std::size_t size) {
   const auto bytes = std::as_bytes(std::span(&attr, 1));
@@ -52,21 +46,6 @@ Attempt open_sized(perf_event_attr attr, const Target& target, OpenCall call) {
     if (known == attr.size || !nothing_beyond(attr, known)) break;
     attr.size = static_cast<std::uint32_t>(known);
   }
-  return attempt;
-}
-
-Attempt open_leader(perf_event_attr attr, const Target& target, OpenCall call) {
-  int first = 0;
-  Attempt attempt;
-  for (const std::uint64_t format : read_formats) {
-    if (attr.sample_period == 0 && (format & PERF_FORMAT_LOST) != 0)
-      continue; // avoids the cost per read where no samples can be lost
-    attr.read_format = format;
-    attempt = open_sized(attr, target, call);
-    if (attempt.error != EINVAL) break;
-    if (first == 0) first = attempt.error;
-  }
-  if (!attempt.fd && first != 0) attempt.error = first;
   return attempt;
 }
 

@@ -36,11 +36,6 @@ struct Attempt {
 /// raises the soft limit (RLIMIT_NOFILE) to the hard limit, see process::raise_open_files().
 [[nodiscard]] Attempt open_sized(perf_event_attr attr, const Target& target, OpenCall call = open_call);
 
-/// Opens a group's leader with the richest read_format that this kernel takes: PERF_FORMAT_GROUP with both
-/// times, ID and, for an event that samples, LOST (Linux 6.0), after EINVAL without LOST, at last without ID.
-/// The errno is that of the first attempt, which is about the event and not about what was dropped.
-[[nodiscard]] Attempt open_leader(perf_event_attr attr, const Target& target, OpenCall call = open_call);
-
 /// read(2) of an event or a group, repeated for up to a second while Linux refuses it with ECHILD: a child
 /// that inherited the group has only some of its events while it is created or exits (__perf_read_group_add()
 /// in kernel/events/core.c, since Linux 6.6).

@@ -93,12 +93,12 @@ struct UserRead::State {
 
   perf::OpenGroup group;
   Slots slots;
-  std::vector<PageReading> base; ///< at the last reset
+  std::vector<perf::PageReading> base; ///< at the last reset
   bool started = false;
   std::uint64_t direct = 0, calls = 0;
 
   /// Totals since opening from the register; false if read(2) is needed.
-  [[gnu::always_inline]] bool by_register(std::size_t event, PageReading& reading) const {
+  [[gnu::always_inline]] bool by_register(std::size_t event, perf::PageReading& reading) const {
     const perf_event_mmap_page* const at = slots[event].page;
     // Without a clock for user space (guests that use kvm-clock) the page has old times only.
     return at != nullptr && at->cap_user_time && perf::read_page_by(*at, counter_here, clock_here, reading);
@@ -124,17 +124,17 @@ struct UserRead::State {
     ++calls;
     return group.refresh();
   }
-  [[nodiscard]] PageReading called(std::size_t event) const {
+  [[nodiscard]] perf::PageReading called(std::size_t event) const {
     const auto total = group.total(event);
     return {total.value, total.enabled_ns, total.running_ns};
   }
-  [[nodiscard]] Count count(std::size_t event, const PageReading& total) const;
+  [[nodiscard]] Count count(std::size_t event, const perf::PageReading& total) const;
   // The slow paths.
   [[gnu::noinline]] Count other_count(std::size_t event);
   [[gnu::noinline]] bool other_values(std::span<std::uint64_t> out);
 };
 
-Count UserRead::State::count(std::size_t event, const PageReading& total) const {
+Count UserRead::State::count(std::size_t event, const perf::PageReading& total) const {
   Count count;
   count.enabled_ns = total.enabled_ns - base[event].enabled_ns;
   count.running_ns = total.running_ns - base[event].running_ns;
@@ -148,7 +148,7 @@ Count UserRead::State::count(std::size_t event, const PageReading& total) const 
 }
 
 Count UserRead::State::other_count(std::size_t event) {
-  if (PageReading total{}; by_register(event, total)) {
+  if (perf::PageReading total{}; by_register(event, total)) {
     ++direct;
     return count(event, total);
   }
@@ -201,7 +201,7 @@ void UserRead::reset() {
     for (std::size_t i = 0; i < events; ++i)
       state.base[i] = state.called(i);
   for (std::size_t i = 0; i < events; ++i) {
-    const PageReading& base = state.base[i];
+    const perf::PageReading& base = state.base[i];
     state.slots[i].value = base.value;
     state.slots[i].waited_ns = base.enabled_ns - base.running_ns;
   }
@@ -210,16 +210,13 @@ void UserRead::reset() {
 Count UserRead::read(std::size_t event) {
   State& state = *state_;
   require_index("event of a user-space read", event, state.base.size());
-  const PageReading& base = state.base[event];
-  PageReading total{};
+  const perf::PageReading& base = state.base[event];
+  perf::PageReading total{};
   if (!state.started || !state.by_register(event, total)) [[unlikely]]
     return state.other_count(event);
   ++state.direct;
-  return {total.value - base.value,
-          total.enabled_ns - base.enabled_ns,
-          total.running_ns - base.running_ns,
-          0,
-          {}};
+  return {
+      total.value - base.value, total.enabled_ns - base.enabled_ns, total.running_ns - base.running_ns, {}};
 }
 
 std::optional<std::uint64_t> UserRead::value() {
@@ -251,19 +248,6 @@ std::uint64_t UserRead::direct() const noexcept {
 }
 std::uint64_t UserRead::system_calls() const noexcept {
   return state_->calls;
-}
-
-Registers cpu_registers() noexcept {
-  return {[](void*, std::uint32_t index) { return perf::cpu_counter(index); },
-          [](void*) { return perf::cpu_clock(); }, nullptr};
-}
-
-std::optional<PageReading> read_page(const perf_event_mmap_page& page, const Registers& registers) noexcept {
-  PageReading reading{};
-  const bool usable = perf::read_page_by(
-      page, [&](std::uint32_t index) { return registers.counter(registers.context, index); },
-      [&] { return registers.clock(registers.context); }, reading);
-  return usable ? std::optional(reading) : std::nullopt;
 }
 
 } // namespace recount

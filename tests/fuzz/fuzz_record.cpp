@@ -25,7 +25,6 @@ void look_at(const perf::Decoded& decoded) {
   if (const auto* s = std::get_if<Sample>(&decoded.record)) {
     look_at(s->chain);
     look_at(s->user_registers);
-    look_at(s->interrupted_registers);
   } else if (const auto* m = std::get_if<Mapping>(&decoded.record)) {
     look_at(m->file);
     look_at(m->build_id);
@@ -40,7 +39,7 @@ void ring(const std::uint8_t* data, std::size_t size) {
   std::array<std::uint64_t, 5> how{};
   if (size < sizeof how) return;
   std::memcpy(how.data(), data, sizeof how);
-  const perf::RecordFormat format{how[0] & perf::known_fields, how[1] & 31, how[2] & 255, how[3] & 255};
+  const perf::RecordFormat format{how[0] & perf::known_fields, how[1] & 31, how[2] & 255};
   const auto memory =
       std::make_unique<std::array<std::uint64_t, words>>(); // of its own, so that ASan sees its ends
   std::memcpy(memory->data(), data + sizeof how, std::min(size - sizeof how, sizeof *memory));

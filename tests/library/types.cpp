@@ -23,8 +23,8 @@ struct All {
 extern All<Count, Error, Problem, Event, Group, GroupOptions, Counters, Histogram, Overflow, OverflowEvent,
            OverflowCall, OverflowOptions, OverflowCount, PapiSet, papi::Inventory, Preset, PresetTable,
            LoadedTable, PresetValue, Region, RegionTotal, Sampling, SampledEvent, SamplingOptions,
-           SamplingReport, Sample, Branch, Mapping, Name, Fork, End, Loss, Throttle, simple::CounterCount,
+           SamplingReport, Sample, Mapping, Name, Fork, End, Loss, Throttle, simple::CounterCount,
            simple::Meter, simple::IpcMeter, simple::FlopsMeter, simple::Ipc, simple::Flops, UserRead,
-           PageReading, Registers, ErrorKind, Domain, Derived>
+           ErrorKind, Domain, Derived>
     all;
 decltype(all) all;

@@ -53,7 +53,7 @@ FLOORS = [
 LEVEL = {folder: level for level, floor in enumerate(FLOORS) for folder, _ in floor}
 # The folder that implements a public header; a header that is not listed declares what any folder may use.
 PUBLIC = {'event': 'event', 'count': 'perf', 'group': 'perf', 'user_read': 'perf', 'sampling': 'perf', 'overflow': 'perf', 'region': 'perf',
-          'histogram': 'perf', 'papi': 'papi', 'simple': 'simple', 'timers': 'papi', 'preset': 'preset'}
+          'histogram': 'perf', 'papi': 'papi', 'simple': 'simple', 'preset': 'preset'}
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([\w./-]+)[">]', re.M)
 # (what no source may hold, why, the files that may). The C++ standard leaves the results of shuffles and distributions
 # to the library: a seed would give another order elsewhere. What a command prints goes through cli::print, and what

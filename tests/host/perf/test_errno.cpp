@@ -173,15 +173,6 @@ BOOST_AUTO_TEST_CASE(enospc_of_breakpoints) {
 #endif
 }
 
-BOOST_AUTO_TEST_CASE(enospc_of_a_buffer) {
-  Group group({"perf::PAGE-FAULTS", "perf::MINOR-FAULTS"});
-  std::uint64_t small[2];
-  BOOST_TEST(read(group.fd(), small, sizeof small) == -1);
-  const Error reported = perf::call_error(perf::Operation::read, group.events()[0], errno, "read");
-  BOOST_TEST(holds(reported.what(), "the buffer is too small"));
-  BOOST_TEST(holds(reported.what(), "ENOSPC"));
-}
-
 BOOST_AUTO_TEST_CASE(emfile) {
   const std::string reported = in_child([] {
     rlimit limit{};
@@ -228,13 +219,6 @@ BOOST_AUTO_TEST_CASE(esrch) {
   options.pid = child;
   BOOST_TEST(holds(opening({"perf::PAGE-FAULTS"}, options), fmt::format("process {} has ended", child)));
   BOOST_TEST(holds(opening({"perf::PAGE-FAULTS"}, options), "start it stopped"));
-}
-
-BOOST_AUTO_TEST_CASE(ebadf) {
-  const Event faults = encode("perf::PAGE-FAULTS");
-  const auto attempt = perf::open_sized(faults.attr, {0, -1, 999});
-  BOOST_TEST(attempt.error == EBADF);
-  BOOST_TEST(holds(perf::open_error(faults, attempt.error).what(), "open the leader first"));
 }
 
 BOOST_AUTO_TEST_CASE(e2big) {

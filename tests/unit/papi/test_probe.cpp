@@ -41,8 +41,8 @@ BOOST_AUTO_TEST_CASE(the_preset_that_ended_the_child_is_known) {
 }
 
 BOOST_AUTO_TEST_CASE(errors_carry_papis_name_and_text) {
-  BOOST_TEST(papi::describe(-7) == "PAPI_ENOEVNT (-7): Event does not exist");
-  BOOST_TEST(papi::describe(-9).starts_with("PAPI_ENOTRUN (-9): "));
+  BOOST_TEST(papi::describe(-7).starts_with("PAPI_ENOEVNT (-7)"));
+  BOOST_TEST(papi::describe(-9).starts_with("PAPI_ENOTRUN (-9)"));
   const auto e = papi::error("X", "PAPI_start", -10);
   BOOST_TEST(e.problem().subject == "X");
   BOOST_TEST(e.problem().cause.find("PAPI_start returned PAPI_EISRUN (-10)") == 0U);

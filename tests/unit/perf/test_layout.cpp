@@ -42,17 +42,13 @@ BOOST_AUTO_TEST_CASE(another_order_is_sorted_by_id) {
   BOOST_TEST(out[2].value == 30U);
 }
 
-BOOST_AUTO_TEST_CASE(without_lost_and_without_id) {
+BOOST_AUTO_TEST_CASE(without_lost) {
   const Words ids{71, 72};
   Times at;
   std::array<Raw, 2> out;
   const Words no_lost{2, 5, 5, 22, 72, 11, 71};
   BOOST_TEST_REQUIRE(Layout(times | PERF_FORMAT_ID).take(no_lost, ids, at, out));
   BOOST_TEST(out[0].value == 11U);
-  const Words bare{2, 5, 5, 11, 22};
-  BOOST_TEST_REQUIRE(Layout(times).take(bare, ids, at, out));
-  BOOST_TEST(out[1].value == 22U);
-  BOOST_TEST(Layout(times).words(2) == 5U);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_not_this_group_is_refused) {

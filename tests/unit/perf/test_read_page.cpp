@@ -1,10 +1,12 @@
 // The arithmetic of user-space reads over a page and registers made of memory.
-#include <recount/user_read.hpp>
+#include "perf/read_page.hpp"
 
 #include <boost/test/unit_test.hpp>
+#include <optional>
 #include <vector>
 
 using namespace recount;
+using perf::PageReading;
 
 namespace {
 
@@ -22,16 +24,17 @@ struct Cpu {
     page.pmc_width = 48;
   }
   [[nodiscard]] std::optional<PageReading> read() {
-    const Registers registers{[](void* self, std::uint32_t index) {
-                                auto& cpu = *static_cast<Cpu*>(self);
-                                cpu.requested = index;
-                                ++cpu.reads;
-                                const std::uint64_t value = cpu.counter;
-                                if (cpu.interrupt != nullptr) cpu.interrupt(cpu);
-                                return value;
-                              },
-                              [](void* self) { return static_cast<Cpu*>(self)->clock; }, this};
-    return read_page(page, registers);
+    PageReading reading{};
+    const auto take_counter = [this](std::uint32_t index) {
+      requested = index;
+      ++reads;
+      const std::uint64_t value = counter;
+      if (interrupt != nullptr) interrupt(*this);
+      return value;
+    };
+    const bool usable = perf::read_page_by(
+        page, take_counter, [this] { return clock; }, reading);
+    return usable ? std::optional(reading) : std::nullopt;
   }
 };
 

@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 namespace {
 Reading at(std::chrono::nanoseconds used, std::chrono::nanoseconds enabled, std::uint64_t value) {
   const auto ns = static_cast<std::uint64_t>(enabled.count());
-  return {{{value, ns, ns, 0, {}}}, used, used};
+  return {{{value, ns, ns, {}}}, used, used};
 }
 const Reading held = at(100us, 0ns, 0);
 } // namespace

@@ -37,11 +37,11 @@ Plan plan_of(const std::string& formula) {
 }
 
 Count count(std::uint64_t value, std::uint64_t enabled = 100, std::uint64_t running = 100) {
-  return {value, enabled, running, 0, {}};
+  return {value, enabled, running, {}};
 }
 
 Count none(const std::string& reason) {
-  return {{}, 100, 0, 0, reason};
+  return {{}, 100, 0, reason};
 }
 
 double number(const result::Observation& o) {
