@@ -85,8 +85,6 @@ struct Component {
   std::string name;              ///< "perf_event"
   bool enabled = false;          ///< by PAPI's own account
   std::string disabled_reason;   ///< PAPI's words when it is not enabled
-  int counters_claimed = 0;      ///< what PAPI says; for a CPU without a PMU driver still "6"
-  std::vector<std::string> pmus; ///< libpfm4's names of the PMUs it covers; "known CPUID", not "countable"
 };
 
 /// One preset as PAPI claims it and as a trial found it.

@@ -9,7 +9,7 @@
 
 namespace recount {
 
-/// What a program can tell apart; the text of Reason is for people.
+/// Causes that programs distinguish; the text of Reason is for people.
 enum class ReasonCode {
   other,
   no_pmu,        ///< Linux has no core PMU here

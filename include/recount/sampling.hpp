@@ -106,7 +106,7 @@ struct SampledCount {
   std::uint64_t samples = 0;         ///< delivered
   std::uint64_t weight = 0;          ///< the sum of their periods
   std::optional<std::uint64_t> lost; ///< samples that found the ring full, by the kernel's own count (Linux
-                                     ///< 6.0); none: this kernel only tells by Loss records
+                                     ///< 6.0); none: this kernel reports Loss records only
   std::uint64_t throttled = 0;       ///< times that the kernel stopped it for a while
   std::uint64_t occurrences = 0;     ///< counted while it was enabled and on the PMU
   std::uint64_t enabled_ns = 0, running_ns = 0; ///< summed over threads and CPUs
@@ -115,11 +115,11 @@ struct SampledCount {
 /// Counts and overhead of a Sampling so far.
 struct SamplingReport {
   std::vector<SampledCount> events; ///< in the order of Sampling::events()
-  std::uint64_t lost_records = 0;   ///< told by Loss records, of all kinds
+  std::uint64_t lost_records = 0;   ///< reported by Loss records, of all kinds
   std::uint64_t lost_followed = 0;  ///< Mapping, Name, Fork and End records lost, by the kernel's own count
   std::uint64_t full = 0;    ///< rings that were ever found without room for another record: some may be
-                             ///< missing of which no Loss tells (a ring that stays full never reports)
-  std::uint64_t damaged = 0; ///< records that made no sense, and were left out
+                             ///< missing without a Loss record (a ring that stays full has none)
+  std::uint64_t damaged = 0; ///< invalid records, which were left out
   std::uint64_t late = 0;    ///< records delivered after one with a later time
   std::uint64_t records = 0, bytes = 0; ///< delivered
   std::uint64_t reader_ns = 0; ///< processor time that wait(), read() and finish() took, the sink's included

@@ -32,7 +32,7 @@ public:
   /// (cap_user_time 0), while value() and values() need none.
   Count read(std::size_t event = 0);
   /// The count of the first event alone, at half the cost. None where read() gives none, and where the event
-  /// shared its counter: read() then tells the times to scale by.
+  /// shared its counter: read() then reports the times to scale by.
   std::optional<std::uint64_t> value();
   /// As value(), for as many events as `out` has elements, at most size(); one after the other, so that each
   /// includes a few instructions of reading those before. False: at least one has no value, and `out` means

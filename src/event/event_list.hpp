@@ -17,7 +17,7 @@ namespace recount::event {
 struct Source {
   std::string name, prose; ///< "msr" or "skl"
   bool sysfs = false;      ///< events of this kernel's sysfs, else a table of libpfm4
-  bool here = false;       ///< of this CPU or this kernel: searched unless a PMU is asked for
+  bool here = false;       ///< of this CPU or this kernel: searched unless a PMU is requested
   Reason reason; ///< why (some of) its events cannot be counted on this machine; empty: nothing known
   std::size_t events = 0;
 };
@@ -30,7 +30,7 @@ struct Listed {
   std::vector<pfm::Attribute> attributes; ///< unit masks, then modifiers
   std::optional<Event> event;             ///< its encoding; none where it needs a unit mask to have one
   Reason
-      reason; ///< why it cannot be counted here, as far as sysfs and its class tell; empty: open it to know
+      reason; ///< why it cannot be counted here, as far as sysfs and its class show; empty: open it to know
 };
 
 struct Search {

@@ -75,14 +75,14 @@ int initialise_with_absent_tables() {
 /// Makes libpfm4 ready. PAPI shares the library and may have initialised it, without tables of absent PMUs,
 /// or ended it since: so this is called before every use.
 void ready() {
-  static bool ours = false;
+  static bool initialised_here = false;
   pfm_pmu_info_t probe = sized<pfm_pmu_info_t>();
   const bool running = calls().get_pmu_info(PFM_PMU_PERF_EVENT, &probe) != PFM_ERR_NOINIT;
-  if (running && (ours || !may_restart)) return;
+  if (running && (initialised_here || !may_restart)) return;
   if (running) calls().terminate();
   if (const int result = initialise_with_absent_tables(); result != PFM_SUCCESS)
     throw unavailable("libpfm4", std::string("cannot be initialised: ") + calls().strerror(result));
-  ours = true;
+  initialised_here = true;
 }
 
 Table::Kind kind(const pfm_pmu_info_t& info) {

@@ -141,7 +141,7 @@ bool in_sysfs_notation(const std::string& name) {
   return slash != std::string::npos && slash > 0 && name.rfind('/') > slash && !name.starts_with("mem:");
 }
 
-bool tells_domains(const host::Pmu& pmu) {
+bool separates_domains(const host::Pmu& pmu) {
   constexpr auto last_builtin = PERF_TYPE_BREAKPOINT;
   return pmu.core() || pmu.type <= last_builtin || pmu.name == "uprobe" || pmu.name == "kprobe";
 }
@@ -167,7 +167,7 @@ Event encode_sysfs(const std::string& name, Domain fallback, const std::vector<h
   builder.terms(list, true);
   if (!builder.title.empty()) event.name = builder.title;
   event.domain_given = given.has_value();
-  if (given || tells_domains(pmu)) apply(given.value_or(fallback), event.attr);
+  if (given || separates_domains(pmu)) apply(given.value_or(fallback), event.attr);
   event.attr.exclude_guest = pmu.core(); // as libpfm4, PAPI and perf(1) do for core events
   return event;
 }

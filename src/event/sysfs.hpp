@@ -23,7 +23,7 @@ namespace recount::event {
 
 /// Whether the PMU counts user and kernel apart, so that a domain means something to it. Others (msr, uncore)
 /// refuse every exclude_* bit with EINVAL.
-[[nodiscard]] bool tells_domains(const host::Pmu& pmu);
+[[nodiscard]] bool separates_domains(const host::Pmu& pmu);
 
 /// Encodes "PMU/terms/" or "PMU/terms/:u" over the given PMUs. A term is the name of an event of the PMU (a
 /// file in events/), one of its formats with a value (1 when none is given), or config, config1, config2.

@@ -10,11 +10,11 @@
 
 namespace recount::host {
 
-/// Running totals at one moment; no value where this machine does not tell.
+/// Running totals at one moment; no value where this machine does not report it.
 struct Disturbance {
   int cpu = -1;                             ///< the CPU that the caller was on
   std::optional<std::int64_t> steal_ns;     ///< time the hypervisor gave this CPU to others (ticks of 10 ms)
-  std::optional<std::int64_t> throttled_ns; ///< time our control group was held back for its quota
+  std::optional<std::int64_t> throttled_ns; ///< time the control group was throttled for its quota
   std::optional<std::int64_t> sibling_busy_ns; ///< busy time of the other hardware threads of the core
   std::optional<std::int64_t> thermal_events;  ///< thermal throttlings of the core
   std::optional<std::int64_t> frequency_khz;   ///< current frequency as cpufreq states it

@@ -135,7 +135,7 @@ int as_int(const std::map<std::string, std::string>& fields, const std::string& 
   return it == fields.end() ? 0 : static_cast<int>(std::strtol(it->second.c_str(), nullptr, 0));
 }
 
-/// Arm CPUs tell numbers only. Source: arch/arm64/include/asm/cputype.h of Linux.
+/// Arm CPUs report numbers only. Source: arch/arm64/include/asm/cputype.h of Linux.
 struct ArmPart {
   int implementer, part;
   const char* name;
@@ -203,7 +203,7 @@ struct Destroy {
 };
 using Topology = std::unique_ptr<hwloc_topology, Destroy>;
 
-/// Loaded once; only CPUs and caches, since buses and network cards cost time and tell nothing here.
+/// Loaded once; only CPUs and caches, since buses and network cards cost time and are not needed.
 hwloc_topology_t topology() {
   static const Topology loaded = [] {
     // Without /sys hwloc reports that on standard error, unless its environment forbids it (hwloc 2.8).
@@ -379,7 +379,7 @@ using Registers = std::array<std::uint32_t, 4>; // EAX, EBX, ECX, EDX
 
 constexpr std::int64_t small_page = 4096, huge_page = std::int64_t{2} << 20;
 constexpr std::int64_t most_entries = 1 << 20; ///< what no TLB has: the registers say nothing
-constexpr std::int64_t unknown = 0;            ///< entries or ways that cannot be told
+constexpr std::int64_t unknown = 0;            ///< entries or ways that are not known
 
 /// Structures of one level and page size are searched together. If they have the same sets, they are one with
 /// the sum of their ways.

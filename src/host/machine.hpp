@@ -1,4 +1,4 @@
-// What this machine is: the facts that stand beside every result.
+// What this machine is: facts that are recorded with every result.
 #pragma once
 
 #include <array>
@@ -38,7 +38,7 @@ struct Cache {
   [[nodiscard]] std::string name() const; ///< "L1d", "L1i", "L2"
 };
 
-/// This machine, as far as it says. A text is empty where the machine does not tell.
+/// This machine. A text is empty where the machine does not report it.
 struct Machine {
   Cpu cpu;
   std::string architecture;      ///< "x86_64"
@@ -83,7 +83,7 @@ using CpuidReader =
     std::function<std::optional<std::array<std::uint32_t, 4>>(std::uint32_t leaf, std::uint32_t index)>;
 
 /// The data TLBs that CPUID states, by page size and level. Levels of a page size are only returned if all of
-/// them can be told. Entries for stores alone are left out. Pure.
+/// them are known. Entries for stores alone are left out. Pure.
 [[nodiscard]] std::vector<Tlb> decode_tlbs(const CpuidReader& read);
 [[nodiscard]] std::vector<Tlb> tlbs_by_cpuid(int cpu);
 

@@ -22,7 +22,7 @@ std::map<std::string, std::string> read_folder(const fs::path& folder) {
   return files;
 }
 
-/// "energy-pkg.unit" stands beside "energy-pkg": moves such files out of `events`.
+/// "energy-pkg.unit" belongs to "energy-pkg": moves such files out of `events`.
 std::map<std::string, std::string> take_suffix(std::map<std::string, std::string>& events,
                                                const std::string& suffix) {
   std::map<std::string, std::string> taken;

@@ -33,7 +33,7 @@ struct Pmu {
 struct Candidate {
   int cpu = 0;
   bool isolated = false; ///< kept free of other tasks (isolcpus)
-  long capacity = 0;     ///< relative: the large cores of a hybrid CPU have more; 0: not told
+  long capacity = 0;     ///< relative: the large cores of a hybrid CPU have more; 0: unknown
 };
 
 /// Isolated before others, then the largest capacity, then the highest number: interrupts and daemons prefer

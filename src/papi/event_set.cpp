@@ -132,7 +132,7 @@ bool EventSet::valid() const noexcept {
 
 void EventSet::require_valid() const {
   if (!valid())
-    throw unavailable(subject_, "PAPI was shut down since this set was made", {}, "make a new set");
+    throw unavailable(subject_, "PAPI was shut down since this set was created", {}, "create a new set");
 }
 
 void EventSet::start() {
@@ -249,7 +249,7 @@ void try_in_child(const std::vector<std::string>& names, Domain domain) {
                 fmt::format("counting {}", fmt::join(names, ", ")));
 }
 
-void demand_room(std::size_t have, std::size_t want) {
+void require_room(std::size_t have, std::size_t want) {
   if (have < want)
     throw bad_input("PAPI set", fmt::format("has {}, the buffer holds {}", base::format_count(want, "event"),
                                             base::format_count(have, "value")));
@@ -285,18 +285,18 @@ std::vector<long long> PapiSet::read() {
 }
 
 void PapiSet::read(std::span<long long> values) {
-  demand_room(values.size(), size());
+  require_room(values.size(), size());
   state_->set.read(values.data());
 }
 
 void PapiSet::stop(std::span<long long> values) {
-  demand_room(values.size(), size());
+  require_room(values.size(), size());
   state_->set.stop(values.data());
 }
 
 void PapiSet::accumulate(std::vector<long long>& values) {
   if (values.empty()) values.resize(size());
-  demand_room(values.size(), size());
+  require_room(values.size(), size());
   state_->set.accumulate(values.data());
 }
 

@@ -49,7 +49,7 @@ private:
   /// Throws Error (unavailable) unless valid(): the handle may be that of another set by now.
   void require_valid() const;
   int id_;
-  unsigned start_; ///< of PAPI, when it was made
+  unsigned start_; ///< of PAPI, when it was created
   bool running_ = false, counted_ = false;
   std::string subject_; ///< the names, for messages
 };

@@ -138,7 +138,7 @@ void survive(const std::function<void(int)>& body, const std::string& doing) {
   throw crashed(last_line(child.out).empty() ? doing : doing + ", at " + last_line(child.out), child.exit);
 }
 
-void demand_readable_tables() {
+void require_readable_tables() {
   for (const auto& table : private_tables()) {
     if (const auto problem = unreadable(table); !problem.empty())
       throw Error(ErrorKind::bad_input, {table.path, Reason(problem, table.variable + " = " + table.path,
@@ -146,8 +146,8 @@ void demand_readable_tables() {
   }
 }
 
-void demand_harmless_tables() {
-  demand_readable_tables();
+void require_harmless_tables() {
+  require_readable_tables();
   if (private_tables().empty()) return;
   survive(
       [](int fd) {
@@ -164,7 +164,7 @@ void initialise() {
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
   if (done()) return;
-  demand_harmless_tables();
+  require_harmless_tables();
   initialise_unguarded();
 }
 
@@ -259,7 +259,7 @@ int Inventory::presets_counting() const {
 }
 
 Inventory inventory() {
-  demand_readable_tables();
+  require_readable_tables();
   const auto child = process::in_fork(
       [](int fd) {
         initialise_unguarded();

@@ -21,11 +21,11 @@ struct Table {
 
 /// Throws Error (bad_input) for a private table that cannot be read. PAPI itself goes on silently with
 /// another file, or with none, and overwrites the variable's text.
-void demand_readable_tables();
+void require_readable_tables();
 
 /// Lets a forked child start PAPI with the private tables and describe all presets. Throws Error: bad_input
 /// for a table that cannot be read, crashed() for one that PAPI does not survive.
-void demand_harmless_tables();
+void require_harmless_tables();
 
 /// As initialise(), but in this very process at once: for a forked child that may crash.
 void initialise_unguarded();
@@ -42,7 +42,7 @@ void initialise_unguarded();
 void register_thread();
 
 /// Runs `body` in a forked child and throws Error (unavailable) naming the private tables when a signal or a
-/// hang ended it. How it returned or what it threw is of no concern here. `doing` completes "PAPI does
+/// hang ended it. Its result and its exceptions are ignored. `doing` completes "PAPI does
 /// not survive ..."; the last line that the child wrote to `fd`, if any, is added as the place.
 void survive(const std::function<void(int fd)>& body, const std::string& doing);
 /// The Error of survive(), with ReasonCode::crash, for a child that ended by a signal or at the limit.

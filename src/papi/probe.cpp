@@ -44,13 +44,7 @@ std::string core_pmu() {
 void put_component(int fd, int index) {
   const PAPI_component_info_t* info = PAPI_get_component_info(index);
   if (info == nullptr) return;
-  std::vector<std::string> fields{"component", info->name, info->disabled == 0 ? "1" : "0",
-                                  info->disabled_reason, std::to_string(info->num_cntrs)};
-  for (const char* pmu : info->pmu_names) {
-    if (pmu == nullptr) break;
-    fields.emplace_back(pmu);
-  }
-  put(fd, fields);
+  put(fd, {"component", info->name, info->disabled == 0 ? "1" : "0", info->disabled_reason});
 }
 
 void put_presets(int fd) {
@@ -94,7 +88,7 @@ int number(const std::string& text) {
 } // namespace
 
 void write_claims(int fd) {
-  const auto known = preset_names(); // makes the components start in earnest
+  const auto known = preset_names(); // initialises the components
   const bool software = try_once({"perf::PAGE-FAULTS"}, Domain::user).empty();
   put(fd, {"library", version(), core_pmu(), std::to_string(known.size()), software ? "1" : "0"});
   for (int i = 0; i < PAPI_num_components(); ++i)
@@ -118,8 +112,8 @@ Inventory parse_claims(std::string_view text) {
       out.core_pmu = f[2];
       out.presets_known = number(f[3]);
       out.software_events = f[4] == "1";
-    } else if (f[0] == "component" && f.size() >= 5) {
-      out.components.push_back({f[1], f[2] == "1", f[3], number(f[4]), {f.begin() + 5, f.end()}});
+    } else if (f[0] == "component" && f.size() == 4) {
+      out.components.push_back({f[1], f[2] == "1", f[3]});
     } else if (f[0] == "preset" && f.size() >= 4) {
       out.presets.push_back({f[1], f[2], f[3], {f.begin() + 4, f.end()}, false, "not tried"});
     }

@@ -17,7 +17,7 @@ void write_trials(int fd, const std::vector<std::string>& presets);
 
 /// The other ends. Pure.
 [[nodiscard]] Inventory parse_claims(std::string_view text);
-/// Fills in `counts` and `reason` of the presets that `text` tells of. Returns the preset that was being
+/// Fills in `counts` and `reason` of the presets that `text` reports. Returns the preset that was being
 /// tried when the text ended, if any.
 [[nodiscard]] std::string parse_trials(std::string_view text, std::vector<Preset>& presets);
 

@@ -61,7 +61,7 @@ Error no_native(const std::string& name, int code) {
                      "count it with the perf witness");
   if (name.find(":::") != std::string::npos) return error(name, "PAPI_event_name_to_code", code);
   try {
-    (void)encode(name); // says what is wrong with the name, and which ones are near
+    (void)encode(name); // its Error names what is wrong, and the nearest names
   } catch (const Error& e) {
     return e;
   }
@@ -103,7 +103,7 @@ Resolved resolve(const std::string& name, Domain domain) {
   if (got != PAPI_OK) throw no_native(name, got);
   if (!IS_NATIVE(code)) {
     if (wanted.domain && *wanted.domain != domain)
-      throw bad_input(name, "a preset follows the domain of its set", "give the set the domain instead");
+      throw bad_input(name, "a preset follows the domain of its set", "set the domain of the set instead");
     if (PAPI_query_event(code) != PAPI_OK) throw no_preset(name);
     return {code, cpu_component()};
   }
@@ -116,11 +116,11 @@ Resolved resolve(const std::string& name, Domain domain) {
   return {code, component};
 }
 
-Error refused(const std::string& name, int code, const std::vector<std::string>& beside) {
+Error refused(const std::string& name, int code, const std::vector<std::string>& others) {
   if (code == PAPI_ENOEVNT || code == PAPI_ECMP || code == PAPI_ENOSUPP) return absent(name, code);
-  if (code == PAPI_ECNFLCT && !beside.empty())
+  if (code == PAPI_ECNFLCT && !others.empty())
     return error(name,
-                 fmt::format("cannot be counted together with {}: PAPI_add_event", fmt::join(beside, ", ")),
+                 fmt::format("cannot be counted together with {}: PAPI_add_event", fmt::join(others, ", ")),
                  code);
   return error(name, "PAPI_add_event", code);
 }
@@ -131,7 +131,7 @@ struct Bits {
   std::optional<bool> user, kernel;
 };
 
-/// Whether the attribute is about domains; notes what it says.
+/// Whether the attribute is about domains; sets its bit.
 bool take(std::string_view attribute, Bits& bits) {
   if (attribute == "uk" || attribute == "ku") {
     bits.user = bits.kernel = true;

@@ -24,8 +24,8 @@ struct Resolved {
 /// Error: bad_input for unknown names, with the nearest ones; unavailable for what this machine lacks.
 [[nodiscard]] Resolved resolve(const std::string& name, Domain domain);
 
-/// What to say when PAPI_add_event gave `code`; `beside` are the events already in the set.
-[[nodiscard]] Error refused(const std::string& name, int code, const std::vector<std::string>& beside);
+/// The Error when PAPI_add_event returned `code`; `others` are the events already in the set.
+[[nodiscard]] Error refused(const std::string& name, int code, const std::vector<std::string>& others);
 
 /// Every preset name PAPI has, whether or not it is defined here.
 [[nodiscard]] std::vector<std::string> preset_names();
@@ -35,7 +35,7 @@ struct Resolved {
 /// A native name taken apart: "perf::PAGE-FAULTS:u" is "perf::PAGE-FAULTS" and user.
 struct Qualified {
   std::string name;             ///< without u and k
-  std::optional<Domain> domain; ///< what they said; nothing when there were none
+  std::optional<Domain> domain; ///< none: the name has no qualifiers
 };
 
 /// Takes :u, :k, :uk, :u=0, :k=1 and their like off a name; other attributes stay. Error (bad_input) when

@@ -91,7 +91,7 @@ constexpr auto stack = [] { return host::show_setting("kernel.perf_event_max_sta
 
 std::string filled(const char* words, const Situation& s) {
   return fmt::format(fmt::runtime(words), fmt::arg("event", s.event.name), fmt::arg("pmu", s.event.pmu),
-                     fmt::arg("beside", fmt::join(s.beside, ", ")), fmt::arg("cpu", s.options.cpu),
+                     fmt::arg("others", fmt::join(s.others, ", ")), fmt::arg("cpu", s.options.cpu),
                      fmt::arg("pid", s.options.pid));
 }
 
@@ -159,11 +159,11 @@ Error hint(const Situation& situation, int error) {
 }
 
 Error open_error(const Event& event, int error, const GroupOptions& options,
-                 std::vector<std::string> beside) {
+                 std::vector<std::string> others) {
   if (error == dead_class) return {ErrorKind::unavailable, {event.name, host::dead_reason(event.attr)}};
-  Situation situation{Operation::open, event,          options,         std::move(beside),
+  Situation situation{Operation::open, event,          options,         std::move(others),
                       false,           has_core_pmu(), is_uncore(event)};
-  if (!situation.beside.empty()) situation.alone_opens = opens_alone(event, options);
+  if (!situation.others.empty()) situation.alone_opens = opens_alone(event, options);
   return hint(situation, error);
 }
 
@@ -172,17 +172,17 @@ Error call_error(Operation operation, const Event& event, int error, const std::
   return {known.kind(), {known.problem().subject, known.problem().about(call)}};
 }
 
-Error never_runs_error(const Event& event, const std::vector<std::string>& beside) {
+Error never_runs_error(const Event& event, const std::vector<std::string>& others) {
   const std::string setting = watchdog();
   const Reason why =
-      beside.empty()
+      others.empty()
           ? Reason("opened but never scheduled: all counters are in use", setting,
                    "stop other users of the PMU (perf, a profiler); the NMI watchdog also uses a counter: "
                    "sysctl -w kernel.nmi_watchdog=0 (as root)",
                    ReasonCode::busy)
           : Reason(
                 fmt::format("the event group with {} opened but was never scheduled: too few free counters",
-                            fmt::join(beside, ", ")),
+                            fmt::join(others, ", ")),
                 setting, "count it in another group: class Counters splits events into groups",
                 ReasonCode::busy);
   return {ErrorKind::unavailable, {event.name, why}};
@@ -213,7 +213,7 @@ constexpr auto samples = [](const Situation& s) {
 };
 constexpr auto at_frequency = [](const Situation& s) { return s.event.attr.freq != 0; };
 constexpr auto breakpoint = [](const Situation& s) { return s.event.attr.type == PERF_TYPE_BREAKPOINT; };
-constexpr auto beside = [](const Situation& s) { return !s.beside.empty() && s.alone_opens; };
+constexpr auto fits_alone = [](const Situation& s) { return !s.others.empty() && s.alone_opens; };
 constexpr auto on_cpu = [](const Situation& s) { return s.options.cpu >= 0; };
 constexpr auto inherits = [](const Situation& s) { return s.options.inherit; };
 constexpr auto own_pmu_reports_domain = [](const Situation& s) {
@@ -233,7 +233,7 @@ constexpr auto without_kernel = [](const Situation& s) {
 };
 /// An uncore event counts what all cores do; it belongs to no process.
 constexpr auto uncore_of_a_process = [](const Situation& s) { return s.options.pid != -1 && s.uncore; };
-constexpr auto grouped = [](const Situation& s) { return !s.beside.empty(); };
+constexpr auto grouped = [](const Situation& s) { return !s.others.empty(); };
 constexpr auto read_watch = [](const Situation& s) {
   return breakpoint(s) && s.event.attr.bp_type == HW_BREAKPOINT_R;
 };
@@ -291,8 +291,8 @@ constexpr std::array rows{
     Hint{EOPNOTSUPP, Operation::open, nullptr, cannot,
          "PMU {pmu} does not support a feature requested by the event", nullptr,
          "drop its modifiers and try again; count instead of sampling"},
-    Hint{EINVAL, Operation::open, beside, cannot, "does not fit into one event group with {beside}", nullptr,
-         "count it in another group: class Counters splits events into groups"},
+    Hint{EINVAL, Operation::open, fits_alone, cannot, "does not fit into one event group with {others}",
+         nullptr, "count it in another group: class Counters splits events into groups"},
     Hint{EINVAL, Operation::open, uncore_of_a_process, cannot,
          "PMU {pmu} counts whole CPUs or packages and cannot count a process", nullptr,
          "recount stat -a -e {event} -- COMMAND; in a program, GroupOptions with pid = -1 and a CPU of "

@@ -18,7 +18,7 @@ struct Situation {
   Operation operation = Operation::open;
   const Event& event;
   GroupOptions options = {};
-  std::vector<std::string> beside = {}; ///< names of the events already in the group
+  std::vector<std::string> others = {}; ///< names of the events already in the group
   bool alone_opens = false;             ///< the same event opens by itself
   bool core_pmu = true;                 ///< sysfs has a core PMU
   bool uncore = false;                  ///< the PMU of the event states a cpumask
@@ -32,7 +32,7 @@ inline constexpr const char* no_core_pmu =
     "this kernel has no core PMU: a virtual machine without one, or a CPU unknown to Linux";
 
 /// One row: the first whose number, operation and condition match is used. In `cause` and `fix`, {event},
-/// {pmu}, {beside}, {cpu} and {pid} are replaced.
+/// {pmu}, {others}, {cpu} and {pid} are replaced.
 struct Hint {
   int number; ///< errno
   Operation operation;
@@ -52,12 +52,12 @@ struct Hint {
 
 /// For an event that could not be opened; checks for a core PMU and, in a group, whether it opens alone.
 [[nodiscard]] Error open_error(const Event& event, int error, const GroupOptions& options = {},
-                               std::vector<std::string> beside = {});
+                               std::vector<std::string> others = {});
 /// For a later call on an open event; `call` names it ("mmap").
 [[nodiscard]] Error call_error(Operation operation, const Event& event, int error, const std::string& call);
 
-/// For an event that opens, alone or in a group with `beside`, but is never scheduled.
-[[nodiscard]] Error never_runs_error(const Event& event, const std::vector<std::string>& beside);
+/// For an event that opens, alone or in a group with `others`, but is never scheduled.
+[[nodiscard]] Error never_runs_error(const Event& event, const std::vector<std::string>& others);
 
 /// For an event of another machine (Event::present).
 [[nodiscard]] Error absent_error(const Event& event);

@@ -71,7 +71,7 @@ constexpr NoCount other_core_type{
     ReasonCode::busy};
 constexpr NoCount pinned_out{"the pinned group could not be scheduled: its counters were in use",
                              ReasonCode::busy};
-constexpr NoCount parents{of_another_process, ReasonCode::wrong_process};
+constexpr NoCount of_parent{of_another_process, ReasonCode::wrong_process};
 
 } // namespace
 
@@ -116,7 +116,7 @@ void OpenGroup::lead_by_slots(const Event& metric) {
   Event slots = metric;
   slots.attr = event::slots_beside(metric.attr);
   Attempt attempt = open_sized(prepared(slots), {options_.pid, options_.cpu, -1}, call_);
-  if (!attempt.fd) return; // the errno of the metric tells more
+  if (!attempt.fd) return; // the errno of the metric is more specific
   remember(std::move(attempt.fd));
   led_ = 1;
   running_ = true;
@@ -254,7 +254,7 @@ void OpenGroup::count_from_now() noexcept {
 }
 
 [[gnu::always_inline]] inline void OpenGroup::deliver(bool counted) {
-  if (!counted) return deliver_reason(owner_.here() ? pinned_out : parents, 0, 0);
+  if (!counted) return deliver_reason(owner_.here() ? pinned_out : of_parent, 0, 0);
   const std::uint64_t *now = now_.data(), *base = base_.data();
   const std::uint64_t enabled = now[layout_.enabled()] - base[layout_.enabled()];
   const std::uint64_t running = now[layout_.running()] - base[layout_.running()];

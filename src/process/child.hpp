@@ -37,7 +37,7 @@ struct Spawn {
   int in = -1;                                                       ///< becomes stdin; -1: /dev/null
   int out = -1;                                                      ///< becomes stdout; -1: inherited
   int err = -1;                                                      ///< becomes stderr; -1: inherited
-  std::vector<std::pair<int, int>> descriptors = {};                 ///< further ones: {ours, theirs}
+  std::vector<std::pair<int, int>> descriptors = {};                 ///< further ones: {source, target}
   bool inherits = false; ///< a command of the user: has what record_inherited() found, besides the above
   bool own_group = true; ///< own process group: a terminal's Ctrl-C does not reach it
   bool die_with_parent = true;  ///< PR_SET_PDEATHSIG SIGKILL; fires when the *thread* that started it ends

@@ -60,7 +60,7 @@ enum class Step : int { descriptors, cpu, memory, user, trace, held, hold, exec 
 struct Report {
   Step step;
   int error;
-  int cpu;         ///< the one asked for
+  int cpu;         ///< the requested one
   Usage used = {}; ///< until a held child waits
 };
 
@@ -71,7 +71,7 @@ struct Prepared {
   std::vector<std::string> variables;
   char* listen_pid = nullptr;             ///< where its own process ID belongs, see sd_listen_fds(3)
   std::vector<int> kept;                  ///< descriptors that the user gave
-  std::vector<std::pair<int, int>> moves; ///< {ours, theirs}; ours is replaced by a high duplicate
+  std::vector<std::pair<int, int>> moves; ///< {source, target}; the source is replaced by a high duplicate
   int first_free = 3;                     ///< above every descriptor the child wants
 };
 
@@ -86,10 +86,10 @@ Prepared prepare(const Spawn& spawn, int null) {
   p.argv.push_back(nullptr);
   for (const auto& [name, value] : spawn.environment)
     p.variables.push_back(name + "=" + value);
-  const std::string listen = "LISTEN_PID=", ours = listen + std::to_string(::getpid());
+  const std::string listen = "LISTEN_PID=", inherited_here = listen + std::to_string(::getpid());
   for (char** v = environ; v && *v; ++v) {
     const std::string_view variable = *v;
-    if (spawn.inherits && variable == ours) {
+    if (spawn.inherits && variable == inherited_here) {
       p.variables.push_back(listen + std::string(std::numeric_limits<pid_t>::digits10 + 1, '\0'));
       continue;
     }
@@ -113,12 +113,12 @@ Prepared prepare(const Spawn& spawn, int null) {
   return p;
 }
 
-void tell(int pipe, const Report& report) {
+void send_report(int pipe, const Report& report) {
   [[maybe_unused]] const auto written = ::write(pipe, &report, sizeof report);
 }
 
 [[noreturn]] void give_up(int pipe, Step step, int cpu = -1) {
-  tell(pipe, {step, errno, cpu, {}});
+  send_report(pipe, {step, errno, cpu, {}});
   ::_exit(127);
 }
 
@@ -133,18 +133,18 @@ void close_the_rest(const Prepared& p) {
   }
   for (const int fd : p.kept)
     ::fcntl(fd, F_SETFD, 0);
-  for (const auto& [ours, theirs] : p.moves)
-    ::fcntl(theirs, F_SETFD, 0);
+  for (const auto& [source, target] : p.moves)
+    ::fcntl(target, F_SETFD, 0);
 }
 
 /// Two passes, through duplicates above every target, so that no move overwrites the source of another.
 bool move_descriptors(Prepared& p) {
-  for (auto& [ours, theirs] : p.moves) {
-    ours = ::fcntl(ours, F_DUPFD_CLOEXEC, p.first_free);
-    if (ours < 0) return false;
+  for (auto& [source, target] : p.moves) {
+    source = ::fcntl(source, F_DUPFD_CLOEXEC, p.first_free);
+    if (source < 0) return false;
   }
-  for (const auto& [ours, theirs] : p.moves) {
-    if (::dup2(ours, theirs) < 0) return false;
+  for (const auto& [source, target] : p.moves) {
+    if (::dup2(source, target) < 0) return false;
   }
   return true;
 }
@@ -231,7 +231,7 @@ bool wait_at(int gate) {
   if (spawn.held) {
     rusage used{};
     ::getrusage(RUSAGE_SELF, &used);
-    tell(report, {Step::held, 0, -1, usage_of(used)});
+    send_report(report, {Step::held, 0, -1, usage_of(used)});
     if (!wait_at(gate)) give_up(report, Step::hold);
   }
   ::execve(p.path.c_str(), p.argv.data(), p.environment.data());
@@ -300,7 +300,7 @@ Child::Child(const Spawn& spawn) {
   if (spawn.held && ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, gate) != 0)
     throw unavailable(spawn.argv[0], std::string("socketpair: ") + std::strerror(errno), {}, "ulimit -n");
   gate_.reset(gate[0]);
-  const Fd theirs(gate[1]);
+  const Fd gate_of_child(gate[1]);
   const pid_t parent = ::getpid();
   {
     // A handler of the parent must not run in the child.
@@ -308,7 +308,7 @@ Child::Child(const Spawn& spawn) {
     pid_ = ::fork();
     if (pid_ == 0) {
       gate_.reset(); // or it would keep its own gate from closing
-      run_child(spawn, prepared, {pipe.write.get(), theirs.get()}, parent);
+      run_child(spawn, prepared, {pipe.write.get(), gate_of_child.get()}, parent);
     }
   }
   if (pid_ < 0)
@@ -323,7 +323,7 @@ Child::Child(const Spawn& spawn) {
 
 void Child::release() {
   if (!gate_) return;
-  [[maybe_unused]] const auto sent = ::send(gate_.get(), "g", 1, MSG_NOSIGNAL); // wait() tells of its death
+  [[maybe_unused]] const auto sent = ::send(gate_.get(), "g", 1, MSG_NOSIGNAL); // wait() reports its death
   gate_.reset();
   await_report();
 }
@@ -386,7 +386,7 @@ std::uint64_t counter_of(const Registers_&) {
 void set_counter(Registers_&, std::uint64_t) {}
 #endif
 
-/// Where the program begins, as the kernel told it (getauxval(3)); 0: unknown.
+/// Where the program begins, as the kernel states it (getauxval(3)); 0: unknown.
 std::uint64_t entry_of(pid_t pid) {
   const auto vector = base::read_file(fmt::format("/proc/{}/auxv", pid)).value_or("");
   for (std::size_t at = 0; at + 2 * sizeof(std::uint64_t) <= vector.size(); at += 2 * sizeof(std::uint64_t)) {

@@ -34,8 +34,8 @@ private:
   Fd fd_;
 };
 
-/// Takes the signals that have arrived, and hands on to the child what it did not get itself: those that the
-/// terminal sends reach its whole process group. The last number; 0: none came.
+/// Takes the signals that have arrived, and forwards to the child those that it did not receive itself: the
+/// terminal sends its signals to the whole process group. The last number; 0: none came.
 int forward(const HeldSignals& signals, const Child* child);
 
 /// The exit status of a shell: the status, or 128 + the signal number.
