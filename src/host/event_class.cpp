@@ -17,7 +17,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#if defined(__x86_64__) || defined(__i386__)
+#if defined(__x86_64__)
 #include <x86intrin.h>
 #endif
 
@@ -114,7 +114,7 @@ std::uint64_t spend_time() {
 std::uint64_t execute_steps() {
   volatile std::uint64_t sum = 0;
   for (std::uint64_t i = 0; i < 128 * handful; ++i) {
-#if defined(__x86_64__) || defined(__i386__)
+#if defined(__x86_64__)
     sum = sum + __rdtsc();
 #else
     sum = sum + i;

@@ -7,7 +7,7 @@
 #include <sched.h>
 #include <sys/utsname.h>
 #include <unistd.h>
-#if defined(__x86_64__) || defined(__i386__)
+#if defined(__x86_64__)
 #include <cpuid.h>
 #endif
 
@@ -37,7 +37,7 @@ std::vector<int> allowed_cpus() {
 
 /// The signature a hypervisor shows at CPUID leaf 0x40000000 (a convention that all of them follow).
 std::string cpuid_hypervisor() {
-#if defined(__x86_64__) || defined(__i386__)
+#if defined(__x86_64__)
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
   __cpuid(0x40000000, eax, ebx, ecx, edx);
   char text[13] = {};
@@ -130,11 +130,6 @@ std::map<std::string, std::string> first_block(std::string_view text) {
   return fields;
 }
 
-int as_int(const std::map<std::string, std::string>& fields, const std::string& name) {
-  const auto it = fields.find(name);
-  return it == fields.end() ? 0 : static_cast<int>(std::strtol(it->second.c_str(), nullptr, 0));
-}
-
 /// Arm CPUs report numbers only. Source: arch/arm64/include/asm/cputype.h of Linux.
 struct ArmPart {
   int implementer, part;
@@ -152,18 +147,6 @@ constexpr std::array arm_parts{
     ArmPart{0x46, 0x001, "Fujitsu A64FX"},   ArmPart{0x48, 0xd01, "HiSilicon TSV110"},
     ArmPart{0xc0, 0xac3, "Ampere-1"},
 };
-
-std::string arm_name(int implementer, int part, const std::string& otherwise) {
-  const auto known = std::find_if(arm_parts.begin(), arm_parts.end(), [&](const ArmPart& one) {
-    return one.implementer == implementer && one.part == part;
-  });
-  return known == arm_parts.end() ? otherwise : known->name;
-}
-
-std::string as_text(const std::map<std::string, std::string>& fields, const std::string& name) {
-  const auto it = fields.find(name);
-  return it == fields.end() ? std::string() : it->second;
-}
 } // namespace
 
 std::string Cpu::identity() const {
@@ -171,28 +154,32 @@ std::string Cpu::identity() const {
 }
 
 Cpu parse_cpuinfo(std::string_view cpuinfo) {
-  const auto fields = first_block(cpuinfo);
+  auto fields = first_block(cpuinfo); // a field that is missing is empty, or 0
+  const auto number = [&](const char* name) {
+    return static_cast<int>(std::strtol(fields[name].c_str(), nullptr, 0));
+  };
   Cpu cpu;
+  cpu.name = fields["model name"];
   if (fields.contains("CPU part")) {
-    cpu.vendor = as_text(fields, "CPU implementer");
-    cpu.family = as_int(fields, "CPU architecture");
-    cpu.model = as_int(fields, "CPU part");
-    cpu.stepping = as_int(fields, "CPU revision");
-    cpu.name = as_text(fields, "model name");
+    cpu.vendor = fields["CPU implementer"];
+    cpu.family = number("CPU architecture");
+    cpu.model = number("CPU part");
+    cpu.stepping = number("CPU revision");
+    const auto known = std::ranges::find_if(arm_parts, [&](const ArmPart& one) {
+      return one.implementer == number("CPU implementer") && one.part == cpu.model;
+    });
     if (cpu.name.empty())
-      cpu.name = arm_name(as_int(fields, "CPU implementer"), cpu.model,
-                          "Arm implementer " + cpu.vendor + " part " + as_text(fields, "CPU part"));
+      cpu.name = known != arm_parts.end() ? known->name
+                                          : "Arm implementer " + cpu.vendor + " part " + fields["CPU part"];
     return cpu;
   }
-  cpu.name = as_text(fields, "model name");
-  cpu.vendor = as_text(fields, "vendor_id");
-  cpu.family = as_int(fields, "cpu family");
-  cpu.model = as_int(fields, "model");
-  cpu.stepping = as_int(fields, "stepping");
-  cpu.microcode = as_text(fields, "microcode");
-  const std::string flags = as_text(fields, "flags");
-  for (const auto flag : base::split(flags, ' '))
-    cpu.hypervisor |= flag == "hypervisor";
+  cpu.vendor = fields["vendor_id"];
+  cpu.family = number("cpu family");
+  cpu.model = number("model");
+  cpu.stepping = number("stepping");
+  cpu.microcode = fields["microcode"];
+  const std::string flags = fields["flags"];
+  cpu.hypervisor = std::ranges::count(base::split(flags, ' '), "hypervisor") > 0;
   return cpu;
 }
 
@@ -277,7 +264,7 @@ void sort_caches(std::vector<Cache>& caches) {
   std::ranges::sort(caches, {}, [](const Cache& c) { return std::pair(c.level, c.type); });
 }
 
-#if defined(__x86_64__) || defined(__i386__)
+#if defined(__x86_64__)
 /// Intel's leaf 4 and AMD's 0x8000001d have one format (Intel SDM volume 2, CPUID; AMD APM volume 3, appendix
 /// E).
 std::vector<Cache> read_leaf(unsigned leaf) {

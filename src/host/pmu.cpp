@@ -57,7 +57,6 @@ Pmu read_pmu(const fs::path& folder) {
 
 bool Pmu::core() const {
   if (name == "cpu" || name == "cpu_core" || name == "cpu_atom" || name == "cpu_lowpower") return true;
-  if (name == "CPU-M-CF" || name == "cpum_cf") return true; // s390
   // Arm names it after the core: armv8_pmuv3_0, armv8_cortex_a57, armv7_cortex_a15, apple_icestorm_pmu.
   return name.starts_with("armv") || (name.starts_with("apple_") && name.ends_with("_pmu"));
 }

@@ -54,15 +54,6 @@ inline std::uint64_t cpu_clock() noexcept {
   return value;
 }
 
-#else // no user-readable register known: the page never reports one
-
-inline std::uint64_t cpu_counter(std::uint32_t) noexcept {
-  return 0;
-}
-inline std::uint64_t cpu_clock() noexcept {
-  return 0;
-}
-
 #endif
 
 } // namespace recount::perf

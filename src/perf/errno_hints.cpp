@@ -72,7 +72,7 @@ std::string confinement() {
 }
 
 std::string breakpoint_registers() {
-#if defined(__x86_64__) || defined(__i386__)
+#if defined(__x86_64__)
   return "debug registers of an x86 CPU = 4";
 #else
   return {}; // depends on the CPU, and Linux does not report it
@@ -124,13 +124,11 @@ ReasonCode code_for(int error) {
 }
 
 bool has_core_pmu() {
-  const auto& all = event::pmus();
-  return std::any_of(all.begin(), all.end(), [](const host::Pmu& pmu) { return pmu.core(); });
+  return std::ranges::any_of(event::pmus(), &host::Pmu::core);
 }
 
 bool is_uncore(const Event& event) {
-  const auto& all = event::pmus();
-  return std::any_of(all.begin(), all.end(), [&](const host::Pmu& pmu) {
+  return std::ranges::any_of(event::pmus(), [&](const host::Pmu& pmu) {
     return pmu.type == event.attr.type && !pmu.core() && !pmu.cpumask.empty();
   });
 }

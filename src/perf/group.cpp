@@ -4,21 +4,13 @@
 #include <recount/error.hpp>
 #include <recount/group.hpp>
 
+#include <range/v3/range/conversion.hpp>
+#include <range/v3/view/transform.hpp>
+
 #include <algorithm>
 #include <iterator>
 
 namespace recount {
-namespace {
-
-std::vector<Event> encode_all(const std::vector<std::string>& names, Domain domain) {
-  std::vector<Event> events;
-  for (const std::string& name : names)
-    events.push_back(encode(name, domain));
-  return events;
-}
-
-} // namespace
-
 Group::Group(std::vector<Event> events, const GroupOptions& options)
     : open_(std::make_unique<perf::OpenGroup>(options)) {
   if (events.empty()) throw bad_input("group", "needs at least one event");
@@ -27,7 +19,9 @@ Group::Group(std::vector<Event> events, const GroupOptions& options)
 }
 
 Group::Group(const std::vector<std::string>& names, Domain domain, const GroupOptions& options)
-    : Group(encode_all(names, domain), options) {}
+    : Group(names | ranges::views::transform([&](const auto& name) { return encode(name, domain); }) |
+                ranges::to<std::vector>(),
+            options) {}
 
 Group::Group(std::initializer_list<const char*> names, Domain domain, const GroupOptions& options)
     : Group(std::vector<std::string>(names.begin(), names.end()), domain, options) {}

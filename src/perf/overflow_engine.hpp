@@ -22,11 +22,6 @@ inline constexpr std::uint64_t pc_register = std::uint64_t{1} << 32; ///< PERF_R
 inline std::uint64_t program_counter(const ucontext_t& context) {
   return context.uc_mcontext.pc;
 }
-#else
-inline constexpr std::uint64_t pc_register = 0; ///< unknown: the address of the sample is used
-inline std::uint64_t program_counter(const ucontext_t&) {
-  return 0;
-}
 #endif
 
 inline constexpr std::size_t most_overflow_events = 64; ///< the bits of OverflowCall::events

@@ -240,7 +240,7 @@ void SignalOverflow::handle(ucontext_t* context) noexcept {
 void SignalOverflow::take(const Placed& placed, const Sample& sample) {
   if (placed.event < plan_.interrupting.size()) return calls_.add(plan_.interrupting[placed.event], sample);
   Sample where = sample;
-  if (sample.mode != Mode::user && pc_register != 0) where.ip = program_counter(*context_);
+  if (sample.mode != Mode::user) where.ip = program_counter(*context_);
   for (Polled& polled : polled_) {
     Overflowed passed = polled.ticks.at(polled.count());
     passed.event = polled.event;

@@ -354,36 +354,24 @@ Child adopt(pid_t pid, bool own_group) {
 
 namespace {
 #if defined(__x86_64__)
-constexpr bool entry_is_known = true;
 constexpr std::uint64_t trap = 0xcc, trap_mask = 0xff; // int3
-using Registers_ = user_regs_struct;
-std::uint64_t counter_of(const Registers_& r) {
+std::uint64_t counter_of(const user_regs_struct& r) {
   return r.rip;
 }
 /// Past the one byte of int3.
-void set_counter(Registers_& r, std::uint64_t to) {
+void set_counter(user_regs_struct& r, std::uint64_t to) {
   r.rip = to;
 }
 constexpr std::uint64_t past_trap = 1;
 #elif defined(__aarch64__)
-constexpr bool entry_is_known = true;
 constexpr std::uint64_t trap = 0xd4200000, trap_mask = 0xffffffff; // brk #0
-using Registers_ = user_regs_struct;
-std::uint64_t counter_of(const Registers_& r) {
+std::uint64_t counter_of(const user_regs_struct& r) {
   return r.pc;
 }
-void set_counter(Registers_& r, std::uint64_t to) {
+void set_counter(user_regs_struct& r, std::uint64_t to) {
   r.pc = to;
 }
 constexpr std::uint64_t past_trap = 0;
-#else
-constexpr bool entry_is_known = false;
-constexpr std::uint64_t trap = 0, trap_mask = 0, past_trap = 0;
-struct Registers_ {};
-std::uint64_t counter_of(const Registers_&) {
-  return 0;
-}
-void set_counter(Registers_&, std::uint64_t) {}
 #endif
 
 /// Where the program begins, as the kernel states it (getauxval(3)); 0: unknown.
@@ -414,7 +402,7 @@ int next_stop(pid_t pid) {
 
 /// Puts back what the trap covers, and the program counter onto it.
 bool take_away(pid_t pid, std::uint64_t entry, std::uint64_t word) {
-  Registers_ registers{};
+  user_regs_struct registers{};
   iovec where{&registers, sizeof registers};
   if (!poke(pid, entry, word) || ::ptrace(PTRACE_GETREGSET, pid, NT_PRSTATUS, &where) != 0) return false;
   if (counter_of(registers) != entry + past_trap) return false;
@@ -428,7 +416,7 @@ bool stopped_after_exec(pid_t pid) {
 }
 
 bool run_to_entry(pid_t pid, std::uint64_t past) {
-  const std::uint64_t known = entry_is_known ? entry_of(pid) : 0, entry = known + past;
+  const std::uint64_t known = entry_of(pid), entry = known + past;
   errno = 0;
   const auto word = static_cast<std::uint64_t>(::ptrace(PTRACE_PEEKTEXT, pid, entry, nullptr));
   if (known == 0 || errno != 0 || !poke(pid, entry, (word & ~trap_mask) | trap)) return false;

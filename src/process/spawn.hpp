@@ -14,8 +14,7 @@ namespace recount::process {
 bool stopped_after_exec(pid_t pid);
 
 /// Lets a process that is stopped right after exec, and traced by the calling thread, run its dynamic linker
-/// up to `past` bytes behind the entry point of the program, and stops it there. False if it ended before, or
-/// if the architecture is not supported: then it stays stopped where it was.
+/// up to `past` bytes behind the entry point of the program, and stops it there. False if it ended before.
 bool run_to_entry(pid_t pid, std::uint64_t past = 0);
 
 // Finds programs.
