@@ -51,7 +51,7 @@ BOOST_DATA_TEST_CASE(a_nest_counts_as_the_kernel,
       const auto accesses = kernel::find("matmul").simulate(built_in, one);
       BOOST_TEST(nest.simulate(written, other) == accesses);
       BOOST_TEST((one.counts() == other.counts()));
-      BOOST_TEST(one.is(other.state()));
+      BOOST_TEST((one.state() == other.state()));
       BOOST_TEST(one.counts().levels[0].missed(model::Cause::load) > 0);
       model::Hierarchy warm(description), warm_other(description);
       kernel::find("matmul").simulate_warm(built_in, warm);
