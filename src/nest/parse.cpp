@@ -90,7 +90,8 @@ private:
   }
   void number() {
     const char *const begin = rest_.data(), *const end = begin + rest_.size();
-    Token number{.kind = Token::Kind::whole};
+    Token number;
+    number.kind = Token::Kind::whole;
     auto [last, error] = std::from_chars(begin, end, number.whole);
     if (last != end && std::string_view(".eE").find(*last) != std::string_view::npos) {
       number.kind = Token::Kind::decimal;
