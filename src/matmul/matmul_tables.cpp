@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <map>
+#include <ranges>
 #include <set>
 
 // The tables of the report: products of doubles by size and by block.
