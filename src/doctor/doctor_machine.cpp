@@ -23,6 +23,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <ranges>
 
 // The machine: CPU, caches, clock, and sources of timing noise.
 namespace recount::doctor {
