@@ -12,6 +12,8 @@
 #include <range/v3/view/transform.hpp>
 
 #include <algorithm>
+#include <map>
+#include <ranges>
 #include <set>
 
 namespace recount::matmul {

@@ -23,15 +23,6 @@ void save_lines(const std::vector<std::unordered_set<std::uint64_t>>& lost,
   }
 }
 
-void restore_lines(std::vector<std::unordered_set<std::uint64_t>>& lost,
-                   std::span<const std::uint64_t>& words) {
-  for (auto& lines : lost) {
-    const auto count = words[0];
-    lines = {words.begin() + 1, words.begin() + 1 + static_cast<std::ptrdiff_t>(count)};
-    words = words.subspan(1 + count);
-  }
-}
-
 } // namespace
 
 void Hierarchy::add_core() {
@@ -75,28 +66,28 @@ bool Hierarchy::has_part(const Core& core, std::uint64_t address, unsigned shift
 }
 
 // Before a store: no other core keeps a copy.
-void Hierarchy::take_from_others(std::uint64_t address) {
+void Hierarchy::invalidate_others(std::uint64_t address) {
   const std::uint64_t block = address >> block_shift_;
   Owner& owner = owners_[block % owners];
   if (owner.block == block && owner.core == core_) return;
   owner = {block, core_};
-  at_others(block << block_shift_, block_shift_, [&] { give(block, false); });
+  at_others(block << block_shift_, block_shift_, [&] { publish(block, false); });
 }
 
 // Before a core requests a line from the shared levels: what another has stored is there.
-void Hierarchy::read_from_others(std::uint64_t address) {
+void Hierarchy::clean_others(std::uint64_t address) {
   const std::uint64_t block = address >> block_shift_;
   Owner& owner = owners_[block % owners];
   if (owner.block == block) {
     if (owner.core == core_) return;
     owner = {};
   }
-  at_others(block << block_shift_, block_shift_, [&] { give(block, true); });
+  at_others(block << block_shift_, block_shift_, [&] { publish(block, true); });
 }
 
 // The current core writes what it has stored in the block to the shared levels, and keeps it clean or loses
 // it.
-void Hierarchy::give(std::uint64_t block, bool keep) {
+void Hierarchy::publish(std::uint64_t block, bool keep) {
   const std::uint64_t address = block << block_shift_;
   bool any_dirty = false;
   for (std::size_t at = 0; at < private_; ++at) {
@@ -109,14 +100,14 @@ void Hierarchy::give(std::uint64_t block, bool keep) {
       } else if (const Level::Entry entry = level.remove(line); entry != Level::empty) {
         dirty = level.take_dirty(entry) != 0;
         ++level.counts.coherence_invalidations;
-        prefetchers_[at].left(line);
+        prefetchers_[at].evicted(line);
         lost_[at].insert(line);
       }
       if (dirty) ++level.counts.coherence_write_backs;
       any_dirty = any_dirty || dirty;
     }
   }
-  if (any_dirty) put(private_, address, Cause::write_back, block_shift_);
+  if (any_dirty) receive(private_, address, Cause::write_back, block_shift_);
 }
 
 void Hierarchy::save_cores(State& words) const {
@@ -131,29 +122,6 @@ void Hierarchy::save_cores(State& words) const {
     for (const Prefetchers& prefetchers : core.prefetchers)
       prefetchers.save(words);
     save_lines(core.lost, words);
-  }
-}
-
-// The current core is restored, except for its number and the lines that it lost.
-void Hierarchy::restore_cores(std::span<const std::uint64_t> words) {
-  cores_.clear();
-  begin(!words.empty());
-  core_ = words.empty() ? 0 : words[0];
-  if (words.empty()) return;
-  const std::uint64_t count = words[1];
-  while (cores_.size() < count)
-    add_core();
-  words = words.subspan(2);
-  restore_lines(lost_, words);
-  for (std::size_t i = 0; i < count; ++i) {
-    if (i == core_) continue;
-    Core& core = cores_[i];
-    for (Level& level : core.levels)
-      level.restore(words);
-    if (core.tlb) core.tlb->restore(words);
-    for (Prefetchers& prefetchers : core.prefetchers)
-      prefetchers.restore(words);
-    restore_lines(core.lost, words);
   }
 }
 

@@ -79,18 +79,19 @@ struct LevelCounts {
 
 /// What a prefetcher of a level did.
 struct PrefetchCounts {
-  std::int64_t requests = 0; ///< lines asked for
-  std::int64_t fetches = 0;  ///< of those, brought in: the others were there
-  std::int64_t useful = 0;   ///< of the fetches, used before they left
-  std::int64_t useless = 0;  ///< of the fetches, left without; the rest is still there, unused
+  std::int64_t requests = 0; ///< lines requested
+  std::int64_t fetches = 0;  ///< of those, fetched: the others were present
+  std::int64_t useful = 0;   ///< of the fetches, used before they were evicted
+  std::int64_t useless = 0;  ///< of the fetches, evicted unused; the rest is still present, unused
   bool operator==(const PrefetchCounts&) const = default;
 };
+inline constexpr std::array prefetch_fields{&PrefetchCounts::requests, &PrefetchCounts::fetches,
+                                            &PrefetchCounts::useful, &PrefetchCounts::useless};
 /// By kind.
 struct LevelPrefetchCounts : std::array<PrefetchCounts, prefetch_kinds> {
   void add(const LevelPrefetchCounts& later, const LevelPrefetchCounts& earlier, std::int64_t times) {
     for (std::size_t i = 0; i < size(); ++i)
-      for (const auto field : {&PrefetchCounts::requests, &PrefetchCounts::fetches, &PrefetchCounts::useful,
-                               &PrefetchCounts::useless})
+      for (const auto field : prefetch_fields)
         (*this)[i].*field += times * (later[i].*field - earlier[i].*field);
   }
 };

@@ -66,17 +66,6 @@ void Distances::save(std::vector<std::uint64_t>& words) const {
   words.insert(words.end(), lines_.begin(), lines_.end());
 }
 
-bool Distances::same(std::span<const std::uint64_t>& words) const {
-  const bool same = std::ranges::equal(words.first(lines_.size()), lines_);
-  words = words.subspan(lines_.size());
-  return same;
-}
-
-void Distances::restore(std::span<const std::uint64_t>& words) {
-  std::ranges::copy(words.first(lines_.size()), lines_.begin());
-  words = words.subspan(lines_.size());
-}
-
 void Distances::clear() {
   std::ranges::fill(lines_, no_line);
 }

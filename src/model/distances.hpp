@@ -41,10 +41,8 @@ public:
   void add(std::span<const std::int64_t> later, std::span<const std::int64_t> earlier, std::int64_t times);
   void reset_counters();
 
-  /// As those of Level.
+  /// As Level::save().
   void save(std::vector<std::uint64_t>& words) const;
-  [[nodiscard]] bool same(std::span<const std::uint64_t>& words) const;
-  void restore(std::span<const std::uint64_t>& words);
   void clear();
 
 private:

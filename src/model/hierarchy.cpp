@@ -1,8 +1,6 @@
 #include "model/hierarchy.hpp"
 
 #include <algorithm>
-#include <numeric>
-#include <ranges>
 
 namespace recount::model {
 
@@ -46,13 +44,12 @@ void Hierarchy::begin(bool coherent) {
         shift_ == wide_shift && levels_.size() <= most_wide && std::ranges::all_of(levels_, &Level::wide_lru);
     below_ = wide ? Path::wide : Path::simple;
   }
-  wide_room_ = first_ == Path::wide ? wide_line : 0;
   boundary_ = coherent ? private_ : ~std::size_t{0};
   lost_.assign(coherent ? private_ : 0, {});
   owners_.assign(coherent ? owners : 0, {});
 }
 
-// Accesses that do not take the wide entrance, or cross lines.
+// Accesses that do not take the wide path, or cross lines.
 void Hierarchy::lines(std::uint64_t first, std::uint64_t last, Cause cause) {
   crossings_[number(cause)] += static_cast<std::int64_t>(last - first);
   for (; first <= last; ++first) {
@@ -60,7 +57,7 @@ void Hierarchy::lines(std::uint64_t first, std::uint64_t last, Cause cause) {
     const std::uint64_t line = address >> shift_;
     const bool store = cause == Cause::store;
     if (tlb_) tlb_->mixed() ? translate_mixed(first << shift_, cause) : translate(first << shift_, cause);
-    if (store && coherent()) take_from_others(address);
+    if (store && coherent()) invalidate_others(address);
     if (distances_) {
       ++accesses_[number(cause)];
       distances_->take(line, store);
@@ -69,7 +66,7 @@ void Hierarchy::lines(std::uint64_t first, std::uint64_t last, Cause cause) {
     } else {
       ++accesses_[number(cause)];
       if (first_ == Path::simple && is_newest(line, store)) continue;
-      if (!levels_.front().use(line, store)) bring(address, cause, store);
+      if (!levels_.front().use(line, store)) miss_first(address, cause, store);
     }
   }
 }
@@ -110,22 +107,22 @@ void Hierarchy::read_entry(std::uint64_t entry) {
   }
   ++levels_.front().counts.accesses[number(Cause::walk)];
   if (first_ == Path::simple && is_newest(line, false)) return;
-  if (!levels_.front().use(line, false)) bring(address, Cause::walk, false);
+  if (!levels_.front().use(line, false)) miss_first(address, Cause::walk, false);
 }
 
-// After a miss of a first level whose path is not full.
-void Hierarchy::bring(std::uint64_t address, Cause cause, bool dirty) {
+// After a miss in a first level whose path is not full.
+void Hierarchy::miss_first(std::uint64_t address, Cause cause, bool dirty) {
   ++levels_[0].counts.misses[number(cause)];
-  if (below_ == Path::wide)
-    return bring_wide(levels_[0].wide().set_of(address >> shift_), address, cause, dirty);
-  if (below_ == Path::simple) return bring_simple(1, address, cause, dirty);
-  const bool came_dirty = request(1, address, cause, false);
-  fill(0, address, dirty || came_dirty);
+  if (below_ == Path::wide) return miss_wide(address, cause, dirty);
+  if (below_ == Path::simple) return miss_simple(address, cause, dirty);
+  const bool fetched_dirty = request(1, address, cause, false);
+  fill(0, address, dirty || fetched_dirty);
 }
 
-// For levels without special policies the fast path of request() and missed(), from level `at` on.
-void Hierarchy::bring_simple(std::size_t at, std::uint64_t address, Cause cause, bool dirty) {
+// The fast path of request() and miss() for levels without special policies.
+void Hierarchy::miss_simple(std::uint64_t address, Cause cause, bool dirty) {
   const std::size_t c = number(cause), size = levels_.size();
+  std::size_t at = 1;
   for (; at < size; ++at) {
     Level& level = levels_[at];
     ++level.counts.accesses[c];
@@ -135,79 +132,80 @@ void Hierarchy::bring_simple(std::size_t at, std::uint64_t address, Cause cause,
   if (at == size) ++memory_.accesses[c];
   while (at-- > 0) {
     Level& level = levels_[at];
-    const Level::Entry leaves = level.insert(address >> level.shift(), dirty && at == 0);
-    if (leaves == Level::empty) continue;
-    if ((leaves & 1) == 0 && machine_.levels[at].inclusion == Inclusion::non_inclusive)
+    const Level::Entry evicted = level.insert(address >> level.shift(), dirty && at == 0);
+    if (evicted == Level::empty) continue;
+    if ((evicted & 1) == 0 && machine_.levels[at].inclusion == Inclusion::non_inclusive)
       ++level.counts.evictions;
     else
-      evict(at, leaves);
+      evict(at, evicted);
   }
 }
 
-// Asks level `at` for the line that holds `address`; with `writes`, hands it a store. True: the line comes up
-// dirty, out of an exclusive level.
+// Requests from level `at` the line that holds `address`; with `writes`, forwards a store. True: the line
+// comes dirty, out of an exclusive level.
 bool Hierarchy::request(std::size_t at, std::uint64_t address, Cause cause, bool writes) {
-  if (at == boundary_) read_from_others(address);
+  if (at == boundary_) clean_others(address);
   if (at == levels_.size()) {
     ++memory_.accesses[number(cause)];
     return false;
   }
-  const LevelDescription& as = machine_.levels[at];
+  const LevelDescription& description = machine_.levels[at];
   Level& level = levels_[at];
   const std::uint64_t line = address >> level.shift();
   ++level.counts.accesses[number(cause)];
-  if (!level.use_at(address, writes && as.write == Write::back)) {
+  if (!level.use_at(address, writes && description.write == Write::back)) {
     ++level.counts.misses[number(cause)];
     if (cause == Cause::load || cause == Cause::store) {
       if (lost(at, line)) ++level.counts.coherence_misses;
       if (level.sectors.any() && level.holds(line)) ++level.counts.sector_misses;
     }
-    return missed(at, address, cause, writes);
+    return miss(at, address, cause, writes);
   }
-  if (writes && as.write == Write::through) request(at + 1, address, cause, true);
+  if (writes && description.write == Write::through) request(at + 1, address, cause, true);
   if (!prefetchers_[at].none()) prefetch_after(at, line, cause, false);
-  return !writes && as.inclusion == Inclusion::exclusive && (level.remove(line) & 1) != 0;
+  return !writes && description.inclusion == Inclusion::exclusive && (level.remove(line) & 1) != 0;
 }
 
 // Hennessy and Patterson, Computer Architecture: A Quantitative Approach, 6th edition, appendix B.1: without
-// allocation "write misses do not affect the cache". So nothing is brought in and no prefetch is started;
+// allocation "write misses do not affect the cache". So nothing is fetched and no prefetch is started;
 // Intel's L1 prefetchers, too, are triggered by loads (248966, "Data Prefetch to L1").
-bool Hierarchy::missed(std::size_t at, std::uint64_t address, Cause cause, bool writes) {
-  const LevelDescription& as = machine_.levels[at];
-  const bool exclusive = as.inclusion == Inclusion::exclusive;
-  if (writes && (exclusive || !as.allocate)) {
+bool Hierarchy::miss(std::size_t at, std::uint64_t address, Cause cause, bool writes) {
+  const LevelDescription& description = machine_.levels[at];
+  const bool exclusive = description.inclusion == Inclusion::exclusive;
+  if (writes && (exclusive || !description.allocate)) {
     request(at + 1, address, cause, true);
     return false;
   }
   if (exclusive) return request(at + 1, address, cause, false);
   const std::uint64_t line = address >> levels_[at].shift();
-  const bool came_dirty = request(at + 1, address, cause, false);
-  fill(at, address, came_dirty || (writes && as.write == Write::back));
-  if (writes && as.write == Write::through) request(at + 1, address, cause, true);
+  const bool fetched_dirty = request(at + 1, address, cause, false);
+  fill(at, address, fetched_dirty || (writes && description.write == Write::back));
+  if (writes && description.write == Write::through) request(at + 1, address, cause, true);
   if (!prefetchers_[at].none()) prefetch_after(at, line, cause, true);
   return false;
 }
 
-// Hands level `at` a line that leaves the level above: `shift` is that level's. To this level a write-back is
-// a write, so its write policy and its write-miss policy decide (Hennessy and Patterson, as above): a
-// write-through level has no dirty lines and passes the line on, and one that does not allocate does not take
-// in a line that it misses.
-void Hierarchy::put(std::size_t at, std::uint64_t address, Cause cause, unsigned shift) {
+// Gives level `at` a line evicted by the level above, whose line has 2^shift bytes. To this level a
+// write-back is a write, so its write policy and its write-miss policy decide (Hennessy and Patterson, as
+// above): a write-through level has no dirty lines and forwards the line, and one that does not allocate is
+// not filled by a miss.
+void Hierarchy::receive(std::size_t at, std::uint64_t address, Cause cause, unsigned shift) {
   if (at == levels_.size()) {
     ++memory_.accesses[number(cause)];
     return;
   }
-  const LevelDescription& as = machine_.levels[at];
+  const LevelDescription& description = machine_.levels[at];
   Level& level = levels_[at];
-  const bool dirty = cause == Cause::write_back, stays_dirty = dirty && as.write == Write::back;
+  const bool dirty = cause == Cause::write_back, stays_dirty = dirty && description.write == Write::back;
   ++level.counts.accesses[number(cause)];
   if (!level.use_at(address, stays_dirty)) {
     ++level.counts.misses[number(cause)];
-    if (!as.allocate && as.inclusion != Inclusion::exclusive) return put(at + 1, address, cause, shift);
+    if (!description.allocate && description.inclusion != Inclusion::exclusive)
+      return receive(at + 1, address, cause, shift);
     if (shift < level.unit_shift()) request(at + 1, address, Cause::refill, false);
     fill(at, address, stays_dirty);
   }
-  if (dirty && !stays_dirty) put(at + 1, address, cause, shift);
+  if (dirty && !stays_dirty) receive(at + 1, address, cause, shift);
 }
 
 void Hierarchy::fill(std::size_t at, std::uint64_t address, bool dirty) {
@@ -217,26 +215,26 @@ void Hierarchy::fill(std::size_t at, std::uint64_t address, bool dirty) {
     level.sectors.add(address, dirty);
     if (level.use(line, dirty)) return;
   }
-  const Level::Entry leaves = level.insert(line, dirty);
+  const Level::Entry evicted = level.insert(line, dirty);
   if (coherent() && at < private_) lost_[at].erase(line);
-  if (leaves != Level::empty) evict(at, leaves);
+  if (evicted != Level::empty) evict(at, evicted);
 }
 
 void Hierarchy::evict(std::size_t at, Level::Entry entry) {
   Level& level = levels_[at];
   const std::uint64_t line = entry >> 1, address = line << level.shift();
   ++level.counts.evictions;
-  prefetchers_[at].left(line);
+  prefetchers_[at].evicted(line);
   std::uint64_t dirty = level.take_dirty(entry); // a bit for each sector
   if (machine_.levels[at].inclusion == Inclusion::inclusive) dirty |= invalidate_above(at, address);
   if (dirty != 0) {
     ++level.counts.write_backs;
     const unsigned unit = level.unit_shift();
     for (; dirty != 0; dirty &= dirty - 1)
-      put(at + 1, address + (static_cast<std::uint64_t>(std::countr_zero(dirty)) << unit), Cause::write_back,
-          unit);
+      receive(at + 1, address + (static_cast<std::uint64_t>(std::countr_zero(dirty)) << unit),
+              Cause::write_back, unit);
   } else if (at + 1 < levels_.size() && machine_.levels[at + 1].inclusion == Inclusion::exclusive) {
-    put(at + 1, address, Cause::victim, level.shift());
+    receive(at + 1, address, Cause::victim, level.shift());
   }
 }
 
@@ -262,7 +260,7 @@ std::uint64_t Hierarchy::remove_within(std::size_t levels, std::uint64_t address
       if (entry == Level::empty) continue;
       if (above == 0) newest_[entry >> 1 & newest_mask_] = Level::empty;
       ++level.counts.invalidations;
-      prefetchers_[above].left(entry >> 1);
+      prefetchers_[above].evicted(entry >> 1);
       for (std::uint64_t own = level.take_dirty(entry); own != 0; own &= own - 1) {
         const std::uint64_t sector = static_cast<std::uint64_t>(std::countr_zero(own)) << level.unit_shift();
         dirty |= std::uint64_t{1} << (((entry >> 1 << level.shift()) + sector - address) >> unit);
@@ -283,9 +281,9 @@ void Hierarchy::prefetch_after(std::size_t at, std::uint64_t line, Cause cause, 
     ++counts.requests;
     if (level.holds(next)) return;
     ++counts.fetches;
-    const bool came_dirty = request(at + 1, next << level.shift(), Cause::prefetch, false);
-    prefetchers.brought(kind, next); // first, because what the line evicts can remove it again
-    fill(at, next << level.shift(), came_dirty);
+    const bool fetched_dirty = request(at + 1, next << level.shift(), Cause::prefetch, false);
+    prefetchers.fetched(kind, next); // first, because what the line evicts can remove it again
+    fill(at, next << level.shift(), fetched_dirty);
   });
 }
 
@@ -366,54 +364,18 @@ Counts Hierarchy::counts() const {
   return all;
 }
 
-Hierarchy::State Hierarchy::state(std::size_t caches) const {
+Hierarchy::State Hierarchy::state() const {
   State words;
-  save(words, caches);
-  return words;
-}
-
-std::int64_t Hierarchy::reached(std::size_t at) const {
-  const auto& accesses = levels_[at].counts.accesses;
-  return std::accumulate(accesses.begin(), accesses.end(), std::int64_t{0});
-}
-
-void Hierarchy::save(State& words, std::size_t caches) const {
-  for (const Level& level : levels_ | std::views::take(caches))
+  for (const Level& level : levels_)
     level.save(words);
   if (tlb_) tlb_->save(words);
-  for (const Prefetchers& prefetchers : prefetchers_ | std::views::take(caches))
+  for (const Prefetchers& prefetchers : prefetchers_)
     prefetchers.save(words);
   if (distances_) distances_->save(words);
   if (coherent()) save_cores(words);
   for (const Instructions& one : instructions_)
     one.save(words);
-}
-
-void Hierarchy::restore(const State& state) {
-  std::span<const std::uint64_t> words = state;
-  for (Level& level : levels_)
-    level.restore(words);
-  if (tlb_) tlb_->restore(words);
-  for (Prefetchers& prefetchers : prefetchers_)
-    prefetchers.restore(words);
-  if (distances_) distances_->restore(words);
-  restore_cores(words);
-  newest_.fill(Level::empty);
-}
-
-bool Hierarchy::is(const State& state, std::size_t caches) const {
-  std::span<const std::uint64_t> words = state;
-  for (const Level& level : levels_ | std::views::take(caches))
-    if (!level.same(words)) return false;
-  if (tlb_ && !tlb_->same(words)) return false;
-  for (const Prefetchers& prefetchers : prefetchers_ | std::views::take(caches))
-    if (!prefetchers.same(words)) return false;
-  if (distances_ && !distances_->same(words)) return false;
-  State others;
-  if (coherent()) save_cores(others);
-  for (const Instructions& one : instructions_)
-    one.save(others);
-  return std::ranges::equal(words, others);
+  return words;
 }
 
 void Hierarchy::add(const Counts& later, const Counts& earlier, std::int64_t times) {

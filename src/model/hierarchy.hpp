@@ -16,7 +16,6 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <span>
 #include <unordered_set>
 #include <vector>
 
@@ -34,7 +33,7 @@ public:
     to_ = to;
   }
   /// This share of the part is done.
-  void tell(double share) const {
+  void report(double share) const {
     if (listener) listener(from_ + share * (to_ - from_));
   }
 
@@ -82,20 +81,14 @@ public:
     return distances_->misses(distances_->counts(), member, cause == Cause::store);
   }
   [[nodiscard]] std::size_t levels() const { return levels_.size(); }
+  [[nodiscard]] const Level& level(std::size_t at) const { return levels_[at]; }
+  /// Misses and evictions so far in a TLB level; its accesses are not complete here.
+  [[nodiscard]] const LevelCounts& tlb_counts(std::size_t at) const { return tlb_->levels[at].counts; }
   [[nodiscard]] const MachineDescription& machine() const { return machine_; }
 
   /// Everything that decides what further accesses will count: two equal states have equal futures.
   using State = std::vector<std::uint64_t>;
-  [[nodiscard]] State state(std::size_t caches = every) const;
-  /// Appends state() to `words`.
-  void save(State& words, std::size_t caches = every) const;
-  /// Compares the whole state, without allocating.
-  [[nodiscard]] bool is(const State& state, std::size_t caches = every) const;
-  /// All three: of the TLBs and the first so many caches. Where these are the same and as many requests had
-  /// reached() the next cache, so is the whole state.
-  static constexpr std::size_t every = ~std::size_t{0};
-  /// Requests so far to cache number `at`, only they change it, and what lies beyond.
-  [[nodiscard]] std::int64_t reached(std::size_t at) const;
+  [[nodiscard]] State state() const;
   /// Counts `times` times what was counted between two earlier moments; for segments that recur.
   void add(const Counts& later, const Counts& earlier, std::int64_t times);
 
@@ -105,28 +98,22 @@ public:
     const auto demand = [](const LevelCounts& c) { return c.missed(Cause::load) + c.missed(Cause::store); };
     return demand(levels_.front().counts) + (tlb_ ? demand(tlb_->levels.front().counts) : 0);
   }
-  /// Misses and evictions so far in a TLB level; its accesses are not complete here.
-  [[nodiscard]] const LevelCounts& tlb_counts(std::size_t at) const { return tlb_->levels[at].counts; }
   /// Page walks so far.
   [[nodiscard]] std::int64_t walks() const { return levels_.front().counts.accessed(Cause::walk); }
-  /// Counts accesses that are not counted otherwise: those of WideEntrance, and those known to hit in the
-  /// first cache and the first TLB level and to change nothing.
+  /// Counts accesses known to hit in the first cache and the first TLB level and to change nothing.
   void count(std::int64_t loads, std::int64_t stores) {
-    accesses_[static_cast<unsigned>(Cause::load)] += loads;
-    accesses_[static_cast<unsigned>(Cause::store)] += stores;
+    accesses_[number(Cause::load)] += loads;
+    accesses_[number(Cause::store)] += stores;
   }
-  /// Whether accesses within one line may use WideEntrance, which does not count them.
-  [[nodiscard]] bool wide_entrance() const { return first_ == Path::wide; }
   /// Whether the lines last used, as many as the first level has ways, are certainly in it, if every level is
   /// non-inclusive.
   [[nodiscard]] bool keeps_newest() const {
     return first_ != Path::full && !physical_ && machine_.levels.front().policy == Policy::lru;
   }
+  /// Whether loads and stores within a line may use WidePath.
+  [[nodiscard]] bool has_wide_path() const { return first_ == Path::wide; }
   template <bool with_tlb>
-  class WideEntrance; ///< in hierarchy_wide.hpp
-  /// Restores a state() of a hierarchy of the same description. Counts stay.
-  void restore(const State& state);
-  [[nodiscard]] const Level& level(std::size_t at) const { return levels_[at]; }
+  class WidePath; ///< in wide_path.hpp
   /// Where page-table entries are read: table + 8 * page number; those n levels above at 2^56 n more.
   static constexpr std::uint64_t page_table = std::uint64_t{1} << 60, table_above = std::uint64_t{1} << 56;
 
@@ -137,28 +124,28 @@ public:
   std::optional<Sampling> sampling; ///< set by a simulation that was sampled: its counts are estimates
 
 private:
-  /// How accesses are simulated, the same result faster: by request(); by Level::use() and insert(), of
-  /// levels that are simple(); or by the vectors of WideSets.
+  /// How accesses are simulated, with the same result: by request(); by Level::use() and insert(), of levels
+  /// that are simple(); or by the vectors of WideSets.
   enum class Path { full, simple, wide };
   /// Whether a level writes back, allocates, does not prefetch, and has neither victims nor sectors.
   static bool simple(const LevelDescription& level);
 
   template <Cause cause>
   [[gnu::always_inline]] void access(std::uint64_t address, unsigned bytes) {
-    if (address % wide_line + bytes <= wide_room_) return access_wide<cause>(address);
-    lines(address >> shift_, (address + bytes - 1) >> shift_, cause);
-  }
-  /// Hits within a line of a wide entrance. The first entry of a set is its newest line.
-  template <Cause cause>
-  [[gnu::always_inline]] void access_wide(std::uint64_t address) {
-    ++accesses_[static_cast<unsigned>(cause)];
+    if (first_ != Path::wide || address % wide_line + bytes > wide_line)
+      return lines(address >> shift_, (address + bytes - 1) >> shift_, cause);
+    ++accesses_[number(cause)];
     if (tlb_) translate(address, cause);
     Level::Entry* const set = levels_.front().wide().set_after(address & first_bits_);
-    constexpr Level::Entry either = cause == Cause::load ? 1 : 0; // a store needs the line's mark, too
-    const Level::Entry dirty = address >> (wide_shift - 1) | 1;
-    if ((*set | either) != dirty) look_wide<cause>(set, address, dirty);
+    if (!is_first<cause>(set, address)) find_wide<cause>(set, address);
   }
-  /// Of the lines of a wide entrance; a vector has as many bytes.
+  /// Whether the line is the newest of its set in the first level and, for a store, known as dirty.
+  template <Cause cause>
+  [[gnu::always_inline]] static bool is_first(const Level::Entry* set, std::uint64_t address) {
+    constexpr Level::Entry either = cause == Cause::load ? 1 : 0; // a load accepts a clean line, too
+    return (*set | either) == (address >> (wide_shift - 1) | 1);
+  }
+  /// Lines of the wide path have as many bytes as a vector.
   static constexpr unsigned wide_shift = 6;
   static constexpr std::uint64_t wide_line = std::uint64_t{1} << wide_shift;
   /// Whether the line was the last used in its group of sets and, for a store, known as dirty; from now on it
@@ -171,7 +158,11 @@ private:
     return false;
   }
   template <Cause cause>
-  void look_wide(Level::Entry* set, std::uint64_t address, Level::Entry dirty);
+  void find_wide(Level::Entry* set, std::uint64_t address);
+  void miss_wide(std::uint64_t address, Cause cause, bool dirty);
+  template <std::size_t at>
+  void request_wide(std::uint64_t address, Cause cause);
+  void insert_wide(std::size_t at, Level::Entry* set, Level::Entry entry);
   void translate(std::uint64_t address, Cause cause) {
     const std::uint64_t page = address >> tlb_->page_shift();
     if (!tlb_->translate(page, cause)) walk(page);
@@ -184,17 +175,12 @@ private:
   void count_instructions(Counts& all) const;
   void add_instructions(const Counts& later, const Counts& earlier, std::int64_t times);
   void read_entry(std::uint64_t entry);
-  void bring(std::uint64_t address, Cause cause, bool dirty);
-  void bring_simple(std::size_t at, std::uint64_t address, Cause cause, bool dirty);
-  void bring_wide(Level::Entry* set, std::uint64_t address, Cause cause, bool dirty);
-  void bring_from_third(Level::Entry* set, std::uint64_t address, Cause cause, bool dirty);
-  template <std::size_t at>
-  void ask_wide(std::uint64_t address, Cause cause);
-  void take_in_wide(std::size_t at, Level::Entry* set, Level::Entry entry);
+  void miss_first(std::uint64_t address, Cause cause, bool dirty);
+  void miss_simple(std::uint64_t address, Cause cause, bool dirty);
 
   bool request(std::size_t at, std::uint64_t address, Cause cause, bool writes);
-  bool missed(std::size_t at, std::uint64_t address, Cause cause, bool writes);
-  void put(std::size_t at, std::uint64_t address, Cause cause, unsigned shift);
+  bool miss(std::size_t at, std::uint64_t address, Cause cause, bool writes);
+  void receive(std::size_t at, std::uint64_t address, Cause cause, unsigned shift);
   void fill(std::size_t at, std::uint64_t address, bool dirty);
   void evict(std::size_t at, Level::Entry entry);
   std::uint64_t invalidate_above(std::size_t at, std::uint64_t address);
@@ -207,7 +193,7 @@ private:
     std::optional<Tlb> tlb;
     std::vector<std::unordered_set<std::uint64_t>> lost; ///< by level: lines that other cores' stores removed
   };
-  /// Who has stored to a block since any other core has requested it: no other core has a copy.
+  /// The core that has stored to a block since any other has requested it: no other core has a copy.
   struct Owner {
     std::uint64_t block = ~std::uint64_t{0}, core = 0;
   };
@@ -230,12 +216,11 @@ private:
     }
   }
   [[nodiscard]] bool has_part(const Core& core, std::uint64_t address, unsigned shift) const;
-  void take_from_others(std::uint64_t address);
-  void read_from_others(std::uint64_t address);
-  void give(std::uint64_t block, bool keep);
+  void invalidate_others(std::uint64_t address);
+  void clean_others(std::uint64_t address);
+  void publish(std::uint64_t block, bool keep);
   std::uint64_t remove_within(std::size_t levels, std::uint64_t address, unsigned shift, unsigned unit);
   void save_cores(State& words) const;
-  void restore_cores(std::span<const std::uint64_t> words);
   [[nodiscard]] bool lost(std::size_t at, std::uint64_t line) const {
     return coherent() && at < private_ && lost_[at].contains(line);
   }
@@ -251,8 +236,7 @@ private:
   unsigned shift_;                               ///< log2 of the first level's line
   Path first_ = Path::full, below_ = Path::full; ///< of accesses, and of misses of the first level
   static constexpr std::size_t most_wide = 4;    ///< levels, if below_ is wide
-  std::uint64_t wide_room_ = 0;                  ///< wide_line if first_ is wide, else 0
-  std::uint64_t first_bits_; ///< if first_ is wide, the bits of an address that are its set
+  std::uint64_t first_bits_;                     ///< bits of an address that are its set, if first_ is wide
   /// If first_ is simple: by group of sets of the first level, the line used last, to use which again changes
   /// nothing. 2 * line, 1 more if it is known to be dirty.
   std::array<Level::Entry, 64> newest_;
@@ -273,21 +257,17 @@ private:
 /// accesses each time. Once the state after a pass equals the state after an earlier one, what lies between
 /// recurs and is counted at once. The whole state is compared, no hash, so this is exact; a state
 /// that never recurs (random replacement) is simulated to the end. Keeps one state (Brent's cycle search).
-/// `progress` is updated after each pass, if the passes are the whole simulation. With `first`, only that
-/// many caches are compared: a state recurs if, besides, no request has reached the next one meanwhile.
+/// `progress` is updated after each pass, if the passes are the whole simulation.
 template <class Pass>
-void repeat(Hierarchy& caches, std::int64_t passes, Pass&& pass, const Progress* progress = nullptr,
-            std::size_t first = Hierarchy::every) {
-  const auto reached = [&] { return first < caches.levels() ? caches.reached(first) : 0; };
+void repeat(Hierarchy& caches, std::int64_t passes, Pass&& pass, const Progress* progress = nullptr) {
   Hierarchy::State mark;
-  std::int64_t reached_at_mark = 0;
   Counts at_mark;
   std::int64_t marked = 0, next_mark = 1;
   for (std::int64_t done = 1; done <= passes; ++done) {
     pass();
-    if (progress) progress->tell(static_cast<double>(done) / static_cast<double>(passes));
+    if (progress) progress->report(static_cast<double>(done) / static_cast<double>(passes));
     if (done == passes) return;
-    if (marked > 0 && reached() == reached_at_mark && caches.is(mark, first)) {
+    if (marked > 0 && caches.state() == mark) {
       const std::int64_t period = done - marked, left = passes - done;
       caches.add(caches.counts(), at_mark, left / period);
       for (std::int64_t i = 0; i < left % period; ++i)
@@ -295,9 +275,7 @@ void repeat(Hierarchy& caches, std::int64_t passes, Pass&& pass, const Progress*
       return;
     }
     if (done == next_mark) {
-      mark.clear();
-      caches.save(mark, first);
-      reached_at_mark = reached();
+      mark = caches.state();
       at_mark = caches.counts();
       marked = done;
       next_mark *= 2;

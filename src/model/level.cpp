@@ -36,39 +36,10 @@ bool Level::clean(std::uint64_t line) {
 void Level::save(std::vector<std::uint64_t>& words) const {
   const std::size_t from = words.size();
   words.resize(from + number_ * ways_);
-  const std::span<Entry> entries = std::span(words).subspan(from);
-  if (wide_ && wide_sets_.dense())
-    wide_sets_.read(0, entries);
-  else
-    for (std::uint64_t set = 0; set < number_; ++set)
-      read(set, entries.subspan(set * ways_, ways_));
+  for (std::uint64_t set = 0; set < number_; ++set)
+    read(set, std::span(words).subspan(from + set * ways_, ways_));
   sets_.save_policy(words);
   sectors.save(words);
-}
-
-bool Level::same(std::span<const std::uint64_t>& words) const {
-  const auto entries = words.first(number_ * ways_);
-  words = words.subspan(entries.size());
-  bool same = wide_ && wide_sets_.dense() ? wide_sets_.same(0, entries) : true;
-  for (std::uint64_t set = 0; same && set < number_ && !(wide_ && wide_sets_.dense()); ++set)
-    same = this->same(set, entries.subspan(set * ways_, ways_));
-  std::vector<std::uint64_t> others;
-  sets_.save_policy(others);
-  sectors.save(others);
-  if (words.size() < others.size()) return false;
-  same = same && std::ranges::equal(words.first(others.size()), others);
-  words = words.subspan(others.size());
-  return same;
-}
-
-void Level::restore(std::span<const std::uint64_t>& words) {
-  for (std::uint64_t set = 0; set < number_; ++set) {
-    const auto entries = words.first(ways_);
-    wide_ ? wide_sets_.write(set, entries) : sets_.write(set, entries);
-    words = words.subspan(ways_);
-  }
-  sets_.restore_policy(words);
-  sectors.restore(words);
 }
 
 std::int64_t Level::vacant() const {
@@ -92,15 +63,6 @@ void Sectors::save(std::vector<std::uint64_t>& words) const {
   words.push_back(lines_.size());
   for (const auto& [line, of] : std::map(lines_.begin(), lines_.end()))
     words.insert(words.end(), {line, of.valid, of.dirty});
-}
-
-void Sectors::restore(std::span<const std::uint64_t>& words) {
-  lines_.clear();
-  if (!any()) return;
-  const auto count = words[0];
-  words = words.subspan(1);
-  for (std::uint64_t i = 0; i < count; ++i, words = words.subspan(3))
-    lines_[words[0]] = {words[1], words[2]};
 }
 
 } // namespace recount::model

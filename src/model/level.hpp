@@ -47,9 +47,7 @@ public:
     if (const auto found = lines_.find(line); found != lines_.end()) found->second.dirty = 0;
   }
 
-  /// As of Level; the words are those of a level with sectors.
   void save(std::vector<std::uint64_t>& words) const;
-  void restore(std::span<const std::uint64_t>& words);
   void clear() { lines_.clear(); }
 
 private:
@@ -104,10 +102,6 @@ public:
   /// Everything the future depends on, appended to `words`: the sets' entries in their order, the words of
   /// the replacement policy, the state of the random numbers.
   void save(std::vector<std::uint64_t>& words) const;
-  /// Compares with what save() appended, removing it from the front of `words`.
-  [[nodiscard]] bool same(std::span<const std::uint64_t>& words) const;
-  /// Becomes what save() appended, removing it from the front of `words`.
-  void restore(std::span<const std::uint64_t>& words);
   /// Empties the level and restarts its random numbers. Counts stay.
   void clear();
 
@@ -135,9 +129,6 @@ private:
         unsigned shift);
   void read(std::uint64_t set, std::span<Entry> out) const {
     wide_ ? wide_sets_.read(set, out) : sets_.read(set, out);
-  }
-  [[nodiscard]] bool same(std::uint64_t set, std::span<const Entry> entries) const {
-    return wide_ ? wide_sets_.same(set, entries) : sets_.same(set, entries);
   }
 
   Policy policy_;

@@ -3,11 +3,11 @@
 #include "base/format.hpp"
 #include "base/nearest.hpp"
 #include "base/text.hpp"
+#include "model/size.hpp"
 #include "recount/error.hpp"
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -20,30 +20,27 @@ constexpr std::string_view resize_mark = "~l1=";
 constexpr std::int64_t most_bytes = std::int64_t{1} << 30, most_ways = 1 << 16;
 constexpr std::size_t most_members = 10'000;
 
-using Range = std::pair<std::int64_t, std::int64_t>;
+struct Range {
+  std::int64_t least = 0, most = 0;
+};
 
-/// A number from 1, with K, M or G where it is a size.
-std::optional<std::int64_t> number(std::string_view text, bool size) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
-  if (error != std::errc() || value < 1 || value > most_bytes) return {};
-  if (unit.empty()) return value;
-  const auto power = std::string_view("KMG").find(unit.front());
-  if (!size || unit.size() > 1 || power == std::string_view::npos) return {};
-  value <<= 10 * (power + 1);
-  return value;
-}
-
-std::optional<Range> range(std::string_view text, bool size, std::int64_t most) {
+/// FROM:TO or one number, each read by `parse`.
+template <class Parse>
+std::optional<Range> parse_range(std::string_view text, Parse&& parse, std::int64_t most) {
   const auto colon = text.find(':');
-  const auto from = number(text.substr(0, colon), size);
-  const auto to = colon == text.npos ? from : number(text.substr(colon + 1), size);
-  if (!from || !to || *from > *to || *to > most) return {};
+  const auto from = parse(text.substr(0, colon)),
+             to = colon == text.npos ? from : parse(text.substr(colon + 1));
+  if (!from || !to || *from < 1 || *from > *to || *to > most) return {};
   return Range{*from, *to};
 }
 
-std::string slurp(const std::string& path) {
+/// Makes a cache fully associative.
+void make_full(LevelDescription& level) {
+  level.ways = level.size / level.line;
+  level.index.clear();
+}
+
+std::string read_whole(const std::string& path) {
   if (auto text = base::read_file(path)) return *text;
   throw bad_input(path, std::string("cannot be read: ") + std::strerror(errno));
 }
@@ -56,28 +53,26 @@ std::string to_text(const FamilyMember& member) {
 
 MachineDescription resized(MachineDescription machine, std::string_view text) {
   const auto slash = text.find('/');
-  const auto sizes = range(text.substr(0, slash), true, most_bytes),
-             ways = slash == text.npos ? std::nullopt : range(text.substr(slash + 1), false, most_ways);
+  const auto parse_ways = [](std::string_view number) { return base::parse<std::int64_t>(number); };
+  const auto sizes = parse_range(text.substr(0, slash), parse_size, most_bytes),
+             ways = parse_range(slash == text.npos ? "" : text.substr(slash + 1), parse_ways, most_ways);
   const auto refuse = [&](const std::string& cause) {
     return bad_input(machine.name, cause, "sizes and ways are written as 8K:64K/1:16 or 32K/8");
   };
   if (!sizes || !ways) throw refuse("\"" + std::string(text) + "\" is not SIZES/WAYS");
-  LevelDescription level = machine.levels.front();
+  const LevelDescription& level = machine.levels.front();
   std::vector<FamilyMember> members;
-  for (std::int64_t size = sizes->first; size <= sizes->second; size *= 2)
-    for (std::int64_t w = ways->first; w <= ways->second && w * level.line <= size; ++w)
+  for (std::int64_t size = sizes->least; size <= sizes->most; size *= 2)
+    for (std::int64_t w = ways->least; w <= ways->most && w * level.line <= size; ++w)
       if (size % (w * level.line) == 0) members.push_back({size, w});
   if (members.empty()) throw refuse("no size in the range divides into sets of that number of ways");
   if (members.size() > most_members)
     throw refuse(std::to_string(members.size()) + " caches are more than " + std::to_string(most_members));
-  level.size = members.back().size;
-  level.ways = members.back().ways;
-  level.policy = Policy::lru;
-  level.write = Write::back;
-  level.allocate = true;
-  level.prefetch.clear();
-  level.index.clear();
-  machine.levels = {level};
+  machine.levels = {{.name = level.name,
+                     .size = members.back().size,
+                     .line = level.line,
+                     .ways = members.back().ways,
+                     .latency = level.latency}};
   machine.presets.clear();
   machine.tlb.reset();
   machine.instructions.reset();
@@ -103,8 +98,8 @@ std::vector<std::string> member_names(const std::string& name) {
 }
 
 MachineDescription altered(MachineDescription machine, const std::string& part) {
+  constexpr std::string_view placement = "placement=", cores_option = "cores=";
   machine.name += "~" + part;
-  constexpr std::string_view placement = "placement=";
   if (part.starts_with("l1=")) {
     machine = resized(std::move(machine), part.substr(3));
   } else if (part == "sample") {
@@ -124,22 +119,14 @@ MachineDescription altered(MachineDescription machine, const std::string& part) 
   } else if (part == "no-tlb") {
     machine.tlb.reset();
     if (machine.instructions) machine.instructions->tlb.clear();
-  } else if (part.starts_with("cores=")) {
-    const auto cores = base::parse_number(std::string_view(part).substr(std::string_view("cores=").size()));
-    if (!cores || *cores < 1 || *cores > most_cores)
-      throw bad_input(machine.name, "is not a number of cores from 1 to " + std::to_string(most_cores),
+  } else if (part.starts_with(cores_option)) {
+    machine.cores = base::parse<std::int64_t>(std::string_view(part).substr(cores_option.size())).value_or(0);
+    if (machine.cores < 1 || machine.cores > most_cores)
+      throw bad_input(machine.name, "the number of cores must be between 1 and " + std::to_string(most_cores),
                       "as in ~cores=4");
-    machine.cores = static_cast<std::int64_t>(*cores);
   } else if (part == "full") {
-    for (LevelDescription& level : machine.levels) {
-      level.ways = level.size / level.line;
-      level.index.clear();
-    }
-    if (machine.instructions) {
-      LevelDescription& cache = machine.instructions->cache;
-      cache.ways = cache.size / cache.line;
-      cache.index.clear();
-    }
+    std::ranges::for_each(machine.levels, make_full);
+    if (machine.instructions) make_full(machine.instructions->cache);
   } else {
     throw bad_input(machine.name, "unknown part of a machine \"" + part + "\"",
                     base::did_you_mean_or_all(
@@ -175,9 +162,10 @@ bool depends_on_placement(const MachineDescription& machine) {
 }
 
 MachineDescription with_huge_pages(MachineDescription machine) {
-  if (machine.placement) machine.placement->mixed = false;
-  if (machine.placement)
+  if (machine.placement) {
+    machine.placement->mixed = false;
     machine.placement->page = machine.tlb ? machine.tlb->huge_page : TlbDescription{}.huge_page;
+  }
   machine.instructions.reset(); // no kernel has its code in huge pages
   if (!machine.tlb) return machine;
   TlbDescription& tlb = *machine.tlb;
@@ -191,12 +179,13 @@ MachineDescription with_huge_pages(MachineDescription machine) {
 }
 
 MachineDescription machine(const std::string& name) {
-  const std::string_view before = before_sizes(name); // behind it a slash is none of a path
+  const std::string_view before = before_sizes(name); // a slash after it is not part of a path
   const std::size_t slash = before.empty() ? name.rfind('/') : before.rfind('/');
   if (const auto tilde = name.rfind('~'); tilde != std::string::npos && tilde > slash + 1)
     return altered(machine(name.substr(0, tilde)), name.substr(tilde + 1));
   if (name == "host") return host_machine();
-  if (name.find('/') != std::string::npos || name.ends_with(".json")) return parse_machine(slurp(name), name);
+  if (name.find('/') != std::string::npos || name.ends_with(".json"))
+    return parse_machine(read_whole(name), name);
   std::vector<std::string> known{"host"};
   for (const Shipped& shipped : shipped_machines()) {
     if (shipped.name == name) return parse_machine(shipped.json, name + ".json");
@@ -207,8 +196,7 @@ MachineDescription machine(const std::string& name) {
 }
 
 std::optional<MachineDescription> shipped_machine(const std::string& name) {
-  const auto names = machine_names();
-  if (std::ranges::find(names, name.substr(0, name.find('~'))) == names.end()) return {};
+  if (std::ranges::count(machine_names(), name.substr(0, name.find('~'))) == 0) return {};
   try {
     return machine(name);
   } catch (const Error&) { // a part of a machine that this recount does not know

@@ -75,8 +75,12 @@ struct NestLoop {
   Bound last;
   std::int64_t step = 1;
   std::vector<NestNode> body;
+  // Set by prepare():
+  bool innermost = false; ///< holds accesses only
+  bool uniform = false;   ///< every iteration makes as many accesses as the first one
+  bool repeats = false;   ///< every iteration makes the same accesses
 
-  /// How often the body is executed.
+  /// Number of iterations.
   [[nodiscard]] std::int64_t trips(const Environment& variables) const {
     const std::int64_t span = last.at(variables) - first.at(variables);
     return span <= 0 ? 0 : (span + step - 1) / step;
@@ -86,6 +90,15 @@ struct NestLoop {
 struct Nest {
   std::vector<NestNode> nodes; ///< executed one after the other
 };
+
+/// The same nest for accesses() and for simulation: simpler bounds, and the flags of NestLoop.
+[[nodiscard]] Nest prepare(Nest nest);
+
+/// Loads and stores of a prepared nest or loop, the loops around it being at `variables`, those of inner
+/// loops are changed.
+[[nodiscard]] std::int64_t accesses(const std::vector<NestNode>& nodes, Environment& variables);
+[[nodiscard]] std::int64_t accesses(const NestLoop& loop, Environment& variables);
+[[nodiscard]] std::int64_t accesses(const Nest& nest);
 
 /// Records a nest while a kernel's text is executed over variables instead of numbers: every loop's body is
 /// executed once, its variable being an Affine. Not thread-safe.

@@ -2,20 +2,19 @@
 #pragma once
 
 #include "model/hierarchy.hpp"
-#include "model/program.hpp"
+#include "model/nest.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace recount::model {
 
 /// Simulates one nest, any number of times, for any machine. A complete simulation is exact: counts and state
-/// are those of every access in order. It cuts short what cannot change either. Once a turn of an innermost
-/// loop has hit in the first cache and the first TLB level throughout, further turns on the same lines are
-/// only counted. So are turns of an outer loop in which every access stays in its line, once they leave the
-/// whole state as it was. A further run of the nest ends where it meets a state that the first run was in at
-/// the same place: what follows is known. Not thread-safe.
+/// are those of every access in order. It skips what cannot change either: iterations of an innermost loop
+/// that can only hit, iterations that repeat a state, and the rest of a further run that meets a state of the
+/// first one at the same place. Not thread-safe.
 class NestSimulation {
 public:
   NestSimulation(const Nest& nest, const MachineDescription& machine);
@@ -29,20 +28,20 @@ public:
   [[nodiscard]] bool sampled() const { return sampled_; }
 
 private:
-  class Replay;
-  struct Mark { ///< the first run after some turns of an outermost loop
-    std::size_t step = 0;
-    std::int64_t turn = 0;
+  struct Mark { ///< state of the first run after some iterations of an outermost loop
+    std::size_t node = 0;
+    std::int64_t trips = 0;
     Hierarchy::State state;
     Counts counts;
   };
+  void run_completely(Hierarchy& caches);
+  bool continues_as_first(std::size_t node, std::int64_t trips, Hierarchy& caches);
 
-  Program program_;
+  Nest nest_;
+  std::int64_t accesses_;
   bool sampled_;
   std::vector<Mark> marks_;
-  Hierarchy::State end_; ///< of the first run, as its counts
-  Counts counts_;
-  bool complete_ = false; ///< the first run
+  std::optional<Hierarchy> end_; ///< of the first run
 };
 
 /// Simulates a nest once.

@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
-#include <span>
 #include <vector>
 
 namespace recount::model {
@@ -112,36 +111,31 @@ public:
       }
     }
   }
-  /// A line was brought in for a prefetcher, was used by such a request, or left the level.
-  void brought(Prefetch kind, std::uint64_t line) { unused_.put(line, static_cast<unsigned>(kind)); }
+  /// A line was fetched for a prefetcher, was used by such a request, or was evicted.
+  void fetched(Prefetch kind, std::uint64_t line) { unused_.put(line, static_cast<unsigned>(kind)); }
   void used(std::uint64_t line) { settle(line, &PrefetchCounts::useful); }
-  void left(std::uint64_t line) { settle(line, &PrefetchCounts::useless); }
+  void evicted(std::uint64_t line) { settle(line, &PrefetchCounts::useless); }
 
-  /// As of Level.
+  /// As Level::save().
   void save(std::vector<std::uint64_t>& words) const;
-  [[nodiscard]] bool same(std::span<const std::uint64_t>& words) const;
-  void restore(std::span<const std::uint64_t>& words);
   void clear();
 
   LevelPrefetchCounts counts;
 
 private:
   struct Stream {
-    std::uint64_t last = 0, ahead = 0;     ///< lines: accessed last, asked for farthest
+    std::uint64_t last = 0, ahead = 0;     ///< lines: accessed last, requested farthest
     std::int64_t direction = 0, steps = 1; ///< accesses in the direction, up to the trigger
   };
   static constexpr unsigned page_shift = 12; ///< no prefetcher leaves 4096 bytes
 
-  static constexpr std::size_t none_yet = ~std::size_t{0};
-
   [[nodiscard]] std::uint64_t page(std::uint64_t line) const { return line << shift_ >> page_shift; }
   /// The stream of the line's page, from now on the most recently used; a new one begins at the line.
   Stream& stream(const Prefetcher& by, std::uint64_t line) {
-    if (latest_ >= pages_.size() || pages_[latest_] != page(line)) latest_ = found(by, line);
+    if (latest_ >= streams_.size() || pages_[latest_] != page(line)) latest_ = find(by, line);
     return streams_[latest_];
   }
-  std::size_t found(const Prefetcher& by, std::uint64_t line);
-  /// Most recently used first.
+  std::size_t find(const Prefetcher& by, std::uint64_t line);
   template <class Fetch>
   void follow(const Prefetcher& by, std::uint64_t line, Fetch&& fetch) {
     Stream& s = stream(by, line);
@@ -162,18 +156,17 @@ private:
       fetch(by.kind, next);
     }
   }
-  [[nodiscard]] std::vector<std::size_t> by_use() const;
-  void settle(std::uint64_t line, std::int64_t PrefetchCounts::*as) {
-    if (const unsigned kind = unused_.take(line); kind != LineMarks::none) ++(counts[kind].*as);
+  void settle(std::uint64_t line, std::int64_t PrefetchCounts::*count) {
+    if (const unsigned kind = unused_.take(line); kind != LineMarks::none) ++(counts[kind].*count);
   }
 
   std::vector<Prefetcher> described_;
   unsigned shift_;
   std::vector<Stream> streams_;
-  std::vector<std::uint64_t> pages_, turns_; ///< of the streams: their page, when they were used last
-  std::uint64_t turn_ = 0;                   ///< of streams
-  std::size_t latest_ = none_yet;            ///< stream, the most recently used
-  LineMarks unused_;                         ///< prefetched lines that the level holds, with their Prefetch
+  std::vector<std::uint64_t> pages_, used_; ///< of the streams: their page, the number of their last use
+  std::uint64_t uses_ = 0;                  ///< of streams
+  std::size_t latest_ = 0;                  ///< stream, the most recently used
+  LineMarks unused_;                        ///< prefetched lines that the level holds, with their Prefetch
 };
 
 } // namespace recount::model

@@ -1,7 +1,7 @@
 #include "model/sampling.hpp"
 
 #include "base/random.hpp"
-#include "model/inner_loop_replay.hpp"
+#include "model/nest_replay.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -24,30 +24,31 @@ void for_each(Counts& counts, const Counts& other, Change&& change) {
     change(*counts.memory.fields()[f], *memory.fields()[f]);
   for (std::size_t i = 0; i < counts.prefetch.size(); ++i)
     for (std::size_t k = 0; k < prefetch_kinds; ++k)
-      for (const auto field : {&PrefetchCounts::requests, &PrefetchCounts::fetches, &PrefetchCounts::useful,
-                               &PrefetchCounts::useless})
+      for (const auto field : prefetch_fields)
         change(counts.prefetch[i][k].*field, other.prefetch[i][k].*field);
   change(counts.loads, other.loads);
   change(counts.stores, other.stores);
 }
 
-/// One outermost loop, whose turns, or those of the only loop in its body, are the units of samples.
+/// One outermost loop. The unit of its samples is an iteration, or one of the only loop in its body.
 class SampledLoop {
 public:
-  SampledLoop(const Step& step, Hierarchy& caches) : caches_(caches), leaf_(caches) {
-    Environment none{};
-    accesses_ = accesses({step}, none);
-    for (const Step* loop = &step;; loop = &loop->body.front()) {
+  SampledLoop(const NestLoop& outermost, Hierarchy& caches) : replay_(caches) {
+    Environment variables{};
+    accesses_ = accesses(outermost, variables);
+    for (const NestLoop* loop = &outermost;;) {
       chain_.push_back(loop);
-      none[loop->variable] = loop->first.at(none);
-      Environment inside = none;
-      unit_ = loop->leaf ? accesses_ : accesses(loop->body, inside);
-      if (const std::int64_t turns = loop->turns(none); !loop->leaf && turns > 1) {
-        inside = none;
-        inside[loop->variable] += (turns - 1) * loop->step;
-        if (accesses(loop->body, inside) != unit_) even_ *= 1 - 1 / static_cast<double>(turns);
+      variables[loop->variable] = loop->first.at(variables);
+      Environment inside = variables;
+      unit_ = loop->innermost ? accesses_ : accesses(loop->body, inside);
+      if (const std::int64_t trips = loop->trips(variables); !loop->innermost && trips > 1) {
+        inside = variables;
+        inside[loop->variable] += (trips - 1) * loop->step;
+        if (accesses(loop->body, inside) != unit_) even_ *= 1 - 1 / static_cast<double>(trips);
       }
-      if (unit_ <= SampledReplay::most_turn || loop->body.size() != 1 || loop->body.front().leaf) break;
+      const auto* const inner = loop->body.size() == 1 ? std::get_if<NestLoop>(&loop->body.front()) : nullptr;
+      if (unit_ <= SampledReplay::most_iteration || inner == nullptr || inner->innermost) break;
+      loop = inner;
     }
     window_ = std::max(unit_, SampledReplay::least_window);
   }
@@ -55,28 +56,26 @@ public:
   [[nodiscard]] std::int64_t size() const { return accesses_; }
   [[nodiscard]] double uneven() const { return 1 - even_; }
   [[nodiscard]] bool whole() const {
-    return chain_.back()->leaf || accesses_ <= window_ * SampledReplay::most_windows;
+    return chain_.back()->innermost || accesses_ <= window_ * SampledReplay::most_windows;
   }
-  /// Replays everything. report(share) after each turn of the outermost loop.
+  /// Replays everything. report(share) after each iteration of the outermost loop.
   template <class Report>
-  void all(const Report& report) {
-    variables_ = {};
-    const Step& outer = *chain_.front();
-    if (outer.leaf) return sequence({outer});
-    const std::int64_t turns = outer.turns(variables_), first = outer.first.at(variables_);
-    for (std::int64_t turn = 0; turn < turns; ++turn) {
-      variables_[outer.variable] = first + turn * outer.step;
-      sequence(outer.body);
-      report(static_cast<double>(turn + 1) / static_cast<double>(turns));
-    }
+  void replay_all(const Report& report) {
+    replay_.variables = {};
+    if (chain_.front()->innermost) return replay_.loop(*chain_.front());
+    replay_.iterations(*chain_.front(), [&](std::int64_t trip, std::int64_t trips) {
+      report(static_cast<double>(trip) / static_cast<double>(trips));
+      return false;
+    });
   }
   /// Begins at the unit that holds access number `at`.
   void seek(std::int64_t at) {
-    for (const Step* loop : chain_) {
-      const std::int64_t turns = loop->turns(variables_), first = loop->first.at(variables_);
-      for (std::int64_t turn = 0; turn < turns; ++turn) {
-        variables_[loop->variable] = first + turn * loop->step;
-        Environment inside = variables_;
+    Environment& variables = replay_.variables;
+    for (const NestLoop* loop : chain_) {
+      const std::int64_t trips = loop->trips(variables), first = loop->first.at(variables);
+      for (std::int64_t trip = 0; trip < trips; ++trip) {
+        variables[loop->variable] = first + trip * loop->step;
+        Environment inside = variables;
         const std::int64_t own = accesses(loop->body, inside);
         if (at < own) break;
         at -= own;
@@ -84,12 +83,12 @@ public:
     }
   }
   /// Replays a window; returns its accesses.
-  std::int64_t window() {
+  std::int64_t replay_window() {
     std::int64_t done = 0;
     for (bool more = true; more && done < window_; more = advance()) {
-      Environment inside = variables_;
+      Environment inside = replay_.variables;
       done += accesses(chain_.back()->body, inside);
-      sequence(chain_.back()->body);
+      replay_.nodes(chain_.back()->body);
     }
     return done;
   }
@@ -104,74 +103,59 @@ public:
 private:
   /// To the next unit. False: there is none.
   bool advance() {
+    Environment& variables = replay_.variables;
     for (std::size_t at = chain_.size(); at-- > 0;) {
-      const Step& loop = *chain_[at];
-      variables_[loop.variable] += loop.step;
-      if (variables_[loop.variable] >= loop.last.at(variables_)) continue;
+      const NestLoop& loop = *chain_[at];
+      variables[loop.variable] += loop.step;
+      if (variables[loop.variable] >= loop.last.at(variables)) continue;
       bool empty = false;
       for (++at; at < chain_.size(); ++at) {
-        variables_[chain_[at]->variable] = chain_[at]->first.at(variables_);
-        empty = empty || chain_[at]->turns(variables_) == 0;
+        variables[chain_[at]->variable] = chain_[at]->first.at(variables);
+        empty = empty || chain_[at]->trips(variables) == 0;
       }
       return !empty || advance();
     }
     return false;
   }
-  void sequence(const std::vector<Step>& steps) {
-    for (const Step& step : steps) {
-      const std::int64_t turns = step.turns(variables_), first = step.bare ? 0 : step.first.at(variables_);
-      if (step.leaf) {
-        if (!step.bare) variables_[step.variable] = first;
-        if (turns > 0) leaf_.run(step, turns, variables_);
-        continue;
-      }
-      for (std::int64_t turn = 0; turn < turns; ++turn) {
-        variables_[step.variable] = first + turn * step.step;
-        sequence(step.body);
-      }
-    }
-  }
 
-  Hierarchy& caches_;
-  InnerLoopReplay leaf_;
-  std::vector<const Step*> chain_; ///< each but the first is the only step in the body of the one before
+  NestReplay replay_;
+  std::vector<const NestLoop*> chain_; ///< each is the only node in the body of the previous one
   std::int64_t accesses_ = 0, unit_ = 0, window_ = 0;
-  double even_ = 1; ///< share of the turns of all loops of the chain that are as long as the first
-  Environment variables_{};
+  double even_ = 1; ///< share of the iterations of all loops of the chain that are as long as the first
 };
 
 bool full(const Hierarchy& caches) {
   return std::ranges::all_of(caches.vacancies(), [](std::int64_t places) { return places == 0; });
 }
 
-/// Adds the estimates of a loop to those of the program. report(share) after each window.
+/// Adds the estimates of a loop to those of the nest. report(share) after each window.
 template <class Report>
 void sample(SampledLoop& loop, Hierarchy& caches, Sampling& sampling, const Report& report) {
   std::uint64_t random = caches.machine().seed;
   sampling.uneven = std::max(sampling.uneven, loop.uneven());
   for (std::size_t s = 0; s < Sampling::samples; ++s) {
-    const auto windows_done = [&](std::int64_t windows) {
+    const auto report_windows = [&](std::int64_t windows) {
       constexpr double most = SampledReplay::most_warm_up + 1;
       report((static_cast<double>(s) + static_cast<double>(windows) / most) / double{Sampling::samples});
     };
     caches.clear();
     loop.seek(loop.start(s, random));
-    loop.window();
+    loop.replay_window();
     for (std::int64_t i = 1; i < SampledReplay::most_warm_up && !full(caches); ++i) {
-      windows_done(i);
-      loop.window();
+      report_windows(i);
+      loop.replay_window();
     }
     const Counts before = caches.counts();
-    const auto places = caches.vacancies();
-    const std::int64_t counted = loop.window();
+    const auto vacant = caches.vacancies();
+    const std::int64_t counted = loop.replay_window();
     const double factor = static_cast<double>(loop.size()) / static_cast<double>(counted);
     add_scaled(sampling.estimates[s], caches.counts(), before, factor);
     sampling.counted += counted;
     const auto left = caches.vacancies();
     for (std::size_t i = 0; i < left.size(); ++i)
       sampling.unsettled[i] += factor / double{Sampling::samples} *
-                               static_cast<double>(std::max<std::int64_t>(0, places[i] - left[i]));
-    windows_done(SampledReplay::most_warm_up + 1);
+                               static_cast<double>(std::max<std::int64_t>(0, vacant[i] - left[i]));
+    report_windows(SampledReplay::most_warm_up + 1);
   }
 }
 
@@ -185,8 +169,6 @@ void add_scaled(Counts& sum, const Counts& later, const Counts& earlier, double 
   for_each(sum, delta, [](std::int64_t& to, std::int64_t from) { to += from; });
 }
 
-SampledReplay::SampledReplay(const Program& program) : program_(program), accesses_(accesses(program)) {}
-
 void SampledReplay::run(Hierarchy& caches) const {
   const Counts start = caches.counts();
   caches.reset_counters();
@@ -197,23 +179,31 @@ void SampledReplay::run(Hierarchy& caches) const {
   Sampling sampling{
       accesses_, 0, std::vector<Counts>(Sampling::samples, none), {places.begin(), places.end()}};
   std::int64_t done = 0;
-  for (const Step& step : program_.steps) {
-    SampledLoop loop(step, caches);
-    const auto report = [&](double share) {
-      caches.progress.tell((static_cast<double>(done) + share * static_cast<double>(loop.size())) /
-                           static_cast<double>(accesses_));
-    };
-    if (!loop.whole()) {
-      sample(loop, caches, sampling, report);
-      done += loop.size();
-      continue;
-    }
+  const auto count_for_all = [&](std::int64_t made, const auto& replay) {
     const Counts before = caches.counts();
-    loop.all(report);
-    sampling.counted += loop.size();
-    done += loop.size();
+    replay();
+    done += made;
+    sampling.counted += made;
     for (Counts& estimate : sampling.estimates)
       add_scaled(estimate, caches.counts(), before, 1);
+  };
+  for (const NestNode& node : nest_.nodes) {
+    const auto* const outermost = std::get_if<NestLoop>(&node);
+    if (outermost == nullptr) {
+      count_for_all(1, [&] { NestReplay(caches).node(node); });
+      continue;
+    }
+    SampledLoop loop(*outermost, caches);
+    const auto report = [&](double share) {
+      caches.progress.report((static_cast<double>(done) + share * static_cast<double>(loop.size())) /
+                             static_cast<double>(accesses_));
+    };
+    if (loop.whole()) {
+      count_for_all(loop.size(), [&] { loop.replay_all(report); });
+      continue;
+    }
+    sample(loop, caches, sampling, report);
+    done += loop.size();
   }
   Counts all = none, sum = start;
   for (const Counts& estimate : sampling.estimates)

@@ -10,7 +10,7 @@
 namespace recount::model {
 
 class Hierarchy;
-struct Program;
+struct Nest;
 
 /// A simulation of parts of a loop nest. Each sample is simulated from empty caches, warmed up, and
 /// extrapolated to the whole nest by the number of accesses.
@@ -34,25 +34,25 @@ struct Sampling {
 /// Adds what was counted between two moments, times a factor.
 void add_scaled(Counts& sum, const Counts& later, const Counts& earlier, double factor);
 
-/// Simulates samples of a program, spread over its loops. Keeps a reference to the program.
+/// Simulates samples of a prepared nest, spread over its loops. Keeps a reference to the nest.
 class SampledReplay {
 public:
-  explicit SampledReplay(const Program& program);
+  SampledReplay(const Nest& nest, std::int64_t accesses) : nest_(nest), accesses_(accesses) {}
 
-  /// Whether samples are fewer accesses than the program makes.
-  [[nodiscard]] bool pays() const { return accesses_ > most_windows * least_window; }
-  /// Adds an estimate of what the program counts; the contents of the caches are then those of the last
-  /// sample. Sets Hierarchy::sampling.
+  /// Whether samples are fewer accesses than the nest makes.
+  [[nodiscard]] static bool pays(std::int64_t accesses) { return accesses > most_windows * least_window; }
+  /// Adds an estimate of what the nest counts; the contents of the caches are then those of the last sample.
+  /// Sets Hierarchy::sampling.
   void run(Hierarchy& caches) const;
 
-  /// Accesses of a sample: one turn of a loop, or as many as make the least number.
-  static constexpr std::int64_t least_window = 1 << 18, most_turn = std::int64_t{1} << 26;
-  static constexpr std::int64_t most_warm_up = 4; ///< windows simulated before that which is counted
+  /// Accesses of a sample: one iteration of a loop, or as many as make the least number.
+  static constexpr std::int64_t least_window = 1 << 18, most_iteration = std::int64_t{1} << 26;
+  static constexpr std::int64_t most_warm_up = 4; ///< windows simulated before the counted one
   /// Windows simulated at most: a loop with fewer is simulated completely.
   static constexpr std::int64_t most_windows = (most_warm_up + 1) * std::int64_t{Sampling::samples};
 
 private:
-  const Program& program_;
+  const Nest& nest_;
   std::int64_t accesses_;
 };
 

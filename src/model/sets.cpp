@@ -151,46 +151,20 @@ void Sets::read(std::uint64_t set, std::span<Entry> out) const {
   }
 }
 
-bool Sets::same(std::uint64_t set, std::span<const Entry> theirs) const {
-  const auto entries = std::span(entries_).subspan(set * ways_, ways_);
-  if (!ordered(policy_)) return std::ranges::equal(theirs, entries);
-  Number place = newest_[set];
-  return std::ranges::all_of(theirs, [&](Entry entry) {
-    return entries[std::exchange(place, links_[set * ways_ + place].after)] == entry;
-  });
-}
-
-void Sets::write(std::uint64_t set, std::span<const Entry> in) {
-  const std::size_t first = set * ways_;
-  std::ranges::copy(in, entries_.begin() + static_cast<std::ptrdiff_t>(first));
-  std::fill_n(table_.begin() + static_cast<std::ptrdiff_t>(set * slots_), slots_, 0);
-  if (slots_ != 0)
-    for (std::size_t place = 0; place < ways_; ++place)
-      if (in[place] != empty) table_[slot(set, in[place] >> 1)] = static_cast<Number>(place + 1);
-  if (!ordered(policy_)) return;
-  newest_[set] = 0;
-  const auto ways = static_cast<Number>(ways_);
-  for (Number i = 0; i < ways; ++i)
-    links_[first + i] = {(i + ways - 1) % ways, (i + 1) % ways};
-}
-
 void Sets::save_policy(std::vector<std::uint64_t>& words) const {
   words.insert(words.end(), words_.begin(), words_.end());
   if (policy_ == Policy::random) words.push_back(random_);
 }
 
-void Sets::restore_policy(std::span<const std::uint64_t>& words) {
-  std::ranges::copy(words.first(words_.size()), words_.begin());
-  words = words.subspan(words_.size());
-  if (policy_ != Policy::random) return;
-  random_ = words.front();
-  words = words.subspan(1);
-}
-
 void Sets::clear() {
-  const std::vector<Entry> none(ways_, empty);
-  for (std::uint64_t set = 0; set < index_.sets(); ++set)
-    write(set, none);
+  std::ranges::fill(entries_, empty);
+  std::ranges::fill(table_, 0);
+  std::ranges::fill(newest_, 0);
+  const auto ways = static_cast<Number>(ways_);
+  for (std::size_t i = 0; i < links_.size(); ++i) {
+    const auto place = static_cast<Number>(i % ways_);
+    links_[i] = {(place + ways - 1) % ways, (place + 1) % ways};
+  }
   std::ranges::fill(words_, 0);
   random_ = seed_;
 }

@@ -38,12 +38,8 @@ public:
 
   /// One set's entries: by order, empty places last, or by place.
   void read(std::uint64_t set, std::span<Entry> out) const;
-  void write(std::uint64_t set, std::span<const Entry> in);
-  /// Whether read() would return these.
-  [[nodiscard]] bool same(std::uint64_t set, std::span<const Entry> entries) const;
   /// The state of the policy besides the order of entries.
   void save_policy(std::vector<std::uint64_t>& words) const;
-  void restore_policy(std::span<const std::uint64_t>& words);
   /// Empties the sets and restarts the random numbers.
   void clear();
 

@@ -48,20 +48,6 @@ void Tlb::save(std::vector<std::uint64_t>& words) const {
       level.save(words);
 }
 
-bool Tlb::same(std::span<const std::uint64_t>& words) const {
-  for (const auto part : parts)
-    for (const Level& level : this->*part)
-      if (!level.same(words)) return false;
-  return true;
-}
-
-void Tlb::restore(std::span<const std::uint64_t>& words) {
-  for (const auto part : parts)
-    for (Level& level : this->*part)
-      level.restore(words);
-  newest_.fill(no_page);
-}
-
 void Tlb::swap_contents(Tlb& other) {
   for (const auto part : parts)
     for (std::size_t at = 0; at < (this->*part).size(); ++at) {
@@ -111,21 +97,23 @@ bool Tlb::beyond_first(std::uint64_t page, Cause cause) {
 }
 
 RECOUNT_BY_EIGHT bool Tlb::translate_wide(std::uint64_t page, Cause cause) {
-  const auto c = static_cast<unsigned>(cause);
-  const wide::Taken first =
-      wide::take(levels.front().wide().set_of(page), levels.front().wide().shape(), page);
-  if (first.found) return true;
+  const std::size_t c = number(cause);
   Level* level = &levels.front();
-  bool evicts = first.leaves != Level::empty;
+  const auto take = [page](Level& of) RECOUNT_BY_EIGHT {
+    return wide::take(of.wide().set_of(page), of.wide().shape(), page);
+  };
+  const wide::Taken first = take(*level);
+  if (first.found) return true;
+  bool evicts = first.evicted != Level::empty;
   for (std::size_t at = 1;; ++at) {
     ++level->counts.misses[c];
     level->counts.evictions += evicts ? 1 : 0;
     if (at == levels.size()) return false;
     level = &levels[at];
     ++level->counts.accesses[c];
-    const wide::Taken taken = wide::take(level->wide().set_of(page), level->wide().shape(), page);
+    const wide::Taken taken = take(*level);
     if (taken.found) return true;
-    evicts = taken.leaves != Level::empty;
+    evicts = taken.evicted != Level::empty;
   }
 }
 

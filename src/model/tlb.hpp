@@ -38,10 +38,8 @@ public:
   [[nodiscard]] unsigned fewer_tables() const { return (huge_shift_ - page_shift_) / 9; }
   /// Entries of this and the huge page's level that are empty.
   [[nodiscard]] std::int64_t vacant(std::size_t level) const;
-  /// As of Level.
+  /// As Level::save().
   void save(std::vector<std::uint64_t>& words) const;
-  [[nodiscard]] bool same(std::span<const std::uint64_t>& words) const;
-  void restore(std::span<const std::uint64_t>& words);
   void clear();
   /// Exchanges the contents, not the counts.
   void swap_contents(Tlb& other);

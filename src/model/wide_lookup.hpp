@@ -76,10 +76,10 @@ inline constexpr __mmask8 all = 0xff;
   return use_first(set, key, dirty) || (sets.second != 0 && use_second(set, set + sets.second, key, dirty));
 }
 
-/// Where take() found a line, and the entry that left the set if it did not.
+/// Where take() found a line, and the evicted entry if it did not.
 struct Taken {
   bool found;
-  Entry leaves;
+  Entry evicted;
 };
 
 /// use() and, where the line is not there, insert(), of lines that are never dirty: the last way comes to the
@@ -89,7 +89,7 @@ struct Taken {
   const Entry clean = line << 1;
   const __m512i newer = _mm512_load_si512(set), used = _mm512_set1_epi64(static_cast<long long>(clean));
   std::uint32_t found = same(newer, clean | 1);
-  const Entry leaves = set[sets.oldest];
+  const Entry evicted = set[sets.oldest];
   const unsigned end = sets.last();
   if (found == 0 && sets.second != 0) {
     Entry* const second = set + sets.second;
@@ -100,18 +100,18 @@ struct Taken {
                   last = _mm512_set1_epi64(static_cast<long long>(set[lanes - 1]));
     _mm512_store_si512(second, _mm512_mask_mov_epi64(shifted, 1, last));
     _mm512_store_si512(set, _mm512_maskz_alignr_epi64(all, newer, used, lanes - 1));
-    return {found != 0, leaves};
+    return {found != 0, evicted};
   }
   const std::uint64_t* const row = to_front.rows[__builtin_ctz(sets.second != 0 ? found : found | end)];
   const __m512i shifted = _mm512_maskz_permutexvar_epi64(all, _mm512_load_si512(row), newer);
   _mm512_store_si512(set, _mm512_mask_mov_epi64(shifted, 1, used));
-  return {found != 0, leaves};
+  return {found != 0, evicted};
 }
 
 /// WideSets::insert() of an entry.
 [[gnu::always_inline]] RECOUNT_BY_EIGHT inline Entry insert(Entry* set, const WideSets::Shape& sets,
                                                             Entry entry) {
-  const Entry leaves = set[sets.oldest];
+  const Entry evicted = set[sets.oldest];
   __m512i before = _mm512_set1_epi64(static_cast<long long>(entry));
   if (sets.second != 0) {
     const __m512i newer = _mm512_load_si512(set);
@@ -122,7 +122,7 @@ struct Taken {
   const __m512i entries = _mm512_load_si512(set),
                 moved = _mm512_maskz_alignr_epi64(all, entries, before, lanes - 1);
   _mm512_store_si512(set, _mm512_mask_mov_epi64(entries, static_cast<__mmask8>(sets.kept), moved));
-  return leaves;
+  return evicted;
 }
 
 #else
@@ -148,7 +148,7 @@ inline bool use_key(Entry* set, const WideSets::Shape& sets, Entry key, bool dir
 }
 struct Taken {
   bool found;
-  Entry leaves;
+  Entry evicted;
 };
 inline Entry insert(Entry* set, const WideSets::Shape& sets, Entry entry) {
   return push(set, sets, sets.ways - 1, entry);

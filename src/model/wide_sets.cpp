@@ -88,23 +88,9 @@ bool WideSets::clean(std::uint64_t line) {
 
 void WideSets::read(std::uint64_t set, std::span<Entry> out) const {
   const Entry* const from = entries_.data() + set * lanes;
-  const std::size_t first = first_of(out.size());
+  const std::size_t first = std::min(out.size(), lanes);
   std::copy_n(from, first, out.begin());
   std::copy_n(from + shape_.second, out.size() - first, out.begin() + static_cast<std::ptrdiff_t>(first));
-}
-
-bool WideSets::same(std::uint64_t set, std::span<const Entry> entries) const {
-  const Entry* const from = entries_.data() + set * lanes;
-  const std::size_t first = first_of(entries.size());
-  return std::ranges::equal(entries.first(first), std::span(from, first)) &&
-         std::ranges::equal(entries.subspan(first), std::span(from + shape_.second, entries.size() - first));
-}
-
-void WideSets::write(std::uint64_t set, std::span<const Entry> in) {
-  Entry* const to = entries_.data() + set * lanes;
-  const std::size_t first = first_of(in.size());
-  std::copy_n(in.begin(), first, to);
-  std::copy_n(in.begin() + static_cast<std::ptrdiff_t>(first), in.size() - first, to + shape_.second);
 }
 
 void WideSets::clear() {

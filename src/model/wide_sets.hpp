@@ -5,10 +5,8 @@
 
 #include <boost/align/aligned_allocator.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -42,12 +40,8 @@ public:
   /// Marks a line clean; whether it was present and dirty.
   bool clean(std::uint64_t line);
 
-  /// One set's entries in order, or where dense() those of it and the sets after it.
+  /// One set's entries in order.
   void read(std::uint64_t set, std::span<Entry> out) const;
-  void write(std::uint64_t set, std::span<const Entry> in);
-  /// Whether read() would give these.
-  [[nodiscard]] bool same(std::uint64_t set, std::span<const Entry> entries) const;
-  [[nodiscard]] bool dense() const { return shape_.ways == lanes; }
   void clear();
 
   /// The places of a line's set, 64-byte aligned, for wide_lookup.hpp.
@@ -74,19 +68,16 @@ public:
   [[nodiscard]] const Shape& shape() const { return shape_; }
   /// What look-ups need, in one piece that fits registers; valid as long as the sets.
   struct View {
-    Entry* entries;
-    std::uint64_t mask;
-    unsigned fold; ///< SetIndex::fold()
-    Shape shape;
+    Entry* entries = nullptr; ///< null: the set takes more to compute
+    std::uint64_t mask = 0;
+    unsigned fold = 0; ///< SetIndex::fold()
+    Shape shape{};
     [[gnu::always_inline]] [[nodiscard]] Entry* set_of(std::uint64_t line) const {
-      const std::uint64_t set = (line ^ line >> fold) & mask;
-      return entries + set * lanes;
+      return entries + ((line ^ line >> fold) & mask) * lanes;
     }
   };
-  /// Nothing where the set takes more to compute.
-  [[nodiscard]] std::optional<View> view() {
-    if (!index_.folds()) return {};
-    return View{entries_.data(), index_.sets() - 1, index_.fold(), shape_};
+  [[nodiscard]] View view() {
+    return index_.folds() ? View{entries_.data(), index_.sets() - 1, index_.fold(), shape_} : View{};
   }
 
 private:
@@ -94,10 +85,6 @@ private:
   template <class Self>
   [[nodiscard]] static auto& at(Self& self, std::uint64_t set, std::size_t way) {
     return self.entries_[set * lanes + self.shape_.place(way)];
-  }
-  /// Number of entries in the first vector of a set, of so many in order.
-  [[nodiscard]] std::size_t first_of(std::size_t entries) const {
-    return shape_.second == 0 ? entries : std::min(entries, lanes);
   }
   /// The way of a line, the number of ways when it is not there.
   [[nodiscard]] std::size_t find(std::uint64_t line) const;

@@ -6,31 +6,28 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace recount::nest {
 namespace {
 
-struct TypeRow {
-  const char* name;
-  std::int64_t bytes;
-};
-/// In the order of Type.
-constexpr std::array type_rows{TypeRow{"f64", 8}, TypeRow{"f32", 4}, TypeRow{"i64", 8},
-                               TypeRow{"i32", 4}, TypeRow{"i16", 2}, TypeRow{"i8", 1}};
+/// Names and bytes, in the order of Type.
+constexpr std::array<std::pair<const char*, std::int64_t>, 6> type_table{
+    {{"f64", 8}, {"f32", 4}, {"i64", 8}, {"i32", 4}, {"i16", 2}, {"i8", 1}}};
 
 } // namespace
 
 const char* name(Type type) {
-  return type_rows[static_cast<std::size_t>(type)].name;
+  return type_table[static_cast<std::size_t>(type)].first;
 }
 
 std::int64_t bytes(Type type) {
-  return type_rows[static_cast<std::size_t>(type)].bytes;
+  return type_table[static_cast<std::size_t>(type)].second;
 }
 
 std::optional<Type> parse_type(std::string_view name) {
-  for (std::size_t i = 0; i < type_rows.size(); ++i)
-    if (name == type_rows[i].name) return static_cast<Type>(i);
+  for (std::size_t i = 0; i < type_table.size(); ++i)
+    if (name == type_table[i].first) return static_cast<Type>(i);
   return {};
 }
 
@@ -40,36 +37,32 @@ void refuse(const std::string& file, Spot at, const std::string& cause, const st
 
 namespace {
 
-class Typing {
-public:
-  Typing(const Definition& nest, const Types& types) : nest_(nest), types_(types) {}
+/// The type of an operation's result; counts it in `work`.
+Arithmetic operate(const Definition& nest, Value::Kind kind, Arithmetic left, Arithmetic right, Spot at,
+                   Work& work) {
+  const Arithmetic result = combined(left, right);
+  if (kind == Value::Kind::quotient && result == Arithmetic::whole)
+    refuse(nest.file, at, "a quotient of whole numbers", "divide f32 or f64 values only");
+  if (result == Arithmetic::f32) ++work.single_operations;
+  if (result == Arithmetic::f64) ++work.double_operations;
+  return result;
+}
 
-  Arithmetic of(const Value& value, Work& work) const {
-    switch (value.kind) {
-    case Value::Kind::number: return Arithmetic::number;
-    case Value::Kind::index: return Arithmetic::whole;
-    case Value::Kind::scalar: return arithmetic_of(type_of(nest_.scalars[value.scalar].type, types_));
-    case Value::Kind::element:
-      ++work.loads;
-      return arithmetic_of(type_of(nest_.arrays[value.element.array].type, types_));
-    default: break;
-    }
-    const Arithmetic left = of(value.parts[0], work), right = of(value.parts[1], work);
-    return operation(value.kind, left, right, value.at, work);
+/// The type of a value; counts its loads and operations in `work`.
+Arithmetic evaluate(const Definition& nest, const Types& types, const Value& value, Work& work) {
+  switch (value.kind) {
+  case Value::Kind::number: return Arithmetic::number;
+  case Value::Kind::index: return Arithmetic::whole;
+  case Value::Kind::scalar: return arithmetic_of(type_of(nest.scalars[value.scalar].type, types));
+  case Value::Kind::element:
+    ++work.loads;
+    return arithmetic_of(type_of(nest.arrays[value.element.array].type, types));
+  default: break;
   }
-  Arithmetic operation(Value::Kind kind, Arithmetic left, Arithmetic right, Spot at, Work& work) const {
-    const Arithmetic all = combined(left, right);
-    if (kind == Value::Kind::quotient && all == Arithmetic::whole)
-      refuse(nest_.file, at, "a quotient of whole numbers", "divide f32 or f64 values only");
-    if (all == Arithmetic::f32) ++work.single_operations;
-    if (all == Arithmetic::f64) ++work.double_operations;
-    return all;
-  }
-
-private:
-  const Definition& nest_;
-  const Types& types_;
-};
+  const Arithmetic left = evaluate(nest, types, value.parts[0], work),
+                   right = evaluate(nest, types, value.parts[1], work);
+  return operate(nest, value.kind, left, right, value.at, work);
+}
 
 } // namespace
 
@@ -90,12 +83,11 @@ Type target_type(const Definition& nest, const Statement& statement, const Types
 
 Work work_of(const Definition& nest, const Statement& statement, const Types& types) {
   Work work;
-  const Typing typing(nest, types);
   const Arithmetic target = arithmetic_of(target_type(nest, statement, types));
-  Arithmetic value = typing.of(statement.value, work);
+  Arithmetic value = evaluate(nest, types, statement.value, work);
   const bool element = std::holds_alternative<Element>(statement.target);
   if (statement.operation) {
-    value = typing.operation(*statement.operation, target, value, statement.at, work);
+    value = operate(nest, *statement.operation, target, value, statement.at, work);
     work.loads += element ? 1 : 0;
   }
   work.stores += element ? 1 : 0;

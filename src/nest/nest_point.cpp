@@ -1,7 +1,6 @@
 #include "nest/nest_point.hpp"
 
 #include "model/nest.hpp"
-#include "model/program.hpp"
 #include "nest/definition.hpp"
 
 #include <fmt/format.h>

@@ -4,7 +4,6 @@
 #include "base/nearest.hpp"
 #include "base/text.hpp"
 #include "model/nest.hpp"
-#include "nest/definition.hpp"
 
 #include <fmt/format.h>
 
@@ -12,13 +11,13 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
-// The words of a loop nest.
 namespace recount::nest {
+namespace {
+
+constexpr std::size_t longest_name = 32, longest_quote = 40;
+constexpr const char* see_page = "man recount-nest explains the format";
 
 struct Token {
   enum class Kind { name, whole, decimal, symbol, newline, end };
@@ -29,304 +28,6 @@ struct Token {
   double decimal = 0;
 };
 
-/// All tokens, `end` last. Line ends within parentheses and brackets are left out. Throws recount::Error
-/// (bad_input).
-[[nodiscard]] std::vector<Token> tokens(const std::string& file, std::string_view text);
-
-// Expressions of a loop nest: subscripts and bounds, and values.
-
-/// What a name stands for.
-struct Symbol {
-  enum class Kind { parameter, type, array, variable, scalar };
-  Kind kind = Kind::parameter;
-  std::size_t number = 0; ///< of its kind; of a variable: the depth of its loop
-};
-
-/// Reads tokens one after the other; knows the names in scope.
-class ExpressionReader {
-public:
-  /// Keeps references.
-  ExpressionReader(Definition& into, const std::vector<Token>& all) : nest_(into), all_(all) {}
-
-protected:
-  [[nodiscard]] const Token& next(std::size_t ahead = 0) const {
-    return all_[std::min(at_ + ahead, all_.size() - 1)];
-  }
-  [[nodiscard]] bool is(std::string_view symbol, std::size_t ahead = 0) const {
-    return next(ahead).kind == Token::Kind::symbol && next(ahead).text == symbol;
-  }
-  [[nodiscard]] bool is_word(std::string_view word) const {
-    return next().kind == Token::Kind::name && next().text == word;
-  }
-  const Token& take() { return all_[at_ < all_.size() - 1 ? at_++ : at_]; }
-  /// Takes a symbol if it is the next token.
-  bool took(std::string_view symbol);
-  bool took_word(std::string_view word);
-  void expect(std::string_view symbol, const char* after);
-  void skip_lines();
-  [[noreturn]] void fail(Spot at, const std::string& cause,
-                         const std::string& remedy = "man recount-nest explains the format") const {
-    refuse(nest_.file, at, cause, remedy);
-  }
-  [[noreturn]] void fail(const std::string& cause) const;
-
-  [[nodiscard]] const Symbol* find(const std::string& name) const;
-  [[nodiscard]] const Symbol& known(const Token& token) const;
-  /// A new name. Refuses words of the format and names in scope.
-  std::string define(Symbol symbol);
-
-  /// The limit of terms holds from here on.
-  void begin_expression() { terms_ = 0; }
-  /// Affine in the loop variables; one with `min` only as a whole (`bound`).
-  Index index(bool bound = false);
-  Value value();
-  Element element(std::size_t array);
-
-  Definition& nest_;
-  std::vector<std::pair<std::string, Symbol>> scope_;
-
-private:
-  Index index_product();
-  Index index_part();
-  Index index_name();
-  Index least();
-  [[nodiscard]] Index joined(Index::Kind kind, Index left, Index right, Spot at);
-  Value value_product();
-  Value value_part();
-  Value value_name();
-  [[nodiscard]] Value joined(Value::Kind kind, Value left, Value right, Spot at);
-  void count_term();
-
-  const std::vector<Token>& all_;
-  std::size_t at_ = 0;
-  std::size_t terms_ = 0; ///< of the expression
-};
-
-namespace {
-
-class Parser : public ExpressionReader {
-public:
-  using ExpressionReader::ExpressionReader;
-
-  void run() {
-    for (skip_lines(); next().kind != Token::Kind::end; skip_lines())
-      if (took_word("param"))
-        parameter();
-      else if (took_word("type"))
-        type_parameter();
-      else if (starts_type() && is("[", 2))
-        arrays();
-      else
-        node(nest_.body);
-    if (statements_ == 0) fail(next().at, "no statement accesses an array", "c[i] = a[i] in a loop");
-  }
-
-private:
-  [[nodiscard]] bool starts_type() const {
-    if (next().kind != Token::Kind::name) return false;
-    const Symbol* const symbol = find(next().text);
-    return parse_type(next().text) || (symbol != nullptr && symbol->kind == Symbol::Kind::type);
-  }
-  TypeName type_name() {
-    const Token& token = take();
-    if (const auto type = parse_type(token.text)) return {*type, {}};
-    return {Type::f64, known(token).number};
-  }
-  /// A statement or declaration is complete; returns the comment behind it.
-  std::string end_of(const char* what) {
-    if (is("}") || next().kind == Token::Kind::end) return {};
-    if (took(";")) return next().kind == Token::Kind::newline ? next().text : "";
-    if (next().kind != Token::Kind::newline) fail(fmt::format("unexpected in {}", what));
-    return take().text;
-  }
-  std::int64_t whole() {
-    if (next().kind != Token::Kind::whole) fail("a whole number is expected");
-    return take().whole;
-  }
-  void before_loops(Spot at) const {
-    if (depth_ > 0) fail(at, "a declaration within a loop", "move it to the beginning of the file");
-  }
-
-  /// param NAME = DEFAULT [from LEAST to MOST]
-  void parameter() {
-    before_loops(next().at);
-    if (nest_.parameters.size() == most_parameters)
-      fail(fmt::format("more than {} parameters", most_parameters));
-    Parameter p;
-    const Spot at = next().at;
-    p.name = define({Symbol::Kind::parameter, nest_.parameters.size()});
-    expect("=", "the name of a parameter");
-    p.fallback = whole();
-    p.most = most_value;
-    if (took_word("from")) p.least = whole();
-    if (took_word("to")) p.most = whole();
-    if (p.least > p.fallback || p.fallback > p.most || p.most > most_value)
-      fail(at,
-           fmt::format("{} = {} is not within {} to {}", p.name, p.fallback, p.least,
-                       std::min(p.most, most_value)),
-           fmt::format("bounds are at most {}", most_value));
-    p.prose = end_of("a parameter");
-    nest_.parameters.push_back(std::move(p));
-  }
-
-  /// type NAME = TYPE [or TYPE]...
-  void type_parameter() {
-    before_loops(next().at);
-    TypeParameter p;
-    p.name = define({Symbol::Kind::type, nest_.types.size()});
-    expect("=", "the name of a type");
-    do {
-      const auto type = parse_type(next().text);
-      if (!type) fail("not a type: f64, f32, i64, i32, i16 or i8 is expected");
-      if (std::find(p.choices.begin(), p.choices.end(), *type) != p.choices.end()) fail("is given twice");
-      p.choices.push_back(*type);
-      take();
-    } while (took_word("or"));
-    if (nest_.types.size() == most_parameters) fail("too many types");
-    p.prose = end_of("a type");
-    nest_.types.push_back(std::move(p));
-  }
-
-  /// TYPE NAME[EXTENT]... [column_major] [ld EXTENT], ...
-  void arrays() {
-    before_loops(next().at);
-    const TypeName type = type_name();
-    do {
-      if (nest_.arrays.size() == model::nest_arrays)
-        fail(fmt::format("more than {} arrays", model::nest_arrays));
-      begin_expression();
-      Array array;
-      array.type = type;
-      array.at = next().at;
-      array.name = define({Symbol::Kind::array, nest_.arrays.size()});
-      while (took("[")) {
-        array.extents.push_back(index());
-        expect("]", "an extent");
-      }
-      if (array.extents.empty() || array.extents.size() > most_dimensions)
-        fail(array.at, fmt::format("{} has {} dimensions", array.name, array.extents.size()),
-             fmt::format("an array has 1 to {} extents in brackets", most_dimensions));
-      if (took_word("column_major"))
-        array.column_major = true;
-      else
-        took_word("row_major");
-      if (took_word("ld")) array.leading = index();
-      nest_.arrays.push_back(std::move(array));
-    } while (took(","));
-    end_of("a declaration");
-  }
-
-  void node(std::vector<Node>& into) {
-    if (took_word("for")) return loop(into);
-    if (is("{")) fail("a block without a loop");
-    if (is_word("param") || is_word("type")) before_loops(next().at);
-    statement(into);
-  }
-
-  /// for NAME in FIRST:LAST[:STEP] NODE or { NODES }
-  void loop(std::vector<Node>& into) {
-    if (depth_ == model::nest_depth)
-      fail(fmt::format("more than {} loops around a statement", model::nest_depth));
-    const std::size_t outside = scope_.size();
-    begin_expression();
-    Loop loop;
-    loop.at = next().at;
-    loop.variable = depth_;
-    loop.name = define({Symbol::Kind::variable, depth_});
-    const auto variable = scope_.back();
-    scope_.pop_back(); // the bounds do not know it
-    if (!took_word("in")) fail("\"in\" must follow the loop variable");
-    loop.first = index();
-    expect(":", "the first value of a loop");
-    loop.last = index(true);
-    loop.step.number = 1;
-    loop.step.at = next().at;
-    if (took(":")) loop.step = index();
-    if (loop.step.varies) fail(loop.step.at, "the step depends on a loop variable");
-    scope_.push_back(variable);
-    ++depth_;
-    skip_lines();
-    if (took("{")) {
-      for (skip_lines(); !is("}"); skip_lines()) {
-        if (next().kind == Token::Kind::end) fail(loop.at, "the loop is not closed", "add } at its end");
-        if (took(";")) continue;
-        node(loop.body);
-      }
-      take();
-    } else {
-      node(loop.body);
-    }
-    --depth_;
-    scope_.resize(outside);
-    into.emplace_back(std::move(loop));
-  }
-
-  void statement(std::vector<Node>& into) {
-    if (++statements_ > most_statements) fail(fmt::format("more than {} statements", most_statements));
-    begin_expression();
-    Statement made;
-    made.at = next().at;
-    if (starts_type()) {
-      const TypeName type = type_name();
-      if (nest_.scalars.size() == most_scalars) fail(fmt::format("more than {} scalars", most_scalars));
-      made.declares = true;
-      made.target = nest_.scalars.size();
-      const Token& name = next();
-      if (is("[", 1)) before_loops(name.at);
-      nest_.scalars.push_back({define({Symbol::Kind::scalar, nest_.scalars.size()}), type});
-      const auto scalar = scope_.back();
-      scope_.pop_back(); // its value does not know it
-      assignment(made);
-      scope_.push_back(scalar);
-    } else {
-      target(made);
-      assignment(made);
-    }
-    end_of("a statement");
-    into.emplace_back(std::move(made));
-  }
-  void target(Statement& made) {
-    if (next().kind != Token::Kind::name) fail("a loop or a statement is expected");
-    const Token& token = take();
-    const Symbol& symbol = known(token);
-    if (symbol.kind == Symbol::Kind::array)
-      made.target = element(symbol.number);
-    else if (symbol.kind == Symbol::Kind::scalar)
-      made.target = symbol.number;
-    else
-      fail(token.at, fmt::format("\"{}\" cannot be assigned to", token.text),
-           "statements assign to array elements and scalars");
-  }
-  void assignment(Statement& made) {
-    if (next().kind != Token::Kind::symbol) fail("\"=\" is expected");
-    const std::string symbol = next().text;
-    if (symbol == "+=") made.operation = Value::Kind::sum;
-    if (symbol == "-=") made.operation = Value::Kind::difference;
-    if (symbol == "*=") made.operation = Value::Kind::product;
-    if (symbol == "/=") made.operation = Value::Kind::quotient;
-    if ((symbol != "=" && !made.operation) || (made.declares && made.operation)) fail("\"=\" is expected");
-    take();
-    skip_lines();
-    made.value = value();
-  }
-
-  std::size_t depth_ = 0, statements_ = 0;
-};
-
-} // namespace
-
-Definition parse(const std::string& file, std::string_view text) {
-  Definition nest;
-  nest.file = file;
-  const auto all = tokens(file, text);
-  Parser(nest, all).run();
-  return nest;
-}
-
-namespace {
-
-constexpr std::size_t longest_name = 32;
-
 bool letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
@@ -334,6 +35,7 @@ bool digit(char c) {
   return c >= '0' && c <= '9';
 }
 
+/// Splits a text into tokens, `end` last. Line ends within parentheses and brackets are left out.
 class Lexer {
 public:
   Lexer(const std::string& file, std::string_view text) : file_(file), rest_(text) {}
@@ -361,12 +63,9 @@ private:
     at_.column += static_cast<int>(length);
   }
   Token& add(Token::Kind kind, std::size_t length) {
-    Token token;
-    token.kind = kind;
-    token.text = kind == Token::Kind::newline ? std::move(comment_) : std::string(rest_.substr(0, length));
-    token.at = at_;
+    std::string text = kind == Token::Kind::newline ? comment_ : std::string(rest_.substr(0, length));
     comment_.clear();
-    all_.push_back(std::move(token));
+    all_.push_back({kind, std::move(text), at_});
     skip(length);
     return all_.back();
   }
@@ -382,37 +81,35 @@ private:
     at_.column = 1;
   }
   void word() {
-    std::size_t length = 0;
-    while (length < rest_.size() && (letter(rest_[length]) || digit(rest_[length])))
-      ++length;
+    const auto* const end =
+        std::find_if_not(rest_.begin(), rest_.end(), [](char c) { return letter(c) || digit(c); });
+    const auto length = static_cast<std::size_t>(end - rest_.begin());
     if (length > longest_name)
-      refuse(file_, at_, "a name of more than " + std::to_string(longest_name) + " letters",
-             "use a shorter name");
+      refuse(file_, at_, fmt::format("a name of more than {} letters", longest_name), "use a shorter name");
     add(Token::Kind::name, length);
   }
   void number() {
-    std::size_t length = 0;
-    while (length < rest_.size() && (digit(rest_[length]) || rest_[length] == '.'))
-      ++length;
-    if (length < rest_.size() && (rest_[length] == 'e' || rest_[length] == 'E')) {
-      ++length;
-      if (length < rest_.size() && (rest_[length] == '-' || rest_[length] == '+')) ++length;
-      while (length < rest_.size() && digit(rest_[length]))
-        ++length;
+    const char *const begin = rest_.data(), *const end = begin + rest_.size();
+    Token number;
+    number.kind = Token::Kind::whole;
+    auto [last, error] = std::from_chars(begin, end, number.whole);
+    if (last != end && std::string_view(".eE").find(*last) != std::string_view::npos) {
+      number.kind = Token::Kind::decimal;
+      const auto decimal = std::from_chars(begin, end, number.decimal);
+      last = decimal.ptr;
+      error = decimal.ec;
     }
-    if (length < rest_.size() && letter(rest_[length]))
+    if (last != end && letter(*last))
       refuse(file_, at_, "a name begins with a digit", "begin it with a letter");
-    const std::string_view text = rest_.substr(0, length);
-    const char* const end = text.data() + text.size();
-    Token& token = add(Token::Kind::whole, length);
-    if (const auto [last, error] = std::from_chars(text.data(), end, token.whole);
-        error == std::errc() && last == end)
-      return;
-    token.kind = Token::Kind::decimal;
-    if (const auto [last, error] = std::from_chars(text.data(), end, token.decimal);
-        error != std::errc() || last != end || text.find_first_of(".eE") == text.npos)
-      refuse(file_, token.at, "\"" + token.text.substr(0, 40) + "\" is not a number of 64 bits",
-             "write a number such as 600 or 0.25");
+    const auto length = static_cast<std::size_t>(last - begin);
+    if (error != std::errc())
+      refuse(
+          file_, at_,
+          fmt::format("\"{}\" is not a number of 64 bits", rest_.substr(0, std::min(length, longest_quote))),
+          "write a number such as 600 or 0.25");
+    Token& token = add(number.kind, length);
+    token.whole = number.whole;
+    token.decimal = number.decimal;
   }
   void symbol() {
     const char c = rest_.front();
@@ -420,18 +117,16 @@ private:
       add(Token::Kind::symbol, 2);
       return;
     }
-    if (std::string_view("()[]{},:;=+-*/").find(c) == std::string_view::npos)
-      refuse(file_, at_, "unexpected character \"" + base::printable(character()) + "\"",
-             "man recount-nest explains the format");
+    if (std::string_view("()[]{},:;=+-*/").find(c) == std::string_view::npos) {
+      std::string_view after = rest_;
+      static_cast<void>(base::next_character(after));
+      const std::string_view character = rest_.substr(0, rest_.size() - after.size());
+      refuse(file_, at_, "unexpected character \"" + base::printable(character) + "\"", see_page);
+    }
     if (c == '(' || c == '[') ++open_;
     if ((c == ')' || c == ']') && open_ > 0) --open_;
-    if (c == '{' || c == '}') open_ = 0; // a bracket that was left open is told where the statement ends
+    if (c == '{' || c == '}') open_ = 0; // a bracket that was left open is reported where the statement ends
     add(Token::Kind::symbol, 1);
-  }
-  [[nodiscard]] std::string_view character() const {
-    std::string_view after = rest_;
-    static_cast<void>(base::next_character(after));
-    return rest_.substr(0, rest_.size() - after.size());
   }
 
   const std::string& file_;
@@ -442,274 +137,474 @@ private:
   std::vector<Token> all_;
 };
 
-} // namespace
-
-std::vector<Token> tokens(const std::string& file, std::string_view text) {
-  return Lexer(file, text).run();
-}
-
-namespace {
+/// What a name refers to.
+struct Symbol {
+  enum class Kind { parameter, type, array, variable, scalar };
+  Kind kind = Kind::parameter;
+  std::size_t number = 0; ///< of its kind; of a variable: the depth of its loop
+};
 
 constexpr std::array words{"param",   "type", "for", "in",           "from", "to",
                            "default", "min",  "ld",  "column_major", "or",   "row_major"};
 
-bool is_word_of_format(const std::string& name) {
-  return parse_type(name) || std::find(words.begin(), words.end(), name) != words.end();
-}
-
-std::string shown(const Token& token) {
+std::string quoted(const Token& token) {
   if (token.kind == Token::Kind::newline) return "the end of the line";
   if (token.kind == Token::Kind::end) return "the end of the file";
-  return "\"" + token.text.substr(0, 40) + "\"";
+  return "\"" + token.text.substr(0, longest_quote) + "\"";
 }
 
-} // namespace
-
-bool ExpressionReader::took(std::string_view symbol) {
-  if (!is(symbol)) return false;
-  take();
-  return true;
+/// Of a binary operation.
+template <class Expression>
+typename Expression::Kind kind_of(char symbol) {
+  using Kind = typename Expression::Kind;
+  return symbol == '+'   ? Kind::sum
+         : symbol == '-' ? Kind::difference
+         : symbol == '*' ? Kind::product
+                         : Kind::quotient;
 }
 
-bool ExpressionReader::took_word(std::string_view word) {
-  if (!is_word(word)) return false;
-  take();
-  return true;
-}
+class Parser {
+public:
+  /// Keeps references.
+  Parser(Definition& into, const std::vector<Token>& all) : nest_(into), all_(all) {}
 
-void ExpressionReader::expect(std::string_view symbol, const char* after) {
-  if (!took(symbol))
-    fail(next().at, fmt::format("{} where \"{}\" must follow {}", shown(next()), symbol, after));
-}
+  void run() {
+    for (skip_lines(); next().kind != Token::Kind::end; skip_lines())
+      if (took_word("param"))
+        parameter();
+      else if (took_word("type"))
+        type_parameter();
+      else if (starts_type() && is("[", 2))
+        arrays();
+      else
+        node(nest_.body);
+    if (statements_ == 0) fail(next().at, "no statement accesses an array", "c[i] = a[i] in a loop");
+  }
 
-void ExpressionReader::skip_lines() {
-  while (next().kind == Token::Kind::newline)
+private:
+  // Tokens.
+
+  [[nodiscard]] const Token& next(std::size_t ahead = 0) const {
+    return all_[std::min(at_ + ahead, all_.size() - 1)];
+  }
+  [[nodiscard]] bool is(std::string_view symbol, std::size_t ahead = 0) const {
+    return next(ahead).kind == Token::Kind::symbol && next(ahead).text == symbol;
+  }
+  [[nodiscard]] bool is_word(std::string_view word) const {
+    return next().kind == Token::Kind::name && next().text == word;
+  }
+  const Token& take() { return all_[at_ < all_.size() - 1 ? at_++ : at_]; }
+  /// Takes a symbol or a word if it is the next token.
+  bool took(std::string_view symbol) { return is(symbol) && (take(), true); }
+  bool took_word(std::string_view word) { return is_word(word) && (take(), true); }
+  void expect(std::string_view symbol, const char* after) {
+    if (!took(symbol))
+      fail(next().at, fmt::format("{} where \"{}\" must follow {}", quoted(next()), symbol, after));
+  }
+  void skip_lines() {
+    while (next().kind == Token::Kind::newline)
+      take();
+  }
+  std::int64_t whole() {
+    if (next().kind != Token::Kind::whole) fail("a whole number is expected");
+    return take().whole;
+  }
+  /// Ends a statement or declaration; returns the comment behind it.
+  std::string end_of(const char* what) {
+    if (is("}") || next().kind == Token::Kind::end) return {};
+    if (took(";")) return next().kind == Token::Kind::newline ? next().text : "";
+    if (next().kind != Token::Kind::newline) fail(fmt::format("unexpected in {}", what));
+    return take().text;
+  }
+
+  [[noreturn]] void fail(Spot at, const std::string& cause, const std::string& remedy = see_page) const {
+    refuse(nest_.file, at, cause, remedy);
+  }
+  /// At the next token.
+  [[noreturn]] void fail(const std::string& cause) const { fail(next().at, quoted(next()) + ": " + cause); }
+  /// One more must be possible.
+  void limit(std::size_t number, std::size_t most, const char* what) const {
+    if (number >= most) fail(fmt::format("more than {} {}", most, what));
+  }
+
+  // Names.
+
+  [[nodiscard]] const Symbol* find(const std::string& name) const {
+    const auto found =
+        std::find_if(scope_.rbegin(), scope_.rend(), [&](const auto& entry) { return entry.first == name; });
+    return found == scope_.rend() ? nullptr : &found->second;
+  }
+  [[nodiscard]] const Symbol& known(const Token& token) const {
+    if (const Symbol* const symbol = find(token.text)) return *symbol;
+    std::vector<std::string> names;
+    for (const auto& [name, symbol] : scope_)
+      names.push_back(name);
+    fail(token.at, fmt::format("unknown name \"{}\"", token.text),
+         base::did_you_mean(token.text, names,
+                            "declare it before: param NAME = NUMBER, f64 NAME[EXTENT] or f64 NAME = VALUE"));
+  }
+  /// Takes a new name. Refuses words of the format and names in scope.
+  std::string define(Symbol symbol) {
+    if (next().kind != Token::Kind::name) fail("a name is expected");
+    const Token& token = take();
+    if (parse_type(token.text) || std::ranges::find(words, token.text) != words.end())
+      fail(token.at, fmt::format("\"{}\" is a word of the format", token.text), "use another name");
+    if (find(token.text) != nullptr)
+      fail(token.at, fmt::format("\"{}\" is already defined", token.text), "use another name");
+    scope_.emplace_back(token.text, symbol);
+    return token.text;
+  }
+  [[nodiscard]] bool starts_type() const {
+    if (next().kind != Token::Kind::name) return false;
+    const Symbol* const symbol = find(next().text);
+    return parse_type(next().text) || (symbol != nullptr && symbol->kind == Symbol::Kind::type);
+  }
+  TypeName type_name() {
+    const Token& token = take();
+    if (const auto type = parse_type(token.text)) return {*type, {}};
+    return {Type::f64, known(token).number};
+  }
+
+  // Declarations.
+
+  void outside_loops(Spot at) const {
+    if (depth_ > 0) fail(at, "a declaration within a loop", "move it to the beginning of the file");
+  }
+
+  /// param NAME = DEFAULT [from LEAST to MOST]
+  void parameter() {
+    outside_loops(next().at);
+    limit(nest_.parameters.size(), most_parameters, "parameters");
+    Parameter p;
+    const Spot at = next().at;
+    p.name = define({Symbol::Kind::parameter, nest_.parameters.size()});
+    expect("=", "the name of a parameter");
+    p.fallback = whole();
+    p.most = most_value;
+    if (took_word("from")) p.least = whole();
+    if (took_word("to")) p.most = whole();
+    if (p.least > p.fallback || p.fallback > p.most || p.most > most_value)
+      fail(at,
+           fmt::format("{} = {} is not within {} to {}", p.name, p.fallback, p.least,
+                       std::min(p.most, most_value)),
+           fmt::format("bounds are at most {}", most_value));
+    p.prose = end_of("a parameter");
+    nest_.parameters.push_back(std::move(p));
+  }
+
+  /// type NAME = TYPE [or TYPE]...
+  void type_parameter() {
+    outside_loops(next().at);
+    limit(nest_.types.size(), most_parameters, "types");
+    TypeParameter p;
+    p.name = define({Symbol::Kind::type, nest_.types.size()});
+    expect("=", "the name of a type");
+    do {
+      const auto type = parse_type(next().text);
+      if (!type) fail("not a type: f64, f32, i64, i32, i16 or i8 is expected");
+      if (std::ranges::find(p.choices, *type) != p.choices.end()) fail("is given twice");
+      p.choices.push_back(*type);
+      take();
+    } while (took_word("or"));
+    p.prose = end_of("a type");
+    nest_.types.push_back(std::move(p));
+  }
+
+  /// TYPE NAME[EXTENT]... [column_major] [ld EXTENT], ...
+  void arrays() {
+    outside_loops(next().at);
+    const TypeName type = type_name();
+    do {
+      limit(nest_.arrays.size(), model::nest_arrays, "arrays");
+      terms_ = 0;
+      Array array;
+      array.type = type;
+      array.at = next().at;
+      array.name = define({Symbol::Kind::array, nest_.arrays.size()});
+      array.extents = in_brackets("an extent");
+      if (array.extents.empty() || array.extents.size() > most_dimensions)
+        fail(array.at, fmt::format("{} has {} dimensions", array.name, array.extents.size()),
+             fmt::format("an array has 1 to {} extents in brackets", most_dimensions));
+      array.column_major = took_word("column_major");
+      if (!array.column_major) took_word("row_major");
+      if (took_word("ld")) array.leading = index();
+      nest_.arrays.push_back(std::move(array));
+    } while (took(","));
+    end_of("a declaration");
+  }
+
+  // Loops and statements.
+
+  void node(std::vector<Node>& into) {
+    if (took_word("for")) return loop(into);
+    if (is("{")) fail("a block without a loop");
+    if (is_word("param") || is_word("type")) outside_loops(next().at);
+    statement(into);
+  }
+
+  /// for NAME in FIRST:LAST[:STEP] NODE or { NODES }
+  void loop(std::vector<Node>& into) {
+    limit(depth_, model::nest_depth, "loops around a statement");
+    const std::size_t outside = scope_.size();
+    terms_ = 0;
+    Loop loop;
+    loop.at = next().at;
+    loop.variable = depth_;
+    loop.name = define({Symbol::Kind::variable, depth_});
+    const auto variable = scope_.back();
+    scope_.pop_back(); // the bounds do not know it
+    if (!took_word("in")) fail("\"in\" must follow the loop variable");
+    loop.first = index();
+    expect(":", "the first value of a loop");
+    loop.last = bound();
+    loop.step.number = 1;
+    loop.step.at = next().at;
+    if (took(":")) loop.step = index();
+    if (loop.step.varies) fail(loop.step.at, "the step depends on a loop variable");
+    scope_.push_back(variable);
+    ++depth_;
+    skip_lines();
+    if (took("{")) {
+      for (skip_lines(); !took("}"); skip_lines()) {
+        if (next().kind == Token::Kind::end) fail(loop.at, "the loop is not closed", "add } at its end");
+        if (!took(";")) node(loop.body);
+      }
+    } else {
+      node(loop.body);
+    }
+    --depth_;
+    scope_.resize(outside);
+    into.emplace_back(std::move(loop));
+  }
+
+  void statement(std::vector<Node>& into) {
+    limit(statements_++, most_statements, "statements");
+    terms_ = 0;
+    Statement statement;
+    statement.at = next().at;
+    if (starts_type()) {
+      const TypeName type = type_name();
+      limit(nest_.scalars.size(), most_scalars, "scalars");
+      statement.declares = true;
+      statement.target = nest_.scalars.size();
+      if (is("[", 1)) outside_loops(next().at);
+      nest_.scalars.push_back({define({Symbol::Kind::scalar, nest_.scalars.size()}), type});
+      const auto scalar = scope_.back();
+      scope_.pop_back(); // its value does not know it
+      assignment(statement);
+      scope_.push_back(scalar);
+    } else {
+      target(statement);
+      assignment(statement);
+    }
+    end_of("a statement");
+    into.emplace_back(std::move(statement));
+  }
+  void target(Statement& statement) {
+    if (next().kind != Token::Kind::name) fail("a loop or a statement is expected");
+    const Token& token = take();
+    const Symbol& symbol = known(token);
+    if (symbol.kind == Symbol::Kind::array)
+      statement.target = element(symbol.number);
+    else if (symbol.kind == Symbol::Kind::scalar)
+      statement.target = symbol.number;
+    else
+      fail(token.at, fmt::format("\"{}\" cannot be assigned to", token.text),
+           "statements assign to array elements and scalars");
+  }
+  void assignment(Statement& statement) {
+    const std::string& symbol = next().text;
+    const bool operation = symbol.size() == 2,
+               assigns = next().kind == Token::Kind::symbol && symbol.back() == '=';
+    if (!assigns || (statement.declares && operation)) fail("\"=\" is expected");
+    if (operation) statement.operation = kind_of<Value>(symbol.front());
     take();
-}
+    skip_lines();
+    statement.value = value();
+  }
 
-void ExpressionReader::fail(const std::string& cause) const {
-  fail(next().at, shown(next()) + ": " + cause);
-}
+  // Expressions.
 
-const Symbol* ExpressionReader::find(const std::string& name) const {
-  const auto found =
-      std::find_if(scope_.rbegin(), scope_.rend(), [&](const auto& entry) { return entry.first == name; });
-  return found == scope_.rend() ? nullptr : &found->second;
-}
+  void count_term() {
+    if (++terms_ > most_terms) fail(fmt::format("the expression has more than {} terms", most_terms));
+  }
 
-const Symbol& ExpressionReader::known(const Token& token) const {
-  if (const Symbol* const symbol = find(token.text)) return *symbol;
-  std::vector<std::string> names;
-  for (const auto& [name, symbol] : scope_)
-    names.push_back(name);
-  fail(token.at, fmt::format("unknown name \"{}\"", token.text),
-       base::did_you_mean(token.text, names,
-                          "declare it before: param NAME = NUMBER, f64 NAME[EXTENT] or f64 NAME = VALUE"));
-}
+  /// Operands joined from left to right by either of two operators.
+  template <class Expression, class Operand>
+  Expression chain(const std::array<std::string_view, 2>& operators, Operand operand) {
+    Expression left = operand();
+    while (is(operators[0]) || is(operators[1])) {
+      const Token& token = take();
+      skip_lines();
+      left = joined(kind_of<Expression>(token.text.front()), std::move(left), operand(), token.at);
+    }
+    return left;
+  }
+  static constexpr std::array<std::string_view, 2> additive{"+", "-"}, multiplicative{"*", "/"};
 
-std::string ExpressionReader::define(Symbol symbol) {
-  if (next().kind != Token::Kind::name) fail("a name is expected");
-  const Token& token = take();
-  if (is_word_of_format(token.text))
-    fail(token.at, fmt::format("\"{}\" is a word of the format", token.text), "use another name");
-  if (find(token.text) != nullptr)
-    fail(token.at, fmt::format("\"{}\" is already defined", token.text), "use another name");
-  scope_.emplace_back(token.text, symbol);
-  return token.text;
-}
+  [[nodiscard]] Index joined(Index::Kind kind, Index left, Index right, Spot at) const {
+    const bool varies = left.varies || right.varies;
+    if (kind == Index::Kind::product && left.varies && right.varies)
+      fail(at, "a product of loop variables is not affine",
+           "use a loop variable times a number or a parameter");
+    if (kind == Index::Kind::quotient && varies)
+      fail(at, "a quotient with a loop variable is not affine", "divide parameters and numbers only");
+    return {.kind = kind, .parts = {std::move(left), std::move(right)}, .at = at, .varies = varies};
+  }
+  [[nodiscard]] Value joined(Value::Kind kind, Value left, Value right, Spot at) const {
+    if (left.kind == Value::Kind::number && right.kind == Value::Kind::number)
+      fail(at, "two numbers are combined, which the compiler would compute", "write the result");
+    Value both;
+    both.kind = kind;
+    both.at = at;
+    both.parts = {std::move(left), std::move(right)};
+    return both;
+  }
 
-void ExpressionReader::count_term() {
-  if (++terms_ > most_terms) fail(fmt::format("the expression has more than {} terms", most_terms));
-}
-
-Index ExpressionReader::joined(Index::Kind kind, Index left, Index right, Spot at) {
-  if (kind == Index::Kind::product && left.varies && right.varies)
-    fail(at, "a product of loop variables is not affine",
-         "use a loop variable times a number or a parameter");
-  if (kind == Index::Kind::quotient && (left.varies || right.varies))
-    fail(at, "a quotient with a loop variable is not affine", "divide parameters and numbers only");
-  Index all;
-  all.kind = kind;
-  all.varies = left.varies || right.varies;
-  all.at = at;
-  all.parts.push_back(std::move(left));
-  all.parts.push_back(std::move(right));
-  return all;
-}
-
-Index ExpressionReader::index(bool bound) {
-  Index left = bound && is_word("min") ? least() : index_product();
-  while (is("+") || is("-")) {
-    if (left.kind == Index::Kind::least && left.varies)
+  /// Affine in the loop variables.
+  Index index() {
+    return chain<Index>(additive, [&] { return chain<Index>(multiplicative, [&] { return index_part(); }); });
+  }
+  /// The end of a loop: an index, or the min() of two.
+  Index bound() {
+    if (!is_word("min")) return index();
+    const std::size_t start = at_;
+    Index least = this->least();
+    if (!least.varies) {
+      at_ = start;
+      return index();
+    }
+    if (is("+") || is("-"))
       fail(next().at, "min() of loop variables can only be the whole end of a loop",
            "write min(i + b, n) instead of min(i, n - b) + b");
-    const Token& token = take();
-    const auto kind = token.text == "+" ? Index::Kind::sum : Index::Kind::difference;
-    skip_lines();
-    left = joined(kind, std::move(left), index_product(), token.at);
+    return least;
   }
-  return left;
-}
-
-Index ExpressionReader::index_product() {
-  Index left = index_part();
-  while (is("*") || is("/")) {
-    const Token& token = take();
-    const auto kind = token.text == "*" ? Index::Kind::product : Index::Kind::quotient;
-    skip_lines();
-    left = joined(kind, std::move(left), index_part(), token.at);
-  }
-  return left;
-}
-
-Index ExpressionReader::index_part() {
-  count_term();
-  if (next().kind == Token::Kind::name) return index_name();
-  Index part;
-  part.at = next().at;
-  if (next().kind == Token::Kind::whole) {
-    part.number = take().whole;
-    return part;
-  }
-  if (took("-")) return joined(Index::Kind::difference, part, index_part(), part.at);
-  if (took("(")) {
-    part = index();
+  Index index_part() {
+    count_term();
+    const Spot at = next().at;
+    if (next().kind == Token::Kind::name) return index_name();
+    if (next().kind == Token::Kind::whole) return {.number = take().whole, .parts = {}, .at = at};
+    if (took("-")) return joined(Index::Kind::difference, {.parts = {}, .at = at}, index_part(), at);
+    if (!took("(")) fail("a number, a parameter or a loop variable is expected");
+    Index part = index();
     expect(")", "the expression");
     return part;
   }
-  fail("a number, a parameter or a loop variable is expected");
-}
-
-Index ExpressionReader::index_name() {
-  if (is_word("min")) {
-    Index part = least();
-    if (part.varies)
-      fail(part.at, "min() of loop variables can only be the whole end of a loop",
-           "for i in ii:min(ii + b, n)");
-    return part;
-  }
-  const Token& token = take();
-  const Symbol& symbol = known(token);
-  Index part;
-  part.at = token.at;
-  part.number = static_cast<std::int64_t>(symbol.number);
-  part.varies = symbol.kind == Symbol::Kind::variable;
-  part.kind = part.varies ? Index::Kind::variable : Index::Kind::parameter;
-  if (!part.varies && symbol.kind != Symbol::Kind::parameter)
-    fail(token.at, fmt::format("\"{}\" is neither a parameter nor a loop variable", token.text),
-         "subscripts and bounds depend on parameters and loop variables only");
-  return part;
-}
-
-Index ExpressionReader::least() {
-  const Spot at = take().at;
-  expect("(", "min");
-  Index left = index();
-  expect(",", "the first value of min");
-  Index right = index();
-  expect(")", "the second value of min");
-  return joined(Index::Kind::least, std::move(left), std::move(right), at);
-}
-
-Value ExpressionReader::joined(Value::Kind kind, Value left, Value right, Spot at) {
-  if (left.kind == Value::Kind::number && right.kind == Value::Kind::number)
-    fail(at, "two numbers are combined, which the compiler would compute", "write the result");
-  Value all;
-  all.kind = kind;
-  all.at = at;
-  all.parts.push_back(std::move(left));
-  all.parts.push_back(std::move(right));
-  return all;
-}
-
-Value ExpressionReader::value() {
-  Value left = value_product();
-  while (is("+") || is("-")) {
+  Index index_name() {
+    if (is_word("min")) {
+      Index part = least();
+      if (part.varies)
+        fail(part.at, "min() of loop variables can only be the whole end of a loop",
+             "for i in ii:min(ii + b, n)");
+      return part;
+    }
     const Token& token = take();
-    const auto kind = token.text == "+" ? Value::Kind::sum : Value::Kind::difference;
-    skip_lines();
-    left = joined(kind, std::move(left), value_product(), token.at);
+    const Symbol& symbol = known(token);
+    if (symbol.kind != Symbol::Kind::variable && symbol.kind != Symbol::Kind::parameter)
+      fail(token.at, fmt::format("\"{}\" is neither a parameter nor a loop variable", token.text),
+           "subscripts and bounds depend on parameters and loop variables only");
+    return named(symbol, token.at);
   }
-  return left;
-}
+  static Index named(const Symbol& symbol, Spot at) {
+    const bool varies = symbol.kind == Symbol::Kind::variable;
+    return {.kind = varies ? Index::Kind::variable : Index::Kind::parameter,
+            .number = static_cast<std::int64_t>(symbol.number),
+            .parts = {},
+            .at = at,
+            .varies = varies};
+  }
+  Index least() {
+    const Spot at = take().at;
+    expect("(", "min");
+    Index left = index();
+    expect(",", "the first value of min");
+    Index right = index();
+    expect(")", "the second value of min");
+    return joined(Index::Kind::least, std::move(left), std::move(right), at);
+  }
 
-Value ExpressionReader::value_product() {
-  Value left = value_part();
-  while (is("*") || is("/")) {
-    const Token& token = take();
-    const auto kind = token.text == "*" ? Value::Kind::product : Value::Kind::quotient;
-    skip_lines();
-    left = joined(kind, std::move(left), value_part(), token.at);
+  Value value() {
+    return chain<Value>(additive, [&] { return chain<Value>(multiplicative, [&] { return value_part(); }); });
   }
-  return left;
-}
-
-Value ExpressionReader::value_part() {
-  count_term();
-  Value part;
-  part.at = next().at;
-  if (next().kind == Token::Kind::name) return value_name();
-  const bool negative = is("-");
-  const Token& number = next(negative ? 1 : 0);
-  if (number.kind == Token::Kind::whole || number.kind == Token::Kind::decimal) {
-    if (negative) take();
-    take();
-    part.whole = number.kind == Token::Kind::whole;
-    part.number = part.whole ? static_cast<double>(number.whole) : number.decimal;
-    if (negative) part.number = -part.number;
-    if (part.whole && std::abs(part.number) > 1e15) fail(number.at, "a number above 10^15");
-    return part;
-  }
-  if (negative) fail(part.at, "a minus sign before a value", "write 0 - x, which is one operation");
-  if (took("(")) {
+  Value value_part() {
+    count_term();
+    Value part;
+    part.at = next().at;
+    if (next().kind == Token::Kind::name) return value_name();
+    const bool negative = is("-");
+    const Token& number = next(negative ? 1 : 0);
+    if (number.kind == Token::Kind::whole || number.kind == Token::Kind::decimal) {
+      if (negative) take();
+      take();
+      part.whole = number.kind == Token::Kind::whole;
+      part.number = (negative ? -1 : 1) * (part.whole ? static_cast<double>(number.whole) : number.decimal);
+      if (part.whole && std::abs(part.number) > 1e15) fail(number.at, "a number above 10^15");
+      return part;
+    }
+    if (negative) fail(part.at, "a minus sign before a value", "write 0 - x, which is one operation");
+    if (!took("(")) fail("a number, an array element or a scalar is expected");
     part = value();
     expect(")", "the expression");
     return part;
   }
-  fail("a number, an array element or a scalar is expected");
-}
-
-Value ExpressionReader::value_name() {
-  const Token& token = take();
-  const Symbol& symbol = known(token);
-  Value part;
-  part.at = token.at;
-  switch (symbol.kind) {
-  case Symbol::Kind::array:
-    part.kind = Value::Kind::element;
-    part.element = element(symbol.number);
+  Value value_name() {
+    const Token& token = take();
+    const Symbol& symbol = known(token);
+    Value part;
+    part.at = token.at;
+    switch (symbol.kind) {
+    case Symbol::Kind::array:
+      part.kind = Value::Kind::element;
+      part.element = element(symbol.number);
+      break;
+    case Symbol::Kind::scalar:
+      part.kind = Value::Kind::scalar;
+      part.scalar = symbol.number;
+      break;
+    case Symbol::Kind::type: fail(token.at, fmt::format("\"{}\" is a type, not a value", token.text));
+    case Symbol::Kind::parameter:
+    case Symbol::Kind::variable: part.kind = Value::Kind::index; part.index = named(symbol, token.at);
+    }
     return part;
-  case Symbol::Kind::scalar:
-    part.kind = Value::Kind::scalar;
-    part.scalar = symbol.number;
-    return part;
-  case Symbol::Kind::type: fail(token.at, fmt::format("\"{}\" is a type, not a value", token.text));
-  case Symbol::Kind::parameter:
-  case Symbol::Kind::variable: break;
   }
-  part.kind = Value::Kind::index;
-  part.index.kind = symbol.kind == Symbol::Kind::variable ? Index::Kind::variable : Index::Kind::parameter;
-  part.index.number = static_cast<std::int64_t>(symbol.number);
-  part.index.varies = symbol.kind == Symbol::Kind::variable;
-  part.index.at = token.at;
-  return part;
-}
 
-Element ExpressionReader::element(std::size_t array) {
-  Element element;
-  element.array = array;
-  element.at = next().at;
-  while (took("[")) {
-    element.subscripts.push_back(index());
-    expect("]", "a subscript");
+  /// Extents or subscripts.
+  std::vector<Index> in_brackets(const char* what) {
+    std::vector<Index> all;
+    while (took("[")) {
+      all.push_back(index());
+      expect("]", what);
+    }
+    return all;
   }
-  const std::size_t dimensions = nest_.arrays[array].extents.size();
-  if (element.subscripts.size() != dimensions)
-    fail(element.at,
-         fmt::format("{} has {}, not {}", nest_.arrays[array].name,
-                     base::format_count(dimensions, "dimension"), element.subscripts.size()),
-         "write a subscript in brackets for each dimension");
-  return element;
+  Element element(std::size_t array) {
+    Element element{.array = array, .subscripts = {}, .at = next().at};
+    element.subscripts = in_brackets("a subscript");
+    const std::size_t dimensions = nest_.arrays[array].extents.size();
+    if (element.subscripts.size() != dimensions)
+      fail(element.at,
+           fmt::format("{} has {}, not {}", nest_.arrays[array].name,
+                       base::format_count(dimensions, "dimension"), element.subscripts.size()),
+           "write a subscript in brackets for each dimension");
+    return element;
+  }
+
+  Definition& nest_;
+  const std::vector<Token>& all_;
+  std::size_t at_ = 0;
+  std::vector<std::pair<std::string, Symbol>> scope_;
+  std::size_t depth_ = 0, statements_ = 0;
+  std::size_t terms_ = 0; ///< of the expression
+};
+
+} // namespace
+
+Definition parse(const std::string& file, std::string_view text) {
+  Definition nest;
+  nest.file = file;
+  const auto all = Lexer(file, text).run();
+  Parser(nest, all).run();
+  return nest;
 }
 
 } // namespace recount::nest

@@ -42,75 +42,63 @@ bool bounds_use(const Loop& loop, std::size_t variable) {
   return uses(loop.first, variable) || uses(loop.last, variable);
 }
 
-/// Gives variables new numbers.
+/// Gives variables new numbers, by their old ones.
 class Renumbering {
 public:
   explicit Renumbering(const std::vector<std::size_t>& numbers) : numbers_(numbers) {}
 
-  void of(Index& index) const {
-    for_each_variable(index, [&](Index& use) { use.number = static_cast<std::int64_t>(renumbered(use)); });
+  void apply(Index& index) const {
+    for_each_variable(index, [&](Index& use) {
+      use.number = static_cast<std::int64_t>(numbers_[static_cast<std::size_t>(use.number)]);
+    });
   }
-  void of(std::vector<Node>& body) const {
+  void apply(std::vector<Node>& body) const {
     for (Node& node : body)
-      if (auto* const loop = std::get_if<Loop>(&node))
-        of(*loop);
-      else
-        of(std::get<Statement>(node));
+      std::visit([&](auto& inner) { apply(inner); }, node);
   }
 
 private:
-  [[nodiscard]] std::size_t renumbered(const Index& use) const {
-    return numbers_[static_cast<std::size_t>(use.number)];
-  }
-  void of(Element& element) const {
+  void apply(Element& element) const {
     for (Index& subscript : element.subscripts)
-      of(subscript);
+      apply(subscript);
   }
-  void of(Value& value) const {
-    of(value.index);
-    of(value.element);
+  void apply(Value& value) const {
+    apply(value.index);
+    apply(value.element);
     for (Value& part : value.parts)
-      of(part);
+      apply(part);
   }
-  void of(Statement& statement) const {
-    if (auto* const target = std::get_if<Element>(&statement.target)) of(*target);
-    of(statement.value);
+  void apply(Statement& statement) const {
+    if (auto* const target = std::get_if<Element>(&statement.target)) apply(*target);
+    apply(statement.value);
   }
-  void of(Loop& loop) const {
+  void apply(Loop& loop) const {
     loop.variable = numbers_[loop.variable];
-    of(loop.first);
-    of(loop.last);
-    of(loop.body);
+    apply(loop.first);
+    apply(loop.last);
+    apply(loop.body);
   }
 
   const std::vector<std::size_t>& numbers_;
 };
 
 Index number(std::int64_t value, Spot at) {
-  Index made;
-  made.number = value;
-  made.at = at;
-  return made;
+  return {.number = value, .parts = {}, .at = at};
 }
 
 Index variable(std::size_t number, Spot at) {
-  Index made = nest::number(static_cast<std::int64_t>(number), at);
-  made.kind = Index::Kind::variable;
-  made.varies = true;
-  return made;
+  return {.kind = Index::Kind::variable,
+          .number = static_cast<std::int64_t>(number),
+          .parts = {},
+          .at = at,
+          .varies = true};
 }
 
-Index joined(Index::Kind kind, Index left, Index right) {
-  Index made;
-  made.kind = kind;
-  made.at = left.at;
-  made.varies = left.varies || right.varies;
-  made.parts = {std::move(left), std::move(right)};
-  return made;
+Index joined(Index::Kind kind, const Index& left, const Index& right) {
+  return {.kind = kind, .parts = {left, right}, .at = left.at, .varies = left.varies || right.varies};
 }
 
-/// Turns `loop` into one that goes through the block that begins at `outer`, its variable, which goes from
-/// block to block in the result.
+/// Makes `loop` iterate over the block that begins at the variable `outer`; returns the loop over the blocks.
 Loop split(Loop& loop, std::size_t outer, std::int64_t tile) {
   Loop blocks = loop;
   blocks.body.clear();
@@ -230,14 +218,14 @@ Transformed transformed(const Definition& nest, const Form& form) {
     Loop loop = *loops[from];
     loop.body.clear();
     loop.variable = made.variables[from];
-    renumber.of(loop.first);
-    renumber.of(loop.last);
+    renumber.apply(loop.first);
+    renumber.apply(loop.last);
     if (blocks > 0) outer.push_back(split(loop, outer.size(), form.tile));
     inner.push_back(std::move(loop));
   }
   if (!loops.empty()) {
     std::vector<Node> body = loops.back()->body;
-    renumber.of(body);
+    renumber.apply(body);
     outer.insert(outer.end(), std::make_move_iterator(inner.begin()), std::make_move_iterator(inner.end()));
     made.nest.body = {nested(std::move(outer), std::move(body))};
   }
@@ -391,11 +379,11 @@ std::string place(const Relations& nest, const std::string& statement, isl_point
   return all;
 }
 
-std::string in_words(const Relations& nest, isl_union_map* broken) {
+std::string describe(const Relations& nest, isl_union_map* broken) {
   isl_map* const one = isl_map_from_basic_map(isl_union_map_sample(broken));
   const char *const earlier = isl_map_get_tuple_name(one, isl_dim_in), *const later = isl_map_get_tuple_name(
                                                                            one, isl_dim_out);
-  // isl has used up its operations: the pair is known to be there, not where.
+  // isl has used up its operations: the pair exists, but its place is unknown.
   if (earlier == nullptr || later == nullptr) {
     isl_map_free(one);
     return "two turns that access the same element or scalar would change places";
@@ -434,7 +422,7 @@ std::string broken_dependence(const Point& written, const Point& changed,
     throw bad_input(written.definition().file,
                     "whether loops can be exchanged is not decided in reasonable time",
                     "write the other order in a file of its own");
-  return none ? "" : in_words(before, isl_union_map_copy(broken.get()));
+  return none ? "" : describe(before, isl_union_map_copy(broken.get()));
 }
 
 } // namespace recount::nest

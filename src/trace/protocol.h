@@ -81,15 +81,15 @@ struct rt_slot { /* the tool's addresses in `position`, `limit` and `base` */
   uint64_t position;    /* where the next word goes */
   uint64_t limit;       /* end of the draft */
   uint64_t base;        /* its beginning */
-  uint64_t apart[13];   /* two lines, because pairs are fetched together */
+  uint64_t pad0[13];   /* two lines, because pairs are fetched together */
   uint32_t pid;
   uint32_t parent;      /* slot of the process that forked this one, plus 1; 0: none */
   uint32_t parent_head; /* what that had published then */
   uint32_t head;        /* chunks published */
   uint32_t waiting;     /* the tool waits on tail */
-  uint32_t apart_too[27];
+  uint32_t pad1[27];
   uint32_t tail;        /* futex: chunks consumed */
-  uint32_t apart_as_well[31];
+  uint32_t pad2[31];
   uint32_t lengths[RT_CHUNKS]; /* words of a published chunk */
 };
 

@@ -1,8 +1,8 @@
 #include "trace/simulation.hpp"
 
 #include "base/random.hpp"
-#include "model/hierarchy_wide.hpp"
 #include "model/metrics.hpp"
+#include "model/wide_path.hpp"
 #include "trace/executed.hpp"
 #include "trace/protocol.h"
 
@@ -101,21 +101,21 @@ void split(model::Hierarchy& caches, std::uint64_t address, Blocks::Access what)
 template <bool with_tlb>
 RECOUNT_BY_EIGHT bool plain_wide(model::Hierarchy& caches, const Blocks& blocks, const std::uint64_t*& at,
                                  const std::uint64_t* end, PlainCounts& counts) {
-  typename model::Hierarchy::WideEntrance<with_tlb>::Settled settled;
-  const model::Hierarchy::WideEntrance<with_tlb> entrance(caches);
-  const auto put = [&settled, entrance](std::uint64_t address, Blocks::Access what)
-                       RECOUNT_BY_EIGHT { return entrance.put(address, what, settled); };
+  typename model::Hierarchy::WidePath<with_tlb>::Tally tally;
+  const model::Hierarchy::WidePath<with_tlb> path(caches);
+  const auto put = [&tally, path](std::uint64_t address, Blocks::Access what)
+                       RECOUNT_BY_EIGHT { return path.put(address, what, tally); };
   const bool good = take_plain(blocks, at, end, counts, put, [&](std::uint64_t address, Blocks::Access what) {
     split(caches, address, what);
   });
-  entrance.count(settled);
+  path.count(tally);
   return good;
 }
 
 } // namespace
 
 bool Simulated::plain(const Blocks& blocks, const std::uint64_t*& at, const std::uint64_t* const end) {
-  if (!gate_.open() || sampler_.active() || !caches_.wide_entrance()) return true;
+  if (!gate_.open() || sampler_.active() || !caches_.has_wide_path()) return true;
   const auto take = caches_.machine().tlb ? plain_wide<true> : plain_wide<false>;
   PlainCounts counts;
   const bool good = take(caches_, blocks, at, end, counts);

@@ -59,7 +59,7 @@ static void copy_out(uint64_t* to, const uint64_t* from, UInt words) {
 #endif
 }
 
-void rt_tell(const HChar* what) {
+void rt_report(const HChar* what) {
   HChar text[128];
   VG_(write)(2, text, (Int)VG_(snprintf)(text, sizeof text, "recount-trace: %s\n", what));
 }
@@ -121,7 +121,7 @@ void rt_attach(Int pid, Int fd) {
   VG_(snprintf)(channel_path, sizeof channel_path, "/proc/%d/fd/%d", pid, fd);
   const SysRes opened = VG_(open)(channel_path, VKI_O_RDWR, 0);
   if (sr_isError(opened)) {
-    rt_tell("recount cannot be reached: a process is not simulated");
+    rt_report("recount cannot be reached: a process is not simulated");
     return untraced();
   }
   channel_fd = VG_(safe_fd)((Int)sr_Res(opened));
@@ -130,7 +130,7 @@ void rt_attach(Int pid, Int fd) {
   if (sr_isError(mapped)) return untraced();
   header = (struct rt_header*)sr_Res(mapped);
   if (header->version != RT_VERSION) {
-    rt_tell("this is not the version that recount was built with");
+    rt_report("this is not the version that recount was built with");
     VG_(exit)(125);
   }
   claim_slot();
@@ -207,9 +207,9 @@ void rt_before_fork(void) {
 
 void rt_after_fork_in_child(void) {
   /* First away from the parent's slot. */
-  const SysRes apart = VG_(do_syscall)(__NR_mmap, (RegWord)rt_slot, RT_SLOT_BYTES, VKI_PROT_READ | VKI_PROT_WRITE,
+  const SysRes private_slot = VG_(do_syscall)(__NR_mmap, (RegWord)rt_slot, RT_SLOT_BYTES, VKI_PROT_READ | VKI_PROT_WRITE,
                                        VKI_MAP_PRIVATE | VKI_MAP_ANONYMOUS | VKI_MAP_FIXED, (RegWord)-1, 0, 0, 0);
-  tl_assert(!sr_isError(apart));
+  tl_assert(!sr_isError(private_slot));
   if (parent != 0)
     claim_slot();
   else

@@ -22,8 +22,8 @@ void rt_word(ULong word);
 void rt_flush(void);
 /* Publishes what there is and gives the slot up. */
 void rt_detach(void);
-/* Tells the user on the standard error: Valgrind's own messages go nowhere. */
-void rt_tell(const HChar* what);
+/* Prints a message for the user on the standard error: Valgrind's own messages go nowhere. */
+void rt_report(const HChar* what);
 /* Around fork(2). */
 void rt_before_fork(void);
 void rt_after_fork_in_child(void);

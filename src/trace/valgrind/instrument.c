@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
- * Each block writes its number and then the address of each access, by stores within the block; a look whether there
- * is room is made once, before the first. At a side exit the words so far are closed by RT_EXIT, unless nothing follows. */
+ * Each block writes its number and then the address of each access, by stores within the block; whether there
+ * is room is checked once, before the first. At a side exit the words so far are closed by RT_EXIT, unless nothing follows. */
 #include "instrument.h"
 
 #include "pub_tool_aspacemgr.h"
@@ -10,10 +10,59 @@
 #include "pub_tool_vki.h"
 
 #include "channel.h"
-#include "flow.h"
-#include "heap.h"
-#include "modules.h"
-#include "scalars.h"
+#include "memory.h"
+
+/* RT_PLAIN ... of the instruction of so many bytes. */
+#if defined(VGA_amd64)
+/* Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2, chapter 2 and appendix A. */
+static Bool is_prefix(UChar byte) {
+  switch (byte) {
+  case 0x26: case 0x2e: case 0x36: case 0x3e: case 0x64: case 0x65: /* segments, hints of branches */
+  case 0x66: case 0x67: case 0xf0: case 0xf2: case 0xf3: return True;
+  default: return False;
+  }
+}
+
+static UInt flow_of_group_5(UChar modrm) {
+  const UInt operation = modrm >> 3 & 7;
+  if (operation == 2 || operation == 3) return RT_CALL;
+  return operation == 4 || operation == 5 ? RT_JUMP : RT_PLAIN;
+}
+
+static UInt flow_of(const UChar* code, UInt bytes) {
+  UInt at = 0;
+  Bool repeated = False;
+  for (; at + 1 < bytes && is_prefix(code[at]); ++at)
+    repeated = repeated || code[at] == 0xf2 || code[at] == 0xf3;
+  if (at + 1 < bytes && (code[at] & 0xf0) == 0x40) ++at; /* REX */
+  const UChar opcode = code[at], next = at + 1 < bytes ? code[at + 1] : 0;
+  if (opcode == 0x0f && (next & 0xf0) == 0x80) return RT_CONDITIONAL;
+  if (opcode == 0x0f && next == 0x05) return RT_SYSTEM;
+  if ((opcode & 0xf0) == 0x70 || (opcode >= 0xe0 && opcode <= 0xe3)) return RT_CONDITIONAL;
+  if (repeated && ((opcode >= 0xa4 && opcode <= 0xa7) || (opcode >= 0xaa && opcode <= 0xaf))) return RT_REPEATED;
+  if (opcode == 0xff) return flow_of_group_5(next);
+  switch (opcode) {
+  case 0xc2: case 0xc3: case 0xca: case 0xcb: case 0xcf: return RT_RETURN;
+  case 0xe8: return RT_CALL;
+  case 0xe9: case 0xeb: return RT_JUMP;
+  default: return RT_PLAIN;
+  }
+}
+#else
+/* Arm Architecture Reference Manual for A-profile, "Branches, Exception Generating and System instructions". */
+static UInt flow_of(const UChar* code, UInt bytes) {
+  if (bytes != 4) return RT_PLAIN;
+  const UInt word = code[0] | code[1] << 8 | code[2] << 16 | (UInt)code[3] << 24;
+  const Bool conditional = (word & 0xff000000) == 0x54000000 || (word & 0x7c000000) == 0x34000000;
+  if (conditional) return RT_CONDITIONAL;
+  if ((word & 0x7c000000) == 0x14000000) return word >> 31 ? RT_CALL : RT_JUMP;
+  if ((word & 0xfe000000) == 0xd6000000) { /* BR, BLR, RET and their forms with authentication */
+    const UInt operation = word >> 21 & 3;
+    return operation == 0 ? RT_JUMP : operation == 1 ? RT_CALL : RT_RETURN;
+  }
+  return (word & 0xffe0001f) == 0xd4000001 ? RT_SYSTEM : RT_PLAIN;
+}
+#endif
 
 enum { MOST = 1500 }; /* instructions, and accesses, of a block: those of VEX have some hundred at most */
 
@@ -33,6 +82,80 @@ static IRExpr* assign(IRType type, IRExpr* value) {
   add(IRStmt_WrTmp(made, value));
   return IRExpr_RdTmp(made);
 }
+static Int size_of(IRExpr* value) { return sizeofIRType(typeOfIRExpr(block.out->tyenv, value)); }
+static IRExpr* assign_unary(IRType type, IROp operation, IRExpr* of) {
+  return assign(type, IRExpr_Unop(operation, of));
+}
+
+/* Loads of scalars into vector registers: VEX stores zeros to the whole register and then the scalar to its lowest part.
+ * The next instruction loads the whole again, which a processor cannot forward from two stores: it waits until both are
+ * in its cache. One store of the whole register takes less than half of the time. */
+static IRStmt* held; /* zeros to a vector register; NULL: none */
+
+enum { VECTOR_BYTES = 16 };
+
+static Bool stores_zeros(const IRStmt* statement) {
+  if (statement->tag != Ist_Put || statement->Ist.Put.data->tag != Iex_Const) return False;
+  const IRConst* const value = statement->Ist.Put.data->Iex.Const.con;
+  return value->tag == Ico_V128 && value->Ico.V128 == 0;
+}
+
+static Bool disjoint(Int offset, Int bytes) {
+  return offset + bytes <= held->Ist.Put.offset || offset >= held->Ist.Put.offset + VECTOR_BYTES;
+}
+
+/* Whether what is held may come after the statement, which then neither reads nor changes the register, nor leaves the
+   block. */
+static Bool may_pass(const IRStmt* statement) {
+  switch (statement->tag) {
+  case Ist_NoOp:
+  case Ist_AbiHint:
+  case Ist_Store: return True;
+  case Ist_Put: return disjoint(statement->Ist.Put.offset, size_of(statement->Ist.Put.data));
+  case Ist_WrTmp: {
+    const IRExpr* const data = statement->Ist.WrTmp.data;
+    if (data->tag == Iex_Get) return disjoint(data->Iex.Get.offset, sizeofIRType(data->Iex.Get.ty));
+    return data->tag != Iex_GetI && data->tag != Iex_CCall;
+  }
+  default: return False;
+  }
+}
+
+/* The whole register with this lowest part; NULL: of another type. */
+static IRExpr* widened(IRExpr* scalar) {
+  switch (typeOfIRExpr(block.out->tyenv, scalar)) {
+  case Ity_F64: scalar = assign_unary(Ity_I64, Iop_ReinterpF64asI64, scalar); /* fallthrough */
+  case Ity_I64: return assign_unary(Ity_V128, Iop_64UtoV128, scalar);
+  case Ity_F32: scalar = assign_unary(Ity_I32, Iop_ReinterpF32asI32, scalar); /* fallthrough */
+  case Ity_I32: return assign_unary(Ity_V128, Iop_32UtoV128, scalar);
+  default: return NULL;
+  }
+}
+
+/* Whether the statement and what is held became one. */
+static Bool joined(const IRStmt* statement) {
+  if (statement->tag != Ist_Put || statement->Ist.Put.offset != held->Ist.Put.offset) return False;
+  IRExpr* const whole = widened(statement->Ist.Put.data);
+  if (!whole) return False;
+  add(IRStmt_Put(held->Ist.Put.offset, whole));
+  held = NULL;
+  return True;
+}
+
+static void add_held(void) {
+  if (held) add(held);
+  held = NULL;
+}
+
+/* Adds a statement of the program, now or, if it only stores zeros to a vector register, with one of the next. */
+static void add_program(IRStmt* statement) {
+  if (held && joined(statement)) return;
+  if (held && !may_pass(statement)) add_held();
+  if (!stores_zeros(statement)) return add(statement);
+  add_held();
+  held = statement;
+}
+
 static IRExpr* load_of(const uint64_t* where) {
   return assign(Ity_I64, IRExpr_Load(Iend_LE, Ity_I64, u64((ULong)(Addr)where)));
 }
@@ -63,8 +186,6 @@ static void access(IRExpr* address, Bool store, Int bytes, IRExpr* guard) {
   block.definition[2 + MOST + block.accesses++] = RT_ACCESS(block.instructions - 1, guarded, store, bytes);
   put_word(guarded ? assign(Ity_I64, IRExpr_ITE(guard, address, u64(RT_WORD(RT_SKIPPED, 0)))) : address);
 }
-
-static Int size_of(IRExpr* value) { return sizeofIRType(typeOfIRExpr(block.out->tyenv, value)); }
 
 static Int size_of_guarded(const IRLoadG* load) {
   IRType to = Ity_INVALID, from = Ity_INVALID;
@@ -102,7 +223,7 @@ static void before(const IRStmt* statement, Bool last) {
     tl_assert(block.instructions < MOST);
     block.definition[2 + block.instructions++] =
         RT_INSTRUCTION(statement->Ist.IMark.addr, statement->Ist.IMark.len,
-                       rt_flow_of((const UChar*)statement->Ist.IMark.addr, statement->Ist.IMark.len));
+                       flow_of((const UChar*)statement->Ist.IMark.addr, statement->Ist.IMark.len));
     break;
   case Ist_WrTmp: {
     const IRExpr* const data = statement->Ist.WrTmp.data;
@@ -165,7 +286,7 @@ static void define(UInt number) {
   rt_record(RT_DEFINE, block.definition, 2 + block.instructions + block.accesses);
 }
 
-/* What VEX cannot decode raises SIGILL: recount tells why. */
+/* What VEX cannot decode raises SIGILL: recount reports why. */
 static void undecoded(const IRSB* in) {
   if (in->jumpkind != Ijk_NoDecode || in->next->tag != Iex_Const) return;
   const Addr at = (Addr)in->next->Iex.Const.con->Ico.U64;
@@ -192,9 +313,9 @@ IRSB* rt_instrument(VgCallbackClosure* closure, IRSB* in, const VexGuestLayout* 
   const Int last = last_of(in);
   for (; i < in->stmts_used; ++i) {
     before(in->stmts[i], i == last);
-    rt_add(block.out, in->stmts[i]);
+    add_program(in->stmts[i]);
   }
-  rt_add_held(block.out);
+  add_held();
   if (last < 0 || in->stmts[last]->tag != Ist_Exit) put_position(block.words);
   define(number);
   return block.out;

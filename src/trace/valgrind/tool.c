@@ -15,9 +15,8 @@
 #include "pub_tool_vkiscnums.h"
 
 #include "channel.h"
-#include "heap.h"
 #include "instrument.h"
-#include "modules.h"
+#include "memory.h"
 
 static const HChar* channel = NULL; /* PID:FD */
 static Long sections = -1;          /* descriptor of the program's section messages */
@@ -33,7 +32,7 @@ static Bool option(const HChar* arg) {
 static void usage(void) {
   VG_(printf)("    --channel=PID:FD   memory shared with recount\n"
               "    --sections=FD      descriptor of section messages\n"
-              "    --objects=yes      tell where data are\n");
+              "    --objects=yes      report where data are\n");
 }
 static void no_usage(void) {}
 
@@ -51,7 +50,7 @@ static void start(void) {
   HChar* rest = NULL;
   const Long pid = channel ? VG_(strtoll10)(channel, &rest) : 0;
   if (!rest || *rest != ':') {
-    rt_tell("only recount starts this tool (recount stat --witness model)");
+    rt_report("only recount starts this tool (recount stat --witness model)");
     VG_(exit)(125);
   }
   rt_attach((Int)pid, (Int)VG_(strtoll10)(rest + 1, NULL));

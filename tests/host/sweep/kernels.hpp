@@ -74,7 +74,7 @@ public:
       caches.load(static_cast<std::uint64_t>(64 * m * i), 8);
     if (n == std::get<std::int64_t>(point.at("fault"))) {
       const auto& how = std::get<std::string>(point.at("how"));
-      caches.progress.tell(0.82); // of the first of two passes
+      caches.progress.report(0.82); // of the first of two passes
       if (how == "spin")
         for (volatile std::int64_t sum = 0;;)
           sum = sum + 1;

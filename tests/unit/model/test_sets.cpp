@@ -90,10 +90,6 @@ void compare(std::uint64_t sets, std::size_t ways, std::uint64_t lines, bool fir
     const std::uint64_t set = random() % sets;
     fast.read(set, read);
     BOOST_TEST_REQUIRE(read == plain.entries(set), boost::test_tools::per_element());
-    BOOST_TEST(fast.same(set, read));
-    fast.write(set, read); // as it was
-    read.front() ^= 1;
-    BOOST_TEST(!fast.same(set, read));
   }
 }
 

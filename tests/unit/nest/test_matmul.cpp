@@ -30,8 +30,7 @@ const std::vector<std::string> elements = {"f64", "i16"};
 const std::vector<std::string> machines = {
     "i7-9700",     "i7-9700~no-tlb", "i7-9700-l3", "i7-9700-prefetch",
     "ryzen-3700x", "cortex-a57",     "xeon-8180",  "i7-9700~placement=random"};
-const std::vector<std::int64_t> sizes =
-    RECOUNT_PROPERTY_CASES < 1000 ? std::vector<std::int64_t>{13, 64} : std::vector<std::int64_t>{13, 64, 90};
+const std::vector<std::int64_t> sizes{13, 32}; // rows that end within a line, and rows of whole lines
 
 } // namespace
 
@@ -40,7 +39,7 @@ BOOST_DATA_TEST_CASE(a_nest_counts_as_the_kernel,
                      machine) {
   const kernel::NestKernel nest = shipped("gemm-" + variant);
   for (const std::int64_t n : sizes) {
-    const result::Params same = {{"n", n}, {"element", element}, {"offset", std::int64_t{n == 64 ? 0 : 16}}};
+    const result::Params same = {{"n", n}, {"element", element}, {"offset", std::int64_t{n == 32 ? 0 : 16}}};
     result::Params built_in = same, written = same;
     built_in["variant"] = variant;
     if (variant == "blocked") built_in["block"] = written["block"] = std::int64_t{17};
@@ -51,7 +50,7 @@ BOOST_DATA_TEST_CASE(a_nest_counts_as_the_kernel,
       const auto accesses = kernel::find("matmul").simulate(built_in, one);
       BOOST_TEST(nest.simulate(written, other) == accesses);
       BOOST_TEST((one.counts() == other.counts()));
-      BOOST_TEST(one.is(other.state()));
+      BOOST_TEST((one.state() == other.state()));
       BOOST_TEST(one.counts().levels[0].missed(model::Cause::load) > 0);
       model::Hierarchy warm(description), warm_other(description);
       kernel::find("matmul").simulate_warm(built_in, warm);

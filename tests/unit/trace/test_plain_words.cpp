@@ -86,7 +86,7 @@ private:
 model::MachineDescription machine_of(Chance& chance) {
   if (chance.one_in(2)) return random_machine(chance, false);
   auto machine = random_machine(chance, true);
-  if (chance.one_in(2)) // lines of the length that WideEntrance takes
+  if (chance.one_in(2)) // lines of the length that the wide path takes
     for (model::LevelDescription& level : machine.levels) {
       level.size = level.size / level.line * 64;
       level.line = 64;

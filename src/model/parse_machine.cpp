@@ -1,0 +1,348 @@
+// A machine description from JSON: recount-machines(5).
+#include "base/format.hpp"
+#include "base/names.hpp"
+#include "base/nearest.hpp"
+#include "model/machine.hpp"
+#include "model/metrics.hpp"
+#include "model/set_index.hpp"
+#include "model/size.hpp"
+#include "recount/error.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <optional>
+#include <set>
+
+namespace recount::model {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr const char* see_page = "see recount-machines(5)";
+
+/// One object of a description. Every field that is read becomes known; done() refuses the others.
+class Fields {
+public:
+  Fields(const json& value, std::string file, std::string path)
+      : value_(value), file_(std::move(file)), path_(std::move(path)) {
+    if (!value_.is_object())
+      throw bad_input(file_, (path_.empty() ? "the description" : path_) + " is not an object {...}",
+                      see_page);
+  }
+
+  /// The field itself, null when it is absent.
+  [[nodiscard]] const json& any(const std::string& name) {
+    static const json none;
+    known_.push_back(name);
+    const auto found = value_.find(name);
+    return found == value_.end() ? none : *found;
+  }
+  [[nodiscard]] const json& required(const std::string& name) {
+    const json& field = any(name);
+    if (field.is_null()) throw error(name, "missing");
+    return field;
+  }
+  [[nodiscard]] std::string text(const std::string& name) {
+    const json& field = required(name);
+    if (!field.is_string()) throw error(name, "is not text");
+    return field.get<std::string>();
+  }
+  [[nodiscard]] std::string text(const std::string& name, const std::string& fallback) {
+    return any(name).is_null() ? fallback : text(name);
+  }
+  /// At least 1. Required without a fallback.
+  [[nodiscard]] std::int64_t count(const std::string& name, std::optional<std::int64_t> fallback = {}) {
+    if (any(name).is_null() && fallback) return *fallback;
+    const json& field = required(name);
+    if (!field.is_number_integer()) throw error(name, "is not an integer, but " + field.dump());
+    if (field.is_number_unsigned() &&
+        field.get<std::uint64_t>() > std::uint64_t{std::numeric_limits<std::int64_t>::max()})
+      throw error(name, "is too large: " + field.dump());
+    const auto value = field.get<std::int64_t>();
+    if (value < 1) throw error(name, "must be at least 1, but is " + field.dump());
+    return value;
+  }
+  /// An integer, or text with K, M or G.
+  [[nodiscard]] std::int64_t bytes(const std::string& name, std::optional<std::int64_t> fallback = {}) {
+    const json& field = any(name);
+    if (!field.is_string()) return count(name, fallback);
+    const auto value = parse_size(field.get<std::string>());
+    if (!value)
+      throw error(name, "is not a size, but " + field.dump(), "bytes, or text such as \"32K\" or \"12M\"");
+    return *value;
+  }
+  [[nodiscard]] bool flag(const std::string& name, bool fallback) {
+    const json& field = any(name);
+    if (!field.is_null() && !field.is_boolean())
+      throw error(name, "must be true or false, but is " + field.dump());
+    return field.is_null() ? fallback : field.get<bool>();
+  }
+  [[nodiscard]] std::optional<double> number(const std::string& name) {
+    const json& field = any(name);
+    if (field.is_null()) return {};
+    if (!field.is_number() || field.get<double>() < 0)
+      throw error(name, "must be a number, 0 or more, but is " + field.dump());
+    return field.get<double>();
+  }
+  /// The position of the field's text in `words`; 0 when the field is absent.
+  [[nodiscard]] std::size_t choice(const std::string& name, const std::vector<std::string>& words) {
+    const json& field = any(name);
+    if (field.is_null()) return 0;
+    const std::string word = field.is_string() ? field.get<std::string>() : "";
+    const auto found = std::ranges::find(words, word);
+    if (found == words.end())
+      throw error(name, "unknown value " + field.dump(), base::did_you_mean_or_all(word, words));
+    return static_cast<std::size_t>(found - words.begin());
+  }
+  /// read(fields) for an object, if the field is there; all of its fields must be read.
+  template <class Read>
+  void object(const std::string& name, Read&& read) {
+    if (const json& field = any(name); !field.is_null()) read_object(field, name, read);
+  }
+  /// The same for each object of a list, which must be there and hold at least one.
+  template <class Read>
+  void list(const std::string& name, Read&& read) {
+    const json& field = required(name);
+    if (!field.is_array() || field.empty()) throw error(name, "is not a list [...] of at least one");
+    std::size_t i = 0;
+    for (const json& element : field)
+      read_object(element, fmt::format("{}[{}]", name, i++), read);
+  }
+
+  void done() const {
+    for (const auto& item : value_.items())
+      if (std::ranges::find(known_, item.key()) == known_.end())
+        throw error(item.key(), "unknown field", base::did_you_mean_or_all(item.key(), known_));
+  }
+  [[nodiscard]] Error error(const std::string& name, const std::string& cause,
+                            const std::string& remedy = see_page) const {
+    return bad_input(file_, path(name) + ": " + cause, remedy);
+  }
+
+private:
+  [[nodiscard]] std::string path(const std::string& name) const {
+    return path_.empty() ? name : path_ + "." + name;
+  }
+  template <class Read>
+  void read_object(const json& value, const std::string& name, Read& read) const {
+    Fields fields(value, file_, path(name));
+    read(fields);
+    fields.done();
+  }
+
+  const json& value_;
+  std::string file_, path_;
+  std::vector<std::string> known_;
+};
+
+/// The library keeps the last of two fields of one name; a description with a duplicate field is refused.
+json read_json(std::string_view text, const std::string& file) {
+  std::vector<std::set<std::string>> open;
+  const auto refuse_twice = [&](int, json::parse_event_t event, json& value) {
+    if (event == json::parse_event_t::object_start) open.emplace_back();
+    if (event == json::parse_event_t::object_end) open.pop_back();
+    if (event == json::parse_event_t::key && !open.back().insert(value.get<std::string>()).second)
+      throw bad_input(file, "the field \"" + value.get<std::string>() + "\" occurs twice");
+    return true;
+  };
+  try {
+    return json::parse(text, refuse_twice);
+  } catch (const json::parse_error& error) { // "[json.exception...] parse error at line 3, column 14: ..."
+    const std::string_view what = error.what();
+    const auto at = what.find("line ");
+    throw bad_input(file, fmt::format("not JSON at {}", at == what.npos ? what : what.substr(at)), see_page);
+  }
+}
+
+/// A number of ways or "full": as many as there are lines.
+std::int64_t read_ways(Fields& fields, std::int64_t lines) {
+  const json& field = fields.any("ways");
+  if (!field.is_string()) return fields.count("ways");
+  if (field != "full") throw fields.error("ways", "must be a number or \"full\", but is " + field.dump());
+  return std::max<std::int64_t>(1, lines);
+}
+
+/// Masks of an index function; none for "modulo".
+std::vector<std::uint64_t> read_index(Fields& fields, std::int64_t lines, std::int64_t ways) {
+  const json& field = fields.any("index");
+  if (field.is_null() || field == "modulo") return {};
+  const std::int64_t sets = ways > 0 && ways <= lines ? lines / ways : 1;
+  if (field == "xor") {
+    if (sets < 2 || !std::has_single_bit(static_cast<std::uint64_t>(sets)))
+      throw fields.error("index",
+                         fmt::format("\"xor\" needs a power of two of sets, 2 at least, not {}", sets));
+    return xor_masks(sets);
+  }
+  if (!field.is_array())
+    throw fields.error("index", "must be \"modulo\", \"xor\" or a list of masks, but is " + field.dump());
+  std::vector<std::uint64_t> masks;
+  for (const json& element : field) {
+    const std::string text = element.is_string() ? element.get<std::string>() : "";
+    const auto mask = base::parse_number(text);
+    if (!text.starts_with("0x") || mask.value_or(0) == 0)
+      throw fields.error("index", "a mask is text such as \"0x81\", not " + element.dump());
+    masks.push_back(*mask);
+  }
+  return masks;
+}
+
+/// Of a LevelDescription or a TlbLevel.
+void read_policy(Fields& fields, auto& level) {
+  const json& field = fields.any("policy");
+  const std::string name = field.is_string() ? field.get<std::string>() : "";
+  if (const auto qlru = parse_qlru(name)) {
+    level.policy = Policy::qlru;
+    level.qlru = *qlru;
+    return;
+  }
+  if (name.starts_with("QLRU"))
+    throw fields.error("policy", "is no variant of QLRU, but " + field.dump(),
+                       "QLRU_H00_M1_R2_U1; H is 00, 10, 11, 20 or 21, M 0 to 3, R 0 to 2, U 0 to 3; "
+                       "U2 and U3 need R1; see recount-machines(5)");
+  level.policy =
+      static_cast<Policy>(fields.choice("policy", {"lru", "plru", "fifo", "random", "lru-plru4", "srrip"}));
+}
+
+/// One type, or a list of prefetchers.
+std::vector<Prefetcher> read_prefetchers(Fields& fields) {
+  const std::vector<std::string> kinds{"none", "next-line", "adjacent-line", "streamer"};
+  std::vector<Prefetcher> all;
+  const auto add = [&](std::size_t choice) -> Prefetcher& {
+    return all.emplace_back(Prefetcher{static_cast<Prefetch>(choice - 1)});
+  };
+  if (!fields.any("prefetch").is_array()) {
+    if (const std::size_t choice = fields.choice("prefetch", kinds); choice > 0) add(choice);
+    return all;
+  }
+  if (fields.any("prefetch").empty()) return all;
+  fields.list("prefetch", [&](Fields& one) {
+    (void)one.text("type");
+    const std::size_t choice = one.choice("type", kinds);
+    if (choice == 0) throw one.error("type", "\"none\" is no prefetcher");
+    Prefetcher& prefetcher = add(choice);
+    if (prefetcher.kind != Prefetch::streamer) return;
+    prefetcher.streams = one.count("streams", prefetcher.streams);
+    prefetcher.trigger = one.count("trigger", prefetcher.trigger);
+    prefetcher.distance = one.count("distance", prefetcher.distance);
+    prefetcher.degree = one.count("degree", prefetcher.degree);
+  });
+  return all;
+}
+
+/// The fields that caches of data and of instructions have.
+LevelDescription read_cache(Fields& fields) {
+  LevelDescription level;
+  level.name = fields.text("name");
+  level.size = fields.bytes("size");
+  level.line = fields.bytes("line");
+  level.ways = read_ways(fields, level.size / level.line);
+  level.index = read_index(fields, level.size / level.line, level.ways);
+  read_policy(fields, level);
+  level.latency = fields.number("latency");
+  return level;
+}
+
+LevelDescription read_level(Fields& fields) {
+  LevelDescription level = read_cache(fields);
+  level.inclusion =
+      static_cast<Inclusion>(fields.choice("inclusion", {"non-inclusive", "inclusive", "exclusive"}));
+  level.write = static_cast<Write>(fields.choice("write", {"back", "through"}));
+  level.allocate = fields.flag("allocate", true);
+  level.prefetch = read_prefetchers(fields);
+  level.shared = fields.flag("shared", false);
+  level.sector = fields.bytes("sector", level.line);
+  if (level.sector == level.line) level.sector = 0;
+  return level;
+}
+
+/// Shared entries: those of the same level in `small`.
+std::vector<TlbLevel> read_tlb_levels(Fields& fields, const std::string& name,
+                                      const std::vector<TlbLevel>& small = {}) {
+  std::vector<TlbLevel> levels;
+  fields.list(name, [&](Fields& one) {
+    TlbLevel level;
+    if (!small.empty() && one.flag("shared", false)) {
+      if (levels.size() >= small.size()) throw one.error("shared", "there is no such level of small pages");
+      level = small[levels.size()];
+      level.shared = true;
+    } else {
+      level.entries = one.count("entries");
+      level.ways = read_ways(one, level.entries);
+      read_policy(one, level);
+    }
+    level.index = read_index(one, level.entries, level.ways);
+    levels.push_back(level);
+  });
+  return levels;
+}
+
+void read_tlb(Fields& fields, MachineDescription& machine) {
+  TlbDescription& tlb = machine.tlb.emplace();
+  tlb.page = fields.bytes("page", tlb.page);
+  tlb.levels = read_tlb_levels(fields, "levels");
+  if (!fields.any("walk").is_null()) tlb.walk = read_tlb_levels(fields, "walk");
+  fields.object("huge", [&](Fields& huge) {
+    tlb.huge_page = huge.bytes("page", tlb.huge_page);
+    tlb.huge = read_tlb_levels(huge, "levels", tlb.levels);
+  });
+}
+
+void read_instructions(Fields& fields, MachineDescription& machine) {
+  InstructionDescription& all = machine.instructions.emplace();
+  all.cache = read_cache(fields);
+  if (fields.any("tlb").is_null()) return;
+  all.tlb = read_tlb_levels(fields, "tlb", machine.tlb ? machine.tlb->levels : std::vector<TlbLevel>{});
+  for (std::size_t i = 0; i < all.tlb.size(); ++i)
+    if (all.tlb[i].shared && all.tlb[i].index.empty()) all.tlb[i].index = machine.tlb->levels[i].index;
+}
+
+/// Presets as sums of the machine's own metrics.
+void read_presets(Fields& presets, const json& value, MachineDescription& machine) {
+  constexpr std::int64_t most_factor = 1000;
+  const std::vector<std::string> known = metric_names(machine, true);
+  const auto check_known = [&](Fields& fields, const std::string& name, bool kind, const char* what) {
+    if (!kind || std::ranges::find(known, name) == known.end())
+      throw fields.error(name, fmt::format("the machine has no such {}", what),
+                         base::did_you_mean_or_all(name, known));
+  };
+  for (const auto& [preset, sum] : value.items()) {
+    check_known(presets, preset, is_preset(preset), "preset");
+    if (!sum.is_object() || sum.empty())
+      throw presets.error(preset, "is not an object {METRIC: FACTOR, ...}");
+    presets.object(preset, [&, &preset = preset, &sum = sum](Fields& terms) {
+      for (const auto& [metric, factor] : sum.items()) {
+        check_known(terms, metric, metric.starts_with("MODEL_"), "metric");
+        machine.presets[preset][metric] = terms.count(metric);
+        if (machine.presets[preset][metric] > most_factor)
+          throw terms.error(metric, fmt::format("must be between 1 and {}", most_factor));
+      }
+    });
+  }
+}
+
+} // namespace
+
+MachineDescription parse_machine(std::string_view text, const std::string& file) {
+  const json value = read_json(text, file);
+  Fields fields(value, file, "");
+  MachineDescription machine;
+  machine.name = fields.text("name");
+  machine.source = fields.text("source", "");
+  machine.pmu = fields.text("pmu", "");
+  fields.list("levels", [&](Fields& one) { machine.levels.push_back(read_level(one)); });
+  fields.object("tlb", [&](Fields& one) { read_tlb(one, machine); });
+  fields.object("instructions", [&](Fields& one) { read_instructions(one, machine); });
+  machine.seed = static_cast<std::uint64_t>(fields.count("seed", 1));
+  machine.cores = fields.count("cores", 1);
+  check(machine, file);
+  fields.object("presets", [&](Fields& one) { read_presets(one, fields.any("presets"), machine); });
+  fields.done();
+  return machine;
+}
+
+} // namespace recount::model
