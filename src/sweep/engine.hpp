@@ -41,7 +41,7 @@ struct Listener {
   std::function<void(const result::Observation&)> observation;
   std::function<void(const result::Failure&)> failure;
   std::function<void(const Progress&)> progress; ///< after each run, and each second of a long simulation
-  std::function<bool()> stop;                    ///< true: end after killing what is in flight; asked often
+  std::function<bool()> stop;                    ///< true: end after killing what is in flight; called often
 };
 
 /// A model run that was under way when the sweep was stopped.

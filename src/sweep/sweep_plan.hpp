@@ -49,7 +49,7 @@ struct ModelModes {
   int draws = 0; ///< of placement; 0: the fixed one
 };
 
-/// The sweep as asked for.
+/// The sweep as requested.
 struct Plan {
   std::string kernel;
   std::vector<Axis> axes;            ///< parameters without an axis keep their default
@@ -90,7 +90,7 @@ struct Job {
 /// points, or when every point is refused (with the kernel's reason).
 [[nodiscard]] Grid expand(const Plan& plan, const kernel::Kernel& kernel);
 
-/// The metrics that a witness is asked for under this plan.
+/// The metrics that are requested of a witness under this plan.
 [[nodiscard]] std::vector<std::string> metrics_of(const Plan& plan, const Witness& witness);
 
 /// The runs in the order of execution. Native witnesses first: in each repetition every point by every
@@ -102,10 +102,10 @@ struct Job {
 /// The plan setting by setting, in canonical text, as in the header of a results file.
 [[nodiscard]] std::map<std::string, std::string> settings(const Plan& plan);
 
-/// What differs between the plan of a file and ours, one clause ("--size was 4096,8192 in the file and is
+/// What differs between the plan of a file and this one, a clause ("--size was 4096,8192 in the file and is
 /// 4096 now"); empty: nothing.
-[[nodiscard]] std::string difference(const std::map<std::string, std::string>& theirs,
-                                     const std::map<std::string, std::string>& ours);
+[[nodiscard]] std::string difference(const std::map<std::string, std::string>& in_file,
+                                     const std::map<std::string, std::string>& now);
 
 // --shard: one of several parts of the points of a plan, the same whoever computes it.
 

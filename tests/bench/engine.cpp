@@ -61,8 +61,8 @@ double cpu_ms() {
 /// One point, repeated, of the smallest kernel: the wall time is nearly all overhead.
 void measure(const std::string& program, const std::string& folder, const Case& one) {
   const auto& witness = witness::find(one.witness);
-  if (const std::string why = witness.missing(one.metrics); !why.empty()) {
-    fmt::print("{:<16} SKIP: {}\n", one.witness, why);
+  if (const Reason why = witness.missing(one.metrics); !why.empty()) {
+    fmt::print("{:<16} SKIP: {}\n", one.witness, why.text());
     return;
   }
   const auto& kernel = kernel::find("stride");

@@ -22,7 +22,7 @@ struct Pattern {
   std::int64_t pair = 0;           ///< not 0: each element is visited twice, the second time this far from it
   bool before = false;             ///< the further place of a pair is visited first
   std::int64_t offset = 0;         ///< of the base in its page, 0 to 4095
-  bool huge = false;               ///< huge pages are asked for
+  bool huge = false;               ///< huge pages are requested
   std::int64_t seed = 1;           ///< of the order
   std::vector<std::int64_t> slots; ///< empty: 0, 1, 2 ...
 
