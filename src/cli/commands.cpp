@@ -1,6 +1,7 @@
 #include "cli/commands.hpp"
 
-#include "caches/view/panels.hpp"
+#include "caches/view/caches_figures.hpp"
+#include "caches/view/caches_sections.hpp"
 #include "check/check_figure.hpp"
 #include "check/verdict.hpp"
 #include "compare/compare_output.hpp"

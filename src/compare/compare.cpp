@@ -2,7 +2,7 @@
 
 #include "base/format.hpp"
 #include "caches/infer/inference.hpp"
-#include "caches/infer/sampler.hpp"
+#include "caches/infer/record_sampler.hpp"
 #include "plot/select.hpp"
 #include "result/observation.hpp"
 #include "statistics/node_scores.hpp"

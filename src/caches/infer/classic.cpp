@@ -1,7 +1,8 @@
 #include "caches/infer/classic.hpp"
 
 #include "base/format.hpp"
-#include "caches/infer/sampler.hpp"
+#include "caches/infer/findings.hpp"
+#include "caches/infer/record_sampler.hpp"
 #include "result/curves.hpp"
 #include "statistics/statistics.hpp"
 
@@ -13,7 +14,9 @@
 #include <functional>
 #include <limits>
 #include <map>
-#include <set>
+#include <range/v3/range/conversion.hpp>
+#include <range/v3/view/map.hpp>
+#include <ranges>
 #include <tuple>
 
 namespace recount::caches {
@@ -29,26 +32,24 @@ constexpr std::int64_t fewest_elements = 128;
 constexpr double miss_words = 0.01; ///< lower values are reported as below it
 constexpr double least_climb = 1.3; ///< of times, from stride 1 to the plateau: less shows no line
 
-/// The curves of one figure: a value at each size and stride.
-class Curves {
-public:
-  using Measure = std::function<std::optional<double>(const GridRow&)>;
-  Curves(const std::vector<GridRow>& rows, const std::string& kernel, const Measure& measure) {
-    for (const GridRow& row : rows)
-      if (row.kernel == kernel)
-        if (const auto value = measure(row)) at_[row.size][row.stride] = *value;
-  }
-  using Curve = std::map<std::int64_t, double>; ///< by stride
-  [[nodiscard]] const std::map<std::int64_t, Curve>& by_size() const { return at_; }
-  [[nodiscard]] bool enough() const { return at_.size() >= 3 && at_.rbegin()->second.size() >= 3; }
+using Curve = std::map<std::int64_t, double>; ///< by stride
+using Curves = std::map<std::int64_t, Curve>; ///< by size
+using Measure = std::function<std::optional<double>(const GridRow&)>;
 
-  [[nodiscard]] static double highest(const Curve& curve) {
-    return std::ranges::max_element(curve, {}, &Curve::value_type::second)->second;
-  }
+/// The curves of one figure; nothing with fewer than three sizes or strides.
+std::optional<Curves> make_curves(const std::vector<GridRow>& rows, const std::string& kernel,
+                                  const Measure& measure) {
+  Curves curves;
+  for (const GridRow& row : rows)
+    if (row.kernel == kernel)
+      if (const auto value = measure(row)) curves[row.size][row.stride] = *value;
+  if (curves.size() < 3 || curves.rbegin()->second.size() < 3) return {};
+  return curves;
+}
 
-private:
-  std::map<std::int64_t, Curve> at_;
-};
+double highest(const Curve& curve) {
+  return std::ranges::max(curve | std::views::values);
+}
 
 /// What separates staying from leaving, in the unit of the curves.
 struct Limits {
@@ -56,26 +57,22 @@ struct Limits {
 };
 
 void read_capacity(ClassicReading& reading, const Curves& curves, const Limits& limits) {
-  double highest_flat = 0;
-  for (const auto& [size, curve] : curves.by_size()) {
-    const double highest = Curves::highest(curve);
-    if (highest > limits.fits) {
-      reading.capacity.below = size;
-      break;
-    }
-    reading.capacity.value = size;
-    highest_flat = std::max(highest_flat, highest);
-  }
-  if (!reading.capacity.value) {
+  const auto leaving = std::ranges::find_if(
+      curves, [&](const auto& of_size) { return highest(of_size.second) > limits.fits; });
+  if (leaving == curves.begin()) {
     reading.capacity.unknown = "no curve is flat";
-  } else if (reading.capacity.below == 0) {
-    reading.capacity.value.reset();
+  } else if (leaving == curves.end()) {
     reading.capacity.unknown =
-        fmt::format("every curve is flat up to {}", base::format_bytes(curves.by_size().rbegin()->first));
+        fmt::format("every curve is flat up to {}", base::format_bytes(curves.rbegin()->first));
   } else {
-    const auto& leaving = curves.by_size().at(reading.capacity.below);
-    const double top = Curves::highest(leaving);
-    const auto first = std::ranges::find_if(leaving, [&](const auto& p) { return p.second >= 0.98 * top; });
+    reading.capacity.value = std::prev(leaving)->first;
+    reading.capacity.below = leaving->first;
+    double highest_flat = 0;
+    for (auto at = curves.begin(); at != leaving; ++at)
+      highest_flat = std::max(highest_flat, highest(at->second));
+    const double top = highest(leaving->second);
+    const auto first =
+        std::ranges::find_if(leaving->second, [&](const auto& p) { return p.second >= 0.98 * top; });
     reading.words.push_back(
         fmt::format("{} stay below {:.2f} up to {} at every stride and reach {:.2f} at {} from stride {}.",
                     reading.curves, std::max(highest_flat * 1.005, miss_words),
@@ -85,8 +82,8 @@ void read_capacity(ClassicReading& reading, const Curves& curves, const Limits& 
 }
 
 /// The stride past which curves of large sizes stop climbing; 0: it does not climb.
-std::int64_t end_of_climb(const Curves::Curve& curve, double floor) {
-  const double top = Curves::highest(curve);
+std::int64_t end_of_climb(const Curve& curve, double floor) {
+  const double top = highest(curve);
   if (curve.begin()->second - floor > 0.5 * (top - floor)) return 0;
   for (const auto& [stride, value] : curve)
     if (value - floor >= 0.9 * (top - floor)) return stride;
@@ -95,7 +92,7 @@ std::int64_t end_of_climb(const Curves::Curve& curve, double floor) {
 
 void read_line(ClassicReading& reading, const Curves& curves, double floor) {
   std::map<std::int64_t, std::vector<std::int64_t>> sizes_by_line;
-  for (const auto& [size, curve] : curves.by_size())
+  for (const auto& [size, curve] : curves)
     if (size >= 2 * reading.capacity.below && curve.size() >= 4)
       sizes_by_line[end_of_climb(curve, floor)].push_back(size);
   if (sizes_by_line.empty()) {
@@ -107,7 +104,7 @@ void read_line(ClassicReading& reading, const Curves& curves, double floor) {
   } else {
     const auto& [line, sizes] = *sizes_by_line.begin();
     reading.line.value = line;
-    const auto& curve = curves.by_size().at(sizes.front());
+    const auto& curve = curves.at(sizes.front());
     const auto before = std::prev(curve.find(line));
     reading.words.push_back(
         fmt::format("From {} they rise with the stride, {:.2f} at {} and {:.2f} at {}, and then no further: "
@@ -123,7 +120,7 @@ struct Vanishing {
 };
 
 /// The stride from which on a curve that left stays again.
-std::optional<Vanishing> vanishes(std::int64_t size, const Curves::Curve& curve, const Limits& limits) {
+std::optional<Vanishing> vanishes(std::int64_t size, const Curve& curve, const Limits& limits) {
   std::int64_t fits_from = 0;
   for (auto at = curve.rbegin(); at != curve.rend(); ++at) {
     if (at->second > limits.fits)
@@ -139,7 +136,7 @@ std::optional<Vanishing> vanishes(std::int64_t size, const Curves::Curve& curve,
 void read_ways(ClassicReading& reading, const Curves& curves, const Limits& limits, std::int64_t ways_above,
                std::int64_t most = std::numeric_limits<std::int64_t>::max()) {
   std::vector<Vanishing> all;
-  for (const auto& [size, curve] : curves.by_size())
+  for (const auto& [size, curve] : curves)
     if (size >= reading.capacity.below && size <= most)
       if (const auto found = vanishes(size, curve, limits)) all.push_back(*found);
   if (all.size() < 2) {
@@ -173,27 +170,23 @@ void read_ways(ClassicReading& reading, const Curves& curves, const Limits& limi
                                       classic_ways_text(reading)));
 }
 
-std::string curves_name(const std::vector<GridRow>& rows, std::size_t level) {
-  for (const GridRow& row : rows)
-    if (row.kernel == "stride" && row.misses.size() > level && row.misses[level])
-      return fmt::format("Average misses ({} by {}, kernel stride)", miss_metric(level), row.counted_by);
-  return {};
-}
-
 void read_misses(std::vector<ClassicReading>& all, const std::vector<GridRow>& rows, std::size_t level) {
-  const Curves curves(rows, "stride", [level](const GridRow& row) {
-    return level < row.misses.size() ? row.misses[level] : std::nullopt;
-  });
-  if (!curves.enough()) return;
   ClassicReading reading;
-  reading.level = level == 0 ? "L1d" : fmt::format("L{}", level + 1);
+  reading.level = level_name(level);
+  reading.kernel = "stride";
   reading.misses = true;
-  reading.curves = curves_name(rows, level);
+  const auto curves = make_curves(rows, "stride", [&](const GridRow& row) -> std::optional<double> {
+    if (level >= row.misses.size() || !row.misses[level]) return {};
+    reading.curves =
+        fmt::format("Average misses ({} by {}, kernel stride)", miss_metric(level), row.counted_by);
+    return row.misses[level];
+  });
+  if (!curves) return;
   const Limits limits{classic_flat, classic_full};
-  read_capacity(reading, curves, limits);
+  read_capacity(reading, *curves, limits);
   if (reading.capacity.value) {
-    read_line(reading, curves, 0);
-    read_ways(reading, curves, limits, all.empty() ? 0 : all.back().ways.value.value_or(0));
+    read_line(reading, *curves, 0);
+    read_ways(reading, *curves, limits, all.empty() ? 0 : all.back().ways.value.value_or(0));
   } else {
     reading.line.unknown = reading.ways.unknown = "the capacity is unknown";
   }
@@ -201,55 +194,42 @@ void read_misses(std::vector<ClassicReading>& all, const std::vector<GridRow>& r
 }
 
 /// Of times the floor is a hit, and the plateau that of the first curve well above the capacity.
-void read_times(std::vector<ClassicReading>& all, const std::vector<GridRow>& rows,
-                const std::string& kernel) {
+ClassicReading times_reading(const Curves& curves, const std::string& kernel) {
   const bool waits = kernel == "chase"; // each access for the one before
-  const Curves curves(rows, kernel, [&](const GridRow& row) {
-    return !row.disturbed && (waits || row.size / row.stride >= fewest_elements) ? row.ns : std::nullopt;
-  });
-  if (!curves.enough()) return;
   ClassicReading reading;
-  reading.level = "L1d";
+  reading.level = level_name(0);
+  reading.kernel = kernel;
   reading.curves = fmt::format("Times per access (kernel {}, ns, minimum of the repetitions)", kernel);
-  std::vector<double> smallest;
-  for (const auto& [stride, ns] : curves.by_size().begin()->second)
-    smallest.push_back(ns);
-  const double floor = statistics::median(smallest);
+  const auto unknown = [&](const std::string& why) {
+    reading.line.unknown = reading.ways.unknown = why;
+    return reading;
+  };
+  const double floor =
+      statistics::median(curves.begin()->second | ranges::views::values | ranges::to<std::vector>);
   const double flat = (waits ? time_flat : time_flat_of_stride) * floor;
   read_capacity(reading, curves, {flat, flat});
-  const auto beyond = curves.by_size().find(2 * reading.capacity.below);
-  if (!reading.capacity.value || beyond == curves.by_size().end()) {
-    reading.line.unknown = reading.ways.unknown =
-        reading.capacity.value
-            ? fmt::format("{} were not measured", base::format_bytes(2 * reading.capacity.below))
-            : "the capacity is unknown";
-    all.push_back(std::move(reading));
-    return;
-  }
+  if (!reading.capacity.value) return unknown("the capacity is unknown");
+  const auto beyond = curves.find(2 * reading.capacity.below);
+  if (beyond == curves.end())
+    return unknown(fmt::format("{} were not measured", base::format_bytes(2 * reading.capacity.below)));
   std::vector<double> plateau;
   for (const auto& [stride, ns] : beyond->second)
     if (stride >= 64 && beyond->first / stride >= 128) plateau.push_back(ns); // lines enough not to fit a set
   const double top = plateau.empty() ? floor : statistics::median(plateau);
-  if (top < least_climb * floor) {
-    reading.line.unknown = reading.ways.unknown =
-        "prefetching and overlap hide the miss penalty in this loop";
+  if (top < least_climb * floor) return unknown("prefetching and overlap hide the miss penalty in this loop");
+  reading.penalty = top - floor;
+  reading.words.push_back(fmt::format("Average access time = hit time + miss rate x penalty: {:.3g} ns at "
+                                      "miss rate 0, {:.3g} ns at miss rate 1, so the penalty is {:.3g} ns.",
+                                      floor, top, top - floor));
+  if (waits) {
+    reading.line.unknown = "in random order, accesses to one line are too far apart to show it";
+    read_ways(reading, curves, {floor + 0.25 * (top - floor), floor + classic_full * (top - floor)}, 0,
+              4 * reading.capacity.below);
   } else {
-    reading.penalty = top - floor;
-    reading.words.push_back(fmt::format("Average access time = hit time + miss rate x penalty: {:.3g} ns at "
-                                        "miss rate 0, {:.3g} ns at miss rate 1, "
-                                        "so the penalty is {:.3g} ns.",
-                                        floor, top, top - floor));
-    if (waits)
-      reading.line.unknown = "in random order, accesses to one line are too far apart to show it";
-    else
-      read_line(reading, curves, floor);
-    const Limits limits{floor + 0.25 * (top - floor), floor + classic_full * (top - floor)};
-    if (waits)
-      read_ways(reading, curves, limits, 0, 4 * reading.capacity.below);
-    else
-      reading.ways.unknown = "passes over few elements have overheads larger than a miss";
+    read_line(reading, curves, floor);
+    reading.ways.unknown = "passes over few elements have overheads larger than a miss";
   }
-  all.push_back(std::move(reading));
+  return reading;
 }
 
 } // namespace
@@ -259,29 +239,31 @@ std::vector<ClassicReading> classic_readings(const std::vector<GridRow>& rows) {
   for (std::size_t level = 0; level < counted_levels; ++level)
     read_misses(all, rows, level);
   for (const char* kernel : {"stride", "chase"})
-    read_times(all, rows, kernel);
+    if (const auto curves = make_curves(rows, kernel, [&](const GridRow& row) {
+          const bool enough = row.kernel == "chase" || row.size / row.stride >= fewest_elements;
+          return !row.disturbed && enough ? row.ns : std::nullopt;
+        }))
+      all.push_back(times_reading(*curves, kernel));
   return all;
 }
 
-std::string classic_capacity_text(const ClassicReading& reading) {
-  if (!reading.capacity.value) return "unknown";
-  const std::string least = base::format_bytes(*reading.capacity.value),
-                    most = base::format_bytes(reading.capacity.below);
-  const auto unit = least.find(' '); // "between 32 and 64 KiB"
-  const bool same = unit != least.npos && most.ends_with(least.substr(unit));
-  return fmt::format("between {} and {}", same ? least.substr(0, unit) : least, most);
-}
-std::string classic_line_text(const ClassicReading& reading) {
-  return reading.line.value ? fmt::format("{} B", *reading.line.value) : "unknown";
-}
 std::string classic_ways_text(const ClassicReading& reading) {
   if (!reading.ways.value) return "unknown";
   if (reading.ways.below == *reading.ways.value + 1) return std::to_string(*reading.ways.value);
   return fmt::format("{} to {}", *reading.ways.value, reading.ways.below - 1);
 }
+
 std::string classic_values_text(const ClassicReading& reading) {
-  return fmt::format("capacity {}, line {}, ways {}", classic_capacity_text(reading),
-                     classic_line_text(reading), classic_ways_text(reading));
+  std::string capacity = "unknown";
+  if (reading.capacity.value) {
+    const std::string least = base::format_bytes(*reading.capacity.value),
+                      most = base::format_bytes(reading.capacity.below);
+    const auto unit = least.find(' '); // "between 32 and 64 KiB"
+    capacity = fmt::format("between {} and {}",
+                           most.ends_with(least.substr(unit)) ? least.substr(0, unit) : least, most);
+  }
+  const std::string line = reading.line.value ? fmt::format("{} B", *reading.line.value) : "unknown";
+  return fmt::format("capacity {}, line {}, ways {}", capacity, line, classic_ways_text(reading));
 }
 
 std::string classic_text(const ClassicReading& reading) {
@@ -310,10 +292,6 @@ std::int64_t power_of_two(const result::Observation& o, const std::string& name)
   return number > 0 && std::has_single_bit(static_cast<std::uint64_t>(number)) ? number : 0;
 }
 
-bool is_cycles(const std::string& metric) {
-  return metric == "PAPI_TOT_CYC";
-}
-
 void take(GridCell& cell, const result::Observation& o) {
   if (o.metric == "seconds" && (o.witness == Witness::clock || o.witness == Witness::published)) {
     if (const auto ns = result::ns_per_access(o)) cell.times.add(*ns, !result::disturbances(o).empty());
@@ -321,7 +299,7 @@ void take(GridCell& cell, const result::Observation& o) {
   }
   const auto each = result::per_access(o);
   if (!each) return;
-  if (is_cycles(o.metric)) cell.cycles.push_back(*each);
+  if (o.metric == "PAPI_TOT_CYC") cell.cycles.push_back(*each);
   const auto level = level_of_misses(o.metric);
   if (!level) return;
   if (cell.counted_by.empty()) cell.counted_by = o.witness;

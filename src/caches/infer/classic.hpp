@@ -1,4 +1,4 @@
-// Cache properties from the curves of a grid of power-of-two sizes and strides.
+// Cache properties from the curves of a grid of power-of-two sizes and strides, and the rows of that grid.
 #pragma once
 
 #include "result/results_file.hpp"
@@ -15,14 +15,14 @@ namespace recount::caches {
 struct GridRow {
   std::string kernel; ///< "stride", "chase"
   std::int64_t size = 0, stride = 0;
-  Witness counted_by;                        ///< whose misses; empty: none
+  Witness counted_by;                        ///< witness of the misses; empty: none
   std::vector<std::optional<double>> misses; ///< of L1, L2 ...
   std::optional<double> ns, cycles;          ///< cycles: PAPI_TOT_CYC
   bool disturbed = false;                    ///< every repetition of the time was
 };
 
 /// The rows of a run: every size and stride of its kernels stride and chase, by kernel, size and stride; what
-/// an inference visited (other strides than powers of two, other orders) is no part of it.
+/// an inference visited (other strides than powers of two, other orders) is not part of it.
 [[nodiscard]] std::vector<GridRow> grid_rows(const result::Results& results, const result::Run& run);
 
 /// A value between what was tried: `value` or more, less than `below` (0: no bound was seen).
@@ -35,6 +35,7 @@ struct ClassicValue {
 /// The properties of one level according to its curves.
 struct ClassicReading {
   std::string level;              ///< "L1d"
+  std::string kernel;             ///< "stride", "chase"
   bool misses = false;            ///< the curves are misses, not times
   std::string curves;             ///< "average misses (PAPI_L1_DCM, model:i7-9700) of the kernel stride"
   ClassicValue capacity, line;    ///< bytes; the line is exact where it is a power of two
@@ -47,10 +48,8 @@ struct ClassicReading {
 /// that was timed. Pure; never throws for want of rows.
 [[nodiscard]] std::vector<ClassicReading> classic_readings(const std::vector<GridRow>& rows);
 
-/// "between 32 and 64 KiB", "64 B", "8 to 15", "unknown".
-[[nodiscard]] std::string classic_capacity_text(const ClassicReading& reading);
+/// "8 to 15", "unknown".
 [[nodiscard]] std::string classic_ways_text(const ClassicReading& reading);
-[[nodiscard]] std::string classic_line_text(const ClassicReading& reading);
 /// "capacity between 32 and 64 KiB, line 64 B, ways unknown".
 [[nodiscard]] std::string classic_values_text(const ClassicReading& reading);
 /// The argument, and why the rest is unknown.

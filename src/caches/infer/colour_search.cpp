@@ -1,16 +1,25 @@
-// The search for page colours: pages whose lines overflow a set together, found by measurement.
-#include "caches/infer/colours.hpp"
+#include "caches/infer/colour_search.hpp"
 
 #include "base/random.hpp"
+#include "caches/infer/colour_sets.hpp"
 #include "statistics/statistics.hpp"
+
+#include <fmt/format.h>
+#include <range/v3/numeric/accumulate.hpp>
+#include <range/v3/range/conversion.hpp>
+#include <range/v3/view/concat.hpp>
+#include <range/v3/view/drop.hpp>
+#include <range/v3/view/iota.hpp>
+#include <range/v3/view/map.hpp>
+#include <range/v3/view/take.hpp>
+#include <range/v3/view/transform.hpp>
 
 #include <algorithm>
 #include <cmath>
-#include <fmt/format.h>
 #include <limits>
 #include <map>
-#include <numeric>
 #include <optional>
+#include <random>
 #include <utility>
 #include <vector>
 
@@ -19,84 +28,242 @@ namespace recount::caches {
 namespace {
 
 using Pages = std::vector<std::int64_t>;
+constexpr double endless = std::numeric_limits<double>::infinity();
 
-void shuffle_pages(Pages& pages, std::uint64_t& random) {
-  for (std::size_t i = pages.size(); i > 1; --i)
-    std::swap(pages[i - 1], pages[base::random_below(random, i)]);
+Pages slice(const Pages& pages, std::size_t from, std::size_t end) {
+  return pages | ranges::views::take(end) | ranges::views::drop(from) | ranges::to<Pages>;
+}
+Pages joined(const Pages& a, const Pages& b) {
+  return ranges::views::concat(a, b) | ranges::to<Pages>;
+}
+Pages without(const Pages& pages, std::size_t from, std::size_t end) {
+  return joined(slice(pages, 0, from), slice(pages, end, pages.size()));
+}
+void remove(Pages& pages, const Pages& removed) {
+  std::erase_if(pages, [&](std::int64_t page) { return std::ranges::find(removed, page) != removed.end(); });
+}
+Pages first_pages(std::int64_t count) {
+  return ranges::views::iota(std::int64_t{0}, count) | ranges::to<Pages>;
 }
 
-Pages without(Pages pages, std::size_t from, std::size_t end) {
-  pages.erase(pages.begin() + static_cast<std::ptrdiff_t>(from),
-              pages.begin() + static_cast<std::ptrdiff_t>(end));
-  return pages;
+/// The first `count` pages, in order, taken so that as many as possible fall into each set of the level
+/// above. Lines that are alone in such a set would stay there, and leave it with the first page added to it:
+/// that would look like an overflow of the level.
+Pages spread_over_page_sets(const Pages& pages, std::size_t count, const ColourTask& task) {
+  std::vector<Pages> by_set(static_cast<std::size_t>(task.page_sets_above));
+  for (const std::int64_t page : pages)
+    by_set[static_cast<std::size_t>(page) % by_set.size()].push_back(page);
+  Pages chosen;
+  for (std::size_t at = 0; at < pages.size() && chosen.size() < count; ++at)
+    for (const Pages& of_set : by_set)
+      if (at < of_set.size() && chosen.size() < count) chosen.push_back(of_set[at]);
+  return chosen;
 }
 
-/// ns per visit where every line fits, by the number of pages visited: more pages never take less. One
-/// reading may be too low by an error of the clock rate, so the second lowest counts.
+/// Moves the lines of page i by (i % wrap) * bytes.
+struct Shift {
+  std::int64_t bytes = 0, wrap = 2;
+};
+
+/// The visited lines of the pages, a few pages at a time, in random order.
+std::vector<std::uint64_t> places_of(const Pages& pages, const ColourTask& task, std::mt19937_64& random,
+                                     const Shift& shift = {}) {
+  constexpr std::size_t at_a_time = 16; // few enough that the smallest TLB translates them
+  std::vector<std::uint64_t> all;
+  for (std::size_t from = 0; from < pages.size(); from += at_a_time) {
+    const std::size_t begin = all.size();
+    for (std::size_t i = from; i < std::min(from + at_a_time, pages.size()); ++i)
+      for (std::int64_t line = 0; line < task.lines; ++line)
+        all.push_back(static_cast<std::uint64_t>(pages[i] * task.page + line * task.distance +
+                                                 static_cast<std::int64_t>(i) % shift.wrap * shift.bytes));
+    base::shuffle(std::span(all).subspan(begin), random);
+  }
+  return all;
+}
+
+/// The shift that takes the visited lines of a page to sets that none of them was in.
+std::int64_t shift_to_other_sets(const ColourTask& task) {
+  return task.distance == task.line ? task.lines * task.line : task.line;
+}
+
+/// Times where every line fits, by number of pages: more pages never take less. One reading may be too low
+/// because of an error of the clock rate, so the second lowest counts.
 class FittingTimes {
 public:
+  struct Lowest {
+    double first = endless, second = endless;
+    int controls = 0;
+  };
+  Lowest& at(std::size_t pages) { return lowest_[pages]; }
   void add(std::size_t pages, double ns) {
-    const std::size_t at = step_of(pages);
-    if (at >= lowest_.size()) lowest_.resize(at + 1, {endless, endless});
-    auto& [first, second] = lowest_[at];
+    auto& [first, second, controls] = lowest_[pages];
     second = std::min(second, std::max(first, ns));
     first = std::min(first, ns);
   }
-  [[nodiscard]] static std::size_t step_of(std::size_t pages) { return pages / pages_per_step; }
-  /// At least `least`; no more than `most`, where every set of so many pages overflows and the times tell
-  /// nothing.
-  [[nodiscard]] double at(std::size_t pages, double least, double most) const {
-    double ns = most;
-    for (std::size_t i = step_of(pages); i < lowest_.size(); ++i)
-      ns = std::min(ns, lowest_[i].second);
-    return std::max(ns, least);
+  [[nodiscard]] double time(std::size_t pages) const {
+    double ns = endless;
+    for (auto at = lowest_.lower_bound(pages); at != lowest_.end(); ++at)
+      ns = std::min(ns, at->second.second);
+    return ns;
   }
 
 private:
-  static constexpr std::size_t pages_per_step = 1;
-  static constexpr double endless = std::numeric_limits<double>::infinity();
-  std::vector<std::pair<double, double>> lowest_;
+  std::map<std::size_t, Lowest> lowest_;
 };
 
-/// More lines than the level has room for, if they shared sets as their addresses say, all fit.
-struct NoSharedSet : Unknown {};
+constexpr std::int64_t fewest_lines = 4; ///< of a page: the time is an average over as many sets
+constexpr std::size_t most_colours_tried = 8;
+constexpr std::size_t most_lines_tried = 34;
+constexpr std::int64_t least_reference = 3; ///< lines that show the time of a hit; fewer stay above
+constexpr std::size_t most_of_another = 4;  ///< lines of one other colour: no second level has fewer ways
+constexpr int rounds_of_readings = 4, least_rounds = 2; ///< the latter even when time is over: they are brief
+constexpr double least_penalty = 0.1;                   ///< of what the working sets show
+constexpr std::int64_t farthest_shift = 512, least_range = 256; ///< bytes
+
+/// Takes readings of colours that were found: 1, 2 ... lines of one colour together with lines of other
+/// colours, so many that the level above holds none of them; then twice as many lines as a set holds, every
+/// second one shifted. Compared with as many lines of other colours, which fit.
+class ColourReadings {
+public:
+  /// `spare`: pages of none of these colours, for when the other colours have too few lines.
+  ColourReadings(Sampler& sampler, const PageColours& colours, const ColourTask& task, const Pages& spare)
+      : sampler_(sampler), colours_(colours), task_(task), spare_(spare), random_(task.seed) {}
+
+  std::vector<ColourReading> take() {
+    const std::size_t tried = std::min(colours_.members.size(), most_colours_tried);
+    if (tried < least_colours) return {};
+    // Most of a few colours, where there are no more of them; the smallest group may lack lines.
+    of_another_ = std::max(most_of_another, std::ranges::min(colours_.smallest, {}, &Pages::size).size() / 2);
+    const auto above = static_cast<std::size_t>(task_.ways_above);
+    const std::size_t others =
+        std::min(2 * above + 2, of_another_ * (colours_.members.size() - 1) + spare_.size());
+    if (2 * others < 3 * above) return {}; // L1 would hold the lines
+    std::vector<Trial> trials;
+    for (std::size_t colour = 0; colour < tried; ++colour)
+      for (std::size_t n = 1; n <= std::min(members(colour).size(), most_lines_tried); ++n)
+        trials.push_back({{static_cast<std::int64_t>(colour), static_cast<std::int64_t>(n), 0, 0}, others});
+    measure(trials);
+    const auto ways = decide_colour_sets(colours_).ways;
+    // Lines that are shifted must not fall into the place of the next one.
+    const std::int64_t farthest = std::min(farthest_shift, task_.distance / 2);
+    if (!ways || farthest < least_range) return std::move(colours_.readings);
+    trials.clear();
+    for (std::size_t colour = 0; colour < tried; ++colour) {
+      const auto lines = std::min(2 * *ways, std::ssize(members(colour)) / 2 * 2);
+      if (lines > *ways + 1)
+        for (std::int64_t d = 8; d <= farthest; d *= 2)
+          trials.push_back({{static_cast<std::int64_t>(colour), lines, d, 0}, 4 * above});
+    }
+    measure(trials);
+    return std::move(colours_.readings);
+  }
+
+private:
+  struct Trial {
+    ColourReading reading;
+    std::size_t others = 0; ///< lines of other colours
+    double together = endless, fitting = endless;
+    std::size_t pages = 0;
+    /// Time lost in a pass, in visits times ns.
+    [[nodiscard]] double lost(double step) const {
+      return (together - fitting - step) * static_cast<double>(pages);
+    }
+  };
+
+  [[nodiscard]] const Pages& members(std::size_t colour) const { return colours_.members[colour]; }
+
+  /// Pages of all colours but this one in turn, so few of each that they fit.
+  [[nodiscard]] Pages others_of(std::int64_t colour, std::size_t count) const {
+    Pages others;
+    for (std::size_t at = 0; at < of_another_; ++at)
+      for (std::size_t other = 0; other < colours_.members.size(); ++other)
+        if (static_cast<std::int64_t>(other) != colour && at < members(other).size())
+          others.push_back(members(other)[at]);
+    if (others.size() < count) others = joined(others, spare_);
+    return spread_over_page_sets(others, count, task_);
+  }
+
+  void look(Trial& trial) {
+    const auto [colour, lines, shift, share] = trial.reading;
+    const auto& own = members(static_cast<std::size_t>(colour));
+    const Pages pages =
+        joined(slice(own, 0, static_cast<std::size_t>(lines)), others_of(colour, trial.others));
+    const auto time = [&](const Pages& visited, std::int64_t bytes) {
+      return sampler_.quick_time(places_of(visited, task_, random_, {bytes, 2}));
+    };
+    trial.pages = pages.size();
+    trial.together = std::min(trial.together, time(pages, shift));
+    trial.fitting = std::min(trial.fitting, time(others_of(colour, pages.size()), 0));
+  }
+
+  void measure(std::vector<Trial>& trials) {
+    for (int round = 0; round < rounds_of_readings; ++round)
+      for (Trial& trial : trials) {
+        if (round >= least_rounds && sampler_.out_of_time()) break;
+        look(trial);
+      }
+    if (penalty_ == 0) calibrate(trials);
+    for (Trial& trial : trials) {
+      trial.reading.share = trial.lost(step_) / penalty_ / static_cast<double>(trial.reading.lines);
+      colours_.readings.push_back(trial.reading);
+    }
+  }
+
+  /// Three or four lines of a colour fit, which tells the time of a hit. As many as there are mostly
+  /// overflow: what that takes is the cost of a miss here and now, unless it is so little that nothing seems
+  /// to overflow.
+  void calibrate(const std::vector<Trial>& trials) {
+    std::vector<double> fitting;
+    for (const Trial& trial : trials)
+      if (trial.reading.lines >= least_reference && trial.reading.lines <= surely_fit)
+        fitting.push_back(trial.together - trial.fitting);
+    if (fitting.empty()) throw Unknown{"no page colour has pages enough to tell the time of a hit"};
+    step_ = statistics::median(fitting);
+    std::map<std::int64_t, double> most; // by colour
+    for (const Trial& trial : trials)    // lines ascend within a colour
+      most[trial.reading.colour] = trial.lost(step_) / static_cast<double>(trial.reading.lines);
+    penalty_ = std::max(statistics::median(most | ranges::views::values | ranges::to<std::vector>),
+                        least_penalty * task_.penalty);
+  }
+
+  Sampler& sampler_;
+  PageColours colours_;
+  const ColourTask& task_;
+  const Pages& spare_;
+  std::mt19937_64 random_;
+  std::size_t of_another_ = most_of_another; ///< lines of one other colour that fit
+  double step_ = 0, penalty_ = 0; ///< ns: what a hit costs beyond one of the other lines, and a miss
+};
 
 /// One search. Its measurements throw Unknown when its time is over.
 class ColourSearch {
 public:
   ColourSearch(Sampler& sampler, const ColourTask& task)
-      : sampler_(sampler),
-        task_(task),
-        random_(task.seed),
-        overflow_(task.whole ? least_overflow_of_pages : least_overflow) {}
+      : sampler_(sampler), task_(task), random_(task.seed) {}
 
   /// What was found until time, noise or the pages ended it. Throws Unknown when that is nothing.
   PageColours run() {
-    Pages rest(static_cast<std::size_t>(task_.pages));
-    std::iota(rest.begin(), rest.end(), std::int64_t{0});
+    Pages rest = first_pages(task_.pages);
     map_all();
-    shuffle_pages(rest, random_);
-    sample_.assign(rest.end() - task_.sample, rest.end());
+    shuffle(rest);
+    sample_ = slice(rest, rest.size() - static_cast<std::size_t>(task_.sample), rest.size());
     rest.resize(rest.size() - sample_.size());
     whole_sample_ = sample_;
-    std::ranges::sort(whole_sample_);
     std::string incomplete;
     try {
       set_aside(rest);
-      find_enough_groups(rest);
+      find_enough_colours(rest);
       if (dropped_ > most_dropped) incomplete = fmt::format("noise mixed the pages of {} of them", dropped_);
-    } catch (const NoSharedSet&) {
-      throw;
     } catch (const Unknown& unknown) {
       incomplete = unknown.reason;
-      // Few groups that noise ended the search for may be noise themselves.
+      // Few colours that noise ended the search for may be noise themselves.
       if (readings_.empty() && !sampler_.out_of_time()) throw;
-      if (readings_.empty()) read_groups();
+      if (readings_.empty()) take_readings();
     }
     if (3 * dropped_ > static_cast<int>(found_.size())) throw Unknown{"noise mixed pages of several colours"};
     if (found_.empty())
       throw Unknown{incomplete.empty() ? "no pages were found that share a set" : incomplete};
-    PageColours colours = found_colours();
+    PageColours colours = page_colours();
     colours.pages = task_.pages - std::ssize(aside_);
     colours.left_over = std::ssize(rest) + std::ssize(sample_);
     colours.readings = readings_;
@@ -107,38 +274,36 @@ public:
   }
 
 private:
-  static constexpr double typical_overflow = 0.35; ///< of what a set with one line too many was seen to lose
-  static constexpr double half_of_overflow = 0.45,
-                          most_overflow = 4; ///< of whole pages, which are an average over sets
-  static constexpr std::size_t first_prefix = 24;
-  static constexpr std::size_t usual_group = 10; ///< pages, where none is known yet
-  static constexpr std::size_t groups_to_compare = 3;
-  static constexpr std::size_t groups_to_read =
-      6; ///< for each set of the level above that their lines fall into
-  static constexpr std::size_t least_groups = 8, more_groups = 4;
+  static constexpr double half_of_overflow = 0.45; ///< of the visits that leave a full set
+  static constexpr double first_overflow = 1.3;    ///< such visits in a pass, until a colour is known
+  static constexpr double least_overflow = 0.8, most_overflow = 4;
+  static constexpr std::size_t first_prefix = 24, usual_colour = 10; ///< pages, where none is known yet
+  static constexpr std::size_t colours_to_compare = 3;
+  static constexpr std::size_t colours_to_read = 6; ///< for each set of the level above that pages fall into
+  static constexpr std::size_t fewest_colours = 8, more_colours = 4;
   static constexpr double sure_of_number = 0.9995; ///< probability at which no more colours are searched for
   static constexpr double unlikely = 4; ///< roots of the usual number of pages that a colour is off: noise
   static constexpr int failures_allowed = 12; ///< reductions that noise may spoil, one after the other
   static constexpr int passes_again = 4;
-  static constexpr int most_dropped = 4; ///< groups whose pages are searched again
-  static constexpr std::size_t fewest = 2;
-  static constexpr double least_overflow = 1.2; ///< visits of a pass that leave; less is noise
-  /// The same where several lines of each page are visited: of random replacement, until a group is known.
-  static constexpr double least_overflow_of_pages = 1.3, least_learned = 0.8;
+  static constexpr int most_dropped = 4; ///< colours whose pages are searched again
   static constexpr int choices_aside = 6;
-  static constexpr double least_seen = 0.15;      ///< of the penalty: less is no miss
-  static constexpr double least_of_penalty = 0.3; ///< of what the working sets show
-  static constexpr int ahead_to_overflow =
-      3;                                 ///< looks that see a set overflow, less those that do not: it does
-  static constexpr int ahead_to_fit = 2; ///< the other way round
-  static constexpr int most_looks = 15;
-  static constexpr int looks_of_pages = 3, attempts_beside = 3;
-  static constexpr std::size_t pages_left_out = 4;
+  static constexpr double least_seen = 0.15;       ///< of the penalty: less is no miss
+  static constexpr double least_of_penalty = 0.3;  ///< of what the working sets show
+  static constexpr int looks = 3, attempts = 3;    ///< looks at one set of pages
+  static constexpr std::size_t pages_left_out = 4; ///< one at a time, to see whether each is needed
   static constexpr double most_rise = 1.1; ///< of the time of many pages, where their lines cannot be spread
-  static constexpr int looks_at_control = 3;
   static constexpr std::size_t most_together = 12; ///< pages tried together
-  /// Of the step to the level, at least and at most, where the first level holds no line.
-  static constexpr double step_seen = 0.7, step_at_most = 1.1;
+
+  /// ways + 1 pages that overflow a set, and all pages of their colour.
+  struct Colour {
+    Pages smallest, members;
+    std::int64_t in_sample = 0; ///< members that are of the sample
+  };
+
+  void shuffle(Pages& pages) { base::shuffle(std::span(pages), random_); }
+  std::int64_t any_page() {
+    return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(task_.pages));
+  }
 
   /// Before the first look, so that all looks have the same pages.
   void map_all() {
@@ -146,77 +311,78 @@ private:
     static_cast<void>(sampler_.quick_time(std::span(&last, 1), true));
   }
 
-  /// A few groups tell the ways, and their share of the sample how many there are: their readings come first,
-  /// while there is time for them.
-  void find_enough_groups(Pages& rest) {
+  /// A few colours tell the ways, and their share of the sample how many there are: their readings come
+  /// first, while there is time for them.
+  void find_enough_colours(Pages& rest) {
     std::size_t wanted =
-        std::max(least_groups, groups_to_read * static_cast<std::size_t>(task_.page_sets_above));
-    for (bool all = false; !all; wanted = found_.size() + more_groups) {
-      all = find_groups(rest, wanted);
+        std::max(fewest_colours, colours_to_read * static_cast<std::size_t>(task_.page_sets_above));
+    for (bool all = false; !all; wanted = found_.size() + more_colours) {
+      all = find_colours(rest, wanted);
       const int dropped = dropped_;
       join_twins(rest);
       drop_odd_sizes(rest);
+      checked_ = found_.size();
       if (dropped_ > dropped && dropped_ <= most_dropped) all = false; // their pages are searched again
-      if (readings_.empty()) read_groups();
-      if (number_of_colours(std::ssize(found_), task_.sample, in_sample(), task_.mixed()).probability >=
+      if (readings_.empty()) take_readings();
+      if (number_of_colours(std::ssize(found_), task_.sample, in_sample(), index_is_mixed()).probability >=
           sure_of_number)
         return;
     }
-    std::erase_if(rest, [&](std::int64_t page) { return belongs_to_any(page); });
+    std::erase_if(rest, [&](std::int64_t page) {
+      return std::ranges::any_of(found_, [&](const Colour& c) { return belongs(page, c.smallest); });
+    });
   }
 
   [[nodiscard]] std::int64_t in_sample() const {
-    return std::accumulate(from_sample_.begin(), from_sample_.end(), std::int64_t{0});
+    return ranges::accumulate(found_, std::int64_t{0}, {}, &Colour::in_sample);
   }
+  /// Where the fewest lines of a page overflow the level as all do, the index mixes the offset with nothing.
+  [[nodiscard]] bool index_is_mixed() const { return task_.lines > fewest_lines; }
 
-  [[nodiscard]] PageColours found_colours() const {
+  [[nodiscard]] PageColours page_colours() const {
     PageColours colours;
-    colours.offset = task_.offset;
-    colours.pages = task_.pages;
-    colours.smallest = found_;
-    colours.members = members_;
-    colours.whole = task_.whole;
-    colours.mixed = task_.mixed();
+    colours.smallest = found_ | ranges::views::transform(&Colour::smallest) | ranges::to<std::vector>;
+    colours.members = found_ | ranges::views::transform(&Colour::members) | ranges::to<std::vector>;
+    colours.mixed = index_is_mixed();
     return colours;
   }
 
-  void read_groups() {
-    PageColours some = found_colours();
-    measure_colour_readings(sampler_, some, task_, sample_);
-    readings_ = some.readings;
-    firm_ = found_.size();
-  }
+  void take_readings() { readings_ = ColourReadings(sampler_, page_colours(), task_, sample_).take(); }
 
   /// Whether no pages are left that overflow a set.
-  bool find_groups(Pages& rest, std::size_t most) {
+  bool find_colours(Pages& rest, std::size_t most) {
     for (int failures = 0; found_.size() < most;) {
       if (!overflows(rest)) return true;
       const auto smallest = reduce(shortest_prefix(rest));
       if (smallest && usual_size(*smallest)) {
-        take(*smallest, rest);
+        add_colour(*smallest, rest);
         failures = 0;
         continue;
       }
       if (++failures > failures_allowed) throw Unknown{"too much noise to tell which pages share a set"};
-      shuffle_pages(rest, random_);
+      shuffle(rest);
     }
     return false;
   }
 
-  /// All sets have as many ways: several times as many pages as of other groups overflow something else.
+  [[nodiscard]] double median_size(Pages Colour::*pages) const {
+    return statistics::median(found_ | ranges::views::transform([&](const Colour& colour) {
+                                return static_cast<double>((colour.*pages).size());
+                              }) |
+                              ranges::to<std::vector>);
+  }
+
+  /// All sets have as many ways: several times as many pages as of other colours overflow something else.
   [[nodiscard]] bool usual_size(const Pages& smallest) const {
-    if (found_.size() < groups_to_compare) return true;
-    std::vector<double> sizes;
-    for (const Pages& group : found_)
-      sizes.push_back(static_cast<double>(group.size()));
-    return static_cast<double>(smallest.size()) < 2 * statistics::median(sizes);
+    return found_.size() < colours_to_compare ||
+           static_cast<double>(smallest.size()) < 2 * median_size(&Colour::smallest);
   }
 
   Pages shortest_prefix(const Pages& pages) {
-    std::size_t fits = fewest - 1, over = pages.size();
+    std::size_t fits = 1, over = pages.size();
     // The first set overflows long before most do: doubling finds it with fewer visits than halving.
     for (std::size_t size = first_prefix; size < pages.size(); size *= 2) {
-      if (overflows({pages.begin(), pages.begin() + static_cast<std::ptrdiff_t>(size)})) {
+      if (overflows(slice(pages, 0, size))) {
         over = size;
         break;
       }
@@ -224,422 +390,286 @@ private:
     }
     while (over - fits > 1) {
       const std::size_t middle = (fits + over) / 2;
-      (overflows({pages.begin(), pages.begin() + static_cast<std::ptrdiff_t>(middle)}) ? over : fits) =
-          middle;
+      (overflows(slice(pages, 0, middle)) ? over : fits) = middle;
     }
-    remember_fitting({pages.begin(), pages.begin() + static_cast<std::ptrdiff_t>(fits)});
-    return {pages.begin(), pages.begin() + static_cast<std::ptrdiff_t>(over)};
+    if (fits > fitting_pages_.size() && leaving(slice(pages, 0, fits)) < overflow_)
+      fitting_pages_ = slice(pages, 0, fits);
+    return slice(pages, 0, over);
   }
 
-  /// Takes pages out, so many at a time, while the rest overflows.
-  Pages taken_out(Pages pages, std::size_t chunk) {
+  /// Removes `chunk` pages at a time while the rest overflows.
+  Pages reduced_by(Pages pages, std::size_t chunk) {
     for (std::size_t i = 0; i < pages.size();) {
-      const std::size_t end = std::min(i + chunk, pages.size());
-      if (auto fewer = without(pages, i, end); overflows(fewer))
+      if (auto fewer = without(pages, i, i + chunk); overflows(fewer))
         pages = std::move(fewer);
       else
-        i = end;
+        i += chunk;
     }
     return pages;
   }
 
-  /// First many pages at a time, then one by one, until none can be taken out. Where noise made it take out a
+  /// First many pages at a time, then one by one, until none can be removed. Where noise made it remove a
   /// page too many, the rest no longer overflows: it goes back to the pages before.
   std::optional<Pages> reduce(Pages pages) {
     int failures = 0;
-    const std::size_t group = found_.empty() ? usual_group : found_.front().size();
-    for (std::size_t chunk = std::max<std::size_t>(1, pages.size() / group / 2);;) {
-      Pages fewer = taken_out(pages, chunk);
+    const std::size_t colour = found_.empty() ? usual_colour : found_.front().smallest.size();
+    for (std::size_t chunk = std::max<std::size_t>(1, pages.size() / colour / 2);;) {
+      Pages fewer = reduced_by(pages, chunk);
       if (!overflows(fewer)) {
         if (++failures > passes_again) return {};
         continue;
       }
       const bool minimal = chunk == 1 && fewer.size() == pages.size();
       pages = std::move(fewer);
-      if (minimal) return !task_.whole || needs_each(pages) ? std::optional(pages) : std::nullopt;
+      if (minimal) return needs_each(pages) ? std::optional(pages) : std::nullopt;
       chunk = std::max<std::size_t>(1, chunk / 2);
     }
   }
 
-  /// Takes a colour out of the rest and out of the sample: all pages that in the place of one of `smallest`
-  /// make it overflow, too.
-  void take(const Pages& smallest, Pages& rest) {
+  /// Whether pages that overflow fit when any one of some is replaced by another page: where their number
+  /// matters alone, a TLB overflows.
+  bool needs_each(const Pages& pages) {
+    for (std::size_t i = 0; i < std::min(pages.size(), pages_left_out); ++i) {
+      double least = endless;
+      for (int look = 0; look < looks; ++look) {
+        Pages other = without(pages, i, i + 1);
+        other.push_back(any_page());
+        least = std::min(least, leaving(other));
+      }
+      if (least >= overflow_ / 2) return false;
+    }
+    return true;
+  }
+
+  /// Moves a colour from the rest and from the sample to found_: all pages that overflow in the place of one
+  /// of `smallest`.
+  void add_colour(const Pages& smallest, Pages& rest) {
     // Now it is known what an overflow costs: a good part of it is the threshold that noise does not reach.
-    learn_overflow(smallest);
-    std::erase_if(rest,
-                  [&](std::int64_t page) { return std::ranges::find(smallest, page) != smallest.end(); });
-    Pages members = smallest;
-    rest = others_of(rest, smallest, members);
-    const std::size_t before = members.size();
-    sample_ = others_of(sample_, smallest, members);
-    found_.push_back(smallest);
-    from_sample_.push_back(std::ssize(members) - static_cast<std::ptrdiff_t>(before));
-    members_.push_back(members);
+    overflow_ = std::clamp(half_of_overflow * least_leaving(smallest), least_overflow, most_overflow);
+    remove(rest, smallest);
+    Colour colour{smallest, smallest, 0};
+    rest = other_pages(rest, colour);
+    const std::int64_t before = std::ssize(colour.members);
+    sample_ = other_pages(sample_, colour);
+    colour.in_sample = std::ssize(colour.members) - before;
+    found_.push_back(std::move(colour));
   }
 
-  void learn_overflow(const Pages& smallest) {
-    const double lost = std::min({leaving(smallest), leaving(smallest), leaving(smallest)});
-    overflow_ = task_.whole ? std::clamp(half_of_overflow * lost, least_learned, most_overflow)
-                            : std::max(overflow_, typical_overflow * lost);
-  }
-
-  bool belongs_to_any(std::int64_t page) {
-    return std::ranges::any_of(found_, [&](const Pages& group) { return belongs_after_all(page, group); });
-  }
-
-  /// A group that is none: its pages are of colours to be found.
+  /// What noise made a colour: its pages are searched again.
   void drop(std::size_t i, Pages& rest) {
     ++dropped_;
-    for (const std::int64_t page : members_[i])
-      (std::ranges::binary_search(whole_sample_, page) ? sample_ : rest).push_back(page);
-    forget(i);
+    for (const std::int64_t page : found_[i].members)
+      (std::ranges::find(whole_sample_, page) == whole_sample_.end() ? rest : sample_).push_back(page);
+    found_.erase(found_.begin() + static_cast<std::ptrdiff_t>(i));
   }
 
-  void forget(std::size_t i) {
-    const auto at = static_cast<std::ptrdiff_t>(i);
-    found_.erase(found_.begin() + at);
-    members_.erase(members_.begin() + at);
-    from_sample_.erase(from_sample_.begin() + at);
-    joined_ = std::min(joined_, found_.size());
-  }
-
-  /// Pages of a colour found before that noise had kept out of it are no new colour; a group that no longer
-  /// overflows is none.
+  /// Pages of a colour found before that noise had kept out of it are no new colour; what no longer overflows
+  /// is none.
   void join_twins(Pages& rest) {
-    for (std::size_t i = found_.size(); i-- > joined_;) {
-      if (!overflows(found_[i], ahead_to_overflow)) {
+    for (std::size_t i = found_.size(); i-- > checked_;) {
+      const Pages& smallest = found_[i].smallest;
+      if (!overflows(smallest)) {
         drop(i, rest);
         continue;
       }
-      std::size_t twin = 0;
-      while (twin < i && !one_colour(found_[i], found_[twin]))
-        ++twin;
-      if (twin == i) continue;
-      members_[twin].insert(members_[twin].end(), members_[i].begin(), members_[i].end());
-      from_sample_[twin] += from_sample_[i];
-      forget(i);
+      const auto twin = std::ranges::find_if(
+          found_.begin(), found_.begin() + static_cast<std::ptrdiff_t>(i), [&](const Colour& other) {
+            return belongs(smallest.front(), other.smallest) && belongs(other.smallest.front(), smallest);
+          });
+      if (twin == found_.begin() + static_cast<std::ptrdiff_t>(i)) continue;
+      twin->members = joined(twin->members, found_[i].members);
+      twin->in_sample += found_[i].in_sample;
+      found_.erase(found_.begin() + static_cast<std::ptrdiff_t>(i));
     }
-    joined_ = found_.size();
   }
 
   /// Pages lie anywhere, so colours have much the same number of them. One with as many as two was two.
   void drop_odd_sizes(Pages& rest) {
-    if (members_.empty()) return;
-    std::vector<double> sizes;
-    for (const Pages& members : members_)
-      sizes.push_back(static_cast<double>(members.size()));
-    const double usual = statistics::median(sizes), off = unlikely * std::sqrt(usual);
-    for (std::size_t i = sizes.size(); i-- > firm_;) {
-      if (std::abs(sizes[i] - usual) > off) drop(i, rest);
-    }
+    if (found_.empty()) return;
+    const double usual = median_size(&Colour::members), off = unlikely * std::sqrt(usual);
+    for (std::size_t i = found_.size(); i-- > checked_;)
+      if (std::abs(static_cast<double>(found_[i].members.size()) - usual) > off) drop(i, rest);
   }
 
-  /// Adds the pages of the group's colour to the members, and gives the others.
-  Pages others_of(const Pages& pages, const Pages& group, Pages& members) {
+  /// Adds the pages that are of the colour to its members, and returns the others.
+  Pages other_pages(const Pages& pages, Colour& colour) {
     Pages others;
-    for (std::size_t from = 0; from < pages.size(); from += most_together) {
-      const std::size_t end = std::min(from + most_together, pages.size());
-      sort_out({pages.begin() + static_cast<std::ptrdiff_t>(from),
-                pages.begin() + static_cast<std::ptrdiff_t>(end)},
-               group, most_together, members, others);
-    }
+    for (std::size_t from = 0; from < pages.size(); from += most_together)
+      sort_out(slice(pages, from, from + most_together), colour, others);
     return others;
   }
 
-  /// Sorts candidates into members of the group's colour and others, many at a time: a full set of the group
-  /// overflows if any candidate belongs to it. Pages known not to belong fill up, so that the first level
-  /// holds none of the lines and every look visits as many.
-  void sort_out(const Pages& candidates, const Pages& group, std::size_t chunk, Pages& members,
-                Pages& others) {
-    if (!any_belongs(candidates, group, chunk, others)) {
-      others.insert(others.end(), candidates.begin(), candidates.end());
+  /// Sorts candidates into members of the colour and others, many at a time: a full set overflows if any of
+  /// them belongs to it. Pages known not to belong fill up, so that every look visits as many.
+  void sort_out(const Pages& candidates, Colour& colour, Pages& others) {
+    if (candidates.size() == 1 && belongs(candidates.front(), colour.smallest)) {
+      colour.members.push_back(candidates.front());
       return;
     }
-    if (candidates.size() == 1) {
-      (belongs_after_all(candidates.front(), group, ahead_to_fit) ? members : others)
-          .push_back(candidates.front());
+    const std::size_t fill = std::min(most_together - candidates.size(), others.size());
+    const Pages tried = joined(joined(all_but_one(colour.smallest), candidates),
+                               slice(others, others.size() - fill, others.size()));
+    if (candidates.size() == 1 || !overflows(tried)) {
+      others = joined(others, candidates);
       return;
     }
-    const auto middle = candidates.begin() + std::ssize(candidates) / 2;
-    sort_out({candidates.begin(), middle}, group, chunk, members, others);
-    sort_out({middle, candidates.end()}, group, chunk, members, others);
+    sort_out(slice(candidates, 0, candidates.size() / 2), colour, others);
+    sort_out(slice(candidates, candidates.size() / 2, candidates.size()), colour, others);
   }
 
-  /// A quick look, and a thorough one if it sees an overflow.
-  bool any_belongs(const Pages& candidates, const Pages& group, std::size_t chunk, const Pages& others) {
-    if (sampler_.out_of_time()) throw Unknown{gave_up};
-    Pages tried = without(group, group.size() - 1, group.size());
-    tried.insert(tried.end(), candidates.begin(), candidates.end());
-    for (std::size_t i = candidates.size(); i < chunk && i - candidates.size() < others.size(); ++i)
-      tried.push_back(others[others.size() - 1 - (i - candidates.size())]);
-    const auto visits = static_cast<double>(tried.size() + aside_.size());
-    if (task_.whole) return overflows(tried);
-    // Of as many pages: with more of them than a TLB has entries, every visit takes longer.
-    const double plain = plain_of(tried);
-    double& least = least_.try_emplace(tried.size(), std::numeric_limits<double>::infinity()).first->second;
-    const auto over = [&](Look look) {
-      const double ns = visit_time(tried, Lines::together, look);
-      least = std::min(least, ns);
-      const double fitting = std::clamp(least, plain + step_seen * step_, plain + step_at_most * step_);
-      return (ns - fitting) * visits >= overflow_ / 2 * penalty_;
-    };
-    return over(Look::quick) && over(Look::thorough);
+  static Pages all_but_one(const Pages& group) { return slice(group, 0, group.size() - 1); }
+
+  /// While another program has a line in the set, the group overflows with any page, and without one of its
+  /// own: that is no evidence on this page.
+  bool belongs(std::int64_t page, const Pages& group) {
+    Pages others = all_but_one(group);
+    return overflows(joined(others, {page})) && !overflows(others);
   }
 
-  /// The same without a short measurement. While another program has a line in the set, the group overflows
-  /// with any page, and without one of its own: that is no evidence on this page.
-  bool belongs_after_all(std::int64_t page, Pages group, int ahead_that_fit = ahead_to_overflow) {
-    group.back() = page;
-    return overflows(group, ahead_that_fit) && !overflows(without(group, group.size() - 1, group.size()));
-  }
-  bool one_colour(const Pages& group, const Pages& other) {
-    return belongs_after_all(group.front(), other) || belongs_after_all(other.front(), group);
-  }
-
-  /// Pages of any colour whose lines are visited with all others: the level above then holds none of them,
-  /// and what is asked of this one does not depend on the ways of that one. Of several such choices, the one
-  /// that takes least time has no overflow, and tells what a hit in the level costs here and now.
+  /// Chooses pages of any colour whose lines are visited with all others: the level above then holds none of
+  /// them, and what reaches this level does not depend on the ways of that one. Of several choices, the one
+  /// that takes least time has no overflow, and tells what a hit costs here and now.
   void set_aside(Pages& rest) {
-    const auto count = static_cast<std::ptrdiff_t>(2 * task_.ways_above + 2);
-    if (std::ssize(rest) < 2 * count) throw Unknown{"too few pages to tell their sets apart"};
+    const auto count = static_cast<std::size_t>(2 * task_.ways_above + 2);
+    if (rest.size() < 2 * count) throw Unknown{"too few pages to tell their sets apart"};
     if (sampler_.out_of_time()) throw Unknown{gave_up};
     calibrate(rest);
+    hit_ = endless;
     Pages best;
-    double plain = std::numeric_limits<double>::infinity(), least = plain;
     for (int choice = 0; choice < choices_aside; ++choice) {
-      shuffle_pages(rest, random_);
-      const Pages chosen = spread_over_page_sets(rest, static_cast<std::size_t>(count), task_);
-      plain = std::min(plain, visit_time(chosen, Lines::spread, Look::thorough));
-      const double together = visit_time(chosen, Lines::together, Look::thorough);
-      if (together >= least) continue;
+      shuffle(rest);
+      const Pages chosen = spread_over_page_sets(rest, count, task_);
+      const double ns = visit_time(chosen);
+      if (ns >= hit_) continue;
       best = chosen;
-      least = together;
+      hit_ = ns;
     }
-    step_ = least - plain;
     aside_ = best;
-    std::erase_if(rest, [&](std::int64_t page) { return std::ranges::find(best, page) != best.end(); });
+    remove(rest, best);
   }
 
-  /// Most lines of all pages together overflow their sets: what that costs beyond the same pages with their
-  /// lines spread is the cost of a miss here and now, which other users of the next level change.
+  /// Most lines of all pages together overflow their sets: what that costs beyond a hit is the cost of a miss
+  /// here and now, which other users of the next level change.
   void calibrate(const Pages& all) {
-    const double hit = task_.whole ? task_.first_hit + task_.step : task_.step;
-    double together = std::numeric_limits<double>::infinity(), spread = together;
-    for (int look = 0; look < choices_aside; ++look) {
-      together = std::min(together, visit_time(all, Lines::together, Look::thorough));
-      spread = std::min(spread, visit_time(all, Lines::spread, Look::thorough));
-    }
-    const double here = together - spread - hit;
-    if (here < least_seen * task_.penalty) throw NoSharedSet{{"no pages were found that share a set"}};
+    double together = endless;
+    for (int look = 0; look < choices_aside; ++look)
+      together = std::min(together, visit_time(all));
+    const double here = together - task_.hit;
+    if (here < least_seen * task_.penalty) throw Unknown{"no pages were found that share a set"};
     penalty_ = std::clamp(here, least_of_penalty * task_.penalty, task_.penalty);
   }
 
-  /// At one offset; at as many as possible; at so many that the first level still holds none of the lines.
-  enum class Lines { together, spread, in_more_sets };
-  enum class Look { quick, thorough };
-
-  /// Of the pages and those set aside. Whole pages have no lines that could be spread: their time is 0, and
-  /// that of a hit in the level is the whole step.
-  [[nodiscard]] double visit_time(Pages pages, Lines lines, Look look) {
-    if (task_.whole && lines == Lines::spread) return 0;
-    pages.insert(pages.end(), aside_.begin(), aside_.end());
-    shuffle_pages(pages, random_);
-    if (task_.whole)
-      return sampler_.quick_time(places_of_whole_pages(pages, task_, random_), look == Look::quick);
-    const auto in_a_page = static_cast<std::uint64_t>(task_.page / task_.line);
-    const std::uint64_t offsets = lines == Lines::spread         ? in_a_page
-                                  : lines == Lines::in_more_sets ? offsets_of_control(pages.size(), 1)
-                                                                 : 1;
-    std::vector<std::uint64_t> places, next(static_cast<std::size_t>(task_.page_sets_above));
-    for (const std::int64_t page : pages) { // each set of the first level gets as many lines at each offset
-      const std::uint64_t at = next[static_cast<std::size_t>(page) % next.size()]++ % offsets;
-      const std::uint64_t in_page = offsets > 1 ? at * static_cast<std::uint64_t>(task_.line) + 8
-                                                : static_cast<std::uint64_t>(task_.offset);
-      places.push_back(static_cast<std::uint64_t>(page * task_.page) + in_page);
-    }
-    return sampler_.quick_time(places, look == Look::quick);
+  /// Of the pages and those set aside, in random order.
+  [[nodiscard]] double visit_time(const Pages& pages, bool quickly = false, const Shift& shift = {}) {
+    Pages all = joined(pages, aside_);
+    shuffle(all);
+    return sampler_.quick_time(places_of(all, task_, random_, shift), quickly);
   }
 
-  /// The most offsets that the lines of these pages, `lines` of each, may have while the first level holds
-  /// none.
-  [[nodiscard]] std::uint64_t offsets_of_control(std::size_t pages, std::int64_t lines) const {
-    const std::int64_t in_page = task_.page / task_.line / lines;
-    // Twice as many of a single line: where the first level does not replace in order of use, it keeps some.
-    const std::size_t at_one = aside_.size() * (lines == 1 ? 2 : 1);
-    return static_cast<std::uint64_t>(std::min(in_page, static_cast<std::int64_t>(pages / at_one)));
-  }
-
-  /// Visits of a pass that leave the level. The same pages in the same order with their lines spread over the
-  /// first level's sets take what the pages cost.
+  /// Visits of a pass that leave the level, an average over the visited lines of a page.
   double leaving(const Pages& pages) {
-    const auto visits = static_cast<double>(pages.size() + aside_.size());
-    if (task_.whole) {
-      const double ns = visit_time(pages, Lines::together, Look::quick);
-      return (ns - time_of_fitting(pages, ns)) * visits / penalty_;
+    const double ns = visit_time(pages, true);
+    return (ns - time_of_fitting(pages, ns)) * static_cast<double>(pages.size() + aside_.size()) / penalty_;
+  }
+  double least_leaving(const Pages& pages) {
+    return std::min({leaving(pages), leaving(pages), leaving(pages)});
+  }
+  /// The same, as the difference from controls that visit as many pages: the same with the lines in other
+  /// sets, in one order, where L1 has no room for them; and others, of which some choice fits.
+  double leaving_beyond_control(const Pages& pages) {
+    Pages all = joined(pages, aside_);
+    shuffle(all);
+    std::mt19937_64 same = random_;
+    const double together = sampler_.quick_time(places_of(all, task_, random_));
+    double control = endless;
+    if (const std::int64_t wrap = most_wrap(all.size()); wrap > 1)
+      control = sampler_.quick_time(places_of(all, task_, same, {shift_to_other_sets(task_), wrap}));
+    for (int choice = 0; choice < choices_aside; ++choice) {
+      Pages others(pages.size());
+      std::ranges::generate(others, [&] { return any_page(); });
+      control = std::min(control, visit_time(others));
     }
-    const double together = visit_time(pages, Lines::together, Look::thorough);
-    if (2 * visits <= static_cast<double>(task_.lines_above))
-      plain_ = visit_time(pages, Lines::spread, Look::thorough);
-    else if (offsets_of_control(pages.size() + aside_.size(), 1) > 1)
-      plain_ = visit_time(pages, Lines::in_more_sets, Look::thorough) - step_;
-    return (together - plain_ - step_) * visits / penalty_;
+    return (together - control) * static_cast<double>(all.size()) / penalty_;
+  }
+  /// Over so many sets of the level the lines of one set may be spread while L1 still holds none of them.
+  [[nodiscard]] std::int64_t most_wrap(std::size_t pages) const {
+    return std::min(task_.page / task_.line / task_.lines, static_cast<std::int64_t>(pages / aside_.size()));
   }
 
-  /// The time of so many pages when their lines are spread over the sets of the level above, which holds
-  /// them.
-  double plain_of(const Pages& pages) {
-    const std::size_t visits = pages.size() + aside_.size();
-    if (2 * static_cast<std::int64_t>(visits) > task_.lines_above) return plain_;
-    auto& [looks, least] =
-        plain_by_pages_.try_emplace(visits, 0, std::numeric_limits<double>::infinity()).first->second;
-    for (; looks < looks_at_control; ++looks)
-      least = std::min(least, visit_time(pages, Lines::spread, Look::thorough));
-    return least;
-  }
-
-  /// What whole pages would take if nothing left, `ns` being what they take. Many pages take longer than few,
+  /// What the pages would take if nothing left, `ns` being what they take. Many pages take longer than few,
   /// by translation: so do the same pages with their lines in several times as many sets of the level, and
   /// still so many in each set of L1 that it holds none.
   double time_of_fitting(const Pages& pages, double ns) {
     const std::size_t count = pages.size() + aside_.size();
     fitting_.add(count, ns);
-    const auto wrap = static_cast<std::int64_t>(offsets_of_control(count, task_.lines));
-    if (wrap < 2) return fitting_.at(count, step_, most_rise * step_);
-    for (int& looks = controls_[FittingTimes::step_of(count)]; looks < looks_at_control; ++looks) {
-      Pages all = pages;
-      all.insert(all.end(), aside_.begin(), aside_.end());
-      shuffle_pages(all, random_);
-      fitting_.add(count, sampler_.quick_time(
-                              places_of_whole_pages(all, task_, random_, shift_of(task_), wrap), false));
-    }
-    return fitting_.at(count, step_, std::numeric_limits<double>::infinity());
-  }
-
-  bool overflows(const Pages& pages, int ahead_that_fit = ahead_to_fit) {
-    if (sampler_.out_of_time()) throw Unknown{gave_up};
-    if (pages.size() < fewest) return false;
-    if (task_.whole) return pages_overflow(pages);
-    int ahead = 0;
-    for (int look = 0; look < most_looks && ahead < ahead_to_overflow && ahead > -ahead_that_fit; ++look)
-      ahead += leaving(pages) >= overflow_ ? 1 : -1;
-    return ahead > 0;
+    const std::int64_t wrap = most_wrap(count);
+    if (wrap < 2) return std::clamp(fitting_.time(count), hit_, most_rise * hit_);
+    for (int& controls = fitting_.at(count).controls; controls < looks; ++controls)
+      fitting_.add(count, visit_time(pages, false, {shift_to_other_sets(task_), wrap}));
+    return std::max(fitting_.time(count), hit_);
   }
 
   /// All sets of a page overflow or none, and disturbances only add time: one look without overflow decides.
   /// Others may use the level for a while, which all looks then show: so do pages that are known to fit.
-  bool pages_overflow(const Pages& pages) {
-    double least = 0, known = 0;
-    for (int attempt = 0; attempt < attempts_beside; ++attempt) {
-      for (int look = 0; look < looks_of_pages; ++look) {
-        const double now = leaving(pages);
-        if (now < overflow_) return false;
-        least = look == 0 ? now : std::min(least, now);
+  bool overflows(const Pages& pages) {
+    if (sampler_.out_of_time()) throw Unknown{gave_up};
+    if (pages.size() < 2) return false;
+    double least = endless, known = 0;
+    for (int attempt = 0; attempt < attempts; ++attempt) {
+      for (int look = 0; look < looks; ++look) {
+        least = std::min(look == 0 ? endless : least, leaving(pages));
+        if (least < overflow_) return false;
       }
-      if (fitting_pages_.size() < pages.size()) return true;
-      const Pages as_many(fitting_pages_.begin(), fitting_pages_.begin() + std::ssize(pages));
+      if (fitting_pages_.size() < pages.size()) return leaving_beyond_control(pages) >= overflow_;
+      const Pages as_many = slice(fitting_pages_, 0, pages.size());
       known = std::max(0.0, std::min(leaving(as_many), leaving(as_many)));
       if (known < overflow_ / 2) return leaving(pages) >= overflow_; // it was no disturbance that has ended
     }
     return least - known >= overflow_;
   }
 
-  /// Whether pages that overflow fit without any one of some.
-  bool needs_each(const Pages& pages) {
-    for (std::size_t i = 0; i < std::min(pages.size(), pages_left_out); ++i) {
-      const Pages fewer = without(pages, i, i + 1);
-      double least = leaving(fewer);
-      for (int look = 1; look < looks_of_pages; ++look)
-        least = std::min(least, leaving(fewer));
-      if (least >= overflow_ / 2) return false;
-    }
-    return true;
-  }
-
-  /// Of pages that do not overflow, the most are kept.
-  void remember_fitting(const Pages& pages) {
-    if (task_.whole && pages.size() > fitting_pages_.size() && leaving(pages) < overflow_)
-      fitting_pages_ = pages;
-  }
-
   Sampler& sampler_;
   const ColourTask& task_;
-  FittingTimes fitting_; ///< of whole pages
-  std::map<std::size_t, int>
-      controls_; ///< looks at lines in several times as many sets, by FittingTimes::step_of()
-  std::map<std::size_t, std::pair<int, double>> plain_by_pages_; ///< looks, and their least time
-  Pages fitting_pages_;                                          ///< whole pages that do not overflow
-  std::uint64_t random_;
-  double overflow_;    ///< visits of a pass that leave
-  double plain_ = 0;   ///< of the largest pages whose lines the first level holds when spread
-  Pages aside_;        ///< visited with all others
-  double step_ = 0;    ///< ns: a hit in the level beyond one in the level above
-  double penalty_ = 0; ///< ns: a miss in the level
-  std::map<std::size_t, double> least_; ///< ns a visit when nothing leaves, by the number of pages
-  Pages sample_, whole_sample_;         ///< pages of it that have no known colour; all, sorted
-  std::vector<Pages> found_, members_;
-  std::vector<std::int64_t> from_sample_; ///< pages that each colour has of the sample
+  std::mt19937_64 random_;
+  FittingTimes fitting_;
+  Pages fitting_pages_; ///< the most pages seen that do not overflow
+  double overflow_ = first_overflow;
+  Pages aside_;                  ///< visited with all others
+  double hit_ = 0, penalty_ = 0; ///< ns
+  Pages sample_, whole_sample_;  ///< pages of the sample without a known colour; all
+  std::vector<Colour> found_;
   std::vector<ColourReading> readings_;
-  std::size_t firm_ = 0, joined_ = 0; ///< groups that have readings; those that are known to differ
-  int dropped_ = 0;                   ///< groups that turned out to be none
+  std::size_t checked_ = 0; ///< colours that are known to differ, or that have readings
+  int dropped_ = 0;         ///< colours that turned out to be none
 };
 
-constexpr std::size_t enough_groups = 3; ///< fewer may be noise
 constexpr std::uint64_t most_searches = 3;
 constexpr int looks_at_lines = 5;
 constexpr double some_sets = 0.35; ///< of the penalty, that pages show of which a part overflows
 constexpr double same_rise = 0.6;  ///< of the time that all lines of these pages show
 
-PageColours not_searched(const ColourTask& task) {
-  PageColours none;
-  none.offset = task.offset;
-  none.pages = task.pages;
-  none.unknown = "page colours were not searched for";
-  return none;
-}
-
-/// Several searches, until one finds something.
-PageColours searched(Sampler& sampler, const ColourTask& task) {
-  PageColours none = not_searched(task);
-  for (std::uint64_t search = 0; search < most_searches; ++search) {
-    ColourTask another = task;
-    another.seed += search;
-    try {
-      return ColourSearch(sampler, another).run();
-    } catch (const NoSharedSet& unknown) {
-      none.unknown = unknown.reason;
-      break;
-    } catch (const Unknown& unknown) { // a burst of noise may be over
-      none.unknown = unknown.reason;
-      if (sampler.out_of_time()) break;
-    }
-  }
-  return none;
-}
-
-/// The fewest lines of a page with which pages share all of their sets or none, where the index mixes bits of
-/// the offset in the page with others: lines of which only the mixed bits differ. All lines of the page, if
-/// no fewer lines overflow the level at the same number of pages.
+/// The task with the fewest lines of a page with which pages share all of their sets or none: lines of which
+/// only those bits of the offset differ that the index mixes with others. All lines of the page, if no fewer
+/// overflow the level at the same number of pages.
 ColourTask with_fewest_lines(Sampler& sampler, ColourTask task) {
   const std::int64_t few = 2 * task.ways_above + 2, all_lines = task.page / task.line;
-  std::uint64_t random = task.seed;
-  const auto choose = [&](std::int64_t lines, std::int64_t apart) {
-    task.whole = true;
-    task.lines = lines;
-    task.apart = apart;
-  };
-  const auto time_of_pages = [&](std::int64_t count, std::int64_t shift = 0, std::int64_t wrap = 1) {
-    Pages pages(static_cast<std::size_t>(count));
-    std::iota(pages.begin(), pages.end(), std::int64_t{0});
-    double least = std::numeric_limits<double>::infinity();
+  std::mt19937_64 random(task.seed);
+  const auto time_of_pages = [&](std::int64_t count, const Shift& shift = {}) {
+    double least = endless;
     for (int look = 0; look < looks_at_lines; ++look)
-      least = std::min(least, sampler.quick_time(places_of_whole_pages(pages, task, random, shift, wrap)));
+      least = std::min(least, sampler.quick_time(places_of(first_pages(count), task, random, shift)));
     return least;
   };
   // The fewer lines of a page are visited, the more translation adds to each. The same pages with their lines
   // in several times as many sets take that, too.
   const auto rise_at = [&](std::int64_t many) {
     const std::int64_t wrap = std::min(all_lines / task.lines, many / few);
-    return time_of_pages(many) - (wrap < 2 ? time_of_pages(few) : time_of_pages(many, shift_of(task), wrap));
+    return time_of_pages(many) -
+           (wrap < 2 ? time_of_pages(few) : time_of_pages(many, {shift_to_other_sets(task), wrap}));
+  };
+  const auto choose = [&](std::int64_t lines, std::int64_t distance) {
+    task.lines = lines;
+    task.distance = distance;
   };
   choose(all_lines, task.line);
   // So many pages that some sets overflow and others do not: with half as many, nearly none would.
@@ -649,9 +679,9 @@ ColourTask with_fewest_lines(Sampler& sampler, ColourTask task) {
     many += std::max<std::int64_t>(1, task.capacity / 8);
     of_all = rise_at(many);
   }
-  for (std::int64_t lines = 2; lines < all_lines && !sampler.out_of_time(); lines *= 2)
-    for (const std::int64_t apart : {task.page / lines, task.line}) {
-      choose(lines, apart);
+  for (std::int64_t lines = fewest_lines; lines < all_lines && !sampler.out_of_time(); lines *= 2)
+    for (const std::int64_t distance : {task.page / lines, task.line}) {
+      choose(lines, distance);
       if (rise_at(many) > same_rise * of_all) return task;
     }
   choose(all_lines, task.line);
@@ -661,15 +691,21 @@ ColourTask with_fewest_lines(Sampler& sampler, ColourTask task) {
 } // namespace
 
 PageColours find_colours(Sampler& sampler, const ColourTask& task) {
+  PageColours none;
+  none.pages = task.pages;
+  none.unknown = "page colours were not searched for";
   const std::uint64_t place = 0;
-  if (sampler.quick_time(std::span(&place, 1)) < 0) return not_searched(task);
-  PageColours found = searched(sampler, task);
-  if ((found.unknown.empty() && found.smallest.size() >= enough_groups) || sampler.out_of_time())
-    return found;
-  PageColours by_pages = searched(sampler, with_fewest_lines(sampler, task));
-  if (by_pages.smallest.size() > found.smallest.size()) return by_pages;
-  if (found.smallest.empty()) found.unknown += "; whole pages: " + by_pages.unknown;
-  return found;
+  if (sampler.quick_time(std::span(&place, 1)) < 0) return none;
+  ColourTask search = with_fewest_lines(sampler, task);
+  for (std::uint64_t i = 0; i < most_searches; ++i, ++search.seed) {
+    try {
+      return ColourSearch(sampler, search).run();
+    } catch (const Unknown& unknown) { // a burst of noise may be over
+      none.unknown = unknown.reason;
+      if (sampler.out_of_time()) break;
+    }
+  }
+  return none;
 }
 
 } // namespace recount::caches

@@ -1,39 +1,56 @@
-// Ways and bytes per way from lines at chosen strides: the most probable shape, and how probable it is. Pure.
+// What page colours tell of a level: ways, line and number of sets. Pure.
 #pragma once
 
-#include <cstddef>
+#include "caches/infer/sampler.hpp"
+
 #include <cstdint>
 #include <optional>
-#include <span>
+#include <string>
+#include <vector>
 
 namespace recount::caches {
 
-/// A number of lines at one stride, visited in turn.
-struct StrideReading {
-  std::int64_t stride = 0, lines = 0;
-  double share = 0; ///< of the visits that miss: 0 when all fit, up to 1 and by noise beyond
+inline constexpr std::size_t least_colours = 3; ///< that must agree; fewer may be noise
+inline constexpr std::int64_t surely_fit = 4;   ///< lines of one colour: no second level has fewer ways
+
+/// What the lines of one colour showed.
+struct ColourTrial {
+  std::int64_t page = 0;            ///< of the colour, to name it
+  std::optional<std::int64_t> ways; ///< nothing: undecided
+  std::optional<std::int64_t> line; ///< bytes
 };
 
-/// The share of these lines at a stride that fall into sets with more lines than ways.
-[[nodiscard]] double overfull_share(std::int64_t ways, std::int64_t way_bytes, std::int64_t stride,
-                                    std::int64_t lines);
-
-struct ShapeDecision {
-  std::int64_t ways = 0, way_bytes = 0;
-  double probability = 0; ///< among all shapes of 1 to 64 ways, given the readings
-  double noise = 0;       ///< standard deviation of the share of lines that fit, fitted to these readings
+struct ColourSets {
+  std::vector<ColourTrial> trials;
+  std::optional<std::int64_t> ways, line;   ///< what most colours show
+  std::size_t with_ways = 0, with_line = 0; ///< colours that show these values
+  double probability = 0;                   ///< of the ways, given the readings of all colours
+  std::string ways_unknown, line_unknown;
 };
 
-/// Standard deviation of the shares of what fits: that of the normal component around 0 of a mixture with
-/// anything else, fitted by expectation maximisation.
-[[nodiscard]] double noise_of_fitting(std::span<const double> shares);
+[[nodiscard]] ColourSets decide_colour_sets(const PageColours& colours);
 
-/// The shape with the highest posterior probability. A reading of lines that fit is normal around 0; one of
-/// lines that do not lies anywhere from an eighth of the overfull share (random replacement keeps most of
-/// them) upwards; one reading in twenty is a disturbance and says nothing. Nothing without readings.
-[[nodiscard]] std::optional<ShapeDecision> decide_shape(std::span<const StrideReading> readings);
+struct ColourNumber {
+  std::int64_t colours = 0;               ///< the most probable number; 0: nothing was sampled
+  double probability = 0;                 ///< of it
+  std::int64_t least = 0, most = 0;       ///< the number lies between these with a probability of 0.99
+  [[nodiscard]] double tolerance() const; ///< of the number, so that the interval lies within
+};
 
-/// The most ways of one set: the same decision for lines of one set alone, as `lines` of each reading.
-[[nodiscard]] std::optional<ShapeDecision> decide_ways(std::span<const StrideReading> readings);
+/// `groups` colours are known, and of `sample` pages that took no part in finding them, `in_sample` have one
+/// of these. Pages lie anywhere, so each colour has the same share of them, less the pages that noise
+/// hides, and those that it takes for one of the known. Sets of real caches are a power of two, sometimes
+/// times 3 or 5; where exclusive ors of address bits choose them, a power of two.
+[[nodiscard]] ColourNumber number_of_colours(std::int64_t groups, std::int64_t sample, std::int64_t in_sample,
+                                             bool of_address_bits = false);
+
+/// How many colours a level has.
+struct CountedColours {
+  double colours = 0, probability = 0, tolerance = 0;
+  bool complete = false; ///< every page was tried
+  bool stated = false;   ///< no estimate
+  bool sampled = false;  ///< from the share of a sample
+};
+[[nodiscard]] CountedColours count_colours(const PageColours& found, std::int64_t ways);
 
 } // namespace recount::caches

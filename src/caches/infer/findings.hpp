@@ -1,119 +1,145 @@
-// Compares found with stated caches. The inference itself has no access to stated values.
+// What an inference found: properties of cache levels and TLBs, each with its evidence, and their texts.
 #pragma once
 
-#include "caches/infer/classic.hpp"
-#include "caches/infer/inference.hpp"
-#include "result/results_file.hpp"
+#include "caches/infer/geometry.hpp"
+#include "caches/infer/survey.hpp"
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace recount::caches {
 
-/// The stated values of one level; 0: not stated.
-struct StatedLevel {
-  std::string name; ///< "L1d"
-  std::int64_t size = 0, line = 0;
-  std::int64_t ways = 0; ///< -1: fully associative
-  int shared_by = 1;     ///< hardware threads
+/// high: two independent routes agree, or a simulation is exact; medium: one route, clear; low: an estimate.
+enum class Confidence { none, low, medium, high };
+[[nodiscard]] const char* to_string(Confidence confidence);
+
+/// One reading that supports a conclusion.
+struct EvidencePoint {
+  std::string at; ///< "48 KiB at stride 64"
+  double value = 0;
 };
 
-/// The stated caches of a machine, and their source.
-struct StatedCaches {
-  std::string source; ///< "hwloc", "machine i7-9700"
-  std::vector<StatedLevel> levels;
-  std::string hypervisor; ///< of the machine that was looked at; empty: none seen
-  std::string otherwise;  ///< sources that differ, and their values; empty: none
+/// One derivation of a value.
+struct Route {
+  std::string name; ///< a clause: "largest working set that fits"
+  double value = 0;
 };
 
-/// Fills in stated, stated_by, agreement and remark of every property; nothing else is touched.
-void compare(Caches& found, const StatedCaches& stated);
+/// A found value compared with the stated one. near: an estimate whose interval has the stated value.
+enum class StatedMatch { not_stated, agrees, near, differs, not_found };
+[[nodiscard]] const char* to_string(StatedMatch agreement);
 
-/// The full argument: one paragraph for each property, with the comparison with the stated value.
+/// A property of a cache: a value with its evidence, or the reason why there is none.
+struct Property {
+  std::string name = {}; ///< "capacity", "line", "ways", "latency", "penalty", "entries", "cost"
+  std::string unit = {}; ///< "bytes", "lines", "ns", "pages"
+  std::optional<double> value = {};
+  std::string unknown = {}; ///< why there is no value; empty when there is one
+  double tolerance = 0;     ///< the true value is within value x (1 - tolerance ... 1 + tolerance)
+  Confidence confidence = Confidence::none;
+  std::vector<Route> routes = {};
+  std::string quantity = {};              ///< what the points are: "L1d misses per access"
+  std::vector<EvidencePoint> points = {}; ///< the readings around the decision
+  std::string threshold = {};             ///< what separates them
+  std::string against = {};               ///< the observation that would falsify the conclusion, a clause
+  std::string evidence = {};              ///< the decisive readings in one line
+  std::vector<std::string> words = {};    ///< the rest of the argument, in sentences
+  // Filled in by compare(); inference itself never sees them.
+  std::optional<double> stated = {};
+  std::string stated_by = {}; ///< "hwloc", "machine i7-9700"
+  StatedMatch agreement = StatedMatch::not_stated;
+  std::string remark = {}; ///< the reason of a difference
+
+  void forget(const std::string& reason) {
+    value.reset();
+    unknown = reason;
+  }
+};
+/// A property without a value.
+[[nodiscard]] Property unknown_property(const std::string& name, const std::string& unit,
+                                        const std::string& reason);
+/// A time in ns with its argument.
+[[nodiscard]] Property time_property(const std::string& name, double ns, Confidence confidence,
+                                     const std::string& evidence);
+
+/// What shows that others used a part of a cache while it was measured.
+enum class SharingSign {
+  hit_times_drift,   ///< working sets within the capacity take longer than a hit, by the reference chains, ns
+  next_level_varies, ///< rounds of one working set in the next level differ by more than `expected`, a ratio
+  later_look_differs ///< lines of one set that were retained some seconds later
+};
+[[nodiscard]] const char* to_string(SharingSign sign);
+struct SharedUse {
+  SharingSign sign;
+  std::int64_t bytes = 0; ///< of the working set; 0: of none
+  double expected = 0, measured = 0;
+};
+
+/// One level of data cache.
+struct LevelFinding {
+  std::string name;    ///< "L1d", "L2", "L3"
+  std::string measure; ///< what a miss is measured by: "L1d misses per access (PAPI_L1_DCM)"
+  Property capacity, line, ways, latency, penalty;
+  bool effective = false; ///< shared: the part that this machine has at present, not the installed size
+  std::vector<SharedUse> shared_use; ///< of a private level that is effective
+  Geometry geometry;                 ///< for figures; empty if derived otherwise
+};
+/// "L1d" for 0, "L2" for 1 ...
+[[nodiscard]] std::string level_name(std::size_t level);
+/// A level of which nothing is known, for one reason.
+[[nodiscard]] LevelFinding unknown_level(const std::string& name, const std::string& reason);
+
+struct TlbFinding {
+  std::string name; ///< "L1 DTLB", "L2 DTLB"
+  Property entries, cost;
+};
+
+/// Everything that was found.
+struct Caches {
+  Witness witness;
+  bool modelled = false, dead_counters = false;
+  std::vector<LevelFinding> levels; ///< from the core outwards
+  std::vector<TlbFinding> tlbs;
+  Property memory;                 ///< latency beyond the last level
+  std::vector<SizePoint> curve;    ///< time against working set; empty without a clock
+  std::vector<std::string> method; ///< how it was measured, and what changed from level to level and why
+  std::size_t readings = 0;
+  std::size_t rounds = 0, disturbed = 0; ///< timed; of them interrupted by other programs or the hypervisor
+};
+
+/// A value with its unit: "48 KiB", "12", "1.28 ns", "about 10 MiB"; "unknown".
+[[nodiscard]] std::string value_text(const Property& property);
+[[nodiscard]] std::string stated_text(const Property& property);
+[[nodiscard]] std::string ways_text(const Property& ways); ///< "8 ways"
+/// "L1d", "L3 (effective)".
+[[nodiscard]] std::string level_text(const LevelFinding& level);
+/// The signs that others used a part of the level; empty: none.
+[[nodiscard]] std::string shared_use_text(const LevelFinding& level);
+/// A probability that may be too small for four digits: "0.0012", "below 0.0001".
+[[nodiscard]] std::string rare_text(double probability);
+/// One line per level: "L1d: 48 KiB, 12 ways, line 64 B, hit 1.28 ns, miss + 2.82 ns".
+[[nodiscard]] std::vector<std::string> summary_lines(const Caches& found);
+
+/// Every property in the order of tables, with the level it is of; memory only if it is known or was
+/// measured.
+[[nodiscard]] std::vector<std::pair<std::string, const Property*>> all_properties(const Caches& found);
+/// The cells of a table of properties: level, property, found, stated, agreement, confidence.
+[[nodiscard]] std::vector<std::vector<std::string>> property_rows(const Caches& found);
+
+/// The evidence and the rest of the argument, in sentences.
+[[nodiscard]] std::vector<std::string> argument_words(const Property& property);
+/// The full argument of each property, with the comparison with the stated value.
 struct Paragraph {
   std::string title; ///< "L1d capacity: 48 KiB"
   std::string text;
 };
 [[nodiscard]] std::vector<Paragraph> justification(const Caches& found);
 
-/// A value with its unit: "48 KiB", "12", "1.28 ns", "about 10 MiB".
-[[nodiscard]] std::string value_text(const Property& property);
-/// "L1d", "L3 (effective)".
-[[nodiscard]] std::string level_text(const LevelFinding& level);
-/// The signs that others used a part of the level; empty: none.
-[[nodiscard]] std::string shared_use_text(const LevelFinding& level);
-[[nodiscard]] std::string ways_text(const Property& ways); ///< "8 ways"
-[[nodiscard]] std::string stated_text(const Property& property);
-
-// The findings of a recorded run of recount caches, for the command, figures and the report.
-
-/// Findings, compared with what is stated, and the grid if it was measured.
-struct CachesFindings {
-  Caches found;
-  StatedCaches stated;
-  std::vector<GridRow> rows;           ///< the grid; empty: not recorded
-  std::vector<ClassicReading> classic; ///< values from its curves
-  std::string cpu_model;
-  std::optional<int> cpu; ///< measured on; nothing: not pinned, or modelled
+/// The properties of capacity, line and ways that are unknown, their names joined where the reason is one.
+struct UnknownProperties {
+  std::string reason, names; ///< names: "capacity, ways"
 };
-
-/// In the header of a run: other sources of stated caches, whether they agree, and sharing.
-struct StatedNotes {
-  std::string sources;                                ///< "hwloc, sysfs, CPUID": those that agree
-  std::string otherwise;                              ///< "CPUID: L2 1 MiB"; empty: none
-  std::vector<std::pair<std::string, int>> shared_by; ///< level, hardware threads
-};
-void note_stated(result::Run& run, const StatedNotes& notes);
-
-/// The stated caches of a run: by the described `machine` if one is named, by the machine that was
-/// simulated, else in the run's header. Throws recount::Error (bad_input) for an unknown machine.
-[[nodiscard]] StatedCaches stated_on_record(const result::Run& run, const std::string& machine = {});
-
-/// Infers again from the record and compares. Throws recount::Error (bad_input) when the run is none that
-/// result::is_inference() accepts, and as stated_on_record() does.
-[[nodiscard]] CachesFindings findings_on_record(const result::Results& results, const result::Run& run,
-                                                const std::string& machine = {});
-
-/// Whether the grid says otherwise than the inference, which measures at more sizes: a capacity or a number
-/// of ways that was found is not within the bounds of the reading. Modelled and counted misses are of another
-/// source and stay.
-[[nodiscard]] bool contradicts(const ClassicReading& reading, const Caches& found);
-
-/// The full argument: properties, then values from the grid.
-[[nodiscard]] std::vector<Paragraph> justification(const CachesFindings& findings);
-
-/// One line per level: "L1d: 48 KiB, 12 ways, line 64 B, hit 1.28 ns, miss + 2.82 ns".
-[[nodiscard]] std::vector<std::string> summary_lines(const Caches& found);
-
-// Properties of a level, with evidence, from its geometry.
-
-[[nodiscard]] std::vector<TlbFinding> tlb_findings(const Translation& translation, bool exact);
-/// By time, where it was not measured what as many lines in half as many pages cost: takes the entries back
-/// of those beyond the first that are as many as the first cache has lines or sets. One line per page and
-/// adjacent lines then cost different times in the cache.
-void doubt_tlbs(std::vector<TlbFinding>& tlbs, const Translation& translation, const LevelFinding& first);
-/// The source of the readings of a level, and the name of a miss in it.
-struct Witnessed {
-  CachedSampler& cached;
-  Gauge& gauge;
-  std::string level;    ///< "L1d"
-  std::string quantity; ///< "L1d misses per access"
-  bool exact = false;
-};
-
-/// capacity, line and ways from a geometry, in place.
-void fill_from_geometry(LevelFinding& level, const Witnessed& by);
-
-/// A property without a value.
-[[nodiscard]] Property unknown_property(const std::string& name, const std::string& unit,
-                                        const std::string& reason);
-/// A time with its argument.
-[[nodiscard]] Property time_property(const std::string& name, double ns, Confidence confidence,
-                                     std::vector<std::string> words);
-
-/// A probability that may be too small to be told: "0.0012", "below 0.0001".
-[[nodiscard]] std::string rare_text(double probability);
+[[nodiscard]] std::vector<UnknownProperties> unknown_properties(const LevelFinding& level);
 
 } // namespace recount::caches

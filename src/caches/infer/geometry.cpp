@@ -31,18 +31,14 @@ std::optional<std::int64_t> line_in_order(std::span<const PairPoint> pairs, doub
 
 } // namespace
 
-kernel::Pattern pair_pattern(std::int64_t blocks, std::int64_t distance, bool far_first) {
-  kernel::Pattern p = kernel::dense(blocks, pair_block);
-  p.pair = distance;
-  p.before = far_first;
-  return p;
-}
-
 std::vector<kernel::Pattern> pair_patterns(std::int64_t blocks) {
   std::vector<kernel::Pattern> patterns;
   for (std::int64_t distance = 8; distance <= pair_block / 2; distance *= 2)
-    for (const bool far_first : {false, true})
-      patterns.push_back(pair_pattern(blocks, distance, far_first));
+    for (const bool far_first : {false, true}) {
+      kernel::Pattern& p = patterns.emplace_back(kernel::dense(blocks, pair_block));
+      p.pair = distance;
+      p.before = far_first;
+    }
   return patterns;
 }
 
@@ -61,18 +57,17 @@ std::optional<LineFromPairs> line_from_pairs(std::span<const PairPoint> pairs) {
   return LineFromPairs{std::min(near.value_or(pair_block), far.value_or(pair_block)), near != far};
 }
 
-namespace {
-
-constexpr std::int64_t most_ways = 64; ///< of a cache with many sets
-constexpr std::int64_t few_sets = 4;   ///< up to which any number of ways is thinkable
-
-/// `hidden`: that many lines are held by the levels above, however few this one has room for.
-bool agrees(const Shape& shape, const Conflict& conflict, std::int64_t hidden) {
-  const std::int64_t stay = std::max(lines_retained(shape, conflict.stride), hidden);
-  return stay >= conflict.lines.fits && (conflict.lines.exceeds == 0 || stay < conflict.lines.exceeds);
+void find_line_by_pairs(Geometry& geometry, Gauge& gauge, std::int64_t blocks) {
+  const auto patterns = pair_patterns(blocks);
+  geometry.pairs = pair_points(patterns, gauge.shares(patterns));
+  const auto line = line_from_pairs(geometry.pairs);
+  if (!line) {
+    geometry.line_unknown = "the second access of a pair misses at no clear distance";
+    return;
+  }
+  geometry.line = line->bytes;
+  geometry.prefetch_seen = line->prefetch_seen;
 }
-
-} // namespace
 
 std::int64_t common_multiple(std::int64_t a, std::int64_t b) {
   std::int64_t multiple = 0;
@@ -84,6 +79,16 @@ std::int64_t lines_retained(const Shape& shape, std::int64_t stride) {
   return shape.ways * (shape.way_bytes() / std::gcd(stride, shape.way_bytes()));
 }
 
+namespace {
+
+constexpr std::int64_t most_ways = 64;      ///< of a cache with many sets
+constexpr std::int64_t few_sets = 4;        ///< up to which any number of ways is thinkable
+constexpr std::int64_t most_counted = 130;  ///< lines at one stride; more give no further evidence
+constexpr std::size_t most_shapes = 50;     ///< that are tried out one by one
+constexpr std::uint64_t trial_variants = 6; ///< ways of filling other sets, all of which a shape must satisfy
+constexpr double reached = 0.98;            ///< share from which on every access counts as reaching the level
+
+/// Whether lines at these places, bytes from a line's start, all fit their sets.
 bool has_room(const Shape& shape, std::span<const std::uint64_t> places) {
   std::map<std::uint64_t, std::int64_t> held; // lines, by set
   return std::ranges::all_of(places, [&](std::uint64_t place) {
@@ -92,55 +97,50 @@ bool has_room(const Shape& shape, std::span<const std::uint64_t> places) {
   });
 }
 
-std::vector<Shape> consistent_shapes(std::int64_t line, std::int64_t least, std::int64_t most,
-                                     const std::vector<Conflict>& conflicts, const Inner& inner,
-                                     std::size_t outliers) {
+/// Every shape of that capacity that agrees with all conflicts. Fewer lines than the levels above hold never
+/// miss, unless the level is inclusive.
+std::vector<Shape> consistent_shapes(std::int64_t line, std::int64_t capacity,
+                                     const std::vector<Conflict>& conflicts, std::int64_t hidden) {
   std::vector<Shape> shapes;
-  // Once fewer lines leave than the levels above hold, this level takes its lines back from them.
-  const bool inclusive = std::ranges::any_of(
-      conflicts, [&](const Conflict& c) { return c.lines.exceeds != 0 && c.lines.fits < inner.ways; });
-  const std::int64_t hidden = inclusive ? 0 : inner.ways;
-  const auto consider = [&](const Shape& shape) {
-    if (shape.capacity() < least || shape.capacity() > most) return;
-    const auto against =
-        std::ranges::count_if(conflicts, [&](const Conflict& c) { return !agrees(shape, c, hidden); });
-    if (static_cast<std::size_t>(against) <= outliers) shapes.push_back(shape);
+  const auto consider = [&](std::int64_t ways) {
+    const Shape shape{line, ways, capacity / (line * ways)};
+    if (shape.capacity() != capacity) return;
+    const auto agrees = [&](const Conflict& c) {
+      const std::int64_t stay = std::max(lines_retained(shape, c.stride), hidden);
+      return stay >= c.lines.fits && (c.lines.exceeds == 0 || stay < c.lines.exceeds);
+    };
+    if (std::ranges::all_of(conflicts, agrees)) shapes.push_back(shape);
   };
-  for (std::int64_t ways = 1; ways <= most_ways; ++ways) {
-    const std::int64_t way = line * ways;
-    for (std::int64_t sets = (least + way - 1) / way; sets <= most / way; ++sets)
-      consider({line, ways, sets});
-  }
+  for (std::int64_t ways = 1; ways <= most_ways; ++ways)
+    consider(ways);
   for (std::int64_t sets = 1; sets <= few_sets; ++sets)
-    for (std::int64_t ways = std::max(most_ways + 1, least / (line * sets)); ways <= most / (line * sets);
-         ++ways)
-      consider({line, ways, sets});
+    if (capacity / (line * sets) > most_ways) consider(capacity / (line * sets));
   return shapes;
 }
 
-std::vector<std::int64_t> telling_strides(std::int64_t line, std::int64_t least, std::int64_t most,
-                                          const Inner& inner) {
+/// Strides for conflicts that distinguish such shapes: multiples of inner.period by powers of two, and one
+/// that every shape of the capacity must map to a single set.
+std::vector<std::int64_t> telling_strides(std::int64_t line, std::int64_t capacity, const Inner& inner) {
   std::vector<std::int64_t> strides;
-  const std::int64_t unit = common_multiple(line, inner.period);
-  if (unit == 0) return strides;
-  std::int64_t stride = unit;
-  while (stride < least / most_ways)
+  std::int64_t stride = common_multiple(line, inner.period);
+  if (stride == 0) return strides;
+  while (stride < capacity / most_ways)
     stride *= 2;
-  for (; stride < 2 * most; stride *= 2)
+  for (; stride < 2 * capacity; stride *= 2)
     strides.push_back(stride);
-  if (least == most) {
-    if (const std::int64_t one_set = common_multiple(least, inner.period); one_set != 0)
-      strides.push_back(one_set);
-    return strides;
-  }
-  // Where the number of sets has a factor that is no power of two, these find it.
-  for (const std::int64_t odd : {3, 5, 7})
-    for (stride = odd * unit; stride < 2 * most; stride *= 2)
-      if (stride >= most) strides.push_back(stride);
+  if (const std::int64_t one_set = common_multiple(capacity, inner.period); one_set != 0)
+    strides.push_back(one_set);
   return strides;
 }
 
-namespace {
+/// Which other sets the lines go to that push the counted ones out of the levels above.
+struct Others {
+  /// 0: sets that caches of fewer sets would still distinguish from the first; others: random sets. Odd
+  /// variants use enough lines to evict every counted line from the levels above.
+  std::uint64_t variant = 0;
+  /// When given, sets that this shape would not take for the counted lines' own come first.
+  const Shape* rival = nullptr;
+};
 
 /// Some of the sets 1 to sets - 1.
 std::vector<std::int64_t> other_sets(std::int64_t sets, std::int64_t wanted, std::uint64_t variant,
@@ -163,8 +163,8 @@ std::vector<std::int64_t> other_sets(std::int64_t sets, std::int64_t wanted, std
   return chosen;
 }
 
-} // namespace
-
+/// `count` lines of one set of a cache of this shape, and others in other sets of it: never more than
+/// `shape.ways` of them in a set. Nothing when there is no room for as many as are needed.
 std::optional<kernel::Pattern> in_one_set(const Shape& shape, std::int64_t count, const Inner& inner,
                                           const Others& others) {
   const std::int64_t period = common_multiple(shape.line, inner.period);
@@ -183,9 +183,7 @@ std::optional<kernel::Pattern> in_one_set(const Shape& shape, std::int64_t count
   if (others.variant % 2 == 1) fillers = std::min(4 * inner.ways, (sets - 1) * shape.ways);
   // Sets of the rival repeat after this number of multiples of the period.
   const std::int64_t shared =
-      others.apart_for == nullptr
-          ? 0
-          : others.apart_for->way_bytes() / std::gcd(period, others.apart_for->way_bytes());
+      others.rival == nullptr ? 0 : others.rival->way_bytes() / std::gcd(period, others.rival->way_bytes());
   const auto chosen = other_sets(sets, (fillers + shape.ways - 1) / shape.ways, others.variant, shared);
   for (std::int64_t i = 0; i < fillers; ++i)
     p.slots.push_back((count + i % shape.ways) * sets + chosen[static_cast<std::size_t>(i / shape.ways)]);
@@ -193,21 +191,13 @@ std::optional<kernel::Pattern> in_one_set(const Shape& shape, std::int64_t count
   return p;
 }
 
-namespace {
-
 using kernel::dense;
 using kernel::Pattern;
-
-constexpr std::int64_t most_counted = 130;  ///< lines at one stride; more give no further evidence
-constexpr std::int64_t ordinary_ways = 64;  ///< at most
-constexpr std::size_t most_shapes = 50;     ///< that are tried out one by one
-constexpr std::uint64_t trial_variants = 6; ///< ways of filling other sets, all of which a shape must satisfy
-constexpr double reached = 0.98;            ///< share from which on every access counts as reaching the level
 
 class GeometryOfLevel {
 public:
   GeometryOfLevel(CachedSampler& cached, Gauge& gauge, const Neighbours& around)
-      : sampler_cache_(cached), can_(cached.abilities()), gauge_(gauge), around_(around) {}
+      : can_(cached.abilities()), gauge_(gauge), around_(around) {}
 
   Geometry find() {
     try {
@@ -215,7 +205,7 @@ public:
       find_line();
       refine_onset();
       find_conflicts();
-      find_shapes();
+      find_shape();
       find_shifted_line();
     } catch (const Unknown& unknown) {
       found_.unknown = unknown.reason;
@@ -225,15 +215,14 @@ public:
   }
 
 private:
-  [[nodiscard]] Fit verdict(const Pattern& pattern) {
-    return gauge_.judge(gauge_.share(pattern), pattern.visits());
+  [[nodiscard]] bool fits(const Pattern& pattern) {
+    return gauge_.judge(gauge_.share(pattern), pattern.visits()) == Fit::fits;
   }
   /// Whether every visit reaches this level at all.
   [[nodiscard]] bool reaches(const Pattern& pattern) {
     return around_.above == nullptr || around_.above->share(pattern) >= reached;
   }
-
-  [[nodiscard]] bool below_leaves(const Pattern& pattern) {
+  [[nodiscard]] bool leaves_level_below(const Pattern& pattern) {
     return around_.below != nullptr &&
            around_.below->judge(around_.below->share(pattern), pattern.visits()) != Fit::fits;
   }
@@ -243,39 +232,30 @@ private:
     const std::int64_t stride = around_.line_above;
     const std::int64_t first = std::max<std::int64_t>(around_.capacity_above, 256);
     const Family family = [&](std::int64_t bytes) { return dense(bytes / stride, stride); };
-    const Boundary b = double_until_exceeds(gauge_, family, first / stride * stride, can_.most_bytes);
-    if (b.exceeds == 0)
-      throw Unknown{fmt::format("no misses up to {}, the largest working set", base::format_bytes(b.fits))};
-    if (b.fits == 0)
-      throw Unknown{
-          fmt::format("the smallest working set, {}, already misses", base::format_bytes(b.exceeds))};
-    found_.onset = b;
+    found_.onset = double_until_exceeds(gauge_, family, first / stride * stride, can_.most_bytes);
     found_.onset_stride = stride;
+    if (found_.onset.exceeds == 0)
+      throw Unknown{
+          fmt::format("no misses up to {}, the largest working set", base::format_bytes(found_.onset.fits))};
+    if (found_.onset.fits == 0)
+      throw Unknown{fmt::format("the smallest working set, {}, already misses",
+                                base::format_bytes(found_.onset.exceeds))};
   }
 
-  /// Pairs in random blocks: the first touch always leaves the level, the second only when it is in another
-  /// line.
+  /// By pairs in so many blocks that the first touch always leaves the level.
   void find_line() {
     std::int64_t count = std::max<std::int64_t>(16, 2 * found_.onset.exceeds / pair_block);
-    for (int grown = 0; gauge_.share(pair_pattern(count, 8, false)) < 0.45; ++grown, count *= 4)
+    for (int grown = 0; gauge_.share(pair_patterns(count).front()) < 0.45; ++grown, count *= 4)
       if (grown == 3 || 4 * count * pair_block > can_.most_bytes) {
         found_.line_unknown = "the first access to a block does not miss";
         return;
       }
-    const auto patterns = pair_patterns(count);
-    found_.pairs = pair_points(patterns, gauge_.shares(patterns));
-    const auto line = line_from_pairs(found_.pairs);
-    if (!line) {
-      found_.line_unknown = "the second access of a pair misses at no clear distance";
-      return;
-    }
-    found_.line = line->bytes;
-    found_.prefetch_seen = line->prefetch_seen;
+    find_line_by_pairs(found_, gauge_, count);
   }
 
   void refine_onset() {
     if (!found_.line) throw Unknown{"it needs the line size, which is unknown"};
-    // Every line of the first level is visited, so that each visit asks this one.
+    // Every line of the first level is visited, so that each visit reaches this one.
     const std::int64_t stride = around_.above == nullptr ? *found_.line : around_.line_above;
     const Family family = [&](std::int64_t n) { return dense(n, stride); };
     const Boundary lines =
@@ -283,7 +263,7 @@ private:
     found_.onset = {lines.fits * stride, lines.exceeds * stride};
     found_.onset_stride = stride;
     found_.onset_hidden = !reaches(family(lines.fits)) || !reaches(family(lines.exceeds));
-    if (found_.onset_hidden && can_.exact && can_.contiguous) find_hidden_onset();
+    if (found_.onset_hidden) find_hidden_onset();
   }
 
   /// Where the level above holds a part of any working set that this one has just no room for, columns of
@@ -308,23 +288,17 @@ private:
     const std::int64_t widest =
         std::min(period / *found_.line, found_.onset.exceeds / (tall.fits * *found_.line) + 1);
     Boundary wide{widest, widest + 1};
-    if (verdict(columns(widest)) == Fit::exceeds) wide = narrow(gauge_, columns, {1, widest}, can_.at_once);
+    if (!fits(columns(widest))) wide = narrow(gauge_, columns, {1, widest}, can_.at_once);
     if (!reaches(columns(wide.fits))) throw Unknown{"the level above retains some of its lines"};
     found_.onset.fits = tall.fits * wide.fits * *found_.line;
     found_.onset.exceeds = found_.onset.fits + *found_.line;
     found_.onset_stride = *found_.line;
   }
 
-  /// The capacity lies between these, in bytes.
-  [[nodiscard]] std::int64_t least() const {
-    return can_.exact ? most() : found_.onset.fits - found_.onset.fits / 64;
-  }
-  [[nodiscard]] std::int64_t most() const {
-    return can_.exact ? found_.onset.fits / *found_.line * *found_.line : found_.onset.exceeds;
-  }
+  [[nodiscard]] std::int64_t capacity() const { return found_.onset.fits / *found_.line * *found_.line; }
 
   void find_conflicts() {
-    for (const std::int64_t stride : telling_strides(*found_.line, least(), most(), around_.inner))
+    for (const std::int64_t stride : telling_strides(*found_.line, capacity(), around_.inner))
       find_conflict(stride);
     found_.inclusive = std::ranges::any_of(found_.conflicts, [&](const Conflict& c) {
       return c.lines.exceeds != 0 && c.lines.fits < around_.inner.ways;
@@ -333,45 +307,36 @@ private:
 
   void find_conflict(std::int64_t stride) {
     const Family family = [&](std::int64_t n) { return dense(n, stride); };
-    Conflict conflict{stride, {}};
-    const std::int64_t most = can_.exact ? most_counted : most_counted / 2;
-    if (verdict(family(most)) == Fit::exceeds)
-      conflict.lines = narrow(gauge_, family, {0, most}, can_.at_once);
-    else
-      conflict.lines = {most, 0};
-    const bool seen_leaving = conflict.lines.exceeds != 0;
-    const bool more_than_inner = conflict.lines.fits > around_.inner.ways;
-    if ((more_than_inner && !reaches(family(conflict.lines.fits))) ||
-        (seen_leaving && !reaches(family(conflict.lines.exceeds))))
-      return; // the level above answers instead
-    if (seen_leaving && below_leaves(family(conflict.lines.exceeds))) {
-      found_.disturbed.push_back(stride);
+    Conflict conflict{stride, {most_counted, 0}};
+    const bool leaves = !fits(family(most_counted));
+    if (leaves) conflict.lines = narrow(gauge_, family, {0, most_counted}, can_.at_once);
+    if (conflict.lines.fits > around_.inner.ways && !reaches(family(conflict.lines.fits))) return;
+    // Else the level above answers instead, or the level below overflows.
+    if (leaves &&
+        (!reaches(family(conflict.lines.exceeds)) || leaves_level_below(family(conflict.lines.exceeds))))
       return;
-    }
     found_.conflicts.push_back(conflict);
   }
 
-  void find_shapes() {
-    found_.shapes = consistent_shapes(*found_.line, least(), most(), found_.conflicts, around_.inner);
-    if (found_.shapes.empty() && !can_.exact && found_.conflicts.size() > 6) {
-      found_.shapes = consistent_shapes(*found_.line, least(), most(), found_.conflicts, around_.inner, 1);
-      found_.outlier = true;
-    }
+  void find_shape() {
+    // An inclusive level takes its lines back from the levels above.
+    shapes_ = consistent_shapes(*found_.line, capacity(), found_.conflicts,
+                                found_.inclusive ? 0 : around_.inner.ways);
     tell_apart();
-    if (found_.shapes.empty())
-      throw Unknown{fmt::format(
-          "no number of ways explains both the first misses between {} and {} bytes and "
-          "the conflicts at {}{}",
-          found_.onset.fits, found_.onset.exceeds, base::format_count(found_.conflicts.size(), "stride"),
-          can_.exact ? "" : "; another hardware thread of the core may use part of the cache: try again")};
-    if (found_.shapes.size() > 1)
-      throw Unknown{fmt::format("{} geometries are consistent with all readings", found_.shapes.size())};
-    const Shape& shape = found_.shapes.front();
+    if (shapes_.empty())
+      throw Unknown{fmt::format("no number of ways explains both the first misses between {} and {} bytes "
+                                "and the conflicts at {}",
+                                found_.onset.fits, found_.onset.exceeds,
+                                base::format_count(found_.conflicts.size(), "stride"))};
+    if (shapes_.size() > 1)
+      throw Unknown{fmt::format("{} geometries are consistent with all readings", shapes_.size())};
+    const Shape& shape = shapes_.front();
     if (around_.above != nullptr && around_.inner.period % shape.way_bytes() == 0 &&
         shape.line == around_.line_above && shape.ways > around_.inner.ways)
       throw Unknown{fmt::format("{}, or an exclusive level with {} fewer behind the one above: lines of one "
                                 "set there fall into one set here",
                                 base::format_count(shape.ways, "way"), around_.inner.ways)};
+    found_.shape = shape;
   }
 
   /// Patterns on which shapes differ: as many lines of one set as a shape has ways, and one more, with other
@@ -384,67 +349,58 @@ private:
       pattern->seed = static_cast<std::int64_t>(others.variant) + 1;
       all.push_back(*pattern);
     };
-    for (const Shape& shape : found_.shapes) {
+    for (const Shape& shape : shapes_) {
       for (std::uint64_t variant = 0; variant < trial_variants; ++variant)
         for (const std::int64_t lines : {shape.ways, shape.ways + 1})
           add(shape, lines, {variant, nullptr});
-      for (const Shape& rival : found_.shapes)
+      for (const Shape& rival : shapes_)
         if (rival != shape) add(shape, shape.ways + 1, {0, &rival});
     }
     return all;
   }
 
-  /// Leaves the shapes that foretell what every trial does.
+  /// Keeps the shapes that predict the result of every trial.
   void tell_apart() {
-    if (!can_.contiguous || found_.shapes.empty() || found_.shapes.size() > most_shapes) return;
-    const bool ordinary = found_.shapes.front().ways <= ordinary_ways;
-    found_.fillers_used = true;
+    if (shapes_.empty() || shapes_.size() > most_shapes) return;
+    const bool ordinary = shapes_.front().ways <= most_ways;
     bool overflow_seen = false;
     for (const Pattern& trial : trials()) {
+      const bool all_fit = fits(trial);
+      if (all_fit && !reaches(trial)) throw Unknown{"the level above retains some of its lines"};
+      if (!all_fit && leaves_level_below(trial)) continue; // it may be the level below that overflows
+      overflow_seen = overflow_seen || !all_fit;
       const auto places = kernel::places(trial);
-      const Fit said = verdict(trial);
-      if (said == Fit::fits && !reaches(trial)) throw Unknown{"the level above retains some of its lines"};
-      if (said == Fit::exceeds && below_leaves(trial)) continue; // it may be the level below that speaks
-      overflow_seen = overflow_seen || said == Fit::exceeds;
-      std::erase_if(found_.shapes,
-                    [&](const Shape& shape) { return has_room(shape, places) != (said == Fit::fits); });
+      std::erase_if(shapes_, [&](const Shape& shape) { return has_room(shape, places) != all_fit; });
     }
-    if (found_.shapes.empty()) return;
+    if (shapes_.empty()) return;
     if (!overflow_seen) throw Unknown{"the next level overflows at the same size"};
-    if (!in_one_set(found_.shapes.front(), found_.shapes.front().ways, around_.inner, {}))
+    if (!in_one_set(shapes_.front(), shapes_.front().ways, around_.inner, {}))
       throw Unknown{"it has no more ways than the level above"};
     // A cache of hundreds of ways that behaves as an ordinary one would, but for its ways, is no cache.
-    if (found_.shapes.front().ways > ordinary_ways && ordinary)
+    if (shapes_.front().ways > most_ways && ordinary)
       throw Unknown{"no number of ways up to several hundred explains all readings"};
   }
 
-  /// Twice as many lines as a set holds, half of them shifted: they stay once the shift leads to other sets.
+  /// Twice as many lines as a set holds, half of them shifted: they fit once the shift leads to other sets.
   void find_shifted_line() {
-    const Shape& shape = found_.shapes.front();
+    const Shape& shape = *found_.shape;
     const std::int64_t stride = common_multiple(shape.way_bytes(), around_.inner.period);
     if (stride == 0 || shape.ways <= around_.inner.ways || shape.sets == 1) return;
-    const auto shifted = [&](std::int64_t distance) {
+    for (std::int64_t d = 8; d <= 2 * shape.line; d *= 2) {
       Pattern p = dense(2 * shape.ways, stride);
-      p.shift = distance;
+      p.shift = d;
       p.wrap = 2;
-      return p;
-    };
-    std::vector<Pattern> patterns;
-    for (std::int64_t d = 8; d <= 2 * shape.line; d *= 2)
-      patterns.push_back(shifted(d));
-    const auto shares = gauge_.shares(patterns);
-    for (std::size_t i = 0; i < patterns.size(); ++i) {
-      const Fit said = gauge_.judge(shares[i], patterns[i].visits());
-      if (said == Fit::exceeds && found_.shifted_line) found_.shifted_line.reset();
-      if (said == Fit::fits && !found_.shifted_line && reaches(patterns[i]))
-        found_.shifted_line = patterns[i].shift;
+      if (!fits(p))
+        found_.shifted_line.reset();
+      else if (!found_.shifted_line && reaches(p))
+        found_.shifted_line = d;
     }
   }
 
-  CachedSampler& sampler_cache_;
   const Abilities& can_;
   Gauge& gauge_;
   const Neighbours& around_;
+  std::vector<Shape> shapes_; ///< candidates
   Geometry found_;
 };
 

@@ -21,8 +21,8 @@ struct PairPoint {
   double near_first = 0, far_first = 0;
 };
 
-[[nodiscard]] kernel::Pattern pair_pattern(std::int64_t blocks, std::int64_t distance, bool far_first);
-/// Distances from 8 bytes to half a block, doubling, each in both orders.
+/// Pairs of visits in that many blocks, at distances from 8 bytes to half a block, doubling, each in both
+/// orders.
 [[nodiscard]] std::vector<kernel::Pattern> pair_patterns(std::int64_t blocks);
 [[nodiscard]] std::vector<PairPoint> pair_points(std::span<const kernel::Pattern> patterns,
                                                  std::span<const double> costs);
@@ -49,46 +49,17 @@ struct Conflict {
   Boundary lines;
 };
 
+/// Number of lines retained at that stride.
+[[nodiscard]] std::int64_t lines_retained(const Shape& shape, std::int64_t stride);
+
+/// Least common multiple; 0 when it exceeds 2^44, further than any pattern reaches.
+[[nodiscard]] std::int64_t common_multiple(std::int64_t a, std::int64_t b);
+
 /// What the levels above do to a level's evidence: lines that are multiples of `period` apart fall into one
 /// set of each of them, and no more than `ways` such lines stay there.
 struct Inner {
   std::int64_t ways = 0, period = 1;
 };
-
-/// Number of lines retained at that stride.
-[[nodiscard]] std::int64_t lines_retained(const Shape& shape, std::int64_t stride);
-
-/// Whether lines at these places, bytes from a line's start, all fit their sets.
-[[nodiscard]] bool has_room(const Shape& shape, std::span<const std::uint64_t> places);
-
-/// Every shape with a capacity in [least, most] bytes that agrees with all conflicts. Fewer lines than the
-/// levels above hold never miss, unless the level is inclusive.
-/// `outliers`: conflicts that may disagree, where noise can spoil one.
-[[nodiscard]] std::vector<Shape> consistent_shapes(std::int64_t line, std::int64_t least, std::int64_t most,
-                                                   const std::vector<Conflict>& conflicts, const Inner& inner,
-                                                   std::size_t outliers = 0);
-
-/// Strides for conflicts that distinguish such shapes: multiples of inner.period by powers of two, and if
-/// the capacity is known exactly (`least` == `most`) one that every shape of it must map to a single set.
-[[nodiscard]] std::vector<std::int64_t> telling_strides(std::int64_t line, std::int64_t least,
-                                                        std::int64_t most, const Inner& inner);
-
-/// Least common multiple; 0 when it exceeds 2^44, further than any pattern reaches.
-[[nodiscard]] std::int64_t common_multiple(std::int64_t a, std::int64_t b);
-
-/// Which other sets the lines go to that push the counted ones out of the levels above.
-struct Others {
-  /// 0: sets that caches of fewer sets would still distinguish from the first; others: random sets. Odd
-  /// variants use enough lines to evict every counted line from the levels above.
-  std::uint64_t variant = 0;
-  /// When given, sets that this shape would not take for the counted lines' own come first.
-  const Shape* apart_for = nullptr;
-};
-
-/// `count` lines of one set of a cache of this shape, and others in other sets of it: never more than
-/// `shape.ways` of them in a set. Nothing when there is no room for as many as are needed.
-[[nodiscard]] std::optional<kernel::Pattern> in_one_set(const Shape& shape, std::int64_t count,
-                                                        const Inner& inner, const Others& others);
 
 /// The geometry of one level, with the readings behind it.
 struct Geometry {
@@ -101,13 +72,10 @@ struct Geometry {
   bool prefetch_seen = false;               ///< the next line came along when lines were touched upwards
   std::vector<Conflict> conflicts;          ///< those that count as evidence
   bool inclusive = false;                   ///< evictions invalidate its lines in the levels above
-  std::vector<std::int64_t> disturbed;      ///< strides excluded because the level below affected them
-  std::vector<Shape> shapes;                ///< consistent with all evidence
-  bool outlier = false;                     ///< one conflict disagrees and was treated as noise
-  bool fillers_used = false;                ///< lines besides the counted ones distinguished the last shapes
+  std::optional<Shape> shape;               ///< the one that is consistent with all evidence
   std::optional<std::int64_t> shifted_line; ///< second route: how far lines of one set may be shifted
   std::string unknown;                      ///< why capacity and ways are not known; empty: they are
-  // Of a geometry by time only.
+  // Of find_noisy_geometry() only.
   bool line_by_shift = false; ///< the line is the second route's alone
   double probability = 0;     ///< of the shape, given the readings of all strides; 0: not estimated
 };
@@ -121,11 +89,16 @@ struct Neighbours {
   std::int64_t line_above = 16;    ///< a stride that no line is shorter than
 };
 
-/// Never throws for lack of evidence: the members give the reasons.
+/// Fills in pairs, line and prefetch_seen, or line_unknown, from pairs in that many blocks: the first touch
+/// must always leave the level.
+void find_line_by_pairs(Geometry& geometry, Gauge& gauge, std::int64_t blocks);
+
+/// From exact counts, where addresses choose the sets. Never throws for lack of evidence: the members give
+/// the reasons.
 [[nodiscard]] Geometry find_geometry(CachedSampler& cached, Gauge& gauge, const Neighbours& around);
 
-/// `gauge` tells the share of the visits that miss, from time; `onset` is where a survey of working sets
-/// begins to rise, in bytes. Never throws for lack of evidence: the members give the reasons.
-[[nodiscard]] Geometry find_timed_geometry(CachedSampler& cached, Gauge& gauge, std::int64_t onset);
+/// From shares with noise, by time or by counters; `onset` is where a survey of working sets begins to rise,
+/// in bytes. Never throws for lack of evidence: the members give the reasons.
+[[nodiscard]] Geometry find_noisy_geometry(Gauge& gauge, std::int64_t onset);
 
 } // namespace recount::caches

@@ -3,158 +3,21 @@
 
 #include "base/format.hpp"
 #include "base/witness.hpp"
-#include "caches/infer/colours.hpp"
-#include "caches/infer/findings.hpp"
-#include "caches/infer/sampler.hpp"
+#include "caches/infer/geometry_evidence.hpp"
+#include "caches/infer/record_sampler.hpp"
+#include "caches/infer/second_level.hpp"
+#include "caches/infer/translation.hpp"
 #include "statistics/statistics.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <fmt/format.h>
-#include <initializer_list>
 #include <memory>
 
 namespace recount::caches {
 
-std::string to_string(Confidence confidence) {
-  switch (confidence) {
-  case Confidence::low: return "low";
-  case Confidence::medium: return "medium";
-  case Confidence::high: return "high";
-  case Confidence::none: break;
-  }
-  return "none";
-}
-
-std::string to_string(StatedMatch agreement) {
-  switch (agreement) {
-  case StatedMatch::agrees: return "agrees";
-  case StatedMatch::near: return "near";
-  case StatedMatch::differs: return "differs";
-  case StatedMatch::not_found: return "not found";
-  case StatedMatch::not_stated: break;
-  }
-  return "not stated";
-}
-
-std::string to_string(SharingSign sign) {
-  switch (sign) {
-  case SharingSign::hit_times_drift: return "hit times drift";
-  case SharingSign::next_level_varies: return "next level varies";
-  case SharingSign::later_look_differs: return "later look differs";
-  }
-  return {};
-}
-
 namespace {
-
-/// "L1d" for 0, "L2" for 1 ...
-std::string level_name(std::size_t level) {
-  return level == 0 ? "L1d" : fmt::format("L{}", level + 1);
-}
-
-/// A level of which nothing is known, for one reason.
-LevelFinding unknown_level(const std::string& name, const std::string& reason) {
-  LevelFinding finding;
-  finding.name = name;
-  finding.geometry.unknown = finding.geometry.line_unknown = reason;
-  finding.capacity = unknown_property("capacity", "bytes", reason);
-  finding.line = unknown_property("line", "bytes", reason);
-  finding.ways = unknown_property("ways", "lines", reason);
-  finding.latency = unknown_property("latency", "ns", reason);
-  finding.penalty = unknown_property("penalty", "ns", reason);
-  return finding;
-}
-
-/// Measurements just beyond L2.
-struct BeyondSecond {
-  double hit = 0;                ///< ns; 0: nothing was
-  std::int64_t from = 0, to = 0; ///< bytes of the working sets that show it
-};
-
-/// Bytes: working sets up to here were measured in rounds enough to compare them.
-constexpr std::int64_t many_rounds_to = std::int64_t{8} << 20;
-constexpr double still_rising = 1.25;     ///< over the last doubling of the working set
-constexpr double least_memory_step = 1.5; ///< over the plateau before; else memory follows L2
-
-std::string rounded(double bytes) {
-  return base::format_bytes(std::round(bytes / (1 << 20)) * (1 << 20));
-}
-
-/// The working set at which the time passes `ns`, between the points of the curve.
-double size_at(const std::vector<SizePoint>& curve, double ns) {
-  const auto above = std::ranges::find(curve, first_above(curve, ns), &SizePoint::bytes);
-  if (above == curve.end() || above == curve.begin()) return 0;
-  const auto below = above - 1;
-  const double part = std::clamp((ns - below->ns) / (above->ns - below->ns), 0.0, 1.0);
-  const auto from = static_cast<double>(below->bytes), to = static_cast<double>(above->bytes);
-  return from * std::pow(to / from, part);
-}
-
-void fill_effective_capacity(Property& p, const std::vector<SizePoint>& curve, double hit, double memory) {
-  const double capacity = size_at(curve, (hit + memory) / 2);
-  if (capacity == 0) return;
-  p.unknown.clear();
-  p.value = capacity;
-  p.tolerance = 0.5;
-  p.confidence = Confidence::low;
-  p.quantity = "ns per access";
-  p.threshold = fmt::format("midpoint between {:.0f} ns and {:.0f} ns", hit, memory);
-  p.against = "larger working sets had the same time";
-  p.routes = {{"working set at the midpoint to memory", capacity}};
-  for (const SizePoint& point : curve)
-    if (static_cast<double>(point.bytes) > capacity / 6)
-      p.points.push_back({base::format_bytes(point.bytes), point.ns});
-  p.words.push_back(fmt::format(
-      "The access time rises from {:.0f} ns to {:.0f} ns; its midpoint is at about {}: the share of the last "
-      "level that this machine has at present.",
-      hit, memory, rounded(capacity)));
-  p.evidence = fmt::format("midpoint between {:.0f} ns (hit) and {:.0f} ns (memory)", hit, memory);
-}
-
-/// Adds the part of the last level that this machine has, and the latency of memory.
-void add_outer_levels(Caches& found, const BeyondSecond& beyond) {
-  const auto& curve = found.curve;
-  const SizePoint &last = curve.back(), &before = curve[curve.size() - 2];
-  LevelFinding finding =
-      unknown_level(level_name(found.levels.size()), "it is shared, and its sets are selected by a hash");
-  finding.effective = true;
-  finding.measure = "access time";
-  finding.latency = time_property(
-      "latency", beyond.hit, Confidence::medium,
-      {fmt::format("Working sets that always miss in L2 take {:.1f} ns per access, TLB misses subtracted.",
-                   beyond.hit)});
-  if (const std::string noise = noise_of(curve, beyond.from, beyond.to); !noise.empty())
-    finding.latency = unknown_property("latency", "ns", noise);
-  if (last.ns > still_rising * before.ns) {
-    const std::string why = fmt::format("the access time still rises at {}, the largest working set measured",
-                                        rounded(static_cast<double>(last.bytes)));
-    finding.capacity.unknown = finding.penalty.unknown = why;
-    found.memory = unknown_property("latency", "ns", why);
-    found.levels.push_back(std::move(finding));
-    return;
-  }
-  std::string noise = noise_of(curve, before.bytes, last.bytes);
-  if (noise.empty()) noise = noise_of(curve, many_rounds_to / 2, many_rounds_to);
-  if (!noise.empty()) {
-    finding.capacity.unknown = finding.penalty.unknown = noise;
-    found.memory = unknown_property("latency", "ns", noise);
-    found.levels.push_back(std::move(finding));
-    return;
-  }
-  const double memory = std::min(last.ns, before.ns);
-  found.memory =
-      time_property("latency", memory, Confidence::medium,
-                    {fmt::format("Working sets of {} to {} take {:.0f} ns per access, TLB misses included.",
-                                 rounded(static_cast<double>(before.bytes)),
-                                 rounded(static_cast<double>(last.bytes)), memory)});
-  if (memory < least_memory_step * beyond.hit) return; // what follows L2 is memory itself
-  fill_effective_capacity(finding.capacity, curve, beyond.hit, memory);
-  finding.penalty =
-      time_property("penalty", memory - beyond.hit, Confidence::low,
-                    {fmt::format("{:.0f} ns from memory - {:.0f} ns for a hit.", memory, beyond.hit)});
-  found.levels.push_back(std::move(finding));
-}
 
 /// What is known of the levels above one.
 class LevelsAbove {
@@ -165,38 +28,35 @@ public:
   }
   [[nodiscard]] CountGauge& gauge(std::size_t level) { return *gauges_[level]; }
   [[nodiscard]] Neighbours around(std::size_t level) const {
-    Neighbours n;
+    Neighbours n = above_;
     if (level > 0) n.above = gauges_[level - 1].get();
     if (level + 1 < gauges_.size()) n.below = gauges_[level + 1].get();
-    n.inner = inner_;
-    n.capacity_above = capacity_;
-    n.line_above = line_;
     return n;
   }
-  /// Takes a level in; false when it is not known well enough to look beyond it.
-  bool take(const Geometry& g) {
-    if (!g.unknown.empty() || g.shapes.size() != 1) return false;
-    const Shape& shape = g.shapes.front();
-    if (shape.ways < inner_.ways && !g.inclusive && !seen_hidden(g, shape)) return false;
-    inner_.ways = g.inclusive ? shape.ways : std::max(inner_.ways, shape.ways);
-    inner_.period = common_multiple(inner_.period, shape.way_bytes());
-    if (capacity_ == 0) line_ = shape.line;
-    capacity_ = shape.capacity();
-    return inner_.period != 0;
+  /// Adds a level; false when it is not known well enough to look beyond it.
+  bool add(const Geometry& g) {
+    if (!g.unknown.empty() || !g.shape) return false;
+    const Shape& shape = *g.shape;
+    Inner& inner = above_.inner;
+    if (shape.ways < inner.ways && !g.inclusive && !is_not_inclusive(g)) return false;
+    inner.ways = g.inclusive ? shape.ways : std::max(inner.ways, shape.ways);
+    inner.period = common_multiple(inner.period, shape.way_bytes());
+    if (above_.capacity_above == 0) above_.line_above = shape.line;
+    above_.capacity_above = shape.capacity();
+    return inner.period != 0;
   }
 
 private:
-  /// Whether lines were seen to stay in the levels above that this one has no room for: it is not inclusive.
-  [[nodiscard]] bool seen_hidden(const Geometry& g, const Shape& shape) const {
+  /// Whether lines were seen to stay in the levels above that this one has no room for.
+  [[nodiscard]] bool is_not_inclusive(const Geometry& g) const {
     return std::ranges::any_of(g.conflicts, [&](const Conflict& c) {
-      return c.lines.exceeds != 0 && c.lines.fits == inner_.ways &&
-             lines_retained(shape, c.stride) < inner_.ways;
+      return c.lines.exceeds != 0 && c.lines.fits == above_.inner.ways &&
+             lines_retained(*g.shape, c.stride) < above_.inner.ways;
     });
   }
 
   std::vector<std::unique_ptr<CountGauge>> gauges_;
-  Inner inner_;
-  std::int64_t capacity_ = 0, line_ = 16;
+  Neighbours above_;
 };
 
 const std::vector<std::string> method_by_counts = {
@@ -205,20 +65,17 @@ const std::vector<std::string> method_by_counts = {
     "power-of-two strides gives the ways; pairs of accesses give the line size.",
     "L2: two things change. Working sets and strides grow with the capacity. Every access must miss in L1: "
     "lines are a multiple of the L1 way size apart, so all map to one L1 set. If fewer are needed than L1 "
-    "has "
-    "ways, further lines of that L1 set, from other L2 sets, evict them."};
+    "has ways, further lines of that L1 set, from other L2 sets, evict them."};
 
 /// "L1d misses per access (PAPI_L1_DCM)".
 std::string measure_by_counts(std::size_t level) {
   return fmt::format("{} misses per access ({})", level_name(level), miss_metric(level));
 }
 
-/// What the counted events mean, for people.
 std::string meaning_of_counts(const Abilities& can) {
   if (can.witness.modelled())
-    return "PAPI_L1_DCM, PAPI_L2_DCM: demand misses of the simulated levels. Prefetches and page walks are "
-           "not "
-           "included.";
+    return "PAPI_L1_DCM, PAPI_L2_DCM: demand misses of the simulated levels, without prefetches and page "
+           "walks.";
   return "PAPI_L1_DCM counts lines brought into L1; on many CPUs prefetches and page walks are included. "
          "PAPI_L2_DCM is often derived from references to the last level, which include the L2 prefetcher. "
          "Counts are therefore compared with a threshold, not with 0, and the patterns are unpredictable for "
@@ -238,8 +95,8 @@ void infer_by_counts(Caches& found, CachedSampler& cached, const StageCallback& 
       finding.geometry = find_geometry(cached, above.gauge(level), above.around(level));
     else
       finding.geometry.unknown = finding.geometry.line_unknown = "the level above is not known well enough";
-    fill_from_geometry(finding, {cached, above.gauge(level), finding.name, finding.measure, can.exact});
-    known = known && above.take(finding.geometry);
+    fill_from_geometry(finding, above.gauge(level), finding.measure, can.exact);
+    known = known && above.add(finding.geometry);
     found.levels.push_back(std::move(finding));
   }
   if (can.counted_tlbs > 0) {
@@ -261,6 +118,10 @@ constexpr double evicted = 0.5, kept = 0.1;      ///< shares that miss
 constexpr double most_variation = 1.2;           ///< of rounds of one working set within the second level
 constexpr std::int64_t seed_of_later_look = 500; ///< another key on record than the first look's
 constexpr double first_rise = 1.15, second_rise = 1.25; ///< over a plateau: a level is left
+/// Bytes: working sets up to here were measured in rounds enough to compare them.
+constexpr std::int64_t many_rounds_to = std::int64_t{8} << 20;
+constexpr double still_rising = 1.25;     ///< over the last doubling of the working set
+constexpr double least_memory_step = 1.5; ///< over the plateau before; else memory follows L2
 
 const std::vector<std::string> method_by_time = {
     "Dependent loads: pointers lead through the working set in random order, so neither overlap nor "
@@ -270,20 +131,32 @@ const std::vector<std::string> method_by_time = {
     "timed before, between and after the slices, measures it. Times of working sets up to 8 MiB are "
     "normalised to the rate of the first one.",
     "L1: the page offset selects the set, so lines at chosen strides conflict. The cost of translation is "
-    "measured with the same pages and lines spread over all sets, and subtracted. Of all combinations of "
-    "ways "
-    "and way size, the one most probable given the readings of all strides is stated if its probability "
-    "exceeds "
-    "0.99; working sets around the resulting capacity confirm or contradict it.",
+    "measured with the same pages and lines spread over all sets, and subtracted. The most probable "
+    "combination of ways and way size is stated if its probability exceeds 0.99; working sets around the "
+    "resulting capacity confirm or contradict it.",
     "L2: physical addresses select the set, and pages are placed at random, so sets fill unevenly and the "
     "curve rises gradually. The cost of TLB misses is subtracted; pages are grouped into colours whose lines "
     "map to the same sets."};
 
-/// From times, and for the first levels from misses where they are counted, where pages lie anywhere.
+std::string rounded(double bytes) {
+  return base::format_bytes(std::round(bytes / (1 << 20)) * (1 << 20));
+}
+
+/// The working set at which the time passes `ns`, between the points of the curve; 0: none.
+double size_at(const std::vector<SizePoint>& curve, double ns) {
+  const auto above = std::ranges::find(curve, first_above(curve, ns), &SizePoint::bytes);
+  if (above == curve.end() || above == curve.begin()) return 0;
+  const auto below = above - 1;
+  const double part = std::clamp((ns - below->ns) / (above->ns - below->ns), 0.0, 1.0);
+  const auto from = static_cast<double>(below->bytes), to = static_cast<double>(above->bytes);
+  return from * std::pow(to / from, part);
+}
+
+/// From times, and for the first level from misses where they are counted, where pages lie anywhere.
 class ByTime {
 public:
   ByTime(Caches& found, CachedSampler& cached, Sampler& sampler, const StageCallback& stage)
-      : found_(found), sampler_cache_(cached), can_(cached.abilities()), sampler_(sampler), stage_(stage) {}
+      : found_(found), cached_(cached), can_(cached.abilities()), sampler_(sampler), stage_(stage) {}
 
   void run() {
     found_.method = method_by_time;
@@ -293,11 +166,11 @@ public:
       find_first_plateaus();
       first_level();
       stage_("TLB");
-      translation_ = find_translation(sampler_cache_, line());
+      translation_ = find_translation(cached_, line());
       found_.tlbs = tlb_findings(translation_, false);
-      if (!found_.levels.empty()) doubt_tlbs(found_.tlbs, translation_, found_.levels.front());
+      doubt_tlbs(found_.tlbs, translation_, found_.levels.front());
       second_level();
-      if (outer_.hit > 0) add_outer_levels(found_, outer_);
+      if (beyond_second_.hit > 0) outer_levels();
       look_again();
       doubt_first_level();
       report_huge_pages();
@@ -308,122 +181,21 @@ public:
   }
 
 private:
-  /// Refused where the working sets that show it are noise.
-  void refuse_noise(Property& p, std::int64_t from, std::int64_t to) const {
-    if (const std::string noise = noise_of(found_.curve, from, to); p.value && !noise.empty())
-      p = unknown_property(p.name, p.unit, noise);
-  }
+  /// Working sets that show a time.
+  struct Range {
+    std::int64_t from = 0, to = 0; ///< bytes
+  };
 
-  /// Where others use ways of a first level, working sets within the rest take longer than a hit: the more of
-  /// it they fill the longer, and differently in each round. Working sets that are certain to fit are the
-  /// reference. The survey and the later readings around the capacity must both show it: it lasts.
-  void find_drift(LevelFinding& first) const {
-    const double capacity = *first.capacity.value, hit = first_hit_, penalty = second_hit_ - first_hit_;
-    std::vector<SizePoint> around;
-    const std::int64_t lines = std::llround(capacity) / line();
-    for (const double part : {0.5, 0.625, 0.75, 0.8125, 0.875, 0.9375}) {
-      const auto pattern = kernel::dense(std::llround(part * static_cast<double>(lines)), line());
-      if (const Reading reading = sampler_cache_.read(pattern); reading.ns)
-        around.push_back({pattern.count * pattern.stride, *reading.ns,
-                          reading.repeated_ns.value_or(*reading.ns) / *reading.ns});
-    }
-    const SizePoint* worst = nullptr;
-    double most = 0, usual = hit;
-    for (const auto* group : std::initializer_list<const std::vector<SizePoint>*>{&found_.curve, &around}) {
-      std::vector<double> small;
-      for (const SizePoint& p : *group)
-        if (static_cast<double>(p.bytes) <= 0.5 * capacity) small.push_back(p.ns * p.spread);
-      const double reference = small.empty() ? hit : statistics::median(small);
-      double drift = 0;
-      for (const SizePoint& p : *group) {
-        const auto size = static_cast<double>(p.bytes);
-        if (size < drift_from * capacity || size > drift_to * capacity) continue;
-        const double beyond = (p.ns * p.spread - reference) / penalty;
-        drift = std::max(drift, beyond);
-        if (beyond <= most) continue;
-        most = beyond;
-        worst = &p;
-        usual = reference;
-      }
-      if (drift < least_drift) return;
-    }
-    first.shared_use.push_back(
-        {SharingSign::hit_times_drift, worst->bytes, usual, worst->ns * worst->spread});
-  }
-
-  /// The lines of one set once more, some seconds after they decided the ways.
-  void look_again() {
-    LevelFinding& first = found_.levels.front();
-    if (can_.counted > 0 || !first.ways.value || first.geometry.shapes.size() != 1) return;
-    const Shape& shape = first.geometry.shapes.front();
-    std::vector<kernel::Pattern> before, later;
-    for (std::int64_t n = shape.ways + 1; n <= shape.ways + 4; ++n) {
-      before.push_back(kernel::dense(n, std::max(shape.way_bytes(), can_.page)));
-      later.push_back(before.back());
-      later.back().seed = seed_of_later_look;
-    }
-    TimeGauge gauge(sampler_cache_, first_hit_, second_hit_ - first_hit_, shape.line);
-    const auto shares_before = gauge.available_shares(before), shares_later = gauge.available_shares(later);
-    std::int64_t retained = shape.ways;
-    for (std::size_t i = 0; i < later.size(); ++i) {
-      if (!shares_before[i] || !shares_later[i] || *shares_before[i] < evicted || *shares_later[i] > kept)
-        break;
-      ++retained;
-    }
-    // Caches with an odd number of ways are rare, one line more is noise where the number is even.
-    if (retained - shape.ways >= (shape.ways % 2 == 0 ? 2 : 1))
-      first.shared_use.push_back({SharingSign::later_look_differs, 0, static_cast<double>(shape.ways),
-                                  static_cast<double>(retained)});
-  }
-
-  /// What was measured is then an effective share, and so is what the second level has left.
-  void doubt_first_level() {
-    LevelFinding& first = found_.levels.front();
-    if (!first.capacity.value || !first.ways.value) return;
-    // Ways larger than a page overflow where their pages lie badly.
-    if (*first.capacity.value <= *first.ways.value * static_cast<double>(can_.page)) find_drift(first);
-    if (first.shared_use.empty()) return;
-    const auto mark = [](LevelFinding& level) {
-      level.effective = true;
-      for (Property* p : {&level.capacity, &level.ways})
-        if (p->value) p->confidence = Confidence::low;
-    };
-    mark(first);
-    if (found_.levels.size() < 2) return;
-    std::size_t varying = 0;
-    SharedUse sign{SharingSign::next_level_varies, 0, most_variation, 0};
-    for (const SizePoint& p : found_.curve)
-      if (p.bytes > 4 * first_onset_ && 2 * p.bytes < 3 * second_onset_ && p.spread > most_variation) {
-        ++varying;
-        if (p.spread > sign.measured) sign.bytes = p.bytes;
-        sign.measured = std::max(sign.measured, p.spread);
-      }
-    if (varying < 2) return;
-    first.shared_use.push_back(sign);
-    found_.levels[1].shared_use.push_back(sign);
-    mark(found_.levels[1]);
+  /// A time, unless the working sets that show it are noise.
+  [[nodiscard]] Property time(const char* name, double ns, Confidence confidence, const Range& shown_by,
+                              const std::string& evidence) const {
+    const std::string noise = noise_of(found_.curve, shown_by.from, shown_by.to);
+    return noise.empty() ? time_property(name, ns, confidence, evidence)
+                         : unknown_property(name, "ns", noise);
   }
 
   [[nodiscard]] std::int64_t line() const {
     return static_cast<std::int64_t>(found_.levels.front().line.value.value_or(64));
-  }
-
-  void report_huge_pages() {
-    const auto pages = sampler_.huge_pages();
-    if (!pages || pages->requested == 0) return;
-    const auto mebibytes = [](std::int64_t bytes) { return (bytes + (1 << 19)) >> 20; };
-    const std::string how = pages->granted == 0 ? "were not granted"
-                            : 10 * pages->granted < 9 * pages->requested
-                                ? fmt::format("were granted for {} MiB of {}", mebibytes(pages->granted),
-                                              mebibytes(pages->requested))
-                                : "were granted";
-    found_.method.push_back(fmt::format(
-        "Huge pages were requested from 8 MiB and {}{}. L2 was measured in pages of {} KiB at random "
-        "physical addresses; their colours were determined by measurement.",
-        how,
-        pages->granted == 0 ? ": times of the last level and of memory include TLB misses"
-                            : "; TLB misses remain if the host backs them with small pages",
-        can_.page >> 10));
   }
 
   /// Lines in random order over far more than a first level holds nearly all miss in it. A counter that shows
@@ -431,7 +203,7 @@ private:
   void check_counters() {
     if (can_.counted == 0) return;
     const auto pattern = kernel::dense(std::min(dead_check_bytes, can_.most_bytes) / 64, 64);
-    const Reading reading = sampler_cache_.read(pattern);
+    const Reading reading = cached_.read(pattern);
     if (reading.misses.empty() || !reading.misses.front() || *reading.misses.front() >= least_counted) return;
     found_.dead_counters = true;
     throw Unknown{fmt::format(
@@ -442,11 +214,11 @@ private:
 
   void find_first_plateaus() {
     stage_("working sets");
-    found_.curve = survey(sampler_cache_, can_.most_bytes);
+    found_.curve = survey(cached_, can_.most_bytes);
     first_hit_ = floor_of(found_.curve);
     const std::int64_t onset = first_above(found_.curve, first_rise * first_hit_);
     const auto plateau = onset == 0 ? std::nullopt : flattest(found_.curve, 2 * onset, 6 * onset);
-    second_hit_ = plateau ? plateau->ns : least_beyond(onset);
+    second_hit_ = plateau.value_or(least_beyond(onset));
     of_second_hit_ = plateau ? Confidence::high : Confidence::low;
     if (onset == 0 || second_hit_ < second_rise * first_hit_)
       throw Unknown{"the access time has no second plateau: too much noise, or no second level"};
@@ -466,34 +238,29 @@ private:
     LevelFinding finding = unknown_level("L1d", {});
     std::unique_ptr<Gauge> gauge;
     if (can_.counted > 0)
-      gauge = std::make_unique<CountGauge>(sampler_cache_, 0);
+      gauge = std::make_unique<CountGauge>(cached_, 0);
     else
-      gauge = std::make_unique<TimeGauge>(sampler_cache_, first_hit_, second_hit_ - first_hit_, 64);
+      gauge = std::make_unique<TimeGauge>(cached_, first_hit_, second_hit_ - first_hit_, 64);
     finding.measure = can_.counted > 0 ? measure_by_counts(0) : "L1d miss rate, from time";
-    finding.geometry = can_.counted > 0 ? find_geometry(sampler_cache_, *gauge, {})
-                                        : find_timed_geometry(sampler_cache_, *gauge, first_onset_);
-    fill_from_geometry(finding, {sampler_cache_, *gauge, finding.name, finding.measure, false});
-    finding.latency =
-        time_property("latency", first_hit_, Confidence::high,
-                      {fmt::format("Working sets that fit take {:.2f} ns per access.", first_hit_)});
-    finding.penalty = time_property(
-        "penalty", second_hit_ - first_hit_, of_second_hit_,
-        {fmt::format(
-            "Average access time = hit time + miss rate x penalty: {0:.2f} ns at miss rate 0, {1:.2f} ns at "
-            "miss rate 1 in L1d and 0 in the next level. Penalty: {2:.2f} ns.",
-            first_hit_, second_hit_, second_hit_ - first_hit_)});
-    refuse_noise(finding.latency, 0, first_onset_ / 2);
+    finding.geometry = find_noisy_geometry(*gauge, first_onset_);
+    fill_from_geometry(finding, *gauge, finding.measure, false);
+    finding.latency = time("latency", first_hit_, Confidence::high, {0, first_onset_ / 2},
+                           fmt::format("Working sets that fit take {:.2f} ns per access.", first_hit_));
     if (!agree_at_floor(found_.curve))
       finding.latency =
           unknown_property("latency", "ns", fmt::format("no {} working sets agree within 1 %", floor_points));
-    refuse_noise(finding.penalty, 2 * first_onset_, 6 * first_onset_);
+    finding.penalty = time(
+        "penalty", second_hit_ - first_hit_, of_second_hit_, {2 * first_onset_, 6 * first_onset_},
+        fmt::format("Average access time = hit time + miss rate x penalty: {:.2f} ns at miss rate 0, {:.2f} "
+                    "ns at miss rate 1 in L1d and 0 in the next level.",
+                    first_hit_, second_hit_));
     finding.latency.against = "a working set within the capacity took longer";
     finding.penalty.against =
         "there were no plateau between the capacities of the first and the second level";
     found_.levels.push_back(std::move(finding));
   }
 
-  /// The survey up to where large pages are asked for, without what translation costs.
+  /// The survey up to where large pages are used, without what translation costs.
   [[nodiscard]] std::vector<SizePoint> without_translation() const {
     std::vector<SizePoint> net;
     for (const SizePoint& p : found_.curve)
@@ -505,58 +272,204 @@ private:
   void second_level() {
     stage_("L2");
     const auto net = without_translation();
-    const std::int64_t onset = second_onset_ = first_above(net, second_rise * second_hit_);
+    second_onset_ = first_above(net, second_rise * second_hit_);
     std::vector<double> beyond;
     for (const SizePoint& p : net)
-      if (onset > 0 && p.bytes > 2 * onset && p.bytes < 5 * onset) beyond.push_back(p.ns);
+      if (second_onset_ > 0 && p.bytes > 2 * second_onset_ && p.bytes < 5 * second_onset_)
+        beyond.push_back(p.ns);
     LevelFinding finding = unknown_level(
-        "L2", onset == 0 ? fmt::format("no misses up to {}", base::format_bytes(net.back().bytes))
-                         : "no plateau beyond it");
+        "L2", second_onset_ == 0 ? fmt::format("no misses up to {}", base::format_bytes(net.back().bytes))
+                                 : "no plateau beyond it");
     if (beyond.size() >= 2) {
-      outer_ = {statistics::median(beyond), 2 * onset, 5 * onset};
-      geometry_of_second(finding, onset, outer_.hit < 1.4 * std::ranges::min(beyond));
-      finding.penalty = time_property(
-          "penalty", outer_.hit - second_hit_, Confidence::medium,
-          {fmt::format("Average access time = hit time + miss rate x penalty, TLB misses "
-                       "subtracted: {:.2f} ns at miss rate 0, {:.1f} ns at miss rate 1 (working "
-                       "sets of {} to {}). Penalty: {:.1f} ns.",
-                       second_hit_, outer_.hit, base::format_bytes(outer_.from),
-                       base::format_bytes(outer_.to), outer_.hit - second_hit_)});
-      refuse_noise(finding.penalty, outer_.from, outer_.to);
+      beyond_second_ = {statistics::median(beyond), {2 * second_onset_, 5 * second_onset_}};
+      const auto& [hit, range] = beyond_second_;
+      geometry_of_second(finding, hit < 1.4 * std::ranges::min(beyond));
+      finding.penalty =
+          time("penalty", hit - second_hit_, Confidence::medium, range,
+               fmt::format("TLB misses subtracted: {:.2f} ns at miss rate 0, {:.1f} ns at miss "
+                           "rate 1 (working sets of {} to {}).",
+                           second_hit_, hit, base::format_bytes(range.from), base::format_bytes(range.to)));
     }
     finding.measure = "L2 miss rate, from time";
-    finding.latency = time_property(
-        "latency", second_hit_, of_second_hit_,
-        {fmt::format("Working sets that always miss in L1d and fit L2 take {:.2f} ns per access.",
-                     second_hit_)});
-    refuse_noise(finding.latency, 2 * first_onset_, 6 * first_onset_);
+    finding.latency =
+        time("latency", second_hit_, of_second_hit_, {2 * first_onset_, 6 * first_onset_},
+             fmt::format("Working sets that always miss in L1d and fit L2 take {:.2f} ns per access.",
+                         second_hit_));
     found_.levels.push_back(std::move(finding));
   }
 
-  void geometry_of_second(LevelFinding& finding, std::int64_t onset, bool next_is_level) {
+  void geometry_of_second(LevelFinding& finding, bool next_is_level) {
     const LevelFinding& first = found_.levels.front();
-    PagedTask task;
+    SecondLevelTask task;
     task.first_hit = first_hit_;
     task.hit = second_hit_;
-    task.next_hit = outer_.hit;
+    task.next_hit = beyond_second_.hit;
     task.line = line();
     // Where the first level is unknown, what few caches exceed serves: more ways only cost a few lines more.
-    task.capacity_above =
-        static_cast<std::int64_t>(first.capacity.value.value_or(static_cast<double>(first_onset_)));
+    const double capacity = first.capacity.value.value_or(static_cast<double>(first_onset_)),
+                 ways = first.ways.value.value_or(usual_ways);
     // Lines at one page offset share a set of the first level, or as many sets as a way has pages.
-    task.ways_above = std::max(static_cast<std::int64_t>(first.ways.value.value_or(usual_ways)),
-                               task.capacity_above / can_.page);
+    task.ways_above =
+        std::max(static_cast<std::int64_t>(ways), static_cast<std::int64_t>(capacity) / can_.page);
     if (first.capacity.value && first.ways.value)
-      task.page_sets_above = std::max<std::int64_t>(
-          1, static_cast<std::int64_t>(*first.capacity.value / *first.ways.value) / can_.page);
-    task.around = onset;
+      task.page_sets_above =
+          std::max<std::int64_t>(1, static_cast<std::int64_t>(capacity / ways) / can_.page);
+    task.onset = second_onset_;
     task.next_is_level = next_is_level;
     task.translation = &translation_;
-    fill_from_pages(finding, sampler_cache_, sampler_, task);
+    fill_second_level(finding, cached_, sampler_, task);
+  }
+
+  /// Adds the part of the last level that this machine has, and the latency of memory.
+  void outer_levels() {
+    const auto& curve = found_.curve;
+    const SizePoint &last = curve.back(), &before = curve[curve.size() - 2];
+    const double hit = beyond_second_.hit, memory = std::min(last.ns, before.ns);
+    LevelFinding finding =
+        unknown_level(level_name(found_.levels.size()), "it is shared, and its sets are selected by a hash");
+    finding.effective = true;
+    finding.measure = "access time";
+    finding.latency = time("latency", hit, Confidence::medium, beyond_second_.range,
+                           fmt::format("Working sets that always miss in L2 take {:.1f} ns per access, TLB "
+                                       "misses subtracted.",
+                                       hit));
+    std::string why = noise_of(curve, before.bytes, last.bytes);
+    if (why.empty()) why = noise_of(curve, many_rounds_to / 2, many_rounds_to);
+    if (last.ns > still_rising * before.ns)
+      why = fmt::format("the access time still rises at {}, the largest working set measured",
+                        rounded(static_cast<double>(last.bytes)));
+    if (!why.empty()) {
+      finding.capacity.unknown = finding.penalty.unknown = why;
+      found_.memory = unknown_property("latency", "ns", why);
+      found_.levels.push_back(std::move(finding));
+      return;
+    }
+    found_.memory =
+        time_property("latency", memory, Confidence::medium,
+                      fmt::format("Working sets of {} to {} take {:.0f} ns per access, TLB misses included.",
+                                  rounded(static_cast<double>(before.bytes)),
+                                  rounded(static_cast<double>(last.bytes)), memory));
+    if (memory < least_memory_step * hit) return; // what follows L2 is memory itself
+    if (const double capacity = size_at(curve, (hit + memory) / 2); capacity > 0)
+      fill_effective_capacity(finding.capacity, capacity, memory);
+    finding.penalty = time_property("penalty", memory - hit, Confidence::low,
+                                    fmt::format("{:.0f} ns from memory - {:.0f} ns for a hit.", memory, hit));
+    found_.levels.push_back(std::move(finding));
+  }
+
+  void fill_effective_capacity(Property& p, double capacity, double memory) const {
+    p.unknown.clear();
+    p.value = capacity;
+    p.tolerance = 0.5;
+    p.confidence = Confidence::low;
+    p.quantity = "ns per access";
+    p.threshold = fmt::format("midpoint between {:.0f} ns and {:.0f} ns", beyond_second_.hit, memory);
+    p.against = "larger working sets had the same time";
+    p.routes = {{"working set at the midpoint to memory", capacity}};
+    for (const SizePoint& point : found_.curve)
+      if (static_cast<double>(point.bytes) > capacity / 6)
+        p.points.push_back({base::format_bytes(point.bytes), point.ns});
+    p.evidence =
+        fmt::format("midpoint between {:.0f} ns (hit) and {:.0f} ns (memory)", beyond_second_.hit, memory);
+    p.words = {"It is the share of the last level that this machine has at present."};
+  }
+
+  /// The lines of one set once more, some seconds after they decided the ways.
+  void look_again() {
+    LevelFinding& first = found_.levels.front();
+    if (can_.counted > 0 || !first.ways.value || !first.geometry.shape) return;
+    const Shape& shape = *first.geometry.shape;
+    std::vector<kernel::Pattern> before, later;
+    for (std::int64_t n = shape.ways + 1; n <= shape.ways + 4; ++n) {
+      before.push_back(kernel::dense(n, std::max(shape.way_bytes(), can_.page)));
+      later.push_back(before.back());
+      later.back().seed = seed_of_later_look;
+    }
+    TimeGauge gauge(cached_, first_hit_, second_hit_ - first_hit_, shape.line);
+    const auto shares_before = gauge.measure(before), shares_later = gauge.measure(later);
+    std::int64_t retained = shape.ways;
+    for (std::size_t i = 0; i < later.size(); ++i) {
+      if (shares_before[i].value.value_or(0) < evicted || shares_later[i].value.value_or(1) > kept) break;
+      ++retained;
+    }
+    // Caches with an odd number of ways are rare, one line more is noise where the number is even.
+    if (retained - shape.ways >= (shape.ways % 2 == 0 ? 2 : 1))
+      first.shared_use.push_back({SharingSign::later_look_differs, 0, static_cast<double>(shape.ways),
+                                  static_cast<double>(retained)});
+  }
+
+  /// Where others use ways of a first level, working sets within the rest take longer than a hit: the more of
+  /// it they fill the longer, and differently in each round. Working sets that are certain to fit are the
+  /// reference. The survey and the later readings around the capacity must both show it: it lasts.
+  void find_drift(LevelFinding& first) const {
+    const double capacity = *first.capacity.value;
+    std::vector<SizePoint> around;
+    const std::int64_t lines = std::llround(capacity) / line();
+    for (const double part : {0.5, 0.625, 0.75, 0.8125, 0.875, 0.9375}) {
+      const auto pattern = kernel::dense(std::llround(part * static_cast<double>(lines)), line());
+      if (const Reading reading = cached_.read(pattern); reading.ns)
+        around.push_back({pattern.count * pattern.stride, *reading.ns,
+                          reading.repeated_ns.value_or(*reading.ns) / *reading.ns});
+    }
+    const auto repeated = [](const SizePoint& p) { return p.ns * p.spread; };
+    SharedUse worst{SharingSign::hit_times_drift};
+    for (const auto* group : {&std::as_const(found_.curve), &std::as_const(around)}) {
+      std::vector<double> small;
+      for (const SizePoint& p : *group)
+        if (static_cast<double>(p.bytes) <= 0.5 * capacity) small.push_back(repeated(p));
+      const double reference = small.empty() ? first_hit_ : statistics::median(small);
+      double longest = reference;
+      for (const SizePoint& p : *group) {
+        const auto size = static_cast<double>(p.bytes);
+        if (size < drift_from * capacity || size > drift_to * capacity) continue;
+        longest = std::max(longest, repeated(p));
+        if (repeated(p) - reference > worst.measured - worst.expected)
+          worst = {SharingSign::hit_times_drift, p.bytes, reference, repeated(p)};
+      }
+      if (longest - reference < least_drift * (second_hit_ - first_hit_)) return;
+    }
+    first.shared_use.push_back(worst);
+  }
+
+  /// What was measured is then an effective share, and so is what the second level has left.
+  void doubt_first_level() {
+    LevelFinding& first = found_.levels.front();
+    if (!first.capacity.value || !first.ways.value) return;
+    // Ways larger than a page overflow where their pages lie badly.
+    if (*first.capacity.value <= *first.ways.value * static_cast<double>(can_.page)) find_drift(first);
+    if (first.shared_use.empty()) return;
+    const auto mark = [](LevelFinding& level) {
+      level.effective = true;
+      for (Property* p : {&level.capacity, &level.ways})
+        if (p->value) p->confidence = Confidence::low;
+    };
+    mark(first);
+    if (found_.levels.size() < 2) return;
+    std::size_t varying = 0;
+    SharedUse sign{SharingSign::next_level_varies, 0, most_variation, 0};
+    for (const SizePoint& p : found_.curve) {
+      if (p.bytes <= 4 * first_onset_ || 2 * p.bytes >= 3 * second_onset_ || p.spread <= most_variation)
+        continue;
+      ++varying;
+      if (p.spread > sign.measured) sign = {sign.sign, p.bytes, most_variation, p.spread};
+    }
+    if (varying < 2) return;
+    first.shared_use.push_back(sign);
+    found_.levels[1].shared_use.push_back(sign);
+    mark(found_.levels[1]);
+  }
+
+  void report_huge_pages() {
+    const auto pages = sampler_.huge_pages();
+    if (!pages || pages->requested == 0) return;
+    found_.method.push_back(fmt::format(
+        "Huge pages were requested from 8 MiB and granted for {} of {}; TLB misses remain where they were "
+        "not, or where the host backs them with small pages.",
+        base::format_bytes(pages->granted), base::format_bytes(pages->requested)));
   }
 
   Caches& found_;
-  CachedSampler& sampler_cache_;
+  CachedSampler& cached_;
   const Abilities& can_;
   Sampler& sampler_;
   const StageCallback& stage_;
@@ -565,7 +478,10 @@ private:
   Confidence of_second_hit_ = Confidence::none;
   std::int64_t first_onset_ = 0;  ///< bytes: half of the rise from the first to the second
   std::int64_t second_onset_ = 0; ///< bytes: where the second level begins to be left
-  BeyondSecond outer_;
+  struct {
+    double hit = 0; ///< ns; 0: nothing was measured
+    Range range;    ///< working sets that show it
+  } beyond_second_;
 };
 
 } // namespace
@@ -593,7 +509,7 @@ Caches infer_caches(Sampler& sampler, const StageCallback& stage) {
   found.modelled = can.witness.modelled();
   found.memory = unknown_property("latency", "ns", "the witness counts misses and measures no time");
   const StageCallback reported = stage ? stage : [](const std::string&) {};
-  if (can.contiguous && can.counted > 0)
+  if (can.exact && can.counted > 0)
     infer_by_counts(found, cached, reported);
   else
     ByTime(found, cached, sampler, reported).run();

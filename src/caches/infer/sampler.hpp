@@ -2,7 +2,6 @@
 #pragma once
 
 #include "kernel/loops/pattern.hpp"
-#include "result/results_file.hpp"
 
 #include <cstdint>
 #include <map>
@@ -38,33 +37,28 @@ struct Abilities {
   bool times = false;           ///< Reading::ns
   std::size_t counted = 0;      ///< levels whose misses are counted
   std::size_t counted_tlbs = 0; ///< data TLBs whose misses are counted
-  bool exact = false;           ///< counts without noise
-  bool contiguous = false;      ///< sets are chosen by the addresses of the pattern, also beyond a page
+  bool exact = false;           ///< counts without noise; sets are chosen by the addresses of the pattern
   std::int64_t page = 4096;     ///< bytes
   std::int64_t most_bytes = 0;  ///< largest extent of a dense pattern
-  std::size_t at_once = 1;      ///< readings that are best asked for together
+  std::size_t at_once = 1;      ///< readings that are best requested together
 };
 
 /// Lines of one page colour visited in turn, together with lines of others.
 struct ColourReading {
-  std::int64_t colour = 0,
-               lines = 0; ///< which colour; how many of its lines (pages, where all lines are visited)
-  std::int64_t shift = 0; ///< bytes by which every second line is shifted in its page
-  double share = 0;       ///< of these lines that miss
+  std::int64_t colour = 0, lines = 0; ///< which colour; how many of its pages
+  std::int64_t shift = 0;             ///< bytes by which the lines of every second page are shifted
+  double share = 0;                   ///< of these lines that miss
 };
 
 /// Pages by the sets of a level that their lines fall into, found by trying.
 struct PageColours {
-  std::int64_t offset = 0;    ///< in the page, of the line that was visited in each
   std::int64_t pages = 0;     ///< tried in all
   std::int64_t left_over = 0; ///< of them, in no colour: too few of their kind to overflow a set
   std::string unknown;        ///< why there are none; empty: there are
-  /// For each colour: pages of which one line each, at `offset`, overflow a set and stay without any one of
-  /// them.
+  /// For each colour: pages that overflow a set and fit without any one of them.
   std::vector<std::vector<std::int64_t>> smallest;
   /// For each colour: all pages that were found to be of it, those of `smallest` first.
   std::vector<std::vector<std::int64_t>> members;
-  bool whole = false; ///< several lines of each page were visited
   bool mixed = false; ///< single lines at one offset share no set: other address bits change that of each
   std::vector<ColourReading> readings;
   std::string incomplete; ///< why there may be more colours, a clause; empty: nothing hindered the search
@@ -72,7 +66,7 @@ struct PageColours {
   std::int64_t sample = 0, in_sample = 0;
 };
 
-/// Large pages of the patterns that want them.
+/// Large pages of the patterns that request them.
 struct HugePages {
   std::int64_t requested = 0, granted = 0; ///< bytes
 };
@@ -88,24 +82,23 @@ public:
   /// One reading per pattern, in order; patterns of one call are measured interleaved.
   [[nodiscard]] virtual std::vector<Reading> read(std::span<const kernel::Pattern> patterns) = 0;
   /// A short measurement of a cycle through these places, in ns per visit, for searches of thousands of
-  /// steps. Negative: it cannot be had (no clock, or nothing but a record). `quickly`: one short look, which
-  /// noise may lengthen.
-  [[nodiscard]] virtual double quick_time(std::span<const std::uint64_t> places, bool quickly = false) {
-    static_cast<void>(places);
-    static_cast<void>(quickly);
+  /// steps. Negative: it cannot be had (no clock, or nothing but a record). `quickly`: one slice, which noise
+  /// may lengthen.
+  [[nodiscard]] virtual double quick_time([[maybe_unused]] std::span<const std::uint64_t> places,
+                                          [[maybe_unused]] bool quickly = false) {
     return -1;
   }
-  /// Whether large pages were granted, once a pattern has asked for them. Nothing: none did, or it is not on
+  /// Whether large pages were granted, once a pattern has requested them. Nothing: none did, or it is not on
   /// record.
   [[nodiscard]] virtual std::optional<HugePages> huge_pages() const { return {}; }
   /// Whether the time that may be spent is over: searches end, and readings not yet taken have no value.
   [[nodiscard]] virtual bool out_of_time() const { return false; }
-  /// Page colours found in an earlier inference, where this is a record of one.
+  /// Page colours that are known already. Nothing: they must be searched for.
   [[nodiscard]] virtual std::optional<PageColours> colours() { return {}; }
-  /// How many searches for them came before: another one starts with other pages.
+  /// Searches for page colours so far: another one starts with other pages.
   [[nodiscard]] virtual std::uint64_t searches() const { return 0; }
-  /// Puts them on record, where there is one to keep.
-  virtual void keep(const PageColours& colours) { static_cast<void>(colours); }
+  /// Stores the result of a search; returns the best one so far.
+  virtual PageColours keep(const PageColours& colours) { return colours; }
 };
 
 /// The seed of a pattern increases by this number per round, so that each round has another order.
@@ -114,16 +107,17 @@ inline constexpr std::int64_t seeds_per_round = 1000;
 /// Why a search or a reading was given up once Sampler::out_of_time().
 inline constexpr const char* gave_up = "out of time because of noise";
 
-/// What a visit would have taken at another clock rate of the core: `reference` is what the same chain of
-/// arithmetic took beside it, `base` at that other rate, in the same unit. Patterns that reach levels shared
-/// with other cores are left as they are: these levels have clocks of their own. Pure.
-[[nodiscard]] double at_clock_of(double base, double reference, const kernel::Pattern& pattern, double ns);
+/// What a visit would have taken at another clock rate of the core: `reference` is what a chain of arithmetic
+/// took at the same time, `base` what it takes at that other rate, in the same unit. Patterns that reach
+/// levels shared with other cores are left as they are: these levels have clocks of their own. Pure.
+[[nodiscard]] double normalised_time(double base, double reference, const kernel::Pattern& pattern,
+                                     double ns);
 
 /// One reading from what was measured in several rounds (per visit): of times the minimum where the pattern
 /// fits private caches, since disturbances only add time, else the median; of counts the median. Disturbed
 /// rounds count where there are no others.
-[[nodiscard]] Reading summarised(const kernel::Pattern& pattern, const TimedRounds& times,
-                                 std::span<const std::vector<double>> misses);
+[[nodiscard]] Reading make_reading(const kernel::Pattern& pattern, const TimedRounds& times,
+                                   std::span<const std::vector<double>> misses);
 
 /// Requests each pattern from the sampler once. Not thread-safe.
 class CachedSampler {
@@ -147,61 +141,6 @@ struct Unknown {
 };
 
 /// The time of a reading; throws Unknown with the reason of the reading, or `otherwise`.
-[[nodiscard]] double time_of(const Reading& reading, const char* otherwise);
-
-// An inference on record: its readings as observations, and an inference from such a record.
-
-/// The plan of a run that holds the readings of an inference, as in the header of a results file.
-[[nodiscard]] std::map<std::string, std::string> record_plan(const Abilities& abilities);
-/// Levels that have such a metric.
-inline constexpr std::size_t counted_levels = 3;
-/// The metric of the misses of a level: PAPI_L1_DCM for 0.
-[[nodiscard]] std::string miss_metric(std::size_t level);
-/// The level whose misses a metric counts: 0 for PAPI_L1_DCM. Nothing for another metric.
-[[nodiscard]] std::optional<std::size_t> level_of_misses(std::string_view metric);
-/// The metric of the misses of a data TLB: MODEL_TLB1_MISSES for 0.
-[[nodiscard]] std::string tlb_metric(std::size_t level);
-
-/// The metric of the core clock rate during a measurement: seconds of a chain of dependent multiplications
-/// taken right before, between and after the slices, the minimum. Same kernel, parameters and repetition.
-inline constexpr const char* reference_metric = "reference_seconds";
-
-/// Huge pages in the placement of an observation, and back.
-void note_huge_pages(result::Observation& observation, const HugePages& pages);
-[[nodiscard]] std::optional<HugePages> huge_pages_of(const result::Observation& observation);
-
-/// Page colours as observations (without run and witness) and back.
-[[nodiscard]] std::vector<result::Observation> colour_observations(const PageColours& colours,
-                                                                   std::int64_t page);
-
-/// The readings of one recorded run. What is not on record has no value.
-class RecordSampler : public Sampler {
-public:
-  /// Throws recount::Error (bad_input) when the run is none that result::is_inference() accepts, or its plan
-  /// does not read. The results must outlive it.
-  RecordSampler(const result::Results& results, const result::Run& run);
-  [[nodiscard]] const Abilities& abilities() const override { return abilities_; }
-  std::vector<Reading> read(std::span<const kernel::Pattern> patterns) override;
-  std::optional<PageColours> colours() override { return colours_; }
-  [[nodiscard]] std::optional<HugePages> huge_pages() const override { return huge_pages_; }
-
-private:
-  struct Rounds {
-    TimedRounds times;
-    std::vector<std::vector<double>> misses, translations;
-    std::string why;
-  };
-  using Moment = std::pair<kernel::Pattern, int>; ///< a pattern with its order, a repetition
-  void take_reference(const result::Observation& observation);
-  void take(const result::Observation& observation);
-  void take_colours(const result::Observation& observation);
-
-  Abilities abilities_;
-  double base_ = 0; ///< reference of the first reading, seconds; 0: none is on record
-  std::map<Moment, double> references_;
-  std::map<kernel::Pattern, Rounds> rounds_;
-  std::optional<PageColours> colours_;
-  std::optional<HugePages> huge_pages_;
-};
+[[nodiscard]] double require_time(const Reading& reading, const char* otherwise);
 
 } // namespace recount::caches

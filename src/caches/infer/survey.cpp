@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t survey_from = 2048, survey_line = 64; ///< bytes; longer lines than that only help
 constexpr std::int64_t survey_huge_from = std::int64_t{8}
-                                          << 20; ///< bytes from which large pages are asked for
+                                          << 20; ///< bytes from which large pages are requested
 constexpr std::int64_t survey_wide_from = std::int64_t{32} << 20; ///< bytes
 constexpr double flat_most = 1.1;
 constexpr double floor_spread = 1.01;
@@ -43,7 +43,7 @@ std::vector<SizePoint> survey(CachedSampler& cached, std::int64_t most) {
   const auto readings = cached.read(patterns);
   std::vector<SizePoint> curve;
   for (std::size_t i = 0; i < patterns.size(); ++i) {
-    const double ns = time_of(readings[i], "no time was measured over a range of sizes");
+    const double ns = require_time(readings[i], "no time was measured over a range of sizes");
     const std::int64_t bytes = patterns[i].count * survey_line;
     if (curve.empty() || curve.back().bytes != bytes)
       curve.push_back({bytes, ns, readings[i].repeated_ns.value_or(ns) / ns, readings[i].time_disturbed()});
@@ -51,15 +51,15 @@ std::vector<SizePoint> survey(CachedSampler& cached, std::int64_t most) {
   return curve;
 }
 
-std::optional<Plateau> flattest(const std::vector<SizePoint>& curve, std::int64_t from, std::int64_t to) {
-  std::optional<Plateau> best;
+std::optional<double> flattest(const std::vector<SizePoint>& curve, std::int64_t from, std::int64_t to) {
+  std::optional<double> best;
   double least = flat_most;
   for (std::size_t i = 0; i + 2 < curve.size(); ++i) {
     if (curve[i].bytes < from || curve[i + 2].bytes > to) continue;
     const auto [low, high] = std::minmax({curve[i].ns, curve[i + 1].ns, curve[i + 2].ns});
     if (high / low >= least) continue;
     least = high / low;
-    best = {curve[i].bytes, curve[i + 2].bytes, low};
+    best = low;
   }
   return best;
 }

@@ -11,28 +11,22 @@ namespace recount::caches {
 /// One dense working set.
 struct SizePoint {
   std::int64_t bytes = 0;
-  double ns = 0; ///< an access
-  /// Reading::repeated_ns / ns: 1 where rounds agree, or are not told apart.
+  double ns = 0; ///< per access
+  /// Reading::repeated_ns / ns: 1 where rounds agree, or are not distinguished.
   double spread = 1;
   bool disturbed = false; ///< every round was interrupted
 };
 
-/// A stretch of sizes over which the time hardly changes.
-struct Plateau {
-  std::int64_t from = 0, to = 0; ///< bytes
-  double ns = 0;
-};
-
-/// Times of dense working sets from 2 KiB to `most` bytes, by rising size. Throws Unknown where time is not
-/// told.
+/// Times of dense working sets from 2 KiB to `most` bytes, by rising size. Throws Unknown where a time is
+/// missing.
 [[nodiscard]] std::vector<SizePoint> survey(CachedSampler& cached, std::int64_t most);
 /// The pattern of one of its points.
 [[nodiscard]] kernel::Pattern survey_pattern(std::int64_t bytes);
 
-/// The flattest stretch of at least three points with sizes in [from, to]; nothing when times there differ by
-/// more than a tenth everywhere.
-[[nodiscard]] std::optional<Plateau> flattest(const std::vector<SizePoint>& curve, std::int64_t from,
-                                              std::int64_t to);
+/// The time of the flattest stretch of at least three points with sizes in [from, to]; nothing when times
+/// there differ by more than a tenth everywhere.
+[[nodiscard]] std::optional<double> flattest(const std::vector<SizePoint>& curve, std::int64_t from,
+                                             std::int64_t to);
 /// The least time that several points share: one alone that is less is an error. Of a curve that is not
 /// empty.
 [[nodiscard]] double floor_of(const std::vector<SizePoint>& curve);

@@ -1,6 +1,7 @@
 // Data TLBs: entries and miss penalties.
 #pragma once
 
+#include "caches/infer/findings.hpp"
 #include "caches/infer/gauge.hpp"
 
 #include <optional>
@@ -9,8 +10,7 @@
 
 namespace recount::caches {
 
-/// One line per page against as many lines side by side: additional cost of the pages, ns or misses per
-/// visit.
+/// One line per page against as many lines side by side: additional cost of the pages, ns per visit.
 struct PagePoint {
   std::int64_t pages = 0;
   double cost = 0;
@@ -31,7 +31,6 @@ struct TranslationLevel {
 struct Translation {
   std::vector<PagePoint> curve;
   std::vector<TranslationLevel> levels;
-  std::string unknown; ///< why there are none, or no more
 
   /// What a visit to one of `pages` pages chosen at random costs beyond the cache, ns.
   [[nodiscard]] double random_cost(std::int64_t pages) const;
@@ -39,5 +38,13 @@ struct Translation {
 
 /// `line` bytes; never throws for want of evidence.
 [[nodiscard]] Translation find_translation(CachedSampler& cached, std::int64_t line);
+
+/// `exact`: from counts without noise.
+[[nodiscard]] std::vector<TlbFinding> tlb_findings(const Translation& translation, bool exact);
+
+/// By time, where it was not measured what as many lines in half as many pages cost: removes the entries
+/// beyond the first TLB that are as many as the first cache has lines or sets. One line per page and adjacent
+/// lines then cost different times in the cache.
+void doubt_tlbs(std::vector<TlbFinding>& tlbs, const Translation& translation, const LevelFinding& first);
 
 } // namespace recount::caches

@@ -3,17 +3,14 @@
 #include "base/json.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
-#include "base/witness.hpp"
-#include "caches/infer/sampler.hpp"
-#include "caches/measure/measured_sampler.hpp"
-#include "kernel/kernel.hpp"
+#include "caches/infer/record_sampler.hpp"
+#include "caches/measure/model_sampler.hpp"
+#include "caches/measure/native_sampler.hpp"
 #include "model/machine.hpp"
 #include "process/fd.hpp"
 #include "process/worker.hpp"
 #include "recount/error.hpp"
-#include "result/observation.hpp"
 #include "witness/backend.hpp"
-#include "witness/stopwatch.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -22,14 +19,49 @@
 #include <random>
 #include <thread>
 
-namespace recount::caches {
+namespace recount {
+
+void from_json(const nlohmann::json& json, Witness& witness) {
+  witness = Witness(json.get<std::string>());
+}
+
+namespace caches {
+
+// What goes through the pipes between recount caches and its measuring process: a request in JSON; then lines
+// of JSON, each an observation or {"stage": NAME}.
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CachesTask, witness, metrics, most_bytes, seed, patient, grid)
 
 namespace {
 
 using SteadyClock = std::chrono::steady_clock;
+constexpr std::size_t longest_request = 1 << 16;
 
-bool modelled(const CachesTask& task) {
-  return task.witness.modelled();
+CachesTask read_request(int fd) {
+  try {
+    return nlohmann::json::parse(base::read_all(fd, longest_request).value_or("")).get<CachesTask>();
+  } catch (const Json::exception&) {
+    throw bad_input("caches-worker", "stdin has no request of recount caches",
+                    "run recount caches, which starts this command itself");
+  }
+}
+
+void forward_line(std::string_view line, const std::string& run, const CachesListener& listener) {
+  if (line.starts_with(R"({"stage":)")) {
+    if (listener.stage) listener.stage(Json::parse(line).at("stage").get<std::string>());
+    return;
+  }
+  auto parsed = result::parse_line(line, "the measuring process");
+  auto* observation = std::get_if<result::Observation>(&parsed);
+  if (observation == nullptr)
+    throw bad_input("the measuring process", "wrote something other than observations");
+  observation->run = run;
+  if (listener.observation) listener.observation(*observation);
+}
+
+void forward(const std::string& lines, const std::string& run, const CachesListener& listener) {
+  std::size_t at = 0;
+  for (std::size_t end = 0; (end = lines.find('\n', at)) != std::string::npos; at = end + 1)
+    forward_line(std::string_view(lines).substr(at, end - at), run, listener);
 }
 
 std::int64_t largest_private(const Caches& found) {
@@ -38,54 +70,6 @@ std::int64_t largest_private(const Caches& found) {
     if (level.capacity.value && !level.effective && level.name != "L3")
       largest = std::max(largest, *level.capacity.value);
   return static_cast<std::int64_t>(largest);
-}
-
-void ask_model(const CachesTask& task, const std::string& run, const CachesListener& listener) {
-  const auto observed = [&](result::Observation o) {
-    o.run = run;
-    if (listener.observation) listener.observation(o);
-  };
-  ModelSampler sampler(model::machine(task.witness.machine()), task.witness, task.most_bytes, observed);
-  const auto found = caches::infer_caches(sampler, listener.stage);
-  if (!task.grid) return;
-  if (listener.stage) listener.stage("grid");
-  take_grid(task, grid_points(largest_private(found), true), observed);
-}
-
-/// The measuring process.
-process::Spawn measuring_process(const CachesTask& task, const std::vector<std::string>& program) {
-  process::Spawn spawn;
-  spawn.argv = program;
-  spawn.cpu = task.cpu;
-  spawn.fixed_addresses = true;
-  return spawn;
-}
-
-/// Once it has closed its outputs: throws unless it ended well.
-void check_end(process::Worker& worker) {
-  const process::Exit exit = worker.child().wait(std::chrono::seconds(5));
-  if (exit.ok()) return;
-  const std::string words(worker.last_words());
-  throw unavailable("recount caches", "the measuring process ended: " + describe(exit) +
-                                          (words.empty() ? "" : "; its last output: " + words));
-}
-
-void forward(const std::string& lines, const std::string& run, const CachesListener& listener) {
-  std::size_t at = 0;
-  for (std::size_t end = lines.find('\n'); end != std::string::npos;
-       at = end + 1, end = lines.find('\n', at)) {
-    const std::string_view line = std::string_view(lines).substr(at, end - at);
-    if (const auto stage = stage_of(line)) {
-      if (listener.stage) listener.stage(*stage);
-      continue;
-    }
-    auto parsed = result::parse_line(line, "the measuring process");
-    auto* observation = std::get_if<result::Observation>(&parsed);
-    if (observation == nullptr)
-      throw bad_input("the measuring process", "wrote something other than observations");
-    observation->run = run;
-    if (listener.observation) listener.observation(*observation);
-  }
 }
 
 /// When a measurement ends, and when no repetition starts any more, because it would exceed that.
@@ -100,25 +84,23 @@ constexpr TimeLimits usual_limits{std::chrono::seconds(9), std::chrono::seconds(
 /// Other users of the core work for seconds; a patient measurement waits that long between its attempts.
 constexpr std::chrono::seconds until_others_end(5);
 
-/// Infers, with more readings where noise hid something, and finally from the record alone, so that --from
-/// gives the same findings.
-Caches infer_on_record(NativeSampler& sampler, bool patient, const StageCallback& stage) {
-  const TimeLimits& limits = patient ? patient_limits : usual_limits;
-  auto found = caches::infer_caches(sampler, stage);
+/// Infers, again with more readings where noise hid something.
+Caches infer_patiently(NativeSampler& sampler, bool patient, const TimeLimits& limits,
+                       const StageCallback& stage) {
+  Caches found = infer_caches(sampler, stage);
   for (std::uint64_t before = 0; sampler.cpu_time() < limits.repeat_cpu &&
                                  sampler.elapsed() < limits.repeat_elapsed && sampler.measured() > before;) {
     before = sampler.measured();
-    const bool first = !caches::needs_more_readings(found, Wanted::first_level),
-               second = !caches::needs_more_readings(found, Wanted::two_levels),
-               all = !caches::needs_more_readings(found, Wanted::everything);
+    const bool first = !needs_more_readings(found, Wanted::first_level),
+               second = !needs_more_readings(found, Wanted::two_levels),
+               all = !needs_more_readings(found, Wanted::everything);
     if (all || (second && !patient)) break;
     if (patient && found.levels.front().effective) std::this_thread::sleep_for(until_others_end);
     if (!first || patient) sampler.repeat_measurements();
     if (!second || patient) sampler.search_again();
-    found = caches::infer_caches(sampler, stage);
+    found = infer_caches(sampler, stage);
   }
-  sampler.keep_to_record();
-  return caches::infer_caches(sampler, {});
+  return found;
 }
 
 } // namespace
@@ -127,7 +109,7 @@ std::vector<std::string> miss_metrics(const Witness& witness) {
   std::vector<std::string> metrics;
   const auto& by = witness::find(witness);
   for (std::size_t level = 0; level < 2; ++level) {
-    const std::string metric = caches::miss_metric(level);
+    const std::string metric = miss_metric(level);
     if (!by.gives(metric) || !by.missing({metric}).empty()) break;
     metrics.push_back(metric);
   }
@@ -135,23 +117,32 @@ std::vector<std::string> miss_metrics(const Witness& witness) {
 }
 
 Abilities caches_abilities(const CachesTask& task) {
-  if (modelled(task))
-    return model_abilities(model::machine(task.witness.machine()), task.witness, task.most_bytes);
-  NativeOptions options;
-  options.witness = task.witness;
-  options.metrics = task.metrics;
-  options.most_bytes = task.most_bytes;
-  return native_abilities(options);
+  if (task.witness.modelled())
+    return ModelSampler::abilities_for(model::machine(task.witness.machine()), task.witness, task.most_bytes);
+  return NativeSampler::abilities_for(task.witness, task.metrics.size(), task.most_bytes);
+}
+
+Caches model_caches(const CachesTask& task, const std::string& run, const CachesListener& listener) {
+  const auto observed = [&](result::Observation o) {
+    o.run = run;
+    if (listener.observation) listener.observation(o);
+  };
+  ModelSampler sampler(model::machine(task.witness.machine()), task.witness, task.most_bytes, observed);
+  Caches found = infer_caches(sampler, listener.stage);
+  if (!task.grid) return found;
+  if (listener.stage) listener.stage("grid");
+  take_grid(task, grid_points(largest_private(found), true), observed);
+  return found;
 }
 
 bool take_readings(const CachesTask& task, const std::string& run, const CachesListener& listener,
                    const std::vector<std::string>& program, std::chrono::seconds limit) {
-  if (modelled(task)) {
-    ask_model(task, run, listener);
-    return true;
-  }
+  process::Spawn spawn;
+  spawn.argv = program;
+  spawn.cpu = task.cpu;
+  spawn.fixed_addresses = true;
   const auto deadline = SteadyClock::now() + limit;
-  process::Worker worker(measuring_process(task, program), to_caches_request(task));
+  process::Worker worker(spawn, nlohmann::json(task).dump());
   while (worker.open()) {
     if (listener.stop && listener.stop()) return false;
     if (SteadyClock::now() > deadline)
@@ -160,69 +151,30 @@ bool take_readings(const CachesTask& task, const std::string& run, const CachesL
     worker.read(100);
     forward(worker.lines(), run, listener);
   }
-  check_end(worker);
-  return true;
+  const process::Exit exit = worker.child().wait(std::chrono::seconds(5));
+  if (exit.ok()) return true;
+  const std::string words(worker.last_words());
+  throw unavailable("recount caches", "the measuring process ended: " + describe(exit) +
+                                          (words.empty() ? "" : "; its last output: " + words));
 }
 
 int serve_caches(int in, int out) {
   const auto write_line = [out](const std::string& line) {
-    if (!process::write_all(out, line)) ::_exit(3); // the parent is gone
+    if (!process::write_all(out, line + '\n')) ::_exit(3); // the parent is gone
   };
-  const CachesTask task = read_caches_request(in);
-  const auto observed = [&](const result::Observation& o) { write_line(result::to_line(o) + '\n'); };
-  const auto stage = [&](const std::string& name) { write_line(stage_line(name) + '\n'); };
+  const CachesTask task = read_request(in);
+  const auto observed = [&](const result::Observation& o) { write_line(result::to_line(o)); };
+  const auto stage = [&](const std::string& name) { write_line(Json{{"stage", name}}.dump()); };
   const TimeLimits& limits = task.patient ? patient_limits : usual_limits;
-  NativeOptions options{task.witness, task.metrics,   task.most_bytes, task.seed,
-                        limits.cpu,   limits.elapsed, observed};
-  NativeSampler sampler(std::move(options));
-  const auto found = infer_on_record(sampler, task.patient, stage);
+  NativeSampler sampler(
+      {task.witness, task.metrics, task.most_bytes, task.seed, limits.cpu, limits.elapsed, observed});
+  const Caches found = infer_patiently(sampler, task.patient, limits, stage);
+  sampler.record_colours();
   if (task.grid) {
     stage("grid");
     take_grid(task, grid_points(largest_private(found), false), observed);
   }
   return 0;
-}
-
-namespace {
-constexpr std::size_t longest_caches_request = 1 << 16;
-constexpr std::string_view stage_begin = R"({"stage":)";
-} // namespace
-
-std::string to_caches_request(const CachesTask& task) {
-  return Json{{"witness", task.witness}, {"metrics", task.metrics}, {"most_bytes", task.most_bytes},
-              {"seed", task.seed},       {"patient", task.patient}, {"grid", task.grid}}
-      .dump();
-}
-
-CachesTask read_caches_request(int fd) {
-  const std::string text = base::read_all(fd, longest_caches_request).value_or("");
-  try {
-    const Json object = Json::parse(text);
-    CachesTask task;
-    task.witness = object.at("witness").get<std::string>();
-    task.metrics = object.at("metrics").get<std::vector<std::string>>();
-    task.most_bytes = object.at("most_bytes").get<std::int64_t>();
-    task.seed = object.at("seed").get<std::uint64_t>();
-    task.patient = object.at("patient").get<bool>();
-    task.grid = object.at("grid").get<bool>();
-    return task;
-  } catch (const Json::exception&) {
-    throw bad_input("caches-worker", "stdin has no request of recount caches",
-                    "run recount caches, which starts this command itself");
-  }
-}
-
-std::string stage_line(const std::string& name) {
-  return Json{{"stage", name}}.dump();
-}
-
-std::optional<std::string> stage_of(std::string_view line) {
-  if (!line.starts_with(stage_begin)) return {};
-  try {
-    return Json::parse(line).at("stage").get<std::string>();
-  } catch (const Json::exception&) {
-    return {};
-  }
 }
 
 namespace {
@@ -245,8 +197,8 @@ void observe_point(const CachesTask& task, const GridPoint& point, int repetitio
     auto metrics = name == Witness::clock ? std::vector<std::string>{"seconds"} : task.metrics;
     if (name != Witness::clock && witness.gives(grid_cycles) && witness.missing({grid_cycles}).empty())
       metrics.emplace_back(grid_cycles);
-    const witness::Task of_point{"", kernel.name(), point.params, repetition, name, metrics};
-    for (const auto& observation : witness.observe(kernel, instance.get(), of_point))
+    for (const auto& observation : witness.observe(
+             kernel, instance.get(), {"", kernel.name(), point.params, repetition, name, metrics}))
       observed(observation);
   }
 }
@@ -301,4 +253,6 @@ void take_grid(const CachesTask& task, const std::vector<GridPoint>& points,
   }
 }
 
-} // namespace recount::caches
+} // namespace caches
+
+} // namespace recount

@@ -1,6 +1,6 @@
 #include "base/format.hpp"
 #include "base/witness.hpp"
-#include "caches/infer/sampler.hpp"
+#include "caches/infer/record_sampler.hpp"
 #include "caches/measure/study.hpp"
 #include "caches/view/caches_output.hpp"
 #include "command/command.hpp"
@@ -9,31 +9,31 @@
 #include "command/outputs.hpp"
 #include "command/print.hpp"
 #include "host/disturbance.hpp"
+#include "host/machine.hpp"
+#include "host/pmu.hpp"
 #include "model/machine.hpp"
 #include "result/results_file.hpp"
-#include "sweep/engine.hpp"
 #include "sweep/range.hpp"
-#include "witness/backend.hpp"
 #include "witness/results_header.hpp"
 
 #include <recount/error.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
+#include <map>
 #include <memory>
 
 // recount caches: measures cache sizes, line sizes and associativity, with evidence.
 namespace recount::caches {
 namespace {
 
-using CachesClock = std::chrono::steady_clock;
-
 struct CachesArguments {
   std::vector<std::string> from, witnesses;
-  Witness witness; ///< one of `witnesses`
   std::string machine, cpu, seed, output, most, export_to;
   bool patient = false, grid = false, rows = false, json = false, quiet = false, verbose = false;
 };
@@ -44,7 +44,7 @@ constexpr std::int64_t usual_most = std::int64_t{128} << 20, modelled_most = std
 /// Counters that count misses here, else the clock.
 Witness default_witness() {
   for (const Witness::Kind name : {Witness::perf, Witness::papi})
-    if (!caches::miss_metrics(name).empty()) return name;
+    if (!miss_metrics(name).empty()) return name;
   return Witness::clock;
 }
 
@@ -60,63 +60,97 @@ std::int64_t most_bytes(const CachesArguments& a, bool modelled) {
   return bytes;
 }
 
-std::vector<std::optional<int>> cpus_of(const CachesArguments& a) {
-  if (!a.cpu.empty()) return {command::parse_cpu(a.cpu)};
-  auto kinds = one_of_each_kind();
-  if (kinds.size() > 1) return kinds;
-  return {command::parse_cpu("")};
+/// One CPU of each kind of core: those of a hybrid CPU differ in capacity or in what caches they state.
+std::vector<std::optional<int>> one_of_each_kind() {
+  std::map<std::string, std::vector<host::Candidate>> kinds;
+  for (const auto& candidate : host::candidates()) {
+    std::string kind = std::to_string(candidate.capacity);
+    for (const auto& cache : host::caches_of(candidate.cpu))
+      kind += fmt::format(" {} {} {}", cache.name(), cache.size, cache.ways);
+    kinds[kind].push_back(candidate);
+  }
+  if (kinds.size() < 2) return {command::parse_cpu("")};
+  std::vector<std::optional<int>> cpus;
+  for (const auto& [kind, candidates] : kinds)
+    cpus.emplace_back(host::best_cpu(candidates));
+  return cpus;
+}
+
+/// What `source` states otherwise than the header does: "L2 1 MiB, 8 ways, lines of 64 B"; empty: nothing.
+std::string differences(const std::vector<host::Cache>& source, const result::Run& run) {
+  std::vector<std::string> all;
+  for (const auto& note : run.caches) {
+    const auto other = std::ranges::find(source, note.level, &host::Cache::name);
+    if (other != source.end() &&
+        (other->size != note.size || other->line != note.line || other->ways != note.ways))
+      all.push_back(fmt::format("{} {}, {}, lines of {} B", note.level, base::format_bytes(other->size),
+                                base::format_count(other->ways, "way"), other->line));
+  }
+  return fmt::format("{}", fmt::join(all, "; "));
+}
+
+/// The sources that agree with the caches that the header states, which are those of hwloc, and the others.
+StatedNotes sources_of_stated_values(const result::Run& run, std::optional<int> cpu) {
+  const int requested = cpu.value_or(host::this_machine().allowed_cpus.front());
+  StatedNotes notes{"hwloc", {}, {}};
+  for (const auto& [name, caches] : {std::pair("sysfs", host::caches_in_sysfs(requested)),
+                                     std::pair("CPUID", host::caches_by_cpuid(requested))}) {
+    if (caches.empty()) continue;
+    const std::string otherwise = differences(caches, run);
+    if (otherwise.empty())
+      notes.sources += fmt::format(", {}", name);
+    else
+      notes.otherwise += fmt::format("{}{}: {}", notes.otherwise.empty() ? "" : "; ", name, otherwise);
+  }
+  for (const auto& cache : host::caches_of(requested))
+    if (cache.type != 'i') notes.shared_by.emplace_back(cache.name(), cache.shared_by);
+  return notes;
 }
 
 /// One line on a terminal, written over itself.
 class StageLine {
 public:
-  explicit StageLine(bool quiet)
-      : shown_(!quiet), terminal_(::isatty(STDERR_FILENO) == 1), begin_(CachesClock::now()) {}
+  explicit StageLine(bool quiet) : shown_(!quiet) {}
   void show(const std::string& stage) const {
     if (!shown_) return;
-    const double seconds = std::chrono::duration<double>(CachesClock::now() - begin_).count();
     command::print(stderr, "{}recount caches: {:.1f} s: {}{}", terminal_ ? command::own_controls("\r") : "",
-                   seconds, stage, terminal_ ? command::own_controls("\033[K") : "\n");
+                   seconds(), stage, terminal_ ? command::own_controls("\033[K") : "\n");
   }
   void clear() const {
     if (shown_ && terminal_) command::print(stderr, "\r\033[K");
   }
   [[nodiscard]] double seconds() const {
-    return std::chrono::duration<double>(CachesClock::now() - begin_).count();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
   }
 
 private:
-  bool shown_, terminal_;
-  CachesClock::time_point begin_;
+  bool shown_, terminal_ = ::isatty(STDERR_FILENO) == 1;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-/// Measures on one CPU; what was found so far when a signal ended it.
-ShownCaches measure(const CachesArguments& a, std::optional<int> cpu, std::uint64_t seed,
-                    result::Writer* writer) {
-  CachesTask task;
-  task.witness = a.witness;
-  const bool modelled = task.witness.modelled();
-  if (!modelled) {
-    const auto& witness = witness::find(task.witness);
-    if (witness.kind != Witness::clock) task.metrics = caches::miss_metrics(task.witness);
-    if (witness.kind != Witness::clock && task.metrics.empty())
-      throw unavailable("--witness " + task.witness.name(),
-                        "it counts no misses here: " + witness.missing({caches::miss_metric(0)}).text(), {},
-                        "--witness clock needs no counters");
-    task.cpu = cpu;
-  }
-  task.most_bytes = most_bytes(a, modelled);
-  task.seed = seed;
-  task.patient = a.patient;
-  task.grid = a.grid || a.rows;
+CachesTask make_task(const CachesArguments& a, const Witness& name, std::optional<int> cpu,
+                     std::uint64_t seed) {
+  const bool modelled = name.modelled();
+  CachesTask task{name, {}, most_bytes(a, modelled), seed, a.patient, a.grid || a.rows, cpu};
+  if (modelled || name.kind == Witness::clock) return task;
+  task.metrics = miss_metrics(name);
+  if (task.metrics.empty())
+    throw unavailable("--witness " + name.name(),
+                      "it counts no misses here: " + witness::find(name).missing({miss_metric(0)}).text(), {},
+                      "--witness clock needs no counters");
+  return task;
+}
+
+/// Measures with one witness on one CPU; what was found so far when a signal ended it.
+ShownCaches measure(const CachesArguments& a, const CachesTask& task, result::Writer* writer) {
   result::Results results;
-  result::Run header = witness::machine_header(command::command_line(), RECOUNT_VERSION, task.cpu);
-  header.seed = seed;
+  result::Run& header =
+      results.runs.emplace_back(witness::machine_header(command::command_line(), RECOUNT_VERSION, task.cpu));
+  header.seed = task.seed;
   header.plan = record_plan(caches_abilities(task));
   if (task.cpu) header.plan["cpu"] = std::to_string(*task.cpu);
-  if (!task.witness.described_machine()) note_stated(header, source_of_stated_value(header, task.cpu));
+  if (!task.witness.described_machine()) note_stated(header, sources_of_stated_values(header, task.cpu));
   if (writer != nullptr) writer->write(header);
-  results.runs.push_back(header);
   const StageLine line(a.quiet);
   CachesListener listener;
   listener.stage = [&](const std::string& stage) { line.show(stage); };
@@ -125,9 +159,17 @@ ShownCaches measure(const CachesArguments& a, std::optional<int> cpu, std::uint6
     if (writer != nullptr) writer->write(observation);
     results.observations.push_back(observation);
   };
-  const bool ended = take_readings(task, header.id, listener);
+  ShownCaches shown;
+  if (task.witness.modelled()) {
+    Caches found = model_caches(task, header.id, listener);
+    shown.all = make_findings(std::move(found), results, header, a.machine);
+  } else {
+    shown.interrupted = !take_readings(task, header.id, listener);
+    shown.all = findings_on_record(results, header, a.machine);
+  }
   line.clear();
-  return {caches::findings_on_record(results, header, a.machine), line.seconds(), !ended};
+  shown.seconds = line.seconds();
+  return shown;
 }
 
 std::vector<ShownCaches> from_record(const CachesArguments& a) {
@@ -136,10 +178,29 @@ std::vector<ShownCaches> from_record(const CachesArguments& a) {
     command::note("recount caches: warning: {}\n", warning);
   std::vector<ShownCaches> all;
   for (const auto& run : results.runs)
-    if (result::is_inference(run)) all.push_back({caches::findings_on_record(results, run, a.machine), 0});
+    if (result::is_inference(run)) all.push_back({findings_on_record(results, run, a.machine)});
   if (all.empty())
     throw bad_input(a.from.front(), "has no readings of recount caches",
                     "record some: recount caches -o FILE");
+  return all;
+}
+
+std::vector<ShownCaches> measure_all(const CachesArguments& a) {
+  const std::uint64_t seed = command::parse_seed(a.seed);
+  std::unique_ptr<result::Writer> writer;
+  if (!a.output.empty()) writer = std::make_unique<result::Writer>(a.output, result::Writer::Mode::create);
+  command::catch_stop_signals();
+  auto witnesses = command::list_witnesses(a.witnesses);
+  if (witnesses.empty()) witnesses.push_back(default_witness());
+  std::vector<ShownCaches> all;
+  for (const auto& witness : witnesses) {
+    std::vector<std::optional<int>> cpus{std::nullopt};
+    if (!witness.modelled())
+      cpus = a.cpu.empty() ? one_of_each_kind() : std::vector{command::parse_cpu(a.cpu)};
+    for (const auto cpu : cpus)
+      if (command::stop_signal() == 0)
+        all.push_back(measure(a, make_task(a, witness, cpu, seed), writer.get()));
+  }
   return all;
 }
 
@@ -160,10 +221,10 @@ void print(const CachesArguments& a, const std::vector<ShownCaches>& all) {
     command::print(
         "{}{}\n\n{}\n{}", &shown == &all.front() ? "" : "\n",
         command::fit(fmt::format("witness {}, {}{}", found.witness, where, how), command::line_width(), 2),
-        a.verbose ? caches_table(shown).text() : caches_summary(shown).text(),
-        a.verbose ? caches_reasons(shown) : caches_evidence(shown));
+        a.verbose ? caches_table(shown.all).text() : caches_summary(shown.all).text(),
+        a.verbose ? caches_reasons(shown.all) : caches_evidence(shown.all));
     if (!a.rows) continue;
-    const command::Table rows = caches_rows(shown);
+    const command::Table rows = caches_rows(shown.all);
     if (rows.empty())
       command::print("\nthe results have no grid of sizes and strides\n");
     else
@@ -190,8 +251,8 @@ void check_arguments(const CachesArguments& a) {
 void export_tables(const command::TableExport& file, const std::vector<ShownCaches>& all) {
   std::vector<command::Table> tables;
   for (const auto& shown : all) {
-    tables.push_back(caches_table(shown));
-    tables.push_back(caches_rows(shown));
+    tables.push_back(caches_table(shown.all));
+    tables.push_back(caches_rows(shown.all));
   }
   file.write("recount caches", tables);
 }
@@ -199,25 +260,7 @@ void export_tables(const command::TableExport& file, const std::vector<ShownCach
 int run(const CachesArguments& a) {
   check_arguments(a);
   const command::TableExport file(a.export_to);
-  std::vector<ShownCaches> all;
-  if (!a.from.empty()) {
-    all = from_record(a);
-  } else {
-    const std::uint64_t seed = command::parse_seed(a.seed);
-    std::unique_ptr<result::Writer> writer;
-    if (!a.output.empty()) writer = std::make_unique<result::Writer>(a.output, result::Writer::Mode::create);
-    command::catch_stop_signals();
-    auto witnesses = command::list_witnesses(a.witnesses);
-    if (witnesses.empty()) witnesses.push_back(default_witness());
-    for (const auto& witness : witnesses) {
-      CachesArguments one = a;
-      one.witness = witness;
-      const bool modelled = witness.modelled();
-      for (const auto cpu : modelled ? std::vector<std::optional<int>>{std::nullopt} : cpus_of(a)) {
-        if (command::stop_signal() == 0) all.push_back(measure(one, cpu, seed, writer.get()));
-      }
-    }
-  }
+  const auto all = a.from.empty() ? measure_all(a) : from_record(a);
   if (a.output != "-") print(a, all);
   export_tables(file, all);
   const bool any = std::ranges::any_of(all, [](const ShownCaches& shown) {

@@ -2,9 +2,6 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
-#include "command/output.hpp"
-#include "host/machine.hpp"
-#include "host/pmu.hpp"
 #include "plot/select.hpp"
 
 #include <fmt/format.h>
@@ -13,118 +10,88 @@
 #include <algorithm>
 
 namespace recount::caches {
+
+command::Table caches_table(const CachesFindings& findings) {
+  command::Table table(
+      {{"level"}, {"property"}, {"found"}, {"stated"}, {findings.stated.source}, {"confidence"}}, "Caches");
+  for (auto& row : property_rows(findings.found)) {
+    std::string& agreement = row[4];
+    if (agreement == to_string(StatedMatch::agrees))
+      agreement = command::paint(command::Style::good, agreement);
+    else if (agreement == to_string(StatedMatch::differs))
+      agreement = command::paint(command::Style::warning, agreement);
+    table.add(std::move(row));
+  }
+  return table;
+}
+
 namespace {
 
-command::Style style_of(StatedMatch agreement) {
-  switch (agreement) {
-  case StatedMatch::agrees: return command::Style::good;
-  case StatedMatch::differs: return command::Style::warning;
-  default: return command::Style::plain;
+/// "agrees" or what differs: "capacity 12 MiB, ways near 16".
+std::string agreement(const LevelFinding& level) {
+  std::vector<std::string> differences;
+  bool agrees = false;
+  for (const Property* p : {&level.capacity, &level.line, &level.ways}) {
+    agrees = agrees || p->agreement == StatedMatch::agrees;
+    if (p->agreement == StatedMatch::near)
+      differences.push_back(fmt::format("{} near {}", p->name, stated_text(*p)));
+    if (p->agreement == StatedMatch::differs || p->agreement == StatedMatch::not_found)
+      differences.push_back(fmt::format("{} {}", p->name, stated_text(*p)));
   }
+  if (!differences.empty())
+    return command::paint(command::Style::warning, fmt::format("{}", fmt::join(differences, ", ")));
+  return agrees ? command::paint(command::Style::good, "agrees") : "";
 }
 
-void add_row(command::Table& table, const std::string& level, const Property& p) {
-  const bool compared = p.agreement != StatedMatch::not_stated;
-  table.add({level, p.name, value_text(p), compared ? stated_text(p) : "-",
-             compared ? command::paint(style_of(p.agreement), to_string(p.agreement)) : "",
-             p.value ? to_string(p.confidence) : ""});
-}
-
-void add_rows(command::Table& table, const std::string& level,
-              std::initializer_list<const Property*> properties) {
-  std::string name = level;
-  for (const Property* p : properties) {
-    add_row(table, name, *p);
-    name.clear();
-  }
-}
-
-/// `text` in one line of at most `columns`.
-std::string shortened(std::string text, std::size_t columns) {
-  if (text.size() > columns) text = text.substr(0, columns - 3) + "...";
-  return text;
+std::string cell(const Property& p, const char* before = "") {
+  return p.value ? before + value_text(p) : "-";
 }
 
 } // namespace
 
-command::Table caches_table(const ShownCaches& shown) {
+command::Table caches_summary(const CachesFindings& findings) {
+  const Caches& found = findings.found;
   command::Table table(
-      {{"level"}, {"property"}, {"found"}, {"stated"}, {shown.all.stated.source}, {"confidence"}}, "Caches");
-  for (const auto& level : shown.all.found.levels)
-    add_rows(table, level_text(level),
-             {&level.capacity, &level.line, &level.ways, &level.latency, &level.penalty});
-  for (const auto& tlb : shown.all.found.tlbs)
-    add_rows(table, tlb.name, {&tlb.entries, &tlb.cost});
-  if (shown.all.found.memory.value) add_rows(table, "memory", {&shown.all.found.memory});
-  return table;
-}
-
-command::Table caches_summary(const ShownCaches& shown) {
-  command::Table table(
-      {{"level"}, {"capacity"}, {"line"}, {"ways"}, {"hit"}, {"miss"}, {shown.all.stated.source}});
-  const auto cell = [](const Property& p) { return p.value ? value_text(p) : std::string("-"); };
-  for (const auto& level : shown.all.found.levels) {
-    std::vector<std::string> differences;
-    bool agrees = false;
-    for (const Property* p : {&level.capacity, &level.line, &level.ways}) {
-      agrees = agrees || p->agreement == StatedMatch::agrees;
-      if (p->agreement == StatedMatch::near)
-        differences.push_back(fmt::format("{} near {}", p->name, stated_text(*p)));
-      if (p->agreement == StatedMatch::differs || p->agreement == StatedMatch::not_found)
-        differences.push_back(fmt::format("{} {}", p->name, stated_text(*p)));
-    }
-    const std::string stated =
-        differences.empty()
-            ? (agrees ? command::paint(command::Style::good, "agrees") : "")
-            : command::paint(command::Style::warning, fmt::format("{}", fmt::join(differences, ", ")));
+      {{"level"}, {"capacity"}, {"line"}, {"ways"}, {"hit"}, {"miss"}, {findings.stated.source}});
+  for (const auto& level : found.levels)
     table.add({level.shared_use.empty() ? level.name : level_text(level), cell(level.capacity),
-               cell(level.line), cell(level.ways), cell(level.latency),
-               level.penalty.value ? "+ " + value_text(level.penalty) : "-", stated});
-  }
-  for (const auto& tlb : shown.all.found.tlbs)
-    table.add({tlb.name, cell(tlb.entries) + " pages", "", "", "",
-               tlb.cost.value ? "+ " + value_text(tlb.cost) : "-", ""});
-  if (shown.all.found.memory.value) table.add({"memory", "", "", "", cell(shown.all.found.memory), "", ""});
+               cell(level.line), cell(level.ways), cell(level.latency), cell(level.penalty, "+ "),
+               agreement(level)});
+  for (const auto& tlb : found.tlbs)
+    table.add({tlb.name, cell(tlb.entries) + " pages", "", "", "", cell(tlb.cost, "+ "), ""});
+  if (found.memory.value) table.add({"memory", "", "", "", cell(found.memory), "", ""});
   return table;
 }
 
-std::string caches_evidence(const ShownCaches& shown) {
+std::string caches_evidence(const CachesFindings& findings) {
+  const Caches& found = findings.found;
   std::string text;
-  const auto add = [&](const std::string& subject, const std::string& evidence) {
-    text += shortened(fmt::format("{}: {}", subject, evidence), command::line_width()) + "\n";
+  const auto add = [&](const std::string& line) {
+    const std::size_t most = command::line_width();
+    text += (line.size() > most ? line.substr(0, most - 3) + "..." : line) + "\n";
   };
-  const auto found = [&](const std::string& level, const Property& p) {
+  const auto add_found = [&](const std::string& level, const Property& p) {
     if (p.value && !p.evidence.empty())
-      add(fmt::format("{} {} ({})", level, p.name, to_string(p.confidence)), p.evidence);
+      add(fmt::format("{} {} ({}): {}", level, p.name, to_string(p.confidence), p.evidence));
   };
-  for (const auto& level : shown.all.found.levels) {
+  for (const auto& level : found.levels) {
     if (!level.shared_use.empty())
-      add(fmt::format("{} effective, shared with others", level.name), shared_use_text(level));
-    std::vector<std::pair<std::string, std::string>> unknown; // reason, properties
-    for (const Property* p : {&level.capacity, &level.line, &level.ways}) {
-      found(level.name, *p);
-      if (p->value) continue;
-      const auto same = std::ranges::find(unknown, p->unknown, [](const auto& u) { return u.first; });
-      if (same == unknown.end())
-        unknown.emplace_back(p->unknown, p->name);
-      else
-        same->second += ", " + p->name;
-    }
-    for (const auto& [reason, names] : unknown)
-      add(fmt::format("{} {} (unknown)", level.name, names), reason);
+      add(fmt::format("{} effective, shared with others: {}", level.name, shared_use_text(level)));
+    for (const Property* p : {&level.capacity, &level.line, &level.ways})
+      add_found(level.name, *p);
+    for (const auto& [reason, names] : unknown_properties(level))
+      add(fmt::format("{} {} (unknown): {}", level.name, names, reason));
   }
-  for (const auto& tlb : shown.all.found.tlbs)
-    found(tlb.name, tlb.entries);
-  if (const auto& all = shown.all.found; all.disturbed > 0)
-    text += plot::disturbed_text(all.disturbed, all.rounds) + "\n";
+  for (const auto& tlb : found.tlbs)
+    add_found(tlb.name, tlb.entries);
+  if (found.disturbed > 0) text += plot::disturbed_text(found.disturbed, found.rounds) + "\n";
   return text;
 }
 
-command::Table caches_rows(const ShownCaches& shown) {
-  const auto& rows = shown.all.rows;
+command::Table caches_rows(const CachesFindings& findings) {
   std::size_t levels = 0;
   bool times = false, cycles = false;
-  for (const auto& row : rows) {
+  for (const auto& row : findings.rows) {
     levels = std::max(levels, row.misses.size());
     times = times || row.ns;
     cycles = cycles || row.cycles;
@@ -136,41 +103,42 @@ command::Table caches_rows(const ShownCaches& shown) {
   if (cycles) heads.push_back({"cycles", right});
   if (times) heads.push_back({"ns", right});
   command::Table table(heads, "Averages per access");
-  const auto shown_as = [](const std::optional<double>& value, const char* none) {
+  const auto number = [](const std::optional<double>& value, const char* none) {
     return value ? fmt::format("{:.4f}", *value) : std::string(none);
   };
-  for (const auto& row : rows) {
+  for (const auto& row : findings.rows) {
     std::vector<std::string> cells{row.kernel, base::format_bytes(row.size), base::format_bytes(row.stride)};
     for (std::size_t level = 0; level < levels; ++level)
-      cells.push_back(shown_as(level < row.misses.size() ? row.misses[level] : std::nullopt, "not counted"));
-    if (cycles) cells.push_back(shown_as(row.cycles, "not counted"));
-    if (times) cells.push_back(shown_as(row.ns, "not timed") + (row.disturbed ? " (disturbed)" : ""));
+      cells.push_back(number(level < row.misses.size() ? row.misses[level] : std::nullopt, "not counted"));
+    if (cycles) cells.push_back(number(row.cycles, "not counted"));
+    if (times) cells.push_back(number(row.ns, "not timed") + (row.disturbed ? " (disturbed)" : ""));
     table.add(std::move(cells));
   }
   return table;
 }
 
-std::string caches_reasons(const ShownCaches& shown) {
+std::string caches_reasons(const CachesFindings& findings) {
   std::string text;
-  for (const auto& paragraph : justification(shown.all))
-    text += command::paint(command::Style::strong, paragraph.title) + "\n  " +
-            command::wrap(paragraph.text, command::line_width(), 2) + "\n";
+  const auto add = [&](const std::string& sentences) {
+    text += "  " + command::wrap(sentences, command::line_width(), 2) + "\n";
+  };
+  for (const auto& paragraph : justification(findings)) {
+    text += command::paint(command::Style::strong, paragraph.title) + "\n";
+    add(paragraph.text);
+  }
   text += command::paint(command::Style::strong, "Method") + "\n";
-  for (const auto& sentence : shown.all.found.method)
-    text += "  " + command::wrap(sentence, command::line_width(), 2) + "\n";
-  if (const auto& all = shown.all.found; all.disturbed > 0)
-    text += "  " + command::wrap(plot::disturbed_text(all.disturbed, all.rounds), command::line_width(), 2) +
-            "\n";
+  std::ranges::for_each(findings.found.method, add);
+  if (findings.found.disturbed > 0)
+    add(plot::disturbed_text(findings.found.disturbed, findings.found.rounds));
   return text;
 }
 
 namespace {
 
+/// Bytes, ways and entries are whole numbers.
 Json number_json(double value) {
-  // Bytes, ways and entries are whole numbers.
-  return value == static_cast<double>(static_cast<std::int64_t>(value))
-             ? Json(static_cast<std::int64_t>(value))
-             : Json(value);
+  const auto whole = static_cast<std::int64_t>(value);
+  return value == static_cast<double>(whole) ? Json(whole) : Json(value);
 }
 
 Json property_json(const Property& p) {
@@ -189,34 +157,32 @@ Json property_json(const Property& p) {
     object["agreement"] = to_string(p.agreement);
     if (!p.remark.empty()) object["remark"] = p.remark;
   }
-  object["routes"] = object["points"] = Json::array();
+  object["routes"] = Json::array();
   for (const auto& route : p.routes)
     object["routes"].push_back({{"name", route.name}, {"value", number_json(route.value)}});
+  Json points = Json::array();
   for (const auto& point : p.points)
-    object["points"].push_back({{"at", point.at}, {"value", point.value}});
-  Json evidence{{"quantity", p.quantity},
-                {"points", object["points"]},
-                {"threshold", p.threshold},
-                {"contradicted_by", p.against},
-                {"words", p.words}};
-  object.erase("points");
-  object["evidence"] = std::move(evidence);
-  return object;
-}
-
-Json classic_value(const ClassicValue& value) {
-  if (!value.value) return {{"unknown", value.unknown}};
-  Json object{{"value", *value.value}};
-  if (value.below > 0) object["below"] = value.below;
+    points.push_back({{"at", point.at}, {"value", point.value}});
+  object["evidence"] = {{"quantity", p.quantity},
+                        {"points", points},
+                        {"threshold", p.threshold},
+                        {"contradicted_by", p.against},
+                        {"words", argument_words(p)}};
   return object;
 }
 
 Json classic_json(const ClassicReading& reading) {
+  const auto value_json = [](const ClassicValue& value) {
+    if (!value.value) return Json{{"unknown", value.unknown}};
+    Json object{{"value", *value.value}};
+    if (value.below > 0) object["below"] = value.below;
+    return object;
+  };
   Json object{{"level", reading.level},
               {"curves", reading.curves},
-              {"capacity", classic_value(reading.capacity)},
-              {"line", classic_value(reading.line)},
-              {"ways", classic_value(reading.ways)}};
+              {"capacity", value_json(reading.capacity)},
+              {"line", value_json(reading.line)},
+              {"ways", value_json(reading.ways)}};
   if (reading.penalty) object["penalty_ns"] = *reading.penalty;
   object["words"] = reading.words;
   return object;
@@ -233,14 +199,22 @@ Json row_json(const GridRow& row) {
   return object;
 }
 
-Json shared_use_json(const LevelFinding& level) {
+Json level_json(const LevelFinding& level) {
   Json signs = Json::array();
   for (const SharedUse& use : level.shared_use)
     signs.push_back({{"sign", to_string(use.sign)},
                      {"bytes", use.bytes},
                      {"expected", use.expected},
                      {"measured", use.measured}});
-  return signs;
+  return {{"level", level.name},
+          {"effective", level.effective},
+          {"shared_use", signs},
+          {"measure", level.measure},
+          {"capacity", property_json(level.capacity)},
+          {"line", property_json(level.line)},
+          {"ways", property_json(level.ways)},
+          {"latency_ns", property_json(level.latency)},
+          {"penalty_ns", property_json(level.penalty)}};
 }
 
 Json run_json(const ShownCaches& shown) {
@@ -252,15 +226,7 @@ Json run_json(const ShownCaches& shown) {
   if (!shown.all.stated.otherwise.empty()) object["stated_otherwise"] = shown.all.stated.otherwise;
   object["levels"] = object["tlb"] = object["justification"] = Json::array();
   for (const auto& level : found.levels)
-    object["levels"].push_back({{"level", level.name},
-                                {"effective", level.effective},
-                                {"shared_use", shared_use_json(level)},
-                                {"measure", level.measure},
-                                {"capacity", property_json(level.capacity)},
-                                {"line", property_json(level.line)},
-                                {"ways", property_json(level.ways)},
-                                {"latency_ns", property_json(level.latency)},
-                                {"penalty_ns", property_json(level.penalty)}});
+    object["levels"].push_back(level_json(level));
   for (const auto& tlb : found.tlbs)
     object["tlb"].push_back(
         {{"level", tlb.name}, {"entries", property_json(tlb.entries)}, {"miss_ns", property_json(tlb.cost)}});
@@ -282,69 +248,11 @@ Json run_json(const ShownCaches& shown) {
 } // namespace
 
 std::string caches_json(const std::vector<ShownCaches>& all) {
-  Json object;
-  if (all.size() == 1) {
-    object = run_json(all.front());
-  } else {
-    object["cores"] = Json::array();
-    for (const auto& shown : all)
-      object["cores"].push_back(run_json(shown));
-  }
-  return json_text("caches", object);
-}
-
-// Which CPUs recount caches looks at, and what is stated of their caches.
-namespace {
-
-/// What `source` states otherwise than the header does: "L2 1 MiB, 8 ways, lines of 64 B"; empty: nothing.
-std::string differences(const std::vector<host::Cache>& source, const result::Run& run) {
-  std::string text;
-  for (const auto& note : run.caches) {
-    const auto other = std::ranges::find(source, note.level, &host::Cache::name);
-    if (other == source.end() ||
-        (other->size == note.size && other->line == note.line && other->ways == note.ways))
-      continue;
-    text += fmt::format("{}{} {}, {}, lines of {} B", text.empty() ? "" : "; ", note.level,
-                        base::format_bytes(other->size), base::format_count(other->ways, "way"), other->line);
-  }
-  return text;
-}
-
-} // namespace
-
-StatedNotes source_of_stated_value(const result::Run& run, std::optional<int> cpu) {
-  const int requested = cpu.value_or(host::this_machine().allowed_cpus.front());
-  StatedNotes notes{"hwloc", {}, {}};
-  for (const auto& [name, caches] : {std::pair("sysfs", host::caches_in_sysfs(requested)),
-                                     std::pair("CPUID", host::caches_by_cpuid(requested))}) {
-    if (caches.empty()) continue;
-    const std::string otherwise = differences(caches, run);
-    if (otherwise.empty())
-      notes.sources += fmt::format(", {}", name);
-    else
-      notes.otherwise += fmt::format("{}{}: {}", notes.otherwise.empty() ? "" : "; ", name, otherwise);
-  }
-  for (const auto& cache : host::caches_of(requested))
-    if (cache.type != 'i') notes.shared_by.emplace_back(cache.name(), cache.shared_by);
-  return notes;
-}
-
-std::vector<std::optional<int>> one_of_each_kind() {
-  std::vector<std::pair<std::string, std::vector<host::Candidate>>> kinds;
-  for (const auto& candidate : host::candidates()) {
-    std::string kind = std::to_string(candidate.capacity);
-    for (const auto& cache : host::caches_of(candidate.cpu))
-      kind += fmt::format(" {} {} {}", cache.name(), cache.size, cache.ways);
-    const auto known = std::ranges::find(kinds, kind, [](const auto& k) { return k.first; });
-    if (known == kinds.end())
-      kinds.push_back({kind, {candidate}});
-    else
-      known->second.push_back(candidate);
-  }
-  std::vector<std::optional<int>> cpus;
-  for (const auto& [kind, candidates] : kinds)
-    cpus.emplace_back(host::best_cpu(candidates));
-  return cpus;
+  if (all.size() == 1) return json_text("caches", run_json(all.front()));
+  Json cores = Json::array();
+  for (const auto& shown : all)
+    cores.push_back(run_json(shown));
+  return json_text("caches", Json{{"cores", cores}});
 }
 
 } // namespace recount::caches

@@ -1,32 +1,22 @@
 #include "caches/view/caches_sections.hpp"
 
-#include "base/csv.hpp"
 #include "base/format.hpp"
-#include "base/nearest.hpp"
-#include "base/text.hpp"
 #include "base/witness.hpp"
-#include "caches/infer/classic.hpp"
-#include "caches/infer/findings.hpp"
-#include "caches/infer/sampler.hpp"
-#include "caches/view/panels.hpp"
+#include "caches/infer/record_sampler.hpp"
+#include "caches/infer/stated.hpp"
+#include "caches/view/external_results.hpp"
 #include "model/machine.hpp"
 #include "plot/select.hpp"
 #include "result/curves.hpp"
 #include "sweep/groups.hpp"
-#include "sweep/range.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
-#include <filesystem>
 #include <map>
 #include <set>
-#include <tuple>
 
-// The caches found from recorded readings, with the argument, compared with what is stated.
 namespace recount::caches {
 namespace {
 
@@ -43,74 +33,49 @@ CachesFindings found_in(const result::Results& results, result::Run run, const s
   return findings_on_record(results, run, machine);
 }
 
-std::string witness_text(const Caches& found) {
-  return base::format_witness(found.witness);
-}
-
-document::Table findings_table(const CachesFindings& found) {
+document::Table findings_table(const CachesFindings& findings) {
+  const Caches& found = findings.found;
   document::Table table{
-      fmt::format("Caches found from {}, {}, compared with {}",
-                  base::format_count(found.found.readings, "reading"), witness_text(found.found),
-                  found.stated.source),
+      fmt::format("Caches found from {}, {}, compared with {}", base::format_count(found.readings, "reading"),
+                  base::format_witness(found.witness), findings.stated.source),
       {{"level", false}, {"property", false}, {"found"}, {"stated"}, {"", false}, {"confidence", false}},
-      {}};
-  const auto rows = [&](std::string level, std::initializer_list<const Property*> properties) {
-    for (const Property* p : properties) {
-      if (!p->value && p->unknown.empty()) continue;
-      table.rows.push_back({level, p->name, value_text(*p), stated_text(*p),
-                            p->agreement == StatedMatch::not_stated ? "" : to_string(p->agreement),
-                            p->value ? to_string(p->confidence) : ""});
-      level.clear();
-    }
-  };
-  for (const auto& level : found.found.levels)
-    rows(level_text(level), {&level.capacity, &level.line, &level.ways, &level.latency, &level.penalty});
-  for (const auto& tlb : found.found.tlbs)
-    rows(tlb.name, {&tlb.entries, &tlb.cost});
-  if (found.found.memory.value || found.found.disturbed > 0) rows("memory", {&found.found.memory});
-  for (const auto& level : found.found.levels)
+      property_rows(found)};
+  for (const auto& level : found.levels)
     if (!level.shared_use.empty())
       table.notes.push_back(fmt::format("{}: {}.", level_text(level), shared_use_text(level)));
-  if (found.found.disturbed > 0)
-    table.notes.push_back(plot::disturbed_text(found.found.disturbed, found.found.rounds) + ".");
+  if (found.disturbed > 0) table.notes.push_back(plot::disturbed_text(found.disturbed, found.rounds) + ".");
   return table;
 }
 
-/// Whether the stated caches are those that were simulated.
-bool by_the_model(const CachesFindings& found) {
-  const Witness& witness = found.found.witness;
-  const auto machine = witness.described_machine();
-  return !machine || found.stated.source == "machine " + *machine;
-}
-
 /// Every difference once, or that there is none.
-document::Paragraph comparison_text(const CachesFindings& found) {
+std::string comparison_text(const CachesFindings& findings) {
+  const Caches& found = findings.found;
   std::vector<std::string> differences;
   std::size_t agree = 0;
-  for (const auto& level : found.found.levels)
+  for (const auto& level : found.levels)
     for (const Property* p : {&level.capacity, &level.line, &level.ways}) {
       if (p->agreement == StatedMatch::agrees) ++agree;
       if (p->agreement == StatedMatch::differs)
         differences.push_back(fmt::format("{} {}: found {}, stated {}: {}", level.name, p->name,
                                           value_text(*p), stated_text(*p), p->remark));
     }
-  if (found.found.modelled && agree > 0 && by_the_model(found))
-    return {fmt::format("The model simulates the stated caches ({}): that {} with them tests the "
-                        "inference, and cannot contradict the statement.",
-                        found.stated.source,
-                        base::format_count(agree, "property agrees", "properties agree")) +
-            (differences.empty() ? "" : fmt::format(" Different: {}.", fmt::join(differences, ". ")))};
-  std::string text = fmt::format("Compared with the specification ({}): {}", found.stated.source,
-                                 base::format_count(agree, "property agrees", "properties agree"));
-  text += differences.empty()
-              ? ", none differs."
-              : fmt::format(", {}. {}.", base::format_count(differences.size(), "differs", "differ"),
-                            fmt::join(differences, ". "));
-  return {text};
+  const auto machine = found.witness.described_machine();
+  const bool stated_by_model =
+      found.modelled && agree > 0 && (!machine || findings.stated.source == "machine " + *machine);
+  return fmt::format(
+      "Compared with the specification ({}): {}, {}.{}", findings.stated.source,
+      base::format_count(agree, "property agrees", "properties agree"),
+      differences.empty() ? std::string("none differs")
+                          : fmt::format("{}: {}", base::format_count(differences.size(), "differs", "differ"),
+                                        fmt::join(differences, ". ")),
+      stated_by_model
+          ? " The model simulates these caches: this tests the inference and cannot contradict the "
+            "statement."
+          : "");
 }
 
 /// The part of one run.
-document::Part of_run(const document::Part& part, const result::Run& run) {
+document::Part run_part(const document::Part& part, const result::Run& run) {
   auto own = std::make_shared<result::Results>();
   own->runs = {run};
   own->statistic = part.results->statistic;
@@ -122,7 +87,7 @@ document::Part of_run(const document::Part& part, const result::Run& run) {
 void add_findings(std::vector<document::Block>& blocks, const CachesFindings& found,
                   std::vector<document::Block> figures) {
   blocks.emplace_back(findings_table(found));
-  blocks.emplace_back(comparison_text(found));
+  blocks.emplace_back(document::Paragraph{comparison_text(found)});
   document::append(blocks, std::move(figures));
   for (const auto& argument : justification(found.found)) { // the grid has a section of its own
     blocks.emplace_back(document::Heading{argument.title, 2});
@@ -139,7 +104,7 @@ std::vector<document::Block> write_caches(const document::Material& material) {
   for (const document::Part& part : material.parts) {
     for (const auto& run : part.results->runs) {
       if (!result::is_inference(run)) continue;
-      const document::Part own = of_run(part, run);
+      const document::Part own = run_part(part, run);
       std::vector<document::Block> figures;
       for (const char* figure : {"caches-latency", "caches-ways", "caches-line"})
         if (auto picture = material.gallery.add(figure, own)) figures.emplace_back(std::move(*picture));
@@ -155,8 +120,8 @@ std::vector<std::string> findings_summary(const document::Part& part) {
     if (!result::is_inference(run)) continue;
     const CachesFindings found = found_in(*part.results, run, {});
     for (const auto& line : summary_lines(found.found))
-      lines.push_back(fmt::format("{} ({})", line, witness_text(found.found)));
-    lines.push_back(comparison_text(found).text);
+      lines.push_back(fmt::format("{} ({})", line, base::format_witness(found.found.witness)));
+    lines.push_back(comparison_text(found));
   }
   return lines;
 }
@@ -167,8 +132,6 @@ document::Section caches_section() {
   return {"caches", write_caches, findings_summary};
 }
 
-// Sweeps over size and stride: time and misses per access as tables and figures, and the cache properties
-// they show.
 namespace {
 
 constexpr std::size_t most_columns = 12; ///< that a page is wide enough for
@@ -257,7 +220,8 @@ std::vector<Caches> timed_findings(const document::Part& part) {
 }
 
 /// Without those that contradict a better finding.
-std::vector<ClassicReading> readings_of(const document::Part& sweep, const std::vector<Caches>& found) {
+std::vector<ClassicReading> classic_readings_in(const document::Part& sweep,
+                                                const std::vector<Caches>& found) {
   std::vector<ClassicReading> all;
   for (const auto& run : sweep.results->runs)
     for (auto& reading : classic_readings(grid_rows(*sweep.results, run)))
@@ -309,7 +273,7 @@ std::vector<document::Block> write_kernel(const document::Material& material, co
   for (const auto& o : sweep.results->observations)
     if (const auto stride = result::integer(o.params, "stride")) strides.insert(*stride);
   const bool by_size = strides.size() < 3;
-  const auto readings = readings_of(sweep, found);
+  const auto readings = classic_readings_in(sweep, found);
   const auto groups = sweep::sweep_groups(*sweep.results);
   std::vector<document::Block> times, misses;
   add_tables(times, sweep, groups, kernel, {"Mean access time in ns", "seconds", 1e-9});
@@ -319,7 +283,7 @@ std::vector<document::Block> write_kernel(const document::Material& material, co
   for (std::size_t level = 0; level < counted_levels; ++level)
     add_tables(misses, sweep, groups, kernel,
                {fmt::format("Misses per access ({}: data accesses that miss in {})", miss_metric(level),
-                            level == 0 ? "L1d" : fmt::format("L{}", level + 1)),
+                            level_name(level)),
                 miss_metric(level)});
   if (!sweep.published) add_figure(misses, material, by_size ? "working-set-misses" : "misses", sweep);
   add_readings(misses, readings, true);
@@ -363,8 +327,7 @@ std::vector<document::Block> write_sweeps(const document::Material& material) {
   return document::under("Cache curves", std::move(all));
 }
 
-/// One line for all kernels, so that each value is there once; none by times of a level that recount caches
-/// has found.
+/// A line per kernel; none by times of a level that recount caches has found.
 std::vector<std::string> readings_summary(const document::Part& part) {
   const auto found = timed_findings(part);
   const auto is_found = [&](const std::string& name) {
@@ -374,27 +337,12 @@ std::vector<std::string> readings_summary(const document::Part& part) {
     });
   };
   std::vector<std::string> lines;
-  std::map<std::pair<std::string, bool>, std::vector<std::pair<std::string, ClassicReading>>> all;
   for (const char* kernel : kernels)
-    for (ClassicReading& reading : readings_of(points_of(part, kernel), found))
+    for (const ClassicReading& reading : classic_readings_in(points_of(part, kernel), found))
       if (reading.misses || !is_found(reading.level))
-        all[{reading.level, reading.misses}].emplace_back(kernel, std::move(reading));
-  for (const auto& [level, readings] : all) {
-    std::set<std::string> names;
-    std::array<std::set<std::string>, 3> values; // a kernel may show what another does not
-    for (const auto& [kernel, reading] : readings) {
-      names.insert(kernel);
-      if (reading.capacity.value) values[0].insert(classic_capacity_text(reading));
-      if (reading.line.value) values[1].insert(classic_line_text(reading));
-      if (reading.ways.value) values[2].insert(classic_ways_text(reading));
-    }
-    const auto text = [&](std::size_t i) {
-      return values[i].empty() ? std::string("unknown") : fmt::format("{}", fmt::join(values[i], " or "));
-    };
-    lines.push_back(fmt::format("{} from the {} of the {} {}: capacity {}, line {}, ways {}.", level.first,
-                                level.second ? "misses" : "times", names.size() > 1 ? "kernels" : "kernel",
-                                fmt::join(names, " and "), text(0), text(1), text(2)));
-  }
+        lines.push_back(fmt::format("{} from the {} of the kernel {}: {}.", reading.level,
+                                    reading.misses ? "misses" : "times", kernel,
+                                    classic_values_text(reading)));
   return lines;
 }
 
@@ -402,186 +350,6 @@ std::vector<std::string> readings_summary(const document::Part& part) {
 
 document::Section sweeps_section() {
   return {"caches", write_sweeps, readings_summary};
-}
-
-namespace {
-
-constexpr const char* remedy = "see EXTERNAL RESULTS in recount-report(1)";
-
-/// The rows of the file as observations.
-class ExternalReader {
-public:
-  ExternalReader(std::string_view text, const std::string& file)
-      : table_(base::parse_csv(text, file, remedy)) {}
-
-  result::Results read() {
-    result::Run run;
-    run.cpu = run.host = std::filesystem::path(table_.file).filename().string();
-    run.id = "external-" + run.host;
-    run.versions = {{"published", run.host}, {"source", table_.comments}};
-    made_.runs = {run};
-    check_head();
-    for (const auto& row : table_.rows)
-      take(row);
-    if (made_.observations.empty()) table_.fail(table_.head.number, "has no values", remedy);
-    return std::move(made_);
-  }
-
-private:
-  void check_head() const {
-    static const std::vector<std::string> known{"kernel",    "size",      "stride",   "ns",
-                                                "l1_misses", "l2_misses", "l3_misses"};
-    const auto& head = table_.head;
-    for (const auto field : head.fields)
-      if (std::ranges::find(known, field) == known.end())
-        table_.fail(head.number, fmt::format("unknown column \"{:.80}\"", field),
-                    base::did_you_mean(std::string(field), known));
-    for (const char* needed : {"size", "stride"})
-      if (std::ranges::find(head.fields, needed) == head.fields.end())
-        table_.fail(head.number, fmt::format("there is no column {}", needed), remedy);
-  }
-
-  [[nodiscard]] std::int64_t bytes(int line, std::string_view field, const char* what) const {
-    const std::int64_t size = sweep::parse_size(std::string(field), fmt::format("{}:{}", table_.file, line));
-    if (size <= 0 || size > std::int64_t{1} << 40)
-      table_.fail(line, fmt::format("\"{:.40}\" is not a {}", field, what), remedy);
-    return size;
-  }
-
-  void take(const base::CsvTable::Line& row) {
-    result::Observation o;
-    o.run = made_.runs[0].id;
-    o.kernel = "stride";
-    o.witness = Witness::published;
-    o.accesses = 1;
-    result::Params params;
-    std::vector<std::pair<std::string, double>> values;
-    for (std::size_t i = 0; i < row.fields.size(); ++i) {
-      const std::string_view name = table_.head.fields[i], field = row.fields[i];
-      if (field.empty()) continue;
-      if (name == "kernel") {
-        if (field != "stride" && field != "chase")
-          table_.fail(row.number, fmt::format("\"{:.40}\" is not a kernel", field), "stride or chase");
-        o.kernel = field;
-      } else if (name == "size" || name == "stride") {
-        params[std::string(name)] = bytes(row.number, field, "size in bytes");
-      } else if (name == "ns") {
-        values.emplace_back("seconds", 1e-9 * table_.number<double>(row.number, field, "time in ns", remedy));
-      } else {
-        const auto each = table_.number<double>(row.number, field, "number of misses", remedy, true);
-        values.emplace_back(miss_metric(static_cast<std::size_t>(name[1] - '1')), each);
-      }
-    }
-    if (params.size() < 2) table_.fail(row.number, "the row has no size or no stride", remedy);
-    for (const auto& [metric, value] : values) {
-      o.params = params;
-      o.metric = metric;
-      o.value = value;
-      made_.observations.push_back(o);
-    }
-  }
-
-  base::CsvTable table_;
-  result::Results made_;
-};
-
-/// Why the model gives what it gives, from the geometry of the level.
-std::string reason(const result::CacheNote& cache, std::int64_t size, std::int64_t stride) {
-  if (size <= cache.size)
-    return fmt::format("an array of {} fits {} of {}", base::format_bytes(size), cache.level,
-                       base::format_bytes(cache.size));
-  if (cache.line <= 0 || cache.ways <= 0) return {};
-  if (stride < cache.line)
-    return fmt::format("{} accesses share a line of {} B, and one of them misses", cache.line / stride,
-                       cache.line);
-  const std::int64_t lines = size / stride, way = cache.size / cache.ways;
-  const std::int64_t sets = std::max<std::int64_t>(1, way / stride);
-  const std::int64_t in_a_set = (lines + sets - 1) / sets;
-  return in_a_set <= cache.ways
-             ? fmt::format("{} in {}: at most {} for {}", base::format_count(lines, "line"),
-                           base::format_count(sets, "set"), in_a_set, base::format_count(cache.ways, "way"))
-             : fmt::format("every access needs another line, and {} for {}",
-                           base::format_count(in_a_set, "line competes", "lines compete"),
-                           base::format_count(cache.ways, "way"));
-}
-
-using Cell =
-    std::tuple<std::string, std::int64_t, std::int64_t, std::string>; ///< kernel, size, stride, metric
-
-/// The modelled misses per access, and the machine that was simulated.
-struct Modelled {
-  std::map<Cell, std::pair<double, const result::Run*>> at;
-  explicit Modelled(const result::Results& all) {
-    for (const auto& o : all.observations) {
-      const auto size = result::integer(o.params, "size"), stride = result::integer(o.params, "stride");
-      const auto each = result::per_access(o);
-      if (o.witness.modelled() && size && stride && each)
-        at.try_emplace({o.kernel, *size, *stride, o.metric}, *each, all.run(o.run));
-    }
-  }
-};
-
-std::string reason_for(const result::Run* run, std::size_t level, std::int64_t size, std::int64_t stride) {
-  return run && level < run->caches.size() ? reason(run->caches[level], size, stride) : std::string();
-}
-
-} // namespace
-
-result::Results parse_external(std::string_view text, const std::string& file) {
-  return ExternalReader(text, file).read();
-}
-
-result::Results read_external(const std::string& file) {
-  const auto text = base::read_file(file);
-  if (!text) throw bad_input(file, std::filesystem::exists(file) ? "cannot be read" : "no such file");
-  return parse_external(*text, file);
-}
-
-std::vector<document::Block> compare_external(const document::Part& external, const result::Results& all) {
-  const Modelled modelled(all);
-  document::Table table{
-      fmt::format("Cells that contradict the model by more than {} misses per access", external_tolerance),
-      {{"kernel", false},
-       {"size"},
-       {"stride"},
-       {"level", false},
-       {"stated"},
-       {"modelled"},
-       {"reason for the modelled value", false}},
-      {}};
-  std::size_t compared = 0;
-  for (const auto& o : external.results->observations) {
-    const auto level = level_of_misses(o.metric);
-    const auto stated = result::per_access(o);
-    if (!level || !stated) continue;
-    const std::int64_t size = result::integer(o.params, "size").value_or(0);
-    const std::int64_t stride = result::integer(o.params, "stride").value_or(0);
-    const auto found = modelled.at.find({o.kernel, size, stride, o.metric});
-    if (found == modelled.at.end()) continue;
-    ++compared;
-    const auto& [value, run] = found->second;
-    if (std::abs(*stated - value) <= external_tolerance) continue;
-    table.rows.push_back({o.kernel, base::format_bytes(size), base::format_bytes(stride),
-                          *level == 0 ? "L1d" : fmt::format("L{}", *level + 1),
-                          fmt::format("{:.3f}", *stated), fmt::format("{:.3f}", value),
-                          reason_for(run, *level, size, stride)});
-  }
-  std::vector<document::Block> blocks;
-  if (compared == 0)
-    blocks.emplace_back(document::Paragraph{"No misses were modelled at these points, so nothing can be "
-                                            "compared. Add the results of: recount sweep stride "
-                                            "--size ... --stride ... --witness model -o FILE."});
-  else if (table.rows.empty())
-    blocks.emplace_back(document::Paragraph{fmt::format(
-        "All {} cells agree with the model within {} misses per access.", compared, external_tolerance)});
-  else {
-    table.notes.push_back(fmt::format("{} of {} {} it. The model has LRU replacement and no prefetcher: "
-                                      "a difference may be the processor's, or a slip.",
-                                      table.rows.size(), base::format_count(compared, "cell"),
-                                      table.rows.size() == 1 ? "contradicts" : "contradict"));
-    blocks.emplace_back(std::move(table));
-  }
-  return blocks;
 }
 
 } // namespace recount::caches

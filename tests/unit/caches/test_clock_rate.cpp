@@ -1,8 +1,9 @@
 // Times of a core whose clock rate changes while it is measured, replayed from a record: what was taken
 // beside each time puts them right, and without it they mislead.
-#include "caches/infer/findings.hpp"
-#include "caches/infer/sampler.hpp"
-#include "caches/measure/measured_sampler.hpp"
+#include "caches/infer/inference.hpp"
+#include "caches/infer/record_sampler.hpp"
+#include "caches/infer/stated.hpp"
+#include "caches/measure/model_sampler.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -42,7 +43,7 @@ public:
         most_readings_(most_readings),
         overdone_(overdone) {
     can_ = model_.abilities();
-    can_.exact = can_.contiguous = false;
+    can_.exact = false;
     can_.times = true;
     can_.counted = can_.counted_tlbs = 0;
     can_.at_once = 12;
@@ -80,9 +81,9 @@ private:
       o.accesses = pattern.visits();
       o.value = cycles / rates[step_] * 1e-9 * static_cast<double>(pattern.visits());
       record_.observations.push_back(o);
-      times.add(caches::at_clock_of(base_, reference, pattern, cycles / rates[step_]), false);
+      times.add(caches::normalised_time(base_, reference, pattern, cycles / rates[step_]), false);
     }
-    return caches::summarised(pattern, times, {});
+    return caches::make_reading(pattern, times, {});
   }
 
   caches::Reading refused(const kernel::Pattern& pattern) {

@@ -1,5 +1,6 @@
 // Pages are sorted into colours by time alone: rightly in spite of noise, or not at all.
-#include "caches/infer/colours.hpp"
+#include "caches/infer/colour_search.hpp"
+#include "caches/infer/colour_sets.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -12,7 +13,7 @@ BOOST_AUTO_TEST_SUITE(page_colours)
 namespace {
 
 constexpr std::int64_t true_colours = 12, true_ways = 8, page = 4096;
-constexpr double first_hit = 1.3, hit = 4.2, penalty = 20; ///< ns
+constexpr double hit = 4.2, penalty = 20; ///< ns
 
 struct Disturbance {
   double burst = 0;              ///< share of the looks that take half as long again
@@ -38,19 +39,14 @@ public:
 
   double quick_time(std::span<const std::uint64_t> places, bool quickly) override {
     ++looks_;
-    std::map<std::int64_t, std::int64_t> held;
-    std::set<std::uint64_t> offsets;
-    for (const std::uint64_t place : places) {
-      ++held[colour_of(static_cast<std::int64_t>(place / page))];
-      offsets.insert(place % page);
-    }
-    const bool together = offsets.size() == 1 && static_cast<std::int64_t>(places.size()) > 1;
+    std::map<std::pair<std::int64_t, std::uint64_t>, std::int64_t> held; // lines, by colour and offset
+    for (const std::uint64_t place : places)
+      ++held[{colour_of(static_cast<std::int64_t>(place / page)), place % page / 64}];
+    const bool busy = chance(disturbance_.busy_set);
     double lost = 0;
-    for (const auto& [colour, lines] : held) {
-      const bool taken = colour == 3 && chance(disturbance_.busy_set);
-      if (together && lines > true_ways - (taken ? 1 : 0)) lost += 0.6 * static_cast<double>(lines);
-    }
-    const double each = (together ? hit : first_hit) + lost * penalty / static_cast<double>(places.size());
+    for (const auto& [set, lines] : held)
+      if (lines > true_ways - (busy && set.first == 3 ? 1 : 0)) lost += 0.6 * static_cast<double>(lines);
+    const double each = hit + lost * penalty / static_cast<double>(places.size());
     const double noise = std::abs(std::normal_distribution<double>(0, quickly ? 0.1 : 0.02)(random_));
     return (each + noise) * (chance(disturbance_.burst) ? 1.5 : 1);
   }
@@ -67,13 +63,11 @@ private:
 
 recount::caches::ColourTask task() {
   recount::caches::ColourTask task;
-  task.first_hit = first_hit;
-  task.step = hit - first_hit;
+  task.hit = hit;
   task.penalty = penalty;
-  task.pages = 5 * true_colours * true_ways;
-  task.offset = 13 * 64;
+  task.capacity = true_colours * true_ways;
+  task.pages = 5 * task.capacity;
   task.ways_above = 4;
-  task.lines_above = 512;
   return task;
 }
 

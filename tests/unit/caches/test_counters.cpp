@@ -1,8 +1,9 @@
 // Misses that a real counter gives (noise, prefetched lines, pages that lie anywhere) go the same way as any:
 // recorded, replayed, inferred; and nothing that is stated has a part in it.
-#include "caches/infer/findings.hpp"
-#include "caches/infer/sampler.hpp"
-#include "caches/measure/measured_sampler.hpp"
+#include "caches/infer/inference.hpp"
+#include "caches/infer/record_sampler.hpp"
+#include "caches/infer/stated.hpp"
+#include "caches/measure/model_sampler.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -36,7 +37,7 @@ public:
   CounterSampler(double noise, bool prefetch, result::Results& record)
       : model_(skylake(), "papi", 64 << 20), noise_(noise), prefetch_(prefetch), record_(record) {
     can_ = model_.abilities();
-    can_.exact = can_.contiguous = false;
+    can_.exact = false;
     can_.times = true;
     can_.at_once = 12;
     record.runs.push_back({});
@@ -68,7 +69,7 @@ private:
       }
       times.add(on_record(pattern, round, "seconds", time * 1e-9) * 1e9, false);
     }
-    return caches::summarised(pattern, times, misses);
+    return caches::make_reading(pattern, times, misses);
   }
 
   /// Puts a value an access on record; gives it as it will be read.

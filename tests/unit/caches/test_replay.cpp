@@ -57,8 +57,8 @@ private:
       if (words >> ns) times_[p].repeated_ns = ns;
     } else if (kind == "colours") {
       caches::PageColours& c = colours_.emplace();
-      words >> c.offset >> c.pages >> c.left_over >> c.whole;
-      c.mixed = c.whole;
+      std::int64_t offset = 0;
+      words >> offset >> c.pages >> c.left_over >> c.mixed;
     } else if (kind == "sample") {
       words >> colours_->sample >> colours_->in_sample;
     } else if (kind == "unknown" || kind == "incomplete") {

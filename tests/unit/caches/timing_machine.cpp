@@ -294,7 +294,7 @@ std::vector<recount::caches::Reading> TimingSampler::read(std::span<const Patter
     recount::caches::TimedRounds all;
     for (int round = 0; round < (bytes > private_bytes ? rounds_of_large : rounds_of_small); ++round)
       all.add(disturbed(ns, bursts[static_cast<std::size_t>(round)]), false);
-    readings.push_back(recount::caches::summarised(pattern, all, {}));
+    readings.push_back(recount::caches::make_reading(pattern, all, {}));
   }
   return readings;
 }

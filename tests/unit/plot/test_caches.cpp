@@ -1,8 +1,8 @@
 // The figures of an inference of caches: what is found is marked, what is modelled is called so, and what is
 // not on record is not drawn.
-#include "caches/infer/sampler.hpp"
+#include "caches/infer/record_sampler.hpp"
 #include "caches/measure/study.hpp"
-#include "caches/view/panels.hpp"
+#include "caches/view/caches_figures.hpp"
 #include "plot/layout.hpp"
 
 #include <recount/error.hpp>

@@ -1,5 +1,5 @@
 // The report of a sweep over sizes and strides: the tables, values and sentences that a laboratory asks for.
-#include "caches/view/caches_sections.hpp"
+#include "caches/view/external_results.hpp"
 #include "cli/commands.hpp"
 #include "report/build_report.hpp"
 
@@ -86,19 +86,6 @@ BOOST_AUTO_TEST_CASE(size_line_and_ways_are_read_from_misses_and_stand_first) {
   BOOST_TEST(times(text, "while several accesses share a line") == 2U); // of misses, and of times
   BOOST_TEST(has(text, "so the penalty is 4 ns"));
   BOOST_TEST(times(text, "not answerable") == 0U);
-}
-
-BOOST_AUTO_TEST_CASE(a_value_that_two_kernels_show_is_in_the_summary_once) {
-  result::Results results = walk(true);
-  const auto all = results.observations;
-  for (result::Observation o : all) {
-    o.kernel = "chase";
-    results.observations.push_back(o);
-  }
-  const std::string text = text_of(results);
-  BOOST_TEST(
-      times(text, "L1d from the times of the kernels chase and stride: capacity between 32 and 64 KiB") ==
-      1U);
 }
 
 BOOST_AUTO_TEST_CASE(modelled_misses_answer_nothing_and_say_so_once) {
