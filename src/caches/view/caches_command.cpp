@@ -14,6 +14,7 @@
 #include "model/machine.hpp"
 #include "result/results_file.hpp"
 #include "sweep/range.hpp"
+#include "witness/backend.hpp"
 #include "witness/results_header.hpp"
 
 #include <recount/error.hpp>
