@@ -13,6 +13,11 @@ std::string plain_line(std::string_view text) {
   return out;
 }
 
+std::vector<Block> under(const std::string& title, std::vector<Block> blocks) {
+  if (!blocks.empty()) blocks.insert(blocks.begin(), Heading{title, 1});
+  return blocks;
+}
+
 std::string_view take_exponent(char32_t before, std::string_view& text) {
   const bool base = (before >= '0' && before <= '9') || before == 'n';
   const std::size_t end = std::min(text.find_first_not_of("0123456789", 1), text.size());

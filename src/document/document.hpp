@@ -63,10 +63,7 @@ inline void append(std::vector<Block>& to, std::vector<Block> more) {
 }
 
 /// A section of its own; nothing when it would be empty.
-inline std::vector<Block> under(const std::string& title, std::vector<Block> blocks) {
-  if (!blocks.empty()) blocks.insert(blocks.begin(), Heading{title, 1});
-  return blocks;
-}
+[[nodiscard]] std::vector<Block> under(const std::string& title, std::vector<Block> blocks);
 
 /// CommonMark with the tables of GitHub; pictures are NAME.svg in the same folder.
 [[nodiscard]] std::string to_markdown(const Document& document);

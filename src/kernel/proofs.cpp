@@ -198,12 +198,12 @@ constexpr ProofRow proof_table[] = {
 constexpr const char* of_cycles = "PAPI_TOT_CYC PAPI_REF_CYC";
 constexpr const char* of_chains = "PAPI_TOT_CYC PAPI_REF_CYC PAPI_STL_ICY PAPI_STL_CCY PAPI_RES_STL "
                                   "PAPI_BRU_IDL PAPI_FPU_IDL PAPI_LSU_IDL";
-constexpr const char* multiply = "operation=multiply turns=10000";
+constexpr const char* multiplications = "operation=multiply turns=10000";
 
 constexpr RelationRow relation_table[] = {
-    {"integer", multiply, "integer", "operation=nop turns=10000", of_cycles, 1.5, 200,
+    {"integer", multiplications, "integer", "operation=nop turns=10000", of_cycles, 1.5, 200,
      "dependent multiplications take more cycles than as many independent instructions"},
-    {"integer", "operation=multiply turns=20000", "integer", multiply, of_chains, 1.8, 2.2, "twice the work"},
+    {"integer", "operation=multiply turns=20000", "integer", multiplications, of_chains, 1.8, 2.2, "twice the work"},
     {"integer", "operation=nop turns=20000", "integer", "operation=nop turns=10000",
      "PAPI_FUL_ICY PAPI_FUL_CCY", 1.8, 2.2, "twice the work"},
     {"float", "operation=divide element=f64 turns=20000", "float", "operation=divide element=f64 turns=10000",

@@ -221,9 +221,9 @@ bool ProductGroup::has_witness(const Witness& witness) const {
 namespace {
 
 /// The groups, each made where a run needs it.
-class Groups {
+class ProductGroups {
 public:
-  explicit Groups(const result::Results& results) : results_(results) {
+  explicit ProductGroups(const result::Results& results) : results_(results) {
     all.reserve(results.runs.size() + 1); // pointers to them are kept
   }
 
@@ -298,7 +298,7 @@ std::string level_that_holds(const ProductGroup& group, std::int64_t size) {
   return "memory";
 }
 
-void add_ceilings(Groups& groups, const result::Results& results) {
+void add_ceilings(ProductGroups& groups, const result::Results& results) {
   struct Best {
     double seconds = 0, amount = 0;
   };
@@ -324,7 +324,7 @@ void add_ceilings(Groups& groups, const result::Results& results) {
 } // namespace
 
 std::vector<ProductGroup> group_products(const result::Results& results) {
-  Groups groups(results);
+  ProductGroups groups(results);
   for (const auto& o : results.observations)
     if (const auto product = parse_product(o.kernel, o.params)) {
       const auto [run, group] = groups.find(o.run);

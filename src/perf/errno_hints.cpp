@@ -79,7 +79,7 @@ std::string breakpoint_registers() {
 #endif
 }
 
-std::string online_cpus() {
+std::string online_cpu_list() {
   return "CPUs online = " + base::read_line("/sys/devices/system/cpu/online").value_or("unknown");
 }
 
@@ -308,7 +308,7 @@ constexpr std::array rows{
     Hint{EINVAL, Operation::open, at_frequency, bad, "the sampling frequency exceeds the limit of the kernel",
          frequency, "use a lower frequency, or sysctl -w kernel.perf_event_max_sample_rate=N (as root)"},
     Hint{EINVAL, Operation::open, on_cpu, bad,
-         "CPU {cpu} is not online, or the PMU does not know this configuration", online_cpus,
+         "CPU {cpu} is not online, or the PMU does not know this configuration", online_cpu_list,
          "use an online CPU; recount events --encode {event} shows the configuration"},
     Hint{EINVAL, Operation::open, nullptr, bad, "PMU {pmu} does not know this configuration", nullptr,
          "recount events --encode {event} shows the configuration; try it without modifiers"},

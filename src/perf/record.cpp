@@ -174,7 +174,7 @@ Understood understood(bool ok) {
   return ok ? Understood::yes : Understood::no;
 }
 
-Understood other(std::uint32_t type, std::uint16_t misc, Cursor at, const Trailer& end, Record& record) {
+Understood parse_other(std::uint32_t type, std::uint16_t misc, Cursor at, const Trailer& end, Record& record) {
   switch (type) {
   case PERF_RECORD_MMAP2: return understood(mapping(at, misc, end.time, record.emplace<Mapping>()));
   case PERF_RECORD_COMM: {
@@ -218,7 +218,7 @@ Understood decode(Words words, const RecordFormat& format, Decoded& into) {
   if (body.size() < tail) return Understood::no;
   const Trailer end = trailer(body.last(tail), format.sample_type);
   into.id = end.id;
-  return other(header.type, header.misc, Cursor(body.first(body.size() - tail)), end, into.record);
+  return parse_other(header.type, header.misc, Cursor(body.first(body.size() - tail)), end, into.record);
 }
 
 std::uint64_t id_of(Words words) noexcept {

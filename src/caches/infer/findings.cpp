@@ -52,8 +52,6 @@ LevelFinding unknown_level(const std::string& name, const std::string& reason) {
 
 namespace {
 
-constexpr double most_of_exact = 0.05; ///< tolerance; a value with a wider interval is an estimate
-
 std::string in_unit(const Property& p, double value, bool rough) {
   const std::string about = rough ? "about " : "";
   if (p.unit == "bytes" && p.name != "line") {

@@ -18,7 +18,6 @@ namespace {
 constexpr const char* sources_note = "stated_by";
 constexpr const char* otherwise_note = "stated_otherwise";
 constexpr const char* shared_note = "shared_by "; // and the level
-constexpr double most_of_exact = 0.05;            ///< tolerance; a value with a wider interval is an estimate
 
 std::string note(const result::Run& run, const std::string& name) {
   const auto found = run.plan.find(name);

@@ -25,7 +25,6 @@ namespace {
 
 constexpr int chain_length = 2000;
 constexpr double same_rate = 1.02; ///< two chains at one clock rate differ by less
-constexpr double endless = std::numeric_limits<double>::infinity();
 constexpr std::int64_t private_bytes = std::int64_t{8} << 20; ///< up to here nothing is shared with others
 constexpr int most_tries = 4;                                 ///< of slices that something disturbs
 constexpr std::int64_t long_pass = 16384;       ///< visits: a slice takes longer than that of other patterns
@@ -85,18 +84,19 @@ struct TimedChase {
 /// disturbed them; it repeats at most `tries` times and returns the least disturbed attempt.
 TimedChase timed_chase(void*& at, std::int64_t steps, int slices, int tries) {
   TimedChase least_disturbed;
-  double least_spread = endless;
+  constexpr double never = std::numeric_limits<double>::infinity();
+  double least_spread = never;
   for (int attempt = 0; attempt < tries && least_spread > same_rate; ++attempt) {
-    double least = endless, second = endless, best = endless; // of chains, of slices
+    double least = never, next = never, best = never; // of chains, of slices
     for (int slice = 0; slice <= slices; ++slice) {
       std::uint64_t value = 1;
       if (slice > 0) best = std::min(best, follow(at, steps));
       const double chain = least_ns({multiply_on, &value}) / 1e9;
-      second = std::min(second, std::max(chain, least));
+      next = std::min(next, std::max(chain, least));
       least = std::min(least, chain);
     }
-    if (attempt > 0 && second / least >= least_spread) continue;
-    least_spread = second / least;
+    if (attempt > 0 && next / least >= least_spread) continue;
+    least_spread = next / least;
     least_disturbed = {best, least, {}};
   }
   return least_disturbed;

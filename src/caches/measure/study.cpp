@@ -92,12 +92,12 @@ Caches infer_patiently(NativeSampler& sampler, bool patient, const TimeLimits& l
                                  sampler.elapsed() < limits.repeat_elapsed && sampler.measured() > before;) {
     before = sampler.measured();
     const bool first = !needs_more_readings(found, Wanted::first_level),
-               second = !needs_more_readings(found, Wanted::two_levels),
+               two_levels = !needs_more_readings(found, Wanted::two_levels),
                all = !needs_more_readings(found, Wanted::everything);
-    if (all || (second && !patient)) break;
+    if (all || (two_levels && !patient)) break;
     if (patient && found.levels.front().effective) std::this_thread::sleep_for(until_others_end);
     if (!first || patient) sampler.repeat_measurements();
-    if (!second || patient) sampler.search_again();
+    if (!two_levels || patient) sampler.search_again();
     found = infer_caches(sampler, stage);
   }
   return found;

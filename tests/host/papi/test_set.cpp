@@ -7,6 +7,7 @@
 
 #include <recount/error.hpp>
 #include <recount/papi.hpp>
+#include <recount/timers.hpp>
 
 #include <boost/test/unit_test.hpp>
 #include <papi.h>
@@ -301,6 +302,21 @@ BOOST_AUTO_TEST_CASE(hardware_without_a_pmu_is_said) {
     BOOST_TEST(has(e.problem().setting, "/sys/bus/event_source/devices contains"));
   }
   BOOST_TEST(!bad);
+}
+
+BOOST_AUTO_TEST_CASE(timers_distinguish_wall_and_processor_time) {
+  const auto real = papi::real_ns(), processor = papi::virtual_ns();
+  const auto real_us = papi::real_us(), ticks = papi::real_cycles();
+  test::sleep_often(100); // 20 ms asleep at least
+  BOOST_TEST(papi::real_ns() - real >= 20'000'000);
+  BOOST_TEST(papi::real_us() - real_us >= 20'000);
+  BOOST_TEST(papi::real_cycles() > ticks);
+  BOOST_TEST(papi::virtual_ns() - processor < papi::real_ns() - real);
+  const auto before_us = papi::virtual_us(), cycles = papi::virtual_cycles(), before = papi::virtual_ns();
+  while (papi::virtual_ns() - before < 5'000'000) {
+  }
+  BOOST_TEST(papi::virtual_us() - before_us >= 4'999);
+  BOOST_TEST(papi::virtual_cycles() > cycles);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
