@@ -123,6 +123,8 @@ Shapes known_of(const std::vector<fs::path>& paths) {
                 "item",
                 "small",
                 "raggedright",
+                "raggedleft",
+                "parbox",
                 "ttfamily",
                 "par",
                 "footnotesize"}};

@@ -87,7 +87,10 @@ bool is_escape(const std::string& name) {
                                               "texttt",
                                               "\\",
                                               "begin",
-                                              "end"};
+                                              "end",
+                                              "parbox",
+                                              "raggedleft",
+                                              "raggedright"};
   return std::ranges::find(known, name) != known.end();
 }
 
