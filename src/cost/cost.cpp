@@ -140,7 +140,7 @@ void dependent_loop(std::uint64_t rounds) {
                : "r"(std::uint64_t{1})
                : "cc");
 }
-constexpr bool known = true;
+constexpr bool known_clock = true;
 #elif defined(__x86_64__)
 void nop_loop(std::uint64_t rounds) {
   asm volatile("1:\n\t.rept 254\n\tnop\n\t.endr\n\tdec %0\n\tjnz 1b" : "+r"(rounds) : : "cc");
@@ -152,11 +152,11 @@ void dependent_loop(std::uint64_t rounds) {
                :
                : "cc");
 }
-constexpr bool known = true;
+constexpr bool known_clock = true;
 #else
 void nop_loop(std::uint64_t) {}
 void dependent_loop(std::uint64_t) {}
-constexpr bool known = false;
+constexpr bool known_clock = false;
 #endif
 
 /// Nanoseconds per instruction: the minimum over rounds, since interrupts only add time.
@@ -182,7 +182,7 @@ double nanoseconds_each(void (*loop)(std::uint64_t)) {
 /// emulator then advances the clock by the instructions executed. None on real machines, and where this
 /// architecture is not known.
 std::optional<double> clock_counts_instructions() {
-  if (!known) return {};
+  if (!known_clock) return {};
   const double a = nanoseconds_each(nop_loop), b = nanoseconds_each(dependent_loop);
   if (a <= 0 || b <= 0 || std::abs(a - b) > 0.002 * std::min(a, b)) return {};
   return a;

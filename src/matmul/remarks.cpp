@@ -502,11 +502,36 @@ void find_outliers(std::vector<std::string>& found, const Product& product,
   }
 }
 
+/// The repetition, if it is the only one, in which two metrics of a witness have the same value, not 0: one
+/// was probably copied into the column of the other.
+void find_equal(std::vector<std::string>& found, const Product& product, const Metrics::value_type& a,
+                const Metrics::value_type& b) {
+  std::vector<const Repeated*> equal;
+  std::size_t different = 0;
+  for (const Repeated& one : a.second.values) {
+    const auto same = std::ranges::find(b.second.values, one.process, &Repeated::process);
+    if (same == b.second.values.end()) continue;
+    if (same->value == one.value && one.value != 0)
+      equal.push_back(&*same);
+    else
+      ++different;
+  }
+  if (equal.size() != 1 || different < 2) return;
+  found.push_back(fmt::format("{}, {} {}, repetition {}: {} million, equal to {} in this repetition only",
+                              product_name(product), b.first.second, format_witness(b.first.first),
+                              equal[0]->process.repetition + 1, format_millions(equal[0]->value),
+                              a.first.second));
+}
+
 void add_outliers(Findings& findings, const ProductGroup& group) {
   Remark remark{"Outliers", "", {}};
   for (const auto& [product, metrics] : group.products)
-    for (const auto& entry : metrics)
-      if (!entry.first.first.modelled()) find_outliers(remark.evidence, product, entry);
+    for (auto a = metrics.begin(); a != metrics.end(); ++a) {
+      if (a->first.first.modelled()) continue;
+      find_outliers(remark.evidence, product, *a);
+      for (auto b = std::next(a); b != metrics.end() && b->first.first == a->first.first; ++b)
+        find_equal(remark.evidence, product, *a, *b);
+    }
   remark.text = fmt::format("{} from the other repetitions. The medians include the outliers.",
                             base::format_count(remark.evidence.size(), "value differs", "values differ"));
   findings.add_evident(std::move(remark));

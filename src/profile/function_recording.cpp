@@ -34,7 +34,7 @@
 
 namespace recount::profile {
 namespace {
-constexpr std::size_t slot = 64; ///< bytes per function
+constexpr std::size_t body_bytes = 64; ///< bytes per function
 constexpr unsigned char ret = 0xc3;
 constexpr unsigned char push[] = {0x55, 0x48, 0x83, 0xc4, 0x08};                  // push rbp; add rsp, 8
 constexpr unsigned char sub[] = {0x48, 0x83, 0xec, 0x08, 0x48, 0x83, 0xc4, 0x08}; // sub rsp, 8; add rsp, 8
@@ -351,13 +351,13 @@ class Calibration {
 public:
   explicit Calibration(const std::vector<Site>& sites) {
 #if defined(__x86_64__)
-    std::vector<unsigned char> code(sites.size() * slot, ret);
+    std::vector<unsigned char> code(sites.size() * body_bytes, ret);
     process::Fd file(::memfd_create("recount-calibration", MFD_CLOEXEC));
     for (std::size_t i = 0; i < sites.size(); ++i) {
       const auto body = calibration_body(sites[i].first);
-      std::ranges::copy(body, code.begin() + static_cast<std::ptrdiff_t>(i * slot));
+      std::ranges::copy(body, code.begin() + static_cast<std::ptrdiff_t>(i * body_bytes));
       Site site = sites[i];
-      site.offset = i * slot;
+      site.offset = i * body_bytes;
       if (site.exits && !site.exits->empty())
         site.exits = std::vector<std::uint64_t>{site.offset + body.size()};
       site.file = file.get();
@@ -390,7 +390,7 @@ public:
   }
 
   void call(std::size_t site) const {
-    reinterpret_cast<void (*)()>(code_ + site * slot)();
+    reinterpret_cast<void (*)()>(code_ + site * body_bytes)();
   }
 
 private:

@@ -312,7 +312,7 @@ public:
     check::CheckContext context;
     const auto mine = [&](const auto& one) { return one.preset == row.preset; };
     std::ranges::copy_if(context_.proofs, std::back_inserter(context.proofs), mine);
-    std::ranges::copy_if(context_.beside, std::back_inserter(context.beside), mine);
+    std::ranges::copy_if(context_.side_proofs, std::back_inserter(context.side_proofs), mine);
     std::ranges::copy_if(context_.relations, std::back_inserter(context.relations), mine);
     check::CheckPlan plan;
     plan.subjects.push_back(

@@ -193,7 +193,7 @@ BOOST_AUTO_TEST_CASE(a_count_is_complete_when_it_was_on_a_counter_all_the_time) 
   BOOST_TEST(!complete({{7, 100, 99, {}}}));                      // it shared its counter
   BOOST_TEST(!complete({{7, 100, 100, {}}, {7, 100, 0, {}}})); // one of the group did
   BOOST_TEST(!complete({{7, 0, 0, {}}}));                         // it was never enabled
-  BOOST_TEST(!complete({{{}, 100, 100, 0, "why"}}));
+  BOOST_TEST(!complete({{{}, 100, 100, "why"}}));
 }
 
 BOOST_AUTO_TEST_CASE(both_go_on_when_one_of_them_cannot) {

@@ -206,6 +206,18 @@ BOOST_AUTO_TEST_CASE(one_repetition_far_from_the_others_is_an_outlier) {
   BOOST_TEST(found({10, 10, 5, 5}).empty());
 }
 
+BOOST_AUTO_TEST_CASE(values_that_are_equal_in_one_repetition_only_are_reported) {
+  const auto found = [](const std::vector<double>& l2) {
+    return Book()
+        .add(at("ijk", 600), "papi", "PAPI_L1_DCM", std::vector{244.7e6, 244.5e6, 244.6e6})
+        .add(at("ijk", 600), "papi", "PAPI_L2_DCM", l2)
+        .remark("Outliers");
+  };
+  holds(found({39.8e6, 244.5e6, 40.9e6}), "PAPI_L2_DCM .*repetition 2: .*equal to PAPI_L1_DCM");
+  BOOST_TEST(found({39.8e6, 39.9e6, 40.9e6}).empty());
+  BOOST_TEST(found({244.7e6, 244.5e6, 244.6e6}).empty()); // in all: two names of one event
+}
+
 BOOST_AUTO_TEST_CASE(another_language_is_compared_with_both_compilers_named) {
   const auto compared = [&](double java_seconds, const char* title) {
     Book book;

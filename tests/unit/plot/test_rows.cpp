@@ -1,5 +1,6 @@
 // The figure of a check: every mark, name and remark stands on the page, whatever was counted.
 #include "check/check_figure.hpp"
+#include "check/index.hpp"
 #include "plot/layout.hpp"
 #include "plot/style.hpp"
 #include "unit/plot/synthetic.hpp"
