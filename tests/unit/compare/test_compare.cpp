@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(another_inferred_cache_is_named) {
       results.observations.push_back(o);
       results.observations.back().witness = "model";
     };
-    static_cast<void>(caches::take_readings(task, run.id, listener));
+    static_cast<void>(caches::model_caches(task, run.id, listener));
   }
   const auto c = compare::compare(results, {});
   const auto* const size = finding(c, "model L1d capacity (caches)");

@@ -8,6 +8,7 @@
 #include <recount/error.hpp>
 
 #include <boost/test/unit_test.hpp>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -28,7 +29,7 @@ recount::result::Results recorded(bool grid) {
   results.runs[0].plan = recount::caches::record_plan(recount::caches::caches_abilities(task));
   recount::caches::CachesListener listener;
   listener.observation = [&](const recount::result::Observation& o) { results.observations.push_back(o); };
-  static_cast<void>(recount::caches::take_readings(task, "R", listener));
+  static_cast<void>(recount::caches::model_caches(task, "R", listener));
   return results;
 }
 
@@ -130,7 +131,9 @@ BOOST_AUTO_TEST_CASE(misses_are_drawn_around_each_capacity) {
   BOOST_TEST(sheet.panels[0].series.front().label == "8 KiB");
   BOOST_TEST(sheet.panels[0].series.back().label == "128 KiB");
   BOOST_TEST(sheet.panels[1].series.back().label == "1 MiB");
-  BOOST_TEST(std::ranges::count(sheet.caption, "L1d: 32 KiB ≤ size < 64 KiB, line 64 B, 8 to 15 ways") == 1);
+  BOOST_TEST(
+      std::ranges::count(sheet.caption, "L1d: capacity between 32 and 64 KiB, line 64 B, ways 8 to 15") == 1,
+      fmt::format("{}", fmt::join(sheet.caption, "|")));
 }
 
 BOOST_AUTO_TEST_CASE(latency_is_marked_with_what_was_found_and_what_is_stated) {
