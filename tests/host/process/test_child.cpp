@@ -228,6 +228,8 @@ BOOST_AUTO_TEST_CASE(command_of_the_user_has_what_this_process_was_given) {
         // As over exec: without the flag what the user gave, and with it recount's own.
         const int given = ::dup(STDERR_FILENO), own = ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
         ::signal(SIGPIPE, SIG_IGN);
+        for (const int number : {SIGINT, SIGQUIT}) // which shells ignore in background jobs
+          ::signal(number, SIG_DFL);
         record_inherited();
         const int later = ::dup(STDERR_FILENO);
         const int spare = free_descriptor();
