@@ -82,9 +82,9 @@ void initialise();
 
 /// One PAPI component, as PAPI describes it.
 struct Component {
-  std::string name;              ///< "perf_event"
-  bool enabled = false;          ///< by PAPI's own account
-  std::string disabled_reason;   ///< PAPI's words when it is not enabled
+  std::string name;            ///< "perf_event"
+  bool enabled = false;        ///< by PAPI's own account
+  std::string disabled_reason; ///< PAPI's words when it is not enabled
 };
 
 /// One preset as PAPI claims it and as a trial found it.

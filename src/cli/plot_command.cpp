@@ -10,7 +10,6 @@
 
 #include <recount/error.hpp>
 
-
 #include <cerrno>
 #include <cstdio>
 #include <memory>

@@ -8,7 +8,6 @@
 
 #include <recount/error.hpp>
 
-
 #include <algorithm>
 #include <iterator>
 #include <memory>

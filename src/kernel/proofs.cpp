@@ -203,7 +203,8 @@ constexpr const char* multiplications = "operation=multiply turns=10000";
 constexpr RelationRow relation_table[] = {
     {"integer", multiplications, "integer", "operation=nop turns=10000", of_cycles, 1.5, 200,
      "dependent multiplications take more cycles than as many independent instructions"},
-    {"integer", "operation=multiply turns=20000", "integer", multiplications, of_chains, 1.8, 2.2, "twice the work"},
+    {"integer", "operation=multiply turns=20000", "integer", multiplications, of_chains, 1.8, 2.2,
+     "twice the work"},
     {"integer", "operation=nop turns=20000", "integer", "operation=nop turns=10000",
      "PAPI_FUL_ICY PAPI_FUL_CCY", 1.8, 2.2, "twice the work"},
     {"float", "operation=divide element=f64 turns=20000", "float", "operation=divide element=f64 turns=10000",

@@ -174,7 +174,8 @@ Understood understood(bool ok) {
   return ok ? Understood::yes : Understood::no;
 }
 
-Understood parse_other(std::uint32_t type, std::uint16_t misc, Cursor at, const Trailer& end, Record& record) {
+Understood parse_other(std::uint32_t type, std::uint16_t misc, Cursor at, const Trailer& end,
+                       Record& record) {
   switch (type) {
   case PERF_RECORD_MMAP2: return understood(mapping(at, misc, end.time, record.emplace<Mapping>()));
   case PERF_RECORD_COMM: {

@@ -142,8 +142,8 @@ std::vector<ModelledRows> add_modelled(Plan& plan, const std::vector<Item>& item
                                        const std::vector<Witness>& models, long sample) {
   std::vector<ModelledRows> all;
   for (const Witness& witness : models) {
-    ModelledRows& rows = all.emplace_back(
-        ModelledRows{sampled(witness, sample), find_machine(witness), plan.rows.size(), 0});
+    ModelledRows& rows =
+        all.emplace_back(ModelledRows{sampled(witness, sample), find_machine(witness), plan.rows.size(), 0});
     const auto names = items.empty()
                            ? default_names(rows.machine)
                            : items | ranges::views::transform(&Item::name) | ranges::to<std::vector>();

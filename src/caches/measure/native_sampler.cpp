@@ -24,7 +24,7 @@ using kernel::Pattern;
 namespace {
 
 constexpr int chain_length = 2000;
-constexpr double same_rate = 1.02; ///< two chains at one clock rate differ by less
+constexpr double same_rate = 1.02;                            ///< two chains at one clock rate differ by less
 constexpr std::int64_t private_bytes = std::int64_t{8} << 20; ///< up to here nothing is shared with others
 constexpr int most_tries = 4;                                 ///< of slices that something disturbs
 constexpr std::int64_t long_pass = 16384;       ///< visits: a slice takes longer than that of other patterns

@@ -15,7 +15,7 @@ class PagesKernel : public kernel::BasicKernel {
 public:
   PagesKernel()
       : BasicKernel("pages", "touches fresh pages",
-                         {kernel::number_parameter("n", "pages", 200, 1, 100'000)}) {}
+                    {kernel::number_parameter("n", "pages", 200, 1, 100'000)}) {}
   [[nodiscard]] std::int64_t bytes(const result::Params& point) const override { return 4096 * n(point); }
   [[nodiscard]] std::unique_ptr<kernel::Instance> prepare(const result::Params& point) const override {
     return std::make_unique<Faults>(static_cast<std::size_t>(n(point)));

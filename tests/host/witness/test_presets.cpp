@@ -190,9 +190,9 @@ BOOST_AUTO_TEST_CASE(a_count_is_complete_when_it_was_on_a_counter_all_the_time) 
   using witness::complete;
   BOOST_TEST(complete({}));
   BOOST_TEST(complete({{7, 100, 100, {}}, {0, 50, 50, {}}}));
-  BOOST_TEST(!complete({{7, 100, 99, {}}}));                      // it shared its counter
+  BOOST_TEST(!complete({{7, 100, 99, {}}}));                   // it shared its counter
   BOOST_TEST(!complete({{7, 100, 100, {}}, {7, 100, 0, {}}})); // one of the group did
-  BOOST_TEST(!complete({{7, 0, 0, {}}}));                         // it was never enabled
+  BOOST_TEST(!complete({{7, 0, 0, {}}}));                      // it was never enabled
   BOOST_TEST(!complete({{{}, 100, 100, "why"}}));
 }
 

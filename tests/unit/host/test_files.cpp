@@ -53,8 +53,7 @@ BOOST_AUTO_TEST_CASE(a_pmu_is_read_with_its_formats_events_units_and_cpus) {
 }
 
 BOOST_AUTO_TEST_CASE(core_pmus_are_known_by_name) {
-  for (const auto* name :
-       {"cpu", "cpu_core", "armv8_pmuv3_0", "armv8_cortex_a57", "apple_firestorm_pmu"}) {
+  for (const auto* name : {"cpu", "cpu_core", "armv8_pmuv3_0", "armv8_cortex_a57", "apple_firestorm_pmu"}) {
     recount::host::Pmu pmu;
     pmu.name = name;
     BOOST_TEST(pmu.core(), name);

@@ -30,7 +30,8 @@ BOOST_AUTO_TEST_CASE(claims_come_back_as_they_went) {
 BOOST_AUTO_TEST_CASE(the_preset_that_ended_the_child_is_known) {
   std::vector<papi::Preset> presets(3);
   presets[0].name = "A", presets[1].name = "B", presets[2].name = "C";
-  BOOST_TEST(papi::parse_trials("try\tA\nok\t\t\t\tother\ntry\tB\nno\tno PMU\t\t\tno_pmu\ntry\tC\n", presets) == "C");
+  BOOST_TEST(papi::parse_trials("try\tA\nok\t\t\t\tother\ntry\tB\nno\tno PMU\t\t\tno_pmu\ntry\tC\n",
+                                presets) == "C");
   BOOST_TEST(presets[0].counts);
   BOOST_TEST(!presets[1].counts);
   BOOST_TEST((presets[1].reason == Reason("no PMU", ReasonCode::no_pmu)));
