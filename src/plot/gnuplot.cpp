@@ -1,5 +1,6 @@
 #include "plot/gnuplot.hpp"
 
+#include "base/output_file.hpp"
 #include "base/text.hpp"
 #include "process/child.hpp"
 #include "process/fd.hpp"
@@ -118,6 +119,8 @@ std::string script_text(const std::function<void(GnuplotWriter&)>& send) {
   {
     GnuplotWriter gnuplot(file); // closes the file
     send(gnuplot);
+    // A file in memory is subject to RLIMIT_FSIZE like any other.
+    if (!gnuplot.flush()) throw base::cannot_write("gnuplot's script", errno);
   }
   ::lseek(memory.get(), 0, SEEK_SET);
   return base::read_all(memory.get()).value_or("");

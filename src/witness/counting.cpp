@@ -125,10 +125,11 @@ Reason missing(const std::vector<std::string>& metrics) {
       [&](int fd) {
         result::Observation o;
         o.reason = first_refusal(metrics, [](const std::string& metric) { return papi_refusal(metric); });
-        return process::write_all(fd, result::to_line(o)) ? 0 : 1;
+        return o.reason.empty() || process::write_all(fd, result::to_line(o)) ? 0 : 1;
       },
       std::chrono::seconds(20));
   if (!tried.exit.ok()) return {"PAPI crashed in a trial (" + describe(tried.exit) + ")", ReasonCode::crash};
+  if (tried.out.empty()) return {};
   return std::get<result::Observation>(result::parse_line(tried.out, "trial of PAPI")).reason;
 }
 
