@@ -3,6 +3,7 @@
 #include "base/format.hpp"
 #include "base/witness.hpp"
 #include "formula/named.hpp"
+#include "plot/select.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -194,9 +195,10 @@ struct Cells {
   std::set<Witness> witnesses;
 };
 
-/// The notes of a table on its intervals and on what it does not state.
+/// The notes of a table on its intervals, on disturbed repetitions and on what it does not state.
 struct Notes {
   bool intervals = false, ranges = false;
+  std::size_t disturbed = 0, repetitions = 0;
   std::set<std::string> withheld, weak; ///< reservations about comparisons that are not shown, and shown
 };
 
@@ -228,6 +230,10 @@ Cells fill_cells(const ProductGroup& group, const Measure& measure, const std::v
   for (std::size_t i = 0; i < quantities.size(); ++i) {
     if (!quantities[i]) continue;
     cells.texts[i] = cell_text(measure, *quantities[i], notes);
+    if (!measure.comparison) {
+      notes.disturbed += quantities[i]->disturbed;
+      notes.repetitions += quantities[i]->values.size();
+    }
     if (cells.witnesses.size() > 1)
       cells.texts[i] += fmt::format(" ({})", base::format_witness(quantities[i]->witness));
   }
@@ -253,6 +259,7 @@ std::vector<std::string> note_texts(const std::vector<Cells>& columns, const Not
   if (notes.ranges)
     texts.emplace_back("[low, high] of a modelled value: range of its draws of placement; that of a count "
                        "includes the error of sampling.");
+  if (notes.disturbed > 0) texts.push_back(plot::disturbed_text(notes.disturbed, notes.repetitions) + ".");
   for (const auto& why : notes.withheld)
     texts.push_back(fmt::format("{}: {}.", withheld_text, why));
   for (const auto& why : notes.weak)

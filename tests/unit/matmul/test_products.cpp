@@ -1,5 +1,6 @@
 // Matrix products in results: which they are, what follows from their counts, odd repetitions.
 #include "matmul/derived.hpp"
+#include "matmul/matmul_tables.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -210,6 +211,22 @@ BOOST_AUTO_TEST_CASE(repetitions_of_two_studies_are_not_paired) {
   BOOST_TEST_REQUIRE(rate.has_value());
   BOOST_TEST(rate->values.size() == 4U);                                       // not 2
   BOOST_TEST(rate->value == 2e6 / 3 / 1e9, boost::test_tools::tolerance(0.3)); // of 4 values, as the time's
+}
+
+BOOST_AUTO_TEST_CASE(tables_count_disturbed_repetitions) {
+  const auto notes = [](const std::vector<double>& stolen) {
+    std::vector<result::Observation> all;
+    for (std::size_t i = 0; i < stolen.size(); ++i) {
+      all.push_back(seen(point("ijk", 600), "clock", "seconds", 1, static_cast<int>(i)));
+      if (stolen[i] > 0) all.back().flags.emplace_back(Flag::Kind::steal, "stolen", stolen[i]);
+    }
+    const auto groups = matmul::group_products(results_of(all));
+    const auto blocks = matmul::doubles_tables(groups.at(0));
+    return std::get<document::Table>(blocks.at(0)).notes;
+  };
+  BOOST_TEST(std::ranges::count(notes({0, 5, 0.5}),
+                                "1 of 3 repetitions disturbed (more than 1 % of their time lost).") == 1);
+  BOOST_TEST(notes({0, 0, 0}).size() == 1U); // the witness alone
 }
 
 BOOST_AUTO_TEST_CASE(modelled_ranges_that_overlap_are_no_difference) {
