@@ -29,8 +29,8 @@ KernelSymbols::KernelSymbols(std::string_view text) : text_(text.begin(), text.e
   }
   std::ranges::stable_sort(functions_, {}, &Function::start);
   // The first of several names of an address is used.
-  const auto aliases = std::ranges::unique(functions_, {}, &Function::start);
-  functions_.erase(aliases.begin(), aliases.end());
+  const auto same_start = [](const Function& a, const Function& b) { return a.start == b.start; };
+  functions_.erase(std::unique(functions_.begin(), functions_.end(), same_start), functions_.end());
   for (std::size_t i = 0; i < functions_.size(); ++i)
     functions_[i].end =
         i + 1 < functions_.size() ? functions_[i + 1].start : std::numeric_limits<std::uint64_t>::max();

@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(the_time_stamp_counter_under_a_software_leader) {
   usleep(50'000); // it stops while the thread sleeps
   group.stop();
   const Count ticks = group.read()[1];
-  BOOST_TEST(ticks.value.value() > 100'000U);
+  BOOST_TEST(ticks.value.value() > 10'000U); // an iteration takes more than a tenth of a tick
   BOOST_TEST(ticks.enabled_ns < 40'000'000U);
   // No clock rate between 0.5 and 10 ticks a nanosecond is assumed away.
   BOOST_TEST(static_cast<double>(*ticks.value) < 10.0 * static_cast<double>(ticks.enabled_ns));
