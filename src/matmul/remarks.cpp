@@ -452,7 +452,8 @@ void add_capacities(Findings& findings, const Subject& subject) {
   if (blocks.empty() || levels.empty()) return;
   const std::int64_t element = blocks.rbegin()->second;
   const auto largest = [&](std::int64_t copies) {
-    return std::floor(std::sqrt(static_cast<double>(levels.front().size / copies / element)));
+    const std::int64_t elements = levels.front().size / copies / element;
+    return std::floor(std::sqrt(static_cast<double>(elements)));
   };
   Remark remark{
       "Levels that blocks fit",

@@ -129,11 +129,11 @@ private:
   /// Working sets, one visit per line: they begin to miss at the capacity.
   void confirm() {
     const Shape& shape = *found_.shape;
-    const std::int64_t capacity = shape.capacity(), line = shape.line;
+    const std::int64_t capacity = shape.capacity(), line = shape.line, lines = capacity / line;
     std::vector<Pattern> patterns;
     for (const double part : {0.5, 0.625, 0.75, 0.8125, 0.875, 0.9375, 0.97, 1.0, 1.02, 1.04, 1.0625, 1.125,
                               1.1875, 1.25, 1.375, 1.5, 1.75, 2.0})
-      patterns.push_back(dense(std::llround(part * static_cast<double>(capacity / line)), line));
+      patterns.push_back(dense(std::llround(part * static_cast<double>(lines)), line));
     for (double size = 2048; size < 4 * static_cast<double>(capacity);
          size *= std::exp2(0.25)) // of the survey
       patterns.push_back(dense(std::llround(size / 1024) * 1024 / 64, 64));
