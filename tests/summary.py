@@ -40,7 +40,7 @@ def why(test):
 
 def main(path):
     passed = failed = skipped = 0
-    skips = []
+    skips, failures = [], []
     try:
         with open(path, encoding='utf-8', errors='replace') as log:
             tests = [json.loads(line) for line in log if line.strip()]
@@ -53,9 +53,9 @@ def main(path):
         passed, failed, skipped = passed + good, failed + bad, skipped + missing
         skips += [f"skipped in {test['name']}: {reason}" for reason in reasons]
         if bad:
-            print(f"failed: {test['name']} ({test['result']}, {bad} of {good + bad} cases)", *why(test), sep='\n')
-    for skip in skips:
-        print(skip)
+            failures += [f"failed: {test['name']} ({test['result']}, {bad} of {good + bad} cases)", *why(test)]
+    for line in skips + failures:
+        print(line)
     print(f'{passed} passed, {failed} failed' + (f', {skipped} skipped' if skipped else ''))
     return 1 if failed or not passed else 0
 
