@@ -1,4 +1,4 @@
-// One set-associative level: which lines it holds, and which leaves.
+// One set-associative level of a cache or TLB: the lines that it holds, and evictions.
 #pragma once
 
 #include "model/counts.hpp"
@@ -18,8 +18,7 @@ namespace recount::model {
 /// The sectors of a level's lines: which are present, and which of them are dirty. Not thread-safe.
 class Sectors {
 public:
-  /// None.
-  Sectors() = default;
+  Sectors() = default; ///< lines without sectors
   /// log2 of the bytes of a line and of a sector.
   Sectors(unsigned line, unsigned sector) : line_shift_(line), shift_(sector) {}
 
@@ -29,13 +28,13 @@ public:
     const auto found = lines_.find(address >> line_shift_);
     return found != lines_.end() && (found->second.valid & bit(address)) != 0;
   }
-  /// The sector of the address is present; `dirty`: and is written.
+  /// Marks the sector of the address as present and, if `dirty`, as dirty.
   void add(std::uint64_t address, bool dirty) {
     Line& line = lines_[address >> line_shift_];
     line.valid |= bit(address);
     if (dirty) line.dirty |= bit(address);
   }
-  /// The line is evicted; returns a bit for each of its sectors that is dirty.
+  /// Removes an evicted line; returns the bit set of its dirty sectors.
   std::uint64_t take(std::uint64_t line) {
     const auto found = lines_.find(line);
     if (found == lines_.end()) return 0;
@@ -61,8 +60,8 @@ private:
   std::unordered_map<std::uint64_t, Line> lines_;
 };
 
-/// Number of groups, at most `most`, of the sets of a level such that a line's lowest bits are its group; 1
-/// if the level is hashed.
+/// The largest power of two that divides the number of sets, but at most `most` (a power of two), so that the
+/// lowest bits of a line select a group of sets; 1 if the level is hashed.
 [[nodiscard]] std::uint64_t groups_of_sets(const auto& level, std::size_t most) {
   const std::int64_t sets = level.index.empty() ? level.sets() : 1;
   return std::min<std::uint64_t>(most, static_cast<std::uint64_t>(sets & -sets));
@@ -75,7 +74,7 @@ public:
   static constexpr Entry empty = Sets::empty;
 
   Level(const LevelDescription& level, std::uint64_t seed);
-  /// Of a TLB: a line is a page number.
+  /// A level of a TLB: its lines are pages.
   Level(const TlbLevel& level, std::uint64_t seed);
 
   /// Looks a line up; if present, marks it dirty if requested and updates the replacement state.
@@ -91,24 +90,24 @@ public:
   [[nodiscard]] bool holds(std::uint64_t line) const {
     return wide_ ? wide_sets_.holds(line) : sets_.holds(line);
   }
-  /// Marks a line clean, which is no use of it; whether it was dirty.
+  /// Marks a line clean without updating the replacement state; returns whether it was dirty.
   bool clean(std::uint64_t line);
 
-  /// Whether wide::use() and wide::insert() of wide() have the effect of use() and insert().
+  /// Whether wide::use() and wide::insert() on wide() are equivalent to use() and insert().
   [[nodiscard]] bool wide_lru() const { return wide_ && policy_ == Policy::lru; }
   [[nodiscard]] WideSets& wide() { return wide_sets_; }
   [[nodiscard]] unsigned shift() const { return shift_; }
 
-  /// Everything the future depends on, appended to `words`: the sets' entries in their order, the words of
-  /// the replacement policy, the state of the random numbers.
+  /// Appends the whole state to `words`: the entries of the sets in their order, the state of the replacement
+  /// policy and of the random numbers.
   void save(std::vector<std::uint64_t>& words) const;
   /// Empties the level and restarts its random numbers. Counts stay.
   void clear();
 
-  /// Places without a line.
+  /// Number of empty ways over all sets.
   [[nodiscard]] std::int64_t vacant() const;
 
-  /// As use(), of a line that may have sectors: false if the sector of the address is absent.
+  /// As use(), for lines that may have sectors: also a miss if the sector of the address is absent.
   bool use_at(std::uint64_t address, bool dirty) {
     if (sectors.any()) {
       if (!sectors.has(address)) return false;
@@ -118,7 +117,7 @@ public:
   }
   /// log2 of the bytes that a miss fetches.
   [[nodiscard]] unsigned unit_shift() const { return sectors.any() ? sectors.shift() : shift_; }
-  /// Of an evicted entry: a bit for each dirty sector, for the whole line without sectors.
+  /// Bit set of the dirty sectors of an evicted entry; without sectors, bit 0 stands for the line.
   std::uint64_t take_dirty(Entry entry) { return sectors.any() ? sectors.take(entry >> 1) : entry & 1; }
 
   LevelCounts counts;

@@ -13,7 +13,7 @@ std::vector<std::uint64_t> xor_masks(std::int64_t sets) {
 }
 
 SetIndex::SetIndex(std::uint64_t sets, std::span<const std::uint64_t> masks)
-    : sets_(sets), mask_(masks.empty() && std::has_single_bit(sets) ? sets - 1 : none) {
+    : sets_(sets), mask_(masks.empty() && std::has_single_bit(sets) ? sets - 1 : no_mask) {
   for (std::size_t i = 0; i < masks.size(); ++i) {
     invertible_ = invertible_ && (masks[i] & (sets - 1)) == std::uint64_t{1} << i;
     for (std::uint64_t left = masks[i]; left != 0; left &= left - 1) {

@@ -1,4 +1,4 @@
-// Which set of a level holds a line.
+// The set index function of a cache or TLB level.
 #pragma once
 
 #include <bit>
@@ -8,45 +8,46 @@
 
 namespace recount::model {
 
-/// The masks of "xor" for a power of two of sets, 2^k: bit i of the set is bit i XOR bit k + i of the line.
+/// The masks of the index function "xor" for 2^k sets: bit i of the set is bit i XOR bit k + i of the line.
 [[nodiscard]] std::vector<std::uint64_t> xor_masks(std::int64_t sets);
 
-/// The index function of a level: the line modulo the sets, or a hash. With masks, bit i of the set is the
-/// XOR of the line's bits that mask i selects.
+/// Maps the number of a line to its set: modulo the number of sets, or by a hash. With masks, bit i of the
+/// set is the parity of line AND mask i.
 class SetIndex {
 public:
-  /// Without masks: modulo. Else one mask per bit of the set, `sets` being 2 to that number.
+  /// No masks: modulo. Otherwise `sets` is 2^k and there are k masks.
   explicit SetIndex(std::uint64_t sets, std::span<const std::uint64_t> masks = {});
 
   [[gnu::always_inline]] [[nodiscard]] std::uint64_t operator()(std::uint64_t line) const {
-    if (mask_ != none) return line & mask_;
-    return fold_ != 0 ? (line ^ line >> fold_) & (sets_ - 1) : other(line);
+    if (mask_ != no_mask) return line & mask_;
+    return fold_ != 0 ? (line ^ line >> fold_) & (sets_ - 1) : general_index(line);
   }
   [[nodiscard]] std::uint64_t sets() const { return sets_; }
   [[nodiscard]] bool hashed() const { return !terms_.empty(); }
-  /// Whether the set is the lowest bits of the line.
-  [[nodiscard]] bool low_bits() const { return mask_ != none; }
+  /// Whether the set is line & (sets() - 1).
+  [[nodiscard]] bool low_bits() const { return mask_ != no_mask; }
   /// Whether the set is (line ^ line >> fold()) & (sets() - 1).
   [[nodiscard]] bool folds() const { return low_bits() || fold_ != 0; }
-  /// Only where folds().
+  /// Shift distance; only if folds().
   [[nodiscard]] unsigned fold() const { return low_bits() ? no_fold : fold_; }
-  static constexpr unsigned no_fold = 63; ///< where low_bits(): lines are below 2^63
-  /// Whether set and line / sets together determine the line by line_of().
+  static constexpr unsigned no_fold =
+      63; ///< fold() if low_bits(): shifts every line to 0, since lines are below 2^63
+  /// Whether set and line / sets() determine the line; then line_of() returns it.
   [[nodiscard]] bool invertible() const { return invertible_; }
-  /// The line of a set whose number divided by the number of sets is `row`; only if invertible().
+  /// The line of a set with line / sets() == row; only if invertible().
   [[nodiscard]] std::uint64_t line_of(std::uint64_t set, std::uint64_t row) const {
     const std::uint64_t first = row * sets_;
     return first + (hashed() ? set ^ (*this)(first) : set);
   }
 
 private:
-  static constexpr std::uint64_t none = ~std::uint64_t{0};
-  /// What bits at one distance from their place in the set contribute.
+  static constexpr std::uint64_t no_mask = ~std::uint64_t{0};
+  /// The part of the hash whose line bits are all shifted by the same distance: (line >> right) & mask.
   struct Term {
-    int right; ///< distance; negative: to the left
+    int right; ///< negative: to the left
     std::uint64_t mask;
   };
-  [[nodiscard]] std::uint64_t other(std::uint64_t line) const {
+  [[nodiscard]] std::uint64_t general_index(std::uint64_t line) const {
     if (terms_.empty()) return line % sets_;
     std::uint64_t set = 0;
     for (const Term& term : terms_)
@@ -54,8 +55,9 @@ private:
     return set;
   }
 
-  std::uint64_t sets_, mask_;
-  unsigned fold_ = 0; ///< of masks as xor_masks() makes them: log2 of the sets
+  std::uint64_t sets_;
+  std::uint64_t mask_; ///< sets_ - 1 for modulo by a power of two, else no_mask
+  unsigned fold_ = 0;  ///< log2(sets_) if the masks are those of xor_masks(), else 0
   bool invertible_ = true;
   std::vector<Term> terms_;
 };
