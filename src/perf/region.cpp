@@ -23,45 +23,47 @@
 
 namespace recount {
 
-/// The sums of a region on one thread, which alone writes them.
+/// The sums of a region on one thread. Only that thread writes them.
 struct Region::Entry {
   const char* name = nullptr;
   std::atomic<std::uint64_t> calls = 0;
   std::atomic<std::uint64_t> counted = 0;                     ///< calls with values
-  std::array<std::atomic<std::uint64_t>, most_events> sums{}; ///< in the order of the counters
+  std::array<std::atomic<std::uint64_t>, most_events> sums{}; ///< by counter
 };
 
 struct Region::Thread {
-  std::optional<UserRead> counters; ///< of the events that fit together; none: no event counts
-  std::array<std::optional<std::size_t>, most_events> counter; ///< which of these, by event
-  std::array<Reason, most_events> reasons;
-  std::mutex entries_grow; ///< entries never move
-  std::deque<Entry> entries;
+  std::optional<UserRead> counters; ///< of the events that fit on the PMU together; none: no event counts
+  std::size_t counter_count = 0;
+  std::array<std::optional<std::size_t>, most_events> counter_of_event; ///< index in `counters`
+  std::array<Reason, most_events> reasons;                              ///< by event
+  std::mutex entries_mutex;  ///< for insertions and for readers on other threads
+  std::deque<Entry> entries; ///< a deque: entries never move
+  Entry* last = nullptr;     ///< the region entered last
   perf::Owner owner;
 
   void open(const std::vector<std::string>& names);
-  std::size_t number = 0; ///< of counters
-  [[nodiscard]] bool read(Values& values) { return number != 0 && counters->values({values.data(), number}); }
-  Entry* last = nullptr; ///< that was entered
+  [[nodiscard]] bool read(Values& values) {
+    return counter_count != 0 && counters->values({values.data(), counter_count});
+  }
   Entry* entry(const char* name) {
     if (last == nullptr || last->name != name) [[unlikely]]
-      last = other_entry(name);
+      last = find_or_add_entry(name);
     return last;
   }
-  /// Null in a forked child, where another thread of the parent may have locked the mutex for ever.
-  Entry* other_entry(const char* name) {
+  /// Null in a forked child: a thread of the parent that does not exist here may have locked the mutex.
+  Entry* find_or_add_entry(const char* name) {
     if (!owner.here()) return nullptr;
-    for (Entry& one : entries)
-      if (one.name == name) return &one;
-    const std::lock_guard lock(entries_grow);
+    for (Entry& entry : entries)
+      if (entry.name == name) return &entry;
+    const std::lock_guard lock(entries_mutex);
     Entry& entry = entries.emplace_back();
     entry.name = name;
     return &entry;
   }
 };
 
-/// Events, and all threads that ever had a region: their sums outlive them. In a forked child of the process
-/// that made it nothing is used but `owner`: another thread of the parent may have locked the mutex for ever.
+/// The events, and every thread that had a region: its sums outlive it. A forked child uses nothing but
+/// `owner`: a thread of the parent that does not exist here may have locked the mutex.
 struct Regions {
   perf::Owner owner;
   std::mutex mutex;
@@ -69,14 +71,15 @@ struct Regions {
   std::vector<std::shared_ptr<Region::Thread>> threads;
 
   static Regions& all() {
-    static Regions& regions = *new Regions; // used by threads that end after main()
+    static Regions& regions = *new Regions; // never destroyed: threads may end after main()
     return regions;
   }
-  /// Of the calling thread, also of a forked child, where no read succeeds; null where nothing can be
-  /// counted.
-  static Region::Thread* here() noexcept { return current != nullptr ? current : first_of_thread(); }
+  /// Null if nothing can be counted. A forked child keeps the thread that called fork(2), whose reads fail.
+  static Region::Thread* current_thread() noexcept {
+    return current != nullptr ? current : register_thread();
+  }
   static constinit thread_local Region::Thread* current;
-  static Region::Thread* first_of_thread() noexcept;
+  static Region::Thread* register_thread() noexcept;
   std::shared_ptr<Region::Thread> begin_thread();
   void choose_events();
 };
@@ -92,7 +95,8 @@ void print_totals() {
   const char* const setting = std::getenv("RECOUNT_REGIONS");
   if (setting != nullptr && std::strcmp(setting, "off") == 0) return;
   if (const auto totals = region_totals(); !totals.empty())
-    static_cast<void>(process::write_all(STDERR_FILENO, region_table(totals))); // nobody is left to be told
+    static_cast<void>(
+        process::write_all(STDERR_FILENO, region_table(totals))); // at exit, no error can be reported
 }
 
 } // namespace
@@ -103,7 +107,7 @@ void Region::Thread::open(const std::vector<std::string>& names) {
     try {
       events.push_back(encode(names[i], Domain::user));
       counters.emplace(UserRead(events));
-      counter[i] = events.size() - 1;
+      counter_of_event[i] = events.size() - 1;
     } catch (const Error& error) {
       reasons[i] = error.problem();
       events.resize(counters ? counters->size() : 0);
@@ -111,7 +115,7 @@ void Region::Thread::open(const std::vector<std::string>& names) {
   }
   if (!counters) return;
   counters->start();
-  number = counters->size();
+  counter_count = counters->size();
 }
 
 void Regions::choose_events() {
@@ -139,7 +143,7 @@ std::shared_ptr<Region::Thread> Regions::begin_thread() {
 
 constinit thread_local Region::Thread* Regions::current = nullptr;
 
-Region::Thread* Regions::first_of_thread() noexcept {
+Region::Thread* Regions::register_thread() noexcept {
   static constinit thread_local bool ended = false;
   struct Holder {
     std::shared_ptr<Region::Thread> thread;
@@ -147,7 +151,7 @@ Region::Thread* Regions::first_of_thread() noexcept {
       ended = true;
       current = nullptr;
       if (!thread) return;
-      thread->number = 0;
+      thread->counter_count = 0;
       thread->counters.reset(); // the sums stay
     }
   };
@@ -162,7 +166,7 @@ Region::Thread* Regions::first_of_thread() noexcept {
   return current;
 }
 
-Region::Region(const char* name) noexcept : thread_(Regions::here()) {
+Region::Region(const char* name) noexcept : thread_(Regions::current_thread()) {
   if (thread_ == nullptr) return;
   try {
     entry_ = thread_->entry(name);
@@ -177,7 +181,7 @@ Region::~Region() {
   if (thread_ == nullptr) return;
   try {
     if (Values end; begun_ && thread_->read(end)) {
-      for (std::size_t i = 0; i < thread_->number; ++i)
+      for (std::size_t i = 0; i < thread_->counter_count; ++i)
         add(entry_->sums[i], end[i] - begin_[i]);
       add(entry_->counted, 1);
     } else if (!thread_->owner.here()) { // forked within the region
@@ -205,7 +209,7 @@ std::vector<RegionTotal> region_totals() {
   const std::lock_guard lock(all.mutex);
   std::vector<RegionTotal> totals;
   for (const auto& thread : all.threads) {
-    const std::lock_guard entries_lock(thread->entries_grow);
+    const std::lock_guard entries_lock(thread->entries_mutex);
     for (const auto& entry : thread->entries) {
       auto total = std::ranges::find(totals, entry.name, &RegionTotal::name);
       if (total == totals.end()) {
@@ -218,7 +222,7 @@ std::vector<RegionTotal> region_totals() {
       ++total->threads;
       for (std::size_t i = 0; i < total->events.size(); ++i) {
         RegionTotal::Event& event = total->events[i];
-        const auto counter = thread->counter[i];
+        const auto counter = thread->counter_of_event[i];
         const std::uint64_t counted = counter ? entry.counted.load(std::memory_order_relaxed) : 0;
         if (counted > 0)
           event.count = event.count.value_or(0) + entry.sums[*counter].load(std::memory_order_relaxed);
