@@ -1,4 +1,4 @@
-// Classes of events, and whether this machine counts them: found by counting occurrences that are known.
+// Classes of events, and whether this machine counts them: tested by counting a known number of occurrences.
 #pragma once
 
 #include <recount/reason.hpp>
@@ -11,8 +11,8 @@
 
 namespace recount::host {
 
-/// Events that one mechanism counts. That one of them opens proves nothing: under some hypervisors hardware
-/// breakpoints open and count 0.
+/// Events that are counted by the same mechanism. An event that opens may still count nothing: under some
+/// hypervisors hardware breakpoints open and count 0.
 enum class EventClass {
   task_clock,
   cpu_clock,
@@ -31,12 +31,13 @@ inline constexpr std::array event_classes{
 /// "page faults"
 [[nodiscard]] const char* name_of(EventClass which);
 
-/// The class of an event; none where no occurrences are known for it: most hardware events, tracepoints, and
-/// generic events of one core type of a hybrid CPU. Pure but for the type of the PMU msr, which is cached.
+/// The class of an event; none if no known number of its occurrences can be produced: most hardware events,
+/// tracepoints, and generic events of one core type of a hybrid CPU. Pure except for the cached type of the
+/// PMU msr.
 [[nodiscard]] std::optional<EventClass> class_of(const perf_event_attr& attr);
 
-/// Linux counts it while it executes in the kernel, so that a count of user mode is always 0:
-/// perf_event_task_sched_out() and its like in kernel/events/core.c. Pure.
+/// Whether Linux raises the event in kernel mode only, so that a count of user mode is always 0: see
+/// perf_event_task_sched_out() in kernel/events/core.c. Pure.
 [[nodiscard]] bool occurs_in_kernel_only(const perf_event_attr& attr);
 
 struct ClassState {
@@ -46,16 +47,16 @@ struct ClassState {
     missing ///< not opened (`error`) or never scheduled: another user, setting or moment may differ
   } state = State::missing;
   int error = 0;             ///< errno of perf_event_open(2); 0: never scheduled
-  std::uint64_t known = 0;   ///< occurrences that were executed; nanoseconds of the clocks
-  std::uint64_t counted = 0; ///< of these
+  std::uint64_t known = 0;   ///< occurrences that were produced; for clocks: nanoseconds
+  std::uint64_t counted = 0; ///< occurrences that were counted
 };
 
-/// Executes a handful of occurrences on the calling thread and counts them, once per process and class; only
-/// `missing` is not kept. Takes up to a millisecond (context switches), else less than a tenth of one.
-/// Thread-safe; a forked child keeps what its parent has found.
+/// Produces a few occurrences on the calling thread and counts them. The result is cached for the process and
+/// its forked children, unless it is `missing`. Takes up to 1 ms for context switches, otherwise less than
+/// 0.1 ms. Thread-safe.
 [[nodiscard]] ClassState class_state(EventClass which);
 
-/// Why an event of a dead class has no value; empty: its class is not dead, or not known.
+/// Why an event of a dead class has no value; empty if its class is unknown or not dead.
 [[nodiscard]] Reason dead_reason(const perf_event_attr& attr);
 
 } // namespace recount::host

@@ -1,7 +1,7 @@
 #include "perf/try_open.hpp"
-#include "process/child.hpp"
 
 #include "host/event_class.hpp"
+#include "process/child.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -16,7 +16,8 @@
 namespace recount::perf {
 namespace {
 
-bool nothing_beyond(const perf_event_attr& attr, std::size_t size) {
+/// Whether all bytes from `size` on are 0.
+bool zero_beyond(const perf_event_attr& attr, std::size_t size) {
   const auto bytes = std::as_bytes(std::span(&attr, 1));
   if (size >= bytes.size()) return true;
   const auto tail = bytes.subspan(size);
@@ -36,14 +37,15 @@ Attempt open_sized(perf_event_attr attr, const Target& target, OpenCall call) {
     return attempt;
   }
   attr.size = std::min<std::uint32_t>(attr.size, sizeof attr); // a program's headers may be newer
-  for (int round = 0; round < 3; ++round) {
+  // E2BIG and EMFILE cause at most one retry each.
+  for (int attempts = 0; attempts < 3; ++attempts) {
     attempt.attr = attr;
     attempt.fd.reset(call(&attempt.attr, target.pid, target.cpu, target.group_fd, PERF_FLAG_FD_CLOEXEC));
     attempt.error = attempt.fd ? 0 : errno;
     if (attempt.error == EMFILE && process::raise_open_files()) continue;
     if (attempt.error != E2BIG) break;
     const auto known = std::min<std::size_t>(attempt.attr.size, sizeof attr);
-    if (known == attr.size || !nothing_beyond(attr, known)) break;
+    if (known == attr.size || !zero_beyond(attr, known)) break;
     attr.size = static_cast<std::uint32_t>(known);
   }
   return attempt;
