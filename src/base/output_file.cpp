@@ -33,11 +33,18 @@ int try_file(const fs::path& path, Output how) {
   if (exists && (how == Output::appended || !fs::is_regular_file(kind)))
     return ::access(path.c_str(), W_OK) == 0 ? 0 : errno;
   // The file that a symbolic link names is created or replaced, not the link.
-  const bool link = fs::is_symlink(fs::symlink_status(path, error));
-  return try_folder((link ? fs::weakly_canonical(path, error) : path).parent_path());
+  return try_folder(follow_links(path).parent_path());
 }
 
 } // namespace
+
+fs::path follow_links(fs::path path) {
+  constexpr int most = 40; // as Linux follows
+  std::error_code error;
+  for (int i = 0; i < most && fs::is_symlink(fs::symlink_status(path, error)); ++i)
+    path = path.parent_path() / fs::read_symlink(path, error);
+  return path;
+}
 
 bool write_file(const std::string& path, std::string_view text) {
   std::FILE* const file = std::fopen(path.c_str(), "we");

@@ -3,6 +3,7 @@
 
 #include <recount/error.hpp>
 
+#include <filesystem>
 #include <string>
 #include <string_view>
 
@@ -18,6 +19,9 @@ namespace recount::base {
 /// Replaces a file by a temporary one that is renamed: readers see the old text or the new one. False, with
 /// errno, when it cannot be written completely; the old file then stays.
 [[nodiscard]] bool replace_file(const std::string& path, std::string_view text);
+
+/// What a symbolic link names in the end, whether that exists or not; another path as it is.
+[[nodiscard]] std::filesystem::path follow_links(std::filesystem::path path);
 
 /// How a file is written: lines are appended to it, or it is written to a temporary file and renamed.
 enum class Output { appended, replaced };

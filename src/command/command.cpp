@@ -181,11 +181,10 @@ Options& Options::flag(const std::string& names, bool& into, const std::string& 
 Options& Options::text(const std::string& names, std::string& into, const std::string& value,
                        const std::string& prose) {
   const std::string name = names.substr(names.rfind(',') + 1);
-  if (!names_output(name)) {
-    app(app_).add_option(marked(names), into, prose)->type_name(value);
-    return *this;
-  }
-  const auto take = [&into, name](const std::string& text) { into = replace_placeholders(name, text); };
+  const auto take = [&into, name, value](const std::string& text) {
+    if (text.empty()) throw bad_input(name, "is empty", "give " + value + ", or leave it out");
+    into = names_output(name) ? replace_placeholders(name, text) : text;
+  };
   app(app_).add_option_function<std::string>(marked(names), take, prose)->type_name(value);
   return *this;
 }

@@ -68,8 +68,7 @@ Delivery::Delivery(const std::string& path) : shown_(path) {
   target_ = to_stdout_ ? fs::path("figure") : fs::absolute(path, none);
   if ((fs::is_directory(kind) && !to_stdout_) || !target_.has_filename())
     throw bad_input(path, "is a folder", "name a file in it");
-  if (!into_ && fs::is_symlink(target_, none))
-    target_ = fs::weakly_canonical(target_, none); // the link stays
+  if (!into_) target_ = base::follow_links(target_); // the link stays
   std::string pattern = (parent_of(target_, into_) / ".recount-figure-XXXXXX").string();
   if (!::mkdtemp(pattern.data())) throw base::cannot_write(path, errno);
   folder_ = pattern;

@@ -134,7 +134,7 @@ Hub::Hub(const std::string& text) : address_(text) {
     const bool bound = listener_ && ::bind(listener_.get(), address.get(), address.size) == 0;
     error = errno;
     ::umask(before);
-    if (bound && at.local) path_ = at.path;
+    if (bound && at.local && ::lstat(at.path.c_str(), &socket_) == 0) path_ = at.path;
     if (bound && ::listen(listener_.get(), most_pending) == 0) {
       if (at.local) return;
       address_ = bound_name(listener_.get());
@@ -143,7 +143,7 @@ Hub::Hub(const std::string& text) : address_(text) {
     }
     if (bound) error = errno;
   }
-  if (!path_.empty()) ::unlink(path_.c_str());
+  remove_socket();
   const std::string name = at.local ? at.path : at.host + ":" + at.port;
   if (error == EADDRINUSE && at.local)
     throw unavailable(name, "exists already", {}, "choose another path, or remove it");
@@ -152,7 +152,14 @@ Hub::Hub(const std::string& text) : address_(text) {
 }
 
 Hub::~Hub() {
-  if (!path_.empty()) ::unlink(path_.c_str());
+  remove_socket();
+}
+
+void Hub::remove_socket() const {
+  struct stat now {};
+  if (!path_.empty() && ::lstat(path_.c_str(), &now) == 0 && now.st_dev == socket_.st_dev &&
+      now.st_ino == socket_.st_ino)
+    ::unlink(path_.c_str());
 }
 
 void Hub::polled(std::vector<pollfd>& fds) const {

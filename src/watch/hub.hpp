@@ -5,6 +5,7 @@
 #include "watch/message.hpp"
 
 #include <poll.h>
+#include <sys/stat.h>
 
 #include <deque>
 #include <list>
@@ -67,7 +68,11 @@ private:
   static bool flush(Viewer& viewer);
   static bool discard_input(Viewer& viewer);
 
+  /// Removes the socket of `path_`, unless somebody has put another file in its place.
+  void remove_socket() const;
+
   std::string address_, path_;
+  struct stat socket_ {}; ///< of `path_`
   process::Fd listener_;
   bool reachable_ = false;
   std::list<Viewer> viewers_;

@@ -10,6 +10,7 @@
 #include <boost/test/unit_test.hpp>
 #include <cerrno>
 #include <filesystem>
+#include <fmt/format.h>
 #include <fstream>
 #include <poll.h>
 #include <sstream>
@@ -29,9 +30,14 @@ namespace fs = std::filesystem;
 
 /// A path for a socket that nobody else uses.
 std::string fresh_path() {
-  std::string folder = (fs::temp_directory_path() / "watch-XXXXXX").string();
-  BOOST_TEST_REQUIRE(::mkdtemp(folder.data()));
-  return folder + "/socket";
+  struct Folder {
+    std::string path = (fs::temp_directory_path() / "watch-XXXXXX").string();
+    Folder() { BOOST_TEST_REQUIRE(::mkdtemp(path.data())); }
+    ~Folder() { fs::remove_all(path); }
+  };
+  static const Folder folder;
+  static int made = 0;
+  return fmt::format("{}/{}", folder.path, ++made);
 }
 
 /// Serves until there is nothing more to do at the moment.
@@ -207,6 +213,16 @@ BOOST_AUTO_TEST_CASE(socket_is_private_and_removed_with_the_hub) {
   std::ostringstream text;
   text << std::ifstream(path).rdbuf();
   BOOST_TEST(text.str() == "mine");
+}
+
+BOOST_AUTO_TEST_CASE(what_took_the_place_of_the_socket_stays) {
+  const std::string path = fresh_path();
+  {
+    const Hub hub(path);
+    fs::remove(path);
+    std::ofstream(path) << "mine";
+  }
+  BOOST_TEST(fs::exists(path));
 }
 
 BOOST_AUTO_TEST_CASE(missing_listener_is_an_error) {

@@ -87,6 +87,18 @@ BOOST_AUTO_TEST_CASE(a_file_is_written_whole_or_reported) {
   BOOST_TEST(errno == ENOENT);
 }
 
+BOOST_AUTO_TEST_CASE(links_are_followed_to_what_does_not_exist_yet) {
+  const Place place;
+  fs::create_symlink("second", place.path / "first");
+  fs::create_symlink("file", place.path / "second");
+  fs::create_symlink("circle", place.path / "circle");
+  BOOST_TEST(base::follow_links(place.path / "first") == place.path / "file");
+  BOOST_TEST(base::follow_links(place.path / "file") == place.path / "file");
+  BOOST_TEST(base::follow_links(place.path / "circle") == place.path / "circle");
+  BOOST_CHECK_NO_THROW(base::check_writable("-o", place.path / "first", base::Output::replaced));
+  BOOST_CHECK_THROW(base::check_writable("-o", place.path / "circle", base::Output::replaced), Error);
+}
+
 BOOST_AUTO_TEST_CASE(a_read_is_bounded) {
   const Place place;
   const std::string path = (place.path / "text").string(), text(100'000, 'x');
