@@ -116,25 +116,24 @@ double sum_of_kinds(const TallyKinds& kinds, const Tally& tally) {
   return value;
 }
 
-std::string form_of_counts(double a_turn, double besides) {
-  if (a_turn == 0) return fmt::format("{}", besides);
-  if (besides == 0) return fmt::format("{} per turn", a_turn);
-  return fmt::format("{} per turn {} {}", a_turn, besides < 0 ? "minus" : "plus",
-                     besides < 0 ? -besides : besides);
+std::string form_of_counts(double per_turn, double once) {
+  if (per_turn == 0) return fmt::format("{}", once);
+  if (once == 0) return fmt::format("{} per turn", per_turn);
+  return fmt::format("{} per turn {} {}", per_turn, once < 0 ? "minus" : "plus", std::abs(once));
 }
 
 std::vector<Expectation> stated_presets(std::span<const TallySum> sums, const Tally& turn, double turns,
-                                        const Tally& besides) {
+                                        const Tally& once) {
   std::vector<Expectation> all;
   for (const TallySum& sum : sums) {
-    const double each = sum_of_kinds(sum.plus, turn) - sum_of_kinds(sum.minus, turn),
-                 once = sum_of_kinds(sum.plus, besides) - sum_of_kinds(sum.minus, besides),
-                 more = turns * sum_of_kinds(sum.maybe, turn) + sum_of_kinds(sum.maybe, besides);
-    const double value = turns * each + once;
-    const Expectation one{
-        {}, value, sum.less * value, sum.stray + more, form_of_counts(each, once) + sum.but};
+    const double per_turn = sum_of_kinds(sum.plus, turn) - sum_of_kinds(sum.minus, turn),
+                 constant = sum_of_kinds(sum.plus, once) - sum_of_kinds(sum.minus, once),
+                 more = turns * sum_of_kinds(sum.maybe, turn) + sum_of_kinds(sum.maybe, once);
+    const double value = turns * per_turn + constant;
+    const Expectation expectation{
+        {}, value, sum.less * value, sum.stray + more, form_of_counts(per_turn, constant) + sum.but};
     for (const char* preset : sum.presets) {
-      all.push_back(one);
+      all.push_back(expectation);
       all.back().metric = preset;
     }
   }
@@ -143,12 +142,12 @@ std::vector<Expectation> stated_presets(std::span<const TallySum> sums, const Ta
 
 } // namespace
 
-std::vector<Expectation> instruction_presets(const Tally& turn, double turns, const Tally& besides) {
-  return stated_presets(instruction_sums, turn, turns, besides);
+std::vector<Expectation> instruction_presets(const Tally& turn, double turns, const Tally& once) {
+  return stated_presets(instruction_sums, turn, turns, once);
 }
 
-std::vector<Expectation> cache_presets(const Tally& turn, double turns, const Tally& besides) {
-  return stated_presets(cache_sums, turn, turns, besides);
+std::vector<Expectation> cache_presets(const Tally& turn, double turns, const Tally& once) {
+  return stated_presets(cache_sums, turn, turns, once);
 }
 
 } // namespace recount::kernel

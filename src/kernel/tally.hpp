@@ -95,13 +95,13 @@ constexpr Tally floating(double Tally::*kind, int bits, int lanes) {
 
 // The presets that a tally answers.
 
-/// Presets that count instructions and operations, known zeros included: each a sum of the tally's kinds over
-/// `turns` times `turn` and `besides`.
+/// Presets that count instructions and operations, known zeros included: each a sum of kinds of
+/// the tally turns * turn + once.
 [[nodiscard]] std::vector<Expectation> instruction_presets(const Tally& turn, double turns,
-                                                           const Tally& besides);
+                                                           const Tally& once);
 
 /// Presets that count what caches do, for code whose lines all fit in L1 except those that
 /// the tally counts as misses.
-[[nodiscard]] std::vector<Expectation> cache_presets(const Tally& turn, double turns, const Tally& besides);
+[[nodiscard]] std::vector<Expectation> cache_presets(const Tally& turn, double turns, const Tally& once);
 
 } // namespace recount::kernel

@@ -66,7 +66,7 @@ void claim_code(std::byte* code, std::size_t blocks, std::size_t stride, bool fu
   emit_jumps({code, area}, places, full);
   const EmittedTally tally = emitted(static_cast<double>(blocks), full);
   for (const std::int64_t passes : {1, 4}) {
-    claim(full ? "code_full" : "code_empty", code, static_cast<double>(passes) * tally.pass + tally.besides);
+    claim(full ? "code_full" : "code_empty", code, static_cast<double>(passes) * tally.pass + tally.once);
     std::int64_t argument = passes;
     reinterpret_cast<void (*)(void*)>(code)(&argument);
   }
@@ -92,7 +92,7 @@ int main(int, char** arguments) {
   for (const auto& block : native::blocks())
     for (const std::int64_t turns : {1, 4}) {
       claim(block.name, reinterpret_cast<const void*>(block.code), block.tally(static_cast<double>(turns)));
-      native::Turns context{turns, data, 4095, 64};
+      native::BlockArguments context{turns, data, 4095, 64};
       block.code(&context);
     }
   return claim_codes(arguments[1]) ? 0 : 1;

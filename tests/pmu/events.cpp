@@ -76,7 +76,7 @@ void execute_block(const std::string& name, std::int64_t turns) {
     if (block.name != name) continue;
     alignas(64) static std::byte data[4096];
     kernel::lay_out(kernel::Data::ones, false, data);
-    kernel::native::Turns context{turns, data, 0, 0};
+    kernel::native::BlockArguments context{turns, data, 0, 0};
     block.code(&context);
     return;
   }

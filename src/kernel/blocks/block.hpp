@@ -1,4 +1,5 @@
-// Blocks: hand-counted loops of assembly. A turn of the loop holds sixteen equal steps.
+// Blocks: loops of assembly whose instructions are counted by hand. A turn is one iteration of the loop:
+// sixteen equal steps.
 #pragma once
 
 #include "kernel/feature.hpp"
@@ -11,36 +12,36 @@
 
 namespace recount::kernel::native {
 
-/// What a block is called with. The assembly knows this layout.
-struct Turns {
-  std::int64_t turns = 1; ///< at least 1
-  void* data = nullptr;   ///< as specified by Data
-  std::int64_t mask = 0;  ///< bytes of the data less one, a power of two less one (blocks that scatter)
-  std::int64_t hop = 0;   ///< increment of the offset in bytes (blocks that scatter)
+/// The argument of a block. The assembly reads this layout.
+struct BlockArguments {
+  std::int64_t turns = 1;     ///< iterations, at least 1
+  void* data = nullptr;       ///< as specified by Data
+  std::int64_t mask = 0;      ///< of the offset into the data: 2^k - 1 bytes (blocks that scatter)
+  std::int64_t increment = 0; ///< of the offset per step, in bytes (blocks that scatter)
 };
-inline constexpr int steps_a_turn = 16;
+inline constexpr int steps_per_turn = 16;
 
-/// Numbers for floating-point blocks: 1 in every element of a 64-byte vector.
+/// Offsets in the data of floating-point blocks: a 64-byte vector of ones for each type of element.
 inline constexpr int ones_f64 = 0, ones_f32 = 64, ones_f16 = 128, ones_bytes = 192;
 
 struct Block {
   std::string_view name; ///< "float_add_f64_scalar"
-  void (*code)(void* turns) = nullptr;
-  Feature feature = Feature::none; ///< of the processor, without which the code crashes
+  void (*code)(void* arguments) = nullptr;
+  Feature feature = Feature::none; ///< of the processor, required by the code
   Tally step;                      ///< counts of one step
   Tally turn;                      ///< of the loop overhead per turn, branch taken
-  Tally besides;                   ///< of code executed once, including the return
-  /// What a call executes. The last turn's branch is not taken.
+  Tally once;                      ///< of entry and return; corrects for the last branch, which is not taken
+  /// Counts of one call.
   [[nodiscard]] constexpr Tally tally(double turns) const {
-    return turns * (steps_a_turn * step + turn) + besides;
+    return turns * (steps_per_turn * step + turn) + once;
   }
 };
 
-/// Every block that this architecture has.
+/// All blocks of this architecture.
 [[nodiscard]] std::span<const Block> blocks() noexcept;
 /// "x86-64" or "aarch64"; others have no blocks.
 [[nodiscard]] std::string_view architecture() noexcept;
-/// Throws recount::Error (bad_input), naming `subject`, where this architecture does not have it.
+/// Throws recount::Error (bad_input) with this subject if the architecture has no such block.
 [[nodiscard]] const Block& find_block(std::string_view name, const std::string& subject);
 
 } // namespace recount::kernel::native

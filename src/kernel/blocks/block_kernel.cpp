@@ -26,7 +26,7 @@ constexpr std::int64_t most_turns = std::int64_t{1} << 40;
 
 std::vector<Parameter> with_turns(std::vector<Parameter> choices, std::int64_t fallback) {
   choices.push_back(number_parameter(
-      "turns", fmt::format("loop iterations of {} steps", native::steps_a_turn), fallback, 1, most_turns));
+      "turns", fmt::format("loop iterations of {} steps", native::steps_per_turn), fallback, 1, most_turns));
   return choices;
 }
 
@@ -42,7 +42,7 @@ struct BlockKernel::At {
   std::string values; ///< "add_f64_scalar"
   const native::Block* block = nullptr;
   std::int64_t turns = 0;
-  [[nodiscard]] double steps() const { return static_cast<double>(turns * native::steps_a_turn); }
+  [[nodiscard]] double steps() const { return static_cast<double>(turns * native::steps_per_turn); }
 };
 
 BlockKernel::BlockKernel(const Family& family)
@@ -76,17 +76,17 @@ std::unique_ptr<Instance> BlockKernel::prepare(const result::Params& point) cons
   const std::int64_t bytes = data_bytes(data, here.turns);
   auto memory = std::make_unique<Memory>(bytes, 0, Memory::Pages::small, subject);
   lay_out(data, here.values.ends_with("random"), {memory->data(), static_cast<std::size_t>(bytes)});
-  const native::Turns context{here.turns, memory->data(), 0, 0};
-  return make_instance(here.block->code, context, here.turns * native::steps_a_turn, std::move(memory));
+  const native::BlockArguments context{here.turns, memory->data(), 0, 0};
+  return make_instance(here.block->code, context, here.turns * native::steps_per_turn, std::move(memory));
 }
 
 std::vector<Expectation> BlockKernel::expected(const result::Params& point) const {
   const At here = at(point);
   const native::Block& block = *here.block;
   const auto turns = static_cast<double>(here.turns);
-  const Tally turn = native::steps_a_turn * block.step + block.turn;
-  auto all = instruction_presets(turn, turns, block.besides);
-  const auto caches = cache_presets(turn, turns, block.besides);
+  const Tally turn = native::steps_per_turn * block.step + block.turn;
+  auto all = instruction_presets(turn, turns, block.once);
+  const auto caches = cache_presets(turn, turns, block.once);
   all.insert(all.end(), caches.begin(), caches.end());
   const auto predictions = predicted(block.tally(turns), here.values == "random", here.steps());
   all.insert(all.end(), predictions.begin(), predictions.end());
@@ -123,7 +123,7 @@ std::int64_t data_bytes(Data data, std::int64_t turns) {
   switch (data) {
   case Data::line: return line_room;
   case Data::ones: return native::ones_bytes;
-  case Data::coins: return turns * native::steps_a_turn;
+  case Data::coins: return turns * native::steps_per_turn;
   }
   return 0;
 }

@@ -77,7 +77,7 @@ class CodePresets {
 public:
   explicit CodePresets(const CodePoint& at) : at_(at), n_(static_cast<double>(at.accesses())) {
     const EmittedTally tally = emitted(static_cast<double>(at.blocks()), at.full);
-    all_ = instruction_presets(tally.pass, static_cast<double>(at.passes), tally.besides);
+    all_ = instruction_presets(tally.pass, static_cast<double>(at.passes), tally.once);
   }
 
   std::vector<Expectation> take() {

@@ -24,9 +24,9 @@ inline constexpr std::int64_t code_entry = 8, code_tail = 8;
 /// last of a full line when `full`: then nops come before it.
 void emit_jumps(std::span<std::byte> code, std::span<const std::uint64_t> places, bool full);
 
-/// What one pass over `blocks` blocks executes, and the call besides: the whole is passes * pass + besides.
+/// Counts of one pass over `blocks` blocks, and of entry and return: a call counts passes * pass + once.
 struct EmittedTally {
-  Tally pass, besides;
+  Tally pass, once;
 };
 [[nodiscard]] EmittedTally emitted(double blocks, bool full);
 

@@ -11,8 +11,8 @@ namespace block_rows {
 
 using namespace tallies;
 
-// Before the rows' own: the frame loads its context; after them it counts down and returns. The branch of
-// the last turn is not taken.
+// The frame of every row: load the arguments, run the row once per turn, decrement and branch, return. The
+// last branch is not taken.
 #ifdef __x86_64__
 constexpr Tally frame_once = 2 * load + both(jump, load) + Tally{.taken = -1}; // ret loads
 constexpr Tally frame_turn = integer + taken;
@@ -41,15 +41,15 @@ constexpr Tally frame_turn = integer + taken;
                                                                                            ".size"                                           \
                                                                                            " " RECOUNT_SYMBOL(name) ", . - " RECOUNT_SYMBOL( \
                                                                                                name) "\n");                                  \
-  extern "C" void recount_kernel_##name(void* turns);
+  extern "C" void recount_kernel_##name(void* arguments);
 #include RECOUNT_ROWS
 #undef RECOUNT_BLOCK
 
 namespace {
 namespace block_rows {
 
-#define RECOUNT_BLOCK(name, feature, before, step, after, step_tally, besides)                               \
-  {#name, recount_kernel_##name, Feature::feature, step_tally, frame_turn, frame_once + (besides)},
+#define RECOUNT_BLOCK(name, feature, before, step, after, step_tally, once)                                  \
+  {#name, recount_kernel_##name, Feature::feature, step_tally, frame_turn, frame_once + (once)},
 constexpr Block table[] = {
 #include RECOUNT_ROWS
 };

@@ -27,9 +27,9 @@ struct ScatterPoint {
   std::int64_t size = 0, stride = 0, passes = 0;
   [[nodiscard]] std::int64_t visited() const { return size / stride; }
   [[nodiscard]] std::int64_t accesses() const { return visited() * passes; }
-  [[nodiscard]] std::int64_t turns() const { return accesses() / native::steps_a_turn; }
+  [[nodiscard]] std::int64_t turns() const { return accesses() / native::steps_per_turn; }
   [[nodiscard]] std::int64_t mask() const { return size - 1; }
-  [[nodiscard]] std::int64_t hop() const {
+  [[nodiscard]] std::int64_t increment() const {
     return static_cast<std::int64_t>(scatter_increment) * stride & mask();
   }
 };
@@ -56,7 +56,7 @@ public:
     const ScatterPoint here = at(point);
     auto memory = std::make_unique<Memory>(here.size, 0, Memory::Pages::small,
                                            fmt::format("scatter --size {}", here.size));
-    const native::Turns context{here.turns(), memory->data(), here.mask(), here.hop()};
+    const native::BlockArguments context{here.turns(), memory->data(), here.mask(), here.increment()};
     return make_instance(scatter_block(here).code, context, here.accesses(), std::move(memory));
   }
   [[nodiscard]] std::string unsimulated() const override { return {}; }
@@ -64,12 +64,13 @@ public:
     const ScatterPoint here = at(point);
     const std::uint64_t base = array_base(caches);
     std::uint64_t offset = 0;
-    const auto mask = static_cast<std::uint64_t>(here.mask()), hop = static_cast<std::uint64_t>(here.hop());
+    const auto mask = static_cast<std::uint64_t>(here.mask()),
+               increment = static_cast<std::uint64_t>(here.increment());
     model::repeat(
         caches, here.passes,
         [&] {
           for (std::int64_t i = 0; i < here.visited(); ++i) {
-            offset = (offset * scatter_multiplier + hop) & mask;
+            offset = (offset * scatter_multiplier + increment) & mask;
             here.stores ? caches.store(base + offset, 8) : caches.load(base + offset, 8);
           }
         },
@@ -79,8 +80,8 @@ public:
   [[nodiscard]] std::vector<Expectation> expected(const result::Params& point) const override {
     const ScatterPoint here = at(point);
     const native::Block& block = scatter_block(here);
-    auto all = instruction_presets(native::steps_a_turn * block.step + block.turn,
-                                   static_cast<double>(here.turns()), block.besides);
+    auto all = instruction_presets(native::steps_per_turn * block.step + block.turn,
+                                   static_cast<double>(here.turns()), block.once);
     // Beyond every L2, the store buffer fills faster than lines arrive.
     constexpr std::int64_t far = 8 << 20;
     const auto stores = static_cast<double>(here.accesses());
@@ -105,10 +106,10 @@ private:
         throw bad_input(fmt::format("scatter --{}", name), fmt::format("{} is not a power of two", value),
                         fmt::format("{} or {}", std::bit_floor(static_cast<std::uint64_t>(value)),
                                     std::bit_ceil(static_cast<std::uint64_t>(value))));
-    if (here.stride > here.size / native::steps_a_turn)
+    if (here.stride > here.size / native::steps_per_turn)
       throw bad_input("scatter --stride",
-                      fmt::format("{} leaves fewer than {} places", here.stride, native::steps_a_turn),
-                      fmt::format("at most {}", here.size / native::steps_a_turn));
+                      fmt::format("{} leaves fewer than {} places", here.stride, native::steps_per_turn),
+                      fmt::format("at most {}", here.size / native::steps_per_turn));
     if (std::int64_t total = 0; __builtin_mul_overflow(here.visited(), here.passes, &total))
       throw bad_input("scatter --passes", "the number of accesses exceeds 64 bits");
     static_cast<void>(scatter_block(here));

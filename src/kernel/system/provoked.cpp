@@ -187,10 +187,10 @@ const native::Block& cell_block(const result::Params& point) {
   return native::find_block("transfer_" + text(point, "operation"), "cell");
 }
 
-class CellInstance : public NativeInstance<native::Turns> {
+class CellInstance : public NativeInstance<native::BlockArguments> {
 public:
   CellInstance(Code code, std::uint64_t address, std::int64_t turns)
-      : NativeInstance(code, {turns, reinterpret_cast<void*>(address), 0, 0}, turns * native::steps_a_turn),
+      : NativeInstance(code, {turns, reinterpret_cast<void*>(address), 0, 0}, turns * native::steps_per_turn),
         page_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))) {
     const std::uint64_t start = address / page_ * page_;
     mapping_ = mmap(reinterpret_cast<void*>(start), page_, PROT_READ | PROT_WRITE,
@@ -223,8 +223,8 @@ public:
       : BasicKernel(
             "cell", "loads from or stores to one given address",
             {choice_parameter("operation", "operation per step", {"store", "load"}),
-             number_parameter("turns", fmt::format("loop iterations of {} steps", native::steps_a_turn), 100,
-                              1, std::int64_t{1} << 40),
+             number_parameter("turns", fmt::format("loop iterations of {} steps", native::steps_per_turn),
+                              100, 1, std::int64_t{1} << 40),
              number_parameter("address", "address of the 8 bytes, a multiple of 8", std::int64_t{1} << 45,
                               1 << 20, (std::int64_t{1} << 47) - (1 << 20), Parameter::Unit::bytes)}) {}
   [[nodiscard]] std::int64_t bytes(const result::Params& point) const override {
@@ -245,9 +245,9 @@ public:
     const result::Params at = complete(*this, point);
     const native::Block& block = cell_block(at);
     const auto turns = static_cast<double>(number(at, "turns"));
-    auto all = instruction_presets(native::steps_a_turn * block.step + block.turn, turns, block.besides);
-    const double stores = turns * native::steps_a_turn * block.step.stores,
-                 loads = turns * native::steps_a_turn * block.step.loads;
+    auto all = instruction_presets(native::steps_per_turn * block.step + block.turn, turns, block.once);
+    const double stores = turns * native::steps_per_turn * block.step.stores,
+                 loads = turns * native::steps_per_turn * block.step.loads;
     // As perf-record(1) writes breakpoints; x86 has none for loads alone.
     const std::string place = fmt::format("mem:{:#x}/8:", number(at, "address"));
     all.push_back({place + "w", stores, 0, 0, "16 stores per turn"});

@@ -12,7 +12,7 @@ namespace pmu {
 namespace {
 
 using recount::kernel::Tally;
-using recount::kernel::native::Turns;
+using recount::kernel::native::BlockArguments;
 
 /// Mispredictions of a two-level predictor with 12 bits of history (Yeh and Patt, MICRO 1991) for the
 /// branches that the data decide: taken where the byte is zero.
@@ -33,14 +33,14 @@ double mispredicted_by(const unsigned char* bytes, std::int64_t count) {
 }
 
 /// The generator of the assembly, as kernel `scatter` describes it.
-Work scattered(const Turns& at, bool stores) {
+Work scattered(const BlockArguments& at, bool stores) {
   constexpr std::uint64_t multiplier = 1103515245;
   auto& caches = SimulatedCaches::of_thread(SimulatedCaches::Side::data);
   const auto base = reinterpret_cast<std::uint64_t>(at.data);
   std::uint64_t offset = 0;
-  const auto mask = static_cast<std::uint64_t>(at.mask), hop = static_cast<std::uint64_t>(at.hop);
-  for (std::int64_t i = 0; i < at.turns * recount::kernel::native::steps_a_turn; ++i) {
-    offset = (offset * multiplier + hop) & mask;
+  const auto mask = static_cast<std::uint64_t>(at.mask), increment = static_cast<std::uint64_t>(at.increment);
+  for (std::int64_t i = 0; i < at.turns * recount::kernel::native::steps_per_turn; ++i) {
+    offset = (offset * multiplier + increment) & mask;
     stores ? caches.store(base + offset, 8) : caches.load(base + offset, 8);
   }
   return caches.work();
@@ -88,9 +88,9 @@ Work from_tally(const Tally& tally) {
 
 Work block_work(const recount::kernel::native::Block& block, const void* context) {
   using enum Quantity;
-  const auto& at = *static_cast<const Turns*>(context);
+  const auto& at = *static_cast<const BlockArguments*>(context);
   const Tally tally = block.tally(static_cast<double>(at.turns));
-  const double steps = static_cast<double>(at.turns) * recount::kernel::native::steps_a_turn;
+  const double steps = static_cast<double>(at.turns) * recount::kernel::native::steps_per_turn;
   const Name name = parts(block.name);
   Work work = from_tally(tally);
   work[returns] = 1;
@@ -103,7 +103,7 @@ Work block_work(const recount::kernel::native::Block& block, const void* context
   if (block.name == "branch_indirect_data") {
     work[indirect] = steps;
     work[mispredicted_indirect] = mispredicted_by(static_cast<const unsigned char*>(at.data),
-                                                  at.turns * recount::kernel::native::steps_a_turn);
+                                                  at.turns * recount::kernel::native::steps_per_turn);
   }
   if (block.name == "branch_call") {
     work[calls] = steps;
@@ -111,7 +111,7 @@ Work block_work(const recount::kernel::native::Block& block, const void* context
   }
   if (block.name == "branch_data")
     work[mispredicted] += mispredicted_by(static_cast<const unsigned char*>(at.data),
-                                          at.turns * recount::kernel::native::steps_a_turn);
+                                          at.turns * recount::kernel::native::steps_per_turn);
   if (name.family == "scatter") {
     work[integer_multiplies] = steps;
     add(work, scattered(at, name.operation == "store"));

@@ -168,7 +168,7 @@ Work work_of(const WrittenCode& code, std::int64_t passes) {
   Work work = caches.work();
   const auto blocks = static_cast<double>(code.lines.size());
   const auto tally = recount::kernel::emitted(blocks, code.full);
-  const auto total = static_cast<double>(passes) * tally.pass + tally.besides;
+  const auto total = static_cast<double>(passes) * tally.pass + tally.once;
   // More jumps than a branch target buffer of 4096 entries remembers are not foreseen.
   constexpr double targets = 4096;
   const bool kept_decoded = !code.full && blocks * 64 <= 32768 && work[l1i_misses] == 0;
