@@ -62,7 +62,7 @@ void state_plan(result::Run& header, const std::vector<Job>& jobs) {
   std::map<std::string, std::int64_t> planned;
   for (const Job& job : jobs) {
     const auto& witness = witness::find(job.witness);
-    if (witness.passes != 1 || witness.names(job.witness) != std::vector{job.witness}) return;
+    if (witness.passes != 1 || witness.recorded_witnesses(job.witness) != std::vector{job.witness}) return;
     ++planned[result::planned_name(job.witness, job.kernel, job.point)];
   }
   if (planned.size() > result::most_planned_names) return;

@@ -92,7 +92,7 @@ public:
       const auto& backend = witness::find(job_->witness);
       const auto belongs = [&](const auto& o) {
         return o.run == run_ && o.kernel == job_->kernel && o.params == job_->point &&
-               backend.gave(o, job_->repetition, job_->witness);
+               backend.could_record(o, job_->repetition, job_->witness);
       };
       if (!std::ranges::all_of(all.observations, belongs))
         throw bad_input("answer", "belongs to another run");
@@ -390,7 +390,7 @@ std::vector<Job> remaining(const std::vector<Job>& jobs, const result::Results& 
   // A run is complete when all that it gives is there: each pass of each of its witnesses.
   const auto is_complete = [&](const Job& job, const std::string& metric) {
     const auto& backend = witness::find(job.witness);
-    for (const auto& name : backend.names(job.witness))
+    for (const auto& name : backend.recorded_witnesses(job.witness))
       for (int pass = 0; pass < backend.passes; ++pass) {
         const auto found =
             metrics.find({job.kernel, job.point, job.repetition * backend.passes + pass, name});

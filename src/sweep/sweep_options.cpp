@@ -64,7 +64,7 @@ bool usable(const Plan& plan, const witness::Backend& witness, const kernel::Ker
   auto metrics = witness.default_metrics;
   if (!plan.metrics.empty()) {
     metrics.clear();
-    std::copy_if(plan.metrics.begin(), plan.metrics.end(), std::back_inserter(metrics), witness.gives);
+    std::copy_if(plan.metrics.begin(), plan.metrics.end(), std::back_inserter(metrics), witness.provides);
     if (metrics.empty()) return false; // no metric of its kind is requested
   }
   Reason why = witness.missing(metrics);

@@ -83,7 +83,7 @@ std::vector<std::string> metrics_of(const Plan& plan, const Witness& witness) {
   const auto& kind = witness::find(witness);
   if (plan.metrics.empty()) return kind.default_metrics;
   std::vector<std::string> own;
-  std::copy_if(plan.metrics.begin(), plan.metrics.end(), std::back_inserter(own), kind.gives);
+  std::copy_if(plan.metrics.begin(), plan.metrics.end(), std::back_inserter(own), kind.provides);
   return own.empty() ? plan.metrics : own; // requested by name only: the witness reports why not
 }
 

@@ -28,8 +28,8 @@ const Backend& find(const Witness& witness) {
           "the witnesses are clock, perf, papi, both (of these two), model (this machine) and model:NAME"));
 }
 
-std::vector<Witness> Backend::names(const Witness& requested) const {
-  if (!voices.empty()) return voices;
+std::vector<Witness> Backend::recorded_witnesses(const Witness& requested) const {
+  if (!recorded_as.empty()) return recorded_as;
   if (!requested.described_machine()) return {requested};
   std::vector<Witness> all;
   for (const auto& member : model::member_names(requested.detail))
@@ -37,17 +37,17 @@ std::vector<Witness> Backend::names(const Witness& requested) const {
   return all;
 }
 
-bool Backend::gave(const result::Observation& o, int repetition, const Witness& requested) const {
+bool Backend::could_record(const result::Observation& o, int repetition, const Witness& requested) const {
   // A family's members differ in what follows; which they are takes reading its description.
   const std::string_view family = model::before_sizes(requested.detail);
-  const bool named = !voices.empty()
-                         ? std::ranges::find(voices, o.witness) != voices.end()
+  const bool named = !recorded_as.empty()
+                         ? std::ranges::find(recorded_as, o.witness) != recorded_as.end()
                          : o.witness == requested || (o.witness.kind == requested.kind && !family.empty() &&
                                                       o.witness.detail.starts_with(family));
   return named && o.repetition >= 0 && o.repetition / passes == repetition;
 }
 
-result::Observation blank(const Task& task, const std::string& metric) {
+result::Observation blank_observation(const Task& task, const std::string& metric) {
   result::Observation observation;
   observation.run = task.run;
   observation.kernel = task.kernel;

@@ -1,4 +1,4 @@
-// Backends: the code behind each witness. Each is a file; this is their common interface.
+// The common interface of all witnesses, and the table of them.
 #pragma once
 
 #include "base/witness.hpp"
@@ -28,38 +28,41 @@ struct Task {
 struct Backend {
   Witness::Kind kind;
   std::string prose; ///< one line
-  bool native;       ///< executes the kernel, hence needs an exclusive CPU and a prepared, warm instance
+  bool native; ///< executes the kernel: needs an exclusive CPU and a prepared instance after a warm-up run
   std::vector<std::string> default_metrics;
-  /// Whether a metric is of the witness's kind: times are the clock's, every other name is a counter's.
-  bool (*gives)(const std::string& metric);
+  /// Whether the witness can provide a metric by its kind: the clock provides times, all others provide
+  /// counts.
+  bool (*provides)(const std::string& metric);
   /// Why it provides none of these metrics on this machine; empty: it provides at least one.
   Reason (*missing)(const std::vector<std::string>& metrics);
-  /// One observation for each metric, in that order; a metric it cannot give has no value and a reason.
+  /// One observation per metric, in that order; without value but with a reason if it cannot be provided.
   /// `instance` is the prepared kernel (native witnesses only). Throws recount::Error only when the task
   /// itself is wrong (no such machine description).
   std::vector<result::Observation> (*observe)(const kernel::Kernel& kernel, kernel::Instance* instance,
                                               const Task& task);
-  /// The witnesses of its observations; empty: its own.
-  std::vector<Witness> voices = {};
-  /// Observations of a metric that one run gives: that of repetition r number passes * r and following.
+  /// The witnesses that its observations carry, if not its own: perf and papi for `both`.
+  std::vector<Witness> recorded_as = {};
+  /// Observations per metric and run: the run of repetition r makes those numbered r * passes to
+  /// r * passes + passes - 1.
   int passes = 1;
 
-  /// The witnesses of its observations when requested as `requested`: its voices, the members of a family of
-  /// machines, or `requested`. Throws recount::Error (bad_input) where there is no such machine.
-  [[nodiscard]] std::vector<Witness> names(const Witness& requested) const;
-  /// Whether an observation may come from a run of that repetition, requested as `requested`.
-  [[nodiscard]] bool gave(const result::Observation& o, int repetition, const Witness& requested) const;
+  /// The witnesses that its observations carry when run as `requested`: `recorded_as`, the members of a
+  /// family of machines, or `requested` itself. Throws recount::Error (bad_input) for an unknown machine.
+  [[nodiscard]] std::vector<Witness> recorded_witnesses(const Witness& requested) const;
+  /// Whether an observation can be the result of this repetition, run as `requested`.
+  [[nodiscard]] bool could_record(const result::Observation& o, int repetition,
+                                  const Witness& requested) const;
 };
 
 /// All witnesses: clock, perf, papi, model. (`both` is perf and papi at once.)
 [[nodiscard]] std::span<const Backend> all();
-/// Of any kind, `both` included. Throws recount::Error (bad_input) naming the witnesses.
+/// The backend of a witness, `both` included. Throws recount::Error (bad_input) that lists the witnesses.
 [[nodiscard]] const Backend& find(const Witness& witness);
 
-/// An observation of the task, with everything filled in but the value.
-[[nodiscard]] result::Observation blank(const Task& task, const std::string& metric);
+/// An observation of the task, complete except for its value.
+[[nodiscard]] result::Observation blank_observation(const Task& task, const std::string& metric);
 
-/// One file each.
+/// Each is defined in a file of its own.
 [[nodiscard]] Backend clock_witness();
 [[nodiscard]] Backend perf_witness();
 [[nodiscard]] Backend papi_witness();

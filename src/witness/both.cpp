@@ -203,7 +203,7 @@ public:
     for (const auto& metric : task.metrics)
       for (std::size_t pass = 0; pass < passes; ++pass)
         for (const Witness::Kind witness : {Witness::perf, Witness::papi}) {
-          auto& o = all_.emplace_back(blank(task, metric));
+          auto& o = all_.emplace_back(blank_observation(task, metric));
           o.witness = witness;
           o.repetition = task.repetition * static_cast<int>(passes) + static_cast<int>(pass);
           o.accesses = accesses;

@@ -78,7 +78,7 @@ std::vector<result::Observation> observe(const kernel::Kernel&, kernel::Instance
   std::vector<result::Observation> all;
   for (const auto& metric : task.metrics) {
     requested.push_back(resolve_metric(metric));
-    auto& o = all.emplace_back(blank(task, metric));
+    auto& o = all.emplace_back(blank_observation(task, metric));
     o.accesses = instance->accesses();
     refuse(o, requested.back());
   }
@@ -166,7 +166,7 @@ std::vector<result::Observation> observe(const kernel::Kernel&, kernel::Instance
   std::vector<result::Observation> all;
   std::vector<std::size_t> countable;
   for (const auto& metric : task.metrics) {
-    auto& o = all.emplace_back(blank(task, metric));
+    auto& o = all.emplace_back(blank_observation(task, metric));
     o.accesses = instance->accesses();
     MetricEvents requested;
     requested.refused = papi_refusal(metric);

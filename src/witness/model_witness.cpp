@@ -159,7 +159,7 @@ std::vector<result::Observation> observe(const kernel::Kernel& kernel, kernel::I
   const auto members = simulation.members();
   for (std::size_t member = 0; member < members.size(); ++member)
     for (const auto& metric : task.metrics) {
-      auto& o = all.emplace_back(blank(task, metric));
+      auto& o = all.emplace_back(blank_observation(task, metric));
       o.witness = members[member];
       const auto found = std::ranges::find(known, metric, &kernel::Expectation::metric);
       // What is simulated is exact; of instructions, closed forms give bounds for any cache.

@@ -98,7 +98,7 @@ std::optional<std::int64_t> without(std::int64_t lapse, std::int64_t cost) noexc
 namespace by_clock {
 namespace {
 
-bool gives(const std::string& metric) {
+bool provides(const std::string& metric) {
   return is_time(metric);
 }
 
@@ -148,7 +148,7 @@ std::vector<result::Observation> observe(const kernel::Kernel&, kernel::Instance
   const auto own = instance->own_seconds();
   std::vector<result::Observation> all;
   for (const auto& metric : task.metrics) {
-    auto& o = all.emplace_back(blank(task, metric));
+    auto& o = all.emplace_back(blank_observation(task, metric));
     o.accesses = instance->accesses();
     fill(o, watched.lapse, cost);
     if (o.metric == "seconds" && o.value.index() != 0)
@@ -164,9 +164,10 @@ std::vector<result::Observation> observe(const kernel::Kernel&, kernel::Instance
 
 Backend clock_witness() {
   using namespace by_clock;
-  if (!has_tsc()) return {Witness::clock, "wall time", true, {"seconds"}, gives, missing, observe};
-  return {Witness::clock, "wall time and time-stamp counter", true, {"seconds", "tsc_cycles"}, gives, missing,
-          observe};
+  if (!has_tsc()) return {Witness::clock, "wall time", true, {"seconds"}, provides, missing, observe};
+  return {
+      Witness::clock, "wall time and time-stamp counter", true, {"seconds", "tsc_cycles"}, provides, missing,
+      observe};
 }
 
 } // namespace recount::witness

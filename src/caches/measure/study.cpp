@@ -110,7 +110,7 @@ std::vector<std::string> miss_metrics(const Witness& witness) {
   const auto& by = witness::find(witness);
   for (std::size_t level = 0; level < 2; ++level) {
     const std::string metric = miss_metric(level);
-    if (!by.gives(metric) || !by.missing({metric}).empty()) break;
+    if (!by.provides(metric) || !by.missing({metric}).empty()) break;
     metrics.push_back(metric);
   }
   return metrics;
@@ -195,7 +195,7 @@ void observe_point(const CachesTask& task, const GridPoint& point, int repetitio
   for (const auto& name : witnesses) {
     const auto& witness = witness::find(name);
     auto metrics = name == Witness::clock ? std::vector<std::string>{"seconds"} : task.metrics;
-    if (name != Witness::clock && witness.gives(grid_cycles) && witness.missing({grid_cycles}).empty())
+    if (name != Witness::clock && witness.provides(grid_cycles) && witness.missing({grid_cycles}).empty())
       metrics.emplace_back(grid_cycles);
     for (const auto& observation : witness.observe(
              kernel, instance.get(), {"", kernel.name(), point.params, repetition, name, metrics}))
