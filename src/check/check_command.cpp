@@ -125,7 +125,7 @@ void keep_verdicts(const CheckArguments& a, const CheckPlan& plan, const Checked
   const auto entries = kept_entries(plan, checked);
   if (entries.empty()) return;
   try {
-    verdict::keep(verdict::this_machine(), entries);
+    verdict::store(verdict::this_machine_key(), entries);
   } catch (const Error& error) {
     command::note("recount check: warning: the verdicts are not kept: {}: {}\n", error.problem().subject,
                   error.problem().cause);

@@ -426,7 +426,7 @@ int execute_presets(const PresetsArguments& requested) {
   if (listing.here && requested.table.empty()) {
     const auto marks = command::verdict_marks("presets", requested.no_verdicts);
     for (PresetLine& p : listing.presets)
-      p.mark = marks.of(p.name);
+      p.mark = marks.find(p.name);
   }
   if (requested.check && (!requested.table.empty() || !listing.here))
     throw bad_input("--check", "PAPI can try only its own table on this machine's CPU",

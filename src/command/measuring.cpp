@@ -96,7 +96,7 @@ int stop_signal() {
 verdict::Marks verdict_marks(const std::string& command, bool left_out) {
   if (left_out) return {};
   try {
-    return verdict::Marks::here();
+    return verdict::Marks::of_this_machine();
   } catch (const Error& error) {
     command::note("recount {}: warning: {}: {}; values are not marked with verdicts\n", command,
                   error.problem().subject, error.problem().cause);

@@ -396,7 +396,7 @@ Area examine_witnesses() {
 
 // The verdicts of recount check that are kept for this machine.
 namespace {
-using verdict::Machine;
+using verdict::MachineKey;
 
 /// The day of the latest check (UTC).
 std::string check_date(const verdict::Record& record) {
@@ -407,11 +407,11 @@ std::string check_date(const verdict::Record& record) {
 }
 
 /// What differs from the machine of a record: "kernel (Linux 6.1.0 then, Linux 6.5.0 now)".
-std::string differences(const Machine& then, const Machine& now) {
-  const std::pair<const char*, std::string Machine::*> fields[] = {{"microcode", &Machine::microcode},
-                                                                   {"kernel", &Machine::kernel},
-                                                                   {"hypervisor", &Machine::hypervisor},
-                                                                   {"PAPI", &Machine::papi}};
+std::string differences(const MachineKey& then, const MachineKey& now) {
+  const std::pair<const char*, std::string MachineKey::*> fields[] = {{"microcode", &MachineKey::microcode},
+                                                                      {"kernel", &MachineKey::kernel},
+                                                                      {"hypervisor", &MachineKey::hypervisor},
+                                                                      {"PAPI", &MachineKey::papi}};
   std::vector<std::string> all;
   for (const auto& [name, field] : fields)
     if (then.*field != now.*field)
@@ -444,17 +444,17 @@ std::string summary(const verdict::Record& record) {
 
 Finding verdicts_finding() {
   const auto records = verdict::read();
-  const Machine here = records.empty() ? Machine() : verdict::this_machine();
-  const auto same = std::ranges::find(records, here, &verdict::Record::machine);
+  const MachineKey current = records.empty() ? MachineKey() : verdict::this_machine_key();
+  const auto same = std::ranges::find(records, current, &verdict::Record::machine);
   if (same != records.end() && !records.empty())
     return {State::note, "verdicts",
             fmt::format("{}, checked {} with this kernel", summary(*same), check_date(*same))};
   const auto stale =
-      std::ranges::find_if(records, [&](const auto& record) { return record.machine.cpu == here.cpu; });
+      std::ranges::find_if(records, [&](const auto& record) { return record.machine.cpu == current.cpu; });
   if (stale == records.end()) return {State::note, "verdicts", "no preset was checked on this machine"};
   return {State::limited, "verdicts",
           fmt::format("stale: checked {} with another {}; values are not marked", check_date(*stale),
-                      differences(stale->machine, here)),
+                      differences(stale->machine, current)),
           "recount check"};
 }
 

@@ -126,9 +126,9 @@ void print(const Profile& p, const ProfileOptions& o, const std::vector<By>& way
 
 std::string event_mark(const std::string& event, const verdict::Marks& marks) {
   try {
-    return marks.empty() ? std::string() : marks.of(event, encode_each(event));
+    return marks.empty() ? std::string() : marks.find(event, encode_each(event));
   } catch (const Error&) { // a variable of the program
-    return marks.of(event);
+    return marks.find(event);
   }
 }
 

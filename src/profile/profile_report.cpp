@@ -31,7 +31,7 @@ namespace recount::profile {
 
 std::string mark_of(const Profile& p, std::size_t event) {
   const Event& e = p.recording.events[event].event;
-  return p.marks.of(e.name, std::span(&e, 1));
+  return p.marks.find(e.name, std::span(&e, 1));
 }
 
 bool every_occurrence(const Profile& p, std::size_t event) {

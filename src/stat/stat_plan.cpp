@@ -356,7 +356,7 @@ void mark_rows(Plan& plan, const verdict::Marks& marks) {
     for (const Operand& operand : row.operands) {
       const auto& preset = operand.requested.preset;
       std::string mark =
-          preset ? marks.of(preset->written.name) : marks.of(operand.name, operand.requested.events);
+          preset ? marks.find(preset->written.name) : marks.find(operand.name, operand.requested.events);
       if (mark.empty()) continue;
       if (row.kind == RowKind::metric) mark = operand.name + ": " + mark;
       row.mark += (row.mark.empty() ? "" : "; ") + mark;

@@ -66,7 +66,7 @@ std::string encoding_of(std::span<const Event> events) {
   return fmt::format("{}", fmt::join(all, ","));
 }
 
-void merge(Records& records, const Machine& machine, const std::vector<Entry>& entries) {
+void merge(Records& records, const MachineKey& machine, const std::vector<Entry>& entries) {
   const auto found = std::ranges::find(records, machine, &Record::machine);
   if (found == records.end())
     records.insert(records.begin(), Record{machine, {}});
@@ -95,7 +95,7 @@ Records read() {
   return text.empty() ? Records{} : parse(text, *where);
 }
 
-void keep(const Machine& machine, const std::vector<Entry>& entries) {
+void store(const MachineKey& machine, const std::vector<Entry>& entries) {
   const auto where = path();
   if (!where) return; // a process without a home
   const fs::path folder = fs::path(*where).parent_path();
@@ -114,14 +114,14 @@ void keep(const Machine& machine, const std::vector<Entry>& entries) {
   if (!base::replace_file(*where, to_text(records))) throw base::cannot_write(*where, errno);
 }
 
-Marks Marks::here() {
+Marks Marks::of_this_machine() {
   const Records records = verdict::read();
   if (records.empty()) return {};
-  const auto found = std::ranges::find(records, this_machine(), &Record::machine);
+  const auto found = std::ranges::find(records, this_machine_key(), &Record::machine);
   return found == records.end() ? Marks() : Marks(found->entries);
 }
 
-std::string Marks::of(std::string_view name, std::span<const Event> events) const {
+std::string Marks::find(std::string_view name, std::span<const Event> events) const {
   if (entries_.empty()) return {};
   for (const Entry& entry : entries_)
     if (same_name(name, entry.name)) return entry.mark;
@@ -144,9 +144,9 @@ constexpr const char* schema = "recount-verdicts/1";
 constexpr std::size_t longest = 300, most_entries = 5000;
 
 constexpr std::array machine_fields{
-    std::pair("cpu", &Machine::cpu),       std::pair("microcode", &Machine::microcode),
-    std::pair("kernel", &Machine::kernel), std::pair("hypervisor", &Machine::hypervisor),
-    std::pair("papi", &Machine::papi),     std::pair("table", &Machine::table)};
+    std::pair("cpu", &MachineKey::cpu),       std::pair("microcode", &MachineKey::microcode),
+    std::pair("kernel", &MachineKey::kernel), std::pair("hypervisor", &MachineKey::hypervisor),
+    std::pair("papi", &MachineKey::papi),     std::pair("table", &MachineKey::table)};
 constexpr std::array entry_fields{std::pair("name", &Entry::name), std::pair("verdict", &Entry::verdict),
                                   std::pair("mark", &Entry::mark), std::pair("encoding", &Entry::encoding)};
 
@@ -259,7 +259,7 @@ std::string hash_of_tables() {
 
 } // namespace
 
-Machine this_machine() {
+MachineKey this_machine_key() {
   const host::Machine& machine = host::this_machine();
   return {machine.cpu.identity(), machine.cpu.microcode, machine.os,
           machine.hypervisor,     papi::version(),       hash_of_tables()};

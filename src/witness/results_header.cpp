@@ -92,7 +92,7 @@ result::Run machine_header(std::vector<std::string> command, const std::string& 
   add_circumstances(run, cpu);
   run.command = std::move(command);
   try {
-    run.verdicts = verdict::Marks::here().by_name();
+    run.verdicts = verdict::Marks::of_this_machine().by_name();
   } catch (const Error&) { // nothing that is measured depends on them; commands that show them warn
   }
   return run;

@@ -13,7 +13,7 @@ namespace recount::witness {
 [[nodiscard]] std::string libpfm_version();
 
 /// A new run on this machine, measured on `cpu` if it is pinned, without a plan, with the marks of
-/// verdict::Marks::here() as its verdicts. `version` is recount's own.
+/// verdict::Marks::of_this_machine() as its verdicts. `version` is recount's own.
 [[nodiscard]] result::Run machine_header(std::vector<std::string> command, const std::string& version,
                                          std::optional<int> cpu = {});
 

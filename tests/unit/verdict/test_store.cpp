@@ -19,7 +19,7 @@ BOOST_AUTO_TEST_SUITE(verdict_store)
 
 namespace {
 
-Machine machine(const std::string& microcode = "0x1") {
+MachineKey machine(const std::string& microcode = "0x1") {
   return {"GenuineIntel-6-94-3", microcode, "Linux 6.1", "KVM", "7.0.0.0", "00ff"};
 }
 
@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(a_partial_check_replaces_its_own_presets_only) {
   BOOST_TEST((records[0].machine == machine())); // the latest
   BOOST_TEST_REQUIRE(records[0].entries.size() == 2U);
   const Marks marks(records[0].entries);
-  BOOST_TEST(marks.of("A").empty());
+  BOOST_TEST(marks.find("A").empty());
 }
 
 BOOST_AUTO_TEST_CASE(old_machines_are_forgotten) {
@@ -106,14 +106,14 @@ BOOST_AUTO_TEST_CASE(marks_are_found_by_name_and_by_encoding) {
   Entry event = entry("perf::CACHE-REFERENCES", "dead", "dead on this machine");
   event.encoding = encoding_of(std::vector{raw(0x4f2e)});
   const Marks marks({entry("PAPI_L1_DCM", "meaning differs", "differs"), event});
-  BOOST_TEST(marks.of("PAPI_L1_DCM") == "differs");
-  BOOST_TEST(marks.of("l1_dcm") == "differs");
-  BOOST_TEST(marks.of("L1_DC").empty());
-  BOOST_TEST(marks.of("PAPI_PAPI_L1_DCM").empty());
-  BOOST_TEST(marks.of("LONGEST_LAT_CACHE:REFERENCE", std::vector{raw(0x4f2e)}) == "dead on this machine");
-  BOOST_TEST(marks.of("LONGEST_LAT_CACHE:MISS", std::vector{raw(0x412e)}).empty());
-  BOOST_TEST(marks.of("nothing", {}).empty());
-  BOOST_TEST(Marks().of("PAPI_L1_DCM").empty());
+  BOOST_TEST(marks.find("PAPI_L1_DCM") == "differs");
+  BOOST_TEST(marks.find("l1_dcm") == "differs");
+  BOOST_TEST(marks.find("L1_DC").empty());
+  BOOST_TEST(marks.find("PAPI_PAPI_L1_DCM").empty());
+  BOOST_TEST(marks.find("LONGEST_LAT_CACHE:REFERENCE", std::vector{raw(0x4f2e)}) == "dead on this machine");
+  BOOST_TEST(marks.find("LONGEST_LAT_CACHE:MISS", std::vector{raw(0x412e)}).empty());
+  BOOST_TEST(marks.find("nothing", {}).empty());
+  BOOST_TEST(Marks().find("PAPI_L1_DCM").empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_file_that_is_damaged_is_refused_with_the_reason) {
@@ -152,8 +152,8 @@ BOOST_AUTO_TEST_CASE(controls_become_visible) {
 BOOST_AUTO_TEST_CASE(a_file_is_made_merged_and_replaced) {
   const State state;
   BOOST_TEST(read().empty());
-  keep(machine(), {entry("A", "agrees")});
-  keep(machine("0x2"), {entry("B", "dead", "dead on this machine")});
+  store(machine(), {entry("A", "agrees")});
+  store(machine("0x2"), {entry("B", "dead", "dead on this machine")});
   const auto records = read();
   BOOST_TEST_REQUIRE(records.size() == 2U);
   BOOST_TEST(records[0].machine.microcode == "0x2");
@@ -167,7 +167,7 @@ BOOST_AUTO_TEST_CASE(a_damaged_file_is_begun_anew) {
   const State state;
   state.put("not JSON");
   BOOST_CHECK_THROW(static_cast<void>(read()), Error);
-  keep(machine(), {entry("A", "agrees")});
+  store(machine(), {entry("A", "agrees")});
   BOOST_TEST(read().size() == 1U);
 }
 
@@ -181,25 +181,25 @@ BOOST_AUTO_TEST_CASE(what_is_no_file_stops_nobody) {
 BOOST_AUTO_TEST_CASE(a_failed_write_is_said_and_keeps_what_was_there) {
   const State state;
   std::ofstream(state.folder / "recount") << "a file in the way";
-  BOOST_CHECK_THROW(keep(machine(), {entry("A", "agrees")}), Error);
+  BOOST_CHECK_THROW(store(machine(), {entry("A", "agrees")}), Error);
   ::setenv("XDG_STATE_HOME", "relative", 1);
   ::unsetenv("HOME");
   BOOST_TEST(!path());
-  keep(machine(), {entry("A", "agrees")}); // nowhere to keep it: no error
+  store(machine(), {entry("A", "agrees")}); // without a place for the file: no error
   BOOST_TEST(read().empty());
 }
 
 BOOST_AUTO_TEST_CASE(this_machine_is_the_same_twice_and_differs_with_its_table) {
   const State state;
-  const Machine one = this_machine();
-  BOOST_TEST((one == this_machine()));
+  const MachineKey one = this_machine_key();
+  BOOST_TEST((one == this_machine_key()));
   BOOST_TEST(!one.kernel.empty());
   const std::string table = state.folder / "t.csv";
   std::ofstream(table) << "CPU,skl\n";
   ::setenv("PAPI_CSV_EVENT_FILE", table.c_str(), 1);
-  const Machine other = this_machine();
+  const MachineKey other = this_machine_key();
   std::ofstream(table) << "CPU,skx\n";
-  const Machine changed = this_machine();
+  const MachineKey changed = this_machine_key();
   ::unsetenv("PAPI_CSV_EVENT_FILE");
   BOOST_TEST(one.table != other.table);
   BOOST_TEST(other.table != changed.table);
