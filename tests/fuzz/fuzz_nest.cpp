@@ -1,5 +1,6 @@
 // The parser of loop nests, the checks of a point and the generator: no text crashes them, overflows a number
 // or takes long, and what is accepted can be recorded, written as C and changed in form.
+#include "nest/dependence.hpp"
 #include "nest/generate.hpp"
 #include "nest/nest_point.hpp"
 #include "nest/transform.hpp"
@@ -19,12 +20,12 @@ void change(const nest::Point& written, unsigned choice) {
   const nest::Definition& definition = written.definition();
   const auto orders = nest::orders(definition, 4);
   const nest::Form form{orders[choice % orders.size()], choice % 3, choice % 5};
-  auto changed = nest::transformed(definition, form);
+  auto changed = nest::transform(definition, form);
   const nest::Point point(std::make_shared<const nest::Definition>(std::move(changed.nest)),
                           written.setting());
   static_cast<void>(
       point.recorded(std::vector<std::uint64_t>(definition.arrays.size(), std::uint64_t{1} << 46)));
-  static_cast<void>(nest::broken_dependence(written, point, changed.variables));
+  static_cast<void>(nest::find_broken_dependence(written, point, changed.variables));
 }
 } // namespace
 

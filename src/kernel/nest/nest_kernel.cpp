@@ -9,6 +9,7 @@
 #include "model/hierarchy.hpp"
 #include "model/nest_simulation.hpp"
 #include "nest/compile.hpp"
+#include "nest/dependence.hpp"
 #include "nest/generate.hpp"
 #include "nest/nest_point.hpp"
 #include "nest/transform.hpp"
@@ -97,26 +98,27 @@ std::string read_nest(const std::string& file) {
 } // namespace
 
 std::vector<Parameter> NestKernel::common_parameters(const std::string& file, const std::string& digest) {
-  return {text_parameter("file",
-                         "the nest, in the format of recount-nest(5); its parameters are options, too", file),
-          text_parameter("digest", "of the text of the file; filled in by recount", digest),
-          number_parameter("offset",
-                           "bytes from a page boundary to the first element of each array, a multiple of it",
-                           16, 0, 4095, Parameter::Unit::bytes),
-          pages_parameter(),
-          number_parameter("tile", "turns per block of the exchangeable loops; 0: no blocks", 0, 0, 1 << 20),
-          number_parameter("padding", "unused elements behind each row of the arrays", 0, 0, 1 << 20)};
+  return {
+      text_parameter("file", "the nest, in the format of recount-nest(5); its parameters are options, too",
+                     file),
+      text_parameter("digest", "of the text of the file; filled in by recount", digest),
+      number_parameter("offset",
+                       "bytes from a page boundary to the first element of each array, a multiple of it", 16,
+                       0, 4095, Parameter::Unit::bytes),
+      pages_parameter(),
+      number_parameter("tile", "iterations per block of the exchangeable loops; 0: no blocks", 0, 0, 1 << 20),
+      number_parameter("padding", "unused elements behind each row of the arrays", 0, 0, 1 << 20)};
 }
 
 /// The written form or another one.
 nest::Point NestKernel::formed(nest::Setting setting, const nest::Form& form) const {
   if (!form.reorders() && form.padding == 0) return {*nest_, std::move(setting)};
-  nest::Transformed changed = nest::transformed(*nest_, form);
+  nest::Transformed changed = nest::transform(*nest_, form);
   nest::Point point(std::make_shared<const nest::Definition>(std::move(changed.nest)), setting);
   if (!form.reorders()) return point;
   const nest::Point written(*nest_, std::move(setting));
   const auto [known, is_new] = broken_.try_emplace({written.setting().parameters, form.order, form.tile});
-  if (is_new) known->second = nest::broken_dependence(written, point, changed.variables);
+  if (is_new) known->second = nest::find_broken_dependence(written, point, changed.variables);
   if (!known->second.empty())
     throw bad_input(nest_->file, known->second,
                     "use another --order, or --tile 0: this one would change what the nest computes");

@@ -49,7 +49,7 @@ private:
                                                                 const std::string& digest);
   [[nodiscard]] nest::Point formed(nest::Setting setting, const nest::Form& form) const;
 
-  /// What broken_dependence() found, by parameters, order and tile.
+  /// What find_broken_dependence() found, by parameters, order and tile.
   mutable std::map<std::tuple<std::vector<std::int64_t>, nest::Order, std::int64_t>, std::string> broken_;
 };
 
