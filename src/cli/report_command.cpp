@@ -2,7 +2,7 @@
 #include "cli/commands.hpp"
 #include "command/measuring.hpp"
 #include "command/print.hpp"
-#include "report/build_report.hpp"
+#include "report/publish.hpp"
 #include "result/completeness.hpp"
 #include "result/results_file.hpp"
 

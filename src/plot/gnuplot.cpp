@@ -2,6 +2,7 @@
 
 #include "base/output_file.hpp"
 #include "base/text.hpp"
+#include "plot/sheet.hpp"
 #include "process/child.hpp"
 #include "process/fd.hpp"
 #include "process/spawn.hpp"
@@ -115,7 +116,7 @@ std::string script_text(const std::function<void(GnuplotWriter&)>& send) {
   // gnuplot-iostream writes to the descriptor of a file, which open_memstream(3) does not have.
   const process::Fd memory(::memfd_create("gnuplot-script", MFD_CLOEXEC));
   std::FILE* const file = memory ? ::fdopen(::fcntl(memory.get(), F_DUPFD_CLOEXEC, 3), "w") : nullptr;
-  if (!file) throw unavailable("gnuplot", std::string("memfd_create: ") + std::strerror(errno));
+  if (!file) throw CannotDraw(unavailable("gnuplot", std::string("memfd_create: ") + std::strerror(errno)));
   {
     GnuplotWriter gnuplot(file); // closes the file
     send(gnuplot);
@@ -128,7 +129,7 @@ std::string script_text(const std::function<void(GnuplotWriter&)>& send) {
 
 std::string run_gnuplot(const std::function<void(GnuplotWriter&)>& send) {
   if (!process::find_program("gnuplot"))
-    throw unavailable("gnuplot", "not found in PATH, but needed to draw figures", {}, install);
+    throw CannotDraw(unavailable("gnuplot", "not found in PATH, but needed to draw figures", {}, install));
   // Without a UTF-8 locale gnuplot warns that iconv cannot convert its degree sign (src/encoding.c).
   const process::Spawn spawn{.argv = {"gnuplot", "--default-settings"},
                              .environment = {{"LC_ALL", "C.UTF-8"}}};
@@ -138,10 +139,10 @@ std::string run_gnuplot(const std::function<void(GnuplotWriter&)>& send) {
   std::string output = ended.out + ended.err;
   output.erase(output.find_last_not_of(" \n") + 1);
   if (ended.exit.ok()) return output;
-  throw unavailable("gnuplot",
-                    "failed (" + process::describe(ended.exit) + ")" +
-                        (output.empty() ? ", without output" : ", output:\n" + output),
-                    {}, "gnuplot --version should be 5.2 or later; " + std::string(install));
+  throw CannotDraw(unavailable("gnuplot",
+                               "failed (" + process::describe(ended.exit) + ")" +
+                                   (output.empty() ? ", without output" : ", output:\n" + output),
+                               {}, "gnuplot --version should be 5.2 or later; " + std::string(install)));
 }
 
 } // namespace recount::plot

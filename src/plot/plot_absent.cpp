@@ -8,8 +8,8 @@ namespace recount::plot {
 namespace {
 
 [[noreturn]] void refuse(const std::string& name, const std::string& instead) {
-  throw unavailable("figure " + name, "recount was built without figures", "meson option figures = false",
-                    instead);
+  throw CannotDraw(unavailable("figure " + name, "recount was built without figures",
+                               "meson option figures = false", instead));
 }
 
 constexpr const char* elsewhere = "run recount plot FILE with a recount built with figures";

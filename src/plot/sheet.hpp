@@ -4,6 +4,8 @@
 #include "plot/plot_format.hpp"
 #include "result/results_file.hpp"
 
+#include <recount/error.hpp>
+
 #include <functional>
 #include <optional>
 #include <string>
@@ -149,10 +151,15 @@ struct Drawn {
   std::vector<std::string> warnings; ///< series that were not counted, multiplexing, missing fonts, ...
 };
 
-/// Draws a figure. Throws recount::Error: bad_input for a path that cannot be written; unavailable when
-/// gnuplot is missing or fails (with its own words), when the disk is full, or in a build without figures. No
-/// file is then left or replaced. Never raises SIGPIPE. One call at a time per thread; starts a child
-/// process.
+/// gnuplot is missing or failed, or recount was built without figures.
+class CannotDraw : public Error {
+public:
+  explicit CannotDraw(const Error& error) : Error(error) {}
+};
+
+/// Draws a figure. Throws CannotDraw (unavailable) with the output of gnuplot, and recount::Error: bad_input
+/// for a path that cannot be written, unavailable when the disk is full. No file is then left or replaced.
+/// Never raises SIGPIPE. One call at a time per thread; starts a child process.
 Drawn draw(const Sheet& sheet, const Options& options);
 
 /// How large a text terminal is.

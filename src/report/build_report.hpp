@@ -1,4 +1,4 @@
-// The report: its sections in order.
+// Builds the document of a report from its sections.
 #pragma once
 
 #include "document/section.hpp"
@@ -40,22 +40,5 @@ method_section(const result::Results& results, const std::vector<document::Secti
 void mark_tables(std::vector<document::Block>& blocks, const std::vector<document::Part>& parts);
 /// Metrics requested and never counted, with the reason; parts not run, with the reason.
 [[nodiscard]] std::vector<std::string> not_counted(const result::Results& results);
-
-// A report becomes files.
-enum class Format { markdown, html, latex, csv };
-/// Throws recount::Error (bad_input) naming those there are.
-[[nodiscard]] Format parse_format(const std::string& name);
-
-struct Published {
-  std::vector<std::string> files;    ///< what was written, in the order of the formats, figures last
-  std::vector<std::string> warnings; ///< figures that could not be drawn, no pdflatex, ...
-};
-
-/// Writes report.md, report.html, report.tex with a table-N.tex for each table, table-N.csv, and the figures
-/// that they need into a folder, which is made when it is not there; files of the same names are replaced,
-/// each whole or not at all. LaTeX is made into report.pdf where pdflatex is installed. Without gnuplot the
-/// report has no figures and says so. Throws recount::Error: bad_input where nothing can be written,
-/// unavailable when the disk is full.
-[[nodiscard]] Published publish(Report report, const std::string& folder, const std::vector<Format>& formats);
 
 } // namespace recount::report
