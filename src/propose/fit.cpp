@@ -16,7 +16,7 @@ namespace {
 constexpr double overhead = 64;
 constexpr double rounding = 0.5;  ///< counts are whole
 constexpr double steady = 0.05;   ///< share by which repetitions of a reproducible event vary
-constexpr double constant = 0.02; ///< share by which the counts of a constant event vary over all places
+constexpr double constant = 0.02; ///< share by which the counts of a constant event vary over all points
 constexpr std::size_t most_fits = 200, most_steps = 400'000, most_terms = 8;
 
 double middle(const std::vector<double>& counts) {
@@ -42,11 +42,11 @@ std::string_view name_of(Usability usability) noexcept {
 
 Usability usability(const MeasuredEvent& event) {
   double least = std::numeric_limits<double>::infinity(), most = 0;
-  std::size_t places = 0, counting = 0, varying = 0;
+  std::size_t points = 0, counting = 0, varying = 0;
   const double floor = 2 * overhead_of(event);
   for (const auto& counts : event.counts) {
     if (counts.empty()) continue;
-    ++places;
+    ++points;
     const double count = middle(counts);
     least = std::min(least, count);
     most = std::max(most, count);
@@ -55,7 +55,7 @@ Usability usability(const MeasuredEvent& event) {
     varying += spread(counts) > steady * count ? 1U : 0U;
   }
   if (counting == 0) return Usability::dead;
-  if (places >= 3 && most - least <= constant * most) return Usability::constant;
+  if (points >= 3 && most - least <= constant * most) return Usability::constant;
   return 2 * varying > counting ? Usability::irreproducible : Usability::usable;
 }
 
@@ -135,7 +135,7 @@ std::vector<std::string> Measured::same_as(const std::string& event) const {
   return {};
 }
 
-/// One search: columns that are counted at all places of the expectations.
+/// One search: columns that are counted at all points of the expectations.
 class Measured::Search {
 public:
   Search(const Measured& measured, std::vector<Expected> expected)
@@ -149,7 +149,7 @@ public:
       fits_.positive += e.accepted.low > 0 ? 1U : 0U;
     for (std::size_t c = 0; c < measured.columns_.size(); ++c)
       if (std::ranges::all_of(expected_,
-                              [&](const Expected& e) { return measured.columns_[c].counted[e.place]; }))
+                              [&](const Expected& e) { return measured.columns_[c].counted[e.point]; }))
         columns_.push_back(c);
   }
 
@@ -170,11 +170,11 @@ private:
   struct Value {
     double sum = 0, noise = 0;
   };
-  [[nodiscard]] Value value(const Terms& terms, std::size_t place) const {
+  [[nodiscard]] Value value(const Terms& terms, std::size_t point) const {
     Value all;
     for (const auto& [c, factor] : terms) {
-      all.sum += factor * measured_.columns_[c].counts[place];
-      all.noise += std::abs(factor) * measured_.columns_[c].noise[place];
+      all.sum += factor * measured_.columns_[c].counts[point];
+      all.noise += std::abs(factor) * measured_.columns_[c].noise[point];
     }
     return all;
   }
@@ -182,7 +182,7 @@ private:
   std::optional<double> residual(const Terms& terms, int divisor) {
     double worst = 0;
     for (const Expected& e : expected_) {
-      const auto [total, spread] = value(terms, e.place);
+      const auto [total, spread] = value(terms, e.point);
       const double sum = total / divisor, noise = spread / divisor + rounding;
       const double outside = std::max({e.accepted.low - sum, sum - e.accepted.high, 0.0});
       if (outside > noise) return {};
@@ -260,7 +260,7 @@ private:
     const Expected* most = nullptr;
     double missing = 0;
     for (const Expected& e : expected_) {
-      const auto [sum, spread] = value(terms, e.place);
+      const auto [sum, spread] = value(terms, e.point);
       const double noise = spread + rounding;
       if (sum - e.accepted.high > noise) return;
       const double share = (e.accepted.low - sum - noise) / std::max(e.accepted.low, 1.0);
@@ -273,7 +273,7 @@ private:
     if (depth > static_cast<int>(most_terms)) return;
     for (const std::size_t c : columns_) {
       const Column& column = measured_.columns_[c];
-      if (column.counts[most->place] <= 2 * column.noise[most->place]) continue;
+      if (column.counts[most->point] <= 2 * column.noise[most->point]) continue;
       if (std::ranges::any_of(terms, [&](const auto& term) { return term.first == c; })) continue;
       for (const int factor : {1, 2, 4, 8, 16, 32}) {
         Terms more = terms;

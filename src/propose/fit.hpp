@@ -10,24 +10,24 @@
 
 namespace recount::propose {
 
-/// The counts of one event at all places (a kernel at a point), in one order for all events.
+/// The counts of one event at all points (a kernel at a point), in one order for all events.
 struct MeasuredEvent {
   std::string name;
-  std::vector<std::vector<double>> counts; ///< by place, the repetitions; empty: not counted there
+  std::vector<std::vector<double>> counts; ///< by point, the repetitions; empty: not counted there
 };
 
 enum class Usability {
   usable,
-  dead,          ///< 0 at all places
-  constant,      ///< the same count at all places
-  irreproducible ///< repetitions differ by more than 5 % at most places where it counts
+  dead,          ///< 0 at all points
+  constant,      ///< the same count at all points
+  irreproducible ///< repetitions differ by more than 5 % at most points where it counts
 };
 [[nodiscard]] std::string_view name_of(Usability usability) noexcept;
 [[nodiscard]] Usability usability(const MeasuredEvent& event);
 
-/// What a preset may count at a place.
+/// What a preset may count at a point.
 struct Expected {
-  std::size_t place = 0;
+  std::size_t point = 0;
   statistics::Band accepted;
 };
 
@@ -53,7 +53,7 @@ struct Fits {
   bool complete = true;     ///< false: the search ended early
 };
 
-/// The usable events, each set of events with the same counts at all places once.
+/// The usable events, each set of events with the same counts at all points once.
 class Measured {
 public:
   explicit Measured(const std::vector<MeasuredEvent>& events);

@@ -1,11 +1,11 @@
-// Rows of a preset table from the counts of all events over the kernels of the cross-check.
+// Preset rows inferred from the counts of all events over the kernels of recount check.
 #pragma once
 
 #include "kernel/proofs.hpp"
 #include "propose/fit.hpp"
 #include "propose/propose.hpp"
 #include "result/results_file.hpp"
-#include "sweep/batch.hpp"
+#include "sweep/sweep_plan.hpp"
 
 #include <cstdint>
 #include <map>
@@ -17,13 +17,13 @@ namespace recount::propose {
 /// The setting of a results file that names the PMU whose events were counted.
 inline constexpr const char* measured_setting = "propose";
 
-/// What the kernels state, on a machine with these caches.
+/// What the kernels prove about presets, on a machine with these caches.
 struct Statements {
   std::vector<kernel::Proof> proofs, side_proofs;
   std::vector<kernel::Relation> relations;
 };
 [[nodiscard]] Statements statements(const std::optional<model::MachineDescription>& machine);
-/// Of the machine that made the results.
+/// The same for the machine of the results.
 [[nodiscard]] Statements statements(const result::Results& results);
 
 /// The events to count: the terms of `relatives`, then all others of the CPU, each encoding once.
@@ -49,7 +49,7 @@ struct MeasuredPreset {
 };
 struct MeasuredProposals {
   std::string cpu;
-  std::size_t events = 0, places = 0;
+  std::size_t events = 0, points = 0;
   std::map<Usability, std::vector<std::string>> unusable;
   std::size_t distinct = 0; ///< usable events with counts of their own
   std::vector<MeasuredPreset> rows;
@@ -62,24 +62,5 @@ struct MeasuredProposals {
 /// As a preset table with comments. Rows that recount check finds wrong are comments. `unchecked`: why
 /// recount check was not run on the rows; empty: it was.
 [[nodiscard]] std::string csv_of(const MeasuredProposals& proposals, const std::string& unchecked);
-
-// recount propose --measure: counts all events over the kernels, and has the result checked.
-
-struct MeasureOptions : sweep::BatchOptions {
-  std::vector<std::string> events; ///< only these; empty: all of the CPU
-  int repeat = 3;
-};
-
-/// Throws Error (bad_input) for a CPU or a time-out that is none.
-void check_options(const MeasureOptions& options);
-/// Counts on this machine. Throws Error: unavailable where no event can be counted, and as
-/// sweep::run_batch(). `stopped`: by a signal; the results are then incomplete.
-[[nodiscard]] result::Results measure(const MeasureOptions& options, const Proposals& relatives,
-                                      bool& stopped);
-
-/// The verdicts of `recount check --table` on the rows, run in a process of its own: "PAPI_X: agrees". Empty,
-/// with `why`, where it cannot be run.
-[[nodiscard]] std::map<std::string, std::string> verdicts_on(const MeasuredProposals& proposals,
-                                                             std::string& why);
 
 } // namespace recount::propose

@@ -9,6 +9,7 @@
 #include "event/pfm.hpp"
 #include "preset/catalogue.hpp"
 #include "preset/written.hpp"
+#include "propose/measure_events.hpp"
 #include "propose/measured_rows.hpp"
 #include "propose/propose.hpp"
 
@@ -175,17 +176,18 @@ int propose_by_counts(Lineage& lineage, const ProposeArguments& requested, const
     MeasureOptions options = requested.measuring;
     options.events = command::list_words(requested.events);
     options.repeat = static_cast<int>(requested.repeat);
-    bool stopped = false;
-    results = measure(options, relatives, stopped);
-    if (stopped) return 128 + command::stop_signal();
+    auto measured = measure(options, relatives);
+    if (measured.outcome.stopped) return 128 + command::stop_signal();
+    results = std::move(measured.results);
   }
   MeasuredProposals all = propose_measured(results, statements(results), relatives);
   std::string why = "recount check was not run: the counts are from a file";
   if (here && !all.rows.empty()) {
-    const auto verdicts = verdicts_on(all, why);
+    const RowVerdicts checked = check_rows(all);
     for (MeasuredPreset& row : all.rows)
-      if (const auto at = verdicts.find(row.preset); at != verdicts.end()) row.verdict = at->second;
-    if (!verdicts.empty()) why.clear();
+      if (const auto found = checked.by_preset.find(row.preset); found != checked.by_preset.end())
+        row.verdict = found->second;
+    if (!checked.failure.empty() || !checked.by_preset.empty()) why = checked.failure;
   }
   file.write("recount propose", {measured_table(all)});
   if (requested.measuring.output != "-") command::print("{}", csv_of(all, why));
