@@ -1,4 +1,4 @@
-// Addresses of data whose rows are a cache line longer than they are.
+// Kinds of L1 misses (compulsory, capacity, conflict, coherence), and misses on variants of the machine.
 #pragma once
 
 #include "model/hierarchy.hpp"
@@ -8,55 +8,52 @@
 #include <map>
 #include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 namespace recount::trace {
 
-/// Finds data that conflict misses walk through at a constant stride, and moves them to where each such row
-/// is followed by an unused line. At most eight at a time; another layout begins at the miss that decides.
+/// Simulates padding: data in which conflict misses recur at a constant stride are treated as rows of that
+/// length and are moved to addresses where each row is followed by an unused line. At most eight blocks of
+/// data at a time; a block is moved at the miss that establishes its stride.
 class Padding {
 public:
   explicit Padding(std::uint64_t line) : line_(line) {}
-  /// The address that an access has with the longer rows.
+  /// The address of an access with padded rows.
   [[nodiscard]] std::uint64_t operator()(std::uint64_t address) const {
-    for (const Rows& rows : rows_)
-      if (address - rows.start < rows.bytes) return moved(rows, address);
+    for (const PaddedRows& rows : rows_)
+      if (address - rows.start < rows.bytes) return padded_address(rows, address);
     return address;
   }
-  /// A conflict miss within data. The bytes of a row, once the data have been found.
-  std::optional<std::uint64_t> conflict(std::uint64_t start, std::uint64_t end, std::uint64_t address);
-  /// The data that began there are no more.
+  /// Adds a conflict miss in the data [start, end). Returns the bytes of a row if this miss establishes them.
+  std::optional<std::uint64_t> add_conflict(std::uint64_t start, std::uint64_t end, std::uint64_t address);
+  /// Drops data that were freed.
   void forget(std::uint64_t start);
 
 private:
-  struct Rows {
-    std::uint64_t start, bytes, row, base; ///< base: where they are moved to
+  struct PaddedRows {
+    std::uint64_t start, bytes, row, base; ///< base: address that they are moved to
   };
-  struct Walk {
+  struct StrideRun {
     std::uint64_t last = 0, stride = 0;
-    int times = 0;
+    int length = 0; ///< conflict misses at this stride in a row
   };
-  [[nodiscard]] std::uint64_t moved(const Rows& rows, std::uint64_t address) const {
+  [[nodiscard]] std::uint64_t padded_address(const PaddedRows& rows, std::uint64_t address) const {
     const std::uint64_t offset = address - rows.start;
     return rows.base + offset + offset / rows.row * line_;
   }
 
   std::uint64_t line_;
-  std::vector<Rows> rows_;
-  std::uint64_t found_ = 0;             ///< data so far
-  std::map<std::uint64_t, Walk> walks_; ///< by start of the data
+  std::vector<PaddedRows> rows_;
+  std::uint64_t moved_ = 0;                 ///< blocks of data so far
+  std::map<std::uint64_t, StrideRun> runs_; ///< by start of the data
 };
 
-// Which kind of miss each miss of the first level is, and which of them and of the page walks another machine
-// has.
-
-/// A TLB alone.
-class TlbAlone {
+/// A data TLB that is simulated apart from the caches.
+class SeparateTlb {
 public:
-  explicit TlbAlone(const model::TlbDescription& description) : tlb_(description, 1) {}
+  explicit SeparateTlb(const model::TlbDescription& description) : tlb_(description, 1) {}
   void access(std::uint64_t address, unsigned bytes) {
     const std::uint64_t page = address >> tlb_.page_shift(),
                         last = (address + bytes - 1) >> tlb_.page_shift();
@@ -73,10 +70,11 @@ private:
   std::int64_t walks_ = 0;
 };
 
-/// After Hill, Aspects of Cache Memory and Instruction Buffer Performance, 1987: compulsory, the first miss
-/// of a line; coherence, another core's store has removed the line; capacity, a fully associative LRU cache
-/// of the same size misses as well; conflict, it hits. Then what the same accesses do where one part of the
-/// machine is otherwise. The first level and the TLB are simulated alone for that.
+/// Classifies L1 misses after Hill, Aspects of Cache Memory and Instruction Buffer Performance, 1987.
+/// Compulsory: the first miss of a line. Coherence: a store by another core invalidated the line. Capacity: a
+/// fully associative LRU cache of the same size misses as well. Conflict: that cache hits. Also counts L1
+/// misses and page walks of the same accesses on machines that differ in one property; only L1 or the TLB is
+/// simulated for each.
 class MissKinds {
 public:
   enum Number : std::size_t {
@@ -95,21 +93,21 @@ public:
       "MODEL_L1_COMPULSORY", "MODEL_L1_CAPACITY",   "MODEL_L1_CONFLICT",  "MODEL_L1_COHERENCE",
       "MODEL_L1_IF_FULL",    "MODEL_L1_IF_TWICE",   "MODEL_L1_IF_PADDED", "MODEL_WALKS",
       "MODEL_WALKS_IF_HUGE", "MODEL_WALKS_IF_TWICE"};
-  /// Those of a machine: without a TLB, there are no walks, and with one core no coherence;
-  /// pages of two sizes are not simulated beside.
+  /// The names that apply to a machine: page walks need a TLB and pages of one size, coherence needs several
+  /// cores.
   [[nodiscard]] static std::vector<std::string_view> names_of(const model::MachineDescription& machine);
 
   explicit MissKinds(const model::MachineDescription& machine);
-  /// Which core makes the next accesses.
+  /// Selects the core of the next accesses.
   void select(std::uint64_t core);
-  /// Every access, after it went into the machine, where it had so many misses in the first level, and so
-  /// many of them because of other cores. True: a count has changed.
+  /// Adds an access that had `misses` in L1 of the machine, `by_others` of them due to other cores. Returns
+  /// whether a count has changed.
   template <bool store>
   bool access(std::uint64_t address, unsigned bytes, std::int64_t misses, std::int64_t by_others) {
     put<store>(full_, address, bytes);
     put<store>(twice_, address, bytes);
     put<store>(padded_, padding_(address), bytes);
-    if (fetching_full_) put<store>(*fetching_full_, address, bytes);
+    if (full_prefetching_) put<store>(*full_prefetching_, address, bytes);
     for (auto& tlb : tlbs_[core_])
       tlb.access(address, bytes);
     if (misses > 0) [[unlikely]]
@@ -121,10 +119,10 @@ public:
     return changed;
   }
   [[nodiscard]] std::int64_t count(std::size_t kind) const;
-  /// The data that a conflict miss lies in; the bytes of a row where the data have rows that are padded from
+  /// Adds a conflict miss in the data [start, end). Returns the bytes of a row if the data are padded from
   /// now on.
   std::optional<std::uint64_t> pad(std::uint64_t start, std::uint64_t end, std::uint64_t address) {
-    return padding_.conflict(start, end, address);
+    return padding_.add_conflict(start, end, address);
   }
   void forget(std::uint64_t start) { padding_.forget(start); }
 
@@ -138,9 +136,9 @@ private:
   }
   [[nodiscard]] std::int64_t sum() const {
     std::int64_t all = full_.first_misses() + twice_.first_misses() + padded_.first_misses();
-    if (fetching_full_) all += fetching_full_->first_misses();
+    if (full_prefetching_) all += full_prefetching_->first_misses();
     for (const auto& tlbs : tlbs_)
-      for (const TlbAlone& tlb : tlbs)
+      for (const SeparateTlb& tlb : tlbs)
         all += tlb.walks();
     return all;
   }
@@ -149,38 +147,16 @@ private:
 
   model::Hierarchy full_, twice_, padded_;
   Padding padding_;
-  std::optional<model::Hierarchy> fetching_full_; ///< with the prefetchers of the machine, if it has some
-  std::vector<std::vector<TlbAlone>> tlbs_; ///< of each core, as walks, walks_if_huge and walks_if_twice
-  std::vector<TlbAlone> new_tlbs_;          ///< of a core that is not yet among them
+  std::optional<model::Hierarchy> full_prefetching_; ///< full_ with the prefetchers of the machine, if any
+  std::vector<std::vector<SeparateTlb>> tlbs_;       ///< by core: walks, walks_if_huge, walks_if_twice
+  std::vector<SeparateTlb> empty_tlbs_;              ///< copied for each new core
   std::size_t core_ = 0;
   unsigned shift_;               ///< log2 of a line
   std::size_t cores_;            ///< of the machine
   std::int64_t full_misses_ = 0; ///< before the access
-  std::int64_t sum_ = 0;         ///< of all counts beside
+  std::int64_t sum_ = 0;         ///< of all counts on variants
   std::array<std::int64_t, 4> counts_{};
-  std::unordered_map<std::uint64_t, std::uint64_t> missed_; ///< by 64 lines: those that have missed
-};
-
-// A metric of the model that changes with misses, cheap to read.
-
-/// PAPI_L1_DCM, PAPI_L2_LDM, PAPI_TLB_DM, MODEL_L1_WRITE_BACKS ...: a sum over counts that stay the same
-/// while accesses hit in the first cache and the first TLB level.
-class MissMetric {
-public:
-  /// Throws recount::Error (bad_input) for a metric that the machine does not have or that changes with hits.
-  MissMetric(std::string name, const model::MachineDescription& machine);
-  [[nodiscard]] std::int64_t value(const model::Hierarchy& caches) const;
-  [[nodiscard]] const std::string& name() const { return name_; }
-
-private:
-  struct Term {
-    bool tlb;
-    std::size_t level, field; ///< field: of model::LevelCounts::fields()
-    std::int64_t factor;
-  };
-  void add_terms(const model::MachineDescription& machine, bool tlb);
-  std::string name_;
-  std::vector<Term> terms_;
+  std::unordered_map<std::uint64_t, std::uint64_t> missed_; ///< by line / 64: a bit per line that has missed
 };
 
 } // namespace recount::trace

@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(rows_get_a_line_after_sixteen_equal_strides) {
   std::optional<std::uint64_t> found;
   int misses = 0;
   for (std::uint64_t at = start; !found && at < end; at += row, ++misses)
-    found = pad.conflict(start, end, at);
+    found = pad.add_conflict(start, end, at);
   BOOST_TEST(misses == 17); // 16 strides lie between 17 misses
   BOOST_TEST(*found == row);
   BOOST_TEST(pad(start - 1) == start - 1);
@@ -90,9 +90,9 @@ BOOST_AUTO_TEST_CASE(rows_get_a_line_after_sixteen_equal_strides) {
 BOOST_AUTO_TEST_CASE(neighbouring_lines_and_changing_strides_are_no_rows) {
   Padding pad(64);
   for (std::uint64_t n = 0; n < 1000; ++n)
-    BOOST_TEST(!pad.conflict(0x10000, 0x90000, 0x10000 + 64 * n));
+    BOOST_TEST(!pad.add_conflict(0x10000, 0x90000, 0x10000 + 64 * n));
   for (std::uint64_t n = 0; n < 300; ++n)
-    BOOST_TEST(!pad.conflict(0x10000, 0x90000, 0x10000 + n * n));
+    BOOST_TEST(!pad.add_conflict(0x10000, 0x90000, 0x10000 + n * n));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
