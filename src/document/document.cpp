@@ -1,5 +1,7 @@
 #include "document/document.hpp"
 
+#include "base/utf8.hpp"
+
 #include <algorithm>
 
 namespace recount::document {

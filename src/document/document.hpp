@@ -2,8 +2,6 @@
 // format escapes it.
 #pragma once
 
-#include "base/text.hpp"
-
 #include <functional>
 #include <string>
 #include <string_view>

@@ -1,4 +1,5 @@
 // Markdown.
+#include "base/utf8.hpp"
 #include "document/document.hpp"
 
 #include <fmt/format.h>

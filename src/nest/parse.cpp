@@ -3,6 +3,7 @@
 #include "base/format.hpp"
 #include "base/nearest.hpp"
 #include "base/text.hpp"
+#include "base/utf8.hpp"
 #include "model/nest.hpp"
 
 #include <fmt/format.h>

@@ -2,6 +2,7 @@
 
 #include "base/output_file.hpp"
 #include "base/text.hpp"
+#include "base/utf8.hpp"
 #include "plot/sheet.hpp"
 #include "process/child.hpp"
 #include "process/fd.hpp"

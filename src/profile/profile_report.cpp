@@ -3,6 +3,7 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "base/utf8.hpp"
 #include "command/measuring.hpp"
 #include "command/outputs.hpp"
 #include "model/machine.hpp"

@@ -5,6 +5,7 @@
 #include "base/output_file.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
+#include "base/utf8.hpp"
 #include "host/machine.hpp"
 #include "preset/preset_table.hpp"
 #include "preset/written.hpp"

@@ -1,6 +1,6 @@
 #include "hostile.hpp"
 
-#include "base/text.hpp"
+#include "base/utf8.hpp"
 
 #include <algorithm>
 #include <array>
