@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """What is listed in a table has its entry in the manual: entries.py ROOT PROGRAM.
 
-Rules of lint, figures, machines, metrics and kernels; CONTRIBUTING.md names the files of each.
+Rules of lint, figures, machines, metrics and kernels; CONTRIBUTING.md names the files of each. The files that it
+lists for two commands exist.
 """
 import pathlib
 import re
@@ -45,6 +46,12 @@ def main(root, program):
     metrics = re.findall(r'^metric (\S+)((?:\n  .*)*)', (root / 'src/metric/data/recount.metrics').read_text(), re.M)
     seen += len(metrics)
     faults += [f'metric {name} has no {field}' for name, body in metrics for field in ('unit', 'formula', 'prose') if f'\n  {field} ' not in body]
+    guide = (root / 'CONTRIBUTING.md').read_text().partition('## Two commands, file by file')[2].partition('\n## ')[0]
+    files = {f'src/{path}.cpp' for path in re.findall(r'`([a-z_]+(?:/[a-z_]+)+)(?:\.cpp)?`', guide)}
+    seen += len(files)
+    faults += [f'CONTRIBUTING.md names {file}, which does not exist' for file in sorted(files) if not (root / file).is_file()]
+    if not files:
+        faults.append('no file found in CONTRIBUTING.md: this test reads the wrong place')
     for fault in faults:
         print(fault, file=sys.stderr)
     print(f'{seen} entries, {len(faults)} faults')
