@@ -41,10 +41,10 @@ struct Slot {
   std::size_t count = 0;
 };
 
-/// Puts the natives of the preset `from` into `into`, and rewrites its formula, as PAPI does for a term that
-/// names a preset. `index` is the number of that term. PAPI's own rewriting goes wrong in many cases; this
-/// reproduces these errors, and states in `undefined` where PAPI would write beyond its buffers.
-void nest(Slot& into, const Slot& from, std::size_t index, PapiVersion version);
+/// Adds the native events of the preset `from` to `into` and rewrites its formula, as PAPI does for a term
+/// that names a preset. `index` is the number of that term. PAPI's errors in this are reproduced; `undefined`
+/// says where PAPI would write beyond its buffers.
+void add_nested(Slot& into, const Slot& from, std::size_t index, PapiVersion version);
 
 /// The state of PAPI between two rows.
 class Reader {
@@ -71,7 +71,7 @@ private:
   bool term(const Field& field, Slot& slot, std::size_t index);
   bool native(const Field& field, Slot& slot);
   void describe(const Line& line, std::size_t at, Slot& slot);
-  Slot* place_for(std::vector<Slot>& slots, const std::string& name);
+  Slot* find_or_add(std::vector<Slot>& slots, const std::string& name);
   Slot* nested(const std::string& name);
   void reject(Slot& slot, Reported kind, const Field& field, const Line& line);
   void report(Reported kind, const Field& field, std::string preset, Place other = {}) {
@@ -85,7 +85,10 @@ private:
   std::map<std::string, int> codes_;   ///< of native events, from 1
   std::vector<std::string> spellings_; ///< the first one of each code
   std::set<std::string> refused_;      ///< libpfm4 rejected the name, but PAPI kept it in its table
-  bool getting_ = false, found_ = false, matched_ = false, stopped_ = false;
+  bool getting_ = false; ///< the rows that follow are of this CPU (get_presets in papi_preset.c)
+  bool found_ = false;   ///< one of them was read: the next CPU row ends the block (found_presets)
+  bool matched_ = false; ///< a CPU row named this CPU
+  bool stopped_ = false; ///< PAPI has crashed, or reads no further
   LoadedTable out_;
 };
 
@@ -124,7 +127,8 @@ void Reader::cpu_row(const Line& line) {
     report(Reported::wrong_type, line.fields[2], {});
 }
 
-Slot* Reader::place_for(std::vector<Slot>& slots, const std::string& name) {
+/// The slot of a name, or the first free one; null if all are taken.
+Slot* Reader::find_or_add(std::vector<Slot>& slots, const std::string& name) {
   for (Slot& slot : slots) {
     if (!slot.symbol) slot.symbol = name;
     if (same_word(*slot.symbol, name)) return &slot;
@@ -148,9 +152,9 @@ void Reader::preset_row(const Line& line, bool user) {
   found_ = true;
   if (!has_field(line, 1)) return;
   const auto& f = line.fields;
-  Slot* const place = place_for(user ? user_ : presets_, f[1].text);
-  if (!place) return report(Reported::no_room, f[1], f[1].text);
-  Slot& slot = *place;
+  Slot* const found = find_or_add(user ? user_ : presets_, f[1].text);
+  if (!found) return report(Reported::no_room, f[1], f[1].text);
+  Slot& slot = *found;
   if (!slot.fixed && slot.count == 0 && !user) report(Reported::new_name, f[1], f[1].text);
   if (!has_field(line, 2)) return reject(slot, Reported::no_type, f[1], line);
   const auto type = derived_named(f[2].text);
@@ -167,7 +171,7 @@ void Reader::preset_row(const Line& line, bool user) {
   if (terms(line, has_formula ? 4 : 3, slot, user) && user) ++user_count_;
 }
 
-/// False where PAPI does not survive the formula.
+/// Reads the formula of a row. False if PAPI crashes on it or overruns its buffer.
 bool Reader::formula(const Line& line, Slot& slot) {
   const Field& field = line.fields[3];
   slot.preset.written = field.text;
@@ -186,7 +190,7 @@ bool Reader::formula(const Line& line, Slot& slot) {
   return false;
 }
 
-/// The terms of a row; false when the row ends up undefined.
+/// Reads the terms of a row. False if PAPI then drops the row.
 bool Reader::terms(const Line& line, std::size_t at, Slot& slot, bool user) {
   slot.count = 0;
   std::size_t index = 0;
@@ -216,8 +220,8 @@ bool Reader::terms(const Line& line, std::size_t at, Slot& slot, bool user) {
     undefined = "the list of native events has no end mark";
   if (slot.count > most_) undefined = "more native events than PAPI can store";
   if (!undefined.empty()) report(Reported::undefined, {undefined, f[1].place}, name);
-  // Stopped by the number of terms, PAPI takes the next field as the name of a description, whatever it is;
-  // stopped by the number of natives that nested presets brought, it takes the last term for that.
+  // After the maximum number of terms, PAPI reads the next field as the name of a description, whatever it
+  // is; after the maximum number of native events (of nested presets), it reads the last term as that.
   if (!ended && has_field(line, at) && !is_description(f[at].text))
     report(Reported::dropped_terms, f[at], name);
   describe(line, !ended && index != most_ ? at - 1 : at, slot);
@@ -231,7 +235,7 @@ bool Reader::term(const Field& field, Slot& slot, std::size_t index) {
          from->preset.place);
   const std::size_t before = slot.count;
   std::string& undefined = slot.preset.undefined;
-  nest(slot, *from, index, r_.version);
+  add_nested(slot, *from, index, r_.version);
   if (!undefined.empty() && out_.undefined.empty()) out_.undefined = undefined;
   if (r_.version == PapiVersion::v7_0) return true;
   if (slot.count >= code_room) {
@@ -319,8 +323,8 @@ namespace {
 
 constexpr std::size_t append_buffer = 64; // PAPI_MIN_STR_LEN, terminator included
 
-/// The number of a token N<i>; what follows the digits does not count.
-std::optional<long> native_of(std::string_view token) {
+/// The index i of a token N<i>, ignoring what follows the digits; nothing for other tokens.
+std::optional<long> native_index(std::string_view token) {
   if (token.size() < 2 || token[0] != 'N' || token[1] < '0' || token[1] > '9') return {};
   return static_cast<int>(std::strtol(std::string(token.substr(1)).c_str(), nullptr, 10));
 }
@@ -329,18 +333,18 @@ std::string native_token(auto index) {
   return fmt::format("N{}|", index);
 }
 
-/// The formula with each token replaced by what `replace(token, index)` gives; `index`: of a native event.
+/// Replaces each token of a formula by replace(token, native_index(token)).
 template <class Replace>
 std::string rewritten(const std::string& formula, const Replace& replace) {
   std::string out;
   for (const auto token : base::split(formula, '|'))
-    if (!token.empty()) out += replace(std::string(token) + "|", native_of(token));
+    if (!token.empty()) out += replace(std::string(token) + "|", native_index(token));
   return out;
 }
 
-void overrun(Slot& into, const char* which) {
+void report_overrun(Slot& into, const char* activity) {
   if (into.preset.undefined.empty())
-    into.preset.undefined = std::string("PAPI writes beyond its buffer while it ") + which;
+    into.preset.undefined = std::string("PAPI writes beyond its buffer while it ") + activity;
 }
 
 /// Renames N<from> to N<to>, and closes the gap: every higher index moves down by one.
@@ -378,7 +382,7 @@ void append(Slot& into, const Slot& from, char op) {
     formula += std::string(1, op) + "|";
     into.preset.type = Derived::postfix;
   }
-  if (formula.size() >= append_buffer) return overrun(into, "appends a formula (64 bytes)");
+  if (formula.size() >= append_buffer) return report_overrun(into, "appends a formula (64 bytes)");
   into.postfix = std::move(formula);
 }
 
@@ -404,11 +408,11 @@ void merge(Slot& into, const Slot& from, std::size_t replaces) {
   });
   if (insertion.size() >= from.postfix->size() + 20 || moved.size() >= original.size() + 20 ||
       out.size() >= original.size() + from.postfix->size() + 40)
-    return overrun(into, "merges two formulas");
+    return report_overrun(into, "merges two formulas");
   original = std::move(out);
 }
 
-void nest(Slot& into, const Slot& from, std::size_t index, PapiVersion version) {
+void add_nested(Slot& into, const Slot& from, std::size_t index, PapiVersion version) {
   if (into.preset.undefined.empty()) into.preset.undefined = from.preset.undefined;
   if (into.preset.type == Derived::postfix)
     merge(into, from, index);
@@ -424,12 +428,12 @@ void nest(Slot& into, const Slot& from, std::size_t index, PapiVersion version) 
         if (out.size() < into.postfix->size() + 20)
           into.postfix = std::move(out);
         else
-          overrun(into, "renumbers a formula");
+          report_overrun(into, "renumbers a formula");
       }
       ++common;
     }
     if (common != 0) continue;
-    if (into.count >= code_room) return overrun(into, "takes over native events");
+    if (into.count >= code_room) return report_overrun(into, "takes over native events");
     into.code[into.count] = code;
     if (version == PapiVersion::v7_0) ++into.count; // later releases count once for the whole term
   }
