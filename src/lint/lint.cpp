@@ -140,7 +140,7 @@ struct Allowance {
   std::string rule, reason;
   int line = 0;
   int from = 0, to = 0;   ///< the lines it covers
-  std::size_t places = 0; ///< that it suppressed
+  std::size_t places = 0; ///< number of suppressed places
 };
 
 /// The last line of the block whose CPU row is lines[at].
@@ -205,34 +205,34 @@ void apply_allowances(const preset::Document& table, bool all_cpus, LintResult& 
 
 // Published errata of the events behind presets.
 void check_errata(const preset::CpuView& view, Findings& findings) {
-  // Of errata that concern each count; the others may do so under conditions that a table cannot show.
+  // Errata that affect every count say so; the others depend on conditions that a table does not show.
   constexpr std::string_view always = "counted wrongly";
   if (view.core == nullptr) return;
   for (const Preset& preset : view.loaded.presets)
     for (const formula::Variable v : view.variables(preset)) {
       const auto at = static_cast<std::size_t>(v);
       if (v < 0 || at >= view.codes.size() || !view.codes[at].ok()) continue;
-      for (const errata::Erratum* const one :
+      for (const errata::Erratum* const erratum :
            errata::of_pmu(view.core->name, view.codes[at].type, view.codes[at].config))
-        findings.add(one->what.ends_with(always) ? "miscounted-event" : "erratum",
-                     one->number + view.names[at], {preset.place, preset.name, view.cpu, view.names[at]},
-                     view.names[at] + ": " + one->sentence());
+        findings.add(erratum->what.ends_with(always) ? "miscounted-event" : "erratum",
+                     erratum->number + view.names[at], {preset.place, preset.name, view.cpu, view.names[at]},
+                     view.names[at] + ": " + erratum->sentence());
     }
 }
 
-// Fingerprints of findings, which stay the same while lines move and messages are reworded.
+// Fingerprints of findings: they do not change when lines move or messages are reworded.
 namespace {
 
-/// Over the parts with a separator that no line contains.
-std::string fnv(std::initializer_list<std::string_view> parts) {
+/// Hash of the parts, separated by a character that no line contains.
+std::string hash_parts(std::initializer_list<std::string_view> parts) {
   std::uint64_t hash = base::fnv({});
   for (const std::string_view part : parts)
     hash = base::fnv("\n", base::fnv(part, hash));
   return fmt::format("{:016x}", hash);
 }
 
-/// What a row computes: its type, formula and terms; of other rows all fields.
-std::string terms(const preset::Line& line) {
+/// The type, formula and terms of a preset row, without descriptions; all fields of other rows.
+std::string definition(const preset::Line& line) {
   const bool preset = line.kind == preset::Kind::preset;
   std::string text;
   for (std::size_t i = preset ? 2 : 0; i < line.fields.size(); ++i) {
@@ -248,11 +248,11 @@ std::string terms(const preset::Line& line) {
 void mark(const preset::Document& table, std::vector<Finding>& findings) {
   std::map<int, std::string> rows;
   for (const preset::Line& line : table.lines)
-    rows[line.number] += terms(line);
+    rows[line.number] += definition(line);
   for (Finding& finding : findings)
     for (Occurrence& o : finding.occurrences) {
       const auto print = [&](const std::string& cpu) {
-        return fnv({finding.rule->id, preset::lower_case(cpu), o.preset, rows[o.place.line], o.cause});
+        return hash_parts({finding.rule->id, preset::lower_case(cpu), o.preset, rows[o.place.line], o.cause});
       };
       o.print = print(o.cpu);
       o.row_print = print({});
