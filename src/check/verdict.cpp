@@ -10,6 +10,7 @@
 #include <recount/error.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <range/v3/range/conversion.hpp>
 #include <range/v3/view/filter.hpp>
 #include <range/v3/view/take.hpp>
@@ -20,6 +21,7 @@
 #include <functional>
 #include <limits>
 #include <optional>
+#include <set>
 
 namespace recount::check {
 
@@ -397,7 +399,45 @@ void find_missing_part(PresetVerdict& preset) {
     if (j.judgement.verdict == Verdict::dead) j.judgement.verdict = Verdict::meaning_differs;
 }
 
-/// What agrees by bounds only.
+/// Counted / stated; 1 within the stated range or a few stray occurrences of it. None where the range is too
+/// wide to tell small factors.
+std::optional<double> ratio(const Judged& j) {
+  constexpr double narrow = 0.02, stray = 4;
+  const auto& counted = j.judgement.perf ? j.judgement.perf : j.judgement.papi;
+  if (j.trial.relative || !must_count(j.trial) || !counted) return {};
+  const Stated& s = *j.trial.stated;
+  if (s.below + s.above > narrow * s.value) return {};
+  const double near = std::clamp(counted->median, s.value - s.below, s.value + s.above);
+  const double margin = stray + noise(j.trial.perf) + noise(j.trial.papi);
+  return std::abs(counted->median - near) <= margin ? 1 : counted->median / near;
+}
+
+/// By which factor the counts of all points differ from the stated ones. Tolerances allow for prefetchers,
+/// other threads and walks, which differ between points; a wrong unit or scale is the same at all of them.
+struct CommonFactor {
+  double median = 1, spread = 0;
+  bool exact = false; ///< from points without such influences, where there are some
+  std::size_t points = 0;
+};
+std::optional<CommonFactor> common_factor(const PresetVerdict& preset) {
+  constexpr double exact = 0.01;
+  std::vector<double> all, undisturbed;
+  for (const Judged& j : preset.trials)
+    if (const auto here = ratio(j)) {
+      all.push_back(*here);
+      if (j.trial.tolerance <= exact) undisturbed.push_back(*here);
+    }
+  CommonFactor factor{.exact = !undisturbed.empty()};
+  const auto& ratios = factor.exact ? undisturbed : all;
+  if (ratios.empty()) return {};
+  factor.median = statistics::median(ratios);
+  factor.points = ratios.size();
+  for (const double one : ratios)
+    factor.spread = std::max(factor.spread, std::abs(one - factor.median));
+  return factor;
+}
+
+/// What agrees by bounds only, or is off by the same factor everywhere.
 void limit_confidence(PresetVerdict& preset) {
   if (preset.verdict != Verdict::agrees) return;
   const auto any_agreed = [&](const auto& is) {
@@ -405,11 +445,23 @@ void limit_confidence(PresetVerdict& preset) {
       return j.judgement.verdict == Verdict::agrees && is(j.trial);
     });
   };
-  if (any_agreed(tight)) return;
   if (!any_agreed([](const Trial& t) { return accepted(t)->high > 0; })) return; // only zeros are expected
-  preset.verdict = Verdict::plausible;
-  preset.why += any_agreed(must_count) ? "; no kernel excludes twice or half the count"
-                                       : "; counted only where the expected count is about 0";
+  const auto doubt = [&](std::string why) {
+    preset.verdict = Verdict::plausible;
+    preset.why += "; " + std::move(why);
+  };
+  if (!any_agreed(must_count)) return doubt("counted only where the expected count is about 0");
+  if (!any_agreed(tight)) return doubt("no kernel excludes twice or half the count");
+  const auto factor = common_factor(preset);
+  if (!factor) return doubt("expected within a range, which does not exclude small factors");
+  constexpr double exact = 0.0005, close = 0.04, clear = 0.05, same = 0.1; // wrong beyond `exact` or `clear`
+  constexpr std::size_t enough = 3;
+  const double off = std::abs(factor->median - 1);
+  if (off <= (factor->exact ? exact : close)) return;
+  doubt(fmt::format("{} the expected count in the median of {} points", relative_text(factor->median),
+                    factor->points));
+  if (off >= (factor->exact ? exact : clear) && factor->spread <= same * off && factor->points >= enough)
+    preset.verdict = Verdict::meaning_differs;
 }
 
 } // namespace
@@ -488,6 +540,26 @@ void blame_terms(PresetVerdict& verdict) {
                                   term.name, most->counted, place_text(most->kernel, most->point)));
   }
   causes.insert(causes.begin(), found.begin(), found.end());
+}
+
+void doubt_untested_terms(PresetVerdict& verdict) {
+  if (verdict.verdict != Verdict::agrees) return;
+  const auto tested = [&](const Term& term) {
+    return std::ranges::any_of(term.counts, [&](const Term::Count& c) {
+      return std::ranges::any_of(verdict.trials, [&](const Judged& j) {
+        if (j.trial.kernel != c.kernel || j.trial.point != c.point || j.trial.relative) return false;
+        const auto within = accepted(j.trial);
+        return within && std::abs(c.counted) > within->high - within->low + noise(j.trial.perf);
+      });
+    });
+  };
+  std::set<std::string> untested;
+  for (const Term& term : verdict.terms)
+    if (!tested(term)) untested.insert(term.name);
+  if (untested.empty()) return;
+  verdict.verdict = Verdict::plausible;
+  verdict.why += fmt::format("; no kernel tests {}, which {} no more than the tolerance anywhere",
+                             fmt::join(untested, " and "), untested.size() == 1 ? "counts" : "count");
 }
 
 std::vector<PresetVerdict> verdicts(std::span<const Trial> trials, std::span<const Broken> relations) {

@@ -196,9 +196,11 @@ struct PresetVerdict {
 
 /// Judges all trials; the verdict of a preset is the worst of its trials. In the order in which presets first
 /// appear. Dead is what counts 0 wherever it must count; where only some trials count 0, the meaning differs.
-/// What agrees is plausible if no trial excludes twice and half the count. A broken relation is attributed to
-/// the presets in it whose own verdict is bad; without such presets, to those that no kernel has verified;
-/// without these, to all.
+/// What agrees is plausible if no trial excludes twice and half the count, if all stated counts are ranges,
+/// or if the median of counted / stated is off by more than 0.05 % (exact counts) or 4 %; off by one factor
+/// of 5 % or more at all points, its meaning differs. A broken relation is attributed to the presets in it
+/// whose own verdict is bad; without such presets, to those that no kernel has verified; without these, to
+/// all.
 [[nodiscard]] std::vector<PresetVerdict> verdicts(std::span<const Trial> trials,
                                                   std::span<const Broken> relations);
 
@@ -210,6 +212,10 @@ struct PresetVerdict {
 
 /// Names the published errata of the events of a preset that does not agree. Pure.
 void add_errata(PresetVerdict& verdict, std::span<const Event> events, const host::Cpu& cpu);
+
+/// What agrees is plausible if a term of its formula counts so little at every point that the verdict would
+/// be the same without it.
+void doubt_untested_terms(PresetVerdict& verdict);
 
 /// Adds the terms' part in a wrong count to the causes of the decisive trial.
 void blame_terms(PresetVerdict& verdict);

@@ -16,6 +16,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <fmt/format.h>
@@ -30,10 +31,12 @@ using check::PresetVerdict, check::Verdict;
 
 namespace {
 
-/// The least share of wrong rows that may not agree, the least that are found wrong, and the most right rows
-/// that bounds alone confirm.
-constexpr double threshold = 0.95, threshold_found = 0.92;
-constexpr std::size_t most_plausible = 12;
+/// The most wrong rows that may agree, the least of the coarse kinds that are found wrong, and the most right
+/// rows that bounds alone confirm.
+constexpr double most_agree = 0.02, threshold_found = 0.92;
+constexpr std::size_t most_plausible = 20;
+/// What can only be doubted where the event added counts nothing, or where a count is known roughly.
+constexpr std::array fine_kinds{"small factor", "event added", "event subtracted", "kernel added"};
 
 std::string machine_name() {
   return test::simulated("skl") ? "skl" : "zen4";
@@ -113,6 +116,11 @@ public:
       swaps(row, i);
       for (const char* factor : {"2|*", "2|/", "4|*", "8|*"})
         add("factor", {row.preset, "DERIVED_POSTFIX", postfix(row) + factor + "|", row.terms});
+      for (const char* factor : {"85|*|100|/", "9|*|10|/", "11|*|10|/", "117|*|100|/", "5|*|4|/", "3|*|2|/"})
+        add("small factor", {row.preset, "DERIVED_POSTFIX", postfix(row) + factor + "|", row.terms});
+      if (row.preset == "PAPI_TOT_INS" || row.preset == "PAPI_BR_INS" || row.preset == "PAPI_LD_INS")
+        add("a thousandth", {row.preset, "DERIVED_POSTFIX", postfix(row) + "1001|*|1000|/|", row.terms});
+      sums(row, i);
       terms(row);
     }
     published();
@@ -153,6 +161,26 @@ private:
     constexpr std::size_t each = 4;
     for (std::size_t k = 0; k < each; ++k)
       add("swapped event", {row.preset, "NOT_DERIVED", {}, {events_[(7 * i + 11 * k + 3) % events_.size()]}});
+  }
+  /// Rows with an event too many, added or subtracted.
+  void sums(const Row& row, std::size_t i) {
+    constexpr std::size_t each = 6;
+    std::vector<std::string> pool = other_events();
+    pool.insert(pool.end(), events_.begin(), events_.end());
+    for (std::size_t k = 0; k < each; ++k) {
+      Row more = row;
+      const std::string& event = pool[(5 * i + 7 * k + 1) % pool.size()];
+      if (std::ranges::find(row.terms, event) != row.terms.end()) continue;
+      more.formula = postfix(row) + fmt::format("N{}|{}|", row.terms.size(), k % 3 == 2 ? "-" : "+");
+      more.type = "DERIVED_POSTFIX";
+      more.terms.push_back(event);
+      add(k % 3 == 2 ? "event subtracted" : "event added", more);
+    }
+    Row kernel = row; // counts the kernel's part twice where PAPI counts both domains
+    kernel.formula = postfix(row) + fmt::format("N{}|+|", row.terms.size());
+    kernel.type = "DERIVED_POSTFIX";
+    kernel.terms.push_back(row.terms.front() + ":k");
+    add("kernel added", kernel);
   }
   void terms(const Row& row) {
     Row domain = row;
@@ -388,7 +416,7 @@ BOOST_AUTO_TEST_CASE(right_rows_agree) {
 BOOST_AUTO_TEST_CASE(wrong_rows_do_not_agree) {
   std::map<std::string, std::vector<std::string>> survivors;
   std::map<std::string, std::pair<int, int>> by_kind; ///< found, all
-  std::size_t agree = 0, plausible = 0;
+  std::size_t agree = 0, plausible = 0, coarse = 0, coarse_found = 0;
   const auto& all = everything().mutants;
   for (const Mutant& mutant : all) {
     const PresetVerdict v = everything().recording.judge(mutant.row);
@@ -399,6 +427,10 @@ BOOST_AUTO_TEST_CASE(wrong_rows_do_not_agree) {
     auto& [found, of] = by_kind[mutant.kind];
     found += survives ? 0 : 1;
     ++of;
+    if (std::ranges::find(fine_kinds, mutant.kind) == fine_kinds.end()) {
+      ++coarse;
+      coarse_found += survives ? 0U : 1U;
+    }
     if (survives)
       survivors[mutant.row.preset].push_back(
           fmt::format("{} ({}): {}: {}", mutant.row.text(), mutant.kind, check::name_of(v.verdict), v.why));
@@ -412,10 +444,9 @@ BOOST_AUTO_TEST_CASE(wrong_rows_do_not_agree) {
   std::printf("%s: %zu wrong rows: %zu agree, %zu are plausible, %zu are found wrong; score %.1f %%\n",
               machine_name().c_str(), all.size(), agree, plausible, all.size() - agree - plausible,
               100 * score);
-  BOOST_TEST(all.size() >= (machine_name() == "skl" ? 300U : 200U));
-  BOOST_TEST(score >= threshold);
-  BOOST_TEST(static_cast<double>(agree + plausible) <=
-             (1 - threshold_found) * static_cast<double>(all.size()));
+  BOOST_TEST(all.size() >= 900U);
+  BOOST_TEST(static_cast<double>(agree) <= most_agree * static_cast<double>(all.size()));
+  BOOST_TEST(static_cast<double>(coarse_found) >= threshold_found * static_cast<double>(coarse));
 }
 
 BOOST_AUTO_TEST_CASE(the_scalars_in_vectors_of_broadwell_are_named) {

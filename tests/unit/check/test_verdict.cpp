@@ -117,8 +117,10 @@ BOOST_AUTO_TEST_CASE(bounds_that_admit_twice_the_count_make_it_plausible) {
   check::Trial just = low;
   just.stated->below = 470;
   BOOST_TEST(check::tight(just));
+  const check::Trial exact = of_preset("PAPI_TOT_CYC", 1000, 1000);
+  BOOST_TEST((check::verdicts(std::vector{wide, just}, {})[0].verdict == check::Verdict::plausible));
   BOOST_TEST(
-      (check::verdicts(std::vector{wide, just}, {})[0].verdict == check::Verdict::agrees)); // one is enough
+      (check::verdicts(std::vector{wide, exact}, {})[0].verdict == check::Verdict::agrees)); // one is enough
   check::Trial compared = of_preset("PAPI_TOT_CYC", 1000, 1000);
   compared.relative = true; // with its own count elsewhere: any unit would do
   BOOST_TEST((check::verdicts(std::vector{wide, compared}, {})[0].verdict == check::Verdict::plausible));
@@ -126,6 +128,47 @@ BOOST_AUTO_TEST_CASE(bounds_that_admit_twice_the_count_make_it_plausible) {
               check::Verdict::meaning_differs));
   BOOST_TEST(check::sound(check::Verdict::plausible));
   BOOST_TEST(check::name_of(check::Verdict::plausible) == "plausible");
+}
+
+BOOST_AUTO_TEST_CASE(one_factor_at_all_points_is_no_tolerance) {
+  const auto at_points = [](double tolerance, const std::vector<double>& factors) {
+    std::vector<check::Trial> trials;
+    for (std::size_t i = 0; i < factors.size(); ++i) {
+      const double stated = 10'000 * static_cast<double>(i + 1);
+      trials.push_back(of_preset("PAPI_L1_DCM", factors[i] * stated, stated));
+      trials.back().tolerance = tolerance;
+    }
+    return check::verdicts(trials, {})[0];
+  };
+  using check::Verdict;
+  BOOST_TEST((at_points(0.2, {1, 1.15, 0.9, 1.02}).verdict == Verdict::agrees)); // median 1.01
+  BOOST_TEST((at_points(0.2, {0.85, 0.85, 0.85}).verdict == Verdict::meaning_differs));
+  BOOST_TEST((at_points(0.2, {0.85, 0.85}).verdict == Verdict::plausible)); // too few to be sure
+  BOOST_TEST((at_points(0.2, {0.85, 0.95, 0.9}).verdict == Verdict::plausible));
+  BOOST_TEST((at_points(0.2, {1.03, 1.03, 1.03}).verdict == Verdict::agrees));
+  BOOST_TEST((at_points(0.005, {1.001, 1.001, 1.001}).verdict == Verdict::meaning_differs));
+  BOOST_TEST((at_points(0.005, {1.001, 1, 1.0004}).verdict == Verdict::agrees));
+  BOOST_TEST(has(at_points(0.2, {0.85, 0.95, 0.9}).why,
+                 "10 % less than the expected count in the median of 3 points"));
+}
+
+BOOST_AUTO_TEST_CASE(a_term_that_no_point_tests_is_named) {
+  const auto doubted = [](double counted) {
+    auto verdict = check::verdicts(std::vector{of_preset("PAPI_VEC_DP", 1000, 1000)}, {})[0];
+    check::Term tested, other;
+    tested.name = "VECTOR";
+    tested.counts = {{verdict.trials[0].trial.kernel, {}, 1000, {}}};
+    other.name = "OTHER";
+    other.counts = {{verdict.trials[0].trial.kernel, {}, counted, {}}};
+    verdict.terms = {tested, other};
+    check::doubt_untested_terms(verdict);
+    return verdict;
+  };
+  BOOST_TEST((doubted(0).verdict == check::Verdict::plausible));
+  BOOST_TEST(
+      has(doubted(0).why, "; no kernel tests OTHER, which counts no more than the tolerance anywhere"));
+  BOOST_TEST((doubted(40).verdict == check::Verdict::plausible)); // 2 % to both sides are tolerated
+  BOOST_TEST((doubted(41).verdict == check::Verdict::agrees));
 }
 
 BOOST_AUTO_TEST_CASE(what_else_would_have_agreed) {
