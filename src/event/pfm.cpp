@@ -35,6 +35,17 @@ struct Calls {
   decltype(&pfm_get_version) get_version = &pfm_get_version;
 };
 
+/// What messages say of a library that was chosen.
+struct Chosen {
+  bool is = false;
+  std::string version, source; ///< of one that was built; else empty
+};
+
+Chosen& chosen() {
+  static Chosen library;
+  return library;
+}
+
 Calls& calls() {
   static Calls linked;
   return linked;
@@ -169,17 +180,33 @@ void use_library(const std::string& path) {
         resolve(opened, "pfm_get_version", other.get_version)))
     throw bad_input("--libpfm " + path, "not a libpfm4: it lacks functions of version 4", remedy);
   calls() = other;
+  chosen() = {true, {}, {}};
+}
+
+void use_built_library(const std::string& path, const std::string& version, const std::string& source) {
+  use_library(path);
+  chosen() = {true, version, source};
+}
+
+bool library_chosen() {
+  return chosen().is;
+}
+
+std::string library_path() {
+  if (!chosen().source.empty()) return chosen().source;
+  Dl_info where{};
+  std::error_code failed;
+  if (dladdr(reinterpret_cast<void*>(calls().get_version), &where) == 0 || !where.dli_fname) return {};
+  const auto path = std::filesystem::canonical(where.dli_fname, failed);
+  return failed ? std::string() : path.string();
 }
 
 std::string library_version() {
+  if (!chosen().version.empty()) return chosen().version;
   // pfm_get_version() is 4.0 in every release; the name of the file has the rest.
-  Dl_info where{};
-  std::error_code failed;
-  if (dladdr(reinterpret_cast<void*>(calls().get_version), &where) != 0 && where.dli_fname) {
-    const std::string file = std::filesystem::canonical(where.dli_fname, failed).filename().string();
-    constexpr std::string_view prefix = "libpfm.so.";
-    if (!failed && file.starts_with(prefix)) return file.substr(prefix.size());
-  }
+  const std::string file = std::filesystem::path(library_path()).filename().string();
+  constexpr std::string_view prefix = "libpfm.so.";
+  if (file.starts_with(prefix)) return file.substr(prefix.size());
   return std::to_string(PFM_MAJ_VERSION(calls().get_version()));
 }
 
@@ -212,7 +239,7 @@ std::vector<Entry> entries(const Table& table) {
   for (int index = info.first_event; index != -1; index = calls().get_event_next(index)) {
     pfm_event_info_t event = sized<pfm_event_info_t>();
     if (calls().get_event_info(index, PFM_OS_PERF_EVENT_EXT, &event) != PFM_SUCCESS) continue;
-    found.push_back({text(event.name), text(event.desc), text(event.equiv), index});
+    found.push_back({text(event.name), text(event.desc), text(event.equiv), index, event.code});
   }
   return found;
 }
@@ -226,7 +253,8 @@ std::vector<Attribute> attributes(const Entry& entry) {
   for (int i = 0; i < event.nattrs; ++i) {
     pfm_event_attr_info_t info = sized<pfm_event_attr_info_t>();
     if (calls().get_event_attr_info(entry.index, i, PFM_OS_PERF_EVENT_EXT, &info) != PFM_SUCCESS) continue;
-    found.push_back({text(info.name), text(info.desc), info.type != PFM_ATTR_UMASK, info.is_dfl != 0});
+    found.push_back(
+        {text(info.name), text(info.desc), info.type != PFM_ATTR_UMASK, info.is_dfl != 0, info.code});
   }
   return found;
 }
@@ -248,6 +276,7 @@ Encoded encode(const std::string& name, Domain domain) {
   }
   out.failure = calls().strerror(result);
   out.known = result != PFM_ERR_NOTFOUND;
+  out.unsupported = result == PFM_ERR_NOTSUPP;
   return out;
 }
 

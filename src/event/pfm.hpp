@@ -4,6 +4,7 @@
 #include <recount/event.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -13,8 +14,14 @@ namespace recount::event::pfm {
 /// Uses the libpfm4 of this file for all calls of event/pfm.hpp from now on. For one-time use at the start of
 /// a command, before the first of these calls. Throws Error (bad_input) when it cannot be loaded.
 void use_library(const std::string& path);
+/// The same for a library that was built from sources: `version` and `source`, the folder, are for messages.
+void use_built_library(const std::string& path, const std::string& version, const std::string& source);
+/// Whether use_library() or use_built_library() chose the library.
+[[nodiscard]] bool library_chosen();
 /// "4.13.0", or "4" when the name of its file does not state more.
 [[nodiscard]] std::string library_version();
+/// The file or the sources of that library, with symbolic links resolved; empty when it is not known.
+[[nodiscard]] std::string library_path();
 
 /// One table: a PMU that libpfm4 knows, of whatever machine.
 struct Table {
@@ -30,11 +37,13 @@ struct Attribute {
   std::string name, prose;
   bool modifier = false;   ///< takes a value ("c=2"), else a unit mask
   bool is_default = false; ///< used when no unit mask is given
+  std::uint64_t code = 0;  ///< of a unit mask, as its PMU has it; 0 from a catalogue
 };
 /// One event of a table.
 struct Entry {
   std::string name, prose, equivalent; ///< equivalent: the name that it is an alias of, or empty
   int index = 0;                       ///< libpfm4's own, for attributes()
+  std::uint64_t code = 0;              ///< as its PMU has it; 0 from a catalogue
 };
 
 /// For a program that calls PAPI from one thread only, at its start: libpfm4 may be ended and initialised
@@ -50,8 +59,9 @@ void allow_restart() noexcept;
 /// What encoding a name gave.
 struct Encoded {
   bool ok = false;
-  std::string failure; ///< the message of libpfm4 when not ok
-  bool known = false;  ///< the failure is about a unit mask or modifier, the event itself is known
+  std::string failure;      ///< the message of libpfm4 when not ok
+  bool known = false;       ///< the failure is about a unit mask or modifier, the event itself is known
+  bool unsupported = false; ///< libpfm4 has no perf encoding for this PMU on this machine
   perf_event_attr attr{};
   std::string pmu; ///< name of the table
   Table::Kind kind = Table::Kind::core;

@@ -135,12 +135,12 @@ CatalogueEvents Catalogue::events(const Table& pmu) const {
     const auto code = fields.size() == 5 ? base::parse<std::uint64_t>(fields[1], 16) : std::nullopt;
     if (code && fields[0] == "E")
       out.events.push_back({{std::string(fields[2]), std::string(fields[4]), std::string(fields[3]),
-                             static_cast<int>(out.events.size())},
+                             static_cast<int>(out.events.size()), 0},
                             *code,
                             {}});
     else if (code && fields[0] == "U" && !out.events.empty())
       out.events.back().masks.push_back(
-          {{std::string(fields[2]), std::string(fields[4]), false, fields[3] == "default"}, *code});
+          {{std::string(fields[2]), std::string(fields[4]), false, fields[3] == "default", 0}, *code});
     else
       malformed(source_, line);
   }
@@ -176,18 +176,21 @@ Native encode_listed(const Table& pmu, const CatalogueEvent& event, const std::v
                      Native native) {
   std::uint64_t mask = 0;
   bool masked = false;
+  // The masks of netburst are numbers of bits.
+  const bool numbered = pmu.name.starts_with("netburst");
+  const auto bits = [&](std::uint64_t code) { return numbered ? std::uint64_t{1} << (code & 63) : code; };
   std::vector<std::string> modifiers;
   for (const std::string& name : parts) {
     const auto at = std::ranges::find(event.masks, name, [](const auto& m) { return m.attribute.name; });
     if (at == event.masks.end()) {
       modifiers.push_back(name);
     } else {
-      mask |= at->code;
+      mask |= bits(at->code);
       masked = true;
     }
   }
   for (const CatalogueMask& one : event.masks)
-    if (!masked && one.attribute.is_default) mask |= one.code;
+    if (!masked && one.attribute.is_default) mask |= bits(one.code);
   // On these a code names another event on each counter.
   if (pmu.name.starts_with("ultra") || pmu.name.starts_with("niagara") || pmu.name.starts_with("mips"))
     modifiers.push_back(event.entry.name);
@@ -225,7 +228,7 @@ struct Natives::EventTable {
       for (const CatalogueMask& mask : event.masks)
         all.push_back(mask.attribute);
       for (const std::string& modifier : listed->modifiers)
-        all.push_back({modifier, {}, true, false});
+        all.push_back({modifier, {}, true, false, 0});
     }
   }
   explicit EventTable(const Table& of) : table(of) {
@@ -233,7 +236,7 @@ struct Natives::EventTable {
       entries.emplace(lower_case(entry.name), std::move(entry));
     if (of.name != "ix86arch" || !entries.empty()) return;
     for (const auto& [name, code] : architectural) {
-      entries.emplace(lower_case(name), event::pfm::Entry{name, "Intel's architectural event", "", -1});
+      entries.emplace(lower_case(name), event::pfm::Entry{name, "Intel's architectural event", "", -1, 0});
       fixed.emplace(name, code);
     }
   }
@@ -348,6 +351,13 @@ Native Natives::find_in(EventTable& table, const event::pfm::Entry& entry, const
                          std::move(native));
   const auto encoded =
       event::pfm::encode(table.table.name + "::" + event + (masks.empty() ? "" : ":" + masks), Domain::all);
+  // libpfm4 encodes some Arm and s390 PMUs on their own machines only, and still has their codes.
+  if (!encoded.ok && (encoded.unsupported || !encoded.known)) {
+    CatalogueEvent listed{entry, entry.code, {}};
+    for (const auto& one : table.attributes(entry))
+      if (!one.modifier) listed.masks.push_back({one, one.code});
+    return encode_listed(table.table, listed, parts, std::move(native));
+  }
   native.status = encoded.ok ? Native::Status::ok : Native::Status::refused;
   native.failure = encoded.failure;
   native.type = encoded.attr.type;
@@ -398,6 +408,11 @@ const std::vector<Table>& core_pmus() {
 const Table* core_pmu(std::string_view name) {
   const auto at = std::ranges::find_if(core_pmus(), [&](const Table& t) { return same_word(t.name, name); });
   return at == core_pmus().end() ? nullptr : &*at;
+}
+
+const Table* architectural_pmu() {
+  const auto at = std::ranges::find(all_tables(), "ix86arch", &Table::name);
+  return at == all_tables().end() ? nullptr : &*at;
 }
 
 const Table* default_pmu() {

@@ -117,6 +117,8 @@ private:
 [[nodiscard]] const std::vector<event::pfm::Table>& core_pmus();
 /// The table of that name, in any case of letters; null when this build of libpfm4 does not have it.
 [[nodiscard]] const event::pfm::Table* core_pmu(std::string_view name);
+/// libpfm4's table of Intel's architectural events, the PMU of Intel CPUs that it does not know.
+[[nodiscard]] const event::pfm::Table* architectural_pmu();
 /// The core PMU of this machine as PAPI chooses it; null when libpfm4 does not know the CPU.
 [[nodiscard]] const event::pfm::Table* default_pmu();
 

@@ -64,6 +64,8 @@ public:
   LoadedTable result() &&;
 
 private:
+  void read_block(const Document& document, std::size_t at, bool user, std::size_t& next);
+  bool ended(const Document& document, std::size_t from, std::size_t to);
   void cpu_row(const Line& line);
   void preset_row(const Line& line, bool user);
   bool formula(const Line& line, Slot& slot);
@@ -99,15 +101,52 @@ bool has_field(const Line& line, std::size_t index) {
 void Reader::read(const Document& document, bool user) {
   getting_ = found_ = matched_ = false;
   stopped_ = out_.crashes;
-  for (const Line& line : document.lines) {
-    if (stopped_) return;
+  std::size_t next = 0; // the lines before it are read
+  for (const std::size_t row : document.rows_of(r_.cpu)) {
+    if (row < next) continue;
+    if (stopped_ || ended(document, next, row)) return;
+    read_block(document, row, user, next);
+  }
+  if (!stopped_) (void)ended(document, next, document.lines.size());
+}
+
+/// The first line behind `at` that matters to a CPU without presets so far: not the CPU rows of others.
+std::size_t next_row(const Document& document, std::string_view cpu, std::size_t at) {
+  std::size_t next = document.lines.size();
+  for (const auto* const lines : {&document.presets, &document.others, &document.rows_of(cpu)})
+    if (const auto found = std::ranges::upper_bound(*lines, at); found != lines->end())
+      next = std::min(next, *found);
+  return next;
+}
+
+/// Reads the rows from a CPU row of this CPU up to the next CPU row that is not its own.
+void Reader::read_block(const Document& document, std::size_t at, bool user, std::size_t& next) {
+  for (; at < document.lines.size() && !stopped_; ++at) {
+    const Line& line = document.lines[at];
     if (line.kind == Kind::cpu)
       cpu_row(line);
     else if (line.kind == Kind::preset && getting_)
       preset_row(line, user);
-    else if (line.kind == Kind::other && r_.version != PapiVersion::v7_0 && matched_)
-      return report(Reported::table_ended, line.fields.front(), {});
+    else if (ended(document, at, at + 1))
+      stopped_ = true;
+    if (!getting_) break;
+    if (line.kind == Kind::cpu && !found_) at = next_row(document, r_.cpu, at) - 1;
   }
+  next = at + 1;
+}
+
+/// Whether a line from `from` on and before `to` ends the table for this CPU.
+bool Reader::ended(const Document& document, std::size_t from, std::size_t to) {
+  if (r_.version == PapiVersion::v7_0 || !matched_) return false;
+  const auto at = std::ranges::lower_bound(document.others, from);
+  if (at == document.others.end() || *at >= to) return false;
+  const Line& line = document.lines[*at];
+  const Field& word = line.fields.front();
+  if (!names_component(line)) report(Reported::table_ended, word, {});
+  const auto& rows = document.rows_of(r_.cpu);
+  for (auto row = std::ranges::upper_bound(rows, *at); row != rows.end(); ++row)
+    report(Reported::lost_block, {word.text, document.lines[*row].fields.front().place}, {}, word.place);
+  return true;
 }
 
 void Reader::cpu_row(const Line& line) {
@@ -499,12 +538,13 @@ LoadedTable PresetTable::load(std::string_view cpu, int type, const NativeLookup
 }
 
 std::vector<std::string> PresetTable::cpus() const {
+  std::vector<std::size_t> firsts;
+  for (const auto& [name, rows] : document_->cpu_rows)
+    firsts.push_back(rows.front());
+  std::ranges::sort(firsts);
   std::vector<std::string> names;
-  for (const preset::Line& line : document_->lines) {
-    if (line.kind != preset::Kind::cpu || line.fields.size() < 2 || line.fields[1].text.empty()) continue;
-    const auto same = [&](const std::string& name) { return preset::same_word(name, line.fields[1].text); };
-    if (std::ranges::none_of(names, same)) names.push_back(line.fields[1].text);
-  }
+  for (const std::size_t row : firsts)
+    names.push_back(document_->lines[row].fields[1].text);
   return names;
 }
 

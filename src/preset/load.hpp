@@ -31,6 +31,7 @@ enum class DiagnosticKind {
   note_tail,      ///< text after a note is neither a note nor a term
   blank_field,    ///< a field of blanks ends the row early
   table_ended,    ///< 7.3: PAPI stops reading at a line that is neither CPU nor PRESET
+  lost_block,     ///< 7.3: a further CPU row below such a line, or below a component's; `other` is the line
   wrong_type      ///< CPU,name,number with another number: the rows are not for this CPU
 };
 

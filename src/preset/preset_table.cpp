@@ -1,6 +1,9 @@
 #include "preset/preset_table.hpp"
 
 #include "base/names.hpp"
+#include "base/nearest.hpp"
+
+#include <recount/error.hpp>
 
 #include <fmt/core.h>
 
@@ -102,6 +105,24 @@ const Line* line_at(const Document& document, Place place) noexcept {
   return nullptr;
 }
 
+const std::vector<std::size_t>& Document::rows_of(std::string_view cpu) const {
+  static const std::vector<std::size_t> none;
+  const auto at = cpu_rows.find(lower_case(cpu));
+  return at == cpu_rows.end() ? none : at->second;
+}
+
+namespace {
+
+void add_line(Document& document, Line line) {
+  if (line.kind == Kind::preset) document.presets.push_back(document.lines.size());
+  if (line.kind == Kind::other) document.others.push_back(document.lines.size());
+  if (line.kind == Kind::cpu && line.fields.size() > 1 && !line.fields[1].text.empty())
+    document.cpu_rows[lower_case(line.fields[1].text)].push_back(document.lines.size());
+  document.lines.push_back(std::move(line));
+}
+
+} // namespace
+
 Document parse(std::string_view text) {
   Document document;
   int number = 0;
@@ -118,15 +139,25 @@ Document parse(std::string_view text) {
         document.ended_by_nul = number;
         return document;
       }
-      document.lines.push_back(parse_line(piece, number, at));
+      add_line(document, parse_line(piece, number, at));
     }
     text.remove_prefix(end + (newline ? 1 : 0));
   }
   return document;
 }
 
-bool names_component(const Line& line) noexcept {
+std::string_view mistyped_keyword(std::string_view word) {
+  constexpr std::pair<std::string_view, std::size_t> keywords[] = {{"PRESET", 2}, {"EVENT", 2}, {"CPU", 1}};
+  constexpr std::size_t longest = 8; // of a word with two edits
+  if (word.size() > longest) return {};
+  for (const auto& [keyword, edits] : keywords)
+    if (base::edit_distance(word, keyword) <= edits) return keyword;
+  return {};
+}
+
+bool names_component(const Line& line) {
   return line.kind == Kind::other && line.fields.size() == 2 && !line.fields[1].text.empty() &&
+         mistyped_keyword(line.fields[0].text).empty() &&
          line.fields[0].text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string::npos;
 }
 
@@ -160,6 +191,14 @@ std::string structure_problem(const ComponentBlock& block, const Line& row) {
     if (!f[i].text.starts_with(block.component + "::") && !is_preset(f[i].text))
       return fmt::format("{} is not an event of {}", f[i].text, block.component);
   return terms == 0 ? "it has no terms" : std::string{};
+}
+
+std::optional<PapiVersion> parse_papi_version(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  if (text == "7.0") return PapiVersion::v7_0;
+  if (text == "7.3") return PapiVersion::v7_3;
+  throw bad_input("--papi-version " + text, "unknown PAPI version",
+                  "--papi-version 7.0 (also 7.1 and 7.2; 8 terms) or 7.3 (12 terms)");
 }
 
 NeededVersion needed_version(const Document& document) {

@@ -3,8 +3,10 @@
 
 #include <recount/preset.hpp>
 
+#include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace recount::preset {
@@ -35,6 +37,12 @@ struct Line {
 struct Document {
   std::vector<Line> lines;
   int ended_by_nul = 0; ///< the line that starts with a NUL byte, where PAPI stops reading; else 0
+  /// Indices in `lines` of the CPU rows of each name in lower case: a table may have 10^5 CPUs.
+  std::unordered_map<std::string, std::vector<std::size_t>> cpu_rows = {};
+  std::vector<std::size_t> presets = {},
+                           others = {}; ///< indices of the lines of Kind::preset and Kind::other
+  /// The CPU rows of that name, in any case of letters.
+  [[nodiscard]] const std::vector<std::size_t>& rows_of(std::string_view cpu) const;
 };
 
 /// Bytes of a line that PAPI reads in one go (LINE_MAX - 1).
@@ -72,9 +80,11 @@ struct ComponentBlock {
   std::vector<Line> rows; ///< of presets
 };
 
-/// Whether a line begins the presets of a component: its first word may be a component's name, and a device
-/// follows.
-[[nodiscard]] bool names_component(const Line& line) noexcept;
+/// "PRESET" or "CPU" for a word that is mistyped, such as "prest"; else empty.
+[[nodiscard]] std::string_view mistyped_keyword(std::string_view word);
+/// Whether a line begins the presets of a component: its first word may be a component's name, and is no
+/// mistyped keyword, and a device follows.
+[[nodiscard]] bool names_component(const Line& line);
 [[nodiscard]] std::vector<ComponentBlock> component_blocks(const Document& document);
 /// What is wrong with a row of a block; empty: nothing. Its events cannot be checked without the component.
 [[nodiscard]] std::string structure_problem(const ComponentBlock& block, const Line& row);
@@ -86,5 +96,7 @@ struct NeededVersion {
   std::string construct; ///< what it is; empty for v7_0
 };
 [[nodiscard]] NeededVersion needed_version(const Document& document);
+/// The value of --papi-version; none for an empty text. Throws Error (bad_input) for another one.
+[[nodiscard]] std::optional<PapiVersion> parse_papi_version(const std::string& text);
 
 } // namespace recount::preset
