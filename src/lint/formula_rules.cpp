@@ -1,4 +1,5 @@
 #include "formula/expression.hpp"
+#include "lint/event_sums.hpp"
 #include "lint/lint.hpp"
 
 #include <fmt/core.h>
@@ -38,6 +39,7 @@ public:
           "NOT_DERIVED, or add the missing term");
     if (const auto form = formula::linear(means->second)) {
       twice(*form);
+      part_and_whole(*form);
       negative(*form);
     }
     const auto& divisor = means->second.under;
@@ -155,12 +157,32 @@ private:
     return view_.kind == preset::CpuKind::cisc && a.ok() && b.ok() && a.type == b.type &&
            (a.config & ~mask) == (b.config & ~mask) && (a.config & b.config & mask) == (b.config & mask);
   }
+  /// A unit mask that counts all of the other's and more.
+  bool exceeds(formula::Variable whole, formula::Variable part) const {
+    const std::uint64_t own = view_.codes[static_cast<std::size_t>(whole)].config & 0xff00,
+                        other = view_.codes[static_cast<std::size_t>(part)].config & 0xff00;
+    return other != 0 && own != other && includes(whole, part);
+  }
+  void part_and_whole(const Linear& form) {
+    for (const auto& [whole, weight] : form.of)
+      for (const auto& [part, other] : form.of) {
+        if (whole < 0 || part < 0 || whole == part || weight < 0 || other < 0) continue;
+        const std::string& a = view_.names[static_cast<std::size_t>(whole)];
+        const std::string& b = view_.names[static_cast<std::size_t>(part)];
+        if (!exceeds(whole, part) && !includes_by_name(whole, part) && !is_part(a, b)) continue;
+        findings_.add("part-and-whole", preset_.name + a + "+" + b,
+                      {preset_.place, preset_.name, view_.cpu, a + "+" + b},
+                      fmt::format("{} adds {} and its part {}", preset_.name, a, b));
+      }
+  }
   void negative(const Linear& form) {
     for (const auto& [v, c] : form.of) {
       if (c > 0 || v < 0) continue;
       if (std::ranges::any_of(form.of, [&](const auto& other) {
             return other.second > 0 && other.first >= 0 &&
-                   (includes(other.first, v) || includes_by_name(other.first, v));
+                   (includes(other.first, v) || includes_by_name(other.first, v) ||
+                    is_part(view_.names[static_cast<std::size_t>(other.first)],
+                            view_.names[static_cast<std::size_t>(v)]));
           }))
         continue;
       const std::string text = formula::to_text(form, view_.names);

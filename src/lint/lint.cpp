@@ -1,13 +1,16 @@
 #include "lint/lint.hpp"
 
+#include "base/format.hpp"
 #include "base/nearest.hpp"
 #include "base/random.hpp"
 #include "errata/errata.hpp"
+#include "event/pfm.hpp"
 #include "preset/catalogue.hpp"
 
 #include <recount/error.hpp>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
@@ -28,26 +31,62 @@ bool covered(const preset::CpuView& view, const std::set<int>& known_rows) {
   });
 }
 
-/// The places of the CPU's name in CPU rows.
-std::vector<Place> cpu_rows(const preset::Document& table, const std::string& cpu) {
-  std::vector<Place> places;
-  for (const preset::Line& line : table.lines)
-    if (line.kind == preset::Kind::cpu && line.fields.size() > 1 &&
-        preset::same_word(line.fields[1].text, cpu))
-      places.push_back(line.fields[1].place);
-  return places;
+/// CPUs whose event names nothing here can check, with the nearest names that are known.
+class UncheckedCpus {
+public:
+  UncheckedCpus(const preset::Catalogue* named, bool strict) : strict_(strict) {
+    const auto names = known_pmus(named);
+    known_.assign(names.begin(), names.end());
+  }
+  void add(const preset::CpuView& view, const preset::Document& table, bool covered, Findings& findings) {
+    const auto& rows = table.rows_of(view.cpu);
+    if (rows.empty()) return;
+    const Place place = table.lines[rows.front()].fields[1].place;
+    Finding& finding = findings.add(
+        "unchecked-cpu", view.cpu, {place, {}, view.cpu},
+        fmt::format("the event names of {} are not checked: neither libpfm4 {} nor a catalogue has it ({}{})",
+                    view.cpu, event::pfm::library_version(),
+                    base::format_count(view.loaded.presets.size(), "preset"),
+                    covered ? ", all in rows that are checked on another CPU" : ""),
+        similar(view.cpu));
+    if (strict_) finding.severity = Severity::error;
+  }
+
+private:
+  /// Up to three names, those first that the CPU's name begins with: "amd64_fam16h" for
+  /// "amd64_fam16h_jaguar".
+  std::string similar(const std::string& cpu) {
+    constexpr int most_names = 1000; // that are compared with all known ones
+    if (++compared_ > most_names) return {};
+    auto near = base::nearest(cpu, known_, 3);
+    std::ranges::stable_partition(near, [&](const std::string& name) { return cpu.starts_with(name); });
+    return near.empty() ? std::string() : fmt::format("similar names: {}", fmt::join(near, ", "));
+  }
+
+  bool strict_;
+  std::vector<std::string> known_;
+  int compared_ = 0;
+};
+
+bool ends_with_cr(const std::string& name) {
+  return name.ends_with('\r');
 }
 
-UncheckedCpu unchecked(const preset::CpuView& view, const preset::Document& table,
-                       const preset::Catalogue* named, bool covered) {
-  UncheckedCpu out{view.cpu, {}, static_cast<int>(view.loaded.presets.size()), covered, {}};
-  if (const auto places = cpu_rows(table, view.cpu); !places.empty()) out.place = places.front();
-  const auto names = known_pmus(named);
-  out.near = base::nearest(view.cpu, {names.begin(), names.end()}, 3);
-  // "amd64_fam16h_jaguar" for "amd64_fam16h"
-  std::ranges::stable_partition(out.near,
-                                [&](const std::string& name) { return view.cpu.starts_with(name); });
-  return out;
+/// The CPUs to look at: those of the table, or one with those that it is compared with.
+std::vector<std::string> cpus_to_view(const PresetTable& table, const LintOptions& options) {
+  auto cpus = table.cpus();
+  if (options.cpu.empty()) return cpus;
+  const bool known =
+      std::ranges::any_of(cpus, [&](const std::string& cpu) { return preset::same_word(cpu, options.cpu); });
+  if (!known && !options.cpu_may_lack)
+    throw bad_input(options.cpu, "no such CPU in " + table.name(), base::did_you_mean(options.cpu, cpus));
+  std::set<std::string> wanted{preset::lower_case(options.cpu)};
+  for (const auto& family : families())
+    if (std::ranges::find(family, preset::lower_case(options.cpu)) != family.end())
+      wanted.insert(family.begin(), family.end());
+  std::erase_if(cpus,
+                [&](const std::string& cpu) { return !known || !wanted.contains(preset::lower_case(cpu)); });
+  return cpus;
 }
 
 preset::NeededVersion version_for(const LintOptions& options, const PresetTable& table) {
@@ -70,8 +109,12 @@ std::set<std::string> known_pmus(const preset::Catalogue* named) {
 }
 
 EventSource source_of(const std::string& cpu, const preset::Catalogue* named) {
+  const auto* const architectural = preset::architectural_pmu();
+  const auto* const own =
+      architectural && preset::same_word(cpu, architectural->name) ? architectural : preset::core_pmu(cpu);
+  if (own && event::pfm::library_chosen()) return {own, nullptr};
   if (const auto* const core = named ? named->find(cpu) : nullptr) return {core, named};
-  if (const auto* const core = preset::core_pmu(cpu)) return {core, nullptr};
+  if (own) return {own, nullptr};
   if (impossible_name(cpu)) return {};
   const preset::Catalogue& built_in = preset::Catalogue::built_in();
   if (const auto* const core = built_in.find(cpu)) return {core, &built_in};
@@ -84,50 +127,63 @@ LintResult lint(const PresetTable& table, const LintOptions& options) {
   const preset::Document& document = table.document();
   result.version = version_for(options, table);
   const PapiVersion version = result.version.version;
-  auto cpus = table.cpus();
-  if (!options.cpu.empty()) {
-    std::erase_if(cpus, [&](const std::string& cpu) { return !preset::same_word(cpu, options.cpu); });
-    if (cpus.empty() && !options.cpu_may_lack)
-      throw bad_input(options.cpu, "no such CPU in " + table.name(),
-                      base::did_you_mean(options.cpu, table.cpus()));
-  }
+  const auto requested = [&](const std::string& cpu) {
+    return options.cpu.empty() || preset::same_word(cpu, options.cpu);
+  };
   std::set<int> known_rows;
-  for (const std::string& cpu : cpus) {
+  std::vector<preset::CpuView> relatives; // of the requested CPU
+  for (const std::string& cpu : cpus_to_view(table, options)) {
     const auto [core, catalogue] = source_of(cpu, options.catalogue);
-    const auto& view =
-        result.views.emplace_back(preset::view(document, cpu, core, version, nullptr, catalogue));
+    auto view = preset::view(document, cpu, core, version, nullptr, catalogue);
+    if (core)
+      for (const Preset& preset : view.loaded.presets)
+        known_rows.insert(preset.place.line);
+    if (!requested(cpu)) {
+      relatives.push_back(std::move(view));
+      continue;
+    }
     if (catalogue) result.listed.push_back(view.cpu);
     if (!core && impossible_name(cpu)) result.obsolete.push_back(view.cpu);
-    if (!core) continue;
-    result.checked.push_back(view.cpu);
-    result.presets += static_cast<int>(view.loaded.presets.size());
-    for (const Preset& preset : view.loaded.presets)
-      known_rows.insert(preset.place.line);
+    if (core) {
+      result.checked.push_back(view.cpu);
+      result.presets += static_cast<int>(view.loaded.presets.size());
+    }
+    result.views.push_back(std::move(view));
   }
   check_text(document, version, findings);
   if (version != PapiVersion::v7_0) result.components = preset::component_blocks(document);
   check_components(result.components, findings);
+  UncheckedCpus unchecked(options.catalogue, options.strict);
   for (const preset::CpuView& view : result.views) {
     const bool elsewhere = covered(view, known_rows);
-    if (!view.core && !impossible_name(view.cpu))
-      result.unchecked.push_back(unchecked(view, document, options.catalogue, elsewhere));
+    if (!view.core && !impossible_name(view.cpu) && !ends_with_cr(view.cpu)) {
+      result.unchecked.push_back(view.cpu);
+      unchecked.add(view, document, elsewhere, findings);
+    }
     check_reading(view, findings);
     if (elsewhere) continue;
     check_formulas(view, document, findings);
     check_family(view, findings);
+    check_counters(view, findings);
     check_meaning(view, findings);
     check_errata(view, findings);
     check_identities(view, options.identities ? *options.identities : preset::identities(), findings);
   }
+  const std::size_t own = result.views.size();
+  std::ranges::move(relatives, std::back_inserter(result.views));
   check_relatives(result.views, findings);
+  result.views.erase(result.views.begin() + static_cast<std::ptrdiff_t>(own), result.views.end());
   for (const preset::CpuView& view : result.views)
     if (impossible_name(view.cpu) && !covered(view, known_rows))
-      for (const Place place : cpu_rows(document, view.cpu))
-        findings.add("unknown-cpu", {}, {place, {}, view.cpu},
+      for (const std::size_t row : document.rows_of(view.cpu))
+        findings.add("unknown-cpu", {}, {document.lines[row].fields[1].place, {}, view.cpu},
                      "rows only for CPU names with blanks or parentheses, which libpfm4 does not use");
   if (options.cpu.empty()) check_rows(document, result.views, findings);
   check_blocks(document, impossible_name, findings);
   result.findings = std::move(findings).ranked({result.checked.begin(), result.checked.end()});
+  remove_occurrences(result.findings, [&](const Finding&, const Occurrence& o) {
+    return !o.cpu.empty() && !requested(o.cpu);
+  });
   apply_allowances(document, options.cpu.empty(), result);
   mark(document, result.findings);
   return result;
@@ -196,6 +252,7 @@ void apply_allowances(const preset::Document& table, bool all_cpus, LintResult& 
     if (a.places > 0 || (!all_cpus && rule_named(a.rule) && !a.reason.empty())) continue;
     Finding& unused = findings.emplace_back();
     unused.rule = rule_named("unused-allowance");
+    unused.severity = unused.rule->severity;
     unused.message = !rule_named(a.rule) ? fmt::format("the allowance names an unknown rule: '{}'", a.rule)
                      : a.reason.empty()  ? fmt::format("the allowance of {} has no reason", a.rule)
                                          : fmt::format("the allowance of {} suppresses no finding", a.rule);
@@ -280,7 +337,7 @@ LintResult lint_user_events(const PresetTable& table, const PresetTable& user, c
     if (core)
       result.checked.push_back(view.cpu);
     else
-      result.unchecked.push_back({view.cpu, {1, 1}, 0, false, {}});
+      result.unchecked.push_back(view.cpu);
     // PAPI reads the presets first: their diagnostics and definitions precede those of the user's rows.
     view.diagnostics.erase(view.diagnostics.begin(),
                            view.diagnostics.begin() + static_cast<std::ptrdiff_t>(base.diagnostics.size()));

@@ -16,15 +16,7 @@ struct LintOptions {
   const std::vector<preset::Identity>* identities = nullptr; ///< null: those built in
   const preset::Catalogue* catalogue = nullptr; ///< for PMUs that it has, before libpfm4; may be null
   bool cpu_may_lack = false;                    ///< a table without `cpu` has no findings
-};
-
-/// A CPU whose event names nothing here can check.
-struct UncheckedCpu {
-  std::string name;
-  Place place;                   ///< its first row
-  int presets = 0;               ///< its definitions in force
-  bool covered = false;          ///< its rows are checked on another CPU
-  std::vector<std::string> near; ///< names that are known and similar
+  bool strict = false;                          ///< CPUs whose event names cannot be checked are errors
 };
 
 /// What an allowance suppresses.
@@ -35,13 +27,13 @@ struct Allowed {
 };
 
 struct LintResult {
-  std::vector<Finding> findings;    ///< ranked
-  std::vector<std::string> checked; ///< CPUs whose event names were looked up
-  std::vector<std::string> listed;  ///< those of them whose events are from a catalogue
-  std::vector<UncheckedCpu> unchecked;
-  std::vector<std::string> obsolete; ///< names that no libpfm4 PMU can have
-  std::vector<Allowed> allowed;      ///< findings that comments of the table suppress
-  preset::NeededVersion version;     ///< the reader that was followed; `construct` when the table chose it
+  std::vector<Finding> findings;      ///< ranked
+  std::vector<std::string> checked;   ///< CPUs whose event names were looked up
+  std::vector<std::string> listed;    ///< those of them whose events are from a catalogue
+  std::vector<std::string> unchecked; ///< those whose event names nothing here can check
+  std::vector<std::string> obsolete;  ///< names that no libpfm4 PMU can have
+  std::vector<Allowed> allowed;       ///< findings that comments of the table suppress
+  preset::NeededVersion version;      ///< the reader that was followed; `construct` when the table chose it
   std::vector<preset::ComponentBlock> components; ///< their events are not checked
   int presets = 0;                                ///< definitions in force, over all CPUs
   std::vector<preset::CpuView> views;             ///< each CPU that was looked at
@@ -69,6 +61,7 @@ void check_text(const preset::Document& table, PapiVersion version, Findings& fi
 void check_reading(const preset::CpuView& view, Findings& findings);
 void check_formulas(const preset::CpuView& view, const preset::Document& table, Findings& findings);
 void check_family(const preset::CpuView& view, Findings& findings);
+void check_counters(const preset::CpuView& view, Findings& findings);
 void check_meaning(const preset::CpuView& view, Findings& findings);
 void check_errata(const preset::CpuView& view, Findings& findings);
 void check_identities(const preset::CpuView& view, const std::vector<preset::Identity>& identities,

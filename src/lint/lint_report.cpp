@@ -4,6 +4,7 @@
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "event/pfm.hpp"
+#include "preset/catalogue.hpp"
 
 #include <fmt/ranges.h>
 #include <range/v3/view/chunk_by.hpp>
@@ -16,9 +17,6 @@
 
 namespace recount::lint {
 namespace {
-
-/// CPUs with rows of other CPUs are named one by one where at most so many CPUs are not checked.
-constexpr std::size_t most_unchecked = 8;
 
 std::string message_of(const Finding& f) {
   return f.suggestion.empty() ? f.message : f.message + "; suggestion: " + f.suggestion;
@@ -88,12 +86,14 @@ void add_consequences(Lines& lines, const std::vector<const Finding*>& findings,
 void add_summary(Lines& lines, const std::string& file, const LintResult& result) {
   const auto count = [&](Severity severity) {
     const auto number =
-        std::ranges::count(result.findings, severity, [](const Finding& f) { return f.rule->severity; });
+        std::ranges::count(result.findings, severity, [](const Finding& f) { return f.severity; });
     return base::format_count(number, name_of(severity));
   };
   lines.add(0, "{}: {}, {}, {} for {} ({})", file, count(Severity::error), count(Severity::warning),
             count(Severity::note), base::format_count(result.checked.size(), "CPU"),
             base::format_count(result.presets, "preset"));
+  lines.add(2, "events: libpfm4 {}, {} ({})", event::pfm::library_version(),
+            base::format_count(preset::core_pmus().size(), "core PMU"), event::pfm::library_path());
   if (!result.version.construct.empty())
     lines.add(2, "read as PAPI 7.3 does: line {} begins {} (--papi-version 7.0 reads otherwise)",
               result.version.place.line, result.version.construct);
@@ -104,31 +104,6 @@ void add_summary(Lines& lines, const std::string& file, const LintResult& result
   if (!result.obsolete.empty())
     lines.add(2, "not checked: {} that libpfm4 does not use, such as \"{}\"",
               base::format_count(result.obsolete.size(), "CPU name"), result.obsolete.front());
-}
-
-/// The CPUs whose event names are not checked: in full those with rows of their own, or that were added.
-void add_unchecked(Lines& lines, const LintResult& result, bool strict) {
-  if (result.unchecked.empty()) return;
-  const bool one = result.unchecked.size() == 1;
-  lines.blank();
-  lines.add(0,
-            "{} unchecked-cpu ({}): neither libpfm4 {} nor a catalogue has {}, so {} event names are not "
-            "checked",
-            strict ? "error" : "warning", result.unchecked.size(), event::pfm::library_version(),
-            one ? "this CPU" : "these CPUs", one ? "its" : "their");
-  std::vector<std::string> covered;
-  for (const UncheckedCpu& cpu : result.unchecked) {
-    if (cpu.covered && result.unchecked.size() > most_unchecked) {
-      covered.push_back(cpu.name);
-      continue;
-    }
-    lines.add(2, "line {}  [{}]  {}{}", cpu.place.line, cpu.name, base::format_count(cpu.presets, "preset"),
-              cpu.covered ? ", all in rows that are checked on another CPU" : "");
-    if (!cpu.near.empty()) lines.add(6, "similar names: {}", listed(cpu.near, 3));
-  }
-  if (!covered.empty())
-    lines.add(2, "{} in rows that are checked on another CPU: {}", base::format_count(covered.size(), "name"),
-              listed(covered, 10));
 }
 
 /// Presets of components, whose events only the component itself knows.
@@ -181,7 +156,7 @@ std::string as_text(const std::string& file, const LintResult& result, const Rep
       lines.add(0, "CPUs whose event names this libpfm4 does not know:");
     }
     lines.blank();
-    lines.add(0, "{} {} ({}): {}", name_of(rule.severity), rule.id, size, rule.why);
+    lines.add(0, "{} {} ({}): {}", name_of(first.severity), rule.id, size, rule.why);
     const std::size_t most = options.most <= 0 ? size : static_cast<std::size_t>(options.most);
     for (const Finding* const finding : group | ranges::views::take(most)) {
       add_finding(lines, *finding);
@@ -191,7 +166,6 @@ std::string as_text(const std::string& file, const LintResult& result, const Rep
     lines.add(2, "… {} more", size - most);
     hidden += size - most;
   }
-  add_unchecked(lines, result, options.strict);
   add_components(lines, result);
   add_allowed(lines, result);
   if (hidden == 0) return std::move(lines).text();
@@ -200,22 +174,15 @@ std::string as_text(const std::string& file, const LintResult& result, const Rep
                      base::format_count(hidden, "finding"));
 }
 
-std::string as_annotations(const std::string& file, const LintResult& result, bool strict) {
+std::string as_annotations(const std::string& file, const LintResult& result) {
   std::string text;
-  for (const UncheckedCpu& cpu : result.unchecked)
-    if (strict || !cpu.covered || result.unchecked.size() <= most_unchecked)
-      text +=
-          fmt::format("{}:{}: {}: the event names of {} are not checked: no libpfm4 or catalogue has it{} "
-                      "[unchecked-cpu]\n",
-                      file, cpu.place.line, strict ? "error" : "warning", cpu.name,
-                      cpu.near.empty() ? "" : "; similar names: " + listed(cpu.near, 3));
   for (const Finding& f : result.findings) {
     const std::string cpus = f.cpus.empty() ? "" : " (" + listed(f.cpus, 4) + ")";
     int last = 0;
     for (const Place& place : f.places)
       if (std::exchange(last, place.line) != place.line)
-        text += fmt::format("{}:{}: {}: {}{} [{}]\n", file, place.line, name_of(f.rule->severity),
-                            message_of(f), cpus, f.rule->id);
+        text += fmt::format("{}:{}: {}: {}{} [{}]\n", file, place.line, name_of(f.severity), message_of(f),
+                            cpus, f.rule->id);
   }
   return text;
 }
@@ -238,7 +205,7 @@ std::string as_text(const Comparison& since, int width) {
     lines.add(6, "after:  {}", change.after.empty() ? "not available" : change.after);
   }
   for (const Finding& gone : since.gone)
-    lines.add(2, "gone: {} {}: {}{}", name_of(gone.rule->severity), gone.rule->id, gone.message,
+    lines.add(2, "gone: {} {}: {}{}", name_of(gone.severity), gone.rule->id, gone.message,
               gone.cpus.empty() ? "" : "  [" + listed(gone.cpus, 5) + "]");
   return std::move(lines).text();
 }
@@ -267,7 +234,7 @@ Json to_json(const preset::ComponentBlock& block) {
 }
 
 Json to_json(const std::string& file, const Finding& f) {
-  return {{"severity", name_of(f.rule->severity)},
+  return {{"severity", name_of(f.severity)},
           {"rule", f.rule->id},
           {"file", file},
           {"line", f.places.front().line},
@@ -320,7 +287,7 @@ std::string as_json(const std::vector<std::pair<std::string, LintResult>>& resul
          {"components", array_of(result.components, [](const auto& block) { return to_json(block); })},
          {"checked", result.checked},
          {"names_from_catalogue", result.listed},
-         {"names_not_checked", array_of(result.unchecked, [](const auto& cpu) { return cpu.name; })},
+         {"names_not_checked", result.unchecked},
          {"obsolete", result.obsolete}});
   }
   if (since) json["since"] = to_json(*since);
@@ -360,7 +327,7 @@ Json rule_json(const Rule& rule) {
 Json result_json(const std::string& file, const Finding& finding, bool compared) {
   Json json{{"ruleId", finding.rule->id},
             {"ruleIndex", static_cast<std::size_t>(finding.rule - rules().data())},
-            {"level", name_of(finding.rule->severity)},
+            {"level", name_of(finding.severity)},
             {"message", {{"text", message_of(finding)}}},
             {"locations", Json::array({location(file, finding.places.front())})}};
   if (finding.places.size() > 1)
@@ -374,21 +341,15 @@ Json result_json(const std::string& file, const Finding& finding, bool compared)
 
 } // namespace
 
-std::string as_sarif(const std::vector<std::pair<std::string, LintResult>>& results, bool compared,
-                     bool strict) {
+std::string as_sarif(const std::vector<std::pair<std::string, LintResult>>& results, bool compared) {
   Json found = Json::array();
-  Json notices = Json::array(); // what the run could not check is no result (3.20.21)
   for (const auto& [file, result] : results) {
     for (const Finding& finding : result.findings)
       found.push_back(result_json(file, finding, compared));
-    for (const UncheckedCpu& cpu : result.unchecked)
-      notices.push_back({{"level", strict ? "error" : "warning"},
-                         {"message", {{"text", "the event names of " + cpu.name + " are not checked"}}},
-                         {"locations", Json::array({location(file, cpu.place)})}});
   }
   const Json driver{
       {"name", "recount lint"}, {"version", RECOUNT_VERSION}, {"rules", array_of(rules(), rule_json)}};
-  const Json invocation{{"executionSuccessful", true}, {"toolExecutionNotifications", notices}};
+  const Json invocation{{"executionSuccessful", true}};
   const Json run{{"tool", {{"driver", driver}}},
                  {"columnKind", "unicodeCodePoints"},
                  {"results", found},
@@ -419,8 +380,8 @@ bool holds(const List& list, std::string_view word) {
 }
 
 bool is_cause(const Finding& finding) {
-  return finding.rule->severity == Severity::error ? finding.rule->id != "impossible"
-                                                   : holds(causes, finding.rule->id);
+  return finding.severity == Severity::error ? finding.rule->id != "impossible"
+                                             : holds(causes, finding.rule->id);
 }
 
 /// Whether the cause concerns a preset of the relation on each of its CPUs.

@@ -3,12 +3,14 @@
 #include "base/names.hpp"
 #include "lint/lint.hpp"
 #include "meaning_data.hpp"
+#include "weights_data.hpp"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <set>
 
 // Findings about what an event counts, by its name and description: the rules are data, in data/meaning.txt.
 namespace recount::lint {
@@ -66,11 +68,34 @@ bool has_one(const Words& words, const Words& patterns) {
   });
 }
 
+/// Whether one of these events is among those of the CPU.
+bool exists(const preset::CpuView& view, const Words& events) {
+  return view.natives &&
+         std::ranges::any_of(events, [&](const std::string& event) { return view.natives->of(event).ok(); });
+}
+
+bool matches_one(const Words& patterns, std::string_view text) {
+  return std::ranges::any_of(patterns, [&](const std::string& pattern) {
+    return base::Pattern(pattern).matches(std::string(text));
+  });
+}
+
+bool applies(const MeaningRule& rule, const preset::CpuView& view, const std::string& preset) {
+  if (!matches_one(rule.list("presets"), preset) || matches_one(rule.list("except"), preset)) return false;
+  return !rule.has("cpu") || std::ranges::find(rule.list("cpu"), view.cpu) != rule.list("cpu").end();
+}
+
 /// The words of the name and of the description of each event of a CPU.
 using EventWords = std::vector<std::pair<Words, Words>>;
 
 bool violates(const MeaningRule& rule, const Words& name, const Words& prose) {
   if (!has_one(name, rule.list("name")) || has_one(name, rule.list("lacks"))) return false;
+  constexpr std::size_t beginning = 6;
+  if (rule.has("begins") &&
+      !has_one(Words(prose.begin(),
+                     prose.begin() + static_cast<std::ptrdiff_t>(std::min(beginning, prose.size()))),
+               rule.list("begins")))
+    return false;
   const Words& unsaid = rule.list("unsaid");
   return unsaid.empty() || (prose != Words(1) && !has_one(name, unsaid) && !has_one(prose, unsaid));
 }
@@ -106,14 +131,79 @@ int operations(std::string_view prose) {
   return 0;
 }
 
+/// The operations per count that data/weights.txt states; 0: nothing.
+int stated_operations(const std::string& cpu, const std::string& event) {
+  static const auto rows = base::data_rows(weights_data, "weights.txt");
+  for (const auto& [where, cells] : rows)
+    if (const auto cpus = base::words(cells.at(0)); std::ranges::find(cpus, cpu) != cpus.end())
+      if (base::Pattern(std::string(cells.at(1))).matches(event))
+        return base::parse<int>(cells.at(2)).value_or(0);
+  return 0;
+}
+
+/// Whether modifiers of an event, such as k=1 or u=0, restrict it to the kernel.
+bool kernel_only(const std::string& name) {
+  bool user = false, kernel = false, no_user = false;
+  for (const std::string_view part : base::split(std::string_view(name), ':')) {
+    user = user || part == "u" || part == "u=1";
+    no_user = no_user || part == "u=0";
+    kernel = kernel || part == "k" || part == "k=1" || part == "h=1";
+  }
+  return no_user || (kernel && !user);
+}
+
+void domains(const preset::CpuView& view, const Preset& preset, Findings& findings) {
+  for (const PresetNative& native : preset.natives)
+    if (kernel_only(native.name))
+      findings.add("kernel-only", preset.name + native.name,
+                   {preset.place, preset.name, view.cpu, native.name},
+                   fmt::format("{} counts {} in the kernel only", preset.name, native.name),
+                   "leave out the modifiers u, k and h");
+}
+
+/// The names of the term's siblings: the same event with another width of vectors, or the fixed and the
+/// scaled half of a count of operations.
+std::vector<std::string> siblings_of(const std::string& name) {
+  static const std::vector<Words> alternatives{{"128B", "256B", "512B"}, {"FIXED_OPS", "SCALE_OPS"}};
+  std::vector<std::string> found;
+  for (const Words& words : alternatives)
+    for (const std::string& word : words)
+      if (const auto at = name.find(word); at != name.npos)
+        for (const std::string& other : words)
+          if (other != word) found.push_back(std::string(name).replace(at, word.size(), other));
+  return found;
+}
+
+void missing_siblings(const preset::CpuView& view, const Preset& preset, const formula::Linear& form,
+                      Findings& findings) {
+  if (!view.natives || (!preset.name.ends_with("_OPS") && !preset.name.starts_with("PAPI_VEC_"))) return;
+  std::set<std::string> missing;
+  for (const auto& [v, weight] : form.of) {
+    if (v < 0 || weight < 0) continue;
+    for (const std::string& name : siblings_of(view.names[static_cast<std::size_t>(v)])) {
+      const preset::Native& native = view.natives->of(name);
+      if (native.ok() && std::ranges::none_of(form.of, [&](const auto& term) {
+            return term.first >= 0 && view.codes[static_cast<std::size_t>(term.first)].same_as(native);
+          }))
+        missing.insert(name);
+    }
+  }
+  for (const std::string& name : missing)
+    findings.add(
+        "missing-part", preset.name + name, {preset.place, preset.name, view.cpu, name},
+        fmt::format("{} lacks {}, which exists here and counts another width of the same", preset.name, name),
+        "add " + name);
+}
+
 void weights(const preset::CpuView& view, const Preset& preset, const formula::Linear& form,
              Findings& findings) {
   if (!preset.name.ends_with("_OPS")) return;
   for (const auto& [v, weight] : form.of) {
     if (v < 0) continue;
-    const int wanted = operations(view.codes[static_cast<std::size_t>(v)].prose);
-    if (wanted == 0 || weight == wanted) continue;
     const std::string& event = view.names[static_cast<std::size_t>(v)];
+    const int stated = stated_operations(view.cpu, event);
+    const int wanted = stated != 0 ? stated : operations(view.codes[static_cast<std::size_t>(v)].prose);
+    if (wanted == 0 || weight == wanted) continue;
     findings.add("flop-weight", preset.name + event, {preset.place, preset.name, view.cpu, event},
                  fmt::format("{} counts {} {}, but each count is {}", preset.name, event,
                              base::format_count(weight, "time"), base::format_count(wanted, "operation")));
@@ -127,18 +217,19 @@ void check_meaning(const preset::CpuView& view, Findings& findings) {
   for (std::size_t v = 0; v < view.names.size(); ++v)
     events.emplace_back(words_of(view.names[v]), words_of(view.codes[v].prose));
   for (const Preset& preset : view.loaded.presets) {
+    domains(view, preset, findings);
     const auto means = view.meanings.find(preset.name);
     if (means == view.meanings.end() || !is_preset(preset.name)) continue;
     const auto form = formula::linear(means->second);
     if (!form) continue;
     weights(view, preset, *form, findings);
+    missing_siblings(view, preset, *form, findings);
     if (preset.type == Derived::compound) continue; // the other terms set up what the first one counts
     for (const MeaningRule& rule : meaning_rules()) {
-      if (std::ranges::none_of(rule.list("presets"), [&](const std::string& pattern) {
-            return base::Pattern(pattern).matches(preset.name.substr(5));
-          }))
-        continue;
-      for (const std::size_t at : violations(rule, *form, events))
+      if (!applies(rule, view, preset.name.substr(5))) continue;
+      const auto found = violations(rule, *form, events);
+      if (!found.empty() && rule.has("exists") && !exists(view, rule.list("exists"))) continue;
+      for (const std::size_t at : found)
         findings.add(rule.rule, preset.name + view.names[at],
                      {preset.place, preset.name, view.cpu, view.names[at]},
                      fmt::format("{} {} {}", preset.name, rule.has("subtracted") ? "subtracts" : "counts",

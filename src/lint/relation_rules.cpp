@@ -1,4 +1,5 @@
 #include "base/data_rows.hpp"
+#include "lint/event_sums.hpp"
 #include "lint/lint.hpp"
 #include "relatives_data.hpp"
 
@@ -88,21 +89,6 @@ void same_formula(const preset::CpuView& view, Findings& findings) {
         fmt::format("{} are {} {}", listed(names), names.size() == 2 ? "both" : "all", what);
     for (const std::string& name : names)
       findings.add("same-formula", message, {view.loaded.find(name)->place, name, view.cpu, what}, message);
-  }
-}
-
-void counters(const preset::CpuView& view, Findings& findings) {
-  if (!view.core || view.core->counters <= 0) return;
-  const int available = view.core->counters + view.core->fixed_counters;
-  for (const Preset& preset : view.loaded.presets) {
-    std::set<int> distinct; // PAPI opens each spelling separately, even with the same encoding
-    for (const PresetNative& native : preset.natives)
-      if (const preset::Native& code = view.natives->of(native.name); code.pmu == view.core->name)
-        distinct.insert(native.code);
-    if (static_cast<int>(distinct.size()) <= available) continue;
-    findings.add_here(
-        "too-many-counters", {preset.place, preset.name, view.cpu},
-        fmt::format("{} needs {} counters, but the core has {}", preset.name, distinct.size(), available));
   }
 }
 
@@ -204,6 +190,7 @@ void relation(const preset::CpuView& view, const preset::Identity& identity, Fin
   Linear difference = formula::difference(*b, *a);
   cancel_mask_bits(view, difference);
   cancel_mask_names(view, difference);
+  expand_sums(view, difference);
   if (difference.of.empty() && difference.constant == 0) return;
   auto [more, less] = halves(view, difference);
   if (identity.at_most && less != "0") return; // no event decides it
@@ -234,7 +221,6 @@ void relation(const preset::CpuView& view, const preset::Identity& identity, Fin
 
 void check_family(const preset::CpuView& view, Findings& findings) {
   same_formula(view, findings);
-  counters(view, findings);
 }
 
 void check_identities(const preset::CpuView& view, const std::vector<preset::Identity>& identities,
@@ -250,6 +236,17 @@ using formula::Linear;
 
 /// Least number of other rows of relatives for a usual formula.
 constexpr std::size_t least_rows = 3;
+
+/// CPUs whose own choice of events is no outlier (data/relatives.txt).
+const std::vector<std::string>& own_designs() {
+  static const auto all = [] {
+    std::vector<std::string> found;
+    for (const auto& row : base::data_rows(relatives_data, "relatives.txt", ' '))
+      if (row.cells.front() == "own") found.insert(found.end(), row.cells.begin() + 1, row.cells.end());
+    return found;
+  }();
+  return all;
+}
 
 /// A row, as one family's CPUs that have it define a preset.
 struct RelativeRow {
@@ -306,11 +303,57 @@ std::vector<RelativeRow> rows_of(const std::string& preset,
   return rows;
 }
 
+/// Whether `part` lacks events of `whole` and has all its own events there, with the same weights.
+bool is_partial(const CodedSum& part, const CodedSum& whole) {
+  return part.size() < whole.size() && std::ranges::all_of(part, [&](const auto& term) {
+           const auto at = whole.find(term.first);
+           return at != whole.end() && at->second == term.second;
+         });
+}
+
+/// A formula that relatives have, and the rows with it.
+using FormulaGroup = std::pair<const CodedSum, std::vector<const RelativeRow*>>;
+
+/// Whether the own events are the better choice: retired instructions instead of speculative ones, or events
+/// of the cache that the preset names.
+bool better(const RelativeRow& own, const RelativeRow& usual) {
+  const auto all_have = [](const RelativeRow& row, std::string_view word) {
+    return std::ranges::all_of(row.form.of, [&](const auto& term) {
+      return row.view->names[static_cast<std::size_t>(term.first)].find(word) != std::string::npos;
+    });
+  };
+  const auto only_own = [&](std::string_view word) { return all_have(own, word) && !all_have(usual, word); };
+  const bool instructions = own.preset->name == "PAPI_L1_ICM";
+  return only_own("RETIRED") || (instructions && (only_own("ICACHE") || only_own("L1I")));
+}
+
+bool own_design(const std::string& cpu) {
+  return std::ranges::find(own_designs(), cpu) != own_designs().end();
+}
+
+/// The formula of most relatives has all events of this row, and more: a part may be missing.
+void missing_part(const std::map<CodedSum, std::vector<const RelativeRow*>>& others, const CodedSum& sum,
+                  std::size_t comparable, const RelativeRow& own, const preset::CpuView& view,
+                  Findings& findings) {
+  constexpr std::size_t least = 2;
+  const auto usual =
+      std::ranges::max_element(others, {}, [](const FormulaGroup& group) { return group.second.size(); });
+  if (usual == others.end() || usual->second.size() < least || 2 * usual->second.size() <= comparable ||
+      !is_partial(sum, usual->first))
+    return;
+  const RelativeRow& one = *usual->second.front();
+  const std::string theirs = formula::to_text(one.form, one.view->names);
+  findings.add("missing-part", own.preset->name + theirs,
+               {own.preset->place, own.preset->name, view.cpu, theirs},
+               fmt::format("{} = {}, but {} on {}, whose events exist here too", own.preset->name,
+                           formula::to_text(own.form, own.view->names), theirs, one.view->cpu));
+}
+
 void compare_rows(const std::vector<RelativeRow>& rows, const RelativeRow& own, const preset::CpuView& view,
                   Findings& findings) {
   const auto sum = coded(own, view);
   if (!sum) return;
-  std::map<CodedSum, std::vector<const RelativeRow*>> others;
+  std::map<CodedSum, std::vector<const RelativeRow*>> others, all;
   std::size_t comparable = 0;
   for (const RelativeRow& row : rows) {
     if (&row == &own) continue;
@@ -318,21 +361,29 @@ void compare_rows(const std::vector<RelativeRow>& rows, const RelativeRow& own, 
     if (!theirs) continue;
     if (*theirs == *sum) return;
     ++comparable;
+    all[*theirs].push_back(&row);
     if (shape(row.form) == shape(own.form)) others[*theirs].push_back(&row);
   }
+  missing_part(all, *sum, comparable, own, view, findings);
+  if (own_design(view.cpu)) return;
   const auto usual =
       std::ranges::max_element(others, {}, [](const auto& group) { return group.second.size(); });
   if (usual == others.end() || usual->second.size() < least_rows || 2 * usual->second.size() <= comparable)
     return;
   const RelativeRow& one = *usual->second.front();
+  if (better(own, one)) return;
   const std::string theirs = formula::to_text(one.form, one.view->names);
   const std::string formula = formula::to_text(own.form, own.view->names);
   const std::string& preset = own.preset->name;
+  const std::string codes = sum->size() == 1 && usual->first.size() == 1
+                                ? fmt::format(" (codes {:#x} and {:#x})", std::get<1>(sum->begin()->first),
+                                              std::get<1>(usual->first.begin()->first))
+                                : std::string();
   std::vector<std::string> cpus;
   for (const RelativeRow* const row : usual->second)
     cpus.push_back(row->view->cpu);
   findings.add("outlier", preset + formula + theirs, {own.preset->place, preset, view.cpu, theirs},
-               fmt::format("{} = {}, but {} on {}", preset, formula, theirs, fmt::join(cpus, ", ")));
+               fmt::format("{} = {}, but {} on {}{}", preset, formula, theirs, fmt::join(cpus, ", "), codes));
 }
 
 } // namespace
@@ -341,7 +392,7 @@ const std::vector<std::vector<std::string>>& families() {
   static const auto all = [] {
     std::vector<std::vector<std::string>> found;
     for (const auto& row : base::data_rows(relatives_data, "relatives.txt", ' '))
-      found.emplace_back(row.cells.begin(), row.cells.end());
+      if (row.cells.front() != "own") found.emplace_back(row.cells.begin(), row.cells.end());
     return found;
   }();
   return all;
@@ -360,7 +411,6 @@ void check_relatives(const std::vector<preset::CpuView>& views, Findings& findin
       }
     for (const std::string& preset : presets) {
       const auto rows = rows_of(preset, members);
-      if (rows.size() <= least_rows) continue;
       for (const RelativeRow& row : rows)
         for (const preset::CpuView* const view : row.views)
           compare_rows(rows, row, *view, findings);

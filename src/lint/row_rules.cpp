@@ -77,11 +77,6 @@ void check_diagnostic(const preset::CpuView& view, const preset::Diagnostic& dia
   };
   if (const auto* const simple = std::ranges::find(simple_rules, kind, &SimpleRule::kind);
       simple != std::end(simple_rules)) {
-    // "cuda,NAME" and the like begin the table of a component, which is read separately: the CPU loses
-    // nothing.
-    if (kind == Kind::table_ended &&
-        text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string::npos)
-      return;
     std::string_view rule = simple->rule;
     if (rule == rejected) {
       where.cause.clear();
@@ -110,6 +105,13 @@ void check_diagnostic(const preset::CpuView& view, const preset::Diagnostic& dia
   case Kind::bad_infix:
     if (view.loaded.crashes) return add("crash", fmt::format("{}: unmatched ) in {}", preset, text));
     return add("overrun", preset + ": the formula exceeds PAPI's buffer of 2048 bytes");
+  case Kind::lost_block:
+    findings.add("ends-table", fmt::format("lost below {}", other.line), where,
+                 fmt::format("PAPI 7.3 does not read the rows of these CPUs below line {}, where it stops at "
+                             "\"{}\": they have rows above it",
+                             other.line, visible(text)),
+                 fmt::format("move the rows above line {}", other.line));
+    return;
   case Kind::note_tail: // cut off by a comma, or a term that should be counted
     if (text.find(' ') == std::string::npos &&
         (preset::standard_preset(text) || (view.natives && view.natives->of(text).ok())))
@@ -174,20 +176,32 @@ void check_text(const preset::Document& table, PapiVersion version, Findings& fi
     const Place place = f.empty() ? Place{line.number, 1} : f.front().place;
     const bool nameless = f.size() < 2 || f[1].text.empty();
     const bool other = line.kind == preset::Kind::other;
-    const bool unknown = other && !preset::standard_preset(f.front().text);
+    const bool mistyped = other && f.size() > 1 && !preset::mistyped_keyword(f.front().text).empty();
+    const bool unknown = other && !mistyped && !preset::standard_preset(f.front().text) &&
+                         f.front().text != "\r"; // an empty line of DOS
     if (unknown && version == PapiVersion::v7_0) ignored.push_back(&line);
     if (!unknown && line.kind != preset::Kind::blank && line.kind != preset::Kind::comment) flush();
     if (line.continued && line.kind != preset::Kind::comment)
       findings.add_here("long-line", {place}, "the line is longer than 2047 bytes");
     if (line.kind == preset::Kind::cpu) {
       owned = true;
-      if (nameless) ignore(place, "CPU without a name");
+      if (nameless)
+        ignore(place, "CPU without a name");
+      else if (f[1].text.ends_with('\r'))
+        findings.add("carriage-return", "CPU names", {f[1].place},
+                     "names of CPUs end with a CR: PAPI finds none of their rows", "end lines with LF");
     } else if (line.kind == preset::Kind::preset) {
       if (!owned) ignore(place, "a preset before the first CPU row");
       if (nameless) ignore(place, "PRESET without a name");
     } else if (line.kind == preset::Kind::blank && f.size() > 1) {
       ignore(place, "the first field is blank, so the line is skipped");
-    } else if (other && !unknown) {
+    } else if (mistyped) {
+      const auto keyword = preset::mistyped_keyword(f.front().text);
+      findings.add_here("ignored-row", {place, keyword == "CPU" ? std::string() : f[1].text},
+                        fmt::format("the row of {} begins with \"{}\" instead of {}", visible(f[1].text),
+                                    visible(f.front().text), keyword),
+                        fmt::format("{},{},...", keyword, visible(f[1].text)));
+    } else if (other && preset::standard_preset(f.front().text)) {
       const std::string& preset = f.front().text;
       findings.add_here("ignored-row", {place, preset},
                         fmt::format("the row of {} does not begin with PRESET", preset),

@@ -13,10 +13,19 @@ namespace {
 
 constexpr std::string_view severity_names[] = {"error", "warning", "note"};
 
+/// Appends what was not appended before.
 template <class T>
-void insert(std::vector<T>& list, const T& value) {
-  if (std::ranges::find(list, value) == list.end()) list.push_back(value);
-}
+class Unique {
+public:
+  explicit Unique(std::vector<T>& list) : list_(list) { list_.clear(); }
+  void add(const T& value) {
+    if (seen_.insert(value).second) list_.push_back(value);
+  }
+
+private:
+  std::vector<T>& list_;
+  std::set<T> seen_;
+};
 
 } // namespace
 
@@ -45,19 +54,20 @@ const Rule* rule_named(std::string_view id) {
 
 void Finding::keep(std::vector<Occurrence> wanted) {
   occurrences = std::move(wanted);
-  places.clear();
-  presets.clear();
-  cpus.clear();
+  std::set<std::pair<int, int>> sorted;
+  Unique presets_once(presets), cpus_once(cpus);
   for (const Occurrence& o : occurrences) {
-    insert(places, o.place);
-    if (!o.preset.empty()) insert(presets, o.preset);
-    if (!o.cpu.empty() && o.known) insert(cpus, o.cpu);
+    sorted.emplace(o.place.line, o.place.column);
+    if (!o.preset.empty()) presets_once.add(o.preset);
+    if (!o.cpu.empty() && o.known) cpus_once.add(o.cpu);
   }
   const std::size_t known = cpus.size();
   for (const Occurrence& o : occurrences)
-    if (!o.cpu.empty()) insert(cpus, o.cpu);
+    if (!o.cpu.empty()) cpus_once.add(o.cpu);
   if (!cpus.empty()) known_cpus = known;
-  std::ranges::sort(places, {}, [](const Place& p) { return std::pair(p.line, p.column); });
+  places.clear();
+  for (const auto& [line, column] : sorted)
+    places.push_back({line, column});
 }
 
 Finding& Findings::add(std::string_view rule, const std::string& key, Occurrence where, std::string message,
@@ -66,7 +76,11 @@ Finding& Findings::add(std::string_view rule, const std::string& key, Occurrence
   if (fresh) {
     const Rule* const known = rule_named(rule);
     if (!known) throw std::logic_error("no such rule: " + std::string(rule));
-    found_.push_back({known, std::move(message), std::move(suggestion)});
+    Finding& made = found_.emplace_back();
+    made.rule = known;
+    made.severity = known->severity;
+    made.message = std::move(message);
+    made.suggestion = std::move(suggestion);
   }
   Finding& finding = found_[at->second];
   finding.occurrences.push_back(std::move(where));
@@ -89,7 +103,7 @@ std::vector<Finding> Findings::ranked(const std::set<std::string>& known_cpus) &
   }
   const auto order = [](const Finding& a, const Finding& b) {
     if ((a.known_cpus == 0) != (b.known_cpus == 0)) return b.known_cpus == 0;
-    if (a.rule->severity != b.rule->severity) return a.rule->severity < b.rule->severity;
+    if (a.severity != b.severity) return a.severity < b.severity;
     if (a.rule->rank != b.rule->rank) return a.rule->rank < b.rule->rank;
     if (a.known_cpus != b.known_cpus) return a.known_cpus > b.known_cpus;
     return a.places.front().line < b.places.front().line;

@@ -50,6 +50,7 @@ struct Finding {
   std::vector<std::string> relations = {}; ///< of identities: those that fail for this one reason
   std::size_t known_cpus = 0; ///< how many of `cpus` this build of libpfm4 knows; they come first
   std::vector<Occurrence> occurrences = {};
+  Severity severity = Severity::note; ///< the rule's, unless --strict raises it
   /// Sets the occurrences, and the places, presets and CPUs that follow from them.
   void keep(std::vector<Occurrence> wanted);
 };

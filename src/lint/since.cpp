@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <fmt/core.h>
+#include <map>
+#include <unordered_map>
 
 namespace recount::lint {
 namespace {
@@ -17,11 +19,21 @@ using formula::Variable;
 
 constexpr std::string_view baseline_head = "# recount lint baseline 1";
 
-const preset::CpuView* find_view(const LintResult& result, const std::string& cpu) {
-  const auto at = std::ranges::find_if(
-      result.views, [&](const preset::CpuView& v) { return preset::same_word(v.cpu, cpu); });
-  return at == result.views.end() ? nullptr : &*at;
-}
+/// The views of a result by name, in any case of letters.
+class ViewIndex {
+public:
+  explicit ViewIndex(const LintResult& result) {
+    for (const preset::CpuView& view : result.views)
+      views_.try_emplace(preset::lower_case(view.cpu), &view);
+  }
+  [[nodiscard]] const preset::CpuView* find(const std::string& cpu) const {
+    const auto at = views_.find(preset::lower_case(cpu));
+    return at == views_.end() ? nullptr : at->second;
+  }
+
+private:
+  std::unordered_map<std::string, const preset::CpuView*> views_;
+};
 
 /// For each variable of `from`, that of the same event in `to`; one beyond all for an event that `to` lacks.
 std::vector<Variable> same_events(const preset::CpuView& from, const preset::CpuView& to) {
@@ -106,21 +118,21 @@ std::set<std::string> prints(const LintResult& result) {
 Comparison compare(const std::string& file, const LintResult& before, LintResult& now) {
   Comparison out;
   out.file = file;
+  const ViewIndex old_views(before), new_views(now);
+  std::map<std::vector<int>, std::vector<std::string>> same_rows; // of the CPUs that both tables have
+  for (const preset::CpuView& view : now.views)
+    if (old_views.find(view.cpu)) same_rows[rows(view)].push_back(view.cpu);
   for (const preset::CpuView& view : now.views) {
-    if (const preset::CpuView* const old_view = find_view(before, view.cpu)) {
+    if (const preset::CpuView* const old_view = old_views.find(view.cpu)) {
       add_changes(*old_view, view, out.formulas);
       continue;
     }
     AddedCpu added{view.cpu, static_cast<int>(view.loaded.presets.size()), {}};
-    for (const preset::CpuView& other : now.views)
-      if (&other != &view && find_view(before, other.cpu) && rows(other) == rows(view))
-        added.same_rows.push_back(other.cpu);
+    if (const auto same = same_rows.find(rows(view)); same != same_rows.end()) added.same_rows = same->second;
     out.added.push_back(std::move(added));
   }
-  std::erase_if(now.unchecked,
-                [&](const UncheckedCpu& cpu) { return find_view(before, cpu.name) != nullptr; });
   for (const preset::CpuView& view : before.views)
-    if (!find_view(now, view.cpu)) out.removed.push_back(view.cpu);
+    if (!new_views.find(view.cpu)) out.removed.push_back(view.cpu);
   out.gone = before.findings;
   const auto new_prints = prints(now);
   remove_occurrences(out.gone,
@@ -128,7 +140,7 @@ Comparison compare(const std::string& file, const LintResult& before, LintResult
   const auto old_prints = prints(before);
   // The same row has the finding on a CPU that both tables have: a copied row in a new block is not known.
   out.inherited = remove_occurrences(now.findings, [&](const Finding& finding, const Occurrence& o) {
-    return !o.cpu.empty() && !find_view(before, o.cpu) &&
+    return !o.cpu.empty() && !old_views.find(o.cpu) &&
            std::ranges::any_of(finding.occurrences, [&](const Occurrence& other) {
              return other.place == o.place && old_prints.contains(other.print);
            });

@@ -32,6 +32,7 @@ constexpr const char* events = "# recount event catalogue 1: test\n"
                                "E\t10\tCYCLES\t\tCore clock cycles while not halted\n"
                                "E\t11\tLOADS\t\tLoad instructions retired\n"
                                "E\t99\tSTORES\t\tStore instructions retired\n"
+                               "E\t33\tFILLS\t\tData cache lines replaced in the first level\n"
                                "P\t1003\t4\t0\tnew\tIntel C\n"
                                "M\tc e\n"
                                "E\t10\tCYCLES\t\tCore clock cycles while not halted\n"
@@ -51,7 +52,7 @@ constexpr const char* table = "CPU,old_a\n"
                               "PRESET,PAPI_L1_TCM,DERIVED_ADD,MISSES,REPLACEMENTS\n"
                               "CPU,old_b\n"
                               "PRESET,PAPI_TOT_CYC,NOT_DERIVED,CYCLES\n"
-                              "PRESET,PAPI_LD_INS,DERIVED_ADD,LOADS,CYCLES\n";
+                              "PRESET,PAPI_LD_INS,DERIVED_ADD,LOADS,FILLS\n";
 
 const propose::Proposal* row(const propose::Proposals& all, const std::string& preset) {
   const auto at = std::ranges::find(all.rows, preset, &propose::Proposal::preset);
