@@ -2,12 +2,15 @@
 
 #include "base/data_rows.hpp"
 #include "base/format.hpp"
+#include "base/json.hpp"
+#include "base/names.hpp"
 #include "base/nearest.hpp"
 #include "command/output.hpp"
 #include "kernel/proofs.hpp"
 #include "preset/catalogue.hpp"
 #include "preset/preset_table.hpp"
 #include "preset/standard.hpp"
+#include "propose/architecture.hpp"
 
 #include <recount/error.hpp>
 
@@ -87,6 +90,11 @@ Confidence confidence_of(const Proposal& proposal) {
              : Confidence::low;
 }
 
+/// Whether the formula uses events of instructions that were executed speculatively (Arm).
+bool speculative(const Formula& formula) {
+  return std::ranges::any_of(formula.terms, [](const auto& term) { return term.first.ends_with("_SPEC"); });
+}
+
 void add_remarks(Proposal& proposal, const std::vector<std::string>& lint) {
   proposal.remarks = proposal.formulas.front().remarks;
   for (std::size_t i = 1; i < proposal.formulas.size(); ++i)
@@ -104,12 +112,17 @@ std::string_view name_of(Confidence confidence) noexcept {
   return names[static_cast<std::size_t>(confidence)];
 }
 
-Lineage::Lineage(const PresetTable& table, const preset::Catalogue* catalogue)
-    : table_(table), catalogue_(catalogue), version_(preset::needed_version(table.document()).version) {
+Lineage::Lineage(const PresetTable& table, const preset::Catalogue* catalogue,
+                 std::optional<PapiVersion> version)
+    : table_(table),
+      catalogue_(catalogue),
+      table_version_(preset::needed_version(table.document()).version),
+      version_(version.value_or(table_version_)) {
   preset::require_rows(table);
   for (const std::string& cpu : table.cpus())
     if (const auto source = lint::source_of(cpu, catalogue); source.core)
-      views_.push_back(preset::view(table.document(), cpu, source.core, version_, nullptr, source.catalogue));
+      views_.push_back(
+          preset::view(table.document(), cpu, source.core, table_version_, nullptr, source.catalogue));
 }
 
 std::vector<std::string> Lineage::cpus() const {
@@ -124,9 +137,9 @@ const preset::CpuView* Lineage::view_of(const std::string& cpu) const {
   return at == views_.end() ? nullptr : &*at;
 }
 
-EventIndex& Lineage::events_of(const std::string& cpu) {
-  auto& index = events_[cpu];
-  if (!index) index = std::make_unique<EventIndex>(lint::source_of(cpu, catalogue_), version_);
+EventIndex& Lineage::events_of(const std::string& cpu, PapiVersion version) {
+  auto& index = events_[{cpu, version}];
+  if (!index) index = std::make_unique<EventIndex>(lint::source_of(cpu, catalogue_), version);
   return *index;
 }
 
@@ -137,14 +150,14 @@ std::vector<Lineage::Relative> Lineage::relatives(const std::string& cpu,
     for (const auto& family : lint::families())
       if (std::ranges::find(family, cpu) != family.end())
         names.insert(names.end(), family.begin(), family.end());
-  const EventIndex& here = events_of(cpu);
+  const EventIndex& here = events_of(cpu, version_);
   std::vector<Relative> found;
   for (const std::string& name : names) {
     const preset::CpuView* const view = view_of(name);
     if (!view && !from.empty())
       throw bad_input("--from " + name, "no such CPU in " + table_.name(), base::did_you_mean(name, cpus()));
     if (!view || view->cpu == cpu) continue;
-    EventIndex& there = events_of(view->cpu);
+    EventIndex& there = events_of(view->cpu, table_version_);
     if (from.empty() && there.names() == here.names()) continue; // another name of the same events
     found.push_back({view, &there, similarity(here.names(), there.names())});
   }
@@ -180,17 +193,48 @@ std::optional<Formula> Lineage::translated(const Preset& row, const Relative& re
   }
   if (quality <= 0 || terms.empty()) return {};
   Preset translated = row;
+  // An operation over one term has no effect (one-term in recount-lint(1)).
+  if (terms.size() == 1 && (row.type == Derived::add || row.type == Derived::sub))
+    translated.type = Derived::none;
   translated.natives.resize(terms.size());
   const auto meaning = preset::meaning(translated, own);
   if (!meaning) return {};
   made.meaning = *meaning;
   made.terms = factors_of(*meaning, codes.names);
-  made.row = format_row(row, terms);
-  made.text = text_of(*meaning, codes.names, row, terms);
+  made.row = format_row(translated, terms);
+  made.text = text_of(*meaning, codes.names, translated, terms);
   made.from = {view.cpu};
   made.lines = {row.place.line};
   made.score = quality * std::pow(relative.similarity, nearness);
   return made;
+}
+
+std::optional<Formula> Lineage::architectural(const std::string& preset, EventIndex& here, Codes& codes) {
+  constexpr double score = 0.5; // relatives with more than 0.84 of the events in common outweigh it
+  const std::string& cpu = here.natives().core().name;
+  for (const ArchitectureRow& row : architecture_rows()) {
+    if (row.preset.name != preset || !base::Pattern(row.pmus).matches(cpu)) continue;
+    std::vector<formula::Variable> own;
+    std::vector<std::string> terms;
+    for (const PresetNative& native : row.preset.natives)
+      if (here.natives().of(native.name).ok()) {
+        own.push_back(codes.of(here.natives().of(native.name), native.name));
+        terms.push_back(native.name);
+      }
+    if (terms.size() != row.preset.natives.size()) continue;
+    const auto meaning = preset::meaning(row.preset, own);
+    if (!meaning) continue;
+    Formula made;
+    made.meaning = *meaning;
+    made.terms = factors_of(*meaning, codes.names);
+    made.row = format_row(row.preset, terms);
+    made.text = text_of(*meaning, codes.names, row.preset, terms);
+    made.from = {"the architecture"};
+    made.lines = {row.preset.place.line};
+    made.score = score;
+    return made;
+  }
+  return {};
 }
 
 std::vector<Formula> Lineage::formulas(const std::string& preset, const std::vector<Relative>& relatives,
@@ -204,6 +248,8 @@ std::vector<Formula> Lineage::formulas(const std::string& preset, const std::vec
     if (auto formula = translated(*row, relative, here, codes, trouble)) merge(all, *std::move(formula));
     if (why.empty()) why = trouble;
   }
+  if (!relatives.empty())
+    if (auto formula = architectural(preset, here, codes)) merge(all, *std::move(formula));
   std::ranges::stable_sort(all, std::greater{}, &Formula::score);
   return all;
 }
@@ -246,7 +292,7 @@ Proposals Lineage::propose(const std::string& cpu, const std::vector<std::string
   Proposals all;
   all.cpu = cpu;
   all.own = hidden.size();
-  EventIndex& here = events_of(cpu);
+  EventIndex& here = events_of(cpu, version_);
   auto near = relatives(cpu, from);
   std::erase_if(near, [&](const Relative& relative) {
     return std::ranges::all_of(relative.view->loaded.presets,
@@ -266,8 +312,15 @@ Proposals Lineage::propose(const std::string& cpu, const std::vector<std::string
                                                  : why});
   }
   auto findings = faults(all);
-  for (Proposal& proposal : all.rows)
+  const bool scalable = here.names().contains("SVE_INST_SPEC") || here.names().contains("FP_SCALE_OPS_SPEC");
+  for (Proposal& proposal : all.rows) {
     add_remarks(proposal, findings[proposal.preset]);
+    if (scalable && speculative(proposal.formulas.front())) {
+      proposal.remarks.emplace_back(
+          "this CPU has SVE: which instructions the *_SPEC events count depends on the core");
+      proposal.confidence = Confidence::low;
+    }
+  }
   return all;
 }
 
@@ -323,6 +376,31 @@ std::vector<std::string> kernels_of(const std::string& preset) {
   return names;
 }
 
+std::string json_of(const Proposals& proposals, const std::string& table) {
+  Json rows = Json::array();
+  for (const Proposal& one : proposals.rows) {
+    const Formula& formula = one.formulas.front();
+    rows.push_back({{"preset", one.preset},
+                    {"row", formula.row},
+                    {"formula", formula.text},
+                    {"from", formula.from},
+                    {"confidence", name_of(one.confidence)},
+                    {"remarks", one.remarks},
+                    {"kernels", kernels_of(one.preset)}});
+  }
+  Json relatives = Json::array();
+  for (const auto& [cpu, common] : proposals.relatives)
+    relatives.push_back({{"cpu", cpu}, {"common_events", common}});
+  Json missing = Json::array();
+  for (const Unproposed& one : proposals.missing)
+    missing.push_back({{"preset", one.preset}, {"reason", one.reason}});
+  return json_text("propose", Json{{"cpu", proposals.cpu},
+                                   {"table", table},
+                                   {"relatives", relatives},
+                                   {"rows", rows},
+                                   {"not_proposed", missing}});
+}
+
 std::string csv_of(const Proposals& proposals, const std::string& table) {
   std::string text =
       comment(fmt::format("Presets of {}, proposed by recount {} from the rows of related CPUs in {}.",
@@ -362,7 +440,7 @@ Lineage::Comparison Lineage::leave_out(const std::string& cpu) {
   const Proposals all = propose(own.cpu, {}, codes);
   Comparison result{.cpu = own.cpu, .vendor = vendor_of(own)};
   if (!all.relatives.empty()) result.nearest = all.relatives.front().first;
-  EventIndex& here = events_of(own.cpu);
+  EventIndex& here = events_of(own.cpu, version_);
   for (const Preset& preset : own.loaded.presets) {
     if (!preset::standard_preset(preset.name) || !own.meanings.contains(preset.name)) continue;
     ++result.rows;

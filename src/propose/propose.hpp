@@ -60,8 +60,10 @@ struct Proposals {
 /// One table, with the events of each of its CPUs.
 class Lineage {
 public:
-  /// `catalogue` may be null. Throws Error (bad_input) for a table without rows.
-  Lineage(const PresetTable& table, const preset::Catalogue* catalogue);
+  /// `catalogue` may be null. `version`: the PAPI that shall read the proposed rows; none: that of the table.
+  /// Throws Error (bad_input) for a table without rows.
+  Lineage(const PresetTable& table, const preset::Catalogue* catalogue,
+          std::optional<PapiVersion> version = {});
 
   /// `from`: only these CPUs; empty: those of the families of lint. Rows that `cpu` has are not used, nor
   /// those of CPUs that have exactly its events. Throws Error (bad_input) for unknown names.
@@ -86,13 +88,15 @@ private:
     EventIndex* events;
     double similarity;
   };
-  EventIndex& events_of(const std::string& cpu);
+  EventIndex& events_of(const std::string& cpu, PapiVersion version);
   std::vector<Relative> relatives(const std::string& cpu, const std::vector<std::string>& from);
   const preset::CpuView* view_of(const std::string& cpu) const;
   Proposals propose(const std::string& cpu, const std::vector<std::string>& from, Codes& codes);
   /// The row of a relative as a formula of `here`; none, with `why`, where it has no counterpart.
   std::optional<Formula> translated(const Preset& row, const Relative& relative, EventIndex& here,
                                     Codes& codes, std::string& why);
+  /// The row that the architecture of the CPU defines; none where the CPU lacks its events.
+  std::optional<Formula> architectural(const std::string& preset, EventIndex& here, Codes& codes);
   std::vector<Formula> formulas(const std::string& preset, const std::vector<Relative>& relatives,
                                 const std::set<int>& hidden, EventIndex& here, Codes& codes,
                                 std::string& why);
@@ -100,15 +104,18 @@ private:
 
   const PresetTable& table_;
   const preset::Catalogue* catalogue_;
-  PapiVersion version_;
+  PapiVersion table_version_; ///< for the rows of relatives
+  PapiVersion version_;       ///< for the proposed rows
   std::vector<preset::CpuView> views_;
-  std::map<std::string, std::unique_ptr<EventIndex>> events_;
+  std::map<std::pair<std::string, PapiVersion>, std::unique_ptr<EventIndex>> events_;
 };
 
 /// The kernels of recount check that state a count of the preset.
 [[nodiscard]] std::vector<std::string> kernels_of(const std::string& preset);
 /// The proposals as a preset table with comments. `table`: the name of the table they are from.
 [[nodiscard]] std::string csv_of(const Proposals& proposals, const std::string& table);
+/// The proposals as one JSON object.
+[[nodiscard]] std::string json_of(const Proposals& proposals, const std::string& table);
 
 // What the tables that recount propose writes have in common.
 

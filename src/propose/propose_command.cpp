@@ -7,6 +7,7 @@
 #include "command/outputs.hpp"
 #include "command/print.hpp"
 #include "event/pfm.hpp"
+#include "lint/papi_source.hpp"
 #include "preset/catalogue.hpp"
 #include "preset/written.hpp"
 #include "propose/measure_events.hpp"
@@ -27,9 +28,9 @@ namespace recount::propose {
 namespace {
 
 struct ProposeArguments {
-  std::string pmu, table, libpfm, catalogue, export_to;
+  std::string pmu, table, libpfm, catalogue, papi_source, papi, export_to;
   std::vector<std::string> from;
-  bool leave_one_out = false, verbose = false;
+  bool leave_one_out = false, verbose = false, json = false;
   bool measure = false;
   std::string from_results;
   std::vector<std::string> events;
@@ -147,8 +148,12 @@ command::Table measured_table(const MeasuredProposals& all) {
 
 void check_arguments(const ProposeArguments& requested) {
   check_options(requested.measuring);
+  if (!requested.libpfm.empty() && !requested.papi_source.empty())
+    throw bad_input("--libpfm, --papi-source", "cannot be combined", "choose one");
   if (requested.measure + requested.leave_one_out + !requested.from_results.empty() > 1)
     throw bad_input("--measure, --from-results, --leave-one-out", "cannot be combined", "choose one");
+  if (requested.json && (requested.measure || requested.leave_one_out || !requested.from_results.empty()))
+    throw bad_input("--json", "is for proposals from relatives", "recount propose --pmu NAME --json");
   if (!requested.measure && !requested.measuring.output.empty())
     throw bad_input("--output " + requested.measuring.output, "is for the counts of --measure",
                     "recount propose --measure -o " + requested.measuring.output);
@@ -198,18 +203,19 @@ int execute_propose(const ProposeArguments& requested) {
   check_arguments(requested);
   const command::TableExport file(requested.export_to);
   if (!requested.libpfm.empty()) event::pfm::use_library(requested.libpfm);
+  if (!requested.papi_source.empty()) lint::use_papi_source(requested.papi_source);
   std::optional<preset::Catalogue> catalogue;
   if (!requested.catalogue.empty()) catalogue = preset::Catalogue::read(requested.catalogue);
   const preset::Catalogue* const named = catalogue ? &*catalogue : nullptr;
   const PresetTable table =
       PresetTable::read(requested.table.empty() ? preset::papi_table() : requested.table);
-  Lineage lineage(table, named);
+  Lineage lineage(table, named, preset::parse_papi_version(requested.papi));
   if (requested.leave_one_out) return evaluate(lineage, requested);
   if (requested.measure || !requested.from_results.empty())
     return propose_by_counts(lineage, requested, named, file);
   const Proposals all = lineage.propose(requested_cpu(requested, named), command::list_words(requested.from));
   file.write("recount propose", {rows_table(all)});
-  command::print("{}", csv_of(all, table.name()));
+  command::print("{}", requested.json ? json_of(all, table.name()) : csv_of(all, table.name()));
   return all.rows.empty() ? 1 : 0;
 }
 
@@ -228,6 +234,9 @@ command::Command propose_command() {
             .text("--table", requested->table, "FILE", "use this preset table (default: PAPI's)")
             .text("--libpfm", requested->libpfm, "FILE",
                   "look up event names in this shared libpfm4 (default: the installed one)")
+            .text("--papi-source", requested->papi_source, "DIR",
+                  "build the libpfm4 of this source tree of PAPI for all architectures and look up event "
+                  "names there")
             .text("--catalogue", requested->catalogue, "FILE",
                   "look up the events of CPUs in FILE there, of the others in libpfm4 and in the "
                   "built-in catalogue")
@@ -251,6 +260,9 @@ command::Command propose_command() {
                   "time-out per run: wall time (default 60), for the model CPU time (default none)")
             .flag("-q,--quiet", requested->measuring.quiet, "print no progress")
             .flag("-v,--verbose", requested->verbose, "with --leave-one-out: print each row that differs")
+            .text("--papi-version", requested->papi, "VERSION",
+                  "propose rows for this PAPI: 7.0 or 7.3 (default: the one that reads the table)")
+            .flag("--json", requested->json, "print the proposals as one JSON object")
             .text("--export", requested->export_to, "FILE", command::export_help);
         return [requested] { return execute_propose(*requested); };
       }};

@@ -4,6 +4,7 @@
 #include "preset/catalogue.hpp"
 
 #include <fmt/format.h>
+#include <linux/perf_event.h>
 
 #include <algorithm>
 #include <cctype>
@@ -58,12 +59,25 @@ struct Best {
   }
 };
 
+/// Intel's architectural events, the same on each core whatever the description says (SDM volume 3,
+/// "Pre-defined Architectural Performance Events").
+bool architectural(EventIndex& here, const preset::Native& native) {
+  constexpr std::uint64_t codes[] = {0x3c, 0x13c, 0xc0, 0xc4, 0xc5, 0x4f2e, 0x412e};
+  return here.natives().core().prose.starts_with("Intel") && native.type == PERF_TYPE_RAW &&
+         native.config1 == 0 && native.config2 == 0 &&
+         std::ranges::find(codes, native.config) != std::end(codes);
+}
+
 Translation by_code(const std::string& bare, const preset::Native& there, EventIndex& here) {
   const auto words = words_of(there.prose);
   Best best;
   for (const std::size_t at : here.with_code_of(there))
     best.offer(here.events()[at], similarity(words, here.events()[at].words));
-  if (!best.event || best.similarity < alike / 2) return {};
+  if (!best.event) return {};
+  if (architectural(here, there))
+    return {best.event->name,
+            bare == best.event->name ? "" : fmt::format("{} is named {} here", bare, best.event->name), 0.95};
+  if (best.similarity < alike / 2) return {};
   return {best.event->name,
           fmt::format("{} is named {} here (code {})", bare, best.event->name, code_text(there)),
           0.5 + best.similarity / 2};
@@ -139,6 +153,10 @@ Translation translate(const std::string& term, EventIndex& there, EventIndex& he
   };
   if (const preset::Native& own = here.natives().of(bare); own.ok() && source.ok())
     offer(by_name(bare, source, own));
+  // From PAPI 7.3 on, names without a prefix are those of the core PMU only.
+  const std::string prefixed = "ix86arch::" + bare;
+  if (best.name.empty() && source.ok() && source.pmu == "ix86arch" && here.natives().of(prefixed).ok())
+    offer({prefixed, {}, 1});
   if (best.quality < 0.9 && source.ok()) offer(by_code(bare, source, here));
   if (best.quality < 0.5 && source.ok()) offer(by_description(bare, source, here));
   // Some events need modifiers to be encoded, and some unit masks are named like them.
