@@ -29,6 +29,9 @@ command::Command cost_command();
 namespace doctor {
 command::Command doctor_command();
 }
+namespace emulate {
+command::Command emulate_command();
+}
 namespace lint {
 command::Command lint_command();
 }
@@ -79,6 +82,7 @@ std::vector<command::Command> commands() {
       sweep::run_point_command(), // hidden
       plot_command(),
       cost::cost_command(),
+      emulate::emulate_command(),
       profile::profile_command(),
       watch::watch_command(),
       matmul::matmul_command(),

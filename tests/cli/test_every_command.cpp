@@ -49,6 +49,7 @@ const std::map<std::string, Example>& examples() {
        {"r.jsonl", "gnuplot", false,
         "sweep stride --size 4K,8K --stride 64,128 --rounds 1 --repeat 1 --witness clock -q -o r.jsonl", "",
         "full.svg"}},
+      {"emulate", {"-- host true", "root", true}},
       {"cost", {"--repeat 1 --at-once 1 -e perf::PAGE-FAULTS", "software events"}},
       {"profile", {"-e page-faults:period=1 -- sh -c :", "software events", true}},
       {"watch",

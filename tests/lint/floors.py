@@ -46,7 +46,8 @@ FLOORS = [
      ('stat', 'recount stat: counts of any program'),
      ('profile', 'recount profile: samples of any program by function, line and instruction'),
      ('watch', 'recount watch: counts of any program over time, and viewers over sockets'),
-     ('doctor', 'recount doctor: what can be counted here')],
+     ('doctor', 'recount doctor: what can be counted here'),
+     ('emulate', 'recount emulate: a PMU for any program; machines as data, the scripted perf_event interface')],
     [('report', 'the written report: puts the registered sections together')],
     [('cli', 'main, the tables of commands, figures and sections, and the small commands')],
 ]

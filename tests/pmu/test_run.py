@@ -53,12 +53,12 @@ class Run(unittest.TestCase):
 
     def test_unknown_machine(self):
         answer = run("vax", "true")
-        self.assertEqual(answer.returncode, 2)
-        self.assertIn("there are adl, host, skl, snb, spr, zen4", answer.stderr)
+        self.assertEqual(answer.returncode, 125)
+        self.assertIn("known: adl, host, skl, snb, spr, zen4", answer.stderr)
 
     def test_unknown_event(self):
         answer = run("--dead", "NOTHING", "skl", "true")
-        self.assertEqual(answer.returncode, 2)
+        self.assertEqual(answer.returncode, 125)
         self.assertIn('no event "NOTHING"', answer.stderr)
 
     def test_files_of_the_machine(self):

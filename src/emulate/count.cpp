@@ -1,0 +1,420 @@
+#include "emulate/count.hpp"
+
+#include "emulate/encoding.hpp"
+#include "emulate/preload/sample.hpp"
+#include "emulate/preload/user_page.hpp"
+#include "emulate/real.hpp"
+#include "emulate/schedule.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <ctime>
+#include <numbers>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace recount::emulate {
+namespace {
+
+std::uint64_t thread_ns() {
+  timespec t{};
+  real::syscall(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, reinterpret_cast<long>(&t));
+  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(t.tv_nsec);
+}
+
+/// The processes that this one descends from, itself first.
+struct Lineage {
+  pid_t self = 0;
+  std::vector<pid_t> all;
+};
+const std::vector<pid_t>& lineage() {
+  static Lineage known;
+  const auto self = static_cast<pid_t>(real::syscall(SYS_getpid));
+  if (known.self == self) return known.all;
+  known = {self, {}};
+  for (pid_t at = self; at > 0 && known.all.size() < 64;) {
+    known.all.push_back(at);
+    char name[32];
+    std::snprintf(name, sizeof name, "/proc/%d/stat", at);
+    std::FILE* const file = std::fopen(name, "re");
+    if (file == nullptr || std::fscanf(file, "%*d (%*[^)]) %*c %d", &at) != 1) at = 0;
+    if (file != nullptr) std::fclose(file);
+  }
+  return known.all;
+}
+
+struct Thread {
+  std::uint64_t last_ns = 0;
+  double clock_ns = 0; ///< of rotation
+  double instructions = 0;
+};
+thread_local Thread thread;
+
+bool covers(const Slot& slot, pid_t tid, int cpu) {
+  if (slot.cpu >= 0 && slot.cpu != cpu) return false;
+  if (slot.target == tid || slot.target < 0) return true;
+  return slot.inherit && std::ranges::find(lineage(), slot.target) != lineage().end();
+}
+
+bool enabled(const Shared& shared, const Slot& slot) {
+  return slot.enabled && shared.slots[slot.leader].enabled && !shared.slots[slot.leader].failed;
+}
+
+/// The groups of one PMU that want counters, in the order in which Linux takes them.
+struct Group {
+  std::vector<std::int32_t> slots; ///< simulated ones
+  bool pinned = false;
+};
+
+std::vector<Group> groups_of(const Shared& shared, std::span<const std::int32_t> slots, int pmu) {
+  std::vector<Group> all;
+  std::vector<std::int32_t> leaders;
+  for (const std::int32_t at : slots) {
+    const Slot& slot = shared.slots[at];
+    if (!slot.simulated || slot.pmu != pmu) continue;
+    const auto known = std::ranges::find(leaders, slot.leader);
+    const auto group = static_cast<std::size_t>(known - leaders.begin());
+    if (known == leaders.end()) {
+      leaders.push_back(slot.leader);
+      all.push_back({{}, shared.slots[slot.leader].pinned});
+    }
+    all[group].slots.push_back(at);
+  }
+  std::ranges::stable_partition(all, &Group::pinned);
+  return all;
+}
+
+/// Counters for the groups that get any at one moment.
+class Turn {
+public:
+  Turn(const Shared& shared, const Pmu& pmu) : shared_(shared), pmu_(pmu) {
+    if (settings().watchdog) taken_ = counter_bit(watchdog_counter());
+  }
+  /// False: it does not fit beside those that have counters.
+  bool add(const Group& group) {
+    const std::size_t before = demands_.size();
+    for (const std::int32_t at : group.slots) {
+      const Slot& slot = shared_.slots[at];
+      demands_.push_back(demand(pmu_, slot.config, slot.config1));
+      who_.push_back(at);
+    }
+    const auto where = assign(pmu_, demands_, taken_);
+    if (where.empty() && !demands_.empty()) {
+      demands_.resize(before);
+      who_.resize(before);
+      return false;
+    }
+    where_ = where;
+    return true;
+  }
+  [[nodiscard]] const std::vector<std::int32_t>& who() const { return who_; }
+  [[nodiscard]] const std::vector<int>& where() const { return where_; }
+
+private:
+  [[nodiscard]] int watchdog_counter() const {
+    for (std::size_t i = 0; i < pmu_.fixed.size(); ++i)
+      if (std::ranges::find(pmu_.fixed[i].codes, pmu_.cycles) != pmu_.fixed[i].codes.end())
+        return first_fixed + static_cast<int>(i);
+    return 0;
+  }
+
+  const Shared& shared_;
+  const Pmu& pmu_;
+  std::uint64_t taken_ = 0;
+  std::vector<Demand> demands_;
+  std::vector<std::int32_t> who_;
+  std::vector<int> where_;
+};
+
+/// Linux tries pinned groups first, each of them; then flexible ones in turn, until one does not fit
+/// (ctx_sched_in() and group_can_go_on() in kernel/events/core.c).
+Turn turn_of(const Shared& shared, const Pmu& pmu, const std::vector<Group>& groups, std::size_t rotation,
+             std::vector<std::int32_t>* failed) {
+  Turn turn(shared, pmu);
+  std::size_t flexible = 0;
+  for (const Group& group : groups) {
+    if (!group.pinned)
+      ++flexible;
+    else if (!turn.add(group) && failed != nullptr)
+      failed->push_back(shared.slots[group.slots.front()].leader);
+  }
+  const std::size_t first = groups.size() - flexible;
+  for (std::size_t i = 0; i < flexible; ++i)
+    if (!turn.add(groups[first + (i + rotation) % flexible])) break;
+  return turn;
+}
+
+std::size_t turns(const std::vector<Group>& groups) {
+  const auto flexible = static_cast<std::size_t>(std::ranges::count(groups, false, &Group::pinned));
+  return std::max<std::size_t>(flexible, 1);
+}
+
+bool here(const Pmu& pmu, int cpu) {
+  return pmu.cpus.empty() || std::ranges::find(pmu.cpus, cpu) != pmu.cpus.end();
+}
+
+/// Shares of an interval for which each slot has a counter, by rotation.
+class Shares {
+public:
+  Shares(Shared& shared, std::span<const std::int32_t> slots, int cpu, double from_ns, double to_ns)
+      : shared_(shared), from_(from_ns), to_(to_ns) {
+    const auto& pmus = settings().machine.pmus;
+    for (std::size_t p = 0; p < pmus.size(); ++p) {
+      for (const std::int32_t at : slots)
+        if (shared.slots[at].simulated && shared.slots[at].pmu == static_cast<int>(p))
+          shared.slots[at].counter = -1;
+      if (here(pmus[p], cpu)) fill(pmus[p], groups_of(shared, slots, static_cast<int>(p)));
+    }
+  }
+  [[nodiscard]] double of(std::int32_t slot) const {
+    for (const auto& [at, share] : shares_)
+      if (at == slot) return std::min(share, 1.0);
+    return 0;
+  }
+
+private:
+  void fill(const Pmu& pmu, const std::vector<Group>& groups) {
+    const double mux = settings().mux_ns;
+    const auto n = static_cast<double>(turns(groups));
+    for (std::size_t r = 0; r < turns(groups); ++r) {
+      const double weight = weight_of(static_cast<double>(r), n, mux);
+      const bool now = std::fmod(std::floor(to_ / mux), n) == static_cast<double>(r);
+      if (weight <= 0 && !now) continue;
+      std::vector<std::int32_t> failed;
+      const Turn turn = turn_of(shared_, pmu, groups, r, &failed);
+      for (const std::int32_t leader : failed)
+        shared_.slots[leader].failed = true;
+      for (std::size_t i = 0; i < turn.who().size(); ++i) {
+        if (weight > 0) add(turn.who()[i], weight);
+        if (now) shared_.slots[turn.who()[i]].counter = turn.where()[i];
+      }
+    }
+  }
+  /// Share of [from, to] in which rotation r of n is in force.
+  [[nodiscard]] double weight_of(double r, double n, double mux) const {
+    if (n < 2) return 1;
+    if (to_ <= from_) return std::fmod(std::floor(to_ / mux), n) == r ? 1 : 0;
+    double covered = 0;
+    for (double slice = std::floor(from_ / mux); slice * mux < to_; ++slice)
+      if (std::fmod(slice, n) == r)
+        covered += std::min(to_, (slice + 1) * mux) - std::max(from_, slice * mux);
+    return covered / (to_ - from_);
+  }
+  void add(std::int32_t slot, double weight) {
+    for (auto& [at, share] : shares_)
+      if (at == slot) {
+        share += weight;
+        return;
+      }
+    shares_.emplace_back(slot, weight);
+  }
+
+  Shared& shared_;
+  double from_, to_;
+  std::vector<std::pair<std::int32_t, double>> shares_;
+};
+
+/// Normally distributed, of variance 1 (Box and Muller), from a state that all processes share.
+double gauss(std::uint64_t& state) {
+  const auto uniform = [&] {
+    state += 0x9e3779b97f4a7c15U; // splitmix64
+    std::uint64_t z = state;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
+    return (static_cast<double>((z ^ (z >> 31)) >> 11) + 0.5) * 0x1p-53;
+  };
+  const double radius = std::sqrt(-2 * std::log(uniform()));
+  return radius * std::cos(2 * std::numbers::pi * uniform());
+}
+
+} // namespace
+
+Effect::Effect(const Work& work) {
+  Work all = work;
+  if (const double all_instructions = work[Quantity::instructions]; all_instructions > 0) {
+    const double before = std::floor(thread.instructions / settings().tick);
+    thread.instructions += all_instructions;
+    all[Quantity::interrupts] += std::floor(thread.instructions / settings().tick) - before;
+  }
+  for (const Pmu& pmu : settings().machine.pmus)
+    values_.push_back(recount::emulate::values(pmu, all));
+}
+
+double Effect::cycles(std::size_t pmu) const {
+  return values_[pmu][static_cast<std::size_t>(settings().machine.pmus[pmu].cycles_value)];
+}
+double Effect::instructions() const {
+  return values_[0][static_cast<std::size_t>(Quantity::instructions)];
+}
+
+double count_of(const Slot& slot, const Effect& effect) {
+  const auto p = static_cast<std::size_t>(slot.pmu);
+  double sum = 0;
+  for (const Row* row : rows_of(settings().machine.pmus[p], slot.config, slot.config1))
+    sum += evaluate(row->count, effect.values(p));
+  return std::max(sum, 0.0);
+}
+
+namespace {
+
+/// One account: what a thread has executed, applied up to the next sample at a time.
+class Account {
+public:
+  Account(const Effect* user, const Effect* kernel)
+      : user_(user),
+        kernel_(kernel),
+        tid_(static_cast<pid_t>(real::syscall(SYS_gettid))),
+        cpu_(sched_getcpu()) {
+    const std::uint64_t now = thread_ns();
+    passed_ = thread.last_ns == 0 ? 0 : now - thread.last_ns;
+    thread.last_ns = now;
+    const auto& pmus = settings().machine.pmus;
+    std::size_t core = 0;
+    while (core + 1 < pmus.size() && !here(pmus[core], cpu_))
+      ++core;
+    const double simulated = (user != nullptr ? user->cycles(core) : 0) * 1000 / pmus[core].mhz;
+    if (settings().virtual_time) passed_ = static_cast<std::uint64_t>(simulated);
+    from_ = thread.clock_ns;
+    thread.clock_ns += std::max(simulated, static_cast<double>(passed_));
+    to_ = thread.clock_ns;
+  }
+
+  void apply() {
+    // A handler of an overflow may enable and disable events before the rest.
+    for (double done = 0; done < 1;) {
+      Overflows overflows;
+      done += part(1 - done, overflows);
+      overflows.deliver();
+      passed_ = 0;
+    }
+  }
+
+private:
+  /// Applies a part of the work, as much as there is up to the next sample, and returns its size.
+  double part(double left, Overflows& overflows) {
+    const Locked shared;
+    const auto mine = covering(*shared);
+    if (mine.empty()) return left;
+    const Shares shares(*shared, mine, cpu_, from_, to_);
+    std::vector<Increment> increments;
+    double step = left;
+    for (const std::int32_t i : mine) {
+      Slot& slot = shared->slots[i];
+      if (!slot.simulated) continue;
+      if (here(pmu_of(slot), cpu_)) {
+        const double share = shares.of(i);
+        pass(slot, share);
+        const double all = share > 0 ? share * increment(*shared, slot) : 0;
+        increments.push_back({i, all, share >= 1});
+        if (slot.period > 0 && all > 0)
+          step = std::min(step, std::max(0.0, slot.next_sample - slot.reset - slot.value) / all);
+      } else {
+        increments.push_back({i, 0, false});
+      }
+    }
+    for (const Increment& one : increments) {
+      Slot& slot = shared->slots[one.slot];
+      // Whole work counts whole occurrences, as hardware does: two events that count alike stay alike.
+      slot.value += step >= 1 && one.whole ? std::round(one.all) : step * one.all;
+      update_page(slot, one.slot, one.whole);
+    }
+    for (const Increment& one : increments)
+      if (shared->slots[one.slot].period > 0) overflows.take(*shared, shared->slots[one.slot], one.slot);
+    return step;
+  }
+
+  struct Increment {
+    std::int32_t slot;
+    double all; ///< of the whole work
+    bool whole; ///< it had a counter all the time
+  };
+
+  [[nodiscard]] std::vector<std::int32_t> covering(const Shared& shared) const {
+    std::vector<std::int32_t> mine;
+    for (std::int32_t i = 0; i < shared.end; ++i) {
+      const Slot& slot = shared.slots[i];
+      if (slot.used && enabled(shared, slot) && covers(slot, tid_, cpu_)) mine.push_back(i);
+    }
+    std::ranges::sort(mine, {}, [&](std::int32_t i) { return shared.slots[i].order; });
+    return mine;
+  }
+  static const Pmu& pmu_of(const Slot& slot) {
+    return settings().machine.pmus[static_cast<std::size_t>(slot.pmu)];
+  }
+  void pass(Slot& slot, double share) const {
+    const auto scheduled = static_cast<std::uint64_t>(share * static_cast<double>(passed_));
+    slot.scheduled_ns += scheduled + (share > 0 ? 1 : 0);
+    slot.unscheduled_ns += share < 1 ? passed_ - scheduled + 1 : 0;
+  }
+  double increment(Shared& shared, const Slot& slot) const {
+    double more = 0;
+    if (user_ != nullptr && !slot.exclude_user) more += count_of(slot, *user_);
+    if (kernel_ != nullptr && !slot.exclude_kernel) more += count_of(slot, *kernel_);
+    if (settings().noise != 0) more *= std::max(0.0, 1 + settings().noise * gauss(shared.noise));
+    return more;
+  }
+
+  const Effect *user_, *kernel_;
+  pid_t tid_;
+  int cpu_;
+  std::uint64_t passed_ = 0;
+  double from_ = 0, to_ = 0;
+};
+
+} // namespace
+
+void account(const Effect* user, const Effect* kernel) {
+  Account(user, kernel).apply();
+}
+
+namespace {
+/// What the calling thread has executed since it was last accounted for, at the rates of the machine.
+Work executed_by_rate() {
+  const std::uint64_t now = thread_ns();
+  const double seconds = thread.last_ns == 0 ? 0 : 1e-9 * static_cast<double>(now - thread.last_ns);
+  Work work = settings().machine.background;
+  add(work, settings().machine.per_second, seconds);
+  return work;
+}
+} // namespace
+
+void account_call() {
+  static const Effect user(settings().machine.background), kernel(settings().machine.kernel_background);
+  if (!settings().rates) return account(&user, &kernel);
+  const Effect by_rate(executed_by_rate());
+  account(&by_rate, &kernel);
+}
+
+double share_of(const Shared& shared, const Slot& slot) {
+  const auto& pmu = settings().machine.pmus[static_cast<std::size_t>(slot.pmu)];
+  std::vector<std::int32_t> all;
+  for (std::int32_t i = 0; i < shared.end; ++i) {
+    const Slot& other = shared.slots[i];
+    if (other.used && other.foreign && other.target == slot.target && other.cpu == slot.cpu) all.push_back(i);
+  }
+  std::ranges::sort(all, {}, [&](std::int32_t i) { return shared.slots[i].order; });
+  const auto groups = groups_of(shared, all, slot.pmu);
+  const auto self = static_cast<std::int32_t>(&slot - shared.slots);
+  double share = 0;
+  for (std::size_t r = 0; r < turns(groups); ++r) {
+    const Turn turn = turn_of(shared, pmu, groups, r, nullptr);
+    if (std::ranges::find(turn.who(), self) != turn.who().end())
+      share += 1.0 / static_cast<double>(turns(groups));
+  }
+  return share > 1 - 1e-9 ? 1 : share;
+}
+
+void begin_program(bool set_user_id) {
+  const auto tid = static_cast<pid_t>(real::syscall(SYS_gettid));
+  const Locked shared;
+  for (Slot& slot : shared->slots) {
+    if (!slot.used || slot.target != tid) continue;
+    slot.enabled = (slot.enabled || slot.enable_on_exec) && !set_user_id;
+    slot.enable_on_exec = false;
+    slot.dropped = slot.dropped || set_user_id;
+  }
+}
+
+} // namespace recount::emulate

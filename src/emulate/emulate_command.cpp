@@ -1,0 +1,266 @@
+// recount emulate: any program on an emulated machine with counters.
+#include "base/format.hpp"
+#include "command/command.hpp"
+#include "command/output.hpp"
+#include "command/print.hpp"
+#include "emulate/emulation.hpp"
+#include "emulate/namespace.hpp"
+#include "process/waiter.hpp"
+#include "stat/stat_run.hpp"
+
+#include <recount/error.hpp>
+
+#include <csignal>
+#include <cstdlib>
+#include <fmt/format.h>
+#include <memory>
+#include <optional>
+#include <string>
+#include <sys/resource.h>
+#include <utility>
+#include <vector>
+
+namespace recount::emulate {
+command::Command emulate_command();
+
+namespace {
+
+struct EmulateOptions {
+  std::vector<std::string> words; ///< the machine, then the command
+  std::vector<std::string> dead, dead_classes, factors, overcounts, changes, parameters, injections;
+  std::string noise, mux_ms, microcode, tick;
+  long seed = 1, general = 0, paranoid = -100, mlock_kb = -1;
+  bool fast = false, list = false, describe = false, quiet = false, no_smt = false, watchdog = false,
+       virtual_time = false, no_rdpmc = false, unprivileged = false;
+};
+
+constexpr long no_level = -100;
+
+double non_negative(const std::string& option, const std::string& text, double otherwise) {
+  if (text.empty()) return otherwise;
+  const auto value = base::parse<double>(text);
+  if (!value || !(*value >= 0) || *value > 1e15)
+    throw bad_input(option, "\"" + text + "\" is not a number from 0 to 1e15", option + " 4");
+  return *value;
+}
+
+/// "NAME=TEXT".
+std::pair<std::string, std::string> assignment(const std::string& option, const std::string& text) {
+  const auto equals = text.find('=');
+  if (equals == text.npos || equals == 0)
+    throw bad_input(option, "\"" + text + "\" has no NAME=", option + " NAME=VALUE");
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+std::string changes_from(const EmulateOptions& o) {
+  std::string text;
+  const auto line = [&text](const std::string& statement) { text += statement + "\n"; };
+  for (const std::string& one : o.parameters) {
+    const auto [name, value] = assignment("--set", one);
+    line(fmt::format("parameter {} {}", name, value));
+  }
+  for (const std::string& event : o.dead)
+    line(fmt::format("change {} = 0 * it", event));
+  for (const std::string& one : o.factors) {
+    const auto [event, factor] = assignment("--factor", one);
+    line(fmt::format("change {} = {} * it", event, factor));
+  }
+  for (const std::string& one : o.overcounts) {
+    const auto [event, count] = assignment("--overcount", one);
+    line(fmt::format("change {} = it + {} * interrupts", event, count));
+  }
+  for (const std::string& one : o.changes) {
+    const auto [event, formula] = assignment("--change", one);
+    line(fmt::format("change {} = {}", event, formula));
+  }
+  if (o.general > 0) line(fmt::format("general {}", o.general));
+  return text;
+}
+
+/// CALL:EVENT:ERRNO[:TIMES] as a line of options; the event may contain colons.
+std::string injection(const std::string& text) {
+  const auto fields = [&] {
+    std::vector<std::string> all(1);
+    for (const char c : text)
+      c == ':' ? all.emplace_back().clear() : all.back().push_back(c);
+    return all;
+  }();
+  if (fields.size() < 3 || fields.size() > 4)
+    throw bad_input("--inject", "\"" + text + "\" is not CALL:EVENT:ERRNO[:TIMES]",
+                    "--inject open:any:EBUSY");
+  return fmt::format("inject {} {} {} {}\n", fields[0], fields[1], fields[2],
+                     fields.size() > 3 ? fields[3] : "0");
+}
+
+std::string options_from(const EmulateOptions& o) {
+  std::string text =
+      fmt::format("watchdog {:d}\nvirtual_time {:d}\nrdpmc {:d}\nnoise {}\nmux_ms {}\ntick {}\n"
+                  "seed {}\n",
+                  o.watchdog, o.virtual_time, !o.no_rdpmc, non_negative("--noise", o.noise, 0),
+                  non_negative("--mux-ms", o.mux_ms, 4), non_negative("--tick", o.tick, 4e6), o.seed);
+  if (o.fast && !std::getenv("RECOUNT_PMU_LIBRARY")) text += "rates 1\n";
+  if (o.paranoid != no_level) text += fmt::format("paranoid {}\n", o.paranoid);
+  if (o.mlock_kb >= 0) text += fmt::format("mlock_kb {}\n", o.mlock_kb);
+  for (const std::string& name : o.dead_classes)
+    text += "dead_class " + name + "\n";
+  for (const std::string& one : o.injections)
+    text += injection(one);
+  return text;
+}
+
+Emulation emulation_from(const EmulateOptions& o, const std::string& machine) {
+  Emulation made;
+  made.machine_file = find_machine(machine);
+  made.changes = changes_from(o);
+  made.options = options_from(o);
+  made.files.mux_ms = non_negative("--mux-ms", o.mux_ms, 4);
+  made.files.rdpmc = !o.no_rdpmc;
+  made.files.watchdog = o.watchdog;
+  made.files.microcode = o.microcode;
+  if (o.paranoid != no_level) made.files.paranoid = o.paranoid;
+  if (o.mlock_kb >= 0) made.files.mlock_kb = o.mlock_kb;
+  made.unprivileged = o.unprivileged || made.files.paranoid || made.files.mlock_kb;
+  return made;
+}
+
+void print_machines() {
+  command::Table table({{"machine"}, {"CPU"}, {"PMUs"}}, "Emulated machines");
+  for (const std::string& name : machine_names()) {
+    Emulation plain;
+    plain.machine_file = find_machine(name);
+    const Machine machine = checked_machine(plain);
+    std::string pmus;
+    for (const Pmu& pmu : machine.pmus)
+      pmus += fmt::format("{}{}: {} general counters", pmus.empty() ? "" : ", ", pmu.name, pmu.general);
+    table.add({name, machine.processor.name.empty() ? "this one" : machine.processor.name,
+               pmus.empty() ? "none" : pmus});
+  }
+  command::print("{}", table.text());
+}
+
+std::string code_text(const Code& code) {
+  std::string text = fmt::format("{:#04x}.{:#04x}", code.event, code.umask);
+  if (code.cmask != 0) text += fmt::format(" cmask={}", code.cmask);
+  for (const auto& [set, name] :
+       {std::pair(code.inv, " inv"), std::pair(code.edge, " edge"), std::pair(code.any, " any")})
+    if (set) text += name;
+  return text;
+}
+
+void print_events(const Machine& machine) {
+  command::Table table({{"event"}, {"code"}, {"counts"}, {"description", command::Table::Align::left, 1}},
+                       "Events of " + machine.name);
+  for (const Pmu& pmu : machine.pmus)
+    for (const Row& row : pmu.rows)
+      table.add({machine.pmus.size() > 1 ? pmu.name + "/" + row.name : row.name, code_text(row.code),
+                 row.formula, row.description});
+  command::print("{}", table.text());
+}
+
+/// Ends as the command has ended, so that nobody can tell the difference.
+int end_as(const process::Exit& exit) {
+  if (exit.how != process::Exit::How::signalled) return exit.code;
+  const rlimit none{};
+  ::setrlimit(RLIMIT_CORE, &none); // the command has left one, where it may
+  std::signal(exit.code, SIG_DFL);
+  sigset_t open;
+  sigemptyset(&open);
+  sigaddset(&open, exit.code);
+  command::flush(stdout);
+  ::pthread_sigmask(SIG_UNBLOCK, &open, nullptr);
+  ::raise(exit.code);
+  return process::shell_status(exit);
+}
+
+int run_command(const EmulateOptions& o, const Emulation& emulation, const Machine& machine,
+                const std::vector<std::string>& command) {
+  const SharedFile shared;
+  const auto variables = environment(emulation, shared);
+  enter_namespace();
+  replace_machine_files(machine, emulation.files);
+  if (emulation.unprivileged) drop_capabilities();
+  for (const char* const name : {"LIBPFM_FORCE_PMU", "HWLOC_XMLFILE"}) // libpfm4 and hwloc find the machine
+    ::unsetenv(name);
+  if (!o.quiet)
+    command::note("recount emulate: counts are emulated: {}, {}\n", machine.name,
+                  "CPU time at constant rates (--fast)");
+  process::Exit exit;
+  {
+    const process::HeldSignals signals;
+    process::Child child = stat::start(command, false, variables, {});
+    int signal = 0;
+    exit = stat::wait_for_command(child, signals, signal, {});
+  }
+  return end_as(exit);
+}
+
+int execute_emulate(const EmulateOptions& o) {
+  if (o.list) {
+    print_machines();
+    return 0;
+  }
+  if (o.words.empty())
+    throw bad_input("MACHINE", "missing", "recount emulate skl -- COMMAND; --list names machines");
+  Emulation emulation = emulation_from(o, o.words.front());
+  Machine machine = checked_machine(emulation);
+  if (o.no_smt && !machine.pmus.empty() && machine.pmus.front().general_alone > 0 && o.general == 0) {
+    emulation.changes += fmt::format("general {}\n", machine.pmus.front().general_alone);
+    machine = checked_machine(emulation);
+  }
+  if (o.describe) {
+    print_events(machine);
+    return 0;
+  }
+  std::vector<std::string> command(o.words.begin() + 1, o.words.end());
+  if (!command.empty() && command.front() == "--") command.erase(command.begin());
+  if (command.empty())
+    throw bad_input("COMMAND", "missing", "recount emulate " + o.words.front() + " -- COMMAND");
+  return run_command(o, emulation, machine, command);
+}
+
+void declare_machine_options(command::Options& options, EmulateOptions& o) {
+  options.list("--dead", o.dead, "EVENT", "EVENT counts nothing")
+      .list("--dead-class", o.dead_classes, "CLASS",
+            "events of Linux itself that open and count 0: breakpoint, tracepoint, hardware, page-faults "
+            "..., or a PMU")
+      .list("--factor", o.factors, "EVENT=F", "EVENT counts F times as much")
+      .list("--overcount", o.overcounts, "EVENT=N", "EVENT counts N more per interrupt")
+      .list("--change", o.changes, "EVENT=FORMULA", "EVENT counts FORMULA, in which `it` is its count so far")
+      .list("--set", o.parameters, "NAME=VALUE", "a parameter of the machine")
+      .text("--noise", o.noise, "S", "relative standard deviation of each count (default 0)")
+      .number("--seed", o.seed, "N", "seed of the noise (default 1)", {0, 1'000'000'000})
+      .text("--tick", o.tick, "N", "instructions per timer interrupt (default 4e6)")
+      .number("--general", o.general, "N", "general counters (default: the machine's)", {1, 32})
+      .flag("--no-smt", o.no_smt, "as many general counters as without SMT")
+      .flag("--watchdog", o.watchdog, "the NMI watchdog holds a counter")
+      .text("--mux-ms", o.mux_ms, "MS", "time between rotations of multiplexed events (default 4)")
+      .flag("--virtual-time", o.virtual_time, "time passes by emulated cycles instead of CPU time")
+      .flag("--no-rdpmc", o.no_rdpmc, "counters cannot be read in user space")
+      .text("--microcode", o.microcode, "VERSION",
+            "microcode version in /proc/cpuinfo (default: the machine's)")
+      .number("--paranoid", o.paranoid, "N", "perf_event_paranoid, and no capabilities", {-1, 4})
+      .number("--mlock-kb", o.mlock_kb, "N", "perf_event_mlock_kb, and no capabilities", {0, 1'000'000'000})
+      .flag("--unprivileged", o.unprivileged, "COMMAND has no capabilities")
+      .list("--inject", o.injections, "CALL:EVENT:ERRNO[:TIMES]",
+            "CALL (open, read, ioctl, mmap) about EVENT (a name, any, or a class) fails");
+}
+
+} // namespace
+
+command::Command emulate_command() {
+  command::Command command{"emulate", "run any program on an emulated machine with counters", {}};
+  command.transparent = true;
+  command.declare = [](command::Options& options) -> std::function<int()> {
+    auto o = std::make_shared<EmulateOptions>();
+    options.flag("--fast", o->fast, "count CPU time at constant rates, without Valgrind")
+        .flag("--list", o->list, "list machines and exit")
+        .flag("--describe", o->describe, "print what each event of MACHINE counts and exit")
+        .flag("-q,--quiet", o->quiet, "do not print that counts are emulated");
+    declare_machine_options(options, *o);
+    options.program(o->words, "machine, and the program to run on it");
+    return [o] { return execute_emulate(*o); };
+  };
+  return command;
+}
+
+} // namespace recount::emulate

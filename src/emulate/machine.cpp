@@ -1,0 +1,387 @@
+#include "emulate/machine.hpp"
+
+#include "base/text.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <linux/perf_event.h>
+#include <sstream>
+#include <stdexcept>
+
+namespace recount::emulate {
+namespace {
+
+using Words = std::vector<std::string>;
+
+Words split(const std::string& line) {
+  std::istringstream text(line);
+  Words words;
+  for (std::string word; text >> word;)
+    words.push_back(word);
+  return words;
+}
+
+std::uint64_t number(const std::string& text) {
+  std::size_t end = 0;
+  const auto value = std::stoull(text, &end, 0);
+  if (end != text.size()) throw std::runtime_error("\"" + text + "\" is no number");
+  return value;
+}
+
+/// "0-3,8" as bits.
+std::uint64_t bits(const std::string& text) {
+  std::uint64_t mask = 0;
+  for (const int i : base::parse_cpu_list(text))
+    mask |= std::uint64_t{1} << (i & 63);
+  return mask;
+}
+
+/// The text after the first '=' that stands alone, and what is before it.
+struct Sides {
+  Words left;
+  std::string right;
+};
+Sides sides(const std::string& line) {
+  const auto at = line.find(" = ");
+  if (at == line.npos) throw std::runtime_error("an \" = \" is missing");
+  return {split(line.substr(0, at)), line.substr(at + 3)};
+}
+
+std::size_t numbered(const std::string& word, std::initializer_list<const char*> names) {
+  std::size_t i = 0;
+  for (const char* name : names) {
+    if (word == name) return i;
+    ++i;
+  }
+  throw std::runtime_error("unknown word \"" + word + "\"");
+}
+
+class Reader {
+public:
+  explicit Reader(Machine& machine) : machine_(machine) {}
+
+  void read(std::istream& text, const std::string& file) {
+    std::string line;
+    for (int at = 1; std::getline(text, line); ++at) {
+      const auto hash = line.find('#');
+      const std::string remark = hash == line.npos ? "" : line.substr(hash + 1);
+      line = line.substr(0, hash);
+      const Words words = split(line);
+      if (words.empty()) continue;
+      try {
+        statement(words, line, remark);
+      } catch (const std::exception& e) {
+        throw std::runtime_error(file + ":" + std::to_string(at) + ": " + e.what());
+      }
+    }
+  }
+
+private:
+  void statement(const Words& words, const std::string& line, const std::string& remark) {
+    const std::string& key = words[0];
+    if (key == "machine")
+      machine_.name = file_name(words.at(1));
+    else if (key == "cpu")
+      machine_.processor = processor(words);
+    else if (key == "hide")
+      machine_.hidden.insert(machine_.hidden.end(), words.begin() + 1, words.end());
+    else if (key == "cache")
+      machine_.caches.push_back(cache(words));
+    else if (key == "tlb")
+      machine_.tlbs.push_back(tlb(words));
+    else if (key == "background")
+      machine_.background = amounts(words);
+    else if (key == "kernel-background")
+      machine_.kernel_background = amounts(words);
+    else if (key == "per-second")
+      machine_.per_second = amounts(words);
+    else if (key == "program")
+      machine_.program = amounts(words);
+    else if (key == "pmu")
+      begin(words);
+    else if (key == "let")
+      let(sides(line));
+    else if (key == "parameter")
+      parameter(words);
+    else if (key == "event")
+      current().rows.push_back(row(sides(line), remark));
+    else if (key == "change")
+      change(sides(line));
+    else if (key == "fixed")
+      current().fixed.push_back(fixed(words));
+    else if (key == "generic")
+      current().generic[generic(words.at(1))] = {number(words.at(2)), 0};
+    else if (key == "cache-event")
+      current().cache_event[cache_event(words)] = {number(words.at(4)),
+                                                   words.size() > 5 ? number(words[5]) : 0};
+    else if (key == "general")
+      for_pmus([&](Pmu& pmu) { pmu.general = std::stoi(words.at(1)); });
+    else if (key == "general-alone")
+      current().general_alone = std::stoi(words.at(1));
+    else if (key == "setting")
+      machine_.settings.emplace_back(words.at(1), words.at(2));
+    else if (key == "device")
+      machine_.devices.push_back(device(words));
+    else if (!describe(words))
+      throw std::runtime_error("unknown statement \"" + key + "\"");
+  }
+
+  /// What sysfs says of the last PMU or device.
+  bool describe(const Words& words) {
+    constexpr std::pair<const char*, Files Description::*> kinds[] = {
+        {"format", &Description::formats}, {"alias", &Description::aliases}, {"cap", &Description::caps}};
+    for (const auto& [key, files] : kinds) {
+      if (words[0] != key) continue;
+      Description& into =
+          machine_.devices.empty() ? current().description : machine_.devices.back().description;
+      (into.*files).emplace_back(file_name(words.at(1)), joined(words, 2));
+      return true;
+    }
+    return false;
+  }
+  /// A name that stays within its folder.
+  static std::string file_name(const std::string& word) {
+    if (word.find('/') != word.npos || word.starts_with("."))
+      throw std::runtime_error("\"" + word + "\" is no name of a file");
+    return word;
+  }
+  static std::string joined(const Words& words, std::size_t first) {
+    std::string text;
+    for (std::size_t i = first; i < words.size(); ++i)
+      text += (i > first ? " " : "") + words[i];
+    return text;
+  }
+  static Device device(const Words& words) {
+    Device made;
+    made.name = file_name(words.at(1));
+    for (std::size_t i = 2; i < words.size(); ++i) {
+      const auto [name, value] = assignment(words[i]);
+      switch (numbered(name, {"like", "cpumask"})) {
+      case 0: made.like = file_name(value); break;
+      case 1: made.cpumask = value; break;
+      }
+    }
+    return made;
+  }
+  /// "name=value"; without '=', the value is empty.
+  static std::pair<std::string, std::string> assignment(const std::string& word) {
+    const auto equals = word.find('=');
+    return {word.substr(0, equals), equals == word.npos ? "" : word.substr(equals + 1)};
+  }
+  Pmu& current() {
+    if (machine_.pmus.empty()) throw std::runtime_error("stands before the first \"pmu\"");
+    return machine_.pmus.back();
+  }
+  template <class Body>
+  void for_pmus(Body body) {
+    for (Pmu& pmu : machine_.pmus)
+      body(pmu);
+  }
+
+  static Processor processor(const Words& words) {
+    const auto field = [&](std::size_t i) { return static_cast<unsigned>(number(words.at(i))); };
+    return {words.at(1), field(2), field(3), field(4), words.at(5), joined(words, 6)};
+  }
+  static CacheLevel cache(const Words& words) {
+    return {words.at(1), static_cast<std::int64_t>(number(words.at(2))),
+            static_cast<std::int64_t>(number(words.at(3))), static_cast<std::int64_t>(number(words.at(4)))};
+  }
+  static TlbLevel tlb(const Words& words) {
+    return {words.at(1), static_cast<std::int64_t>(number(words.at(2))),
+            static_cast<std::int64_t>(number(words.at(3)))};
+  }
+  static Work amounts(const Words& words) {
+    Work work;
+    for (std::size_t i = 1; i + 1 < words.size(); i += 2) {
+      const auto which = quantities_named(words[i]);
+      if (which.size() != 1) throw std::runtime_error("no quantity \"" + words[i] + "\"");
+      work.of[which[0]] = std::stod(words[i + 1]);
+    }
+    return work;
+  }
+  void begin(const Words& words) {
+    Pmu pmu;
+    pmu.name = file_name(words.at(1));
+    for (std::size_t i = 2; i < words.size(); ++i) {
+      const auto [name, value] = assignment(words[i]);
+      switch (numbered(name, {"type", "cpus", "general", "width", "mhz"})) {
+      case 0: pmu.type = static_cast<std::uint32_t>(number(value)); break;
+      case 1:
+        pmu.cpus = base::parse_cpu_list(value);
+        pmu.description.cpus = value;
+        break;
+      case 2: pmu.general = std::stoi(value); break;
+      case 3: pmu.width = std::stoi(value); break;
+      case 4: pmu.mhz = std::stod(value); break;
+      }
+    }
+    machine_.pmus.push_back(pmu);
+  }
+  static Fixed fixed(const Words& words) {
+    Fixed one;
+    for (std::size_t i = 1; i < words.size(); ++i)
+      if (words[i] == "only")
+        one.only = true;
+      else
+        one.codes.push_back(code(words[i]));
+    return one;
+  }
+  static std::uint64_t generic(const std::string& name) {
+    return numbered(name, {"cycles", "instructions", "cache-references", "cache-misses", "branches",
+                           "branch-misses", "bus-cycles", "stalled-cycles-frontend", "stalled-cycles-backend",
+                           "ref-cycles"});
+  }
+  static std::uint64_t cache_event(const Words& words) {
+    return numbered(words.at(1), {"L1D", "L1I", "LL", "DTLB", "ITLB", "BPU", "NODE"}) |
+           numbered(words.at(2), {"read", "write", "prefetch"}) << 8 |
+           numbered(words.at(3), {"access", "miss"}) << 16;
+  }
+  static Code code(const std::string& word) {
+    const auto dot = word.find('.');
+    Code code;
+    code.event = static_cast<std::uint32_t>(number(word.substr(0, dot)));
+    if (dot != word.npos) code.umask = static_cast<std::uint32_t>(number(word.substr(dot + 1)));
+    return code;
+  }
+  Row row(const Sides& sides, const std::string& remark) {
+    Row row = head(sides.left);
+    row.count = expression(sides.right);
+    const auto colon = remark.find(':');
+    row.name = split(remark.substr(0, colon)).empty() ? "" : split(remark.substr(0, colon))[0];
+    row.formula = base::trim(sides.right);
+    if (colon != remark.npos) row.description = base::trim(std::string_view(remark).substr(colon + 1));
+    return row;
+  }
+  static Row head(const Words& words) {
+    Row row;
+    row.code = code(words.at(1));
+    for (std::size_t i = 2; i < words.size(); ++i) {
+      const auto [name, value] = assignment(words[i]);
+      switch (numbered(name, {"cmask", "inv", "edge", "any", "config1", "counters", "leader"})) {
+      case 0: row.code.cmask = static_cast<std::uint32_t>(number(value)); break;
+      case 1: row.code.inv = true; break;
+      case 2: row.code.edge = true; break;
+      case 3: row.code.any = true; break;
+      case 4:
+        row.any_config1 = false;
+        row.config1 = number(value);
+        break;
+      case 5: row.counters = bits(value); break;
+      case 6: row.leader = code(value); break;
+      }
+    }
+    return row;
+  }
+  void let(const Sides& sides) {
+    Pmu& pmu = current();
+    pmu.lets.push_back(expression(sides.right));
+    pmu.names.push_back(sides.left.at(1));
+  }
+  /// Defined again, it changes: every PMU's definition of it.
+  void parameter(const Words& words) {
+    const Expression value = expression(words.at(2));
+    Pmu& last = current();
+    if (std::ranges::find(last.names, words.at(1)) == last.names.end()) {
+      last.lets.push_back(value);
+      last.names.push_back(words.at(1));
+      return;
+    }
+    for_pmus([&](Pmu& pmu) {
+      const auto found = std::ranges::find(pmu.names, words.at(1));
+      if (found != pmu.names.end()) pmu.lets[static_cast<std::size_t>(found - pmu.names.begin())] = value;
+    });
+  }
+  /// Another expression for an event of every PMU, in which `it` is the one so far.
+  void change(const Sides& sides) {
+    const std::string& name = sides.left.at(1);
+    bool known = false;
+    for_pmus([&](Pmu& pmu) {
+      for (Row& row : pmu.rows) {
+        const bool meant = name.starts_with("0x") ? row.code == head(sides.left).code : row.name == name;
+        if (!meant) continue;
+        known = true;
+        pmu.lets.push_back(row.count);
+        pmu.names.push_back("it");
+        row.count = expression(sides.right, pmu);
+        pmu.names.back() = "it_of_" + row.name;
+      }
+    });
+    if (!known) throw std::runtime_error("no event \"" + name + "\"");
+  }
+  Expression expression(const std::string& text) {
+    static const Pmu none;
+    return expression(text, machine_.pmus.empty() ? none : machine_.pmus.back());
+  }
+  static Expression expression(const std::string& text, const Pmu& pmu) {
+    auto named = recount::formula::parse_named(text);
+    if (!named.fault.empty()) throw std::runtime_error(named.fault + ": " + text);
+    Expression made;
+    made.rpn = named.rpn;
+    for (const auto& quantity : named.quantities) {
+      made.operands.push_back(quantity.name.empty() ? std::vector<std::size_t>{}
+                                                    : indices(quantity.name, pmu));
+      made.numbers.push_back(quantity.number);
+    }
+    return made;
+  }
+  static std::vector<std::size_t> indices(const std::string& name, const Pmu& pmu) {
+    for (std::size_t i = pmu.names.size(); i > 0; --i)
+      if (pmu.names[i - 1] == name) return {all_quantities + i - 1};
+    auto found = quantities_named(name);
+    if (found.empty()) throw std::runtime_error("nothing is called \"" + name + "\"");
+    return found;
+  }
+
+  Machine& machine_;
+};
+
+} // namespace
+
+Code code_of(std::uint64_t config) {
+  const auto field = [&](unsigned from, std::uint32_t mask) {
+    return static_cast<std::uint32_t>(config >> from) & mask;
+  };
+  // AMD's event codes have four more bits, 32 to 35: PMC_Ex of the PPR.
+  return {field(0, 0xff) | field(32, 0xf) << 8,
+          field(8, 0xff),
+          field(24, 0xff),
+          field(23, 1) != 0,
+          field(18, 1) != 0,
+          field(21, 1) != 0};
+}
+
+Machine read_machine(const std::string& file, const std::string& changes) {
+  Machine machine;
+  std::ifstream text(file);
+  if (!text) throw std::runtime_error(file + ": cannot be read");
+  Reader reader(machine);
+  reader.read(text, file);
+  std::istringstream more(changes);
+  reader.read(more, "changes");
+  for (Pmu& pmu : machine.pmus) {
+    pmu.cycles = code_of(pmu.generic[PERF_COUNT_HW_CPU_CYCLES].config);
+    const auto found = std::ranges::find(pmu.names, "cycles");
+    if (found == pmu.names.end()) throw std::runtime_error(file + ": PMU " + pmu.name + " defines no cycles");
+    pmu.cycles_value = static_cast<int>(all_quantities) + static_cast<int>(found - pmu.names.begin());
+  }
+  return machine;
+}
+
+std::vector<double> values(const Pmu& pmu, const Work& work) {
+  std::vector<double> all(work.of.begin(), work.of.end());
+  all.reserve(all_quantities + pmu.lets.size());
+  for (const Expression& let : pmu.lets)
+    all.push_back(evaluate(let, all));
+  return all;
+}
+
+double evaluate(const Expression& expression, const std::vector<double>& values) {
+  std::vector<double> operands(expression.numbers);
+  for (std::size_t i = 0; i < operands.size(); ++i)
+    for (const std::size_t at : expression.operands[i])
+      operands[i] += values[at];
+  return recount::formula::evaluate_real(expression.rpn, operands).value.value_or(0);
+}
+
+} // namespace recount::emulate

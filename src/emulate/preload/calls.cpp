@@ -1,0 +1,244 @@
+// The functions of libc that programs reach events through. Descriptors that are no events go on to Linux.
+#include "emulate/count.hpp"
+#include "emulate/preload/kept_signal.hpp"
+#include "emulate/preload/open_event.hpp"
+#include "emulate/preload/read_event.hpp"
+#include "emulate/preload/sample.hpp"
+#include "emulate/preload/start.hpp"
+#include "emulate/preload/user_page.hpp"
+#include "emulate/real.hpp"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdarg>
+#include <cstring>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <utility>
+
+namespace recount::emulate {
+namespace {
+
+long refuse(int error) {
+  errno = error;
+  return -1;
+}
+
+void control(std::int32_t at, unsigned long request, bool group) {
+  const Locked shared;
+  const std::int32_t leader = shared->slots[at].leader;
+  for (std::int32_t i = 0; i < shared->end; ++i) {
+    Slot& slot = shared->slots[i];
+    if (!slot.used || (i != at && !(group && slot.leader == leader))) continue;
+    switch (request) {
+    case PERF_EVENT_IOC_REFRESH:
+    case PERF_EVENT_IOC_ENABLE:
+      slot.enabled = true;
+      slot.failed = false;
+      break;
+    case PERF_EVENT_IOC_DISABLE: slot.enabled = false; break;
+    case PERF_EVENT_IOC_RESET:
+      slot.reset += std::exchange(slot.value, 0);
+      slot.seen_ns = 0;
+      break;
+    default: break;
+    }
+    if (slot.simulated && request == PERF_EVENT_IOC_DISABLE) slot.counter = -1;
+    if (slot.simulated) update_page(slot, i, slot.unscheduled_ns == 0); // and once more by account_call()
+  }
+}
+
+long control_event(int fd, std::int32_t slot, unsigned long request, unsigned long argument) {
+  if (const int error = injected("ioctl", slot)) return refuse(error);
+  const bool group = (argument & PERF_IOC_FLAG_GROUP) != 0;
+  account_call(); // what comes before the call is counted with the state before it
+  if (request == PERF_EVENT_IOC_REFRESH) {
+    sampler(slot).limit += static_cast<std::int64_t>(argument);
+    request = PERF_EVENT_IOC_ENABLE;
+    argument = 0;
+  }
+  const int result = real::ioctl(fd, request, argument);
+  if (result < 0) return result;
+  control(slot, request, group);
+  account_call();
+  return result;
+}
+
+/// PERF_EVENT_IOC_PERIOD: from now on.
+int set_period(std::int32_t at, std::uint64_t period) {
+  if (period == 0) return EINVAL;
+  const Locked shared;
+  Slot& slot = shared->slots[at];
+  if (slot.period == 0) return EINVAL;
+  slot.next_sample += static_cast<double>(period) - static_cast<double>(slot.period);
+  slot.period = period;
+  return 0;
+}
+
+/// Of events that sample here; else Linux answers.
+bool sampling_control(int fd, unsigned long request, unsigned long argument, long& result) {
+  const std::int32_t slot = slot_of(fd);
+  {
+    const Locked shared;
+    if (!shared->slots[slot].simulated || shared->slots[slot].period == 0) return false;
+  }
+  if (request == PERF_EVENT_IOC_SET_OUTPUT) sampler(slot).output = slot_of(static_cast<int>(argument));
+  if (request != PERF_EVENT_IOC_PERIOD) return false;
+  std::uint64_t period = 0;
+  std::memcpy(&period, reinterpret_cast<const void*>(argument), sizeof period);
+  const int error = set_period(slot, period);
+  result = error == 0 ? 0 : refuse(error);
+  return true;
+}
+
+bool samples_here(const pollfd& one) {
+  const std::int32_t slot = one.fd < 0 ? -1 : slot_of(one.fd);
+  return slot >= 0 && page_of(slot) != nullptr && sampler(slot).attr.sample_period != 0;
+}
+
+/// Rings of the simulation are looked at every millisecond; Linux waits for everything else.
+int poll_events(pollfd* fds, nfds_t count, int timeout) {
+  constexpr int slice = 1;
+  for (int waited = 0;; waited += slice) {
+    int ready = 0;
+    for (nfds_t i = 0; i < count; ++i) {
+      fds[i].revents = 0;
+      if (!samples_here(fds[i]) || !has_records(slot_of(fds[i].fd))) continue;
+      fds[i].revents = POLLIN;
+      ++ready;
+    }
+    if (ready > 0) return ready;
+    const bool last = timeout >= 0 && waited >= timeout;
+    const long got =
+        real::syscall(SYS_poll, reinterpret_cast<long>(fds), static_cast<long>(count), last ? 0 : slice);
+    if (got != 0 || last) return static_cast<int>(got);
+  }
+}
+
+bool controls(unsigned long request) {
+  return request == PERF_EVENT_IOC_ENABLE || request == PERF_EVENT_IOC_DISABLE ||
+         request == PERF_EVENT_IOC_RESET || request == PERF_EVENT_IOC_REFRESH;
+}
+
+ssize_t read_event(int fd, std::int32_t slot, void* to, std::size_t bytes) {
+  if (const int error = injected("read", slot)) return refuse(error);
+  account_call();
+  const ssize_t got = real::read(fd, to, bytes);
+  return got <= 0 ? got : translate(slot, to, got);
+}
+
+} // namespace
+} // namespace recount::emulate
+
+#pragma GCC visibility push(default)
+extern "C" {
+
+long syscall(long number, ...) {
+  va_list list;
+  va_start(list, number);
+  long a[6];
+  for (long& one : a)
+    one = va_arg(list, long);
+  va_end(list);
+  if (number == SYS_perf_event_open)
+    return recount::emulate::open_event(reinterpret_cast<perf_event_attr*>(a[0]), static_cast<pid_t>(a[1]),
+                                        static_cast<int>(a[2]), static_cast<int>(a[3]),
+                                        static_cast<unsigned long>(a[4]));
+  return recount::emulate::real::syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+ssize_t read(int fd, void* to, std::size_t bytes) {
+  const auto slot = recount::emulate::slot_of(fd);
+  return slot < 0 ? recount::emulate::real::read(fd, to, bytes)
+                  : recount::emulate::read_event(fd, slot, to, bytes);
+}
+// What read() becomes under _FORTIFY_SOURCE.
+ssize_t __read_chk(int fd, void* to, std::size_t bytes, std::size_t /*room*/) {
+  return read(fd, to, bytes);
+}
+
+int ioctl(int fd, unsigned long request, ...) {
+  va_list list;
+  va_start(list, request);
+  const auto argument = va_arg(list, unsigned long);
+  va_end(list);
+  const auto slot = recount::emulate::slot_of(fd);
+  long result = 0;
+  if (slot >= 0 && recount::emulate::sampling_control(fd, request, argument, result))
+    return static_cast<int>(result);
+  if (slot < 0 || !recount::emulate::controls(request))
+    return recount::emulate::real::ioctl(fd, request, argument);
+  return static_cast<int>(recount::emulate::control_event(fd, slot, request, argument));
+}
+
+void* mmap(void* at, std::size_t bytes, int protection, int flags, int fd, off_t offset) noexcept {
+  const auto slot = (flags & MAP_ANONYMOUS) != 0 ? -1 : recount::emulate::slot_of(fd);
+  return slot < 0 ? recount::emulate::real::mmap(at, bytes, protection, flags, fd, offset)
+                  : recount::emulate::map_event(fd, slot, bytes, protection, flags);
+}
+void* mmap64(void* at, std::size_t bytes, int protection, int flags, int fd, off_t offset) noexcept {
+  return mmap(at, bytes, protection, flags, fd, offset);
+}
+int munmap(void* at, std::size_t bytes) noexcept {
+  recount::emulate::forget_mapping(at);
+  return recount::emulate::real::munmap(at, bytes);
+}
+int mprotect(void* at, std::size_t bytes, int protection) {
+  const auto added = recount::emulate::additions.executable;
+  if (added != nullptr && (protection & PROT_EXEC) != 0 && (protection & PROT_READ) != 0) added(at, bytes);
+  return recount::emulate::real::mprotect(at, bytes, protection);
+}
+
+int sigaction(int number, const struct sigaction* now, struct sigaction* before) {
+  if (recount::emulate::kept_action(number, now, before)) return 0;
+  using Function = int (*)(int, const struct sigaction*, struct sigaction*);
+  static const auto next = reinterpret_cast<Function>(dlsym(RTLD_NEXT, "sigaction"));
+  return next(number, now, before);
+}
+sighandler_t signal(int number, sighandler_t handler) {
+  struct sigaction now {
+  }, before{};
+  now.sa_handler = handler;
+  now.sa_flags = SA_RESTART;
+  return sigaction(number, &now, &before) == 0 ? before.sa_handler : SIG_ERR;
+}
+
+int fcntl(int fd, int command, ...) {
+  va_list list;
+  va_start(list, command);
+  const auto argument = va_arg(list, unsigned long);
+  va_end(list);
+  if (const auto slot = recount::emulate::slot_of(fd); slot >= 0)
+    recount::emulate::note_control(slot, command, argument);
+  return static_cast<int>(
+      recount::emulate::real::syscall(SYS_fcntl, fd, command, static_cast<long>(argument)));
+}
+int fcntl64(int fd, int command, ...) {
+  va_list list;
+  va_start(list, command);
+  const auto argument = va_arg(list, unsigned long);
+  va_end(list);
+  return fcntl(fd, command, argument);
+}
+int poll(pollfd* fds, nfds_t count, int timeout) {
+  for (nfds_t i = 0; i < count; ++i)
+    if (recount::emulate::samples_here(fds[i])) return recount::emulate::poll_events(fds, count, timeout);
+  return static_cast<int>(recount::emulate::real::syscall(SYS_poll, reinterpret_cast<long>(fds),
+                                                          static_cast<long>(count), timeout));
+}
+int __poll_chk(pollfd* fds, nfds_t count, int timeout, std::size_t /*room*/) {
+  return poll(fds, count, timeout);
+}
+
+int close(int fd) {
+  recount::emulate::close_event(fd);
+  return recount::emulate::real::close(fd);
+}
+
+} // extern "C"
+#pragma GCC visibility pop

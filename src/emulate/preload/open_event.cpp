@@ -1,0 +1,340 @@
+#include "emulate/preload/open_event.hpp"
+
+#include "emulate/count.hpp"
+#include "emulate/encoding.hpp"
+#include "emulate/preload/permission.hpp"
+#include "emulate/preload/sample.hpp"
+#include "emulate/real.hpp"
+#include "emulate/schedule.hpp"
+#include "emulate/settings.hpp"
+#include "emulate/slot.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <dirent.h>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace recount::emulate {
+namespace {
+
+long open_real(const perf_event_attr* attr, pid_t pid, int cpu, int group_fd, unsigned long flags) {
+  return real::syscall(SYS_perf_event_open, reinterpret_cast<long>(attr), pid, cpu, group_fd,
+                       static_cast<long>(flags));
+}
+
+/// Whether an event of Linux's own belongs to a class of `--dead-class` or `--inject`: the name that perf(1)
+/// gives a software event, breakpoint, tracepoint, hardware, or a PMU in sysfs.
+bool of_class(const perf_event_attr& attr, const std::string& name) {
+  if (name == "breakpoint") return attr.type == PERF_TYPE_BREAKPOINT;
+  if (name == "tracepoint") return attr.type == PERF_TYPE_TRACEPOINT;
+  if (name == "hardware")
+    return attr.type == PERF_TYPE_HARDWARE || attr.type == PERF_TYPE_HW_CACHE || attr.type == PERF_TYPE_RAW;
+  constexpr std::pair<const char*, perf_sw_ids> software[] = {
+      {"cpu-clock", PERF_COUNT_SW_CPU_CLOCK},
+      {"task-clock", PERF_COUNT_SW_TASK_CLOCK},
+      {"page-faults", PERF_COUNT_SW_PAGE_FAULTS},
+      {"minor-faults", PERF_COUNT_SW_PAGE_FAULTS_MIN},
+      {"major-faults", PERF_COUNT_SW_PAGE_FAULTS_MAJ},
+      {"cpu-migrations", PERF_COUNT_SW_CPU_MIGRATIONS},
+      {"context-switches", PERF_COUNT_SW_CONTEXT_SWITCHES}};
+  for (const auto& [known, config] : software)
+    if (name == known) return attr.type == PERF_TYPE_SOFTWARE && attr.config == config;
+  std::ifstream file("/sys/bus/event_source/devices/" + name + "/type");
+  std::uint32_t type = 0;
+  return file >> type && attr.type == type;
+}
+
+int injected_for_class(const perf_event_attr& attr) {
+  for (const Injection& one : settings().injections)
+    if (one.call == "open" && one.event != "any" && of_class(attr, one.event)) return one.error;
+  return 0;
+}
+
+/// What opens in place of an event of a dead class: a breakpoint where no program can have memory
+/// (vm.mmap_min_addr), so that Linux judges it as it judges the requested one; else an event that never
+/// occurs.
+void kill(perf_event_attr& attr) {
+  if (attr.type == PERF_TYPE_BREAKPOINT) {
+    constexpr std::uint64_t unused = 0x1000;
+    attr.bp_addr = unused;
+    return;
+  }
+  attr.type = PERF_TYPE_SOFTWARE;
+  attr.config = PERF_COUNT_SW_DUMMY;
+  attr.config1 = attr.config2 = 0;
+}
+
+/// An event of Linux's own. Where the simulated level allows what the real one does not, clocks and page
+/// faults are opened for user mode alone: they count the same there.
+long open_own(const perf_event_attr& given, perf_event_attr attr, pid_t pid, int cpu, int group_fd,
+              unsigned long flags) {
+  for (const std::string& name : settings().dead_classes) {
+    if (!of_class(attr, name)) continue;
+    kill(attr);
+    return open_real(&attr, pid, cpu, group_fd, flags);
+  }
+  const long fd = open_real(&given, pid, cpu, group_fd, flags);
+  const bool same = attr.type == PERF_TYPE_SOFTWARE && attr.config <= PERF_COUNT_SW_PAGE_FAULTS;
+  if (fd >= 0 || errno != EACCES || !settings().paranoid || !same) return fd;
+  attr.exclude_kernel = 1;
+  return open_real(&attr, pid, cpu, group_fd, flags);
+}
+
+/// Occurrences in a second of CPU time of a program that no kernel is known of.
+double per_second(const Encoding& encoding) {
+  static const Effect second(settings().machine.per_second);
+  Slot slot;
+  slot.pmu = encoding.pmu;
+  slot.config = encoding.config;
+  slot.config1 = encoding.config1;
+  return count_of(slot, second);
+}
+
+/// The attributes that Linux reads: of as many bytes as the caller's structure has.
+perf_event_attr known_part(const perf_event_attr& attr) {
+  perf_event_attr copy{};
+  const std::size_t size = attr.size == 0 ? PERF_ATTR_SIZE_VER0 : attr.size;
+  std::memcpy(&copy, &attr, std::min(size, sizeof copy));
+  return copy;
+}
+
+/// Whether Linux samples in place of the simulation, a clock as often as the event would occur: what another
+/// thread executes is known here only afterwards.
+bool sampled_by_linux(const perf_event_attr& attr, pid_t pid) {
+  return attr.sample_period != 0 && (pid != 0 || attr.inherit);
+}
+
+/// The software event that stands behind a simulated one.
+perf_event_attr backing(perf_event_attr attr, const Encoding& encoding, pid_t pid) {
+  attr.type = PERF_TYPE_SOFTWARE;
+  attr.config = pid == -1 ? PERF_COUNT_SW_CPU_CLOCK : PERF_COUNT_SW_TASK_CLOCK;
+  attr.config1 = attr.config2 = 0;
+  attr.precise_ip = 0;
+  if (!sampled_by_linux(attr, pid)) {
+    attr.sample_period = 0;
+    attr.freq = 0;
+  } else if (!attr.freq && encoding.pmu >= 0) {
+    constexpr double least_ns = 20'000;
+    const double each = std::max(per_second(encoding), 1.0);
+    attr.sample_period =
+        static_cast<std::uint64_t>(std::max(least_ns, 1e9 * static_cast<double>(attr.sample_period) / each));
+  }
+  attr.exclude_kernel = 1; // nothing is left for Linux to permit
+  attr.wakeup_events = 0;
+  attr.watermark = 0;
+  if (attr.size > PERF_ATTR_SIZE_VER0) attr.size = std::min<std::uint32_t>(attr.size, sizeof attr);
+  return attr;
+}
+
+const Pmu& pmu_of(int index) {
+  return settings().machine.pmus[static_cast<std::size_t>(index)];
+}
+
+/// Opens the event behind one whose structure may be newer than this program's: Linux judges what is beyond
+/// the known part (perf_copy_attr() of kernel/events/core.c: zeros, or a size that it knows).
+long open_behind(const perf_event_attr& behind, const perf_event_attr& given, pid_t pid, int cpu,
+                 int group_fd, unsigned long flags) {
+  constexpr std::size_t most = 4096;
+  if (given.size <= sizeof behind || given.size > most)
+    return open_real(given.size > most ? &given : &behind, pid, cpu, group_fd, flags);
+  alignas(perf_event_attr) std::array<unsigned char, most> all{};
+  std::memcpy(all.data(), &given, given.size);
+  std::memcpy(all.data(), &behind, sizeof behind);
+  auto* const attr = reinterpret_cast<perf_event_attr*>(all.data());
+  attr->size = given.size;
+  return open_real(attr, pid, cpu, group_fd, flags);
+}
+
+/// Whether the group could be scheduled on an empty PMU: validate_group() of arch/x86/events/core.c, which
+/// leaves out siblings that are off.
+int group_error(const Shared& shared, std::int32_t leader, const Encoding& encoding) {
+  const Pmu& pmu = pmu_of(encoding.pmu);
+  for (const Row* row : rows_of(pmu, encoding.config, encoding.config1))
+    if (row->leader && (leader < 0 || code_of(shared.slots[leader].config) != *row->leader)) return EINVAL;
+  std::vector<Demand> demands;
+  if (leader >= 0)
+    for (std::int32_t i = 0; i < shared.end; ++i) {
+      const Slot& member = shared.slots[i];
+      if (!member.used || !member.simulated || member.leader != leader) continue;
+      if (member.pmu != encoding.pmu) return EINVAL; // two PMUs in one group
+      if (i == leader || member.enabled) demands.push_back(demand(pmu, member.config, member.config1));
+    }
+  demands.push_back(demand(pmu, encoding.config, encoding.config1));
+  return assign(pmu, demands, 0).empty() ? EINVAL : 0;
+}
+
+int attribute_error(const perf_event_attr& attr, const Encoding& encoding, pid_t pid, int cpu) {
+  const Pmu& pmu = pmu_of(encoding.pmu);
+  constexpr int most_precise = 3;
+  if (attr.precise_ip > most_precise) return EOPNOTSUPP;
+  const bool elsewhere = !pmu.cpus.empty() && cpu >= 0 && std::ranges::find(pmu.cpus, cpu) == pmu.cpus.end();
+  if (elsewhere) return ENOENT; // x86_pmu_event_init()
+  static_cast<void>(pid);
+  return 0;
+}
+
+/// A PMU of one CPU of a hybrid machine counts there only. A backing event of that CPU has just its times;
+/// all of a group have the same.
+int backing_cpu(const Encoding& encoding, int cpu, int group_fd) {
+  if (const std::int32_t leader = slot_of(group_fd); leader >= 0) {
+    const Locked shared;
+    return shared->slots[leader].backing_cpu;
+  }
+  const auto& cpus = pmu_of(encoding.pmu).cpus;
+  return cpu < 0 && cpus.size() == 1 ? cpus.front() : cpu;
+}
+
+void fill(Slot& slot, const perf_event_attr& attr, pid_t pid, int cpu) {
+  const auto self = static_cast<pid_t>(real::syscall(SYS_gettid));
+  slot.owner = static_cast<pid_t>(real::syscall(SYS_getpid));
+  slot.target = pid == 0 ? self : pid;
+  slot.cpu = cpu;
+  slot.foreign = slot.target != self;
+  slot.inherit = attr.inherit != 0;
+  slot.enable_on_exec = attr.enable_on_exec != 0;
+  slot.pinned = attr.pinned != 0;
+  slot.exclude_user = attr.exclude_user != 0;
+  slot.exclude_kernel = attr.exclude_kernel != 0;
+  slot.enabled = attr.disabled == 0;
+  slot.read_format = attr.read_format;
+  if (attr.sample_period == 0 || sampled_by_linux(attr, pid)) return;
+  slot.period = attr.sample_period;
+}
+
+/// Remembers an event that Linux has opened.
+void remember(int fd, const perf_event_attr& attr, pid_t pid, int cpu, int behind_cpu, int group_fd,
+              const std::optional<Encoding>& encoding) {
+  std::uint64_t id = 0;
+  real::ioctl(fd, PERF_EVENT_IOC_ID, reinterpret_cast<unsigned long>(&id));
+  const Locked shared;
+  const std::int32_t at = take_slot(*shared);
+  if (at < 0) return;
+  Slot& slot = shared->slots[at];
+  fill(slot, attr, pid, cpu);
+  slot.id = id;
+  slot.backing_cpu = behind_cpu;
+  const std::int32_t leader = slot_of(group_fd);
+  slot.leader = leader >= 0 ? leader : at;
+  if (encoding) {
+    slot.simulated = true;
+    slot.pmu = encoding->pmu;
+    slot.config = encoding->config;
+    slot.config1 = encoding->config1;
+  }
+  if (encoding && slot.period != 0 && attr.freq != 0)
+    slot.period = static_cast<std::uint64_t>(
+        std::max(1.0, per_second(*encoding) / static_cast<double>(attr.sample_freq)));
+  slot.next_sample = static_cast<double>(slot.period);
+  Sampler& how = sampler(at);
+  how = {};
+  how.attr = attr;
+  how.fd = fd;
+  set_slot(fd, at);
+}
+
+std::string event_name(const Encoding& encoding) {
+  const auto rows = rows_of(pmu_of(encoding.pmu), encoding.config, encoding.config1);
+  return rows.empty() ? "" : rows.front()->name;
+}
+
+int injected_for(const char* call, const std::string& event) {
+  const auto& all = settings().injections;
+  for (std::size_t i = 0; i < all.size() && i < std::size(Shared{}.injected); ++i) {
+    const Injection& one = all[i];
+    if (one.call != call || (one.event != "any" && one.event != event)) continue;
+    const Locked shared;
+    if (one.times == 0 || shared->injected[i]++ < one.times) return one.error;
+  }
+  return 0;
+}
+
+long refuse(int error) {
+  errno = error;
+  return -1;
+}
+
+} // namespace
+
+int injected(const char* call, int slot) {
+  if (settings().injections.empty() || slot < 0) return 0;
+  Encoding encoding;
+  {
+    const Locked shared;
+    const Slot& one = shared->slots[slot];
+    if (!one.simulated) return 0;
+    encoding = {one.pmu, one.config, one.config1, 0};
+  }
+  return injected_for(call, event_name(encoding));
+}
+
+long open_event(perf_event_attr* given, pid_t pid, int cpu, int group_fd, unsigned long flags) {
+  if (given == nullptr) return open_real(given, pid, cpu, group_fd, flags);
+  const perf_event_attr attr = known_part(*given);
+  if (const int error = refused_by_level(attr, pid)) return refuse(error);
+  const auto encoding = encode(settings().machine, attr);
+  if (!encoding) {
+    if (const int error = injected_for_class(attr)) return refuse(error);
+    const long fd = open_own(*given, attr, pid, cpu, group_fd, flags);
+    if (fd >= 0 && !settings().machine.pmus.empty())
+      remember(static_cast<int>(fd), attr, pid, cpu, cpu, group_fd, {});
+    return fd;
+  }
+  // What Linux refuses of any event comes first, as it does there: sizes, unknown bits, targets.
+  const perf_event_attr behind = backing(attr, *encoding, pid);
+  const int behind_cpu = encoding->pmu < 0 ? cpu : backing_cpu(*encoding, cpu, group_fd);
+  const long fd = open_behind(behind, *given, pid, behind_cpu, group_fd, flags);
+  if (fd < 0) return fd;
+  int error = encoding->error;
+  if (error == 0) error = attribute_error(attr, *encoding, pid, cpu);
+  if (error == 0) error = injected_for("open", event_name(*encoding));
+  if (error == 0) {
+    const Locked shared;
+    error = group_error(*shared, slot_of(group_fd), *encoding);
+  }
+  if (error != 0) {
+    real::close(static_cast<int>(fd));
+    return refuse(error);
+  }
+  remember(static_cast<int>(fd), attr, pid, cpu, behind_cpu, group_fd, encoding);
+  return fd;
+}
+
+void close_event(int fd) {
+  const std::int32_t at = slot_of(fd);
+  if (at < 0) return;
+  set_slot(fd, -1);
+  const Locked shared;
+  Slot& slot = shared->slots[at];
+  if (slot.owner != static_cast<pid_t>(real::syscall(SYS_getpid))) return;
+  slot.used = false;
+  for (std::int32_t i = 0; i < shared->end; ++i) // siblings of a leader that is gone are on their own
+    if (shared->slots[i].used && shared->slots[i].leader == at) shared->slots[i].leader = i;
+}
+
+void adopt_descriptors() {
+  DIR* const directory = opendir("/proc/self/fd");
+  if (directory == nullptr) return;
+  while (const dirent* const entry = readdir(directory)) {
+    const int fd = std::atoi(entry->d_name);
+    char target[64] = {};
+    const std::string name = std::string("/proc/self/fd/") + entry->d_name;
+    if (readlink(name.c_str(), target, sizeof target - 1) < 0 ||
+        std::strcmp(target, "anon_inode:[perf_event]") != 0)
+      continue;
+    std::uint64_t id = 0;
+    if (real::ioctl(fd, PERF_EVENT_IOC_ID, reinterpret_cast<unsigned long>(&id)) != 0) continue;
+    const Locked shared;
+    for (std::int32_t i = 0; i < shared->end; ++i)
+      if (shared->slots[i].used && shared->slots[i].id == id) set_slot(fd, i);
+  }
+  closedir(directory);
+}
+
+} // namespace recount::emulate

@@ -1,0 +1,55 @@
+// Samples of simulated events of this process: records in their rings, and signals.
+#pragma once
+
+#include "emulate/slot.hpp"
+
+#include <linux/perf_event.h>
+#include <sys/types.h>
+#include <vector>
+
+namespace recount::emulate {
+
+/// Code that is executing, for the addresses of samples.
+struct CodeRange {
+  std::uint64_t start = 0, bytes = 1;
+};
+extern thread_local CodeRange executing;
+/// What samples outside of known code tell.
+extern std::uint64_t unknown_code;
+
+/// How an event of this process samples: what perf_event_open(2) and fcntl(2) were told.
+struct Sampler {
+  perf_event_attr attr{};
+  int fd = -1;
+  int output = -1;        ///< slot whose ring takes the records, by PERF_EVENT_IOC_SET_OUTPUT
+  int signal = 0;         ///< by F_SETSIG; 0: SIGIO
+  bool async = false;     ///< O_ASYNC
+  pid_t owner = 0;        ///< thread that is signalled
+  std::int64_t limit = 0; ///< overflows left until the event stops, by PERF_EVENT_IOC_REFRESH; 0: no limit
+  std::uint64_t lost = 0; ///< records that the ring had no room for, not yet told
+};
+[[nodiscard]] Sampler& sampler(std::int32_t slot);
+
+/// The events that a period has ended for, under the lock; signals are sent when it has been given back.
+class Overflows {
+public:
+  /// Takes every sample that is due.
+  void take(const Shared& shared, Slot& slot, std::int32_t index);
+  void deliver();
+
+private:
+  struct Signal {
+    int number, fd, code;
+    pid_t to;
+  };
+  std::vector<Signal> signals_;
+  std::vector<int> stopped_; ///< descriptors of events whose limit is reached
+};
+
+/// Whether a ring of this process has records that were not read: of the slot, or redirected to it.
+[[nodiscard]] bool has_records(std::int32_t slot);
+
+/// fcntl(2) of an event: remembers how it is to signal.
+void note_control(std::int32_t slot, int command, unsigned long argument);
+
+} // namespace recount::emulate

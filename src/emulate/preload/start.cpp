@@ -1,0 +1,48 @@
+// Before main(), after the constructors of the program: libgcc's has read CPUID by then.
+#include "emulate/preload/start.hpp"
+#include "emulate/count.hpp"
+#include "emulate/preload/cpuid.hpp"
+#include "emulate/preload/open_event.hpp"
+#include "emulate/preload/permission.hpp"
+#include "emulate/preload/sample.hpp"
+#include "emulate/preload/user_page.hpp"
+#include "emulate/settings.hpp"
+
+#include <dlfcn.h>
+#include <sys/stat.h>
+
+namespace recount::emulate {
+Additions additions;
+}
+
+namespace {
+
+using Main = int (*)(int, char**, char**);
+using Start = int (*)(Main, int, char**, void (*)(), void (*)(), void (*)(), void*);
+
+Main program_main;
+
+int start_simulated(int count, char** arguments, char** environment) {
+  recount::emulate::unknown_code = reinterpret_cast<std::uint64_t>(program_main);
+  recount::emulate::adopt_descriptors();
+  struct stat program {};
+  const bool set_user_id = stat("/proc/self/exe", &program) == 0 && (program.st_mode & S_ISUID) != 0;
+  recount::emulate::begin_program(set_user_id && recount::emulate::settings().paranoid.has_value() &&
+                                  !recount::emulate::privileged());
+  recount::emulate::hide_features();
+  recount::emulate::answer_cpuid();
+  recount::emulate::answer_rdpmc();
+  if (recount::emulate::additions.begin != nullptr && !recount::emulate::settings().machine.pmus.empty())
+    recount::emulate::additions.begin();
+  return program_main(count, arguments, environment);
+}
+
+} // namespace
+
+extern "C" [[gnu::visibility("default")]] int __libc_start_main(Main main, int count, char** arguments,
+                                                                void (*init)(), void (*fini)(),
+                                                                void (*linker_fini)(), void* stack_end) {
+  program_main = main;
+  const auto next = reinterpret_cast<Start>(dlsym(RTLD_NEXT, "__libc_start_main"));
+  return next(start_simulated, count, arguments, init, fini, linker_fini, stack_end);
+}

@@ -1,0 +1,189 @@
+#include "emulate/preload/user_page.hpp"
+
+#include "emulate/preload/kept_signal.hpp"
+#include "emulate/preload/open_event.hpp"
+#include "emulate/preload/permission.hpp"
+#include "emulate/real.hpp"
+#include "emulate/schedule.hpp"
+#include "emulate/settings.hpp"
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+namespace recount::emulate {
+namespace {
+
+struct Mapping {
+  perf_event_mmap_page* page = nullptr;
+  const perf_event_mmap_page* backing = nullptr; ///< of the software event: its times
+  std::size_t bytes = 0;
+};
+Mapping mappings[most_slots];
+
+std::size_t page_size() {
+  static const auto size = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  return size;
+}
+
+void* refuse(int error) {
+  errno = error;
+  return MAP_FAILED;
+}
+
+/// perf_mmap(): pages beyond perf_event_mlock_kb count against RLIMIT_MEMLOCK, unless the user is privileged.
+bool may_lock(std::size_t bytes) {
+  const auto& limit = settings().mlock_pages;
+  if (!limit || privileged()) return true;
+  rlimit memory{};
+  getrlimit(RLIMIT_MEMLOCK, &memory);
+  const auto pages = static_cast<std::int64_t>(bytes / page_size());
+  const Locked shared;
+  const std::int64_t beyond = shared->locked_pages + pages - *limit;
+  if (beyond > 0 && memory.rlim_cur != RLIM_INFINITY &&
+      static_cast<rlim_t>(beyond) * page_size() > memory.rlim_cur)
+    return false;
+  shared->locked_pages += pages;
+  return true;
+}
+
+/// Linux starts a counter of x86 at -max_period, half of its range, and lets it go on over resets
+/// (x86_perf_event_set_period()); PAPI 7.0 relies on offsets that fit the counter's width.
+std::int64_t max_period(const Slot& slot) {
+  return (std::int64_t{1} << (settings().machine.pmus[static_cast<std::size_t>(slot.pmu)].width - 1)) - 1;
+}
+std::uint64_t register_value(const Slot& slot) {
+  const std::int64_t value = static_cast<std::int64_t>(slot.reset + slot.value + 0.5) - max_period(slot);
+  return static_cast<std::uint64_t>(value) & (static_cast<std::uint64_t>(max_period(slot)) << 1 | 1);
+}
+std::int64_t offset(const Slot& slot) {
+  return static_cast<std::int64_t>(slot.value + 0.5) -
+         static_cast<std::int64_t>(slot.reset + slot.value + 0.5) + max_period(slot);
+}
+
+/// What rdpmc takes for a counter: fixed ones have bit 30 set (SDM volume 2, RDPMC).
+std::uint32_t rdpmc_number(int counter) {
+  constexpr std::uint32_t fixed = 1U << 30;
+  return counter < first_fixed ? static_cast<std::uint32_t>(counter)
+                               : fixed | static_cast<std::uint32_t>(counter - first_fixed);
+}
+
+bool answer(siginfo_t* /*info*/, void* context) {
+  auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
+  constexpr unsigned char rdpmc[] = {0x0f, 0x33};
+  const auto* const at = reinterpret_cast<const void*>(registers[REG_RIP]);
+  unsigned char code[sizeof rdpmc] = {};
+  // The fault may have been in fetching code: read it without another fault.
+  struct {
+    void* at;
+    std::size_t bytes;
+  } here{code, sizeof code}, there{const_cast<void*>(at), sizeof code};
+  const long self = real::syscall(SYS_getpid);
+  if (real::syscall(SYS_process_vm_readv, self, reinterpret_cast<long>(&here), 1,
+                    reinterpret_cast<long>(&there), 1, 0) != sizeof code ||
+      std::memcmp(code, rdpmc, sizeof rdpmc) != 0)
+    return false;
+  const auto number = static_cast<std::uint32_t>(registers[REG_RCX]);
+  const auto thread = static_cast<pid_t>(real::syscall(SYS_gettid));
+  const Locked shared;
+  for (std::int32_t i = 0; i < shared->end; ++i) {
+    const Slot& slot = shared->slots[i];
+    if (!slot.used || !slot.simulated || slot.target != thread || slot.counter < 0 ||
+        rdpmc_number(slot.counter) != number)
+      continue;
+    const std::uint64_t value = register_value(slot);
+    registers[REG_RAX] = static_cast<greg_t>(value & 0xffffffff);
+    registers[REG_RDX] = static_cast<greg_t>(value >> 32);
+    registers[REG_RIP] += static_cast<greg_t>(sizeof rdpmc);
+    return true;
+  }
+  return false;
+}
+
+void copy_times(perf_event_mmap_page& page, const perf_event_mmap_page* backing,
+                std::uint64_t unscheduled_ns) {
+  if (backing == nullptr) return;
+  page.time_enabled = backing->time_enabled;
+  page.time_running = backing->time_running - std::min<std::uint64_t>(backing->time_running, unscheduled_ns);
+  page.cap_user_time = backing->cap_user_time;
+  page.cap_user_time_zero = backing->cap_user_time_zero;
+  page.time_shift = backing->time_shift;
+  page.time_mult = backing->time_mult;
+  page.time_offset = backing->time_offset;
+  page.time_zero = backing->time_zero;
+}
+
+} // namespace
+
+perf_event_mmap_page* page_of(std::int32_t slot) {
+  return mappings[slot].page;
+}
+
+void update_page(const Slot& slot, std::int32_t index, bool scheduled) {
+  Mapping& mapping = mappings[index];
+  if (mapping.page == nullptr) return;
+  perf_event_mmap_page& page = *mapping.page;
+  const bool self = slot.target == static_cast<pid_t>(real::syscall(SYS_gettid));
+  const bool counts = settings().rdpmc && self && slot.enabled && slot.counter >= 0 && scheduled;
+  const auto value = static_cast<std::int64_t>(slot.value + 0.5);
+  std::atomic_ref lock(page.lock);
+  lock.fetch_add(1);
+  page.cap_user_rdpmc = settings().rdpmc;
+  page.pmc_width =
+      static_cast<std::uint16_t>(settings().machine.pmus[static_cast<std::size_t>(slot.pmu)].width);
+  page.index = counts ? rdpmc_number(slot.counter) + 1 : 0;
+  page.offset = counts ? offset(slot) : value;
+  copy_times(page, mapping.backing, slot.unscheduled_ns);
+  lock.fetch_add(1);
+}
+
+void* map_event(int fd, std::int32_t at, std::size_t bytes, int protection, int flags) {
+  if (const int error = injected("mmap", at)) return refuse(error);
+  bool simulated = false;
+  {
+    const Locked shared;
+    const Slot& slot = shared->slots[at];
+    const bool by_linux = bytes > page_size() && slot.period == 0;
+    simulated = slot.simulated && !slot.foreign && !by_linux;
+  }
+  const bool ring = bytes > page_size();
+  if (ring && !may_lock(bytes)) return refuse(EPERM);
+  // Linux checks length and protection, and keeps the times.
+  void* const backing = real::mmap(nullptr, bytes, protection, flags, fd, 0);
+  if (backing == MAP_FAILED || !simulated) return backing;
+  void* const memory = real::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return memory;
+  auto* const page = static_cast<perf_event_mmap_page*>(memory);
+  page->size = sizeof(perf_event_mmap_page) < page_size()
+                   ? offsetof(perf_event_mmap_page, size) + sizeof page->size
+                   : 0;
+  page->cap_bit0_is_deprecated = 1;
+  page->data_offset = page_size();
+  page->data_size = bytes - page_size();
+  const Locked shared;
+  mappings[at] = {page, static_cast<const perf_event_mmap_page*>(backing), bytes};
+  update_page(shared->slots[at], at, shared->slots[at].unscheduled_ns == 0);
+  return memory;
+}
+
+void forget_mapping(void* at) {
+  for (Mapping& mapping : mappings) {
+    if (mapping.page == nullptr || mapping.page != at) continue;
+    real::munmap(const_cast<perf_event_mmap_page*>(mapping.backing), mapping.bytes);
+    const std::int64_t pages = static_cast<std::int64_t>(mapping.bytes / page_size());
+    const Locked shared;
+    if (settings().mlock_pages && mapping.bytes > page_size()) shared->locked_pages -= pages;
+    mapping = {};
+  }
+}
+
+void answer_rdpmc() {
+  if (settings().rdpmc) keep_signal(SIGSEGV, answer);
+}
+
+} // namespace recount::emulate

@@ -1,0 +1,26 @@
+// The mappings of events: the page from which user space reads a counter (struct perf_event_mmap_page of
+// perf_event_open(2)), and behind it the ring of samples.
+#pragma once
+
+#include "emulate/slot.hpp"
+
+#include <cstddef>
+#include <linux/perf_event.h>
+
+namespace recount::emulate {
+
+/// mmap(2) of an event of this process: memory of the simulation's own, or what Linux gives for its own
+/// events.
+[[nodiscard]] void* map_event(int fd, std::int32_t slot, std::size_t bytes, int protection, int flags);
+/// munmap(2); whatever else it may be is Linux's.
+void forget_mapping(void* at);
+/// The page of a slot, where this process has mapped it; nullptr else.
+[[nodiscard]] perf_event_mmap_page* page_of(std::int32_t slot);
+
+/// The slot's value, times or counter have changed; whether it has a counter all the time now.
+void update_page(const Slot& slot, std::int32_t index, bool scheduled);
+
+/// Answers `rdpmc` of this process with the values of its simulated counters.
+void answer_rdpmc();
+
+} // namespace recount::emulate

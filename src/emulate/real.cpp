@@ -1,0 +1,47 @@
+#include "emulate/real.hpp"
+
+#include <cerrno>
+#include <sys/syscall.h>
+
+namespace recount::emulate::real {
+
+// Straight to Linux: nothing to look up, and safe in signal handlers.
+long syscall(long number, long a, long b, long c, long d, long e, long f) {
+  register long r10 asm("r10") = d;
+  register long r8 asm("r8") = e;
+  register long r9 asm("r9") = f;
+  long result = number;
+  asm volatile("syscall"
+               : "+a"(result)
+               : "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+               : "rcx", "r11", "memory");
+  constexpr long last_error = -4095;
+  if (result < 0 && result >= last_error) {
+    errno = static_cast<int>(-result);
+    return -1;
+  }
+  return result;
+}
+
+ssize_t read(int fd, void* to, std::size_t bytes) {
+  return syscall(SYS_read, fd, reinterpret_cast<long>(to), static_cast<long>(bytes));
+}
+int close(int fd) {
+  return static_cast<int>(syscall(SYS_close, fd));
+}
+int ioctl(int fd, unsigned long request, unsigned long argument) {
+  return static_cast<int>(syscall(SYS_ioctl, fd, static_cast<long>(request), static_cast<long>(argument)));
+}
+void* mmap(void* at, std::size_t bytes, int protection, int flags, int fd, off_t offset) {
+  return reinterpret_cast<void*>(
+      syscall(SYS_mmap, reinterpret_cast<long>(at), static_cast<long>(bytes), protection, flags, fd, offset));
+}
+int munmap(void* at, std::size_t bytes) {
+  return static_cast<int>(syscall(SYS_munmap, reinterpret_cast<long>(at), static_cast<long>(bytes)));
+}
+int mprotect(void* at, std::size_t bytes, int protection) {
+  return static_cast<int>(
+      syscall(SYS_mprotect, reinterpret_cast<long>(at), static_cast<long>(bytes), protection));
+}
+
+} // namespace recount::emulate::real

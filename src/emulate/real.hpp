@@ -1,0 +1,17 @@
+// The functions that this library stands in front of, as libc has them.
+#pragma once
+
+#include <cstddef>
+#include <sys/types.h>
+
+namespace recount::emulate::real {
+
+long syscall(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0, long f = 0);
+ssize_t read(int fd, void* to, std::size_t bytes);
+int close(int fd);
+int ioctl(int fd, unsigned long request, unsigned long argument);
+void* mmap(void* at, std::size_t bytes, int protection, int flags, int fd, off_t offset);
+int munmap(void* at, std::size_t bytes);
+int mprotect(void* at, std::size_t bytes, int protection);
+
+} // namespace recount::emulate::real

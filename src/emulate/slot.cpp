@@ -1,0 +1,104 @@
+#include "emulate/slot.hpp"
+
+#include "emulate/real.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <fcntl.h>
+#include <iterator>
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace recount::emulate {
+namespace {
+
+struct File {
+  std::atomic<std::int32_t> holder; ///< thread id, 0: free
+  Shared shared;
+};
+
+File& file() {
+  static File* const mapped = [] {
+    const char* const name = std::getenv("RECOUNT_PMU_SHARED");
+    const int fd = name != nullptr
+                       ? static_cast<int>(real::syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>(name),
+                                                        O_RDWR | O_CREAT | O_CLOEXEC, 0666))
+                       : -1;
+    if (fd >= 0) real::syscall(SYS_ftruncate, fd, sizeof(File));
+    void* at = real::mmap(nullptr, sizeof(File), PROT_READ | PROT_WRITE,
+                          fd >= 0 ? MAP_SHARED : MAP_SHARED | MAP_ANONYMOUS, fd, 0);
+    if (at == MAP_FAILED) std::abort();
+    if (fd >= 0) real::close(fd);
+    return static_cast<File*>(at);
+  }();
+  return *mapped;
+}
+
+bool gone(pid_t process) {
+  return real::syscall(SYS_kill, process, 0) != 0 && errno == ESRCH;
+}
+
+constexpr int most_descriptors = 1 << 16;
+std::atomic<std::int16_t> slots_of_descriptors[most_descriptors]; // slot + 1
+
+} // namespace
+
+Locked::Locked() {
+  const std::uint64_t all = ~std::uint64_t{0};
+  real::syscall(SYS_rt_sigprocmask, SIG_BLOCK, reinterpret_cast<long>(&all),
+                reinterpret_cast<long>(&signals_), sizeof all);
+  const auto self = static_cast<std::int32_t>(real::syscall(SYS_gettid));
+  auto& holder = file().holder;
+  for (unsigned turn = 0;; ++turn) {
+    std::int32_t expected = 0;
+    if (holder.compare_exchange_weak(expected, self)) return;
+    constexpr unsigned patience = 1000;
+    if (turn % patience == patience - 1 && expected != 0 && gone(expected))
+      holder.compare_exchange_strong(expected, 0); // killed while it held the lock
+    real::syscall(SYS_sched_yield);
+  }
+}
+
+Locked::~Locked() {
+  file().holder.store(0);
+  real::syscall(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&signals_), 0, sizeof signals_);
+}
+
+Shared* Locked::operator->() const {
+  return &file().shared;
+}
+Shared& Locked::operator*() const {
+  return file().shared;
+}
+
+std::int32_t take_slot(Shared& shared) {
+  for (int round = 0; round < 2; ++round) {
+    const auto found = std::ranges::find(shared.slots, false, &Slot::used);
+    if (found != std::end(shared.slots)) {
+      *found = Slot{};
+      found->used = true;
+      found->order = ++shared.opened;
+      const auto at = static_cast<std::int32_t>(found - shared.slots);
+      shared.end = std::max(shared.end, at + 1);
+      return at;
+    }
+    for (Slot& slot : shared.slots)
+      if (gone(slot.owner)) slot.used = false;
+  }
+  return -1;
+}
+
+std::int32_t slot_of(int fd) {
+  return fd < 0 || fd >= most_descriptors ? -1 : slots_of_descriptors[fd].load() - 1;
+}
+
+void set_slot(int fd, std::int32_t slot) {
+  if (fd >= 0 && fd < most_descriptors) slots_of_descriptors[fd].store(static_cast<std::int16_t>(slot + 1));
+}
+
+} // namespace recount::emulate

@@ -1,0 +1,73 @@
+// The simulated events of all processes, in shared memory: what opened an event counts need not be who opened
+// it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <sys/types.h>
+
+namespace recount::emulate {
+
+/// One open event. Linux has a software event for each (the backing event), which decides everything that is
+/// the same for all events: read formats, times, ids, inheritance, descriptors. Here is what it counts
+/// instead. An event that is really one of Linux's has a slot too, for the order of its group.
+struct Slot {
+  bool used = false;
+  bool simulated = false;
+  std::uint64_t id = 0;    ///< of the backing event
+  std::uint64_t order = 0; ///< of opening
+  pid_t owner = 0;         ///< the process that opened it
+  pid_t target = 0;        ///< thread whose work it counts; -1: of a CPU
+  int cpu = -1;            ///< as asked; -1: any
+  int backing_cpu =
+      -1; ///< of the backing event: for a PMU of one CPU that CPU, so that Linux keeps its times
+  bool foreign = false; ///< counts another thread than the one that opened it
+  bool inherit = false, enable_on_exec = false, pinned = false, exclude_user = false, exclude_kernel = false;
+  bool enabled = false, failed = false; ///< failed: pinned, and could not be scheduled
+  bool dropped = false;                 ///< the target has executed a set-user-ID program
+  std::int32_t leader = -1;             ///< slot of the leader, itself for a leader
+  std::int32_t pmu = 0;
+  std::uint64_t config = 0, config1 = 0, read_format = 0;
+  double value = 0;
+  std::uint64_t seen_ns = 0, seen_running_ns = 0; ///< of a foreign event: the backing event's, when last read
+  double reset = 0; ///< counted before the last PERF_EVENT_IOC_RESET: the counter itself goes on
+  std::uint64_t scheduled_ns = 0, unscheduled_ns = 0, told_ns = 0; ///< told: the running time last read
+  std::int32_t counter = -1;                                       ///< where it runs; fixed ones from 32 on
+  std::uint64_t period = 0, lost = 0;
+  double next_sample = 0;
+};
+
+inline constexpr std::size_t most_slots = 1024;
+
+/// What all processes of one `run` share.
+struct Shared {
+  std::uint64_t opened = 0;
+  std::int32_t end = 0;          ///< one beyond the last slot ever used
+  std::int64_t locked_pages = 0; ///< of rings, against perf_event_mlock_kb
+  std::uint64_t noise = 0;       ///< state of the generator
+  std::uint64_t injected[64]{};  ///< how often an injected error has been given
+  Slot slots[most_slots]{};
+};
+
+/// Holds the lock on the shared memory, with signals blocked: a handler may read counters too.
+class Locked {
+public:
+  Locked();
+  Locked(const Locked&) = delete;
+  Locked& operator=(const Locked&) = delete;
+  ~Locked();
+  Shared* operator->() const;
+  Shared& operator*() const;
+
+private:
+  std::uint64_t signals_ = 0;
+};
+
+/// A free slot, or -1; drops slots of processes that are gone.
+[[nodiscard]] std::int32_t take_slot(Shared& shared);
+
+/// The slot behind a descriptor of this process, or -1.
+[[nodiscard]] std::int32_t slot_of(int fd);
+void set_slot(int fd, std::int32_t slot);
+
+} // namespace recount::emulate
