@@ -254,7 +254,15 @@ std::vector<Formula> Lineage::formulas(const std::string& preset, const std::vec
   return all;
 }
 
-/// The findings of lint in the proposed rows, by preset. Formulas with errors are removed.
+/// Warnings after which a formula is not proposed: it counts something else than the preset, or cannot be
+/// counted.
+bool rejects(const lint::Rule& rule) {
+  constexpr std::string_view rejected[] = {"scalar-as-vector", "operations-as-instructions",
+                                           "unconditional-as-conditional", "too-many-counters"};
+  return rule.severity == lint::Severity::error || std::ranges::find(rejected, rule.id) != std::end(rejected);
+}
+
+/// The findings of lint in the proposed rows, by preset. Formulas that rejects() are removed.
 std::map<std::string, std::vector<std::string>> Lineage::faults(Proposals& all) {
   for (;;) {
     std::string text = "CPU," + all.cpu + "\n";
@@ -269,7 +277,7 @@ std::map<std::string, std::vector<std::string>> Lineage::faults(Proposals& all) 
     for (const auto& finding : lint::lint(PresetTable::of(text, "proposal"), options).findings) {
       if (finding.rule->severity == lint::Severity::note) continue;
       for (const std::string& preset : finding.presets)
-        if (finding.rule->severity == lint::Severity::warning) {
+        if (!rejects(*finding.rule)) {
           found[preset].push_back(finding.message);
         } else if (const auto at = std::ranges::find(all.rows, preset, &Proposal::preset);
                    at != all.rows.end()) {
