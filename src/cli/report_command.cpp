@@ -1,4 +1,4 @@
-#include "caches/view/external_results.hpp"
+#include "caches/view/caches_sections.hpp"
 #include "cli/commands.hpp"
 #include "command/measuring.hpp"
 #include "command/print.hpp"

@@ -5,7 +5,6 @@
 #include "caches/infer/record_sampler.hpp"
 #include "plot/select.hpp"
 #include "result/observation.hpp"
-#include "statistics/node_scores.hpp"
 #include "statistics/statistics.hpp"
 
 #include <recount/error.hpp>

@@ -3,7 +3,7 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "plot/select.hpp"
-#include "statistics/node_scores.hpp"
+#include "statistics/statistics.hpp"
 
 #include <recount/error.hpp>
 

@@ -1,6 +1,6 @@
 #include "kernel/command_line.hpp"
 
-#include "kernel/kernels.hpp"
+#include "kernel/kernel.hpp"
 #include "kernel/point.hpp"
 #include "process/child.hpp"
 #include "process/spawn.hpp"

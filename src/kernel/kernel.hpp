@@ -1,4 +1,5 @@
-// What a kernel is: measured code with parameters, whose accesses can also be replayed under the cache model.
+// What a kernel is: measured code with parameters, whose accesses can also be replayed under the cache model;
+// and the list of all kernels.
 #pragma once
 
 #include "result/observation.hpp"
@@ -131,5 +132,21 @@ public:
 [[nodiscard]] const Kernel& find_configured(std::string_view name, const result::Params& point);
 /// Fills in defaults and checks bounds and unknown names; throws recount::Error (bad_input).
 [[nodiscard]] result::Params complete(const Kernel& kernel, const result::Params& given);
+
+// All kernels, in the order of the registry.
+
+[[nodiscard]] const Kernel& stride_kernel();
+[[nodiscard]] const Kernel& chase_kernel();
+[[nodiscard]] const Kernel& visit_kernel();
+[[nodiscard]] const Kernel& matmul_kernel();
+[[nodiscard]] const Kernel& matmul_vectorised_kernel();
+[[nodiscard]] const Kernel& dgemm_kernel();
+[[nodiscard]] const Kernel& peak_kernel();
+[[nodiscard]] const Kernel& bandwidth_kernel();
+[[nodiscard]] const Kernel& external_kernel();
+[[nodiscard]] const Kernel& nest_kernel();
+[[nodiscard]] const Kernel& cell_kernel();
+[[nodiscard]] const Kernel& scatter_kernel();
+[[nodiscard]] const Kernel& code_kernel();
 
 } // namespace recount::kernel

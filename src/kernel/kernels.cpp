@@ -1,4 +1,4 @@
-#include "kernel/kernels.hpp"
+#include "kernel/kernel.hpp"
 
 #include "base/nearest.hpp"
 #include "kernel/blocks/block_kernel.hpp"

@@ -4,7 +4,6 @@
 
 #include "model/counts.hpp"
 #include "model/distances.hpp"
-#include "model/instructions.hpp"
 #include "model/level.hpp"
 #include "model/machine.hpp"
 #include "model/placement.hpp"
@@ -20,6 +19,21 @@
 #include <vector>
 
 namespace recount::model {
+
+// What a core has for its instructions: a first-level cache and a TLB.
+
+/// Lines and pages of instructions. What it counts is under Cause::fetch. Not thread-safe.
+struct Instructions {
+  /// `seed`: of the cache; the TLB levels have the next ones.
+  Instructions(const InstructionDescription& description, std::uint64_t seed);
+
+  void reset_counters();
+  void clear();
+  void save(std::vector<std::uint64_t>& words) const;
+
+  Level cache;
+  std::vector<Level> tlb; ///< as InstructionDescription::tlb; unused where that is shared
+};
 
 /// Progress of a simulation, reported by its loops. Not thread-safe.
 class Progress {
@@ -88,7 +102,11 @@ public:
 
   /// Everything that decides what further accesses will count: two equal states have equal futures.
   using State = std::vector<std::uint64_t>;
-  [[nodiscard]] State state() const;
+  [[nodiscard]] State state() const { return state(levels_.size()); }
+  /// Of the TLBs and the first so many caches. While no request reaches the next one, the rest is the same.
+  [[nodiscard]] State state(std::size_t caches) const;
+  /// Requests so far to cache number `at`, 0 beyond the last.
+  [[nodiscard]] std::int64_t requests(std::size_t at) const;
   /// Counts `times` times what was counted between two earlier moments; for segments that recur.
   void add(const Counts& later, const Counts& earlier, std::int64_t times);
 
@@ -257,17 +275,20 @@ private:
 /// accesses each time. Once the state after a pass equals the state after an earlier one, what lies between
 /// recurs and is counted at once. The whole state is compared, no hash, so this is exact; a state
 /// that never recurs (random replacement) is simulated to the end. Keeps one state (Brent's cycle search).
-/// `progress` is updated after each pass, if the passes are the whole simulation.
+/// `progress` is updated after each pass, if the passes are the whole simulation. Only the first `levels`
+/// caches are compared: a state recurs if, besides, no request has reached the next one.
 template <class Pass>
-void repeat(Hierarchy& caches, std::int64_t passes, Pass&& pass, const Progress* progress = nullptr) {
+void repeat(Hierarchy& caches, std::int64_t passes, Pass&& pass, const Progress* progress = nullptr,
+            std::size_t levels = ~std::size_t{0}) {
+  levels = std::min(levels, caches.levels());
   Hierarchy::State mark;
   Counts at_mark;
-  std::int64_t marked = 0, next_mark = 1;
+  std::int64_t marked = 0, next_mark = 1, requests = 0;
   for (std::int64_t done = 1; done <= passes; ++done) {
     pass();
     if (progress) progress->report(static_cast<double>(done) / static_cast<double>(passes));
     if (done == passes) return;
-    if (marked > 0 && caches.state() == mark) {
+    if (marked > 0 && caches.requests(levels) == requests && caches.state(levels) == mark) {
       const std::int64_t period = done - marked, left = passes - done;
       caches.add(caches.counts(), at_mark, left / period);
       for (std::int64_t i = 0; i < left % period; ++i)
@@ -275,7 +296,8 @@ void repeat(Hierarchy& caches, std::int64_t passes, Pass&& pass, const Progress*
       return;
     }
     if (done == next_mark) {
-      mark = caches.state();
+      mark = caches.state(levels);
+      requests = caches.requests(levels);
       at_mark = caches.counts();
       marked = done;
       next_mark *= 2;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "model/placement.hpp"
-#include "model/replacement.hpp"
+#include "model/sets.hpp"
 
 #include <cstdint>
 #include <map>

@@ -43,7 +43,6 @@ void simplify_bounds(std::vector<NestNode>& nodes, const Ranges& around) {
 /// Sets of variables, a bit each.
 struct Variables {
   unsigned trips = 0; ///< numbers of iterations depend on them
-  unsigned all = 0;   ///< bounds or addresses depend on them
   unsigned inner = 0; ///< of loops
 };
 
@@ -58,19 +57,13 @@ Variables set_flags(std::vector<NestNode>& nodes) {
   Variables found;
   for (NestNode& node : nodes) {
     auto* const loop = std::get_if<NestLoop>(&node);
-    if (loop == nullptr) {
-      found.all |= variables_in(std::get<NestAccess>(node).address);
-      continue;
-    }
+    if (loop == nullptr) continue;
     const unsigned own = 1u << loop->variable;
     const Variables body = set_flags(loop->body);
     loop->innermost = body.inner == 0;
     loop->uniform = (body.trips & (body.inner | own)) == 0;
-    loop->repeats = (body.all & own) == 0;
     const Affine start = loop->first * -1;
     found.trips |= body.trips | variables_in(loop->last.one + start) | variables_in(loop->last.other + start);
-    found.all |=
-        body.all | variables_in(loop->first) | variables_in(loop->last.one) | variables_in(loop->last.other);
     found.inner |= body.inner | own;
   }
   return found;

@@ -78,7 +78,6 @@ struct NestLoop {
   // Set by prepare():
   bool innermost = false; ///< holds accesses only
   bool uniform = false;   ///< every iteration makes as many accesses as the first one
-  bool repeats = false;   ///< every iteration makes the same accesses
 
   /// Number of iterations.
   [[nodiscard]] std::int64_t trips(const Environment& variables) const {

@@ -3,6 +3,7 @@
 
 #include "model/hierarchy.hpp"
 #include "model/nest.hpp"
+#include "model/sampling.hpp"
 
 #include <cstddef>
 #include <cstdint>

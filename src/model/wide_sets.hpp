@@ -1,7 +1,7 @@
 // Sets of up to 16 ordered places, looked up and reordered by vector instructions.
 #pragma once
 
-#include "model/set_index.hpp"
+#include "model/sets.hpp"
 
 #include <boost/align/aligned_allocator.hpp>
 

@@ -10,7 +10,7 @@
 #include "profile/modelled_recording.hpp"
 #include "profile/profile_figure.hpp"
 #include "result/results_file.hpp"
-#include "symbol/demangle.hpp"
+#include "symbol/module.hpp"
 #include "trace/miss_kinds.hpp"
 #include "witness/results_header.hpp"
 

@@ -1,6 +1,5 @@
-#include "symbol/demangle.hpp"
-#include "symbol/disassembly.hpp"
 #include "symbol/module.hpp"
+#include "symbol/disassembly.hpp"
 
 #include <recount/error.hpp>
 

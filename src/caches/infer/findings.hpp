@@ -1,8 +1,9 @@
-// What an inference found: properties of cache levels and TLBs, each with its evidence, and their texts.
+// What an inference found: properties of cache levels and TLBs, each with its evidence, and their texts;
+// those of a level from its geometry.
 #pragma once
 
+#include "caches/infer/gauge.hpp"
 #include "caches/infer/geometry.hpp"
-#include "caches/infer/survey.hpp"
 
 #include <optional>
 #include <string>
@@ -144,5 +145,11 @@ struct UnknownProperties {
   std::string reason, names; ///< names: "capacity, ways"
 };
 [[nodiscard]] std::vector<UnknownProperties> unknown_properties(const LevelFinding& level);
+
+// The properties of a level from its geometry, with their evidence.
+
+/// Fills in capacity, line and ways from level.geometry, or why they are unknown. `quantity`: "L1d misses per
+/// access"; `exact`: counts without noise.
+void fill_from_geometry(LevelFinding& level, Gauge& gauge, const std::string& quantity, bool exact);
 
 } // namespace recount::caches

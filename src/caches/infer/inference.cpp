@@ -3,7 +3,7 @@
 
 #include "base/format.hpp"
 #include "base/witness.hpp"
-#include "caches/infer/geometry_evidence.hpp"
+#include "caches/infer/findings.hpp"
 #include "caches/infer/record_sampler.hpp"
 #include "caches/infer/second_level.hpp"
 #include "caches/infer/translation.hpp"

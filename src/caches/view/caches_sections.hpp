@@ -1,9 +1,27 @@
-// The sections of a report about caches.
+// The sections of a report about caches, and the results of others that they compare with.
 #pragma once
 
 #include "document/section.hpp"
 
+#include <string>
+#include <string_view>
+#include <vector>
+
 namespace recount::caches {
+
+// Results of sweeps over size and stride that somebody else measured, for example by hand in a laboratory.
+
+/// Reads CSV (see base::parse_csv()) with the columns size and stride (bytes; 32K, 1M), kernel (stride, the
+/// default, or chase), and averages per access: ns, l1_misses, l2_misses, l3_misses. An empty field is no
+/// value. The values become observations of one access by the witness "published", of a run of their own.
+/// Throws recount::Error (bad_input) naming file and line.
+[[nodiscard]] result::Results parse_external(std::string_view text, const std::string& file);
+[[nodiscard]] result::Results read_external(const std::string& file);
+
+/// The cells of such results that contradict the model in `all`, each with the reason for the modelled value;
+/// or that none does, or that nothing was modelled at these points.
+[[nodiscard]] std::vector<document::Block> compare_external(const document::Part& external,
+                                                            const result::Results& all);
 
 /// The caches that were found, compared with what is stated.
 [[nodiscard]] document::Section caches_section();

@@ -1,6 +1,5 @@
 #include "kernel/blocks/emit.hpp"
 #include "kernel/kernel.hpp"
-#include "kernel/kernels.hpp"
 #include "kernel/loops/loop_bodies.hpp"
 #include "kernel/memory.hpp"
 #include "kernel/point.hpp"

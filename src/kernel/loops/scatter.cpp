@@ -1,7 +1,7 @@
 // `scatter`: loads from or stores to every line of an array, in an order computed on the fly. See
 // recount-kernels(7).
 #include "kernel/blocks/block.hpp"
-#include "kernel/kernels.hpp"
+#include "kernel/kernel.hpp"
 #include "kernel/memory.hpp"
 #include "kernel/point.hpp"
 #include "kernel/tally.hpp"

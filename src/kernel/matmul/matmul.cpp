@@ -1,6 +1,6 @@
 #include "kernel/matmul/matmul.hpp"
 
-#include "kernel/kernels.hpp"
+#include "kernel/kernel.hpp"
 #include "kernel/matmul/native_matmul.hpp"
 #include "kernel/memory.hpp"
 #include "kernel/point.hpp"

@@ -1,7 +1,7 @@
 #include "kernel/system/provoked.hpp"
 
 #include "kernel/blocks/block.hpp"
-#include "kernel/kernels.hpp"
+#include "kernel/kernel.hpp"
 #include "kernel/memory.hpp"
 #include "kernel/point.hpp"
 #include "kernel/system/native_system.hpp"

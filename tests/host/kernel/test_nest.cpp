@@ -3,7 +3,6 @@
 #include "base/text.hpp"
 #include "executed.hpp"
 #include "kernel/nest/nest_kernel.hpp"
-#include "nest/compile.hpp"
 #include "nest/generate.hpp"
 #include "recount/error.hpp"
 #include "skip.hpp"

@@ -1,5 +1,5 @@
 // The compiled loops of the built-in kernels, executed under the tool, count what the built-in model counts.
-#include "kernel/kernels.hpp"
+#include "kernel/kernel.hpp"
 #include "model/hierarchy.hpp"
 #include "model/metrics.hpp"
 #include "process/child.hpp"

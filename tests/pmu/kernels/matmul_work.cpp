@@ -4,7 +4,7 @@
 #include "emulate/settings.hpp"
 #include "emulate/simulated_caches.hpp"
 
-#include "kernel/kernels.hpp"
+#include "kernel/kernel.hpp"
 #include "kernel/matmul/native_matmul.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // The accesses of `matmul` in program order, without any shortcut: the reference for its simulation.
 #pragma once
 
-#include "kernel/kernels.hpp"
+#include "kernel/kernel.hpp"
 #include "kernel/matmul/matmul.hpp"
 #include "model/hierarchy.hpp"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "model/machine.hpp"
-#include "model/set_index.hpp"
+#include "model/sets.hpp"
 
 #include <bit>
 #include <random>

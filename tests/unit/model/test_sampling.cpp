@@ -1,6 +1,6 @@
 // Sampled simulations of matrix products against complete ones.
 #include "../kernel/replay_matmul.hpp"
-#include "kernel/kernels.hpp"
+#include "kernel/kernel.hpp"
 #include "kernel/matmul/matmul.hpp"
 #include "model/machine.hpp"
 #include "model/metrics.hpp"

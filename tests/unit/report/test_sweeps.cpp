@@ -1,5 +1,5 @@
 // The report of a sweep over sizes and strides: the tables, values and sentences that a laboratory asks for.
-#include "caches/view/external_results.hpp"
+#include "caches/view/caches_sections.hpp"
 #include "cli/commands.hpp"
 #include "report/build_report.hpp"
 
