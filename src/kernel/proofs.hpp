@@ -23,7 +23,8 @@ struct Proof {
 
 /// The other presets that are stated at the points of proofs(), zeros too: of the points that state a preset
 /// those that exclude other presets, or multiples of presets, twice each where possible. Only presets that
-/// have a proof. Not those that a correct counter may count otherwise there (doubt_rows()).
+/// have a proof. Not those that a correct counter may count otherwise there (the rows "doubt" of
+/// data/proofs.txt).
 [[nodiscard]] std::vector<Proof> beside(const std::optional<model::MachineDescription>& machine);
 
 /// A count as a multiple of the same preset's count at another point.
@@ -47,18 +48,14 @@ struct Unprovable {
 /// The standard presets that have no proof, each with its reason.
 [[nodiscard]] std::span<const Unprovable> unprovable();
 
-// The table of proofs: points of kernels, and the presets that each tests.
-
-/// One point of one kernel and what it tests.
+/// One point of one kernel and the presets that it tests, as in data/proofs.txt. A row that names a level of
+/// the caches does not count for machines without it.
 struct ProofRow {
-  const char* kernel;
-  /// "name=value name=value". A value is a number in full, a word, or a size that follows a machine's caches:
-  /// "@2" the capacity of its second level of data, "0.5*@2" half of it. A row that names a level does not
-  /// count for machines without it.
-  const char* point;
-  const char* presets; ///< separated by spaces
+  std::string kernel;
+  std::string point;   ///< "name=value name=value"
+  std::string presets; ///< separated by spaces
   double tolerance;    ///< see Proof
-  const char* why;
+  std::string why;
 };
 
 [[nodiscard]] std::span<const ProofRow> proof_rows();
