@@ -60,9 +60,10 @@ Pages spread_over_page_sets(const Pages& pages, std::size_t count, const ColourT
   return chosen;
 }
 
-/// Moves the lines of page i by (i % wrap) * bytes.
+/// Moves the lines of page i by (i % wrap) * bytes, counted for each of `page_sets` of the level above: pages
+/// at random would leave some of its sets so few lines that it holds them.
 struct Shift {
-  std::int64_t bytes = 0, wrap = 2;
+  std::int64_t bytes = 0, wrap = 2, page_sets = 1;
 };
 
 /// The visited lines of the pages, a few pages at a time, in random order.
@@ -70,20 +71,23 @@ std::vector<std::uint64_t> places_of(const Pages& pages, const ColourTask& task,
                                      const Shift& shift = {}) {
   constexpr std::size_t at_a_time = 16; // few enough that the smallest TLB translates them
   std::vector<std::uint64_t> all;
+  std::vector<std::int64_t> before(static_cast<std::size_t>(shift.page_sets));
   for (std::size_t from = 0; from < pages.size(); from += at_a_time) {
     const std::size_t begin = all.size();
-    for (std::size_t i = from; i < std::min(from + at_a_time, pages.size()); ++i)
+    for (const std::int64_t page : slice(pages, from, from + at_a_time)) {
+      const std::int64_t i = before[static_cast<std::size_t>(page % shift.page_sets)]++;
       for (std::int64_t line = 0; line < task.lines; ++line)
-        all.push_back(static_cast<std::uint64_t>(pages[i] * task.page + line * task.distance +
-                                                 static_cast<std::int64_t>(i) % shift.wrap * shift.bytes));
+        all.push_back(static_cast<std::uint64_t>(page * task.page + line * task.distance +
+                                                 i % shift.wrap * shift.bytes));
+    }
     base::shuffle(std::span(all).subspan(begin), random);
   }
   return all;
 }
 
-/// The shift that takes the visited lines of a page to sets that none of them was in.
-std::int64_t shift_to_other_sets(const ColourTask& task) {
-  return task.distance == task.line ? task.lines * task.line : task.line;
+/// Takes the visited lines of a page to sets that none of them was in.
+Shift shift_to_other_sets(const ColourTask& task, std::int64_t wrap) {
+  return {task.distance == task.line ? task.lines * task.line : task.line, wrap, task.page_sets_above};
 }
 
 /// Times where every line fits, by number of pages: more pages never take less. One reading may be too low
@@ -583,7 +587,7 @@ private:
     const double together = sampler_.quick_time(places_of(all, task_, random_));
     double control = endless;
     if (const std::int64_t wrap = most_wrap(all.size()); wrap > 1)
-      control = sampler_.quick_time(places_of(all, task_, same, {shift_to_other_sets(task_), wrap}));
+      control = sampler_.quick_time(places_of(all, task_, same, shift_to_other_sets(task_, wrap)));
     for (int choice = 0; choice < choices_aside; ++choice) {
       Pages others(pages.size());
       std::ranges::generate(others, [&] { return any_page(); });
@@ -605,7 +609,7 @@ private:
     const std::int64_t wrap = most_wrap(count);
     if (wrap < 2) return std::clamp(fitting_.time(count), hit_, most_rise * hit_);
     for (int& controls = fitting_.at(count).controls; controls < looks; ++controls)
-      fitting_.add(count, visit_time(pages, false, {shift_to_other_sets(task_), wrap}));
+      fitting_.add(count, visit_time(pages, false, shift_to_other_sets(task_, wrap)));
     return std::max(fitting_.time(count), hit_);
   }
 
@@ -665,7 +669,7 @@ ColourTask with_fewest_lines(Sampler& sampler, ColourTask task) {
   const auto rise_at = [&](std::int64_t many) {
     const std::int64_t wrap = std::min(all_lines / task.lines, many / few);
     return time_of_pages(many) -
-           (wrap < 2 ? time_of_pages(few) : time_of_pages(many, {shift_to_other_sets(task), wrap}));
+           (wrap < 2 ? time_of_pages(few) : time_of_pages(many, shift_to_other_sets(task, wrap)));
   };
   const auto choose = [&](std::int64_t lines, std::int64_t distance) {
     task.lines = lines;

@@ -1,7 +1,7 @@
 // Machines with a clock only, simulated: what the inference by time states is true.
 #include "timing_tally.hpp"
 
-#include "caches/infer/shape_decision.hpp"
+#include "caches/infer/colour_sets.hpp"
 #include "caches/infer/stated.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -147,8 +147,8 @@ BOOST_AUTO_TEST_CASE(translation_is_no_conflict_of_page_colours) {
     std::size_t folded;
   };
   for (const Case& of :
-       {Case{8, 2, 1536, 8, 128, Replacement::lru, 0}, Case{32, 8, 2048, 16, 32, Replacement::nru, 0b111000},
-        Case{64, 16, 576, 18, 64, Replacement::nru, 0},
+       {Case{8, 2, 1536, 8, 128, Replacement::lru, 0}, Case{32, 2, 2048, 16, 64, Replacement::nru, 0},
+        Case{32, 8, 2048, 16, 32, Replacement::nru, 0b111000}, Case{64, 16, 576, 18, 64, Replacement::nru, 0},
         Case{32, 4, 512, 16, 48, Replacement::random, 0b111000}}) {
     TimedMachine m = timed_machine(1);
     m.l1 = {of.l1 << 10, of.l1_ways, 64, 1.2, Replacement::lru, false, 0};
