@@ -16,6 +16,7 @@
 #include <functional>
 #include <optional>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 namespace recount::model {
@@ -275,8 +276,9 @@ private:
 /// accesses each time. Once the state after a pass equals the state after an earlier one, what lies between
 /// recurs and is counted at once. The whole state is compared, no hash, so this is exact; a state
 /// that never recurs (random replacement) is simulated to the end. Keeps one state (Brent's cycle search).
-/// `progress` is updated after each pass, if the passes are the whole simulation. Only the first `levels`
-/// caches are compared: a state recurs if, besides, no request has reached the next one.
+/// `progress` is updated after each pass, if the passes are the whole simulation. Compared are the caches
+/// from the first one on that the passes since the last state made requests to, at most `levels`: what no
+/// request reached is as it was.
 template <class Pass>
 void repeat(Hierarchy& caches, std::int64_t passes, Pass&& pass, const Progress* progress = nullptr,
             std::size_t levels = ~std::size_t{0}) {
@@ -284,24 +286,37 @@ void repeat(Hierarchy& caches, std::int64_t passes, Pass&& pass, const Progress*
   Hierarchy::State mark;
   Counts at_mark;
   std::int64_t marked = 0, next_mark = 1, requests = 0;
+  std::size_t compared = 1, reached = 1; // levels: at the mark; since then
+  std::vector<std::int64_t> before(levels + 1);
+  const auto note_requests = [&] {
+    for (std::size_t at = 1; at <= levels; ++at)
+      if (const std::int64_t old = std::exchange(before[at], caches.requests(at)); old != before[at])
+        reached = std::max(reached, at + 1);
+  };
+  note_requests();
+  reached = 1;
   for (std::int64_t done = 1; done <= passes; ++done) {
     pass();
     if (progress) progress->report(static_cast<double>(done) / static_cast<double>(passes));
     if (done == passes) return;
-    if (marked > 0 && caches.requests(levels) == requests && caches.state(levels) == mark) {
+    note_requests();
+    if (marked > 0 && before[compared] == requests && caches.state(compared) == mark) {
       const std::int64_t period = done - marked, left = passes - done;
       caches.add(caches.counts(), at_mark, left / period);
       for (std::int64_t i = 0; i < left % period; ++i)
         pass();
       return;
     }
-    if (done == next_mark) {
-      mark = caches.state(levels);
-      requests = caches.requests(levels);
+    if (done < next_mark) continue;
+    if (reached <= levels) {
+      compared = reached;
+      mark = caches.state(compared);
+      requests = before[compared];
       at_mark = caches.counts();
       marked = done;
-      next_mark *= 2;
+      next_mark = 2 * done;
     }
+    reached = 1;
   }
 }
 

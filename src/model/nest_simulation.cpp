@@ -101,12 +101,12 @@ public:
     for (std::int64_t trip = 0; trip < trips;) {
       variables[loop.variable] = first + trip * loop.step;
       const std::int64_t run = std::min(trips - trip, iterations_on_lines(loop));
-      if (const std::size_t levels = run > 2 ? compared_levels(loop) : 0; levels > 0) {
+      nodes(loop.body);
+      if (const std::size_t levels = run > 3 ? compared_levels(loop) : 0; levels > 0) {
         repeat(
-            caches_, run, [&] { nodes(loop.body); }, nullptr, levels);
+            caches_, run - 1, [&] { nodes(loop.body); }, nullptr, levels);
         trip += run;
       } else {
-        nodes(loop.body);
         ++trip;
       }
       if (after(trip, trips)) return true;
