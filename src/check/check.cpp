@@ -422,8 +422,7 @@ Checked conclude(const CheckPlan& plan, const CheckContext& context, const Check
       add_errata(*found, witness::resolve_metric(subject.name).events, host::this_machine().cpu);
     doubt_untested_terms(*found);
     blame_terms(*found);
-    if (found->verdict == Verdict::agrees || found->verdict == Verdict::plausible)
-      found->could_also_be = substitutes(found->trials, expected);
+    if (sound(found->verdict)) found->could_also_be = substitutes(found->trials, expected);
     checked.verdicts.push_back(*found);
   }
   checked.coverage = coverage(context, checked.verdicts);

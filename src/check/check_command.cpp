@@ -50,6 +50,7 @@ std::string mark_of(const PresetVerdict& v, const std::string& reference) {
   switch (v.verdict) {
   case Verdict::not_counted:
   case Verdict::agrees:
+  case Verdict::perf_agrees:
   case Verdict::plausible: break;
   case Verdict::dead: return "dead on this machine";
   case Verdict::unstable: return "unstable in recount check";
@@ -152,9 +153,11 @@ void refuse_unfinished(CheckPlan& plan, const std::vector<sweep::Job>& remaining
 int status_of(const Checked& checked) {
   const auto& all = checked.verdicts;
   if (!std::ranges::all_of(all, [](const auto& v) { return sound(v.verdict); })) return 1;
-  const bool any = std::ranges::any_of(all, [](const auto& v) { return v.verdict != Verdict::not_counted; });
-  if (any) return 0;
-  command::note("recount check: nothing could be checked: see recount doctor\n");
+  if (std::ranges::any_of(all, counted_by_papi)) return 0;
+  const bool by_perf =
+      std::ranges::any_of(all, [](const auto& v) { return v.verdict != Verdict::not_counted; });
+  command::note("recount check: {}: see recount doctor\n",
+                by_perf ? "PAPI counted nothing, only perf was checked" : "nothing could be checked");
   return 3;
 }
 

@@ -52,7 +52,7 @@ std::string empty_text(const Measurement& measured) {
 
 std::string painted(Verdict verdict) {
   using enum command::Style;
-  const command::Style style = verdict == Verdict::agrees                                      ? good
+  const command::Style style = verdict == Verdict::agrees || verdict == Verdict::perf_agrees   ? good
                                : verdict == Verdict::not_counted                               ? faint
                                : verdict == Verdict::unstable || verdict == Verdict::plausible ? warning
                                                                                                : bad;
@@ -138,14 +138,23 @@ std::string section(const char* heading, const std::vector<std::string>& paragra
   return text;
 }
 
+/// Why a preset or event was not counted, by PAPI or at all; empty: it was.
+std::string why_not_counted(const PresetVerdict& v) {
+  if (v.verdict == Verdict::not_counted) return v.why;
+  if (v.trials.empty() || !sound(v.verdict) || counted_by_papi(v)) return {};
+  const std::string& reason = v.trials.front().trial.papi.reason;
+  return "by PAPI: " + (reason.empty() ? "no reason given" : reason);
+}
+
 /// One line per reason, with the presets that it concerns.
 std::string not_counted(const std::vector<PresetVerdict>& verdicts, const CheckText& options) {
   constexpr std::size_t few = 3;
   std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
   for (const PresetVerdict& v : verdicts) {
-    if (v.verdict != Verdict::not_counted) continue;
-    auto at = std::ranges::find(reasons, v.why, &decltype(reasons)::value_type::first);
-    if (at == reasons.end()) at = reasons.insert(at, {v.why, {}});
+    const std::string why = why_not_counted(v);
+    if (why.empty()) continue;
+    auto at = std::ranges::find(reasons, why, &decltype(reasons)::value_type::first);
+    if (at == reasons.end()) at = reasons.insert(at, {why, {}});
     at->second.push_back(v.preset);
   }
   std::vector<std::string> lines;
@@ -218,11 +227,10 @@ std::vector<command::Table> check_tables(const Checked& checked) {
                         {"kernel", Align::left, 2}},
                        "Verdicts");
   command::Table missing({{"preset"}, {"reason"}}, "Not counted");
-  for (const auto& v : checked.verdicts)
-    if (v.verdict == Verdict::not_counted)
-      missing.add({v.preset, v.why});
-    else
-      add_row(table, v);
+  for (const auto& v : checked.verdicts) {
+    if (const std::string why = why_not_counted(v); !why.empty()) missing.add({v.preset, why});
+    if (v.verdict != Verdict::not_counted) add_row(table, v);
+  }
   return {table, missing};
 }
 

@@ -174,9 +174,9 @@ private:
 } // namespace
 
 std::string_view name_of(Verdict verdict) noexcept {
-  constexpr std::string_view names[] = {"not counted", "agrees",           "plausible",
-                                        "unstable",    "broken invariant", "meaning differs",
-                                        "dead",        "mapping differs"};
+  constexpr std::string_view names[] = {"not counted",     "agrees",   "perf agrees",
+                                        "plausible",       "unstable", "broken invariant",
+                                        "meaning differs", "dead",     "mapping differs"};
   return names[static_cast<std::size_t>(verdict)];
 }
 
@@ -402,7 +402,7 @@ void find_missing_part(PresetVerdict& preset) {
 /// Counted / stated; 1 within the stated range or a few stray occurrences of it. None where the range is too
 /// wide to tell small factors.
 std::optional<double> ratio(const Judged& j) {
-  constexpr double narrow = 0.02, stray = 4;
+  constexpr double narrow = 0.25, stray = 4;
   const auto& counted = j.judgement.perf ? j.judgement.perf : j.judgement.papi;
   if (j.trial.relative || !must_count(j.trial) || !counted) return {};
   const Stated& s = *j.trial.stated;
@@ -464,7 +464,19 @@ void limit_confidence(PresetVerdict& preset) {
     preset.verdict = Verdict::meaning_differs;
 }
 
+/// Where PAPI counts nothing, only perf agrees.
+void require_papi(PresetVerdict& preset) {
+  if (preset.verdict != Verdict::agrees || counted_by_papi(preset)) return;
+  preset.verdict = Verdict::perf_agrees;
+  const std::string& reason = preset.trials.front().trial.papi.reason;
+  preset.why += "; PAPI does not count it here" + (reason.empty() ? "" : ": " + reason);
+}
+
 } // namespace
+
+bool counted_by_papi(const PresetVerdict& verdict) {
+  return std::ranges::any_of(verdict.trials, [](const Judged& j) { return j.judgement.papi.has_value(); });
+}
 
 bool Term::dead() const {
   return !counts.empty() && std::ranges::all_of(counts, [](const Count& c) { return c.counted == 0; });
@@ -543,7 +555,7 @@ void blame_terms(PresetVerdict& verdict) {
 }
 
 void doubt_untested_terms(PresetVerdict& verdict) {
-  if (verdict.verdict != Verdict::agrees) return;
+  if (verdict.verdict != Verdict::agrees && verdict.verdict != Verdict::perf_agrees) return;
   const auto tested = [&](const Term& term) {
     return std::ranges::any_of(term.counts, [&](const Term::Count& c) {
       return std::ranges::any_of(verdict.trials, [&](const Judged& j) {
@@ -573,6 +585,7 @@ std::vector<PresetVerdict> verdicts(std::span<const Trial> trials, std::span<con
     preset.why = preset.trials.front().judgement.why;
     find_missing_part(preset);
     limit_confidence(preset);
+    require_papi(preset);
   }
   // Presets that occur in relations only are added first, so that the pointers below stay valid.
   for (const Broken& relation : relations)

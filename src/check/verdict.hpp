@@ -22,7 +22,8 @@ namespace recount::check {
 /// Result of a comparison of the witnesses, in order of severity.
 enum class Verdict {
   not_counted,      ///< no count; the reason is given
-  agrees,           ///< within the stated tolerance
+  agrees,           ///< within the stated tolerance, by perf and by PAPI
+  perf_agrees,      ///< by perf; PAPI counts nothing here, for the reason given
   plausible,        ///< within bounds that also admit twice or half the count
   unstable,         ///< the repetitions vary too much for a verdict
   broken_invariant, ///< contradicts another preset measured in the same run
@@ -32,7 +33,7 @@ enum class Verdict {
 };
 /// "mapping differs"
 [[nodiscard]] std::string_view name_of(Verdict verdict) noexcept;
-/// Whether nothing is wrong: agrees, plausible or not counted.
+/// Whether nothing is wrong: agrees, perf agrees, plausible or not counted.
 [[nodiscard]] constexpr bool sound(Verdict verdict) noexcept {
   return verdict <= Verdict::plausible;
 }
@@ -193,6 +194,9 @@ struct PresetVerdict {
   /// "2 * PAPI_L1_DCM".
   std::vector<std::string> could_also_be;
 };
+
+/// Whether PAPI counted it at one point at least.
+[[nodiscard]] bool counted_by_papi(const PresetVerdict& verdict);
 
 /// Judges all trials; the verdict of a preset is the worst of its trials. In the order in which presets first
 /// appear. Dead is what counts 0 wherever it must count; where only some trials count 0, the meaning differs.

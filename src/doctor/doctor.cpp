@@ -429,7 +429,7 @@ std::string summary(const verdict::Record& record) {
   for (const auto& entry : record.entries) {
     if (!only_events && !names_preset(entry)) continue;
     ++all;
-    if (entry.verdict == "agrees")
+    if (entry.verdict == "agrees" || entry.verdict == "perf agrees")
       ++agree;
     else
       ++numbers[entry.verdict];

@@ -308,7 +308,8 @@ std::string row_text(const MeasuredPreset& row) {
   if (!row.fits.complete) text += comment("  the search ended early: there may be other formulas");
   if (!row.verdict.empty()) text += comment("  recount check: " + row.verdict);
   // A row that is undecided or refuted is a comment, so that PAPI does not read it.
-  const bool refuted = !row.verdict.empty() && row.verdict != "agrees" && row.verdict != "plausible";
+  const bool refuted = !row.verdict.empty() && row.verdict != "agrees" && row.verdict != "perf agrees" &&
+                       row.verdict != "plausible";
   const std::string line = row_of(row.preset, first) + "\n";
   if (row.confidence != Confidence::low && !refuted) return text + line;
   return text + (refuted ? "# refuted: " : "# undecided: ") + line;

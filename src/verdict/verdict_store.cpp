@@ -62,8 +62,12 @@ bool same_name(std::string_view name, std::string_view known) {
 std::string encoding_of(std::span<const Event> events) {
   std::vector<std::string> all;
   for (const Event& event : events)
-    all.push_back(fmt::format("{}:{:x}:{:x}:{:x}", event.attr.type, event.attr.config, event.attr.config1,
-                              event.attr.config2));
+    // A breakpoint has its address and length in the place of config1 and config2, its kind of access
+    // elsewhere.
+    all.push_back(
+        fmt::format("{}:{:x}:{:x}:{:x}", event.attr.type,
+                    event.attr.type == PERF_TYPE_BREAKPOINT ? event.attr.bp_type : event.attr.config,
+                    event.attr.config1, event.attr.config2));
   return fmt::format("{}", fmt::join(all, ","));
 }
 

@@ -130,6 +130,16 @@ BOOST_AUTO_TEST_CASE(bounds_that_admit_twice_the_count_make_it_plausible) {
   BOOST_TEST(check::name_of(check::Verdict::plausible) == "plausible");
 }
 
+BOOST_AUTO_TEST_CASE(perf_alone_does_not_agree_for_both) {
+  check::Trial alone = of_preset("perf::PAGE-FAULTS", 1000, 1000);
+  alone.papi.values.clear();
+  alone.papi.reason = "no component";
+  const auto verdict = check::verdicts(std::vector{alone}, {})[0];
+  BOOST_TEST((verdict.verdict == check::Verdict::perf_agrees));
+  BOOST_TEST(check::sound(verdict.verdict));
+  BOOST_TEST(has(verdict.why, "; PAPI does not count it here: no component"));
+}
+
 BOOST_AUTO_TEST_CASE(one_factor_at_all_points_is_no_tolerance) {
   const auto at_points = [](double tolerance, const std::vector<double>& factors) {
     std::vector<check::Trial> trials;

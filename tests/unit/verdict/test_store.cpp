@@ -113,6 +113,8 @@ BOOST_AUTO_TEST_CASE(marks_are_found_by_name_and_by_encoding) {
   BOOST_TEST(marks.find("LONGEST_LAT_CACHE:REFERENCE", std::vector{raw(0x4f2e)}) == "dead on this machine");
   BOOST_TEST(marks.find("LONGEST_LAT_CACHE:MISS", std::vector{raw(0x412e)}).empty());
   BOOST_TEST(marks.find("nothing", {}).empty());
+  const Event write = encode("mem:0x1000:w"), access = encode("mem:0x1000:rw");
+  BOOST_TEST(encoding_of(std::vector{write}) != encoding_of(std::vector{access}));
   BOOST_TEST(Marks().find("PAPI_L1_DCM").empty());
 }
 
