@@ -161,10 +161,13 @@ void domains(const preset::CpuView& view, const Preset& preset, Findings& findin
                    "leave out the modifiers u, k and h");
 }
 
-/// The names of the term's siblings: the same event with another width of vectors, or the fixed and the
-/// scaled half of a count of operations.
+/// The names of the term's siblings: the same event with another width of vectors, the fixed and the scaled
+/// half of a count of operations, hits and misses in the second-level TLB of what misses the first.
 std::vector<std::string> siblings_of(const std::string& name) {
-  static const std::vector<Words> alternatives{{"128B", "256B", "512B"}, {"FIXED_OPS", "SCALE_OPS"}};
+  static const std::vector<Words> alternatives{{"128B", "256B", "512B"},
+                                               {"FIXED_OPS", "SCALE_OPS"},
+                                               {"_MISS_L2_ITLB_HIT", "_MISS_L2_ITLB_MISS"},
+                                               {"_MISS_L2_DTLB_HIT", "_MISS_L2_DTLB_MISS"}};
   std::vector<std::string> found;
   for (const Words& words : alternatives)
     for (const std::string& word : words)
@@ -174,25 +177,34 @@ std::vector<std::string> siblings_of(const std::string& name) {
   return found;
 }
 
+/// Whether a formula lacks an event that this CPU has: another event than `own`, with whatever unit masks, or
+/// another unit mask of it.
+bool lacks(const preset::CpuView& view, const formula::Linear& form, const preset::Native& own,
+           const std::string& name) {
+  const preset::Native& native = view.natives->of(name);
+  const bool other_event = native.event != own.event;
+  if (!native.ok() && !(other_event && native.status == preset::Native::Status::refused)) return false;
+  return std::ranges::none_of(form.of, [&](const auto& term) {
+    if (term.first < 0) return false;
+    const preset::Native& code = view.codes[static_cast<std::size_t>(term.first)];
+    return other_event ? code.event == native.event : code.same_as(native);
+  });
+}
+
 void missing_siblings(const preset::CpuView& view, const Preset& preset, const formula::Linear& form,
                       Findings& findings) {
-  if (!view.natives || (!preset.name.ends_with("_OPS") && !preset.name.starts_with("PAPI_VEC_"))) return;
+  if (!view.natives || !matches_one({"*_OPS", "PAPI_VEC_*", "PAPI_TLB_*"}, preset.name)) return;
   std::set<std::string> missing;
   for (const auto& [v, weight] : form.of) {
     if (v < 0 || weight < 0) continue;
-    for (const std::string& name : siblings_of(view.names[static_cast<std::size_t>(v)])) {
-      const preset::Native& native = view.natives->of(name);
-      if (native.ok() && std::ranges::none_of(form.of, [&](const auto& term) {
-            return term.first >= 0 && view.codes[static_cast<std::size_t>(term.first)].same_as(native);
-          }))
-        missing.insert(name);
-    }
+    const auto at = static_cast<std::size_t>(v);
+    for (const std::string& name : siblings_of(view.names[at]))
+      if (lacks(view, form, view.codes[at], name)) missing.insert(name);
   }
   for (const std::string& name : missing)
-    findings.add(
-        "missing-part", preset.name + name, {preset.place, preset.name, view.cpu, name},
-        fmt::format("{} lacks {}, which exists here and counts another width of the same", preset.name, name),
-        "add " + name);
+    findings.add("missing-part", preset.name + name, {preset.place, preset.name, view.cpu, name},
+                 fmt::format("{} lacks {}, which exists here and counts another part", preset.name, name),
+                 "add " + name);
 }
 
 void weights(const preset::CpuView& view, const Preset& preset, const formula::Linear& form,
