@@ -40,6 +40,7 @@ public:
     if (const auto form = formula::linear(means->second)) {
       twice(*form);
       part_and_whole(*form);
+      always_zero(*form);
       negative(*form);
     }
     const auto& divisor = means->second.under;
@@ -162,6 +163,15 @@ private:
     const std::uint64_t own = view_.codes[static_cast<std::size_t>(whole)].config & 0xff00,
                         other = view_.codes[static_cast<std::size_t>(part)].config & 0xff00;
     return other != 0 && own != other && includes(whole, part);
+  }
+  /// A whole less all its parts.
+  void always_zero(Linear form) {
+    if (form.of.empty()) return;
+    const std::string text = formula::to_text(form, view_.names);
+    expand_sums(view_, form);
+    if (form.of.empty() && form.constant == 0)
+      findings_.add("impossible", preset_.name + text, {preset_.place, preset_.name, view_.cpu, text},
+                    fmt::format("{} = {}, which is 0 for any code", preset_.name, text));
   }
   void part_and_whole(const Linear& form) {
     for (const auto& [whole, weight] : form.of)

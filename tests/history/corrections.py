@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 # Share of the corrections that must be flagged as error or warning in the version before them.
-LEAST_SHARE = 54 / 59
+LEAST_SHARE = 55 / 59
 # A correction that introduced a mistake, and the presets with the new error.
 INTRODUCED = {'db9c70f51': {'PAPI_L2_DCW', 'PAPI_L2_TCW'}}
 # Adds rows of one CPU that another one has already.
