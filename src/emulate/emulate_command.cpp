@@ -5,8 +5,10 @@
 #include "command/print.hpp"
 #include "emulate/emulation.hpp"
 #include "emulate/namespace.hpp"
+#include "emulate/server.hpp"
 #include "process/waiter.hpp"
 #include "stat/stat_run.hpp"
+#include "trace/session.hpp"
 
 #include <recount/error.hpp>
 
@@ -25,13 +27,15 @@ command::Command emulate_command();
 
 namespace {
 
+using Variables = std::vector<std::pair<std::string, std::string>>;
+
 struct EmulateOptions {
   std::vector<std::string> words; ///< the machine, then the command
   std::vector<std::string> dead, dead_classes, factors, overcounts, changes, parameters, injections;
   std::string noise, mux_ms, microcode, tick;
   long seed = 1, general = 0, paranoid = -100, mlock_kb = -1;
-  bool fast = false, list = false, describe = false, quiet = false, no_smt = false, watchdog = false,
-       virtual_time = false, no_rdpmc = false, unprivileged = false;
+  bool fast = false, exact = false, list = false, describe = false, quiet = false, no_smt = false,
+       watchdog = false, virtual_time = false, no_rdpmc = false, unprivileged = false;
 };
 
 constexpr long no_level = -100;
@@ -98,7 +102,10 @@ std::string options_from(const EmulateOptions& o) {
                   "seed {}\n",
                   o.watchdog, o.virtual_time, !o.no_rdpmc, non_negative("--noise", o.noise, 0),
                   non_negative("--mux-ms", o.mux_ms, 4), non_negative("--tick", o.tick, 4e6), o.seed);
-  if (o.fast && !std::getenv("RECOUNT_PMU_LIBRARY")) text += "rates 1\n";
+  if (o.exact)
+    text += "exact 1\n";
+  else if (!std::getenv("RECOUNT_PMU_LIBRARY"))
+    text += "rates 1\n";
   if (o.paranoid != no_level) text += fmt::format("paranoid {}\n", o.paranoid);
   if (o.mlock_kb >= 0) text += fmt::format("mlock_kb {}\n", o.mlock_kb);
   for (const std::string& name : o.dead_classes)
@@ -172,6 +179,37 @@ int end_as(const process::Exit& exit) {
   return process::shell_status(exit);
 }
 
+process::Exit run_in_real_time(const std::vector<std::string>& command, const Variables& variables) {
+  const process::HeldSignals signals;
+  process::Child child = stat::start(command, false, variables, {});
+  int signal = 0;
+  return stat::wait_for_command(child, signals, signal, {});
+}
+
+/// Under the Valgrind tool. The slots are accounted for by this process, which therefore has the variables.
+process::Exit run_exactly(const std::vector<std::string>& command, Variables variables,
+                          const Machine& machine) {
+  for (const auto& [name, value] : variables)
+    if (name != "LD_PRELOAD") ::setenv(name.c_str(), value.c_str(), 1);
+  const process::HeldSignals signals;
+  CountServer server(machine);
+  trace::Session session([&](std::uint32_t pid) { return server.begin(pid); },
+                         [&](trace::Reader& process) { server.end(process); });
+  const auto tool = trace::tool_command(
+      command,
+      {.channel = session.channel(), .code = true, .subject = "recount emulate --exact", .exact = true});
+  variables.insert(variables.end(), tool.environment.begin(), tool.environment.end());
+  process::Child child = stat::start(tool.argv, false, variables, {});
+  int signal = 0;
+  const process::Exit exit = stat::wait_for_command(child, signals, signal, {});
+  session.finish();
+  if (const std::string missing = session.incomplete(); !missing.empty())
+    command::note("recount emulate: {}\n", missing);
+  if (const std::string why = trace::unexecuted(server.undecoded()); !exit.ok() && !why.empty())
+    command::note("recount emulate: {}\n", why);
+  return exit;
+}
+
 int run_command(const EmulateOptions& o, const Emulation& emulation, const Machine& machine,
                 const std::vector<std::string>& command) {
   const SharedFile shared;
@@ -183,18 +221,14 @@ int run_command(const EmulateOptions& o, const Emulation& emulation, const Machi
     ::unsetenv(name);
   if (!o.quiet)
     command::note("recount emulate: counts are emulated: {}, {}\n", machine.name,
-                  "CPU time at constant rates (--fast)");
-  process::Exit exit;
-  {
-    const process::HeldSignals signals;
-    process::Child child = stat::start(command, false, variables, {});
-    int signal = 0;
-    exit = stat::wait_for_command(child, signals, signal, {});
-  }
-  return end_as(exit);
+                  o.exact ? "what the program executes, in user mode (--exact)"
+                          : "CPU time at constant rates (--fast)");
+  return end_as(o.exact ? run_exactly(command, variables, machine) : run_in_real_time(command, variables));
 }
 
-int execute_emulate(const EmulateOptions& o) {
+int execute_emulate(EmulateOptions& o) {
+  if (o.fast && o.exact) throw bad_input("--exact", "contradicts --fast", "leave one of them out");
+  if (!o.fast) o.exact = o.exact || trace::untraceable().empty();
   if (o.list) {
     print_machines();
     return 0;
@@ -252,7 +286,8 @@ command::Command emulate_command() {
   command.transparent = true;
   command.declare = [](command::Options& options) -> std::function<int()> {
     auto o = std::make_shared<EmulateOptions>();
-    options.flag("--fast", o->fast, "count CPU time at constant rates, without Valgrind")
+    options.flag("--exact", o->exact, "count what the program executes (default where Valgrind is installed)")
+        .flag("--fast", o->fast, "count CPU time at constant rates, without Valgrind")
         .flag("--list", o->list, "list machines and exit")
         .flag("--describe", o->describe, "print what each event of MACHINE counts and exit")
         .flag("-q,--quiet", o->quiet, "do not print that counts are emulated");

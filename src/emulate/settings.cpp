@@ -60,6 +60,8 @@ void option(Settings& s, const std::string& name, std::istringstream& words) {
     s.virtual_time = value != 0;
   else if (name == "tick")
     s.tick = value;
+  else if (name == "exact")
+    s.exact = value != 0;
   else if (name == "rates")
     s.rates = value != 0;
   else if (name == "seed")

@@ -27,6 +27,7 @@ struct Settings {
   double noise = 0;                        ///< relative standard deviation of each increment
   std::uint64_t seed = 1;                  ///< of the noise
   double mux_ns = 4e6;                     ///< perf_event_mux_interval_ms
+  bool exact = false;                      ///< the server counts what programs execute
   bool rates = false;                      ///< what a thread executes follows from its CPU time
   bool virtual_time = false;               ///< time passes by simulated cycles alone
   double tick = 4e6;                       ///< instructions from one interrupt to the next

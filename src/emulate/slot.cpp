@@ -54,6 +54,8 @@ Locked::Locked() {
                 reinterpret_cast<long>(&signals_), sizeof all);
   const auto self = static_cast<std::int32_t>(real::syscall(SYS_gettid));
   auto& holder = file().holder;
+  nested_ = holder.load() == self;
+  if (nested_) return;
   for (unsigned turn = 0;; ++turn) {
     std::int32_t expected = 0;
     if (holder.compare_exchange_weak(expected, self)) return;
@@ -65,8 +67,22 @@ Locked::Locked() {
 }
 
 Locked::~Locked() {
-  file().holder.store(0);
+  if (!nested_) file().holder.store(0);
   real::syscall(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&signals_), 0, sizeof signals_);
+}
+
+TryLocked::TryLocked() {
+  auto& holder = file().holder;
+  std::int32_t expected = holder.load();
+  if (expected != 0 && !gone(expected)) {
+    held_ = false;
+    return;
+  }
+  held_ = holder.compare_exchange_strong(expected, static_cast<std::int32_t>(real::syscall(SYS_gettid)));
+}
+
+TryLocked::~TryLocked() {
+  if (held_) file().holder.store(0);
 }
 
 Shared* Locked::operator->() const {

@@ -49,7 +49,8 @@ struct Shared {
   Slot slots[most_slots]{};
 };
 
-/// Holds the lock on the shared memory, with signals blocked: a handler may read counters too.
+/// Holds the lock on the shared memory, with signals blocked: a handler may read counters too. A thread may
+/// hold it several times.
 class Locked {
 public:
   Locked();
@@ -61,6 +62,21 @@ public:
 
 private:
   std::uint64_t signals_ = 0;
+  bool nested_ = false;
+};
+
+/// The same where nobody else has the lock now. Who serves others must not wait for it: its holder may wait
+/// for the server.
+class TryLocked {
+public:
+  TryLocked();
+  TryLocked(const TryLocked&) = delete;
+  TryLocked& operator=(const TryLocked&) = delete;
+  ~TryLocked();
+  explicit operator bool() const { return held_; }
+
+private:
+  bool held_;
 };
 
 /// A free slot, or -1; drops slots of processes that are gone.

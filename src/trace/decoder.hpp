@@ -27,6 +27,7 @@ namespace recount::trace {
 ///   bool memory(kind, words)   where data are (MemoryMap); false: damaged; left out where nobody asks for it
 ///   bool plain(const Blocks&, const std::uint64_t*& at, end)   takes words of blocks and accesses itself, as
 ///   many as it likes; false: damaged; left out where nothing is gained
+///   bool waits(), bool answer()   as those of Reader; left out where nobody requests anything
 ///   std::unique_ptr<Sink> forked() const
 template <class Sink>
 class Decoder : public Reader {
@@ -48,6 +49,14 @@ public:
   [[nodiscard]] std::unique_ptr<Reader> forked(std::uint32_t pid) const override {
     return std::make_unique<Decoder>(blocks_, sink_->forked(pid),
                                      gate_ ? std::optional(gate_->forked()) : std::nullopt);
+  }
+  [[nodiscard]] bool waits() const override {
+    if constexpr (requires { sink_->waits(); }) return sink_->waits();
+    return false;
+  }
+  bool answer() override {
+    if constexpr (requires { sink_->answer(); }) return sink_->answer();
+    return true;
   }
   [[nodiscard]] Sink& sink() { return *sink_; }
 

@@ -16,7 +16,7 @@
 
 #include <stdint.h>
 
-#define RT_VERSION 4u
+#define RT_VERSION 5u
 enum {
   RT_SLOTS = 512,
   RT_CHUNKS = 32,
@@ -35,12 +35,14 @@ enum { /* bits 56 to 63 */
   RT_BLOCK = 0x80,     /* number of the block */
   RT_EXIT = 0x81,      /* instructions executed */
   RT_SKIPPED = 0x82,
-  RT_THREAD = 0x83,    /* thread that executes from here on */
+  RT_THREAD = 0x83,    /* thread that executes from here on; its number for Linux << 16 */
   RT_DEFINE = 0x84,    /* record: number of the block; instructions | accesses << 32; each instruction, see
                           RT_INSTRUCTION; each access, see RT_ACCESS */
   RT_MODULE = 0x85,    /* record: start, end, offset in the file, its name in bytes that end with 0 */
   RT_UNDECODED = 0x86, /* record: address, 16 bytes of the instruction there */
   RT_SECTION = 0x87,   /* record: the program's message in bytes that end with 0 */
+  RT_REQUEST = 0x88,   /* record: RT_ASK ..., three words of the program's: a request of the program to recount */
+  RT_CODE = 0x89,      /* record, on request: number of the block just defined, bytes of its instructions */
   /* Where data are, on request. */
   RT_HEAP = 0x90,      /* record: address of a heap block, bytes, site of its allocation; the address alone: freed */
   RT_SITE = 0x91,      /* record: number of a site, code addresses of its calls, the innermost first */
@@ -62,6 +64,16 @@ enum {
 /* Instruction of the block << 32 | guarded << 17 | store << 16 | bytes. */
 #define RT_ACCESS(instruction, guarded, store, bytes) \
   (UINT64_C(1) * (instruction) << 32 | UINT64_C(1) * (guarded) << 17 | UINT64_C(1) * (store) << 16 | (bytes))
+
+/* Requests that a program under the tool makes by a sequence of instructions which Valgrind knows (valgrind.h); the result
+ * is 1. Without Valgrind it does nothing. */
+#define RT_REQUEST_CODE(kind) ((UINT64_C(1) * 'R' << 24) | (UINT64_C(1) * 'C' << 16) | (kind))
+enum {
+  RT_ASK = 1,    /* does the tool execute this program? */
+  RT_PAUSE = 2,  /* what the thread executes from here on is not the program's ... */
+  RT_RESUME = 3, /* ... until here; pairs may be nested */
+  RT_SYNC = 4    /* returns when recount has accounted for the words before; thread, CPU, nanoseconds of its CPU time */
+};
 
 enum { RT_FREE = 0, RT_CLAIMED = 1, RT_LIVE = 2, RT_ENDED = 3 };
 
@@ -89,7 +101,8 @@ struct rt_slot { /* the tool's addresses in `position`, `limit` and `base` */
   uint32_t waiting;     /* the tool waits on tail */
   uint32_t pad1[27];
   uint32_t tail;        /* futex: chunks consumed */
-  uint32_t pad2[31];
+  uint32_t answered;    /* futex: requests RT_SYNC that recount has answered */
+  uint32_t pad2[30];
   uint32_t lengths[RT_CHUNKS]; /* words of a published chunk */
 };
 

@@ -46,6 +46,10 @@ public:
   virtual ~Reader() = default;
   /// A chunk of words, which begins with no execution under way. False: damaged.
   [[nodiscard]] virtual bool take(std::span<const std::uint64_t> words) = 0;
+  /// Whether the process waits for an answer to RT_SYNC; answer() is called once all that was published
+  /// before has been read, of every process.
+  [[nodiscard]] virtual bool waits() const { return false; }
+  virtual bool answer() { return true; }
   /// That of a process which this one has just forked.
   [[nodiscard]] virtual std::unique_ptr<Reader> forked(std::uint32_t pid) const = 0;
 };

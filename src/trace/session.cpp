@@ -180,7 +180,10 @@ void Channel::take(std::uint32_t number, const std::uint64_t* words, std::uint64
   Process& process = processes_[number];
   if (process.damaged) return;
   process.damaged = count > RT_CHUNK_WORDS || !process.reader->take({words, count});
-  if (process.damaged) ++damaged_;
+  if (!process.damaged) return;
+  ++damaged_;
+  shared(slot(number).answered).fetch_add(1U << 30U); // no request is answered any more
+  futex_wake(slot(number).answered);
 }
 
 // Chunks up to a number of publications: one round of the ring, so that every process has its turn.
@@ -258,6 +261,25 @@ bool Channel::read_all(const Begin& begin, const End& end) {
   return any;
 }
 
+// What a process did before its request is read in the round after the request at the latest.
+bool Channel::answer(const End& end) {
+  bool any = false, ended = false;
+  const std::uint32_t slots = std::min<std::uint32_t>(shared(header().slots).load(), RT_SLOTS);
+  for (std::uint32_t number = 0; number < slots; ++number) {
+    Process& process = processes_[number];
+    if (!process.reader || !process.reader->waits()) continue;
+    any = true;
+    if (!std::exchange(process.asked, true)) continue;
+    if (!ended) end_dead(end); // killed ones that nobody has ended yet
+    ended = true;
+    if (!process.reader->answer()) continue;
+    process.asked = false;
+    shared(slot(number).answered).fetch_add(1);
+    futex_wake(slot(number).answered);
+  }
+  return any;
+}
+
 bool Channel::end_dead(const End& end) {
   bool any = false;
   for (std::uint32_t number = 0; number < RT_SLOTS; ++number) {
@@ -272,7 +294,8 @@ bool Channel::end_dead(const End& end) {
 
 bool Channel::read(const Begin& begin, const End& end, int patience_ms) {
   const std::uint32_t rings = shared(header().doorbell).load();
-  if (read_all(begin, end)) return true;
+  const bool any = read_all(begin, end);
+  if (answer(end) || any) return true;
   if (rung_soon(header().doorbell, rings)) return true;
   shared(header().listening).store(1);
   if (shared(header().doorbell).load() == rings) futex_wait(header().doorbell, rings, patience_ms);
@@ -335,10 +358,6 @@ std::optional<std::string> launcher() {
   return process::find_program(*found + ".bin").value_or(*found);
 }
 
-Error refused(const std::string& command, const std::string& cause, const std::string& remedy) {
-  return unavailable("--witness model", command + ": " + cause, {}, remedy);
-}
-
 /// Why Valgrind cannot execute a program file; empty: it can.
 std::string unexecutable(const std::string& file) {
   struct stat status {};
@@ -373,7 +392,7 @@ std::string unexecuted(const std::optional<Undecoded>& last) {
 
 ToolCommand tool_command(const std::vector<std::string>& command, const ToolOptions& options) {
   if (const std::string why = untraceable(); !why.empty())
-    throw unavailable("--witness model", "a program is simulated with Valgrind's help: " + why, {},
+    throw unavailable(options.subject, "a program is simulated with Valgrind's help: " + why, {},
                       "apt-get install valgrind, then build recount again if it was built without");
   const auto file = process::find_program(command.front());
   if (!file) {
@@ -384,7 +403,8 @@ ToolCommand tool_command(const std::vector<std::string>& command, const ToolOpti
                              exists ? not_executable : not_found);
   }
   if (const std::string why = unexecutable(*file); !why.empty())
-    throw refused(command.front(), why, "recount stat without --witness model counts it");
+    throw unavailable(options.subject, command.front() + ": " + why, {},
+                      "count it without " + options.subject);
   const std::string folder = *tool_folder();
   ToolCommand made;
   made.argv = {folder + "/" + tool_file,  "--tool=recount-trace",
@@ -393,6 +413,7 @@ ToolCommand tool_command(const std::vector<std::string>& command, const ToolOpti
                "--trace-children=yes",    "--channel=" + options.channel};
   if (options.sections) made.argv.push_back(fmt::format("--sections={}", process::free_descriptor()));
   if (options.objects) made.argv.emplace_back("--objects=yes");
+  if (options.code) made.argv.emplace_back("--code=yes");
   // VEX executes the second part of `a && b` in advance, where it may, and unrolls loops.
   if (options.exact)
     made.argv.insert(made.argv.end(), {"--vex-guest-chase=no", "--vex-iropt-unroll-thresh=0"});

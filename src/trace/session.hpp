@@ -55,12 +55,14 @@ private:
     std::unique_ptr<Reader> reader;
     std::uint32_t pid = 0, tail = 0; ///< tail: not taken from shared memory, where a stray store may hit
     bool damaged = false;
+    bool asked = false; ///< it waited for an answer in the round before
   };
   [[nodiscard]] rt_header& header() const { return *static_cast<rt_header*>(memory_); }
   [[nodiscard]] rt_slot& slot(std::uint32_t number) const;
   [[nodiscard]] const std::uint64_t* chunk(std::uint32_t number, std::uint32_t at) const;
   [[nodiscard]] const std::uint64_t* draft(std::uint32_t number) const;
   bool read_all(const Begin& begin, const End& end);
+  bool answer(const End& end);
   /// How far a process is; RT_FREE: it was not yet there.
   struct Moment {
     std::uint32_t state = RT_FREE, head = 0;
@@ -124,7 +126,9 @@ struct ToolOptions {
   std::string channel;   ///< Channel::name()
   bool sections = false; ///< the program's section messages are wanted, see sections_variable
   bool objects = false;  ///< where data are is wanted: for a sink with memory()
-  bool exact = false;    ///< every instruction that is executed, and no other: blocks end at each branch
+  bool code = false;     ///< the bytes of instructions are wanted: for a sink with memory()
+  std::string subject = "--witness model"; ///< of errors
+  bool exact = false; ///< every instruction that is executed, and no other: blocks end at each branch
 };
 
 /// Why nothing can be traced here; empty: it can.

@@ -1,8 +1,9 @@
 // The functions of libc that programs reach events through. Descriptors that are no events go on to Linux.
-#include "emulate/count.hpp"
+#include "emulate/preload/account.hpp"
 #include "emulate/preload/kept_signal.hpp"
 #include "emulate/preload/open_event.hpp"
 #include "emulate/preload/read_event.hpp"
+#include "emulate/preload/request.hpp"
 #include "emulate/preload/sample.hpp"
 #include "emulate/preload/start.hpp"
 #include "emulate/preload/user_page.hpp"
@@ -55,6 +56,7 @@ void control(std::int32_t at, unsigned long request, bool group) {
 
 long control_event(int fd, std::int32_t slot, unsigned long request, unsigned long argument) {
   if (const int error = injected("ioctl", slot)) return refuse(error);
+  const Pause pause;
   const bool group = (argument & PERF_IOC_FLAG_GROUP) != 0;
   account_call(); // what comes before the call is counted with the state before it
   if (request == PERF_EVENT_IOC_REFRESH) {
@@ -126,6 +128,7 @@ bool controls(unsigned long request) {
 }
 
 ssize_t read_event(int fd, std::int32_t slot, void* to, std::size_t bytes) {
+  const Pause pause;
   if (const int error = injected("read", slot)) return refuse(error);
   account_call();
   const ssize_t got = real::read(fd, to, bytes);
@@ -145,10 +148,12 @@ long syscall(long number, ...) {
   for (long& one : a)
     one = va_arg(list, long);
   va_end(list);
-  if (number == SYS_perf_event_open)
+  if (number == SYS_perf_event_open) {
+    const recount::emulate::Pause pause;
     return recount::emulate::open_event(reinterpret_cast<perf_event_attr*>(a[0]), static_cast<pid_t>(a[1]),
                                         static_cast<int>(a[2]), static_cast<int>(a[3]),
                                         static_cast<unsigned long>(a[4]));
+  }
   return recount::emulate::real::syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
@@ -236,6 +241,8 @@ int __poll_chk(pollfd* fds, nfds_t count, int timeout, std::size_t /*room*/) {
 }
 
 int close(int fd) {
+  if (recount::emulate::slot_of(fd) < 0) return recount::emulate::real::close(fd);
+  const recount::emulate::Pause pause;
   recount::emulate::close_event(fd);
   return recount::emulate::real::close(fd);
 }

@@ -1,8 +1,9 @@
 #include "emulate/preload/open_event.hpp"
 
-#include "emulate/count.hpp"
 #include "emulate/encoding.hpp"
+#include "emulate/preload/account.hpp"
 #include "emulate/preload/permission.hpp"
+#include "emulate/preload/request.hpp"
 #include "emulate/preload/sample.hpp"
 #include "emulate/real.hpp"
 #include "emulate/schedule.hpp"
@@ -292,6 +293,8 @@ long open_event(perf_event_attr* given, pid_t pid, int cpu, int group_fd, unsign
   const long fd = open_behind(behind, *given, pid, behind_cpu, group_fd, flags);
   if (fd < 0) return fd;
   int error = encoding->error;
+  if (error == 0 && attr.sample_period != 0 && exact())
+    error = EOPNOTSUPP; // where a period ends is not known
   if (error == 0) error = attribute_error(attr, *encoding, pid, cpu);
   if (error == 0) error = injected_for("open", event_name(*encoding));
   if (error == 0) {

@@ -1,6 +1,6 @@
 #include "emulate/preload/read_event.hpp"
 
-#include "emulate/count.hpp"
+#include "emulate/preload/account.hpp"
 #include "emulate/slot.hpp"
 
 #include <algorithm>
@@ -17,6 +17,11 @@ const Effect& second() {
   return effect;
 }
 
+/// Whether the slot counts a thread whose work nobody sees.
+bool by_rate(const Slot& slot) {
+  return slot.foreign && !settings().exact;
+}
+
 /// Where `program` is stated: all that another process executes, as soon as it has run.
 bool counts_program(Slot& slot, std::uint64_t backing_ns) {
   if (!settings().machine.program) return false;
@@ -28,8 +33,8 @@ bool counts_program(Slot& slot, std::uint64_t backing_ns) {
 /// A foreign event counts by the CPU time that has passed since it was last read, with the share of now:
 /// groups that are opened later do not change what has been counted.
 std::uint64_t total(const Shared& shared, Slot& slot, std::uint64_t backing_ns) {
-  if (slot.foreign && counts_program(slot, backing_ns)) return static_cast<std::uint64_t>(slot.value + 0.5);
-  if (slot.foreign && !slot.dropped && !slot.exclude_user && backing_ns > slot.seen_ns) {
+  if (by_rate(slot) && counts_program(slot, backing_ns)) return static_cast<std::uint64_t>(slot.value + 0.5);
+  if (by_rate(slot) && !slot.dropped && !slot.exclude_user && backing_ns > slot.seen_ns) {
     const auto passed = static_cast<double>(backing_ns - slot.seen_ns);
     slot.value += count_of(slot, second()) * passed * 1e-9 * share_of(shared, slot);
   }
@@ -40,7 +45,7 @@ std::uint64_t total(const Shared& shared, Slot& slot, std::uint64_t backing_ns) 
 /// The running time, given the backing event's: less what the slot has been without a counter.
 std::uint64_t running(const Shared& shared, Slot& slot, std::uint64_t backing_ns) {
   if (slot.dropped) return 0;
-  if (slot.foreign) {
+  if (by_rate(slot)) {
     const auto passed = static_cast<double>(backing_ns - std::min(backing_ns, slot.seen_running_ns));
     slot.told_ns += static_cast<std::uint64_t>(passed * share_of(shared, slot));
     slot.seen_running_ns = backing_ns;
@@ -65,7 +70,7 @@ Slot* timed(Shared& shared, std::int32_t leader) {
 
 /// The share of its enabled time for which the slot has had a counter.
 double scheduled_share(const Slot& slot) {
-  if (slot.foreign)
+  if (by_rate(slot))
     return slot.seen_running_ns == 0
                ? 1
                : static_cast<double>(slot.told_ns) / static_cast<double>(slot.seen_running_ns);

@@ -1,14 +1,16 @@
 // Before main(), after the constructors of the program: libgcc's has read CPUID by then.
 #include "emulate/preload/start.hpp"
-#include "emulate/count.hpp"
+#include "emulate/preload/account.hpp"
 #include "emulate/preload/cpuid.hpp"
 #include "emulate/preload/open_event.hpp"
 #include "emulate/preload/permission.hpp"
+#include "emulate/preload/request.hpp"
 #include "emulate/preload/sample.hpp"
 #include "emulate/preload/user_page.hpp"
 #include "emulate/settings.hpp"
 
 #include <dlfcn.h>
+#include <optional>
 #include <sys/stat.h>
 
 namespace recount::emulate {
@@ -23,6 +25,7 @@ using Start = int (*)(Main, int, char**, void (*)(), void (*)(), void (*)(), voi
 Main program_main;
 
 int start_simulated(int count, char** arguments, char** environment) {
+  auto pause = std::make_optional<recount::emulate::Pause>();
   recount::emulate::unknown_code = reinterpret_cast<std::uint64_t>(program_main);
   recount::emulate::adopt_descriptors();
   struct stat program {};
@@ -34,6 +37,7 @@ int start_simulated(int count, char** arguments, char** environment) {
   recount::emulate::answer_rdpmc();
   if (recount::emulate::additions.begin != nullptr && !recount::emulate::settings().machine.pmus.empty())
     recount::emulate::additions.begin();
+  pause.reset();
   return program_main(count, arguments, environment);
 }
 

@@ -3,6 +3,7 @@
 #include "emulate/preload/kept_signal.hpp"
 #include "emulate/preload/open_event.hpp"
 #include "emulate/preload/permission.hpp"
+#include "emulate/preload/request.hpp"
 #include "emulate/real.hpp"
 #include "emulate/schedule.hpp"
 #include "emulate/settings.hpp"
@@ -129,11 +130,12 @@ void update_page(const Slot& slot, std::int32_t index, bool scheduled) {
   if (mapping.page == nullptr) return;
   perf_event_mmap_page& page = *mapping.page;
   const bool self = slot.target == static_cast<pid_t>(real::syscall(SYS_gettid));
-  const bool counts = settings().rdpmc && self && slot.enabled && slot.counter >= 0 && scheduled;
+  const bool rdpmc = settings().rdpmc && !exact(); // VEX does not decode it
+  const bool counts = rdpmc && self && slot.enabled && slot.counter >= 0 && scheduled;
   const auto value = static_cast<std::int64_t>(slot.value + 0.5);
   std::atomic_ref lock(page.lock);
   lock.fetch_add(1);
-  page.cap_user_rdpmc = settings().rdpmc;
+  page.cap_user_rdpmc = rdpmc;
   page.pmc_width =
       static_cast<std::uint16_t>(settings().machine.pmus[static_cast<std::size_t>(slot.pmu)].width);
   page.index = counts ? rdpmc_number(slot.counter) + 1 : 0;

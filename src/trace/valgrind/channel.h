@@ -18,6 +18,8 @@ UInt rt_new_block(void);
 /* Appends a record of a kind, or a single word. */
 void rt_record(UInt kind, const ULong* words, UInt count);
 void rt_word(ULong word);
+/* Appends a request of the program; one that is to be answered waits for that. */
+void rt_request(const ULong* words, UInt count);
 /* Publishes the chunk and waits for an empty one. */
 void rt_flush(void);
 /* Publishes what there is and gives the slot up. */

@@ -278,12 +278,30 @@ static UInt words_of(const IRSB* in) {
   return words;
 }
 
+Bool rt_report_code = False;
+
+/* The bytes of the instructions of the block, one after the other. */
+static void report_code(UInt number) {
+  enum { LONGEST = 16, WORDS = 1 + MOST * LONGEST / sizeof(ULong) };
+  static ULong words[WORDS];
+  UInt bytes = 0;
+  words[0] = number;
+  for (UInt i = 0; i < block.instructions; ++i) {
+    const ULong word = block.definition[2 + i];
+    const UInt length = word >> 56 & 15;
+    VG_(memcpy)((UChar*)(words + 1) + bytes, (const void*)(Addr)RT_PAYLOAD(word), length);
+    bytes += length;
+  }
+  rt_record(RT_CODE, words, 1 + (bytes + 7) / 8);
+}
+
 static void define(UInt number) {
   block.definition[0] = number;
   block.definition[1] = block.instructions | (ULong)block.accesses << 32;
   VG_(memmove)(block.definition + 2 + block.instructions, block.definition + 2 + MOST,
                block.accesses * sizeof *block.definition);
   rt_record(RT_DEFINE, block.definition, 2 + block.instructions + block.accesses);
+  if (rt_report_code) report_code(number);
 }
 
 /* What VEX cannot decode raises SIGILL: recount reports why. */

@@ -6,6 +6,9 @@
 #include "pub_tool_basics.h"
 #include "pub_tool_tooliface.h"
 
+/* Whether RT_CODE follows each RT_DEFINE. */
+extern Bool rt_report_code;
+
 IRSB* rt_instrument(VgCallbackClosure* closure, IRSB* in, const VexGuestLayout* layout,
                     const VexGuestExtents* extents, const VexArchInfo* arch, IRType guest_word,
                     IRType host_word);

@@ -20,6 +20,7 @@
 
 static const HChar* channel = NULL; /* PID:FD */
 static Long sections = -1;          /* descriptor of the program's section messages */
+static Bool code = False;           /* the bytes of instructions are wanted */
 static Bool objects = False;        /* where data are is wanted */
 static ThreadId running = VG_INVALID_THREADID;
 
@@ -27,12 +28,14 @@ static Bool option(const HChar* arg) {
   if VG_STR_CLO (arg, "--channel", channel) return True;
   if VG_BINT_CLO (arg, "--sections", sections, 0, 1023) return True;
   if VG_BOOL_CLO (arg, "--objects", objects) return True;
+  if VG_BOOL_CLO (arg, "--code", code) return True;
   return False;
 }
 static void usage(void) {
   VG_(printf)("    --channel=PID:FD   memory shared with recount\n"
               "    --sections=FD      descriptor of section messages\n"
-              "    --objects=yes      report where data are\n");
+              "    --objects=yes      report where data are\n"
+              "    --code=yes         report the bytes of instructions\n");
 }
 static void no_usage(void) {}
 
@@ -56,6 +59,7 @@ static void start(void) {
   rt_attach((Int)pid, (Int)VG_(strtoll10)(rest + 1, NULL));
   VG_(atfork)(before_fork, NULL, in_child);
   if (objects) rt_watch_heap();
+  rt_report_code = code;
 }
 
 static void thread_runs(ThreadId thread, ULong blocks) {
@@ -63,7 +67,7 @@ static void thread_runs(ThreadId thread, ULong blocks) {
   if (thread == running) return;
   running = thread;
   rt_heap_of(thread);
-  rt_word(RT_WORD(RT_THREAD, thread));
+  rt_word(RT_WORD(RT_THREAD, thread | (ULong)VG_(gettid)() << 16));
 }
 
 /* A message is at most 256 bytes, see recount/sections.h. */
@@ -75,6 +79,15 @@ static void section(const HChar* text, SizeT bytes) {
   VG_(memcpy)(words, text, bytes);
   ((HChar*)words)[bytes] = 0;
   rt_record(RT_SECTION, words, (UInt)(bytes / sizeof(ULong)) + 1);
+}
+
+static Bool request(ThreadId thread, UWord* args, UWord* result) {
+  (void)thread;
+  if ((args[0] & ~(UWord)0xffff) != RT_REQUEST_CODE(0)) return False;
+  const ULong words[4] = {args[0] & 0xffff, args[1], args[2], args[3]};
+  rt_request(words, 4);
+  *result = 1;
+  return True;
 }
 
 /* Callbacks can be declared before the options are known only. */
@@ -113,6 +126,7 @@ static void declare(void) {
   VG_(basic_tool_funcs)(start, rt_instrument, end);
   VG_(needs_command_line_options)(option, usage, no_usage);
   VG_(needs_syscall_wrapper)(before_call, after_call);
+  VG_(needs_client_requests)(request);
   VG_(track_start_client_code)(thread_runs);
   VG_(track_new_mem_startup)(mapped);
   VG_(track_new_mem_mmap)(mapped);

@@ -1,6 +1,6 @@
 #include "patch.hpp"
 
-#include "emulate/count.hpp"
+#include "emulate/preload/account.hpp"
 #include "emulate/preload/program_symbols.hpp"
 #include "emulate/preload/start.hpp"
 #include "emulate/real.hpp"
@@ -29,17 +29,16 @@ void write_detour(unsigned char* at, const void* argument, const void* target) {
 
 void call_measured(void* context, const Measured* function) {
   function->own(context);
-  const Effect effect(function->work(*function, context));
+  const Work work = function->work(*function, context);
   const CodeRange outside = std::exchange(executing, function->code);
-  account(&effect, nullptr);
+  account_work(work);
   executing = outside;
 }
 
 void call_written(void* context, const WrittenCode* code) {
   std::int64_t passes = 0;
   std::memcpy(&passes, context, sizeof passes);
-  const Effect effect(work_of(*code, passes));
-  account(&effect, nullptr);
+  account_work(work_of(*code, passes));
 }
 
 template <class Argument>

@@ -1,61 +1,21 @@
-#include "emulate/count.hpp"
+#include "emulate/accounting.hpp"
 
 #include "emulate/encoding.hpp"
-#include "emulate/preload/sample.hpp"
-#include "emulate/preload/user_page.hpp"
-#include "emulate/real.hpp"
 #include "emulate/schedule.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <ctime>
 #include <numbers>
-#include <sched.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include <span>
+#include <utility>
 
 namespace recount::emulate {
 namespace {
 
-std::uint64_t thread_ns() {
-  timespec t{};
-  real::syscall(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, reinterpret_cast<long>(&t));
-  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(t.tv_nsec);
-}
-
-/// The processes that this one descends from, itself first.
-struct Lineage {
-  pid_t self = 0;
-  std::vector<pid_t> all;
-};
-const std::vector<pid_t>& lineage() {
-  static Lineage known;
-  const auto self = static_cast<pid_t>(real::syscall(SYS_getpid));
-  if (known.self == self) return known.all;
-  known = {self, {}};
-  for (pid_t at = self; at > 0 && known.all.size() < 64;) {
-    known.all.push_back(at);
-    char name[32];
-    std::snprintf(name, sizeof name, "/proc/%d/stat", at);
-    std::FILE* const file = std::fopen(name, "re");
-    if (file == nullptr || std::fscanf(file, "%*d (%*[^)]) %*c %d", &at) != 1) at = 0;
-    if (file != nullptr) std::fclose(file);
-  }
-  return known.all;
-}
-
-struct Thread {
-  std::uint64_t last_ns = 0;
-  double clock_ns = 0; ///< of rotation
-  double instructions = 0;
-};
-thread_local Thread thread;
-
-bool covers(const Slot& slot, pid_t tid, int cpu) {
-  if (slot.cpu >= 0 && slot.cpu != cpu) return false;
-  if (slot.target == tid || slot.target < 0) return true;
-  return slot.inherit && std::ranges::find(lineage(), slot.target) != lineage().end();
+bool covers(const Slot& slot, const Executor& executor) {
+  if (slot.cpu >= 0 && slot.cpu != executor.cpu) return false;
+  if (slot.target == executor.tid || slot.target < 0) return true;
+  return slot.inherit && std::ranges::find(executor.lineage, slot.target) != executor.lineage.end();
 }
 
 bool enabled(const Shared& shared, const Slot& slot) {
@@ -232,23 +192,24 @@ double gauss(std::uint64_t& state) {
 } // namespace
 
 Effect::Effect(const Work& work) {
-  Work all = work;
-  if (const double all_instructions = work[Quantity::instructions]; all_instructions > 0) {
-    const double before = std::floor(thread.instructions / settings().tick);
-    thread.instructions += all_instructions;
-    all[Quantity::interrupts] += std::floor(thread.instructions / settings().tick) - before;
-  }
   for (const Pmu& pmu : settings().machine.pmus)
-    values_.push_back(recount::emulate::values(pmu, all));
+    values_.push_back(recount::emulate::values(pmu, work));
 }
+
+namespace {
+Work with_interrupts(Work work, Executor& executor) {
+  const double tick = settings().tick, before = std::floor(executor.instructions / tick);
+  executor.instructions += work[Quantity::instructions];
+  work[Quantity::interrupts] += std::floor(executor.instructions / tick) - before;
+  return work;
+}
+} // namespace
+
+Effect::Effect(Work work, Executor& executor) : Effect(with_interrupts(work, executor)) {}
 
 double Effect::cycles(std::size_t pmu) const {
   return values_[pmu][static_cast<std::size_t>(settings().machine.pmus[pmu].cycles_value)];
 }
-double Effect::instructions() const {
-  return values_[0][static_cast<std::size_t>(Quantity::instructions)];
-}
-
 double count_of(const Slot& slot, const Effect& effect) {
   const auto p = static_cast<std::size_t>(slot.pmu);
   double sum = 0;
@@ -262,48 +223,44 @@ namespace {
 /// One account: what a thread has executed, applied up to the next sample at a time.
 class Account {
 public:
-  Account(const Effect* user, const Effect* kernel)
-      : user_(user),
-        kernel_(kernel),
-        tid_(static_cast<pid_t>(real::syscall(SYS_gettid))),
-        cpu_(sched_getcpu()) {
-    const std::uint64_t now = thread_ns();
-    passed_ = thread.last_ns == 0 ? 0 : now - thread.last_ns;
-    thread.last_ns = now;
+  Account(Executor& executor, std::uint64_t now_ns, const Effect* user, const Effect* kernel,
+          Observer& observer)
+      : user_(user), kernel_(kernel), executor_(executor), observer_(observer) {
+    passed_ = executor.last_ns == 0 || now_ns < executor.last_ns ? 0 : now_ns - executor.last_ns;
+    executor.last_ns = now_ns;
     const auto& pmus = settings().machine.pmus;
     std::size_t core = 0;
-    while (core + 1 < pmus.size() && !here(pmus[core], cpu_))
+    while (core + 1 < pmus.size() && !here(pmus[core], executor.cpu))
       ++core;
     const double simulated = (user != nullptr ? user->cycles(core) : 0) * 1000 / pmus[core].mhz;
     if (settings().virtual_time) passed_ = static_cast<std::uint64_t>(simulated);
-    from_ = thread.clock_ns;
-    thread.clock_ns += std::max(simulated, static_cast<double>(passed_));
-    to_ = thread.clock_ns;
+    from_ = executor.clock_ns;
+    executor.clock_ns += std::max(simulated, static_cast<double>(passed_));
+    to_ = executor.clock_ns;
   }
 
   void apply() {
     // A handler of an overflow may enable and disable events before the rest.
     for (double done = 0; done < 1;) {
-      Overflows overflows;
-      done += part(1 - done, overflows);
-      overflows.deliver();
+      done += part(1 - done);
+      observer_.deliver();
       passed_ = 0;
     }
   }
 
 private:
   /// Applies a part of the work, as much as there is up to the next sample, and returns its size.
-  double part(double left, Overflows& overflows) {
+  double part(double left) {
     const Locked shared;
     const auto mine = covering(*shared);
     if (mine.empty()) return left;
-    const Shares shares(*shared, mine, cpu_, from_, to_);
+    const Shares shares(*shared, mine, executor_.cpu, from_, to_);
     std::vector<Increment> increments;
     double step = left;
     for (const std::int32_t i : mine) {
       Slot& slot = shared->slots[i];
       if (!slot.simulated) continue;
-      if (here(pmu_of(slot), cpu_)) {
+      if (here(pmu_of(slot), executor_.cpu)) {
         const double share = shares.of(i);
         pass(slot, share);
         const double all = share > 0 ? share * increment(*shared, slot) : 0;
@@ -318,10 +275,10 @@ private:
       Slot& slot = shared->slots[one.slot];
       // Whole work counts whole occurrences, as hardware does: two events that count alike stay alike.
       slot.value += step >= 1 && one.whole ? std::round(one.all) : step * one.all;
-      update_page(slot, one.slot, one.whole);
+      observer_.changed(slot, one.slot, one.whole);
     }
     for (const Increment& one : increments)
-      if (shared->slots[one.slot].period > 0) overflows.take(*shared, shared->slots[one.slot], one.slot);
+      if (shared->slots[one.slot].period > 0) observer_.sample(*shared, shared->slots[one.slot], one.slot);
     return step;
   }
 
@@ -335,7 +292,7 @@ private:
     std::vector<std::int32_t> mine;
     for (std::int32_t i = 0; i < shared.end; ++i) {
       const Slot& slot = shared.slots[i];
-      if (slot.used && enabled(shared, slot) && covers(slot, tid_, cpu_)) mine.push_back(i);
+      if (slot.used && enabled(shared, slot) && covers(slot, executor_)) mine.push_back(i);
     }
     std::ranges::sort(mine, {}, [&](std::int32_t i) { return shared.slots[i].order; });
     return mine;
@@ -357,34 +314,17 @@ private:
   }
 
   const Effect *user_, *kernel_;
-  pid_t tid_;
-  int cpu_;
+  Executor& executor_;
+  Observer& observer_;
   std::uint64_t passed_ = 0;
   double from_ = 0, to_ = 0;
 };
 
 } // namespace
 
-void account(const Effect* user, const Effect* kernel) {
-  Account(user, kernel).apply();
-}
-
-namespace {
-/// What the calling thread has executed since it was last accounted for, at the rates of the machine.
-Work executed_by_rate() {
-  const std::uint64_t now = thread_ns();
-  const double seconds = thread.last_ns == 0 ? 0 : 1e-9 * static_cast<double>(now - thread.last_ns);
-  Work work = settings().machine.background;
-  add(work, settings().machine.per_second, seconds);
-  return work;
-}
-} // namespace
-
-void account_call() {
-  static const Effect user(settings().machine.background), kernel(settings().machine.kernel_background);
-  if (!settings().rates) return account(&user, &kernel);
-  const Effect by_rate(executed_by_rate());
-  account(&by_rate, &kernel);
+void account(Executor& executor, std::uint64_t now_ns, const Effect* user, const Effect* kernel,
+             Observer& observer) {
+  Account(executor, now_ns, user, kernel, observer).apply();
 }
 
 double share_of(const Shared& shared, const Slot& slot) {
@@ -406,8 +346,7 @@ double share_of(const Shared& shared, const Slot& slot) {
   return share > 1 - 1e-9 ? 1 : share;
 }
 
-void begin_program(bool set_user_id) {
-  const auto tid = static_cast<pid_t>(real::syscall(SYS_gettid));
+void begin_program(pid_t tid, bool set_user_id) {
   const Locked shared;
   for (Slot& slot : shared->slots) {
     if (!slot.used || slot.target != tid) continue;

@@ -1,0 +1,66 @@
+// What happens to emulated events when a thread has executed something.
+#pragma once
+
+#include "emulate/settings.hpp"
+#include "emulate/slot.hpp"
+
+#include <cstdint>
+#include <sys/types.h>
+#include <vector>
+
+namespace recount::emulate {
+
+/// A thread that executes: how events know it, and its clocks.
+struct Executor {
+  pid_t tid = 0;
+  std::vector<pid_t> lineage; ///< the processes that it descends from, its own first
+  int cpu = 0;
+  std::uint64_t last_ns = 0; ///< CPU time when it was last accounted for; 0: never
+  double clock_ns = 0;       ///< of rotation
+  double instructions = 0;
+};
+
+/// Work, and what each PMU's expressions are computed over: evaluated once, used for many events.
+class Effect {
+public:
+  explicit Effect(const Work& work);
+  /// With the timer interrupts that come while the thread executes the work.
+  Effect(Work work, Executor& executor);
+  [[nodiscard]] const std::vector<double>& values(std::size_t pmu) const { return values_[pmu]; }
+  [[nodiscard]] double cycles(std::size_t pmu) const;
+
+private:
+  std::vector<std::vector<double>> values_;
+};
+
+/// Counts of the slot's event in the effect.
+[[nodiscard]] double count_of(const Slot& slot, const Effect& effect);
+
+/// Learns of what accounting does to slots; under their lock, but for deliver().
+class Observer {
+public:
+  Observer() = default;
+  Observer(const Observer&) = delete;
+  Observer& operator=(const Observer&) = delete;
+  virtual ~Observer() = default;
+  /// The slot has another value; `scheduled`: it had a counter all the time.
+  virtual void changed(const Slot& /*slot*/, std::int32_t /*index*/, bool /*scheduled*/) {}
+  /// Its value may have reached the next sample.
+  virtual void sample(Shared& /*shared*/, Slot& /*slot*/, std::int32_t /*index*/) {}
+  /// The lock has been given back.
+  virtual void deliver() {}
+};
+
+/// The thread has executed this in user mode and in the kernel by `now_ns` of its CPU time; nothing but time
+/// passes for `nullptr`.
+void account(Executor& executor, std::uint64_t now_ns, const Effect* user, const Effect* kernel,
+             Observer& observer);
+
+/// The share of time for which a foreign event is scheduled, by turns.
+[[nodiscard]] double share_of(const Shared& shared, const Slot& slot);
+
+/// A thread has executed a program: begins what counts from there on. Linux removes the events of a user
+/// without capabilities from a set-user-ID program.
+void begin_program(pid_t tid, bool set_user_id);
+
+} // namespace recount::emulate

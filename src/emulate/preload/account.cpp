@@ -1,0 +1,104 @@
+#include "emulate/preload/account.hpp"
+
+#include "emulate/preload/request.hpp"
+#include "emulate/preload/sample.hpp"
+#include "emulate/preload/user_page.hpp"
+#include "emulate/real.hpp"
+
+#include <cstdio>
+#include <ctime>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace recount::emulate {
+namespace {
+
+std::uint64_t thread_ns() {
+  timespec t{};
+  real::syscall(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, reinterpret_cast<long>(&t));
+  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(t.tv_nsec);
+}
+
+std::vector<pid_t> read_lineage(pid_t self) {
+  std::vector<pid_t> all;
+  for (pid_t at = self; at > 0 && all.size() < 64;) {
+    all.push_back(at);
+    char name[32];
+    std::snprintf(name, sizeof name, "/proc/%d/stat", at);
+    std::FILE* const file = std::fopen(name, "re");
+    if (file == nullptr || std::fscanf(file, "%*d (%*[^)]) %*c %d", &at) != 1) at = 0;
+    if (file != nullptr) std::fclose(file);
+  }
+  return all;
+}
+
+Executor& executor() {
+  thread_local Executor self;
+  const auto process = static_cast<pid_t>(real::syscall(SYS_getpid));
+  if (self.lineage.empty() || self.lineage.front() != process) self.lineage = read_lineage(process);
+  self.tid = static_cast<pid_t>(real::syscall(SYS_gettid));
+  self.cpu = sched_getcpu();
+  return self;
+}
+
+/// Pages and samples of this process.
+class OwnEvents : public Observer {
+public:
+  void changed(const Slot& slot, std::int32_t index, bool scheduled) override {
+    update_page(slot, index, scheduled);
+  }
+  void sample(Shared& shared, Slot& slot, std::int32_t index) override {
+    overflows_.take(shared, slot, index);
+  }
+  void deliver() override { overflows_.deliver(); }
+
+private:
+  Overflows overflows_;
+};
+
+void account_own(Executor& self, const Effect* user, const Effect* kernel) {
+  OwnEvents events;
+  account(self, thread_ns(), user, kernel, events);
+}
+
+/// The server accounts for what it has seen the thread execute; the pages of this process follow.
+void account_by_server() {
+  static_cast<void>(
+      request(RT_SYNC, real::syscall(SYS_gettid), sched_getcpu(), static_cast<long>(thread_ns())));
+  const Locked shared;
+  for (std::int32_t i = 0; i < shared->end; ++i)
+    if (const Slot& slot = shared->slots[i]; slot.used && slot.simulated && page_of(i) != nullptr)
+      update_page(slot, i, slot.unscheduled_ns == 0);
+}
+
+/// What the calling thread has executed since it was last accounted for, at the rates of the machine.
+Work executed_by_rate(const Executor& self) {
+  const std::uint64_t now = thread_ns();
+  const double seconds = self.last_ns == 0 ? 0 : 1e-9 * static_cast<double>(now - self.last_ns);
+  Work work = settings().machine.background;
+  add(work, settings().machine.per_second, seconds);
+  return work;
+}
+
+} // namespace
+
+void account_work(const Work& work) {
+  Executor& self = executor();
+  const Effect effect(work, self);
+  account_own(self, &effect, nullptr);
+}
+
+void account_call() {
+  if (exact()) return account_by_server();
+  static const Effect kernel(settings().machine.kernel_background);
+  Executor& self = executor();
+  const Effect user(settings().rates ? executed_by_rate(self) : settings().machine.background, self);
+  account_own(self, &user, &kernel);
+}
+
+void begin_program(bool set_user_id) {
+  if (!exact()) begin_program(static_cast<pid_t>(real::syscall(SYS_gettid)), set_user_id);
+}
+
+} // namespace recount::emulate

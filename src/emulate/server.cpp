@@ -1,0 +1,263 @@
+#include "emulate/server.hpp"
+
+#include "emulate/instruction_work.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <string>
+
+namespace recount::emulate {
+namespace {
+
+constexpr std::uint64_t line_bytes = 64;
+
+/// The process and those that it descends from, by /proc.
+std::vector<pid_t> lineage_of(pid_t pid) {
+  std::vector<pid_t> all;
+  constexpr std::size_t most = 64;
+  while (pid > 0 && all.size() < most) {
+    all.push_back(pid);
+    std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+    std::string text;
+    std::getline(file, text);
+    const auto name_end = text.rfind(')');
+    pid = name_end == text.npos || name_end + 4 >= text.size() ? 0 : std::atoi(text.c_str() + name_end + 4);
+  }
+  return all;
+}
+
+void account_work(Executor& executor, const Work& work, std::uint64_t now_ns) {
+  const Effect effect(work, executor);
+  Observer nobody;
+  account(executor, now_ns, &effect, nullptr, nobody);
+}
+
+void count(Work& work, Quantity quantity, double times = 1) {
+  work.of[static_cast<std::size_t>(quantity)] += times;
+}
+
+} // namespace
+
+bool BlockWorks::define(std::span<const std::uint64_t> words) {
+  if (words.empty()) return false;
+  const trace::Blocks::Block* const block = blocks.find(words[0]);
+  if (block == nullptr) return false;
+  grow();
+  std::vector<std::uint8_t> lengths;
+  for (std::uint32_t i = 0; i < block->instructions; ++i)
+    lengths.push_back(blocks.instruction(block->instruction + i).bytes);
+  const std::span bytes(reinterpret_cast<const unsigned char*>(words.data() + 1),
+                        (words.size() - 1) * sizeof words[0]);
+  const auto decoded = decode_work(bytes, lengths);
+  if (decoded_.size() < blocks.instruction_count()) decoded_.resize(blocks.instruction_count());
+  BlockWork& work = works_[words[0]];
+  work = {};
+  work.known = true;
+  for (std::uint32_t i = 0; i < block->instructions; ++i) {
+    decoded_[block->instruction + i] = decoded[i].quantities;
+    add_instruction(work, block->instruction + i);
+    const auto& instruction = blocks.instruction(block->instruction + i);
+    for (std::uint64_t line = instruction.address / line_bytes;
+         line <= (instruction.address + std::max<unsigned>(instruction.bytes, 1) - 1) / line_bytes; ++line)
+      if (work.lines.empty() || work.lines.back() != line * line_bytes)
+        work.lines.push_back(line * line_bytes);
+  }
+  work.indirect = !decoded.empty() && decoded.back().indirect;
+  return true;
+}
+
+// Loads, stores and transfers are instructions that access memory, whatever number of accesses they make.
+void BlockWorks::add_instruction(BlockWork& work, std::uint32_t number) const {
+  const auto& instruction = blocks.instruction(number);
+  const auto add_one = [&work](std::uint8_t quantity) {
+    for (auto& [known, amount] : work.amounts)
+      if (known == quantity) {
+        ++amount;
+        return;
+      }
+    work.amounts.emplace_back(quantity, 1U);
+  };
+  add_one(static_cast<std::uint8_t>(Quantity::instructions));
+  if (instruction.loads) add_one(static_cast<std::uint8_t>(Quantity::loads));
+  if (instruction.stores) add_one(static_cast<std::uint8_t>(Quantity::stores));
+  if (instruction.loads || instruction.stores) add_one(static_cast<std::uint8_t>(Quantity::transfers));
+  for (const std::uint8_t quantity : decoded_[number])
+    add_one(quantity);
+}
+
+Work BlockWorks::after(std::size_t number, unsigned count) const {
+  const trace::Blocks::Block& block = blocks.defined()[number];
+  BlockWork rest;
+  for (std::uint32_t i = count; i < block.instructions; ++i)
+    add_instruction(rest, block.instruction + i);
+  Work work;
+  for (const auto& [quantity, amount] : rest.amounts)
+    work.of[quantity] += amount;
+  return work;
+}
+
+CountedProcess::CountedProcess(CountServer& server, std::vector<pid_t> lineage)
+    : server_(&server),
+      works_(&server.works_),
+      lineage_(std::move(lineage)),
+      data_(server.machine_, SimulatedCaches::Side::data),
+      code_(server.machine_, SimulatedCaches::Side::code) {}
+
+/// The last instruction is followed by the one at `next`.
+void CountedProcess::follow(std::uint64_t next) {
+  const auto& before = works_->blocks.instruction(last_);
+  if (before.flow == RT_CONDITIONAL) {
+    const bool taken = next != before.address + before.bytes;
+    count(events_, Quantity::taken, taken ? 1 : 0);
+    if (predictor_.conditional(before.address, taken)) count(events_, Quantity::mispredicted);
+  } else if (before.flow == RT_REPEATED && next == before.address) {
+    count(events_, Quantity::instructions, -1); // the same one goes on
+  } else if (works_->of(block_).indirect && predictor_.indirect(before.address, next)) {
+    count(events_, Quantity::mispredicted_indirect);
+  }
+}
+
+void CountedProcess::block(const trace::Blocks::Block& block) {
+  const std::uint64_t address = works_->blocks.instruction(block.instruction).address;
+  const auto within = [address](const Range& range) { return address >= range.start && address < range.end; };
+  counting_ = current_ != nullptr && current_->paused == 0 && std::ranges::none_of(own_, within);
+  if (!counting_) {
+    last_ = none;
+    return;
+  }
+  if (last_ != none) follow(address);
+  const std::size_t number = works_->number(block);
+  if (number >= counts_.size()) {
+    works_->grow();
+    counts_.resize(works_->blocks.defined().size());
+  }
+  if (counts_[number]++ == 0) touched_.push_back(static_cast<std::uint32_t>(number));
+  for (const std::uint64_t line : works_->of(number).lines)
+    code_.load(line, 1);
+  block_ = static_cast<std::uint32_t>(number);
+  last_ = block.instruction + block.instructions - 1;
+}
+
+void CountedProcess::left(unsigned instructions) {
+  if (!counting_) return;
+  const trace::Blocks::Block& block = works_->blocks.defined()[block_];
+  last_ = block.instruction + instructions - 1;
+  if (instructions < block.instructions) ++lefts_[{block_, instructions}];
+}
+
+/// Adds to the running thread what was executed since the last time.
+void CountedProcess::collect() {
+  if (current_ == nullptr) return;
+  Work& work = current_->work;
+  for (const std::uint32_t number : touched_) {
+    for (const auto& [quantity, amount] : works_->of(number).amounts)
+      work.of[quantity] += double{1} * amount * counts_[number];
+    counts_[number] = 0;
+  }
+  touched_.clear();
+  for (const auto& [exit, times] : lefts_)
+    add(work, works_->after(exit.first, exit.second), -double{1} * times);
+  lefts_.clear();
+  add(work, std::exchange(events_, Work{}));
+  add(work, data_.work());
+  add(work, code_.work());
+}
+
+void CountedProcess::thread(std::uint64_t number) {
+  collect();
+  last_ = none;
+  const auto tid = static_cast<pid_t>(number >> 16);
+  current_ = &threads_[tid];
+  current_->executor.tid = tid;
+  current_->executor.lineage = lineage_;
+}
+
+void CountedProcess::module(const trace::Module& module) {
+  const std::string name = module.file.substr(module.file.rfind('/') + 1);
+  if (name == "librecount-emulate.so") own_.push_back({module.start, module.end});
+}
+
+void CountedProcess::request(std::span<const std::uint64_t> words) {
+  if (current_ == nullptr) return;
+  if (words[0] == RT_PAUSE) ++current_->paused;
+  if (words[0] == RT_RESUME && current_->paused > 0) --current_->paused;
+  if (words[0] != RT_SYNC) return;
+  collect();
+  current_->executor.cpu = static_cast<int>(words[2] & 0xffff);
+  waiting_.emplace(current_->executor.tid, words[3]);
+}
+
+bool CountedProcess::memory(std::uint64_t kind, std::span<const std::uint64_t> words) {
+  if (kind == RT_CODE) return works_->define(words);
+  if (kind != RT_REQUEST || words.size() != 4) return false;
+  request(words);
+  return true;
+}
+
+// Those of other threads, too: the program may read an event that counts one of them.
+bool CountedProcess::answer() {
+  const TryLocked slots;
+  if (!slots) return false;
+  server_->settle();
+  for (auto& [tid, thread] : threads_)
+    account_work(thread.executor, std::exchange(thread.work, Work{}),
+                 waiting_ && tid == waiting_->first ? waiting_->second : thread.executor.last_ns);
+  waiting_.reset();
+  return true;
+}
+
+std::unique_ptr<CountedProcess> CountedProcess::forked(std::uint32_t pid) const {
+  auto child = std::make_unique<CountedProcess>(*this);
+  child->lineage_.assign(lineage_.size() + 1, static_cast<pid_t>(pid));
+  std::ranges::copy(lineage_, child->lineage_.begin() + 1);
+  const int paused = current_ == nullptr ? 0 : current_->paused;
+  child->threads_.clear();
+  child->current_ = nullptr;
+  child->waiting_.reset();
+  std::ranges::fill(child->counts_, 0);
+  child->touched_.clear();
+  child->lefts_.clear();
+  child->events_ = {};
+  static_cast<void>(child->data_.work());
+  static_cast<void>(child->code_.work());
+  child->last_ = none;
+  child->threads_[static_cast<pid_t>(pid)].paused = paused;
+  return child;
+}
+
+void CountedProcess::end() {
+  collect();
+  for (auto& [tid, thread] : threads_)
+    server_->deferred_.push_back({thread.executor, thread.work});
+}
+
+/// With the slots held.
+void CountServer::settle() {
+  for (Deferred& one : deferred_)
+    if (one.work)
+      account_work(one.executor, *one.work, one.executor.last_ns);
+    else
+      begin_program(one.executor.tid, false);
+  deferred_.clear();
+}
+
+std::unique_ptr<trace::Reader> CountServer::begin(std::uint32_t pid) {
+  const auto process = static_cast<pid_t>(pid);
+  auto known = lineages_.find(process);
+  if (known == lineages_.end()) known = lineages_.emplace(process, lineage_of(process)).first;
+  Executor beginning;
+  beginning.tid = process;
+  deferred_.push_back({beginning, {}});
+  return std::make_unique<trace::Decoder<CountedProcess>>(
+      works_.blocks, std::make_unique<CountedProcess>(*this, known->second));
+}
+
+void CountServer::end(trace::Reader& reader) {
+  CountedProcess& process = dynamic_cast<trace::Decoder<CountedProcess>&>(reader).sink();
+  process.end();
+  if (process.last_undecoded()) undecoded_ = process.last_undecoded();
+  lineages_[process.lineage().front()] = process.lineage(); // it may have executed another program
+}
+
+} // namespace recount::emulate

@@ -1,0 +1,144 @@
+// Counts what the processes of an emulation execute, as the Valgrind tool reports it, into the shared slots.
+#pragma once
+
+#include "emulate/accounting.hpp"
+#include "emulate/branch_predictor.hpp"
+#include "emulate/simulated_caches.hpp"
+#include "trace/decoder.hpp"
+#include "trace/executed.hpp"
+#include "trace/reader.hpp"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string_view>
+#include <sys/types.h>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace recount::emulate {
+
+/// What one execution of a block of code is.
+struct BlockWork {
+  std::vector<std::pair<std::uint8_t, std::uint32_t>> amounts; ///< of quantities
+  std::vector<std::uint64_t> lines;                            ///< of code, of which it is fetched
+  bool indirect = false;                                       ///< ends with a computed jump or call
+  bool known = false;
+};
+
+/// The blocks of all processes. Not thread-safe.
+class BlockWorks {
+public:
+  trace::Blocks blocks;
+  [[nodiscard]] std::size_t number(const trace::Blocks::Block& block) const {
+    return static_cast<std::size_t>(&block - blocks.defined().data());
+  }
+  /// Of a block that is defined.
+  [[nodiscard]] const BlockWork& of(std::size_t number) const { return works_[number]; }
+  void grow() {
+    if (works_.size() < blocks.defined().size()) works_.resize(blocks.defined().size());
+  }
+  /// RT_CODE. False: damaged.
+  [[nodiscard]] bool define(std::span<const std::uint64_t> words);
+  /// What the instructions of a block after the first `count` would have added.
+  [[nodiscard]] Work after(std::size_t number, unsigned count) const;
+
+private:
+  void add_instruction(BlockWork& work, std::uint32_t instruction) const;
+  std::vector<BlockWork> works_;
+  std::vector<std::vector<std::uint8_t>> decoded_; ///< quantities by instruction
+};
+
+class CountServer;
+
+/// One process. Its caches, TLBs and predictor are its own, shared by its threads.
+class CountedProcess {
+public:
+  CountedProcess(CountServer& server, std::vector<pid_t> lineage);
+
+  void block(const trace::Blocks::Block& block);
+  void left(unsigned instructions);
+  template <bool store>
+  void access(std::uint64_t address, unsigned bytes, std::uint32_t) {
+    if (!counting_) return;
+    if constexpr (store)
+      data_.store(address, bytes);
+    else
+      data_.load(address, bytes);
+  }
+  void thread(std::uint64_t number);
+  void module(const trace::Module& module);
+  void undecoded(const trace::Undecoded& instruction) { undecoded_ = instruction; }
+  void section(std::string_view) {}
+  bool memory(std::uint64_t kind, std::span<const std::uint64_t> words);
+  [[nodiscard]] bool waits() const { return waiting_.has_value(); }
+  /// False: somebody has the slots.
+  bool answer();
+  [[nodiscard]] std::unique_ptr<CountedProcess> forked(std::uint32_t pid) const;
+  /// Accounts for what its threads have executed last.
+  void end();
+  [[nodiscard]] const std::vector<pid_t>& lineage() const { return lineage_; }
+  [[nodiscard]] const std::optional<trace::Undecoded>& last_undecoded() const { return undecoded_; }
+
+private:
+  static constexpr std::uint32_t none = ~std::uint32_t{0};
+  struct Thread {
+    Executor executor;
+    Work work; ///< not accounted for
+    int paused = 0;
+  };
+  struct Range {
+    std::uint64_t start, end;
+  };
+  void follow(std::uint64_t next);
+  void collect();
+  void request(std::span<const std::uint64_t> words);
+
+  CountServer* server_;
+  BlockWorks* works_;
+  std::vector<pid_t> lineage_;
+  SimulatedCaches data_, code_;
+  BranchPredictor predictor_;
+  std::vector<Range> own_; ///< code of the preload library
+  std::map<pid_t, Thread> threads_;
+  Thread* current_ = nullptr;
+  std::vector<std::uint32_t> counts_; ///< executions since collect(), by block
+  std::vector<std::uint32_t> touched_;
+  std::map<std::pair<std::uint32_t, unsigned>, std::uint32_t> lefts_; ///< at side exits
+  Work events_;                                                       ///< taken branches and the like
+  std::uint32_t block_ = none, last_ = none; ///< the last block, the last instruction that was executed
+  bool counting_ = false;
+  std::optional<std::pair<pid_t, std::uint64_t>> waiting_; ///< thread, its CPU time
+  std::optional<trace::Undecoded> undecoded_;
+};
+
+/// All processes of an emulation. One thread uses it.
+class CountServer {
+public:
+  explicit CountServer(const Machine& machine) : machine_(machine) {}
+  [[nodiscard]] std::unique_ptr<trace::Reader> begin(std::uint32_t pid);
+  void end(trace::Reader& process);
+  [[nodiscard]] const std::optional<trace::Undecoded>& undecoded() const { return undecoded_; }
+
+private:
+  friend class CountedProcess;
+  /// What is to be done with the slots once nobody else has them: a thread has executed work, or begins a
+  /// program.
+  struct Deferred {
+    Executor executor;
+    std::optional<Work> work;
+  };
+  void settle();
+
+  const Machine& machine_;
+  BlockWorks works_;
+  std::vector<Deferred> deferred_;
+  std::map<pid_t, std::vector<pid_t>> lineages_; ///< of processes that have executed
+  std::optional<trace::Undecoded> undecoded_;
+};
+
+} // namespace recount::emulate
