@@ -15,7 +15,7 @@ int main() {
       if (count.value)
         std::printf("%llu\n", static_cast<unsigned long long>(*count.value));
       else
-        std::printf("not counted: %s\n", count.reason.text().c_str());
+        std::printf("not counted: %s\n", count.reason->text().c_str());
     }
   } catch (const recount::Error& error) {
     std::fprintf(stderr, "%s\n", error.what());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <recount/reason.hpp>
+#include <recount/shared.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -14,7 +15,7 @@ struct Count {
   std::optional<std::uint64_t> value; ///< occurrences while running, unscaled; none: not counted (never 0)
   std::uint64_t enabled_ns = 0;       ///< nanoseconds between start and stop
   std::uint64_t running_ns = 0;       ///< nanoseconds of these on a counter; less than enabled: multiplexed
-  Reason reason;                      ///< why there is no value; empty when there is one
+  Shared<Reason> reason;              ///< why there is no value; empty when there is one
 };
 
 /// Fraction of the enabled time that was counted, 0...1; 1 when nothing was enabled at all.

@@ -37,7 +37,7 @@ private:
   static std::string message(const Problem& p) {
     std::string text = p.subject + ": " + p.cause;
     if (!p.setting.empty()) text += "\n  setting: " + p.setting;
-    if (!p.fix.empty()) text += "\n  remedy:  " + p.fix;
+    if (!p.fix.empty()) text += "\n  fix:     " + p.fix;
     return text;
   }
 

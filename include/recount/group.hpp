@@ -49,7 +49,7 @@ class OpenGroup;
 class Group {
 public:
   /// Opens the events, stopped, the first as leader. Throws Error naming the event, the errno, the setting
-  /// concerned and the remedy; also when the events cannot be on the PMU at the same time, which is tried
+  /// concerned and the fix; also when the events cannot be on the PMU at the same time, which is tried
   /// out where the calling thread counts itself: such a group would otherwise read as zero.
   explicit Group(std::vector<Event> events, const GroupOptions& options = {});
   /// As above, names encoded with `domain` where they give none.

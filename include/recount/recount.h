@@ -53,7 +53,7 @@ int recount_count(const recount_counters* counters, size_t event, uint64_t* coun
 /* Fraction of the time that was counted, 0...1. */
 double recount_share(const recount_counters* counters, size_t event);
 
-/* Why the last function of this thread failed: subject, cause, setting and remedy. Valid until its next call.
+/* Why the last function of this thread failed: subject, cause, setting and fix. Valid until its next call.
  */
 const char* recount_error(void);
 

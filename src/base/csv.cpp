@@ -5,7 +5,7 @@
 
 namespace recount::base {
 
-CsvTable parse_csv(std::string_view text, const std::string& file, const std::string& remedy) {
+CsvTable parse_csv(std::string_view text, const std::string& file, const std::string& fix) {
   if (text.size() > longest_csv) throw bad_input(file, "is longer than 1 MB, the limit for such a table");
   CsvTable table;
   table.file = file;
@@ -30,7 +30,7 @@ CsvTable parse_csv(std::string_view text, const std::string& file, const std::st
       table.fail(number,
                  fmt::format("has {}, the header has {}", format_count(row.fields.size(), "field"),
                              table.head.fields.size()),
-                 remedy);
+                 fix);
     table.rows.push_back(std::move(row));
   }
   return table;

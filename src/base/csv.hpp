@@ -25,17 +25,17 @@ struct CsvTable {
   std::vector<Line> rows; ///< each with as many fields as `head`
 
   /// Throws recount::Error (bad_input) about FILE:LINE.
-  [[noreturn]] void fail(int line, const std::string& cause, const std::string& remedy) const {
-    throw bad_input(fmt::format("{}:{}", file, line), cause, remedy);
+  [[noreturn]] void fail(int line, const std::string& cause, const std::string& fix) const {
+    throw bad_input(fmt::format("{}:{}", file, line), cause, fix);
   }
   /// The finite number in a field, above 0 or, with `zero`, not below; throws as fail() does, with `what` it
   /// should be.
   template <class Number>
-  [[nodiscard]] Number number(int line, std::string_view field, const char* what, const std::string& remedy,
+  [[nodiscard]] Number number(int line, std::string_view field, const char* what, const std::string& fix,
                               bool zero = false) const {
     const Number value = parse<Number>(field).value_or(Number{-1});
     if (!(value > 0 || (zero && value >= 0)) || !(value <= std::numeric_limits<Number>::max()))
-      fail(line, fmt::format("\"{:.40}\" is not a {}", field, what), remedy);
+      fail(line, fmt::format("\"{:.40}\" is not a {}", field, what), fix);
     return value;
   }
 };
@@ -43,9 +43,9 @@ struct CsvTable {
 /// Longest file that read_csv() accepts, in bytes.
 inline constexpr std::size_t longest_csv = 1 << 20;
 
-/// Lines end with LF or CRLF; empty ones are skipped. Throws recount::Error (bad_input), with the remedy,
+/// Lines end with LF or CRLF; empty ones are skipped. Throws recount::Error (bad_input), with the fix,
 /// where the text is too long, or a row has more or fewer fields than the header. `text` must outlive the
 /// table.
-[[nodiscard]] CsvTable parse_csv(std::string_view text, const std::string& file, const std::string& remedy);
+[[nodiscard]] CsvTable parse_csv(std::string_view text, const std::string& file, const std::string& fix);
 
 } // namespace recount::base

@@ -20,6 +20,15 @@ template <class T>
   return text.empty() ? Json() : Json(text);
 }
 
+/// An array of `element(one)`.
+template <class List, class Element>
+[[nodiscard]] Json array_of(const List& list, const Element& element) {
+  Json all = Json::array();
+  for (const auto& one : list)
+    all.push_back(element(one));
+  return all;
+}
+
 /// Text that is not UTF-8 (sysfs, file names) is replaced. An `indent` of -1 gives one line.
 [[nodiscard]] inline std::string dumped(const Json& json, int indent = -1) {
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);

@@ -18,7 +18,7 @@ namespace recount::base {
 [[nodiscard]] std::vector<std::string> nearest(std::string_view wanted, const std::vector<std::string>& names,
                                                std::size_t most = 3);
 
-/// "did you mean a, b or c?"; `otherwise` when there is no name. For the remedy of an Error.
+/// "did you mean a, b or c?"; `otherwise` when there is no name. For the fix of an Error.
 [[nodiscard]] std::string did_you_mean(const std::vector<std::string>& names, std::string otherwise = {});
 
 /// The same with the names nearest to one that is not known.

@@ -26,7 +26,6 @@
 #include <range/v3/view/filter.hpp>
 
 #include <algorithm>
-#include <optional>
 #include <random>
 #include <ranges>
 #include <set>
@@ -337,7 +336,7 @@ std::vector<Term> count_terms(const Subject& subject, const CheckContext& contex
         term.counts.push_back({kernel, proof.point, counted->median,
                                statement(subject.reference, *proof.kernel, proof.point, index).stated});
       else
-        term.reason = measured.reason;
+        term.reason = measured.reason.text();
     }
   }
   return all;

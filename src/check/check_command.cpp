@@ -1,8 +1,7 @@
 #include "base/format.hpp"
 #include "base/names.hpp"
-#include "check/check_figure.hpp"
+#include "check/check_output.hpp"
 #include "check/check_program.hpp"
-#include "check/check_table.hpp"
 #include "command/command.hpp"
 #include "command/measuring.hpp"
 #include "command/output.hpp"
@@ -26,7 +25,6 @@
 #include <cstdlib>
 #include <ctime>
 #include <map>
-#include <memory>
 #include <tuple>
 #include <vector>
 
@@ -86,7 +84,7 @@ std::vector<verdict::Entry> kept_entries(const CheckPlan& plan, const Checked& c
 
 struct CheckArguments : sweep::BatchOptions {
   std::vector<std::string> names, events, witnesses;
-  std::string table, tolerance, bundle, plot, seed, export_to;
+  std::string table, tolerance, bundle, plot, export_to;
   long repeat = 4;
   bool program = false, all = false, json = false, no_verdicts = false;
 };
@@ -263,48 +261,39 @@ int execute_check(const CheckArguments& given) {
 } // namespace
 
 command::Command check_command() {
-  return {"check", "validate presets: compare perf, PAPI and expected counts",
-          [](command::Options& options) -> std::function<int()> {
-            const auto a = std::make_shared<CheckArguments>();
-            options
-                .words("PRESET", a->names,
-                       "presets or events; NAME=METRIC compares NAME with the counts expected for METRIC "
-                       "(default: all)")
-                .flag("--program", a->program,
-                      "compare what PRESET... count of the command after -- with what it must do (default: "
-                      "all presets "
-                      "that its execution states)")
-                .list("-e,--event", a->events, "LIST",
-                      "presets and events, as PRESET; with --program the only way")
-                .list("--witness", a->witnesses, "LIST",
-                      "with --program: model:NAME, the machine whose misses are expected (default: model, "
-                      "this machine)")
-                .text("--table", a->table, "FILE", "use this preset table (default: PAPI's)")
-                .number("-r,--repeat", a->repeat, "N",
-                        "processes per kernel, with four executions each (default 4)", {1, 1000})
-                .text("--tolerance", a->tolerance, "PERCENT",
-                      "accept counts within PERCENT of the expected one (default: per kernel)")
-                .text("--cpu", a->cpu, "N",
-                      "measure on this CPU, or none for no pinning (default: the least disturbed)")
-                .text("--seed", a->seed, "N", "seed of the order of the runs (default: random)")
-                .text("--timeout", a->timeout, "SECONDS",
-                      "time-out per run: wall time (default 60), for the model CPU time (default none)")
-                .text("-o,--output", a->output, "FILE", "append the counts to FILE; - is stdout")
-                .text("--bundle", a->bundle, "DIR",
-                      "write verdicts, counts, machine, table rows and the figure to DIR, which must be new "
-                      "or empty")
-                .text("--plot", a->plot, "FILE",
-                      "plot counted per expected counts; - plots text on the terminal")
-                .text("--shard", a->shard, "K/N", sweep::shard_help)
-                .number("-j,--jobs", a->parallel, "N", sweep::parallel_help, {1, 10'000})
-                .flag("--resume", a->resume, "resume FILE: run only what is missing")
-                .flag("-a,--all", a->all, "list every preset that was not counted")
-                .flag("--no-verdicts", a->no_verdicts, "do not keep the verdicts for other commands")
-                .flag("--json", a->json, "print one JSON object")
-                .text("--export", a->export_to, "FILE", command::export_help)
-                .flag("-q,--quiet", a->quiet, "print no progress");
-            return [a] { return execute_check(*a); };
-          }};
+  return command::make_command<CheckArguments>(
+      "check", "validate presets: compare perf, PAPI and expected counts",
+      [](command::Options& options, CheckArguments& a) {
+        options
+            .words("PRESET", a.names,
+                   "presets or events; NAME=METRIC compares NAME with the counts expected for METRIC "
+                   "(default: all)")
+            .flag("--program", a.program,
+                  "compare what PRESET... count of the command after -- with what it must do (default: "
+                  "all presets "
+                  "that its execution states)")
+            .list("-e,--event", a.events, "LIST",
+                  "presets and events, as PRESET; with --program the only way")
+            .list("--witness", a.witnesses, "LIST",
+                  "with --program: model:NAME, the machine whose misses are expected (default: model, "
+                  "this machine)")
+            .text("--table", a.table, "FILE", "use this preset table (default: PAPI's)")
+            .number("-r,--repeat", a.repeat, "N",
+                    "processes per kernel, with four executions each (default 4)", {1, 1000})
+            .text("--tolerance", a.tolerance, "PERCENT",
+                  "accept counts within PERCENT of the expected one (default: per kernel)")
+            .text("-o,--output", a.output, "FILE", "append the counts to FILE; - is stdout")
+            .text("--bundle", a.bundle, "DIR",
+                  "write verdicts, counts, machine, table rows and the figure to DIR, which must be new "
+                  "or empty")
+            .text("--plot", a.plot, "FILE", "plot counted per expected counts; - plots text on the terminal")
+            .flag("-a,--all", a.all, "list every preset that was not counted")
+            .flag("--no-verdicts", a.no_verdicts, "do not keep the verdicts for other commands")
+            .flag("--json", a.json, "print one JSON object")
+            .text("--export", a.export_to, "FILE", command::export_help);
+        sweep::declare_sharded_runs(options, a, 60);
+      },
+      execute_check);
 }
 
 } // namespace recount::check

@@ -1,8 +1,6 @@
 #include "check/index.hpp"
 
 #include "base/data_rows.hpp"
-#include "kernel/kernel.hpp"
-#include "kernel/proofs.hpp"
 #include "preset/standard.hpp"
 #include "witness/backend.hpp"
 #include "witness/counting.hpp"
@@ -46,7 +44,7 @@ Measurement measurement(const Index::Series& series, const std::string& otherwis
   for (const auto& [repetition, o] : series) {
     const bool counted = result::as_double(o->value).has_value();
     if (counted && o->bias) out.empty[o->nesting].push_back(static_cast<double>(*o->bias));
-    if (!counted && out.reason.empty()) out.reason = o->reason.get().text();
+    if (!counted && out.reason.empty()) out.reason = o->reason;
     for (const auto& flag : o->flags) {
       out.crashed = out.crashed || flag.kind == Flag::Kind::papi_crashes;
       out.by_row = out.by_row || flag.kind == Flag::Kind::unevaluated_row;
@@ -97,7 +95,7 @@ Statement statement(const std::string& preset, const kernel::Kernel& kernel, con
   const result::Observation& simulated = *model.begin()->second;
   if (const auto value = result::as_double(simulated.value))
     return {Stated{*value, 0, 0, "simulated caches"}, {}};
-  return {{}, simulated.reason.get().text()};
+  return {{}, simulated.reason};
 }
 
 Trial make_trial(const std::string& metric, const kernel::Proof& proof, const Index& index) {

@@ -75,7 +75,7 @@ private:
 /// The expected count of a preset at a point; none, with the reason.
 struct Statement {
   std::optional<Stated> stated;
-  std::string reason;
+  Reason reason;
 };
 [[nodiscard]] Statement statement(const std::string& preset, const kernel::Kernel& kernel,
                                   const result::Params& point, const Index& index);

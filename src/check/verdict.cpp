@@ -5,7 +5,6 @@
 #include "base/names.hpp"
 #include "check/causes_data.hpp" // made from data/causes.txt by the build
 #include "errata/errata.hpp"
-#include "statistics/statistics.hpp"
 
 #include <recount/error.hpp>
 
@@ -20,7 +19,6 @@
 #include <cmath>
 #include <functional>
 #include <limits>
-#include <optional>
 #include <set>
 
 namespace recount::check {
@@ -50,17 +48,17 @@ private:
 
   /// The row has no value, or PAPI crashes: nothing to compare.
   bool unreadable() {
-    if (trial_.papi.crashed) return end(Verdict::mapping_differs, trial_.papi.reason);
+    if (trial_.papi.crashed) return end(Verdict::mapping_differs, trial_.papi.reason.text());
     if (trial_.perf.by_row && out_.papi)
       return end(Verdict::mapping_differs,
-                 fmt::format("its row has no value as written ({}), but PAPI returns {}", trial_.perf.reason,
-                             count_text(out_.papi->median)));
+                 fmt::format("its row has no value as written ({}), but PAPI returns {}",
+                             trial_.perf.reason.text(), count_text(out_.papi->median)));
     return false;
   }
 
   bool uncounted() {
     if (out_.perf || out_.papi) return false;
-    const std::string &perf = trial_.perf.reason, &papi = trial_.papi.reason;
+    const std::string perf = trial_.perf.reason.text(), papi = trial_.papi.reason.text();
     if (perf == papi || papi.empty()) return end(Verdict::not_counted, perf);
     if (perf.empty()) return end(Verdict::not_counted, papi);
     return end(Verdict::not_counted, fmt::format("perf: {}; PAPI: {}", perf, papi));
@@ -113,7 +111,7 @@ private:
 
   bool unstated() {
     if (trial_.stated) return false;
-    return end(Verdict::not_counted, "no expected count: " + trial_.unstated);
+    return end(Verdict::not_counted, "no expected count: " + trial_.unstated.text());
   }
 
   /// Whether every witness counts something else than what is expected.
@@ -468,7 +466,7 @@ void limit_confidence(PresetVerdict& preset) {
 void require_papi(PresetVerdict& preset) {
   if (preset.verdict != Verdict::agrees || counted_by_papi(preset)) return;
   preset.verdict = Verdict::perf_agrees;
-  const std::string& reason = preset.trials.front().trial.papi.reason;
+  const std::string reason = preset.trials.front().trial.papi.reason.text();
   preset.why += "; PAPI does not count it here" + (reason.empty() ? "" : ": " + reason);
 }
 

@@ -43,7 +43,7 @@ struct Measurement {
   statistics::Groups values; ///< the count of an empty region is already subtracted
   /// These counts of the empty region, by the nesting of the witnesses (result::Observation).
   std::map<std::string, std::vector<double>> empty;
-  std::string reason;      ///< why there are no values
+  Reason reason;           ///< why there are no values
   bool crashed = false;    ///< counting it crashes the process
   bool by_row = false;     ///< no value because the row of the table has none as it is written
   std::string other_value; ///< perf's remark that PAPI computes another value from the same counts
@@ -65,7 +65,7 @@ struct Trial {
   result::Params point;
   double tolerance = 0;         ///< share of the stated value by which a sound count may differ
   std::optional<Stated> stated; ///< none: unknown, with the reason in `unstated`
-  std::string unstated;
+  Reason unstated;
   Measurement perf, papi;
   statistics::Groups differences; ///< perf - papi, pass by pass
   bool separate_runs = false;     ///< perf and PAPI counted different executions

@@ -359,12 +359,12 @@ int print_script(const std::vector<std::string>& names) {
 } // namespace
 
 command::Command completion_command() {
-  return {"completion", "print the completion script of a shell",
-          [](command::Options& options) -> std::function<int()> {
-            const auto names = std::make_shared<std::vector<std::string>>();
-            options.words("SHELL", *names, "bash, zsh or fish");
-            return [names] { return print_script(*names); };
-          }};
+  return command::make_command<std::vector<std::string>>(
+      "completion", "print the completion script of a shell",
+      [](command::Options& options, std::vector<std::string>& names) {
+        options.words("SHELL", names, "bash, zsh or fish");
+      },
+      print_script);
 }
 
 command::Command complete_command() {

@@ -2,11 +2,11 @@
 
 #include "caches/view/caches_figures.hpp"
 #include "caches/view/caches_sections.hpp"
-#include "check/check_figure.hpp"
+#include "check/check_output.hpp"
 #include "check/verdict.hpp"
 #include "compare/compare_output.hpp"
 #include "matmul/matmul_figures.hpp"
-#include "matmul/matmul_sections.hpp"
+#include "matmul/matmul_tables.hpp"
 #include "profile/profile_figure.hpp"
 #include "sweep/sweep_table.hpp"
 #include "watch/watch_figure.hpp"

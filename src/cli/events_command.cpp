@@ -14,9 +14,7 @@
 #include <range/v3/view/transform.hpp>
 
 #include <algorithm>
-#include <cstdio>
 #include <map>
-#include <memory>
 #include <optional>
 
 // recount events: lists and searches events, and encodes a name.
@@ -152,13 +150,13 @@ void print_reasons(const std::vector<Folded>& events, bool all) {
   std::vector<std::string> names;
   for (const Listed& one : event::list({"", requested.pmu}, event::pmus()))
     names.push_back(one.name);
-  std::string remedy =
+  std::string fix =
       base::did_you_mean(requested.patterns.front(), names,
                          base::did_you_mean(event::suggestions(requested.patterns.front(), event::pmus())));
-  if (remedy.empty())
-    remedy =
+  if (fix.empty())
+    fix =
         requested.pmu.empty() ? "--pmu '*' also searches events of other machines" : "use a shorter pattern";
-  throw bad_input(requested.patterns.front(), "no event matches", remedy);
+  throw bad_input(requested.patterns.front(), "no event matches", fix);
 }
 
 int list(const EventsArguments& requested) {
@@ -169,10 +167,9 @@ int list(const EventsArguments& requested) {
   file.write("recount events", {events_table(rows)});
   if (events.empty() && !pattern.empty()) nothing_found(requested);
   if (requested.json) {
-    Json json{{"events", Json::array()}};
-    for (const Listed& one : events)
-      json["events"].push_back(to_json(one));
-    command::print("{}", json_text("events", json));
+    command::print(
+        "{}",
+        json_text("events", {{"events", array_of(events, [](const Listed& one) { return to_json(one); })}}));
     return 0;
   }
   const bool all = requested.all || !requested.pmu.empty() || !pattern.empty();
@@ -207,7 +204,7 @@ int encode_name(const EventsArguments& requested) {
       one["opens"] = !problem;
       one["reason"] = or_null(problem ? problem->cause : "");
       one["setting"] = or_null(problem ? problem->setting : "");
-      one["remedy"] = or_null(problem ? problem->fix : "");
+      one["fix"] = or_null(problem ? problem->fix : "");
       json["events"].push_back(one);
       continue;
     }
@@ -233,20 +230,21 @@ int run_events(const EventsArguments& requested) {
 } // namespace
 
 command::Command events_command() {
-  return {"events", "list and search countable events", [](command::Options& options) {
-            const auto requested = std::make_shared<EventsArguments>();
-            options.words("PATTERN", requested->patterns,
-                          "search for this word, or for whole names that match this glob");
-            options.text(
-                "--pmu", requested->pmu, "NAME",
-                "list only PMUs or CPU types that match NAME (libpfm4's or Linux's name; may be a glob)");
-            options.text("--encode", requested->name, "NAME",
-                         "print the encoding of one event and whether it opens");
-            options.flag("-a,--all", requested->all, "also list events that cannot be counted here");
-            options.flag("--json", requested->json, "print one JSON object");
-            options.text("--export", requested->export_to, "FILE", command::export_help);
-            return [requested] { return run_events(*requested); };
-          }};
+  return command::make_command<EventsArguments>(
+      "events", "list and search countable events",
+      [](command::Options& options, EventsArguments& requested) {
+        options.words("PATTERN", requested.patterns,
+                      "search for this word, or for whole names that match this glob");
+        options.text(
+            "--pmu", requested.pmu, "NAME",
+            "list only PMUs or CPU types that match NAME (libpfm4's or Linux's name; may be a glob)");
+        options.text("--encode", requested.name, "NAME",
+                     "print the encoding of one event and whether it opens");
+        options.flag("-a,--all", requested.all, "also list events that cannot be counted here");
+        options.flag("--json", requested.json, "print one JSON object");
+        options.text("--export", requested.export_to, "FILE", command::export_help);
+      },
+      run_events);
 }
 
 } // namespace recount::cli

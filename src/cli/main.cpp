@@ -6,7 +6,6 @@
 #include "event/pfm.hpp"
 #include "process/child.hpp"
 #include "symbol/disassembly.hpp"
-#include "witness/results_header.hpp"
 
 #include <recount/error.hpp>
 #include <recount/papi.hpp>
@@ -58,7 +57,7 @@ std::string version_text() {
   const unsigned hwloc = hwloc_get_api_version();
   symbol::Versions versions{
       {"PAPI", papi::version()},
-      {"libpfm4", witness::libpfm_version()},
+      {"libpfm4", event::pfm::library_version()},
       {"hwloc", fmt::format("API {}.{}.{}", hwloc >> 16U, hwloc >> 8U & 0xffU, hwloc & 0xffU)},
       {"zlib", zlibVersion()}};
   for (auto&& version : symbol::library_versions())

@@ -3,8 +3,8 @@
 #include "cli/commands.hpp"
 #include "command/measuring.hpp"
 #include "command/output.hpp"
+#include "command/outputs.hpp"
 #include "command/print.hpp"
-#include "command/terminal.hpp"
 #include "plot/sheet.hpp"
 #include "result/results_file.hpp"
 
@@ -12,7 +12,6 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <memory>
 
 // recount plot: figures from results files.
 namespace recount::cli {
@@ -97,7 +96,7 @@ int execute_plot(const Settings& s) {
   if (text) {
     if (!s.formats.empty() && command::list_words(s.formats) != std::vector<std::string>{"dumb"})
       throw bad_input("--format", "no output file given", "add -o FILE");
-    command::print("{}", command::own_controls(plot::draw_text(sheet, command::terminal_size())));
+    command::draw_to("-", sheet);
     return 0;
   }
   const auto drawn = plot::draw(sheet, options);
@@ -109,29 +108,28 @@ int execute_plot(const Settings& s) {
 } // namespace
 
 command::Command plot_command() {
-  return {
-      "plot", "draw figures from results", [](command::Options& o) -> std::function<int()> {
-        auto s = std::make_shared<Settings>();
-        o.words("FILE", s->files, "results files, merged")
-            .text("--figure", s->figure, "NAME",
+  return command::make_command<Settings>(
+      "plot", "draw figures from results",
+      [](command::Options& options, Settings& s) {
+        options.words("FILE", s.files, "results files, merged")
+            .text("--figure", s.figure, "NAME",
                   "draw this figure (default: the first that suits the results)")
-            .text("-o,--output", s->output, "FILE",
-                  "write the figure to FILE (default: text on the terminal)")
+            .text("-o,--output", s.output, "FILE", "write the figure to FILE (default: text on the terminal)")
             .list(
-                "--format", s->formats, "LIST",
+                "--format", s.formats, "LIST",
                 "write these formats: pdf, svg, png, tikz, cairolatex, dumb (default: by the suffix of FILE)")
-            .text("--width", s->width, "INCHES", "width of the figure, from 2 to 20 (default 3.33)")
-            .text("--caption-file", s->caption_file, "FILE",
+            .text("--width", s.width, "INCHES", "width of the figure, from 2 to 20 (default 3.33)")
+            .text("--caption-file", s.caption_file, "FILE",
                   "write the whole caption to FILE, as plain text (default: one short line in the figure)")
-            .flag("--no-caption", s->no_caption, "draw axes and curves only")
-            .text("--script", s->script, "FILE", "also write a gnuplot script that contains the data")
-            .list("--metric", s->metrics, "LIST",
+            .flag("--no-caption", s.no_caption, "draw axes and curves only")
+            .text("--script", s.script, "FILE", "also write a gnuplot script that contains the data")
+            .list("--metric", s.metrics, "LIST",
                   "draw only these presets, events, seconds or tsc_cycles (default: all)")
-            .list("--witness", s->witnesses, "LIST", "draw only values of these witnesses (default: all)")
-            .text("--statistic", s->statistic, "NAME", command::statistic_help)
-            .flag("--list", s->list, "list the figures with the results that each needs, and exit");
-        return [s] { return execute_plot(*s); };
-      }};
+            .list("--witness", s.witnesses, "LIST", "draw only values of these witnesses (default: all)")
+            .text("--statistic", s.statistic, "NAME", command::statistic_help)
+            .flag("--list", s.list, "list the figures with the results that each needs, and exit");
+      },
+      execute_plot);
 }
 
 } // namespace recount::cli

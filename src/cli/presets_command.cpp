@@ -21,7 +21,6 @@
 #include <linux/perf_event.h>
 
 #include <algorithm>
-#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -439,26 +438,26 @@ int execute_presets(const PresetsArguments& requested) {
 } // namespace
 
 command::Command presets_command() {
-  return {"presets", "list presets with formula and terms, or why they are unavailable",
-          [](command::Options& options) -> std::function<int()> {
-            const auto requested = std::make_shared<PresetsArguments>();
-            options.words("PRESET", requested->names, "show only these presets, with all terms")
-                .text("--table", requested->table, "FILE", "use this preset table (default: PAPI's)")
-                .text("--pmu", requested->pmu, "NAME",
-                      "show presets of this PMU or CPU type, by libpfm4's name (default: this machine's)")
-                .text("--papi-version", requested->papi, "VERSION",
-                      "read the table as this PAPI does: 7.0 (default) or 7.3")
-                .text("--fits", requested->fits, "PRESET,...",
-                      "list what can be counted together with these, by the number of counters")
-                .flag("--check", requested->check,
-                      "have PAPI count each preset for a trial, as papi_avail --check does")
-                .flag("--csv", requested->csv, "print rows of a table that define the same presets")
-                .flag("-a,--all", requested->all, "also list unavailable presets, with the reason")
-                .flag("--no-verdicts", requested->no_verdicts, command::no_verdicts_help)
-                .flag("--json", requested->json, "print one JSON object")
-                .text("--export", requested->export_to, "FILE", command::export_help);
-            return [requested] { return execute_presets(*requested); };
-          }};
+  return command::make_command<PresetsArguments>(
+      "presets", "list presets with formula and terms, or why they are unavailable",
+      [](command::Options& options, PresetsArguments& requested) {
+        options.words("PRESET", requested.names, "show only these presets, with all terms")
+            .text("--table", requested.table, "FILE", "use this preset table (default: PAPI's)")
+            .text("--pmu", requested.pmu, "NAME",
+                  "show presets of this PMU or CPU type, by libpfm4's name (default: this machine's)")
+            .text("--papi-version", requested.papi, "VERSION",
+                  "read the table as this PAPI does: 7.0 (default) or 7.3")
+            .text("--fits", requested.fits, "PRESET,...",
+                  "list what can be counted together with these, by the number of counters")
+            .flag("--check", requested.check,
+                  "have PAPI count each preset for a trial, as papi_avail --check does")
+            .flag("--csv", requested.csv, "print rows of a table that define the same presets")
+            .flag("-a,--all", requested.all, "also list unavailable presets, with the reason")
+            .flag("--no-verdicts", requested.no_verdicts, command::no_verdicts_help)
+            .flag("--json", requested.json, "print one JSON object")
+            .text("--export", requested.export_to, "FILE", command::export_help);
+      },
+      execute_presets);
 }
 
 } // namespace recount::cli

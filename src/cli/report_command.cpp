@@ -3,14 +3,12 @@
 #include "command/measuring.hpp"
 #include "command/print.hpp"
 #include "report/publish.hpp"
-#include "result/completeness.hpp"
 #include "result/results_file.hpp"
 
 #include <recount/error.hpp>
 
 #include <algorithm>
 #include <iterator>
-#include <memory>
 
 // recount report: a written report from results files.
 namespace recount::cli {
@@ -57,23 +55,22 @@ int write_report(const ReportArguments& a) {
 } // namespace
 
 command::Command report_command() {
-  return {
+  return command::make_command<ReportArguments>(
       "report", "write a report with tables, figures and conclusions",
-      [](command::Options& options) -> std::function<int()> {
-        auto a = std::make_shared<ReportArguments>();
-        options.words("FILE", a->files, "results files, of this machine or of others")
-            .text("-o,--output", a->folder, "FOLDER", "write the report to FOLDER, created if missing")
-            .list("--format", a->formats, "LIST",
+      [](command::Options& options, ReportArguments& a) {
+        options.words("FILE", a.files, "results files, of this machine or of others")
+            .text("-o,--output", a.folder, "FOLDER", "write the report to FOLDER, created if missing")
+            .list("--format", a.formats, "LIST",
                   "write these formats: markdown, html, latex, csv (default: the first three)")
-            .flag("--no-verdicts", a->no_verdicts, command::no_verdicts_help)
-            .text("--machine", a->machine, "NAME",
+            .flag("--no-verdicts", a.no_verdicts, command::no_verdicts_help)
+            .text("--machine", a.machine, "NAME",
                   "compare the measured caches with this described machine (default: with what "
                   "the system reports)")
-            .text("--external-results", a->external, "FILE.csv",
+            .text("--external-results", a.external, "FILE.csv",
                   "compare these times and misses per size and stride, measured by others, with the results")
-            .text("--statistic", a->statistic, "NAME", command::statistic_help);
-        return [a] { return write_report(*a); };
-      }};
+            .text("--statistic", a.statistic, "NAME", command::statistic_help);
+      },
+      write_report);
 }
 
 } // namespace recount::cli

@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
-#include <memory>
 #include <set>
 
 // The one file that knows CLI11, which is slow to compile.

@@ -4,8 +4,10 @@
 #include "host/job.hpp"
 
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace recount::command {
@@ -59,6 +61,16 @@ struct Command {
   /// program that cannot be run as 126, one that is not there as 127 (as env(1) does).
   bool transparent = false;
 };
+
+/// A command whose options are declared into an `Arguments`, which its execution gets.
+template <class Arguments, class Declare, class Execute>
+[[nodiscard]] Command make_command(std::string name, std::string prose, Declare declare, Execute execute) {
+  return {std::move(name), std::move(prose), [=](Options& options) -> std::function<int()> {
+            const auto arguments = std::make_shared<Arguments>();
+            declare(options, *arguments);
+            return [=] { return execute(*arguments); };
+          }};
+}
 
 /// Parses the arguments after the command's name and runs it. Throws recount::Error (bad_input) when they
 /// do not parse. Returns the exit status.

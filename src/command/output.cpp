@@ -1,10 +1,6 @@
 #include "command/output.hpp"
 
-#include "base/format.hpp"
 #include "base/output_file.hpp"
-#include "document/document.hpp"
-
-#include <recount/error.hpp>
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>

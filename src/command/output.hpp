@@ -7,7 +7,6 @@
 
 #include <recount/error.hpp>
 
-#include <cstdint>
 #include <cstdio>
 #include <optional>
 #include <string>

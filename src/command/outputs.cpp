@@ -3,6 +3,7 @@
 #include "base/output_file.hpp"
 #include "command/output.hpp"
 #include "command/print.hpp"
+#include "command/terminal.hpp"
 #include "kernel/command_line.hpp"
 
 #include <recount/error.hpp>
@@ -84,17 +85,15 @@ void print_resume_command(const std::string& command, const std::string& file, s
                 command_lines(words, std::min(line_width(stderr), most_of_prose)));
 }
 
-void tell_drawn(const std::string& figure, const plot::Drawn& drawn) {
+void draw_to(const std::string& path, const plot::Sheet& sheet) {
+  if (path == "-") return command::print("{}", own_controls(plot::draw_text(sheet, terminal_size())));
+  plot::Options options;
+  options.targets = {{*plot::format_of(path), path}};
+  const plot::Drawn drawn = plot::draw(sheet, options);
   for (const auto& text : drawn.warnings)
     command::note("recount: warning: {}\n", text);
   for (const auto& file : drawn.files)
-    command::print(stderr, "{}: {}\n", figure, file);
-}
-
-void draw_to(const std::string& path, const plot::Sheet& sheet) {
-  plot::Options options;
-  options.targets = {{*plot::format_of(path), path}};
-  tell_drawn(sheet.name, plot::draw(sheet, options));
+    command::print(stderr, "{}: {}\n", sheet.name, file);
 }
 
 } // namespace recount::command

@@ -29,9 +29,7 @@ void check_outputs(const Outputs& outputs);
 void print_resume_command(const std::string& command, const std::string& file, std::vector<std::string> words,
                           bool measured);
 
-/// Prints the files and warnings of a figure on stderr.
-void tell_drawn(const std::string& figure, const plot::Drawn& drawn);
-/// Draws, and tells the file on stderr. Throws Error as plot::draw() does.
+/// Draws, and prints file and warnings on stderr; "-" is text on stdout. Throws Error as plot::draw() does.
 void draw_to(const std::string& path, const plot::Sheet& sheet);
 
 } // namespace recount::command

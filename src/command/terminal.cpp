@@ -134,14 +134,12 @@ plot::TextSize terminal_size() {
     const long value = base::parse<long>(text ? text : "").value_or(0);
     return value > 0 ? value : otherwise;
   };
-  plot::TextSize size{variable("COLUMNS", 80), variable("LINES", 25) - 1, false};
+  plot::TextSize size{variable("COLUMNS", 80), variable("LINES", 25) - 1, colour(stdout)};
   winsize window{};
   if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0 && window.ws_row > 1) {
     size.columns = window.ws_col;
     size.rows = window.ws_row - 1;
   }
-  const char* const no_color = std::getenv("NO_COLOR");
-  size.colour = ::isatty(STDOUT_FILENO) == 1 && !(no_color && *no_color);
   return size;
 }
 

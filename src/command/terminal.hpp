@@ -6,7 +6,6 @@
 
 #include <poll.h>
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,8 +44,7 @@ private:
 
 // How large the terminal is that a figure is drawn on.
 
-/// That of stdout, else COLUMNS and LINES, else 80 by 24; in colour where stdout is a terminal and NO_COLOR
-/// is not set.
+/// That of stdout, else COLUMNS and LINES, else 80 by 24; in colour as colour(stdout).
 [[nodiscard]] plot::TextSize terminal_size();
 
 } // namespace recount::command

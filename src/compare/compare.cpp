@@ -1,6 +1,7 @@
 #include "compare/compare.hpp"
 
 #include "base/format.hpp"
+#include "base/names.hpp"
 #include "caches/infer/inference.hpp"
 #include "caches/infer/record_sampler.hpp"
 #include "plot/select.hpp"
@@ -110,7 +111,7 @@ private:
     if (const auto value = result::as_double(o.value))
       on.values.push_back(*value);
     else if (on.reason.empty())
-      on.reason = o.reason.get().text();
+      on.reason = o.reason;
   }
 
   /// Capacity, line, ways and latency of each level, entries of TLBs, and the latency of memory, inferred
@@ -120,7 +121,7 @@ private:
     caches::RecordSampler sampler(results_, run);
     const caches::Caches found = caches::infer_caches(sampler);
     const auto add = [&](const std::string& level, caches::Property property, bool shared = false) {
-      if (shared && property.unit != "ns") {
+      if (shared && !is_nanoseconds(property.unit)) {
         property.value.reset();
         property.unknown = "others used a part of the level during the measurement";
       }
@@ -239,7 +240,7 @@ std::string outlier_text(const Quantity& quantity, const NodeQuantity& on) {
   if (on.values.empty())
     return fmt::format("{}, but on {} of {} nodes: {}",
                        quantity.kernel == "caches" ? "unknown" : "not counted", quantity.count(),
-                       quantity.nodes.size(), on.reason);
+                       quantity.nodes.size(), on.reason->text());
   const std::string point = point_name(quantity), prefix = point.empty() ? "" : point + ": ";
   const std::string median = fmt::format("the median of {} nodes", quantity.count());
   if (on.value == 0) return fmt::format("{}counts 0, {} is {:g}", prefix, median, quantity.median);
@@ -273,7 +274,7 @@ void find_disturbed(const result::Results& results, const Nodes& nodes, Comparis
   if (c.nodes.size() < statistics::least_nodes) return;
   std::vector<double> all(c.nodes.size()), shares(c.nodes.size());
   for (const result::Observation& o : results.observations)
-    if (const auto node = nodes.find(o.run); node != nodes.end() && o.metric == "seconds") {
+    if (const auto node = nodes.find(o.run); node != nodes.end() && is_seconds(o.metric)) {
       ++all[node->second];
       shares[node->second] += result::disturbances(o).empty() ? 0 : 1;
     }

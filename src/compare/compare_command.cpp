@@ -4,7 +4,6 @@
 #include "command/output.hpp"
 #include "command/outputs.hpp"
 #include "command/print.hpp"
-#include "command/terminal.hpp"
 #include "compare/compare_output.hpp"
 
 #include <recount/error.hpp>
@@ -13,7 +12,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <memory>
 
 namespace recount::compare {
 namespace {
@@ -65,32 +63,28 @@ int execute_compare(const CompareArguments& a) {
   command::flush(stdout);
   if (!a.export_to.empty())
     tables.write("recount compare", command::tables_of(comparison_tables(comparison)));
-  if (a.plot == "-")
-    command::print("{}", command::own_controls(
-                             plot::draw_text(compose_nodes(comparison, results), command::terminal_size())));
-  else if (!a.plot.empty())
-    command::draw_to(a.plot, compose_nodes(comparison, results));
+  if (!a.plot.empty()) command::draw_to(a.plot, compose_nodes(comparison, results));
   return comparison.findings.empty() ? 0 : 1;
 }
 
 } // namespace
 
 command::Command compare_command() {
-  return {"compare", "compare the results of several machines and name outliers",
-          [](command::Options& options) -> std::function<int()> {
-            const auto a = std::make_shared<CompareArguments>();
-            options.words("FILE", a->files, "results files of several machines, compilers or commits")
-                .list("--by", a->by, "LIST",
-                      "what distinguishes the nodes: node, host, file, cpu, compiler, ... (default node)")
-                .number("--threshold", a->threshold, "PERCENT",
-                        "smallest difference from the median to report (default 5)", {0, 1000})
-                .flag("-a,--all", a->all, "list every quantity")
-                .flag("--json", a->json, "print one JSON object")
-                .text("--export", a->export_to, "FILE", command::export_help)
-                .text("--plot", a->plot, "FILE",
-                      "plot a dot for each node with its interval; - plots text on the terminal");
-            return [a] { return execute_compare(*a); };
-          }};
+  return command::make_command<CompareArguments>(
+      "compare", "compare the results of several machines and name outliers",
+      [](command::Options& options, CompareArguments& a) {
+        options.words("FILE", a.files, "results files of several machines, compilers or commits")
+            .list("--by", a.by, "LIST",
+                  "what distinguishes the nodes: node, host, file, cpu, compiler, ... (default node)")
+            .number("--threshold", a.threshold, "PERCENT",
+                    "smallest difference from the median to report (default 5)", {0, 1000})
+            .flag("-a,--all", a.all, "list every quantity")
+            .flag("--json", a.json, "print one JSON object")
+            .text("--export", a.export_to, "FILE", command::export_help)
+            .text("--plot", a.plot, "FILE",
+                  "plot a dot for each node with its interval; - plots text on the terminal");
+      },
+      execute_compare);
 }
 
 } // namespace recount::compare

@@ -115,7 +115,7 @@ std::string basis_text(const Comparison& c) {
 Json quantity_json(const Comparison& c, const Quantity& quantity) {
   Json json{{"kernel", quantity.kernel}, {"witness", quantity.witness}, {"metric", quantity.metric}};
   if (!quantity.unit.empty()) json["unit"] = quantity.unit;
-  json["point"] = Json::parse(result::params_json(quantity.point));
+  json["point"] = result::make_json(quantity.point);
   json["points"] = quantity.points;
   json["median"] = quantity.median;
   json["limit"] = or_null(quantity.limit);
@@ -130,7 +130,7 @@ Json quantity_json(const Comparison& c, const Quantity& quantity) {
     one["ratio"] = or_null(on.ratio);
     one["z"] = on.z && std::isfinite(*on.z) ? Json(*on.z) : Json();
     one["outlier"] = on.outlier;
-    if (!counted) one["reason"] = on.reason;
+    if (!counted) one["reason"] = on.reason->text();
   }
   return json;
 }
@@ -164,17 +164,16 @@ std::vector<Block> comparison_tables(const Comparison& c) {
 
 std::string comparison_json(const Comparison& c) {
   Json json{{"by", c.by}, {"nodes", c.nodes}, {"least_nodes", statistics::least_nodes}};
-  json["outliers"] = json["differences"] = json["quantities"] = Json::array();
-  for (const Finding& finding : c.findings)
-    json["outliers"].push_back(
-        {{"node", c.nodes[finding.node]}, {"in", finding.subject}, {"text", finding.text}});
+  json["differences"] = Json::array();
+  json["outliers"] = array_of(c.findings, [&](const Finding& finding) {
+    return Json{{"node", c.nodes[finding.node]}, {"in", finding.subject}, {"text", finding.text}};
+  });
   for (const Difference& difference : c.differences) {
     Json& one = json["differences"].emplace_back(Json{{"fact", difference.name}});
     for (std::size_t node = 0; node < c.nodes.size(); ++node)
       one["values"][c.nodes[node]] = difference.values[node];
   }
-  for (const Quantity& quantity : c.quantities)
-    json["quantities"].push_back(quantity_json(c, quantity));
+  json["quantities"] = array_of(c.quantities, [&](const Quantity& q) { return quantity_json(c, q); });
   json["on_one_node_only"] = c.on_one_node;
   return json_text("compare", json);
 }

@@ -5,7 +5,7 @@
 #include "command/measuring.hpp"
 #include "command/output.hpp"
 #include "cost/cost.hpp"
-#include "stat/target_options.hpp"
+#include "stat/stat_plan.hpp"
 
 #include <recount/error.hpp>
 

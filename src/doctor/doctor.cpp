@@ -4,7 +4,6 @@
 #include "base/names.hpp"
 #include "base/nearest.hpp"
 #include "errata/errata.hpp"
-#include "event/hybrid.hpp"
 #include "event/sysfs.hpp"
 #include "host/event_class.hpp"
 #include "host/machine.hpp"
@@ -60,7 +59,7 @@ Trial trial(const Event& event) {
       sink = sink + i;
     group.stop();
     const Count& count = group.read()[0];
-    if (!count.value) return {count.reason.cause};
+    if (!count.value) return {count.reason->cause};
     return {*count.value == 0 ? "it opens, but counts 0 over 10 000 loop iterations" : ""};
   } catch (const Error& e) {
     return {e.problem().cause, e.problem().error};
@@ -82,16 +81,16 @@ std::string names(const std::vector<host::Pmu>& pmus) {
 
 Finding no_core_pmu(const std::vector<host::Pmu>& all, const Trial& cycles) {
   const auto& m = host::this_machine();
-  const std::string remedy =
-      m.virtualised() ? "give the guest a virtual PMU (KVM: -cpu host,pmu=on; VMware: vpmc.enable; "
-                        "a cloud: a bare-metal instance)"
-                      : "dmesg | grep -i pmu";
+  const std::string fix = m.virtualised()
+                              ? "give the guest a virtual PMU (KVM: -cpu host,pmu=on; VMware: vpmc.enable; "
+                                "a cloud: a bare-metal instance)"
+                              : "dmesg | grep -i pmu";
   return {State::missing,
           "core PMU",
           fmt::format("this machine has no core PMU that Linux can use: sysfs lists only {}, and opening "
                       "perf::CYCLES gives {}",
                       names(all), cycles.brief()),
-          remedy,
+          fix,
           cycles.forbidden(),
           true};
 }

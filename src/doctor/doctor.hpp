@@ -17,7 +17,7 @@ struct Finding {
   State state = State::note;
   std::string subject = {}; ///< "core PMU"
   std::string text = {};    ///< one sentence, with the evidence
-  std::string remedy = {};  ///< the fix; empty where none is needed or possible
+  std::string fix = {};     ///< the fix; empty where none is needed or possible
   bool forbidden = false;   ///< a trial failed for want of a permission
   bool no_pmu = false;      ///< Linux has no core PMU here
 };

@@ -7,8 +7,6 @@
 
 #include <fmt/format.h>
 
-#include <memory>
-
 // recount doctor: what can be counted on this machine, and why not.
 namespace recount::doctor {
 namespace {
@@ -40,9 +38,9 @@ void print(const std::vector<Area>& areas) {
       const std::string mark = fmt::format("{:<7}", name_of(f.state));
       command::print("  {}  {}\n", command::paint(style_of(f.state), mark),
                      command::wrap(f.subject + ": " + f.text, command::line_width(), margin));
-      if (!f.remedy.empty())
+      if (!f.fix.empty())
         command::print("{:{}}{}\n", "", margin,
-                       command::wrap(command::paint(command::Style::strong, "fix:") + " " + f.remedy,
+                       command::wrap(command::paint(command::Style::strong, "fix:") + " " + f.fix,
                                      command::line_width(), margin));
     }
   }
@@ -73,16 +71,14 @@ const char* name_of(host::ClassState::State state) {
 }
 
 Json classes_json() {
-  Json classes = Json::array();
-  for (const auto one : host::event_classes) {
+  return array_of(host::event_classes, [](auto one) {
     const host::ClassState state = host::class_state(one);
-    classes.push_back({{"class", host::name_of(one)},
-                       {"state", name_of(state.state)},
-                       {"executed", state.known},
-                       {"counted", state.counted},
-                       {"errno", state.error}});
-  }
-  return classes;
+    return Json{{"class", host::name_of(one)},
+                {"state", name_of(state.state)},
+                {"executed", state.known},
+                {"counted", state.counted},
+                {"errno", state.error}};
+  });
 }
 
 void print_json(const std::vector<Area>& areas) {
@@ -93,7 +89,7 @@ void print_json(const std::vector<Area>& areas) {
                           {"subject", f.subject},
                           {"state", name_of(f.state)},
                           {"text", f.text},
-                          {"remedy", f.remedy}});
+                          {"fix", f.fix}});
   }
   const Json all{{"summary", summary_of(areas)},
                  {"machine", machine_json()},
@@ -106,7 +102,7 @@ command::Table findings_table(const std::vector<Area>& areas) {
   command::Table table({{"area"}, {"subject"}, {"state"}, {"text"}, {"fix"}}, "Findings");
   for (const auto& area : areas)
     for (const auto& f : area.findings)
-      table.add({area.name, f.subject, name_of(f.state), f.text, f.remedy});
+      table.add({area.name, f.subject, name_of(f.state), f.text, f.fix});
   return table;
 }
 
@@ -155,15 +151,16 @@ std::string name_of(State state) {
 }
 
 command::Command doctor_command() {
-  return {"doctor", "show what can be counted on this machine, and why not", [](command::Options& options) {
-            const auto requested = std::make_shared<DoctorArguments>();
-            options.text("--for", requested->command, "COMMAND",
-                         "report in one line and as status 0 or 3 whether COMMAND can work here: stat, "
-                         "sweep, caches, check, profile");
-            options.flag("--json", requested->json, "print one JSON object");
-            options.text("--export", requested->export_to, "FILE", command::export_help);
-            return [requested] { return execute_doctor(*requested); };
-          }};
+  return command::make_command<DoctorArguments>(
+      "doctor", "show what can be counted on this machine, and why not",
+      [](command::Options& options, DoctorArguments& requested) {
+        options.text("--for", requested.command, "COMMAND",
+                     "report in one line and as status 0 or 3 whether COMMAND can work here: stat, "
+                     "sweep, caches, check, profile");
+        options.flag("--json", requested.json, "print one JSON object");
+        options.text("--export", requested.export_to, "FILE", command::export_help);
+      },
+      execute_doctor);
 }
 
 } // namespace recount::doctor

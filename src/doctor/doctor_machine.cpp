@@ -22,7 +22,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
 #include <ranges>
 
 // The machine: CPU, caches, clock, and sources of timing noise.
@@ -236,14 +235,14 @@ std::optional<Scope> try_scope_unprivileged() {
 }
 
 Finding scope(const std::string& who, const Scope& s) {
-  const std::string remedy =
+  const std::string fix =
       s.cpu ? ""
             : "sudo sysctl kernel.perf_event_paranoid=" + std::string(s.user ? (s.kernel ? "0" : "1") : "2");
   const State state = s.cpu ? State::works : s.user ? State::limited : State::missing;
   return {
       state, who,
       fmt::format("can count {} (tested; {})", describe(s), host::show_setting("kernel.perf_event_paranoid")),
-      remedy};
+      fix};
 }
 
 Finding surroundings(const host::Permission& p) {
@@ -285,9 +284,9 @@ Area examine_permission() {
 namespace {
 
 Finding gnuplot() {
-  const std::string remedy = "sudo apt-get install gnuplot-nox";
+  const std::string fix = "sudo apt-get install gnuplot-nox";
   if (!process::find_program("gnuplot"))
-    return {State::missing, "gnuplot", "not found in PATH: sweeps work, figures cannot be drawn", remedy};
+    return {State::missing, "gnuplot", "not found in PATH: sweeps work, figures cannot be drawn", fix};
   try {
     const auto version = process::capture({.argv = {"gnuplot", "--version"}}, {}, 10s);
     const auto got =
@@ -299,14 +298,14 @@ Finding gnuplot() {
     const std::string name(base::trim(version.out));
     if (absent.empty())
       return {State::works, "gnuplot", fmt::format("{} with {}", name, fmt::join(present, ", "))};
-    return {State::limited, "gnuplot", fmt::format("{} lacks {}", name, fmt::join(absent, ", ")), remedy};
+    return {State::limited, "gnuplot", fmt::format("{} lacks {}", name, fmt::join(absent, ", ")), fix};
   } catch (const Error& e) {
-    return {State::missing, "gnuplot", e.problem().cause, remedy};
+    return {State::missing, "gnuplot", e.problem().cause, fix};
   }
 }
 
 Finding font() {
-  const std::string wanted = "Liberation Sans", remedy = "sudo apt-get install fonts-liberation";
+  const std::string wanted = "Liberation Sans", fix = "sudo apt-get install fonts-liberation";
   if (!process::find_program("fc-match"))
     return {State::note, "font", "fc-match is not installed, so it is unknown whether " + wanted + " is",
             "sudo apt-get install fontconfig"};
@@ -314,9 +313,9 @@ Finding font() {
     const auto got = process::capture({.argv = {"fc-match", "-f", "%{family[0]}", wanted}}, {}, 10s);
     if (base::trim(got.out) == wanted) return {State::works, "font", wanted + " is installed"};
     return {State::limited, "font",
-            fmt::format("{} is not installed; figures use {}", wanted, base::trim(got.out)), remedy};
+            fmt::format("{} is not installed; figures use {}", wanted, base::trim(got.out)), fix};
   } catch (const Error& e) {
-    return {State::limited, "font", e.problem().cause, remedy};
+    return {State::limited, "font", e.problem().cause, fix};
   }
 }
 } // namespace

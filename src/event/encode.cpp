@@ -2,8 +2,7 @@
 
 #include "base/format.hpp"
 #include "base/nearest.hpp"
-#include "event/domain.hpp"
-#include "event/hybrid.hpp"
+#include "base/text.hpp"
 #include "event/pfm.hpp"
 #include "event/sysfs.hpp"
 
@@ -11,15 +10,19 @@
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
+
+#include <algorithm>
 #include <linux/hw_breakpoint.h>
+#include <regex>
 #include <strings.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <optional>
-#include <regex>
-
 namespace recount {
+
+Domain domain(const Event& event) noexcept {
+  if (event.attr.exclude_kernel) return Domain::user;
+  return event.attr.exclude_user ? Domain::kernel : Domain::all;
+}
 
 Event encode(const std::string& name, Domain fallback) {
   return event::encode_over(name, fallback, event::pmus());
@@ -43,12 +46,12 @@ bool is_hidden_tracepoint(const std::string& name) {
 
 [[noreturn]] void unknown(const std::string& name, const std::string& cause,
                           const std::vector<host::Pmu>& pmus) {
-  std::string remedy = base::did_you_mean(suggestions(name, pmus));
-  if (remedy.empty() && is_hidden_tracepoint(name))
+  std::string fix = base::did_you_mean(suggestions(name, pmus));
+  if (fix.empty() && is_hidden_tracepoint(name))
     throw bad_input(name, "no such event; tracepoints need a mounted and readable tracefs",
                     "as root: mount -t tracefs nodev /sys/kernel/tracing");
-  if (remedy.empty()) remedy = "recount events PATTERN searches the known events";
-  throw bad_input(name, cause, remedy);
+  if (fix.empty()) fix = "recount events PATTERN searches the known events";
+  throw bad_input(name, cause, fix);
 }
 
 std::optional<Event> encode_pfm(const std::string& name, Domain fallback, pfm::Encoded& encoded) {
@@ -139,6 +142,13 @@ Event encode_over(const std::string& name, Domain fallback, const std::vector<ho
                   cores ? "this CPU has several core types with separate PMUs"
                         : "there are several PMUs of this name",
                   fmt::format("name one of them: {}", fmt::join(names, " or ")));
+}
+
+std::size_t place_among(std::vector<Event>& events, const Event& event) {
+  const auto same = [&](const Event& e) { return std::memcmp(&e.attr, &event.attr, sizeof e.attr) == 0; };
+  const auto place = static_cast<std::size_t>(std::ranges::find_if(events, same) - events.begin());
+  if (place == events.size()) events.push_back(event);
+  return place;
 }
 
 namespace {
@@ -344,6 +354,46 @@ std::vector<std::string> suggestions(const std::string& name, const std::vector<
   for (std::string& candidate : near)
     if (candidate.find('/') == std::string::npos) candidate = prefix + candidate;
   return near;
+}
+
+std::optional<Domain> parse_domain(std::string_view letters) {
+  if (letters == "u") return Domain::user;
+  if (letters == "k") return Domain::kernel;
+  if (letters == "uk" || letters == "ku") return Domain::all;
+  return {};
+}
+
+Split split_domain(std::string_view name) {
+  const auto colon = name.rfind(':');
+  if (colon == std::string_view::npos) return {name, {}};
+  const auto domain = parse_domain(name.substr(colon + 1));
+  return {domain ? name.substr(0, colon) : name, domain};
+}
+
+void apply(Domain domain, perf_event_attr& attr) {
+  attr.exclude_user = domain == Domain::kernel;
+  attr.exclude_kernel = domain == Domain::user;
+  attr.exclude_hv = domain != Domain::all;
+}
+
+Modified for_libpfm(std::string_view name) {
+  Modified out;
+  const auto prefix = name.find("::");
+  const auto start = prefix == std::string_view::npos ? 0 : prefix + 2;
+  out.name = name.substr(0, start);
+  bool first = true;
+  for (std::string_view part : base::split(name.substr(start), ':')) {
+    if (!first) out.name += ':';
+    const auto key = part.substr(0, part.find('='));
+    const bool letters = !first && (parse_domain(key) || key == "h");
+    out.domain_given = out.domain_given || letters;
+    if (letters && part.size() == 2)
+      out.name.append(part.substr(0, 1)).append(":").append(part.substr(1));
+    else
+      out.name += part;
+    first = false;
+  }
+  return out;
 }
 
 } // namespace recount::event

@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace recount::event {
@@ -20,6 +21,9 @@ namespace recount::event {
 /// unknown, unit masks and modifiers when only these are. `pmus` adds the events of sysfs.
 [[nodiscard]] std::vector<std::string> suggestions(const std::string& name,
                                                    const std::vector<host::Pmu>& pmus);
+
+/// The place of an event among others by its attr; where it is not there, it is appended. Pure.
+[[nodiscard]] std::size_t place_among(std::vector<Event>& events, const Event& event);
 
 // Hardware breakpoints as events: "mem:ADDRESS[/LENGTH][:rwx]".
 
@@ -42,5 +46,58 @@ struct Scale {
 /// "uncore_imc/cas_count_read/" on a machine that has uncore_imc_0, uncore_imc_1, ...: the name on each of
 /// them. Empty where a PMU has the name itself, or none has it with a number. Pure.
 [[nodiscard]] std::vector<std::string> instances(const std::string& name, const std::vector<host::Pmu>& pmus);
+
+// User and kernel: the domain in an event name, and its bits in attr.
+
+/// Letters after the last colon (or slash) of a name, as perf-list(1) defines them.
+struct Modifiers {
+  std::string name;     ///< without them, with the letters of a domain
+  unsigned precise = 0; ///< as many as p; P, the maximum of the PMU: 3, which is lowered when sampling
+  bool guest = false;   ///< G: only guests
+  bool host = false;    ///< H: only the host
+  [[nodiscard]] bool any() const { return precise > 0 || guest || host; }
+};
+/// Splits a name; any() is false where its end is something else, such as a unit mask. Pure.
+[[nodiscard]] Modifiers split_modifiers(const std::string& name);
+/// Sets precise_ip, exclude_host and exclude_guest. Pure.
+void apply(const Modifiers& modifiers, perf_event_attr& attr);
+
+/// An event that core PMUs have in sysfs, "slots", in the notation of sysfs: one name for each core type that
+/// has it. Empty: none has. Pure.
+[[nodiscard]] std::vector<std::string> sysfs_names(const std::string& name,
+                                                   const std::vector<host::Pmu>& pmus);
+
+/// A software event that libpfm4 lacks: "dummy", "bpf-output", "alignment-faults", "emulation-faults". Pure.
+[[nodiscard]] std::optional<Event> software_event(const std::string& name, Domain fallback);
+
+/// A raw code of a core PMU, "r1c0" or "r1c0:u", for CPUs that libpfm4 does not know. Pure.
+[[nodiscard]] std::optional<Event> raw_event(const std::string& name, Domain fallback);
+
+/// A tracepoint, "sched:sched_switch", by its number in tracefs; nothing where it has none or may not be
+/// read. `roots`: where tracefs may be mounted.
+[[nodiscard]] std::optional<Event> tracepoint(const std::string& name, Domain fallback,
+                                              const std::vector<std::string>& roots = {
+                                                  "/sys/kernel/tracing", "/sys/kernel/debug/tracing"});
+
+/// The domain of modifier letters: "u", "k", "uk" or "ku"; none for anything else.
+[[nodiscard]] std::optional<Domain> parse_domain(std::string_view letters);
+
+/// A name without the domain at its end.
+struct Split {
+  std::string_view name;
+  std::optional<Domain> domain;
+};
+/// Removes ":u", ":k" or ":uk" from the end of a name. Pure; views into `name`.
+[[nodiscard]] Split split_domain(std::string_view name);
+
+/// Sets exclude_user, exclude_kernel and exclude_hv, as PAPI does for the same domain.
+void apply(Domain domain, perf_event_attr& attr);
+
+/// The name as libpfm4 wants it ("x:uk" becomes "x:u:k"), and whether it has a domain.
+struct Modified {
+  std::string name;
+  bool domain_given = false;
+};
+[[nodiscard]] Modified for_libpfm(std::string_view name);
 
 } // namespace recount::event

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <array>
-#include <string>
 
 // Descriptions of the generic events of the kernel.
 namespace recount::event {
@@ -109,9 +108,9 @@ private:
   std::vector<std::string> names;
   for (const Source& source : all)
     names.push_back(source.name);
-  std::string remedy = base::did_you_mean(name, names);
-  if (remedy.empty()) remedy = "recount events --pmu '*' lists the events of every PMU";
-  throw bad_input(name, "no such PMU, neither in libpfm4 nor in sysfs", remedy);
+  std::string fix = base::did_you_mean(name, names);
+  if (fix.empty()) fix = "recount events --pmu '*' lists the events of every PMU";
+  throw bad_input(name, "no such PMU, neither in libpfm4 nor in sysfs", fix);
 }
 
 } // namespace

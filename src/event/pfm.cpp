@@ -13,7 +13,6 @@
 #include <list>
 #include <mutex>
 #include <unistd.h>
-#include <vector>
 
 namespace recount::event::pfm {
 namespace {
@@ -161,13 +160,13 @@ void locate(int index, Encoded& out) {
 
 void use_library(const std::string& path) {
   const std::lock_guard lock(library());
-  const std::string remedy =
+  const std::string fix =
       "name a shared libpfm4, such as src/libpfm4/lib/libpfm.so.4.14.0 of PAPI after make";
   // Its calls of its own exported functions may reach the linked library: these are pfm_strerror() and two
   // that are not used here. RTLD_DEEPBIND would prevent that, but address sanitizers refuse it.
   void* const opened =
       dlopen((path.find('/') == path.npos ? "./" + path : path).c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!opened) throw bad_input("--libpfm " + path, std::string("cannot be loaded: ") + dlerror(), remedy);
+  if (!opened) throw bad_input("--libpfm " + path, std::string("cannot be loaded: ") + dlerror(), fix);
   Calls other;
   if (!(resolve(opened, "pfm_get_pmu_info", other.get_pmu_info) &&
         resolve(opened, "pfm_terminate", other.terminate) &&
@@ -178,7 +177,7 @@ void use_library(const std::string& path) {
         resolve(opened, "pfm_get_event_attr_info", other.get_event_attr_info) &&
         resolve(opened, "pfm_get_os_event_encoding", other.get_os_event_encoding) &&
         resolve(opened, "pfm_get_version", other.get_version)))
-    throw bad_input("--libpfm " + path, "not a libpfm4: it lacks functions of version 4", remedy);
+    throw bad_input("--libpfm " + path, "not a libpfm4: it lacks functions of version 4", fix);
   calls() = other;
   chosen() = {true, {}, {}};
 }

@@ -3,10 +3,10 @@
 #include "base/text.hpp"
 
 #include <sched.h>
+#include <sys/sysinfo.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <string>
 #include <tuple>
 
 namespace recount::host {
@@ -75,6 +75,13 @@ int best_cpu(const std::vector<Candidate>& candidates) {
     return std::tie(a.isolated, a.capacity, a.cpu) < std::tie(b.isolated, b.capacity, b.cpu);
   });
   return best == candidates.end() ? -1 : best->cpu;
+}
+
+std::vector<int> online_cpus() {
+  auto cpus = base::parse_cpu_list(
+      base::read_line("/sys/devices/system/cpu/online").value_or("0-" + std::to_string(::get_nprocs() - 1)));
+  if (cpus.empty()) cpus.push_back(0);
+  return cpus;
 }
 
 std::vector<Candidate> candidates() {

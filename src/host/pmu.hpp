@@ -40,6 +40,8 @@ struct Candidate {
 /// CPU 0. -1 when there is none. Pure.
 [[nodiscard]] int best_cpu(const std::vector<Candidate>& candidates);
 
+/// The CPUs that are online, from sysfs; at least one.
+[[nodiscard]] std::vector<int> online_cpus();
 /// The CPUs that this process may run on, from sysfs.
 [[nodiscard]] std::vector<Candidate> candidates();
 

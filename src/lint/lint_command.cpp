@@ -17,7 +17,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <memory>
 #include <optional>
 #include <ranges>
 
@@ -193,49 +192,47 @@ int execute_lint(const LintArguments& requested) {
 } // namespace
 
 command::Command lint_command() {
-  return {
+  return command::make_command<LintArguments>(
       "lint", "check preset tables for all CPUs, without hardware",
-      [](command::Options& options) -> std::function<int()> {
-        const auto requested = std::make_shared<LintArguments>();
+      [](command::Options& options, LintArguments& requested) {
         options
-            .words("TABLE", requested->tables,
+            .words("TABLE", requested.tables,
                    "check these tables; - is stdin (default: those installed with PAPI)")
-            .text("--pmu", requested->pmu, "NAME",
-                  "check only this PMU or CPU type, by its name in the table")
-            .text("--papi-version", requested->papi, "VERSION",
+            .text("--pmu", requested.pmu, "NAME", "check only this PMU or CPU type, by its name in the table")
+            .text("--papi-version", requested.papi, "VERSION",
                   "read the tables as this PAPI does: 7.0 or 7.3 (default: the oldest that knows the "
                   "constructs of "
                   "the table)")
-            .list("--rule", requested->rules, "RULE", "report only this rule, with all findings; repeatable")
-            .text("--identities", requested->identities, "FILE",
+            .list("--rule", requested.rules, "RULE", "report only this rule, with all findings; repeatable")
+            .text("--identities", requested.identities, "FILE",
                   "use this table of identities (default: built in)")
-            .flag("-a,--all", requested->all, "print all findings, including notes")
-            .text("--libpfm", requested->libpfm, "FILE",
+            .flag("-a,--all", requested.all, "print all findings, including notes")
+            .text("--libpfm", requested.libpfm, "FILE",
                   "look up event names in this shared libpfm4 (default: the installed one)")
-            .text("--papi-source", requested->papi_source, "DIR",
+            .text("--papi-source", requested.papi_source, "DIR",
                   "build the libpfm4 of this source tree of PAPI for all architectures and look up event "
                   "names there; the default table is then DIR/src/papi_events.csv")
-            .text("--catalogue", requested->catalogue, "FILE",
+            .text("--catalogue", requested.catalogue, "FILE",
                   "look up the events of CPUs in FILE there, of the others in libpfm4 and in the built-in "
                   "catalogue; a library that --libpfm or --papi-source names comes first")
-            .text("--user-events", requested->user_events, "FILE",
+            .text("--user-events", requested.user_events, "FILE",
                   "check this table of user events too, read after TABLE (default without TABLE: "
                   "PAPI_USER_EVENTS_FILE)")
-            .flag("--strict", requested->strict, "CPUs whose event names cannot be checked are errors")
-            .text("--since", requested->since, "OLD",
+            .flag("--strict", requested.strict, "CPUs whose event names cannot be checked are errors")
+            .text("--since", requested.since, "OLD",
                   "report only findings that the table OLD does not have, and what changed")
-            .text("--baseline", requested->baseline, "FILE", "report only findings that FILE does not list")
-            .text("--write-baseline", requested->write_baseline, "FILE",
+            .text("--baseline", requested.baseline, "FILE", "report only findings that FILE does not list")
+            .text("--write-baseline", requested.write_baseline, "FILE",
                   "write the fingerprints of all findings to FILE; the exit status is 0")
-            .text("--fail-on", requested->fail_on, "SEVERITY",
+            .text("--fail-on", requested.fail_on, "SEVERITY",
                   "exit with 1 for findings of this severity or worse: error (default), warning, note, "
                   "none")
-            .flag("--annotations", requested->annotations, "print file:line: severity: message, for CI")
-            .flag("--sarif", requested->sarif, "print a SARIF 2.1.0 log, for code-scanning services")
-            .flag("--json", requested->json, "print one JSON object")
-            .text("--export", requested->export_to, "FILE", command::export_help);
-        return [requested] { return execute_lint(*requested); };
-      }};
+            .flag("--annotations", requested.annotations, "print file:line: severity: message, for CI")
+            .flag("--sarif", requested.sarif, "print a SARIF 2.1.0 log, for code-scanning services")
+            .flag("--json", requested.json, "print one JSON object")
+            .text("--export", requested.export_to, "FILE", command::export_help);
+      },
+      execute_lint);
 }
 
 } // namespace recount::lint

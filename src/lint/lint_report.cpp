@@ -217,15 +217,6 @@ Json front_of(const std::vector<std::string>& list) {
   return list.empty() ? Json() : Json(list.front());
 }
 
-/// An array of `element(one)`.
-template <class List, class Element>
-Json array_of(const List& list, const Element& element) {
-  Json all = Json::array();
-  for (const auto& one : list)
-    all.push_back(element(one));
-  return all;
-}
-
 Json to_json(const preset::ComponentBlock& block) {
   return {{"component", block.component},
           {"devices", block.devices},

@@ -11,9 +11,9 @@
 #include "matmul/matmul_study.hpp"
 #include "matmul/matmul_tables.hpp"
 #include "matmul/remarks.hpp"
-#include "result/completeness.hpp"
 #include "result/results_file.hpp"
 #include "sweep/batch.hpp"
+#include "sweep/groups.hpp"
 #include "sweep/model_modes.hpp"
 #include "sweep/range.hpp"
 #include "witness/backend.hpp"
@@ -25,7 +25,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <memory>
 #include <optional>
 #include <string>
 
@@ -40,7 +39,7 @@ namespace {
 
 struct MatmulArguments : sweep::BatchOptions {
   std::vector<std::string> studies, witnesses, commands;
-  std::string sizes, blocks, published, published_machine, seed, export_to, statistic, sample;
+  std::string sizes, blocks, published, published_machine, export_to, statistic, sample;
   long repeat = 5, draws = 0;
   bool quick = false, no_java = false, json = false, dry_run = false;
 };
@@ -195,62 +194,46 @@ int execute_matmul(const MatmulArguments& a) {
 } // namespace
 
 command::Command matmul_command() {
-  return {
+  return command::make_command<MatmulArguments>(
       "matmul", "run the matrix-multiplication study and analyse its cache behaviour",
-      [](command::Options& options) -> std::function<int()> {
-        const auto a = std::make_shared<MatmulArguments>();
-        options.list("--study", a->studies, "LIST", "lab, report (default: both, or none with --published)")
-            .flag("--quick", a->quick, "only sizes that take minutes, not hours")
-            .text("--n", a->sizes, "RANGE", "matrix sizes (default: those of the report)")
-            .text("--block", a->blocks, "RANGE", "block sizes (default: those of the report)")
-            .text("--published", a->published, "FILE.csv", "compare with this published table, at its points")
-            .text("--published-machine", a->published_machine, "NAME",
+      [](command::Options& options, MatmulArguments& a) {
+        options.list("--study", a.studies, "LIST", "lab, report (default: both, or none with --published)")
+            .flag("--quick", a.quick, "only sizes that take minutes, not hours")
+            .text("--n", a.sizes, "RANGE", "matrix sizes (default: those of the report)")
+            .text("--block", a.blocks, "RANGE", "block sizes (default: those of the report)")
+            .text("--published", a.published, "FILE.csv", "compare with this published table, at its points")
+            .text("--published-machine", a.published_machine, "NAME",
                   "described machine of the published table (default: the one that it names)")
-            .list("--external", a->commands, "COMMAND",
+            .list("--external", a.commands, "COMMAND",
                   "also run this program: 'LANGUAGE=COMMAND', with {variant} and {n} in it")
-            .flag("--no-java", a->no_java, "do not run the Java version")
-            .list("--witness", a->witnesses, "LIST",
+            .flag("--no-java", a.no_java, "do not run the Java version")
+            .list("--witness", a.witnesses, "LIST",
                   "clock, perf, papi, model, model:NAME (default: all available)")
-            .number("-r,--repeat", a->repeat, "N", "repetitions, each in a new process (default 5)",
-                    {1, 1000})
-            .text("--sample", a->sample, "WHEN", sweep::sample_help)
-            .number("--draws", a->draws, "N", sweep::draws_help, {1, 1000})
-            .text("--cpu", a->cpu, "N",
-                  "measure on CPU N; none: do not pin (default: the least disturbed CPU)")
-            .text("--seed", a->seed, "N", "seed of the order of the runs (default: random, printed)")
-            .text("--timeout", a->timeout, "SECONDS",
-                  "time-out per run: wall time (default 36000), CPU time for the model (default none)")
-            .text("-o,--output", a->output, "FILE", "write results to FILE as they are measured; - is stdout")
-            .text("--shard", a->shard, "K/N", sweep::shard_help)
-            .number("-j,--jobs", a->parallel, "N", sweep::parallel_help, {1, 10'000})
-            .flag("--resume", a->resume, "resume FILE: run only what is missing")
-            .flag("--json", a->json, "print the products as one JSON object")
-            .text("--statistic", a->statistic, "NAME", command::statistic_help)
-            .text("--export", a->export_to, "FILE", command::export_help)
-            .flag("-q,--quiet", a->quiet, "print no progress and no notes")
-            .flag("-n,--dry-run", a->dry_run, "print the plan and the estimated time and exit");
-        return [a] { return execute_matmul(*a); };
-      }};
+            .number("-r,--repeat", a.repeat, "N", "repetitions, each in a new process (default 5)", {1, 1000})
+            .text("--sample", a.sample, "WHEN", sweep::sample_help)
+            .number("--draws", a.draws, "N", sweep::draws_help, {1, 1000})
+            .text("-o,--output", a.output, "FILE", "write results to FILE as they are measured; - is stdout")
+            .flag("--json", a.json, "print the products as one JSON object")
+            .text("--statistic", a.statistic, "NAME", command::statistic_help)
+            .text("--export", a.export_to, "FILE", command::export_help)
+            .flag("-n,--dry-run", a.dry_run, "print the plan and the estimated time and exit");
+        sweep::declare_sharded_runs(options, a, 36000);
+      },
+      execute_matmul);
 }
 
 namespace {
-
-constexpr std::pair<const char*, double statistics::Summary::*> summary_members[] = {
-    {"mean", &statistics::Summary::mean}, {"median", &statistics::Summary::median},
-    {"min", &statistics::Summary::min},   {"max", &statistics::Summary::max},
-    {"p10", &statistics::Summary::p10},   {"p90", &statistics::Summary::p90},
-    {"low", &statistics::Summary::low},   {"high", &statistics::Summary::high}};
 
 Json metrics_json(const Metrics& metrics) {
   Json list = Json::array();
   for (const auto& [who, all] : metrics) {
     Json one{{"witness", who.first}, {"metric", who.second}, {"n", all.values.size()}};
     if (all.summary) {
-      for (const auto& [name, member] : summary_members)
+      for (const auto& [name, member] : sweep::summary_members)
         one[name] = (*all.summary).*member;
       one["flagged"] = all.disturbed();
     } else {
-      one["reason"] = all.reason;
+      one["reason"] = all.reason->text();
     }
     list.push_back(std::move(one));
   }
@@ -283,14 +266,14 @@ Json product_json(const ProductGroup& group, const Product& product, const Metri
 
 Json group_json(const ProductGroup& group) {
   Json object{{"machine", group.machine}, {"published", group.published}};
-  object["ceilings"] = object["products"] = Json::array();
-  for (const auto& ceiling : group.ceilings)
-    object["ceilings"].push_back({{"name", ceiling.name},
-                                  {"unit", ceiling.bandwidth ? "bytes per second" : "operations per second"},
-                                  {"rate", ceiling.rate},
-                                  {"size", ceiling.bandwidth ? Json(ceiling.size) : Json()}});
-  for (const auto& [product, metrics] : group.products)
-    object["products"].push_back(product_json(group, product, metrics));
+  object["ceilings"] = array_of(group.ceilings, [](const CeilingRate& ceiling) {
+    return Json{{"name", ceiling.name},
+                {"unit", ceiling.bandwidth ? "bytes per second" : "operations per second"},
+                {"rate", ceiling.rate},
+                {"size", ceiling.bandwidth ? Json(ceiling.size) : Json()}};
+  });
+  object["products"] =
+      array_of(group.products, [&](const auto& one) { return product_json(group, one.first, one.second); });
   return object;
 }
 
@@ -300,22 +283,21 @@ std::string matmul_json(const sweep::Ended& ended) {
   const auto groups = group_products(ended.results);
   Json object{{"runs", ended.outcome.runs}, {"runs_there", ended.there}, {"runs_planned", ended.planned}};
   object["stopped"] = ended.outcome.stopped;
-  object["machines"] = object["remarks"] = object["failures"] = Json::array();
-  for (const auto& group : groups)
-    object["machines"].push_back(group_json(group));
-  for (const auto& remark : remarks(groups))
-    object["remarks"].push_back(
-        {{"title", remark.title}, {"text", remark.text}, {"evidence", remark.evidence}});
+  object["machines"] = array_of(groups, group_json);
+  object["remarks"] = array_of(remarks(groups), [](const Remark& remark) {
+    return Json{{"title", remark.title}, {"text", remark.text}, {"evidence", remark.evidence}};
+  });
   object["skipped"] = Json::object();
   for (const auto& run : ended.results.runs)
     for (const auto& [what, why] : run.skipped)
       object["skipped"][what] = why;
-  for (const auto& failure : ended.results.failures)
-    object["failures"].push_back({{"kernel", failure.kernel},
-                                  {"point", result::describe(failure.params)},
-                                  {"repetition", failure.repetition},
-                                  {"witness", failure.witness},
-                                  {"reason", failure.reason}});
+  object["failures"] = array_of(ended.results.failures, [](const result::Failure& failure) {
+    return Json{{"kernel", failure.kernel},
+                {"point", result::describe(failure.params)},
+                {"repetition", failure.repetition},
+                {"witness", failure.witness},
+                {"reason", failure.reason}};
+  });
   return json_text("matmul", object);
 }
 

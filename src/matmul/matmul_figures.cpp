@@ -4,7 +4,6 @@
 #include "base/witness.hpp"
 #include "matmul/derived.hpp"
 #include "plot/select.hpp"
-#include "plot/sheet.hpp"
 
 #include <recount/error.hpp>
 

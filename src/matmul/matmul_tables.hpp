@@ -2,6 +2,7 @@
 #pragma once
 
 #include "document/document.hpp"
+#include "document/section.hpp"
 #include "matmul/products.hpp"
 
 #include <vector>
@@ -22,5 +23,10 @@ namespace recount::matmul {
 
 /// Every value of every repetition, with its statistic and interval.
 [[nodiscard]] std::vector<document::Block> all_values(const ProductGroup& group);
+
+// The study in a report.
+
+/// Its section, and all its values at the end.
+[[nodiscard]] std::vector<document::Section> product_sections();
 
 } // namespace recount::matmul

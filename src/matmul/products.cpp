@@ -1,5 +1,6 @@
 #include "matmul/products.hpp"
 
+#include "base/names.hpp"
 #include "base/witness.hpp"
 #include "model/machine.hpp"
 
@@ -254,7 +255,7 @@ void add_value(Repetitions& all, const result::Observation& o, const std::option
     all.values.push_back(
         {{run, o.repetition}, *value, result::disturbances(o), result::sampling_error(o).value_or(0)});
   else if (all.reason.empty())
-    all.reason = o.reason.get().text();
+    all.reason = o.reason;
 }
 
 void summarise(Repetitions& all, statistics::Statistic statistic) {
@@ -309,7 +310,7 @@ void add_ceilings(ProductGroups& groups, const result::Results& results) {
     if ((!peak && !bandwidth) || !value || *value <= 0) continue;
     auto& at = best[{groups.find(o.run).second, word_of(o.params, "width"),
                      result::integer(o.params, "size").value_or(0)}];
-    if (o.metric == "seconds" && (at.seconds == 0 || *value < at.seconds)) at.seconds = *value;
+    if (is_seconds(o.metric) && (at.seconds == 0 || *value < at.seconds)) at.seconds = *value;
     if (peak && o.metric == "PAPI_DP_OPS") at.amount = *value;
     if (bandwidth && o.accesses) at.amount = 8 * static_cast<double>(*o.accesses);
   }

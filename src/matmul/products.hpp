@@ -66,7 +66,7 @@ struct Repeated {
 struct Repetitions {
   std::vector<Repeated> values;               ///< by process
   std::optional<statistics::Summary> summary; ///< none: nothing was counted, and `reason` says why
-  std::string reason;
+  Shared<Reason> reason;
 
   [[nodiscard]] std::size_t disturbed() const;
 };

@@ -17,7 +17,6 @@
 #include <array>
 #include <cctype>
 #include <filesystem>
-#include <map>
 
 namespace recount::matmul {
 namespace {
@@ -49,7 +48,7 @@ std::optional<Metric> parse_metric(std::string column) {
 
 class Reader {
 public:
-  Reader(std::string_view text, const std::string& file) : table_(base::parse_csv(text, file, remedy)) {}
+  Reader(std::string_view text, const std::string& file) : table_(base::parse_csv(text, file, see_page)) {}
 
   Published read() {
     if (!table_.comments.empty()) published_.run.versions["source"] = table_.comments;
@@ -67,8 +66,8 @@ public:
 private:
   using Cells = std::map<std::string_view, std::string_view>; ///< by column, those that are not empty
 
-  static constexpr const char* remedy = "see recount-matmul(1)";
-  [[noreturn]] void fail(const std::string& cause, const std::string& fix = remedy) const {
+  static constexpr const char* see_page = "see recount-matmul(1)";
+  [[noreturn]] void fail(const std::string& cause, const std::string& fix = see_page) const {
     table_.fail(line_, cause, fix);
   }
 
@@ -88,7 +87,7 @@ private:
 
   template <class Number>
   [[nodiscard]] Number number(std::string_view field, const char* what) const {
-    return table_.number<Number>(line_, field, what, remedy);
+    return table_.number<Number>(line_, field, what, see_page);
   }
 
   [[nodiscard]] std::int64_t whole_number(std::string_view field) const {

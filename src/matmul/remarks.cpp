@@ -1,6 +1,7 @@
 #include "matmul/remarks.hpp"
 
 #include "base/format.hpp"
+#include "base/names.hpp"
 #include "base/witness.hpp"
 #include "matmul/derived.hpp"
 #include "model/machine.hpp"
@@ -283,7 +284,7 @@ std::optional<Quantity> per_step(const ProductGroup& group, const Product& produ
                                  const Witness& witness = {}) {
   const auto quantity = group.quantity(product, metric, witness);
   if (!quantity) return {};
-  return scaled(*quantity, (metric == "seconds" ? 1e9 : 1) / (product.operations() / 2));
+  return scaled(*quantity, (is_seconds(metric) ? 1e9 : 1) / (product.operations() / 2));
 }
 
 /// A cost per step at two sizes.

@@ -1,6 +1,5 @@
 #include "perf/record.hpp"
 
-#include <linux/perf_event.h>
 #include <sys/mman.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>

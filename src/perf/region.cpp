@@ -19,7 +19,6 @@
 #include <deque>
 #include <memory>
 #include <mutex>
-#include <span>
 #include <unistd.h>
 
 namespace recount {

@@ -1,33 +1,23 @@
 #include "perf/sample_open.hpp"
 
 #include "base/text.hpp"
-#include "event/hybrid.hpp"
 #include "event/sysfs.hpp"
 #include "host/event_class.hpp"
+#include "host/pmu.hpp"
 #include "perf/errno_hints.hpp"
 #include "perf/open_group.hpp"
-#include "perf/try_open.hpp"
 #include "process/waiter.hpp"
 
 #include <recount/error.hpp>
 
-#include <algorithm>
 #include <cerrno>
 #include <ctime>
 #include <span>
 #include <sys/ioctl.h>
-#include <sys/sysinfo.h>
 #include <unistd.h>
 
 namespace recount::perf {
 namespace {
-
-std::vector<int> online_cpus() {
-  auto cpus = base::parse_cpu_list(
-      base::read_line("/sys/devices/system/cpu/online").value_or("0-" + std::to_string(::get_nprocs() - 1)));
-  if (cpus.empty()) cpus.push_back(0);
-  return cpus;
-}
 
 /// The most precise that an event can be: the PMU says so, or the event is none of a core's.
 unsigned most_precise(const Event& event, unsigned wanted) {
@@ -202,7 +192,7 @@ OpenSampling open_sampling(std::vector<SampledEvent> events, const SamplingOptio
   made.format = record_format(options, made.has, false);
   made.with_period = record_format(options, made.has, true);
   const bool by_cpu = options.inherit || options.pid == -1;
-  const std::vector<int> cpus = by_cpu ? online_cpus() : std::vector{-1};
+  const std::vector<int> cpus = by_cpu ? host::online_cpus() : std::vector{-1};
   std::size_t rings = by_cpu || options.pid == 0 ? cpus.size() : process::threads_of(options.pid).size();
   for (const pid_t pid : options.more_pids)
     if (!by_cpu) rings += process::threads_of(pid).size();

@@ -16,7 +16,6 @@
 #include <functional>
 #include <linux/perf_event.h>
 #include <poll.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <utility>
 #include <vector>

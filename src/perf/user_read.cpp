@@ -1,5 +1,4 @@
 #include "event/sysfs.hpp"
-#include "perf/cpu_registers.hpp"
 #include "perf/open_group.hpp"
 #include "perf/read_page.hpp"
 #include "perf/record.hpp"
@@ -139,9 +138,9 @@ Count UserRead::State::count(std::size_t event, const perf::PageReading& total) 
   count.enabled_ns = total.enabled_ns - base[event].enabled_ns;
   count.running_ns = total.running_ns - base[event].running_ns;
   if (!started)
-    count.reason = {"not started", ReasonCode::not_started};
+    count.reason = Reason("not started", ReasonCode::not_started);
   else if (count.running_ns == 0 && count.enabled_ns > 0)
-    count.reason = {"the event was never scheduled", ReasonCode::busy};
+    count.reason = Reason("the event was never scheduled", ReasonCode::busy);
   else
     count.value = total.value - base[event].value;
   return count;

@@ -73,7 +73,7 @@ std::set<std::string> metrics_by_preference(const std::vector<Curve>& curves,
 /// Without a choice: seconds for times, misses for counts, and if there are none whatever was counted.
 std::set<std::string> default_metrics(const Recipe& recipe, const std::vector<Curve>& curves) {
   if (recipe.quantity == Recipe::Quantity::time)
-    return metrics_by_preference(curves, {[](std::string_view m) { return m == "seconds"; }, is_time});
+    return metrics_by_preference(curves, {[](std::string_view m) { return is_seconds(m); }, is_time});
   return metrics_by_preference(curves, {is_miss});
 }
 
@@ -155,7 +155,7 @@ Selected select(const Recipe& recipe, const result::Results& results, const Choi
             std::ranges::find(choice.witnesses, o.witness) != choice.witnesses.end());
   };
   const result::Measure measure = [time](const result::Observation& o) {
-    return time && o.metric == "seconds" ? result::ns_per_access(o) : result::per_access(o);
+    return time && is_seconds(o.metric) ? result::ns_per_access(o) : result::per_access(o);
   };
   Selected s;
   s.x = recipe.kernel.empty() ? recipe.x : most_varied(results, recipe.kernel);
@@ -276,8 +276,8 @@ std::string y_title(const CurvesOfPanel& curves) {
   const auto all = [&](auto test) {
     return std::ranges::all_of(curves, [&](const auto* c) { return test(c->metric); });
   };
-  if (all([](const auto& m) { return m == "seconds"; })) return "time per access (ns)";
-  if (all([](const auto& m) { return m == "tsc_cycles"; })) return "TSC cycles per access";
+  if (all([](const auto& m) { return is_seconds(m); })) return "time per access (ns)";
+  if (all([](const auto& m) { return is_tsc_cycles(m); })) return "TSC cycles per access";
   return all(is_miss) ? "misses per access" : "events per access";
 }
 

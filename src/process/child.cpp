@@ -1,16 +1,12 @@
 #include "process/child.hpp"
 
-#include "process/fd.hpp"
 #include "process/signals.hpp"
-#include "process/worker.hpp"
-
-#include <recount/error.hpp>
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,7 +18,6 @@
 #include <cstring>
 #include <ctime>
 #include <exception>
-#include <thread>
 
 namespace recount::process {
 using std::chrono::milliseconds;
@@ -39,6 +34,18 @@ Pipe::Pipe() {
   if (::pipe2(ends, O_CLOEXEC) != 0) throw unavailable("pipe", std::strerror(errno), {}, "ulimit -n");
   read.reset(ends[0]);
   write.reset(ends[1]);
+}
+
+Fd text_file(std::string_view text) {
+  if (text.size() <= PIPE_BUF) {
+    Pipe pipe;
+    if (!write_all(pipe.write.get(), text)) throw unavailable("input of a child", std::strerror(errno));
+    return std::move(pipe.read);
+  }
+  Fd file(::memfd_create("recount-input", MFD_CLOEXEC));
+  if (!file || !write_all(file.get(), text) || ::lseek(file.get(), 0, SEEK_SET) != 0)
+    throw unavailable("input of a child", std::string("memfd_create: ") + std::strerror(errno));
+  return file;
 }
 
 std::string signal_name(int number) {
@@ -160,19 +167,21 @@ Exit Child::wait(std::optional<milliseconds> limit) {
 Child adopt(pid_t pid, bool own_group);
 
 namespace {
-using std::chrono::milliseconds;
-using Clock = std::chrono::steady_clock;
 
-/// One output being read.
-struct Stream {
-  Fd fd;
-  std::string text;
-};
+/// Appends what a non-blocking descriptor holds now. Closes it at its end.
+void drain(Fd& fd, std::string& text, std::size_t most) {
+  char block[1 << 14];
+  while (fd) {
+    const ssize_t got = ::read(fd.get(), block, sizeof block);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && errno == EAGAIN) return;
+    if (got <= 0) return fd.reset();
+    text.append(block, std::min(static_cast<std::size_t>(got), most - std::min(most, text.size())));
+  }
+}
 
-Captured gather(Child child, Fd out, Fd err, std::optional<milliseconds> limit, std::size_t most) {
-  Stream streams[] = {{std::move(out), {}}, {std::move(err), {}}};
-  for (const auto& stream : streams)
-    ::fcntl(stream.fd.get(), F_SETFL, O_NONBLOCK);
+Captured gather(Worker worker, std::optional<milliseconds> limit) {
+  Child& child = worker.child();
   const auto deadline = Clock::now() + limit.value_or(std::chrono::hours(24 * 365));
   const Fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, child.pid(), 0)));
   std::optional<Exit> exit;
@@ -183,17 +192,14 @@ Captured gather(Child child, Fd out, Fd err, std::optional<milliseconds> limit, 
       exit->code = exit->how == Exit::How::timed_out ? static_cast<int>(limit->count()) : exit->code;
       break;
     }
-    pollfd watched[] = {
-        {streams[0].fd.get(), POLLIN, 0}, {streams[1].fd.get(), POLLIN, 0}, {pidfd.get(), POLLIN, 0}};
+    pollfd watched[] = {{worker.out(), POLLIN, 0}, {worker.err(), POLLIN, 0}, {pidfd.get(), POLLIN, 0}};
     const milliseconds step = std::min(left, milliseconds(pidfd ? 60'000 : 5));
     ::poll(watched, 3, static_cast<int>(step.count()));
-    for (auto& stream : streams)
-      drain(stream.fd, stream.text, most);
+    worker.read();
     exit = child.wait_for(milliseconds(0));
   }
-  for (auto& stream : streams)
-    drain(stream.fd, stream.text, most);
-  return {*exit, std::move(streams[0].text), std::move(streams[1].text)};
+  worker.read();
+  return {*exit, std::move(worker.answer()), std::move(worker.words())};
 }
 
 [[noreturn]] void run_body(const std::function<int(int)>& body, int out, int err, pid_t parent) {
@@ -218,19 +224,47 @@ Captured gather(Child child, Fd out, Fd err, std::optional<milliseconds> limit, 
 }
 } // namespace
 
-Captured capture(Spawn spawn, std::string_view input, std::optional<milliseconds> limit, std::size_t most) {
+Worker::Worker(Child child, Fd out, Fd err, std::size_t most)
+    : child_(std::move(child)), out_(std::move(out)), err_(std::move(err)), most_(most) {
+  for (const int fd : {out_.get(), err_.get()})
+    ::fcntl(fd, F_SETFL, O_NONBLOCK);
+}
+
+Worker start_worker(Spawn spawn, std::string_view request, std::size_t most) {
   Fd file;
-  if (!input.empty()) {
-    file = text_file(input);
+  if (!request.empty()) {
+    file = text_file(request);
     spawn.in = file.get();
   }
   Pipe out, err;
   spawn.out = out.write.get();
   spawn.err = err.write.get();
-  Child child(spawn);
-  out.write.reset();
-  err.write.reset();
-  return gather(std::move(child), std::move(out.read), std::move(err.read), limit, most);
+  return {Child(spawn), std::move(out.read), std::move(err.read), most};
+}
+
+void Worker::read(int wait_ms) {
+  if (wait_ms > 0) {
+    pollfd waits[] = {{out_.get(), POLLIN, 0}, {err_.get(), POLLIN, 0}};
+    ::poll(waits, 2, wait_ms);
+  }
+  drain(out_, answer_, most_);
+  drain(err_, words_, most_);
+}
+
+std::string Worker::lines() {
+  const std::size_t end = answer_.rfind('\n') + 1; // 0: there is none
+  std::string whole = answer_.substr(0, end);
+  answer_.erase(0, end);
+  return whole;
+}
+
+std::string_view Worker::last_words() const {
+  const std::string_view words = std::string_view(words_).substr(0, words_.find_last_not_of('\n') + 1);
+  return words.substr(words.rfind('\n') + 1);
+}
+
+Captured capture(Spawn spawn, std::string_view input, std::optional<milliseconds> limit, std::size_t most) {
+  return gather(start_worker(std::move(spawn), input, most), limit);
 }
 
 Captured in_fork(const std::function<int(int)>& body, milliseconds limit) {
@@ -247,7 +281,7 @@ Captured in_fork(const std::function<int(int)>& body, milliseconds limit) {
   ::setpgid(pid, pid);
   out.write.reset();
   err.write.reset();
-  return gather(adopt(pid, true), std::move(out.read), std::move(err.read), limit, 16 << 20);
+  return gather({adopt(pid, true), std::move(out.read), std::move(err.read), 16 << 20}, limit);
 }
 
 } // namespace recount::process

@@ -121,6 +121,44 @@ private:
   Fd report_, gate_;                 ///< reports exec; a held child waits for the gate
 };
 
+/// A descriptor from which this text can be read: a child's input without a second thread. Up to PIPE_BUF
+/// bytes a pipe, which holds that much at any setting (pipe(7)) and is not subject to RLIMIT_FSIZE; else a
+/// file in memory (memfd_create(2)). Throws recount::Error (unavailable).
+[[nodiscard]] Fd text_file(std::string_view text);
+
+/// A child whose outputs are read, each cut at `most` bytes so that it never blocks. Owned by one thread;
+/// destroying it kills the child. Movable. Not usable in a forked child.
+class Worker {
+public:
+  /// `out`, `err`: the read ends of its outputs.
+  Worker(Child child, Fd out, Fd err, std::size_t most);
+
+  /// Reads available bytes of both outputs; waits at most `wait_ms` for more.
+  void read(int wait_ms = 0);
+  [[nodiscard]] int out() const { return out_.get(); } ///< for poll(2); -1 after its end
+  [[nodiscard]] int err() const { return err_.get(); }
+  /// Whether an output is still open.
+  [[nodiscard]] bool open() const { return out_ || err_; }
+  /// Its stdout, without the lines removed by lines().
+  [[nodiscard]] const std::string& answer() const { return answer_; }
+  [[nodiscard]] std::string& answer() { return answer_; }
+  /// Removes the whole lines from the answer and returns them.
+  [[nodiscard]] std::string lines();
+  [[nodiscard]] std::string& words() { return words_; } ///< its stderr
+  /// The last line of its stderr; empty when there is none.
+  [[nodiscard]] std::string_view last_words() const;
+  [[nodiscard]] Child& child() { return child_; }
+  [[nodiscard]] const Child& child() const { return child_; }
+
+private:
+  Child child_;
+  Fd out_, err_;
+  std::string answer_, words_;
+  std::size_t most_;
+};
+/// Starts the program with the request as its standard input, if there is one. Throws as Child does.
+[[nodiscard]] Worker start_worker(Spawn spawn, std::string_view request, std::size_t most = 16 << 20);
+
 /// Both outputs of a short-lived child, each cut at `most` bytes.
 struct Captured {
   Exit exit;

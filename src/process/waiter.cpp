@@ -11,8 +11,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <filesystem>
+#include <functional>
 #include <set>
 #include <string>
 
@@ -53,9 +53,11 @@ int shell_status(const Exit& exit) noexcept {
   return exit.how == Exit::How::signalled ? 128 + exit.code : exit.code;
 }
 
-Processes::Processes(const std::vector<pid_t>& pids) {
-  for (const pid_t pid : pids)
-    watched_.push_back({pid, Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)))});
+ProcessEnd::ProcessEnd(pid_t pid) : pid_(pid), fd_(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))) {}
+
+bool ProcessEnd::reached() const noexcept {
+  pollfd now{fd_.get(), POLLIN, 0};
+  return fd_ ? ::poll(&now, 1, 0) == 1 : ::kill(pid_, 0) != 0 && errno == ESRCH;
 }
 
 void Processes::wait(const HeldSignals& signals, std::optional<std::chrono::steady_clock::time_point> until) {
@@ -66,15 +68,12 @@ void Processes::wait(const HeldSignals& signals, std::optional<std::chrono::stea
     left =
         std::max(std::chrono::ceil<milliseconds>(*until - std::chrono::steady_clock::now()), milliseconds(0));
   std::vector<pollfd> polled{{signals.fd(), POLLIN, 0}};
-  for (const Watched& w : watched_) {
-    if (w.fd) polled.push_back({w.fd.get(), POLLIN, 0});
-    if (!w.fd && (left < milliseconds(0) || left > look_every)) left = look_every;
+  for (const ProcessEnd& one : watched_) {
+    polled.push_back({one.fd(), POLLIN, 0}); // a negative one is ignored
+    if (one.fd() < 0 && (left < milliseconds(0) || left > look_every)) left = look_every;
   }
   ::poll(polled.data(), polled.size(), static_cast<int>(left.count()));
-  std::erase_if(watched_, [&](const Watched& w) {
-    if (!w.fd) return ::kill(w.pid, 0) != 0 && errno == ESRCH;
-    return std::ranges::any_of(polled, [&](const pollfd& p) { return p.fd == w.fd.get() && p.revents != 0; });
-  });
+  std::erase_if(watched_, std::mem_fn(&ProcessEnd::reached));
 }
 
 std::vector<pid_t> threads_of(pid_t pid) {
@@ -93,13 +92,10 @@ std::vector<pid_t> threads_of(pid_t pid) {
 std::optional<pid_t> process_of(pid_t tid) {
   const std::string status =
       base::read_file("/proc/" + std::to_string(tid) + "/status").value_or(std::string());
-  constexpr std::string_view key = "\nTgid:\t";
-  const auto at = status.find(key);
-  pid_t pid = 0;
-  if (at == status.npos) return {};
-  const char* const digits = status.data() + at + key.size();
-  std::from_chars(digits, status.data() + status.size(), pid);
-  return pid > 0 ? std::optional(pid) : std::nullopt;
+  constexpr std::string_view key = "Tgid:\t";
+  for (const auto line : base::split(status, '\n'))
+    if (line.starts_with(key)) return base::parse<pid_t>(line.substr(key.size()));
+  return {};
 }
 
 std::size_t each_thread(pid_t pid, const std::function<bool(pid_t)>& take) {

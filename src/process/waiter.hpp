@@ -41,20 +41,28 @@ int forward(const HeldSignals& signals, const Child* child);
 /// The exit status of a shell: the status, or 128 + the signal number.
 [[nodiscard]] int shell_status(const Exit& exit) noexcept;
 
+/// Whether a process has ended, also one that is no child.
+class ProcessEnd {
+public:
+  explicit ProcessEnd(pid_t pid);
+  [[nodiscard]] int fd() const noexcept { return fd_.get(); } ///< readable once it has ended; -1: none
+  [[nodiscard]] bool reached() const noexcept;
+
+private:
+  pid_t pid_;
+  Fd fd_; ///< none where pidfd_open(2) is missing or forbidden
+};
+
 /// Reports the end of processes.
 class Processes {
 public:
-  explicit Processes(const std::vector<pid_t>& pids);
+  explicit Processes(const std::vector<pid_t>& pids) : watched_(pids.begin(), pids.end()) {}
   /// Waits until one of them has ended, a signal has arrived or the time is up.
   void wait(const HeldSignals& signals, std::optional<std::chrono::steady_clock::time_point> until);
   [[nodiscard]] bool all_ended() const noexcept { return watched_.empty(); }
 
 private:
-  struct Watched {
-    pid_t pid;
-    Fd fd; ///< none where pidfd_open(2) is missing or forbidden: then looked at every 10 ms
-  };
-  std::vector<Watched> watched_;
+  std::vector<ProcessEnd> watched_; ///< those without a descriptor are looked at every 10 ms
 };
 
 // The threads of any running process.

@@ -8,7 +8,7 @@
 #include "profile/function_report.hpp"
 #include "profile/modelled_recording.hpp"
 #include "profile/profile_report.hpp"
-#include "stat/target_options.hpp"
+#include "stat/stat_plan.hpp"
 
 #include <recount/error.hpp>
 #include <recount/event.hpp>

@@ -20,7 +20,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <memory>
 #include <optional>
 
 // recount propose: rows of a preset table for a CPU that has none.
@@ -222,50 +221,44 @@ int execute_propose(const ProposeArguments& requested) {
 } // namespace
 
 command::Command propose_command() {
-  return {
+  return command::make_command<ProposeArguments>(
       "propose", "propose preset rows for a CPU that has none",
-      [](command::Options& options) -> std::function<int()> {
-        const auto requested = std::make_shared<ProposeArguments>();
+      [](command::Options& options, ProposeArguments& requested) {
         options
-            .text("--pmu", requested->pmu, "NAME",
+            .text("--pmu", requested.pmu, "NAME",
                   "propose rows for this PMU, by libpfm4's name (default: this CPU's)")
-            .list("--from", requested->from, "PMU,...",
+            .list("--from", requested.from, "PMU,...",
                   "use only the rows of these PMUs (default: the related ones)")
-            .text("--table", requested->table, "FILE", "use this preset table (default: PAPI's)")
-            .text("--libpfm", requested->libpfm, "FILE",
+            .text("--table", requested.table, "FILE", "use this preset table (default: PAPI's)")
+            .text("--libpfm", requested.libpfm, "FILE",
                   "look up event names in this shared libpfm4 (default: the installed one)")
-            .text("--papi-source", requested->papi_source, "DIR",
+            .text("--papi-source", requested.papi_source, "DIR",
                   "build the libpfm4 of this source tree of PAPI for all architectures and look up event "
                   "names there")
-            .text("--catalogue", requested->catalogue, "FILE",
+            .text("--catalogue", requested.catalogue, "FILE",
                   "look up the events of CPUs in FILE there, of the others in libpfm4 and in the "
                   "built-in catalogue")
-            .flag("--leave-one-out", requested->leave_one_out,
+            .flag("--leave-one-out", requested.leave_one_out,
                   "propose the rows of each CPU of the table from those of the others, and compare")
             .flag(
-                "--measure", requested->measure,
+                "--measure", requested.measure,
                 "count all events of this CPU over the kernels of recount check, and propose from the counts")
-            .text("--from-results", requested->from_results, "FILE",
+            .text("--from-results", requested.from_results, "FILE",
                   "propose from the counts of --measure in FILE")
-            .text("-o,--output", requested->measuring.output, "FILE",
+            .text("-o,--output", requested.measuring.output, "FILE",
                   "with --measure: append the counts to FILE; - is stdout")
-            .flag("--resume", requested->measuring.resume, "resume FILE: run only what is missing")
-            .list("-e,--event", requested->events, "LIST",
+            .list("-e,--event", requested.events, "LIST",
                   "with --measure: count only these events; repeatable")
-            .number("-r,--repeat", requested->repeat, "N", "with --measure: processes per point (default 3)",
+            .number("-r,--repeat", requested.repeat, "N", "with --measure: processes per point (default 3)",
                     {1, 1000})
-            .text("--cpu", requested->measuring.cpu, "N",
-                  "measure on this CPU, or none for no pinning (default: the least disturbed)")
-            .text("--timeout", requested->measuring.timeout, "SECONDS",
-                  "time-out per run: wall time (default 60), for the model CPU time (default none)")
-            .flag("-q,--quiet", requested->measuring.quiet, "print no progress")
-            .flag("-v,--verbose", requested->verbose, "with --leave-one-out: print each row that differs")
-            .text("--papi-version", requested->papi, "VERSION",
+            .flag("-v,--verbose", requested.verbose, "with --leave-one-out: print each row that differs")
+            .text("--papi-version", requested.papi, "VERSION",
                   "propose rows for this PAPI: 7.0 or 7.3 (default: the one that reads the table)")
-            .flag("--json", requested->json, "print the proposals as one JSON object")
-            .text("--export", requested->export_to, "FILE", command::export_help);
-        return [requested] { return execute_propose(*requested); };
-      }};
+            .flag("--json", requested.json, "print the proposals as one JSON object")
+            .text("--export", requested.export_to, "FILE", command::export_help);
+        sweep::declare_runs(options, requested.measuring, 60);
+      },
+      execute_propose);
 }
 
 } // namespace recount::propose

@@ -1,7 +1,7 @@
 #include "report/build_report.hpp"
 
 #include "document/document.hpp"
-#include "result/completeness.hpp"
+#include "result/results_file.hpp"
 
 #include <recount/error.hpp>
 

@@ -9,7 +9,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 #include <tuple>
@@ -140,7 +139,7 @@ std::vector<std::string> not_counted(const result::Results& results) {
     if (o.value.index() != 0) counted.emplace(o.witness, o.metric);
   for (const auto& o : results.observations)
     if (o.value.index() == 0 && !counted.contains({o.witness, o.metric}))
-      missing[{o.witness, o.reason.get().text()}].insert(o.metric);
+      missing[{o.witness, o.reason->text()}].insert(o.metric);
   for (const auto& [who, metrics] : missing)
     all.push_back(fmt::format("{} by {}: {}", fmt::join(metrics, ", "), who.first,
                               who.second.empty() ? "no reason given" : who.second));
@@ -223,18 +222,11 @@ namespace {
 
 using Marks = std::map<std::string, std::string>;
 
-Marks marks_of(const document::Part& part) {
-  Marks all;
-  for (const auto& run : part.results->runs)
-    all.insert(run.verdicts.begin(), run.verdicts.end());
-  return all;
-}
-
 /// The marks that hold on every machine: a table may show several.
 Marks common_marks(const std::vector<document::Part>& parts) {
   Marks common;
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    const Marks here = marks_of(parts[i]);
+    const Marks here = parts[i].results->verdicts();
     if (i == 0) common = here;
     std::erase_if(common, [&](const auto& mark) {
       const auto found = here.find(mark.first);
@@ -268,7 +260,7 @@ Counts marked_counts(const document::Part& part, const Marks& marks) {
 std::vector<document::Block> verdicts_section(const std::vector<document::Part>& parts) {
   std::vector<document::Block> blocks;
   for (const document::Part& part : parts) {
-    const Marks marks = marks_of(part);
+    const Marks marks = part.results->verdicts();
     document::Table table{"Counts to be read with these verdicts of recount check: " + part.machine,
                           {{"preset or event", false},
                            {"counted in", false},

@@ -41,8 +41,7 @@ void add(Series& series, double x, const Observation& o, const Measure& measure)
   Gathered& at = series.points[x];
   const auto measured = measure(o);
   if (!measured) {
-    if (series.reason.empty())
-      series.reason = o.reason.empty() ? "no accesses recorded" : o.reason.get().text();
+    if (series.reason.empty()) series.reason = o.reason.empty() ? "no accesses recorded" : o.reason->text();
     return;
   }
   at.values.push_back(*measured);

@@ -1,10 +1,8 @@
 #include "result/observation.hpp"
 
 #include <fmt/chrono.h>
-#include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cmath>

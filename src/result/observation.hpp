@@ -2,26 +2,20 @@
 #pragma once
 
 #include <recount/reason.hpp>
+#include <recount/shared.hpp>
 
 #include "base/flag.hpp"
 #include "base/witness.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json_fwd.hpp>
 
 #include <algorithm>
-#include <concepts>
-#include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <initializer_list>
 #include <map>
-#include <memory>
 #include <optional>
-#include <ostream>
 #include <string>
 #include <string_view>
-#include <type_traits>
-#include <utility>
 #include <variant>
 #include <vector>
 
@@ -86,104 +80,19 @@ inline constexpr const char* job_fields[] = {"node", "job", "step", "task", "tas
 /// random bits.
 [[nodiscard]] Run new_run();
 
-// A value that many observations have in common, kept once.
-
-/// An immutable text, map or reason that copies share: the id of a run, the parameters of a point. Reads as a
-/// `const T&`; a change is made in a copy. The empty value takes no memory of its own.
-template <class T>
-class Shared {
-public:
-  Shared() = default;
-  Shared(T value) { // NOLINT(google-explicit-constructor): stands for the value
-    if (!value.empty()) value_ = std::make_shared<const T>(std::move(value));
-  }
-  template <class U>
-  requires(std::convertible_to<U, T> && !std::same_as<std::remove_cvref_t<U>, T> &&
-           !std::same_as<std::remove_cvref_t<U>, Shared>)
-      Shared(U&& value) // NOLINT(google-explicit-constructor,bugprone-forwarding-reference-overload)
-      : Shared(T(std::forward<U>(value))) {}
-  template <class Of = T>
-  Shared(std::initializer_list<typename Of::value_type> values) : Shared(T(values)) {}
-
-  [[nodiscard]] const T& get() const {
-    static const T none;
-    return value_ ? *value_ : none;
-  }
-  operator const T&() const { return get(); } // NOLINT(google-explicit-constructor)
-
-  /// The same for copies: a key of what was worked out for them. Equal values may differ in it.
-  [[nodiscard]] const void* identity() const { return value_.get(); }
-
-  [[nodiscard]] bool empty() const { return !value_; }
-  [[nodiscard]] auto size() const { return get().size(); }
-  [[nodiscard]] auto begin() const { return get().begin(); }
-  [[nodiscard]] auto end() const { return get().end(); }
-  template <class Key>
-  [[nodiscard]] auto find(const Key& key) const {
-    return get().find(key);
-  }
-  template <class Key>
-  [[nodiscard]] bool contains(const Key& key) const {
-    return get().contains(key);
-  }
-  template <class Key>
-  [[nodiscard]] const auto& at(const Key& key) const {
-    return get().at(key);
-  }
-  /// Of a map: the entry in a copy that is not shared.
-  template <class Key>
-  auto& operator[](const Key& key) {
-    auto own = std::make_shared<T>(get());
-    auto& entry = (*own)[key];
-    value_ = std::move(own);
-    return entry;
-  }
-  void clear() { value_.reset(); }
-
-  friend bool operator==(const Shared& a, const Shared& b) {
-    return a.value_ == b.value_ || a.get() == b.get();
-  }
-  friend bool operator==(const Shared& a, const T& b) { return a.get() == b; }
-  friend bool operator==(const Shared& a, const char* b) requires std::same_as<T, std::string> {
-    return a.get() == b;
-  }
-  friend std::ostream& operator<<(std::ostream& out,
-                                  const Shared& text) requires std::same_as<T, std::string> {
-    return out << text.get();
-  }
-
-private:
-  std::shared_ptr<const T> value_;
-};
-
-/// A key of two shared values, by identity: the point of a run. Both must outlive it.
-using Identities = std::pair<const void*, const void*>;
-
-struct HashOfIdentities {
-  std::size_t operator()(const Identities& pair) const {
-    return std::hash<const void*>()(pair.first) * 31 + std::hash<const void*>()(pair.second);
-  }
-};
-
-inline std::string operator+(const Shared<std::string>& a, const std::string& b) {
-  return a.get() + b;
-}
-inline std::string operator+(const std::string& a, const Shared<std::string>& b) {
-  return a + b.get();
-}
-
 } // namespace recount::result
 
 template <>
-struct fmt::formatter<recount::result::Shared<std::string>> : fmt::formatter<std::string> {
+struct fmt::formatter<recount::Shared<std::string>> : fmt::formatter<std::string> {
   template <class Context>
-  auto format(const recount::result::Shared<std::string>& text, Context& context) const {
+  auto format(const recount::Shared<std::string>& text, Context& context) const {
     return fmt::formatter<std::string>::format(text.get(), context);
   }
 };
 
-// The observation: one value of one metric, by one witness, for one repetition of one kernel at one point.
 namespace recount::result {
+
+// The observation: one value of one metric, by one witness, for one repetition of one kernel at one point.
 
 /// A parameter's value: sizes, strides and counts are integers (bytes where they are sizes), choices are
 /// text.
@@ -277,8 +186,8 @@ using Line = std::variant<Run, Observation, Failure, Section>;
 /// Throws recount::Error (bad_input); its subject is `where` ("FILE:LINE").
 [[nodiscard]] Line parse_line(std::string_view text, const std::string& where);
 
-/// {"size":32768,"stride":64} as text, and back (throws as parse_line does).
-[[nodiscard]] std::string params_json(const Params& params);
+/// {"size":32768,"stride":64}, and back from text (throws as parse_line does).
+[[nodiscard]] nlohmann::ordered_json make_json(const Params& params);
 [[nodiscard]] Params parse_params(std::string_view json, const std::string& where);
 
 } // namespace recount::result

@@ -1,4 +1,5 @@
 #include "base/json.hpp"
+#include "base/names.hpp"
 #include "result/observation.hpp"
 
 #include <recount/error.hpp>
@@ -221,9 +222,9 @@ Flag flag_from_text(std::string text, const Observation& o) {
     if (std::max(from, to) > 0) percent = 100 * std::abs(from - to) / std::max(from, to);
     return {Kind::frequency, std::move(text), percent};
   }
-  const double milliseconds = 1000 * (o.seconds               ? *o.seconds
-                                      : o.metric == "seconds" ? as_double(o.value).value_or(0)
-                                                              : 0);
+  const double milliseconds = 1000 * (o.seconds              ? *o.seconds
+                                      : is_seconds(o.metric) ? as_double(o.value).value_or(0)
+                                                             : 0);
   for (const Kind kind : {Kind::steal, Kind::preempted, Kind::throttled})
     if (word == name_of(kind)) {
       const auto lost = kind == Kind::preempted ? std::nullopt : number_after(text, " ");
@@ -322,31 +323,27 @@ Line parse_line(std::string_view text, const std::string& where) {
   fields.fail("the type \"" + type.substr(0, 40) + "\" is not run, observation, failure or section");
 }
 
-namespace {
-
-Json json(const Params& params) {
+Json make_json(const Params& params) {
   Json object = Json::object();
   for (const auto& [name, value] : params)
     std::visit([&](const auto& v) { object[name] = v; }, value);
   return object;
 }
 
+namespace {
+
 /// What observations, failures and sections share.
 template <class Line>
 Json start(const char* type, const Line& line) {
   const std::string& run = line.run;
   Json object{{"type", type}, {"run", run}, {"kernel", line.kernel}};
-  object["params"] = json(line.params);
+  object["params"] = make_json(line.params);
   object["repetition"] = line.repetition;
   if constexpr (requires { line.witness; }) object["witness"] = line.witness;
   return object;
 }
 
 } // namespace
-
-std::string params_json(const Params& params) {
-  return dumped(json(params));
-}
 
 std::string to_line(const Run& run) {
   Json object{{"type", "run"}, {"schema", schema}, {"run", run.id}, {"started", run.started}};

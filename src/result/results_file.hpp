@@ -4,6 +4,8 @@
 #include "result/observation.hpp"
 #include "statistics/statistics.hpp"
 
+#include <cstddef>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +24,8 @@ struct Results {
 
   /// The run of that id, or nullptr.
   [[nodiscard]] const Run* run(const std::string& id) const;
+  /// Presets and events that did not agree in recount check on the machines of the runs, and why.
+  [[nodiscard]] std::map<std::string, std::string> verdicts() const;
 };
 
 /// Longest line accepted, in bytes.
@@ -44,7 +48,7 @@ public:
     create, ///< the file must hold nothing yet (see holds_nothing): nothing measured is ever overwritten
     append  ///< the file must be a results file; a torn last line is cut off first
   };
-  /// Whether the command can continue a file: only then is --resume named as a remedy.
+  /// Whether the command can continue a file: only then is --resume named as a fix.
   enum class Resume { impossible, possible };
   /// `path` "-" is stdout. Throws recount::Error (bad_input) when the file exists (create), is not a
   /// results file (append), or as host::cannot_write().
@@ -70,5 +74,32 @@ private:
 
 /// Whether a file holds no line yet: absent, empty, or cut off within its very first header line.
 [[nodiscard]] bool holds_nothing(const std::string& path);
+
+// The runs of a plan: its shards, and which of the planned runs a results file holds.
+
+/// "clock matmul n=600 variant=ijk": a planned run without its repetition, as in Run::planned.
+[[nodiscard]] std::string planned_name(const Witness& witness, const std::string& kernel,
+                                       const Params& params);
+
+/// A plan is stated name by name up to so many names.
+inline constexpr std::size_t most_planned_names = 2000;
+
+/// A study that is not complete: it was stopped, or is still running.
+struct Incomplete {
+  std::size_t done = 0, planned = 0; ///< runs; failed ones are done
+  std::vector<std::string> missing;  ///< names with the missing repetitions: "clock ... (2 of 5)"
+};
+
+/// One for each plan that lacks runs. Runs that continue another one (Run::resumes) belong to it.
+[[nodiscard]] std::vector<Incomplete> incomplete(const Results& results);
+
+/// "5 of 24 runs; missing: clock matmul n=600 (2 of 5), ... and 3 more. ...".
+[[nodiscard]] std::string describe(const Incomplete& study);
+
+/// Gives the observations and failures of shards of one plan, and of the runs that resume them, to the first
+/// of these runs, so that analyses by run see the whole plan. Shards of several machines are joined only
+/// where all their values are of described machines ("model:NAME"), which are the same everywhere. The runs
+/// stay.
+void join_shards(Results& results);
 
 } // namespace recount::result

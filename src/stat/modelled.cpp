@@ -4,7 +4,6 @@
 #include "command/measuring.hpp"
 #include "model/metrics.hpp"
 #include "process/waiter.hpp"
-#include "stat/stat_run.hpp"
 #include "trace/session.hpp"
 #include "trace/simulation.hpp"
 #include "witness/backend.hpp"

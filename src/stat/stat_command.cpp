@@ -5,12 +5,11 @@
 #include "command/print.hpp"
 #include "kernel/command_line.hpp"
 #include "process/waiter.hpp"
-#include "stat/command_results.hpp"
 #include "stat/modelled.hpp"
 #include "stat/stat_compare.hpp"
 #include "stat/stat_run.hpp"
 #include "stat/stat_table.hpp"
-#include "stat/target_options.hpp"
+#include "stat/stat_plan.hpp"
 
 #include <recount/error.hpp>
 
@@ -18,7 +17,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <memory>
 #include <tuple>
 
 // recount stat: counts any program, in any language.
@@ -181,40 +179,43 @@ int execute_stat(const StatOptions& o) {
 } // namespace
 
 command::Command stat_command() {
-  command::Command command{"stat", "count events, presets and metrics of any program", {}};
+  auto command = command::make_command<StatOptions>(
+      "stat", "count events, presets and metrics of any program",
+      [](command::Options& options, StatOptions& o) {
+        options.list("-e,--event", o.events, "LIST", "events, presets, metrics; {a,b}: event group")
+            .list("--metrics", o.metrics, "FILE", "read more metrics from FILE, see recount-metrics(5)")
+            .number("-r,--repeat", o.repeat, "N", "number of runs (default 1; 10 with --compare)",
+                    {1, 1'000'000})
+            .flag("-i,--ignore-failure", o.ignore_failure,
+                  "also count runs that fail (default: stop at the first)")
+            .list("-p,--pid", o.pids, "LIST", "attach to these PIDs until they or COMMAND exit")
+            .flag("-a,--all-cpus", o.all_cpus, "count all that runs on all CPUs, and what packages count")
+            .list("-C,--cpus", o.cpus, "LIST", "the same on these CPUs: 0-3,8")
+            .number("-I,--interval", o.interval, "MS", "print counts every MS milliseconds", interval_range)
+            .list("--witness", o.witnesses, "LIST",
+                  "perf, model, model:NAME: a model simulates COMMAND, each in a run of its own (default: "
+                  "perf)")
+            .text("--section", o.section, "NAME",
+                  "simulate only the program's section NAME (recount/sections.h)")
+            .text(
+                "--from", o.from, "FUNCTION",
+                "simulate from each entry of FUNCTION on, until it returns or --to (default: from the start)")
+            .text("--to", o.to, "FUNCTION", "simulate until FUNCTION is entered (default: to the end)")
+            .number("--sample-every", o.sample, "N",
+                    "simulate one of N windows of accesses, and state the error (default: all)",
+                    {2, 1'000'000})
+            .text("--domain", o.domain, "DOMAIN",
+                  "count in user mode, kernel or all (default: all, where permitted)")
+            .text("-o,--output", o.output, "FILE", "write results to FILE; - is stdout")
+            .flag("--json", o.json, "print the summary as one JSON object on stdout")
+            .text("--export", o.export_to, "FILE", command::export_help)
+            .flag("--no-verdicts", o.no_verdicts, command::no_verdicts_help)
+            .flag("--compare", o.compare, "run COMMAND1 --- COMMAND2 in turn and compare their counts")
+            .flag("--list", o.list, "list metrics and exit")
+            .program(o.command, "program to run and count");
+      },
+      execute_stat);
   command.transparent = true;
-  command.declare = [](command::Options& options) -> std::function<int()> {
-    auto o = std::make_shared<StatOptions>();
-    options.list("-e,--event", o->events, "LIST", "events, presets, metrics; {a,b}: event group")
-        .list("--metrics", o->metrics, "FILE", "read more metrics from FILE, see recount-metrics(5)")
-        .number("-r,--repeat", o->repeat, "N", "number of runs (default 1; 10 with --compare)",
-                {1, 1'000'000})
-        .flag("-i,--ignore-failure", o->ignore_failure,
-              "also count runs that fail (default: stop at the first)")
-        .list("-p,--pid", o->pids, "LIST", "attach to these PIDs until they or COMMAND exit")
-        .flag("-a,--all-cpus", o->all_cpus, "count all that runs on all CPUs, and what packages count")
-        .list("-C,--cpus", o->cpus, "LIST", "the same on these CPUs: 0-3,8")
-        .number("-I,--interval", o->interval, "MS", "print counts every MS milliseconds", interval_range)
-        .list("--witness", o->witnesses, "LIST",
-              "perf, model, model:NAME: a model simulates COMMAND, each in a run of its own (default: perf)")
-        .text("--section", o->section, "NAME",
-              "simulate only the program's section NAME (recount/sections.h)")
-        .text("--from", o->from, "FUNCTION",
-              "simulate from each entry of FUNCTION on, until it returns or --to (default: from the start)")
-        .text("--to", o->to, "FUNCTION", "simulate until FUNCTION is entered (default: to the end)")
-        .number("--sample-every", o->sample, "N",
-                "simulate one of N windows of accesses, and state the error (default: all)", {2, 1'000'000})
-        .text("--domain", o->domain, "DOMAIN",
-              "count in user mode, kernel or all (default: all, where permitted)")
-        .text("-o,--output", o->output, "FILE", "write results to FILE; - is stdout")
-        .flag("--json", o->json, "print the summary as one JSON object on stdout")
-        .text("--export", o->export_to, "FILE", command::export_help)
-        .flag("--no-verdicts", o->no_verdicts, command::no_verdicts_help)
-        .flag("--compare", o->compare, "run COMMAND1 --- COMMAND2 in turn and compare their counts")
-        .flag("--list", o->list, "list metrics and exit")
-        .program(o->command, "program to run and count");
-    return [o] { return execute_stat(*o); };
-  };
   return command;
 }
 

@@ -1,9 +1,9 @@
 #include "stat/stat_compare.hpp"
+#include "base/names.hpp"
 
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "stat/stat_table.hpp"
-#include "statistics/statistics.hpp"
 
 #include <recount/error.hpp>
 
@@ -38,7 +38,7 @@ void judge(ComparedRow& row) {
 }
 
 std::string number_text(double value, const std::string& unit) {
-  return command::format_number(unit == "ns" ? value / shown_unit(unit, value).size : value);
+  return command::format_number(is_nanoseconds(unit) ? value / shown_unit(unit, value).size : value);
 }
 
 std::string median_text(const std::vector<double>& values, const std::string& unit) {
@@ -146,7 +146,7 @@ command::Table comparison_table(const std::vector<ComparedRow>& rows) {
   for (const ComparedRow& row : rows)
     if (!row.first.empty() || !row.second.empty())
       table.add({row.name, interval_text(row.first, row.unit), interval_text(row.second, row.unit),
-                 row.unit == "ns" ? "ms" : row.unit, ratio_text(row)},
+                 is_nanoseconds(row.unit) ? "ms" : row.unit, ratio_text(row)},
                 {{}, median_text(row.first, row.unit), median_text(row.second, row.unit)});
   return table;
 }

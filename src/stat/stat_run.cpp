@@ -1,24 +1,23 @@
 #include "stat/stat_run.hpp"
 
 #include "base/format.hpp"
+#include "command/measuring.hpp"
 #include "perf/removed.hpp"
 #include "process/spawn.hpp"
-#include "process/waiter.hpp"
-#include "stat/stat_plan.hpp"
+#include "result/results_file.hpp"
+#include "witness/results_header.hpp"
 
 #include <recount/error.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <csignal>
-#include <map>
 #include <numeric>
-#include <utility>
+#include <unistd.h>
 
 namespace recount::stat {
 namespace {
@@ -147,7 +146,7 @@ std::vector<std::string> warnings(const Plan& plan, const Slice& slice) {
   for (std::size_t r = 0; r < slice.rows.size(); ++r) {
     const result::Observation& row = slice.rows[r];
     if (!row.reason.empty() && plan.rows[r].refused.empty())
-      names[{false, row.reason.get().text()}].push_back(row.metric);
+      names[{false, row.reason->text()}].push_back(row.metric);
     for (const Flag& flag : row.flags)
       names[{true, flag.text}].push_back(row.metric);
   }
@@ -425,6 +424,54 @@ Summary summarise(std::span<const Slice> slices, std::size_t row) {
       if (std::ranges::find(s.flags, flag) == s.flags.end()) s.flags.push_back(flag);
   }
   return s;
+}
+
+CommandResults::CommandResults(const std::string& path, std::string subject,
+                               std::map<std::string, std::string> plan,
+                               std::map<std::string, std::string> verdicts)
+    : subject_(std::move(subject)) {
+  if (path.empty()) return;
+  result::Run header = witness::machine_header(command::command_line(), RECOUNT_VERSION);
+  header.plan = std::move(plan);
+  header.verdicts = std::move(verdicts);
+  header.plan["kernel"] = "command";
+  run_ = header.id;
+  writer_ = std::make_unique<result::Writer>(path, result::Writer::Mode::create);
+  writer_->write(header);
+}
+
+CommandResults::~CommandResults() = default;
+
+void CommandResults::write(const Slice& slice) {
+  if (!writer_) return;
+  result::Observation time;
+  time.witness = Witness::clock;
+  time.metric = "seconds";
+  time.value = slice.end - slice.begin;
+  write(time, slice);
+  for (const result::Observation& o : slice.rows)
+    write(o, slice);
+}
+
+void CommandResults::write(result::Observation o, const Slice& slice) {
+  o.run = run_;
+  o.kernel = "command";
+  o.params["command"] = subject_;
+  if (slice.interval) {
+    o.params["interval"] = std::int64_t{*slice.interval};
+    o.params["begin_us"] = static_cast<std::int64_t>(slice.begin * 1e6);
+  }
+  o.repetition = slice.repetition;
+  o.seconds = slice.end - slice.begin;
+  writer_->write(o);
+}
+
+void CommandResults::write(result::Section section) {
+  if (!writer_) return;
+  section.run = run_;
+  section.kernel = "command";
+  section.params["command"] = subject_;
+  writer_->write(section);
 }
 
 } // namespace recount::stat

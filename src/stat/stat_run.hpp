@@ -10,15 +10,20 @@
 #include <recount/group.hpp>
 
 #include <sys/types.h>
-
 #include <chrono>
 #include <exception>
 #include <functional>
+#include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
+
+namespace recount::result {
+class Writer;
+}
 
 namespace recount::stat {
 
@@ -175,5 +180,25 @@ struct Between {
 
 /// Adds a flag, unless it is empty, to each row that has a value.
 void flag_all(std::span<result::Observation> rows, const std::string& flag);
+
+// Results of the kernel "command".
+
+/// Writes recount-results(5); does nothing without a file. Throws as result::Writer does.
+class CommandResults {
+public:
+  /// `plan`: the requested settings besides the subject (the command line or the processes).
+  /// `verdicts`: row_marks() of what is counted.
+  CommandResults(const std::string& path, std::string subject, std::map<std::string, std::string> plan,
+                 std::map<std::string, std::string> verdicts);
+  ~CommandResults();
+  void write(const stat::Slice& slice);
+  /// Run, kernel and params are filled in.
+  void write(result::Section section);
+
+private:
+  void write(result::Observation observation, const stat::Slice& slice);
+  std::string subject_, run_;
+  std::unique_ptr<result::Writer> writer_;
+};
 
 } // namespace recount::stat

@@ -1,9 +1,8 @@
 #include "stat/stat_table.hpp"
+#include "base/names.hpp"
 
 #include "base/format.hpp"
-#include "base/json.hpp"
 #include "command/measuring.hpp"
-#include "command/output.hpp"
 #include "process/waiter.hpp"
 
 #include <fmt/format.h>
@@ -65,7 +64,7 @@ std::string times_text(const RunResult& ended) {
 } // namespace
 
 ShownUnit shown_unit(const std::string& unit, double value) {
-  if (unit == "ns") return {"ms", 1e6};
+  if (is_nanoseconds(unit)) return {"ms", 1e6};
   if (unit != "bytes") return {unit, 1};
   constexpr double mebi = 1 << 20;
   return value < mebi ? ShownUnit{"KiB", 1024} : ShownUnit{"MiB", mebi};
@@ -247,13 +246,9 @@ std::string stat_json(const Plan& plan, const Request& request, const RunResult&
   json["metrics"] = Json::array();
   for (std::size_t r = 0; r < plan.rows.size(); ++r)
     json["metrics"].push_back(with_summary(plan.rows[r], summarise(ended.repetitions, r)));
-  json["groups"] = Json::array();
-  for (const auto& group : plan.groups) {
-    Json names = Json::array();
-    for (const std::size_t e : group)
-      names.push_back(plan.events[e].name);
-    json["groups"].push_back(std::move(names));
-  }
+  json["groups"] = array_of(plan.groups, [&](const auto& group) {
+    return array_of(group, [&](std::size_t e) { return plan.events[e].name; });
+  });
   for (const Slice& slice : intervals)
     json["intervals"].push_back(with_values(plan, slice));
   if (!plan.notes.empty()) json["notes"] = plan.notes;

@@ -6,7 +6,6 @@
 #include "command/print.hpp"
 #include "host/job.hpp"
 #include "host/pmu.hpp"
-#include "result/completeness.hpp"
 #include "result/observation.hpp"
 #include "result/results_file.hpp"
 #include "witness/backend.hpp"
@@ -99,6 +98,26 @@ Ended run_missing(const Batch& batch, Listener listener) {
 }
 
 } // namespace
+
+void declare_runs(command::Options& options, BatchOptions& into, int limit) {
+  options
+      .text("--cpu", into.cpu, "N",
+            "measure on this CPU, or none for no pinning (default: the least disturbed)")
+      .text("--timeout", into.timeout, "SECONDS",
+            fmt::format("time-out per run: wall time (default {}), for the model CPU time (default none)",
+                        limit))
+      .flag("--resume", into.resume, "resume FILE: run only what is missing")
+      .flag("-q,--quiet", into.quiet, "print no progress and no notes");
+}
+
+void declare_sharded_runs(command::Options& options, BatchOptions& into, int limit) {
+  options.text("--seed", into.seed, "N", "seed of the order of the runs (default: random, printed)")
+      .text("--shard", into.shard, "K/N",
+            "run only part K of N of the points; auto: the task of srun, mpirun or a job array")
+      .number("-j,--jobs", into.parallel, "N", "model runs at a time (default: the number of usable CPUs)",
+              {1, 10'000});
+  declare_runs(options, into, limit);
+}
 
 Batch make_batch(std::string command, const BatchOptions& options, std::chrono::seconds limit,
                  std::uint64_t seed, std::map<std::string, std::string> plan) {

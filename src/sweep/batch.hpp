@@ -1,6 +1,7 @@
 // Runs of a plan with their results file: what the file holds is kept, what is missing is run.
 #pragma once
 
+#include "command/command.hpp"
 #include "sweep/engine.hpp"
 #include "sweep/sweep_plan.hpp"
 
@@ -12,10 +13,15 @@ namespace recount::sweep {
 
 /// The options that all commands with runs share, as typed.
 struct BatchOptions {
-  std::string cpu, timeout, output, shard;
+  std::string cpu, timeout, output, shard, seed;
   long parallel = 0; ///< model runs at a time; 0: one for each CPU that this process may run on
   bool resume = false, quiet = false;
 };
+
+/// Declares --cpu, --timeout (`limit`: the default in seconds), --resume and --quiet.
+void declare_runs(command::Options& options, BatchOptions& into, int limit);
+/// The same, and --seed, --shard and --jobs.
+void declare_sharded_runs(command::Options& options, BatchOptions& into, int limit);
 
 /// Runs of any kernels, and where the results go.
 struct Batch {

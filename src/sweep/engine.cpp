@@ -1,11 +1,11 @@
 #include "sweep/engine.hpp"
 
 #include "base/format.hpp"
+#include "command/output.hpp"
 #include "command/print.hpp"
 #include "host/pmu.hpp"
+#include "process/child.hpp"
 #include "process/temporary_folder.hpp"
-#include "process/worker.hpp"
-#include "result/observation.hpp"
 #include "sweep/serve.hpp"
 #include "witness/backend.hpp"
 
@@ -13,17 +13,13 @@
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <list>
 #include <map>
-#include <optional>
 #include <set>
-#include <string>
 #include <tuple>
 #include <utility>
 
@@ -111,11 +107,12 @@ private:
                                const std::optional<process::TemporaryFolder>& temporary) {
     process::Spawn spawn;
     spawn.argv = how.program;
+    spawn.core_dump = false;
     if (native(job)) spawn.cpu = how.cpu;
     spawn.fixed_addresses = native(job);
     if (temporary) spawn.environment = {{"TMPDIR", temporary->path()}};
-    return {std::move(spawn),
-            to_request({how.run, job.kernel, job.point, job.repetition, job.witness, job.metrics})};
+    return process::start_worker(std::move(spawn), to_request({how.run, job.kernel, job.point, job.repetition,
+                                                               job.witness, job.metrics}));
   }
   [[nodiscard]] std::string with_last_message(std::string reason) const {
     const std::string_view words = worker_.last_words();
@@ -364,10 +361,7 @@ void ProgressLine::show(const sweep::Progress& progress) {
     return;
   }
   if (progress.job) text += ": " + progress.job->witness.name() + " " + result::describe(progress.job->point);
-  winsize window{};
-  if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 1)
-    text.resize(
-        std::min<std::size_t>(text.size(), window.ws_col - 1U)); // a wrapped line cannot be written over
+  text.resize(std::min(text.size(), command::line_width(stderr) - 1)); // a wrapped one cannot be written over
   command::print(stderr, "\r{}\033[K", text);
   shown_ = true;
   next_ = Clock::now() + std::chrono::milliseconds(100);

@@ -97,6 +97,4 @@ private:
   std::chrono::steady_clock::time_point next_;
 };
 
-inline constexpr const char* parallel_help = "model runs at a time (default: the number of usable CPUs)";
-
 } // namespace recount::sweep

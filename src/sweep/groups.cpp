@@ -1,4 +1,5 @@
 #include "sweep/groups.hpp"
+#include "base/names.hpp"
 
 #include "base/format.hpp"
 #include "base/witness.hpp"
@@ -20,7 +21,7 @@ std::optional<double> SweepGroup::per_access() const {
 
 std::vector<SweepGroup> sweep_groups(const result::Results& results) {
   std::map<std::tuple<result::Params, std::string, Witness>, SweepGroup> groups;
-  // The observations of a point share its parameters (result::Shared): they are compared once.
+  // The observations of a point share its parameters (recount::Shared): they are compared once.
   std::unordered_map<const void*, std::map<std::pair<std::string, Witness>, SweepGroup*>> known;
   for (const auto& o : results.observations) {
     SweepGroup*& at = known[o.params.identity()][{o.metric, o.witness}];
@@ -40,7 +41,7 @@ std::vector<SweepGroup> sweep_groups(const result::Results& results) {
       if (o.cpu_seconds) group.cpu_seconds.push_back(*o.cpu_seconds);
     } else {
       ++group.missing;
-      if (group.reason.empty()) group.reason = o.reason.get().text();
+      if (group.reason.empty()) group.reason = o.reason;
     }
   }
   std::vector<SweepGroup> all;
@@ -82,7 +83,7 @@ std::string outliers_text(const std::vector<SweepGroup>& groups) {
   for (const auto& group : groups)
     for (const std::size_t i : statistics::outliers(group.values)) {
       if (group.witness.modelled()) break;
-      if (group.metric == "tsc_cycles") break; // of the same time as "seconds"
+      if (is_tsc_cycles(group.metric)) break; // of the same time as "seconds"
       if (++all > most_named) continue;
       result::Params point;
       for (const auto& name : names)

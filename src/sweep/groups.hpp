@@ -10,6 +10,13 @@
 
 namespace recount::sweep {
 
+/// What JSON states of a summary.
+inline constexpr std::pair<const char*, double statistics::Summary::*> summary_members[] = {
+    {"median", &statistics::Summary::median}, {"low", &statistics::Summary::low},
+    {"high", &statistics::Summary::high},     {"min", &statistics::Summary::min},
+    {"max", &statistics::Summary::max},       {"mean", &statistics::Summary::mean},
+    {"p10", &statistics::Summary::p10},       {"p90", &statistics::Summary::p90}};
+
 /// The repetitions of one metric by one witness at one point.
 struct SweepGroup {
   result::Params params;
@@ -19,7 +26,7 @@ struct SweepGroup {
   std::vector<int> repetitions;               ///< of the values, from 0
   std::vector<double> cpu_seconds;            ///< beside "seconds", as Observation has them
   std::optional<statistics::Summary> summary; ///< none: nothing was counted, and `reason` says why
-  std::string reason;
+  Shared<Reason> reason;
   std::size_t missing = 0; ///< repetitions without a value
   std::size_t flagged = 0; ///< disturbed repetitions
   double error = 0;        ///< the largest sampling error of a simulation

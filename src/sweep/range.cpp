@@ -1,9 +1,9 @@
 #include "sweep/range.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <fmt/format.h>
 #include <optional>
@@ -20,15 +20,12 @@ constexpr const char* range_forms = "write FIRST:LAST:xFACTOR, FIRST:LAST:STEP o
 
 /// "600", "4K"; nothing for other text or more than 63 bits.
 std::optional<std::int64_t> parse_whole(std::string_view text) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || text.empty()) return std::nullopt;
-  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-  if (text.empty()) return number;
-  const std::size_t power = std::string_view("kKmMgG").find(text[0]);
-  if (text.size() != 1 || power == std::string_view::npos) return std::nullopt;
-  for (std::size_t i = 0; i <= power / 2; ++i)
-    if (__builtin_mul_overflow(number, std::int64_t{1024}, &number)) return std::nullopt;
+  const std::size_t unit = text.empty() ? text.npos : std::string_view("kKmMgG").find(text.back());
+  std::size_t power = unit == text.npos ? 0 : unit / 2 + 1;
+  if (power > 0) text.remove_suffix(1);
+  auto number = base::parse<std::int64_t>(text);
+  for (; number && power > 0; --power)
+    if (__builtin_mul_overflow(*number, std::int64_t{1024}, &*number)) return {};
   return number;
 }
 
@@ -77,9 +74,8 @@ private:
   }
 
   void add_geometric(std::int64_t first, std::int64_t last, std::string_view text) {
-    double factor = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), factor);
-    if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(factor) || factor <= 1)
+    const double factor = base::parse<double>(text).value_or(0);
+    if (!std::isfinite(factor) || factor <= 1)
       fail(fmt::format("the factor \"x{:.40}\" is not a number above 1", text));
     if (first < 1) fail("a range with a factor starts at 1 or more");
     // Powers of the factor instead of repeated rounding, so that x1.5 does not drift. With a factor close to

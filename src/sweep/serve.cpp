@@ -3,12 +3,10 @@
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "process/fd.hpp"
-#include "result/observation.hpp"
 
 #include <recount/error.hpp>
 
 #include <chrono>
-#include <exception>
 
 namespace recount::sweep {
 namespace {
@@ -69,7 +67,7 @@ std::string answer(const std::string& request, const Lookup& lookup, int out) {
 std::string to_request(const witness::Task& task) {
   const Json object{{"run", task.run},
                     {"kernel", task.kernel},
-                    {"params", result::params_json(task.point)},
+                    {"params", dumped(result::make_json(task.point))},
                     {"repetition", task.repetition},
                     {"witness", task.witness},
                     {"metrics", task.metrics}};

@@ -120,17 +120,9 @@ command::Command sweep_command(const std::vector<plot::Figure>& figures) {
                 .number("-r,--repeat", o->repeat, "N", "repetitions per point (default 5)", {1, 1'000'000})
                 .text("--sample", o->sample, "WHEN", sample_help)
                 .number("--draws", o->draws, "N", draws_help, {1, 1000})
-                .text("--seed", o->seed, "N", "seed of the order of the runs (default: random, printed)")
-                .text("--cpu", o->cpu, "N",
-                      "measure on this CPU, or none for no pinning (default: the least disturbed)")
-                .text("--timeout", o->timeout, "SECONDS",
-                      "time-out per run: wall time (default 120), for the model CPU time (default none)")
                 .text("--max-memory", o->memory, "SIZE",
                       "reject points that need more memory (default: the available memory)")
                 .text("-o,--output", o->output, "FILE", "append each result to FILE; - is stdout")
-                .text("--shard", o->shard, "K/N", shard_help)
-                .number("-j,--jobs", o->parallel, "N", parallel_help, {1, 10'000})
-                .flag("--resume", o->resume, "resume FILE: run only what is missing")
                 .flag("--no-verdicts", o->no_verdicts, command::no_verdicts_help)
                 .flag("--json", o->json, "print the summary as one JSON object")
                 .number("--least", o->least, "N", "show the N points of least value of each metric only",
@@ -140,11 +132,11 @@ command::Command sweep_command(const std::vector<plot::Figure>& figures) {
                 .text("--plot", o->plot, "FILE", "plot the curves; - plots on the terminal")
                 .text("--figure", o->figure, "NAME",
                       "draw this figure, see recount plot --list (default: the first that suits)")
-                .flag("-q,--quiet", o->quiet, "print no progress and no notes")
                 .flag("-n,--dry-run", o->dry_run, "print the plan and exit")
                 .rest(o->parameters)
                 .help_topic(kernel_help)
                 .footer(kernels_help);
+            declare_sharded_runs(options, *o, 120);
             return [o, &figures] { return execute_sweep(*o, figures); };
           }};
 }

@@ -21,7 +21,6 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
-#include <map>
 #include <random>
 
 namespace recount::sweep {

@@ -5,11 +5,9 @@
 #include "kernel/kernel.hpp"
 #include "result/observation.hpp"
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -108,9 +106,6 @@ struct Job {
                                      const std::map<std::string, std::string>& now);
 
 // --shard: one of several parts of the points of a plan, the same whoever computes it.
-
-inline constexpr const char* shard_help =
-    "run only part K of N of the points; auto: the task of srun, mpirun or a job array";
 
 /// Part `number` of `of`; 1 of 1 is everything.
 struct Shard {

@@ -2,8 +2,8 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "base/names.hpp"
 #include "command/measuring.hpp"
-#include "command/output.hpp"
 #include "command/outputs.hpp"
 #include "command/print.hpp"
 #include "sweep/groups.hpp"
@@ -11,17 +11,16 @@
 #include <recount/error.hpp>
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <map>
 #include <set>
 
 namespace recount::sweep {
 namespace {
+
+using result::make_json;
 
 /// Counts whole, times with six digits.
 std::string show(double value) {
@@ -32,26 +31,11 @@ std::string show(double value) {
 std::string show_per_access(const SweepGroup& group) {
   const auto each = group.per_access();
   if (!each) return "-";
-  return group.metric == "seconds" ? fmt::format("{:.4g} ns", *each * 1e9) : fmt::format("{:.4g}", *each);
+  return is_seconds(group.metric) ? fmt::format("{:.4g} ns", *each * 1e9) : fmt::format("{:.4g}", *each);
 }
 
 std::string show_interval(const statistics::Summary& s) {
   return s.n < 2 && s.low == s.high ? "-" : fmt::format("{} to {}", show(s.low), show(s.high));
-}
-
-Json json(const result::Params& params) {
-  Json object = Json::object();
-  for (const auto& [name, value] : params)
-    std::visit([&](const auto& v) { object[name] = v; }, value);
-  return object;
-}
-
-/// Presets and events that did not agree in recount check, of the machine of these runs.
-std::map<std::string, std::string> marks_of(const Ended& ended) {
-  std::map<std::string, std::string> all;
-  for (const auto& run : ended.results.runs)
-    all.insert(run.verdicts.begin(), run.verdicts.end());
-  return all;
 }
 
 /// A modelled value has none.
@@ -61,21 +45,16 @@ std::string mark_of(const SweepGroup& group, const std::map<std::string, std::st
 }
 
 Json json(const SweepGroup& group, const std::map<std::string, std::string>& marks) {
-  Json object{{"params", json(group.params)}, {"witness", group.witness}, {"metric", group.metric}};
+  Json object{{"params", make_json(group.params)}, {"witness", group.witness}, {"metric", group.metric}};
   object["n"] = group.values.size();
-  using statistics::Summary;
-  constexpr std::pair<const char*, double Summary::*> statistics_of_json[] = {
-      {"median", &Summary::median}, {"low", &Summary::low}, {"high", &Summary::high},
-      {"min", &Summary::min},       {"max", &Summary::max}, {"mean", &Summary::mean},
-      {"p10", &Summary::p10},       {"p90", &Summary::p90}};
-  for (const auto& [name, member] : statistics_of_json)
+  for (const auto& [name, member] : summary_members)
     object[name] = group.summary ? Json((*group.summary).*member) : Json();
   if (group.accesses) object["accesses"] = *group.accesses;
   if (const auto each = group.per_access()) object["per_access"] = *each;
   object["flagged"] = group.flagged;
   if (const std::string mark = mark_of(group, marks); !mark.empty()) object["verdict"] = mark;
   if (group.missing > 0) object["missing"] = group.missing;
-  if (!group.reason.empty()) object["reason"] = group.reason;
+  if (!group.reason.empty()) object["reason"] = group.reason->text();
   return object;
 }
 
@@ -85,7 +64,7 @@ command::Table sweep_summary(const Ended& ended, const Selection& selection) {
   auto groups = sweep_groups(ended.results);
   const auto names = varying(groups);
   if (selection.least > 0) groups = least(std::move(groups), selection.least, selection.first);
-  const auto marks = marks_of(ended);
+  const auto marks = ended.results.verdicts();
   using Align = command::Table::Align;
   std::vector<command::Table::Column> columns;
   for (const auto& name : names)
@@ -147,7 +126,8 @@ std::string sweep_table(const Ended& ended, const Selection& selection) {
   if (const std::string outliers = outliers_text(groups); !outliers.empty())
     text += command::wrap(outliers, command::line_width(), 2) + "\n";
   for (const auto& group : groups)
-    if (!group.reason.empty()) reasons.try_emplace(group.witness.name() + " " + group.metric, group.reason);
+    if (!group.reason.empty())
+      reasons.try_emplace(group.witness.name() + " " + group.metric, group.reason->text());
   for (const auto& [what, reason] : reasons)
     text += command::wrap(fmt::format("not counted: {}: {}", what, reason), command::line_width(), 2) + "\n";
   return text;
@@ -160,17 +140,18 @@ std::string sweep_json(const SweepRun& run, const Ended& ended) {
   object["runs_there"] = ended.there;
   object["runs_planned"] = ended.planned;
   object["stopped"] = ended.outcome.stopped;
-  const auto marks = marks_of(ended);
-  object["summary"] = object["failures"] = object["skipped"] = Json::array();
-  for (const auto& group : sweep_groups(ended.results))
-    object["summary"].push_back(json(group, marks));
-  for (const auto& f : ended.results.failures)
-    object["failures"].push_back({{"params", json(f.params)},
-                                  {"repetition", f.repetition},
-                                  {"witness", f.witness},
-                                  {"reason", f.reason}});
-  for (const auto& s : run.grid.skipped)
-    object["skipped"].push_back({{"params", json(s.point)}, {"reason", s.reason}});
+  const auto marks = ended.results.verdicts();
+  object["summary"] =
+      array_of(sweep_groups(ended.results), [&](const SweepGroup& group) { return json(group, marks); });
+  object["failures"] = array_of(ended.results.failures, [](const result::Failure& f) {
+    return Json{{"params", make_json(f.params)},
+                {"repetition", f.repetition},
+                {"witness", f.witness},
+                {"reason", f.reason}};
+  });
+  object["skipped"] = array_of(run.grid.skipped, [](const Skipped& s) {
+    return Json{{"params", make_json(s.point)}, {"reason", s.reason}};
+  });
   return json_text("sweep", object);
 }
 
@@ -199,13 +180,13 @@ bool is_sweep(const result::Run& run) {
 }
 
 std::string number_text(const std::string& metric, double value) {
-  return metric == "seconds" ? base::format_seconds(value) : base::format_number(value);
+  return is_seconds(metric) ? base::format_seconds(value) : base::format_number(value);
 }
 
 std::string per_access_text(const SweepGroup& group) {
   const auto each = group.per_access();
   if (!each) return "-";
-  return group.metric == "seconds" ? base::format_number(*each * 1e9) + " ns" : base::format_number(*each);
+  return is_seconds(group.metric) ? base::format_number(*each * 1e9) + " ns" : base::format_number(*each);
 }
 
 document::Table values_table(const std::string& caption, const std::vector<SweepGroup>& groups) {
@@ -275,18 +256,6 @@ document::Section values_section() {
   return {"", write_values, {}, {}, true};
 }
 
-namespace {
-
-plot::TextSize size_of_terminal() {
-  plot::TextSize size;
-  winsize window{};
-  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0 && window.ws_row > 2)
-    size = {window.ws_col, window.ws_row - 2, false}; // room for the prompt
-  return size;
-}
-
-} // namespace
-
 void check_figure(const std::string& path, const std::string& figure,
                   const std::vector<plot::Figure>& figures) {
   if (figure.empty()) return;
@@ -299,11 +268,7 @@ void draw_sweep(const std::string& path, const std::string& figure, const std::v
                 const result::Results& results) {
   if (path.empty()) return;
   const auto& drawn = figure.empty() ? plot::suitable(figures, results, {}) : plot::find(figures, figure);
-  const plot::Sheet sheet = drawn.compose(results, {});
-  if (path == "-")
-    command::print("{}", command::own_controls(plot::draw_text(sheet, size_of_terminal())));
-  else
-    command::draw_to(path, sheet);
+  command::draw_to(path, drawn.compose(results, {}));
 }
 
 } // namespace recount::sweep

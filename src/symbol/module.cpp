@@ -1,6 +1,6 @@
 #include "symbol/module.hpp"
 
-#include "process/worker.hpp"
+#include "process/child.hpp"
 
 #include <algorithm>
 #include <csetjmp>

@@ -28,10 +28,14 @@ struct ToJson {
             {"series", series}};
   }
   Json operator()(const Interval& m) const {
-    Json values = Json::array();
-    for (const auto& value : m.values)
-      values.push_back(value && std::isfinite(*value) ? Json(*value) : Json());
-    Json json{{"type", "interval"}, {"n", m.number}, {"begin", m.begin}, {"end", m.end}, {"values", values}};
+    const auto number = [](const auto& value) {
+      return value && std::isfinite(*value) ? Json(*value) : Json();
+    };
+    Json json{{"type", "interval"},
+              {"n", m.number},
+              {"begin", m.begin},
+              {"end", m.end},
+              {"values", array_of(m.values, number)}};
     if (!m.shares.empty()) json["shares"] = m.shares;
     return json;
   }

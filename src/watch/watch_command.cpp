@@ -4,8 +4,8 @@
 #include "command/output.hpp"
 #include "command/outputs.hpp"
 #include "kernel/command_line.hpp"
-#include "stat/command_results.hpp"
-#include "stat/target_options.hpp"
+#include "stat/stat_run.hpp"
+#include "stat/stat_plan.hpp"
 #include "watch/hub.hpp"
 #include "watch/watch_figure.hpp"
 #include "watch/watch_view.hpp"
@@ -185,29 +185,29 @@ int execute_watch(const WatchOptions& o) {
 } // namespace
 
 command::Command watch_command() {
-  command::Command command{"watch", "draw a live trace of events, presets and metrics of a program", {}};
+  auto command = command::make_command<WatchOptions>(
+      "watch", "draw a live trace of events, presets and metrics of a program",
+      [](command::Options& options, WatchOptions& o) {
+        options.list("-e,--event", o.events, "LIST", "events, presets, metrics; keys n and p select one")
+            .list("--metrics", o.metrics, "FILE", "read more metrics from FILE, see recount-metrics(5)")
+            .list("-p,--pid", o.pids, "LIST", "attach to these PIDs until they or COMMAND exit")
+            .number("-I,--interval", o.interval, "MS", "count every MS milliseconds (default 500)",
+                    stat::interval_range)
+            .number("--window", o.window, "SECONDS", "time span of the figure (default 60)", {1, 86'400})
+            .text("--domain", o.domain, "DOMAIN",
+                  "count in user mode, kernel or all (default: all, where permitted)")
+            .text("-o,--output", o.output, "FILE", "write results to FILE; - is stdout")
+            .text("--plot", o.plot, "FILE", "draw the results at the end: .pdf, .svg, .png, ...")
+            .text("--listen", o.listen, "ADDRESS", "accept viewers at PORT, HOST:PORT or a socket path")
+            .text("--connect", o.connect, "ADDRESS", "connect to another recount watch")
+            .flag("--plain", o.plain, "print one line per interval, also on a terminal")
+            .flag("--no-verdicts", o.no_verdicts, command::no_verdicts_help)
+            .flag("--json", o.json, "print JSON lines on stdout, as sent to viewers")
+            .text("--export", o.export_to, "FILE", command::export_help)
+            .program(o.command, "program to run and watch");
+      },
+      execute_watch);
   command.transparent = true;
-  command.declare = [](command::Options& options) -> std::function<int()> {
-    auto o = std::make_shared<WatchOptions>();
-    options.list("-e,--event", o->events, "LIST", "events, presets, metrics; keys n and p select one")
-        .list("--metrics", o->metrics, "FILE", "read more metrics from FILE, see recount-metrics(5)")
-        .list("-p,--pid", o->pids, "LIST", "attach to these PIDs until they or COMMAND exit")
-        .number("-I,--interval", o->interval, "MS", "count every MS milliseconds (default 500)",
-                stat::interval_range)
-        .number("--window", o->window, "SECONDS", "time span of the figure (default 60)", {1, 86'400})
-        .text("--domain", o->domain, "DOMAIN",
-              "count in user mode, kernel or all (default: all, where permitted)")
-        .text("-o,--output", o->output, "FILE", "write results to FILE; - is stdout")
-        .text("--plot", o->plot, "FILE", "draw the results at the end: .pdf, .svg, .png, ...")
-        .text("--listen", o->listen, "ADDRESS", "accept viewers at PORT, HOST:PORT or a socket path")
-        .text("--connect", o->connect, "ADDRESS", "connect to another recount watch")
-        .flag("--plain", o->plain, "print one line per interval, also on a terminal")
-        .flag("--no-verdicts", o->no_verdicts, command::no_verdicts_help)
-        .flag("--json", o->json, "print JSON lines on stdout, as sent to viewers")
-        .text("--export", o->export_to, "FILE", command::export_help)
-        .program(o->command, "program to run and watch");
-    return [o] { return execute_watch(*o); };
-  };
   return command;
 }
 

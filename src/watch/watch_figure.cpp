@@ -1,4 +1,5 @@
 #include "watch/watch_figure.hpp"
+#include "base/names.hpp"
 
 #include "plot/plot_format.hpp"
 #include "plot/select.hpp"
@@ -48,8 +49,8 @@ std::vector<MetricTrace> traces_of_run(const result::Results& results, const Obs
 /// Each interval is a step. Counts become rates, nanoseconds of processor time CPUs; metrics stay.
 plot::Panel make_panel(const MetricTrace& trace) {
   const Observation& first = *trace.intervals.front();
-  const bool per_second = first.unit.empty() || first.unit == "ns";
-  const double scale = first.unit == "ns" ? 1e-9 : 1;
+  const bool per_second = first.unit.empty() || is_nanoseconds(first.unit.get());
+  const double scale = is_nanoseconds(first.unit.get()) ? 1e-9 : 1;
   plot::Panel panel;
   panel.title = trace.metric + " (witness " + first.witness.name() + ")";
   panel.x_along = plot::Panel::Along::linear;
@@ -68,7 +69,7 @@ plot::Panel make_panel(const MetricTrace& trace) {
   for (auto& s : series.samples)
     s.y /= magnitude.factor, s.low = s.high = s.y;
   panel.y_title = magnitude.word.empty() ? "" : magnitude.word + " ";
-  panel.y_title += first.unit.empty() ? "/s" : first.unit == "ns" ? "CPUs" : first.unit;
+  panel.y_title += first.unit.empty() ? "/s" : is_nanoseconds(first.unit.get()) ? "CPUs" : first.unit;
   return panel;
 }
 
@@ -127,7 +128,7 @@ plot::Sheet compose_over_time(const result::Results& results, const plot::Choice
     if (!trace.counted()) {
       missing.push_back(trace.metric);
       sheet.warnings.push_back(fmt::format("not counted, not drawn: {} ({})", trace.metric,
-                                           trace.intervals.back()->reason.get().text()));
+                                           trace.intervals.back()->reason->text()));
     } else if (sheet.panels.size() == most_panels && choice.metrics.empty()) {
       omitted.push_back(trace.metric);
     } else {

@@ -3,7 +3,6 @@
 #include "base/format.hpp"
 #include "base/utf8.hpp"
 #include "command/measuring.hpp"
-#include "command/output.hpp"
 #include "command/print.hpp"
 #include "command/terminal.hpp"
 #include "plot/live.hpp"
@@ -16,13 +15,11 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cmath>
 #include <csignal>
 #include <cstring>
 #include <limits>

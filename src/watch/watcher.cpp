@@ -1,10 +1,10 @@
 #include "watch/watcher.hpp"
+#include "base/names.hpp"
 
 #include "perf/removed.hpp"
 #include "process/child.hpp"
 #include "process/waiter.hpp"
 #include "stat/stat_plan.hpp"
-#include "stat/stat_run.hpp"
 
 #include <recount/error.hpp>
 
@@ -16,7 +16,6 @@
 #include <optional>
 #include <span>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 #include <utility>
 
@@ -50,27 +49,12 @@ void SectionSocket::read(std::chrono::steady_clock::time_point begin, const Line
 namespace {
 using Steady = std::chrono::steady_clock;
 
-/// Reports the end of a process, also if its parent does not wait for it.
-class WatchedProcess {
-public:
-  explicit WatchedProcess(pid_t pid) : pid_(pid), fd_(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))) {}
-  [[nodiscard]] int fd() const noexcept { return fd_.get(); } ///< readable once it has ended; -1: none
-  [[nodiscard]] bool ended() const {
-    pollfd now{fd_.get(), POLLIN, 0};
-    return fd_ ? ::poll(&now, 1, 0) == 1 : ::kill(pid_, 0) != 0 && errno == ESRCH;
-  }
-
-private:
-  pid_t pid_;
-  process::Fd fd_; ///< none where pidfd_open(2) is missing or forbidden
-};
-
 /// The value of a row in an interval: events per second, CPUs for nanoseconds of processor time.
 std::optional<double> rate(const stat::PlanRow& row, const result::Observation& observed, double seconds) {
   const auto value = result::as_double(observed.value);
   if (!value || seconds <= 0) return {};
   if (row.kind == stat::RowKind::metric) return value;
-  return row.unit == "ns" ? *value / seconds / 1e9 : *value / seconds;
+  return is_nanoseconds(row.unit) ? *value / seconds / 1e9 : *value / seconds;
 }
 
 class Watch {
@@ -82,7 +66,7 @@ public:
     const auto pids = watches_command() ? std::vector{child_->pid()} : settings.pids;
     for (const pid_t pid : pids) {
       watched_.emplace_back(pid);
-      if (watched_.back().ended()) throw bad_input("-p " + std::to_string(pid), "there is no such process");
+      if (watched_.back().reached()) throw bad_input("-p " + std::to_string(pid), "there is no such process");
     }
     counters_.emplace(plan, pids, watches_command() ? When::at_exec : When::at_once);
     if (watches_command()) descendants_.emplace(child_->pid());
@@ -128,7 +112,7 @@ private:
   bool over() {
     if (child_ && child_->wait_for(std::chrono::milliseconds(0))) return true;
     if (child_) return false; // a process that has ended meanwhile counts nothing more
-    return stop_requested_ || std::ranges::all_of(watched_, &WatchedProcess::ended);
+    return stop_requested_ || std::ranges::all_of(watched_, &process::ProcessEnd::reached);
   }
 
   void wait() {
@@ -136,10 +120,10 @@ private:
     std::vector<pollfd> polled{{signals_.fd(), POLLIN, 0}};
     auto left = std::max(std::chrono::ceil<std::chrono::milliseconds>(tick_ - Steady::now()),
                          std::chrono::milliseconds(0));
-    for (const WatchedProcess& process : until_ ? std::span(&*until_, 1) : std::span(watched_)) {
+    for (const process::ProcessEnd& process : until_ ? std::span(&*until_, 1) : std::span(watched_)) {
       if (process.fd() < 0) left = std::min(left, without_pidfd);
       // One that has ended stays readable: the others are waited for.
-      if (process.fd() >= 0 && !process.ended()) polled.push_back({process.fd(), POLLIN, 0});
+      if (process.fd() >= 0 && !process.reached()) polled.push_back({process.fd(), POLLIN, 0});
     }
     if (sections_ && sections_->fd() >= 0) polled.push_back({sections_->fd(), POLLIN, 0});
     observer_.polled(polled);
@@ -216,8 +200,8 @@ private:
   Observer& observer_;
   std::optional<SectionSocket> sections_;
   std::optional<process::Child> child_;
-  std::vector<WatchedProcess> watched_;
-  std::optional<WatchedProcess> until_; ///< a command that is not watched
+  std::vector<process::ProcessEnd> watched_;
+  std::optional<process::ProcessEnd> until_; ///< a command that is not watched
   std::optional<stat::Attached> counters_;
   std::optional<perf::Descendants> descendants_;
   stat::Reading first_, last_;
@@ -231,7 +215,11 @@ std::vector<Series> make_series(const stat::Plan& plan) {
   std::vector<Series> all;
   for (const stat::PlanRow& row : plan.rows) {
     const bool metric = row.kind == stat::RowKind::metric;
-    all.push_back({row.name, metric ? row.unit : row.unit == "ns" ? "CPUs" : "/s", row.refused, row.mark});
+    all.push_back({row.name,
+                   metric                     ? row.unit
+                   : is_nanoseconds(row.unit) ? "CPUs"
+                                              : "/s",
+                   row.refused, row.mark});
   }
   return all;
 }

@@ -1,17 +1,14 @@
 #include "witness/both.hpp"
 
+#include "event/encode.hpp"
 #include "perf/open_group.hpp"
 #include "witness/backend.hpp"
 #include "witness/counting.hpp"
-#include "witness/metric_events.hpp"
-
-#include <recount/group.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <utility>
 
 namespace recount::witness {
@@ -97,18 +94,11 @@ bool complete(const std::vector<Count>& counts) noexcept {
 
 namespace {
 
-bool same_attr(const Event& a, const Event& b) {
-  return std::memcmp(&a.attr, &b.attr, sizeof a.attr) == 0;
-}
-
 Set with(Set set, std::size_t metric, const MetricEvents& requested) {
   auto& at = set.at.emplace_back();
   set.metrics.push_back(metric);
-  for (const Event& event : requested.events) {
-    const auto known = std::ranges::find_if(set.events, [&](const Event& e) { return same_attr(e, event); });
-    at.push_back(static_cast<std::size_t>(known - set.events.begin()));
-    if (known == set.events.end()) set.events.push_back(event);
-  }
+  for (const Event& event : requested.events)
+    at.push_back(event::place_among(set.events, event));
   return set;
 }
 
@@ -167,7 +157,6 @@ std::vector<Set> make_sets(const std::vector<MetricEvents>& requested, const Fit
 
 // both: perf and PAPI over the same executions of the region, four per run, each the outer one twice (ABBA),
 // so that neither drift nor the overhead of starting the inner one appears as a difference.
-namespace by_both {
 namespace {
 
 constexpr int empty_executions = 7; // odd: their median is one of them
@@ -317,8 +306,8 @@ bool fits_nested(const Set& set, const Task& task) {
   }
 }
 
-std::vector<result::Observation> observe(const kernel::Kernel&, kernel::Instance* instance,
-                                         const Task& task) {
+std::vector<result::Observation> observe_both(const kernel::Kernel&, kernel::Instance* instance,
+                                              const Task& task) {
   PassObservations observations(task, instance->accesses());
   if (const std::string reason = instance->elsewhere(); !reason.empty()) {
     auto all = std::move(observations).all();
@@ -344,22 +333,20 @@ std::vector<result::Observation> observe(const kernel::Kernel&, kernel::Instance
   return std::move(observations).all();
 }
 
-Reason missing(const std::vector<std::string>& metrics) {
+Reason both_missing(const std::vector<std::string>& metrics) {
   return find(Witness::perf).missing(metrics).empty() ? Reason() : find(Witness::papi).missing(metrics);
 }
 
 } // namespace
-} // namespace by_both
 
 Backend both_witness() {
-  using namespace by_both;
   return {Witness::both,
           "perf and PAPI over the same executions, nested in alternating order",
           true,
           {"PAPI_L1_DCM", "PAPI_L2_DCM"},
           is_counter,
-          missing,
-          observe,
+          both_missing,
+          observe_both,
           {Witness::perf, Witness::papi},
           static_cast<int>(passes)};
 }

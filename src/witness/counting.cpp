@@ -1,6 +1,5 @@
 #include "witness/counting.hpp"
 
-#include "base/names.hpp"
 #include "base/nearest.hpp"
 #include "event/encode.hpp"
 #include "event/sysfs.hpp"
@@ -13,17 +12,14 @@
 #include "process/fd.hpp"
 #include "witness/backend.hpp"
 #include "witness/both.hpp"
-#include "witness/metric_events.hpp"
 #include "witness/stopwatch.hpp"
 
-#include <recount/error.hpp>
 #include <recount/group.hpp>
 #include <recount/papi.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 
 // perf: the kernel's own counters, read raw.
 namespace recount::witness {
@@ -41,12 +37,7 @@ Reason first_refusal(const std::vector<std::string>& metrics,
   return first;
 }
 
-} // namespace
-
-namespace by_perf {
-namespace {
-
-Reason missing(const std::vector<std::string>& metrics) {
+Reason perf_missing(const std::vector<std::string>& metrics) {
   return first_refusal(metrics, [](const std::string& metric) { return resolve_metric(metric).refused; });
 }
 
@@ -72,8 +63,8 @@ Reading count_in_passes(const std::vector<Event>& events, kernel::Instance& inst
   return all;
 }
 
-std::vector<result::Observation> observe(const kernel::Kernel&, kernel::Instance* instance,
-                                         const Task& task) {
+std::vector<result::Observation> observe_perf(const kernel::Kernel&, kernel::Instance* instance,
+                                              const Task& task) {
   std::vector<MetricEvents> requested;
   std::vector<result::Observation> all;
   for (const auto& metric : task.metrics) {
@@ -105,22 +96,19 @@ std::vector<result::Observation> observe(const kernel::Kernel&, kernel::Instance
 }
 
 } // namespace
-} // namespace by_perf
 
 Backend perf_witness() {
-  using namespace by_perf;
   return {Witness::perf, "raw counters of the Linux kernel",
           true,          {"PAPI_L1_DCM", "PAPI_L2_DCM"},
-          is_counter,    missing,
-          observe};
+          is_counter,    perf_missing,
+          observe_perf};
 }
 
 // papi: the second count, through PAPI's event sets.
-namespace by_papi {
 namespace {
 
 /// Runs in a forked child, so that PAPI is not initialised in the process that starts the runs.
-Reason missing(const std::vector<std::string>& metrics) {
+Reason papi_missing(const std::vector<std::string>& metrics) {
   const auto tried = process::in_fork(
       [&](int fd) {
         result::Observation o;
@@ -161,8 +149,8 @@ void count_separately(std::vector<result::Observation>& all, const std::vector<s
   }
 }
 
-std::vector<result::Observation> observe(const kernel::Kernel&, kernel::Instance* instance,
-                                         const Task& task) {
+std::vector<result::Observation> observe_papi(const kernel::Kernel&, kernel::Instance* instance,
+                                              const Task& task) {
   std::vector<result::Observation> all;
   std::vector<std::size_t> countable;
   for (const auto& metric : task.metrics) {
@@ -184,7 +172,6 @@ std::vector<result::Observation> observe(const kernel::Kernel&, kernel::Instance
 }
 
 } // namespace
-} // namespace by_papi
 
 Reason papi_refusal(const std::vector<std::string>& names) {
   try {
@@ -212,9 +199,8 @@ Countable resolve_metrics(const std::vector<std::string>& metrics) {
 }
 
 Backend papi_witness() {
-  using namespace by_papi;
-  return {Witness::papi, "PAPI event sets", true,   {"PAPI_L1_DCM", "PAPI_L2_DCM"},
-          is_counter,    missing,           observe};
+  return {Witness::papi, "PAPI event sets", true,        {"PAPI_L1_DCM", "PAPI_L2_DCM"},
+          is_counter,    papi_missing,      observe_papi};
 }
 
 namespace {

@@ -1,22 +1,20 @@
 #include "witness/metric_events.hpp"
 
+#include "base/format.hpp"
 #include "base/names.hpp"
-#include "event/hybrid.hpp"
+#include "base/text.hpp"
+#include "event/encode.hpp"
 #include "event/sysfs.hpp"
 #include "papi/library.hpp"
 #include "perf/errno_hints.hpp"
-#include "preset/written.hpp"
 #include "witness/counting.hpp"
 
-#include <recount/group.hpp>
 #include <recount/papi.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -68,18 +66,9 @@ Event encode_term(const std::string& name, const preset::CpuView& view, Domain d
   return encode(bare, domain);
 }
 
-bool same_counter(const Event& a, const Event& b) {
-  return std::memcmp(&a.attr, &b.attr, sizeof a.attr) == 0;
-}
-
 void add_events(MetricEvents& requested, PresetFormula& formula, const preset::CpuView& view, Domain domain) {
-  for (const std::string& name : natives(formula.written)) {
-    const Event event = encode_term(name, view, domain);
-    const auto known =
-        std::ranges::find_if(requested.events, [&](const Event& e) { return same_counter(e, event); });
-    formula.event_of[name] = static_cast<std::size_t>(known - requested.events.begin());
-    if (known == requested.events.end()) requested.events.push_back(event);
-  }
+  for (const std::string& name : natives(formula.written))
+    formula.event_of[name] = event::place_among(requested.events, encode_term(name, view, domain));
 }
 
 /// Names the subject of the error unless it is the metric itself or the cause is common to all events.
@@ -135,11 +124,11 @@ MetricEvents resolve_unguarded(const std::string& metric, Domain domain, const G
 } // namespace
 
 PapiVersion papi_reading(std::string_view release) {
-  int major = 0, minor = 0;
-  const auto* const end = release.data() + release.size();
-  const auto [dot, wrong] = std::from_chars(release.data(), end, major);
-  if (wrong == std::errc() && dot != end) std::from_chars(dot + 1, end, minor);
-  return std::pair(major, minor) < std::pair(7, 3) ? PapiVersion::v7_0 : PapiVersion::v7_3;
+  const auto numbers = base::split(release, '.');
+  const auto number = [&](std::size_t i) {
+    return i < numbers.size() ? base::parse<int>(numbers[i]).value_or(0) : 0;
+  };
+  return std::pair(number(0), number(1)) < std::pair(7, 3) ? PapiVersion::v7_0 : PapiVersion::v7_3;
 }
 PapiVersion papi_reading() {
   return papi_reading(papi::version());

@@ -16,7 +16,6 @@
 
 // The model: simulates the accesses of a kernel in a described cache hierarchy. Nothing is measured.
 namespace recount::witness {
-namespace by_model {
 namespace {
 
 /// Tolerance for counts of the measuring code in a closed form.
@@ -32,7 +31,7 @@ bool stated(const std::string& metric) {
   });
 }
 
-Reason missing(const std::vector<std::string>& metrics) {
+Reason model_missing(const std::vector<std::string>& metrics) {
   if (std::ranges::any_of(metrics, stated)) return {}; // needs no caches
   try {
     const auto names = model::metric_names(model::machine("host"));
@@ -152,7 +151,8 @@ private:
   std::int64_t accesses_ = 0;
 };
 
-std::vector<result::Observation> observe(const kernel::Kernel& kernel, kernel::Instance*, const Task& task) {
+std::vector<result::Observation> observe_model(const kernel::Kernel& kernel, kernel::Instance*,
+                                               const Task& task) {
   Simulation simulation(kernel, task);
   const auto known = kernel.expected(task.point);
   std::vector<result::Observation> all;
@@ -174,14 +174,12 @@ std::vector<result::Observation> observe(const kernel::Kernel& kernel, kernel::I
 }
 
 } // namespace
-} // namespace by_model
 
 Backend model_witness() {
-  using namespace by_model;
   return {Witness::model, "cache simulation of this machine or a described one",
           false,          {"PAPI_L1_DCM", "PAPI_L2_DCM"},
-          is_counter,     missing,
-          observe};
+          is_counter,     model_missing,
+          observe_model};
 }
 
 } // namespace recount::witness

@@ -3,6 +3,7 @@
 #include "base/format.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
+#include "event/pfm.hpp"
 #include "host/job.hpp"
 #include "host/machine.hpp"
 #include "kernel/matmul/matmul.hpp"
@@ -11,12 +12,9 @@
 #include <recount/error.hpp>
 #include <recount/papi.hpp>
 
-#include <dlfcn.h>
 #include <fmt/format.h>
-#include <perfmon/pfmlib.h>
 
 #include <cstdlib>
-#include <filesystem>
 
 namespace recount::witness {
 namespace {
@@ -57,19 +55,6 @@ void add_circumstances(result::Run& run, std::optional<int> cpu) {
 
 } // namespace
 
-// pfm_get_version() returns 4.0 in every 4.x: the file name of the loaded library is more specific.
-std::string libpfm_version() {
-  const int stated = pfm_get_version();
-  Dl_info info{};
-  std::error_code error;
-  if (::dladdr(reinterpret_cast<const void*>(&pfm_get_version), &info) != 0 && info.dli_fname) {
-    const std::string file = std::filesystem::canonical(info.dli_fname, error).filename();
-    const std::size_t at = file.find(".so.");
-    if (!error && file.starts_with("libpfm") && at != file.npos) return file.substr(at + 4);
-  }
-  return fmt::format("{}.{}", PFM_MAJ_VERSION(stated), PFM_MIN_VERSION(stated));
-}
-
 result::Run machine_header(std::vector<std::string> command, const std::string& version,
                            std::optional<int> cpu) {
   const host::Machine& machine = host::this_machine();
@@ -84,7 +69,7 @@ result::Run machine_header(std::vector<std::string> command, const std::string& 
   run.versions = {
       {"recount", version},
       {"papi", papi::version()},
-      {"libpfm4", libpfm_version()},
+      {"libpfm4", event::pfm::library_version()},
       {"libc", machine.libc},
       {"compiler", "g++ " __VERSION__},
       {"kernel_flags", RECOUNT_KERNEL_FLAGS},

@@ -95,14 +95,13 @@ std::optional<std::int64_t> without(std::int64_t lapse, std::int64_t cost) noexc
 }
 
 // The clock: wall time and time-stamp counter around the region, minus the overhead of reading them.
-namespace by_clock {
 namespace {
 
 bool provides(const std::string& metric) {
   return is_time(metric);
 }
 
-Reason missing(const std::vector<std::string>& metrics) {
+Reason clock_missing(const std::vector<std::string>& metrics) {
   if (std::ranges::any_of(metrics, is_time)) return {};
   return "the clock measures only seconds and tsc_cycles";
 }
@@ -111,13 +110,13 @@ void fill(result::Observation& o, const Lapse& lapse, const Lapse& cost) {
   const auto ns = without(lapse.ns, cost.ns), ticks = without(lapse.ticks, cost.ticks);
   const char* too_short = "the region took no longer than a read of the clock ({} {})";
   if (ns) o.seconds = static_cast<double>(*ns) / 1e9;
-  if (o.metric == "seconds") {
+  if (is_seconds(o.metric)) {
     if (o.seconds)
       o.value = *o.seconds;
     else
       o.reason = fmt::format(fmt::runtime(too_short), cost.ns, "ns");
     o.seconds.reset(); // it is the value
-  } else if (o.metric != "tsc_cycles") {
+  } else if (!is_tsc_cycles(o.metric)) {
     o.reason = "the clock measures only seconds and tsc_cycles";
   } else if (!has_tsc()) {
     o.reason = "this architecture has no time-stamp counter that user code may read";
@@ -130,19 +129,19 @@ void fill(result::Observation& o, const Lapse& lapse, const Lapse& cost) {
 
 /// The time that a command prints takes precedence: the time of the whole run includes its start.
 void prefer(result::Observation& o, double own) {
-  if (o.metric == "seconds") {
+  if (is_seconds(o.metric)) {
     if (const auto whole = result::as_double(o.value)) o.seconds = *whole;
     o.cpu_seconds.reset(); // of the whole run
     o.value = own;
     o.reason.clear();
-  } else if (o.metric == "tsc_cycles") {
+  } else if (is_tsc_cycles(o.metric)) {
     o.value = std::monostate();
     o.reason = "the command reports its own time in seconds; cycles were counted for its whole run";
   }
 }
 
-std::vector<result::Observation> observe(const kernel::Kernel&, kernel::Instance* instance,
-                                         const Task& task) {
+std::vector<result::Observation> observe_clock(const kernel::Kernel&, kernel::Instance* instance,
+                                               const Task& task) {
   const Lapse cost = own_cost();
   const Watched watched = watched_lapse(instance->region());
   const auto own = instance->own_seconds();
@@ -151,7 +150,7 @@ std::vector<result::Observation> observe(const kernel::Kernel&, kernel::Instance
     auto& o = all.emplace_back(blank_observation(task, metric));
     o.accesses = instance->accesses();
     fill(o, watched.lapse, cost);
-    if (o.metric == "seconds" && o.value.index() != 0)
+    if (is_seconds(o.metric) && o.value.index() != 0)
       o.cpu_seconds = static_cast<double>(watched.cpu_ns) / 1e9;
     if (own) prefer(o, *own);
     o.flags = watched.flags;
@@ -160,14 +159,14 @@ std::vector<result::Observation> observe(const kernel::Kernel&, kernel::Instance
 }
 
 } // namespace
-} // namespace by_clock
 
 Backend clock_witness() {
-  using namespace by_clock;
-  if (!has_tsc()) return {Witness::clock, "wall time", true, {"seconds"}, provides, missing, observe};
-  return {
-      Witness::clock, "wall time and time-stamp counter", true, {"seconds", "tsc_cycles"}, provides, missing,
-      observe};
+  if (!has_tsc())
+    return {Witness::clock, "wall time", true, {"seconds"}, provides, clock_missing, observe_clock};
+  return {Witness::clock, "wall time and time-stamp counter",
+          true,           {"seconds", "tsc_cycles"},
+          provides,       clock_missing,
+          observe_clock};
 }
 
 } // namespace recount::witness

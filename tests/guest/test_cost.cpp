@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(the_library_adds_little_to_the_system_calls) {
 
 BOOST_AUTO_TEST_CASE(user_space_read_is_short) {
   BOOST_TEST(of(recount::cost::op_read, recount::cost::route_user, 1) <=
-             130); // with the times, which take the clock, and an empty Reason
+             120); // with the times, which take the clock
 }
 
 BOOST_AUTO_TEST_CASE(user_mode_alone_is_part_of_the_whole) {

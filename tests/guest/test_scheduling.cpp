@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(an_oversize_group_is_refused_beside_an_enabled_leader) {
   BOOST_TEST(error == EINVAL);
 }
 
-BOOST_AUTO_TEST_CASE(a_group_that_cannot_run_is_an_error_with_a_remedy) {
+BOOST_AUTO_TEST_CASE(a_group_that_cannot_run_is_an_error_with_a_fix) {
   const std::string reported = message([] { Group group(instructions(counters + 1), Domain::user); });
   BOOST_TEST_MESSAGE(reported);
   BOOST_TEST(holds(reported, "perf::INSTRUCTIONS"));
@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(a_pinned_group_keeps_its_counters_and_others_hear_it) {
   flexible.reset();
   idle(10'000);
   BOOST_TEST(!flexible.read()[0].value); // not 0
-  BOOST_TEST(holds(flexible.read()[0].reason.text(), "never scheduled"));
+  BOOST_TEST(holds(flexible.read()[0].reason->text(), "never scheduled"));
   BOOST_TEST(pinned.read()[0].value.value() >= 10'000 * idle_round);
   BOOST_TEST(!multiplexed(pinned.read()[0]));
   // A second pinned group finds no counter, and says so when it is made.
@@ -163,7 +163,7 @@ BOOST_AUTO_TEST_CASE(a_pinned_group_that_lost_its_counters_has_no_value) {
   spin(1000);
   BOOST_TEST(first.read()[0].value.has_value());
   BOOST_TEST(!second.read()[0].value);
-  BOOST_TEST(holds(second.read()[0].reason.text(), "pinned"));
+  BOOST_TEST(holds(second.read()[0].reason->text(), "pinned"));
 }
 
 BOOST_AUTO_TEST_CASE(a_kernel_reset_leaves_the_times) {

@@ -1,7 +1,6 @@
 // Counters read by register against the same counters read by read(2).
 #include "loop.hpp"
 
-#include "perf/cpu_registers.hpp"
 #include "perf/read_page.hpp"
 #include "process/fd.hpp"
 

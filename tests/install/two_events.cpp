@@ -20,7 +20,7 @@ int main() {
       if (error.kind() != recount::ErrorKind::unavailable) throw;
       std::printf("PAPI counts nothing here: %s\n", error.what());
     }
-    if (!count.value) return std::printf("not counted: %s\n", count.reason.text().c_str()), 1;
+    if (!count.value) return std::printf("not counted: %s\n", count.reason->text().c_str()), 1;
     std::printf("%llu\n", static_cast<unsigned long long>(*count.value));
   } catch (const recount::Error& error) {
     std::printf("%s\n", error.what());

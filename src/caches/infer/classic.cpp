@@ -1,6 +1,7 @@
 #include "caches/infer/classic.hpp"
 
 #include "base/format.hpp"
+#include "base/names.hpp"
 #include "caches/infer/findings.hpp"
 #include "caches/infer/record_sampler.hpp"
 #include "result/curves.hpp"
@@ -293,7 +294,7 @@ std::int64_t power_of_two(const result::Observation& o, const std::string& name)
 }
 
 void take(GridCell& cell, const result::Observation& o) {
-  if (o.metric == "seconds" && (o.witness == Witness::clock || o.witness == Witness::published)) {
+  if (is_seconds(o.metric) && (o.witness == Witness::clock || o.witness == Witness::published)) {
     if (const auto ns = result::ns_per_access(o)) cell.times.add(*ns, !result::disturbances(o).empty());
     return;
   }

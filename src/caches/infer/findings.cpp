@@ -1,6 +1,7 @@
 #include "caches/infer/findings.hpp"
 
 #include "base/format.hpp"
+#include "base/names.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -59,7 +60,7 @@ std::string in_unit(const Property& p, double value, bool rough) {
     return about + base::format_bytes(std::round(value / unit) * unit);
   }
   if (p.unit == "bytes") return fmt::format("{:.0f} B", value);
-  if (p.unit == "ns") return fmt::format("{:.{}f} ns", value, value < 10 ? 2 : value < 100 ? 1 : 0);
+  if (is_nanoseconds(p.unit)) return fmt::format("{:.{}f} ns", value, value < 10 ? 2 : value < 100 ? 1 : 0);
   return about + fmt::format("{:.0f}", value);
 }
 

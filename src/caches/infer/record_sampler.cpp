@@ -1,6 +1,7 @@
 #include "caches/infer/record_sampler.hpp"
 
 #include "base/format.hpp"
+#include "base/names.hpp"
 #include "recount/error.hpp"
 #include "result/curves.hpp"
 #include "statistics/statistics.hpp"
@@ -155,10 +156,10 @@ void RecordSampler::add_reading(const result::Observation& o) {
     huge_pages_ = HugePages{requested->second, granted->second};
   const auto pattern = kernel::to_pattern(o.kernel, o.params);
   Rounds& rounds = rounds_[without_round(pattern)];
-  const bool timed = o.metric == "seconds";
+  const bool timed = is_seconds(o.metric);
   const auto each = timed ? result::ns_per_access(o) : result::per_access(o);
   if (!each) {
-    if (timed) rounds.why = o.reason.get().cause;
+    if (timed) rounds.why = o.reason->cause;
     return;
   }
   if (timed) {
@@ -180,7 +181,7 @@ bool RecordSampler::add_colours(const result::Observation& o) {
   const auto number = [&](const char* name) { return result::integer(o.params, name).value_or(0); };
   const auto pages = value && *value >= 0 && *value <= 1e15 ? static_cast<std::int64_t>(*value) : 0;
   if (o.metric == incomplete_metric)
-    colours.incomplete = o.reason.get().cause;
+    colours.incomplete = o.reason->cause;
   else if (o.metric == share_metric && value)
     colours.readings.push_back({number("colour"), number("count"), number("shift"), *value});
   else if (o.metric == sample_metric) {
@@ -191,7 +192,7 @@ bool RecordSampler::add_colours(const result::Observation& o) {
   else if (o.metric == colour_metric)
     colours.smallest.push_back(kernel::to_pattern(o.kernel, o.params).slots);
   else if (o.metric == left_over_metric) {
-    if (!value) colours.unknown = o.reason.get().cause;
+    if (!value) colours.unknown = o.reason->cause;
     colours.left_over = pages;
     colours.pages = number("count");
     colours.mixed = result::integer(o.params, "mixed").value_or(number("whole")) != 0; // older records: whole

@@ -7,8 +7,8 @@
 #include "caches/measure/model_sampler.hpp"
 #include "caches/measure/native_sampler.hpp"
 #include "model/machine.hpp"
+#include "process/child.hpp"
 #include "process/fd.hpp"
-#include "process/worker.hpp"
 #include "recount/error.hpp"
 #include "witness/backend.hpp"
 
@@ -142,7 +142,8 @@ bool take_readings(const CachesTask& task, const std::string& run, const CachesL
   spawn.cpu = task.cpu;
   spawn.fixed_addresses = true;
   const auto deadline = SteadyClock::now() + limit;
-  process::Worker worker(spawn, nlohmann::json(task).dump());
+  spawn.core_dump = false;
+  process::Worker worker = process::start_worker(spawn, nlohmann::json(task).dump());
   while (worker.open()) {
     if (listener.stop && listener.stop()) return false;
     if (SteadyClock::now() > deadline)

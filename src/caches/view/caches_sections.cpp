@@ -2,6 +2,7 @@
 
 #include "base/csv.hpp"
 #include "base/format.hpp"
+#include "base/names.hpp"
 #include "base/nearest.hpp"
 #include "base/text.hpp"
 #include "base/witness.hpp"
@@ -312,11 +313,11 @@ struct Quantity {
 
 std::string cell_text(const Quantity& quantity, double each) {
   const double shown = each / quantity.unit;
-  return quantity.metric == "seconds" ? fmt::format("{:.{}f}", shown,
-                                                    shown < 10    ? 2
-                                                    : shown < 100 ? 1
-                                                                  : 0)
-                                      : fmt::format("{:.3f}", shown);
+  return is_seconds(quantity.metric) ? fmt::format("{:.{}f}", shown,
+                                                   shown < 10    ? 2
+                                                   : shown < 100 ? 1
+                                                                 : 0)
+                                     : fmt::format("{:.3f}", shown);
 }
 
 /// Strides down, sizes across. Nothing with fewer than two of each, with more sizes than fit, or where other
@@ -403,7 +404,7 @@ std::string uncounted(const document::Part& part) {
     if (!level_of_misses(o.metric)) continue;
     const bool by_model = o.witness.modelled();
     (by_model ? modelled : counted) |= o.value.index() != 0;
-    if (!by_model && reason.empty()) reason = o.reason.get().text();
+    if (!by_model && reason.empty()) reason = o.reason->text();
   }
   if (counted) return {};
   for (const auto& run : part.results->runs)

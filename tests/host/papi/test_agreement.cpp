@@ -48,7 +48,7 @@ Both count(Group& raw, PapiSet& set, std::size_t pages, Outer outer) {
   }
   const auto& counts = raw.read();
   for (std::size_t i = 0; i < counts.size(); ++i) {
-    BOOST_TEST_REQUIRE(counts[i].value.has_value(), counts[i].reason.cause);
+    BOOST_TEST_REQUIRE(counts[i].value.has_value(), counts[i].reason->cause);
     BOOST_TEST(counts[i].running_ns == counts[i].enabled_ns); // compared unscaled or not at all
     got.raw[i] = *counts[i].value;
   }

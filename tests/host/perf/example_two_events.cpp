@@ -22,7 +22,7 @@ BOOST_AUTO_TEST_CASE(example_two_events_around_a_loop,
     if (const auto value = recount::scale(counts[i]))
       fmt::print("{}: {:.0f}\n", counters.events()[i].name, *value);
     else
-      fmt::print("{}: not counted, {}\n", counters.events()[i].name, counts[i].reason.text());
+      fmt::print("{}: not counted, {}\n", counters.events()[i].name, counts[i].reason->text());
   }
   // [example]
   BOOST_TEST(counts[0].value.value() > 1000U); // 8 MB of doubles

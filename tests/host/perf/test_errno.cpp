@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(eacces_in_the_kernel) {
   BOOST_TEST(holds(reported, "setcap cap_perfmon+ep"));
 }
 
-BOOST_AUTO_TEST_CASE(what_the_remedy_says_works) {
+BOOST_AUTO_TEST_CASE(what_the_fix_says_works) {
   const std::string reported = as_nobody([] { return "opened" + opening({"perf::PAGE-FAULTS:u"}); });
   if (reported != "opened" && paranoid() > 2) return skip("this kernel forbids all counting: " + reported);
   if (holds(reported, "skip:")) return skip(reported);

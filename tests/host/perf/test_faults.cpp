@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(stopped_is_stopped_and_starting_goes_on) {
 BOOST_AUTO_TEST_CASE(not_started_is_not_zero) {
   Group group(std::vector<std::string>{"perf::PAGE-FAULTS"});
   BOOST_TEST(!group.read()[0].value.has_value());
-  BOOST_TEST((group.read()[0].reason.code == ReasonCode::not_started));
+  BOOST_TEST((group.read()[0].reason->code == ReasonCode::not_started));
   group.start();
   group.stop();
   BOOST_TEST(group.read()[0].value.has_value());

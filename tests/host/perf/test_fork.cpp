@@ -31,7 +31,7 @@ BOOST_AUTO_TEST_CASE(a_group_counts_on_when_a_child_stops_its_copy) {
     group.stop();
     group.reset();
     const Count& count = group.read()[0];
-    return count.value ? std::to_string(*count.value) : count.reason.cause;
+    return count.value ? std::to_string(*count.value) : count.reason->cause;
   });
   BOOST_TEST(holds(read, reported), read);
   BOOST_TEST(holds(in_child([&] {
@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(a_child_reads_no_page_of_its_parent) {
     if (count.value || counter->value()) return std::string("a value");
     counter->stop();
     counter.reset();
-    return count.reason.cause;
+    return count.reason->cause;
   });
   BOOST_TEST(holds(done, reported), done);
   memory.touch(1, 21);

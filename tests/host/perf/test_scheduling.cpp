@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(the_time_stamp_counter_under_a_software_leader) {
 BOOST_AUTO_TEST_CASE(user_reads_fall_back_where_there_is_no_register) {
   FreshPages memory(31);
   UserRead counter(encode("perf::PAGE-FAULTS"));
-  BOOST_TEST((counter.read().reason.code == ReasonCode::not_started));
+  BOOST_TEST((counter.read().reason->code == ReasonCode::not_started));
   counter.start();
   memory.touch(0, 1);
   counter.reset();

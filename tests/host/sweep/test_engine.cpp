@@ -4,6 +4,7 @@
 #include "sweep/engine.hpp"
 
 #include <boost/test/unit_test.hpp>
+#include <nlohmann/json.hpp>
 #include <set>
 
 using namespace recount;
@@ -71,7 +72,8 @@ BOOST_AUTO_TEST_CASE(every_point_is_observed_once_a_repetition) {
   std::set<std::string> seen;
   for (const auto& o : made.observations) {
     BOOST_TEST(o.run.get() == "R");
-    seen.insert(result::params_json(o.params) + o.witness.name() + o.metric + std::to_string(o.repetition));
+    seen.insert(result::make_json(o.params).dump() + o.witness.name() + o.metric +
+                std::to_string(o.repetition));
   }
   BOOST_TEST(seen.size() == made.observations.size());
   BOOST_TEST(seen.size() == 4U * 3 * 2 + 4U * 2); // the model is asked once a point

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <process/child.hpp>
 #include <random>
 #include <sched.h>
@@ -44,7 +45,8 @@ struct Sweep {
 
 std::string key(const result::Params& params, int repetition, const Witness& witness,
                 const std::string& metric) {
-  return result::params_json(params) + ' ' + std::to_string(repetition) + ' ' + witness.name() + ' ' + metric;
+  return result::make_json(params).dump() + ' ' + std::to_string(repetition) + ' ' + witness.name() + ' ' +
+         metric;
 }
 
 /// Everything but what a clock shows, which no two runs share: there it is only whether there is a value.

@@ -1,6 +1,6 @@
 #include "event/encode.hpp"
-#include "event/hybrid.hpp"
 #include "event/pfm.hpp"
+#include "event/sysfs.hpp"
 #include "skip.hpp"
 #include "tree.hpp"
 

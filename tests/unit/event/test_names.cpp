@@ -1,5 +1,4 @@
 #include "base/text.hpp"
-#include "event/domain.hpp"
 #include "event/encode.hpp"
 #include "tree.hpp"
 

@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(places_are_filled_in) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(the_remedy_fits_the_situation) {
+BOOST_AUTO_TEST_CASE(the_fix_fits_the_situation) {
   Event user = event();
   user.attr.exclude_kernel = 1;
   BOOST_TEST(holds(hint({Operation::open, event()}, EACCES), "append :u"));

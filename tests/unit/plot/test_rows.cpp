@@ -1,5 +1,5 @@
 // The figure of a check: every mark, name and remark stands on the page, whatever was counted.
-#include "check/check_figure.hpp"
+#include "check/check_output.hpp"
 #include "check/index.hpp"
 #include "plot/layout.hpp"
 #include "plot/style.hpp"

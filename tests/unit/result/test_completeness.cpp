@@ -1,5 +1,5 @@
 // What an incomplete results file lacks.
-#include "result/completeness.hpp"
+#include "result/results_file.hpp"
 #include "result/curves.hpp"
 
 #include <boost/test/unit_test.hpp>

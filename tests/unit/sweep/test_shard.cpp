@@ -1,6 +1,6 @@
 // Shards: together they hold every run once, whatever the order of the runs.
 #include "base/random.hpp"
-#include "result/completeness.hpp"
+#include "result/results_file.hpp"
 #include "sweep/sweep_plan.hpp"
 
 #include <recount/error.hpp>

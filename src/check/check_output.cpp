@@ -1,13 +1,15 @@
-#include "check/check_table.hpp"
+#include "check/check_output.hpp"
 
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/output_file.hpp"
-#include "check/check_figure.hpp"
+#include "check/index.hpp"
 #include "command/measuring.hpp"
 #include "command/output.hpp"
+#include "command/outputs.hpp"
 #include "host/machine.hpp"
 #include "kernel/kernel.hpp"
+#include "plot/select.hpp"
 #include "result/results_file.hpp"
 #include "witness/results_header.hpp"
 
@@ -18,7 +20,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cmath>
 #include <filesystem>
 #include <map>
 #include <span>
@@ -26,6 +27,7 @@
 namespace recount::check {
 namespace {
 
+using result::make_json;
 using statistics::Estimate;
 
 std::string median_text(const std::optional<Estimate>& e) {
@@ -73,8 +75,8 @@ void add_row(command::Table& table, const PresetVerdict& v) {
              empty_text(j.trial.perf) + ", " + empty_text(j.trial.papi), place_text(j) + more});
 }
 
-std::string interval(const char* who, const std::optional<Estimate>& e, const std::string& reason) {
-  if (!e) return fmt::format("{}: not counted: {}", who, reason);
+std::string interval(const char* who, const std::optional<Estimate>& e, const Reason& reason) {
+  if (!e) return fmt::format("{}: not counted: {}", who, reason.text());
   if (e->low == e->high) return fmt::format("{} {}", who, count_text(e->median));
   return fmt::format("{} {} ({} to {})", who, count_text(e->median), count_text(e->low), count_text(e->high));
 }
@@ -142,7 +144,7 @@ std::string section(const char* heading, const std::vector<std::string>& paragra
 std::string why_not_counted(const PresetVerdict& v) {
   if (v.verdict == Verdict::not_counted) return v.why;
   if (v.trials.empty() || !sound(v.verdict) || counted_by_papi(v)) return {};
-  const std::string& reason = v.trials.front().trial.papi.reason;
+  const std::string reason = v.trials.front().trial.papi.reason.text();
   return "by PAPI: " + (reason.empty() ? "no reason given" : reason);
 }
 
@@ -255,13 +257,6 @@ std::string check_table(const Checked& checked, const CheckContext& context, con
 
 namespace {
 
-Json point_json(const result::Params& params) {
-  Json object = Json::object();
-  for (const auto& [name, value] : params)
-    std::visit([&](const auto& v) { object[name] = v; }, value);
-  return object;
-}
-
 Json measurement_json(const Measurement& measured, const std::optional<statistics::Estimate>& e) {
   using statistics::Estimate;
   const auto member = [&](double Estimate::*which) { return e ? Json((*e).*which) : Json(); };
@@ -270,12 +265,12 @@ Json measurement_json(const Measurement& measured, const std::optional<statistic
               {"high", member(&Estimate::high)},
               {"n", e ? e->n : 0},
               {"bias", or_null(check::bias(measured))}};
-  if (!e) object["reason"] = measured.reason;
+  if (!e) object["reason"] = measured.reason.text();
   return object;
 }
 
 Json stated_json(const Trial& trial) {
-  if (!trial.stated) return {{"value", nullptr}, {"reason", trial.unstated}};
+  if (!trial.stated) return {{"value", nullptr}, {"reason", trial.unstated.text()}};
   const auto& s = *trial.stated;
   return {{"value", s.value}, {"low", s.value - s.below}, {"high", s.value + s.above}, {"form", s.form}};
 }
@@ -283,7 +278,7 @@ Json stated_json(const Trial& trial) {
 Json trial_json(const Judged& judged) {
   const auto& [trial, judgement] = judged;
   return {{"kernel", trial.kernel},
-          {"params", point_json(trial.point)},
+          {"params", make_json(trial.point)},
           {"verdict", name_of(judgement.verdict)},
           {"why", judgement.why},
           {"perf", measurement_json(trial.perf, judgement.perf)},
@@ -299,27 +294,17 @@ Json trial_json(const Judged& judged) {
 Json term_json(const Term& term) {
   Json object{{"name", term.name}, {"dead", term.dead()}, {"constant", term.constant()}};
   if (term.counts.empty()) object["reason"] = term.reason;
-  object["points"] = Json::array();
-  for (const auto& count : term.counts)
-    object["points"].push_back(
-        {{"kernel", count.kernel}, {"params", point_json(count.point)}, {"perf", count.counted}});
+  object["points"] = array_of(term.counts, [](const Term::Count& count) {
+    return Json{{"kernel", count.kernel}, {"params", make_json(count.point)}, {"perf", count.counted}};
+  });
   return object;
 }
 
 Json broken_json(const Broken& broken) {
-  return {{"relation", broken.identity.text},   {"why", broken.identity.why},
-          {"witness", broken.witness},          {"kernel", broken.kernel},
-          {"params", point_json(broken.point)}, {"left", broken.left.median},
+  return {{"relation", broken.identity.text},  {"why", broken.identity.why},
+          {"witness", broken.witness},         {"kernel", broken.kernel},
+          {"params", make_json(broken.point)}, {"left", broken.left.median},
           {"right", broken.right.median}};
-}
-
-/// An array of `element(one)`.
-template <class List, class Element>
-Json array_of(const List& list, const Element& element) {
-  Json all = Json::array();
-  for (const auto& one : list)
-    all.push_back(element(one));
-  return all;
 }
 
 Json verdict_json(const PresetVerdict& verdict) {
@@ -345,7 +330,7 @@ Json verdict_json(const PresetVerdict& verdict) {
 std::string check_json(const Checked& checked, const CheckContext& context, const sweep::Ended& ended) {
   const auto failure_json = [](const result::Failure& failure) {
     return Json{{"kernel", failure.kernel},
-                {"params", point_json(failure.params)},
+                {"params", make_json(failure.params)},
                 {"witness", failure.witness},
                 {"reason", failure.reason}};
   };
@@ -439,6 +424,96 @@ void write_bundle(const std::string& folder, const Checked& checked, const Check
     command::note("recount check: warning: no figure: {}: {}\n", error.problem().subject,
                   error.problem().cause);
   }
+}
+
+namespace {
+
+using statistics::Estimate;
+
+std::optional<plot::Share> share_of(const std::optional<Estimate>& counted, double stated) {
+  if (!counted) return {};
+  const auto [low, high] = std::minmax({counted->low / stated, counted->high / stated});
+  return plot::Share{counted->median / stated, low, high};
+}
+
+/// Without the prefix that all names share.
+std::string short_name(const std::string& preset) {
+  for (const std::string_view prefix : {"PAPI_", "perf::"})
+    if (preset.starts_with(prefix)) return preset.substr(prefix.size());
+  return preset;
+}
+
+std::optional<plot::ShareRow> row_of(const PresetVerdict& verdict) {
+  if (verdict.trials.empty()) return {};
+  const auto& [trial, judgement] = verdict.trials.front();
+  if (!trial.stated || trial.stated->value == 0 || (!judgement.perf && !judgement.papi)) return {};
+  const Stated& s = *trial.stated;
+  plot::ShareRow row;
+  row.label = short_name(verdict.preset);
+  row.perf = share_of(judgement.perf, s.value);
+  row.papi = share_of(judgement.papi, s.value);
+  row.stated = {1, (s.value - s.below) / s.value - trial.tolerance,
+                (s.value + s.above) / s.value + trial.tolerance};
+  row.remark = std::string(name_of(verdict.verdict));
+  row.good = sound(verdict.verdict);
+  return row;
+}
+
+} // namespace
+
+plot::Sheet compose_agreement(const std::vector<PresetVerdict>& verdicts, const result::Results& results) {
+  plot::Sheet sheet;
+  sheet.name = "agreement";
+  plot::Panel panel;
+  std::vector<std::string> left_out;
+  for (const auto& verdict : verdicts) {
+    if (auto row = row_of(verdict))
+      panel.rows.push_back(std::move(*row));
+    else if (verdict.verdict != Verdict::not_counted)
+      left_out.push_back(verdict.preset);
+  }
+  if (panel.rows.empty())
+    throw bad_input("figure agreement", "no preset has both a count and an expected count",
+                    "use the results of recount check");
+  panel.title = "counts of presets, relative to the expected counts";
+  panel.x_title = "counted / expected";
+  sheet.panels.push_back(std::move(panel));
+  sheet.caption = plot::machine_names(results);
+  sheet.caption.emplace_back("bars: 90 % confidence intervals");
+  if (!left_out.empty())
+    sheet.warnings.push_back(
+        fmt::format("not drawn, since the expected count is 0 or unknown: {}", fmt::join(left_out, ", ")));
+  return sheet;
+}
+
+plot::Figure agreement_figure() {
+  return {{"agreement",
+           "counts of each preset by perf and by PAPI, relative to the expected count of its kernel",
+           "the results of recount check"},
+          [](const auto& results, const auto&) {
+            return compose_agreement(check::verdicts_of(results), results);
+          },
+          [](const auto& results, const auto&) { return check::is_check(results); }};
+}
+
+void plot_check(const std::string& path, const Checked& checked, const result::Results& results) {
+  if (path.empty()) return;
+  if (std::ranges::all_of(checked.verdicts,
+                          [](const auto& v) { return v.verdict == Verdict::not_counted; })) {
+    command::note("recount check: no figure: nothing was counted\n");
+    return;
+  }
+  command::draw_to(path, compose_agreement(checked.verdicts, results));
+}
+
+document::Section check_section() {
+  return {"presets", [](const document::Material& material) {
+            std::vector<document::Block> blocks;
+            for (const document::Part& part : material.parts)
+              if (auto picture = material.gallery.add("agreement", part))
+                blocks.emplace_back(std::move(*picture));
+            return document::under("Validation of presets", std::move(blocks));
+          }};
 }
 
 } // namespace recount::check
