@@ -2,6 +2,7 @@
 #include "process/child.hpp"
 #include "process/fd.hpp"
 #include "process/spawn.hpp"
+#include "process/waiter.hpp"
 
 #include <recount/error.hpp>
 
@@ -66,7 +67,7 @@ BOOST_AUTO_TEST_CASE(without_input_stdin_is_empty) {
   BOOST_TEST(sh("cat; echo end").out == "end\n");
 }
 
-BOOST_AUTO_TEST_CASE(a_missing_program_is_named_with_a_remedy) {
+BOOST_AUTO_TEST_CASE(a_missing_program_is_named_with_a_fix) {
   try {
     Child child(Spawn{.argv = {"no-such-program-here"}});
     BOOST_FAIL("started a program that is not there");
@@ -253,6 +254,25 @@ BOOST_AUTO_TEST_CASE(command_of_the_user_has_what_this_process_was_given) {
       },
       60s);
   BOOST_TEST(got.out == "as expected");
+}
+
+BOOST_AUTO_TEST_CASE(hangups_that_nohup_ignores_stay_ignored) {
+  const auto got = in_fork(
+      [](int fd) {
+        ::signal(SIGHUP, SIG_IGN);
+        record_inherited();
+        const HeldSignals signals;
+        ::kill(::getpid(), SIGHUP);
+        ::kill(::getpid(), SIGTERM);
+        const int first = signals.next().number, second = signals.next().number;
+        std::string text = std::to_string(first) + " " + std::to_string(second);
+        const auto ended =
+            capture({.argv = {"sh", "-c", "kill -HUP $$; echo lives"}, .inherits = true}, {}, 20s);
+        text += " " + ended.out;
+        return ::write(fd, text.data(), text.size()) > 0 ? 0 : 1;
+      },
+      60s);
+  BOOST_TEST(got.out == std::to_string(SIGTERM) + " 0 lives\n");
 }
 
 BOOST_AUTO_TEST_CASE(raised_limit_of_open_files_is_not_inherited) {
