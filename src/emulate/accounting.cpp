@@ -233,7 +233,8 @@ public:
     while (core + 1 < pmus.size() && !here(pmus[core], executor.cpu))
       ++core;
     const double simulated = (user != nullptr ? user->cycles(core) : 0) * 1000 / pmus[core].mhz;
-    if (settings().virtual_time) passed_ = static_cast<std::uint64_t>(simulated);
+    // A program takes many times longer under Valgrind: its time there would be no share of anything.
+    if (settings().virtual_time || settings().exact) passed_ = static_cast<std::uint64_t>(simulated);
     from_ = executor.clock_ns;
     executor.clock_ns += std::max(simulated, static_cast<double>(passed_));
     to_ = executor.clock_ns;

@@ -42,6 +42,17 @@ std::uint64_t total(const Shared& shared, Slot& slot, std::uint64_t backing_ns) 
   return static_cast<std::uint64_t>(slot.value + 0.5);
 }
 
+/// The share of its enabled time for which the slot has had a counter.
+double scheduled_share(const Slot& slot) {
+  if (by_rate(slot))
+    return slot.seen_running_ns == 0
+               ? 1
+               : static_cast<double>(slot.told_ns) / static_cast<double>(slot.seen_running_ns);
+  if (slot.unscheduled_ns == 0) return 1;
+  const auto scheduled = static_cast<double>(slot.scheduled_ns);
+  return scheduled / (scheduled + static_cast<double>(slot.unscheduled_ns));
+}
+
 /// The running time, given the backing event's: less what the slot has been without a counter.
 std::uint64_t running(const Shared& shared, Slot& slot, std::uint64_t backing_ns) {
   if (slot.dropped) return 0;
@@ -52,6 +63,8 @@ std::uint64_t running(const Shared& shared, Slot& slot, std::uint64_t backing_ns
     return slot.told_ns;
   }
   if (settings().virtual_time) return slot.scheduled_ns;
+  if (settings().exact)
+    return static_cast<std::uint64_t>(static_cast<double>(backing_ns) * scheduled_share(slot));
   if (slot.unscheduled_ns == 0) return backing_ns;
   if (slot.scheduled_ns == 0) return 0;
   const std::uint64_t left = backing_ns - std::min(backing_ns, slot.unscheduled_ns);
@@ -66,17 +79,6 @@ Slot* timed(Shared& shared, std::int32_t leader) {
     if (shared.slots[i].used && shared.slots[i].simulated && shared.slots[i].leader == leader)
       return &shared.slots[i];
   return nullptr;
-}
-
-/// The share of its enabled time for which the slot has had a counter.
-double scheduled_share(const Slot& slot) {
-  if (by_rate(slot))
-    return slot.seen_running_ns == 0
-               ? 1
-               : static_cast<double>(slot.told_ns) / static_cast<double>(slot.seen_running_ns);
-  if (slot.unscheduled_ns == 0) return 1;
-  const auto scheduled = static_cast<double>(slot.scheduled_ns);
-  return scheduled / (scheduled + static_cast<double>(slot.unscheduled_ns));
 }
 
 /// Members of the group in the order of a group read: the leader, then the siblings as they were opened.
