@@ -228,7 +228,6 @@ int run_command(const EmulateOptions& o, const Emulation& emulation, const Machi
 
 int execute_emulate(EmulateOptions& o) {
   if (o.fast && o.exact) throw bad_input("--exact", "contradicts --fast", "leave one of them out");
-  if (!o.fast) o.exact = o.exact || trace::untraceable().empty();
   if (o.list) {
     print_machines();
     return 0;
@@ -237,6 +236,13 @@ int execute_emulate(EmulateOptions& o) {
     throw bad_input("MACHINE", "missing", "recount emulate skl -- COMMAND; --list names machines");
   Emulation emulation = emulation_from(o, o.words.front());
   Machine machine = checked_machine(emulation);
+  if (o.exact && machine.caches.empty())
+    throw bad_input("--exact", "the machine states no cache to simulate: " + machine.name, "--fast");
+  if (!o.fast && !o.exact && !machine.caches.empty() && trace::untraceable().empty()) {
+    o.exact = true;
+    emulation = emulation_from(o, o.words.front());
+    machine = checked_machine(emulation);
+  }
   if (o.no_smt && !machine.pmus.empty() && machine.pmus.front().general_alone > 0 && o.general == 0) {
     emulation.changes += fmt::format("general {}\n", machine.pmus.front().general_alone);
     machine = checked_machine(emulation);
