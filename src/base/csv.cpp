@@ -4,6 +4,26 @@
 #include "base/text.hpp"
 
 namespace recount::base {
+namespace {
+
+/// Fields between commas that are not quoted. Quotes around a field are removed; doubled ones inside stay.
+std::vector<std::string_view> split_fields(std::string_view line) {
+  std::vector<std::string_view> fields;
+  bool quoted = false;
+  std::size_t from = 0;
+  for (std::size_t i = 0; i <= line.size(); ++i) {
+    if (i < line.size() && line[i] == '"') quoted = !quoted;
+    if (i < line.size() && (quoted || line[i] != ',')) continue;
+    std::string_view field = trim(line.substr(from, i - from));
+    if (field.size() >= 2 && field.starts_with('"') && field.ends_with('"'))
+      field = trim(field.substr(1, field.size() - 2));
+    fields.push_back(field);
+    from = i + 1;
+  }
+  return fields;
+}
+
+} // namespace
 
 CsvTable parse_csv(std::string_view text, const std::string& file, const std::string& fix) {
   if (text.size() > longest_csv) throw bad_input(file, "is longer than 1 MB, the limit for such a table");
@@ -19,9 +39,7 @@ CsvTable parse_csv(std::string_view text, const std::string& file, const std::st
       table.comments += trim(line.substr(1));
       continue;
     }
-    CsvTable::Line row{number, split(line, ',')};
-    for (auto& field : row.fields)
-      field = trim(field);
+    CsvTable::Line row{number, split_fields(line)};
     if (table.head.fields.empty()) {
       table.head = std::move(row);
       continue;

@@ -1,4 +1,4 @@
-// Tables that people write by hand: comments, a header, rows of comma-separated fields without quotes.
+// Tables that people write by hand: comments, a header, rows of comma-separated fields, in quotes or not.
 #pragma once
 
 #include "base/format.hpp"
@@ -43,7 +43,8 @@ struct CsvTable {
 /// Longest file that read_csv() accepts, in bytes.
 inline constexpr std::size_t longest_csv = 1 << 20;
 
-/// Lines end with LF or CRLF; empty ones are skipped. Throws recount::Error (bad_input), with the fix,
+/// Lines end with LF or CRLF; empty ones are skipped. A field in double quotes may contain commas. Throws
+/// recount::Error (bad_input), with the fix,
 /// where the text is too long, or a row has more or fewer fields than the header. `text` must outlive the
 /// table.
 [[nodiscard]] CsvTable parse_csv(std::string_view text, const std::string& file, const std::string& fix);

@@ -82,13 +82,21 @@ MatmulRequest request_of(const MatmulArguments& a) {
   return request;
 }
 
-/// Adds the model of the machine of a published table, unless witnesses were named.
-void add_published_machine(MatmulRequest& request) {
-  if (!request.published || !request.witnesses.empty()) return;
-  const auto machine = request.published->run.versions.find("machine");
-  if (machine == request.published->run.versions.end()) return;
-  request.witnesses = {
-      Witness::clock, Witness::perf, Witness::papi, Witness::model, {Witness::model, machine->second}};
+/// Adds the models of the machines of published tables, unless witnesses were named.
+void add_published_machines(MatmulRequest& request) {
+  if (!request.witnesses.empty()) return;
+  std::vector<Witness> models;
+  for (const Published& table : request.published)
+    if (const auto machine = table.run.versions.find("machine"); machine != table.run.versions.end())
+      if (const Witness model(Witness::model, machine->second);
+          std::ranges::find(models, model) == models.end())
+        models.push_back(model);
+  if (models.empty()) return;
+  request.published_witnesses = true;
+  // One machine may be this one: its counts and its model are compared as well. Several are others'.
+  if (request.published.size() == 1)
+    request.witnesses = {Witness::clock, Witness::perf, Witness::papi, Witness::model};
+  request.witnesses.insert(request.witnesses.end(), models.begin(), models.end());
 }
 
 sweep::Batch batch_of(const MatmulArguments& a, const MatmulRequest& request, const MatmulPlan& plan,
@@ -104,14 +112,15 @@ sweep::Batch batch_of(const MatmulArguments& a, const MatmulRequest& request, co
 }
 
 /// Writes the published table first to a new file, which is then resumed.
-void write_published(const sweep::Batch& batch, const std::optional<Published>& published,
-                     sweep::Batch& into) {
-  if (!published || batch.file.empty() || batch.file == "-") return;
+void write_published(const sweep::Batch& batch, const std::vector<Published>& published, sweep::Batch& into) {
+  if (published.empty() || batch.file.empty() || batch.file == "-") return;
   if (batch.resume && !result::holds_nothing(batch.file)) return;
   result::Writer writer(batch.file, result::Writer::Mode::create, result::Writer::Resume::possible);
-  writer.write(published->run);
-  for (const auto& observation : published->observations)
-    writer.write(observation);
+  for (const Published& table : published) {
+    writer.write(table.run);
+    for (const auto& observation : table.observations)
+      writer.write(observation);
+  }
   into.resume = true;
 }
 
@@ -155,7 +164,7 @@ int execute_matmul(const MatmulArguments& a) {
   const command::TableExport tables(a.dry_run ? std::string() : a.export_to);
   const auto statistic = command::parse_statistic(a.statistic);
   MatmulRequest request = request_of(a);
-  add_published_machine(request);
+  add_published_machines(request);
   std::optional<Java> java;
   if (request.java && !request.choice.studies.empty()) java.emplace();
   const MatmulPlan plan = plan_matmul(request, java ? java->missing() : "not requested");
@@ -174,12 +183,13 @@ int execute_matmul(const MatmulArguments& a) {
   write_published(batch, request.published, batch);
   sweep::Ended ended = sweep::run_batch(batch);
   ended.results.statistic = statistic;
-  if (request.published && batch.file.empty()) {
-    auto& results = ended.results;
-    results.runs.push_back(request.published->run);
-    results.observations.insert(results.observations.end(), request.published->observations.begin(),
-                                request.published->observations.end());
-  }
+  if (batch.file.empty())
+    for (const Published& table : request.published) {
+      auto& results = ended.results;
+      results.runs.push_back(table.run);
+      results.observations.insert(results.observations.end(), table.observations.begin(),
+                                  table.observations.end());
+    }
   command::note("{}{}", sweep::failures_text(ended.results.failures),
                 sweep::unfinished_text(ended.outcome.unfinished));
   if (a.json)

@@ -215,7 +215,10 @@ private:
 
   void choose_stops() {
     MatmulChoice choice = request_.choice;
-    if (request_.published) choice.of_published = request_.published->points;
+    for (const Published& table : request_.published)
+      for (const auto& point : table.points)
+        if (std::ranges::find(choice.of_published, point) == choice.of_published.end())
+          choice.of_published.push_back(point);
     if (request_.java && !choice.studies.empty()) {
       if (java_missing_.empty())
         choice.commands.insert(choice.commands.begin(), Java::command);
@@ -252,7 +255,17 @@ private:
     for (const MatmulStop& stop : plan_.stops)
       if (stop.modelled)
         for (const auto& name : plan_.witnesses)
-          if (name.modelled()) add_model_jobs(stop, name);
+          if (name.modelled() && concerns(stop, name)) add_model_jobs(stop, name);
+  }
+
+  /// Whether a point is of a study or of a table of this machine. One that was named concerns every point.
+  [[nodiscard]] bool concerns(const MatmulStop& stop, const Witness& name) const {
+    if (!request_.published_witnesses || name.detail.empty() || !request_.choice.studies.empty()) return true;
+    return std::ranges::any_of(request_.published, [&](const Published& table) {
+      const auto machine = table.run.versions.find("machine");
+      return machine != table.run.versions.end() && machine->second == name.detail &&
+             std::ranges::find(table.points, stop.point) != table.points.end();
+    });
   }
 
   /// The machine as it is, and without its TLB, to explain jumps of the cost.
@@ -284,7 +297,7 @@ private:
                       {"--n", joined(choice.sizes)},
                       {"--block", joined(choice.blocks)},
                       {"--external", joined(choice.commands, "; ")},
-                      {"--published", request_.published ? request_.published->run.id : ""},
+                      {"--published", request_.published.empty() ? "" : request_.published.front().run.id},
                       {"--no-java", request_.java ? "" : "yes"}};
     std::erase_if(plan_.settings,
                   [](const auto& one) { return one.first.starts_with("--") && one.second.empty(); });

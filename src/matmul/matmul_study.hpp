@@ -45,7 +45,8 @@ struct MatmulRequest {
   std::vector<Witness> witnesses; ///< empty: clock, model, and those of perf and papi that count here
   int repeat = 5;
   std::uint64_t seed = 0;
-  std::optional<Published> published;
+  std::vector<Published> published; ///< their points are run as well
+  bool published_witnesses = false; ///< the models among `witnesses` are those of the published machines
   sweep::ModelModes modes = {};
   bool java = true; ///< the shipped Java version as well, when a JDK is there
 };

@@ -17,13 +17,17 @@
 #include <array>
 #include <cctype>
 #include <filesystem>
+#include <map>
+#include <set>
+#include <tuple>
 
 namespace recount::matmul {
 namespace {
 
 /// The presets that a study knows what to do with.
-constexpr std::array preset_columns{"l1_dcm",  "l2_dcm",  "l3_dcm",  "l2_dca", "l2_dch", "ld_ins", "sr_ins",
-                                    "lst_ins", "tot_cyc", "tot_ins", "fp_ops", "dp_ops", "tlb_dm"};
+constexpr std::array preset_columns{"l1_dcm",  "l1_icm",  "l1_tcm", "l2_icm", "l2_tcm", "l2_dcm",
+                                    "l3_dcm",  "l2_dca",  "l2_dch", "ld_ins", "sr_ins", "lst_ins",
+                                    "tot_cyc", "tot_ins", "fp_ops", "dp_ops", "tlb_dm"};
 
 /// What a column of values holds.
 struct Metric {
@@ -46,21 +50,28 @@ std::optional<Metric> parse_metric(std::string column) {
   return Metric{"PAPI_" + column, ""};
 }
 
+/// Columns that describe where a row was measured, in words.
+constexpr std::array described_columns{"group",       "cpu", "microarchitecture", "pages", "flags",
+                                       "pages_basis", "note"};
+
 class Reader {
 public:
-  Reader(std::string_view text, const std::string& file) : table_(base::parse_csv(text, file, see_page)) {}
+  Reader(std::string_view text, const std::string& file, Duplicates duplicates)
+      : table_(base::parse_csv(text, file, see_page)), duplicates_(duplicates) {}
 
-  Published read() {
-    if (!table_.comments.empty()) published_.run.versions["source"] = table_.comments;
+  /// One table for each word in the column `group`, in the order of the file.
+  std::vector<Published> read() {
     line_ = table_.head.number;
     if (!table_.head.fields.empty()) check_head();
     for (const auto& line : table_.rows) {
       line_ = line.number;
       read_row(line.fields);
     }
-    if (published_.observations.empty())
-      fail("has no values", "columns variant, n, l1_dcm ... and one row per product");
-    return std::move(published_);
+    std::erase_if(tables_, [](const Published& table) { return table.observations.empty(); });
+    if (tables_.empty()) fail("has no values", "columns variant, n, l1_dcm ... and one row per product");
+    for (Published& table : tables_)
+      if (!table_.comments.empty()) table.run.versions["source"] = table_.comments;
+    return std::move(tables_);
   }
 
 private:
@@ -75,9 +86,10 @@ private:
     std::vector<std::string> known{"variant", "n",           "block",       "repetition",
                                    "seconds", "seconds_cpp", "seconds_java"};
     const auto& head = table_.head.fields;
+    known.insert(known.begin(), described_columns.begin(), described_columns.end());
+    const auto measured = known.begin() + described_columns.size() + 4;
     for (const auto column : head)
-      if (std::find(known.begin(), known.begin() + 4, column) == known.begin() + 4 &&
-          !parse_metric(std::string(column))) {
+      if (std::find(known.begin(), measured, column) == measured && !parse_metric(std::string(column))) {
         known.insert(known.end(), preset_columns.begin(), preset_columns.end());
         fail(fmt::format("unknown column \"{:.80}\"", column), base::did_you_mean(column, known));
       }
@@ -115,18 +127,33 @@ private:
     Cells cells;
     for (std::size_t i = 0; i < columns.size(); ++i)
       if (!fields[i].empty()) cells.emplace(columns[i], fields[i]);
+    table_of(cells);
     const auto given = product_of(cells);
-    const auto repetition = cells.find("repetition");
-    const int number = repetition == cells.end() ? 0 : static_cast<int>(whole_number(repetition->second)) - 1;
     const auto point = kernel::complete(kernel::find("matmul"), given);
-    if (std::ranges::find(published_.points, point) == published_.points.end())
-      published_.points.push_back(point);
-    if (const auto [before, added] = lines_.try_emplace({point, number}, line_); !added)
+    auto& points = tables_[current_].points;
+    if (std::ranges::find(points, point) == points.end()) points.push_back(point);
+    const auto repetition = cells.find("repetition");
+    const int number = repetition_of(repetition == cells.end() ? "1" : repetition->second, point);
+    if (const auto [before, added] = lines_.try_emplace({current_, point, number}, line_); !added)
       fail(fmt::format("the product is that of line {}", before->second),
            "for several runs of one product add a column repetition: 1, 2 ...");
     for (const auto column : columns)
       if (const auto metric = parse_metric(std::string(column)); metric && cells.contains(column))
         add_value(*metric, cells.at(column), point, given, number);
+  }
+
+  /// From 0. A word ("mean", "run-b") is the next repetition of its product.
+  int repetition_of(std::string_view field, const result::Params& point) {
+    const bool keep = duplicates_ == Duplicates::keep;
+    if (std::isalpha(static_cast<unsigned char>(field.front())) == 0) {
+      const int number = static_cast<int>(whole_number(field)) - 1;
+      if (!keep || !lines_.contains({current_, point, number})) return number;
+    } else if (!words_.emplace(current_, point, field).second && !keep)
+      fail(fmt::format("the product has another repetition \"{:.40}\"", field), "another word or number");
+    int next = 0;
+    while (lines_.contains({current_, point, next}))
+      ++next;
+    return next;
   }
 
   void add_value(const Metric& metric, std::string_view field, const result::Params& point,
@@ -146,13 +173,38 @@ private:
       o.params = given;
       o.params["language"] = metric.language;
     }
-    published_.observations.push_back(std::move(o));
+    tables_[current_].observations.push_back(std::move(o));
   }
 
+  /// Selects the table of the row's group. What describes a machine is the same in all rows of a group.
+  void table_of(const Cells& cells) {
+    const auto group = cells.find("group");
+    const std::string name = group == cells.end() ? std::string() : std::string(group->second);
+    const auto [at, added] = groups_.try_emplace(name, tables_.size());
+    current_ = at->second;
+    if (added) tables_.emplace_back();
+    if (tables_.size() > most_groups) fail(fmt::format("has more than {} groups", most_groups));
+    auto& versions = tables_[current_].run.versions;
+    for (const char* column : {"group", "cpu", "microarchitecture", "pages", "flags"}) {
+      const auto cell = cells.find(column);
+      if (cell == cells.end()) continue;
+      const auto [before, first] = versions.try_emplace(column, cell->second);
+      if (!first && before->second != cell->second)
+        fail(fmt::format("{} is \"{:.40}\", but was \"{:.40}\" in this group", column, cell->second,
+                         before->second),
+             "one group per machine and build");
+    }
+  }
+
+  static constexpr std::size_t most_groups = 1000;
   base::CsvTable table_;
+  Duplicates duplicates_;
   int line_ = 0;
-  std::map<std::pair<result::Params, int>, int> lines_; ///< of every product and repetition
-  Published published_;
+  std::map<std::tuple<std::size_t, result::Params, int>, int> lines_;    ///< of every product and repetition
+  std::set<std::tuple<std::size_t, result::Params, std::string>> words_; ///< in the column repetition
+  std::map<std::string, std::size_t> groups_;                            ///< positions in `tables_`
+  std::vector<Published> tables_;
+  std::size_t current_ = 0;
 };
 
 /// Letters and digits only, small.
@@ -191,31 +243,68 @@ std::string digest(std::string_view text) {
 
 } // namespace
 
-Published parse_published(std::string_view text, const std::string& file, const std::string& machine) {
-  Published published = Reader(text, file).read();
-  const std::string name = std::filesystem::path(file).filename().string();
-  auto& versions = published.run.versions;
-  const std::string known = machine.empty() ? machine_in(versions["source"] + " " + name) : machine;
-  if (!machine.empty()) static_cast<void>(model::machine(machine));
-  versions["published"] = name;
-  if (versions["source"].empty()) versions["source"] = name;
-  if (!known.empty()) versions["machine"] = known;
-  if (!known.empty())
-    if (const std::string pmu = model::machine(known).pmu; !pmu.empty())
-      published.run.presets = preset_notes(counted(published), pmu);
-  published.run.id = "published-" + digest(text);
-  published.run.host = name;
-  published.run.cpu = known.empty() ? "the machine of " + name : known;
-  for (auto& o : published.observations)
-    o.run = published.run.id;
-  return published;
+namespace {
+
+/// The description of the CPU that a table names, or of its microarchitecture; empty: there is none.
+std::string machine_of(const std::map<std::string, std::string>& versions, const std::string& file) {
+  const auto word = [&](const char* key) {
+    const auto at = versions.find(key);
+    return at == versions.end() ? std::string() : at->second;
+  };
+  std::string found = machine_in(word("cpu"));
+  if (found.empty() && word("cpu").empty()) found = machine_in(word("source") + " " + file);
+  if (found.empty()) found = machine_of_microarchitecture(word("microarchitecture"));
+  if (!found.empty() && word("pages") == "huge") found += "~huge";
+  return found;
 }
 
-Published read_published(const std::string& file, const std::string& machine) {
+/// Fills in what identifies the run of a table.
+void complete_run(Published& published, const std::string& file, const std::string& machine,
+                  const std::string& id) {
+  const std::string name = std::filesystem::path(file).filename().string();
+  auto& versions = published.run.versions;
+  const std::string known = machine.empty() ? machine_of(versions, name) : machine;
+  const auto group = versions.find("group"), cpu = versions.find("cpu");
+  versions["published"] = name + (group == versions.end() ? "" : " " + group->second);
+  if (versions["source"].empty()) versions["source"] = name;
+  if (!known.empty()) {
+    versions["machine"] = known;
+    if (const std::string pmu = model::machine(known).pmu; !pmu.empty())
+      published.run.presets = preset_notes(counted(published), pmu);
+  }
+  published.run.id = "published-" + id + (group == versions.end() ? "" : "-" + group->second);
+  published.run.host = versions["published"];
+  const std::string stated = cpu == versions.end() || cpu->second == "?" ? known : cpu->second;
+  published.run.cpu = stated.empty() ? "the machine of " + versions["published"] : stated;
+  for (auto& o : published.observations)
+    o.run = published.run.id;
+}
+
+} // namespace
+
+std::string machine_of_microarchitecture(std::string_view microarchitecture) {
+  for (const auto& name : model::machine_names())
+    if (!microarchitecture.empty() && model::machine(name).microarchitecture == microarchitecture)
+      return name;
+  return {};
+}
+
+std::vector<Published> parse_published(std::string_view text, const std::string& file,
+                                       const std::string& machine, Duplicates duplicates) {
+  if (!machine.empty()) static_cast<void>(model::machine(machine));
+  std::vector<Published> tables = Reader(text, file, duplicates).read();
+  const std::string id = digest(text);
+  for (Published& table : tables)
+    complete_run(table, file, machine, id);
+  return tables;
+}
+
+std::vector<Published> read_published(const std::string& file, const std::string& machine,
+                                      Duplicates duplicates) {
   const std::string text = base::read_file(file).value_or("");
   if (text.empty())
     throw bad_input(file, std::filesystem::exists(file) ? "is empty, or cannot be read" : "no such file");
-  return parse_published(text, file, machine);
+  return parse_published(text, file, machine, duplicates);
 }
 
 std::map<std::string, std::string> preset_notes(const std::vector<std::string>& presets,

@@ -11,6 +11,7 @@
 #include <recount/error.hpp>
 
 #include <random>
+#include <set>
 
 using namespace recount;
 
@@ -24,6 +25,12 @@ const std::string head =
 bool says(const Error& error, const std::string& part) {
   return error.kind() == ErrorKind::bad_input && std::string(error.what()).find(part) != std::string::npos;
 }
+matmul::Published parse_one(const std::string& text, const std::string& file,
+                            const std::string& machine = {}) {
+  auto tables = matmul::parse_published(text, file, machine);
+  BOOST_REQUIRE(tables.size() == 1U);
+  return tables.front();
+}
 void refused(const std::string& text, const std::string& part) {
   BOOST_CHECK_EXCEPTION((void)matmul::parse_published(text, "t.csv"), Error, [&](const Error& error) {
     BOOST_TEST_CONTEXT(error.what()) BOOST_TEST(says(error, part));
@@ -34,8 +41,8 @@ void refused(const std::string& text, const std::string& part) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(a_table_becomes_results) {
-  const auto table = matmul::parse_published(
-      head + "simple,600,,0.2,0.25,244,39\r\n\nblock, 4096 ,128,3e1,,96,\n", "x/t.csv");
+  const auto table =
+      parse_one(head + "simple,600,,0.2,0.25,244,39\r\n\nblock, 4096 ,128,3e1,,96,\n", "x/t.csv");
   BOOST_TEST(table.run.versions.at("published") == "t.csv");
   BOOST_TEST(table.run.versions.at("source") == "Measured on an i7 9700, by somebody");
   BOOST_TEST(table.run.versions.at("machine") == "i7-9700"); // mentioned, in other letters
@@ -59,7 +66,7 @@ BOOST_AUTO_TEST_CASE(several_runs_of_a_product_are_repetitions_with_outliers) {
   const char* runs[] = {"1.00,500,40", "1.01,500,41", "0.75,500,40", "1.00,500,500", "1.02,501,40"};
   for (int i = 0; i < 5; ++i)
     rows += fmt::format("line,600,{},{}\n", i + 1, runs[i]);
-  const auto table = matmul::parse_published(rows, "t.csv");
+  const auto table = parse_one(rows, "t.csv");
   BOOST_TEST(table.points.size() == 1U);
   BOOST_TEST(table.observations.size() == 15U);
   BOOST_TEST(table.observations.back().repetition == 4);
@@ -76,21 +83,70 @@ BOOST_AUTO_TEST_CASE(several_runs_of_a_product_are_repetitions_with_outliers) {
   };
   BOOST_TEST(found("repetition 3: 0.7500 s, 25 % below the other 4"));
   BOOST_TEST(found("equal to PAPI_L1_DCM in this repetition only"));
+  const auto words =
+      parse_one("variant,n,repetition,seconds\nline,6,1,1\nline,6,mean,2\nline,6,b,2\n", "t.csv");
+  BOOST_TEST((words.points.size() == 1U && words.observations[2].repetition == 2));
+  refused("variant,n,repetition,seconds\nline,6,mean,1\nline,6,mean,2\n", "t.csv:3: the product has another");
+  const auto kept = matmul::parse_published("variant,n,seconds\nline,6,1\nline,6,2\n", "t.csv", "",
+                                            matmul::Duplicates::keep);
+  BOOST_TEST(kept.front().observations[1].repetition == 1);
+  refused("variant,n,repetition,seconds\nline,6,-1,1\n", "\"-1\" is not a whole number");
   refused("variant,n,seconds\nline,600,1\nline,600,2\n", "t.csv:3: the product is that of line 2");
   refused("variant,n,repetition,seconds\nline,600,1,1\nline,600,1,2\n", "t.csv:3");
 }
 
 BOOST_AUTO_TEST_CASE(columns_may_be_few_and_in_any_order) {
-  const auto table = matmul::parse_published("l1_dcm,n,variant\n7,100,line\n", "t.csv");
+  const auto table = parse_one("l1_dcm,n,variant\n7,100,line\n", "t.csv");
   BOOST_TEST(table.observations.size() == 1U);
   BOOST_TEST(!table.run.versions.contains("machine"));
-  BOOST_TEST(matmul::parse_published("n,variant,tot_cyc\n5,ijk-mem,9\n", "t.csv").observations[0].metric ==
-             "PAPI_TOT_CYC");
-  BOOST_TEST(matmul::parse_published("n,variant,seconds\n5,simple,9\n", "t.csv", "host~full")
-                 .run.versions.at("machine") == "host~full");
-  const auto same = [](const char* text) { return matmul::parse_published(text, "t.csv").run.id; };
+  BOOST_TEST(parse_one("n,variant,tot_cyc\n5,ijk-mem,9\n", "t.csv").observations[0].metric == "PAPI_TOT_CYC");
+  BOOST_TEST(parse_one("n,variant,seconds\n5,simple,9\n", "t.csv", "host~full").run.versions.at("machine") ==
+             "host~full");
+  const auto same = [](const char* text) { return parse_one(text, "t.csv").run.id; };
   BOOST_TEST(same("n,variant,seconds\n5,simple,9\n") == same("n,variant,seconds\n5,simple,9\n"));
   BOOST_TEST(same("n,variant,seconds\n5,simple,9\n") != same("n,variant,seconds\n5,simple,8\n"));
+}
+
+BOOST_AUTO_TEST_CASE(machines_of_one_file_are_tables_of_their_own) {
+  const std::string columns = "group,cpu,microarchitecture,pages,flags,variant,n,l1_dcm,note\n";
+  const auto tables = matmul::parse_published(
+      columns + "b,i7-9750H,skylake-client,4K,-O2,line,600,7,\na,?,haswell,huge,,line,600,8,lost\n"
+                "b,i7-9750H,skylake-client,4K,-O2,simple,600,9,\nc,?,,,,line,600,8,\n",
+      "x/t.csv");
+  BOOST_REQUIRE(tables.size() == 3U);
+  BOOST_TEST(tables[0].run.host == "t.csv b");
+  BOOST_TEST(tables[0].run.cpu == "i7-9750H");
+  BOOST_TEST(tables[0].run.versions.at("machine") == "i7-9700"); // by its microarchitecture
+  BOOST_TEST(tables[0].observations.size() == 2U);
+  BOOST_TEST(tables[1].run.versions.at("machine") == "i7-4770~huge");
+  BOOST_TEST(!tables[2].run.versions.contains("machine"));
+  BOOST_TEST((tables[0].run.id != tables[1].run.id && tables[1].observations[0].run == tables[1].run.id));
+  BOOST_TEST(parse_one(columns + "b,i7-9750H,skylake-client,4K,-O2,line,600,7,\n", "t.csv", "i7-2600")
+                 .run.versions.at("machine") == "i7-2600");
+  BOOST_TEST(parse_one(columns + "b,,,,\"-O2, -g\",line,600,7,\"a, \"\"b\"\"\"\n", "t.csv")
+                 .run.versions.at("flags") == "-O2, -g");
+  refused(columns + "b,,,,\"-O2,line,600,7,\n", "t.csv:2: has 5 fields, the header has 9");
+  refused(columns + "b,i7-9700,,,,line,600,7,\nb,i7-9750H,,,,line,700,7,\n",
+          "t.csv:3: cpu is \"i7-9750H\", but was \"i7-9700\" in this group");
+  refused(columns + "b,,,,,line,600,7,\nb,,,,,line,600,8,\n", "the product is that of line 2");
+}
+
+BOOST_AUTO_TEST_CASE(machines_of_tables_are_modelled_at_their_own_points) {
+  matmul::MatmulRequest request;
+  request.published = matmul::parse_published(
+      "group,microarchitecture,variant,n,l1_dcm\na,skylake-client,line,60,5\nb,haswell,line,70,5\n", "t.csv");
+  request.witnesses = {"model:i7-9700", "model:i7-4770"};
+  const auto modelled = [&] {
+    std::set<std::pair<std::string, std::int64_t>> all;
+    for (const auto& job : matmul::plan_matmul(request, "").jobs)
+      all.emplace(job.witness.machine(), *result::integer(job.point, "n"));
+    return all;
+  };
+  BOOST_TEST(modelled().size() == 8U); // with and without TLB
+  request.published_witnesses = true;
+  const std::set<std::pair<std::string, std::int64_t>> own{
+      {"i7-9700", 60}, {"i7-9700~no-tlb", 60}, {"i7-4770", 70}, {"i7-4770~no-tlb", 70}};
+  BOOST_TEST((modelled() == own));
 }
 
 BOOST_AUTO_TEST_CASE(mistakes_are_named_with_their_line) {
@@ -170,7 +226,7 @@ BOOST_AUTO_TEST_CASE(any_bytes_are_read_or_refused) {
     for (int k = 0; k < 1 + static_cast<int>(random() % 4); ++k)
       text[random() % text.size()] = static_cast<char>(random() % 256);
     try {
-      BOOST_TEST(!matmul::parse_published(text, "t.csv").observations.empty());
+      BOOST_TEST(!matmul::parse_published(text, "t.csv").front().observations.empty());
     } catch (const Error& error) {
       BOOST_TEST((error.kind() == ErrorKind::bad_input));
     }
