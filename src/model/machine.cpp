@@ -4,10 +4,12 @@
 #include "base/nearest.hpp"
 #include "base/text.hpp"
 #include "host/machine.hpp"
+#include "model/sets.hpp"
 #include "model/size.hpp"
 #include "recount/error.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <optional>
@@ -98,8 +100,42 @@ std::vector<std::string> member_names(const std::string& name) {
   return names;
 }
 
+namespace {
+
+/// "ENTRIES:WAYS" or "ENTRIES:WAYS:xor" in place of the last level of the TLB.
+void change_last_tlb(MachineDescription& machine, std::string_view text) {
+  constexpr std::int64_t most_entries = 1 << 20;
+  if (!machine.tlb) throw bad_input(machine.name, "the machine has no TLB to change", "a machine with one");
+  const auto fields = base::split(text, ':');
+  const auto number = [&](std::size_t at) {
+    return at < fields.size() ? base::parse<std::int64_t>(fields[at]).value_or(0) : 0;
+  };
+  TlbLevel level{.entries = number(0), .ways = number(1)};
+  const bool hashed = fields.size() == 3 && fields[2] == "xor";
+  const bool whole = level.entries >= 1 && level.entries <= most_entries && level.ways >= 1 &&
+                     level.ways <= level.entries && level.entries % level.ways == 0 &&
+                     std::has_single_bit(static_cast<std::uint64_t>(level.sets()));
+  if (!whole || fields.size() > 3 || (fields.size() == 3 && !hashed) || (hashed && level.sets() < 2))
+    throw bad_input(machine.name, "no such level of a TLB",
+                    "ENTRIES:WAYS with a power of two of sets, as in ~stlb=1536:12 or ~stlb=2048:16:xor");
+  if (hashed) level.index = xor_masks(level.sets());
+  auto& tlb = *machine.tlb;
+  const std::size_t last = tlb.levels.size() - 1;
+  tlb.levels[last] = level;
+  const auto share = [&](std::vector<TlbLevel>& others, const std::vector<std::uint64_t>& index) {
+    if (last >= others.size() || !others[last].shared) return;
+    others[last] = level;
+    others[last].shared = true;
+    others[last].index = index;
+  };
+  share(tlb.huge, {}); // hashes of page numbers are those of small pages
+  if (machine.instructions) share(machine.instructions->tlb, level.index);
+}
+
+} // namespace
+
 MachineDescription altered(MachineDescription machine, const std::string& part) {
-  constexpr std::string_view placement = "placement=", cores_option = "cores=";
+  constexpr std::string_view placement = "placement=", cores_option = "cores=", last_tlb = "stlb=";
   machine.name += "~" + part;
   if (part.starts_with("l1=")) {
     machine = resized(std::move(machine), part.substr(3));
@@ -125,13 +161,17 @@ MachineDescription altered(MachineDescription machine, const std::string& part) 
     if (machine.cores < 1 || machine.cores > most_cores)
       throw bad_input(machine.name, "the number of cores must be between 1 and " + std::to_string(most_cores),
                       "as in ~cores=4");
+  } else if (part == "huge") {
+    machine = with_huge_pages(std::move(machine));
+  } else if (part.starts_with(last_tlb)) {
+    change_last_tlb(machine, std::string_view(part).substr(last_tlb.size()));
   } else if (part == "full") {
     std::ranges::for_each(machine.levels, make_full);
     if (machine.instructions) make_full(machine.instructions->cache);
   } else {
     throw bad_input(machine.name, "unknown part of a machine \"" + part + "\"",
-                    base::did_you_mean_or_all(
-                        part, {"no-tlb", "full", "cores=N", "l1=SIZES/WAYS", "sample", "placement=any"}));
+                    base::did_you_mean_or_all(part, {"no-tlb", "full", "huge", "cores=N", "l1=SIZES/WAYS",
+                                                     "stlb=ENTRIES:WAYS", "sample", "placement=any"}));
   }
   if (!machine.family.empty() && (machine.sampled || machine.placement || machine.cores > 1))
     throw bad_input(machine.name,

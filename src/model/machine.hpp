@@ -94,6 +94,14 @@ struct FamilyMember {
 
 inline constexpr std::int64_t most_cores = 256;
 
+/// How counts that others measured compare with a description.
+struct Validation {
+  std::int64_t groups = 0;       ///< of people, each with machines of their own
+  std::vector<std::string> cpus; ///< as those who measured name them
+  /// Median of |modelled / measured - 1| of PAPI_L1_DCM in percent, by the loops of a matrix product.
+  std::map<std::string, double> deviations;
+};
+
 struct MachineDescription {
   std::string name;
   std::string source;                    ///< where the numbers come from
@@ -105,9 +113,14 @@ struct MachineDescription {
   /// Presets that count something else than metrics() says: MODEL_... metrics, each times a factor, added up.
   std::map<std::string, std::map<std::string, std::int64_t>> presets = {};
   bool sampled = false;   ///< loop nests are simulated in samples, see Sampling
+  /// Accesses of the longest loop iteration that a sample repeats; one of a longer loop is cut into those of
+  /// its inner loop. Contents that outlive a sample are then not simulated: enough for a first level.
+  std::int64_t sample_unit = std::int64_t{1} << 26;
   std::int64_t cores = 1; ///< each with its own TLBs and those levels that are not shared
   std::optional<InstructionDescription> instructions = {}; ///< none: instruction fetches are not simulated
-  std::optional<Placement> placement = {}; ///< of the data of a run; none: as stated at Kernel::simulate()
+  std::optional<Placement> placement = {};  ///< of the data of a run; none: as stated at Kernel::simulate()
+  std::string microarchitecture = {};       ///< of its core: "skylake-client"
+  std::optional<Validation> validated = {}; ///< none: nobody has compared it with a counter
 };
 
 /// "host" (this machine, from what its system states), the name of a shipped machine ("i7-9700"), or a file
@@ -118,8 +131,9 @@ struct MachineDescription {
 
 /// A machine with one part changed, to measure its effect: "no-tlb" (translation costs nothing),
 /// "full" (every level fully associative: no conflicts), "l1=SIZES/WAYS" (the first level alone in other
-/// sizes, see resized()), "cores=N", "sample" (in samples), "placement=PLACEMENT" (draws of placement).
-/// Throws recount::Error (bad_input) for another word.
+/// sizes, see resized()), "cores=N", "sample" (in samples), "placement=PLACEMENT" (draws of placement),
+/// "huge" (all data in huge pages), "stlb=ENTRIES:WAYS" or "stlb=ENTRIES:WAYS:xor" (another last level of its
+/// TLB). Throws recount::Error (bad_input) for another word.
 [[nodiscard]] MachineDescription altered(MachineDescription machine, const std::string& part);
 
 /// A shipped machine, with a part altered or not; nothing for any other name. Never opens a file, so it takes

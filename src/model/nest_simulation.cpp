@@ -267,7 +267,7 @@ public:
         if (accesses(loop->body, inside) != unit_) even_ *= 1 - 1 / static_cast<double>(trips);
       }
       const auto* const inner = loop->body.size() == 1 ? std::get_if<NestLoop>(&loop->body.front()) : nullptr;
-      if (unit_ <= SampledReplay::most_iteration || inner == nullptr || inner->innermost) break;
+      if (unit_ <= caches.machine().sample_unit || inner == nullptr || inner->innermost) break;
       loop = inner;
     }
     window_ = std::max(unit_, SampledReplay::least_window);
@@ -361,9 +361,14 @@ void sample(SampledLoop& loop, Hierarchy& caches, Sampling& sampling, const Repo
     caches.clear();
     loop.seek(loop.start(s, random));
     loop.replay_window();
+    // A window that fills no empty place has touched what the next ones touch.
+    auto empty = caches.vacancies();
     for (std::int64_t i = 1; i < SampledReplay::most_warm_up && !full(caches); ++i) {
       report_windows(i);
       loop.replay_window();
+      auto still = caches.vacancies();
+      if (still == empty) break;
+      empty = std::move(still);
     }
     const Counts before = caches.counts();
     const auto vacant = caches.vacancies();

@@ -486,6 +486,20 @@ void read_instructions(Fields& fields, MachineDescription& machine) {
     if (all.tlb[i].shared && all.tlb[i].index.empty()) all.tlb[i].index = machine.tlb->levels[i].index;
 }
 
+/// What others measured on machines of this description.
+void read_validation(Fields& fields, MachineDescription& machine) {
+  Validation& validation = machine.validated.emplace();
+  validation.groups = fields.count("groups");
+  const json& cpus = fields.required("cpus");
+  if (!cpus.is_array() || !std::ranges::all_of(cpus, [](const json& cpu) { return cpu.is_string(); }))
+    throw fields.error("cpus", "is not a list of names");
+  validation.cpus = cpus.get<std::vector<std::string>>();
+  fields.object("l1_deviation_percent", [&](Fields& loops) {
+    for (const char* name : {"simple", "line", "block"})
+      if (const auto percent = loops.number(name)) validation.deviations[name] = *percent;
+  });
+}
+
 /// Presets as sums of the machine's own metrics.
 void read_presets(Fields& presets, const json& value, MachineDescription& machine) {
   constexpr std::int64_t most_factor = 1000;
@@ -519,6 +533,8 @@ MachineDescription parse_machine(std::string_view text, const std::string& file)
   machine.name = fields.text("name");
   machine.source = fields.text("source", "");
   machine.pmu = fields.text("pmu", "");
+  machine.microarchitecture = fields.text("microarchitecture", "");
+  fields.object("validated", [&](Fields& one) { read_validation(one, machine); });
   fields.list("levels", [&](Fields& one) { machine.levels.push_back(read_level(one)); });
   fields.object("tlb", [&](Fields& one) { read_tlb(one, machine); });
   fields.object("instructions", [&](Fields& one) { read_instructions(one, machine); });

@@ -46,7 +46,7 @@ public:
   void run(Hierarchy& caches) const;
 
   /// Accesses of a sample: one iteration of a loop, or as many as make the least number.
-  static constexpr std::int64_t least_window = 1 << 18, most_iteration = std::int64_t{1} << 26;
+  static constexpr std::int64_t least_window = 1 << 18;
   static constexpr std::int64_t most_warm_up = 4; ///< windows simulated before the counted one
   /// Windows simulated at most: a loop with fewer is simulated completely.
   static constexpr std::int64_t most_windows = (most_warm_up + 1) * std::int64_t{Sampling::samples};

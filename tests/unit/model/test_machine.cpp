@@ -258,7 +258,7 @@ BOOST_AUTO_TEST_CASE(the_i7_9700_is_shipped_as_its_makers_describe_it) {
 // A set of L1 is filled by lines 4 KiB apart. After 12 of them the first group of four is the least recently
 // used, and its tree points at the first line.
 BOOST_AUTO_TEST_CASE(the_first_level_of_an_ice_lake_has_trees_of_four) {
-  const MachineDescription m = machine("i5-1035g1");
+  const MachineDescription m = machine("i5-1035g1~no-tlb"); // walks read lines of the same sets
   BOOST_TEST((m.levels[0].sets() == 64 && m.levels[1].sets() == 1024));
   Hierarchy caches(m);
   for (std::uint64_t line = 0; line < 13; ++line)
@@ -632,6 +632,43 @@ BOOST_AUTO_TEST_CASE(a_file_is_read_by_its_name) {
     return is_bad_input(e) && e.problem().subject == path &&
            e.problem().cause.find("No such file") != std::string::npos;
   });
+}
+
+BOOST_AUTO_TEST_CASE(last_tlb_level_and_pages_are_altered) {
+  const MachineDescription modulo = machine("i7-9700~stlb=1536:12"),
+                           hashed = machine("i7-9700~stlb=2048:16:xor");
+  BOOST_TEST(modulo.tlb->levels.back().index.empty());
+  BOOST_TEST(modulo.tlb->levels.front().entries == 64);
+  BOOST_TEST(hashed.tlb->levels.back().sets() == 128);
+  BOOST_TEST(hashed.tlb->levels.back().index == machine("i7-9700").tlb->levels.back().index);
+  BOOST_TEST((hashed.tlb->huge.back().entries == 2048 && hashed.tlb->huge.back().index.empty()));
+  BOOST_TEST(hashed.instructions->tlb.back().index == hashed.tlb->levels.back().index);
+  const MachineDescription huge = machine("i7-9700~huge");
+  BOOST_TEST(huge.tlb->page == std::int64_t{2} << 20);
+  BOOST_TEST(huge.tlb->levels.front().entries == 32);
+  BOOST_TEST(machine("i7-9700~placement=any~huge").placement->page == std::int64_t{2} << 20);
+  for (const char* bad : {"", "1536", "1536:", ":12", "0:12", "1536:0", "1536:1000", "1536:10", "1536:12:mod",
+                          "12:12:xor", "1536:12:xor:", "99999999:1", "-1536:12", "1536x12"})
+    BOOST_CHECK_THROW((void)machine(std::string("i7-9700~stlb=") + bad), recount::Error);
+  BOOST_CHECK_THROW((void)machine("i5-1035g1~no-tlb~stlb=1536:12"), recount::Error);
+}
+
+BOOST_AUTO_TEST_CASE(comparison_with_counters_is_read) {
+  const std::string rest = R"("levels":[{"name":"L1d","size":"32K","line":64,"ways":8}]})";
+  const auto one = parse_machine(
+      R"({"name":"x","microarchitecture":"y","validated":{"groups":3,"cpus":["a","b"],"l1_deviation_percent":{"simple":0.5}},)" +
+          rest,
+      "x.json");
+  BOOST_TEST(one.microarchitecture == "y");
+  BOOST_TEST((one.validated->groups == 3 && one.validated->cpus.size() == 2U &&
+              one.validated->deviations.at("simple") == 0.5));
+  BOOST_TEST(!parse_machine(R"({"name":"x",)" + rest, "x.json").validated);
+  for (const char* bad :
+       {R"({"groups":0,"cpus":[]})", R"({"groups":1})", R"({"groups":1,"cpus":[1]})",
+        R"({"groups":1,"cpus":[],"x":1})", R"({"groups":1,"cpus":[],"l1_deviation_percent":{"simple":-1}})"})
+    BOOST_CHECK_THROW(
+        (void)parse_machine(std::string(R"({"name":"x","validated":)") + bad + "," + rest, "x.json"),
+        recount::Error);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
