@@ -32,6 +32,9 @@ command::Command doctor_command();
 namespace emulate {
 command::Command emulate_command();
 }
+namespace explain {
+command::Command explain_command();
+}
 namespace lint {
 command::Command lint_command();
 }
@@ -86,6 +89,7 @@ std::vector<command::Command> commands() {
       profile::profile_command(),
       watch::watch_command(),
       matmul::matmul_command(),
+      explain::explain_command(),
       report_command(),
       completion_command(),
       complete_command(),

@@ -98,8 +98,8 @@ private:
   }
 
   template <class Number>
-  [[nodiscard]] Number number(std::string_view field, const char* what) const {
-    return table_.number<Number>(line_, field, what, see_page);
+  [[nodiscard]] Number number(std::string_view field, const char* what, bool zero = false) const {
+    return table_.number<Number>(line_, field, what, see_page, zero);
   }
 
   [[nodiscard]] std::int64_t whole_number(std::string_view field) const {
@@ -165,7 +165,7 @@ private:
     o.witness = Witness::published;
     o.metric = metric.name;
     if (is_preset(metric.name))
-      o.value = number<std::int64_t>(field, "count");
+      o.value = number<std::int64_t>(field, "count", true);
     else
       o.value = number<double>(field, "time in seconds");
     if (!metric.language.empty()) {

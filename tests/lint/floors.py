@@ -40,6 +40,7 @@ FLOORS = [
      ('check', 'recount check: plan, verdicts, table, figure, report section'),
      ('compare', 'recount compare: results of several machines side by side, outliers, table, figure, report section'),
      ('matmul', 'recount matmul: the matrix-multiplication study, its tables, figures and report sections'),
+     ('explain', 'recount explain: hypotheses about machine and events against counts of others'),
      ('cost', 'recount cost: overhead of each counting interface'),
      ('lint', 'recount lint: rules over preset tables'),
      ('propose', 'recount propose: preset rows for a CPU that has none'),

@@ -1,0 +1,271 @@
+#include "base/format.hpp"
+#include "base/json.hpp"
+#include "base/text.hpp"
+#include "command/command.hpp"
+#include "command/measuring.hpp"
+#include "command/output.hpp"
+#include "explain/explanation.hpp"
+#include "model/machine.hpp"
+
+#include <recount/error.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+// recount explain: counts that somebody measured or published against hypotheses.
+namespace recount::explain {
+namespace {
+
+struct ExplainArguments {
+  std::vector<std::string> files, groups;
+  std::string hypotheses;
+  bool json = false, verbose = false, list = false;
+};
+
+std::string percent(double share) {
+  return fmt::format("{:+.1f} %", 100 * share);
+}
+
+std::string cells_text(const std::vector<Cell>& cells) {
+  std::vector<std::string> texts;
+  for (const Cell& cell : cells)
+    texts.push_back(cell.text());
+  return fmt::format("{}", fmt::join(texts, "; "));
+}
+
+void print_item(const std::string& text) {
+  command::print_wrapped(text, 4, "  ");
+}
+
+void print_survivors(const Explanation& e) {
+  const auto survivors = e.survivors();
+  if (!e.l1) {
+    print_item("fewer than three counts of PAPI_L1_DCM of simple or line: no hypothesis can be refuted");
+    return;
+  }
+  if (survivors.empty()) {
+    print_item("no hypothesis survives: the tried ones explain nothing");
+    return;
+  }
+  for (const std::string& text : e.determined())
+    print_item(text);
+  for (const std::string& text : e.undetermined())
+    print_item("not determined: " + text);
+  for (const Trial* trial : survivors)
+    print_item(fmt::format("explained by {}: {}{}", trial->hypothesis->machine, trial->hypothesis->claim,
+                           trial->hypothesis->huge ? "; huge pages" : ""));
+}
+
+void print_counts(const Explanation& e) {
+  for (const CountTrial& trial : e.counts)
+    if (trial.survives)
+      print_item(fmt::format("PAPI_L2_DCM ({:.2f} times the lines that line needs): {}", e.lines_requested,
+                             trial.hypothesis->claim));
+  if (!e.counts.empty() && std::ranges::none_of(e.counts, &CountTrial::survives))
+    print_item(fmt::format("PAPI_L2_DCM ({:.2f} times the lines that line needs): no hypothesis survives",
+                           e.lines_requested));
+  if (e.blocks.empty()) return;
+  std::vector<std::string> texts;
+  for (const BlockExcess& block : e.blocks)
+    texts.push_back(fmt::format("{:.1f} at {}", block.lines, block.block));
+  print_item(
+      fmt::format("lines that L1 fetched beyond demand, per inner run of block: {}", fmt::join(texts, ", ")));
+}
+
+void print_mistakes(const Explanation& e) {
+  for (const TableFinding& finding : e.findings)
+    print_item(finding.text);
+  if (e.exchanged) print_item("columns exchanged: PAPI_L2_DCM holds the values of PAPI_L1_DCM");
+  if (e.exchanged_labels)
+    print_item("labels exchanged: rows of simple hold the values of line, and the other way round");
+  for (const MovedRows& rows : e.moved)
+    print_item(
+        fmt::format("rows of {} hold one another's PAPI_L1_DCM: {} of {} are possible for their size, all in "
+                    "the order of the sizes{}",
+                    matmul::loops_name({rows.loops, "", "f64", 0, 0}), rows.in_place, rows.cells,
+                    rows.digit ? ", once a lost digit is added to one" : ""));
+  for (const OtherLoops& other : e.other_loops)
+    print_item(fmt::format("rows of {} are not of these loops on the machine of the other rows; {}",
+                           matmul::loops_name({other.named, "", "f64", 0, 0}),
+                           other.orders.empty()
+                               ? "no other order of the loops fits"
+                               : fmt::format("they fit {}", fmt::join(other.orders, " or "))));
+  if (!e.unexplained.empty())
+    print_item("explained by no hypothesis that is left: " + cells_text(e.unexplained));
+}
+
+/// The cell that decides most, or all.
+void print_refuted(const Explanation& e, bool verbose) {
+  for (const Trial& trial : e.trials) {
+    if (trial.survives || trial.compared.empty()) continue;
+    auto refuting = trial.refuting();
+    std::ranges::sort(refuting, std::greater(), [](const Comparison& c) { return std::abs(c.off); });
+    if (!verbose) refuting.resize(std::min<std::size_t>(refuting.size(), 1));
+    std::vector<std::string> texts;
+    for (const Comparison& c : refuting)
+      texts.push_back(fmt::format("{} {}", c.cell.text(), percent(c.off)));
+    print_item(fmt::format("refuted: {}: {}", trial.hypothesis->machine, fmt::join(texts, "; ")));
+  }
+}
+
+void print_next(const Explanation& e) {
+  if (e.next) {
+    std::vector<std::string> texts;
+    for (const auto& [hypothesis, value] : e.next->predicted)
+      texts.push_back(fmt::format("{:.4g} by {}", value, hypothesis->machine));
+    print_item(
+        fmt::format("measure next: PAPI_L1_DCM of {}: {}", e.next->cell.text(), fmt::join(texts, ", ")));
+  } else if (e.survivors().size() > 1) {
+    print_item("measure next: no size of simple up to 4000 separates these; repeat with small pages "
+               "(/sys/kernel/mm/transparent_hugepage/enabled = never)");
+  }
+}
+
+void print(const Explanation& e, bool verbose) {
+  command::print("{}\n",
+                 command::paint(command::Style::strong,
+                                command::one_line(e.group + (e.cpu.empty() ? "" : " (" + e.cpu + ")"))));
+  print_survivors(e);
+  print_counts(e);
+  print_mistakes(e);
+  print_next(e);
+  if (e.l1) print_refuted(e, verbose);
+}
+
+Json cell_json(const Cell& cell) {
+  return {{"loops", cell.loops}, {"n", cell.n}, {"block", cell.block > 0 ? Json(cell.block) : Json()}};
+}
+
+Json cells_json(const std::vector<Cell>& cells) {
+  Json all = Json::array();
+  for (const Cell& cell : cells)
+    all.push_back(cell_json(cell));
+  return all;
+}
+
+Json trial_json(const Trial& trial) {
+  Json refuting = Json::array();
+  for (const Comparison& c : trial.refuting()) {
+    Json one = cell_json(c.cell);
+    one.update({{"measured", c.measured},
+                {"predicted", c.predicted.value},
+                {"low", c.predicted.low},
+                {"high", c.predicted.high},
+                {"off", c.off},
+                {"allowance", c.allowance}});
+    refuting.push_back(one);
+  }
+  return {{"machine", trial.hypothesis->machine}, {"pages", trial.hypothesis->huge ? "huge" : "4K"},
+          {"claim", trial.hypothesis->claim},     {"survives", trial.survives},
+          {"cells", trial.compared.size()},       {"refuting", refuting}};
+}
+
+Json explanation_json(const Explanation& e) {
+  static constexpr const char* kinds[] = {"digit lost", "digit added", "copied",      "outlier",
+                                          "rotated",    "rounded",     "more than L1"};
+  Json object{
+      {"group", e.group}, {"cpu", e.cpu}, {"determined", e.determined()}, {"undetermined", e.undetermined()}};
+  object["columns_exchanged"] = e.exchanged;
+  object["labels_exchanged"] = e.exchanged_labels;
+  for (const char* list : {"findings", "hypotheses", "moved_rows", "other_loops", "l2", "blocks"})
+    object[list] = Json::array();
+  for (const TableFinding& f : e.findings)
+    object["findings"].push_back({{"kind", kinds[static_cast<std::size_t>(f.kind)]},
+                                  {"metric", f.metric},
+                                  {"cells", cells_json(f.cells)},
+                                  {"text", f.text}});
+  for (const Trial& trial : e.trials)
+    object["hypotheses"].push_back(trial_json(trial));
+  for (const MovedRows& rows : e.moved)
+    object["moved_rows"].push_back(
+        {{"loops", rows.loops}, {"rows", rows.cells}, {"in_place", rows.in_place}});
+  for (const OtherLoops& other : e.other_loops)
+    object["other_loops"].push_back({{"loops", other.named}, {"fit", other.orders}});
+  for (const CountTrial& trial : e.counts)
+    object["l2"].push_back({{"name", trial.hypothesis->name},
+                            {"claim", trial.hypothesis->claim},
+                            {"survives", trial.survives},
+                            {"refuting", cells_json(trial.refuting)}});
+  object["l2_lines_requested"] = e.lines_requested;
+  for (const BlockExcess& block : e.blocks)
+    object["blocks"].push_back({{"block", block.block}, {"lines_per_run", block.lines}});
+  object["unexplained"] = cells_json(e.unexplained);
+  object["next"] = e.next ? cell_json(e.next->cell) : Json();
+  return object;
+}
+
+Hypotheses hypotheses_of(const ExplainArguments& a) {
+  if (a.hypotheses.empty()) return shipped_hypotheses();
+  const auto text = base::read_file(a.hypotheses);
+  if (!text)
+    throw bad_input(a.hypotheses, "cannot be read", "recount explain --list shows the shipped hypotheses");
+  auto all = parse_hypotheses(*text, a.hypotheses);
+  for (const auto& one : all.machines)
+    static_cast<void>(model::machine(one.machine));
+  return all;
+}
+
+int list_hypotheses(const Hypotheses& all) {
+  command::Table table({{"machine"}, {"groups", command::Table::Align::right}, {"hypothesis"}});
+  for (const auto& one : all.machines) {
+    const auto machine = model::machine(one.machine);
+    const bool described = one.machine.find('~') == std::string::npos || one.machine.ends_with("~huge");
+    table.add({one.machine, described && machine.validated ? std::to_string(machine.validated->groups) : "-",
+               one.claim});
+  }
+  command::print("{}", table.text());
+  return 0;
+}
+
+int execute_explain(const ExplainArguments& a) {
+  const Hypotheses hypotheses = hypotheses_of(a);
+  if (a.list) return list_hypotheses(hypotheses);
+  if (a.files.empty())
+    throw bad_input("recount explain", "no file given",
+                    "recount explain FILE ..., a published table or a results file");
+  Explainer explainer(hypotheses);
+  Json groups = Json::array();
+  bool any = false;
+  for (const std::string& file : a.files)
+    for (const Group& group : read_measured(file)) {
+      const auto wanted = command::list_words(a.groups);
+      if (!wanted.empty() && std::ranges::none_of(wanted, [&](const std::string& word) {
+            return group.name == word || group.name.ends_with(" " + word);
+          }))
+        continue;
+      const Explanation e = explainer.explain(group);
+      if (a.json)
+        groups.push_back(explanation_json(e));
+      else
+        command::print("{}", any ? "\n" : ""), print(e, a.verbose);
+      any = true;
+      command::flush(stdout);
+    }
+  if (!any) throw bad_input("--group", "no such group in the files", "recount explain FILE without --group");
+  if (a.json)
+    command::print("{}",
+                   json_text("explain", Json{{"groups", groups}, {"simulated", explainer.simulated()}}));
+  return 0;
+}
+
+} // namespace
+
+command::Command explain_command() {
+  return {"explain", "test hypotheses about machine and events against counts of matrix products",
+          [](command::Options& options) -> std::function<int()> {
+            const auto a = std::make_shared<ExplainArguments>();
+            options.words("FILE", a->files, "published tables (CSV) or results files")
+                .list("--group", a->groups, "LIST", "only these groups of the files")
+                .text("--hypotheses", a->hypotheses, "FILE", "hypotheses to try (default: the shipped ones)")
+                .flag("--list", a->list, "list the hypotheses and exit")
+                .flag("--json", a->json, "print one JSON object")
+                .flag("-v,--verbose", a->verbose, "show every cell that refutes a hypothesis");
+            return [a] { return execute_explain(*a); };
+          }};
+}
+
+} // namespace recount::explain

@@ -1,0 +1,127 @@
+// Hypotheses against the counts of one group: which are refuted, which explain them, what would separate
+// them.
+#pragma once
+
+#include "explain/hypotheses.hpp"
+#include "explain/measured.hpp"
+#include "explain/prediction.hpp"
+#include "explain/table_checks.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace recount::explain {
+
+/// A cell and what a hypothesis predicts for it.
+struct Comparison {
+  Cell cell;
+  double measured = 0;
+  Predicted predicted;
+  double off = 0;       ///< how far the predicted range is outside of the measured one, as a share; signed
+  double allowance = 0; ///< of `off`: of the model and of rounded values
+  [[nodiscard]] bool refutes() const { return off > allowance || off < -allowance; }
+};
+
+/// Predicted against measured, both ranges. Pure.
+[[nodiscard]] Comparison compare_cell(const Cell& cell, const Values& measured, const Predicted& predicted,
+                                      double allowance);
+
+/// A hypothesis about the machine.
+struct Trial {
+  const MachineHypothesis* hypothesis = nullptr;
+  std::vector<Comparison> compared; ///< cells of simple, and of line unless it was refuted before
+  bool abandoned = false;           ///< refuted by so many cells that the rest was not simulated
+  bool survives = true;
+  [[nodiscard]] std::vector<Comparison> refuting() const;
+};
+
+/// The most cells of `all` that may refute a hypothesis before it is out, whatever the others explain.
+[[nodiscard]] constexpr std::size_t most_unexplained(std::size_t all) {
+  return all / 4;
+}
+
+/// Decides which of the surviving trials survive the cells of some loops. A trial that was abandoned is out.
+/// A cell that refutes every other one decides nothing: it is unexplained. A cell that one of them explains
+/// refutes the others. Returns the unexplained cells. Pure.
+std::vector<Cell> refute(std::vector<Trial>& trials, const std::string& loops);
+
+/// Loops whose values do not fit their name, and loops that they do fit.
+struct OtherLoops {
+  std::string named;               ///< "ijk"
+  std::vector<std::string> orders; ///< texts of loop_orders(); empty: none was found
+};
+
+/// Rows of some loops that hold one another's values.
+struct MovedRows {
+  std::string loops;
+  std::size_t cells = 0, in_place = 0; ///< rows, and those whose value is possible for their size
+  bool digit = false;                  ///< one value also lost a digit
+};
+
+/// Looks for rows of PAPI_L1_DCM whose values are impossible for their sizes, and possible in the order of
+/// the sizes, and puts them in that order. Pure.
+[[nodiscard]] std::vector<MovedRows> sort_moved_rows(Column& column);
+
+/// A hypothesis about what PAPI_L2_DCM counts.
+struct CountTrial {
+  const CountHypothesis* hypothesis = nullptr;
+  std::vector<Cell> refuting;
+  bool survives = false;
+};
+
+/// Lines that L1 fetched beyond the model, per run of the innermost loop of blocks.
+struct BlockExcess {
+  std::int64_t block = 0;
+  double lines = 0;
+};
+
+/// A product whose count separates hypotheses that remain.
+struct NextMeasurement {
+  Cell cell;
+  std::vector<std::pair<const MachineHypothesis*, double>> predicted; ///< misses of L1
+  [[nodiscard]] double factor() const;
+};
+
+struct Explanation {
+  std::string group, cpu;
+  std::vector<TableFinding> findings;
+  bool exchanged = false;        ///< PAPI_L2_DCM holds the values of PAPI_L1_DCM
+  bool exchanged_labels = false; ///< rows of simple hold the values of line, and the other way round
+  bool l1 = false;               ///< there were enough counts of L1 to try hypotheses
+  std::vector<Trial> trials;
+  std::vector<Cell> unexplained; ///< by every hypothesis that is not out
+  std::vector<OtherLoops> other_loops;
+  std::vector<MovedRows> moved;
+  std::vector<CountTrial> counts;
+  double lines_requested = 0; ///< median of PAPI_L2_DCM over the lines of streamed matrices; 0: not known
+  std::vector<BlockExcess> blocks;
+  std::optional<NextMeasurement> next;
+
+  [[nodiscard]] std::vector<const Trial*> survivors() const;
+  /// What all survivors have in common ("4 KiB pages"), and between what the data do not decide.
+  [[nodiscard]] std::vector<std::string> determined() const;
+  [[nodiscard]] std::vector<std::string> undetermined() const;
+};
+
+/// Explains groups one after the other; cells that several need are simulated once.
+class Explainer {
+public:
+  explicit Explainer(const Hypotheses& hypotheses) : hypotheses_(hypotheses) {}
+  [[nodiscard]] Explanation explain(const Group& group);
+  [[nodiscard]] std::size_t simulated() const { return predictor_.simulated(); }
+
+private:
+  void try_machines(const Column& column, Explanation& to);
+  std::vector<Cell> try_loops(std::vector<Trial>& trials, const Column& column, const std::string& loops);
+  void find_other_loops(const Column& column, const std::string& loops, Explanation& to);
+  void measure_blocks(const Column& column, Explanation& to);
+  void choose_next(Explanation& to);
+  [[nodiscard]] Comparison predict(const MachineHypothesis& hypothesis, const Cell& cell,
+                                   const Values& values, const std::string& order, double rounded);
+
+  const Hypotheses& hypotheses_;
+  Predictor predictor_;
+};
+
+} // namespace recount::explain

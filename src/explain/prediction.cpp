@@ -1,0 +1,49 @@
+#include "explain/prediction.hpp"
+
+#include "explain/loop_orders.hpp"
+#include "model/metrics.hpp"
+#include "model/nest_simulation.hpp"
+
+#include <algorithm>
+
+namespace recount::explain {
+
+const model::MachineDescription& Predictor::first_level(const std::string& name) {
+  const auto [at, added] = machines_.try_emplace(name);
+  if (!added) return at->second;
+  model::MachineDescription machine = model::machine(name);
+  machine.levels.resize(1);
+  machine.levels.front().prefetch.clear();
+  machine.presets.clear();
+  machine.instructions.reset();
+  machine.sampled = true;
+  machine.sample_unit = model::SampledReplay::least_window;
+  const auto page = machine.tlb ? machine.tlb->page : model::Placement{}.page;
+  // A first level is indexed within pages: only where the matrices begin matters.
+  machine.placement = model::Placement{.contiguous = true, .page = std::max(page, model::Placement{}.page)};
+  return at->second = std::move(machine);
+}
+
+const Predicted& Predictor::l1_misses(const std::string& machine, const std::string& order, std::int64_t n,
+                                      std::int64_t block, int draws) {
+  const auto [at, added] = cells_.try_emplace({machine, order, n, block, draws});
+  Predicted& all = at->second;
+  if (!added) return all;
+  model::MachineDescription described = first_level(machine);
+  for (int draw = 0; draw < draws; ++draw) {
+    described.placement->draw = static_cast<std::uint64_t>(draw);
+    described.seed = static_cast<std::uint64_t>(draw) + 1;
+    model::Hierarchy caches(described);
+    model::simulate_nest(product_nest(order, n, block, described.placement), caches);
+    const auto count = static_cast<double>(model::metrics(caches).at("PAPI_L1_DCM"));
+    const auto errors = model::sampling_errors(caches);
+    const auto error = errors.find("PAPI_L1_DCM");
+    const double half = error == errors.end() ? 0 : error->second;
+    if (draw == 0) all = {count, count - half, count + half};
+    all.low = std::min(all.low, count - half);
+    all.high = std::max(all.high, count + half);
+  }
+  return all;
+}
+
+} // namespace recount::explain

@@ -1,0 +1,36 @@
+// What the model counts in a cell for a machine: each simulated once.
+#pragma once
+
+#include "model/machine.hpp"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+
+namespace recount::explain {
+
+/// A modelled count. Ranges: the draws of placement and the error of sampling.
+struct Predicted {
+  double value = 0, low = 0, high = 0;
+};
+
+/// Simulates PAPI_L1_DCM of products, and keeps what it has simulated. Not thread-safe.
+class Predictor {
+public:
+  /// `machine`: as after "model:", see model::machine(); of its caches only the first level is simulated.
+  /// `order`: see product_nest(). `draws`: placements of the matrices, 1 at least; where no draw can change
+  /// the count, one is simulated. Throws recount::Error (bad_input) for an unknown machine.
+  [[nodiscard]] const Predicted& l1_misses(const std::string& machine, const std::string& order,
+                                           std::int64_t n, std::int64_t block, int draws = 1);
+  [[nodiscard]] std::size_t simulated() const { return cells_.size(); }
+
+private:
+  using Key = std::tuple<std::string, std::string, std::int64_t, std::int64_t, int>;
+  const model::MachineDescription& first_level(const std::string& machine);
+
+  std::map<std::string, model::MachineDescription> machines_;
+  std::map<Key, Predicted> cells_;
+};
+
+} // namespace recount::explain

@@ -1,0 +1,150 @@
+// Counts that strangers published (tests/data/field): what recount explain finds in them by itself.
+#include "explain/explanation.hpp"
+#include "matmul/published.hpp"
+#include "model/machine.hpp"
+#include "statistics/statistics.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <fmt/format.h>
+
+#include <cmath>
+#include <map>
+
+using namespace recount;
+using namespace recount::explain;
+
+BOOST_AUTO_TEST_SUITE(published_field)
+
+namespace {
+
+const std::vector<Group>& groups() {
+  static const std::vector<Group> all = read_measured(RECOUNT_FIELD "/field.csv");
+  return all;
+}
+
+/// Each group once: the same cells are simulated for many.
+const std::map<std::string, Explanation>& explanations() {
+  static const auto all = [] {
+    std::map<std::string, Explanation> map;
+    Explainer explainer(shipped_hypotheses());
+    for (const Group& group : groups())
+      map.emplace(group.name.substr(group.name.rfind(' ') + 1), explainer.explain(group));
+    return map;
+  }();
+  return all;
+}
+
+std::vector<std::string> machines(const Explanation& e) {
+  std::vector<std::string> names;
+  for (const Trial* trial : e.survivors())
+    names.push_back(trial->hypothesis->machine);
+  return names;
+}
+
+bool counts(const Explanation& e, const std::string& name) {
+  return std::ranges::any_of(
+      e.counts, [&](const CountTrial& trial) { return trial.survives && trial.hypothesis->name == name; });
+}
+
+/// Median of |modelled / measured - 1| over the cells of some loops, in percent.
+double deviation(const Explanation& e, const std::string& machine, const std::string& loops) {
+  std::vector<double> all;
+  for (const Trial& trial : e.trials)
+    if (trial.hypothesis->machine == machine)
+      for (const Comparison& c : trial.compared)
+        if (c.cell.loops == loops) all.push_back(100 * std::abs(c.predicted.value / c.measured - 1));
+  return all.empty() ? 1e9 : statistics::median(all);
+}
+
+const std::vector<std::string> skylake{"i7-9700"};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(every_group_is_read) {
+  BOOST_TEST(groups().size() == 28U);
+  std::size_t runs = 0;
+  for (const Group& group : groups())
+    for (const auto& [cell, values] : group.column(l1_metric))
+      runs += values.runs.size();
+  BOOST_TEST(runs == 2131U);
+}
+
+BOOST_AUTO_TEST_CASE(the_hashed_index_of_skylake_is_the_only_story_left) {
+  for (const char* name : {"g01", "g02", "g03", "g05", "g06", "g08", "g09", "g11", "g13", "g17", "g19", "g20",
+                           "g22", "g24", "g25", "g27", "g28"}) {
+    const Explanation& e = explanations().at(name);
+    BOOST_TEST_CONTEXT(name) BOOST_TEST(machines(e) == skylake, boost::test_tools::per_element());
+    BOOST_TEST_CONTEXT(name) BOOST_TEST(deviation(e, "i7-9700", "ijk") < 1);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(huge_pages_are_found_and_do_not_tell_the_machine) {
+  for (const char* name : {"g30", "g32", "g33", "g35"}) {
+    const auto left = machines(explanations().at(name));
+    BOOST_TEST_CONTEXT(name) {
+      for (const char* machine : {"i7-2600~huge", "i7-4770~huge", "i7-9700~huge"})
+        BOOST_TEST(std::ranges::count(left, machine) == 1);
+      for (const char* machine : {"i7-2600", "i7-4770", "i7-9700"})
+        BOOST_TEST(std::ranges::count(left, machine) == 0);
+      BOOST_TEST(!explanations().at(name).undetermined().empty());
+    }
+  }
+  // 48 KiB hold the lines of a column of 600 rows, and not of 1000: without that size, L1 is open as well.
+  BOOST_TEST(std::ranges::count(machines(explanations().at("g30")), "i5-1035g1~huge") == 0);
+  BOOST_TEST(std::ranges::count(machines(explanations().at("g33")), "i5-1035g1~huge") == 1);
+}
+
+BOOST_AUTO_TEST_CASE(other_machines_are_found_by_their_tlbs) {
+  BOOST_TEST(machines(explanations().at("g36")) == std::vector<std::string>{"i7-2600"},
+             boost::test_tools::per_element());
+  BOOST_TEST(std::ranges::count(machines(explanations().at("g38")), "ryzen-5950x") == 1);
+  for (const char* machine : {"i7-9700", "epyc-9654", "ryzen-5950x~huge", "ryzen-5950x~stlb=2048:16",
+                              "ryzen-5950x~stlb=2048:8:xor"})
+    BOOST_TEST(std::ranges::count(machines(explanations().at("g38")), machine) == 0);
+  BOOST_TEST((explanations().at("g34").l1 && explanations().at("g34").survivors().empty()));
+}
+
+BOOST_AUTO_TEST_CASE(what_presets_of_l2_count_differs_between_vendors) {
+  for (const char* name : {"g01", "g06", "g20", "g30", "g32"})
+    BOOST_TEST_CONTEXT(name) BOOST_TEST(counts(explanations().at(name), "twice"));
+  for (const char* name : {"g38", "g40", "g41", "g42"})
+    BOOST_TEST_CONTEXT(name) BOOST_TEST(counts(explanations().at(name), "few"));
+  BOOST_TEST(counts(explanations().at("g35"), "some"));
+}
+
+BOOST_AUTO_TEST_CASE(mistakes_of_tables_are_found) {
+  const auto has = [](const char* group, TableFinding::Kind kind) {
+    return std::ranges::any_of(explanations().at(group).findings,
+                               [&](const TableFinding& finding) { return finding.kind == kind; });
+  };
+  BOOST_TEST(has("g08", TableFinding::Kind::digit_lost));
+  BOOST_TEST(!has("g01", TableFinding::Kind::digit_lost));
+  BOOST_TEST(has("g25", TableFinding::Kind::rounded));
+  BOOST_TEST(has("g42", TableFinding::Kind::outlier));
+  BOOST_REQUIRE(explanations().at("g09").moved.size() == 1U);
+  BOOST_TEST(
+      (explanations().at("g09").moved[0].loops == "blocked" && explanations().at("g09").moved[0].digit));
+  BOOST_TEST(explanations().at("g01").moved.empty());
+  BOOST_REQUIRE(explanations().at("g19").other_loops.size() == 1U);
+  for (const auto& order : explanations().at("g19").other_loops[0].orders)
+    BOOST_TEST(order.find("two steps of k") != std::string::npos);
+}
+
+/// "validated" in the descriptions is what this file shows.
+BOOST_AUTO_TEST_CASE(descriptions_state_how_well_they_were_validated) {
+  std::map<std::string, std::size_t> groups_of;
+  for (const auto& table : matmul::read_published(RECOUNT_FIELD "/field.csv")) {
+    const auto machine = table.run.versions.find("machine");
+    if (machine == table.run.versions.end()) continue;
+    ++groups_of[machine->second.substr(0, machine->second.find('~'))];
+  }
+  for (const auto& [name, number] : groups_of) {
+    const auto validated = model::machine(name).validated;
+    BOOST_TEST_CONTEXT(name) {
+      BOOST_REQUIRE(validated);
+      BOOST_TEST(validated->groups == static_cast<std::int64_t>(number));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
