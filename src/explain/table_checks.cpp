@@ -1,6 +1,7 @@
 #include "explain/table_checks.hpp"
 
 #include "base/format.hpp"
+#include "base/names.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -60,7 +61,7 @@ void check_copies(const Group& group, std::vector<TableFinding>& found) {
   constexpr int digits = 5;
   std::map<double, std::pair<std::string, Cell>> first;
   for (const auto& [metric, column] : group.columns) {
-    if (!metric.starts_with("PAPI_")) continue;
+    if (!is_preset(metric)) continue;
     for (const auto& [cell, values] : column)
       for (const double run : values.runs) {
         if (run < least || significant_digits(run) < digits) continue;

@@ -112,7 +112,7 @@ struct MachineDescription {
   std::string pmu = {};                  ///< libpfm4's name of its core PMU ("skl"), to explain presets
   /// Presets that count something else than metrics() says: MODEL_... metrics, each times a factor, added up.
   std::map<std::string, std::map<std::string, std::int64_t>> presets = {};
-  bool sampled = false;   ///< loop nests are simulated in samples, see Sampling
+  bool sampled = false; ///< loop nests are simulated in samples, see Sampling
   /// Accesses of the longest loop iteration that a sample repeats; one of a longer loop is cut into those of
   /// its inner loop. Contents that outlive a sample are then not simulated: enough for a first level.
   std::int64_t sample_unit = std::int64_t{1} << 26;

@@ -2,9 +2,9 @@
 // source of registers, so that real registers are read inline.
 #pragma once
 
-#include <linux/perf_event.h>
 #include <atomic>
 #include <cstdint>
+#include <linux/perf_event.h>
 
 namespace recount::perf {
 

@@ -7,9 +7,9 @@
 #include "process/waiter.hpp"
 #include "stat/modelled.hpp"
 #include "stat/stat_compare.hpp"
+#include "stat/stat_plan.hpp"
 #include "stat/stat_run.hpp"
 #include "stat/stat_table.hpp"
-#include "stat/stat_plan.hpp"
 
 #include <recount/error.hpp>
 

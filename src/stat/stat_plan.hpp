@@ -13,12 +13,12 @@
 #include <recount/count.hpp>
 #include <recount/group.hpp>
 
-#include <sys/types.h>
 #include <cstddef>
 #include <map>
 #include <optional>
 #include <span>
 #include <string>
+#include <sys/types.h>
 #include <vector>
 
 namespace recount::stat {

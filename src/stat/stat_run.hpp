@@ -9,7 +9,6 @@
 #include <recount/count.hpp>
 #include <recount/group.hpp>
 
-#include <sys/types.h>
 #include <chrono>
 #include <exception>
 #include <functional>
@@ -18,6 +17,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <sys/types.h>
 #include <utility>
 #include <vector>
 

@@ -1,5 +1,5 @@
-#include "symbol/module.hpp"
 #include "symbol/disassembly.hpp"
+#include "symbol/module.hpp"
 
 #include <recount/error.hpp>
 

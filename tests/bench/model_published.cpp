@@ -119,7 +119,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
-    const auto table = matmul::read_published(argv[1]);
+    const auto table = matmul::read_published(argv[1]).front();
     std::vector<Row> rows = rows_of(table);
     std::vector<Row*> longest_first;
     for (Row& row : rows)

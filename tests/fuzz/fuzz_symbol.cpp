@@ -1,6 +1,6 @@
 // libFuzzer: any bytes as a program or library, as /proc/kallsyms and as a linkage name.
-#include "symbol/module.hpp"
 #include "symbol/kernel_symbols.hpp"
+#include "symbol/module.hpp"
 
 #include <recount/error.hpp>
 

@@ -81,13 +81,15 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_exchanged) {
   BOOST_TEST(nest::orders(nest::parse("sum", sum), 5).size() == 1u); // the loops are not all of it
   BOOST_TEST(refusal(sum, {{"tile", std::int64_t{2}}}).find("no loop is around all") != std::string::npos);
   const std::string row = "f64 x[9]\nfor i in 0:9\n x[i] = 1\n";
-  BOOST_TEST(refusal(row, {{"padding", std::int64_t{2}}}).find("two or more dimensions") != std::string::npos);
+  BOOST_TEST(refusal(row, {{"padding", std::int64_t{2}}}).find("two or more dimensions") !=
+             std::string::npos);
   const std::string own =
       "f64 x[9][9], y[9][9]\nfor i in 0:9\n for j in 0:9 {\n f64 t = x[i][j]\n y[j][i] = t\n}\n";
   BOOST_TEST(refusal(own, {{"order", std::string("ji")}}) == ""); // a scalar of one turn
   const std::string triangle = "f64 x[9][9]\nfor i in 0:9\n for j in 0:i\n x[i][j] = 1\n";
   BOOST_TEST(nest::orders(nest::parse("triangle", triangle), 5).size() == 1u);
-  BOOST_TEST(refusal(triangle, {{"tile", std::int64_t{2}}}).find("loop j cannot be divided") != std::string::npos);
+  BOOST_TEST(refusal(triangle, {{"tile", std::int64_t{2}}}).find("loop j cannot be divided") !=
+             std::string::npos);
 }
 
 namespace {
