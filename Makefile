@@ -20,8 +20,9 @@ DEB_CXXFLAGS_STRIP ?= -g
 DEB_BUILD_OPTIONS ?= noautodbgsym
 
 RECOUNT = $(BUILD)/src/cli/recount
-# The Valgrind tool, where valgrind is installed.
-TRACE_TOOL = $(shell ninja -C $(BUILD) -t targets all 2>/dev/null | sed -n 's,^\(src/trace/recount-trace-[a-z0-9]*-linux\):.*,\1,p')
+# The Valgrind tool, where valgrind is installed, and what recount emulate needs, where it is built.
+HELPERS = $(shell ninja -C $(BUILD) -t targets all 2>/dev/null | \
+  sed -nE 's,^(src/trace/recount-trace-[a-z0-9]*-linux|src/emulate/librecount-emulate\.so|src/emulate/machines/[a-z0-9]*\.pmu):.*,\1,p')
 # The emulated arm64 machine: downloaded packages, a cross build.
 GUEST ?= build-guest
 
@@ -29,7 +30,7 @@ GUEST ?= build-guest
 
 # The program, and the library that `make install` installs beside it.
 all: configure
-	ninja -C $(BUILD) src/cli/recount src/library/librecount.so.1 $(TRACE_TOOL)
+	ninja -C $(BUILD) src/cli/recount src/library/librecount.so.1 $(HELPERS)
 
 help:
 	@echo 'make            build the program and the library'

@@ -126,9 +126,10 @@ void print_next(const Explanation& e) {
 }
 
 void print(const Explanation& e, bool verbose) {
-  command::print("{}\n",
-                 command::paint(command::Style::strong,
-                                command::one_line(e.group + (e.cpu.empty() ? "" : " (" + e.cpu + ")"))));
+  command::print_wrapped(
+      command::paint(command::Style::strong,
+                     command::one_line(e.group + (e.cpu.empty() ? "" : " (" + e.cpu + ")"))),
+      2);
   print_survivors(e);
   print_counts(e);
   print_mistakes(e);

@@ -38,7 +38,7 @@ NODES = ''.join(
     f'{{"type":"run","schema":"recount-results/1","run":"{node}","host":"{node}"}}\n'
     f'{{"type":"observation","run":"{node}","kernel":"k","params":{{}},"repetition":0,"witness":"clock","metric":"seconds","value":1}}\n'
     for node in ('a', 'b'))
-PUBLISHED = ('group,variant,n,block,repetition,PAPI_L1_DCM\n' +
+PUBLISHED = ('group,variant,n,block,repetition,l1_dcm\n' +
              ''.join(f'g,simple,600,,{i},2445{i}6955\n' for i in (1, 2, 3)))
 RUNS = {
     'doctor': [['--json'], ['--for', 'sweep', '--json']],

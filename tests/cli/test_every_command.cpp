@@ -39,6 +39,7 @@ const std::map<std::string, Example>& examples() {
       {"doctor", {""}},
       {"events", {"--pmu perf fault"}},
       {"lint", {"table.csv"}},
+      {"explain", {"published.csv"}},
       {"propose", {"--table table.csv --pmu skx", "tables of x86 CPUs"}},
       {"presets", {"--table table.csv --pmu skl L1_DCM", "tables of x86 CPUs"}},
       {"check", {.arguments = "perf::PAGE-FAULTS -q --repeat 1", .need = "software events", .also = 3}},
@@ -69,10 +70,10 @@ const std::map<std::string, Example>& examples() {
 /// Options with a file as their value.
 const std::set<std::string> written{"--output", "--plot",   "--script",
                                     "--folded", "--export", "--caption-file"};
-const std::set<std::string> read_only{"--metrics",    "--from-results",     "--table",
-                                      "--published",  "--external-results", "--from",
-                                      "--identities", "--baseline",         "--write-baseline",
-                                      "--libpfm",     "--catalogue",        "--user-events"};
+const std::set<std::string> read_only{"--metrics",          "--from-results", "--table",      "--published",
+                                      "--external-results", "--from",         "--identities", "--baseline",
+                                      "--write-baseline",   "--libpfm",       "--catalogue",  "--user-events",
+                                      "--hypotheses"};
 
 std::string program() {
   const char* const path = std::getenv("RECOUNT");
@@ -92,6 +93,7 @@ struct Place {
   Folder folder;
   Place() {
     std::ofstream(folder.path() / "nodes.jsonl") << two_nodes;
+    std::ofstream(folder.path() / "published.csv") << "variant,n,l1_dcm\nsimple,600,244526955\n";
     std::ofstream(folder.path() / "table.csv") << "CPU,skl\nPRESET,PAPI_L1_DCM,NOT_DERIVED,L1D:REPLACEMENT\n";
     for (const char* suffix : {"jsonl", "svg", "gp", "txt", "md"})
       fs::create_symlink("/dev/full", folder.path() / (std::string("full.") + suffix));

@@ -44,7 +44,7 @@ class Propose(unittest.TestCase):
 
     def test_counts_that_contradict_a_relative_are_told(self):
         # Taken branches include unconditional ones, which PAPI_BR_TKN does not.
-        self.assertRegex(self.measured.stdout, r"nor do those of related CPUs: PAPI_BR_TKN\n")
+        self.assertRegex(self.measured.stdout, r"\n#.* PAPI_BR_TKN\b")
         self.assertNotRegex(self.measured.stdout, r"\nPRESET,PAPI_BR_TKN,NOT_DERIVED,RETIRED_TAKEN_BRANCH_INSTRUCTIONS\n")
 
     def test_what_bounds_do_not_decide_is_no_row(self):
