@@ -22,7 +22,7 @@ DEB_BUILD_OPTIONS ?= noautodbgsym
 RECOUNT = $(BUILD)/src/cli/recount
 # The Valgrind tool, where valgrind is installed, and what recount emulate needs, where it is built.
 HELPERS = $(shell ninja -C $(BUILD) -t targets all 2>/dev/null | \
-  sed -nE 's,^(src/trace/recount-trace-[a-z0-9]*-linux|src/emulate/librecount-emulate\.so|src/emulate/machines/[a-z0-9]*\.pmu):.*,\1,p')
+  sed -nE 's,^(src/trace/recount-trace-[a-z0-9]*-linux|src/emulate/librecount-emulate\.so):.*,\1,p')
 # The emulated arm64 machine: downloaded packages, a cross build.
 GUEST ?= build-guest
 
