@@ -7,6 +7,16 @@ namespace recount::emulate::real {
 
 // Straight to Linux: nothing to look up, and safe in signal handlers.
 long syscall(long number, long a, long b, long c, long d, long e, long f) {
+#if defined(__aarch64__)
+  register long x8 asm("x8") = number;
+  register long result asm("x0") = a;
+  register long x1 asm("x1") = b;
+  register long x2 asm("x2") = c;
+  register long x3 asm("x3") = d;
+  register long x4 asm("x4") = e;
+  register long x5 asm("x5") = f;
+  asm volatile("svc 0" : "+r"(result) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5) : "memory");
+#else
   register long r10 asm("r10") = d;
   register long r8 asm("r8") = e;
   register long r9 asm("r9") = f;
@@ -15,6 +25,7 @@ long syscall(long number, long a, long b, long c, long d, long e, long f) {
                : "+a"(result)
                : "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
                : "rcx", "r11", "memory");
+#endif
   constexpr long last_error = -4095;
   if (result < 0 && result >= last_error) {
     errno = static_cast<int>(-result);
