@@ -10,6 +10,7 @@
 #include <atomic>
 #include <dlfcn.h>
 #include <filesystem>
+#include <fmt/format.h>
 #include <list>
 #include <mutex>
 #include <unistd.h>
@@ -206,7 +207,8 @@ std::string library_version() {
   const std::string file = std::filesystem::path(library_path()).filename().string();
   constexpr std::string_view prefix = "libpfm.so.";
   if (file.starts_with(prefix)) return file.substr(prefix.size());
-  return std::to_string(PFM_MAJ_VERSION(calls().get_version()));
+  const int version = calls().get_version();
+  return fmt::format("{}.{}", PFM_MAJ_VERSION(version), PFM_MIN_VERSION(version));
 }
 
 void allow_restart() noexcept {

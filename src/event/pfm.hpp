@@ -17,7 +17,7 @@ void use_library(const std::string& path);
 void use_built_library(const std::string& path, const std::string& version, const std::string& source);
 /// Whether use_library() or use_built_library() chose the library.
 [[nodiscard]] bool library_chosen();
-/// "4.13.0", or "4" when the name of its file does not state more.
+/// "4.13.0", or "4.0" when the name of its file does not state more.
 [[nodiscard]] std::string library_version();
 /// The file or the sources of that library, with symbolic links resolved; empty when it is not known.
 [[nodiscard]] std::string library_path();
