@@ -52,8 +52,10 @@ void expand_sums(const preset::CpuView& view, formula::Linear& form) {
     if (parts.size() != sum.parts.size()) continue;
     const auto weight = form.of.at(*whole);
     form.of.erase(*whole);
-    for (const formula::Variable part : parts)
-      if ((form.of[part] += weight) == 0) form.of.erase(part);
+    for (const formula::Variable part : parts) {
+      form.of[part] += weight;
+      if (form.of[part] == 0) form.of.erase(part);
+    }
   }
 }
 

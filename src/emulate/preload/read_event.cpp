@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <linux/perf_event.h>
 #include <vector>
 
@@ -33,13 +34,14 @@ bool counts_program(Slot& slot, std::uint64_t backing_ns) {
 /// A foreign event counts by the CPU time that has passed since it was last read, with the share of now:
 /// groups that are opened later do not change what has been counted.
 std::uint64_t total(const Shared& shared, Slot& slot, std::uint64_t backing_ns) {
-  if (by_rate(slot) && counts_program(slot, backing_ns)) return static_cast<std::uint64_t>(slot.value + 0.5);
+  if (by_rate(slot) && counts_program(slot, backing_ns))
+    return static_cast<std::uint64_t>(std::llround(slot.value));
   if (by_rate(slot) && !slot.dropped && !slot.exclude_user && backing_ns > slot.seen_ns) {
     const auto passed = static_cast<double>(backing_ns - slot.seen_ns);
     slot.value += count_of(slot, second()) * passed * 1e-9 * share_of(shared, slot);
   }
   slot.seen_ns = backing_ns;
-  return static_cast<std::uint64_t>(slot.value + 0.5);
+  return static_cast<std::uint64_t>(std::llround(slot.value));
 }
 
 /// The share of its enabled time for which the slot has had a counter.
@@ -99,7 +101,7 @@ void append_read(const Shared& shared, const Slot& slot, std::uint64_t format,
   const auto all = group ? members(shared, slot.leader) : std::vector<std::int32_t>{self};
   const auto value = [&](std::int32_t i) {
     const Slot& one = shared.slots[i];
-    words.push_back(static_cast<std::uint64_t>(one.value + 0.5));
+    words.push_back(static_cast<std::uint64_t>(std::llround(one.value)));
     if (group && (format & PERF_FORMAT_ID) != 0) words.push_back(one.id);
     if (group && (format & PERF_FORMAT_LOST) != 0) words.push_back(one.lost);
   };

@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -59,12 +60,12 @@ std::int64_t max_period(const Slot& slot) {
   return (std::int64_t{1} << (settings().machine.pmus[static_cast<std::size_t>(slot.pmu)].width - 1)) - 1;
 }
 std::uint64_t register_value(const Slot& slot) {
-  const std::int64_t value = static_cast<std::int64_t>(slot.reset + slot.value + 0.5) - max_period(slot);
+  const std::int64_t value = std::int64_t{std::llround(slot.reset + slot.value)} - max_period(slot);
   return static_cast<std::uint64_t>(value) & (static_cast<std::uint64_t>(max_period(slot)) << 1 | 1);
 }
 std::int64_t offset(const Slot& slot) {
-  return static_cast<std::int64_t>(slot.value + 0.5) -
-         static_cast<std::int64_t>(slot.reset + slot.value + 0.5) + max_period(slot);
+  return std::int64_t{std::llround(slot.value)} - std::int64_t{std::llround(slot.reset + slot.value)} +
+         max_period(slot);
 }
 
 /// What rdpmc takes for a counter: fixed ones have bit 30 set (SDM volume 2, RDPMC).
@@ -132,7 +133,7 @@ void update_page(const Slot& slot, std::int32_t index, bool scheduled) {
   const bool self = slot.target == static_cast<pid_t>(real::syscall(SYS_gettid));
   const bool rdpmc = settings().rdpmc && !exact(); // VEX does not decode it
   const bool counts = rdpmc && self && slot.enabled && slot.counter >= 0 && scheduled;
-  const auto value = static_cast<std::int64_t>(slot.value + 0.5);
+  const auto value = std::int64_t{std::llround(slot.value)};
   std::atomic_ref lock(page.lock);
   lock.fetch_add(1);
   page.cap_user_rdpmc = rdpmc;
