@@ -240,6 +240,7 @@ Point::Point(const Definition& nest, Setting setting) : nest_(nest), setting_(st
     refuse(nest_.file, {}, "the nest makes more than 2^60 accesses at this point", "use smaller parameters");
   if (checker.most() == 0)
     refuse(nest_.file, {}, "the nest makes no access at this point", "use larger parameters");
+  estimate_.most = checker.most();
 }
 
 Point::Point(std::shared_ptr<const Definition> nest, Setting setting) : Point(*nest, std::move(setting)) {

@@ -28,6 +28,7 @@ struct PlacedArray {
 /// Numbers of accesses and turns, estimated from the middle of each loop.
 struct Estimate {
   double accesses = 0;
+  double most = 0;       ///< accesses if every loop ran as long as it ever does: no fewer iterations
   double in_columns = 0; ///< those that leave their line nearly every turn of the innermost loop
 };
 
