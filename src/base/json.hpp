@@ -22,7 +22,7 @@ template <class T>
 
 /// An array of `element(one)`.
 template <class List, class Element>
-[[nodiscard]] Json array_of(const List& list, const Element& element) {
+[[nodiscard]] Json make_array(const List& list, const Element& element) {
   Json all = Json::array();
   for (const auto& one : list)
     all.push_back(element(one));

@@ -294,7 +294,7 @@ Json trial_json(const Judged& judged) {
 Json term_json(const Term& term) {
   Json object{{"name", term.name}, {"dead", term.dead()}, {"constant", term.constant()}};
   if (term.counts.empty()) object["reason"] = term.reason;
-  object["points"] = array_of(term.counts, [](const Term::Count& count) {
+  object["points"] = make_array(term.counts, [](const Term::Count& count) {
     return Json{{"kernel", count.kernel}, {"params", make_json(count.point)}, {"perf", count.counted}};
   });
   return object;
@@ -318,9 +318,9 @@ Json verdict_json(const PresetVerdict& verdict) {
           {"model", decisive.value("model", Json())},
           {"factor", decisive.value("factor", Json())},
           {"causes", decisive.value("causes", Json::array())},
-          {"points", array_of(verdict.trials, trial_json)},
-          {"broken", array_of(verdict.broken, broken_json)},
-          {"terms", array_of(verdict.terms, term_json)},
+          {"points", make_array(verdict.trials, trial_json)},
+          {"broken", make_array(verdict.broken, broken_json)},
+          {"terms", make_array(verdict.terms, term_json)},
           {"could_also_be", verdict.could_also_be},
           {"errata", verdict.errata}};
 }
@@ -335,7 +335,7 @@ std::string check_json(const Checked& checked, const CheckContext& context, cons
                 {"reason", failure.reason}};
   };
   const auto& c = checked.coverage;
-  return json_text("check", {{"verdicts", array_of(checked.verdicts, verdict_json)},
+  return json_text("check", {{"verdicts", make_array(checked.verdicts, verdict_json)},
                              {"coverage",
                               {{"standard", c.standard},
                                {"provokable", c.provokable},
@@ -346,7 +346,7 @@ std::string check_json(const Checked& checked, const CheckContext& context, cons
                              {"notes", context.notes},
                              {"runs", ended.outcome.runs},
                              {"interrupted", ended.outcome.stopped},
-                             {"failures", array_of(ended.results.failures, failure_json)}});
+                             {"failures", make_array(ended.results.failures, failure_json)}});
 }
 
 namespace {

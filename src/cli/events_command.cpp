@@ -168,8 +168,8 @@ int list(const EventsArguments& requested) {
   if (events.empty() && !pattern.empty()) nothing_found(requested);
   if (requested.json) {
     command::print(
-        "{}",
-        json_text("events", {{"events", array_of(events, [](const Listed& one) { return to_json(one); })}}));
+        "{}", json_text("events",
+                        {{"events", make_array(events, [](const Listed& one) { return to_json(one); })}}));
     return 0;
   }
   const bool all = requested.all || !requested.pmu.empty() || !pattern.empty();

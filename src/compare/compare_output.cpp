@@ -165,7 +165,7 @@ std::vector<Block> comparison_tables(const Comparison& c) {
 std::string comparison_json(const Comparison& c) {
   Json json{{"by", c.by}, {"nodes", c.nodes}, {"least_nodes", statistics::least_nodes}};
   json["differences"] = Json::array();
-  json["outliers"] = array_of(c.findings, [&](const Finding& finding) {
+  json["outliers"] = make_array(c.findings, [&](const Finding& finding) {
     return Json{{"node", c.nodes[finding.node]}, {"in", finding.subject}, {"text", finding.text}};
   });
   for (const Difference& difference : c.differences) {
@@ -173,7 +173,7 @@ std::string comparison_json(const Comparison& c) {
     for (std::size_t node = 0; node < c.nodes.size(); ++node)
       one["values"][c.nodes[node]] = difference.values[node];
   }
-  json["quantities"] = array_of(c.quantities, [&](const Quantity& q) { return quantity_json(c, q); });
+  json["quantities"] = make_array(c.quantities, [&](const Quantity& q) { return quantity_json(c, q); });
   json["on_one_node_only"] = c.on_one_node;
   return json_text("compare", json);
 }

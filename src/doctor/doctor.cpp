@@ -428,10 +428,10 @@ std::string summary(const verdict::Record& record) {
   for (const auto& entry : record.entries) {
     if (!only_events && !names_preset(entry)) continue;
     ++all;
-    if (entry.verdict == "agrees" || entry.verdict == "perf agrees")
+    if (entry.verdict == "agrees")
       ++agree;
     else
-      ++numbers[entry.verdict];
+      ++numbers[entry.verdict == "perf agrees" ? "by perf alone" : entry.verdict];
   }
   std::string text =
       fmt::format("{} of {}{}", agree, base::format_count(all, only_events ? "event" : "preset"),

@@ -71,7 +71,7 @@ const char* name_of(host::ClassState::State state) {
 }
 
 Json classes_json() {
-  return array_of(host::event_classes, [](auto one) {
+  return make_array(host::event_classes, [](auto one) {
     const host::ClassState state = host::class_state(one);
     return Json{{"class", host::name_of(one)},
                 {"state", name_of(state.state)},

@@ -10,7 +10,7 @@
 
 namespace recount::emulate {
 
-/// What the preload library and the server of counts are told, as text: see settings.hpp.
+/// The settings of the preload library and of the server of counts, as text: see settings.hpp.
 struct Emulation {
   std::string machine_file;
   std::string changes; ///< statements of a machine file, read after it

@@ -109,7 +109,7 @@ std::int32_t take_slot(Shared& shared) {
   return -1;
 }
 
-std::int32_t slot_of(int fd) {
+std::int32_t find_slot(int fd) {
   return fd < 0 || fd >= most_descriptors ? -1 : slots_of_descriptors[fd].load() - 1;
 }
 

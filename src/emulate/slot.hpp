@@ -18,7 +18,7 @@ struct Slot {
   std::uint64_t order = 0; ///< of opening
   pid_t owner = 0;         ///< the process that opened it
   pid_t target = 0;        ///< thread whose work it counts; -1: of a CPU
-  int cpu = -1;            ///< as asked; -1: any
+  int cpu = -1;            ///< as requested; -1: any
   int backing_cpu =
       -1; ///< of the backing event: for a PMU of one CPU that CPU, so that Linux keeps its times
   bool foreign = false; ///< counts another thread than the one that opened it
@@ -31,8 +31,9 @@ struct Slot {
   double value = 0;
   std::uint64_t seen_ns = 0, seen_running_ns = 0; ///< of a foreign event: the backing event's, when last read
   double reset = 0; ///< counted before the last PERF_EVENT_IOC_RESET: the counter itself goes on
-  std::uint64_t scheduled_ns = 0, unscheduled_ns = 0, told_ns = 0; ///< told: the running time last read
-  std::int32_t counter = -1;                                       ///< where it runs; fixed ones from 32 on
+  std::uint64_t scheduled_ns = 0, unscheduled_ns = 0,
+                reported_ns = 0; ///< reported: the running time last read
+  std::int32_t counter = -1;     ///< where it runs; fixed ones from 32 on
   std::uint64_t period = 0, lost = 0;
   double next_sample = 0;
 };
@@ -83,7 +84,7 @@ private:
 [[nodiscard]] std::int32_t take_slot(Shared& shared);
 
 /// The slot behind a descriptor of this process, or -1.
-[[nodiscard]] std::int32_t slot_of(int fd);
+[[nodiscard]] std::int32_t find_slot(int fd);
 void set_slot(int fd, std::int32_t slot);
 
 } // namespace recount::emulate

@@ -230,7 +230,7 @@ Json to_json(const std::string& file, const Finding& f) {
           {"file", file},
           {"line", f.places.front().line},
           {"column", f.places.front().column},
-          {"lines", array_of(f.places, [](const Place& place) { return place.line; })},
+          {"lines", make_array(f.places, [](const Place& place) { return place.line; })},
           {"cpu", front_of(f.cpus)},
           {"cpus", f.cpus},
           {"preset", front_of(f.presets)},
@@ -255,9 +255,9 @@ Json to_json(const Comparison& since) {
           {"known_findings", since.known},
           {"inherited_findings", since.inherited},
           {"removed_cpus", since.removed},
-          {"added_cpus", array_of(since.added, added)},
-          {"formulas", array_of(since.formulas, change)},
-          {"gone", array_of(since.gone, [&](const Finding& gone) { return to_json(since.file, gone); })}};
+          {"added_cpus", make_array(since.added, added)},
+          {"formulas", make_array(since.formulas, change)},
+          {"gone", make_array(since.gone, [&](const Finding& gone) { return to_json(since.file, gone); })}};
 }
 
 } // namespace
@@ -275,7 +275,7 @@ std::string as_json(const std::vector<std::pair<std::string, LintResult>>& resul
         {{"file", file},
          {"presets", result.presets},
          {"papi", result.version.version == PapiVersion::v7_0 ? "7.0" : "7.3"},
-         {"components", array_of(result.components, [](const auto& block) { return to_json(block); })},
+         {"components", make_array(result.components, [](const auto& block) { return to_json(block); })},
          {"checked", result.checked},
          {"names_from_catalogue", result.listed},
          {"names_not_checked", result.unchecked},
@@ -322,8 +322,8 @@ Json result_json(const std::string& file, const Finding& finding, bool compared)
             {"message", {{"text", message_of(finding)}}},
             {"locations", Json::array({location(file, finding.places.front())})}};
   if (finding.places.size() > 1)
-    json["relatedLocations"] = array_of(std::span(finding.places).subspan(1),
-                                        [&](const Place& place) { return location(file, place); });
+    json["relatedLocations"] = make_array(std::span(finding.places).subspan(1),
+                                          [&](const Place& place) { return location(file, place); });
   json["partialFingerprints"] = {{"recountLint/v1", fingerprint(finding)}};
   if (compared) json["baselineState"] = "new";
   json["properties"] = {{"cpus", finding.cpus}, {"presets", finding.presets}};
@@ -339,7 +339,7 @@ std::string as_sarif(const std::vector<std::pair<std::string, LintResult>>& resu
       found.push_back(result_json(file, finding, compared));
   }
   const Json driver{
-      {"name", "recount lint"}, {"version", RECOUNT_VERSION}, {"rules", array_of(rules(), rule_json)}};
+      {"name", "recount lint"}, {"version", RECOUNT_VERSION}, {"rules", make_array(rules(), rule_json)}};
   const Json invocation{{"executionSuccessful", true}};
   const Json run{{"tool", {{"driver", driver}}},
                  {"columnKind", "unicodeCodePoints"},

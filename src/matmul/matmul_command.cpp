@@ -276,14 +276,14 @@ Json product_json(const ProductGroup& group, const Product& product, const Metri
 
 Json group_json(const ProductGroup& group) {
   Json object{{"machine", group.machine}, {"published", group.published}};
-  object["ceilings"] = array_of(group.ceilings, [](const CeilingRate& ceiling) {
+  object["ceilings"] = make_array(group.ceilings, [](const CeilingRate& ceiling) {
     return Json{{"name", ceiling.name},
                 {"unit", ceiling.bandwidth ? "bytes per second" : "operations per second"},
                 {"rate", ceiling.rate},
                 {"size", ceiling.bandwidth ? Json(ceiling.size) : Json()}};
   });
   object["products"] =
-      array_of(group.products, [&](const auto& one) { return product_json(group, one.first, one.second); });
+      make_array(group.products, [&](const auto& one) { return product_json(group, one.first, one.second); });
   return object;
 }
 
@@ -293,15 +293,15 @@ std::string matmul_json(const sweep::Ended& ended) {
   const auto groups = group_products(ended.results);
   Json object{{"runs", ended.outcome.runs}, {"runs_there", ended.there}, {"runs_planned", ended.planned}};
   object["stopped"] = ended.outcome.stopped;
-  object["machines"] = array_of(groups, group_json);
-  object["remarks"] = array_of(remarks(groups), [](const Remark& remark) {
+  object["machines"] = make_array(groups, group_json);
+  object["remarks"] = make_array(remarks(groups), [](const Remark& remark) {
     return Json{{"title", remark.title}, {"text", remark.text}, {"evidence", remark.evidence}};
   });
   object["skipped"] = Json::object();
   for (const auto& run : ended.results.runs)
     for (const auto& [what, why] : run.skipped)
       object["skipped"][what] = why;
-  object["failures"] = array_of(ended.results.failures, [](const result::Failure& failure) {
+  object["failures"] = make_array(ended.results.failures, [](const result::Failure& failure) {
     return Json{{"kernel", failure.kernel},
                 {"point", result::describe(failure.params)},
                 {"repetition", failure.repetition},

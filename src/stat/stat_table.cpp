@@ -246,8 +246,8 @@ std::string stat_json(const Plan& plan, const Request& request, const RunResult&
   json["metrics"] = Json::array();
   for (std::size_t r = 0; r < plan.rows.size(); ++r)
     json["metrics"].push_back(with_summary(plan.rows[r], summarise(ended.repetitions, r)));
-  json["groups"] = array_of(plan.groups, [&](const auto& group) {
-    return array_of(group, [&](std::size_t e) { return plan.events[e].name; });
+  json["groups"] = make_array(plan.groups, [&](const auto& group) {
+    return make_array(group, [&](std::size_t e) { return plan.events[e].name; });
   });
   for (const Slice& slice : intervals)
     json["intervals"].push_back(with_values(plan, slice));

@@ -142,14 +142,14 @@ std::string sweep_json(const SweepRun& run, const Ended& ended) {
   object["stopped"] = ended.outcome.stopped;
   const auto marks = ended.results.verdicts();
   object["summary"] =
-      array_of(sweep_groups(ended.results), [&](const SweepGroup& group) { return json(group, marks); });
-  object["failures"] = array_of(ended.results.failures, [](const result::Failure& f) {
+      make_array(sweep_groups(ended.results), [&](const SweepGroup& group) { return json(group, marks); });
+  object["failures"] = make_array(ended.results.failures, [](const result::Failure& f) {
     return Json{{"params", make_json(f.params)},
                 {"repetition", f.repetition},
                 {"witness", f.witness},
                 {"reason", f.reason}};
   });
-  object["skipped"] = array_of(run.grid.skipped, [](const Skipped& s) {
+  object["skipped"] = make_array(run.grid.skipped, [](const Skipped& s) {
     return Json{{"params", make_json(s.point)}, {"reason", s.reason}};
   });
   return json_text("sweep", object);

@@ -269,11 +269,11 @@ bool Channel::answer(const End& end) {
     Process& process = processes_[number];
     if (!process.reader || !process.reader->waits()) continue;
     any = true;
-    if (!std::exchange(process.asked, true)) continue;
+    if (!std::exchange(process.requested, true)) continue;
     if (!ended) end_dead(end); // killed ones that nobody has ended yet
     ended = true;
     if (!process.reader->answer()) continue;
-    process.asked = false;
+    process.requested = false;
     shared(slot(number).answered).fetch_add(1);
     futex_wake(slot(number).answered);
   }

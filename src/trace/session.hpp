@@ -55,7 +55,7 @@ private:
     std::unique_ptr<Reader> reader;
     std::uint32_t pid = 0, tail = 0; ///< tail: not taken from shared memory, where a stray store may hit
     bool damaged = false;
-    bool asked = false; ///< it waited for an answer in the round before
+    bool requested = false; ///< it waited for an answer in the round before
   };
   [[nodiscard]] rt_header& header() const { return *static_cast<rt_header*>(memory_); }
   [[nodiscard]] rt_slot& slot(std::uint32_t number) const;

@@ -35,7 +35,7 @@ struct ToJson {
               {"n", m.number},
               {"begin", m.begin},
               {"end", m.end},
-              {"values", array_of(m.values, number)}};
+              {"values", make_array(m.values, number)}};
     if (!m.shares.empty()) json["shares"] = m.shares;
     return json;
   }

@@ -108,6 +108,17 @@ class Exact(unittest.TestCase):
         self.assertIn("counts are emulated: skl", emulate("true", options=()).stderr.splitlines()[0])
 
     @unittest.skipUnless(shutil.which("perf"), "perf is not installed")
+    def test_what_is_not_emulated_is_not_counted(self):
+        if not shutil.which("perf"):
+            self.skipTest("perf is not installed")
+        kernel = emulate("perf", "stat", "-x,", "-e", "instructions:k,instructions:u", "true").stderr
+        self.assertRegex(kernel, r"<not supported>,,instructions:k")
+        self.assertRegex(kernel, r"\n[1-9]\d+,,instructions:u")
+        with subprocess.Popen(["sleep", "60"]) as outside:
+            foreign = emulate("perf", "stat", "-x,", "-e", "instructions:u", "-p", str(outside.pid), "--", "true").stderr
+            outside.kill()
+        self.assertNotRegex(foreign, r"(?m)^\d+,,instructions")
+
     def test_perf_stat(self):
         def user(turns):
             answer = emulate("perf", "stat", "-x,", "-e", "instructions:u,r01c7:u", COUNTED, INSTRUCTIONS, str(turns))

@@ -84,12 +84,12 @@ int set_period(std::int32_t at, std::uint64_t period) {
 
 /// Of events that sample here; else Linux answers.
 bool sampling_control(int fd, unsigned long request, unsigned long argument, long& result) {
-  const std::int32_t slot = slot_of(fd);
+  const std::int32_t slot = find_slot(fd);
   {
     const Locked shared;
     if (!shared->slots[slot].simulated || shared->slots[slot].period == 0) return false;
   }
-  if (request == PERF_EVENT_IOC_SET_OUTPUT) sampler(slot).output = slot_of(static_cast<int>(argument));
+  if (request == PERF_EVENT_IOC_SET_OUTPUT) sampler(slot).output = find_slot(static_cast<int>(argument));
   if (request != PERF_EVENT_IOC_PERIOD) return false;
   std::uint64_t period = 0;
   std::memcpy(&period, reinterpret_cast<const void*>(argument), sizeof period);
@@ -99,7 +99,7 @@ bool sampling_control(int fd, unsigned long request, unsigned long argument, lon
 }
 
 bool samples_here(const pollfd& one) {
-  const std::int32_t slot = one.fd < 0 ? -1 : slot_of(one.fd);
+  const std::int32_t slot = one.fd < 0 ? -1 : find_slot(one.fd);
   return slot >= 0 && page_of(slot) != nullptr && sampler(slot).attr.sample_period != 0;
 }
 
@@ -110,7 +110,7 @@ int poll_events(pollfd* fds, nfds_t count, int timeout) {
     int ready = 0;
     for (nfds_t i = 0; i < count; ++i) {
       fds[i].revents = 0;
-      if (!samples_here(fds[i]) || !has_records(slot_of(fds[i].fd))) continue;
+      if (!samples_here(fds[i]) || !has_records(find_slot(fds[i].fd))) continue;
       fds[i].revents = POLLIN;
       ++ready;
     }
@@ -158,7 +158,7 @@ long syscall(long number, ...) {
 }
 
 ssize_t read(int fd, void* to, std::size_t bytes) {
-  const auto slot = recount::emulate::slot_of(fd);
+  const auto slot = recount::emulate::find_slot(fd);
   return slot < 0 ? recount::emulate::real::read(fd, to, bytes)
                   : recount::emulate::read_event(fd, slot, to, bytes);
 }
@@ -172,7 +172,7 @@ int ioctl(int fd, unsigned long request, ...) {
   va_start(list, request);
   const auto argument = va_arg(list, unsigned long);
   va_end(list);
-  const auto slot = recount::emulate::slot_of(fd);
+  const auto slot = recount::emulate::find_slot(fd);
   long result = 0;
   if (slot >= 0 && recount::emulate::sampling_control(fd, request, argument, result))
     return static_cast<int>(result);
@@ -182,7 +182,7 @@ int ioctl(int fd, unsigned long request, ...) {
 }
 
 void* mmap(void* at, std::size_t bytes, int protection, int flags, int fd, off_t offset) noexcept {
-  const auto slot = (flags & MAP_ANONYMOUS) != 0 ? -1 : recount::emulate::slot_of(fd);
+  const auto slot = (flags & MAP_ANONYMOUS) != 0 ? -1 : recount::emulate::find_slot(fd);
   return slot < 0 ? recount::emulate::real::mmap(at, bytes, protection, flags, fd, offset)
                   : recount::emulate::map_event(fd, slot, bytes, protection, flags);
 }
@@ -218,7 +218,7 @@ int fcntl(int fd, int command, ...) {
   va_start(list, command);
   const auto argument = va_arg(list, unsigned long);
   va_end(list);
-  if (const auto slot = recount::emulate::slot_of(fd); slot >= 0)
+  if (const auto slot = recount::emulate::find_slot(fd); slot >= 0)
     recount::emulate::note_control(slot, command, argument);
   return static_cast<int>(
       recount::emulate::real::syscall(SYS_fcntl, fd, command, static_cast<long>(argument)));
@@ -241,7 +241,7 @@ int __poll_chk(pollfd* fds, nfds_t count, int timeout, std::size_t /*room*/) {
 }
 
 int close(int fd) {
-  if (recount::emulate::slot_of(fd) < 0) return recount::emulate::real::close(fd);
+  if (recount::emulate::find_slot(fd) < 0) return recount::emulate::real::close(fd);
   const recount::emulate::Pause pause;
   recount::emulate::close_event(fd);
   return recount::emulate::real::close(fd);

@@ -12,7 +12,7 @@ namespace {
 constexpr int most_signals = 64;
 struct Kept {
   Answer answer = nullptr;
-  struct sigaction programs {}; ///< what the program has asked for
+  struct sigaction programs {}; ///< as the program has requested
 };
 Kept kept[most_signals];
 

@@ -184,7 +184,7 @@ int attribute_error(const perf_event_attr& attr, const Encoding& encoding, pid_t
 /// A PMU of one CPU of a hybrid machine counts there only. A backing event of that CPU has just its times;
 /// all of a group have the same.
 int backing_cpu(const Encoding& encoding, int cpu, int group_fd) {
-  if (const std::int32_t leader = slot_of(group_fd); leader >= 0) {
+  if (const std::int32_t leader = find_slot(group_fd); leader >= 0) {
     const Locked shared;
     return shared->slots[leader].backing_cpu;
   }
@@ -221,7 +221,7 @@ void remember(int fd, const perf_event_attr& attr, pid_t pid, int cpu, int behin
   fill(slot, attr, pid, cpu);
   slot.id = id;
   slot.backing_cpu = behind_cpu;
-  const std::int32_t leader = slot_of(group_fd);
+  const std::int32_t leader = find_slot(group_fd);
   slot.leader = leader >= 0 ? leader : at;
   if (encoding) {
     slot.simulated = true;
@@ -261,6 +261,21 @@ long refuse(int error) {
   return -1;
 }
 
+/// Whether the preload library is in the process or thread, as in all whose instructions are counted.
+bool is_emulated(pid_t pid) {
+  std::ifstream maps("/proc/" + std::to_string(pid) + "/maps");
+  for (std::string line; std::getline(maps, line);)
+    if (line.find("librecount-emulate") != line.npos) return true;
+  return false;
+}
+
+/// Whether the count would be none: nobody knows where a period ends, what the kernel executes, or what a
+/// process does that is not emulated.
+bool uncountable_exactly(const perf_event_attr& attr, bool of_pmu, pid_t pid) {
+  if (!exact()) return false;
+  return attr.sample_period != 0 || (of_pmu && (attr.exclude_user != 0 || (pid > 0 && !is_emulated(pid))));
+}
+
 } // namespace
 
 int injected(const char* call, int slot) {
@@ -293,13 +308,12 @@ long open_event(perf_event_attr* given, pid_t pid, int cpu, int group_fd, unsign
   const long fd = open_behind(behind, *given, pid, behind_cpu, group_fd, flags);
   if (fd < 0) return fd;
   int error = encoding->error;
-  if (error == 0 && attr.sample_period != 0 && exact())
-    error = EOPNOTSUPP; // where a period ends is not known
+  if (error == 0 && uncountable_exactly(attr, encoding->pmu >= 0, pid)) error = EOPNOTSUPP;
   if (error == 0) error = attribute_error(attr, *encoding, pid, cpu);
   if (error == 0) error = injected_for("open", event_name(*encoding));
   if (error == 0) {
     const Locked shared;
-    error = group_error(*shared, slot_of(group_fd), *encoding);
+    error = group_error(*shared, find_slot(group_fd), *encoding);
   }
   if (error != 0) {
     real::close(static_cast<int>(fd));
@@ -310,7 +324,7 @@ long open_event(perf_event_attr* given, pid_t pid, int cpu, int group_fd, unsign
 }
 
 void close_event(int fd) {
-  const std::int32_t at = slot_of(fd);
+  const std::int32_t at = find_slot(fd);
   if (at < 0) return;
   set_slot(fd, -1);
   const Locked shared;

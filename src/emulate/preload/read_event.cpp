@@ -49,7 +49,7 @@ double scheduled_share(const Slot& slot) {
   if (by_rate(slot))
     return slot.seen_running_ns == 0
                ? 1
-               : static_cast<double>(slot.told_ns) / static_cast<double>(slot.seen_running_ns);
+               : static_cast<double>(slot.reported_ns) / static_cast<double>(slot.seen_running_ns);
   if (slot.unscheduled_ns == 0) return 1;
   const auto scheduled = static_cast<double>(slot.scheduled_ns);
   return scheduled / (scheduled + static_cast<double>(slot.unscheduled_ns));
@@ -60,9 +60,9 @@ std::uint64_t running(const Shared& shared, Slot& slot, std::uint64_t backing_ns
   if (slot.dropped) return 0;
   if (by_rate(slot)) {
     const auto passed = static_cast<double>(backing_ns - std::min(backing_ns, slot.seen_running_ns));
-    slot.told_ns += static_cast<std::uint64_t>(passed * share_of(shared, slot));
+    slot.reported_ns += static_cast<std::uint64_t>(passed * share_of(shared, slot));
     slot.seen_running_ns = backing_ns;
-    return slot.told_ns;
+    return slot.reported_ns;
   }
   if (settings().virtual_time) return slot.scheduled_ns;
   if (settings().exact)
@@ -70,8 +70,8 @@ std::uint64_t running(const Shared& shared, Slot& slot, std::uint64_t backing_ns
   if (slot.unscheduled_ns == 0) return backing_ns;
   if (slot.scheduled_ns == 0) return 0;
   const std::uint64_t left = backing_ns - std::min(backing_ns, slot.unscheduled_ns);
-  slot.told_ns = std::clamp(left, std::min(slot.told_ns, backing_ns), backing_ns);
-  return slot.told_ns;
+  slot.reported_ns = std::clamp(left, std::min(slot.reported_ns, backing_ns), backing_ns);
+  return slot.reported_ns;
 }
 
 /// The simulated slot whose time is the group's: any, as a group runs as a whole.

@@ -17,7 +17,7 @@ extern thread_local CodeRange executing;
 /// What samples outside of known code tell.
 extern std::uint64_t unknown_code;
 
-/// How an event of this process samples: what perf_event_open(2) and fcntl(2) were told.
+/// How an event of this process samples: as requested by perf_event_open(2) and fcntl(2).
 struct Sampler {
   perf_event_attr attr{};
   int fd = -1;
@@ -26,7 +26,7 @@ struct Sampler {
   bool async = false;     ///< O_ASYNC
   pid_t owner = 0;        ///< thread that is signalled
   std::int64_t limit = 0; ///< overflows left until the event stops, by PERF_EVENT_IOC_REFRESH; 0: no limit
-  std::uint64_t lost = 0; ///< records that the ring had no room for, not yet told
+  std::uint64_t lost = 0; ///< records that the ring had no room for, not yet reported
 };
 [[nodiscard]] Sampler& sampler(std::int32_t slot);
 

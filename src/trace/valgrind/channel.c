@@ -23,7 +23,7 @@ static Int channel_fd = -1;   /* out of reach of the program */
 static HChar channel_path[64];
 static UInt own;              /* number of the slot plus 1; 0: private memory */
 static UInt parent, parent_head;
-static UInt asked;            /* requests RT_SYNC */
+static UInt requested;            /* requests RT_SYNC */
 
 enum { FUTEX_WAIT_ = 0, FUTEX_WAKE_ = 1, PATIENCE_MS = 200 };
 
@@ -94,7 +94,7 @@ static UInt claim(void) {
 static void claim_slot(void) {
   own = claim();
   if (own == 0) return untraced();
-  rt_slot->head = rt_slot->tail = rt_slot->waiting = rt_slot->answered = asked = 0;
+  rt_slot->head = rt_slot->tail = rt_slot->waiting = rt_slot->answered = requested = 0;
   rt_slot->pid = (uint32_t)VG_(getpid)();
   rt_slot->parent = parent;
   rt_slot->parent_head = parent_head;
@@ -195,11 +195,11 @@ void rt_record(UInt kind, const ULong* words, UInt count) {
 void rt_request(const ULong* words, UInt count) {
   rt_record(RT_REQUEST, words, count);
   if (words[0] != RT_SYNC || own == 0) return;
-  ++asked;
+  ++requested;
   rt_flush();
   while (own != 0) {
     const uint32_t answered = __atomic_load_n(&rt_slot->answered, __ATOMIC_ACQUIRE);
-    if ((int32_t)(answered - asked) >= 0 || __atomic_load_n(&header->closed, __ATOMIC_RELAXED)) return;
+    if ((int32_t)(answered - requested) >= 0 || __atomic_load_n(&header->closed, __ATOMIC_RELAXED)) return;
     futex_wait(&rt_slot->answered, answered);
     if (__atomic_load_n(&rt_slot->answered, __ATOMIC_ACQUIRE) == answered && !recount_lives()) return;
   }
