@@ -22,14 +22,14 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr auto longest_build = std::chrono::minutes(10);
-constexpr auto remedy = "recount lint --papi-source DIR, where DIR/src/libpfm4 has the sources of libpfm4";
+constexpr auto fix = "recount lint --papi-source DIR, where DIR/src/libpfm4 has the sources of libpfm4";
 
 /// The folder of libpfm4 in a tree of PAPI, or the tree itself.
 fs::path libpfm_of(const std::string& folder) {
   std::error_code ignored;
   for (const fs::path& tree : {fs::path(folder) / "src/libpfm4", fs::path(folder)})
     if (fs::is_regular_file(tree / "lib/Makefile", ignored)) return tree;
-  throw bad_input("--papi-source " + folder, "no src/libpfm4/lib/Makefile below it", remedy);
+  throw bad_input("--papi-source " + folder, "no src/libpfm4/lib/Makefile below it", fix);
 }
 
 /// The C files that the Makefile names for any architecture, each once.
@@ -47,7 +47,7 @@ std::set<std::string> sources_of(const fs::path& tree) {
       if (fs::is_regular_file(file, ignored)) names.insert(file);
     }
   }
-  if (names.empty()) throw bad_input(tree / "lib/Makefile", "names no source file of libpfm4", remedy);
+  if (names.empty()) throw bad_input(tree / "lib/Makefile", "names no source file of libpfm4", fix);
   return names;
 }
 
@@ -96,7 +96,7 @@ void use_papi_source(const std::string& folder) {
     constexpr std::size_t most = 300;
     const std::string first = ended.err.substr(0, std::min(ended.err.find('\n'), most));
     throw bad_input("--papi-source " + folder,
-                    fmt::format("libpfm4 cannot be compiled: {}; {}", describe(ended.exit), first), remedy);
+                    fmt::format("libpfm4 cannot be compiled: {}; {}", describe(ended.exit), first), fix);
   }
   event::pfm::use_built_library(library, version_of(tree), tree.lexically_normal());
 }

@@ -73,9 +73,9 @@ public:
 
 private:
   [[noreturn]] void fail(const std::string& field, const std::string& cause,
-                         const std::string& remedy = {}) const {
+                         const std::string& fix = {}) const {
     throw bad_input(file_ + ":" + std::to_string(line_), field + ": " + cause,
-                    remedy.empty() ? "man recount-metrics explains the format" : remedy);
+                    fix.empty() ? "man recount-metrics explains the format" : fix);
   }
 
   void begin(std::string_view name) {

@@ -305,8 +305,8 @@ public:
         throw error(item.key(), "unknown field", base::did_you_mean_or_all(item.key(), known_));
   }
   [[nodiscard]] Error error(const std::string& name, const std::string& cause,
-                            const std::string& remedy = see_page) const {
-    return bad_input(file_, path(name) + ": " + cause, remedy);
+                            const std::string& fix = see_page) const {
+    return bad_input(file_, path(name) + ": " + cause, fix);
   }
 
 private:

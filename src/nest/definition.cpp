@@ -31,8 +31,8 @@ std::optional<Type> parse_type(std::string_view name) {
   return {};
 }
 
-void refuse(const std::string& file, Spot at, const std::string& cause, const std::string& remedy) {
-  throw bad_input(fmt::format("{}:{}:{}", file, at.line, at.column), cause, remedy);
+void refuse(const std::string& file, Spot at, const std::string& cause, const std::string& fix) {
+  throw bad_input(fmt::format("{}:{}:{}", file, at.line, at.column), cause, fix);
 }
 
 namespace {

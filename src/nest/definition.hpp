@@ -118,8 +118,7 @@ struct Definition {
 };
 
 /// Throws recount::Error (bad_input) with FILE:LINE:COLUMN.
-[[noreturn]] void refuse(const std::string& file, Spot at, const std::string& cause,
-                         const std::string& remedy);
+[[noreturn]] void refuse(const std::string& file, Spot at, const std::string& cause, const std::string& fix);
 
 /// `visit(element)` for each load of a value, in order.
 template <class Visit>

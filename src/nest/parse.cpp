@@ -218,8 +218,8 @@ private:
     return take().text;
   }
 
-  [[noreturn]] void fail(Spot at, const std::string& cause, const std::string& remedy = see_page) const {
-    refuse(nest_.file, at, cause, remedy);
+  [[noreturn]] void fail(Spot at, const std::string& cause, const std::string& fix = see_page) const {
+    refuse(nest_.file, at, cause, fix);
   }
   /// At the next token.
   [[noreturn]] void fail(const std::string& cause) const { fail(next().at, quoted(next()) + ": " + cause); }

@@ -34,7 +34,7 @@ using event::pfm::Table;
 
 constexpr std::string_view head = "# recount event catalogue 1: ";
 constexpr std::size_t largest = 256 << 20; // a compressed file of a few bytes can expand to any size
-constexpr auto remedy = "write one with scripts/event-catalogue LIBPFM4-SOURCES";
+constexpr auto fix = "write one with scripts/event-catalogue LIBPFM4-SOURCES";
 
 /// The bytes, or what they expand to if they are compressed by gzip.
 std::string expanded(std::string_view bytes, const std::string& name) {
@@ -54,14 +54,14 @@ std::string expanded(std::string_view bytes, const std::string& name) {
     result = inflate(&stream, Z_NO_FLUSH);
     text.append(piece.data(), piece.size() - stream.avail_out);
     if (result != Z_OK && result != Z_STREAM_END)
-      throw bad_input(name, "damaged or truncated gzip data", remedy);
-    if (text.size() > largest) throw bad_input(name, "too large for an event catalogue", remedy);
+      throw bad_input(name, "damaged or truncated gzip data", fix);
+    if (text.size() > largest) throw bad_input(name, "too large for an event catalogue", fix);
   }
   return text;
 }
 
 [[noreturn]] void malformed(const std::string& name, std::string_view line) {
-  throw bad_input(name, fmt::format("not a line of an event catalogue: '{}'", line.substr(0, 60)), remedy);
+  throw bad_input(name, fmt::format("not a line of an event catalogue: '{}'", line.substr(0, 60)), fix);
 }
 
 /// "P", id, counters, fixed counters, name, description.
@@ -89,18 +89,18 @@ Catalogue Catalogue::of(std::string text, const std::string& name) {
   Catalogue catalogue;
   catalogue.text_ = std::move(text);
   const std::string_view all = catalogue.text_;
-  if (!all.starts_with(head)) throw bad_input(name, "not an event catalogue", remedy);
+  if (!all.starts_with(head)) throw bad_input(name, "not an event catalogue", fix);
   catalogue.source_ = base::trim(all.substr(head.size(), all.find('\n') - head.size()));
   for (std::size_t at = all.find("\nP\t"); at != all.npos; at = all.find("\nP\t", at + 1)) {
     catalogue.pmus_.push_back(parse_pmu(all.substr(at + 1, all.find('\n', at + 1) - at - 1), name));
     catalogue.begins_.push_back(at + 1);
   }
-  if (catalogue.pmus_.empty()) throw bad_input(name, "an event catalogue without PMUs", remedy);
+  if (catalogue.pmus_.empty()) throw bad_input(name, "an event catalogue without PMUs", fix);
   return catalogue;
 }
 
 Catalogue Catalogue::read(const std::string& path) {
-  return of(expanded(read_file(path, remedy), path), path);
+  return of(expanded(read_file(path, fix), path), path);
 }
 
 const Catalogue& Catalogue::built_in() {

@@ -507,9 +507,9 @@ const Preset* LoadedTable::find(std::string_view name) const noexcept {
   return at == presets.end() ? nullptr : &*at;
 }
 
-std::string preset::read_file(const std::string& path, const std::string& remedy) {
+std::string preset::read_file(const std::string& path, const std::string& fix) {
   if (auto text = base::read_file(path)) return *std::move(text);
-  throw bad_input(path, std::string("cannot be read: ") + std::strerror(errno), remedy);
+  throw bad_input(path, std::string("cannot be read: ") + std::strerror(errno), fix);
 }
 
 void preset::require_rows(const PresetTable& table) {

@@ -28,7 +28,7 @@ namespace recount::caches {
 
 namespace {
 
-constexpr const char* remedy = "see EXTERNAL RESULTS in recount-report(1)";
+constexpr const char* fix = "see EXTERNAL RESULTS in recount-report(1)";
 /// Misses per access by which a cell must differ from the model to be called a contradiction.
 constexpr double external_tolerance = 0.05;
 
@@ -42,13 +42,13 @@ void check_head(const base::CsvTable& table) {
                  base::did_you_mean(std::string(field), known));
   for (const char* needed : {"size", "stride"})
     if (std::ranges::find(head.fields, needed) == head.fields.end())
-      table.fail(head.number, fmt::format("there is no column {}", needed), remedy);
+      table.fail(head.number, fmt::format("there is no column {}", needed), fix);
 }
 
 std::int64_t parse_bytes(const base::CsvTable& table, int line, std::string_view field) {
   const std::int64_t size = sweep::parse_size(std::string(field), fmt::format("{}:{}", table.file, line));
   if (size <= 0 || size > std::int64_t{1} << 40)
-    table.fail(line, fmt::format("\"{:.40}\" is not a size in bytes", field), remedy);
+    table.fail(line, fmt::format("\"{:.40}\" is not a size in bytes", field), fix);
   return size;
 }
 
@@ -70,13 +70,13 @@ void add_row(result::Results& results, const base::CsvTable& table, const base::
     } else if (name == "size" || name == "stride") {
       params[std::string(name)] = parse_bytes(table, row.number, field);
     } else if (name == "ns") {
-      values.emplace_back("seconds", 1e-9 * table.number<double>(row.number, field, "time in ns", remedy));
+      values.emplace_back("seconds", 1e-9 * table.number<double>(row.number, field, "time in ns", fix));
     } else {
       values.emplace_back(miss_metric(static_cast<std::size_t>(name[1] - '1')),
-                          table.number<double>(row.number, field, "number of misses", remedy, true));
+                          table.number<double>(row.number, field, "number of misses", fix, true));
     }
   }
-  if (params.size() < 2) table.fail(row.number, "the row has no size or no stride", remedy);
+  if (params.size() < 2) table.fail(row.number, "the row has no size or no stride", fix);
   for (const auto& [metric, value] : values) {
     o.params = params;
     o.metric = metric;
@@ -111,7 +111,7 @@ Cell make_cell(const result::Observation& o) {
 } // namespace
 
 result::Results parse_external(std::string_view text, const std::string& file) {
-  const base::CsvTable table = base::parse_csv(text, file, remedy);
+  const base::CsvTable table = base::parse_csv(text, file, fix);
   result::Results results;
   result::Run& run = results.runs.emplace_back();
   run.cpu = run.host = std::filesystem::path(file).filename().string();
@@ -120,7 +120,7 @@ result::Results parse_external(std::string_view text, const std::string& file) {
   check_head(table);
   for (const auto& row : table.rows)
     add_row(results, table, row);
-  if (results.observations.empty()) table.fail(table.head.number, "has no values", remedy);
+  if (results.observations.empty()) table.fail(table.head.number, "has no values", fix);
   return results;
 }
 
