@@ -11,6 +11,7 @@ import sys
 CASES = re.compile(r'^cases: (\d+) passed, (\d+) failed(?:, (\d+) skipped)?$', re.M)
 SKIP = re.compile(r'^\s*SKIP: (.*)$', re.M)
 ERROR = re.compile(r'error: in "(.*)$', re.M)
+UNITTEST = re.compile(r'^(?:FAIL|ERROR): (\w+).*?^((?:\w+\.)*\w+(?:Error|Expired|Exception)\b.*?)$', re.M | re.S)
 ESCAPE = re.compile(r'\x1b\[[0-9;]*m')
 SHOWN = 5
 
@@ -31,10 +32,10 @@ def count(test):
 
 
 def why(test):
-    """The first errors of a failed test: of Boost.Test by case, else the last lines that it printed."""
+    """The first errors of a failed test: of Boost.Test and unittest by case, else the last lines that it printed."""
     output = ESCAPE.sub('', test.get('stdout', '') + '\n' + test.get('stderr', ''))
-    errors = ERROR.findall(output)
-    lines = [f'"{error}' for error in errors[:SHOWN]] or output.strip().splitlines()[-SHOWN:]
+    errors = [f'"{error}' for error in ERROR.findall(output)] + [': '.join(error) for error in UNITTEST.findall(output)]
+    lines = errors[:SHOWN] or output.strip().splitlines()[-SHOWN:]
     return [f'  {line[:300]}' for line in lines]
 
 
