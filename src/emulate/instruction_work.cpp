@@ -74,6 +74,7 @@ std::optional<Quantity> integer(unsigned id) {
   case X86_INS_DIV:
   case X86_INS_IDIV: return Quantity::integer_divides;
   case X86_INS_ADD:
+  case X86_INS_XADD:
   case X86_INS_SUB:
   case X86_INS_ADC:
   case X86_INS_SBB:

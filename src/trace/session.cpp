@@ -415,8 +415,9 @@ ToolCommand tool_command(const std::vector<std::string>& command, const ToolOpti
   if (options.objects) made.argv.emplace_back("--objects=yes");
   if (options.code) made.argv.emplace_back("--code=yes");
   // VEX executes the second part of `a && b` in advance, where it may, and unrolls loops.
-  if (options.exact)
-    made.argv.insert(made.argv.end(), {"--vex-guest-chase=no", "--vex-iropt-unroll-thresh=0"});
+  if (options.exact) // without the last one, VEX drops loads whose value is overwritten unused
+    made.argv.insert(made.argv.end(), {"--vex-guest-chase=no", "--vex-iropt-unroll-thresh=0",
+                                       "--vex-iropt-register-updates=allregs-at-each-insn"});
   made.argv.insert(made.argv.end(), command.begin(), command.end());
   made.environment = {{"VALGRIND_LAUNCHER", *launcher()}, {"VALGRIND_LIB", folder}};
   if (options.sections)
