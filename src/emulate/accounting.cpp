@@ -234,10 +234,16 @@ public:
       ++core;
     const double simulated = (user != nullptr ? user->cycles(core) : 0) * 1000 / pmus[core].mhz;
     // A program takes many times longer under Valgrind: its time there would be no share of anything.
-    if (settings().virtual_time || settings().exact) passed_ = static_cast<std::uint64_t>(simulated);
+    const bool emulated_time = settings().virtual_time || settings().exact;
+    const auto rounded = static_cast<std::uint64_t>(simulated);
     from_ = executor.clock_ns;
-    executor.clock_ns += std::max(simulated, static_cast<double>(passed_));
+    executor.clock_ns += emulated_time ? simulated : std::max(simulated, static_cast<double>(passed_));
     to_ = executor.clock_ns;
+    // Where no event of Linux keeps times, those of slots are all that there is to be read.
+    if (settings().unbacked && !settings().virtual_time)
+      passed_ = std::max(passed_, rounded);
+    else if (emulated_time)
+      passed_ = rounded;
   }
 
   void apply() {

@@ -4,6 +4,7 @@
 #include "command/output.hpp"
 #include "command/print.hpp"
 #include "emulate/emulation.hpp"
+#include "emulate/file_overlay.hpp"
 #include "emulate/namespace.hpp"
 #include "emulate/server.hpp"
 #include "process/waiter.hpp"
@@ -38,7 +39,7 @@ struct EmulateOptions {
        watchdog = false, virtual_time = false, no_rdpmc = false, unprivileged = false;
 };
 
-constexpr long no_level = -100;
+constexpr long no_level = -100, user_mode_level = 2;
 
 double non_negative(const std::string& option, const std::string& text, double otherwise) {
   if (text.empty()) return otherwise;
@@ -210,12 +211,16 @@ process::Exit run_exactly(const std::vector<std::string>& command, Variables var
   return exit;
 }
 
-int run_command(const EmulateOptions& o, const Emulation& emulation, const Machine& machine,
-                const std::vector<std::string>& command) {
+process::Exit run_command(const EmulateOptions& o, Emulation emulation, const Machine& machine,
+                          const std::vector<std::string>& command) {
   const SharedFile shared;
-  const auto variables = environment(emulation, shared);
-  enter_namespace();
-  replace_machine_files(machine, emulation.files);
+  emulation.unbacked = !opens_events();
+  // Linux is not asked, so its own level is not in force.
+  if (emulation.unbacked && !emulation.files.paranoid) emulation.files.paranoid = user_mode_level;
+  std::optional<FileOverlay> overlay(std::in_place, enter_namespace());
+  replace_machine_files(machine, emulation.files, *overlay);
+  const auto variables = environment(emulation, shared, overlay->redirections());
+  if (overlay->bound()) overlay.reset(); // its folder is nothing that the command should see
   if (emulation.unprivileged) drop_capabilities();
   for (const char* const name : {"LIBPFM_FORCE_PMU", "HWLOC_XMLFILE"}) // libpfm4 and hwloc find the machine
     ::unsetenv(name);
@@ -223,7 +228,7 @@ int run_command(const EmulateOptions& o, const Emulation& emulation, const Machi
     command::note("recount emulate: counts are emulated: {}, {}\n", machine.name,
                   o.exact ? "what the program executes, in user mode (--exact)"
                           : "CPU time at constant rates (--fast)");
-  return end_as(o.exact ? run_exactly(command, variables, machine) : run_in_real_time(command, variables));
+  return o.exact ? run_exactly(command, variables, machine) : run_in_real_time(command, variables);
 }
 
 int execute_emulate(EmulateOptions& o) {
@@ -255,7 +260,7 @@ int execute_emulate(EmulateOptions& o) {
   if (!command.empty() && command.front() == "--") command.erase(command.begin());
   if (command.empty())
     throw bad_input("COMMAND", "missing", "recount emulate " + o.words.front() + " -- COMMAND");
-  return run_command(o, emulation, machine, command);
+  return end_as(run_command(o, emulation, machine, command));
 }
 
 void declare_machine_options(command::Options& options, EmulateOptions& o) {

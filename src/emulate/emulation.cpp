@@ -12,10 +12,12 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
+#include <linux/perf_event.h>
 #include <optional>
 #include <set>
 #include <stdexcept>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #ifndef RECOUNT_LIBEXEC
@@ -97,16 +99,30 @@ SharedFile::~SharedFile() {
   ::unlink(path_.c_str());
 }
 
-std::vector<std::pair<std::string, std::string>> environment(const Emulation& emulation,
-                                                             const SharedFile& shared) {
+bool opens_events() {
+  perf_event_attr attr{};
+  attr.size = sizeof attr;
+  attr.type = PERF_TYPE_SOFTWARE;
+  attr.config = PERF_COUNT_SW_DUMMY;
+  attr.exclude_kernel = attr.exclude_hv = 1;
+  const long fd = ::syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+  if (fd >= 0) ::close(static_cast<int>(fd));
+  return fd >= 0;
+}
+
+std::vector<std::pair<std::string, std::string>>
+environment(const Emulation& emulation, const SharedFile& shared, const std::string& redirections) {
   const char* const preloaded = std::getenv("LD_PRELOAD");
   std::string libraries = library();
   if (preloaded && *preloaded) libraries += std::string(" ") + preloaded;
+  std::string options = emulation.options;
+  if (emulation.unbacked) options += "unbacked 1\n";
   return {{"LD_PRELOAD", libraries},
           {"RECOUNT_PMU_MACHINE", emulation.machine_file},
           {"RECOUNT_PMU_SHARED", shared.path()},
           {"RECOUNT_PMU_CHANGES", emulation.changes},
-          {"RECOUNT_PMU_OPTIONS", emulation.options}};
+          {"RECOUNT_PMU_FILES", redirections},
+          {"RECOUNT_PMU_OPTIONS", options}};
 }
 
 } // namespace recount::emulate

@@ -17,7 +17,11 @@ struct Emulation {
   std::string options; ///< "noise 0.01\nwatchdog 1"
   FileOptions files;
   bool unprivileged = false; ///< the command has no capabilities
+  bool unbacked = false;     ///< no event of Linux stands behind an emulated one
 };
+
+/// Whether Linux, or who filters its system calls, lets this process open events: of software, in user mode.
+[[nodiscard]] bool opens_events();
 
 /// Names of the machines that are installed.
 [[nodiscard]] std::vector<std::string> machine_names();
@@ -40,9 +44,9 @@ private:
   std::string path_;
 };
 
-/// Variables for the command, instead of those of this process. Throws recount::Error (unavailable) where the
-/// preload library is missing.
-[[nodiscard]] std::vector<std::pair<std::string, std::string>> environment(const Emulation& emulation,
-                                                                           const SharedFile& shared);
+/// Variables for the command, instead of those of this process; `redirections` as of FileOverlay. Throws
+/// recount::Error (unavailable) where the preload library is missing.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>>
+environment(const Emulation& emulation, const SharedFile& shared, const std::string& redirections);
 
 } // namespace recount::emulate

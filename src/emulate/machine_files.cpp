@@ -2,7 +2,6 @@
 
 #include "base/output_file.hpp"
 #include "base/text.hpp"
-#include "emulate/namespace.hpp"
 
 #include <recount/error.hpp>
 
@@ -57,15 +56,17 @@ bool counts_cores(const std::string& pmu) {
   return pmu == "cpu" || pmu == "cpu_core" || pmu == "cpu_atom" || pmu == "cpu_lowpower";
 }
 
-void replace_pmus(const Machine& machine, const FileOptions& options, const fs::path& work) {
+void replace_pmus(const Machine& machine, const FileOptions& options, FileOverlay& overlay) {
   if (machine.pmus.empty()) return;
+  const fs::path work = overlay.folder();
   const fs::path folder = work / "devices";
   fs::create_directories(folder);
   const auto hidden = [&](const std::string& name) {
     return counts_cores(name) ||
            std::ranges::find(machine.devices, name, &Device::like) != machine.devices.end();
   };
-  for (const auto& entry : fs::directory_iterator(devices))
+  std::error_code ignored; // some containers have no such folder
+  for (const auto& entry : fs::directory_iterator(devices, ignored))
     if (const std::string name = entry.path().filename(); !hidden(name))
       fs::create_symlink(fs::canonical(entry.path()), folder / name);
   for (const Device& device : machine.devices) {
@@ -77,7 +78,7 @@ void replace_pmus(const Machine& machine, const FileOptions& options, const fs::
     describe(folder / pmu.name, pmu.description, options);
     write(folder / pmu.name, "type", std::to_string(pmu.type));
   }
-  bind_over(folder, devices);
+  overlay.replace(folder, devices);
 }
 
 std::string emulated_cpuinfo(const Processor& cpu, const FileOptions& options) {
@@ -98,11 +99,12 @@ std::string emulated_cpuinfo(const Processor& cpu, const FileOptions& options) {
   return text;
 }
 
-void replace_cpuinfo(const Machine& machine, const FileOptions& options, const fs::path& work) {
+void replace_cpuinfo(const Machine& machine, const FileOptions& options, FileOverlay& overlay) {
   if (machine.processor.vendor.empty() || !fs::exists(cpuinfo)) return;
-  if (!base::write_file((work / "cpuinfo").string(), emulated_cpuinfo(machine.processor, options)))
+  const std::string file = overlay.folder() + "/cpuinfo";
+  if (!base::write_file(file, emulated_cpuinfo(machine.processor, options)))
     throw unavailable(cpuinfo, std::strerror(errno), {}, "free memory");
-  bind_over(work / "cpuinfo", cpuinfo);
+  overlay.replace(file, cpuinfo);
 }
 
 /// As sysfs prints a set of CPUs: words of 32 bits, the highest first.
@@ -144,12 +146,12 @@ bool is_cpu(const std::string& name) {
 
 /// Every CPU gets the machine's cache folders, whether or not it has some. All other entries lead to the real
 /// tree, which stays reachable within the new one.
-void replace_caches(const Machine& machine, const fs::path& work) {
+void replace_caches(const Machine& machine, FileOverlay& overlay) {
   if (machine.caches.empty() || !fs::exists(cpus)) return;
   const std::string online = first_line(cpus / "online");
-  const fs::path tree = work / "cpus", real = ".linux";
-  fs::create_directories(tree / real);
-  bind_over(cpus, tree / real);
+  const fs::path tree = fs::path(overlay.folder()) / "cpus", real = ".linux";
+  fs::create_directories(tree);
+  overlay.keep(cpus, tree / real);
   for (const auto& entry : fs::directory_iterator(tree / real)) {
     const std::string name = entry.path().filename();
     if (!is_cpu(name) || !fs::is_directory(entry.status())) {
@@ -164,31 +166,30 @@ void replace_caches(const Machine& machine, const fs::path& work) {
       write(tree / name / "cache" / fmt::format("index{}", i),
             cache_files(machine.caches[i], name.substr(3), online));
   }
-  bind_over(tree, cpus);
+  overlay.replace(tree, cpus);
 }
 
-void replace_settings(const Machine& machine, const FileOptions& options, const fs::path& work) {
+void replace_settings(const Machine& machine, const FileOptions& options, FileOverlay& overlay) {
   Files settings{{"nmi_watchdog", options.watchdog ? "1" : "0"}};
   settings.insert(settings.end(), machine.settings.begin(), machine.settings.end());
   if (options.paranoid) settings.emplace_back("perf_event_paranoid", std::to_string(*options.paranoid));
   if (options.mlock_kb) settings.emplace_back("perf_event_mlock_kb", std::to_string(*options.mlock_kb));
+  const fs::path folder = fs::path(overlay.folder()) / "settings";
   for (const auto& [name, text] : settings) {
-    if (!fs::exists(kernel_settings / name)) continue;
-    write(work / "settings", name, text);
-    bind_over(work / "settings" / name, kernel_settings / name);
+    if (overlay.bound() && !fs::exists(kernel_settings / name)) continue;
+    write(folder, name, text);
+    overlay.replace(folder / name, kernel_settings / name);
   }
 }
 
 } // namespace
 
-void replace_machine_files(const Machine& machine, const FileOptions& options) {
-  const MemoryFolder memory;
-  const fs::path work = memory.path();
+void replace_machine_files(const Machine& machine, const FileOptions& options, FileOverlay& overlay) {
   try {
-    replace_pmus(machine, options, work);
-    replace_cpuinfo(machine, options, work);
-    replace_caches(machine, work);
-    replace_settings(machine, options, work);
+    replace_pmus(machine, options, overlay);
+    replace_cpuinfo(machine, options, overlay);
+    replace_caches(machine, overlay);
+    replace_settings(machine, options, overlay);
   } catch (const fs::filesystem_error& error) {
     throw unavailable("files of the emulated machine", error.what(), {}, "see recount-emulate(1)");
   }

@@ -1,6 +1,7 @@
 // The files of sysfs and procfs that name the emulated machine.
 #pragma once
 
+#include "emulate/file_overlay.hpp"
 #include "emulate/machine.hpp"
 
 #include <optional>
@@ -17,8 +18,8 @@ struct FileOptions {
   std::optional<long> paranoid, mlock_kb;
 };
 
-/// Puts them over those of this machine: PMUs, /proc/cpuinfo, caches, settings of /proc/sys/kernel. For a
-/// process in a mount namespace of its own. Throws recount::Error (unavailable).
-void replace_machine_files(const Machine& machine, const FileOptions& options);
+/// Puts them in place of those of this machine: PMUs, /proc/cpuinfo, caches, settings of /proc/sys/kernel.
+/// Throws recount::Error (unavailable).
+void replace_machine_files(const Machine& machine, const FileOptions& options, FileOverlay& overlay);
 
 } // namespace recount::emulate

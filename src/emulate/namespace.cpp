@@ -5,7 +5,6 @@
 #include <recount/error.hpp>
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <fmt/format.h>
 #include <linux/capability.h>
@@ -13,64 +12,53 @@
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace recount::emulate {
 namespace {
 
 void demand(bool done, const std::string& what) {
-  if (done) return;
-  throw unavailable(
-      "mount namespace", fmt::format("{}: {}", what, std::strerror(errno)), {},
-      "allow it: sysctl -w kernel.unprivileged_userns_clone=1 user.max_user_namespaces=1000, or "
-      "run as root");
+  if (!done)
+    throw unavailable("capabilities", fmt::format("{}: {}", what, std::strerror(errno)), {}, "run as root");
 }
 
-void map_own_id(const char* file, unsigned id) {
-  demand(base::write_file(file, fmt::format("{0} {0} 1", id)), file);
+bool map_own_id(const char* file, unsigned id) {
+  return base::write_file(file, fmt::format("{0} {0} 1", id));
+}
+
+bool enter() {
+  const uid_t user = ::geteuid();
+  const gid_t group = ::getegid();
+  if (::unshare(CLONE_NEWNS) != 0 &&
+      (::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0 || !base::write_file("/proc/self/setgroups", "deny") ||
+       !map_own_id("/proc/self/uid_map", user) || !map_own_id("/proc/self/gid_map", group)))
+    return false;
+  return ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
+}
+
+/// Some systems allow the namespace, and then no mount in it: as AppArmor of Ubuntu 24.04 does. A mount that
+/// changes nothing is tried.
+bool enter_and_mount() {
+  return enter() && ::mount("/", "/", nullptr, MS_BIND, nullptr) == 0;
 }
 
 } // namespace
 
-void enter_namespace() {
-  const uid_t user = ::geteuid();
-  const gid_t group = ::getegid();
-  const bool privileged = ::unshare(CLONE_NEWNS) == 0;
-  if (!privileged) {
-    demand(::unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0, "unshare");
-    demand(base::write_file("/proc/self/setgroups", "deny"), "/proc/self/setgroups");
-    map_own_id("/proc/self/uid_map", user);
-    map_own_id("/proc/self/gid_map", group);
-  }
-  demand(::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0, "private mounts");
-}
-
-void bind_over(const std::string& source, const std::string& target) {
-  demand(::mount(source.c_str(), target.c_str(), nullptr, MS_BIND | MS_REC, nullptr) == 0,
-         "mount --bind over " + target);
-}
-
-MemoryFolder::MemoryFolder() {
-  const char* const folder = std::getenv("TMPDIR");
-  path_ = std::string(folder && *folder ? folder : "/tmp") + "/recount-emulate-XXXXXX";
-  demand(::mkdtemp(path_.data()) != nullptr, path_);
-  if (::mount("recount", path_.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, "mode=755") == 0) return;
-  const int error = errno;
-  ::rmdir(path_.c_str());
-  errno = error;
-  demand(false, "tmpfs at " + path_);
-}
-
-MemoryFolder::~MemoryFolder() {
-  ::umount2(path_.c_str(), MNT_DETACH);
-  ::rmdir(path_.c_str());
+bool enter_namespace() {
+  const pid_t child = ::fork(); // who is half in a namespace cannot leave it
+  if (child == 0) ::_exit(enter_and_mount() ? 0 : 1);
+  int status = 1;
+  const bool ended = child > 0 && ::waitpid(child, &status, 0) == child;
+  return ended && status == 0 && enter();
 }
 
 void drop_capabilities() {
   constexpr unsigned long locked = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED;
-  demand(::prctl(PR_SET_SECUREBITS, locked, 0, 0, 0) == 0, "prctl(PR_SET_SECUREBITS)");
+  // Without the capability for it, a user has none that this would take.
+  demand(::prctl(PR_SET_SECUREBITS, locked, 0, 0, 0) == 0 || (errno == EPERM && ::geteuid() != 0),
+         "prctl(PR_SET_SECUREBITS)");
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   const __user_cap_data_struct none[2]{};
   demand(::syscall(SYS_capset, &header, none) == 0, "capset");

@@ -1,8 +1,10 @@
 #include "emulate/server.hpp"
 
 #include "emulate/instruction_work.hpp"
+#include "emulate/settings.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <fstream>
 #include <string>
@@ -27,10 +29,16 @@ std::vector<pid_t> lineage_of(pid_t pid) {
   return all;
 }
 
+/// What stands for the CPU time of threads where no event of Linux keeps it.
+std::uint64_t wall_ns() {
+  return static_cast<std::uint64_t>(
+      std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count());
+}
+
 void account_work(Executor& executor, const Work& work, std::uint64_t now_ns) {
   const Effect effect(work, executor);
   Observer nobody;
-  account(executor, now_ns, &effect, nullptr, nobody);
+  account(executor, settings().unbacked ? wall_ns() : now_ns, &effect, nullptr, nobody);
 }
 
 void count(Work& work, Quantity quantity, double times = 1) {
@@ -169,6 +177,7 @@ void CountedProcess::thread(std::uint64_t number) {
   last_ = none;
   const auto tid = static_cast<pid_t>(number >> 16);
   current_ = &threads_[tid];
+  if (settings().unbacked && current_->executor.last_ns == 0) current_->executor.last_ns = wall_ns();
   current_->executor.tid = tid;
   current_->executor.lineage = lineage_;
 }

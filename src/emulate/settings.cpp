@@ -64,6 +64,8 @@ void option(Settings& s, const std::string& name, std::istringstream& words) {
     s.exact = value != 0;
   else if (name == "rates")
     s.rates = value != 0;
+  else if (name == "unbacked")
+    s.unbacked = value != 0;
   else if (name == "seed")
     s.seed = static_cast<std::uint64_t>(value);
   else

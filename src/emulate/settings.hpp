@@ -29,6 +29,7 @@ struct Settings {
   double mux_ns = 4e6;                     ///< perf_event_mux_interval_ms
   bool exact = false;                      ///< the server counts what programs execute
   bool rates = false;                      ///< what a thread executes follows from its CPU time
+  bool unbacked = false;                   ///< Linux opens no event behind an emulated one
   bool virtual_time = false;               ///< time passes by simulated cycles alone
   double tick = 4e6;                       ///< instructions from one interrupt to the next
   std::vector<Injection> injections;

@@ -6,8 +6,10 @@
 #include "emulate/preload/request.hpp"
 #include "emulate/preload/sample.hpp"
 #include "emulate/preload/start.hpp"
+#include "emulate/preload/unbacked.hpp"
 #include "emulate/preload/user_page.hpp"
 #include "emulate/real.hpp"
+#include "emulate/settings.hpp"
 
 #include <cerrno>
 #include <csignal>
@@ -64,7 +66,7 @@ long control_event(int fd, std::int32_t slot, unsigned long request, unsigned lo
     request = PERF_EVENT_IOC_ENABLE;
     argument = 0;
   }
-  const int result = real::ioctl(fd, request, argument);
+  const int result = settings().unbacked ? 0 : real::ioctl(fd, request, argument);
   if (result < 0) return result;
   control(slot, request, group);
   account_call();
@@ -131,6 +133,7 @@ ssize_t read_event(int fd, std::int32_t slot, void* to, std::size_t bytes) {
   const Pause pause;
   if (const int error = injected("read", slot)) return refuse(error);
   account_call();
+  if (settings().unbacked) return read_unbacked(slot, to, bytes);
   const ssize_t got = real::read(fd, to, bytes);
   return got <= 0 ? got : translate(slot, to, got);
 }
@@ -176,6 +179,8 @@ int ioctl(int fd, unsigned long request, ...) {
   long result = 0;
   if (slot >= 0 && recount::emulate::sampling_control(fd, request, argument, result))
     return static_cast<int>(result);
+  if (slot >= 0 && !recount::emulate::controls(request) && recount::emulate::settings().unbacked)
+    return recount::emulate::control_unbacked(slot, request, argument);
   if (slot < 0 || !recount::emulate::controls(request))
     return recount::emulate::real::ioctl(fd, request, argument);
   return static_cast<int>(recount::emulate::control_event(fd, slot, request, argument));

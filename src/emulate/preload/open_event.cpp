@@ -5,6 +5,7 @@
 #include "emulate/preload/permission.hpp"
 #include "emulate/preload/request.hpp"
 #include "emulate/preload/sample.hpp"
+#include "emulate/preload/unbacked.hpp"
 #include "emulate/real.hpp"
 #include "emulate/schedule.hpp"
 #include "emulate/settings.hpp"
@@ -209,11 +210,17 @@ void fill(Slot& slot, const perf_event_attr& attr, pid_t pid, int cpu) {
   slot.period = attr.sample_period;
 }
 
+/// Of the event of Linux behind a descriptor; 0: there is none.
+std::uint64_t event_id(int fd) {
+  if (settings().unbacked) return unbacked_id(fd);
+  std::uint64_t id = 0;
+  return real::ioctl(fd, PERF_EVENT_IOC_ID, reinterpret_cast<unsigned long>(&id)) == 0 ? id : 0;
+}
+
 /// Remembers an event that Linux has opened.
 void remember(int fd, const perf_event_attr& attr, pid_t pid, int cpu, int behind_cpu, int group_fd,
               const std::optional<Encoding>& encoding) {
-  std::uint64_t id = 0;
-  real::ioctl(fd, PERF_EVENT_IOC_ID, reinterpret_cast<unsigned long>(&id));
+  const std::uint64_t id = event_id(fd);
   const Locked shared;
   const std::int32_t at = take_slot(*shared);
   if (at < 0) return;
@@ -270,9 +277,10 @@ bool is_emulated(pid_t pid) {
 }
 
 /// Whether the count would be none: nobody knows where a period ends, what the kernel executes, or what a
-/// process does that is not emulated.
-bool uncountable_exactly(const perf_event_attr& attr, bool of_pmu, pid_t pid) {
-  if (!exact()) return false;
+/// process does that is not emulated; without a clock of Linux, also what another thread does with --fast.
+bool uncountable(const perf_event_attr& attr, bool of_pmu, pid_t pid) {
+  if (!exact())
+    return settings().unbacked && pid != 0 && pid != static_cast<pid_t>(real::syscall(SYS_gettid));
   return attr.sample_period != 0 || (of_pmu && (attr.exclude_user != 0 || (pid > 0 && !is_emulated(pid))));
 }
 
@@ -305,10 +313,11 @@ long open_event(perf_event_attr* given, pid_t pid, int cpu, int group_fd, unsign
   // What Linux refuses of any event comes first, as it does there: sizes, unknown bits, targets.
   const perf_event_attr behind = backing(attr, *encoding, pid);
   const int behind_cpu = encoding->pmu < 0 ? cpu : backing_cpu(*encoding, cpu, group_fd);
-  const long fd = open_behind(behind, *given, pid, behind_cpu, group_fd, flags);
+  const long fd = settings().unbacked ? open_unbacked(*given, attr, pid, cpu, group_fd, flags)
+                                      : open_behind(behind, *given, pid, behind_cpu, group_fd, flags);
   if (fd < 0) return fd;
   int error = encoding->error;
-  if (error == 0 && uncountable_exactly(attr, encoding->pmu >= 0, pid)) error = EOPNOTSUPP;
+  if (error == 0 && uncountable(attr, encoding->pmu >= 0, pid)) error = EOPNOTSUPP;
   if (error == 0) error = attribute_error(attr, *encoding, pid, cpu);
   if (error == 0) error = injected_for("open", event_name(*encoding));
   if (error == 0) {
@@ -343,10 +352,10 @@ void adopt_descriptors() {
     char target[64] = {};
     const std::string name = std::string("/proc/self/fd/") + entry->d_name;
     if (readlink(name.c_str(), target, sizeof target - 1) < 0 ||
-        std::strcmp(target, "anon_inode:[perf_event]") != 0)
+        !(settings().unbacked ? is_unbacked(target) : std::strcmp(target, "anon_inode:[perf_event]") == 0))
       continue;
-    std::uint64_t id = 0;
-    if (real::ioctl(fd, PERF_EVENT_IOC_ID, reinterpret_cast<unsigned long>(&id)) != 0) continue;
+    const std::uint64_t id = event_id(fd);
+    if (id == 0) continue;
     const Locked shared;
     for (std::int32_t i = 0; i < shared->end; ++i)
       if (shared->slots[i].used && shared->slots[i].id == id) set_slot(fd, i);

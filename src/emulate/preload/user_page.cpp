@@ -9,6 +9,7 @@
 #include "emulate/settings.hpp"
 
 #include <atomic>
+#include <bit>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
@@ -107,9 +108,13 @@ bool answer(siginfo_t* /*info*/, void* context) {
   return false;
 }
 
-void copy_times(perf_event_mmap_page& page, const perf_event_mmap_page* backing,
-                std::uint64_t unscheduled_ns) {
-  if (backing == nullptr) return;
+void copy_times(perf_event_mmap_page& page, const perf_event_mmap_page* backing, const Slot& slot) {
+  const std::uint64_t unscheduled_ns = slot.unscheduled_ns;
+  if (backing == nullptr) {
+    page.time_enabled = slot.scheduled_ns + unscheduled_ns;
+    page.time_running = slot.scheduled_ns;
+    return;
+  }
   page.time_enabled = backing->time_enabled;
   page.time_running = backing->time_running - std::min<std::uint64_t>(backing->time_running, unscheduled_ns);
   page.cap_user_time = backing->cap_user_time;
@@ -141,7 +146,7 @@ void update_page(const Slot& slot, std::int32_t index, bool scheduled) {
       static_cast<std::uint16_t>(settings().machine.pmus[static_cast<std::size_t>(slot.pmu)].width);
   page.index = counts ? rdpmc_number(slot.counter) + 1 : 0;
   page.offset = counts ? offset(slot) : value;
-  copy_times(page, mapping.backing, slot.unscheduled_ns);
+  copy_times(page, mapping.backing, slot);
   lock.fetch_add(1);
 }
 
@@ -157,8 +162,13 @@ void* map_event(int fd, std::int32_t at, std::size_t bytes, int protection, int 
   const bool ring = bytes > page_size();
   if (ring && !may_lock(bytes)) return refuse(EPERM);
   // Linux checks length and protection, and keeps the times.
-  void* const backing = real::mmap(nullptr, bytes, protection, flags, fd, 0);
-  if (backing == MAP_FAILED || !simulated) return backing;
+  void* backing = nullptr;
+  if (!settings().unbacked) {
+    backing = real::mmap(nullptr, bytes, protection, flags, fd, 0);
+    if (backing == MAP_FAILED || !simulated) return backing;
+  } else if (!std::has_single_bit(bytes / page_size() - (ring ? 1 : 0)) || (flags & MAP_SHARED) == 0) {
+    return refuse(EINVAL); // perf_mmap(): a page, and a power of two of pages
+  }
   void* const memory = real::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return memory;
   auto* const page = static_cast<perf_event_mmap_page*>(memory);
@@ -177,7 +187,8 @@ void* map_event(int fd, std::int32_t at, std::size_t bytes, int protection, int 
 void forget_mapping(void* at) {
   for (Mapping& mapping : mappings) {
     if (mapping.page == nullptr || mapping.page != at) continue;
-    real::munmap(const_cast<perf_event_mmap_page*>(mapping.backing), mapping.bytes);
+    if (mapping.backing != nullptr)
+      real::munmap(const_cast<perf_event_mmap_page*>(mapping.backing), mapping.bytes);
     const std::int64_t pages = static_cast<std::int64_t>(mapping.bytes / page_size());
     const Locked shared;
     if (settings().mlock_pages && mapping.bytes > page_size()) shared->locked_pages -= pages;

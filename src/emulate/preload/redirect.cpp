@@ -1,0 +1,231 @@
+// The functions of libc that open and examine files by path.
+#include "emulate/preload/redirect.hpp"
+
+#include "emulate/preload/request.hpp"
+#include "emulate/real.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <dirent.h>
+#include <dlfcn.h>
+#include <string_view>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+
+namespace recount::emulate {
+namespace {
+
+const char* redirections() {
+  static const char* const all = std::getenv("RECOUNT_PMU_FILES");
+  return all == nullptr ? "" : all;
+}
+
+/// Appends to a text of PATH_MAX bytes, with one slash where there are several. False: too long.
+bool append(char* text, std::size_t& length, std::string_view more) {
+  for (const char c : more) {
+    if (c == '/' && length > 0 && text[length - 1] == '/') continue;
+    if (length + 1 >= PATH_MAX) return false;
+    text[length++] = c;
+  }
+  text[length] = '\0';
+  return true;
+}
+
+/// The absolute path of a file in `folder`; false: unknown.
+bool absolute(const char* path, int folder, char* text, std::size_t& length) {
+  if (*path == '/') return append(text, length, path);
+  if (folder == AT_FDCWD) return false; // nobody works in these folders
+  char name[32];
+  std::snprintf(name, sizeof name, "/proc/self/fd/%d", folder);
+  const long bytes = real::syscall(SYS_readlinkat, AT_FDCWD, reinterpret_cast<long>(name),
+                                   reinterpret_cast<long>(text), PATH_MAX / 2);
+  if (bytes <= 0) return false;
+  length = static_cast<std::size_t>(bytes);
+  return append(text, length, "/") && append(text, length, path);
+}
+
+/// Source and the rest of the path below the target; false: none.
+bool find(std::string_view path, std::string_view& source, std::string_view& rest) {
+  for (std::string_view lines = redirections(); !lines.empty();) {
+    const std::string_view line = lines.substr(0, lines.find('\n'));
+    lines.remove_prefix(std::min(lines.size(), line.size() + 1));
+    const std::string_view target = line.substr(0, line.find('\t'));
+    if (target.empty() || target.size() == line.size() || !path.starts_with(target)) continue;
+    rest = path.substr(target.size());
+    if (!rest.empty() && rest.front() != '/') continue;
+    source = line.substr(target.size() + 1);
+    return true;
+  }
+  return false;
+}
+
+template <typename F>
+F next_function(const char* name, F /*type*/) {
+  const Pause pause;
+  return reinterpret_cast<F>(dlsym(RTLD_NEXT, name));
+}
+
+} // namespace
+
+Redirected::Redirected(const char* path, int folder) : path_(path) {
+  if (path == nullptr || *redirections() == '\0') return;
+  const Pause pause;
+  const int error = errno;
+  std::string_view source, rest;
+  char whole[PATH_MAX];
+  std::size_t length = 0, made = 0;
+  if (absolute(path, folder, whole, length) && find({whole, length}, source, rest) &&
+      append(text_, made, source) && append(text_, made, rest))
+    path_ = text_;
+  errno = error;
+}
+
+} // namespace recount::emulate
+
+using recount::emulate::Redirected;
+
+// Of the same name, from libc.
+#define NEXT(name) static const auto next = recount::emulate::next_function(#name, &name)
+
+#pragma GCC visibility push(default)
+extern "C" {
+
+int open(const char* path, int flags, ...);
+int open64(const char* path, int flags, ...);
+int openat(int folder, const char* path, int flags, ...);
+int openat64(int folder, const char* path, int flags, ...);
+int __open_2(const char* path, int flags);
+int __open64_2(const char* path, int flags);
+int __openat_2(int folder, const char* path, int flags);
+int __openat64_2(int folder, const char* path, int flags);
+int access(const char* path, int mode) noexcept;
+int faccessat(int folder, const char* path, int mode, int flags) noexcept;
+ssize_t readlink(const char* path, char* to, std::size_t bytes) noexcept;
+int __xstat(int version, const char* path, struct stat* to) noexcept;
+int __lxstat(int version, const char* path, struct stat* to) noexcept;
+int __xstat64(int version, const char* path, struct stat64* to) noexcept;
+int __lxstat64(int version, const char* path, struct stat64* to) noexcept;
+
+// The mode is read whether or not there is one, as libc's callers pass it in a register.
+#define OPEN(name)                                                                                           \
+  int name(const char* path, int flags, ...) {                                                               \
+    NEXT(name);                                                                                              \
+    va_list list;                                                                                            \
+    va_start(list, flags);                                                                                   \
+    const auto mode = va_arg(list, unsigned);                                                                \
+    va_end(list);                                                                                            \
+    return next(Redirected(path).path(), flags, mode);                                                       \
+  }
+OPEN(open)
+OPEN(open64)
+
+#define OPEN_AT(name)                                                                                        \
+  int name(int folder, const char* path, int flags, ...) {                                                   \
+    NEXT(name);                                                                                              \
+    va_list list;                                                                                            \
+    va_start(list, flags);                                                                                   \
+    const auto mode = va_arg(list, unsigned);                                                                \
+    va_end(list);                                                                                            \
+    return next(folder, Redirected(path, folder).path(), flags, mode);                                       \
+  }
+OPEN_AT(openat)
+OPEN_AT(openat64)
+
+// What these become under _FORTIFY_SOURCE.
+int __open_2(const char* path, int flags) {
+  NEXT(__open_2);
+  return next(Redirected(path).path(), flags);
+}
+int __open64_2(const char* path, int flags) {
+  NEXT(__open64_2);
+  return next(Redirected(path).path(), flags);
+}
+int __openat_2(int folder, const char* path, int flags) {
+  NEXT(__openat_2);
+  return next(folder, Redirected(path, folder).path(), flags);
+}
+int __openat64_2(int folder, const char* path, int flags) {
+  NEXT(__openat64_2);
+  return next(folder, Redirected(path, folder).path(), flags);
+}
+
+std::FILE* fopen(const char* path, const char* mode) {
+  NEXT(fopen);
+  return next(Redirected(path).path(), mode);
+}
+std::FILE* fopen64(const char* path, const char* mode) {
+  NEXT(fopen64);
+  return next(Redirected(path).path(), mode);
+}
+DIR* opendir(const char* path) {
+  NEXT(opendir);
+  return next(Redirected(path).path());
+}
+int scandir(const char* path, dirent*** list, int (*chosen)(const dirent*),
+            int (*order)(const dirent**, const dirent**)) {
+  NEXT(scandir);
+  return next(Redirected(path).path(), list, chosen, order);
+}
+int scandir64(const char* path, dirent64*** list, int (*chosen)(const dirent64*),
+              int (*order)(const dirent64**, const dirent64**)) {
+  NEXT(scandir64);
+  return next(Redirected(path).path(), list, chosen, order);
+}
+
+#define STAT(name, type)                                                                                     \
+  int name(const char* path, struct type* to) noexcept {                                                     \
+    static const auto next =                                                                                 \
+        recount::emulate::next_function(#name, static_cast<int (*)(const char*, struct type*)>(nullptr));    \
+    return next(Redirected(path).path(), to);                                                                \
+  }
+STAT(stat, stat)
+STAT(stat64, stat64)
+STAT(lstat, stat)
+STAT(lstat64, stat64)
+
+#define OLD_STAT(name, type)                                                                                 \
+  int name(int version, const char* path, struct type* to) noexcept {                                        \
+    NEXT(name);                                                                                              \
+    return next(version, Redirected(path).path(), to);                                                       \
+  }
+OLD_STAT(__xstat, stat)
+OLD_STAT(__xstat64, stat64)
+OLD_STAT(__lxstat, stat)
+OLD_STAT(__lxstat64, stat64)
+
+int fstatat(int folder, const char* path, struct stat* to, int flags) noexcept {
+  NEXT(fstatat);
+  return next(folder, Redirected(path, folder).path(), to, flags);
+}
+int fstatat64(int folder, const char* path, struct stat64* to, int flags) noexcept {
+  NEXT(fstatat64);
+  return next(folder, Redirected(path, folder).path(), to, flags);
+}
+int statx(int folder, const char* path, int flags, unsigned mask, struct statx* to) noexcept {
+  NEXT(statx);
+  return next(folder, Redirected(path, folder).path(), flags, mask, to);
+}
+int access(const char* path, int mode) noexcept {
+  NEXT(access);
+  return next(Redirected(path).path(), mode);
+}
+int faccessat(int folder, const char* path, int mode, int flags) noexcept {
+  NEXT(faccessat);
+  return next(folder, Redirected(path, folder).path(), mode, flags);
+}
+ssize_t readlink(const char* path, char* to, std::size_t bytes) noexcept {
+  NEXT(readlink);
+  return next(Redirected(path).path(), to, bytes);
+}
+char* realpath(const char* path, char* to) noexcept {
+  NEXT(realpath);
+  return next(Redirected(path).path(), to);
+}
+
+} // extern "C"
+#pragma GCC visibility pop
