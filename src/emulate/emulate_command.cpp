@@ -40,6 +40,7 @@ struct EmulateOptions {
 };
 
 constexpr long no_level = -100, user_mode_level = 2;
+constexpr int shell_illegal = 128 + SIGILL; ///< what a shell makes of it
 
 double non_negative(const std::string& option, const std::string& text, double otherwise) {
   if (text.empty()) return otherwise;
@@ -163,6 +164,14 @@ void print_events(const Machine& machine) {
       table.add({machine.pmus.size() > 1 ? pmu.name + "/" + row.name : row.name, code_text(row.code),
                  row.formula, row.description});
   command::print("{}", table.text());
+  std::string levels;
+  const auto level = [&levels](const std::string& text) { levels += (levels.empty() ? "" : ", ") + text; };
+  for (const CacheLevel& one : machine.caches)
+    level(fmt::format("{} {} KiB, {}-way, lines of {} B", one.name, one.size / 1024, one.ways, one.line));
+  for (const TlbLevel& one : machine.tlbs)
+    level(fmt::format("{} TLB {} entries, {}-way", one.name, one.entries, one.ways));
+  if (!levels.empty()) command::print_wrapped("Caches and TLBs: " + levels + ".", 2);
+  if (!machine.source.empty()) command::print_wrapped("Source: " + machine.source, 2);
 }
 
 /// Ends as the command has ended, so that nobody can tell the difference.
@@ -206,7 +215,10 @@ process::Exit run_exactly(const std::vector<std::string>& command, Variables var
   session.finish();
   if (const std::string missing = session.incomplete(); !missing.empty())
     command::note("recount emulate: {}\n", missing);
-  if (const std::string why = trace::unexecuted(server.undecoded()); !exit.ok() && !why.empty())
+  // The preload library makes invalid instructions of `cpuid`, whose signals it answers.
+  const bool illegal =
+      exit.how == process::Exit::How::signalled ? exit.code == SIGILL : exit.code == shell_illegal;
+  if (const std::string why = trace::unexecuted(server.undecoded()); illegal && !why.empty())
     command::note("recount emulate: {}\n", why);
   return exit;
 }

@@ -61,6 +61,13 @@ class Reader {
 public:
   explicit Reader(Machine& machine) : machine_(machine) {}
 
+  void read_file(const std::string& file) {
+    std::ifstream text(file);
+    if (!text) throw std::runtime_error(file + ": cannot be read");
+    folder_ = file.substr(0, file.rfind('/') + 1);
+    read(text, file);
+  }
+
   void read(std::istream& text, const std::string& file) {
     std::string line;
     for (int at = 1; std::getline(text, line); ++at) {
@@ -82,14 +89,18 @@ private:
     const std::string& key = words[0];
     if (key == "machine")
       machine_.name = file_name(words.at(1));
+    else if (key == "like")
+      like(file_name(words.at(1)));
+    else if (key == "source")
+      machine_.source += (machine_.source.empty() ? "" : " ") + joined(words, 1);
     else if (key == "cpu")
       machine_.processor = processor(words);
     else if (key == "hide")
       machine_.hidden.insert(machine_.hidden.end(), words.begin() + 1, words.end());
     else if (key == "cache")
-      machine_.caches.push_back(cache(words));
+      put(machine_.caches, cache(words), &CacheLevel::name);
     else if (key == "tlb")
-      machine_.tlbs.push_back(tlb(words));
+      put(machine_.tlbs, tlb(words), &TlbLevel::name);
     else if (key == "background")
       machine_.background = amounts(words);
     else if (key == "kernel-background")
@@ -105,7 +116,9 @@ private:
     else if (key == "parameter")
       parameter(words);
     else if (key == "event")
-      current().rows.push_back(row(sides(line), remark));
+      event(row(sides(line), remark));
+    else if (key == "without")
+      without(words.at(1));
     else if (key == "change")
       change(sides(line));
     else if (key == "fixed")
@@ -125,6 +138,38 @@ private:
       machine_.devices.push_back(device(words));
     else if (!describe(words))
       throw std::runtime_error("unknown statement \"" + key + "\"");
+  }
+
+  /// Begins with what another machine of the same folder is. What follows takes its place.
+  void like(const std::string& name) {
+    if (like_ || !machine_.pmus.empty() || !machine_.caches.empty())
+      throw std::runtime_error("\"like\" is not the first statement, or in the file of such a machine");
+    like_ = true;
+    machine_.source += (machine_.source.empty() ? "Like " : " Like ") + name + ":";
+    read_file(folder_ + name + ".pmu");
+  }
+  template <class Part, class Name>
+  void put(std::vector<Part>& parts, Part part, Name name) const {
+    const auto same = like_ ? std::ranges::find(parts, part.*name, name) : parts.end();
+    if (same == parts.end())
+      parts.push_back(std::move(part));
+    else
+      *same = std::move(part);
+  }
+  void event(Row row) {
+    auto& rows = current().rows;
+    const auto same = std::ranges::find_if(rows, [&](const Row& known) {
+      return like_ && known.code == row.code && known.any_config1 == row.any_config1 &&
+             known.config1 == row.config1;
+    });
+    if (same == rows.end())
+      rows.push_back(std::move(row));
+    else
+      *same = std::move(row);
+  }
+  void without(const std::string& name) {
+    if (std::erase_if(current().rows, [&](const Row& row) { return row.name == name; }) == 0)
+      throw std::runtime_error("no event \"" + name + "\"");
   }
 
   /// What sysfs says of the last PMU or device.
@@ -201,8 +246,15 @@ private:
     return work;
   }
   void begin(const Words& words) {
+    const std::string name = file_name(words.at(1));
+    const auto known = like_ ? std::ranges::find(machine_.pmus, name, &Pmu::name) : machine_.pmus.end();
+    if (known != machine_.pmus.end()) return set_up(*known, words);
     Pmu pmu;
-    pmu.name = file_name(words.at(1));
+    pmu.name = name;
+    set_up(pmu, words);
+    machine_.pmus.push_back(pmu);
+  }
+  static void set_up(Pmu& pmu, const Words& words) {
     for (std::size_t i = 2; i < words.size(); ++i) {
       const auto [name, value] = assignment(words[i]);
       switch (numbered(name, {"type", "cpus", "general", "width", "mhz"})) {
@@ -216,7 +268,6 @@ private:
       case 4: pmu.mhz = std::stod(value); break;
       }
     }
-    machine_.pmus.push_back(pmu);
   }
   static Fixed fixed(const Words& words) {
     Fixed one;
@@ -275,8 +326,21 @@ private:
   }
   void let(const Sides& sides) {
     Pmu& pmu = current();
-    pmu.lets.push_back(expression(sides.right));
-    pmu.names.push_back(sides.left.at(1));
+    const Expression value = expression(sides.right);
+    const std::string& name = sides.left.at(1);
+    const auto known = like_ ? std::ranges::find(pmu.names, name) : pmu.names.end();
+    if (known != pmu.names.end())
+      return define_again(pmu, static_cast<std::size_t>(known - pmu.names.begin()), value);
+    pmu.lets.push_back(value);
+    pmu.names.push_back(name);
+  }
+  /// In its place, as others follow from it.
+  static void define_again(Pmu& pmu, std::size_t at, const Expression& value) {
+    for (const auto& operands : value.operands)
+      for (const std::size_t operand : operands)
+        if (operand >= all_quantities + at)
+          throw std::runtime_error(pmu.names[at] + " follows from what is defined after it");
+    pmu.lets[at] = value;
   }
   /// Defined again, it changes: every PMU's definition of it.
   void parameter(const Words& words) {
@@ -334,6 +398,8 @@ private:
   }
 
   Machine& machine_;
+  std::string folder_; ///< of the file, with its slash
+  bool like_ = false;  ///< another machine has been read
 };
 
 } // namespace
@@ -353,10 +419,8 @@ Code code_of(std::uint64_t config) {
 
 Machine read_machine(const std::string& file, const std::string& changes) {
   Machine machine;
-  std::ifstream text(file);
-  if (!text) throw std::runtime_error(file + ": cannot be read");
   Reader reader(machine);
-  reader.read(text, file);
+  reader.read_file(file);
   std::istringstream more(changes);
   reader.read(more, "changes");
   for (Pmu& pmu : machine.pmus) {

@@ -103,7 +103,7 @@ struct Device {
 };
 
 struct Machine {
-  std::string name;
+  std::string name, source; ///< source: of what the file states
   Processor processor;
   std::vector<Pmu> pmus;
   std::vector<CacheLevel> caches; ///< L1d, L1i, L2, L3

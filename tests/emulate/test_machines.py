@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""The machines of recount emulate, and files that say what differs from another machine. Arguments: recount, the program of counted.c."""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+RECOUNT, COUNTED = sys.argv[1:3]
+MACHINES = pathlib.Path(RECOUNT).resolve().parent / "../emulate/machines"
+ENVIRONMENT = dict(os.environ, COLUMNS="400")
+FEW = 100000
+
+
+def recount(*words):
+    return subprocess.run([RECOUNT, "emulate", *map(str, words)], capture_output=True, text=True, check=False, env=ENVIRONMENT, timeout=250)
+
+
+def events(machine):
+    """Name -> code and formula."""
+    rows = [line.split(maxsplit=2) for line in recount("--describe", machine).stdout.splitlines()[1:] if "  " in line]
+    return {row[0]: (row[1], " ".join(row[2].split())) for row in rows if len(row) == 3 and row[1].startswith("0x")}
+
+
+class Shipped(unittest.TestCase):
+    def test_each_machine_is_described_with_its_source(self):
+        names = [path.stem for path in MACHINES.glob("*.pmu")]
+        listed = recount("--list").stdout
+        for name in names:
+            with self.subTest(machine=name):
+                self.assertIn("\n" + name, listed)
+                if name == "host":
+                    continue
+                text = recount("--describe", name).stdout
+                self.assertGreater(len(events(name)), 40)
+                self.assertRegex(text, r"(?m)^Source: \S+")
+                self.assertRegex(text, r"(?m)^Caches and TLBs: L1d \d+ KiB, \d+-way")
+
+    def test_all_machines_count_the_same_instructions(self):
+        counts = {path.stem: recount("--exact", "-q", path.stem, "--", COUNTED, "0xc0", FEW).stdout for path in MACHINES.glob("*.pmu")
+                  if path.stem in ("skl", "icx", "zen5")}
+        self.assertEqual(len(set(counts.values())), 1, counts)
+        self.assertGreater(int(counts["icx"]), 6 * FEW)
+
+    def test_generations_differ_where_their_manuals_do(self):
+        old, new = events("zen4"), events("zen5")
+        self.assertEqual((old["PMCx041.All"][0], new["PMCx041.All"][0]), ("0x41.0x7f", "0x41.0x0f"))
+        self.assertNotIn("PMCx060.ChangeToX", new)
+        self.assertEqual(old["PMCx0C2"], new["PMCx0C2"])
+        self.assertEqual((events("spr")["DTLB_LOAD_MISSES.WALK_COMPLETED"][0], events("icx")["DTLB_LOAD_MISSES.WALK_COMPLETED"][0]),
+                         ("0x12.0x0e", "0x08.0x0e"))
+
+
+class Like(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        shutil.copy(MACHINES / "skl.pmu", self.folder / "skl.pmu")
+
+    def machine(self, *statements, name="mine"):
+        file = self.folder / f"{name}.pmu"
+        file.write_text("\n".join(statements) + "\n")
+        return file
+
+    def refused(self, *statements):
+        answer = recount("--describe", self.machine(*statements))
+        self.assertEqual(answer.returncode, 125, answer.stdout)
+        return " ".join(answer.stderr.split())
+
+    def test_what_follows_takes_the_place_of_the_others(self):
+        file = self.machine("like skl", "machine mine", "cache L1d 8192 2 64", "tlb data 16 4", "event 0xc0 = 3 * instructions # TRIPLE: thrice",
+                            "without BR_INST_RETIRED.CONDITIONAL")
+        mine, other = events(file), events("skl")
+        self.assertEqual(mine["TRIPLE"], ("0xc0.0x00", "3 * instructions thrice"))
+        self.assertEqual(set(other) - set(mine), {"BR_INST_RETIRED.CONDITIONAL", next(name for name in other if other[name][0] == "0xc0.0x00")})
+        text = recount("--describe", file).stdout
+        self.assertEqual(text.count("L1d "), 1)
+        self.assertIn("L1d 8 KiB, 2-way", text)
+        self.assertIn("data TLB 16 entries, 4-way", text)
+        each = [int(recount("--exact", "-q", machine, "--", COUNTED, "0xc0", FEW).stdout) for machine in (file, "skl")]
+        self.assertEqual(each[0], 3 * each[1])
+
+    def test_others_follow_from_what_is_defined_again(self):
+        # Of a turn: 2 additions and multiplications, so that 100000 turns have this many more cycles.
+        file = self.machine("like skl", "machine mine", "let fp_chain = 1000 * fp_any_any_any")
+        slow, usual = (int(recount("--exact", "-q", machine, "--", COUNTED, "0x3c", FEW).stdout) for machine in (file, "skl"))
+        self.assertGreater(slow, usual + 1900 * FEW)
+
+    def test_mistakes_are_refused(self):
+        self.assertIn("not the first statement", self.refused("like skl", "like skl"))
+        self.assertIn("not the first statement", self.refused("cache L1d 8192 2 64", "like skl"))
+        self.assertIn("cannot be read", self.refused("like nothing"))
+        self.assertIn("no name of a file", self.refused("like ../skl"))
+        self.assertIn("no event", self.refused("like skl", "without NOTHING"))
+        self.assertIn("follows from what is defined after it", self.refused("like skl", "let uops = cycles"))
+        self.machine("like mine", name="other")
+        self.assertIn("not the first statement", self.refused("like other"))
+
+
+unittest.main(argv=sys.argv[:1])
