@@ -10,16 +10,20 @@
 #include <utility>
 
 namespace recount::emulate {
-namespace {
 
-bool covers(const Slot& slot, const Executor& executor) {
-  if (slot.cpu >= 0 && slot.cpu != executor.cpu) return false;
+bool counts_thread(const Slot& slot, const Executor& executor) {
   if (slot.target == executor.tid || slot.target < 0) return true;
   return slot.inherit && std::ranges::find(executor.lineage, slot.target) != executor.lineage.end();
 }
 
-bool enabled(const Shared& shared, const Slot& slot) {
+bool is_enabled(const Shared& shared, const Slot& slot) {
   return slot.enabled && shared.slots[slot.leader].enabled && !shared.slots[slot.leader].failed;
+}
+
+namespace {
+
+bool covers(const Slot& slot, const Executor& executor) {
+  return (slot.cpu < 0 || slot.cpu == executor.cpu) && counts_thread(slot, executor);
 }
 
 /// The groups of one PMU that want counters, in the order in which Linux takes them.
@@ -272,7 +276,7 @@ private:
         pass(slot, share);
         const double all = share > 0 ? share * increment(*shared, slot) : 0;
         increments.push_back({i, all, share >= 1});
-        if (slot.period > 0 && all > 0)
+        if (slot.period > 0 && all > 0 && !settings().exact) // else the tool stops at samples
           step = std::min(step, std::max(0.0, slot.next_sample - slot.reset - slot.value) / all);
       } else {
         increments.push_back({i, 0, false});
@@ -280,8 +284,10 @@ private:
     }
     for (const Increment& one : increments) {
       Slot& slot = shared->slots[one.slot];
-      // Whole work counts whole occurrences, as hardware does: two events that count alike stay alike.
-      slot.value += step >= 1 && one.whole ? std::round(one.all) : step * one.all;
+      // Whole work counts whole occurrences, as hardware does: two events that count alike stay alike. Exact
+      // work comes in parts as small as an instruction.
+      const bool round = step >= 1 && one.whole && !settings().exact;
+      slot.value += round ? std::round(one.all) : step * one.all;
       observer_.changed(slot, one.slot, one.whole);
     }
     for (const Increment& one : increments)
@@ -299,7 +305,7 @@ private:
     std::vector<std::int32_t> mine;
     for (std::int32_t i = 0; i < shared.end; ++i) {
       const Slot& slot = shared.slots[i];
-      if (slot.used && enabled(shared, slot) && covers(slot, executor_)) mine.push_back(i);
+      if (slot.used && is_enabled(shared, slot) && covers(slot, executor_)) mine.push_back(i);
     }
     std::ranges::sort(mine, {}, [&](std::int32_t i) { return shared.slots[i].order; });
     return mine;

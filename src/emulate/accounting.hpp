@@ -56,6 +56,11 @@ public:
 void account(Executor& executor, std::uint64_t now_ns, const Effect* user, const Effect* kernel,
              Observer& observer);
 
+/// Whether the slot's event counts what the thread executes, on whichever CPU that is.
+[[nodiscard]] bool counts_thread(const Slot& slot, const Executor& executor);
+/// Enabled, as its group is.
+[[nodiscard]] bool is_enabled(const Shared& shared, const Slot& slot);
+
 /// The share of time for which a foreign event is scheduled, by turns.
 [[nodiscard]] double share_of(const Shared& shared, const Slot& slot);
 

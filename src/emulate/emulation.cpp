@@ -97,6 +97,11 @@ SharedFile::SharedFile() {
 
 SharedFile::~SharedFile() {
   ::unlink(path_.c_str());
+  const fs::path path(path_);
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(path.parent_path(), ignored)) // rings of samples
+    if (entry.path().filename().string().starts_with(path.filename().string() + "."))
+      fs::remove(entry.path(), ignored);
 }
 
 bool opens_events() {

@@ -1,5 +1,6 @@
 #include "emulate/server.hpp"
 
+#include "emulate/countdown.hpp"
 #include "emulate/instruction_work.hpp"
 #include "emulate/settings.hpp"
 
@@ -204,16 +205,27 @@ bool CountedProcess::memory(std::uint64_t kind, std::span<const std::uint64_t> w
   return true;
 }
 
+/// Valgrind executes one thread of a process at a time: the one that waits must not keep the one that holds
+/// the slots from running.
+std::optional<trace::Countdown> CountedProcess::busy() {
+  if (!waiting_ || !threads_.contains(TryLocked::holder())) return {};
+  waiting_.reset();
+  trace::Countdown made;
+  made.answer = RT_BUSY;
+  return made;
+}
+
 // Those of other threads, too: the program may read an event that counts one of them.
-bool CountedProcess::answer() {
+std::optional<trace::Countdown> CountedProcess::answer() {
   const TryLocked slots;
-  if (!slots) return false;
+  if (!slots) return busy();
   server_->settle();
   for (auto& [tid, thread] : threads_)
     account_work(thread.executor, std::exchange(thread.work, Work{}),
                  waiting_ && tid == waiting_->first ? waiting_->second : thread.executor.last_ns);
+  const pid_t waiting = waiting_ ? waiting_->first : 0;
   waiting_.reset();
-  return true;
+  return countdown_of(threads_[waiting].executor);
 }
 
 std::unique_ptr<CountedProcess> CountedProcess::forked(std::uint32_t pid) const {

@@ -76,8 +76,8 @@ public:
   void section(std::string_view) {}
   bool memory(std::uint64_t kind, std::span<const std::uint64_t> words);
   [[nodiscard]] bool waits() const { return waiting_.has_value(); }
-  /// False: somebody has the slots.
-  bool answer();
+  /// Nothing: somebody has the slots.
+  std::optional<trace::Countdown> answer();
   [[nodiscard]] std::unique_ptr<CountedProcess> forked(std::uint32_t pid) const;
   /// Accounts for what its threads have executed last.
   void end();
@@ -94,6 +94,7 @@ private:
   struct Range {
     std::uint64_t start, end;
   };
+  std::optional<trace::Countdown> busy();
   void follow(std::uint64_t next);
   void collect();
   void request(std::span<const std::uint64_t> words);

@@ -85,6 +85,10 @@ TryLocked::~TryLocked() {
   if (held_) file().holder.store(0);
 }
 
+pid_t TryLocked::holder() {
+  return file().holder.load();
+}
+
 Shared* Locked::operator->() const {
   return &file().shared;
 }

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <linux/perf_event.h>
 #include <sys/types.h>
 
 namespace recount::emulate {
@@ -36,7 +37,14 @@ struct Slot {
   std::int32_t counter = -1;     ///< where it runs; fixed ones from 32 on
   std::uint64_t period = 0, lost = 0;
   double next_sample = 0;
+  perf_event_attr attr{};       ///< as requested, for the layout of its samples
+  std::int32_t output = -1;     ///< slot whose ring takes its samples, by PERF_EVENT_IOC_SET_OUTPUT
+  std::uint64_t ring_bytes = 0; ///< of the mapping with its ring; 0: none
+  std::uint64_t unreported = 0; ///< samples that the ring had no room for, of which it does not tell yet
 };
+
+/// A sample is due where its value lacks less: values are sums of products.
+inline constexpr double sample_rounding = 1e-6;
 
 inline constexpr std::size_t most_slots = 1024;
 
@@ -75,6 +83,8 @@ public:
   TryLocked& operator=(const TryLocked&) = delete;
   ~TryLocked();
   explicit operator bool() const { return held_; }
+  /// The thread that has it; 0: none.
+  [[nodiscard]] static pid_t holder();
 
 private:
   bool held_;

@@ -27,8 +27,8 @@ namespace recount::trace {
 ///   bool memory(kind, words)   where data are (MemoryMap); false: damaged; left out where nobody asks for it
 ///   bool plain(const Blocks&, const std::uint64_t*& at, end)   takes words of blocks and accesses itself, as
 ///   many as it likes; false: damaged; left out where nothing is gained
-///   bool waits(), bool answer()   as those of Reader; left out where nobody requests anything
-///   std::unique_ptr<Sink> forked() const
+///   bool waits(), std::optional<Countdown> answer()   as those of Reader; left out where nobody requests
+///   anything std::unique_ptr<Sink> forked() const
 template <class Sink>
 class Decoder : public Reader {
 public:
@@ -54,9 +54,9 @@ public:
     if constexpr (requires { sink_->waits(); }) return sink_->waits();
     return false;
   }
-  bool answer() override {
+  std::optional<Countdown> answer() override {
     if constexpr (requires { sink_->answer(); }) return sink_->answer();
-    return true;
+    return Countdown();
   }
   [[nodiscard]] Sink& sink() { return *sink_; }
 

@@ -16,7 +16,7 @@
 
 #include <stdint.h>
 
-#define RT_VERSION 5u
+#define RT_VERSION 6u
 enum {
   RT_SLOTS = 512,
   RT_CHUNKS = 32,
@@ -72,7 +72,28 @@ enum {
   RT_ASK = 1,    /* does the tool execute this program? */
   RT_PAUSE = 2,  /* what the thread executes from here on is not the program's ... */
   RT_RESUME = 3, /* ... until here; pairs may be nested */
-  RT_SYNC = 4    /* returns when recount has accounted for the words before; thread, CPU, nanoseconds of its CPU time */
+  RT_SYNC = 4,   /* returns when recount has accounted for the words before; thread, CPU, nanoseconds of its CPU time;
+                    the result is 0 for RT_BUSY */
+  RT_SAMPLED = 5, /* events sample that these countdowns are for (bits), or have changed: every thread asks again */
+  RT_TRAPS = 6,   /* from here on, a thread for which a sample is due gets SIGTRAP */
+  RT_DUE = 7      /* in the handler of SIGTRAP: whether a sample has caused it, as the result */
+};
+
+/* For sampling at exact instructions, the tool counts down what a thread executes, and asks again (RT_SYNC) at the first
+ * instruction after a countdown has reached zero. In the order of their bits: */
+enum {
+  RT_COUNT_INSTRUCTIONS = 0,
+  RT_COUNT_LOADS = 1,       /* instructions that load or prefetch */
+  RT_COUNT_STORES = 2,
+  RT_COUNT_CONDITIONAL = 3, /* conditional branches */
+  RT_COUNT_BRANCHES = 4,    /* all: jumps, calls and returns, too */
+  RT_COUNTDOWNS = 5
+};
+#define RT_NEVER (INT64_C(1) << 62)
+enum {
+  RT_DONE = 0,
+  RT_SAMPLE_DUE = 1, /* now */
+  RT_BUSY = 2        /* nothing is done: another thread of the process holds what recount needs, and is to run first */
 };
 
 enum { RT_FREE = 0, RT_CLAIMED = 1, RT_LIVE = 2, RT_ENDED = 3 };
@@ -85,6 +106,8 @@ struct rt_header {
   uint32_t next_block; /* number of the next block of any process */
   uint32_t untraced;   /* processes that found no slot */
   uint32_t slots;      /* so many slots were ever used */
+  uint32_t sampled;    /* countdowns that events need, by bits */
+  uint32_t changes;    /* of what is sampled */
   uint32_t states[RT_SLOTS]; /* RT_FREE ... */
 };
 
@@ -102,7 +125,10 @@ struct rt_slot { /* the tool's addresses in `position`, `limit` and `base` */
   uint32_t pad1[27];
   uint32_t tail;        /* futex: chunks consumed */
   uint32_t answered;    /* futex: requests RT_SYNC that recount has answered */
-  uint32_t pad2[30];
+  uint32_t answer;      /* RT_DONE ... */
+  uint32_t pad2;
+  int64_t left[RT_COUNTDOWNS]; /* with the answer: countdowns of the thread that has asked */
+  uint32_t pad3[18];
   uint32_t lengths[RT_CHUNKS]; /* words of a published chunk */
 };
 

@@ -37,6 +37,14 @@ struct Undecoded {
   return (thread & 0xffff) - 1;
 }
 
+/// The answer to RT_SYNC: what the thread that waits may execute before it is to ask again, see
+/// RT_COUNTDOWNS; and RT_DONE ...
+struct Countdown {
+  Countdown() { left.fill(RT_NEVER); }
+  std::array<std::int64_t, RT_COUNTDOWNS> left{};
+  std::uint32_t answer = RT_DONE;
+};
+
 /// Of one process.
 class Reader {
 public:
@@ -47,9 +55,9 @@ public:
   /// A chunk of words, which begins with no execution under way. False: damaged.
   [[nodiscard]] virtual bool take(std::span<const std::uint64_t> words) = 0;
   /// Whether the process waits for an answer to RT_SYNC; answer() is called once all that was published
-  /// before has been read, of every process.
+  /// before has been read, of every process. Nothing: not yet.
   [[nodiscard]] virtual bool waits() const { return false; }
-  virtual bool answer() { return true; }
+  virtual std::optional<Countdown> answer() { return Countdown(); }
   /// That of a process which this one has just forked.
   [[nodiscard]] virtual std::unique_ptr<Reader> forked(std::uint32_t pid) const = 0;
 };

@@ -272,8 +272,11 @@ bool Channel::answer(const End& end) {
     if (!std::exchange(process.requested, true)) continue;
     if (!ended) end_dead(end); // killed ones that nobody has ended yet
     ended = true;
-    if (!process.reader->answer()) continue;
+    const auto countdown = process.reader->answer();
+    if (!countdown) continue;
     process.requested = false;
+    std::ranges::copy(countdown->left, slot(number).left);
+    slot(number).answer = countdown->answer;
     shared(slot(number).answered).fetch_add(1);
     futex_wake(slot(number).answered);
   }

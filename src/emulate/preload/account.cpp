@@ -1,5 +1,6 @@
 #include "emulate/preload/account.hpp"
 
+#include "emulate/countdown.hpp"
 #include "emulate/preload/request.hpp"
 #include "emulate/preload/sample.hpp"
 #include "emulate/preload/user_page.hpp"
@@ -9,6 +10,7 @@
 #include <ctime>
 #include <sched.h>
 #include <sys/syscall.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 namespace recount::emulate {
@@ -64,12 +66,26 @@ void account_own(Executor& self, const Effect* user, const Effect* kernel) {
 
 /// The server accounts for what it has seen the thread execute; the pages of this process follow.
 void account_by_server() {
-  static_cast<void>(
-      request(RT_SYNC, real::syscall(SYS_gettid), sched_getcpu(), static_cast<long>(thread_ns())));
+  while (!request(RT_SYNC, real::syscall(SYS_gettid), sched_getcpu(), static_cast<long>(thread_ns())))
+    real::syscall(SYS_sched_yield);
   const Locked shared;
   for (std::int32_t i = 0; i < shared->end; ++i)
     if (const Slot& slot = shared->slots[i]; slot.used && slot.simulated && page_of(i) != nullptr)
       update_page(slot, i, slot.unscheduled_ns == 0);
+}
+
+/// Of what the server has accounted for.
+void take_samples(void* context) {
+  const Executor& self = executor();
+  Overflows overflows;
+  {
+    const Locked shared;
+    for (std::int32_t i = 0; i < shared->end; ++i)
+      if (Slot& slot = shared->slots[i]; slot.used && slot.simulated && slot.period > 0 &&
+                                         is_enabled(*shared, slot) && counts_thread(slot, self))
+        overflows.take(*shared, slot, i);
+  }
+  overflows.deliver(context);
 }
 
 /// What the calling thread has executed since it was last accounted for, at the rates of the machine.
@@ -90,11 +106,32 @@ void account_work(const Work& work) {
 }
 
 void account_call() {
-  if (exact()) return account_by_server();
+  if (exact()) {
+    account_by_server();
+    return take_samples(nullptr);
+  }
   static const Effect kernel(settings().machine.kernel_background);
   Executor& self = executor();
   const Effect user(settings().rates ? executed_by_rate(self) : settings().machine.background, self);
   account_own(self, &user, &kernel);
+}
+
+void announce_samples(std::int32_t slot) {
+  if (!exact()) return;
+  unsigned countdowns = 0;
+  {
+    const Locked shared;
+    const Slot& one = shared->slots[slot];
+    if (!one.simulated || one.period == 0) return;
+    countdowns = 1U << pace_of(one).countdown;
+  }
+  request(RT_SAMPLED, countdowns);
+}
+
+void take_due_samples(void* context) {
+  sampled_at = static_cast<std::uint64_t>(static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
+  take_samples(context);
+  sampled_at = 0;
 }
 
 void begin_program(bool set_user_id) {

@@ -3,12 +3,18 @@
 
 #include "emulate/accounting.hpp"
 
+#include <cstdint>
+
 namespace recount::emulate {
 
 /// The calling thread has executed this in user mode.
 void account_work(const Work& work);
 /// What the call of a function of libc about events executes around itself.
 void account_call();
+/// The slot's event samples, or its next sample is another one: threads that the tool executes ask for it.
+void announce_samples(std::int32_t slot);
+/// A sample is due for the calling thread, which a signal has interrupted in the context.
+void take_due_samples(void* context);
 /// The calling thread has executed a program.
 void begin_program(bool set_user_id);
 

@@ -68,7 +68,9 @@ long control_event(int fd, std::int32_t slot, unsigned long request, unsigned lo
   }
   const int result = settings().unbacked ? 0 : real::ioctl(fd, request, argument);
   if (result < 0) return result;
+  copy_linux_records(slot);
   control(slot, request, group);
+  announce_samples(slot);
   account_call();
   return result;
 }
@@ -91,18 +93,27 @@ bool sampling_control(int fd, unsigned long request, unsigned long argument, lon
     const Locked shared;
     if (!shared->slots[slot].simulated || shared->slots[slot].period == 0) return false;
   }
-  if (request == PERF_EVENT_IOC_SET_OUTPUT) sampler(slot).output = find_slot(static_cast<int>(argument));
+  if (request == PERF_EVENT_IOC_SET_OUTPUT) {
+    const Locked shared;
+    shared->slots[slot].output = find_slot(static_cast<int>(argument));
+  }
   if (request != PERF_EVENT_IOC_PERIOD) return false;
   std::uint64_t period = 0;
   std::memcpy(&period, reinterpret_cast<const void*>(argument), sizeof period);
+  const Pause pause;
+  account_call();
   const int error = set_period(slot, period);
+  announce_samples(slot);
+  account_call();
   result = error == 0 ? 0 : refuse(error);
   return true;
 }
 
 bool samples_here(const pollfd& one) {
   const std::int32_t slot = one.fd < 0 ? -1 : find_slot(one.fd);
-  return slot >= 0 && page_of(slot) != nullptr && sampler(slot).attr.sample_period != 0;
+  if (slot < 0 || page_of(slot) == nullptr) return false;
+  const Locked shared;
+  return shared->slots[slot].period != 0;
 }
 
 /// Rings of the simulation are looked at every millisecond; Linux waits for everything else.
@@ -112,6 +123,7 @@ int poll_events(pollfd* fds, nfds_t count, int timeout) {
     int ready = 0;
     for (nfds_t i = 0; i < count; ++i) {
       fds[i].revents = 0;
+      if (samples_here(fds[i])) copy_linux_records(find_slot(fds[i].fd));
       if (!samples_here(fds[i]) || !has_records(find_slot(fds[i].fd))) continue;
       fds[i].revents = POLLIN;
       ++ready;

@@ -15,6 +15,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <dirent.h>
 #include <fstream>
 #include <optional>
@@ -73,6 +74,28 @@ void kill(perf_event_attr& attr) {
   attr.config1 = attr.config2 = 0;
 }
 
+/// Opens the event behind one whose structure may be newer than this program's: Linux judges what is beyond
+/// the known part (perf_copy_attr() of kernel/events/core.c: zeros, or a size that it knows).
+long open_behind(const perf_event_attr& behind, const perf_event_attr& given, pid_t pid, int cpu,
+                 int group_fd, unsigned long flags) {
+  constexpr std::size_t most = 4096;
+  if (given.size <= sizeof behind || given.size > most)
+    return open_real(given.size > most ? &given : &behind, pid, cpu, group_fd, flags);
+  alignas(perf_event_attr) std::array<unsigned char, most> all{};
+  std::memcpy(all.data(), &given, given.size);
+  std::memcpy(all.data(), &behind, sizeof behind);
+  auto* const attr = reinterpret_cast<perf_event_attr*>(all.data());
+  attr->size = given.size;
+  return open_real(attr, pid, cpu, group_fd, flags);
+}
+
+/// Records of Linux, of mappings and threads, are sorted among samples by their time.
+void use_clock_of_samples(perf_event_attr& attr) {
+  if (attr.use_clockid || (attr.sample_type & PERF_SAMPLE_TIME) == 0) return;
+  attr.use_clockid = 1;
+  attr.clockid = CLOCK_MONOTONIC;
+}
+
 /// An event of Linux's own. Where the simulated level allows what the real one does not, clocks and page
 /// faults are opened for user mode alone: they count the same there.
 long open_own(const perf_event_attr& given, perf_event_attr attr, pid_t pid, int cpu, int group_fd,
@@ -82,7 +105,9 @@ long open_own(const perf_event_attr& given, perf_event_attr attr, pid_t pid, int
     kill(attr);
     return open_real(&attr, pid, cpu, group_fd, flags);
   }
-  const long fd = open_real(&given, pid, cpu, group_fd, flags);
+  if (exact()) use_clock_of_samples(attr);
+  const long fd = attr.use_clockid && !given.use_clockid ? open_behind(attr, given, pid, cpu, group_fd, flags)
+                                                         : open_real(&given, pid, cpu, group_fd, flags);
   const bool same = attr.type == PERF_TYPE_SOFTWARE && attr.config <= PERF_COUNT_SW_PAGE_FAULTS;
   if (fd >= 0 || errno != EACCES || !settings().paranoid || !same) return fd;
   attr.exclude_kernel = 1;
@@ -110,7 +135,7 @@ perf_event_attr known_part(const perf_event_attr& attr) {
 /// Whether Linux samples in place of the simulation, a clock as often as the event would occur: what another
 /// thread executes is known here only afterwards.
 bool sampled_by_linux(const perf_event_attr& attr, pid_t pid) {
-  return attr.sample_period != 0 && (pid != 0 || attr.inherit);
+  return !exact() && attr.sample_period != 0 && (pid != 0 || attr.inherit);
 }
 
 /// The software event that stands behind a simulated one.
@@ -128,6 +153,7 @@ perf_event_attr backing(perf_event_attr attr, const Encoding& encoding, pid_t pi
     attr.sample_period =
         static_cast<std::uint64_t>(std::max(least_ns, 1e9 * static_cast<double>(attr.sample_period) / each));
   }
+  if (exact()) use_clock_of_samples(attr);
   attr.exclude_kernel = 1; // nothing is left for Linux to permit
   attr.wakeup_events = 0;
   attr.watermark = 0;
@@ -137,21 +163,6 @@ perf_event_attr backing(perf_event_attr attr, const Encoding& encoding, pid_t pi
 
 const Pmu& pmu_of(int index) {
   return settings().machine.pmus[static_cast<std::size_t>(index)];
-}
-
-/// Opens the event behind one whose structure may be newer than this program's: Linux judges what is beyond
-/// the known part (perf_copy_attr() of kernel/events/core.c: zeros, or a size that it knows).
-long open_behind(const perf_event_attr& behind, const perf_event_attr& given, pid_t pid, int cpu,
-                 int group_fd, unsigned long flags) {
-  constexpr std::size_t most = 4096;
-  if (given.size <= sizeof behind || given.size > most)
-    return open_real(given.size > most ? &given : &behind, pid, cpu, group_fd, flags);
-  alignas(perf_event_attr) std::array<unsigned char, most> all{};
-  std::memcpy(all.data(), &given, given.size);
-  std::memcpy(all.data(), &behind, sizeof behind);
-  auto* const attr = reinterpret_cast<perf_event_attr*>(all.data());
-  attr->size = given.size;
-  return open_real(attr, pid, cpu, group_fd, flags);
 }
 
 /// Whether the group could be scheduled on an empty PMU: validate_group() of arch/x86/events/core.c, which
@@ -240,10 +251,9 @@ void remember(int fd, const perf_event_attr& attr, pid_t pid, int cpu, int behin
     slot.period = static_cast<std::uint64_t>(
         std::max(1.0, per_second(*encoding) / static_cast<double>(attr.sample_freq)));
   slot.next_sample = static_cast<double>(slot.period);
-  Sampler& how = sampler(at);
-  how = {};
-  how.attr = attr;
-  how.fd = fd;
+  slot.attr = attr;
+  sampler(at) = {};
+  sampler(at).fd = fd;
   set_slot(fd, at);
 }
 
@@ -276,12 +286,12 @@ bool is_emulated(pid_t pid) {
   return false;
 }
 
-/// Whether the count would be none: nobody knows where a period ends, what the kernel executes, or what a
-/// process does that is not emulated; without a clock of Linux, also what another thread does with --fast.
+/// Whether the count would be none: nobody knows what the kernel executes, or what a process does that is not
+/// emulated; without a clock of Linux, also what another thread does with --fast.
 bool uncountable(const perf_event_attr& attr, bool of_pmu, pid_t pid) {
   if (!exact())
     return settings().unbacked && pid != 0 && pid != static_cast<pid_t>(real::syscall(SYS_gettid));
-  return attr.sample_period != 0 || (of_pmu && (attr.exclude_user != 0 || (pid > 0 && !is_emulated(pid))));
+  return of_pmu && (attr.exclude_user != 0 || (pid > 0 && !is_emulated(pid)));
 }
 
 } // namespace
@@ -329,6 +339,7 @@ long open_event(perf_event_attr* given, pid_t pid, int cpu, int group_fd, unsign
     return refuse(error);
   }
   remember(static_cast<int>(fd), attr, pid, cpu, behind_cpu, group_fd, encoding);
+  if (attr.sample_period != 0) announce_samples(find_slot(static_cast<int>(fd)));
   return fd;
 }
 

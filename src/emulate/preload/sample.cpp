@@ -1,6 +1,7 @@
 #include "emulate/preload/sample.hpp"
 
 #include "emulate/preload/read_event.hpp"
+#include "emulate/preload/request.hpp"
 #include "emulate/preload/user_page.hpp"
 #include "emulate/real.hpp"
 #include "emulate/settings.hpp"
@@ -14,11 +15,13 @@
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 namespace recount::emulate {
 
 thread_local CodeRange executing;
+thread_local std::uint64_t sampled_at = 0;
 std::uint64_t unknown_code = 0;
 
 namespace {
@@ -45,10 +48,14 @@ std::uint64_t header(std::uint32_t type, std::uint16_t misc, std::size_t words) 
   return pair(type, std::uint64_t{misc} | (words * sizeof(std::uint64_t)) << 16);
 }
 
-Words sample_record(const Shared& shared, const Slot& slot, const Sampler& how, std::uint64_t number) {
-  const auto& attr = how.attr;
-  const std::uint64_t ip =
-      executing.start == 0 ? unknown_code : executing.start + number * 7 % executing.bytes;
+std::uint64_t address_of_sample(std::uint64_t number) {
+  if (sampled_at != 0) return sampled_at;
+  return executing.start == 0 ? unknown_code : executing.start + number * 7 % executing.bytes;
+}
+
+Words sample_record(const Shared& shared, const Slot& slot, std::uint64_t number) {
+  const auto& attr = slot.attr;
+  const std::uint64_t ip = address_of_sample(number);
   Words words{0};
   const auto field = [&](std::uint64_t bit, std::initializer_list<std::uint64_t> values) {
     if ((attr.sample_type & bit) != 0) words.insert(words.end(), values);
@@ -92,9 +99,9 @@ void append_sample_id(const Slot& slot, const perf_event_attr& attr, Words& word
   field(PERF_SAMPLE_CPU, static_cast<std::uint64_t>(sched_getcpu()));
   field(PERF_SAMPLE_IDENTIFIER, slot.id);
 }
-Words lost_record(const Slot& slot, const Sampler& how) {
-  Words words{0, slot.id, how.lost};
-  append_sample_id(slot, how.attr, words);
+Words lost_record(const Slot& slot) {
+  Words words{0, slot.id, slot.unreported};
+  append_sample_id(slot, slot.attr, words);
   words[0] = header(PERF_RECORD_LOST, 0, words.size());
   return words;
 }
@@ -118,16 +125,16 @@ Sampler& sampler(std::int32_t slot) {
 }
 
 void Overflows::take(const Shared& shared, Slot& slot, std::int32_t index) {
-  constexpr double rounding = 1e-6;
-  Sampler& how = samplers[index];
-  while (slot.enabled && slot.reset + slot.value + rounding >= slot.next_sample) {
+  static Sampler others;
+  Sampler& how = slot.owner == static_cast<pid_t>(real::syscall(SYS_getpid)) ? samplers[index] : others;
+  while (slot.enabled && slot.next_sample - slot.reset - slot.value < sample_rounding) {
     slot.next_sample += static_cast<double>(slot.period);
     const auto number = static_cast<std::uint64_t>(slot.next_sample / static_cast<double>(slot.period));
-    if (auto* const page = page_of(how.output >= 0 ? how.output : index)) {
+    if (auto* const page = ring_of(shared, slot.output >= 0 ? slot.output : index)) {
       // A ring that has had no room tells so before the next record that fits.
-      if (how.lost > 0 && write_record(page, lost_record(slot, how))) how.lost = 0;
-      if (how.lost > 0 || !write_record(page, sample_record(shared, slot, how, number))) {
-        ++how.lost;
+      if (slot.unreported > 0 && write_record(page, lost_record(slot))) slot.unreported = 0;
+      if (slot.unreported > 0 || !write_record(page, sample_record(shared, slot, number))) {
+        ++slot.unreported;
         ++slot.lost;
       }
     }
@@ -141,7 +148,49 @@ void Overflows::take(const Shared& shared, Slot& slot, std::int32_t index) {
   }
 }
 
-void Overflows::deliver() {
+namespace {
+
+/// As Linux knows it (struct sigaction of asm/signal.h).
+struct KernelAction {
+  union {
+    void (*plain)(int);
+    void (*with_info)(int, siginfo_t*, void*);
+  };
+  unsigned long flags;
+  void (*restorer)();
+  std::uint64_t mask;
+};
+
+std::uint64_t bit_of(int number) {
+  return std::uint64_t{1} << (number - 1);
+}
+
+/// Calls the program's handler of a signal in the place of the one that has the context. False: it has none,
+/// or blocks the signal.
+bool handled(siginfo_t& info, void* context) {
+  KernelAction action{};
+  real::syscall(SYS_rt_sigaction, info.si_signo, 0, reinterpret_cast<long>(&action), sizeof action.mask);
+  std::uint64_t blocked = 0;
+  std::memcpy(&blocked, &static_cast<ucontext_t*>(context)->uc_sigmask, sizeof blocked);
+  if (action.plain == SIG_DFL || action.plain == SIG_IGN || (blocked & bit_of(info.si_signo)) != 0)
+    return false;
+  std::uint64_t mask = blocked | action.mask;
+  if ((action.flags & SA_NODEFER) == 0) mask |= bit_of(info.si_signo);
+  real::syscall(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&mask), 0, sizeof mask);
+  request(RT_RESUME); // the handler is the program's
+  if ((action.flags & SA_SIGINFO) != 0)
+    action.with_info(info.si_signo, &info, context);
+  else
+    action.plain(info.si_signo);
+  request(RT_PAUSE);
+  real::syscall(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&blocked), 0, sizeof blocked);
+  return true;
+}
+
+} // namespace
+
+void Overflows::deliver(void* context) {
+  const auto self = static_cast<pid_t>(real::syscall(SYS_gettid));
   for (const int fd : stopped_)
     real::ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
   stopped_.clear();
@@ -153,6 +202,7 @@ void Overflows::deliver() {
     info.si_code = one.code;
     info.si_fd = one.fd;
     info.si_band = one.code == POLL_HUP ? 0x11 : 1; // POLLHUP | POLLIN, POLLIN
+    if (context != nullptr && one.to == self && handled(info, context)) continue;
     real::syscall(SYS_rt_tgsigqueueinfo, real::syscall(SYS_getpid), one.to, one.number,
                   reinterpret_cast<long>(&info));
   }

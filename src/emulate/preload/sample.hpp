@@ -17,16 +17,16 @@ extern thread_local CodeRange executing;
 /// What samples outside of known code tell.
 extern std::uint64_t unknown_code;
 
-/// How an event of this process samples: as requested by perf_event_open(2) and fcntl(2).
+/// Where the thread executes that a sample interrupts; 0: known by `executing`.
+extern thread_local std::uint64_t sampled_at;
+
+/// How an event of this process signals: as requested by fcntl(2).
 struct Sampler {
-  perf_event_attr attr{};
   int fd = -1;
-  int output = -1;        ///< slot whose ring takes the records, by PERF_EVENT_IOC_SET_OUTPUT
   int signal = 0;         ///< by F_SETSIG; 0: SIGIO
   bool async = false;     ///< O_ASYNC
   pid_t owner = 0;        ///< thread that is signalled
   std::int64_t limit = 0; ///< overflows left until the event stops, by PERF_EVENT_IOC_REFRESH; 0: no limit
-  std::uint64_t lost = 0; ///< records that the ring had no room for, not yet reported
 };
 [[nodiscard]] Sampler& sampler(std::int32_t slot);
 
@@ -35,7 +35,9 @@ class Overflows {
 public:
   /// Takes every sample that is due.
   void take(const Shared& shared, Slot& slot, std::int32_t index);
-  void deliver();
+  /// `context`: of the handler of a signal, whose thread gets its own signals at once, as if they had come
+  /// in its place; nullptr: through Linux.
+  void deliver(void* context = nullptr);
 
 private:
   struct Signal {

@@ -2,6 +2,7 @@
 #include "emulate/preload/start.hpp"
 #include "emulate/preload/account.hpp"
 #include "emulate/preload/cpuid.hpp"
+#include "emulate/preload/kept_signal.hpp"
 #include "emulate/preload/open_event.hpp"
 #include "emulate/preload/permission.hpp"
 #include "emulate/preload/request.hpp"
@@ -9,8 +10,11 @@
 #include "emulate/preload/user_page.hpp"
 #include "emulate/settings.hpp"
 
+#include <cerrno>
+#include <csignal>
 #include <dlfcn.h>
 #include <optional>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 
 namespace recount::emulate {
@@ -24,6 +28,19 @@ using Start = int (*)(Main, int, char**, void (*)(), void (*)(), void (*)(), voi
 
 Main program_main;
 
+/// SIGTRAP is the tool's where a sample is due.
+bool answer_trap(siginfo_t* /*info*/, void* context) {
+  if (!recount::emulate::request(RT_DUE)) return false;
+  recount::emulate::take_due_samples(context);
+  return true;
+}
+void answer_samples() {
+  if (!recount::emulate::exact()) return;
+  recount::emulate::keep_signal(SIGTRAP, answer_trap);
+  recount::emulate::request(RT_TRAPS);
+  prctl(PR_SET_NAME, program_invocation_short_name); // else it has that of the tool
+}
+
 int start_simulated(int count, char** arguments, char** environment) {
   auto pause = std::make_optional<recount::emulate::Pause>();
   recount::emulate::unknown_code = reinterpret_cast<std::uint64_t>(program_main);
@@ -35,6 +52,7 @@ int start_simulated(int count, char** arguments, char** environment) {
   recount::emulate::hide_features();
   recount::emulate::answer_cpuid();
   recount::emulate::answer_rdpmc();
+  answer_samples();
   if (recount::emulate::additions.begin != nullptr && !recount::emulate::settings().machine.pmus.empty())
     recount::emulate::additions.begin();
   pause.reset();

@@ -12,7 +12,11 @@
 #include <bit>
 #include <cerrno>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
+#include <map>
+#include <string>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -26,6 +30,7 @@ struct Mapping {
   perf_event_mmap_page* page = nullptr;
   const perf_event_mmap_page* backing = nullptr; ///< of the software event: its times
   std::size_t bytes = 0;
+  std::uint64_t order = 0; ///< of the slot's event
 };
 Mapping mappings[most_slots];
 
@@ -125,7 +130,78 @@ void copy_times(perf_event_mmap_page& page, const perf_event_mmap_page* backing,
   page.time_zero = backing->time_zero;
 }
 
+/// Memory for a page and a ring; with a ring where the server counts, a file that the sampled processes map.
+void* memory_of(std::size_t bytes, std::uint64_t order, bool create) {
+  static const std::string prefix = [] {
+    const char* const name = std::getenv("RECOUNT_PMU_SHARED");
+    return name == nullptr ? std::string() : std::string(name) + ".";
+  }();
+  if (bytes <= page_size() || !exact() || prefix.empty())
+    return create ? real::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)
+                  : MAP_FAILED;
+  const std::string name = prefix + std::to_string(order);
+  constexpr mode_t everybody = 0666;
+  const auto fd =
+      static_cast<int>(real::syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>(name.c_str()),
+                                     O_RDWR | O_CLOEXEC | (create ? O_CREAT | O_EXCL : 0), everybody));
+  if (fd < 0) return MAP_FAILED;
+  if (create) real::syscall(SYS_ftruncate, fd, static_cast<long>(bytes));
+  if (create) real::syscall(SYS_fchmod, fd, everybody);
+  void* const at = real::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  real::close(fd);
+  return at;
+}
+
 } // namespace
+
+perf_event_mmap_page* ring_of(const Shared& shared, std::int32_t at) {
+  const Slot& slot = shared.slots[at];
+  if (slot.ring_bytes == 0) return nullptr;
+  if (mappings[at].page != nullptr && mappings[at].order == slot.order) return mappings[at].page;
+  static std::map<std::uint64_t, perf_event_mmap_page*> others; // by order
+  auto found = others.find(slot.order);
+  if (found == others.end()) {
+    void* const memory = memory_of(slot.ring_bytes, slot.order, false);
+    found =
+        others
+            .emplace(slot.order, memory == MAP_FAILED ? nullptr : static_cast<perf_event_mmap_page*>(memory))
+            .first;
+  }
+  return found->second;
+}
+
+namespace {
+
+/// Copies between two places of rings of the same size.
+void copy_ring(unsigned char* to, std::uint64_t to_at, const unsigned char* from, std::uint64_t from_at,
+               std::size_t bytes, std::uint64_t size) {
+  for (std::size_t i = 0; i < bytes; ++i)
+    to[(to_at + i) % size] = from[(from_at + i) % size];
+}
+
+} // namespace
+
+void copy_linux_records(std::int32_t at) {
+  const Mapping& mapping = mappings[at];
+  if (!exact() || mapping.page == nullptr || mapping.backing == nullptr || mapping.page->data_size == 0)
+    return;
+  perf_event_mmap_page& page = *mapping.page;
+  auto& linux_page = *const_cast<perf_event_mmap_page*>(mapping.backing);
+  const auto* const from = reinterpret_cast<const unsigned char*>(&linux_page) + page.data_offset;
+  auto* const to = reinterpret_cast<unsigned char*>(&page) + page.data_offset;
+  const std::uint64_t size = page.data_size;
+  const Locked shared;
+  const std::uint64_t end = std::atomic_ref(linux_page.data_head).load();
+  while (linux_page.data_tail < end) {
+    perf_event_header header{};
+    copy_ring(reinterpret_cast<unsigned char*>(&header), 0, from, linux_page.data_tail, sizeof header, size);
+    const std::uint64_t room = size - (page.data_head - std::atomic_ref(page.data_tail).load());
+    if (header.size < sizeof header || header.size > room) return;
+    copy_ring(to, page.data_head, from, linux_page.data_tail, header.size, size);
+    std::atomic_ref(page.data_head).store(page.data_head + header.size);
+    std::atomic_ref(linux_page.data_tail).store(linux_page.data_tail + header.size);
+  }
+}
 
 perf_event_mmap_page* page_of(std::int32_t slot) {
   return mappings[slot].page;
@@ -153,11 +229,13 @@ void update_page(const Slot& slot, std::int32_t index, bool scheduled) {
 void* map_event(int fd, std::int32_t at, std::size_t bytes, int protection, int flags) {
   if (const int error = injected("mmap", at)) return refuse(error);
   bool simulated = false;
+  std::uint64_t order = 0;
   {
     const Locked shared;
     const Slot& slot = shared->slots[at];
     const bool by_linux = bytes > page_size() && slot.period == 0;
-    simulated = slot.simulated && !slot.foreign && !by_linux;
+    simulated = slot.simulated && (!slot.foreign || exact()) && !by_linux;
+    order = slot.order;
   }
   const bool ring = bytes > page_size();
   if (ring && !may_lock(bytes)) return refuse(EPERM);
@@ -169,7 +247,7 @@ void* map_event(int fd, std::int32_t at, std::size_t bytes, int protection, int 
   } else if (!std::has_single_bit(bytes / page_size() - (ring ? 1 : 0)) || (flags & MAP_SHARED) == 0) {
     return refuse(EINVAL); // perf_mmap(): a page, and a power of two of pages
   }
-  void* const memory = real::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* const memory = memory_of(bytes, order, true);
   if (memory == MAP_FAILED) return memory;
   auto* const page = static_cast<perf_event_mmap_page*>(memory);
   page->size = sizeof(perf_event_mmap_page) < page_size()
@@ -179,7 +257,8 @@ void* map_event(int fd, std::int32_t at, std::size_t bytes, int protection, int 
   page->data_offset = page_size();
   page->data_size = bytes - page_size();
   const Locked shared;
-  mappings[at] = {page, static_cast<const perf_event_mmap_page*>(backing), bytes};
+  mappings[at] = {page, static_cast<const perf_event_mmap_page*>(backing), bytes, order};
+  if (ring) shared->slots[at].ring_bytes = bytes;
   update_page(shared->slots[at], at, shared->slots[at].unscheduled_ns == 0);
   return memory;
 }
@@ -192,6 +271,7 @@ void forget_mapping(void* at) {
     const std::int64_t pages = static_cast<std::int64_t>(mapping.bytes / page_size());
     const Locked shared;
     if (settings().mlock_pages && mapping.bytes > page_size()) shared->locked_pages -= pages;
+    if (Slot& slot = shared->slots[&mapping - mappings]; slot.order == mapping.order) slot.ring_bytes = 0;
     mapping = {};
   }
 }

@@ -192,17 +192,27 @@ void rt_record(UInt kind, const ULong* words, UInt count) {
   rt_slot->position += count * sizeof *words;
 }
 
-void rt_request(const ULong* words, UInt count) {
+Bool rt_request(const ULong* words, UInt count) {
   rt_record(RT_REQUEST, words, count);
-  if (words[0] != RT_SYNC || own == 0) return;
+  if (words[0] != RT_SYNC || own == 0) return False;
   ++requested;
   rt_flush();
   while (own != 0) {
     const uint32_t answered = __atomic_load_n(&rt_slot->answered, __ATOMIC_ACQUIRE);
-    if ((int32_t)(answered - requested) >= 0 || __atomic_load_n(&header->closed, __ATOMIC_RELAXED)) return;
+    if (__atomic_load_n(&header->closed, __ATOMIC_RELAXED)) return False;
+    if ((int32_t)(answered - requested) >= 0) return answered == requested;
     futex_wait(&rt_slot->answered, answered);
-    if (__atomic_load_n(&rt_slot->answered, __ATOMIC_ACQUIRE) == answered && !recount_lives()) return;
+    if (__atomic_load_n(&rt_slot->answered, __ATOMIC_ACQUIRE) == answered && !recount_lives()) return False;
   }
+  return False;
+}
+
+UInt rt_sampled(void) { return header ? __atomic_load_n(&header->sampled, __ATOMIC_RELAXED) : 0; }
+UInt rt_changes(void) { return header ? __atomic_load_n(&header->changes, __ATOMIC_RELAXED) : 0; }
+void rt_change_sampled(UInt countdowns) {
+  if (!header) return;
+  __atomic_fetch_or(&header->sampled, countdowns, __ATOMIC_RELAXED);
+  __atomic_fetch_add(&header->changes, 1, __ATOMIC_RELEASE);
 }
 
 void rt_detach(void) {

@@ -18,8 +18,13 @@ UInt rt_new_block(void);
 /* Appends a record of a kind, or a single word. */
 void rt_record(UInt kind, const ULong* words, UInt count);
 void rt_word(ULong word);
-/* Appends a request of the program; one that is to be answered waits for that. */
-void rt_request(const ULong* words, UInt count);
+/* Appends a request of the program; one that is to be answered waits for that. Whether it was answered. */
+Bool rt_request(const ULong* words, UInt count);
+/* Bits of the countdowns that events need, and the number of changes of them; 0 where nobody samples. */
+UInt rt_sampled(void);
+UInt rt_changes(void);
+/* Events sample that need these, too, or have changed. */
+void rt_change_sampled(UInt countdowns);
 /* Publishes the chunk and waits for an empty one. */
 void rt_flush(void);
 /* Publishes what there is and gives the slot up. */

@@ -10,6 +10,7 @@
 #include "pub_tool_vki.h"
 
 #include "channel.h"
+#include "countdown.h"
 #include "memory.h"
 
 /* RT_PLAIN ... of the instruction of so many bytes. */
@@ -211,20 +212,145 @@ static void linked_access(const IRStmt* statement) {
   access(statement->Ist.LLSC.addr, stored != NULL, bytes, NULL);
 }
 
+/* Countdowns: one of the block is read at its beginning and written wherever the block may end. */
+static struct {
+  UInt bits;                /* of those that the block has */
+  IRExpr* at[RT_COUNTDOWNS]; /* as read at the beginning */
+  UInt down[RT_COUNTDOWNS];  /* by the instructions so far */
+  UInt changed;              /* bits of those that the last instruction has counted down */
+  Bool divisible;            /* the registers are the program's at each instruction: in code of files */
+  Int offset_ip;
+} countdown;
+
+static IRExpr* left_address(UInt i) { return u64((ULong)(Addr)&rt_left[i]); }
+
+static void read_countdowns(void) {
+  for (UInt i = 0; i < RT_COUNTDOWNS; ++i)
+    if (countdown.bits >> i & 1)
+      countdown.at[i] = assign(Ity_I64, IRExpr_Load(Iend_LE, Ity_I64, left_address(i)));
+}
+static void write_countdowns(void) {
+  for (UInt i = 0; i < RT_COUNTDOWNS; ++i)
+    if (countdown.bits >> i & 1)
+      add(IRStmt_Store(Iend_LE, left_address(i),
+                       assign(Ity_I64, IRExpr_Binop(Iop_Sub64, countdown.at[i], u64(countdown.down[i])))));
+}
+
+/* Whether one of these is not above what has been counted down. */
+static IRExpr* expired(UInt bits) {
+  IRExpr* any = NULL;
+  for (UInt i = 0; i < RT_COUNTDOWNS; ++i) {
+    if (!(bits >> i & 1)) continue;
+    IRExpr* const one =
+        assign(Ity_I1, IRExpr_Binop(Iop_CmpLE64S, countdown.at[i], u64(countdown.down[i])));
+    any = any ? assign(Ity_I1, IRExpr_Unop(Iop_32to1, assign(Ity_I32, IRExpr_Binop(Iop_Or32, assign_unary(Ity_I32, Iop_1Uto32, any),
+                                                                                 assign_unary(Ity_I32, Iop_1Uto32, one)))))
+              : one;
+  }
+  return any;
+}
+
+static void leave_to(Addr code, IRExpr* guard, IRJumpKind kind) {
+  add(IRStmt_Exit(guard, kind, IRConst_U64(code), countdown.offset_ip));
+}
+
+/* Before the block has written words. */
+static void begin_countdowns(const IRSB* in, Addr code) {
+  countdown.bits = rt_is_recounts(code) ? 0 : rt_counted_down;
+  countdown.changed = 0;
+  countdown.divisible = rt_is_file(code);
+  countdown.offset_ip = in->offsIP;
+  for (UInt i = 0; i < RT_COUNTDOWNS; ++i)
+    countdown.down[i] = 0;
+  if (countdown.bits == 0) return;
+  read_countdowns();
+  IRDirty* const ask = unsafeIRDirty_0_N(0, "rt_expired", VG_(fnptr_to_fnentry)((void*)rt_expired), mkIRExprVec_0());
+  ask->guard = expired(countdown.bits);
+  add(IRStmt_Dirty(ask));
+  IRExpr* const due = assign(Ity_I32, IRExpr_Load(Iend_LE, Ity_I32, u64((ULong)(Addr)&rt_due)));
+  leave_to(code, assign(Ity_I1, IRExpr_Binop(Iop_CmpEQ32, due, IRExpr_Const(IRConst_U32(RT_SAMPLE_DUE)))), Ijk_SigTRAP);
+  leave_to(code, assign(Ity_I1, IRExpr_Binop(Iop_CmpEQ32, due, IRExpr_Const(IRConst_U32(RT_BUSY)))), Ijk_Yield);
+  read_countdowns();
+}
+
+/* Before the next instruction: where a countdown has ended, the block ends, and one that begins here asks. */
+static void check_countdowns(Addr code) {
+  if (countdown.changed == 0 || !countdown.divisible) return;
+  add_held();
+  write_countdowns();
+  add(IRStmt_Store(Iend_LE, nth_word(block.words), u64(RT_WORD(RT_EXIT, block.instructions))));
+  put_position(block.words + 1);
+  leave_to(code, expired(countdown.changed), Ijk_Boring);
+  countdown.changed = 0;
+}
+
+static UInt countdowns_of_flow(UInt flow) {
+  if (flow == RT_CONDITIONAL) return 1 << RT_COUNT_CONDITIONAL | 1 << RT_COUNT_BRANCHES;
+  return flow == RT_JUMP || flow == RT_CALL || flow == RT_RETURN ? 1 << RT_COUNT_BRANCHES : 0;
+}
+
+/* Prefetches are loads in the events of some machines. */
+static Bool is_prefetch(const UChar* code, UInt bytes) {
+#if defined(VGA_amd64)
+  UInt at = 0;
+  while (at + 2 < bytes && (is_prefix(code[at]) || (code[at] & 0xf0) == 0x40))
+    ++at;
+  return at + 2 < bytes && code[at] == 0x0f && (code[at + 1] == 0x18 || code[at + 1] == 0x0d);
+#else
+  return bytes == 4 && (code[3] == 0xf9 || code[3] == 0xf8 || code[3] == 0xd8);
+#endif
+}
+
+static UInt countdowns_of_access(const IRStmt* statement) {
+  const UInt load = 1 << RT_COUNT_LOADS, store = 1 << RT_COUNT_STORES;
+  switch (statement->tag) {
+  case Ist_WrTmp: return statement->Ist.WrTmp.data->tag == Iex_Load ? load : 0;
+  case Ist_LoadG: return load;
+  case Ist_Store:
+  case Ist_StoreG: return store;
+  case Ist_LLSC: return statement->Ist.LLSC.storedata ? store : load;
+  case Ist_CAS: return load | store;
+  case Ist_Dirty: {
+    const IREffect effect = statement->Ist.Dirty.details->mFx;
+    return effect == Ifx_None ? 0 : effect == Ifx_Read ? load : effect == Ifx_Write ? store : load | store;
+  }
+  default: return 0;
+  }
+}
+
+/* Counts the instruction that begins with a statement of the block: never less than recount will. */
+static void count_down(const IRSB* in, Int statement, UInt flow) {
+  UInt bits = 1 << RT_COUNT_INSTRUCTIONS | countdowns_of_flow(flow);
+  if (is_prefetch((const UChar*)in->stmts[statement]->Ist.IMark.addr, in->stmts[statement]->Ist.IMark.len))
+    bits |= 1 << RT_COUNT_LOADS;
+  for (Int i = statement + 1; i < in->stmts_used && in->stmts[i]->tag != Ist_IMark; ++i)
+    bits |= countdowns_of_access(in->stmts[i]);
+  bits &= countdown.bits;
+  countdown.changed |= bits;
+  for (UInt i = 0; i < RT_COUNTDOWNS; ++i)
+    countdown.down[i] += bits >> i & 1;
+}
+
 static void before_exit(Bool last) {
+  write_countdowns();
   if (!last) add(IRStmt_Store(Iend_LE, nth_word(block.words), u64(RT_WORD(RT_EXIT, block.instructions))));
   put_position(block.words + (last ? 0 : 1));
 }
 
+static void begin_instruction(const IRSB* in, Int at) {
+  const Addr address = in->stmts[at]->Ist.IMark.addr;
+  const UInt length = in->stmts[at]->Ist.IMark.len, flow = flow_of((const UChar*)address, length);
+  tl_assert(block.instructions < MOST);
+  check_countdowns(address);
+  block.definition[2 + block.instructions++] = RT_INSTRUCTION(address, length, flow);
+  count_down(in, at, flow);
+}
+
 /* The words before a statement. `last`: no words come after it. */
-static void before(const IRStmt* statement, Bool last) {
+static void before(const IRSB* in, Int at, Bool last) {
+  const IRStmt* const statement = in->stmts[at];
   switch (statement->tag) {
-  case Ist_IMark:
-    tl_assert(block.instructions < MOST);
-    block.definition[2 + block.instructions++] =
-        RT_INSTRUCTION(statement->Ist.IMark.addr, statement->Ist.IMark.len,
-                       flow_of((const UChar*)statement->Ist.IMark.addr, statement->Ist.IMark.len));
-    break;
+  case Ist_IMark: begin_instruction(in, at); break;
   case Ist_WrTmp: {
     const IRExpr* const data = statement->Ist.WrTmp.data;
     if (data->tag == Iex_Load) access(data->Iex.Load.addr, False, sizeofIRType(data->Iex.Load.ty), NULL);
@@ -327,13 +453,15 @@ IRSB* rt_instrument(VgCallbackClosure* closure, IRSB* in, const VexGuestLayout* 
   for (; i < in->stmts_used && in->stmts[i]->tag != Ist_IMark; ++i)
     add(in->stmts[i]); /* checks of self-modifying code */
   rt_watch_block(block.out, layout, (Addr)extents->base[0]);
+  begin_countdowns(in, (Addr)extents->base[0]);
   open_block(number, words_of(in));
   const Int last = last_of(in);
   for (; i < in->stmts_used; ++i) {
-    before(in->stmts[i], i == last);
+    before(in, i, i == last);
     add_program(in->stmts[i]);
   }
   add_held();
+  write_countdowns();
   if (last < 0 || in->stmts[last]->tag != Ist_Exit) put_position(block.words);
   define(number);
   return block.out;

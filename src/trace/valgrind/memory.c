@@ -255,6 +255,14 @@ void rt_module_of(Addr code) {
   module(segment->start, segment->end + 1, (ULong)segment->offset, name);
 }
 
+Bool rt_is_file(Addr code) { return file_of(VG_(am_find_nsegment)(code)) != NULL; }
+
+Bool rt_is_recounts(Addr code) {
+  const HChar* const name = file_of(VG_(am_find_nsegment)(code));
+  const HChar* const base = name ? VG_(strrchr)(name, '/') : NULL;
+  return base && VG_(strcmp)(base + 1, "librecount-emulate.so") == 0;
+}
+
 static void anonymous(Addr start, SizeT bytes) {
   const ULong words[3] = {start, start + bytes, site_of_running()};
   rt_record(RT_ANONYMOUS, words, 3);

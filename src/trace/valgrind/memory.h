@@ -17,6 +17,9 @@ void rt_heap_of(ThreadId thread);
 void rt_watch_block(IRSB* out, const VexGuestLayout* layout, Addr code);
 /* Records the mapping that holds this code, if it is new. */
 void rt_module_of(Addr code);
+/* Whether the code is a file's; and that of recount in the program, which is not counted. */
+Bool rt_is_file(Addr code);
+Bool rt_is_recounts(Addr code);
 /* Records what is mapped there from now on: a file, or anonymous memory; and that nothing is. */
 void rt_mapped(Addr start, SizeT bytes);
 void rt_unmapped(Addr start, SizeT bytes);

@@ -15,6 +15,7 @@
 #include "pub_tool_vkiscnums.h"
 
 #include "channel.h"
+#include "countdown.h"
 #include "instrument.h"
 #include "memory.h"
 
@@ -44,9 +45,9 @@ static void before_fork(ThreadId thread) {
   rt_before_fork();
 }
 static void in_child(ThreadId thread) {
-  (void)thread;
   running = VG_INVALID_THREADID;
   rt_after_fork_in_child();
+  rt_countdown_forked(thread);
 }
 
 static void start(void) {
@@ -60,10 +61,12 @@ static void start(void) {
   VG_(atfork)(before_fork, NULL, in_child);
   if (objects) rt_watch_heap();
   rt_report_code = code;
+  rt_countdown_start();
 }
 
 static void thread_runs(ThreadId thread, ULong blocks) {
   (void)blocks;
+  rt_countdown_of(thread);
   if (thread == running) return;
   running = thread;
   rt_heap_of(thread);
@@ -85,8 +88,8 @@ static Bool request(ThreadId thread, UWord* args, UWord* result) {
   (void)thread;
   if ((args[0] & ~(UWord)0xffff) != RT_REQUEST_CODE(0)) return False;
   const ULong words[4] = {args[0] & 0xffff, args[1], args[2], args[3]};
-  rt_request(words, 4);
-  *result = 1;
+  const Bool answered = rt_request(words, 4);
+  *result = rt_countdown_request(words[0], words[1], answered);
   return True;
 }
 
@@ -97,6 +100,10 @@ static void mapped(Addr start, SizeT bytes, Bool r, Bool w, Bool x, ULong debug_
 }
 static void unmapped(Addr start, SizeT bytes) {
   if (objects) rt_unmapped(start, bytes);
+}
+static void thread_is_created(ThreadId parent, ThreadId thread) {
+  (void)parent;
+  rt_countdown_begins(thread);
 }
 static void thread_begins(ThreadId thread) {
   if (objects) rt_stack_of(thread);
@@ -131,6 +138,7 @@ static void declare(void) {
   VG_(track_new_mem_startup)(mapped);
   VG_(track_new_mem_mmap)(mapped);
   VG_(track_die_mem_munmap)(unmapped);
+  VG_(track_pre_thread_ll_create)(thread_is_created);
   VG_(track_pre_thread_first_insn)(thread_begins);
 }
 
