@@ -40,7 +40,7 @@ struct EmulateOptions {
 };
 
 constexpr long no_level = -100, user_mode_level = 2;
-constexpr int shell_illegal = 128 + SIGILL; ///< what a shell makes of it
+constexpr int shell_illegal = 128 + SIGILL; ///< status of a shell after it
 
 double non_negative(const std::string& option, const std::string& text, double otherwise) {
   if (text.empty()) return otherwise;
