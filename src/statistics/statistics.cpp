@@ -228,7 +228,7 @@ Evidence evidence(std::span<const double> a, std::span<const double> b) {
 
 std::string reservation(Evidence evidence, std::size_t n) {
   if (evidence == Evidence::clear) return {};
-  const auto text = [](const char* why, std::size_t repeat) {
+  const auto text = [](const std::string& why, std::size_t repeat) {
     return fmt::format("not distinguishable from noise ({}); repeat with --repeat {} on a quiet machine", why,
                        repeat);
   };
@@ -237,7 +237,9 @@ std::string reservation(Evidence evidence, std::size_t n) {
     return n > 1 ? "no conclusion from fewer than 3 repetitions; repeat with --repeat 10 on a quiet machine"
                  : text("fewer than 3 repetitions", 10);
   case Evidence::overlap: return text("intervals overlap", std::max<std::size_t>(10, 2 * n));
-  default: return text("too few repetitions for so small a difference", std::max<std::size_t>(10, 2 * n));
+  default:
+    return text(fmt::format("{} repetitions may differ as much by chance", n),
+                std::max<std::size_t>(10, 2 * n));
   }
 }
 

@@ -2,8 +2,10 @@
 
 #include "base/format.hpp"
 #include "base/names.hpp"
+#include "base/witness.hpp"
 #include "caches/infer/findings.hpp"
 #include "caches/infer/record_sampler.hpp"
+#include "model/hierarchy.hpp"
 #include "result/curves.hpp"
 #include "statistics/statistics.hpp"
 
@@ -57,6 +59,11 @@ struct Limits {
   double fits = 0, exceeds = 0;
 };
 
+/// Which rows of times took no part: passes over few elements cost more for reasons of their own.
+std::string short_passes(const ClassicReading& reading) {
+  return reading.kernel == "stride" ? fmt::format(" of at least {} accesses per pass", fewest_elements) : "";
+}
+
 void read_capacity(ClassicReading& reading, const Curves& curves, const Limits& limits) {
   const auto leaving = std::ranges::find_if(
       curves, [&](const auto& of_size) { return highest(of_size.second) > limits.fits; });
@@ -74,11 +81,12 @@ void read_capacity(ClassicReading& reading, const Curves& curves, const Limits& 
     const double top = highest(leaving->second);
     const auto first =
         std::ranges::find_if(leaving->second, [&](const auto& p) { return p.second >= 0.98 * top; });
-    reading.words.push_back(
-        fmt::format("{} stay below {:.2f} up to {} at every stride and reach {:.2f} at {} from stride {}.",
-                    reading.curves, std::max(highest_flat * 1.005, miss_words),
-                    base::format_bytes(*reading.capacity.value), top,
-                    base::format_bytes(reading.capacity.below), base::format_bytes(first->first)));
+    reading.words.push_back(fmt::format(
+        "{} are {} up to {} at every stride{} and reach {:.2f} at {}, stride {}.", reading.curves,
+        highest_flat < miss_words ? fmt::format("below {}", miss_words)
+                                  : fmt::format("at most {:.2f}", highest_flat),
+        base::format_bytes(*reading.capacity.value), reading.misses ? "" : short_passes(reading),
+        first->second, base::format_bytes(reading.capacity.below), base::format_bytes(first->first)));
   }
 }
 
@@ -107,11 +115,11 @@ void read_line(ClassicReading& reading, const Curves& curves, double floor) {
     reading.line.value = line;
     const auto& curve = curves.at(sizes.front());
     const auto before = std::prev(curve.find(line));
-    reading.words.push_back(
-        fmt::format("From {} they rise with the stride, {:.2f} at {} and {:.2f} at {}, and then no further: "
-                    "while several accesses share a line, only the first misses. Line size: {} bytes.",
-                    base::format_bytes(sizes.front()), before->second, base::format_bytes(before->first),
-                    curve.at(line), base::format_bytes(line), line));
+    reading.words.push_back(fmt::format(
+        "From {} they rise with the stride, {:.2f} at {} and {:.2f} at {}, and then by less than a tenth: "
+        "while several accesses share a line, only the first misses. Line size: {} bytes.",
+        base::format_bytes(sizes.front()), before->second, base::format_bytes(before->first), curve.at(line),
+        base::format_bytes(line), line));
   }
 }
 
@@ -133,15 +141,67 @@ std::optional<Vanishing> vanishes(std::int64_t size, const Curve& curve, const L
   return {};
 }
 
+/// Whether passes over `lines` lines of one set stay, and over twice as many leave, a level of `ways` ways
+/// below one of `ways_above`: by simulation, as dirty lines that the level above evicts are written to this
+/// one, which keeps them longer.
+bool curve_falls_alike(std::int64_t lines, std::int64_t ways_above, std::int64_t ways, const Limits& limits,
+                       bool stores) {
+  constexpr std::int64_t line = 64;
+  model::MachineDescription machine;
+  for (const std::int64_t one : {ways_above, ways}) {
+    auto& level = machine.levels.emplace_back();
+    level.name = level_name(machine.levels.size() - 1);
+    level.size = one * line;
+    level.ways = one;
+  }
+  const auto misses_per_visit = [&](std::int64_t visited) {
+    model::Hierarchy caches(machine);
+    for (int pass = 0; pass < 4; ++pass) {
+      if (pass == 2) caches.reset_counters();
+      for (std::int64_t i = 0; i < visited; ++i) {
+        caches.load(static_cast<std::uint64_t>(i * line), 8);
+        if (stores) caches.store(static_cast<std::uint64_t>(i * line), 8);
+      }
+    }
+    const model::LevelCounts& counts = caches.level(1).counts;
+    return static_cast<double>(counts.missed(model::Cause::load) + counts.missed(model::Cause::store)) /
+           static_cast<double>(2 * visited);
+  };
+  return misses_per_visit(lines) <= limits.fits && misses_per_visit(2 * lines) >= limits.exceeds;
+}
+
+/// The level above, as far as it was read.
+struct LevelAbove {
+  ClassicValue ways;
+  bool stores = false; ///< the kernel stores to what it visits
+};
+
+/// Why so many lines do not tell the ways of a level below `above`; empty: they do.
+std::string hidden_ways(std::int64_t lines, const LevelAbove& above, const Limits& limits) {
+  if (!above.ways.value) return "those of the level above are unknown";
+  if (lines <= *above.ways.value)
+    return fmt::format("{} the level above, which has {} or more",
+                       base::format_count(lines, "line fits", "lines fit"),
+                       base::format_count(*above.ways.value, "way"));
+  for (std::int64_t ways_above = *above.ways.value; ways_above < above.ways.below; ++ways_above)
+    if (lines > 1 && curve_falls_alike(lines, ways_above, lines / 2, limits, above.stores))
+      return fmt::format("{} under a level of {} would give the same curve",
+                         base::format_count(lines / 2, "way"), ways_above);
+  return {};
+}
+
 /// From curves of at most `most` bytes.
-void read_ways(ClassicReading& reading, const Curves& curves, const Limits& limits, std::int64_t ways_above,
+void read_ways(ClassicReading& reading, const Curves& curves, const Limits& limits,
+               const std::optional<LevelAbove>& above = {},
                std::int64_t most = std::numeric_limits<std::int64_t>::max()) {
   std::vector<Vanishing> all;
   for (const auto& [size, curve] : curves)
     if (size >= reading.capacity.below && size <= most)
       if (const auto found = vanishes(size, curve, limits)) all.push_back(*found);
   if (all.size() < 2) {
-    reading.ways.unknown = "the curves do not fall at any stride";
+    reading.ways.unknown = fmt::format("fewer than two curves fall from {:.2f} or more to {:.2f} or less "
+                                       "between a stride and its double, and stay there",
+                                       limits.exceeds, limits.fits);
     return;
   }
   const std::int64_t lines = all.front().lines();
@@ -156,14 +216,8 @@ void read_ways(ClassicReading& reading, const Curves& curves, const Limits& limi
                   base::format_count(lines, "line maps", "lines map"),
                   base::format_bytes(all.front().stride / 2), 2 * lines, base::format_bytes(all.back().size),
                   base::format_bytes(all.back().stride), base::format_count(lines, "line")));
-  if (lines <= ways_above) {
-    reading.ways.unknown =
-        fmt::format("{} the level above, which has {}", base::format_count(lines, "line fits", "lines fit"),
-                    base::format_count(ways_above, "way"));
-    reading.words.push_back(
-        "These lines never miss in the level above: the curves do not show the ways of this level.");
-    return;
-  }
+  if (above) reading.ways.unknown = hidden_ways(lines, *above, limits);
+  if (!reading.ways.unknown.empty()) return;
   reading.ways.value = lines;
   reading.ways.below = 2 * lines;
   reading.words.push_back(fmt::format("A set holds {} and not {}; ways: {}.",
@@ -178,8 +232,8 @@ void read_misses(std::vector<ClassicReading>& all, const std::vector<GridRow>& r
   reading.misses = true;
   const auto curves = make_curves(rows, "stride", [&](const GridRow& row) -> std::optional<double> {
     if (level >= row.misses.size() || !row.misses[level]) return {};
-    reading.curves =
-        fmt::format("Average misses ({} by {}, kernel stride)", miss_metric(level), row.counted_by);
+    reading.curves = fmt::format("Average misses ({}, {}, kernel stride)", miss_metric(level),
+                                 base::format_witness(row.counted_by));
     return row.misses[level];
   });
   if (!curves) return;
@@ -187,7 +241,8 @@ void read_misses(std::vector<ClassicReading>& all, const std::vector<GridRow>& r
   read_capacity(reading, *curves, limits);
   if (reading.capacity.value) {
     read_line(reading, *curves, 0);
-    read_ways(reading, *curves, limits, all.empty() ? 0 : all.back().ways.value.value_or(0));
+    read_ways(reading, *curves, limits,
+              all.empty() ? std::nullopt : std::optional(LevelAbove{all.back().ways, true}));
   } else {
     reading.line.unknown = reading.ways.unknown = "the capacity is unknown";
   }
@@ -195,12 +250,14 @@ void read_misses(std::vector<ClassicReading>& all, const std::vector<GridRow>& r
 }
 
 /// Of times the floor is a hit, and the plateau that of the first curve well above the capacity.
-ClassicReading times_reading(const Curves& curves, const std::string& kernel) {
+ClassicReading times_reading(const Curves& curves, const std::string& kernel,
+                             statistics::Statistic statistic) {
   const bool waits = kernel == "chase"; // each access for the one before
   ClassicReading reading;
   reading.level = level_name(0);
   reading.kernel = kernel;
-  reading.curves = fmt::format("Times per access (kernel {}, ns, minimum of the repetitions)", kernel);
+  reading.curves = fmt::format("Times per access (kernel {}, ns, {} of the repetitions)", kernel,
+                               statistics::name_of(statistic));
   const auto unknown = [&](const std::string& why) {
     reading.line.unknown = reading.ways.unknown = why;
     return reading;
@@ -217,16 +274,18 @@ ClassicReading times_reading(const Curves& curves, const std::string& kernel) {
   for (const auto& [stride, ns] : beyond->second)
     if (stride >= 64 && beyond->first / stride >= 128) plateau.push_back(ns); // lines enough not to fit a set
   const double top = plateau.empty() ? floor : statistics::median(plateau);
-  if (top < least_climb * floor) return unknown("prefetching and overlap hide the miss penalty in this loop");
-  reading.penalty = top - floor;
-  reading.words.push_back(fmt::format("Average access time = hit time + miss rate x penalty: {:.3g} ns at "
-                                      "miss rate 0, {:.3g} ns at miss rate 1, so the penalty is {:.3g} ns.",
-                                      floor, top, top - floor));
+  if (top < least_climb * floor) return unknown("prefetching and overlap hide the misses in this loop");
   if (waits) {
+    reading.penalty = top - floor;
+    reading.words.push_back(fmt::format("Average access time = hit time + miss rate x penalty: {:.3g} ns "
+                                        "where all fit, {:.3g} ns where none stays, so the penalty is "
+                                        "{:.3g} ns.",
+                                        floor, top, top - floor));
     reading.line.unknown = "in random order, accesses to one line are too far apart to show it";
-    read_ways(reading, curves, {floor + 0.25 * (top - floor), floor + classic_full * (top - floor)}, 0,
+    read_ways(reading, curves, {floor + 0.25 * (top - floor), floor + classic_full * (top - floor)}, {},
               4 * reading.capacity.below);
   } else {
+    reading.words.push_back("Its accesses overlap and are prefetched, so the times tell no miss penalty.");
     read_line(reading, curves, floor);
     reading.ways.unknown = "passes over few elements have overheads larger than a miss";
   }
@@ -244,7 +303,7 @@ std::vector<ClassicReading> classic_readings(const std::vector<GridRow>& rows) {
           const bool enough = row.kernel == "chase" || row.size / row.stride >= fewest_elements;
           return !row.disturbed && enough ? row.ns : std::nullopt;
         }))
-      all.push_back(times_reading(*curves, kernel));
+      all.push_back(times_reading(*curves, kernel, rows.front().times));
   return all;
 }
 
@@ -320,10 +379,15 @@ std::vector<GridRow> grid_rows(const result::Results& results, const result::Run
   }
   std::vector<GridRow> rows;
   for (const auto& [key, cell] : cells) {
-    GridRow row{std::get<0>(key), std::get<1>(key), std::get<2>(key), cell.counted_by, {}, {}, {}, false};
+    GridRow row{.kernel = std::get<0>(key),
+                .size = std::get<1>(key),
+                .stride = std::get<2>(key),
+                .counted_by = cell.counted_by};
+    row.times = record ? statistics::Statistic::minimum : results.statistic;
     row.disturbed = cell.times.undisturbed.empty();
-    const auto& ns = row.disturbed ? cell.times.disturbed : cell.times.undisturbed;
-    if (!ns.empty()) row.ns = std::ranges::min(ns); // disturbances only add time
+    auto ns = row.disturbed || !record ? cell.times.disturbed : std::vector<double>();
+    if (!row.disturbed) ns.insert(ns.end(), cell.times.undisturbed.begin(), cell.times.undisturbed.end());
+    if (!ns.empty()) row.ns = statistics::summarise(ns, row.times).value;
     row.disturbed = row.disturbed && row.ns;
     if (!cell.cycles.empty()) row.cycles = statistics::median(cell.cycles);
     for (const auto& misses : cell.misses)

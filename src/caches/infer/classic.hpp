@@ -2,6 +2,7 @@
 #pragma once
 
 #include "result/results_file.hpp"
+#include "statistics/statistics.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -10,19 +11,21 @@
 
 namespace recount::caches {
 
-/// One (size, stride) of a grid, per access: counts are medians over its repetitions, times the minimum,
-/// since disturbances only add time.
+/// One (size, stride) of a grid, per access: counts are medians over its repetitions, times `times`.
 struct GridRow {
   std::string kernel; ///< "stride", "chase"
   std::int64_t size = 0, stride = 0;
-  Witness counted_by;                        ///< witness of the misses; empty: none
-  std::vector<std::optional<double>> misses; ///< of L1, L2 ...
-  std::optional<double> ns, cycles;          ///< cycles: PAPI_TOT_CYC
-  bool disturbed = false;                    ///< every repetition of the time was
+  Witness counted_by;                             ///< witness of the misses; empty: none
+  std::vector<std::optional<double>> misses = {}; ///< of L1, L2 ...
+  std::optional<double> ns = {}, cycles = {};     ///< cycles: PAPI_TOT_CYC
+  bool disturbed = false;                         ///< every repetition of the time was
+  statistics::Statistic times = statistics::Statistic::minimum;
 };
 
 /// The rows of a run: every size and stride of its kernels stride and chase, by kernel, size and stride; what
-/// an inference visited (other strides than powers of two, other orders) is not part of it.
+/// an inference visited (other strides than powers of two, other orders) is not part of it. The times of an
+/// inference are minima of what was undisturbed, since disturbances only add time; those of a sweep are what
+/// its tables show.
 [[nodiscard]] std::vector<GridRow> grid_rows(const result::Results& results, const result::Run& run);
 
 /// A value between what was tried: `value` or more, less than `below` (0: no bound was seen).
@@ -40,7 +43,7 @@ struct ClassicReading {
   std::string curves;             ///< "average misses (PAPI_L1_DCM, model:i7-9700) of the kernel stride"
   ClassicValue capacity, line;    ///< bytes; the line is exact where it is a power of two
   ClassicValue ways;              ///< lines
-  std::optional<double> penalty;  ///< ns: the difference between the plateaus
+  std::optional<double> penalty;  ///< ns: the difference between the plateaus, of dependent loads only
   std::vector<std::string> words; ///< the argument, drawn from the rows
 };
 

@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(counted_misses_give_the_classic_answers) {
   BOOST_TEST(first.line.value.value_or(0) == 64);
   BOOST_TEST(first.ways.value.value_or(0) == 8);
   BOOST_TEST(first.ways.below == 16);
-  BOOST_TEST(first.words[0].find("stay below 0.01 up to 32 KiB at every stride and reach 1.00 at 64 KiB from "
+  BOOST_TEST(first.words[0].find("are below 0.01 up to 32 KiB at every stride and reach 1.00 at 64 KiB, "
                                  "stride 64 B.") != std::string::npos);
   BOOST_TEST(second.level == "L2");
   BOOST_TEST(second.capacity.value.value_or(0) == 256 << 10);
@@ -58,6 +58,29 @@ BOOST_AUTO_TEST_CASE(counted_misses_give_the_classic_answers) {
   // Its 4 ways hide behind the 8 of L1: so few lines never ask it.
   BOOST_TEST(!second.ways.value);
   BOOST_TEST(second.ways.unknown.find("fit the level above") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(ways_below_another_level_are_stated_only_if_half_as_many_give_another_curve) {
+  // A first level of 8 ways, and a second one that loses more than `held` lines of one set.
+  const auto second_level = [](std::int64_t held) {
+    std::vector<caches::GridRow> rows;
+    for (std::int64_t size = 4096; size <= 8 << 20; size *= 2)
+      for (std::int64_t stride = 8; stride <= size / 2; stride *= 2) {
+        const auto share = [&](std::int64_t capacity, std::int64_t ways) {
+          const std::int64_t way = capacity / ways, in_set = stride <= way ? size / way : size / stride;
+          return in_set <= ways ? 0 : stride < 64 ? static_cast<double>(stride) / 64 : 1;
+        };
+        rows.push_back(
+            {"stride", size, stride, "papi", {share(32 << 10, 8), share(512 << 10, held)}, {}, {}});
+      }
+    return caches::classic_readings(rows).at(1);
+  };
+  // Dirty lines that L1 evicts are written to L2, where they become the youngest: 8 ways hold 16 lines, too.
+  const auto unknown = second_level(16);
+  BOOST_TEST(unknown.capacity.value.value_or(0) == 512 << 10);
+  BOOST_TEST(!unknown.ways.value);
+  BOOST_TEST(unknown.ways.unknown.find("8 ways under a level of") != std::string::npos);
+  BOOST_TEST(second_level(64).ways.value.value_or(0) == 64);
 }
 
 BOOST_AUTO_TEST_CASE(the_grid_has_every_size_and_stride) {
