@@ -11,9 +11,9 @@
 
 namespace recount::emulate {
 
-bool counts_thread(const Slot& slot, const Executor& executor) {
-  if (slot.target == executor.tid || slot.target < 0) return true;
-  return slot.inherit && std::ranges::find(executor.lineage, slot.target) != executor.lineage.end();
+bool counts_thread(const Slot& slot, pid_t tid, std::span<const pid_t> lineage) {
+  if (slot.target == tid || slot.target < 0) return true;
+  return slot.inherit && std::ranges::find(lineage, slot.target) != lineage.end();
 }
 
 bool is_enabled(const Shared& shared, const Slot& slot) {
@@ -23,7 +23,7 @@ bool is_enabled(const Shared& shared, const Slot& slot) {
 namespace {
 
 bool covers(const Slot& slot, const Executor& executor) {
-  return (slot.cpu < 0 || slot.cpu == executor.cpu) && counts_thread(slot, executor);
+  return (slot.cpu < 0 || slot.cpu == executor.cpu) && counts_thread(slot, executor.tid, executor.lineage);
 }
 
 /// The groups of one PMU that want counters, in the order in which Linux takes them.

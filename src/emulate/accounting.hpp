@@ -5,6 +5,7 @@
 #include "emulate/slot.hpp"
 
 #include <cstdint>
+#include <span>
 #include <sys/types.h>
 #include <vector>
 
@@ -57,7 +58,7 @@ void account(Executor& executor, std::uint64_t now_ns, const Effect* user, const
              Observer& observer);
 
 /// Whether the slot's event counts what the thread executes, on whichever CPU that is.
-[[nodiscard]] bool counts_thread(const Slot& slot, const Executor& executor);
+[[nodiscard]] bool counts_thread(const Slot& slot, pid_t tid, std::span<const pid_t> lineage);
 /// Enabled, as its group is.
 [[nodiscard]] bool is_enabled(const Shared& shared, const Slot& slot);
 

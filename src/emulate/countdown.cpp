@@ -112,7 +112,7 @@ trace::Countdown countdown_of(const Executor& executor) {
   for (std::int32_t i = 0; i < shared->end; ++i) {
     const Slot& slot = shared->slots[i];
     if (!slot.used || !slot.simulated || slot.period == 0 || slot.exclude_user ||
-        !is_enabled(*shared, slot) || !counts_thread(slot, executor))
+        !is_enabled(*shared, slot) || !counts_thread(slot, executor.tid, executor.lineage))
       continue;
     const Pace pace = pace_of(slot);
     if (pace.most <= 0) continue;

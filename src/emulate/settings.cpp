@@ -87,9 +87,10 @@ Settings read_settings() {
 } // namespace
 
 const Settings& settings() {
-  static const Settings read = [] {
+  // Not destroyed: a sample may be due, and events may be read, while the program exits.
+  static const Settings& read = []() -> const Settings& {
     try {
-      return read_settings();
+      return *new Settings(read_settings());
     } catch (const std::exception& e) {
       const std::string text = std::string("recount emulate: ") + e.what() + "\n";
       [[maybe_unused]] const auto written = write(STDERR_FILENO, text.data(), text.size());

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Samples of recount emulate --exact against registers of the program. Arguments: recount, the programs of sampled.c and counted.c."""
-import pathlib
-import re
+"""Samples of recount emulate --exact against registers of the program. Arguments: recount, the programs of sampled.c, counted.c and
+papi_sampled.c."""
+import os
 import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
 
-RECOUNT, SAMPLED, COUNTED = sys.argv[1:4]
+RECOUNT, SAMPLED, COUNTED, PAPI_SAMPLED = map(os.path.abspath, sys.argv[1:5])
 
 
 def emulate(*command, machine="skl", folder=None):
@@ -42,6 +42,35 @@ class Exact(unittest.TestCase):
         got = sampled("0x1c7", 500, 200)
         self.assertEqual((got["least"] - 9, got["greatest"] - 9), (3500, 3500))
         self.assertGreater(got["intervals"], 20)
+
+    def test_papi_overflow_and_profil(self):
+        period, turns = 10007, 1000000
+        answer = emulate(PAPI_SAMPLED, str(period), str(turns))
+        self.assertEqual(answer.returncode, 0, answer.stderr)
+        overflows, inside, hits, others = map(int, answer.stdout.split())
+        least = 3 * turns // period
+        for got in (overflows, hits):
+            self.assertTrue(least <= got <= least + 1, got)  # of PAPI's own instructions at most one more
+        self.assertTrue(inside >= least - 1 and others <= 1, answer.stdout)
+
+    @unittest.skipUnless(shutil.which("perf"), "perf is not installed")
+    def test_perf_record_and_report(self):
+        period, turns = 1009, 200000  # of 6 instructions
+        with tempfile.TemporaryDirectory() as folder:
+            answer = emulate("perf", "record", "-e", "instructions:u", "-c", str(period), "-o", "data", COUNTED, "-", str(turns), folder=folder)
+            self.assertEqual(answer.returncode, 0, answer.stderr)
+            report = subprocess.run(["perf", "report", "--stdio", "-i", "data", "--sort", "comm,dso,symbol"], cwd=folder, capture_output=True,
+                                    text=True, check=True).stdout
+            script = subprocess.run(["perf", "script", "-i", "data", "-F", "comm,ip,sym"], cwd=folder, capture_output=True, text=True,
+                                    check=True).stdout
+        self.assertRegex(report, r"(?m)^ +\d+\.\d+%  emulate-counted +emulate-counted +\[\.\] work")
+        samples = [line.split() for line in script.splitlines()]
+        addresses = [int(words[1], 16) for words in samples if words[0].startswith("emulate-counte") and words[2:] == ["work"]]
+        self.assertAlmostEqual(len(addresses), 6 * turns / period, delta=2)
+        # 1009 instructions are 168 turns and one instruction: each sample is at the next one.
+        self.assertEqual(len(set(addresses)), 6)
+        self.assertEqual([sorted(set(addresses)).index(a) for a in addresses[:7]],
+                         [(sorted(set(addresses)).index(addresses[0]) + i) % 6 for i in range(7)])
 
 
 first = emulate("true")

@@ -6,9 +6,12 @@
 #include "emulate/preload/user_page.hpp"
 #include "emulate/real.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <ctime>
 #include <sched.h>
+#include <span>
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -22,23 +25,41 @@ std::uint64_t thread_ns() {
   return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(t.tv_nsec);
 }
 
-std::vector<pid_t> read_lineage(pid_t self) {
-  std::vector<pid_t> all;
-  for (pid_t at = self; at > 0 && all.size() < 64;) {
-    all.push_back(at);
+/// The process and those that it descends from.
+struct Lineage {
+  static constexpr std::size_t most = 64;
+  std::array<pid_t, most> all{};
+  std::size_t count = 0;
+};
+Lineage lineage;
+
+void read_lineage(pid_t self) {
+  for (pid_t at = self; at > 0 && lineage.count < Lineage::most;) {
+    lineage.all[lineage.count++] = at;
     char name[32];
     std::snprintf(name, sizeof name, "/proc/%d/stat", at);
     std::FILE* const file = std::fopen(name, "re");
     if (file == nullptr || std::fscanf(file, "%*d (%*[^)]) %*c %d", &at) != 1) at = 0;
     if (file != nullptr) std::fclose(file);
   }
-  return all;
+}
+
+/// In the handler of a signal, too: a forked child has its parent's memory.
+std::span<const pid_t> lineage_of(pid_t process) {
+  if (lineage.count == 0) read_lineage(process);
+  if (lineage.all[0] != process) {
+    std::ranges::copy_backward(std::span(lineage.all).first(Lineage::most - 1), lineage.all.end());
+    lineage.all[0] = process;
+    lineage.count = std::min(lineage.count + 1, Lineage::most);
+  }
+  return std::span(lineage.all).first(lineage.count);
 }
 
 Executor& executor() {
   thread_local Executor self;
   const auto process = static_cast<pid_t>(real::syscall(SYS_getpid));
-  if (self.lineage.empty() || self.lineage.front() != process) self.lineage = read_lineage(process);
+  const auto known = lineage_of(process);
+  self.lineage.assign(known.begin(), known.end());
   self.tid = static_cast<pid_t>(real::syscall(SYS_gettid));
   self.cpu = sched_getcpu();
   return self;
@@ -76,13 +97,14 @@ void account_by_server() {
 
 /// Of what the server has accounted for.
 void take_samples(void* context) {
-  const Executor& self = executor();
+  const auto tid = static_cast<pid_t>(real::syscall(SYS_gettid));
+  const auto ancestors = lineage_of(static_cast<pid_t>(real::syscall(SYS_getpid)));
   Overflows overflows;
   {
     const Locked shared;
     for (std::int32_t i = 0; i < shared->end; ++i)
       if (Slot& slot = shared->slots[i]; slot.used && slot.simulated && slot.period > 0 &&
-                                         is_enabled(*shared, slot) && counts_thread(slot, self))
+                                         is_enabled(*shared, slot) && counts_thread(slot, tid, ancestors))
         overflows.take(*shared, slot, i);
   }
   overflows.deliver(context);

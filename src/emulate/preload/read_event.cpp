@@ -7,7 +7,6 @@
 #include <bit>
 #include <cmath>
 #include <linux/perf_event.h>
-#include <vector>
 
 namespace recount::emulate {
 namespace {
@@ -83,9 +82,23 @@ Slot* timed(Shared& shared, std::int32_t leader) {
   return nullptr;
 }
 
+/// Slots of a group.
+class Members {
+public:
+  explicit Members(std::int32_t first) { push_back(first); }
+  void push_back(std::int32_t slot) { slots_[count_++] = slot; }
+  [[nodiscard]] std::size_t size() const { return count_; }
+  [[nodiscard]] auto begin() { return slots_.begin(); }
+  [[nodiscard]] auto end() { return slots_.begin() + static_cast<std::ptrdiff_t>(count_); }
+
+private:
+  std::array<std::int32_t, most_slots> slots_; // NOLINT(cppcoreguidelines-pro-type-member-init)
+  std::size_t count_ = 0;
+};
+
 /// Members of the group in the order of a group read: the leader, then the siblings as they were opened.
-std::vector<std::int32_t> members(const Shared& shared, std::int32_t leader) {
-  std::vector<std::int32_t> all{leader};
+Members members(const Shared& shared, std::int32_t leader) {
+  Members all(leader);
   for (std::int32_t i = 0; i < shared.end; ++i)
     if (shared.slots[i].used && shared.slots[i].leader == leader && i != leader) all.push_back(i);
   std::ranges::sort(all.begin() + 1, all.end(), {}, [&](std::int32_t i) { return shared.slots[i].order; });
@@ -94,11 +107,10 @@ std::vector<std::int32_t> members(const Shared& shared, std::int32_t leader) {
 
 } // namespace
 
-void append_read(const Shared& shared, const Slot& slot, std::uint64_t format,
-                 std::vector<std::uint64_t>& words) {
+void append_read(const Shared& shared, const Slot& slot, std::uint64_t format, Words& words) {
   const bool group = (format & PERF_FORMAT_GROUP) != 0;
   const auto self = static_cast<std::int32_t>(&slot - shared.slots);
-  const auto all = group ? members(shared, slot.leader) : std::vector<std::int32_t>{self};
+  Members all = group ? members(shared, slot.leader) : Members(self);
   const auto value = [&](std::int32_t i) {
     const Slot& one = shared.slots[i];
     words.push_back(static_cast<std::uint64_t>(std::llround(one.value)));

@@ -13,10 +13,12 @@
 #include <ctime>
 #include <fcntl.h>
 #include <sched.h>
+#include <span>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
+#include <utility>
 
 namespace recount::emulate {
 
@@ -41,8 +43,13 @@ std::uint64_t ids_of_thread() {
               static_cast<std::uint64_t>(real::syscall(SYS_gettid)));
 }
 
-/// The words of one record, in the order of perf_event_open(2).
-using Words = std::vector<std::uint64_t>;
+/// The record under way, of words in the order of perf_event_open(2); under the lock.
+Words& new_record() {
+  static Words words;
+  words.clear();
+  words.push_back(0); // the header
+  return words;
+}
 
 std::uint64_t header(std::uint32_t type, std::uint16_t misc, std::size_t words) {
   return pair(type, std::uint64_t{misc} | (words * sizeof(std::uint64_t)) << 16);
@@ -53,12 +60,14 @@ std::uint64_t address_of_sample(std::uint64_t number) {
   return executing.start == 0 ? unknown_code : executing.start + number * 7 % executing.bytes;
 }
 
-Words sample_record(const Shared& shared, const Slot& slot, std::uint64_t number) {
+const Words& sample_record(const Shared& shared, const Slot& slot, std::uint64_t number) {
   const auto& attr = slot.attr;
   const std::uint64_t ip = address_of_sample(number);
-  Words words{0};
+  Words& words = new_record();
   const auto field = [&](std::uint64_t bit, std::initializer_list<std::uint64_t> values) {
-    if ((attr.sample_type & bit) != 0) words.insert(words.end(), values);
+    if ((attr.sample_type & bit) == 0) return;
+    for (const std::uint64_t value : values)
+      words.push_back(value);
   };
   field(PERF_SAMPLE_IDENTIFIER, {slot.id});
   field(PERF_SAMPLE_IP, {ip});
@@ -99,8 +108,10 @@ void append_sample_id(const Slot& slot, const perf_event_attr& attr, Words& word
   field(PERF_SAMPLE_CPU, static_cast<std::uint64_t>(sched_getcpu()));
   field(PERF_SAMPLE_IDENTIFIER, slot.id);
 }
-Words lost_record(const Slot& slot) {
-  Words words{0, slot.id, slot.unreported};
+const Words& lost_record(const Slot& slot) {
+  Words& words = new_record();
+  words.push_back(slot.id);
+  words.push_back(slot.unreported);
   append_sample_id(slot, slot.attr, words);
   words[0] = header(PERF_RECORD_LOST, 0, words.size());
   return words;
@@ -113,7 +124,7 @@ bool write_record(perf_event_mmap_page* page, const Words& words) {
   if (size == 0 || size - (head - tail) < bytes) return false;
   auto* const data = reinterpret_cast<unsigned char*>(page) + page->data_offset;
   for (std::size_t i = 0; i < words.size(); ++i)
-    std::memcpy(data + (head + i * sizeof words[0]) % size, &words[i], sizeof words[0]);
+    std::memcpy(data + (head + i * sizeof words[0]) % size, words.data() + i, sizeof words[0]);
   std::atomic_ref(page->data_head).store(head + bytes, std::memory_order_release);
   return true;
 }
@@ -191,12 +202,10 @@ bool handled(siginfo_t& info, void* context) {
 
 void Overflows::deliver(void* context) {
   const auto self = static_cast<pid_t>(real::syscall(SYS_gettid));
-  for (const int fd : stopped_)
+  for (const int fd : std::span(stopped_.all).first(std::exchange(stopped_.count, 0)))
     real::ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
-  stopped_.clear();
-  auto due = std::move(signals_);
-  signals_.clear();
-  for (const Signal& one : due) {
+  const Few<Signal> due = std::exchange(signals_, {});
+  for (const Signal& one : std::span(due.all).first(due.count)) {
     siginfo_t info{};
     info.si_signo = one.number;
     info.si_code = one.code;

@@ -3,9 +3,10 @@
 
 #include "emulate/slot.hpp"
 
+#include <array>
+#include <cstddef>
 #include <linux/perf_event.h>
 #include <sys/types.h>
-#include <vector>
 
 namespace recount::emulate {
 
@@ -44,8 +45,17 @@ private:
     int number, fd, code;
     pid_t to;
   };
-  std::vector<Signal> signals_;
-  std::vector<int> stopped_; ///< descriptors of events whose limit is reached
+  /// Without allocation, as for Words. Linux drops signals, too, when too many are pending.
+  template <class T>
+  struct Few {
+    void push_back(T one) {
+      if (count < all.size()) all[count++] = one;
+    }
+    std::array<T, 64> all{};
+    std::size_t count = 0;
+  };
+  Few<Signal> signals_;
+  Few<int> stopped_; ///< descriptors of events whose limit is reached
 };
 
 /// Whether a ring of this process has records that were not read: of the slot, or redirected to it.

@@ -13,7 +13,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include <vector>
 
 namespace recount::emulate {
 namespace {
@@ -102,7 +101,8 @@ ssize_t read_unbacked(std::int32_t at, void* to, std::size_t bytes) {
   const Locked shared;
   const Slot& slot = shared->slots[at];
   if (shared->slots[slot.leader].failed) return 0; // a pinned event in error: end of file
-  std::vector<std::uint64_t> words;
+  static Words words;                              // under the lock
+  words.clear();
   append_read(*shared, slot, slot.read_format, words);
   const std::size_t size = words.size() * sizeof words[0];
   if (size > bytes) {

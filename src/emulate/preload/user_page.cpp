@@ -11,12 +11,12 @@
 #include <atomic>
 #include <bit>
 #include <cerrno>
+#include <climits>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
-#include <map>
-#include <string>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -132,17 +132,15 @@ void copy_times(perf_event_mmap_page& page, const perf_event_mmap_page* backing,
 
 /// Memory for a page and a ring; with a ring where the server counts, a file that the sampled processes map.
 void* memory_of(std::size_t bytes, std::uint64_t order, bool create) {
-  static const std::string prefix = [] {
-    const char* const name = std::getenv("RECOUNT_PMU_SHARED");
-    return name == nullptr ? std::string() : std::string(name) + ".";
-  }();
-  if (bytes <= page_size() || !exact() || prefix.empty())
+  const char* const prefix = std::getenv("RECOUNT_PMU_SHARED");
+  if (bytes <= page_size() || !exact() || prefix == nullptr)
     return create ? real::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)
                   : MAP_FAILED;
-  const std::string name = prefix + std::to_string(order);
+  char name[PATH_MAX];
+  std::snprintf(name, sizeof name, "%s.%llu", prefix, static_cast<unsigned long long>(order));
   constexpr mode_t everybody = 0666;
   const auto fd =
-      static_cast<int>(real::syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>(name.c_str()),
+      static_cast<int>(real::syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>(name),
                                      O_RDWR | O_CLOEXEC | (create ? O_CREAT | O_EXCL : 0), everybody));
   if (fd < 0) return MAP_FAILED;
   if (create) real::syscall(SYS_ftruncate, fd, static_cast<long>(bytes));
@@ -158,16 +156,16 @@ perf_event_mmap_page* ring_of(const Shared& shared, std::int32_t at) {
   const Slot& slot = shared.slots[at];
   if (slot.ring_bytes == 0) return nullptr;
   if (mappings[at].page != nullptr && mappings[at].order == slot.order) return mappings[at].page;
-  static std::map<std::uint64_t, perf_event_mmap_page*> others; // by order
-  auto found = others.find(slot.order);
-  if (found == others.end()) {
+  static struct {
+    std::uint64_t order;
+    perf_event_mmap_page* page;
+  } others[most_slots];
+  auto& other = others[at];
+  if (other.order != slot.order) {
     void* const memory = memory_of(slot.ring_bytes, slot.order, false);
-    found =
-        others
-            .emplace(slot.order, memory == MAP_FAILED ? nullptr : static_cast<perf_event_mmap_page*>(memory))
-            .first;
+    other = {slot.order, memory == MAP_FAILED ? nullptr : static_cast<perf_event_mmap_page*>(memory)};
   }
-  return found->second;
+  return other.page;
 }
 
 namespace {
