@@ -33,16 +33,19 @@ constexpr const char* fix = "see EXTERNAL RESULTS in recount-report(1)";
 constexpr double external_tolerance = 0.05;
 
 void check_head(const base::CsvTable& table) {
-  static const std::vector<std::string> known{"kernel",    "size",      "stride",   "ns",
-                                              "l1_misses", "l2_misses", "l3_misses"};
+  static const std::vector<std::string> known{"kernel",  "size",     "stride",    "ns",        "seconds",
+                                              "t2 - t1", "accesses", "l1_misses", "l2_misses", "l3_misses"};
   const auto& head = table.head;
   for (const auto field : head.fields)
     if (std::ranges::find(known, field) == known.end())
       table.fail(head.number, fmt::format("unknown column \"{:.80}\"", field),
                  base::did_you_mean(std::string(field), known));
-  for (const char* needed : {"size", "stride"})
-    if (std::ranges::find(head.fields, needed) == head.fields.end())
-      table.fail(head.number, fmt::format("there is no column {}", needed), fix);
+  const auto has = [&](std::string_view name) {
+    return std::ranges::find(head.fields, name) != head.fields.end();
+  };
+  if (!has("size")) table.fail(head.number, "there is no column size", fix);
+  if ((has("seconds") || has("t2 - t1")) != has("accesses"))
+    table.fail(head.number, "of the columns seconds (or t2 - t1) and accesses, only one is there", fix);
 }
 
 std::int64_t parse_bytes(const base::CsvTable& table, int line, std::string_view field) {
@@ -60,6 +63,7 @@ void add_row(result::Results& results, const base::CsvTable& table, const base::
   o.accesses = 1;
   result::Params params;
   std::vector<std::pair<std::string, double>> values;
+  std::optional<double> ns, seconds, accesses;
   for (std::size_t i = 0; i < row.fields.size(); ++i) {
     const std::string_view name = table.head.fields[i], field = row.fields[i];
     if (field.empty()) continue;
@@ -70,13 +74,19 @@ void add_row(result::Results& results, const base::CsvTable& table, const base::
     } else if (name == "size" || name == "stride") {
       params[std::string(name)] = parse_bytes(table, row.number, field);
     } else if (name == "ns") {
-      values.emplace_back("seconds", 1e-9 * table.number<double>(row.number, field, "time in ns", fix));
+      ns = table.number<double>(row.number, field, "time in ns", fix);
+    } else if (name == "seconds" || name == "t2 - t1") {
+      seconds = table.number<double>(row.number, field, "time in seconds", fix);
+    } else if (name == "accesses") {
+      accesses = table.number<double>(row.number, field, "number of accesses", fix, true);
     } else {
       values.emplace_back(miss_metric(static_cast<std::size_t>(name[1] - '1')),
                           table.number<double>(row.number, field, "number of misses", fix, true));
     }
   }
-  if (params.size() < 2) table.fail(row.number, "the row has no size or no stride", fix);
+  if (!params.contains("size")) table.fail(row.number, "the row has no size", fix);
+  if (!ns && seconds && accesses && *accesses > 0) ns = 1e9 * *seconds / *accesses;
+  if (ns) values.emplace_back("seconds", 1e-9 * *ns);
   for (const auto& [metric, value] : values) {
     o.params = params;
     o.metric = metric;
@@ -145,9 +155,10 @@ std::vector<document::Block> compare_external(const document::Part& external, co
        {"modelled"},
        {"reason for the modelled value", false}},
       {}};
-  std::size_t compared = 0;
+  std::size_t compared = 0, misses = 0;
   for (const auto& o : external.results->observations) {
     const auto level = level_of_misses(o.metric);
+    if (level) ++misses;
     const auto stated = result::per_access(o);
     const Cell cell = make_cell(o);
     const auto found = modelled.find(cell);
@@ -161,6 +172,7 @@ std::vector<document::Block> compare_external(const document::Part& external, co
          fmt::format("{:.3f}", *stated), fmt::format("{:.3f}", value),
          run && *level < run->caches.size() ? reason(run->caches[*level], size, stride) : ""});
   }
+  if (misses == 0) return {};
   if (compared == 0)
     return {
         document::Paragraph{"No misses were modelled at these points, so nothing can be compared. Add the "
@@ -320,34 +332,62 @@ std::string cell_text(const Quantity& quantity, double each) {
                                      : fmt::format("{:.3f}", shown);
 }
 
-/// Strides down, sizes across. Nothing with fewer than two of each, with more sizes than fit, or where other
-/// parameters vary as well: the appendix has these values.
+/// Strides down, sizes across. Nothing with more sizes than fit, or where other parameters vary as well: the
+/// appendix has these values.
 std::optional<document::Table> grid_table(const std::vector<sweep::SweepGroup>& groups,
                                           const std::string& caption, const Quantity& quantity) {
-  std::map<std::int64_t, std::map<std::int64_t, std::string>> rows; // by stride and size
+  std::map<std::int64_t, std::map<std::int64_t, std::string>> rows; // by stride (0: of all strides) and size
   std::set<std::int64_t> sizes;
   for (const auto& group : groups) {
-    const auto size = result::integer(group.params, "size"), stride = result::integer(group.params, "stride");
+    const auto size = result::integer(group.params, "size");
+    const auto stride = result::integer(group.params, "stride").value_or(0);
     const auto each = group.per_access();
-    if (!size || !stride || !each) continue;
+    if (!size || !each) continue;
     sizes.insert(*size);
-    if (!rows[*stride].emplace(*size, cell_text(quantity, *each)).second) return {};
+    if (!rows[stride].emplace(*size, cell_text(quantity, *each)).second) return {};
   }
-  if (sizes.size() < 2 || sizes.size() > most_columns || rows.size() < 2) return {};
+  if (sizes.empty() || sizes.size() > most_columns) return {};
   document::Table table{caption, {{"stride"}}, {}};
   for (const auto size : sizes)
     table.columns.push_back({base::format_bytes(size)});
   for (const auto& [stride, cells] : rows) {
-    std::vector<std::string> row{base::format_bytes(stride)};
+    std::vector<std::string> row{stride == 0 ? "not stated" : base::format_bytes(stride)};
     for (const auto size : sizes) {
       const auto cell = cells.find(size);
       row.push_back(cell == cells.end() ? "-" : cell->second);
     }
     table.rows.push_back(std::move(row));
   }
+  const bool gaps =
+      std::ranges::any_of(rows, [&](const auto& row) { return row.second.size() < sizes.size(); });
   table.notes.push_back(
-      "Sizes across, strides down; -: not measured (the stride exceeds half of the array, or the "
-      "point was left out).");
+      gaps ? "Sizes across, strides down; -: not measured (the stride exceeds half of the array, or "
+             "the point was left out)."
+           : "Sizes across, strides down.");
+  return table;
+}
+
+/// Time, accesses and their quotient by size, all strides together: by one witness.
+std::optional<document::Table> sums_table(const std::vector<sweep::SweepGroup>& groups,
+                                          const std::string& caption) {
+  struct Sum {
+    double seconds = 0, accesses = 0;
+  };
+  std::map<std::int64_t, Sum> sums;
+  std::set<std::int64_t> strides;
+  for (const auto& group : groups) {
+    const auto size = result::integer(group.params, "size"), stride = result::integer(group.params, "stride");
+    if (!size || !stride || !group.accesses || !group.summary) continue;
+    strides.insert(*stride);
+    sums[*size].seconds += group.summary->value;
+    sums[*size].accesses += static_cast<double>(*group.accesses);
+  }
+  if (strides.size() < 2) return {};
+  document::Table table{caption, {{"size"}, {"time (s)"}, {"accesses"}, {"mean access time (ns)"}}, {}};
+  for (const auto& [size, sum] : sums)
+    table.rows.push_back({base::format_bytes(size), base::format_seconds(sum.seconds),
+                          fmt::format("{:.0f}", sum.accesses),
+                          fmt::format("{:.3f}", 1e9 * sum.seconds / sum.accesses)});
   return table;
 }
 
@@ -363,6 +403,10 @@ void add_tables(std::vector<document::Block>& blocks, const document::Part& swee
         fmt::format("{}: kernel {}, {}, {} of the repetitions", quantity.title, kernel,
                     base::format_witness(witness), statistics::name_of(sweep.results->statistic));
     if (auto table = grid_table(groups, caption, quantity)) blocks.emplace_back(std::move(*table));
+    if (is_seconds(quantity.metric) && !sweep.published)
+      if (auto table = sums_table(groups, fmt::format("Sums over all strides: kernel {}, {}", kernel,
+                                                      base::format_witness(witness))))
+        blocks.emplace_back(std::move(*table));
   }
 }
 
@@ -463,6 +507,13 @@ std::vector<document::Block> write_sweeps(const document::Material& material) {
     const auto found = timed_findings(part);
     for (const char* kernel : kernels)
       document::append(of_part, write_kernel(material, points_of(part, kernel), kernel, found));
+    const auto swept = std::ranges::count_if(part.results->observations, [](const auto& o) {
+      return std::ranges::find(kernels, o.kernel) != std::end(kernels);
+    });
+    if (of_part.empty() && part.published && swept > 0)
+      of_part.emplace_back(document::Paragraph{fmt::format(
+          "The {} of this file are not shown: there are more than {} sizes, or several values of one point.",
+          base::format_count(swept, "value"), most_columns)});
     if (of_part.empty()) continue;
     if (part.published) {
       const auto source = part.results->runs.front().versions.find("source");

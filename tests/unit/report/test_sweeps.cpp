@@ -6,6 +6,7 @@
 #include <recount/error.hpp>
 
 #include <boost/test/unit_test.hpp>
+#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -84,7 +85,7 @@ BOOST_AUTO_TEST_CASE(size_line_and_ways_are_read_from_misses_and_stand_first) {
   BOOST_TEST(has(text, "L1d from the misses of the kernel stride: " + values));
   BOOST_TEST(text.find(values) < text.find("## Machine"));
   BOOST_TEST(times(text, "while several accesses share a line") == 2U); // of misses, and of times
-  BOOST_TEST(!has(text, "so the penalty")); // accesses of this kernel overlap
+  BOOST_TEST(!has(text, "so the penalty"));                             // accesses of this kernel overlap
   BOOST_TEST(has(text, "tell no miss penalty"));
   BOOST_TEST(times(text, "not answerable") == 0U);
 }
@@ -150,6 +151,31 @@ BOOST_AUTO_TEST_CASE(external_results_are_read_in_the_same_way_and_their_slips_f
   BOOST_TEST(has(text, "capacity between 32 and 64 KiB"));
 }
 
+BOOST_AUTO_TEST_CASE(external_results_of_one_stride_or_of_all_together_have_their_table) {
+  const auto with = [](const char* csv) {
+    result::Results results = walk(false);
+    auto external = caches::parse_external(csv, "lab.csv");
+    results.runs.push_back(external.runs[0]);
+    std::ranges::move(external.observations, std::back_inserter(results.observations));
+    return text_of(results);
+  };
+  const std::string one = with("size,stride,ns\n4K,64,2.073\n8K,64,1.468\n");
+  BOOST_TEST(has(one, "### External results: lab.csv"));
+  BOOST_TEST(has(one, "| 64 B | 2.07 | 1.47 |"));
+  // 0.2 ms of 100,000 accesses and 0.3 ms of 200,000 are 2 and 1.5 ns.
+  BOOST_TEST(has(with("size,t2 - t1,accesses\n4K,0.0002,100000\n8K,0.0003,200000\n"),
+                 "| not stated | 2.00 | 1.50 |"));
+}
+
+BOOST_AUTO_TEST_CASE(sums_over_all_strides_are_time_accesses_and_their_quotient) {
+  const result::Results results = walk(true);
+  double seconds = 0, accesses = 0;
+  for (const auto& o : results.observations)
+    if (o.metric == "seconds" && result::integer(o.params, "size") == 8192)
+      seconds += std::get<double>(o.value), accesses += static_cast<double>(*o.accesses);
+  BOOST_TEST(has(text_of(results), fmt::format("| {:.0f} | {:.3f} |", accesses, 1e9 * seconds / accesses)));
+}
+
 BOOST_AUTO_TEST_CASE(external_results_that_are_none_are_refused) {
   const auto refused = [](const std::string& text, const std::string& part) {
     BOOST_CHECK_EXCEPTION((void)caches::parse_external(text, "t.csv"), Error, [&](const Error& error) {
@@ -159,7 +185,8 @@ BOOST_AUTO_TEST_CASE(external_results_that_are_none_are_refused) {
   };
   refused("", "t.csv");
   refused("size,stride,ns\n", "has no values");
-  refused("size,ns\n4K,1\n", "there is no column stride");
+  refused("stride,ns\n1,1\n", "there is no column size");
+  refused("size,stride,seconds\n4K,1,1\n", "seconds (or t2 - t1) and accesses, only one");
   refused("size,stride,nss\n4K,1,1\n", "unknown column \"nss\"");
   refused("size,stride,ns\n4K,1\n", "t.csv:2: has 2 fields, the header has 3");
   refused("size,stride,ns\n4K,1,fast\n", "t.csv:2");
