@@ -104,7 +104,8 @@ const std::vector<Derivation>& derivations() {
       {"L1_PER_FLOP", "L1 misses per operation", {"PAPI_L1_DCM / operations"}},
       {"L2_PER_FLOP", "L2 misses per operation", {"PAPI_L2_DCM / operations"}},
       {"INTENSITY", "operations per byte", {"operations / (PAPI_L2_DCM * line)"}},
-      {"GFLOPS", "GFLOP/s", {"operations / seconds / 1e9"}}};
+      {"GFLOPS", "GFLOP/s", {"operations / seconds / 1e9"}},
+      {"GFLOPS_CPU", "GFLOP/s by CPU time", {"operations / cpu_seconds / 1e9"}}};
   return rows;
 }
 
@@ -179,7 +180,14 @@ std::vector<Measure> comparisons(const Side& reference, const std::string& suffi
       return difference(group, product(p), reference(p), name);
     };
   };
+  // Others on the machine lengthen the elapsed time of a disturbed repetition, and hardly its CPU time.
+  const QuantityOf by_cpu = [=](const ProductGroup& group, const Product& p) -> std::optional<Quantity> {
+    const auto elapsed = speed_up(group, product(p), reference(p));
+    if (!elapsed || elapsed->disturbed == 0) return {};
+    return speed_up(group, product(p), reference(p), metric("cpu_seconds"));
+  };
   return {{"speed-up by time" + suffix, faster(seconds), format_factor, true},
+          {"speed-up by CPU time" + suffix, by_cpu, format_factor, true},
           {"speed-up by cycles" + suffix, faster(cycles), format_factor, true},
           {"L1 hit rate difference (points)" + suffix, differs("L1_HIT_RATE"), base::format_points, true},
           {"L2 hit rate difference (points)" + suffix, differs("L2_HIT_RATE"), base::format_points, true}};

@@ -63,13 +63,14 @@ void add_blocked(std::vector<Block>& blocks, const ProductGroup& group) {
             {{"time (s)", seconds, base::format_seconds},
              {"GFLOP/s", metric("GFLOPS"), base::format_number},
              line[0],
-             line[1]});
+             line[1],
+             line[2]});
   add_table(blocks, group, "Blocked products: misses (10^6) and hit rates", keys, blocked,
             {{"L1 misses", metric("PAPI_L1_DCM"), base::format_millions},
              {"L2 misses", metric("PAPI_L2_DCM"), base::format_millions},
              {"L1 hit rate", metric("L1_HIT_RATE"), base::format_share},
              {"L2 hit rate", metric("L2_HIT_RATE"), base::format_share},
-             line[2]});
+             line[3]});
 }
 
 void add_ceilings(std::vector<Block>& blocks, const ProductGroup& group) {
@@ -109,6 +110,11 @@ std::vector<Block> doubles_tables(const ProductGroup& group) {
   table("Time of the product (s)", every, {{"", "seconds", base::format_seconds}});
   table("CPU time of the product (s)", every, {{"", "cpu_seconds", base::format_seconds}});
   table("GFLOP/s, of 2 n^3 operations", every, {{"", "GFLOPS", base::format_number}});
+  if (std::ranges::any_of(doubles, [&](const Product& p) {
+        const auto elapsed = seconds(group, p);
+        return elapsed && elapsed->disturbed > 0;
+      }))
+    table("GFLOP/s by CPU time, of 2 n^3 operations", every, {{"", "GFLOPS_CPU", base::format_number}});
   table("Data-cache misses (10^6)", counted,
         {{": L1", "PAPI_L1_DCM", base::format_millions}, {": L2", "PAPI_L2_DCM", base::format_millions}});
   table("Hit rates", counted,

@@ -229,6 +229,31 @@ BOOST_AUTO_TEST_CASE(tables_count_disturbed_repetitions) {
   BOOST_TEST(notes({0, 0, 0}).size() == 1U); // the witness alone
 }
 
+BOOST_AUTO_TEST_CASE(disturbed_times_have_speed_ups_by_cpu_time_beside_them) {
+  const auto speed_ups = [](double stolen) {
+    std::vector<result::Observation> all;
+    for (const auto& [variant, cpu] : {std::pair("ijk", 2.0), std::pair("ikj", 1.0)})
+      for (int i = 0; i < 8; ++i) {
+        const double noise = 1 + 0.001 * i;
+        all.push_back(seen(point(variant, 600), "clock", "cpu_seconds", cpu * noise, i));
+        all.push_back(
+            seen(point(variant, 600), "clock", "seconds", (variant[1] == 'k' ? 4 : 1) * cpu * noise, i));
+        if (stolen > 0) all.back().flags.emplace_back(Flag::Kind::steal, "stolen", stolen);
+      }
+    const auto groups = matmul::group_products(results_of(all));
+    for (const auto& block : matmul::doubles_tables(groups.at(0)))
+      if (const auto* table = std::get_if<document::Table>(&block);
+          table && table->caption == "line compared with simple")
+        return std::pair(table->columns.size(), table->rows.at(0));
+    return std::pair(std::size_t{0}, std::vector<std::string>());
+  };
+  BOOST_TEST(speed_ups(0).first == 2U); // n and elapsed time
+  const auto [columns, cells] = speed_ups(5);
+  BOOST_TEST_REQUIRE(columns == 3U);
+  BOOST_TEST(cells.at(1).starts_with("0.5")); // 2 s against 4 times 1 s of an ikj that others delayed
+  BOOST_TEST(cells.at(2).starts_with("2.0"));
+}
+
 BOOST_AUTO_TEST_CASE(modelled_ranges_that_overlap_are_no_difference) {
   const auto modelled = [](double low, double value, double high) {
     return matmul::Quantity{value, "model:i7-9700~placement=any~sample", low, high};
