@@ -54,4 +54,17 @@ CsvTable parse_csv(std::string_view text, const std::string& file, const std::st
   return table;
 }
 
+std::string csv_field(std::string_view text) {
+  const bool sign = text.starts_with('-') || text.starts_with('+');
+  const bool number = sign && (text == "-" || parse<double>(text.substr(1)));
+  const bool formula =
+      !text.empty() && std::string_view("=+-@\t\r").find(text.front()) != text.npos && !number;
+  const std::string field = (formula ? "'" : "") + std::string(text);
+  if (field.find_first_of(",\"\r\n") == field.npos) return field;
+  std::string quoted = "\"";
+  for (const char c : field)
+    quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + '"';
+}
+
 } // namespace recount::base

@@ -49,4 +49,9 @@ inline constexpr std::size_t longest_csv = 1 << 20;
 /// table.
 [[nodiscard]] CsvTable parse_csv(std::string_view text, const std::string& file, const std::string& fix);
 
+/// The text as a field (RFC 4180): in double quotes where it must be, and with an apostrophe before a "=",
+/// "+", "-" or
+/// "@" that would make a formula of it in a spreadsheet. Numbers and a lone "-" stay as they are.
+[[nodiscard]] std::string csv_field(std::string_view text);
+
 } // namespace recount::base

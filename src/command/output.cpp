@@ -1,5 +1,6 @@
 #include "command/output.hpp"
 
+#include "base/csv.hpp"
 #include "base/output_file.hpp"
 
 #include <fmt/format.h>
@@ -398,14 +399,6 @@ std::string ungrouped(const std::string& text) {
   return grouped(digits) == text ? digits : text;
 }
 
-std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text)
-    quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + '"';
-}
-
 /// "by function" -> "by-function".
 std::string in_file_name(const std::string& title) {
   std::string name;
@@ -463,7 +456,7 @@ void TableExport::write(const std::string& title, const std::vector<Table>& tabl
 std::string csv_text(const Table& table) {
   std::string text;
   const auto add = [&](std::size_t i, const std::string& field) {
-    text += (i > 0 ? "," : "") + csv_field(field);
+    text += (i > 0 ? "," : "") + base::csv_field(field);
   };
   for (std::size_t i = 0; i < table.columns().size(); ++i)
     add(i, table.columns()[i].head);

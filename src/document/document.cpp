@@ -1,5 +1,6 @@
 #include "document/document.hpp"
 
+#include "base/csv.hpp"
 #include "base/utf8.hpp"
 
 #include <algorithm>
@@ -32,15 +33,8 @@ std::string_view take_exponent(char32_t before, std::string_view& text) {
 std::string csv_table(const Table& table) {
   std::string text;
   const auto add_line = [&](const auto& cells) {
-    for (std::size_t i = 0; i < cells.size(); ++i) {
-      std::string cell = cells[i];
-      if (cell.find_first_of(",\"\r\n") != std::string::npos) {
-        for (std::size_t at = 0; (at = cell.find('"', at)) != cell.npos; at += 2)
-          cell.insert(at, 1, '"');
-        cell = '"' + cell + '"';
-      }
-      text += (i ? "," : "") + cell;
-    }
+    for (std::size_t i = 0; i < cells.size(); ++i)
+      text += (i > 0 ? "," : "") + base::csv_field(cells[i]);
     text += '\n';
   };
   std::vector<std::string> heads;

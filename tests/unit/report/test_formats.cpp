@@ -125,6 +125,16 @@ BOOST_AUTO_TEST_CASE(a_table_is_there_by_itself) {
   BOOST_TEST(csv == "n,\"a, \"\"b\"\"\"\n1,x_y\n2,\"line\nbreak\"\n");
 }
 
+BOOST_AUTO_TEST_CASE(fields_that_a_spreadsheet_would_execute_are_defused) {
+  const recount::document::Table table{
+      "T",
+      {{"a"}, {"b"}, {"c"}},
+      {{"=1+2", "-3.5", "+0.2"}, {"@SUM(A1)", "-", "-1+cmd|x"}, {"+x", "\tx", "7"}},
+      {}};
+  BOOST_TEST(recount::document::csv_table(table) ==
+             "a,b,c\n'=1+2,-3.5,+0.2\n'@SUM(A1),-,'-1+cmd|x\n'+x,'\tx,7\n");
+}
+
 BOOST_AUTO_TEST_CASE(powers_are_raised) {
   BOOST_TEST(
       holds(recount::document::to_html(with("units of 10^6, n^3"), no_svg), "10<sup>6</sup>, n<sup>3</sup>"));
