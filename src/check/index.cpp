@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <set>
 
@@ -107,11 +108,23 @@ Trial make_trial(const std::string& metric, const kernel::Proof& proof, const In
   return t;
 }
 
+namespace {
+
+/// Whether prefetchers may count as this preset, as the tolerance of the point says.
+bool prefetched(const kernel::Proof& proof) {
+  constexpr double rough = 0.2;
+  return proof.tolerance >= rough &&
+         std::ranges::any_of(std::array{"PAPI_L1_", "PAPI_L2_", "PAPI_L3_", "PAPI_PRF_"},
+                             [&](const char* prefix) { return proof.preset.starts_with(prefix); });
+}
+
+} // namespace
+
 Trial make_side_trial(const std::string& metric, const kernel::Proof& proof, const Index& index) {
   Trial t = make_trial(metric, proof, index);
   if (!t.stated) return t;
   double stray = stray_occurrences;
-  if (!index.of(t.kernel, t.point, t.metric, Witness::model).empty())
+  if (!index.of(t.kernel, t.point, t.metric, Witness::model).empty() || prefetched(proof))
     for (const auto& [repetition, o] : index.of(t.kernel, t.point, metric, Witness::perf))
       if (o->accesses) {
         stray += t.tolerance * static_cast<double>(*o->accesses);

@@ -64,7 +64,8 @@ private:
 [[nodiscard]] Trial make_trial(const std::string& metric, const kernel::Proof& proof, const Index& index);
 
 /// The same for a proof of kernel::beside(): what is not the purpose of the point may be disturbed by it, so
-/// that some occurrences, and of simulated caches a share of the accesses, are no contradiction.
+/// that some occurrences, and of caches, simulated or where prefetchers are tolerated, a share of the
+/// accesses, are no contradiction.
 [[nodiscard]] Trial make_side_trial(const std::string& metric, const kernel::Proof& proof,
                                     const Index& index);
 

@@ -397,41 +397,58 @@ void find_missing_part(PresetVerdict& preset) {
     if (j.judgement.verdict == Verdict::dead) j.judgement.verdict = Verdict::meaning_differs;
 }
 
-/// Counted / stated; 1 within the stated range or a few stray occurrences of it. None where the range is too
-/// wide to tell small factors.
-std::optional<double> ratio(const Judged& j) {
+/// Counted / stated, and by how much a few stray occurrences and noise may change it.
+struct Ratio {
+  double value = 1, resolution = 0;
+};
+
+/// 1 within the stated range or a few stray occurrences of it. None where the range is too wide to tell small
+/// factors.
+std::optional<Ratio> ratio(const Judged& j) {
   constexpr double narrow = 0.25, stray = 4;
   const auto& counted = j.judgement.perf ? j.judgement.perf : j.judgement.papi;
   if (j.trial.relative || !must_count(j.trial) || !counted) return {};
   const Stated& s = *j.trial.stated;
   if (s.below + s.above > narrow * s.value) return {};
   const double near = std::clamp(counted->median, s.value - s.below, s.value + s.above);
-  const double margin = stray + noise(j.trial.perf) + noise(j.trial.papi);
-  return std::abs(counted->median - near) <= margin ? 1 : counted->median / near;
+  const double margin = stray + noise(j.trial.perf) + noise(j.trial.papi) + counted->chance;
+  return Ratio{std::abs(counted->median - near) <= margin ? 1 : counted->median / near, margin / near};
 }
 
 /// By which factor the counts of all points differ from the stated ones. Tolerances allow for prefetchers,
 /// other threads and walks, which differ between points; a wrong unit or scale is the same at all of them.
 struct CommonFactor {
-  double median = 1, spread = 0;
+  double median = 1;
   bool exact = false; ///< from points without such influences, where there are some
-  std::size_t points = 0;
+  std::vector<Ratio> ratios;
+  /// Whether all points that resolve such a factor have it: three at least.
+  [[nodiscard]] bool everywhere() const {
+    constexpr std::size_t enough = 3;
+    constexpr double same = 0.1;
+    const double off = std::abs(median - 1);
+    std::size_t resolved = 0;
+    for (const Ratio& one : ratios) {
+      if (one.resolution > off / 2) continue;
+      if (std::abs(one.value - median) > same * off + one.resolution) return false;
+      ++resolved;
+    }
+    return resolved >= enough;
+  }
 };
 std::optional<CommonFactor> common_factor(const PresetVerdict& preset) {
   constexpr double exact = 0.01;
-  std::vector<double> all, undisturbed;
+  std::vector<Ratio> all, undisturbed;
   for (const Judged& j : preset.trials)
     if (const auto here = ratio(j)) {
       all.push_back(*here);
       if (j.trial.tolerance <= exact) undisturbed.push_back(*here);
     }
-  CommonFactor factor{.exact = !undisturbed.empty()};
-  const auto& ratios = factor.exact ? undisturbed : all;
-  if (ratios.empty()) return {};
-  factor.median = statistics::median(ratios);
-  factor.points = ratios.size();
-  for (const double one : ratios)
-    factor.spread = std::max(factor.spread, std::abs(one - factor.median));
+  CommonFactor factor;
+  factor.exact = !undisturbed.empty();
+  factor.ratios = factor.exact ? undisturbed : all;
+  if (factor.ratios.empty()) return {};
+  factor.median =
+      statistics::median(factor.ratios | ranges::views::transform(&Ratio::value) | ranges::to<std::vector>());
   return factor;
 }
 
@@ -452,13 +469,13 @@ void limit_confidence(PresetVerdict& preset) {
   if (!any_agreed(tight)) return doubt("no kernel excludes twice or half the count");
   const auto factor = common_factor(preset);
   if (!factor) return doubt("expected within a range, which does not exclude small factors");
-  constexpr double exact = 0.0005, close = 0.04, clear = 0.05, same = 0.1; // wrong beyond `exact` or `clear`
-  constexpr std::size_t enough = 3;
+  constexpr double exact = 0.0005, close = 0.04; // wrong beyond
+  constexpr double clear = 0.05;                 // fewer than this cannot be for prefetches, which only add
   const double off = std::abs(factor->median - 1);
   if (off <= (factor->exact ? exact : close)) return;
   doubt(fmt::format("{} the expected count in the median of {} points", relative_text(factor->median),
-                    factor->points));
-  if (off >= (factor->exact ? exact : clear) && factor->spread <= same * off && factor->points >= enough)
+                    factor->ratios.size()));
+  if ((factor->exact || factor->median <= 1 - clear) && factor->everywhere())
     preset.verdict = Verdict::meaning_differs;
 }
 

@@ -152,13 +152,30 @@ double middle(std::vector<double>& values) {
   return std::midpoint(*std::max_element(values.begin(), values.begin() + half), upper);
 }
 
+/// See Estimate::chance.
+double chance_of_median(const std::vector<double>& values) {
+  constexpr double errors = 9, of_median = 1.2533; // square root of pi / 2: of a normal distribution
+  std::vector<double> kept = values;
+  const auto out = outliers(values);
+  for (auto at = out.rbegin(); at != out.rend(); ++at)
+    kept.erase(kept.begin() + static_cast<std::ptrdiff_t>(*at));
+  if (kept.size() < 2) return 0;
+  const double centre = stats::mean(kept);
+  double squares = 0;
+  for (const double value : kept)
+    squares += (value - centre) * (value - centre);
+  const auto n = static_cast<double>(kept.size());
+  return errors * of_median * std::sqrt(squares / (n - 1) / n);
+}
+
 } // namespace
 
 std::optional<Estimate> estimate(const Groups& groups, std::uint64_t seed) {
   std::vector<double> all = pooled(groups);
   if (all.empty()) return {};
   const auto [least, most] = std::ranges::minmax(all);
-  if (least == most) return Estimate{least, least, least, all.size()};
+  if (least == most) return Estimate{least, least, least, all.size(), 0};
+  const double chance = chance_of_median(all);
   Groups filled;
   std::ranges::copy_if(groups, std::back_inserter(filled), [](const auto& group) { return !group.empty(); });
   std::vector<double> medians, drawn;
@@ -172,12 +189,14 @@ std::optional<Estimate> estimate(const Groups& groups, std::uint64_t seed) {
     }
     medians.push_back(middle(drawn));
   }
-  return Estimate{middle(all), quantile(medians, tail), quantile(medians, 1 - tail), all.size()};
+  return Estimate{middle(all), quantile(medians, tail), quantile(medians, 1 - tail), all.size(), chance};
 }
 
 Held held(const Estimate& estimate, const Band& band) noexcept {
   if (estimate.low >= band.low && estimate.high <= band.high) return Held::inside;
-  if (estimate.high < band.low || estimate.low > band.high) return Held::outside;
+  const double low = std::min(estimate.low, estimate.median - estimate.chance),
+               high = std::max(estimate.high, estimate.median + estimate.chance);
+  if (high < band.low || low > band.high) return Held::outside;
   return Held::undecided;
 }
 

@@ -78,6 +78,40 @@ BOOST_AUTO_TEST_CASE(bands_hold_decide_or_do_not) {
   BOOST_TEST((recount::statistics::held(e, {0, 8}) == recount::statistics::Held::outside));
   BOOST_TEST((recount::statistics::held(e, {10.2, 10.4}) ==
               recount::statistics::Held::undecided)); // wider than the band
+  const recount::statistics::Estimate noisy{10, 9, 11, 20, 2};
+  BOOST_TEST((recount::statistics::held(noisy, {9, 11}) == recount::statistics::Held::inside));
+  BOOST_TEST((recount::statistics::held(noisy, {11.5, 20}) == recount::statistics::Held::undecided));
+  BOOST_TEST((recount::statistics::held(noisy, {0, 8.5}) == recount::statistics::Held::undecided));
+  BOOST_TEST((recount::statistics::held(noisy, {12.5, 20}) == recount::statistics::Held::outside));
+}
+
+BOOST_AUTO_TEST_CASE(chance_is_nine_standard_errors_of_the_median) {
+  const auto chance = [](const std::vector<double>& values) {
+    return recount::statistics::estimate({values}).value().chance;
+  };
+  BOOST_TEST(chance({5, 5, 5, 5}) == 0);
+  BOOST_TEST(chance({9, 11, 9, 11}) == 9 * 1.2533 * std::sqrt(4.0 / 3 / 4),
+             boost::test_tools::tolerance(1e-9));
+  BOOST_TEST(chance({9, 11, 9, 11, 10, 10, 1e6}) < 10); // the outlier left out
+}
+
+BOOST_AUTO_TEST_CASE(noise_alone_is_never_outside) {
+  std::uint64_t state = 11;
+  int outside = 0, interval_outside = 0;
+  constexpr int cases = 3000;
+  for (int c = 0; c < cases; ++c) {
+    recount::statistics::Groups groups(4);
+    for (auto& group : groups)
+      for (int i = 0; i < 4; ++i)
+        group.push_back(100 + bell(state));
+    auto e = recount::statistics::estimate(groups, static_cast<std::uint64_t>(c)).value();
+    outside += recount::statistics::held(e, {100, 100}) == recount::statistics::Held::outside ? 1 : 0;
+    e.chance = 0;
+    interval_outside +=
+        recount::statistics::held(e, {100, 100}) == recount::statistics::Held::outside ? 1 : 0;
+  }
+  BOOST_TEST(outside == 0);
+  BOOST_TEST(interval_outside > 100);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
