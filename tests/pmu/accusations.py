@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""Right rows that recount check calls wrong on simulated machines that disturb counts: none may be.
+
+tests/pmu/accusations.py [--runs N] [--build DIRECTORY] [MACHINE...]
+
+For each machine (default: skl, zen4) and each disturbance, `recount check` judges the rows of tables/MACHINE.csv N times
+(default 20), with another seed each time. "unstable" is no accusation: it asks for more repetitions. A run takes one to
+three minutes. Exit status: 1 if a right row is called wrong. The table that it prints is in README.md.
+"""
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+DISTURBANCES = {
+    "none": [],
+    "noise 0.01": ["--noise", "0.01"],
+    "noise 0.05": ["--noise", "0.05"],
+    "prefetch 0.15": ["--set", "prefetch=0.15"],
+    "watchdog": ["--watchdog"],
+    "two counters": ["--general", "2"],  # perf and PAPI count executions of their own, events in turn
+}
+OVERCOUNTED = {"skl": "INST_RETIRED.ANY_P", "zen4": "PMCx0C0"}
+WRONG = {"broken invariant", "meaning differs", "dead", "mapping differs"}
+
+
+def verdicts(options, machine, seed, build):
+    table = HERE / "tables" / f"{machine}.csv"
+    presets = [line.split(",")[1] for line in table.read_text().splitlines() if line.startswith("PRESET,")]
+    answer = subprocess.run(
+        [HERE / "run", *(["--build", build] if build else []), *options, "--seed", str(seed), machine,
+         (pathlib.Path(build) if build else HERE.parent.parent / "build") / "src/cli/recount", "check", "--json", "-q",
+         "--no-verdicts", "--seed", str(seed), "--table", table, *presets],
+        capture_output=True, text=True, check=False)
+    if not answer.stdout.startswith("{"):
+        sys.exit(f"recount check failed on {machine}: {answer.stderr}")
+    return {one["preset"]: one for one in json.loads(answer.stdout)["verdicts"]}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--build")
+    parser.add_argument("--only", help="one disturbance")
+    parser.add_argument("machines", nargs="*", default=list(OVERCOUNTED))
+    options = parser.parse_args()
+    accused = 0
+    print("| machine | disturbance | runs | agrees | plausible | unstable | wrong |\n|---|---|---|---|---|---|---|")
+    for machine in options.machines:
+        disturbances = DISTURBANCES | {"overcount": ["--overcount", f"{OVERCOUNTED[machine]}=1"]}
+        for name, how in disturbances.items():
+            if options.only not in (None, name):
+                continue
+            totals = dict.fromkeys(("agrees", "plausible", "unstable", "wrong"), 0)
+            for seed in range(1, options.runs + 1):
+                for preset, one in verdicts(how, machine, seed, options.build).items():
+                    kind = "wrong" if one["verdict"] in WRONG else one["verdict"]
+                    totals[kind] = totals.get(kind, 0) + 1
+                    if kind == "wrong":
+                        print(f"{machine}, {name}, seed {seed}: {preset}: {one['verdict']}: {one['why']}", file=sys.stderr)
+            accused += totals["wrong"]
+            print(f"| {machine} | {name} | {options.runs} | {totals['agrees']} | {totals['plausible']} | {totals['unstable']} | "
+                  f"{totals['wrong']} |", flush=True)
+    return 1 if accused else 0
+
+
+sys.exit(main())
