@@ -30,16 +30,17 @@ using QuantityOf = std::function<std::optional<Quantity>(const ProductGroup&, co
 /// not in the table.
 [[nodiscard]] std::optional<Quantity> derived(const ProductGroup& group, const Product& product,
                                               const std::string& name, const Witness& witness = {});
-/// Cycles of the core (PAPI_TOT_CYC) where they were counted, else of the clock's time-stamp counter, which
-/// runs at a constant rate; see the witness of the quantity.
-[[nodiscard]] std::optional<Quantity> cycles(const ProductGroup& group, const Product& product);
+/// Cycles of the core (PAPI_TOT_CYC), where they were counted.
+[[nodiscard]] std::optional<Quantity> core_cycles(const ProductGroup& group, const Product& product);
+/// Cycles of the time-stamp counter, which runs at a constant rate: where those of the core were not counted.
+[[nodiscard]] std::optional<Quantity> tsc_cycles(const ProductGroup& group, const Product& product);
 /// Seconds, by the clock or as published.
 [[nodiscard]] std::optional<Quantity> seconds(const ProductGroup& group, const Product& product);
 
 /// The quotient; nothing where a side is missing or not above 0. It is no comparison: see speed_up().
 [[nodiscard]] std::optional<Quantity> ratio(const std::optional<Quantity>& a,
                                             const std::optional<Quantity>& b);
-/// How many times faster `product` is than `reference`, by seconds() or cycles(), with the evidence for a
+/// How many times faster `product` is than `reference`, by seconds() or cycles, with the evidence for a
 /// difference. Nothing where a side is missing or by another witness.
 [[nodiscard]] std::optional<Quantity> speed_up(const ProductGroup& group, const Product& product,
                                                const Product& reference, const QuantityOf& cost = seconds);

@@ -59,18 +59,19 @@ void add_blocked(std::vector<Block>& blocks, const ProductGroup& group) {
       select(group, [](const Product& p) { return p.element == "f64" && p.block > 0 && p.build.empty(); });
   const std::vector<KeyColumn> keys{{"n", size_text}, {"block", block_text}};
   const auto line = comparisons(with_variant("ikj"));
-  add_table(blocks, group, "Blocked products: speed-up over line at the same size", keys, blocked,
-            {{"time (s)", seconds, base::format_seconds},
-             {"GFLOP/s", metric("GFLOPS"), base::format_number},
-             line[0],
-             line[1],
-             line[2]});
-  add_table(blocks, group, "Blocked products: misses (10^6) and hit rates", keys, blocked,
-            {{"L1 misses", metric("PAPI_L1_DCM"), base::format_millions},
+  std::vector<Measure> times{{"time (s)", seconds, base::format_seconds},
+                             {"GFLOP/s", metric("GFLOPS"), base::format_number}},
+      misses{{"L1 misses", metric("PAPI_L1_DCM"), base::format_millions},
              {"L2 misses", metric("PAPI_L2_DCM"), base::format_millions},
              {"L1 hit rate", metric("L1_HIT_RATE"), base::format_share},
-             {"L2 hit rate", metric("L2_HIT_RATE"), base::format_share},
-             line[3]});
+             {"L2 hit rate", metric("L2_HIT_RATE"), base::format_share}};
+  for (const Measure& measure : line)
+    if (measure.format == format_factor)
+      times.push_back(measure);
+    else if (measure.label.starts_with("L1 "))
+      misses.push_back(measure);
+  add_table(blocks, group, "Blocked products: speed-up over line at the same size", keys, blocked, times);
+  add_table(blocks, group, "Blocked products: misses (10^6) and hit rates", keys, blocked, misses);
 }
 
 void add_ceilings(std::vector<Block>& blocks, const ProductGroup& group) {
@@ -138,7 +139,8 @@ const std::vector<Measure>& laboratory_measures() {
   static const std::vector<Measure> measures{
       {"L1 misses (10^6)", metric("PAPI_L1_DCM"), base::format_millions},
       {"loads + stores (10^6)", metric("LST"), base::format_millions},
-      {"cycles (10^6)", cycles, base::format_millions},
+      {"cycles (10^6)", core_cycles, base::format_millions},
+      {"TSC cycles (10^6)", tsc_cycles, base::format_millions},
       {"elapsed time (s)", seconds, base::format_seconds},
       {"CPU time (s)", metric("cpu_seconds"), base::format_seconds},
       {"L1 hit rate", metric("L1_HIT_RATE"), base::format_share},
