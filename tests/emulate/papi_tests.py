@@ -36,7 +36,7 @@ def arguments():
     parser.add_argument("--only", default="*", metavar="GLOB", help="names of tests")
     parser.add_argument("--timeout", type=float, default=300, metavar="S")
     parser.add_argument("--jobs", type=int, default=2, metavar="N")
-    parser.add_argument("--logs", type=pathlib.Path, metavar="FOLDER", help="keep the output of each test")
+    parser.add_argument("--logs", type=pathlib.Path, metavar="FOLDER", help="keep the output of each test; what is there is not run again")
     return parser.parse_args()
 
 
@@ -81,6 +81,8 @@ def reason(lines):
 
 def outcome(status, text):
     """PASSED, PASSED with WARNING, SKIPPED, FAILED!!! (testlib/test_utils.c), and the reason."""
+    if status is None:
+        return TIMEOUT, ""
     lines = text.splitlines()
     for number, line in enumerate(lines):
         if "FAILED!!!" in line:
@@ -95,18 +97,24 @@ def outcome(status, text):
     return PASSED, "" if "PASSED" in text else "prints no verdict"
 
 
-def run(folder, command, environment, timeout):
+def run(folder, command, environment, timeout, log):
+    """Status, or None after a time-out, and output; from the log where there is one."""
+    if log and log.exists():
+        status, _, text = log.read_text().partition("\n")
+        return (None if status == TIMEOUT else int(status)), text
     variables = dict(os.environ, TESTS_COLOR="n", PATH=f"./ctests:{os.environ['PATH']}", PAPI_OUTPUT_DIRECTORY=str(folder / "reported"),
                      **environment)
     with subprocess.Popen(command, cwd=folder, env=variables, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           start_new_session=True) as child:
         try:
-            text = child.communicate(timeout=timeout)[0].decode(errors="replace")
+            text, status = child.communicate(timeout=timeout)[0], child.returncode
         except subprocess.TimeoutExpired:
             os.killpg(child.pid, signal.SIGKILL)
-            text = child.communicate()[0].decode(errors="replace")
-            return (TIMEOUT, f"after {timeout:.0f} s"), text
-    return outcome(child.returncode, text), text
+            text, status = child.communicate()[0], None
+    text = text.decode(errors="replace")
+    if log:
+        log.write_text(f"{TIMEOUT if status is None else status}\n{text}")
+    return status, text
 
 
 def configurations(options):
@@ -142,19 +150,19 @@ def main():
     if not (source / "ctests").is_dir():
         sys.exit(f"papi_tests.py: {options.papi}: no checkout of PAPI: src/ctests is missing")
     columns = configurations(options)
+    if options.logs:
+        options.logs.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as temporary, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         folder = pathlib.Path(temporary)
         build(source, folder, options.libpapi, options.matrix)
         jobs = {}
-        for test in programs(source, folder, options.only):
-            for column, (before, environment) in columns.items():
-                jobs[test, column] = pool.submit(run, folder, before + [f"./{test}"], environment, options.timeout)
+        for column, (before, environment) in columns.items():
+            for test in programs(source, folder, options.only):
+                log = options.logs / f"{test.replace('/', '.')}.{column}" if options.logs else None
+                jobs[test, column] = pool.submit(run, folder, before + [f"./{test}"], environment, options.timeout, log)
         results = {}
         for (test, column), job in jobs.items():
-            results[test, column], text = job.result()
-            if options.logs:
-                options.logs.mkdir(parents=True, exist_ok=True)
-                (options.logs / f"{test.replace('/', '.')}.{column}").write_text(text)
+            results[test, column] = outcome(*job.result())
             print(test, column, *results[test, column], file=sys.stderr)
     print_table(columns, results)
 

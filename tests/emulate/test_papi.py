@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+"""PAPI's high-level interface and its command line on an emulated machine. Arguments: recount, the program of high_level.c."""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+RECOUNT, PROGRAM = sys.argv[1:3]
+FEW = 50000
+# Instructions of PAPI's own calls in the region, at most.
+CALLS = 20000
+
+
+def emulate(*command, **variables):
+    return subprocess.run([RECOUNT, "emulate", "--exact", "-q", "skl", "--", *command], capture_output=True, text=True, check=False, timeout=250,
+                          env=dict(os.environ, **variables))
+
+
+def region(turns):
+    with tempfile.TemporaryDirectory() as folder:
+        answer = emulate(PROGRAM, str(turns), PAPI_EVENTS="PAPI_TOT_INS,PAPI_DP_OPS", PAPI_OUTPUT_DIRECTORY=folder)
+        if answer.returncode:
+            raise AssertionError(f"status {answer.returncode}: {answer.stderr}")
+        report = next(pathlib.Path(folder).rglob("*.json")).read_text()
+    values = json.dumps(json.loads(report))
+    return {name: int(re.search(rf'"{name}": "?(\d+)', values)[1]) for name in ("PAPI_TOT_INS", "PAPI_DP_OPS")}
+
+
+class Papi(unittest.TestCase):
+    def test_a_region_counts_what_it_executes(self):
+        few, many = region(FEW), region(2 * FEW)
+        for name, each in (("PAPI_TOT_INS", 4), ("PAPI_DP_OPS", 2)):
+            self.assertEqual(many[name] - few[name], each * FEW, name)
+            self.assertLess(few[name] - each * FEW, CALLS, name)
+
+    @unittest.skipUnless(shutil.which("papi_command_line"), "papi_command_line is not installed")
+    def test_the_command_line_counts(self):
+        answer = emulate("papi_command_line", "PAPI_TOT_INS", "PAPI_BR_CN")
+        self.assertEqual(answer.returncode, 0, answer.stderr)
+        self.assertRegex(answer.stdout, r"PAPI_TOT_INS\s*:\s*[1-9]")
+
+
+first = emulate(PROGRAM, "1", PAPI_OUTPUT_DIRECTORY=tempfile.gettempdir() + "/recount-papi-first")
+shutil.rmtree(tempfile.gettempdir() + "/recount-papi-first", ignore_errors=True)
+if first.returncode:
+    print("SKIP:", first.stdout, first.stderr)
+    sys.exit(77)
+unittest.main(argv=sys.argv[:1])
