@@ -14,6 +14,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
 #include <set>
 #include <tuple>
 
@@ -339,6 +341,24 @@ void find_differences(Comparison& c, const std::string& fact, const std::vector<
     if (values[node] != *usual) c.findings.push_back({node, fact, values[node] + ", unlike the majority"});
 }
 
+/// Modelled values are exact: a difference needs no repetition.
+void find_pairs(Comparison& c) {
+  if (c.nodes.size() >= statistics::least_nodes) return;
+  for (std::size_t at = 0; at < c.quantities.size(); ++at) {
+    const Quantity& quantity = c.quantities[at];
+    for (std::size_t first = 0; first < c.nodes.size() && quantity.points == 1; ++first)
+      for (std::size_t second = first + 1; second < c.nodes.size(); ++second) {
+        const NodeQuantity &a = quantity.nodes[first], &b = quantity.nodes[second];
+        if (a.values.empty() || b.values.empty() || a.low <= 0 || b.value <= 0) continue;
+        const bool exact = quantity.witness.modelled() && a.value != b.value;
+        c.pairs.push_back({at, first, second, b.value / a.value, b.low / a.high, b.high / a.low,
+                           exact ? statistics::Evidence::clear : statistics::evidence(a.values, b.values)});
+      }
+  }
+  std::ranges::stable_sort(c.pairs, std::greater{},
+                           [](const Pair& pair) { return std::abs(std::log(pair.ratio)); });
+}
+
 } // namespace
 
 std::size_t Quantity::count() const {
@@ -376,6 +396,7 @@ Comparison compare(const result::Results& results, const CompareOptions& options
   for (Quantity& quantity : c.quantities)
     score(quantity, c.quantities.size(), options.least_share);
   find_outliers(c);
+  find_pairs(c);
   find_disturbed(results, nodes, c);
   for (const auto& [fact, values] : facts_by_node(results, nodes, c.nodes.size()))
     find_differences(c, fact, values);

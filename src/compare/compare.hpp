@@ -2,6 +2,7 @@
 #pragma once
 
 #include "result/results_file.hpp"
+#include "statistics/statistics.hpp"
 
 #include <cstddef>
 #include <map>
@@ -49,6 +50,13 @@ struct Finding {
   std::string text;    ///< "1.81 times the median at size=4096"
 };
 
+/// A quantity at one point on two nodes, where too few nodes allow no outlier.
+struct Pair {
+  std::size_t quantity = 0, first = 0, second = 0; ///< places in Comparison
+  double ratio = 0, low = 0, high = 0; ///< of the second to the first, by medians and their intervals
+  statistics::Evidence evidence = statistics::Evidence::few;
+};
+
 struct Comparison {
   std::string by;                   ///< the axis: "node", "compiler"
   std::vector<std::string> nodes;   ///< labels, in alphabetical order
@@ -56,6 +64,7 @@ struct Comparison {
   std::size_t on_one_node = 0;      ///< quantities that only one node has
   std::vector<Difference> differences;
   std::vector<Finding> findings;
+  std::vector<Pair> pairs; ///< of fewer than statistics::least_nodes nodes, the largest difference first
 };
 
 struct CompareOptions {

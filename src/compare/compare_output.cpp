@@ -2,6 +2,7 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "base/names.hpp"
 #include "plot/select.hpp"
 #include "statistics/statistics.hpp"
 
@@ -112,6 +113,36 @@ std::string basis_text(const Comparison& c) {
                      *scored->limit);
 }
 
+/// "after takes 1.29 times as long as before (1.21 to 1.36): clock seconds (chase), size=16384".
+std::string pair_text(const Comparison& c, const Pair& pair) {
+  const Quantity& quantity = c.quantities[pair.quantity];
+  return fmt::format("{} {} {:.2f} times {} {}{}: {}{}", c.nodes[pair.second],
+                     is_seconds(quantity.metric) ? "takes" : "has", pair.ratio,
+                     is_seconds(quantity.metric) ? "as long as" : "as many as", c.nodes[pair.first],
+                     pair.low < pair.high ? fmt::format(" ({:.2f} to {:.2f})", pair.low, pair.high) : "",
+                     quantity_title(quantity), quantity.witness.modelled() ? ", modelled" : "");
+}
+
+/// The differences that the values support, the largest first, and how many comparisons show none.
+document::List pairs_list(const Comparison& c) {
+  constexpr std::size_t most = 8;
+  document::List list;
+  std::size_t clear = 0, repetitions = 0;
+  for (const Pair& pair : c.pairs) {
+    const auto& nodes = c.quantities[pair.quantity].nodes;
+    repetitions =
+        std::max(repetitions, std::min(nodes[pair.first].values.size(), nodes[pair.second].values.size()));
+    if (pair.evidence == statistics::Evidence::clear && ++clear <= most)
+      list.items.push_back(pair_text(c, pair));
+  }
+  if (clear > most) list.items.push_back(fmt::format("and {} smaller differences", clear - most));
+  if (const std::size_t none = c.pairs.size() - clear; none > 0)
+    list.items.push_back(fmt::format("{} no difference that {} could tell from noise",
+                                     base::format_count(none, "comparison shows", "comparisons show"),
+                                     base::format_count(repetitions, "repetition")));
+  return list;
+}
+
 Json quantity_json(const Comparison& c, const Quantity& quantity) {
   Json json{{"kernel", quantity.kernel}, {"witness", quantity.witness}, {"metric", quantity.metric}};
   if (!quantity.unit.empty()) json["unit"] = quantity.unit;
@@ -143,6 +174,7 @@ std::vector<Block> comparison_blocks(const Comparison& c, bool all) {
     blocks.emplace_back(findings_table(c));
   else if (c.nodes.size() >= statistics::least_nodes)
     blocks.emplace_back(document::Paragraph{"No outlier."});
+  if (!c.pairs.empty()) blocks.emplace_back(pairs_list(c));
   blocks.emplace_back(document::Paragraph{basis_text(c)});
   if (!c.differences.empty()) blocks.emplace_back(differences_table(c));
   const bool few = c.quantities.size() * c.nodes.size() <= 16; // fits on a screen
@@ -174,6 +206,14 @@ std::string comparison_json(const Comparison& c) {
       one["values"][c.nodes[node]] = difference.values[node];
   }
   json["quantities"] = make_array(c.quantities, [&](const Quantity& q) { return quantity_json(c, q); });
+  json["pairs"] = make_array(c.pairs, [&](const Pair& pair) {
+    return Json{{"first", c.nodes[pair.first]},
+                {"second", c.nodes[pair.second]},
+                {"in", quantity_title(c.quantities[pair.quantity])},
+                {"ratio", pair.ratio},
+                {"interval", {pair.low, pair.high}},
+                {"differs", pair.evidence == statistics::Evidence::clear}};
+  });
   json["on_one_node_only"] = c.on_one_node;
   return json_text("compare", json);
 }

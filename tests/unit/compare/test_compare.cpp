@@ -95,6 +95,29 @@ BOOST_AUTO_TEST_CASE(no_machine_of_three_is_an_outlier) {
   BOOST_TEST(c.differences.size() == 2U); // microcode and compiler
 }
 
+BOOST_AUTO_TEST_CASE(few_machines_are_compared_in_pairs) {
+  auto results = cluster(2);
+  for (int repetition = 0; repetition < 6; ++repetition) {
+    const double noise = 1 + 0.01 * repetition;
+    add(results, 0, 4096, repetition, "clock", "seconds", noise);
+    add(results, 1, 4096, repetition, "clock", "seconds", 1.5 * noise);
+    add(results, 0, 8192, repetition, "clock", "seconds", 2 * noise);
+    add(results, 1, 8192, repetition, "clock", "seconds", 2.01 * noise);
+  }
+  const auto c = compare::compare(results, {});
+  BOOST_TEST_REQUIRE(c.pairs.size() == 2U);
+  BOOST_TEST(c.pairs[0].ratio == 1.5, boost::test_tools::tolerance(1e-9));
+  BOOST_TEST(
+      (c.pairs[0].evidence == statistics::Evidence::clear && c.pairs[0].low < 1.5 && c.pairs[0].high > 1.5));
+  BOOST_TEST((c.pairs[1].evidence != statistics::Evidence::clear)); // half a percent, of a spread of five
+  const auto blocks = compare::comparison_blocks(c, false);
+  const auto& list = std::get<document::List>(blocks.at(0)).items;
+  BOOST_TEST_REQUIRE(list.size() == 2U);
+  BOOST_TEST(list[0].starts_with("n1 takes 1.50 times as long as n0 (1."));
+  BOOST_TEST(list[1] == "1 comparison shows no difference that 6 repetitions could tell from noise");
+  BOOST_TEST(compare::compare(timed(4, 2), {}).pairs.empty());
+}
+
 BOOST_AUTO_TEST_CASE(a_dead_preset_and_one_that_is_not_counted) {
   auto results = cluster(4);
   for (int node = 0; node < 4; ++node)
