@@ -217,6 +217,9 @@ Subject preset_subject(const std::string& preset) {
   if (requested.refused.empty() && requested.events.size() > 1)
     for (const Event& event : requested.events)
       made.terms.push_back(event.name);
+  if (requested.refused.empty() && requested.events.size() == 1 && requested.preset &&
+      requested.preset->papi_definition.type == Derived::none)
+    made.event = requested.events.front().name;
   return made;
 }
 
@@ -235,6 +238,7 @@ void add_presets(CheckContext& context, const preset::MachinePresets& here) {
         line > 0 && line <= lines.size() && !context.rows.contains(preset.name))
       context.rows[preset.name] = {preset.place.line, std::string(base::trim(lines[line - 1]))};
   context.kind = here.view().kind;
+  if (const auto* const core = preset::default_pmu()) context.joint = joint_relations(core->name);
   context.table = here.table().name();
 }
 
@@ -294,20 +298,39 @@ CheckContext check_context() {
 
 namespace {
 
-/// Counts of each witness by kernel and point, for the relations between presets.
-std::vector<Counted> counted(const Index& index, const std::vector<Subject>& subjects) {
-  std::set<std::string> themselves; // NAME=METRIC takes no part in the relations
-  for (const Subject& s : subjects)
-    if (s.reference == s.name) themselves.insert(s.name);
+/// Names in relations, by metric.
+using NamesInRelations = std::map<std::string, std::string>;
 
+/// Presets as themselves; NAME=METRIC takes no part in the relations.
+NamesInRelations names_of_presets(const std::vector<Subject>& subjects) {
+  NamesInRelations names;
+  for (const Subject& s : subjects)
+    if (s.reference == s.name) names.emplace(s.name, s.name);
+  return names;
+}
+
+/// Native events: terms of formulas, and presets that are one event.
+NamesInRelations names_of_events(const std::vector<Subject>& subjects) {
+  NamesInRelations names;
+  for (const Subject& s : subjects) {
+    if (!s.event.empty()) names.emplace(s.name, without_pmu(s.event));
+    for (const std::string& term : s.terms)
+      names.emplace(term, without_pmu(term));
+  }
+  return names;
+}
+
+/// Counts of each witness by kernel and point, for relations.
+std::vector<Counted> counted(const Index& index, const NamesInRelations& names) {
   std::map<std::tuple<std::string, result::Params, Witness>, std::map<int, std::map<std::string, double>>>
       places;
   for (const auto& [key, series] : index.all()) {
     const auto& [kernel, point, metric, witness] = key;
-    if (witness == Witness::model || !themselves.contains(metric)) continue;
+    const auto name = names.find(metric);
+    if (witness == Witness::model || name == names.end()) continue;
     for (const auto& [repetition, o] : series)
       if (const auto value = result::as_double(o->value))
-        places[{kernel, point, witness}][repetition][metric] = *value;
+        places[{kernel, point, witness}][repetition][name->second] = *value;
   }
   std::vector<Counted> all;
   for (const auto& [place, passes] : places) {
@@ -401,7 +424,7 @@ Checked conclude(const CheckPlan& plan, const CheckContext& context, const Check
       if (relation.preset == subject.reference) trials.push_back(make_trial(subject.name, relation, index));
   }
   std::vector<Broken> broken;
-  for (const auto& place : counted(index, plan.subjects))
+  for (const auto& place : counted(index, names_of_presets(plan.subjects)))
     for (auto& one : check::broken(place, context.identities, context.kind))
       broken.push_back(std::move(one));
 
@@ -425,6 +448,7 @@ Checked conclude(const CheckPlan& plan, const CheckContext& context, const Check
     checked.verdicts.push_back(*found);
   }
   checked.coverage = coverage(context, checked.verdicts);
+  checked.joint = find_inconsistency(counted(index, names_of_events(plan.subjects)), context.joint);
   return checked;
 }
 

@@ -1,6 +1,7 @@
 // What can be checked on this machine: presets and events, and the kernels with expected counts for them.
 #pragma once
 
+#include "check/joint.hpp"
 #include "check/verdict.hpp"
 #include "kernel/proofs.hpp"
 #include "preset/view.hpp"
@@ -21,6 +22,7 @@ struct Subject {
   std::string reference;               ///< the metric that kernels state
   std::string reason = {};             ///< why a run could not count it; empty: it can be tried
   std::vector<std::string> terms = {}; ///< the events of a formula with several, counted alone as well
+  std::string event = {};              ///< the native event that it is, without a formula
 };
 
 /// A row of a preset table.
@@ -36,6 +38,7 @@ struct CheckContext {
   std::vector<kernel::Proof> side_proofs;  ///< what the same points state of other presets
   std::vector<kernel::Relation> relations; ///< between counts of one preset at two points
   std::vector<preset::Identity> identities;
+  std::vector<preset::Identity> joint; ///< relations between native events of this CPU
   preset::CpuKind kind = preset::CpuKind::any;
   std::string table;                    ///< the preset table; empty: there is none
   std::map<std::string, TableRow> rows; ///< by preset, where the table has one
@@ -80,6 +83,7 @@ struct Coverage {
 struct Checked {
   std::vector<PresetVerdict> verdicts; ///< one for each subject, in their order
   Coverage coverage;
+  Inconsistency joint; ///< relations between native events that do not hold
 };
 
 /// Pure, but for simulations of kernels: the model's counts are read from the results.

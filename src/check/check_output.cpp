@@ -236,14 +236,32 @@ std::vector<command::Table> check_tables(const Checked& checked) {
   return {table, missing};
 }
 
+namespace {
+
+/// Native events that contradict one another, and those at fault.
+std::string inconsistency(const Inconsistency& joint, const CheckText& options) {
+  std::vector<std::string> lines;
+  for (const Broken& one : joint.broken)
+    lines.push_back(fmt::format("{} ({})", check::describe(one), one.identity.why));
+  if (!joint.suspects.empty())
+    lines.push_back(
+        fmt::format("Without {}, all other relations hold.", fmt::join(joint.suspects, ", or without ")));
+  else if (!joint.together.empty())
+    lines.push_back(
+        fmt::format("Without {} together, all other relations hold.", fmt::join(joint.together, " and ")));
+  return section("Native events that contradict one another", lines, options.columns);
+}
+
+} // namespace
+
 std::string check_table(const Checked& checked, const CheckContext& context, const CheckText& options) {
   const command::Table table = check_tables(checked).front();
   std::string text = table.empty() ? "" : table.text();
   for (const auto& v : checked.verdicts)
     if (!sound(v.verdict)) text += "\n" + details(v, options.columns);
   for (const std::string& rest :
-       {idle_terms(checked.verdicts, options), not_excluded(checked.verdicts, options),
-        not_counted(checked.verdicts, options)})
+       {inconsistency(checked.joint, options), idle_terms(checked.verdicts, options),
+        not_excluded(checked.verdicts, options), not_counted(checked.verdicts, options)})
     if (!rest.empty()) text += (text.empty() ? "" : "\n") + rest;
   for (const auto& note : context.notes)
     text += "\n" + command::wrap(note, options.columns, 0) + "\n";
@@ -336,6 +354,10 @@ std::string check_json(const Checked& checked, const CheckContext& context, cons
   };
   const auto& c = checked.coverage;
   return json_text("check", {{"verdicts", make_array(checked.verdicts, verdict_json)},
+                             {"joint",
+                              {{"broken", make_array(checked.joint.broken, broken_json)},
+                               {"suspects", checked.joint.suspects},
+                               {"together", checked.joint.together}}},
                              {"coverage",
                               {{"standard", c.standard},
                                {"provokable", c.provokable},

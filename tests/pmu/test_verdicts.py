@@ -8,6 +8,7 @@ import sys
 import tempfile
 import unittest
 
+HERE = pathlib.Path(__file__).resolve().parent
 # The commands run in a folder of their own.
 RECOUNT, *RUN = [os.path.abspath(word) if os.path.exists(word) else word for word in sys.argv[1:]]
 DEAD = "change BR_INST_RETIRED.CONDITIONAL = 0 * it; change INST_RETIRED.ANY_P = 2 * it"
@@ -38,6 +39,20 @@ class Verdicts(unittest.TestCase):
         answer = simulated(self.folder, RECOUNT, "stat", "-e", "PAPI_BR_CN,PAPI_TOT_INS,PAPI_BR_INS", *words, "--", *LOOP, options=options, **settings)
         self.assertEqual(answer.returncode, 0, answer.stderr)
         return answer.stderr
+
+    def test_events_that_contradict_one_another_are_named(self):
+        def joint(changes):
+            answer = simulated(self.folder, RECOUNT, "check", "L2_ICM", "L2_ICH", "L2_ICR", "L2_TCA", "L2_TCR", "L2_DCW", "--repeat", "1", "-q",
+                               "--no-verdicts", "--json", changes=changes, PAPI_CSV_EVENT_FILE=str(HERE / "tables/skl.csv"))
+            answer = json.loads(answer.stdout)
+            return answer["joint"], {one["preset"]: one["verdict"] for one in answer["verdicts"]}
+        right, _ = joint("")
+        self.assertEqual(right, {"broken": [], "suspects": [], "together": []})
+        wrong, verdicts = joint("change L2_RQSTS.CODE_RD_HIT = 1.3 * it")
+        self.assertEqual([one["relation"] for one in wrong["broken"]], ["L2_RQSTS:ALL_CODE_RD = L2_RQSTS:CODE_RD_HIT + L2_RQSTS:CODE_RD_MISS"])
+        # All code reads are part of another sum, which holds.
+        self.assertEqual(wrong["suspects"], ["L2_RQSTS:CODE_RD_HIT", "L2_RQSTS:CODE_RD_MISS"])
+        self.assertIn(verdicts["PAPI_L2_ICH"], ("agrees", "plausible"))  # its bounds do not tell
 
     def test_check_keeps_what_it_found(self):
         self.assertEqual(self.checked.returncode, 1, self.checked.stdout + self.checked.stderr)
