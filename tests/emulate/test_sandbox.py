@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """recount emulate where perf_event_open, namespaces and mounts are refused, as in an unprivileged container.
-Arguments: recount, the program of counted.c, the program of sandbox.c."""
+Arguments: recount, the programs of counted.c, sandbox.c and sampled.c."""
 import os
 import pathlib
 import signal
@@ -9,7 +9,7 @@ import sys
 import tempfile
 import unittest
 
-RECOUNT, COUNTED, SANDBOX = sys.argv[1:4]
+RECOUNT, COUNTED, SANDBOX, SAMPLED = sys.argv[1:5]
 INSTRUCTIONS, CONDITIONAL, SCALAR_DOUBLE = "0xc0", "0x1c4", "0x1c7"
 # What a turn of counted.c executes.
 TURN = {INSTRUCTIONS: 6, CONDITIONAL: 1}
@@ -68,6 +68,10 @@ class Sandbox(unittest.TestCase):
         for how in ("fork", "thread", "crash"):
             with self.subTest(how=how):
                 self.assertEqual(int(self.emulate(COUNTED, SCALAR_DOUBLE, "50000", how).stdout), 100000)
+
+    def test_samples_are_exact(self):
+        # Samples, intervals, exact ones, samples in the ring, the least and the greatest interval.
+        self.assertEqual(self.emulate(SAMPLED, "instructions", "997", "500").stdout.split(), ["500", "499", "499", "500", "997", "997"])
 
     def test_calls_answer_as_linux_does(self):
         lines = self.emulate("/usr/bin/python3", "-c", CALLS)
