@@ -207,7 +207,7 @@ using Process = trace::Decoder<TracedProcess>;
 /// Executes the command; how it ended.
 process::Exit trace_command(const ProgramRequest& request, const std::vector<model::Hierarchy>& caches,
                             ProgramTotals& totals, std::string& incomplete) {
-  const auto begin = [&](std::uint32_t) -> std::unique_ptr<trace::Reader> {
+  const auto begin = [&](std::uint32_t, std::uint32_t) -> std::unique_ptr<trace::Reader> {
     return std::make_unique<Process>(totals.blocks, std::make_unique<TracedProcess>(totals, caches));
   };
   const auto end = [](trace::Reader& process) { dynamic_cast<Process&>(process).sink().end(); };

@@ -4,6 +4,7 @@
 #include "emulate/schedule.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numbers>
 #include <span>
@@ -180,7 +181,7 @@ private:
   std::vector<std::pair<std::int32_t, double>> shares_;
 };
 
-/// Normally distributed, of variance 1 (Box and Muller), from a state that all processes share.
+/// Normally distributed, of variance 1 (Box and Muller).
 double gauss(std::uint64_t& state) {
   const auto uniform = [&] {
     state += 0x9e3779b97f4a7c15U; // splitmix64
@@ -191,6 +192,17 @@ double gauss(std::uint64_t& state) {
   };
   const double radius = std::sqrt(-2 * std::log(uniform()));
   return radius * std::cos(2 * std::numbers::pi * uniform());
+}
+
+/// The same for every slot that counts the event while the same work is executed: two witnesses of it differ
+/// by nothing but their intervals.
+double noise_of(const Slot& slot, std::uint64_t execution) {
+  constexpr std::uint64_t factor = 0x2545f4914f6cdd1dU;
+  std::uint64_t state = settings().seed;
+  for (const std::uint64_t word :
+       {execution, static_cast<std::uint64_t>(slot.pmu), slot.config, slot.config1})
+    state = (state ^ word) * factor + std::rotl(state, 29);
+  return std::max(0.0, 1 + settings().noise * gauss(state));
 }
 
 } // namespace
@@ -265,6 +277,7 @@ private:
     const Locked shared;
     const auto mine = covering(*shared);
     if (mine.empty()) return left;
+    ++shared->executions;
     const Shares shares(*shared, mine, executor_.cpu, from_, to_);
     std::vector<Increment> increments;
     double step = left;
@@ -318,11 +331,11 @@ private:
     slot.scheduled_ns += scheduled + (share > 0 ? 1 : 0);
     slot.unscheduled_ns += share < 1 ? passed_ - scheduled + 1 : 0;
   }
-  double increment(Shared& shared, const Slot& slot) const {
+  double increment(const Shared& shared, const Slot& slot) const {
     double more = 0;
     if (user_ != nullptr && !slot.exclude_user) more += count_of(slot, *user_);
     if (kernel_ != nullptr && !slot.exclude_kernel) more += count_of(slot, *kernel_);
-    if (settings().noise != 0) more *= std::max(0.0, 1 + settings().noise * gauss(shared.noise));
+    if (settings().noise != 0) more *= noise_of(slot, shared.executions);
     return more;
   }
 

@@ -203,7 +203,7 @@ process::Exit run_exactly(const std::vector<std::string>& command, Variables var
     if (name != "LD_PRELOAD") ::setenv(name.c_str(), value.c_str(), 1);
   const process::HeldSignals signals;
   CountServer server(machine);
-  trace::Session session([&](std::uint32_t pid) { return server.begin(pid); },
+  trace::Session session([&](std::uint32_t pid, std::uint32_t parent) { return server.begin(pid, parent); },
                          [&](trace::Reader& process) { server.end(process); });
   const auto tool = trace::tool_command(
       command,

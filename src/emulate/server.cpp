@@ -263,13 +263,20 @@ void CountServer::settle() {
   deferred_.clear();
 }
 
-std::unique_ptr<trace::Reader> CountServer::begin(std::uint32_t pid) {
+std::unique_ptr<trace::Reader> CountServer::begin(std::uint32_t pid, std::uint32_t parent) {
   const auto process = static_cast<pid_t>(pid);
+  if (const auto ended = lineages_.find(static_cast<pid_t>(parent)); ended != lineages_.end()) {
+    auto& lineage = lineages_[process];
+    lineage = ended->second;
+    lineage.insert(lineage.begin(), process);
+  }
   auto known = lineages_.find(process);
   if (known == lineages_.end()) known = lineages_.emplace(process, lineage_of(process)).first;
-  Executor beginning;
-  beginning.tid = process;
-  deferred_.push_back({beginning, {}});
+  if (parent == 0) { // not forked: a program
+    Executor beginning;
+    beginning.tid = process;
+    deferred_.push_back({beginning, {}});
+  }
   return std::make_unique<trace::Decoder<CountedProcess>>(
       works_.blocks, std::make_unique<CountedProcess>(*this, known->second));
 }

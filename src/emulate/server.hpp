@@ -121,7 +121,7 @@ private:
 class CountServer {
 public:
   explicit CountServer(const Machine& machine) : machine_(machine) {}
-  [[nodiscard]] std::unique_ptr<trace::Reader> begin(std::uint32_t pid);
+  [[nodiscard]] std::unique_ptr<trace::Reader> begin(std::uint32_t pid, std::uint32_t parent);
   void end(trace::Reader& process);
   [[nodiscard]] const std::optional<trace::Undecoded>& undecoded() const { return undecoded_; }
 

@@ -53,7 +53,7 @@ struct Shared {
   std::uint64_t opened = 0;
   std::int32_t end = 0;          ///< one beyond the last slot ever used
   std::int64_t locked_pages = 0; ///< of rings, against perf_event_mlock_kb
-  std::uint64_t noise = 0;       ///< state of the generator
+  std::uint64_t executions = 0;  ///< parts of work that were accounted for
   std::uint64_t injected[64]{};  ///< how often an injected error has been given
   Slot slots[most_slots]{};
 };

@@ -558,7 +558,7 @@ Recording record_modelled(const RecordSettings& settings) {
   Recording& recording = run.recording;
   if (settings.objects) run.objects.emplace(recording, settings.debug_path);
   using Process = trace::Decoder<AttributedProcess>;
-  const auto begin = [&](std::uint32_t pid) -> std::unique_ptr<trace::Reader> {
+  const auto begin = [&](std::uint32_t pid, std::uint32_t) -> std::unique_ptr<trace::Reader> {
     recording.places.add(Name{.pid = pid, .tid = pid, .exec = true, .name = {}});
     return std::make_unique<Process>(run.blocks, std::make_unique<AttributedProcess>(run, pid),
                                      trace::gate_of(run.blocks, functions));

@@ -70,7 +70,8 @@ public:
     model::MachineDescription machine = of_.machine;
     if (machine.placement) machine.placement->draw = static_cast<std::uint64_t>(repetition);
     trace::Simulation simulation(machine, request_.section, {request_.from, request_.to}, request_.sample);
-    trace::Session session([&](std::uint32_t) { return simulation.begin(); }, trace::Simulation::end);
+    trace::Session session([&](std::uint32_t, std::uint32_t) { return simulation.begin(); },
+                           trace::Simulation::end);
     const bool sections = !request_.section.empty(), functions = !simulation.functions().empty();
     const auto tool = trace::tool_command(
         request_.command, {.channel = session.channel(), .sections = sections, .exact = functions});

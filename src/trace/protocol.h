@@ -16,7 +16,7 @@
 
 #include <stdint.h>
 
-#define RT_VERSION 6u
+#define RT_VERSION 7u
 enum {
   RT_SLOTS = 512,
   RT_CHUNKS = 32,
@@ -120,9 +120,10 @@ struct rt_slot { /* the tool's addresses in `position`, `limit` and `base` */
   uint32_t pid;
   uint32_t parent;      /* slot of the process that forked this one, plus 1; 0: none */
   uint32_t parent_head; /* what that had published then */
+  uint32_t parent_pid;  /* the slot may be another one's by now */
   uint32_t head;        /* chunks published */
   uint32_t waiting;     /* the tool waits on tail */
-  uint32_t pad1[27];
+  uint32_t pad1[26];
   uint32_t tail;        /* futex: chunks consumed */
   uint32_t answered;    /* futex: requests RT_SYNC that recount has answered */
   uint32_t answer;      /* RT_DONE ... */

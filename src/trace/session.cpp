@@ -38,9 +38,9 @@
 namespace recount::trace {
 
 Session::Session(Channel::Begin begin, Channel::End end)
-    : begin_([this, begin = std::move(begin)](std::uint32_t pid) {
+    : begin_([this, begin = std::move(begin)](std::uint32_t pid, std::uint32_t parent) {
         ++begun_;
-        return begin(pid);
+        return begin(pid, parent);
       }),
       end_(std::move(end)),
       thread_([this] { read(); }) {}
@@ -219,15 +219,16 @@ void Channel::end_process(std::uint32_t number, const End& end) {
 
 void Channel::begin_process(std::uint32_t number, const Begin& begin, const End& end) {
   const rt_slot& its = slot(number);
-  const std::uint32_t pid = its.pid, parent = its.parent;
+  const std::uint32_t pid = its.pid, parent = its.parent, parent_pid = its.parent_pid;
   for (std::uint32_t other = 0; other < RT_SLOTS; ++other) // before execve(2), which began this one
     if (processes_[other].reader && processes_[other].pid == pid) end_process(other, end);
-  if (parent > 0 && parent <= RT_SLOTS && processes_[parent - 1].reader) {
+  const bool forked = parent > 0 && parent <= RT_SLOTS;
+  if (forked && processes_[parent - 1].reader && processes_[parent - 1].pid == parent_pid) {
     const std::uint32_t missing = its.parent_head - processes_[parent - 1].tail;
     if (missing <= RT_CHUNKS) consume(parent - 1, its.parent_head);
     processes_[number].reader = processes_[parent - 1].reader->forked(pid);
   } else {
-    processes_[number].reader = begin(pid);
+    processes_[number].reader = begin(pid, forked ? parent_pid : 0);
   }
   processes_[number].pid = pid;
 }
@@ -286,7 +287,8 @@ bool Channel::answer(const End& end) {
 bool Channel::end_dead(const End& end) {
   bool any = false;
   for (std::uint32_t number = 0; number < RT_SLOTS; ++number) {
-    if (!processes_[number].reader || !dead(slot(number).pid)) continue;
+    // One that waits was alive just now, and is looked at after the answer.
+    if (!processes_[number].reader || processes_[number].reader->waits() || !dead(slot(number).pid)) continue;
     consume(number, shared(slot(number).head).load());
     if (shared(header().states[number]).load() == RT_LIVE) take_rest(number);
     end_process(number, end);

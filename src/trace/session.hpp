@@ -30,8 +30,9 @@ public:
   /// "PID:FD" for the tool.
   [[nodiscard]] std::string name() const;
 
-  /// Makes the reader of a process that was not forked by a traced one.
-  using Begin = std::function<std::unique_ptr<Reader>(std::uint32_t pid)>;
+  /// Makes the reader of a process that was not forked by a traced one, or by one that has ended: that one's
+  /// PID, else 0.
+  using Begin = std::function<std::unique_ptr<Reader>(std::uint32_t pid, std::uint32_t parent)>;
   /// Called with each reader once its process has ended.
   using End = std::function<void(Reader&)>;
 

@@ -1,12 +1,17 @@
-/* Counts events of its own by perf_event_open(2) around loops: counted EVENT LOOPS [fork|thread|crash], EVENT as config of PMU type 4.
+/* Counts events of its own by perf_event_open(2) around loops: counted EVENT LOOPS [HOW], EVENT as config of PMU type 4. HOW: by which
+ * threads, children and programs the loops are executed, see ways.
  * Prints the count. EVENT "-": counts nothing. */
+#define _GNU_SOURCE
 #include <linux/perf_event.h>
 #include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,6 +20,7 @@ static double memory[64];
 
 /* Of each turn: 2 loads, 1 store, 1 multiplication, 1 addition, 1 conditional branch, 6 instructions in all. */
 static void turns(long n) {
+  if (n <= 0) return;
 #if defined(__x86_64__)
   __asm__ volatile("1: movsd (%1), %%xmm0\n mulsd 8(%1), %%xmm0\n addsd %%xmm0, %%xmm0\n movsd %%xmm0, 16(%1)\n dec %0\n jnz 1b\n"
                    : "+r"(n) : "r"(memory) : "xmm0", "memory", "cc");
@@ -28,32 +34,124 @@ static void* in_thread(void* n) {
   return NULL;
 }
 
-static void work(const char* how, long n) {
-  if (!strcmp(how, "fork")) {
-    const pid_t child = fork();
-    if (child == 0) {
-      turns(n);
-      _exit(0);
-    }
-    waitpid(child, NULL, 0);
-  } else if (!strcmp(how, "crash")) {
-    const pid_t child = fork();
-    if (child == 0) {
-      turns(n);
-      abort();
-    }
-    waitpid(child, NULL, 0);
-  } else if (!strcmp(how, "thread")) {
-    pthread_t thread;
-    pthread_create(&thread, NULL, in_thread, &n);
-    pthread_join(thread, NULL);
-  } else {
+static const char* self;
+static char loops[32];
+
+static void execute(void) {
+  execl(self, self, "-", loops, (char*)NULL);
+  _exit(127);
+}
+static void stop(void) { _exit(0); }
+static void killed(void) {
+  kill(getpid(), SIGKILL);
+  pause();
+}
+
+/* A child that executes the loops, then ends. */
+static void in_child(long n, void (*end)(void)) {
+  const pid_t child = fork();
+  if (child == 0) {
     turns(n);
+    end();
   }
+  waitpid(child, NULL, 0);
+}
+static void by_fork(long n) { in_child(n, stop); }
+static void by_crash(long n) { in_child(n, abort); }
+static void by_kill(long n) { in_child(n, killed); }
+static void by_exec(long n) {
+  (void)n;
+  in_child(0, execute);
+}
+static void by_vfork(long n) {
+  (void)n;
+  const pid_t child = vfork();
+  if (child == 0) execute();
+  waitpid(child, NULL, 0);
+}
+static void by_spawn(long n) {
+  (void)n;
+  char* const arguments[] = {(char*)self, (char*)"-", loops, NULL};
+  pid_t child = 0;
+  if (posix_spawn(&child, self, NULL, NULL, arguments, environ) == 0) waitpid(child, NULL, 0);
+}
+
+/* A grandchild in a session of its own, whose end the pipe tells. */
+static void by_daemon(long n) {
+  int ends[2];
+  char byte = 0;
+  if (pipe(ends) != 0) return;
+  const pid_t child = fork();
+  if (child == 0) {
+    setsid();
+    if (fork() == 0) turns(n);
+    _exit(0);
+  }
+  waitpid(child, NULL, 0);
+  close(ends[1]);
+  while (read(ends[0], &byte, 1) > 0) {}
+}
+
+static void by_thread(long n) {
+  pthread_t thread;
+  pthread_create(&thread, NULL, in_thread, &n);
+  pthread_join(thread, NULL);
+}
+static void by_threads(long n) {
+  enum { MANY = 100 };
+  pthread_t threads[MANY];
+  n /= MANY;
+  for (int i = 0; i < MANY; ++i)
+    pthread_create(&threads[i], NULL, in_thread, &n);
+  for (int i = 0; i < MANY; ++i)
+    pthread_join(threads[i], NULL);
+}
+
+/* While all hold an event of their own, which they open, read and close. */
+static void* with_event(void* n) {
+  struct perf_event_attr attr;
+  memset(&attr, 0, sizeof attr);
+  attr.size = sizeof attr;
+  attr.type = 4;
+  attr.config = 0xc0;
+  attr.exclude_kernel = 1;
+  uint64_t value = 0;
+  const int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+  turns(*(long*)n);
+  if (fd < 0 || read(fd, &value, sizeof value) != sizeof value || value < 6 * (uint64_t)*(long*)n) abort();
+  close(fd);
+  return NULL;
+}
+static void by_counting_threads(long n) {
+  enum { MANY = 100 };
+  pthread_t threads[MANY];
+  n /= MANY;
+  for (int i = 0; i < MANY; ++i)
+    pthread_create(&threads[i], NULL, with_event, &n);
+  for (int i = 0; i < MANY; ++i)
+    pthread_join(threads[i], NULL);
+}
+
+static const struct {
+  const char* name;
+  void (*work)(long);
+} ways[] = {{"fork", by_fork},     {"crash", by_crash},   {"kill", by_kill},     {"exec", by_exec},
+            {"vfork", by_vfork},   {"spawn", by_spawn},   {"daemon", by_daemon}, {"thread", by_thread},
+            {"threads", by_threads}, {"counting-threads", by_counting_threads}};
+
+static void work(const char* how, long n) {
+  for (size_t i = 0; i < sizeof ways / sizeof *ways; ++i) {
+    if (strcmp(how, ways[i].name) != 0) continue;
+    ways[i].work(n);
+    return;
+  }
+  turns(n);
 }
 
 int main(int count, char** arguments) {
   if (count < 3) return 2;
+  self = arguments[0];
+  snprintf(loops, sizeof loops, "%s", arguments[2]);
   const char* const how = count > 3 ? arguments[3] : "";
   if (!strcmp(arguments[1], "-")) {
     work(how, atol(arguments[2]));
@@ -66,17 +164,26 @@ int main(int count, char** arguments) {
   attr.config = strtoull(arguments[1], NULL, 0);
   attr.disabled = 1;
   attr.exclude_kernel = 1;
-  attr.inherit = count > 3;
+  attr.inherit = count > 3 && strcmp(how, "page") != 0;
   const int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
   if (fd < 0) {
     perror("perf_event_open");
     return 1;
   }
+  if (!strcmp(how, "page")) { /* whether counters can be read in user space */
+    const struct perf_event_mmap_page* const page = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
+    if (page == MAP_FAILED) return 1;
+    printf("%d %u\n", (int)page->cap_user_rdpmc, page->index);
+    return 0;
+  }
+  const int second = strcmp(how, "twice") != 0 ? -1 : (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+  if (second >= 0) ioctl(second, PERF_EVENT_IOC_ENABLE, 0);
   ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
   work(how, atol(arguments[2]));
   ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
   uint64_t value = 0;
   if (read(fd, &value, sizeof value) != sizeof value) return 1;
   printf("%llu\n", (unsigned long long)value);
+  if (second >= 0 && read(second, &value, sizeof value) == sizeof value) printf("%llu\n", (unsigned long long)value);
   return 0;
 }

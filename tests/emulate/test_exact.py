@@ -64,9 +64,50 @@ class Exact(unittest.TestCase):
                 self.assertLess(few - FEW * each, CALLS)
 
     def test_children_and_threads_are_inherited(self):
-        for how in ("fork", "thread", "crash"):
+        for how in ("fork", "thread", "crash", "kill", "exec", "vfork", "spawn", "daemon", "threads", "counting-threads"):
             with self.subTest(how=how):
                 self.assertEqual(counted(SCALAR_DOUBLE, 50000, how), 100000)
+
+    @unittest.skipUnless(shutil.which("perf"), "perf is not installed")
+    def test_perf_stat_of_children_ends(self):
+        for how in ("kill", "exec", "threads"):
+            with self.subTest(how=how):
+                answer = emulate("perf", "stat", "-x,", "-e", "r01c7:u", COUNTED, "-", "5000", how).stderr
+                self.assertEqual(answer.split(",")[0], "10000", answer)
+
+    def test_counters_that_lie(self):
+        def told(*options):
+            return emulate(COUNTED, SCALAR_DOUBLE, "1000", options=("-q", *options))
+        event = "FP_ARITH_INST_RETIRED.SCALAR_DOUBLE"
+        for options, count in ((("--dead", event), 0), (("--factor", event + "=3"), 6000), (("--change", event + "=it + 7 * it"), 16000),
+                               (("--tick", "1e9", "--overcount", event + "=5"), 2000), (("--watchdog",), 2000), (("--no-smt",), 2000)):
+            with self.subTest(options=options):
+                self.assertEqual(told(*options).stdout, f"{count}\n")
+        self.assertIn("Device or resource busy", told("--inject", f"open:{event}:EBUSY").stderr)
+        self.assertIn("Permission denied", told("--paranoid", "3").stderr)
+        self.assertEqual(told("--inject", f"read:{event}:EINTR:1").returncode, 1)
+
+    def test_witnesses_of_one_execution_have_one_noise(self):
+        values = []
+        for seed in ("1", "2"):
+            answer = emulate(COUNTED, SCALAR_DOUBLE, "100000", "twice", options=("-q", "--noise", "0.01", "--seed", seed))
+            one, other = map(int, answer.stdout.split())
+            self.assertEqual(one, other)
+            values.append(one)
+            self.assertAlmostEqual(one, 200000, delta=12000)
+        self.assertNotEqual(values[0], values[1])
+        self.assertNotIn(200000, values)
+
+    def test_pages_refer_to_reads(self):
+        self.assertEqual(emulate(COUNTED, INSTRUCTIONS, "1", "page").stdout, "0 0\n")
+
+    def test_set_user_id_programs_are_refused(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program = pathlib.Path(shutil.copy(shutil.which("true"), folder))
+            program.chmod(0o4755)
+            answer = emulate(program)
+        self.assertEqual(answer.returncode, 125)
+        self.assertIn("set-user-ID", answer.stderr)
 
     def test_cachegrind_counts_the_same(self):
         few, many = cachegrind(COUNTED, "-", str(FEW)), cachegrind(COUNTED, "-", str(2 * FEW))

@@ -85,29 +85,29 @@ void account_own(Executor& self, const Effect* user, const Effect* kernel) {
   account(self, thread_ns(), user, kernel, events);
 }
 
-/// The server accounts for what it has seen the thread execute; the pages of this process follow.
-void account_by_server() {
-  while (!request(RT_SYNC, real::syscall(SYS_gettid), sched_getcpu(), static_cast<long>(thread_ns())))
-    real::syscall(SYS_sched_yield);
-  const Locked shared;
-  for (std::int32_t i = 0; i < shared->end; ++i)
-    if (const Slot& slot = shared->slots[i]; slot.used && slot.simulated && page_of(i) != nullptr)
-      update_page(slot, i, slot.unscheduled_ns == 0);
-}
-
-/// Of what the server has accounted for.
-void take_samples(void* context) {
+/// What the server has accounted for changes the pages of this process, and may make samples due.
+void follow_server(void* context) {
   const auto tid = static_cast<pid_t>(real::syscall(SYS_gettid));
   const auto ancestors = lineage_of(static_cast<pid_t>(real::syscall(SYS_getpid)));
   Overflows overflows;
   {
     const Locked shared;
-    for (std::int32_t i = 0; i < shared->end; ++i)
-      if (Slot& slot = shared->slots[i]; slot.used && slot.simulated && slot.period > 0 &&
-                                         is_enabled(*shared, slot) && counts_thread(slot, tid, ancestors))
+    for (std::int32_t i = 0; i < shared->end; ++i) {
+      Slot& slot = shared->slots[i];
+      if (!slot.used || !slot.simulated) continue;
+      if (page_of(i) != nullptr) update_page(slot, i, slot.unscheduled_ns == 0);
+      if (slot.period > 0 && is_enabled(*shared, slot) && counts_thread(slot, tid, ancestors))
         overflows.take(*shared, slot, i);
+    }
   }
   overflows.deliver(context);
+}
+
+/// The server accounts for what it has seen the thread execute.
+void account_by_server() {
+  while (!request(RT_SYNC, real::syscall(SYS_gettid), sched_getcpu(), static_cast<long>(thread_ns())))
+    real::syscall(SYS_sched_yield);
+  follow_server(nullptr);
 }
 
 /// What the calling thread has executed since it was last accounted for, at the rates of the machine.
@@ -128,10 +128,7 @@ void account_work(const Work& work) {
 }
 
 void account_call() {
-  if (exact()) {
-    account_by_server();
-    return take_samples(nullptr);
-  }
+  if (exact()) return account_by_server();
   static const Effect kernel(settings().machine.kernel_background);
   Executor& self = executor();
   const Effect user(settings().rates ? executed_by_rate(self) : settings().machine.background, self);
@@ -152,7 +149,7 @@ void announce_samples(std::int32_t slot) {
 
 void take_due_samples(void* context) {
   sampled_at = static_cast<std::uint64_t>(static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
-  take_samples(context);
+  follow_server(context);
   sampled_at = 0;
 }
 

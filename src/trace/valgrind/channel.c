@@ -22,7 +22,7 @@ static struct rt_header* header;
 static Int channel_fd = -1;   /* out of reach of the program */
 static HChar channel_path[64];
 static UInt own;              /* number of the slot plus 1; 0: private memory */
-static UInt parent, parent_head;
+static UInt parent, parent_head, parent_pid;
 static UInt requested;            /* requests RT_SYNC */
 
 enum { FUTEX_WAIT_ = 0, FUTEX_WAKE_ = 1, PATIENCE_MS = 200 };
@@ -98,6 +98,7 @@ static void claim_slot(void) {
   rt_slot->pid = (uint32_t)VG_(getpid)();
   rt_slot->parent = parent;
   rt_slot->parent_head = parent_head;
+  rt_slot->parent_pid = parent_pid;
   begin_chunk();
   __atomic_store_n(&header->states[own - 1], RT_LIVE, __ATOMIC_RELEASE);
   uint32_t slots = __atomic_load_n(&header->slots, __ATOMIC_RELAXED);
@@ -227,6 +228,7 @@ void rt_before_fork(void) {
   rt_flush();
   parent = own;
   parent_head = rt_slot->head;
+  parent_pid = (UInt)VG_(getpid)();
 }
 
 void rt_after_fork_in_child(void) {

@@ -60,7 +60,7 @@ void trace_kernel(const std::vector<std::string>& command, model::Hierarchy& cac
   spawn.environment = tool.environment;
   spawn.descriptors = trace::descriptors(nowhere, true);
   process::Child child(spawn);
-  const trace::Channel::Begin begin = [&](std::uint32_t) {
+  const trace::Channel::Begin begin = [&](std::uint32_t, std::uint32_t) {
     return std::make_unique<trace::Decoder<Rebased>>(blocks, std::make_unique<Rebased>(caches));
   };
   const trace::Channel::End end = [](trace::Reader&) {};
