@@ -8,6 +8,7 @@
 #include "matmul/matmul_figures.hpp"
 #include "matmul/matmul_tables.hpp"
 #include "profile/profile_figure.hpp"
+#include "report/program_section.hpp"
 #include "sweep/sweep_table.hpp"
 #include "watch/watch_figure.hpp"
 
@@ -114,6 +115,7 @@ const std::vector<document::Section>& sections() {
                                         caches::sweeps_section()};
     for (auto&& section : matmul::product_sections())
       list.push_back(section);
+    list.push_back(report::programs_section());
     list.push_back(compare::compare_section());
     list.push_back(sweep::values_section());
     return list;

@@ -102,7 +102,7 @@ std::vector<Function> gather_functions(const result::Results& results, const std
     const auto e = static_cast<std::size_t>(event - events.begin());
     const auto address = parameter<std::int64_t>(o, "address");
     const double value = result::as_double(o.value).value_or(0);
-    if (!address) totals[e] += value;
+    if (!o.params.contains("address")) totals[e] += value; // those of the kernel do not fit an int64
     const auto group = address && is_address(*address) ? group_of(o, *address, by) : std::nullopt;
     if (!group) continue;
     const bool bounded = group->end - group->start > 1; // two symbols may have one name

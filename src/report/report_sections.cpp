@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 #include <tuple>
@@ -97,9 +98,10 @@ const std::map<Witness::Kind, std::string>& witness_prose() {
       {Witness::perf, "perf: counts by Linux perf_event, in the measured process."},
       {Witness::papi, "papi: counts by PAPI event sets, in the measured process."},
       {Witness::model,
-       "model: a simulation of the stated caches and TLBs running the same source code. It is a prediction: "
-       "LRU, no "
-       "prefetcher, no out-of-order execution. It gives the values marked as modelled, and no times."},
+       "model: a simulation of the caches and TLBs that the system states, or of those of the described "
+       "machine, "
+       "running the same source code. It is a prediction: without out-of-order execution, and with LRU and "
+       "without prefetchers unless described. It gives the values marked as modelled, and no times."},
       {Witness::published, "published: values measured and published by others, unchanged."}};
   return prose;
 }
@@ -150,13 +152,22 @@ std::vector<document::Block> method_section(const result::Results& results,
                                             const std::vector<document::Section>& sections, bool appendix) {
   std::vector<document::Block> blocks;
   blocks.emplace_back(document::Heading{"Method", 1});
-  if (std::ranges::any_of(results.runs, [](const result::Run& run) {
-        return !run.versions.contains("published") && !result::is_inference(run);
-      }))
+  const auto has_run = [&](const auto& wanted) {
+    return std::ranges::any_of(results.runs, [&](const result::Run& run) {
+      return !run.versions.contains("published") && !result::is_inference(run) && wanted(run);
+    });
+  };
+  const auto of_program = [](const result::Run& run) { // by recount stat, watch and profile
+    const auto kernel = run.plan.find("kernel");
+    return kernel != run.plan.end() && (kernel->second == "command" || kernel->second == "profile");
+  };
+  if (has_run([](const result::Run&) { return true; }))
     blocks.emplace_back(document::Paragraph{
         std::string(
-            "Each repetition ran in a new process, in random order, with its memory written before the "
-            "measurement. ") +
+            has_run(std::not_fn(of_program))
+                ? "Each repetition of a kernel ran in a new process, in random order, with its memory "
+                  "written before the measurement. "
+                : "") +
         (appendix ? "All values are in the appendix. " : "") + statistic_prose(results.statistic)});
   document::List witnesses;
   for (const Witness::Kind kind : kinds_of_witnesses(results))

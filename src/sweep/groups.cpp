@@ -30,6 +30,7 @@ std::vector<SweepGroup> sweep_groups(const result::Results& results) {
       at->params = o.params;
       at->witness = o.witness;
       at->metric = o.metric;
+      at->unit = o.unit;
     }
     SweepGroup& group = *at;
     if (o.accesses) group.accesses = o.accesses;

@@ -21,7 +21,7 @@ inline constexpr std::pair<const char*, double statistics::Summary::*> summary_m
 struct SweepGroup {
   result::Params params;
   Witness witness;
-  std::string metric;
+  std::string metric, unit = {};
   std::vector<double> values;
   std::vector<int> repetitions;               ///< of the values, from 0
   std::vector<double> cpu_seconds;            ///< beside "seconds", as Observation has them

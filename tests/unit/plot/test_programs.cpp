@@ -129,6 +129,9 @@ BOOST_AUTO_TEST_CASE(functions_side_by_side_add_up_to_their_share) {
   add_place(results, "clock", 150, 0x9010, 0x9000, 0x9020, "cold(int)");
   add_place(results, "clock", 2, 0x5000, 0x5000, 0x5020, "colder(int)"); // too few
   add_place(results, "faults", 50, 0x9000, 0x9000, 0x9020, "cold(int)");
+  add_place(results, "clock", 48, 0x7000, 0x7000, 0x7020, "in_the_kernel"); // of the 1000, not more of them
+  results.observations.back().params =
+      result::Params{{"command", std::string("x")}, {"address", std::string("0xffffffff81752a2a")}};
   const plot::Sheet sheet = profile::compose_over_addresses(results, {});
   BOOST_TEST_REQUIRE(sheet.panels.size() == 2U);
   BOOST_TEST_REQUIRE(sheet.panels[0].spans.size() == 2U);

@@ -1,0 +1,117 @@
+#include "report/program_section.hpp"
+
+#include "base/format.hpp"
+#include "base/names.hpp"
+#include "base/witness.hpp"
+#include "plot/select.hpp"
+#include "result/curves.hpp"
+#include "sweep/groups.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+
+namespace recount::report {
+namespace {
+
+constexpr std::size_t most_functions = 20;
+
+bool is_whole_program(const result::Observation& o) {
+  return o.kernel == "command" && !plot::is_interval(o);
+}
+
+std::string text_of(const result::Params& params, const std::string& name) {
+  const auto found = params.find(name);
+  const auto* text = found == params.end() ? nullptr : std::get_if<std::string>(&found->second);
+  return text ? *text : "";
+}
+
+/// A row for each metric of each command; one that was not counted has its reason.
+std::optional<document::Table> metrics_table(const document::Part& part) {
+  document::Table table{"Counts of programs",
+                        {{"command", false},
+                         {"metric", false},
+                         {"witness", false},
+                         {"runs"},
+                         {"median"},
+                         {"95 % interval"},
+                         {"unit", false}},
+                        {}};
+  for (const sweep::SweepGroup& group :
+       sweep::sweep_groups(*document::only(part, is_whole_program).results)) {
+    std::vector<std::string> row{text_of(group.params, "command"), group.metric,
+                                 base::format_witness(group.witness), std::to_string(group.values.size())};
+    if (group.summary) {
+      const auto& s = *group.summary;
+      row.push_back(base::format_number(s.value));
+      row.push_back(s.low < s.high
+                        ? fmt::format("{} to {}", base::format_number(s.low), base::format_number(s.high))
+                        : "-");
+    } else {
+      row.insert(row.end(), {"not counted", group.reason->text()});
+    }
+    row.push_back(is_seconds(group.metric) ? "s" : group.unit);
+    table.rows.push_back(std::move(row));
+  }
+  if (table.rows.empty()) return {};
+  return table;
+}
+
+/// The functions of one metric, the first ones by occurrences.
+std::optional<document::Table> functions_table(const document::Part& part, const std::string& metric) {
+  std::map<std::pair<std::string, std::string>, double> functions; // name and module
+  double all = 0;
+  std::set<Witness> witnesses;
+  for (const auto& o : part.results->observations) {
+    const auto value = result::value(o);
+    if (!plot::is_profile(o) || o.metric != metric || !value || !o.params.contains("address")) continue;
+    const std::string function = text_of(o.params, "function");
+    functions[{function.empty() ? "(unknown)" : function, text_of(o.params, "module")}] += *value;
+    all += *value;
+    witnesses.insert(o.witness);
+  }
+  if (all <= 0) return {};
+  std::vector<std::pair<double, std::pair<std::string, std::string>>> sorted;
+  for (const auto& [name, value] : functions)
+    sorted.emplace_back(value, name);
+  std::ranges::stable_sort(sorted, std::greater{}, [](const auto& row) { return row.first; });
+  document::Table table{fmt::format("Functions with most occurrences: {}, {}", metric,
+                                    base::format_witness(*witnesses.begin())),
+                        {{"function", false}, {"object", false}, {"occurrences"}, {"share"}},
+                        {}};
+  for (const auto& [value, name] : sorted) {
+    if (table.rows.size() == most_functions) {
+      table.notes.push_back(fmt::format("{} of {} functions.", most_functions, sorted.size()));
+      break;
+    }
+    table.rows.push_back(
+        {name.first, name.second, fmt::format("{:.0f}", value), base::format_share(value / all)});
+  }
+  return table;
+}
+
+std::vector<document::Block> write_programs(const document::Material& material) {
+  std::vector<document::Block> blocks;
+  for (const document::Part& part : material.parts) {
+    if (auto table = metrics_table(part)) blocks.emplace_back(std::move(*table));
+    std::set<std::string> metrics;
+    for (const auto& o : part.results->observations)
+      if (plot::is_profile(o)) metrics.insert(o.metric);
+    for (const std::string& metric : metrics)
+      if (auto table = functions_table(part, metric)) blocks.emplace_back(std::move(*table));
+    for (const char* figure : {"trace", "profile"})
+      if (auto picture = material.gallery.add(figure, part)) blocks.emplace_back(std::move(*picture));
+  }
+  return document::under("Programs", std::move(blocks));
+}
+
+} // namespace
+
+document::Section programs_section() {
+  return {"programs", write_programs};
+}
+
+} // namespace recount::report
