@@ -310,6 +310,14 @@ std::optional<statistics::Estimate> estimate_of(const Counted& counted, const pr
   return statistics::estimate(groups);
 }
 
+/// Whether it is a relation of "PAPI_L2_DCM" and its like; names of native events are no presets.
+bool of_caches(const preset::Identity& identity) {
+  const auto names = identity.presets();
+  return std::ranges::any_of(names, [](const std::string& name) {
+    return name.starts_with("PAPI_L1_") || name.starts_with("PAPI_L2_") || name.starts_with("PAPI_L3_");
+  });
+}
+
 /// Software prefetches miss without being loads, stores or demand reads: no relation between these holds
 /// there.
 bool prefetches(const result::Params& point) {
@@ -330,7 +338,8 @@ std::vector<Broken> broken(const Counted& counted, std::span<const preset::Ident
                difference = estimate_of(counted, identity, std::minus<>());
     if (!left || !right || !difference) continue;
     const double larger = std::max(std::abs(left->median), std::abs(right->median));
-    const double margin = std::max(invariant_tolerance * larger, stray_occurrences);
+    const double share = of_caches(identity) ? prefetch_tolerance : invariant_tolerance;
+    const double margin = std::max(share * larger, stray_occurrences);
     const statistics::Band allowed{identity.at_most ? -std::numeric_limits<double>::infinity() : -margin,
                                    margin};
     if (statistics::held(*difference, allowed) == statistics::Held::outside)

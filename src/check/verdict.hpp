@@ -147,6 +147,9 @@ struct Broken {
 
 /// How far the sides may differ, as a share of the larger; smaller absolute differences are not significant.
 inline constexpr double invariant_tolerance = 0.05, stray_occurrences = 64;
+/// The same for presets of caches, of which some count prefetches and others do not: as in the rough points
+/// of kernel/data/proofs.txt.
+inline constexpr double prefetch_tolerance = 0.2;
 
 /// Those of the relations that apply to the kind of CPU, all of whose presets were counted, and that the
 /// counts contradict: the interval of the difference lies wholly outside what is allowed.

@@ -39,6 +39,12 @@ BOOST_AUTO_TEST_CASE(parts_over_the_whole_are_found) {
   BOOST_TEST((texts == Texts{"L1_DCA = L1_DCH + L1_DCM"}));
 }
 
+BOOST_AUTO_TEST_CASE(prefetches_count_in_some_presets_of_caches) {
+  BOOST_TEST((broken_texts({{"PAPI_L2_DCM", 1150}, {"PAPI_L2_DCA", 1000}}).empty()));
+  BOOST_TEST((broken_texts({{"PAPI_L2_DCM", 1400}, {"PAPI_L2_DCA", 1000}}) == Texts{"L2_DCM <= L2_DCA"}));
+  BOOST_TEST((broken_texts({{"PAPI_BR_CN", 1150}, {"PAPI_BR_INS", 1000}}) == Texts{"BR_CN <= BR_INS"}));
+}
+
 BOOST_AUTO_TEST_CASE(a_handful_of_occurrences_means_nothing) {
   BOOST_TEST((broken_texts({{"PAPI_L1_DCM", 40}, {"PAPI_L1_TCM", 2}}).empty()));
 }
