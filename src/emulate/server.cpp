@@ -143,7 +143,7 @@ void CountedProcess::block(const trace::Blocks::Block& block) {
   }
   if (counts_[number]++ == 0) touched_.push_back(static_cast<std::uint32_t>(number));
   for (const std::uint64_t line : works_->of(number).lines)
-    code_.load(line, 1);
+    code_.fetch(line);
   block_ = static_cast<std::uint32_t>(number);
   last_ = block.instruction + block.instructions - 1;
 }
