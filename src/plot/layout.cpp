@@ -112,31 +112,32 @@ Layout lay_out(const Sheet& sheet, const Canvas& canvas) {
                                           : panel_height(canvas, grid, strips);
   layout.height = canvas.height > 0 && !of_rows ? canvas.height : each * rows + caption_height;
   layout.caption_top = caption_height - (canvas.cells ? 0 : 1);
-  const auto draw_up = [&](bool key, double least_left = 0) {
+  const auto draw_up = [&](bool key, const Margins& least = {}) {
     layout.panels.clear();
+    Margins widest;
     for (std::size_t i = 0; i < sheet.panels.size(); ++i) {
       const auto at_row = i / grid.columns;
       const auto column = static_cast<double>(i % grid.columns), row = static_cast<double>(at_row);
       const double left = column * canvas.width / columns, top = layout.height - row * each;
       const Box cell{left, top - each, left + canvas.width / columns, top};
-      layout.panels.push_back(look_of(sheet.panels[i], cell, canvas, key, least_left));
+      const Box& plot = layout.panels.emplace_back(look_of(sheet.panels[i], cell, canvas, key, least)).plot;
+      widest = {std::max(widest.left, plot.left - cell.left), std::max(widest.right, cell.right - plot.right),
+                grid.columns > 1 ? std::max(widest.top, cell.top - plot.top) : 0};
     }
+    return widest;
   };
+  const auto labelled = [&] { return std::ranges::all_of(layout.panels, &PanelLook::labelled); };
   if (of_rows) {
     const Box cell{0, caption_height, canvas.width, layout.height};
     layout.panels = {look_of_rows(sheet.panels.front(), cell, canvas)};
     return layout;
   }
-  draw_up(false);
-  if (strips) {
-    double left = 0;
-    for (const auto& panel : layout.panels)
-      left = std::max(left, panel.plot.left);
-    draw_up(false, left);
-  }
-  // Panels side by side or stacked are read together: a key in one means a key in all.
-  if (!std::all_of(layout.panels.begin(), layout.panels.end(), [](const auto& p) { return p.labelled; }))
-    draw_up(true);
+  // Panels side by side or stacked are read together: they are aligned, and a key in one means a key in all.
+  Margins widest = draw_up(false);
+  const bool key = !labelled();
+  if (key) widest = draw_up(true);
+  if (sheet.panels.size() > 1) draw_up(key, widest);
+  if (!key && !labelled()) draw_up(true, draw_up(true)); // labels that do not fit the aligned plots
   return layout;
 }
 

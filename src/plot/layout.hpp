@@ -180,10 +180,14 @@ struct Layout {
 /// The names of the marks in the key of a panel of rows; the last is the reference for the witnesses.
 inline constexpr const char* row_key_names[] = {"perf", "PAPI", "modelled, with its tolerance"};
 
-/// `key`: names are in a key even where labels would fit. `least_left`: the plot begins so far from the
-/// left of its cell, so that panels one above the other begin alike.
+/// Distances of a plot from the sides of its cell.
+struct Margins {
+  double left = 0, right = 0, top = 0;
+};
+/// `key`: names are in a key even where labels would fit. The margins are at least `least`, so that the plots
+/// of all panels are aligned.
 [[nodiscard]] PanelLook look_of(const Panel& panel, const Box& cell, const Canvas& canvas, bool key,
-                                double least_left = 0);
+                                const Margins& least = {});
 
 [[nodiscard]] Layout lay_out(const Sheet& sheet, const Canvas& canvas);
 

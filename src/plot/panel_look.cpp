@@ -242,8 +242,8 @@ struct Attempt {
 
 class PanelLayout {
 public:
-  PanelLayout(const Panel& panel, const Box& cell, const Canvas& canvas, double least_left)
-      : panel_(panel), cell_(cell), canvas_(canvas), least_left_(least_left) {}
+  PanelLayout(const Panel& panel, const Box& cell, const Canvas& canvas, const Margins& least)
+      : panel_(panel), cell_(cell), canvas_(canvas), least_(least) {}
 
   PanelLook build(bool key) {
     // One curve is named by the title.
@@ -319,6 +319,7 @@ private:
 
   /// Axes, titles and marks for a right margin of this width.
   void set_axes(double right) {
+    right = std::max(right, least_.right);
     const double line = canvas_.tall();
     const bool cells = canvas_.cells;
     // Of panels one above the other the last alone names the axis; names need no title.
@@ -335,6 +336,7 @@ private:
     const auto named = [](const auto& mark) { return !mark.label.empty(); };
     if (std::ranges::any_of(panel_.marks, named) || std::ranges::any_of(panel_.spans, named))
       top -= line * lines_of_marks();
+    top = std::min(top, cell_.top - least_.top);
     look_ = {};
     look_.plot = {cell_.left + 30, bottom, cell_.right - right, top};
     look_.y = y_axis(panel_, look_.plot, canvas_);
@@ -342,7 +344,7 @@ private:
     for (const auto& t : look_.y.tics)
       tic = std::max(tic, canvas_.wide(t.text));
     look_.plot.left = cell_.left + tic + (cells ? 8 : line + (canvas_.tex ? 14 : 8));
-    look_.plot.left = std::max(look_.plot.left, cell_.left + least_left_);
+    look_.plot.left = std::max(look_.plot.left, cell_.left + least_.left);
     look_.x = x_axis(panel_, look_.plot.width(), canvas_);
     if (bare)
       for (auto& t : look_.x.tics)
@@ -477,13 +479,13 @@ private:
   const Panel& panel_;
   const Box& cell_;
   const Canvas& canvas_;
-  double least_left_;
+  Margins least_;
   PanelLook look_;
 };
 } // namespace
 
-PanelLook look_of(const Panel& panel, const Box& cell, const Canvas& canvas, bool key, double least_left) {
-  return PanelLayout(panel, cell, canvas, least_left).build(key);
+PanelLook look_of(const Panel& panel, const Box& cell, const Canvas& canvas, bool key, const Margins& least) {
+  return PanelLayout(panel, cell, canvas, least).build(key);
 }
 
 // The layout of a panel of rows.

@@ -243,6 +243,30 @@ BOOST_AUTO_TEST_CASE(extreme_data_stay_on_the_page) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(panels_are_aligned) {
+  plot::Sheet sheet;
+  for (const double scale : {1.0, 1e6}) { // the second one has wider tics
+    plot::Panel panel;
+    panel.x_along = plot::Panel::Along::settings;
+    panel.y_title = "time (ns)";
+    plot::Series curve;
+    for (const double x : {1.0, 2.0, 4.0})
+      curve.samples.push_back({x, 1234 * scale * x, 1234 * scale * x, 1234 * scale * x});
+    panel.series = {curve};
+    if (scale > 1) panel.marks.push_back({2, "a mark"});
+    sheet.panels.push_back(panel);
+  }
+  for (const double inches : {3.33, 7.0}) {
+    const plot::Layout l = plot::lay_out(sheet, plot::canvas_of(plot::Format::pdf, inches));
+    const plot::Box &a = l.panels.at(0).plot, &b = l.panels.at(1).plot;
+    const bool stacked = inches < 4;
+    const double beside = stacked ? 0 : l.width / 2;
+    BOOST_TEST(b.left - beside == a.left, boost::test_tools::tolerance(1e-9));
+    BOOST_TEST(b.right - beside == a.right, boost::test_tools::tolerance(1e-9));
+    if (!stacked) BOOST_TEST(b.top == a.top, boost::test_tools::tolerance(1e-9));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(the_style_defines_every_linetype_that_is_used) {
   const std::string style = plot::style_script().text();
   for (const int base : {0, plot::modelled}) {
