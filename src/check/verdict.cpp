@@ -16,6 +16,7 @@
 #include <range/v3/view/transform.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -318,6 +319,19 @@ bool of_caches(const preset::Identity& identity) {
   });
 }
 
+/// The most that a preset of requests beyond L1 counted in any pass here: prefetches are a share of them.
+double requests_beyond_l1(const Counted& counted) {
+  constexpr std::array beyond{"PAPI_L1_DCM", "PAPI_L1_LDM", "PAPI_L1_STM",
+                              "PAPI_L1_TCM", "PAPI_L2_",    "PAPI_L3_"};
+  double most = 0;
+  for (const auto& process : counted.passes)
+    for (const auto& pass : process)
+      for (const auto& [preset, value] : pass)
+        if (std::ranges::any_of(beyond, [&](const char* name) { return preset.starts_with(name); }))
+          most = std::max(most, value);
+  return most;
+}
+
 /// Software prefetches miss without being loads, stores or demand reads: no relation between these holds
 /// there.
 bool prefetches(const result::Params& point) {
@@ -331,6 +345,7 @@ std::vector<Broken> broken(const Counted& counted, std::span<const preset::Ident
                            preset::CpuKind kind) {
   std::vector<Broken> found;
   if (prefetches(counted.point)) return found;
+  const double beyond_l1 = requests_beyond_l1(counted);
   for (const auto& identity : identities) {
     if (!identity.applies_to(kind)) continue;
     const auto left = estimate_of(counted, identity, [](double l, double) { return l; }),
@@ -338,8 +353,10 @@ std::vector<Broken> broken(const Counted& counted, std::span<const preset::Ident
                difference = estimate_of(counted, identity, std::minus<>());
     if (!left || !right || !difference) continue;
     const double larger = std::max(std::abs(left->median), std::abs(right->median));
-    const double share = of_caches(identity) ? prefetch_tolerance : invariant_tolerance;
-    const double margin = std::max(share * larger, stray_occurrences);
+    const double allowed_for_all = std::max(invariant_tolerance * larger, stray_occurrences);
+    const double margin = of_caches(identity)
+                              ? std::max(allowed_for_all, prefetch_tolerance * std::max(larger, beyond_l1))
+                              : allowed_for_all;
     const statistics::Band allowed{identity.at_most ? -std::numeric_limits<double>::infinity() : -margin,
                                    margin};
     if (statistics::held(*difference, allowed) == statistics::Held::outside)

@@ -42,6 +42,10 @@ BOOST_AUTO_TEST_CASE(parts_over_the_whole_are_found) {
 BOOST_AUTO_TEST_CASE(prefetches_count_in_some_presets_of_caches) {
   BOOST_TEST((broken_texts({{"PAPI_L2_DCM", 1150}, {"PAPI_L2_DCA", 1000}}).empty()));
   BOOST_TEST((broken_texts({{"PAPI_L2_DCM", 1400}, {"PAPI_L2_DCA", 1000}}) == Texts{"L2_DCM <= L2_DCA"}));
+  const Pass stores{{"PAPI_L1_STM", 16000}, {"PAPI_L3_TCR", 2400}, {"PAPI_L3_DCR", 0}, {"PAPI_L3_ICR", 0}};
+  BOOST_TEST(broken_texts(stores).empty());
+  const Pass more{{"PAPI_L1_STM", 16000}, {"PAPI_L3_TCR", 4000}, {"PAPI_L3_DCR", 0}, {"PAPI_L3_ICR", 0}};
+  BOOST_TEST((broken_texts(more) == Texts{"L3_TCR = L3_DCR + L3_ICR"}));
   BOOST_TEST((broken_texts({{"PAPI_BR_CN", 1150}, {"PAPI_BR_INS", 1000}}) == Texts{"BR_CN <= BR_INS"}));
 }
 
