@@ -13,8 +13,6 @@ const model::MachineDescription& Predictor::first_level(const std::string& name)
   if (!added) return at->second;
   model::MachineDescription machine = model::machine(name);
   machine.levels.resize(1);
-  machine.levels.front().prefetch.clear();
-  machine.presets.clear();
   machine.instructions.reset();
   machine.sampled = true;
   machine.sample_unit = model::SampledReplay::least_window;

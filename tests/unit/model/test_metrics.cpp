@@ -84,6 +84,24 @@ BOOST_AUTO_TEST_CASE(count_what_the_machine_says) {
   BOOST_TEST(metrics(Hierarchy(machine)).count("PAPI_L2_DCM") == 0u);
 }
 
+// The 64 lines of a page, each once. L1: two demand misses, then its prefetcher fetches the other lines; the
+// walk reads one line. L2's prefetcher, started by the second line as well, brings lines 2 and 3 before L1's
+// prefetcher requests them, and is ahead from then on: L2 misses lines 0 and 1 and the line of the walk.
+BOOST_AUTO_TEST_CASE(presets_of_zen_count_prefetches_of_the_first_level_only) {
+  for (const char* const name : {"ryzen-5950x-prefetch", "epyc-9654-prefetch"}) {
+    const MachineDescription described = recount::model::machine(name);
+    Hierarchy caches(described);
+    for (std::uint64_t line = 0; line < 64; ++line)
+      caches.load(line * 64, 8);
+    const auto m = metrics(caches);
+    BOOST_TEST_CONTEXT(name) {
+      BOOST_TEST(m.at("MODEL_L1_DEMAND_MISSES") == 2);
+      BOOST_TEST(m.at("PAPI_L1_DCM") == 64 + 1);
+      BOOST_TEST(m.at("PAPI_L2_DCM") == 2 + 1);
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(are_known_without_a_simulation) {
   for (const char* const machine : {"i7-9700-l3", "i7-9700-prefetch"}) {
     const MachineDescription described = recount::model::machine(machine);
