@@ -1,10 +1,13 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "base/output_file.hpp"
 #include "base/text.hpp"
 #include "command/command.hpp"
 #include "command/measuring.hpp"
 #include "command/output.hpp"
+#include "explain/contribution.hpp"
 #include "explain/explanation.hpp"
+#include "matmul/published.hpp"
 #include "model/machine.hpp"
 
 #include <recount/error.hpp>
@@ -13,6 +16,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <memory>
 
@@ -22,7 +26,7 @@ namespace {
 
 struct ExplainArguments {
   std::vector<std::string> files, groups;
-  std::string hypotheses;
+  std::string hypotheses, contribute;
   bool json = false, verbose = false, list = false;
 };
 
@@ -222,12 +226,33 @@ int list_hypotheses(const Hypotheses& all) {
   return 0;
 }
 
+/// One file to send; nothing is sent.
+int write_contribution(const ExplainArguments& a) {
+  for (const std::string& file : a.files)
+    if (file.ends_with(".csv"))
+      throw bad_input(file, "is a published table, not a results file of recount",
+                      "recount matmul --study report -o FILE.jsonl, then recount explain FILE.jsonl "
+                      "--contribute FILE.csv");
+  if (!a.contribute.ends_with(".csv"))
+    throw bad_input("--contribute " + a.contribute, "does not end in .csv");
+  base::check_writable("--contribute", a.contribute, base::Output::replaced);
+  const std::string text = contribution(result::read(a.files));
+  if (text.empty())
+    throw bad_input("recount explain", "the files have no counts or times of products of doubles",
+                    "recount matmul --study report -o FILE.jsonl");
+  static_cast<void>(matmul::parse_published(text, a.contribute)); // as its receiver reads it
+  if (!base::replace_file(a.contribute, text)) throw base::cannot_write(a.contribute, errno);
+  command::note("recount explain: {} written; it names the CPU, no host, user, path or date\n", a.contribute);
+  return 0;
+}
+
 int execute_explain(const ExplainArguments& a) {
   const Hypotheses hypotheses = hypotheses_of(a);
   if (a.list) return list_hypotheses(hypotheses);
   if (a.files.empty())
     throw bad_input("recount explain", "no file given",
                     "recount explain FILE ..., a published table or a results file");
+  if (!a.contribute.empty()) return write_contribution(a);
   Explainer explainer(hypotheses);
   Json groups = Json::array();
   bool any = false;
@@ -262,6 +287,8 @@ command::Command explain_command() {
             options.words("FILE", a->files, "published tables (CSV) or results files")
                 .list("--group", a->groups, "LIST", "only these groups of the files")
                 .text("--hypotheses", a->hypotheses, "FILE", "hypotheses to try (default: the shipped ones)")
+                .text("--contribute", a->contribute, "FILE.csv",
+                      "write the counts of results files as one anonymised table and exit")
                 .flag("--list", a->list, "list the hypotheses and exit")
                 .flag("--json", a->json, "print one JSON object")
                 .flag("-v,--verbose", a->verbose, "show every cell that refutes a hypothesis");
