@@ -288,6 +288,34 @@ void published_figure(ProductSheet& sheet, const Groups& groups, const std::stri
   if (solid) sheet.remarks.emplace_back("solid: published");
 }
 
+/// Each group of a published table as points, a panel for each microarchitecture that the table states.
+void field_figure(ProductSheet& sheet, const Groups& groups, const std::string&) {
+  std::map<std::string, std::vector<const ProductGroup*>> by_core;
+  for (const ProductGroup& group : groups)
+    if (const std::string core = group.published ? group.version("microarchitecture") : std::string();
+        !core.empty() && !core.ends_with('?') && !group.model_witness().empty())
+      by_core[core].push_back(&group);
+  for (const auto& [core, published] : by_core) {
+    plot::Panel panel = size_panel("model / published");
+    panel.x_along = plot::Panel::Along::number;
+    for (const char* variant : {"ijk", "ikj"}) {
+      bool named = false;
+      for (const ProductGroup* const one : published)
+        for (const ProductGroup& modelled : groups) {
+          const Product loops{variant, "", "f64", 0, 0};
+          plot::Series series = make_series(loops);
+          if (named) series.label.clear();
+          series.look = plot::Series::Look::points;
+          if (!modelled.published && sheet.add(panel, std::move(series), modelled, points_of(*one, loops),
+                                               over_published(*one, one->model_witness())))
+            named = true;
+        }
+    }
+    sheet.finish(std::move(panel),
+                 fmt::format("{}, {}", core, base::format_count(published.size(), "group")));
+  }
+}
+
 // Figures of one machine: another one would be too much.
 
 const ProductGroup* first_machine(const Groups& groups) {
@@ -486,6 +514,9 @@ const std::vector<FigureOfProducts>& product_table() {
       {{"matmul-published", "published misses compared with the model of their machine",
         "a published table (recount matmul --published)"},
        published_figure},
+      {{"matmul-field", "modelled over published L1 misses, group by group, for each microarchitecture",
+        "a published table with a column microarchitecture (recount matmul --published)"},
+       field_figure},
   };
   return rows;
 }

@@ -275,7 +275,7 @@ void complete_run(Published& published, const std::string& file, const std::stri
   published.run.id = "published-" + id + (group == versions.end() ? "" : "-" + group->second);
   published.run.host = versions["published"];
   const std::string stated = cpu == versions.end() || cpu->second == "?" ? known : cpu->second;
-  published.run.cpu = stated.empty() ? "the machine of " + versions["published"] : stated;
+  published.run.cpu = stated.empty() ? "unknown CPU" : stated;
   for (auto& o : published.observations)
     o.run = published.run.id;
 }

@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(panels_without_data_are_omitted) {
   std::erase_if(results.observations,
                 [](const auto& o) { return o.metric != "seconds" || o.kernel != "matmul"; });
   for (const char* name : {"matmul-misses", "matmul-hit-rates", "matmul-block-misses", "matmul-roofline",
-                           "matmul-published", "matmul-lab"})
+                           "matmul-published", "matmul-field", "matmul-lab"})
     BOOST_TEST(matmul::compose_products(name, results, {}).panels.empty(), name);
   BOOST_TEST(plot::suitable(cli::figures(), results).entry.name == "matmul-time");
   BOOST_TEST(matmul::compose_products("matmul-time", study(), {{}, {"perf"}}).panels.empty());
@@ -208,6 +208,42 @@ BOOST_AUTO_TEST_CASE(each_panel_of_the_laboratory_names_its_products) {
     BOOST_TEST(panel.x.tics[0].text == "straight");
     BOOST_TEST(panel.x.tics[2].text == "block 32");
   }
+}
+
+BOOST_AUTO_TEST_CASE(a_field_has_a_panel_for_each_core_and_a_point_for_each_group) {
+  result::Results results;
+  const auto add = [&](const std::string& group, const std::string& core, double counted) {
+    result::Run table;
+    table.id = group;
+    table.host = "t.csv " + group;
+    table.versions = {{"published", "t.csv " + group}, {"machine", "some"}, {"microarchitecture", core}};
+    results.runs.push_back(table);
+    for (const int n : {600, 1000}) {
+      auto o = seen("ijk", n, "published", "PAPI_L1_DCM", counted, 0);
+      o.run = group;
+      results.observations.push_back(o);
+    }
+  };
+  result::Run here = study().runs[0];
+  here.id = "M";
+  results.runs.push_back(here);
+  for (const int n : {600, 1000}) {
+    auto o = seen("ijk", n, "model:some", "PAPI_L1_DCM", 300, 0);
+    o.run = "M";
+    results.observations.push_back(o);
+  }
+  add("a", "core-1", 100);
+  add("b", "core-1", 200);
+  add("c", "core-2", 300);
+  add("d", "core-3?", 300);
+  const plot::Sheet sheet = matmul::compose_products("matmul-field", results, {});
+  BOOST_TEST_REQUIRE(sheet.panels.size() == 2U);
+  BOOST_TEST(sheet.panels[0].title.starts_with("core-1, 2 groups"));
+  BOOST_TEST_REQUIRE(sheet.panels[0].series.size() == 2U);
+  BOOST_TEST((sheet.panels[0].series[0].label == "simple" && sheet.panels[0].series[1].label.empty()));
+  BOOST_TEST(sheet.panels[0].series[0].samples.at(0).y == 3);
+  BOOST_TEST(sheet.panels[0].series[1].samples.at(0).y == 1.5);
+  BOOST_TEST(sheet.panels[1].series[0].samples.at(1).y == 1);
 }
 
 BOOST_AUTO_TEST_CASE(everything_is_within_the_page) {
