@@ -65,7 +65,8 @@ public:
   /// Points of one curve. Points without a value are omitted; false: there is none.
   bool add(plot::Panel& panel, plot::Series series, const ProductGroup& group, const Points& points,
            const QuantityOf& quantity_of);
-  /// A panel whose title names its witnesses; omitted when none of its curves has `least` points.
+  /// A panel whose title, unless it has one, names its witnesses; omitted when none of its curves has `least`
+  /// points.
   void finish(plot::Panel panel, const std::string& subject, std::size_t least = 2);
   /// The panels with their caption.
   [[nodiscard]] plot::Sheet build();
@@ -125,7 +126,7 @@ std::string ProductSheet::witnesses_text() const {
 }
 
 void ProductSheet::finish(plot::Panel panel, const std::string& subject, std::size_t least) {
-  panel.title = fmt::format("{}, {}", subject, witnesses_text());
+  if (panel.title.empty()) panel.title = fmt::format("{}, {}", subject, witnesses_text());
   witnesses_.clear();
   if (std::ranges::none_of(panel.series, [&](const auto& s) { return s.samples.size() >= least; })) return;
   // Each colour once: those without one of their own take what is left.
@@ -288,6 +289,18 @@ void published_figure(ProductSheet& sheet, const Groups& groups, const std::stri
   if (solid) sheet.remarks.emplace_back("solid: published");
 }
 
+/// By how much the model exceeds the published L1 misses, in percent of these: in a ratio, a percent is not
+/// seen.
+QuantityOf percent_off(const ProductGroup& published, const Witness& model) {
+  return [ratio_of = over_published(published, model)](const ProductGroup& group, const Product& product) {
+    auto ratio = ratio_of(group, product);
+    if (ratio)
+      for (double* const value : {&ratio->value, &ratio->low, &ratio->high})
+        *value = 100 * (*value - 1);
+    return ratio;
+  };
+}
+
 /// Each group of a published table as points, a panel for each microarchitecture that the table states.
 void field_figure(ProductSheet& sheet, const Groups& groups, const std::string&) {
   std::map<std::string, std::vector<const ProductGroup*>> by_core;
@@ -296,8 +309,8 @@ void field_figure(ProductSheet& sheet, const Groups& groups, const std::string&)
         !core.empty() && !core.ends_with('?') && !group.model_witness().empty())
       by_core[core].push_back(&group);
   for (const auto& [core, published] : by_core) {
-    plot::Panel panel = size_panel("model / published");
-    panel.x_along = plot::Panel::Along::number;
+    plot::Panel panel = size_panel("model off by (%)");
+    panel.title = fmt::format("{}, {}", core, base::format_count(published.size(), "group"));
     for (const char* variant : {"ijk", "ikj"}) {
       bool named = false;
       for (const ProductGroup* const one : published)
@@ -307,12 +320,11 @@ void field_figure(ProductSheet& sheet, const Groups& groups, const std::string&)
           if (named) series.label.clear();
           series.look = plot::Series::Look::points;
           if (!modelled.published && sheet.add(panel, std::move(series), modelled, points_of(*one, loops),
-                                               over_published(*one, one->model_witness())))
+                                               percent_off(*one, one->model_witness())))
             named = true;
         }
     }
-    sheet.finish(std::move(panel),
-                 fmt::format("{}, {}", core, base::format_count(published.size(), "group")));
+    sheet.finish(std::move(panel), "PAPI_L1_DCM");
   }
 }
 
@@ -514,7 +526,7 @@ const std::vector<FigureOfProducts>& product_table() {
       {{"matmul-published", "published misses compared with the model of their machine",
         "a published table (recount matmul --published)"},
        published_figure},
-      {{"matmul-field", "modelled over published L1 misses, group by group, for each microarchitecture",
+      {{"matmul-field", "how far modelled L1 misses are off the published ones, group by group",
         "a published table with a column microarchitecture (recount matmul --published)"},
        field_figure},
   };
