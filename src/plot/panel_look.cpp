@@ -66,8 +66,8 @@ Axis y_axis(const Panel& panel, const Box& plot, const Canvas& canvas) {
   if (panel.y_decades && middle.low > 0 && middle.high > most_on_linear * middle.low)
     return decades_axis(middle.low / 1.3, middle.high * 1.3);
   // One wild repetition must not flatten all curves: the band may leave the picture, the medians not.
-  double high = std::max(middle.high, std::min(band.high, 1.25 * middle.high)) * 1.06;
-  double low = std::min(0.0, middle.low);
+  double high = std::max({0.0, middle.high, std::min(band.high, 1.25 * middle.high)}) * 1.06;
+  double low = std::min(0.0, 1.06 * middle.low);
   if (panel.y_is_share) {
     high = std::max(high, 1.03);
     low = std::min(low, -0.03); // a curve at 0 does not overlap the axis
