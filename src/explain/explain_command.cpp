@@ -229,7 +229,7 @@ int list_hypotheses(const Hypotheses& all) {
 /// One file to send; nothing is sent.
 int write_contribution(const ExplainArguments& a) {
   for (const std::string& file : a.files)
-    if (file.ends_with(".csv"))
+    if (file.ends_with(".csv") || file.ends_with(".txt"))
       throw bad_input(file, "is a published table, not a results file of recount",
                       "recount matmul --study report -o FILE.jsonl, then recount explain FILE.jsonl "
                       "--contribute FILE.csv");
@@ -284,7 +284,8 @@ command::Command explain_command() {
   return {"explain", "test hypotheses about machine and events against counts of matrix products",
           [](command::Options& options) -> std::function<int()> {
             const auto a = std::make_shared<ExplainArguments>();
-            options.words("FILE", a->files, "published tables (CSV) or results files")
+            options
+                .words("FILE", a->files, "published tables (.csv), lines of counts (.txt) or results files")
                 .list("--group", a->groups, "LIST", "only these groups of the files")
                 .text("--hypotheses", a->hypotheses, "FILE", "hypotheses to try (default: the shipped ones)")
                 .text("--contribute", a->contribute, "FILE.csv",

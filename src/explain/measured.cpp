@@ -1,5 +1,7 @@
 #include "explain/measured.hpp"
 
+#include "base/text.hpp"
+#include "explain/text_table.hpp"
 #include "matmul/published.hpp"
 #include "statistics/statistics.hpp"
 
@@ -59,10 +61,21 @@ std::vector<Group> measured_groups(const std::vector<matmul::ProductGroup>& all)
   return groups;
 }
 
+namespace {
+
+std::vector<matmul::Published> read_tables(const std::string& file) {
+  if (file.ends_with(".csv")) return matmul::read_published(file, {}, matmul::Duplicates::keep);
+  const auto text = base::read_file(file);
+  if (!text) throw bad_input(file, "cannot be read");
+  return matmul::parse_published(table_from_text(*text, file), file, {}, matmul::Duplicates::keep);
+}
+
+} // namespace
+
 std::vector<Group> read_measured(const std::string& file) {
   result::Results results;
-  if (file.ends_with(".csv")) {
-    for (auto& table : matmul::read_published(file, {}, matmul::Duplicates::keep)) {
+  if (file.ends_with(".csv") || file.ends_with(".txt")) {
+    for (auto& table : read_tables(file)) {
       results.runs.push_back(std::move(table.run));
       std::ranges::move(table.observations, std::back_inserter(results.observations));
     }

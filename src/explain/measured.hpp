@@ -50,7 +50,8 @@ struct Group {
 /// and modelled values are left out, and so are groups without cells.
 [[nodiscard]] std::vector<Group> measured_groups(const std::vector<matmul::ProductGroup>& all);
 
-/// From a published table (CSV) or a results file. Throws recount::Error (bad_input).
+/// From a published table (.csv), lines of counts (.txt, see table_from_text()) or a results file. Throws
+/// recount::Error (bad_input).
 [[nodiscard]] std::vector<Group> read_measured(const std::string& file);
 
 } // namespace recount::explain

@@ -18,9 +18,10 @@ struct Predicted {
 /// Simulates PAPI_L1_DCM of products, and keeps what it has simulated. Not thread-safe.
 class Predictor {
 public:
-  /// `machine`: as after "model:", see model::machine(); of its caches only the first level is simulated, with its prefetchers.
-  /// `order`: see product_nest(). `draws`: placements of the matrices, 1 at least; where no draw can change
-  /// the count, one is simulated. Throws recount::Error (bad_input) for an unknown machine.
+  /// `machine`: as after "model:", see model::machine(); of its caches only the first level is simulated,
+  /// with its prefetchers. `order`: see product_nest(). `draws`: placements of the matrices, 1 at least;
+  /// where no draw can change the count, one is simulated. Throws recount::Error (bad_input) for an unknown
+  /// machine.
   [[nodiscard]] const Predicted& l1_misses(const std::string& machine, const std::string& order,
                                            std::int64_t n, std::int64_t block, int draws = 1);
   [[nodiscard]] std::size_t simulated() const { return cells_.size(); }
