@@ -176,7 +176,7 @@ struct LevelAbove {
   bool stores = false; ///< the kernel stores to what it visits
 };
 
-/// Why so many lines do not tell the ways of a level below `above`; empty: they do.
+/// Why this number of lines does not tell the ways of a level below `above`; empty: it does.
 std::string hidden_ways(std::int64_t lines, const LevelAbove& above, const Limits& limits) {
   if (!above.ways.value) return "those of the level above are unknown";
   if (lines <= *above.ways.value)
