@@ -1,4 +1,5 @@
-/* Counts what products of matrices of 16-bit integers do to the data cache, with PAPI: the example of recount-laboratory(7).
+/* Counts what products of matrices of 16-bit integers do to the data cache, with PAPI: the example of
+ * recount-laboratory(7).
  *
  *     gcc -O2 -o mm1 mm1.c -lpapi
  *     ./mm1 straightforward 256
@@ -15,7 +16,7 @@ enum { LINE = 64, BLOCK = LINE / sizeof(int16_t) };
 
 /* The sums are in memory, as the source says: without volatile, the compiler would keep one in a register. */
 static int16_t *a, *b, *transposed;
-static volatile int16_t *sum;
+static volatile int16_t* sum;
 
 static void straightforward(long n) {
   for (long i = 0; i < n; i++)
@@ -37,7 +38,9 @@ static void transpose(long n) {
       transposed[j * n + i] = b[i * n + j];
 }
 
-static long end(long from, long n) { return from + BLOCK < n ? from + BLOCK : n; }
+static long end(long from, long n) {
+  return from + BLOCK < n ? from + BLOCK : n;
+}
 
 /* Blocks as wide as a line; within one, the loops run along rows. */
 static void blocked(long n) {
@@ -95,7 +98,7 @@ int main(int count, char** arguments) {
   check(PAPI_stop(set, values), "PAPI_stop");
 
   const double accesses = (double)(values[1] + values[2]);
-  printf("L1 misses %lld\nloads %lld\nstores %lld\ncycles %lld\nhit rate %.2f %%\n", values[0], values[1], values[2], values[3],
-         100 * (1 - (double)values[0] / accesses));
+  printf("L1 misses %lld\nloads %lld\nstores %lld\ncycles %lld\nhit rate %.2f %%\n", values[0], values[1],
+         values[2], values[3], 100 * (1 - (double)values[0] / accesses));
   return 0;
 }

@@ -1,5 +1,6 @@
-/* sandbox COMMAND...: executes COMMAND as the default seccomp profile of containers does: no perf_event_open, no namespaces, no mounts,
- * no capabilities. As user "nobody" where that user can execute COMMAND. Exit status 77: this Linux has no seccomp filters. */
+/* sandbox COMMAND...: executes COMMAND as the default seccomp profile of containers does: no perf_event_open,
+ * no namespaces, no mounts, no capabilities. As user "nobody" where that user can execute COMMAND. Exit
+ * status 77: this Linux has no seccomp filters. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/audit.h>
