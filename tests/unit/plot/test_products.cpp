@@ -236,14 +236,20 @@ BOOST_AUTO_TEST_CASE(a_field_has_a_panel_for_each_core_and_a_point_for_each_grou
   add("b", "core-1", 200);
   add("c", "core-2", 300);
   add("d", "core-3?", 300);
+  add("e", "core-4", 600);
   const plot::Sheet sheet = matmul::compose_products("matmul-field", results, {});
-  BOOST_TEST_REQUIRE(sheet.panels.size() == 2U);
+  BOOST_TEST_REQUIRE(sheet.panels.size() == 3U);
   BOOST_TEST(sheet.panels[0].title == "core-1, 2 groups");
   BOOST_TEST_REQUIRE(sheet.panels[0].series.size() == 2U);
   BOOST_TEST((sheet.panels[0].series[0].label == "simple" && sheet.panels[0].series[1].label.empty()));
   BOOST_TEST(sheet.panels[0].series[0].samples.at(0).y == 200);
   BOOST_TEST(sheet.panels[0].series[1].samples.at(0).y == 50);
   BOOST_TEST(sheet.panels[1].series[0].samples.at(1).y == 0);
+  // All values are negative: the axis ends at 0, and begins below the lowest.
+  const plot::Layout layout = plot::lay_out(sheet, plot::canvas_of(plot::Format::pdf, 7));
+  BOOST_TEST_REQUIRE(layout.panels.size() == 3U);
+  BOOST_TEST(sheet.panels[2].series[0].samples.at(0).y == -50);
+  BOOST_TEST((layout.panels[2].y.high == 0 && layout.panels[2].y.low < -50));
 }
 
 BOOST_AUTO_TEST_CASE(everything_is_within_the_page) {
