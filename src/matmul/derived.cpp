@@ -267,11 +267,14 @@ std::vector<std::string> note_texts(const std::vector<Cells>& columns, const Not
     texts.push_back(labels.size() == 1 ? fmt::format("All values {}.", source)
                                        : fmt::format("{}: {}.", fmt::join(of, "; "), source));
   if (notes.intervals)
-    texts.push_back(fmt::format("[low, high]: 95 % interval of the median (range of fewer than {} values).",
-                                statistics::least_for_interval));
+    texts.push_back(
+        fmt::format("[low, high]: 95 % interval of the median (range of fewer than {} values); of a ratio, "
+                    "from the ends of both intervals.",
+                    statistics::least_for_interval));
   if (notes.ranges)
-    texts.emplace_back("[low, high] of a modelled value: range of its draws of placement; that of a count "
-                       "includes the error of sampling.");
+    texts.emplace_back(
+        "[low, high] of a modelled count: error of sampling, and range of its draws of placement, "
+        "where there are several. Rates and differences do not include the error of sampling.");
   if (notes.disturbed > 0) texts.push_back(plot::disturbed_text(notes.disturbed, notes.repetitions) + ".");
   for (const auto& why : notes.withheld)
     texts.push_back(fmt::format("{}: {}.", withheld_text, why));

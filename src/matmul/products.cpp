@@ -210,6 +210,13 @@ std::optional<Quantity> ProductGroup::quantity(const Product& product, const std
   return {};
 }
 
+bool ProductGroup::undetermined(const Product& product, const std::string& metric,
+                                const Witness& witness) const {
+  return !quantity(product, metric, witness) && std::ranges::any_of(metrics(product), [&](const auto& entry) {
+    return entry.first.second == metric && same_witness(entry.first.first, witness);
+  });
+}
+
 const char* ProductGroup::absence(const Product& product) const {
   if (failed.contains(product)) return "failed";
   return products.contains(product) ? "not counted" : "not run";

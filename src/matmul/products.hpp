@@ -137,6 +137,9 @@ struct ProductGroup {
   /// of the same machine in samples or draws. Without a witness, by the first of `witnesses` that has any.
   [[nodiscard]] std::optional<Quantity> quantity(const Product& product, const std::string& metric,
                                                  const Witness& witness = {}) const;
+  /// Whether the witness was to count the metric of this product, and has no value.
+  [[nodiscard]] bool undetermined(const Product& product, const std::string& metric,
+                                  const Witness& witness) const;
   /// Why a product has no value: "failed", "not run", "not counted".
   [[nodiscard]] const char* absence(const Product& product) const;
   /// Whether the witness, or the model of the same machine in samples or draws, is one of `witnesses`.

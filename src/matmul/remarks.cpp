@@ -73,7 +73,7 @@ constexpr std::array event_rows{
 std::string preset_text(const ProductGroup& group, const std::string& preset) {
   if (!group.run || !group.run->presets.contains(preset)) return {};
   const std::string& formula = group.run->presets.at(preset);
-  std::string text = fmt::format(" On this CPU {} = {}.", preset, formula);
+  std::string text = fmt::format(" On the CPU that counted, {} = {}.", preset, formula);
   for (const EventRow& row : event_rows)
     if (formula.find(row.event) != std::string::npos)
       text += fmt::format(" {} counts {}.", row.event, row.counts);
@@ -98,12 +98,13 @@ void add_misses_out_of_order(Findings& findings, const Subject& subject) {
                       format_millions(l2->value), format_millions(l1->value),
                       format_times(l2->value / l1->value), format_witness(witness)));
       if (const auto demand = subject.modelled.quantity(product, "PAPI_L2_DCM", subject.model))
-        line += fmt::format("; without a prefetcher {} million, {}", format_millions(demand->value),
-                            format_witness(subject.model));
+        line +=
+            fmt::format("; {} million, {}", format_millions(demand->value), format_witness(subject.model));
     }
   const std::string formula = preset_text(group, "PAPI_L2_DCM");
   remark.text =
-      fmt::format("In {} of {} PAPI_L2_DCM is larger than PAPI_L1_DCM, so it counts more than demand misses.",
+      fmt::format("In {} of {} PAPI_L2_DCM is larger than PAPI_L1_DCM, so the two do not count misses of the "
+                  "same accesses.",
                   remark.evidence.size(), base::format_count(compared, "product")) +
       (formula.empty() ? " The results lack its formula: see recount presets PAPI_L2_DCM --pmu NAME."
                        : formula) +
@@ -228,14 +229,13 @@ std::string effect_of_l2(const Subject& subject, const Product& a, const Product
   const bool cached = below_l2_fits(a, subject.machine);
   const double each = cached ? most_of_hit : most_of_memory, share = fewer * each * 1e-9 / saved;
   return fmt::format(
-      "It has {} million fewer L2 misses ({} and {} million, {}). At {:.0f} ns each, an upper bound for "
-      "{}, they explain at most {} of the {} s; {}.",
+      "It has {} million fewer L2 misses ({} and {} million, {}). At an assumed {:.0f} ns each, {}, "
+      "they are {} of the {} s, and less where misses overlap or are prefetched: {}.",
       format_millions(fewer), format_millions(misses_a->value), format_millions(misses_b->value),
-      format_witness(witness), each, cached ? "a hit in the level below" : "a memory access",
-      share >= 1 ? "all" : format_share(share), format_seconds(saved),
+      format_witness(witness), each, cached ? "a slow hit in the level below" : "a slow access to memory",
+      share >= 1 ? "all" : fmt::format("{:.0f} %", 100 * share), format_seconds(saved),
       share < explains_little ? "most of the difference is not explained"
-                              : "whether they do was not measured, as the processor overlaps "
-                                "misses and prefetches");
+                              : "how much they explain was not measured");
 }
 
 /// The loops of the laboratory that add each product to a sum in memory.
@@ -260,14 +260,14 @@ void add_faster_with_fewer_hits(Findings& findings, const Subject& subject) {
       findings.remarks.push_back(
           {fmt::format("{} is faster than {} with a lower L1 hit rate, n = {}", loops_name(product),
                        loops_name(reference), product.n),
-           fmt::format(
-               "It is {} as fast ({}), though its L1 hit rate is {} points lower ({}). {}{}",
-               format_times(time->value), format_witness(time->witness), format_number(-100 * rate->value),
-               format_witness(rate->witness), effect_of_l2(subject, product, reference, rate->witness),
-               sums_in_memory(reference) && !sums_in_memory(product)
-                   ? " The other product adds to a sum in memory, so that each addition waits for the "
-                     "one before: its share of the difference was not measured."
-                   : ""),
+           fmt::format("It is {} as fast ({}), though its L1 hit rate is {} points lower ({}). {}{}",
+                       format_times(time->value), format_witness(time->witness),
+                       format_number(-100 * rate->value), format_witness(rate->witness),
+                       effect_of_l2(subject, product, reference, rate->witness),
+                       sums_in_memory(reference) && !sums_in_memory(product)
+                           ? " The other product loads and stores its sum in every step; what this costs was "
+                             "not measured."
+                           : ""),
            {}});
     }
 }
@@ -378,11 +378,18 @@ std::string tlb_text(const Subject& subject, const Product& a, const Product& b)
 /// What the model counts more of, the largest increase first.
 std::string model_text(const Subject& subject, const Product& a, const Product& b) {
   std::vector<Step> steps;
+  std::vector<std::string> undetermined; // simulated, but not by samples enough
   for (const MetricName& cause : model_causes)
     if (auto step = find_step(subject.modelled, a, b, cause, subject.model))
       steps.push_back(std::move(*step));
+    else if (subject.modelled.undetermined(a, cause.metric, subject.model) ||
+             subject.modelled.undetermined(b, cause.metric, subject.model))
+      undetermined.emplace_back(cause.name);
   if (steps.empty()) return " The cause is open: these sizes were not modelled.";
   std::erase_if(steps, [](const Step& step) { return step.rise() < least_rise; });
+  if (steps.empty() && !undetermined.empty())
+    return fmt::format(" The cause is open: {} at these sizes were not determined by the model of {}.",
+                       fmt::join(undetermined, " and "), subject.machine.name);
   if (steps.empty())
     return fmt::format(" The model of {} has no increase of misses or page walks.", subject.machine.name);
   std::ranges::stable_sort(steps, std::greater{}, &Step::rise);
@@ -492,7 +499,7 @@ void add_capacities(Findings& findings, const Subject& subject) {
     return std::floor(std::sqrt(static_cast<double>(elements)));
   };
   Remark remark{
-      "Levels that blocks fit",
+      "Cache levels that hold a block",
       fmt::format("{0} of {1} holds {2}: one block of {3:.0f} x {3:.0f} elements of {4} bytes, or three "
                   "(of a, b and c) of {5:.0f} x {5:.0f}.",
                   levels.front().name, subject.machine.name, format_bytes(levels.front().size), largest(1),
@@ -571,7 +578,7 @@ void add_outliers(Findings& findings, const ProductGroup& group) {
       for (auto b = std::next(a); b != metrics.end() && b->first.first == a->first.first; ++b)
         find_equal(remark.evidence, product, *a, *b);
     }
-  remark.text = fmt::format("{} from the other repetitions. The medians include the outliers.",
+  remark.text = fmt::format("{} from the other repetitions. They are included.",
                             base::format_count(remark.evidence.size(), "value differs", "values differ"));
   findings.add_evident(std::move(remark));
 }

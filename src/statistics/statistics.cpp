@@ -257,7 +257,7 @@ std::string reservation(Evidence evidence, std::size_t n) {
                  : text("fewer than 3 repetitions", 10);
   case Evidence::overlap: return text("intervals overlap", std::max<std::size_t>(10, 2 * n));
   default:
-    return text(fmt::format("{} repetitions may differ as much by chance", n),
+    return text(fmt::format("disjoint intervals, but {} repetitions are too few for a conclusion", n),
                 std::max<std::size_t>(10, 2 * n));
   }
 }

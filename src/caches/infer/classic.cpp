@@ -234,6 +234,7 @@ void read_misses(std::vector<ClassicReading>& all, const std::vector<GridRow>& r
     if (level >= row.misses.size() || !row.misses[level]) return {};
     reading.curves = fmt::format("Average misses ({}, {}, kernel stride)", miss_metric(level),
                                  base::format_witness(row.counted_by));
+    reading.modelled = row.counted_by.modelled();
     return row.misses[level];
   });
   if (!curves) return;
@@ -269,7 +270,7 @@ ClassicReading times_reading(const Curves& curves, const std::string& kernel,
   if (!reading.capacity.value) return unknown("the capacity is unknown");
   const auto beyond = curves.find(2 * reading.capacity.below);
   if (beyond == curves.end())
-    return unknown(fmt::format("{} were not measured", base::format_bytes(2 * reading.capacity.below)));
+    return unknown(fmt::format("{} was not measured", base::format_bytes(2 * reading.capacity.below)));
   std::vector<double> plateau;
   for (const auto& [stride, ns] : beyond->second)
     if (stride >= 64 && beyond->first / stride >= 128) plateau.push_back(ns); // lines enough not to fit a set

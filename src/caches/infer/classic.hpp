@@ -40,6 +40,7 @@ struct ClassicReading {
   std::string level;              ///< "L1d"
   std::string kernel;             ///< "stride", "chase"
   bool misses = false;            ///< the curves are misses, not times
+  bool modelled = false;          ///< the misses are
   std::string curves;             ///< "average misses (PAPI_L1_DCM, model:i7-9700) of the kernel stride"
   ClassicValue capacity, line;    ///< bytes; the line is exact where it is a power of two
   ClassicValue ways;              ///< lines

@@ -87,7 +87,7 @@ Paragraph argument(const std::string& level, const Property& p) {
     std::vector<std::string> routes;
     for (const Route& route : p.routes)
       routes.push_back(fmt::format("{}: {}", route.name, in_unit(p, route.value, false)));
-    sentences.push_back(fmt::format("Independent derivations: {}.", fmt::join(routes, "; ")));
+    sentences.push_back(fmt::format("Derivations: {}.", fmt::join(routes, "; ")));
   }
   if (p.value && !p.against.empty()) sentences.push_back(fmt::format("Falsified if {}.", p.against));
   if (p.agreement != StatedMatch::not_stated) sentences.push_back(comparison(p));

@@ -124,9 +124,12 @@ constexpr double still_rising = 1.25;     ///< over the last doubling of the wor
 constexpr double least_memory_step = 1.5; ///< over the plateau before; else memory follows L2
 
 const std::vector<std::string> method_by_time = {
-    "Dependent loads: pointers lead through the working set in random order, so neither overlap nor "
-    "prefetching hides a miss. Each point is visited in several rounds, in random order, in slices of about "
-    "40 microseconds; the minimum over rounds is used, because disturbances only add time.",
+    "Dependent loads: pointers lead through the working set in random order, so that no access "
+    "overlaps with the next or can be predicted from it. Each point is visited in several rounds, in random "
+    "order, in slices of about "
+    "40 microseconds. The minimum over rounds is used, because disturbances only add time; beyond 8 MiB, "
+    "where "
+    "others use a part of the level, the median.",
     "The clock rate of the core changes with load and temperature. A chain of dependent multiplications, "
     "timed before, between and after the slices, measures it. Times of working sets up to 8 MiB are "
     "normalised to the rate of the first one.",
@@ -325,8 +328,8 @@ private:
     const auto& curve = found_.curve;
     const SizePoint &last = curve.back(), &before = curve[curve.size() - 2];
     const double hit = beyond_second_.hit, memory = std::min(last.ns, before.ns);
-    LevelFinding finding =
-        unknown_level(level_name(found_.levels.size()), "it is shared, and its sets are selected by a hash");
+    LevelFinding finding = unknown_level(level_name(found_.levels.size()),
+                                         "how physical addresses map to its sets is not known");
     finding.effective = true;
     finding.measure = "access time";
     finding.latency = time("latency", hit, Confidence::medium, beyond_second_.range,
@@ -352,8 +355,10 @@ private:
     if (memory < least_memory_step * hit) return; // what follows L2 is memory itself
     if (const double capacity = size_at(curve, (hit + memory) / 2); capacity > 0)
       fill_effective_capacity(finding.capacity, capacity, memory);
-    finding.penalty = time_property("penalty", memory - hit, Confidence::low,
-                                    fmt::format("{:.0f} ns from memory - {:.0f} ns for a hit.", memory, hit));
+    finding.penalty = time_property(
+        "penalty", memory - hit, Confidence::low,
+        fmt::format("{:.0f} ns from memory, TLB misses included, - {:.0f} ns for a hit: an upper bound.",
+                    memory, hit));
     found_.levels.push_back(std::move(finding));
   }
 
@@ -371,7 +376,8 @@ private:
         p.points.push_back({base::format_bytes(point.bytes), point.ns});
     p.evidence =
         fmt::format("midpoint between {:.0f} ns (hit) and {:.0f} ns (memory)", beyond_second_.hit, memory);
-    p.words = {"It is the share of the last level that this machine has at present."};
+    p.words = {
+        "It is a point on a rise, not an edge: other users of the level and the placement of pages move it."};
   }
 
   /// The lines of one set once more, some seconds after they decided the ways.
@@ -465,7 +471,8 @@ private:
     found_.method.push_back(fmt::format(
         "Huge pages were requested from 8 MiB and granted for {} of {}; TLB misses remain where they were "
         "not, or where the host backs them with small pages.",
-        base::format_bytes(pages->granted), base::format_bytes(pages->requested)));
+        base::format_bytes(std::min(pages->granted, pages->requested)),
+        base::format_bytes(pages->requested)));
   }
 
   Caches& found_;

@@ -172,7 +172,7 @@ private:
                     *sets.line, sets.with_line, sets.trials.size());
     if (fetched_to_ > *sets.line)
       p.words.push_back(fmt::format("The second access of a pair costs less up to a distance of {} bytes "
-                                    "than further apart: the level fetches neighbouring lines.",
+                                    "than further apart, as if neighbouring lines were fetched.",
                                     fetched_to_));
     if (contradicted)
       p.words.push_back(fmt::format("Contradiction: pairs of accesses show {:.0f} bytes.", *by_pairs));

@@ -50,10 +50,10 @@ std::string reason_of_difference(const LevelFinding& level, const Property& p, c
   if (!level.shared_use.empty())
     return "others used a part of it during the measurement: " + shared_use_text(level);
   if (level.effective)
-    return fmt::format(
-        "this {} has a part of it, which depends on the other users{}",
-        virtual_machine ? "virtual machine" : "CPU",
-        stated.shared_by > 1 ? fmt::format("; it is shared by {} hardware threads", stated.shared_by) : "");
+    return "others may use a part of it, or pages may be placed unevenly" +
+           (stated.shared_by > 1
+                ? fmt::format("; it is stated to be shared by {} hardware threads", stated.shared_by)
+                : "");
   const std::string other_cpu =
       virtual_machine ? "the hypervisor may state the value of another CPU" : "the stated value may be wrong";
   if (p.name != "capacity") return other_cpu;

@@ -245,7 +245,7 @@ void describe_run(plot::Sheet& sheet, const CachesFindings& f, const result::Run
     add(plot::modelled_text(sheet, measured));
   } else {
     add(plot::machine_name(run) + (f.cpu ? fmt::format(", CPU {}", *f.cpu) : ""));
-    add("minimum over rounds");
+    add("minimum over rounds, median beyond 8 MiB");
   }
   std::ranges::for_each(lines, add);
   for (const LevelFinding& level : f.found.levels)

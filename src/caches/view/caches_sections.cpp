@@ -455,8 +455,8 @@ std::string uncounted(const document::Part& part) {
     if (const auto skipped = run.skipped.find("perf"); reason.empty() && skipped != run.skipped.end())
       reason = skipped->second;
   return fmt::format(
-      "Misses were not counted here{}. Size, line and ways by counted misses are not answerable "
-      "without a core PMU.{}",
+      "Misses were not counted here{}. Size, line and ways by counted misses need "
+      "a core PMU.{}",
       reason.empty() ? "" : " (" + reason + ")",
       modelled ? " The values below are modelled, of the stated caches: they show what the counters "
                  "should count, and cannot contradict the statement."
@@ -528,7 +528,7 @@ std::vector<document::Block> write_sweeps(const document::Material& material) {
   if (blocks.empty()) return blocks;
   std::vector<document::Block> all;
   all.emplace_back(document::Paragraph{
-      "When the working set exceeds the capacity of a level, the access time rises in a step. With the "
+      "When the working set exceeds the capacity of a level, the time per access rises. With the "
       "stride, misses rise up to the line size, from which each access touches its own line. "
       "They drop again once the remaining lines fit the ways of their sets. Prefetching "
       "hides part of this in a sequential walk, but not in a chain of dependent loads."});
@@ -536,7 +536,12 @@ std::vector<document::Block> write_sweeps(const document::Material& material) {
   return document::under("Cache curves", std::move(all));
 }
 
-/// A line per kernel; none by times of a level that recount caches has found.
+bool says_anything(const ClassicReading& reading) {
+  return reading.capacity.value || reading.line.value || reading.ways.value;
+}
+
+/// A line per kernel; none of a model, which shows what was stated, and none by times of a level that recount
+/// caches has found.
 std::vector<std::string> readings_summary(const document::Part& part) {
   const auto found = timed_findings(part);
   const auto is_found = [&](const std::string& name) {
@@ -548,7 +553,7 @@ std::vector<std::string> readings_summary(const document::Part& part) {
   std::vector<std::string> lines;
   for (const char* kernel : kernels)
     for (const ClassicReading& reading : classic_readings_in(points_of(part, kernel), found))
-      if (reading.misses || !is_found(reading.level))
+      if (says_anything(reading) && (reading.misses ? !reading.modelled : !is_found(reading.level)))
         lines.push_back(fmt::format("{} from the {} of the kernel {}: {}.", reading.level,
                                     reading.misses ? "misses" : "times", kernel,
                                     classic_values_text(reading)));
