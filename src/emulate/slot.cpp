@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fcntl.h>
 #include <iterator>
 #include <linux/futex.h>
@@ -39,8 +40,21 @@ File& file() {
   return *mapped;
 }
 
+/// Whether it executes nothing any more: a zombie can be signalled until its parent has waited for it.
 bool gone(pid_t process) {
-  return real::syscall(SYS_kill, process, 0) != 0 && errno == ESRCH;
+  if (real::syscall(SYS_kill, process, 0) != 0) return errno == ESRCH;
+  char text[256] = {};
+  std::snprintf(text, sizeof text, "/proc/%d/stat", process);
+  const auto fd = static_cast<int>(
+      real::syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>(text), O_RDONLY | O_CLOEXEC));
+  if (fd < 0) return false;
+  const ssize_t bytes = real::read(fd, text, sizeof text - 1);
+  real::close(fd);
+  if (bytes <= 0) return false;
+  text[bytes] = '\0';
+  const char* const name_end = std::strrchr(text, ')'); // the name may contain any other character
+  return name_end != nullptr &&
+         (std::strncmp(name_end, ") Z", 3) == 0 || std::strncmp(name_end, ") X", 3) == 0);
 }
 
 constexpr int most_descriptors = 1 << 16;
