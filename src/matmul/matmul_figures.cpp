@@ -115,13 +115,20 @@ bool ProductSheet::add(plot::Panel& panel, plot::Series series, const ProductGro
   return true;
 }
 
-/// A machine without a part is named by its curve.
+/// Each machine once, whatever parts of it were changed; a machine without a part is named by its curve.
 std::string ProductSheet::witnesses_text() const {
   std::vector<std::string> names;
   for (const auto& witness : witnesses_) {
-    const Witness whole(witness.kind, witness.detail.substr(0, witness.detail.find('~')));
-    if (whole == witness || !witnesses_.contains(whole)) names.push_back(base::format_witness(witness));
+    const std::string machine = witness.detail.substr(0, witness.detail.find('~'));
+    const bool several =
+        std::ranges::count_if(witnesses_, [&](const Witness& other) {
+          return other.kind == witness.kind && other.detail.substr(0, other.detail.find('~')) == machine;
+        }) > 1;
+    std::string name = base::format_witness(
+        several || machine == "host" ? Witness(witness.kind, machine == "host" ? "" : machine) : witness);
+    if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
   }
+  if (names.size() > 2) return fmt::format("{} and {} more", names.front(), names.size() - 1);
   return fmt::format("{}", fmt::join(names, " and "));
 }
 

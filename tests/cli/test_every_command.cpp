@@ -68,8 +68,8 @@ const std::map<std::string, Example>& examples() {
 }
 
 /// Options with a file as their value.
-const std::set<std::string> written{"--output", "--plot",   "--script",
-                                    "--folded", "--export", "--caption-file"};
+const std::set<std::string> written{"--output", "--plot",         "--script",    "--folded",
+                                    "--export", "--caption-file", "--contribute"};
 const std::set<std::string> read_only{"--metrics",          "--from-results", "--table",      "--published",
                                       "--external-results", "--from",         "--identities", "--baseline",
                                       "--write-baseline",   "--libpfm",       "--catalogue",  "--user-events",
@@ -95,7 +95,7 @@ struct Place {
     std::ofstream(folder.path() / "nodes.jsonl") << two_nodes;
     std::ofstream(folder.path() / "published.csv") << "variant,n,l1_dcm\nsimple,600,244526955\n";
     std::ofstream(folder.path() / "table.csv") << "CPU,skl\nPRESET,PAPI_L1_DCM,NOT_DERIVED,L1D:REPLACEMENT\n";
-    for (const char* suffix : {"jsonl", "svg", "gp", "txt", "md"})
+    for (const char* suffix : {"jsonl", "svg", "gp", "txt", "md", "csv"})
       fs::create_symlink("/dev/full", folder.path() / (std::string("full.") + suffix));
   }
 
@@ -166,11 +166,9 @@ void check_streams(const Place& place, const std::string& command, const Example
 
 void check_files(const Place& place, const std::string& command, const Example& example,
                  const std::string& option) {
-  static const std::map<std::string, std::string> full{{"--plot", "full.svg"},
-                                                       {"--script", "full.gp"},
-                                                       {"--caption-file", "full.txt"},
-                                                       {"--folded", "full.txt"},
-                                                       {"--export", "full.md"}};
+  static const std::map<std::string, std::string> full{
+      {"--plot", "full.svg"},   {"--script", "full.gp"}, {"--caption-file", "full.txt"},
+      {"--folded", "full.txt"}, {"--export", "full.md"}, {"--contribute", "full.csv"}};
   const std::string file = option == "--output" ? example.output : full.at(option);
   const bool drawn = file.ends_with(".svg");
   if (drawn && !missing("gnuplot").empty())

@@ -81,8 +81,11 @@ def data_sets(recount, folder):
     for name in data.SETS:
         data.write(name, folder / f'{name}.jsonl')
     (folder / 'i7-9700.csv').write_text('# Source: made up for an Intel i7-9700\n' + PUBLISHED)
+    field = (pathlib.Path(__file__).resolve().parents[1] / 'data/field/field.csv').read_text().splitlines(keepends=True)
+    (folder / 'field.csv').write_text(''.join(line for line in field if re.match('#|group,|(g01|g02|g35|g36),.*,simple,(600|1000),', line)))
     model = ['--witness', 'model:i7-9700', '-q', '-o']
-    for command in (['caches', '--grid', *model, 'modelled.jsonl'], ['matmul', '--published', 'i7-9700.csv', *model, 'published.jsonl']):
+    for command in (['caches', '--grid', *model, 'modelled.jsonl'], ['matmul', '--published', 'i7-9700.csv', *model, 'published.jsonl'],
+                    ['matmul', '--published', 'field.csv', '--sample', 'always', '--draws', '1', *model, 'field.jsonl']):
         subprocess.run([recount, *command], cwd=folder, stdout=subprocess.DEVNULL, check=True)
     here = pathlib.Path(__file__).resolve().parent
     for file in here.glob('*.jsonl.xz'):

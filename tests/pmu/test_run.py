@@ -54,7 +54,7 @@ class Run(unittest.TestCase):
     def test_unknown_machine(self):
         answer = run("vax", "true")
         self.assertEqual(answer.returncode, 125)
-        self.assertIn("known: adl, host, skl, snb, spr, zen4", answer.stderr)
+        self.assertIn("known: adl, host, icx, skl, snb, spr, zen4, zen5", answer.stderr)
 
     def test_unknown_event(self):
         answer = run("--dead", "NOTHING", "skl", "true")
