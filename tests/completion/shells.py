@@ -73,11 +73,11 @@ class Shell:
         return None
 
     def settle(self):
-        """Until nothing has been printed for half a second."""
+        """Until nothing has been printed for a third of a second."""
         length = -1
         while length != len(self.text):
             length = len(self.text)
-            self.read(0.5)
+            self.read(0.33)
 
     def type(self, text):
         os.write(self.fd, text.encode())

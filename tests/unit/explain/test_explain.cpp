@@ -3,17 +3,13 @@
 #include "explain/loop_orders.hpp"
 #include "kernel/kernel.hpp"
 #include "kernel/matmul/matmul.hpp"
-#include "matmul/published.hpp"
 #include "model/hierarchy.hpp"
 #include "model/nest_simulation.hpp"
+#include "tables.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <recount/error.hpp>
-
-#include <cmath>
-#include <random>
 
 using namespace recount;
 using namespace recount::explain;
@@ -24,42 +20,8 @@ namespace {
 
 using Kind = TableFinding::Kind;
 
-Group group_of(const std::string& rows, const std::string& columns = "l1_dcm,l2_dcm") {
-  result::Results results;
-  for (auto& table : matmul::parse_published("variant,n,block,repetition," + columns + "\n" + rows, "t.csv",
-                                             "", matmul::Duplicates::keep)) {
-    results.runs.push_back(table.run);
-    results.observations.insert(results.observations.end(), table.observations.begin(),
-                                table.observations.end());
-  }
-  const auto groups = measured_groups(matmul::group_products(results));
-  BOOST_REQUIRE(groups.size() == 1U);
-  return groups.front();
-}
-
 std::size_t count_kind(const std::vector<TableFinding>& all, Kind kind) {
   return static_cast<std::size_t>(std::ranges::count(all, kind, &TableFinding::kind));
-}
-
-/// A table of simple and line as a machine would count it, each value times its factor.
-template <class Factor>
-std::string table_of(Predictor& predictor, const std::string& machine, Factor&& factor,
-                     const std::vector<std::int64_t>& sizes = {600, 1000, 1400, 1800}) {
-  std::string rows;
-  for (const char* name : {"simple", "line"})
-    for (const std::int64_t n : sizes) {
-      const bool simple = name == std::string("simple");
-      const double value = predictor.l1_misses(machine, simple ? "ijk" : "ikj", n, 0).value;
-      rows += fmt::format("{},{},,1,{:.0f},\n", name, n, value * factor(simple, n));
-    }
-  return rows;
-}
-
-constexpr auto as_counted = [](bool, std::int64_t) { return 1.0; };
-
-bool survives(const Explanation& e, const std::string& machine) {
-  return std::ranges::any_of(e.survivors(),
-                             [&](const Trial* t) { return t->hypothesis->machine == machine; });
 }
 
 } // namespace
@@ -162,81 +124,6 @@ BOOST_AUTO_TEST_CASE(a_range_is_refuted_only_outside_of_the_measured_one) {
   BOOST_TEST(!compare_cell(cell, measured, {103, 103, 104}, 0.02).refutes());
   BOOST_TEST(compare_cell(cell, measured, {110, 106, 114}, 0.02).refutes());
   BOOST_TEST(compare_cell(cell, measured, {90, 89, 91}, 0.02).off < -0.05);
-}
-
-BOOST_AUTO_TEST_CASE(machines_are_told_apart_by_their_own_counts) {
-  Explainer explainer(shipped_hypotheses());
-  Predictor predictor;
-  for (const char* machine : {"i7-9700", "i7-2600", "i7-9700~stlb=1536:12"}) {
-    const auto e = explainer.explain(group_of(table_of(predictor, machine, as_counted)));
-    BOOST_TEST_CONTEXT(machine) {
-      BOOST_TEST(survives(e, machine));
-      BOOST_TEST(!survives(e, machine == std::string("i7-2600") ? "i7-9700" : "i7-2600"));
-      BOOST_TEST(e.unexplained.empty());
-    }
-  }
-  // Huge pages hide the machine: every hypothesis with the same first level survives, and none is preferred.
-  const auto huge = explainer.explain(group_of(table_of(predictor, "i7-9700~huge", as_counted)));
-  for (const char* machine : {"i7-2600~huge", "i7-4770~huge", "i7-9700~huge", "i7-9700~no-tlb"})
-    BOOST_TEST(survives(huge, machine));
-  BOOST_TEST(!survives(huge, "i7-9700"));
-  BOOST_TEST(!huge.undetermined().empty());
-}
-
-BOOST_AUTO_TEST_CASE(one_wrong_cell_is_unexplained_and_noise_explains_nothing) {
-  Explainer explainer(shipped_hypotheses());
-  Predictor predictor;
-  const auto wrong = explainer.explain(group_of(table_of(
-      predictor, "i7-9700", [](bool simple, std::int64_t n) { return simple && n == 600 ? 1.4 : 1.0; })));
-  BOOST_TEST(survives(wrong, "i7-9700"));
-  BOOST_REQUIRE(wrong.unexplained.size() == 1U);
-  BOOST_TEST(wrong.unexplained[0].n == 600);
-  std::mt19937 random(3);
-  const auto noise = explainer.explain(group_of(table_of(predictor, "i7-9700", [&](bool, std::int64_t) {
-    return 0.3 + static_cast<double>(random() % 1000) / 500;
-  })));
-  BOOST_TEST((noise.l1 && noise.survivors().empty()));
-}
-
-BOOST_AUTO_TEST_CASE(exchanged_labels_and_other_loops_are_found) {
-  Explainer explainer(shipped_hypotheses());
-  Predictor predictor;
-  std::string exchanged;
-  for (const char* name : {"line", "simple"})
-    for (const std::int64_t n : {600, 1000, 1400, 1800})
-      exchanged += fmt::format(
-          "{},{},,1,{:.0f},\n", name, n,
-          predictor.l1_misses("i7-9700", name == std::string("line") ? "ijk" : "ikj", n, 0).value);
-  const auto labels = explainer.explain(group_of(exchanged));
-  BOOST_TEST(labels.exchanged_labels);
-  BOOST_TEST(survives(labels, "i7-9700"));
-  std::string columns;
-  for (const std::int64_t n : {600, 1000, 1400, 1800}) {
-    columns += fmt::format("simple,{},,1,{:.0f},\n", n, predictor.l1_misses("i7-9700", "ijk", n, 0).value);
-    columns += fmt::format("line,{},,1,{:.0f},\n", n, predictor.l1_misses("i7-9700", "jki", n, 0).value);
-  }
-  const auto other = explainer.explain(group_of(columns));
-  BOOST_TEST(survives(other, "i7-9700"));
-  BOOST_REQUIRE(other.other_loops.size() == 1U);
-  BOOST_TEST((other.other_loops[0].named == "ikj" && !other.other_loops[0].orders.empty()));
-}
-
-BOOST_AUTO_TEST_CASE(what_l2_counts_is_bounded_by_the_lines_of_streamed_matrices) {
-  Explainer explainer(shipped_hypotheses());
-  const auto counted = [&](double per_step) {
-    std::string rows;
-    for (const double n : {1000., 1400., 1800.})
-      rows += fmt::format("line,{},,1,,{:.0f}\n", n, per_step * n * n * n);
-    std::vector<std::string> names;
-    for (const CountTrial& trial : explainer.explain(group_of(rows)).counts)
-      if (trial.survives) names.push_back(trial.hypothesis->name);
-    return fmt::format("{}", fmt::join(names, " "));
-  };
-  BOOST_TEST(counted(0.125) == "demand");
-  BOOST_TEST(counted(0.25) == "twice");
-  BOOST_TEST(counted(0.06) == "some");
-  BOOST_TEST(counted(0.001) == "few");
-  BOOST_TEST(counted(0.6).empty());
 }
 
 BOOST_AUTO_TEST_CASE(hypotheses_are_read_strictly) {

@@ -1,0 +1,25 @@
+// Published tables for tests of recount explain.
+#pragma once
+
+#include "explain/explanation.hpp"
+#include "matmul/published.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+namespace recount::explain {
+
+/// The only group of a table with these rows: variant, n, block, repetition, and the columns.
+inline Group group_of(const std::string& rows, const std::string& columns = "l1_dcm,l2_dcm") {
+  result::Results results;
+  for (auto& table : matmul::parse_published("variant,n,block,repetition," + columns + "\n" + rows, "t.csv",
+                                             "", matmul::Duplicates::keep)) {
+    results.runs.push_back(table.run);
+    results.observations.insert(results.observations.end(), table.observations.begin(),
+                                table.observations.end());
+  }
+  const auto groups = measured_groups(matmul::group_products(results));
+  BOOST_REQUIRE(groups.size() == 1U);
+  return groups.front();
+}
+
+} // namespace recount::explain
