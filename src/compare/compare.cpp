@@ -114,6 +114,7 @@ private:
       on.values.push_back(*value);
     else if (on.reason.empty())
       on.reason = o.reason;
+    on.error = std::max(on.error, result::sampling_error(o).value_or(0));
   }
 
   /// Capacity, line, ways and latency of each level, entries of TLBs, and the latency of memory, inferred
@@ -341,7 +342,7 @@ void find_differences(Comparison& c, const std::string& fact, const std::vector<
     if (values[node] != *usual) c.findings.push_back({node, fact, values[node] + ", unlike the majority"});
 }
 
-/// Modelled values are exact: a difference needs no repetition.
+/// Modelled values are exact but for their sampling error: a difference beyond it needs no repetition.
 void find_pairs(Comparison& c) {
   if (c.nodes.size() >= statistics::least_nodes) return;
   for (std::size_t at = 0; at < c.quantities.size(); ++at) {
@@ -350,7 +351,7 @@ void find_pairs(Comparison& c) {
       for (std::size_t second = first + 1; second < c.nodes.size(); ++second) {
         const NodeQuantity &a = quantity.nodes[first], &b = quantity.nodes[second];
         if (a.values.empty() || b.values.empty() || a.low <= 0 || b.value <= 0) continue;
-        const bool exact = quantity.witness.modelled() && a.value != b.value;
+        const bool exact = quantity.witness.modelled() && std::abs(a.value - b.value) > a.error + b.error;
         c.pairs.push_back({at, first, second, b.value / a.value, b.low / a.high, b.high / a.low,
                            exact ? statistics::Evidence::clear : statistics::evidence(a.values, b.values)});
       }

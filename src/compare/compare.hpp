@@ -17,6 +17,7 @@ struct NodeQuantity {
   std::vector<double> values = {};     ///< repetitions; of a quantity over all points, ratios to the median
   bool measured = false;               ///< there is a line for it, with or without a value
   Shared<Reason> reason = {};          ///< the first reason for a value that is missing
+  double error = 0;                    ///< the largest sampling error of a simulation
   double value = 0, low = 0, high = 0; ///< median and its 95 % interval, where there are values
   std::optional<double> ratio = {};    ///< to the median over the nodes, where that is not 0
   std::optional<double> z = {};        ///< robust z-score over the nodes

@@ -23,7 +23,7 @@ bool is_whole_program(const result::Observation& o) {
   return o.kernel == "command" && !plot::is_interval(o);
 }
 
-std::string text_of(const result::Params& params, const std::string& name) {
+std::string parameter_text(const result::Params& params, const std::string& name) {
   const auto found = params.find(name);
   const auto* text = found == params.end() ? nullptr : std::get_if<std::string>(&found->second);
   return text ? *text : "";
@@ -42,7 +42,7 @@ std::optional<document::Table> metrics_table(const document::Part& part) {
                         {}};
   for (const sweep::SweepGroup& group :
        sweep::sweep_groups(*document::only(part, is_whole_program).results)) {
-    std::vector<std::string> row{text_of(group.params, "command"), group.metric,
+    std::vector<std::string> row{parameter_text(group.params, "command"), group.metric,
                                  base::format_witness(group.witness), std::to_string(group.values.size())};
     if (group.summary) {
       const auto& s = *group.summary;
@@ -68,8 +68,8 @@ std::optional<document::Table> functions_table(const document::Part& part, const
   for (const auto& o : part.results->observations) {
     const auto value = result::value(o);
     if (!plot::is_profile(o) || o.metric != metric || !value || !o.params.contains("address")) continue;
-    const std::string function = text_of(o.params, "function");
-    functions[{function.empty() ? "(unknown)" : function, text_of(o.params, "module")}] += *value;
+    const std::string function = parameter_text(o.params, "function");
+    functions[{function.empty() ? "(unknown)" : function, parameter_text(o.params, "module")}] += *value;
     all += *value;
     witnesses.insert(o.witness);
   }

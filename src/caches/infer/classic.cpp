@@ -303,8 +303,14 @@ std::vector<ClassicReading> classic_readings(const std::vector<GridRow>& rows) {
     if (const auto curves = make_curves(rows, kernel, [&](const GridRow& row) {
           const bool enough = row.kernel == "chase" || row.size / row.stride >= fewest_elements;
           return !row.disturbed && enough ? row.ns : std::nullopt;
-        }))
+        })) {
       all.push_back(times_reading(*curves, kernel, rows.front().times));
+      const auto left_out = std::ranges::count_if(
+          rows, [&](const GridRow& row) { return row.kernel == kernel && row.disturbed; });
+      if (left_out > 0)
+        all.back().words.push_back(fmt::format("Left out: {} whose repetitions were all disturbed.",
+                                               base::format_count(left_out, "cell")));
+    }
   return all;
 }
 

@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(a_broken_witness_is_caught) {
   const PresetVerdict doubles = verdict_on("NOT_DERIVED," + pf, "papi-doubles");
   BOOST_TEST((doubles.verdict == Verdict::mapping_differs), doubles.why);
   const PresetVerdict drifts = verdict_on("NOT_DERIVED," + pf, "perf-drifts");
-  BOOST_TEST((drifts.verdict == Verdict::mapping_differs || drifts.verdict == Verdict::unstable), drifts.why);
+  BOOST_TEST((drifts.verdict == Verdict::unstable), drifts.why); // as noise, which would explain it
   const PresetVerdict wavers = verdict_on("NOT_DERIVED," + pf, "both-waver");
   BOOST_TEST((wavers.verdict == Verdict::unstable), wavers.why);
   const PresetVerdict gone = verdict_on("NOT_DERIVED," + pf, "dies");

@@ -137,6 +137,10 @@ BOOST_AUTO_TEST_CASE(disturbed_times_decide_nothing) {
   for (auto& row : rows)
     row.disturbed = true;
   BOOST_TEST(caches::classic_readings(rows).empty());
+  rows = timed_grid();
+  rows.front().disturbed = true;
+  BOOST_TEST(caches::classic_readings(rows).at(0).words.back() ==
+             "Left out: 1 cell whose repetitions were all disturbed.");
 }
 
 BOOST_AUTO_TEST_CASE(flat_or_wild_curves_have_no_answer_but_a_reason) {

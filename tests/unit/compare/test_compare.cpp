@@ -116,6 +116,15 @@ BOOST_AUTO_TEST_CASE(few_machines_are_compared_in_pairs) {
   BOOST_TEST(list[0].starts_with("n1 takes 1.50 times as long as n0 (1."));
   BOOST_TEST(list[1] == "1 comparison shows no difference that 6 repetitions could tell from noise");
   BOOST_TEST(compare::compare(timed(4, 2), {}).pairs.empty());
+  // Of samples, a difference within their error is none.
+  auto sampled = cluster(2);
+  for (const int node : {0, 1}) {
+    add(sampled, node, 4096, 0, "model:i7-9700~sample", "PAPI_L1_DCM", 1000.0 + 100 * node);
+    sampled.observations.back().flags.emplace_back(Flag::Kind::sampled, "sampled 1 %, error 60", 1.0, 60.0);
+  }
+  BOOST_TEST((compare::compare(sampled, {}).pairs.at(0).evidence != statistics::Evidence::clear));
+  sampled.observations.back().value = 1200.0;
+  BOOST_TEST((compare::compare(sampled, {}).pairs.at(0).evidence == statistics::Evidence::clear));
 }
 
 BOOST_AUTO_TEST_CASE(a_dead_preset_and_one_that_is_not_counted) {
