@@ -166,8 +166,7 @@ int execute_matmul(const MatmulArguments& a) {
   MatmulRequest request = request_of(a);
   add_published_machines(request);
   std::optional<Java> java;
-  if (request.java && !request.choice.studies.empty()) java.emplace();
-  const MatmulPlan plan = plan_matmul(request, java ? java->missing() : "not requested");
+  const MatmulPlan plan = plan_matmul(request, [&] { return java.emplace().missing(); });
   sweep::Batch batch = batch_of(a, request, plan, java ? &*java : nullptr);
   if (batch.jobs.empty() && !plan.jobs.empty()) {
     command::print(stderr, "{}", sweep::empty_shard_text("matmul", batch.shard, plan.stops.size()));

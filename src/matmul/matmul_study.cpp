@@ -183,7 +183,7 @@ std::string dgemm_reason() {
 
 class Planner {
 public:
-  Planner(const MatmulRequest& request, const std::string& java_missing)
+  Planner(const MatmulRequest& request, const JavaMissing& java_missing)
       : request_(request), java_missing_(java_missing) {}
 
   MatmulPlan build() {
@@ -219,12 +219,6 @@ private:
       for (const auto& point : table.points)
         if (std::ranges::find(choice.of_published, point) == choice.of_published.end())
           choice.of_published.push_back(point);
-    if (request_.java && !choice.studies.empty()) {
-      if (java_missing_.empty())
-        choice.commands.insert(choice.commands.begin(), Java::command);
-      else
-        plan_.skipped["Java"] = java_missing_;
-    }
     plan_.stops = matmul_points(choice);
     if (plan_.stops.empty())
       throw bad_input("recount matmul", "nothing to run", "--study lab, --study report or --published FILE");
@@ -233,6 +227,12 @@ private:
     if (const std::string why = dgemm_reason(); !why.empty())
       if (std::erase_if(plan_.stops, [](const auto& stop) { return stop.kernel == "dgemm"; }) > 0)
         plan_.skipped["OpenBLAS"] = why;
+    if (request_.java && !choice.studies.empty()) {
+      if (const std::string why = java_missing_(); !why.empty())
+        plan_.skipped["Java"] = why;
+      else
+        choice.commands.insert(choice.commands.begin(), Java::command);
+    }
     std::ranges::move(command_points(choice), std::back_inserter(plan_.stops));
     std::vector<std::int64_t> sizes;
     for (const auto& cache : host::this_machine().caches)
@@ -307,7 +307,7 @@ private:
   }
 
   const MatmulRequest& request_;
-  const std::string& java_missing_;
+  const JavaMissing& java_missing_;
   MatmulPlan plan_;
 };
 
@@ -331,7 +331,7 @@ std::vector<std::string> matmul_metrics(const Witness& witness) {
   return metrics;
 }
 
-MatmulPlan plan_matmul(const MatmulRequest& request, const std::string& java_missing) {
+MatmulPlan plan_matmul(const MatmulRequest& request, const JavaMissing& java_missing) {
   return Planner(request, java_missing).build();
 }
 

@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -64,10 +65,13 @@ struct MatmulPlan {
 /// The metrics that the study requests of a witness ("perf", "model:i7-9700").
 [[nodiscard]] std::vector<std::string> matmul_metrics(const Witness& witness);
 
+/// Why there is no Java; empty: there is.
+using JavaMissing = std::function<std::string()>;
+
 /// Chooses points, witnesses and runs: each repetition of each point a process, shuffled within its round;
-/// the model last, with and without its TLB. `java_missing`: why there is no Java; empty: there is. Throws
-/// recount::Error (bad_input).
-[[nodiscard]] MatmulPlan plan_matmul(const MatmulRequest& request, const std::string& java_missing);
+/// the model last, with and without its TLB. `java_missing` is called at most once, where a study is timed, and
+/// after all that was requested is known to make sense. Throws recount::Error (bad_input).
+[[nodiscard]] MatmulPlan plan_matmul(const MatmulRequest& request, const JavaMissing& java_missing);
 
 /// How long the jobs will take, within a factor of about three; the model's as in sweep::model_seconds().
 [[nodiscard]] std::chrono::nanoseconds estimate_matmul(const std::vector<sweep::Job>& jobs, int parallel);

@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(machines_of_tables_are_modelled_at_their_own_points) {
   request.witnesses = {"model:i7-9700", "model:i7-4770"};
   const auto modelled = [&] {
     std::set<std::pair<std::string, std::int64_t>> all;
-    for (const auto& job : matmul::plan_matmul(request, "").jobs)
+    for (const auto& job : matmul::plan_matmul(request, [] { return ""; }).jobs)
       all.emplace(job.witness.machine(), *result::integer(job.point, "n"));
     return all;
   };
@@ -183,7 +183,7 @@ BOOST_AUTO_TEST_CASE(other_values_leave_what_is_modelled_as_it_is) {
     request.witnesses = {"model:i7-9700"};
     request.choice.studies = {};
     std::vector<std::string> all;
-    for (const auto& job : matmul::plan_matmul(request, "").jobs) {
+    for (const auto& job : matmul::plan_matmul(request, [] { return ""; }).jobs) {
       const auto& kernel = kernel::find(job.kernel);
       const witness::Task task{"r", job.kernel, job.point, job.repetition, job.witness, job.metrics};
       for (const auto& o : witness::find(job.witness).observe(kernel, nullptr, task))
@@ -203,7 +203,7 @@ BOOST_AUTO_TEST_CASE(another_table_of_the_same_points_changes_nothing_of_the_mod
     matmul::MatmulRequest request;
     request.published = matmul::parse_published("variant,n,l1_dcm\n" + rows, "t.csv", "i7-9700");
     request.witnesses = {"model:i7-9700"};
-    return matmul::plan_matmul(request, "not requested");
+    return matmul::plan_matmul(request, [] { return "not requested"; });
   };
   const auto one = modelled("simple,600,244750000\nline,600,27109566\n"),
              other = modelled("simple,600,1\nline,600,99999999999\n");

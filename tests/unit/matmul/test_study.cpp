@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(commands_run_where_simple_and_line_do) {
 BOOST_AUTO_TEST_CASE(every_repetition_is_a_run_and_the_model_comes_last) {
   auto r = request({"lab"});
   r.java = false;
-  const auto plan = matmul::plan_matmul(r, "");
+  const auto plan = matmul::plan_matmul(r, [] { return ""; });
   std::set<int> repetitions;
   bool modelled = false;
   for (const auto& job : plan.jobs) {
@@ -103,43 +103,43 @@ BOOST_AUTO_TEST_CASE(every_repetition_is_a_run_and_the_model_comes_last) {
   }
   BOOST_TEST(modelled);
   BOOST_TEST(repetitions.size() == 5U);
-  auto again = matmul::plan_matmul(r, "");
+  auto again = matmul::plan_matmul(r, [] { return ""; });
   BOOST_TEST((again.settings == plan.settings));
   r.repeat = 4;
-  BOOST_TEST((matmul::plan_matmul(r, "").settings != plan.settings)); // not the file to resume
+  BOOST_TEST((matmul::plan_matmul(r, [] { return ""; }).settings != plan.settings)); // not the file to resume
 }
 
 BOOST_AUTO_TEST_CASE(a_machine_without_a_part_runs_once_though_asked_for) {
   auto r = request({"report"}, true);
   r.witnesses = {"model:i7-9700", "model:i7-9700~no-tlb"};
   std::set<std::string> runs;
-  for (const auto& job : matmul::plan_matmul(r, "").jobs)
+  for (const auto& job : matmul::plan_matmul(r, [] { return ""; }).jobs)
     BOOST_TEST(runs.insert(job.kernel + result::describe(job.point) + job.witness.name()).second);
   BOOST_TEST(!runs.empty());
 }
 
 BOOST_AUTO_TEST_CASE(what_is_left_out_is_told) {
-  const auto plan = matmul::plan_matmul(request({"report"}, true), "there is no javac");
+  const auto plan = matmul::plan_matmul(request({"report"}, true), [] { return "there is no javac"; });
   BOOST_TEST(plan.skipped.at("Java").cause == "there is no javac");
   BOOST_TEST(std::ranges::none_of(plan.jobs, [](const auto& job) { return job.kernel == "external"; }));
   auto model_only = request({"report"}, true);
   model_only.witnesses = {"model:i7-9700"};
-  for (const auto& job : matmul::plan_matmul(model_only, "").jobs)
+  for (const auto& job : matmul::plan_matmul(model_only, [] { return ""; }).jobs)
     BOOST_TEST(job.kernel == "matmul"); // nothing that only a clock can time
-  BOOST_CHECK_THROW((void)matmul::plan_matmul(request({}), ""), Error);
+  BOOST_CHECK_THROW((void)matmul::plan_matmul(request({}), [] { return ""; }), Error);
 }
 
 BOOST_AUTO_TEST_CASE(points_of_a_published_table_are_run) {
   auto r = request({});
   r.published = matmul::parse_published("variant,n,l1_dcm\nline,77,5\n", "t.csv");
-  const auto plan = matmul::plan_matmul(r, "");
+  const auto plan = matmul::plan_matmul(r, [] { return ""; });
   BOOST_REQUIRE(!plan.jobs.empty());
   for (const auto& job : plan.jobs)
     BOOST_TEST(std::get<std::int64_t>(job.point.at("n")) == 77);
 }
 
 BOOST_AUTO_TEST_CASE(time_grows_with_the_jobs) {
-  const auto plan = matmul::plan_matmul(request({"report"}), "no");
+  const auto plan = matmul::plan_matmul(request({"report"}), [] { return "no"; });
   auto half = plan.jobs;
   half.resize(half.size() / 2);
   BOOST_TEST(matmul::estimate_matmul(half, 2).count() < matmul::estimate_matmul(plan.jobs, 2).count());
