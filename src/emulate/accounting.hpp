@@ -1,8 +1,9 @@
-// What happens to emulated events when a thread has executed something.
+// What happens to emulated events when a thread has executed something, and when it is to be asked again.
 #pragma once
 
 #include "emulate/settings.hpp"
 #include "emulate/slot.hpp"
+#include "trace/reader.hpp"
 
 #include <cstdint>
 #include <span>
@@ -68,5 +69,22 @@ void account(Executor& executor, std::uint64_t now_ns, const Effect* user, const
 /// A thread has executed a program: begins what counts from there on. Linux removes the events of a user
 /// without capabilities from a set-user-ID program.
 void begin_program(pid_t tid, bool set_user_id);
+
+/// What an event may count at most by what the tool can count down.
+struct Pace {
+  unsigned countdown = RT_COUNT_INSTRUCTIONS; ///< instructions of this kind
+  double most = 0;    ///< occurrences at each of them, and none at others; 0: it counts nothing
+  bool exact = false; ///< its samples are due at the very occurrence; else within `skid` instructions
+};
+/// Of the slot's event, which the formula of its machine decides.
+[[nodiscard]] Pace pace_of(const Slot& slot);
+
+/// Events of caches, TLBs and time are looked at after so many instructions, or a 128th of their period if
+/// that is more.
+inline constexpr double skid = 1000, skid_share = 1.0 / 128;
+
+/// Of a thread, after it has been accounted for; under the lock of the slots. Samples that are due count as
+/// taken.
+[[nodiscard]] trace::Countdown countdown_of(const Executor& executor);
 
 } // namespace recount::emulate

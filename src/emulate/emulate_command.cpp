@@ -4,8 +4,6 @@
 #include "command/output.hpp"
 #include "command/print.hpp"
 #include "emulate/emulation.hpp"
-#include "emulate/file_overlay.hpp"
-#include "emulate/namespace.hpp"
 #include "emulate/server.hpp"
 #include "process/waiter.hpp"
 #include "stat/stat_run.hpp"

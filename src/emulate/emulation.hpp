@@ -1,14 +1,60 @@
-// What a command needs to see an emulated machine: files, the preload library, and the options of both.
+// What a command needs to see an emulated machine: files of sysfs and procfs in place of this machine's, the
+// preload library, and the options of both.
 #pragma once
 
 #include "emulate/machine.hpp"
-#include "emulate/machine_files.hpp"
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace recount::emulate {
+
+/// Holds the files until its end; what has been bound stays.
+class FileOverlay {
+public:
+  /// `bound`: this process is in a mount namespace of its own. Throws recount::Error (unavailable).
+  explicit FileOverlay(bool bound);
+  FileOverlay(const FileOverlay&) = delete;
+  FileOverlay& operator=(const FileOverlay&) = delete;
+  ~FileOverlay();
+  /// Where the files are to be written.
+  [[nodiscard]] const std::string& folder() const { return folder_; }
+  [[nodiscard]] bool bound() const { return bound_; }
+  /// The file or folder `source` is found at `target`. Throws recount::Error (unavailable).
+  void replace(const std::string& source, const std::string& target);
+  /// The real `target` stays reachable at `link` below folder(), whatever replaces it. Throws recount::Error.
+  void keep(const std::string& target, const std::string& link);
+  /// For the preload library: a target and its source per line, separated by a tab. Empty where they are
+  /// bound.
+  [[nodiscard]] const std::string& redirections() const { return redirections_; }
+
+private:
+  bool bound_;
+  std::string folder_, redirections_;
+};
+
+/// Moves this process, which has one thread, into a mount namespace of its own; a user without the privilege
+/// into a user namespace, too, where he keeps his number. False: not allowed, as in most containers, and
+/// nothing has changed.
+[[nodiscard]] bool enter_namespace();
+
+/// Drops every capability, for what this process executes, too. Throws recount::Error (unavailable).
+void drop_capabilities();
+
+/// What options change in them.
+struct FileOptions {
+  double mux_ms = 4;     ///< perf_event_mux_interval_ms
+  bool rdpmc = true;     ///< counters may be read in user space
+  bool watchdog = false; ///< the NMI watchdog is on
+  std::string microcode; ///< empty: the machine's
+  std::optional<long> paranoid, mlock_kb;
+};
+
+/// Puts them in place of those of this machine: PMUs, /proc/cpuinfo, caches, settings of /proc/sys/kernel.
+/// Throws recount::Error (unavailable).
+void replace_machine_files(const Machine& machine, const FileOptions& options, FileOverlay& overlay);
 
 /// The settings of the preload library and of the server of counts, as text: see settings.hpp.
 struct Emulation {

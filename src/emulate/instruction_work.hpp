@@ -1,7 +1,7 @@
 // What executing an instruction is, in the quantities of events.
 #pragma once
 
-#include "emulate/quantity.hpp"
+#include "emulate/machine.hpp"
 
 #include <cstddef>
 #include <cstdint>

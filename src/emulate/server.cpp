@@ -1,6 +1,6 @@
 #include "emulate/server.hpp"
 
-#include "emulate/countdown.hpp"
+#include "emulate/accounting.hpp"
 #include "emulate/instruction_work.hpp"
 #include "emulate/settings.hpp"
 

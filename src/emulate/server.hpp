@@ -2,7 +2,6 @@
 #pragma once
 
 #include "emulate/accounting.hpp"
-#include "emulate/branch_predictor.hpp"
 #include "emulate/simulated_caches.hpp"
 #include "trace/decoder.hpp"
 #include "trace/executed.hpp"

@@ -1,11 +1,28 @@
-// What the calling thread has executed, brought to account by this process or by the server of counts.
+// What the calling thread has executed, brought to account by this process or, at its request to the Valgrind
+// tool that executes it, by the server of counts.
 #pragma once
 
 #include "emulate/accounting.hpp"
+#include "trace/protocol.h"
 
 #include <cstdint>
 
 namespace recount::emulate {
+
+/// False: no such tool executes this program.
+bool request(unsigned kind, long a = 0, long b = 0, long c = 0);
+
+/// Whether the tool reports what this program executes, so that the server counts it.
+[[nodiscard]] bool exact();
+
+/// During its life, what the calling thread executes is not the program's.
+class Pause {
+public:
+  Pause();
+  Pause(const Pause&) = delete;
+  Pause& operator=(const Pause&) = delete;
+  ~Pause();
+};
 
 /// The calling thread has executed this in user mode.
 void account_work(const Work& work);

@@ -1,12 +1,12 @@
-// The functions of libc that programs reach events through. Descriptors that are no events go on to Linux.
+// The functions of libc that programs reach events through, and what happens before main(). Descriptors that
+// are no events go on to Linux.
+#include "emulate/preload/calls.hpp"
+
 #include "emulate/preload/account.hpp"
-#include "emulate/preload/kept_signal.hpp"
 #include "emulate/preload/open_event.hpp"
+#include "emulate/preload/processor.hpp"
 #include "emulate/preload/read_event.hpp"
-#include "emulate/preload/request.hpp"
 #include "emulate/preload/sample.hpp"
-#include "emulate/preload/start.hpp"
-#include "emulate/preload/unbacked.hpp"
 #include "emulate/preload/user_page.hpp"
 #include "emulate/real.hpp"
 #include "emulate/settings.hpp"
@@ -18,9 +18,12 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
+#include <optional>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <utility>
 
@@ -134,6 +137,20 @@ int poll_events(pollfd* fds, nfds_t count, int timeout) {
         real::syscall(SYS_poll, reinterpret_cast<long>(fds), static_cast<long>(count), last ? 0 : slice);
     if (got != 0 || last) return static_cast<int>(got);
   }
+}
+
+/// ioctl(2) where no event of Linux is behind a simulated one, except of requests that change what is
+/// counted.
+int control_unbacked(std::int32_t slot, unsigned long given, unsigned long argument) {
+  const auto request = static_cast<std::uint32_t>(given); // Linux has 32 bits of it
+  if (request == PERF_EVENT_IOC_SET_OUTPUT || request == PERF_EVENT_IOC_PAUSE_OUTPUT) return 0;
+  if (request != PERF_EVENT_IOC_ID) {
+    errno = ENOTTY;
+    return -1;
+  }
+  const Locked shared;
+  std::memcpy(reinterpret_cast<void*>(argument), &shared->slots[slot].id, sizeof shared->slots[slot].id);
+  return 0;
 }
 
 bool controls(unsigned long request) {
@@ -266,3 +283,55 @@ int close(int fd) {
 
 } // extern "C"
 #pragma GCC visibility pop
+
+namespace recount::emulate {
+Additions additions;
+}
+
+namespace {
+
+using Main = int (*)(int, char**, char**);
+using Start = int (*)(Main, int, char**, void (*)(), void (*)(), void (*)(), void*);
+
+Main program_main;
+
+/// SIGTRAP is the tool's where a sample is due.
+bool answer_trap(siginfo_t* /*info*/, void* context) {
+  if (!recount::emulate::request(RT_DUE)) return false;
+  recount::emulate::take_due_samples(context);
+  return true;
+}
+void answer_samples() {
+  if (!recount::emulate::exact()) return;
+  recount::emulate::keep_signal(SIGTRAP, answer_trap);
+  recount::emulate::request(RT_TRAPS);
+  prctl(PR_SET_NAME, program_invocation_short_name); // else it has that of the tool
+}
+
+int start_simulated(int count, char** arguments, char** environment) {
+  auto pause = std::make_optional<recount::emulate::Pause>();
+  recount::emulate::unknown_code = reinterpret_cast<std::uint64_t>(program_main);
+  recount::emulate::adopt_descriptors();
+  struct stat program {};
+  const bool set_user_id = stat("/proc/self/exe", &program) == 0 && (program.st_mode & S_ISUID) != 0;
+  recount::emulate::begin_program(set_user_id && recount::emulate::settings().paranoid.has_value() &&
+                                  !recount::emulate::privileged());
+  recount::emulate::hide_features();
+  recount::emulate::answer_cpuid();
+  recount::emulate::answer_rdpmc();
+  answer_samples();
+  if (recount::emulate::additions.begin != nullptr && !recount::emulate::settings().machine.pmus.empty())
+    recount::emulate::additions.begin();
+  pause.reset();
+  return program_main(count, arguments, environment);
+}
+
+} // namespace
+
+extern "C" [[gnu::visibility("default")]] int __libc_start_main(Main main, int count, char** arguments,
+                                                                void (*init)(), void (*fini)(),
+                                                                void (*linker_fini)(), void* stack_end) {
+  program_main = main;
+  const auto next = reinterpret_cast<Start>(dlsym(RTLD_NEXT, "__libc_start_main"));
+  return next(start_simulated, count, arguments, init, fini, linker_fini, stack_end);
+}

@@ -2,29 +2,144 @@
 
 #include "emulate/encoding.hpp"
 #include "emulate/preload/account.hpp"
-#include "emulate/preload/permission.hpp"
-#include "emulate/preload/request.hpp"
+#include "emulate/preload/read_event.hpp"
 #include "emulate/preload/sample.hpp"
-#include "emulate/preload/unbacked.hpp"
 #include "emulate/real.hpp"
-#include "emulate/schedule.hpp"
 #include "emulate/settings.hpp"
 #include "emulate/slot.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <ctime>
 #include <dirent.h>
 #include <fstream>
+#include <linux/capability.h>
+#include <linux/fcntl.h>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 namespace recount::emulate {
+
+bool privileged() {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct data[2]{};
+  if (real::syscall(SYS_capget, reinterpret_cast<long>(&header), reinterpret_cast<long>(data)) != 0)
+    return false;
+  const auto has = [&](unsigned capability) {
+    return ((data[capability / 32].effective >> capability % 32) & 1) != 0;
+  };
+  return has(CAP_PERFMON) || has(CAP_SYS_ADMIN);
+}
+
+// perf_allow_kernel(), perf_allow_cpu() of include/linux/perf_event.h and kernel/events/core.c; levels above
+// 2 are patches of Debian ("perf: Add parameter to disallow all unprivileged perf_event_open use") and
+// Ubuntu.
+int refused_by_level(const perf_event_attr& attr, pid_t pid) {
+  const auto& level = settings().paranoid;
+  if (!level || privileged()) return 0;
+  constexpr int no_cpus = 0, no_kernel = 1, nothing = 2;
+  if (*level > nothing) return EACCES;
+  if (*level > no_kernel && attr.exclude_kernel == 0) return EACCES;
+  if (*level > no_cpus && pid == -1) return EACCES;
+  return 0;
+}
+
+namespace {
+
+constexpr const char* pipe_link = "pipe:[";
+
+/// perf_copy_attr() of kernel/events/core.c: sizes, and zeros beyond what is known.
+int size_error(perf_event_attr& given) {
+  const std::size_t size = given.size == 0 ? PERF_ATTR_SIZE_VER0 : given.size;
+  constexpr std::size_t most = 4096;
+  const auto* const bytes = reinterpret_cast<const unsigned char*>(&given);
+  const bool fits = size >= PERF_ATTR_SIZE_VER0 && size <= most;
+  if (fits && (size <= sizeof given ||
+               std::all_of(bytes + sizeof given, bytes + size, [](auto b) { return b == 0; })))
+    return 0;
+  given.size = sizeof given;
+  return E2BIG;
+}
+
+int attribute_error(const perf_event_attr& attr, pid_t pid, int cpu, unsigned long flags) {
+  constexpr unsigned long known_flags =
+      PERF_FLAG_FD_NO_GROUP | PERF_FLAG_FD_OUTPUT | PERF_FLAG_PID_CGROUP | PERF_FLAG_FD_CLOEXEC;
+  constexpr std::uint64_t highest = std::uint64_t{1} << 63;
+  if ((flags & ~known_flags) != 0 || (attr.read_format & ~std::uint64_t{PERF_FORMAT_MAX - 1}) != 0 ||
+      (attr.sample_type & ~std::uint64_t{PERF_SAMPLE_MAX - 1}) != 0 || (attr.sample_period & highest) != 0 ||
+      (pid == -1 && cpu == -1) || cpu < -1 || cpu >= sysconf(_SC_NPROCESSORS_CONF))
+    return EINVAL;
+  if (pid == -1) return EACCES; // a whole CPU: Linux would ask for a privilege
+  char name[32];
+  std::snprintf(name, sizeof name, "/proc/%d", pid);
+  const bool exists =
+      pid == 0 || (pid > 0 && real::syscall(SYS_faccessat, AT_FDCWD, reinterpret_cast<long>(name), 0) == 0);
+  return exists ? 0 : ESRCH;
+}
+
+/// A group counts one target, and its leader leads itself.
+int group_error_of(const perf_event_attr& attr, pid_t pid, int cpu, int group_fd) {
+  if (group_fd == -1) return 0;
+  const std::int32_t leader = find_slot(group_fd);
+  if (leader < 0) return EBADF;
+  const Locked shared;
+  const Slot& slot = shared->slots[leader];
+  const pid_t target = pid == 0 ? static_cast<pid_t>(real::syscall(SYS_gettid)) : pid;
+  const bool fits =
+      slot.leader == leader && slot.target == target && slot.cpu == cpu && !attr.pinned && !attr.exclusive;
+  return fits ? 0 : EINVAL;
+}
+
+/// A pipe that holds both ends of itself: it never becomes readable, and its number in /proc is its own.
+int open_pipe(bool close_on_exec) {
+  int ends[2];
+  if (real::syscall(SYS_pipe2, reinterpret_cast<long>(ends), O_CLOEXEC) != 0) return -1;
+  char name[32];
+  std::snprintf(name, sizeof name, "/proc/self/fd/%d", ends[0]);
+  const long both = real::syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>(name),
+                                  O_RDWR | (close_on_exec ? O_CLOEXEC : 0));
+  const int error = errno;
+  for (const int end : ends)
+    real::close(end);
+  errno = error;
+  return static_cast<int>(both);
+}
+
+/// Opens a descriptor where perf_event_open(2) is refused to everybody, as by the seccomp profile of
+/// containers: a pipe stands for the event of Linux that is otherwise behind each, after the checks that
+/// Linux makes of any event. -1 and errno else. `given`: as many bytes as it states; `attr`: the known part
+/// of them.
+long open_unbacked(perf_event_attr& given, const perf_event_attr& attr, pid_t pid, int cpu, int group_fd,
+                   unsigned long flags) {
+  int error = size_error(given);
+  if (error == 0) error = attribute_error(attr, pid, cpu, flags);
+  if (error == 0) error = group_error_of(attr, pid, cpu, group_fd);
+  if (error == 0) return open_pipe((flags & PERF_FLAG_FD_CLOEXEC) != 0);
+  errno = error;
+  return -1;
+}
+
+/// Identifies the event of a descriptor in all processes; 0: none.
+std::uint64_t unbacked_id(int fd) {
+  struct stat file {};
+  return real::syscall(SYS_fstat, fd, reinterpret_cast<long>(&file)) == 0 ? file.st_ino : 0;
+}
+
+/// Whether the target of a link in /proc/self/fd is such a descriptor, perhaps.
+bool is_unbacked(const char* link) {
+  return std::string_view(link).starts_with(pipe_link);
+}
+
+} // namespace
+
 namespace {
 
 long open_real(const perf_event_attr* attr, pid_t pid, int cpu, int group_fd, unsigned long flags) {

@@ -1,10 +1,18 @@
-// perf_event_open(2).
+// perf_event_open(2), and what perf_event_paranoid and perf_event_mlock_kb allow a process without
+// capabilities.
 #pragma once
+
+#include "emulate/slot.hpp"
 
 #include <linux/perf_event.h>
 #include <sys/types.h>
 
 namespace recount::emulate {
+
+/// CAP_PERFMON or CAP_SYS_ADMIN.
+[[nodiscard]] bool privileged();
+/// 0, or the errno with which Linux refuses the event.
+[[nodiscard]] int refused_by_level(const perf_event_attr& attr, pid_t pid);
 
 [[nodiscard]] long open_event(perf_event_attr* attr, pid_t pid, int cpu, int group_fd, unsigned long flags);
 /// 0, or the errno that an injection gives for this call about this slot.

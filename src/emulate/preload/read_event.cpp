@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <cerrno>
 #include <cmath>
+#include <cstring>
 #include <linux/perf_event.h>
 
 namespace recount::emulate {
@@ -170,6 +172,22 @@ ssize_t translate(std::int32_t at, void* data, ssize_t bytes) {
     word += each;
   }
   return bytes;
+}
+
+ssize_t read_unbacked(std::int32_t at, void* to, std::size_t bytes) {
+  const Locked shared;
+  const Slot& slot = shared->slots[at];
+  if (shared->slots[slot.leader].failed) return 0; // a pinned event in error: end of file
+  static Words words;                              // under the lock
+  words.clear();
+  append_read(*shared, slot, slot.read_format, words);
+  const std::size_t size = words.size() * sizeof words[0];
+  if (size > bytes) {
+    errno = ENOSPC;
+    return -1;
+  }
+  std::memcpy(to, words.data(), size);
+  return static_cast<ssize_t>(size);
 }
 
 } // namespace recount::emulate

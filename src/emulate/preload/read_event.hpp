@@ -34,6 +34,9 @@ private:
 /// bytes to be returned.
 [[nodiscard]] ssize_t translate(std::int32_t slot, void* data, ssize_t bytes);
 
+/// read(2) where no event of Linux is behind a simulated one.
+[[nodiscard]] ssize_t read_unbacked(std::int32_t slot, void* to, std::size_t bytes);
+
 /// The same words of a simulated event of this thread without a call, for a sample that reads.
 void append_read(const Shared& shared, const Slot& slot, std::uint64_t format, Words& words);
 

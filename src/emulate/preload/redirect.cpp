@@ -1,7 +1,6 @@
-// The functions of libc that open and examine files by path.
-#include "emulate/preload/redirect.hpp"
-
-#include "emulate/preload/request.hpp"
+// The functions of libc that open and examine files by path: some are another machine's, where no mount
+// namespace is allowed (see FileOverlay).
+#include "emulate/preload/account.hpp"
 #include "emulate/real.hpp"
 
 #include <algorithm>
@@ -12,12 +11,27 @@
 #include <cstring>
 #include <dirent.h>
 #include <dlfcn.h>
+#include <limits.h>
+#include <linux/fcntl.h>
 #include <string_view>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 
 namespace recount::emulate {
+
+/// The path to be opened in place of one that the program names; mostly the same.
+class Redirected {
+public:
+  /// `folder`: what a relative path starts from.
+  explicit Redirected(const char* path, int folder = AT_FDCWD);
+  [[nodiscard]] const char* path() const { return path_; }
+
+private:
+  const char* path_;
+  char text_[PATH_MAX];
+};
+
 namespace {
 
 const char* redirections() {

@@ -1,7 +1,7 @@
 #include "emulate/preload/sample.hpp"
 
+#include "emulate/preload/account.hpp"
 #include "emulate/preload/read_event.hpp"
-#include "emulate/preload/request.hpp"
 #include "emulate/preload/user_page.hpp"
 #include "emulate/real.hpp"
 #include "emulate/settings.hpp"

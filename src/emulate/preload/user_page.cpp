@@ -1,11 +1,10 @@
 #include "emulate/preload/user_page.hpp"
 
-#include "emulate/preload/kept_signal.hpp"
+#include "emulate/encoding.hpp"
+#include "emulate/preload/account.hpp"
 #include "emulate/preload/open_event.hpp"
-#include "emulate/preload/permission.hpp"
-#include "emulate/preload/request.hpp"
+#include "emulate/preload/processor.hpp"
 #include "emulate/real.hpp"
-#include "emulate/schedule.hpp"
 #include "emulate/settings.hpp"
 
 #include <atomic>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "emulate/quantity.hpp"
+#include "emulate/machine.hpp"
 
 #include <string>
 

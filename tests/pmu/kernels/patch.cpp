@@ -1,8 +1,8 @@
 #include "patch.hpp"
 
 #include "emulate/preload/account.hpp"
-#include "emulate/preload/program_symbols.hpp"
-#include "emulate/preload/start.hpp"
+#include "emulate/preload/calls.hpp"
+#include "emulate/preload/processor.hpp"
 #include "emulate/real.hpp"
 #include "kernel_work.hpp"
 
