@@ -39,7 +39,7 @@ const std::map<std::string, Example>& examples() {
       {"doctor", {""}},
       {"events", {"--pmu perf fault"}},
       {"lint", {"table.csv"}},
-      {"explain", {"published.csv"}},
+      {"explain", {"published.csv --hypotheses story.txt"}},
       {"propose", {"--table table.csv --pmu skx", "tables of x86 CPUs"}},
       {"presets", {"--table table.csv --pmu skl L1_DCM", "tables of x86 CPUs"}},
       {"check", {.arguments = "perf::PAGE-FAULTS -q --repeat 1", .need = "software events", .also = 3}},
@@ -94,6 +94,7 @@ struct Place {
   Place() {
     std::ofstream(folder.path() / "nodes.jsonl") << two_nodes;
     std::ofstream(folder.path() / "published.csv") << "variant,n,l1_dcm\nsimple,600,244526955\n";
+    std::ofstream(folder.path() / "story.txt") << "L1 | i7-9700 | Skylake\nallowance | ijk | 0 | 2\n";
     std::ofstream(folder.path() / "table.csv") << "CPU,skl\nPRESET,PAPI_L1_DCM,NOT_DERIVED,L1D:REPLACEMENT\n";
     for (const char* suffix : {"jsonl", "svg", "gp", "txt", "md", "csv"})
       fs::create_symlink("/dev/full", folder.path() / (std::string("full.") + suffix));
