@@ -423,6 +423,8 @@ Checked conclude(const CheckPlan& plan, const CheckContext& context, const Check
     for (const auto& relation : context.relations)
       if (relation.preset == subject.reference) trials.push_back(make_trial(subject.name, relation, index));
   }
+  for (Trial& trial : trials)
+    trial.fixed_tolerance = options.tolerance.has_value();
   std::vector<Broken> broken;
   for (const auto& place : counted(index, names_of_presets(plan.subjects)))
     for (auto& one : check::broken(place, context.identities, context.kind))

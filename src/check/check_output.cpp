@@ -181,6 +181,20 @@ std::string not_excluded(const std::vector<PresetVerdict>& verdicts, const Check
   return section("Cannot be distinguished from", lines, options.columns);
 }
 
+/// Where noise needed a wider tolerance than the points have, the widest of each preset.
+std::string widened(const std::vector<PresetVerdict>& verdicts, const CheckText& options) {
+  std::vector<std::string> parts;
+  for (const PresetVerdict& v : verdicts) {
+    double widest = 0;
+    for (const Judged& j : v.trials)
+      if (sound(j.judgement.verdict)) widest = std::max(widest, j.judgement.widened.value_or(0));
+    if (widest > 0 && sound(v.verdict)) parts.push_back(fmt::format("{} {:.1f} %", v.preset, 100 * widest));
+  }
+  if (parts.empty()) return {};
+  return section("Tolerances that the spread of the repetitions widened",
+                 {fmt::format("{}", fmt::join(parts, ", "))}, options.columns);
+}
+
 /// Terms that contribute nothing, though the total is right.
 std::string idle_terms(const std::vector<PresetVerdict>& verdicts, const CheckText& options) {
   std::vector<std::string> lines;
@@ -260,8 +274,9 @@ std::string check_table(const Checked& checked, const CheckContext& context, con
   for (const auto& v : checked.verdicts)
     if (!sound(v.verdict)) text += "\n" + details(v, options.columns);
   for (const std::string& rest :
-       {inconsistency(checked.joint, options), idle_terms(checked.verdicts, options),
-        not_excluded(checked.verdicts, options), not_counted(checked.verdicts, options)})
+       {inconsistency(checked.joint, options), widened(checked.verdicts, options),
+        idle_terms(checked.verdicts, options), not_excluded(checked.verdicts, options),
+        not_counted(checked.verdicts, options)})
     if (!rest.empty()) text += (text.empty() ? "" : "\n") + rest;
   for (const auto& note : context.notes)
     text += "\n" + command::wrap(note, options.columns, 0) + "\n";

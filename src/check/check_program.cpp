@@ -32,7 +32,7 @@ namespace recount::check {
 namespace {
 
 /// The widest of the kernels that verify the preset: theirs are shorter, and nothing else runs in them.
-double widest_tolerance(const std::string& preset) {
+double largest_tolerance(const std::string& preset) {
   double widest = 0;
   for (const auto& row : kernel::proof_rows())
     if (std::ranges::count(base::words(row.presets), preset) > 0) widest = std::max(widest, row.tolerance);
@@ -65,7 +65,8 @@ Trial program_trial(const Subject& subject, const ProgramRequest& request, const
   if (request.repeat > 1)
     t.differences = differences(perf, papi); // of one execution each they decide nothing
   t.separate_runs = true;
-  t.tolerance = request.tolerance.value_or(widest_tolerance(subject.reference));
+  t.tolerance = request.tolerance.value_or(largest_tolerance(subject.reference));
+  t.fixed_tolerance = request.tolerance.has_value();
   t.stated = expected.presets.at(subject.reference);
   return t;
 }

@@ -81,7 +81,8 @@ private:
   bool mapping() {
     if (!out_.perf || !out_.papi || !out_.difference) return false;
     const double larger = std::max(std::abs(out_.perf->median), std::abs(out_.papi->median));
-    const double share = trial_.stated ? std::min(witness_tolerance, trial_.tolerance) : witness_tolerance;
+    const double share =
+        trial_.stated && !trial_.relative ? std::min(witness_tolerance, trial_.tolerance) : witness_tolerance;
     // Where only a range without tolerance is expected, stray occurrences may fall between the two readings.
     const bool range = trial_.stated && trial_.tolerance == 0;
     const double stray =
@@ -91,7 +92,7 @@ private:
     case statistics::Held::inside: return false;
     case statistics::Held::undecided:
       // A ratio varies with its divisor: where both are far from the expected count, that is the verdict.
-      if (outside()) return false;
+      if (outside() || widen_for_difference({-limit, limit}, share, larger)) return false;
       return end(Verdict::unstable,
                  fmt::format("the difference of perf and PAPI varies from {} to {}",
                              count_text(out_.difference->low), count_text(out_.difference->high)));
@@ -123,22 +124,56 @@ private:
   }
 
   void meaning() {
-    bool all_inside = true, all_outside = true;
+    bool all_inside = true, all_outside = true, all_near = true;
     for (const auto* const measured : {&trial_.perf, &trial_.papi}) {
       const auto& estimate = measured == &trial_.perf ? out_.perf : out_.papi;
       if (!estimate) continue;
       const statistics::Held how = statistics::held(*estimate, band(*measured));
       all_inside = all_inside && how == statistics::Held::inside;
       all_outside = all_outside && how == statistics::Held::outside;
+      all_near = all_near && (how == statistics::Held::inside ||
+                              widen(*estimate, band(*measured), trial_.tolerance, most_expected()));
     }
     const statistics::Estimate& counted = out_.perf ? *out_.perf : *out_.papi;
-    if (all_inside)
-      end(Verdict::agrees, fmt::format("{}, expected {}", count_text(counted.median), stated_text()));
+    if (all_inside || all_near)
+      end(Verdict::agrees,
+          fmt::format("{}, expected {}{}", count_text(counted.median), stated_text(), widened_text()));
     else if (all_outside)
       differs(counted);
     else
       end(Verdict::unstable, fmt::format("varies from {} to {} around the tolerance limit of the expected {}",
                                          count_text(counted.low), count_text(counted.high), stated_text()));
+  }
+
+  [[nodiscard]] std::string widened_text() const {
+    if (!out_.widened) return {};
+    return fmt::format(", within {:.1f} %: the repetitions vary too much for {:g} %", 100 * *out_.widened,
+                       100 * trial_.tolerance);
+  }
+
+  [[nodiscard]] double most_expected() const {
+    return std::max(std::abs(trial_.stated->value), std::abs(trial_.stated->value + trial_.stated->above));
+  }
+
+  /// Widens a tolerance, a share of `whole`, until the interval is inside; false where noise does not explain
+  /// that it is not, or where too little would be excluded then.
+  bool widen(const statistics::Estimate& e, const statistics::Band& allowed, double share, double whole) {
+    if (trial_.fixed_tolerance || share == 0 || whole == 0) return false;
+    if (e.low > allowed.high || e.high < allowed.low) return false;
+    const double more = std::max(e.high - allowed.high, allowed.low - e.low) / whole;
+    const double needed = std::ceil(1000 * (share + more)) / 1000; // as printed
+    if (needed > std::max(widest_tolerance, share + widest_tolerance / 2)) return false;
+    out_.widened = std::max({needed, out_.widened.value_or(0), trial_.tolerance});
+    return true;
+  }
+
+  /// The same for perf - PAPI, where both vary: a difference in some repetitions alone is no noise of counts.
+  bool widen_for_difference(const statistics::Band& allowed, double share, double whole) {
+    constexpr double part = 0.1;
+    const auto width = [](const statistics::Estimate& e) { return e.high - e.low; };
+    return width(*out_.perf) > part * width(*out_.difference) &&
+           width(*out_.papi) > part * width(*out_.difference) &&
+           widen(*out_.difference, allowed, share, whole);
   }
 
   void differs(const statistics::Estimate& counted) {
@@ -617,8 +652,10 @@ void doubt_untested_terms(PresetVerdict& verdict) {
 
 std::vector<PresetVerdict> verdicts(std::span<const Trial> trials, std::span<const Broken> relations) {
   std::vector<PresetVerdict> all;
-  for (const Trial& trial : trials)
-    of_preset(all, trial.preset).trials.push_back({trial, judge(trial)});
+  for (const Trial& trial : trials) {
+    Judged& judged = of_preset(all, trial.preset).trials.emplace_back(Judged{trial, judge(trial)});
+    judged.trial.tolerance = judged.judgement.widened.value_or(trial.tolerance);
+  }
   for (PresetVerdict& preset : all) {
     std::ranges::stable_sort(preset.trials, std::greater{},
                              [](const Judged& j) { return j.judgement.verdict; });

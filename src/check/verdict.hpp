@@ -64,6 +64,7 @@ struct Trial {
   std::string kernel;
   result::Params point;
   double tolerance = 0;         ///< share of the stated value by which a sound count may differ
+  bool fixed_tolerance = false; ///< set by the user: noise does not widen it
   std::optional<Stated> stated; ///< none: unknown, with the reason in `unstated`
   Reason unstated;
   Measurement perf, papi;
@@ -79,6 +80,7 @@ struct Judgement {
   std::string why; ///< a clause
   std::optional<statistics::Estimate> perf, papi, difference;
   std::optional<double> factor;    ///< counted / stated, of what lies outside
+  std::optional<double> widened;   ///< the tolerance, where noise needs a wider one than the trial's
   std::vector<std::string> causes; ///< likely ones
 };
 
@@ -88,11 +90,16 @@ inline constexpr const char* command_kernel = "command";
 /// How far perf and PAPI may differ, as a share of the larger; never more than the trial's own tolerance.
 inline constexpr double witness_tolerance = 0.01;
 
+/// The widest tolerance that noise may need, as a share: beyond, wrong factors of 1.05 could not be told.
+inline constexpr double widest_tolerance = 0.04;
+
 /// A count without decimals where it is whole or large.
 [[nodiscard]] std::string count_text(double value);
 /// "2 times", "0.4 % more than": a count relative to the expected one, before "the expected count". Pure.
 [[nodiscard]] std::string relative_text(double factor);
 
+/// Where repetitions vary too much for the tolerance, but include counts that it accepts, it is widened until
+/// the interval is inside: up to widest_tolerance, unless it is 0 or fixed.
 [[nodiscard]] Judgement judge(const Trial& trial);
 
 /// The counts that a trial accepts, but for the noise; none without an expected count.
@@ -158,7 +165,7 @@ inline constexpr double prefetch_tolerance = 0.2;
 
 // From trials and broken relations to one verdict for each preset.
 
-/// A trial and its judgement.
+/// A trial, with the tolerance that its judgement used.
 struct Judged {
   Trial trial;
   Judgement judgement;
@@ -204,7 +211,8 @@ struct PresetVerdict {
 /// Judges all trials; the verdict of a preset is the worst of its trials. In the order in which presets first
 /// appear. Dead is what counts 0 wherever it must count; where only some trials count 0, the meaning differs.
 /// What agrees is plausible if no trial excludes twice and half the count, if all stated counts are ranges,
-/// or if the median of counted / stated is off by more than 0.05 % (exact counts) or 4 %; off by one factor
+/// or if the median of counted / stated is off by more than 0.05 % (exact counts) or 4 % (others, and those
+/// whose tolerance noise widened); off by one factor
 /// of 5 % or more at all points, its meaning differs. A broken relation is attributed to the presets in it
 /// whose own verdict is bad; without such presets, to those that no kernel has verified; without these, to
 /// all.

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Right rows that recount check calls wrong on simulated machines that disturb counts: none may be.
 
-tests/pmu/accusations.py [--runs N] [--build DIRECTORY] [MACHINE...]
+tests/pmu/accusations.py [--runs N] [--build DIRECTORY] [--log FILE] [MACHINE...]
 
 For each machine (default: skl, zen4) and each disturbance, `recount check` judges the rows of tables/MACHINE.csv N times
 (default 20), with another seed each time. "unstable" is no accusation: it asks for more repetitions. A run takes one to
-three minutes. Exit status: 1 if a right row is called wrong. The table that it prints is in README.md.
+three minutes; FILE keeps each run, and another start with the same FILE continues. Exit status: 1 if a right row is called
+wrong. The table that it prints is in README.md.
 """
 import argparse
 import json
@@ -39,30 +40,46 @@ def verdicts(options, machine, seed, build):
     return {one["preset"]: one for one in json.loads(answer.stdout)["verdicts"]}
 
 
+def conditions(machines, only):
+    for machine in machines:
+        disturbances = DISTURBANCES | {"overcount": ["--overcount", f"{OVERCOUNTED[machine]}=1"]}
+        yield from ((machine, name, how) for name, how in disturbances.items() if only in (None, name))
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--build")
+    parser.add_argument("--log", type=pathlib.Path, help="keep runs here, and do not repeat those that it has")
     parser.add_argument("--only", help="one disturbance")
     parser.add_argument("machines", nargs="*", default=list(OVERCOUNTED))
     options = parser.parse_args()
+    lines = options.log.read_text().splitlines() if options.log and options.log.exists() else []
+    runs = {(one["machine"], one["disturbance"], one["seed"]): one["verdicts"] for one in map(json.loads, lines)}
+    wanted = list(conditions(options.machines, options.only))
+    for seed in range(1, options.runs + 1):  # all conditions are tried before any is repeated
+        for machine, name, how in wanted:
+            if (machine, name, seed) in runs:
+                continue
+            found = {preset: [one["verdict"], one["why"]]
+                     for preset, one in verdicts(how, machine, seed, options.build).items()}
+            runs[machine, name, seed] = found
+            if options.log:
+                with options.log.open("a") as log:
+                    print(json.dumps({"machine": machine, "disturbance": name, "seed": seed, "verdicts": found}), file=log)
     accused = 0
     print("| machine | disturbance | runs | agrees | plausible | unstable | wrong |\n|---|---|---|---|---|---|---|")
-    for machine in options.machines:
-        disturbances = DISTURBANCES | {"overcount": ["--overcount", f"{OVERCOUNTED[machine]}=1"]}
-        for name, how in disturbances.items():
-            if options.only not in (None, name):
-                continue
-            totals = dict.fromkeys(("agrees", "plausible", "unstable", "wrong"), 0)
-            for seed in range(1, options.runs + 1):
-                for preset, one in verdicts(how, machine, seed, options.build).items():
-                    kind = "wrong" if one["verdict"] in WRONG else one["verdict"]
-                    totals[kind] = totals.get(kind, 0) + 1
-                    if kind == "wrong":
-                        print(f"{machine}, {name}, seed {seed}: {preset}: {one['verdict']}: {one['why']}", file=sys.stderr)
-            accused += totals["wrong"]
-            print(f"| {machine} | {name} | {options.runs} | {totals['agrees']} | {totals['plausible']} | {totals['unstable']} | "
-                  f"{totals['wrong']} |", flush=True)
+    for machine, name, _ in wanted:
+        totals = dict.fromkeys(("agrees", "plausible", "unstable", "wrong"), 0)
+        for seed in range(1, options.runs + 1):
+            for preset, (verdict, why) in runs[machine, name, seed].items():
+                kind = "wrong" if verdict in WRONG else verdict
+                totals[kind] = totals.get(kind, 0) + 1
+                if kind == "wrong":
+                    print(f"{machine}, {name}, seed {seed}: {preset}: {verdict}: {why}", file=sys.stderr)
+        accused += totals["wrong"]
+        print(f"| {machine} | {name} | {options.runs} | {totals['agrees']} | {totals['plausible']} | {totals['unstable']} | "
+              f"{totals['wrong']} |")
     return 1 if accused else 0
 
 

@@ -50,10 +50,11 @@ std::string machine_name() {
 bool contaminated() {
   return std::getenv("RECOUNT_CONTAMINATED") != nullptr;
 }
-/// Runs for each level of noise.
-int noisy_runs() {
-  const char* const runs = std::getenv("RECOUNT_NOISY_RUNS");
-  return runs != nullptr ? std::atoi(runs) : 1;
+/// For maintainers: RECOUNT_NOISY_RUNS, runs for each level of noise; RECOUNT_NOISE, noise of wrong rows (a
+/// share).
+double from_environment(const char* name, double otherwise) {
+  const char* const value = std::getenv(name);
+  return value != nullptr ? std::atof(value) : otherwise;
 }
 
 /// A row: formula in reverse Polish notation, or a type of PAPI's.
@@ -471,18 +472,24 @@ BOOST_AUTO_TEST_CASE(right_rows_agree) {
 
 BOOST_AUTO_TEST_CASE(right_rows_are_not_called_wrong_for_noise) {
   for (const double noise : {0.01, 0.05}) {
-    std::size_t unstable = 0, judged = 0;
-    for (int run = 1; run <= noisy_runs(); ++run)
+    std::size_t unstable = 0, agrees = 0, judged = 0;
+    for (int run = 1; run <= static_cast<int>(from_environment("RECOUNT_NOISY_RUNS", 1)); ++run)
       for (const Row& row : everything().rows) {
         const PresetVerdict v = everything().recording.judge(row, noise, static_cast<std::uint64_t>(run));
         unstable += v.verdict == Verdict::unstable ? 1 : 0;
+        agrees += v.verdict == Verdict::agrees ? 1 : 0;
+        if (v.verdict == Verdict::unstable && run == 1)
+          std::printf("  noise %g: %s: %s\n", noise, row.preset.c_str(), v.why.c_str());
         ++judged;
         BOOST_TEST((check::sound(v.verdict) || v.verdict == Verdict::unstable),
                    row.text() << ": noise " << noise << ", run " << run << ": " << check::name_of(v.verdict)
                               << ": " << v.why);
       }
-    std::printf("%s: noise %g: %zu right rows judged, %zu unstable\n", machine_name().c_str(), noise, judged,
-                unstable);
+    std::printf("%s: noise %g: %zu right rows judged, %zu agree, %zu unstable\n", machine_name().c_str(),
+                noise, judged, agrees, unstable);
+    constexpr double some = 0.01, most_unstable = 0.2; // with noise of 1 % the default repetitions are enough
+    if (noise <= some)
+      BOOST_TEST(static_cast<double>(unstable) <= most_unstable * static_cast<double>(judged));
   }
 }
 
@@ -505,8 +512,9 @@ BOOST_AUTO_TEST_CASE(wrong_rows_do_not_agree) {
   std::map<std::string, std::pair<int, int>> by_kind; ///< found, all
   std::size_t agree = 0, plausible = 0, coarse = 0, coarse_found = 0;
   const auto& all = everything().mutants;
+  const double noise = from_environment("RECOUNT_NOISE", 0);
   for (const Mutant& mutant : all) {
-    const PresetVerdict v = everything().recording.judge(mutant.row);
+    const PresetVerdict v = everything().recording.judge(mutant.row, noise);
     const bool survives = v.verdict == Verdict::agrees || v.verdict == Verdict::plausible;
     agree += v.verdict == Verdict::agrees ? 1 : 0;
     if (mutant.kind == "published") BOOST_TEST(!survives, mutant.row.text() << ": " << v.why);
@@ -533,7 +541,8 @@ BOOST_AUTO_TEST_CASE(wrong_rows_do_not_agree) {
               100 * score);
   BOOST_TEST(all.size() >= 900U);
   BOOST_TEST(static_cast<double>(agree) <= most_agree * static_cast<double>(all.size()));
-  BOOST_TEST(static_cast<double>(coarse_found) >= threshold_found * static_cast<double>(coarse));
+  if (noise == 0)
+    BOOST_TEST(static_cast<double>(coarse_found) >= threshold_found * static_cast<double>(coarse));
 }
 
 BOOST_AUTO_TEST_CASE(the_scalars_in_vectors_of_broadwell_are_named) {

@@ -4,6 +4,8 @@
 
 #include <recount/error.hpp>
 
+#include <fmt/format.h>
+
 using namespace recount;
 
 using namespace recount::test;
@@ -22,6 +24,29 @@ BOOST_AUTO_TEST_CASE(not_significantly_different_is_not_agreement) {
   // The mean is right; the repetitions do not say so within 2 %.
   const statistics::Groups wild{{600, 1400, 1010, 1300}, {900, 1100, 600, 1400}, {1390, 610, 980, 620}};
   BOOST_TEST((of(trial(wild, wild)) == check::Verdict::unstable));
+}
+
+BOOST_AUTO_TEST_CASE(noise_widens_the_tolerance) {
+  const statistics::Groups wide{{986, 1012, 1004, 991}, {1009, 983, 1001, 1011}, {1016, 985, 997, 1008}};
+  const statistics::Groups other{{1010, 984, 1003, 1012}, {989, 1013, 995, 986}, {984, 1014, 1006, 990}};
+  check::Trial t = trial(wide, other);
+  t.tolerance = 0.005;
+  const check::Judgement j = check::judge(t);
+  BOOST_TEST((j.verdict == check::Verdict::agrees), j.why);
+  BOOST_TEST_REQUIRE(j.widened.has_value());
+  BOOST_TEST(*j.widened > 0.005);
+  BOOST_TEST(*j.widened <= check::widest_tolerance);
+  BOOST_TEST(has(j.why, fmt::format("within {:.1f} %", 100 * *j.widened)), j.why);
+  BOOST_TEST(has(j.why, "the repetitions vary too much for 0.5 %"), j.why);
+  BOOST_TEST(check::verdicts(std::vector{t}, {})[0].trials[0].trial.tolerance == *j.widened);
+  t.fixed_tolerance = true;
+  BOOST_TEST((of(t) == check::Verdict::unstable));
+  t.fixed_tolerance = false;
+  t.tolerance = 0; // exact counts of Linux have no noise
+  BOOST_TEST((of(t) == check::Verdict::unstable));
+  t.tolerance = 0.005;
+  t.stated->value = 960; // no count that is accepted is in the interval
+  BOOST_TEST((of(t) == check::Verdict::unstable));
 }
 
 BOOST_AUTO_TEST_CASE(witnesses_that_differ_from_one_another) {
@@ -109,7 +134,9 @@ BOOST_AUTO_TEST_CASE(a_ratio_that_is_far_off_is_not_unstable) {
   const check::Judgement j = check::judge(trial(perf, papi));
   BOOST_TEST((j.verdict == check::Verdict::meaning_differs), j.why);
   BOOST_TEST(j.factor.value() > 900);
-  BOOST_TEST((of(trial(perf, papi, 912e3)) == check::Verdict::unstable)); // near the expected count it is
+  check::Trial near = trial(perf, papi, 912e3);
+  near.fixed_tolerance = true;
+  BOOST_TEST((of(near) == check::Verdict::unstable)); // near the expected count it is
 }
 
 BOOST_AUTO_TEST_CASE(without_a_likely_cause_there_is_none) {
