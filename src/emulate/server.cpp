@@ -111,7 +111,13 @@ CountedProcess::CountedProcess(CountServer& server, std::vector<pid_t> lineage)
       works_(&server.works_),
       lineage_(std::move(lineage)),
       data_(server.machine_, SimulatedCaches::Side::data),
-      code_(server.machine_, SimulatedCaches::Side::code) {}
+      code_(server.machine_, SimulatedCaches::Side::code) {
+  server.running_.insert(this);
+}
+
+CountedProcess::~CountedProcess() {
+  server_->running_.erase(this);
+}
 
 /// The last instruction is followed by the one at `next`.
 void CountedProcess::follow(std::uint64_t next) {
@@ -215,21 +221,44 @@ std::optional<trace::Countdown> CountedProcess::busy() {
   return made;
 }
 
-// Those of other threads, too: the program may read an event that counts one of them.
+void CountedProcess::account_threads() {
+  for (auto& [tid, thread] : threads_)
+    account_work(thread.executor, std::exchange(thread.work, Work{}),
+                 waiting_ && tid == waiting_->first ? waiting_->second : thread.executor.last_ns);
+}
+
+/// Whether somebody else than the thread that executes may read what it counts: as another one's, or as its
+/// ancestor's.
+bool CountedProcess::watched() const {
+  const Locked shared;
+  const std::span slots(shared->slots, static_cast<std::size_t>(shared->end));
+  return std::ranges::any_of(slots, [this](const Slot& slot) {
+    return slot.used && slot.simulated && (slot.foreign || slot.inherit) &&
+           std::ranges::any_of(
+               threads_, [&](const auto& thread) { return counts_thread(slot, thread.first, lineage_); });
+  });
+}
+
+// Those of other threads and processes, too: the program may read an event that counts one of them, which
+// runs on.
 std::optional<trace::Countdown> CountedProcess::answer() {
   const TryLocked slots;
   if (!slots) return busy();
   server_->settle();
-  for (auto& [tid, thread] : threads_)
-    account_work(thread.executor, std::exchange(thread.work, Work{}),
-                 waiting_ && tid == waiting_->first ? waiting_->second : thread.executor.last_ns);
+  account_threads();
+  for (CountedProcess* const other : server_->running_) {
+    if (other == this || !other->watched()) continue;
+    other->collect();
+    other->account_threads();
+  }
   const pid_t waiting = waiting_ ? waiting_->first : 0;
   waiting_.reset();
   return countdown_of(threads_[waiting].executor);
 }
 
 std::unique_ptr<CountedProcess> CountedProcess::forked(std::uint32_t pid) const {
-  auto child = std::make_unique<CountedProcess>(*this);
+  std::unique_ptr<CountedProcess> child(new CountedProcess(*this));
+  server_->running_.insert(child.get());
   child->lineage_.assign(lineage_.size() + 1, static_cast<pid_t>(pid));
   std::ranges::copy(lineage_, child->lineage_.begin() + 1);
   const int paused = current_ == nullptr ? 0 : current_->paused;

@@ -15,7 +15,6 @@
 #include <span>
 #include <string_view>
 #include <sys/types.h>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -58,6 +57,8 @@ class CountServer;
 class CountedProcess {
 public:
   CountedProcess(CountServer& server, std::vector<pid_t> lineage);
+  CountedProcess& operator=(const CountedProcess&) = delete;
+  ~CountedProcess();
 
   void block(const trace::Blocks::Block& block);
   void left(unsigned instructions);
@@ -84,6 +85,7 @@ public:
   [[nodiscard]] const std::optional<trace::Undecoded>& last_undecoded() const { return undecoded_; }
 
 private:
+  CountedProcess(const CountedProcess&) = default; ///< to be registered: see forked()
   static constexpr std::uint32_t none = ~std::uint32_t{0};
   struct Thread {
     Executor executor;
@@ -96,6 +98,8 @@ private:
   std::optional<trace::Countdown> busy();
   void follow(std::uint64_t next);
   void collect();
+  void account_threads();
+  [[nodiscard]] bool watched() const;
   void request(std::span<const std::uint64_t> words);
 
   CountServer* server_;
@@ -137,6 +141,7 @@ private:
   const Machine& machine_;
   BlockWorks works_;
   std::vector<Deferred> deferred_;
+  std::set<CountedProcess*> running_;
   std::map<pid_t, std::vector<pid_t>> lineages_; ///< of processes that have executed
   std::optional<trace::Undecoded> undecoded_;
 };

@@ -16,7 +16,7 @@
 
 #include <stdint.h>
 
-#define RT_VERSION 7u
+#define RT_VERSION 8u
 enum {
   RT_SLOTS = 512,
   RT_CHUNKS = 32,
@@ -76,7 +76,9 @@ enum {
                     the result is 0 for RT_BUSY */
   RT_SAMPLED = 5, /* events sample that these countdowns are for (bits), or have changed: every thread asks again */
   RT_TRAPS = 6,   /* from here on, a thread for which a sample is due gets SIGTRAP */
-  RT_DUE = 7      /* in the handler of SIGTRAP: whether a sample has caused it, as the result */
+  RT_DUE = 7,     /* in the handler of SIGTRAP: whether a sample has caused it, as the result */
+  RT_WATCHED = 8  /* an event counts other threads than the one that reads it: from here on, what threads have executed is
+                     published before they may sleep in a system call */
 };
 
 /* For sampling at exact instructions, the tool counts down what a thread executes, and asks again (RT_SYNC) at the first
@@ -108,6 +110,7 @@ struct rt_header {
   uint32_t slots;      /* so many slots were ever used */
   uint32_t sampled;    /* countdowns that events need, by bits */
   uint32_t changes;    /* of what is sampled */
+  uint32_t watched;    /* by RT_WATCHED */
   uint32_t states[RT_SLOTS]; /* RT_FREE ... */
 };
 

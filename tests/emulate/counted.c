@@ -148,6 +148,68 @@ static void work(const char* how, long n) {
   turns(n);
 }
 
+/* A child that makes no call while it counts its turns, of 3 instructions each, and the event that counts it
+ * from outside. */
+static volatile struct { uint64_t turns, stop; } * child_counts;
+static int starts[2];
+
+static void count_turns(void) {
+#if defined(__x86_64__)
+  __asm__ volatile("1: incq (%0)\n cmpq $0, 8(%0)\n je 1b\n" : : "r"(child_counts) : "memory", "cc");
+#endif
+}
+static void endless(void) {
+  char byte;
+  count_turns();
+  while (read(starts[0], &byte, 1) > 0)
+    count_turns(); /* once, as `stop` is set */
+  _exit(0);
+}
+static void await(uint64_t least) {
+  while (child_counts->turns < least)
+    usleep(1000);
+}
+static uint64_t value_of(int fd) {
+  uint64_t value = 0;
+  return read(fd, &value, sizeof value) == sizeof value ? value : 0;
+}
+
+/* Prints what the event has counted of the running child, between bounds; then of one that sleeps, wakes for
+ * a turn and sleeps again. What the tool has not yet reported of a running program is less than 4096
+ * addresses. */
+static int watch_child(struct perf_event_attr* attr, uint64_t turns) {
+  enum { LEFT = 3 * 4096, PATIENCE = 2000 };
+  child_counts = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (child_counts == MAP_FAILED || pipe(starts) != 0) return 1;
+  const int own = attr->inherit ? (int)syscall(SYS_perf_event_open, attr, 0, -1, -1, 0) : -1;
+  const pid_t child = fork();
+  if (child == 0) endless();
+  const int fd = own >= 0 ? own : (int)syscall(SYS_perf_event_open, attr, child, -1, -1, 0);
+  await(1);
+  const uint64_t before = child_counts->turns;
+  ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+  const uint64_t first = child_counts->turns;
+  await(first + turns);
+  const uint64_t last = child_counts->turns, value = value_of(fd), after = child_counts->turns;
+  printf("%lld %llu %llu ", 3 * (long long)(last - first) - LEFT, (unsigned long long)value,
+         (unsigned long long)(3 * (after - before) + LEFT));
+  child_counts->stop = 1;
+  attr->disabled = attr->inherit = 0;
+  const int second = (int)syscall(SYS_perf_event_open, attr, child, -1, -1, 0);
+  uint64_t asleep = 0, few = 0;
+  while ((few = value_of(second)) != asleep) {
+    asleep = few;
+    usleep(10000);
+  }
+  if (write(starts[1], "", 1) != 1) return 1;
+  for (int i = 0; i < PATIENCE && few == asleep; ++i, usleep(5000))
+    few = value_of(second);
+  printf("%llu\n", (unsigned long long)(few - asleep));
+  kill(child, SIGKILL);
+  waitpid(child, NULL, 0);
+  return 0;
+}
+
 int main(int count, char** arguments) {
   if (count < 3) return 2;
   self = arguments[0];
@@ -164,7 +226,9 @@ int main(int count, char** arguments) {
   attr.config = strtoull(arguments[1], NULL, 0);
   attr.disabled = 1;
   attr.exclude_kernel = 1;
+  if (!strcmp(how, "attached")) return watch_child(&attr, (uint64_t)atol(arguments[2]));
   attr.inherit = count > 3 && strcmp(how, "page") != 0;
+  if (!strcmp(how, "inherited")) return watch_child(&attr, (uint64_t)atol(arguments[2]));
   const int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
   if (fd < 0) {
     perror("perf_event_open");

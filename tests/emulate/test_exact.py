@@ -68,6 +68,17 @@ class Exact(unittest.TestCase):
             with self.subTest(how=how):
                 self.assertEqual(counted(SCALAR_DOUBLE, 50000, how), 100000)
 
+    def test_programs_that_make_no_call_are_counted_from_outside(self):
+        for how in ("attached", "inherited"):
+            with self.subTest(how=how):
+                answer = emulate(COUNTED, INSTRUCTIONS, "100000", how)
+                least, running, most, woken = map(int, answer.stdout.split())
+                self.assertGreater(least, 200000)
+                self.assertGreaterEqual(running, least)
+                if how == "attached":  # else it counts the parent, too
+                    self.assertLessEqual(running, most)
+                self.assertTrue(3 <= woken < 1000, answer.stdout)
+
     @unittest.skipUnless(shutil.which("perf"), "perf is not installed")
     def test_perf_stat_of_children_ends(self):
         for how in ("kill", "exec", "threads"):

@@ -454,6 +454,7 @@ long open_event(perf_event_attr* given, pid_t pid, int cpu, int group_fd, unsign
     return refuse(error);
   }
   remember(static_cast<int>(fd), attr, pid, cpu, behind_cpu, group_fd, encoding);
+  if (attr.inherit || (pid > 0 && pid != static_cast<pid_t>(real::syscall(SYS_gettid)))) request(RT_WATCHED);
   if (attr.sample_period != 0) announce_samples(find_slot(static_cast<int>(fd)));
   return fd;
 }

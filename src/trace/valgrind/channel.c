@@ -208,6 +208,11 @@ Bool rt_request(const ULong* words, UInt count) {
   return False;
 }
 
+UInt rt_watched(void) { return header ? __atomic_load_n(&header->watched, __ATOMIC_RELAXED) : 0; }
+void rt_watch(void) {
+  if (header) __atomic_store_n(&header->watched, 1, __ATOMIC_RELAXED);
+}
+
 UInt rt_sampled(void) { return header ? __atomic_load_n(&header->sampled, __ATOMIC_RELAXED) : 0; }
 UInt rt_changes(void) { return header ? __atomic_load_n(&header->changes, __ATOMIC_RELAXED) : 0; }
 void rt_change_sampled(UInt countdowns) {

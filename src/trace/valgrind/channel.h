@@ -23,6 +23,9 @@ Bool rt_request(const ULong* words, UInt count);
 /* Bits of the countdowns that events need, and the number of changes of them; 0 where nobody samples. */
 UInt rt_sampled(void);
 UInt rt_changes(void);
+/* Whether system calls are to be preceded by rt_flush(), and from here on they are, in all processes. */
+UInt rt_watched(void);
+void rt_watch(void);
 /* Events sample that need these, too, or have changed. */
 void rt_change_sampled(UInt countdowns);
 /* Publishes the chunk and waits for an empty one. */

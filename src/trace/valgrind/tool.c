@@ -89,6 +89,7 @@ static Bool request(ThreadId thread, UWord* args, UWord* result) {
   if ((args[0] & ~(UWord)0xffff) != RT_REQUEST_CODE(0)) return False;
   const ULong words[4] = {args[0] & 0xffff, args[1], args[2], args[3]};
   const Bool answered = rt_request(words, 4);
+  if (words[0] == RT_WATCHED) rt_watch();
   *result = rt_countdown_request(words[0], words[1], answered);
   return True;
 }
@@ -111,7 +112,8 @@ static void thread_begins(ThreadId thread) {
 
 static void before_call(ThreadId thread, UInt number, UWord* args, UInt count) {
   (void)thread, (void)count;
-  if (number == __NR_execve || number == __NR_execveat) rt_flush(); /* the next program has a slot of its own */
+  /* The program after execve(2) has a slot of its own. */
+  if (rt_watched() || number == __NR_execve || number == __NR_execveat) rt_flush();
   if ((number == __NR_sendto || number == __NR_write) && sections >= 0 && args[0] == (UWord)sections)
     section((const HChar*)args[1], args[2]);
 }
