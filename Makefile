@@ -30,7 +30,7 @@ GUEST ?= build-guest
 
 # The program, and the library that `make install` installs beside it.
 all: configure
-	ninja -C $(BUILD) src/cli/recount src/library/librecount.so.1 $(HELPERS)
+	ninja -C $(BUILD) src/cli/recount src/library/librecount.so.2 src/library/librecount-papi.so.1 $(HELPERS)
 
 help:
 	@echo 'make            build the program and the library'

@@ -443,7 +443,7 @@ Checked conclude(const CheckPlan& plan, const CheckContext& context, const Check
     }
     found->terms = count_terms(subject, context, index);
     if (!sound(found->verdict))
-      add_errata(*found, witness::resolve_metric(subject.name).events, host::this_machine().cpu);
+      add_errata(*found, witness::resolve_metric(subject.name).events, host::this_cpu());
     doubt_untested_terms(*found);
     blame_terms(*found);
     if (sound(found->verdict)) found->could_also_be = substitutes(found->trials, expected);

@@ -392,7 +392,7 @@ namespace fs = std::filesystem;
 /// The header of the counts, and the microcode.
 command::Table machine_table(const result::Run& run) {
   command::Table table({{"machine"}, {""}}, "Machine");
-  const auto& cpu = host::this_machine().cpu;
+  const auto& cpu = host::this_cpu();
   const auto add = [&](const std::string& name, const std::string& value) {
     table.add({name, value.empty() ? "not stated" : value});
   };

@@ -100,7 +100,7 @@ Checked check_program(const ProgramRequest& request, const CheckPlan& plan, cons
     PresetVerdict& verdict = checked.verdicts.emplace_back();
     if (can_count(subject)) {
       verdict = verdicts(std::vector{program_trial(subject, request, expected, index)}, {}).front();
-      add_errata(verdict, witness::resolve_metric(subject.name).events, host::this_machine().cpu);
+      add_errata(verdict, witness::resolve_metric(subject.name).events, host::this_cpu());
     } else {
       verdict.preset = subject.name;
       verdict.why = subject.reason.empty() ? "a program's execution does not state it" : subject.reason;

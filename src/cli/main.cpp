@@ -4,6 +4,7 @@
 #include "command/output.hpp"
 #include "command/print.hpp"
 #include "event/pfm.hpp"
+#include "host/machine.hpp"
 #include "process/child.hpp"
 #include "symbol/disassembly.hpp"
 
@@ -18,7 +19,6 @@
 #include <exception>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <hwloc.h>
 #include <new>
 #include <system_error>
 #include <unistd.h>
@@ -51,17 +51,17 @@ std::string usage() {
              "`recount --version` prints versions. Start with `recount doctor`.");
 }
 
-/// One line with the version of recount and its commit, then one line for each loaded library.
-std::string version_text() {
+/// One line with the version of recount and its commit, then one line for each library that every command
+/// loads; `all`: also for those that are loaded when they are first used.
+std::string version_text(bool all) {
   const std::string built_from = cli::commit;
-  const unsigned hwloc = hwloc_get_api_version();
-  symbol::Versions versions{
-      {"PAPI", papi::version()},
-      {"libpfm4", event::pfm::library_version()},
-      {"hwloc", fmt::format("API {}.{}.{}", hwloc >> 16U, hwloc >> 8U & 0xffU, hwloc & 0xffU)},
-      {"zlib", zlibVersion()}};
-  for (auto&& version : symbol::library_versions())
-    versions.push_back(version);
+  symbol::Versions versions{{"libpfm4", event::pfm::library_version()}, {"zlib", zlibVersion()}};
+  if (all) {
+    versions.emplace_back("PAPI", papi::version());
+    versions.emplace_back("hwloc", "API " + host::hwloc_version());
+    for (auto&& version : symbol::library_versions())
+      versions.push_back(version);
+  }
   std::string text = "recount " RECOUNT_VERSION;
   if (built_from != "none") text += " (commit " + built_from + ")";
   for (const auto& [library, version] : versions)
@@ -84,7 +84,8 @@ int dispatch(std::vector<std::string> words) {
     return 0;
   }
   if (name == "--version") {
-    command::print("{}", command::fit_lines(version_text(), command::line_width()));
+    const bool all = words.size() > 1 && (words[1] == "-v" || words[1] == "--verbose");
+    command::print("{}", command::fit_lines(version_text(all), command::line_width()));
     return 0;
   }
   std::vector<std::string> names;

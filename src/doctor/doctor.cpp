@@ -459,7 +459,7 @@ Finding verdicts_finding() {
 
 std::vector<Finding> errata_findings() {
   std::vector<Finding> all;
-  for (const auto* const erratum : errata::of_cpu(host::this_machine().cpu)) {
+  for (const auto* const erratum : errata::of_cpu(host::this_cpu())) {
     std::vector<std::string> events;
     for (const auto& event : erratum->events)
       events.push_back(event.mask ? fmt::format("{:#04x}.{:02x}", event.select, *event.mask)

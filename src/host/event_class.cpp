@@ -1,7 +1,7 @@
 #include "host/event_class.hpp"
 
 #include "base/text.hpp"
-#include "host/machine.hpp"
+#include "host/cpu.hpp"
 
 #include <fmt/format.h>
 
@@ -249,11 +249,11 @@ Reason dead_reason(const perf_event_attr& attr) {
   if (!known) return {};
   const ClassState state = class_state(*known);
   if (state.state != State::dead) return {};
-  const Machine& machine = this_machine();
+  const std::string hypervisor = this_hypervisor();
   return {
       fmt::format("dead on this machine: such events open, but a trial counted {} of {} {}", state.counted,
                   state.known, name_of(*known)),
-      "hypervisor = " + (machine.virtualised() ? machine.hypervisor : "none"),
+      "hypervisor = " + (hypervisor.empty() ? "none" : hypervisor),
       "count it on another machine, or outside the virtual machine; recount doctor shows what counts here",
       ReasonCode::dead};
 }

@@ -34,37 +34,6 @@ std::vector<int> allowed_cpus() {
   return cpus;
 }
 
-/// The signature a hypervisor shows at CPUID leaf 0x40000000 (a convention that all of them follow).
-std::string cpuid_hypervisor() {
-#if defined(__x86_64__)
-  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
-  __cpuid(0x40000000, eax, ebx, ecx, edx);
-  char text[13] = {};
-  std::memcpy(text, &ebx, 4);
-  std::memcpy(text + 4, &ecx, 4);
-  std::memcpy(text + 8, &edx, 4);
-  const std::string_view signature = base::trim(std::string_view(text, std::strlen(text)));
-  if (signature == "KVMKVMKVM") return "KVM";
-  if (signature == "VMwareVMware") return "VMware";
-  if (signature == "Microsoft Hv") return "Hyper-V";
-  if (signature == "XenVMMXenVMM") return "Xen";
-  if (signature == "TCGTCGTCGTCG") return "QEMU (emulated)";
-  if (!signature.empty()) return std::string(signature);
-#endif
-  return "unknown";
-}
-
-std::string hypervisor(const Cpu& cpu) {
-  if (cpu.hypervisor) return cpuid_hypervisor();
-  if (const auto type = base::read_line("/sys/hypervisor/type")) return *type;
-  if (const auto tree = base::read_line("/proc/device-tree/hypervisor/compatible")) return *tree;
-  // Arm guests show no flag; the firmware's name of the machine is what is left.
-  const std::string product = base::read_line("/sys/class/dmi/id/product_name").value_or("");
-  const std::string vendor = base::read_line("/sys/class/dmi/id/sys_vendor").value_or("");
-  if (vendor == "QEMU" || product.find("KVM") != std::string::npos) return "QEMU";
-  return base::read_line("/proc/device-tree/model").value_or("") == "linux,dummy-virt" ? "QEMU" : "";
-}
-
 std::string distribution() {
   const auto text = base::read_file("/etc/os-release");
   if (!text) return {};
@@ -80,12 +49,12 @@ std::string distribution() {
 
 Machine read_machine() {
   Machine m;
-  m.cpu = parse_cpuinfo(base::read_file("/proc/cpuinfo").value_or(""));
+  m.cpu = this_cpu();
   utsname names{};
   ::uname(&names);
   m.architecture = names.machine;
   m.hostname = names.nodename;
-  m.os = std::string(names.sysname) + " " + names.release;
+  m.os = this_kernel();
   m.distribution = distribution();
   m.libc = std::string("glibc ") + gnu_get_libc_version();
   m.cpus = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
@@ -98,7 +67,7 @@ Machine read_machine() {
   m.governor =
       base::read_line("/sys/devices/system/cpu/cpu" + std::to_string(first) + "/cpufreq/scaling_governor")
           .value_or("");
-  m.hypervisor = hypervisor(m.cpu);
+  m.hypervisor = this_hypervisor();
   return m;
 }
 } // namespace
@@ -113,73 +82,6 @@ const Cache* Machine::data_cache(int level) const {
 const Machine& this_machine() {
   static const Machine machine = read_machine();
   return machine;
-}
-
-namespace {
-std::map<std::string, std::string> first_block(std::string_view text) {
-  std::map<std::string, std::string> fields;
-  for (const auto line : base::split(text, '\n')) {
-    const auto colon = line.find(':');
-    if (colon == std::string_view::npos) {
-      if (fields.contains("model name") || fields.contains("CPU part")) break; // the next CPU begins
-      continue;
-    }
-    fields.try_emplace(std::string(base::trim(line.substr(0, colon))), base::trim(line.substr(colon + 1)));
-  }
-  return fields;
-}
-
-/// Arm CPUs report numbers only. Source: arch/arm64/include/asm/cputype.h of Linux.
-struct ArmPart {
-  int implementer, part;
-  const char* name;
-};
-constexpr std::array arm_parts{
-    ArmPart{0x41, 0xd03, "Arm Cortex-A53"},  ArmPart{0x41, 0xd04, "Arm Cortex-A35"},
-    ArmPart{0x41, 0xd05, "Arm Cortex-A55"},  ArmPart{0x41, 0xd07, "Arm Cortex-A57"},
-    ArmPart{0x41, 0xd08, "Arm Cortex-A72"},  ArmPart{0x41, 0xd09, "Arm Cortex-A73"},
-    ArmPart{0x41, 0xd0a, "Arm Cortex-A75"},  ArmPart{0x41, 0xd0b, "Arm Cortex-A76"},
-    ArmPart{0x41, 0xd0c, "Arm Neoverse N1"}, ArmPart{0x41, 0xd0d, "Arm Cortex-A77"},
-    ArmPart{0x41, 0xd40, "Arm Neoverse V1"}, ArmPart{0x41, 0xd41, "Arm Cortex-A78"},
-    ArmPart{0x41, 0xd44, "Arm Cortex-X1"},   ArmPart{0x41, 0xd49, "Arm Neoverse N2"},
-    ArmPart{0x41, 0xd4f, "Arm Neoverse V2"}, ArmPart{0x43, 0x0af, "Cavium ThunderX2"},
-    ArmPart{0x46, 0x001, "Fujitsu A64FX"},   ArmPart{0x48, 0xd01, "HiSilicon TSV110"},
-    ArmPart{0xc0, 0xac3, "Ampere-1"},
-};
-} // namespace
-
-std::string Cpu::identity() const {
-  return vendor + "-" + std::to_string(family) + "-" + std::to_string(model) + "-" + std::to_string(stepping);
-}
-
-Cpu parse_cpuinfo(std::string_view cpuinfo) {
-  auto fields = first_block(cpuinfo); // a field that is missing is empty, or 0
-  const auto number = [&](const char* name) {
-    return static_cast<int>(std::strtol(fields[name].c_str(), nullptr, 0));
-  };
-  Cpu cpu;
-  cpu.name = fields["model name"];
-  if (fields.contains("CPU part")) {
-    cpu.vendor = fields["CPU implementer"];
-    cpu.family = number("CPU architecture");
-    cpu.model = number("CPU part");
-    cpu.stepping = number("CPU revision");
-    const auto known = std::ranges::find_if(arm_parts, [&](const ArmPart& one) {
-      return one.implementer == number("CPU implementer") && one.part == cpu.model;
-    });
-    if (cpu.name.empty())
-      cpu.name = known != arm_parts.end() ? known->name
-                                          : "Arm implementer " + cpu.vendor + " part " + fields["CPU part"];
-    return cpu;
-  }
-  cpu.vendor = fields["vendor_id"];
-  cpu.family = number("cpu family");
-  cpu.model = number("model");
-  cpu.stepping = number("stepping");
-  cpu.microcode = fields["microcode"];
-  const std::string flags = fields["flags"];
-  cpu.hypervisor = std::ranges::count(base::split(flags, ' '), "hypervisor") > 0;
-  return cpu;
 }
 
 // hwloc's view: caches and siblings.
@@ -240,6 +142,14 @@ std::vector<Cache> caches_of(int cpu) {
     return std::pair(a.level, a.type) < std::pair(b.level, b.type);
   });
   return caches;
+}
+
+std::string hwloc_version() {
+  const unsigned version = hwloc_get_api_version();
+  std::string text;
+  for (const unsigned shift : {16U, 8U, 0U})
+    text += (text.empty() ? "" : ".") + std::to_string(version >> shift & 0xffU);
+  return text;
 }
 
 std::vector<int> smt_siblings(int cpu) {

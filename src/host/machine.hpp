@@ -1,31 +1,16 @@
 // What this machine is: facts that are recorded with every result.
 #pragma once
 
+#include "host/cpu.hpp"
+
 #include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace recount::host {
-
-/// The identity of a CPU. On x86 as CPUID gives it; on Arm vendor is the implementer ("0x41"), model the
-/// part number, stepping the revision, and family the architecture version.
-struct Cpu {
-  std::string name;   ///< "Intel(R) Core(TM) i7-9700 CPU @ 3.00GHz"; on Arm made of vendor and part
-  std::string vendor; ///< "GenuineIntel"
-  int family = 0, model = 0, stepping = 0;
-  std::string microcode;   ///< "0xf0" (x86); empty: not stated
-  bool hypervisor = false; ///< the flag that a hypervisor shows its guests (x86)
-
-  /// Family-model-stepping as PAPI and perf print it: "GenuineIntel-6-158-13".
-  [[nodiscard]] std::string identity() const;
-};
-
-/// The first CPU that `cpuinfo` describes. Pure.
-[[nodiscard]] Cpu parse_cpuinfo(std::string_view cpuinfo);
 
 /// One cache as hwloc reports it (from sysfs or CPUID).
 struct Cache {
@@ -89,5 +74,8 @@ using CpuidReader =
 
 /// The other hardware threads of this CPU's core.
 [[nodiscard]] std::vector<int> smt_siblings(int cpu);
+
+/// Of hwloc's interface: "2.8.0".
+[[nodiscard]] std::string hwloc_version();
 
 } // namespace recount::host

@@ -3,7 +3,7 @@
 #include "base/text.hpp"
 #include "event/sysfs.hpp"
 #include "host/event_class.hpp"
-#include "host/machine.hpp"
+#include "host/cpu.hpp"
 #include "host/sysctl.hpp"
 #include "perf/try_open.hpp"
 
@@ -190,7 +190,7 @@ Error absent_error(const Event& event) {
   return {ErrorKind::unavailable,
           {event.name,
            Reason(fmt::format("{} is not a PMU of this machine ({}): its event code has another meaning here",
-                              event.pmu, host::this_machine().cpu.name),
+                              event.pmu, host::this_cpu().name),
                   pmu_list(), "recount events lists the available events", ReasonCode::no_event)}};
 }
 

@@ -184,10 +184,11 @@ bool OpenGroup::runs() {
     on_core_type.emplace(core_->cpus);
     if (!on_core_type->there()) return true;
   }
-  const auto before = read_total();       // the existing group has times already
-  std::optional<ScheduleTimeout> timeout; // most events run at once
-  for (auto total = before;; total = read_total()) {
-    if (!total) return false; // pinned, and in error
+  const auto before = read_total(); // the existing group has times already
+  if (!before) return false;        // pinned, and in error
+  std::optional<ScheduleTimeout> timeout;
+  for (auto total = read_total();; total = read_total()) { // most events run at once
+    if (!total) return false;
     if (total->running_ns > before->running_ns) return true;
     if (!timeout) timeout.emplace(events_.back(), before->enabled_ns);
     if (timeout->expired(total->enabled_ns)) return false;

@@ -23,6 +23,7 @@
 #include <array>
 #include <cerrno>
 #include <cmath>
+#include <functional>
 #include <utility>
 
 namespace recount::stat {
@@ -158,14 +159,22 @@ private:
     plan_.rows.push_back(std::move(row));
   }
   /// The first formula over events that are counted anyway: another one could make events multiplexed.
+  /// Without a core PMU no other formula has counts either, and preset tables, which take milliseconds, need
+  /// not be read.
   [[nodiscard]] std::size_t best_formula(const metric::Metric& metric) const {
-    const auto counted = [&](const std::string& name) {
+    const auto is = [&](const std::string& name, const auto& condition) {
       const auto known = requested_.find(name);
-      return known != requested_.end() && known->second.refused.empty();
+      return known != requested_.end() && condition(known->second.refused);
+    };
+    const auto counted = [&](const std::string& name) { return is(name, std::mem_fn(&Reason::empty)); };
+    const auto without_pmu = [&](const std::string& name) {
+      return is(name, [](const Reason& refused) { return refused.code == ReasonCode::no_pmu; });
     };
     for (std::size_t f = 0; f < metric.formulas.size(); ++f) {
       const auto events = metric.formulas[f].events();
-      if (!events.empty() && std::ranges::all_of(events, counted)) return f;
+      if ((!events.empty() && std::ranges::all_of(events, counted)) ||
+          std::ranges::any_of(events, without_pmu))
+        return f;
     }
     return 0;
   }
@@ -557,8 +566,7 @@ std::vector<std::string> notes_of(const Plan& plan, const std::string& domain) {
   if (domain.empty() && plan.domain == Domain::user)
     notes.emplace_back(
         "counted in user mode only: this user may not count in the kernel (see recount doctor)");
-  if (auto note = errata_note(plan, host::this_machine().cpu); !note.empty())
-    notes.push_back(std::move(note));
+  if (auto note = errata_note(plan, host::this_cpu()); !note.empty()) notes.push_back(std::move(note));
   return notes;
 }
 

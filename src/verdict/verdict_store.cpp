@@ -6,7 +6,7 @@
 #include "base/random.hpp"
 #include "base/text.hpp"
 #include "base/utf8.hpp"
-#include "host/machine.hpp"
+#include "host/cpu.hpp"
 #include "preset/preset_table.hpp"
 #include "preset/written.hpp"
 #include "process/fd.hpp"
@@ -121,7 +121,12 @@ void store(const MachineKey& machine, const std::vector<Entry>& entries) {
 
 Marks Marks::of_this_machine() {
   const Records records = verdict::read();
-  if (records.empty()) return {};
+  // Most machines have no verdicts: then neither PAPI is loaded nor its tables are read.
+  if (std::ranges::none_of(
+          records, [cpu = host::this_cpu().identity(), kernel = host::this_kernel()](const Record& one) {
+            return one.machine.cpu == cpu && one.machine.kernel == kernel;
+          }))
+    return {};
   const auto found = std::ranges::find(records, this_machine_key(), &Record::machine);
   return found == records.end() ? Marks() : Marks(found->entries);
 }
@@ -265,9 +270,9 @@ std::string hash_of_tables() {
 } // namespace
 
 MachineKey this_machine_key() {
-  const host::Machine& machine = host::this_machine();
-  return {machine.cpu.identity(), machine.cpu.microcode, machine.os,
-          machine.hypervisor,     papi::version(),       hash_of_tables()};
+  const host::Cpu& cpu = host::this_cpu();
+  return {cpu.identity(),          cpu.microcode,   host::this_kernel(),
+          host::this_hypervisor(), papi::version(), hash_of_tables()};
 }
 
 } // namespace recount::verdict

@@ -254,11 +254,11 @@ void require_known(const std::string& metric, const std::vector<std::string>& al
     if (among(known, name) || among(model_names(), metric)) return;
     throw bad_input(metric, "no such preset", base::did_you_mean(name, known, "recount presets lists them"));
   }
-  if (among(presets_here(), metric)) return; // a user event
   try {
     static_cast<void>(encode_each(metric));
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::bad_input) return;
+    if (among(presets_here(), metric)) return; // a user event; reads tables, which takes milliseconds
     Problem problem = error.problem();
     std::vector<std::string> others = also;
     for (auto& preset : preset_names())

@@ -42,9 +42,8 @@ const Tables& tables() {
 
 /// Whether to read tables: events have a PMU before their name, and user events need a table.
 bool may_be_preset(const std::string& metric) {
-  if (is_preset(metric)) return true;
-  return metric.find_first_of(":/") == std::string::npos &&
-         (!papi::private_tables().empty() || !tables().trouble.empty());
+  return is_preset(metric) ||
+         (metric.find_first_of(":/") == std::string::npos && !papi::private_tables().empty());
 }
 
 /// Whether a step of the formula, or of one in it, is the clock rate.

@@ -40,7 +40,7 @@ void add_circumstances(result::Run& run, std::optional<int> cpu) {
   const auto add = [&](const char* name, const std::string& value) {
     if (!value.empty()) run.versions[name] = value;
   };
-  add("microcode", host::this_machine().cpu.microcode);
+  add("microcode", host::this_cpu().microcode);
   add("preset_table", stated_table());
   const auto khz = base::read_number(
       fmt::format("/sys/devices/system/cpu/cpu{}/cpufreq/cpuinfo_max_freq", cpu.value_or(0)));

@@ -23,7 +23,7 @@ subdir('src/library')
 END
 echo "executable('recount', 'main.cpp', install: true)" >"$root/src/cli/meson.build"
 echo 'int main() {}' >"$root/src/cli/main.cpp"
-echo "shared_library('recount', 'library.cpp', soversion: '1', install: true)" >"$root/src/library/meson.build"
+printf "shared_library('%s', 'library.cpp', soversion: '%s', install: true)\n" recount 2 recount-papi 1 >"$root/src/library/meson.build"
 echo 'int library() { return 0; }' >"$root/src/library/library.cpp"
 
 run() { make -C "$root" MESON_FLAGS= "$@" >"$root/log" 2>&1 || fail "make $*: $(cat "$root/log")"; }

@@ -21,10 +21,12 @@ uncountable=$("$(find "$root" -path '*/bin/recount')" doctor --for stat) && unco
 # shellcheck disable=SC2046
 examples=$root$prefix/share/doc/recount/examples
 for program in two_events page_faults; do
+  libraries=recount
+  [ $program = page_faults ] || libraries='recount recount-papi'
   source=$here/$program.cpp
   [ -e "$source" ] || source=$examples/$program.cpp
   $compiler -std=c++20 -Wall -Wextra -Werror "$source" -o "$root/$program" \
-    $(pkg-config --define-variable=prefix="$root$prefix" --cflags --libs recount)
+    $(pkg-config --define-variable=prefix="$root$prefix" --cflags --libs $libraries)
   run "$root/$program"
 done
 # The example in C: strict C11, linked by the C compiler.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Compares what librecount.so exports, and the layout of the types of include/recount, with abi.txt.
+"""Compares what librecount.so and librecount-papi.so export, and the layout of the types of include/recount, with abi.txt.
 
-abi.py LIBRARY COMPILER [--write]. A difference is a change of the ABI: programs that were linked before
+abi.py LIBRARY PAPI-LIBRARY COMPILER [--write]. A difference is a change of the ABI: programs that were linked before
 need another soversion (src/library/meson.build). Exit 77 without abidw (package abigail-tools)."""
 import pathlib, re, shutil, subprocess, sys, tempfile
 import xml.etree.ElementTree as ElementTree
@@ -17,7 +17,7 @@ def symbols(library):
     for long, short in ABBREVIATIONS:
         out = out.replace(long, short)
     names = {re.sub(r', std::allocator<[^<>]*> ?>', '>', line.split(' ', 2)[2].split('@@')[0]) for line in out.splitlines()}
-    return sorted(names - {'RECOUNT_1'})
+    return sorted(name for name in names if not re.fullmatch(r'RECOUNT_(PAPI_)?\d+', name))
 
 
 def type_names(root):
@@ -73,7 +73,7 @@ def layouts(root):
 
 
 def main():
-    library, compiler = sys.argv[1], sys.argv[2].split()
+    library, papi, compiler = sys.argv[1], sys.argv[2], sys.argv[3].split()
     if shutil.which('abidw') is None:
         print('abidw is not installed (package abigail-tools)')
         return 77
@@ -81,7 +81,7 @@ def main():
         types = pathlib.Path(folder) / 'types.so'
         subprocess.run([*compiler, '-std=c++20', '-g', '-shared', '-fPIC', '-I', HERE.parent.parent / 'include', HERE / 'types.cpp', '-o', types], check=True)
         xml = subprocess.run(['abidw', types], check=True, capture_output=True).stdout
-    text = '\n'.join(['symbols:', *symbols(library), '', 'types:', *layouts(ElementTree.fromstring(xml))]) + '\n'
+    text = '\n'.join(['symbols:', *symbols(library), '', 'symbols of librecount-papi:', *symbols(papi), '', 'types:', *layouts(ElementTree.fromstring(xml))]) + '\n'
     if '--write' in sys.argv:
         LIST.write_text(text)
         return 0
@@ -92,7 +92,7 @@ def main():
     for line in more:
         print('+', line)
     if gone or more:
-        print('The ABI has changed. If that is meant: another soversion if a line is gone, then abi.py LIBRARY COMPILER --write')
+        print('The ABI has changed. If that is meant: another soversion if a line is gone, then abi.py LIBRARY PAPI-LIBRARY COMPILER --write')
     elif old != new:
         print('The order of lines has changed')
     return int(old != new)

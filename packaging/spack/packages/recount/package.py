@@ -53,6 +53,8 @@ class Recount(MesonPackage):
             "-Dfigures=false",
             # Programs under the model were not tried with the Valgrind of Spack.
             "-Dtrace=disabled",
+            # Libraries of Spack are found by the run path of what is linked with them.
+            "-Don_demand=false",
             "-Dunity=on",
             "-Dunity_size=40",
             enabled("symbols", "symbols"),
