@@ -47,12 +47,12 @@ private:
 
 } // namespace
 
-EventSet::EventSet(const std::vector<std::string>& names, Domain domain, pid_t process)
+EventSet::EventSet(const std::vector<std::string>& names, Domain domain, pid_t process, bool inherit)
     : id_(PAPI_NULL), start_(current_start()), subject_(fmt::format("{}", fmt::join(names, ", "))) {
   if (names.empty()) throw bad_input("PAPI set", "no events given", "add at least one event");
   papi::check(PAPI_create_eventset(&id_), subject_, "PAPI_create_eventset");
   try {
-    if (process != 0) attach(process);
+    if (process != 0) attach(process, inherit);
     add(names, domain);
   } catch (...) {
     PAPI_cleanup_eventset(id_);
@@ -70,11 +70,11 @@ EventSet::~EventSet() {
 }
 
 // PAPI_set_opt(3): to be inherited comes before events are added.
-void EventSet::attach(pid_t process) {
+void EventSet::attach(pid_t process, bool inherit) {
   check(PAPI_assign_eventset_component(id_, cpu_component()), "PAPI_assign_eventset_component");
   PAPI_option_t option{};
   option.inherit.eventset = id_;
-  option.inherit.inherit = PAPI_INHERIT_ALL;
+  option.inherit.inherit = inherit ? PAPI_INHERIT_ALL : PAPI_INHERIT_NONE;
   check(PAPI_set_opt(PAPI_INHERIT, &option), "PAPI_set_opt");
   check(PAPI_attach(id_, static_cast<unsigned long>(process)), "PAPI_attach");
 }

@@ -26,8 +26,8 @@ void check(int code, const std::string& subject, const char* call);
 /// No guard against tables that crash PAPI: that is PapiSet's.
 class EventSet {
 public:
-  /// `process`: counts that one and what it starts; 0: this thread.
-  EventSet(const std::vector<std::string>& names, Domain domain, pid_t process = 0);
+  /// `process`: counts that one and, with `inherit`, what it starts; 0: this thread.
+  EventSet(const std::vector<std::string>& names, Domain domain, pid_t process = 0, bool inherit = true);
   EventSet(const EventSet&) = delete;
   EventSet& operator=(const EventSet&) = delete;
   ~EventSet();
@@ -42,7 +42,7 @@ public:
   [[nodiscard]] bool counted() const noexcept { return counted_; }
 
 private:
-  void attach(pid_t process);
+  void attach(pid_t process, bool inherit);
   void add(const std::vector<std::string>& names, Domain domain);
   void check(int code, const char* call) const;
   [[nodiscard]] bool valid() const noexcept;

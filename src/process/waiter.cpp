@@ -60,14 +60,15 @@ bool ProcessEnd::reached() const noexcept {
   return fd_ ? ::poll(&now, 1, 0) == 1 : ::kill(pid_, 0) != 0 && errno == ESRCH;
 }
 
-void Processes::wait(const HeldSignals& signals, std::optional<std::chrono::steady_clock::time_point> until) {
+void Processes::wait(const HeldSignals& signals, std::optional<std::chrono::steady_clock::time_point> until,
+                     int also) {
   using std::chrono::milliseconds;
   constexpr milliseconds look_every{10};
   milliseconds left(-1);
   if (until)
     left =
         std::max(std::chrono::ceil<milliseconds>(*until - std::chrono::steady_clock::now()), milliseconds(0));
-  std::vector<pollfd> polled{{signals.fd(), POLLIN, 0}};
+  std::vector<pollfd> polled{{signals.fd(), POLLIN, 0}, {also, POLLIN, 0}};
   for (const ProcessEnd& one : watched_) {
     polled.push_back({one.fd(), POLLIN, 0}); // a negative one is ignored
     if (one.fd() < 0 && (left < milliseconds(0) || left > look_every)) left = look_every;

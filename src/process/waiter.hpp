@@ -57,8 +57,9 @@ private:
 class Processes {
 public:
   explicit Processes(const std::vector<pid_t>& pids) : watched_(pids.begin(), pids.end()) {}
-  /// Waits until one of them has ended, a signal has arrived or the time is up.
-  void wait(const HeldSignals& signals, std::optional<std::chrono::steady_clock::time_point> until);
+  /// Waits until one of them has ended, a signal has arrived, the time is up, or `also` has input (-1: none).
+  void wait(const HeldSignals& signals, std::optional<std::chrono::steady_clock::time_point> until,
+            int also = -1);
   [[nodiscard]] bool all_ended() const noexcept { return watched_.empty(); }
 
 private:

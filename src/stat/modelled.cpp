@@ -76,7 +76,8 @@ public:
     const auto tool = trace::tool_command(
         request_.command, {.channel = session.channel(), .sections = sections, .exact = functions});
     const process::Fd nowhere = trace::message_sink();
-    process::Child child = start(tool.argv, false, tool.environment, trace::descriptors(nowhere, sections));
+    process::Child child =
+        start(tool.argv, false, tool.environment, trace::descriptors(nowhere, sections), request_.silent);
     const process::Exit exit = wait_for_command(child, signals_, signal);
     session.finish();
     const trace::Totals& totals = simulation.totals();
@@ -128,12 +129,13 @@ Witnesses parse_witnesses(const std::vector<std::string>& lists) {
     static_cast<void>(witness::find(witness));
     if (witness == Witness::perf)
       requested.perf = true;
+    else if (witness == Witness::papi)
+      requested.papi = true;
     else if (witness.modelled())
       requested.models.push_back(witness);
     else
-      throw bad_input(
-          "--witness " + witness.name(), "does not observe programs",
-          "perf counts them (presets, too, by PAPI's formulas); model and model:NAME simulate them");
+      throw bad_input("--witness " + witness.name(), "does not observe programs",
+                      "perf and papi count them; model and model:NAME simulate them");
   }
   return requested;
 }
@@ -159,39 +161,20 @@ std::vector<ModelledRows> add_modelled(Plan& plan, const std::vector<Item>& item
   return all;
 }
 
-RunResult run_modelled(const Plan& plan, const std::vector<ModelledRows>& models, bool perf,
-                       const Request& request, const Listener& listener) {
-  RunResult all;
-  all.requested = request.repeat;
-  const Listener guarded = guard(listener, all.error);
+std::vector<Pass> model_passes(const Plan& plan, const std::vector<ModelledRows>& models,
+                               const Request& request) {
+  if (models.empty()) return {};
   static_cast<void>(trace::tool_command(request.command, {})); // refused before anything is executed
   trace::demand_functions(request.command, {request.from, request.to});
-  const process::HeldSignals signals;
-  for (int number = 0; number < request.repeat && all.goes_on(); ++number) {
-    Slice slice;
-    if (!perf) slice.rows = evaluate(plan, {}, 0); // "not simulated", where a model does not run any more
-    const auto begin = std::chrono::steady_clock::now();
-    std::optional<process::Exit> exit;
-    if (perf) {
-      Request once = request;
-      once.repeat = 1;
-      RunResult counted = run(plan, once, {}, signals);
-      exit = counted.exit;
-      all.signal = counted.signal;
-      slice = std::move(counted.repetitions.front());
-    }
-    slice.repetition = number;
-    for (const ModelledRows& of : models) {
-      if (all.signal != 0 || (exit && !exit->ok() && !request.ignore_failure)) break;
+  std::vector<Pass> passes;
+  for (const ModelledRows& of : models)
+    passes.emplace_back([&](int repetition, const process::HeldSignals& signals, int& signal, Slice& slice) {
       ModelledRun modelled(of, request, signals);
-      const process::Exit ended = modelled.execute(number, all.signal);
-      if (!exit || exit->ok()) exit = ended;
+      const process::Exit ended = modelled.execute(repetition, signal);
       modelled.fill(plan, slice.rows);
-    }
-    if (!perf) slice.end = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    take(all, request, std::move(slice), exit, guarded);
-  }
-  return all;
+      return ended;
+    });
+  return passes;
 }
 
 } // namespace recount::stat

@@ -11,7 +11,7 @@ namespace recount::stat {
 
 /// --witness.
 struct Witnesses {
-  bool perf = true;
+  bool perf = true, papi = false;
   std::vector<Witness> models = {};
 };
 /// Throws Error (bad_input) for one that cannot observe a command.
@@ -29,9 +29,9 @@ struct ModelledRows {
 [[nodiscard]] std::vector<ModelledRows> add_modelled(Plan& plan, const std::vector<Item>& items,
                                                      const std::vector<Witness>& models, long sample);
 
-/// As run(), with one further execution of the command for each model and repetition, under the tool. Without
-/// `perf`, these alone. Throws Error as trace::tool_command() does.
-[[nodiscard]] RunResult run_modelled(const Plan& plan, const std::vector<ModelledRows>& models, bool perf,
-                                     const Request& request, const Listener& listener);
+/// An execution for each model, under the tool. Plan, models and request must outlive the passes. Throws
+/// Error as trace::tool_command() does.
+[[nodiscard]] std::vector<Pass> model_passes(const Plan& plan, const std::vector<ModelledRows>& models,
+                                             const Request& request);
 
 } // namespace recount::stat

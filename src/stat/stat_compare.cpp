@@ -22,7 +22,9 @@ void append(RunResult& all, RunResult&& one, int repetition) {
   if (one.exit) all.keep(*one.exit);
   all.signal = one.signal;
   all.cut_short = one.cut_short;
+  if (one.error) std::rethrow_exception(one.error);
   if (one.cut_short) return;
+  all.stopped += one.stopped;
   all.failed += one.failed;
   for (Slice& slice : one.repetitions) {
     slice.repetition = repetition;
@@ -103,12 +105,20 @@ TwoResults run_in_turn(const Plan& plan, const Request& first, const Request& se
   both.first.requested = both.second.requested = first.repeat;
   const process::HeldSignals signals; // also between the runs
   Request once[] = {first, second};
-  once[0].repeat = once[1].repeat = 1;
+  for (Request& one : once) {
+    RunResult& all = &one == once ? both.first : both.second;
+    one.repeat = 1;
+    warm_up(all, one, signals);
+    one.warm_up = 0;
+    one.progress = {};
+    if (!all.goes_on()) return both;
+  }
   for (int repetition = 0; repetition < first.repeat; ++repetition)
     for (const int side : {repetition % 2, 1 - repetition % 2}) {
       RunResult& all = side == 0 ? both.first : both.second;
       append(all, run(plan, once[side], {}, signals), repetition);
       if (!all.goes_on()) return both;
+      if (first.progress && side == 1 - repetition % 2) first.progress(repetition + 1, both.last_pair());
     }
   return both;
 }

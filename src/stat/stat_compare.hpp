@@ -19,6 +19,10 @@ split_commands(const std::vector<std::string>& words);
 /// Repetitions of two commands, by command.
 struct TwoResults {
   RunResult first, second;
+  /// Seconds of the last repetition of both.
+  [[nodiscard]] double last_pair() const {
+    return first.repetitions.back().end + second.repetitions.back().end;
+  }
 };
 
 /// Runs both commands once per repetition, alternating which is first, so that a slow change of the machine

@@ -272,6 +272,10 @@ std::vector<std::string> default_items(Counted what) {
   return items;
 }
 
+std::vector<std::string> detailed_items() {
+  return {"perf::L1-DCACHE-LOADS", "perf::L1-DCACHE-LOAD-MISSES", "perf::LLC-LOADS", "perf::LLC-LOAD-MISSES"};
+}
+
 Domain allowed_domain() {
   perf_event_attr attr = encode("perf::PAGE-FAULTS", Domain::all).attr;
   attr.disabled = 1;
@@ -435,36 +439,40 @@ void take_over(const result::Observation& part, result::Observation& whole) {
 
 result::Observation ratio(const PlanRow& row, std::span<const Count> counts, double seconds) {
   result::Observation o;
-  const metric::Formula& formula = row.metric.formulas[row.formula];
-  std::vector<double> values;
-  auto next = row.operands.begin();
-  for (const formula::Quantity& quantity : formula.named.quantities) {
-    if (quantity.name.empty()) continue;
-    if (quantity.name == metric::seconds) {
-      values.push_back(seconds);
-      continue;
-    }
-    const result::Observation part = observe(*next++, counts);
+  std::map<std::string, double> values;
+  for (const Operand& operand : row.operands) {
+    const result::Observation part = observe(operand, counts);
     take_over(part, o);
     const auto value = result::as_double(part.value);
     if (!value) {
-      o.reason = part.reason->about(quantity.name);
+      o.reason = part.reason->about(operand.name);
       return o;
     }
-    values.push_back(*value);
+    values[operand.name] = *value;
   }
-  const metric::Value value = metric::evaluate(row.metric, formula, values);
-  if (value.value)
-    o.value = *value.value;
-  else
-    o.reason = value.why;
-  if (value.outside)
-    o.flags.emplace_back(Flag::Kind::note,
-                         "outside its range: the events do not count what " + formula.text + " assumes");
+  fill_metric(
+      row, [&](const std::string& name) { return values.at(name); }, seconds, o);
   return o;
 }
 
 } // namespace
+
+void fill_metric(const PlanRow& row, const std::function<double(const std::string& name)>& value,
+                 double seconds, result::Observation& o) {
+  const metric::Formula& formula = row.metric.formulas[row.formula];
+  std::vector<double> values;
+  for (const formula::Quantity& quantity : formula.named.quantities)
+    if (!quantity.name.empty())
+      values.push_back(quantity.name == metric::seconds ? seconds : value(quantity.name));
+  const metric::Value result = metric::evaluate(row.metric, formula, values);
+  if (result.value)
+    o.value = *result.value;
+  else
+    o.reason = result.why;
+  if (result.outside)
+    o.flags.emplace_back(Flag::Kind::note,
+                         "outside its range: the events do not count what " + formula.text + " assumes");
+}
 
 std::vector<result::Observation> evaluate(const Plan& plan, std::span<const Count> counts, double seconds) {
   std::vector<result::Observation> all;
@@ -474,6 +482,8 @@ std::vector<result::Observation> evaluate(const Plan& plan, std::span<const Coun
       o.reason = "not simulated";
     else if (!row.refused.empty())
       o.reason = row.refused_by.empty() ? row.refused : row.refused.about(row.refused_by);
+    else if (!row.witness.empty())
+      o.reason = "not run";
     else if (row.kind == RowKind::usage && row.name == "duration-time")
       o.value = seconds * 1e9;
     else if (row.kind == RowKind::usage)
@@ -482,7 +492,8 @@ std::vector<result::Observation> evaluate(const Plan& plan, std::span<const Coun
       o = observe_part(row.operands.front(), *row.part, counts);
     else
       o = row.kind == RowKind::metric ? ratio(row, counts, seconds) : observe(row.operands.front(), counts);
-    o.witness = row.kind != RowKind::usage    ? Witness::perf
+    o.witness = !row.witness.empty()          ? row.witness
+                : row.kind != RowKind::usage  ? Witness::perf
                 : row.name == "duration-time" ? Witness::clock
                                               : Witness::rusage;
     o.metric = row.name;
@@ -522,17 +533,40 @@ Domain parse_domain(const std::string& name) {
   throw bad_input("--domain " + name, "is not one of user, kernel, all");
 }
 
-std::vector<pid_t> parse_pids(const std::vector<std::string>& lists) {
-  std::vector<pid_t> pids;
+namespace {
+std::vector<pid_t> parse_ids(const std::vector<std::string>& lists, const std::string& option,
+                             const char* invalid, const char* fix) {
+  std::vector<pid_t> ids;
   for (const std::string& word : command::list_words(lists)) {
-    const pid_t pid = base::parse<pid_t>(word).value_or(0);
-    if (pid <= 0) throw bad_input("--pid " + word, "invalid PID", "ps -e lists the running processes");
-    if (const auto process = process::process_of(pid); process && *process != pid)
-      throw bad_input("--pid " + word, fmt::format("is a thread of process {}", *process),
-                      fmt::format("--pid {} counts all threads of that process", *process));
-    pids.push_back(pid);
+    ids.push_back(base::parse<pid_t>(word).value_or(0));
+    if (ids.back() <= 0) throw bad_input(option + word, invalid, fix);
   }
+  return ids;
+}
+} // namespace
+
+std::vector<pid_t> parse_pids(const std::vector<std::string>& lists) {
+  const auto pids = parse_ids(lists, "--pid ", "invalid PID", "ps -e lists the running processes");
+  for (const pid_t pid : pids)
+    if (const auto process = process::process_of(pid); process && *process != pid)
+      throw bad_input(
+          fmt::format("--pid {}", pid), fmt::format("is a thread of process {}", *process),
+          fmt::format("--pid {} counts all threads of that process, --tid {} this one alone", *process, pid));
   return pids;
+}
+
+std::vector<pid_t> parse_tids(const std::vector<std::string>& lists) {
+  return parse_ids(lists, "--tid ", "invalid thread ID", "ps -eL lists the running threads");
+}
+
+std::string core_name(int cpu) {
+  const auto number = [cpu](const char* file) {
+    const auto text =
+        base::read_file(fmt::format("/sys/devices/system/cpu/cpu{}/topology/{}", cpu, file)).value_or("");
+    return base::parse<int>(base::trim(text));
+  };
+  const auto package = number("physical_package_id"), core = number("core_id");
+  return package && core ? fmt::format("S{}-C{}", *package, *core) : fmt::format("CPU{}", cpu);
 }
 
 std::vector<int> parse_cpus(const std::vector<std::string>& lists) {
@@ -557,8 +591,13 @@ std::string show_cpus(const std::vector<int>& cpus) {
   return fmt::format("{} {}", cpus.size() > 1 ? "CPUs" : "CPU", fmt::join(cpus, " "));
 }
 
-std::string show_pids(const std::vector<pid_t>& pids) {
-  return fmt::format("{} {}", pids.size() > 1 ? "processes" : "process", fmt::join(pids, " "));
+std::string show_pids(const std::vector<pid_t>& pids, bool threads) {
+  const bool several = pids.size() > 1;
+  return fmt::format("{} {}",
+                     threads   ? (several ? "threads" : "thread")
+                     : several ? "processes"
+                               : "process",
+                     fmt::join(pids, " "));
 }
 
 std::vector<std::string> notes_of(const Plan& plan, const std::string& domain) {

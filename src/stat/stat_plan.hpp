@@ -14,6 +14,7 @@
 #include <recount/group.hpp>
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -62,7 +63,9 @@ struct PlanRow {
   Reason refused = {};                  ///< why it cannot be counted; empty: it can
   std::string refused_by = {};          ///< of a metric: the event that cannot be counted; else empty
   std::string mark = {};                ///< what recount check found wrong with it; see mark_rows()
-  Witness witness = {};                 ///< of a modelled one; else none: perf
+  Witness witness = {};                 ///< papi, or of a modelled one; else none: perf
+  std::optional<std::size_t> twin = {}; ///< of PAPI's row: that of perf in Plan::rows, if perf counts too
+  bool joint = false;                   ///< of PAPI's row: over the executions that perf counts
 };
 
 struct Plan {
@@ -77,6 +80,8 @@ struct Plan {
 /// Default items of a command, of processes, or of whole CPUs: with the energy that these have consumed.
 enum class Counted { command, processes, cpus };
 [[nodiscard]] std::vector<std::string> default_items(Counted what);
+/// What -d adds, as perf's does: loads and misses of L1d and of the last level.
+[[nodiscard]] std::vector<std::string> detailed_items();
 
 /// User mode and the kernel where this user may count there, else user mode.
 [[nodiscard]] Domain allowed_domain();
@@ -105,6 +110,10 @@ void mark_rows(Plan& plan, const verdict::Marks& marks);
 [[nodiscard]] std::vector<result::Observation> evaluate(const Plan& plan, std::span<const Count> counts,
                                                         double seconds);
 
+/// Sets the value of a metric, or the reason why it has none. `value`: of an operand, by name. Pure.
+void fill_metric(const PlanRow& row, const std::function<double(const std::string& name)>& value,
+                 double seconds, result::Observation& o);
+
 /// Sets the values of the rows of kind usage. Pure.
 void fill_usage(const Plan& plan, const process::Exit& exit, std::vector<result::Observation>& rows);
 
@@ -114,12 +123,16 @@ void fill_usage(const Plan& plan, const process::Exit& exit, std::vector<result:
 [[nodiscard]] Domain parse_domain(const std::string& name);
 /// --pid: process IDs, separated by commas. Throws Error (bad_input).
 [[nodiscard]] std::vector<pid_t> parse_pids(const std::vector<std::string>& lists);
+/// --tid: IDs of threads, separated by commas. Throws Error (bad_input).
+[[nodiscard]] std::vector<pid_t> parse_tids(const std::vector<std::string>& lists);
+/// "S0-C1": the core of a CPU, as in perf; its hardware threads have the same.
+[[nodiscard]] std::string core_name(int cpu);
 /// -C: CPUs that are online, each once; all of these for an empty list. Throws Error (bad_input).
 [[nodiscard]] std::vector<int> parse_cpus(const std::vector<std::string>& lists);
 /// "CPU 0", "CPUs 0 1".
 [[nodiscard]] std::string show_cpus(const std::vector<int>& cpus);
-/// "process 1", "processes 1 2".
-[[nodiscard]] std::string show_pids(const std::vector<pid_t>& pids);
+/// "process 1", "processes 1 2", "thread 3".
+[[nodiscard]] std::string show_pids(const std::vector<pid_t>& pids, bool threads = false);
 
 /// Notes about a plan; `domain` is the argument of --domain.
 [[nodiscard]] std::vector<std::string> notes_of(const Plan& plan, const std::string& domain);

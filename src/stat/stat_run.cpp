@@ -5,6 +5,7 @@
 #include "perf/removed.hpp"
 #include "process/spawn.hpp"
 #include "result/results_file.hpp"
+#include "stat/control.hpp"
 #include "witness/results_header.hpp"
 
 #include <recount/error.hpp>
@@ -16,6 +17,7 @@
 #include <cerrno>
 #include <cmath>
 #include <csignal>
+#include <fcntl.h>
 #include <numeric>
 #include <unistd.h>
 
@@ -27,6 +29,21 @@ using std::chrono::nanoseconds;
 
 double seconds(Clock::duration of) {
   return std::chrono::duration<double>(of).count();
+}
+
+void add(Count& sum, const Count& more) {
+  if (more.value)
+    sum.value = sum.value.value_or(0) + *more.value;
+  else if (sum.reason.empty())
+    sum.reason = more.reason;
+  sum.enabled_ns += more.enabled_ns;
+  sum.running_ns += more.running_ns;
+}
+
+/// A thread that never ran contributes nothing.
+void keep_reasons_of_missing(std::vector<Count>& sums) {
+  for (Count& sum : sums)
+    if (sum.value) sum.reason = {};
 }
 
 /// One repetition: from its beginning to its end, in intervals where they are requested.
@@ -45,12 +62,39 @@ public:
         first_(read()),
         last_(first_),
         begin_(Clock::now()),
-        tick_(begin_ + interval_) {
+        tick_(begin_ + interval_),
+        control_(request.control) {
     whole_.repetition = number;
+    if (request.delay) start_at_ = begin_ + *request.delay;
+    if (request.limit) limit_at_ = begin_ + *request.limit;
+    if (!request.place_name) return;
+    for (const auto& [place, counts] : first_places_ = counters_.read_places())
+      place_names_[place] = request.place_name(place);
   }
 
-  /// Ends the interval if its time has come. When the next one ends; none: there are no intervals.
+  /// Does what is due. When something is due again; none: never.
   std::optional<Clock::time_point> tick() {
+    if (control_) control_->obey(counters_);
+    if (start_at_ && Clock::now() >= *start_at_) {
+      start_at_.reset();
+      counters_.start();
+    }
+    if (limit_at_ && Clock::now() >= *limit_at_) {
+      limit_at_.reset();
+      limited_ = true;
+      if (stoppable_) stoppable_->signal(SIGTERM);
+    }
+    std::optional<Clock::time_point> next = tick_interval();
+    for (const auto& due : {start_at_, limit_at_})
+      if (due && (!next || *due < *next)) next = due;
+    return next;
+  }
+  /// The command that the time limit ends.
+  void stop_at_limit(const process::Child& command) { stoppable_ = &command; }
+  [[nodiscard]] bool limited() const { return limited_; }
+
+  /// Ends the interval if its time has come. When the next one ends; none: there are no intervals.
+  std::optional<Clock::time_point> tick_interval() {
     if (interval_.count() == 0) return {};
     if (Clock::now() >= tick_) {
       const auto now = read();
@@ -66,6 +110,8 @@ public:
     const auto now = read();
     if (interval_.count() > 0) close_interval(now, whole_.end, true);
     fill(whole_, between(first_, now, removed_at_exec_));
+    if (start_at_) too_late(whole_.rows);
+    if (!place_names_.empty()) fill_places();
     fill_usage(plan_, exit, whole_.rows);
     flag_all(whole_.rows, flag);
     return std::move(whole_);
@@ -89,6 +135,24 @@ private:
     flag_all(slice.rows, counted.incomplete);
   }
 
+  static void too_late(std::vector<result::Observation>& rows) {
+    for (result::Observation& row : rows)
+      if (row.reason->code == ReasonCode::not_started) row.reason = "it ended before counting started (-D)";
+  }
+  void fill_places() {
+    std::map<std::string, std::vector<Count>> sums;
+    for (const auto& [place, counts] : counters_.read_places()) {
+      std::vector<Count>& sum = sums[place_names_[place]];
+      sum.resize(counts.size());
+      for (std::size_t e = 0; e < counts.size(); ++e)
+        add(sum[e], difference(counts[e], first_places_[place][e]));
+    }
+    for (auto& [name, counts] : sums) {
+      keep_reasons_of_missing(counts);
+      whole_.places[name] = evaluate(plan_, counts, whole_.end);
+    }
+  }
+
   const Plan& plan_;
   std::chrono::milliseconds interval_;
   const Listener& listener_;
@@ -100,43 +164,84 @@ private:
   Clock::time_point begin_, tick_;
   double slice_begin_ = 0;
   int intervals_ = 0;
+  Control* control_;
+  std::optional<Clock::time_point> start_at_, limit_at_;
+  const process::Child* stoppable_ = nullptr;
+  bool limited_ = false;
+  std::map<int, std::vector<Count>> first_places_;
+  std::map<int, std::string> place_names_;
 };
 
 /// A run, and how the command ended.
-using CountedRun = std::pair<Slice, std::optional<process::Exit>>;
+struct CountedRun {
+  Slice slice;
+  std::optional<process::Exit> exit;
+  bool limited = false; ///< Request::limit ended it
+};
+
+int descriptor_of(const Request& request) {
+  return request.control ? request.control->fd() : -1;
+}
+
+/// A command that its time limit ended has not failed.
+CountedRun finished(Slice slice, std::optional<process::Exit> exit, const Repetition& repetition) {
+  const bool limited = repetition.limited();
+  if (limited && exit && exit->how == process::Exit::How::signalled && exit->code == SIGTERM) {
+    exit->how = process::Exit::How::exited;
+    exit->code = 0;
+  }
+  return {std::move(slice), std::move(exit), limited};
+}
 
 /// Counts the command from exec to end.
 CountedRun count_command(const Plan& plan, const Request& request, const Listener& listener, int number,
                          const process::HeldSignals& signals, RunResult& ended) {
-  process::Child child = start(request.command, true);
-  Attached counters(plan, {child.pid()}, Attached::When::at_exec);
+  using When = Attached::When;
+  process::Child child = start(request.command, true, {}, {}, request.silent);
+  const auto finish = request.companion ? request.companion(child.pid()) : nullptr;
+  Attached counters(plan, {child.pid()},
+                    request.companion ? When::at_once
+                    : request.delay   ? When::stopped
+                                      : When::at_exec,
+                    request.inherit);
   const perf::Descendants descendants(child.pid());
-  Repetition repetition(plan, request, listener, number, counters, &child);
+  // What is counted in part has nothing to be compared with the processor time of the command.
+  const bool whole = request.inherit && !request.in_part();
+  Repetition repetition(plan, request, listener, number, counters, whole ? &child : nullptr);
+  repetition.stop_at_limit(child);
   child.release();
-  const process::Exit exit =
-      wait_for_command(child, signals, ended.signal, [&] { return repetition.tick(); });
-  return {repetition.finish(exit, descendants.any() ? perf::outlived : ""), exit};
+  const process::Exit exit = wait_for_command(
+      child, signals, ended.signal, [&] { return repetition.tick(); }, descriptor_of(request));
+  const std::string flag = request.inherit && descendants.any() ? perf::outlived : "";
+  CountedRun counted = finished(repetition.finish(exit, flag), exit, repetition);
+  if (finish) finish();
+  return counted;
 }
 
 /// Counts processes that run already, until they have ended, or CPUs, until a signal arrives; or for as long
 /// as the command takes.
 CountedRun count_others(const Plan& plan, const Request& request, const Listener& listener, int number,
                         const process::HeldSignals& signals, RunResult& ended) {
-  Attached counters(plan, request.pids, Attached::When::at_once);
+  Attached counters(plan, request.pids, request.delay ? Attached::When::stopped : Attached::When::at_once,
+                    request.inherit, request.threads);
   Repetition repetition(plan, request, listener, number, counters, nullptr);
   std::optional<process::Exit> exit;
   if (!request.command.empty()) {
-    process::Child child = start(request.command, false);
-    exit = wait_for_command(child, signals, ended.signal, [&] { return repetition.tick(); });
+    process::Child child = start(request.command, false, {}, {}, request.silent);
+    repetition.stop_at_limit(child);
+    exit = wait_for_command(
+        child, signals, ended.signal, [&] { return repetition.tick(); }, descriptor_of(request));
   } else {
     process::Processes processes(request.pids);
     while ((request.pids.empty() || !processes.all_ended()) && ended.signal == 0) {
-      processes.wait(signals, repetition.tick());
+      const auto next = repetition.tick();
+      if (repetition.limited()) break;
+      processes.wait(signals, next, descriptor_of(request));
       ended.signal = forward(signals, nullptr);
     }
   }
   counters.stop();
-  return {repetition.finish(), exit};
+  return finished(repetition.finish(), exit, repetition);
 }
 
 } // namespace
@@ -202,23 +307,110 @@ void take(RunResult& ended, const Request& request, Slice slice, const std::opti
   ended.repetitions.push_back(std::move(slice));
 }
 
+namespace {
+/// Whether the run may start: what was prepared neither failed nor was interrupted.
+bool prepared(RunResult& ended, const Request& request, const process::HeldSignals& signals) {
+  try {
+    prepare(request, signals, ended.signal);
+  } catch (const Error&) {
+    ended.error = std::current_exception();
+  }
+  ended.cut_short = ended.cut_short || ended.signal != 0;
+  return ended.goes_on();
+}
+} // namespace
+
 RunResult run(const Plan& plan, const Request& request, const Listener& listener,
               const process::HeldSignals& signals) {
   RunResult ended;
   ended.requested = request.repeat;
   const Listener guarded = guard(listener, ended.error);
   const auto count = request.pids.empty() && plan.cpus.empty() ? count_command : count_others;
+  warm_up(ended, request, signals);
   for (int number = 0; number < request.repeat && ended.goes_on(); ++number) {
-    auto [slice, exit] = count(plan, request, guarded, number, signals, ended);
-    take(ended, request, std::move(slice), exit, guarded);
+    if (!prepared(ended, request, signals)) break;
+    CountedRun counted = count(plan, request, guarded, number, signals, ended);
+    if (counted.limited) ++ended.stopped;
+    const double lasted = counted.slice.end;
+    take(ended, request, std::move(counted.slice), counted.exit, guarded);
+    if (request.progress) request.progress(number + 1, lasted);
   }
   return ended;
 }
 
+void prepare(const Request& request, const process::HeldSignals& signals, int& signal) {
+  if (request.prepare.empty()) return;
+  process::Child child = start(request.prepare, false, {}, {}, request.silent);
+  const process::Exit exit = wait_for_command(child, signals, signal);
+  if (!exit.ok() && signal == 0)
+    throw unavailable("--prepare " + request.prepare.front(), process::describe(exit), {},
+                      "correct this command: no run follows one that fails");
+}
+
+void warm_up(RunResult& ended, const Request& request, const process::HeldSignals& signals) {
+  for (int number = 0; number < request.warm_up && ended.goes_on(); ++number) {
+    if (!prepared(ended, request, signals)) return;
+    process::Child child = start(request.command, false, {}, {}, request.silent);
+    const process::Exit exit = wait_for_command(child, signals, ended.signal);
+    ended.cut_short = ended.signal != 0 || (!exit.ok() && !request.ignore_failure);
+    if (ended.cut_short) ended.keep(exit);
+  }
+}
+
+Pass perf_pass(const Plan& plan, const Request& request, const Companion& companion) {
+  Request once = request;
+  once.repeat = 1;
+  once.warm_up = 0;
+  once.prepare.clear();
+  once.progress = {};
+  once.companion = companion;
+  return [&plan, once](int, const process::HeldSignals& signals, int& signal, Slice& slice) {
+    RunResult counted = run(plan, once, {}, signals);
+    signal = counted.signal;
+    Slice& own = counted.repetitions.front();
+    slice.end = own.end;
+    slice.counts = std::move(own.counts);
+    for (std::size_t r = 0; r < plan.rows.size(); ++r)
+      if (plan.rows[r].witness.empty()) slice.rows[r] = std::move(own.rows[r]);
+    return *counted.exit;
+  };
+}
+
+RunResult run_passes(const Plan& plan, const Request& request, const std::vector<Pass>& passes, bool in_turn,
+                     const Listener& listener) {
+  RunResult all;
+  all.requested = request.repeat;
+  const Listener guarded = guard(listener, all.error);
+  const process::HeldSignals signals;
+  warm_up(all, request, signals);
+  for (int number = 0; number < request.repeat && all.goes_on(); ++number) {
+    Slice slice;
+    slice.repetition = number;
+    slice.rows = evaluate(plan, std::vector<Count>(plan.events.size()), 0);
+    const auto begin = Clock::now();
+    std::optional<process::Exit> exit;
+    for (std::size_t i = 0; i < passes.size(); ++i) {
+      if (all.signal != 0 || (exit && !exit->ok() && !request.ignore_failure)) break;
+      if (!prepared(all, request, signals)) return all;
+      const bool reverse = in_turn && number % 2 == 1;
+      const process::Exit ended =
+          passes[reverse ? passes.size() - 1 - i : i](number, signals, all.signal, slice);
+      if (!exit || exit->ok()) exit = ended;
+    }
+    if (slice.end == 0) slice.end = seconds(Clock::now() - begin);
+    const double lasted = slice.end;
+    take(all, request, std::move(slice), exit, guarded);
+    if (request.progress) request.progress(number + 1, lasted);
+  }
+  return all;
+}
+
 process::Child start(const std::vector<std::string>& command, bool held,
                      const std::vector<std::pair<std::string, std::string>>& environment,
-                     const std::vector<std::pair<int, int>>& descriptors) {
+                     const std::vector<std::pair<int, int>>& descriptors, bool silent) {
   process::Spawn spawn{command};
+  const process::Fd nowhere(silent ? ::open("/dev/null", O_WRONLY | O_CLOEXEC) : -1);
+  if (silent) spawn.out = spawn.err = nowhere.get();
   spawn.environment = environment;
   spawn.descriptors = descriptors;
   spawn.in = STDIN_FILENO;
@@ -230,7 +422,7 @@ process::Child start(const std::vector<std::string>& command, bool held,
 }
 
 process::Exit wait_for_command(process::Child& child, const process::HeldSignals& signals, int& signal,
-                               const Tick& tick) {
+                               const Tick& tick, int also) {
   process::Processes processes({child.pid()});
   try {
     while (true) {
@@ -239,7 +431,7 @@ process::Exit wait_for_command(process::Child& child, const process::HeldSignals
           signal = arrived; // it may be what ended the command
         return *exit;
       }
-      processes.wait(signals, tick ? tick() : std::nullopt);
+      processes.wait(signals, tick ? tick() : std::nullopt, also);
       if (const int arrived = forward(signals, &child)) signal = arrived;
     }
   } catch (...) {
@@ -248,24 +440,11 @@ process::Exit wait_for_command(process::Child& child, const process::HeldSignals
   }
 }
 
-namespace {
-
-void add(Count& sum, const Count& more) {
-  if (more.value)
-    sum.value = sum.value.value_or(0) + *more.value;
-  else if (sum.reason.empty())
-    sum.reason = more.reason;
-  sum.enabled_ns += more.enabled_ns;
-  sum.running_ns += more.running_ns;
-}
-
-} // namespace
-
 void Attached::open(std::size_t group, const GroupOptions& options) {
   std::vector<Event> events;
   for (const std::size_t e : plan_.groups[group])
     events.push_back(plan_.events[e]);
-  parts_.push_back({group, Group(std::move(events), options)});
+  parts_.push_back({group, options.pid > 0 ? options.pid : options.cpu, Group(std::move(events), options)});
 }
 
 bool Attached::attach(pid_t tid, const GroupOptions& options, bool start) {
@@ -285,16 +464,19 @@ bool Attached::attach(pid_t tid, const GroupOptions& options, bool start) {
   return true;
 }
 
-Attached::Attached(const Plan& plan, const std::vector<pid_t>& pids, When when) : plan_(plan) {
+Attached::Attached(const Plan& plan, const std::vector<pid_t>& pids, When when, bool inherit, bool threads)
+    : plan_(plan) {
   if (pids.empty()) open_cpus();
+  if (pids.empty() && when == When::at_once) start();
   GroupOptions options;
-  options.inherit = true;
+  options.inherit = inherit;
   options.enable_on_exec = when == When::at_exec;
   const auto take = [&](pid_t tid) { return attach(tid, options, when == When::at_once); };
   for (const pid_t pid : pids)
-    if (process::each_thread(pid, take) == 0)
-      throw bad_input("process " + std::to_string(pid), "there is no such process, or it has ended",
-                      "ps -e lists the running processes");
+    if (threads ? !take(pid) : process::each_thread(pid, take) == 0)
+      throw bad_input(fmt::format("{} {}", threads ? "thread" : "process", pid),
+                      fmt::format("there is no such {}, or it has ended", threads ? "thread" : "process"),
+                      threads ? "ps -eL lists the running threads" : "ps -e lists the running processes");
 }
 
 void Attached::open_cpus() {
@@ -305,6 +487,9 @@ void Attached::open_cpus() {
       options.cpu = cpu;
       open(group, options);
     }
+}
+
+void Attached::start() {
   for (Part& part : parts_)
     part.counts.start();
 }
@@ -314,16 +499,25 @@ void Attached::stop() {
     part.counts.stop();
 }
 
-std::vector<Count> Attached::read() {
-  std::vector<Count> sums(plan_.events.size());
+std::map<int, std::vector<Count>> Attached::read_places() {
+  std::map<int, std::vector<Count>> all;
   for (Part& part : parts_) {
+    std::vector<Count>& sums = all[part.place];
+    sums.resize(plan_.events.size());
     const auto& counts = part.counts.read();
     for (std::size_t i = 0; i < counts.size(); ++i)
       add(sums[plan_.groups[part.group][i]], counts[i]);
   }
-  for (Count& sum : sums)
-    if (sum.value) sum.reason = {}; // a thread that never ran contributes nothing
-  return sums;
+  return all;
+}
+
+std::vector<Count> Attached::read() {
+  std::vector<Count> all(plan_.events.size());
+  for (const auto& [place, counts] : read_places())
+    for (std::size_t e = 0; e < counts.size(); ++e)
+      add(all[e], counts[e]);
+  keep_reasons_of_missing(all);
+  return all;
 }
 
 Reading read(Attached& counters, const process::Child* command) {
@@ -428,7 +622,7 @@ Summary summarise(std::span<const Slice> slices, std::size_t row) {
 
 CommandResults::CommandResults(const std::string& path, std::string subject,
                                std::map<std::string, std::string> plan,
-                               std::map<std::string, std::string> verdicts)
+                               std::map<std::string, std::string> verdicts, bool append)
     : subject_(std::move(subject)) {
   if (path.empty()) return;
   result::Run header = witness::machine_header(command::command_line(), RECOUNT_VERSION);
@@ -436,7 +630,9 @@ CommandResults::CommandResults(const std::string& path, std::string subject,
   header.verdicts = std::move(verdicts);
   header.plan["kernel"] = "command";
   run_ = header.id;
-  writer_ = std::make_unique<result::Writer>(path, result::Writer::Mode::create);
+  using Mode = result::Writer::Mode;
+  writer_ = std::make_unique<result::Writer>(path, append && !result::holds_nothing(path) ? Mode::append
+                                                                                          : Mode::create);
   writer_->write(header);
 }
 

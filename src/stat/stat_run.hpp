@@ -27,6 +27,12 @@ class Writer;
 
 namespace recount::stat {
 
+/// A second witness of the same execution: called with the command that is held before exec and starts to
+/// count it; what it returns is called when the command has ended.
+using Companion = std::function<std::function<void()>(pid_t command)>;
+
+class Control;
+
 struct Request {
   std::vector<std::string>
       command;             ///< may be empty with pids and CPUs; it is then not counted, only waited for
@@ -37,6 +43,20 @@ struct Request {
   std::string from = {}, to = {};        ///< and only between these functions, see trace::FunctionRange
   long sample = 0;                       ///< of so many windows of accesses, a model simulates one; 0: all
   bool ignore_failure = false;           ///< a run of the command that fails is a repetition, too
+  Companion companion = {};              ///< with one, counting starts before exec: both count the same
+  bool inherit = true;                   ///< also what the counted threads start
+  bool threads = false;                  ///< `pids` are threads, each counted alone
+  int warm_up = 0;                       ///< runs before the first, which are not counted
+  std::vector<std::string> prepare = {}; ///< executed before each run; empty: nothing
+  bool silent = false;                   ///< the command's output goes to /dev/null
+  std::optional<std::chrono::milliseconds> delay = {}; ///< counting starts so long after the command
+  std::optional<std::chrono::milliseconds> limit = {}; ///< then the command gets SIGTERM, or counting ends
+  Control* control = nullptr;                          ///< starts and stops counting; not owned
+  /// The name of a CPU or thread whose counts are reported apart; equal names are added. Empty: none are.
+  std::function<std::string(int place)> place_name = {};
+  std::function<void(int done, double seconds)> progress = {}; ///< called after each repetition
+  /// Whether counting is limited otherwise than by exec and exit.
+  [[nodiscard]] bool in_part() const { return delay.has_value() || control != nullptr; }
 };
 
 /// A time interval and its counts.
@@ -46,6 +66,8 @@ struct Slice {
   double begin = 0, end = 0;             ///< seconds since the repetition began
   std::vector<Count> counts;             ///< in the order of the plan's events
   std::vector<result::Observation> rows; ///< evaluate()
+  /// Of a whole repetition: the same rows for each CPU, core or thread, by name (Request::place_name).
+  std::map<std::string, std::vector<result::Observation>> places = {};
 };
 
 struct RunResult {
@@ -55,6 +77,7 @@ struct RunResult {
   int signal = 0;                    ///< that ended the waiting or the repetitions; 0: none
   bool cut_short = false;            ///< the last run was interrupted (`signal`) or failed (`exit`)
   std::size_t failed = 0;            ///< repetitions that failed (Request::ignore_failure)
+  std::size_t stopped = 0;           ///< repetitions that Request::limit ended
   std::exception_ptr error = {};     ///< thrown by the listener: it was not called again, no run followed
   [[nodiscard]] std::size_t completed() const { return cut_short && requested == 1 ? 0 : repetitions.size(); }
   /// Whether another run may follow.
@@ -88,6 +111,22 @@ using Listener = std::function<void(const Slice&)>;
 [[nodiscard]] RunResult run(const Plan& plan, const Request& request, const Listener& listener,
                             const process::HeldSignals& signals = {});
 
+/// One execution of the command for a repetition, by one witness, which fills its rows of the slice. How the
+/// command ended; `signal`: as in RunResult.
+using Pass = std::function<process::Exit(int repetition, const process::HeldSignals& signals, int& signal,
+                                         Slice& slice)>;
+/// The execution that perf counts, alone or with a companion.
+[[nodiscard]] Pass perf_pass(const Plan& plan, const Request& request, const Companion& companion = {});
+/// As run(), with each pass once per repetition; `in_turn`: every second repetition in reverse order, so that
+/// a slow change of the machine affects all alike.
+[[nodiscard]] RunResult run_passes(const Plan& plan, const Request& request, const std::vector<Pass>& passes,
+                                   bool in_turn, const Listener& listener);
+
+/// The runs before the first. One that is interrupted or fails is the last.
+void warm_up(RunResult& ended, const Request& request, const process::HeldSignals& signals);
+/// Executes Request::prepare. Throws Error (unavailable) if it fails.
+void prepare(const Request& request, const process::HeldSignals& signals, int& signal);
+
 /// Calls the listener until it throws, and keeps what it threw.
 [[nodiscard]] Listener guard(const Listener& listener, std::exception_ptr& error);
 /// Adds a run to the result; `exit`: of the command.
@@ -115,16 +154,17 @@ struct Summary {
 /// Called while a command runs; returns when to call it next, at the latest; none: at no certain time.
 using Tick = std::function<std::optional<std::chrono::steady_clock::time_point>()>;
 
-/// Standard input and the process group are this process's; `held`: see process::Spawn. Throws as
-/// process::Child.
+/// Standard input and the process group are this process's; `held`: see process::Spawn; `silent`: its output
+/// goes to /dev/null. Throws as process::Child.
 [[nodiscard]] process::Child start(const std::vector<std::string>& command, bool held,
                                    const std::vector<std::pair<std::string, std::string>>& environment = {},
-                                   const std::vector<std::pair<int, int>>& descriptors = {});
+                                   const std::vector<std::pair<int, int>>& descriptors = {},
+                                   bool silent = false);
 
 /// Waits for the command and forwards signals to it; the last one is left in `signal`. Exceptions of `tick`
-/// are rethrown after its end.
+/// are rethrown after its end. `also`: a descriptor at whose input the tick is called, too; -1: none.
 process::Exit wait_for_command(process::Child& child, const process::HeldSignals& signals, int& signal,
-                               const Tick& tick = {});
+                               const Tick& tick = {}, int also = -1);
 
 // The events of a plan, opened for a command, a running process or CPUs.
 
@@ -133,19 +173,26 @@ class Attached {
 public:
   enum class When {
     at_exec, ///< counting begins when the (held) process starts its program
-    at_once  ///< counting begins at once, with the existing threads
+    at_once, ///< counting begins at once, with the existing threads
+    stopped  ///< by start(), with the existing threads
   };
-  /// Without processes, all that runs on the plan's CPUs is counted, at once. Throws Error as Group does.
-  Attached(const Plan& plan, const std::vector<pid_t>& pids, When when);
+  /// Without processes, all that runs on the plan's CPUs is counted, at once or stopped. `inherit`: also what
+  /// is started from now on; `threads`: these alone, not all of their processes. Throws Error as Group does.
+  Attached(const Plan& plan, const std::vector<pid_t>& pids, When when, bool inherit = true,
+           bool threads = false);
 
+  void start();
   void stop();
   /// The counts so far, in the order of the plan's events, summed over threads; the times too.
   [[nodiscard]] std::vector<Count> read();
+  /// The same for each thread (with what it started) or CPU, by its number.
+  [[nodiscard]] std::map<int, std::vector<Count>> read_places();
 
 private:
   /// A group of the plan on one thread or CPU.
   struct Part {
     std::size_t group;
+    int place;
     Group counts;
   };
   void open_cpus();
@@ -188,8 +235,9 @@ class CommandResults {
 public:
   /// `plan`: the requested settings besides the subject (the command line or the processes).
   /// `verdicts`: row_marks() of what is counted.
+  /// `append`: to a results file, if it is there.
   CommandResults(const std::string& path, std::string subject, std::map<std::string, std::string> plan,
-                 std::map<std::string, std::string> verdicts);
+                 std::map<std::string, std::string> verdicts, bool append = false);
   ~CommandResults();
   void write(const stat::Slice& slice);
   /// Run, kernel and params are filled in.

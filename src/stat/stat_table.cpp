@@ -4,6 +4,7 @@
 #include "base/format.hpp"
 #include "command/measuring.hpp"
 #include "process/waiter.hpp"
+#include "stat/second_count.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -17,6 +18,8 @@
 
 namespace recount::stat {
 namespace {
+
+constexpr const char* not_counted = "<not counted>";
 
 bool is_sampled(const Flag& flag) {
   return flag.kind == Flag::Kind::sampled;
@@ -39,10 +42,37 @@ std::string coverage_text(const Summary& s) {
                      flag->error.value_or(0));
 }
 
+/// "PAPI_TOT_INS by PAPI": of two rows of this name.
+std::string listed_name(const PlanRow& row) {
+  return row.twin ? row.name + " by PAPI" : row.name;
+}
+
 /// Whether a row of this name is refused as well.
 bool is_refused(const Plan& plan, const std::string& name) {
   return std::ranges::any_of(plan.rows,
                              [&](const PlanRow& row) { return row.name == name && !row.refused.empty(); });
+}
+
+/// A mean without more digits than its deviation supports.
+std::string value_text(const Summary& s, const ShownUnit& unit) {
+  if (!s.mean) return not_counted;
+  const auto deviation = s.deviation ? std::optional(*s.deviation / unit.size) : std::nullopt;
+  return command::format_number(*s.mean / unit.size, deviation);
+}
+
+std::string witness_name(const PlanRow& row) {
+  if (row.kind == RowKind::usage) return row.name == "duration-time" ? "clock" : "rusage";
+  return row.witness.empty() ? "perf" : row.witness.name();
+}
+
+std::string difference_text(const Difference& difference, const ShownUnit& unit) {
+  if (!difference.value) return "-";
+  if (*difference.value == 0) return "equal";
+  if (!difference.joint && difference.evidence != statistics::Evidence::clear) return "n.d.";
+  const double value = *difference.value / unit.size;
+  std::string text = (value < 0 ? "-" : "+") + command::format_number(std::abs(value));
+  if (difference.relative) text += fmt::format(" ({:+.2g} %)", 100 * *difference.relative);
+  return text;
 }
 
 std::string times_text(const RunResult& ended) {
@@ -57,6 +87,10 @@ std::string times_text(const RunResult& ended) {
   if (ended.failed > 0)
     text = fmt::format("{} of {} failed: {}", ended.failed, base::format_count(ended.requested, "run"),
                        process::describe(*ended.exit));
+  if (text.empty() && ended.stopped > 0)
+    text = ended.requested == 1 ? "stopped at the time limit"
+                                : fmt::format("{} of {} stopped at the time limit", ended.stopped,
+                                              base::format_count(ended.requested, "run"));
   if (text.empty()) return times;
   return ended.requested > 1 && ended.cut_short ? text + ", " + times : times + ", " + text;
 }
@@ -101,7 +135,8 @@ std::string interval_lines(const Plan& plan, const Slice& slice, bool head) {
   if (head) text += fmt::format("{:>12} {:>16} {}\n", "s", "value", "metric");
   for (std::size_t r = 0; r < plan.rows.size(); ++r) {
     const PlanRow& row = plan.rows[r];
-    if (!row.refused.empty() || row.kind == RowKind::usage) continue; // printed, or known, at the end
+    if (!row.refused.empty() || row.kind == RowKind::usage || !row.witness.empty())
+      continue; // printed, or known, at the end
     const auto value = result::as_double(slice.rows[r].value);
     const double share = summarise(std::span(&slice, 1), r).share;
     const ShownUnit unit = shown_unit(row.unit, value.value_or(0));
@@ -114,13 +149,48 @@ std::string interval_lines(const Plan& plan, const Slice& slice, bool head) {
   return text;
 }
 
+namespace {
+
+/// perf and PAPI side by side, with the difference.
+command::Table counted_twice(const Plan& plan, const RunResult& ended) {
+  using Align = command::Table::Align;
+  command::Table table({{"event"},
+                        {"perf", Align::right},
+                        {"papi", Align::right},
+                        {"unit"},
+                        {"papi - perf", Align::right},
+                        {"", Align::right}},
+                       "Counts");
+  std::map<std::size_t, Difference> by_row;
+  for (const Difference& difference : differences(plan, ended))
+    by_row[difference.perf] = difference;
+  for (std::size_t r = 0; r < plan.rows.size(); ++r) {
+    const PlanRow& row = plan.rows[r];
+    if (row.twin) continue; // beside perf
+    const auto difference = by_row.find(r);
+    const bool twice = difference != by_row.end();
+    const auto perf = summarise(ended.repetitions, r);
+    const auto papi = twice ? summarise(ended.repetitions, difference->second.papi) : Summary{};
+    const ShownUnit unit = shown_unit(row.unit, perf.mean.value_or(papi.mean.value_or(0)));
+    table.add({"  " + row.name, value_text(perf, unit), twice ? value_text(papi, unit) : "", unit.name,
+               twice ? difference_text(difference->second, unit) : "", coverage_text(perf)});
+  }
+  return table;
+}
+
+} // namespace
+
 command::Table values_table(const Plan& plan, const RunResult& ended) {
+  const bool simulated =
+      std::ranges::any_of(plan.rows, [](const auto& row) { return row.witness.modelled(); });
+  if (!simulated && std::ranges::any_of(plan.rows, [](const auto& row) { return row.twin.has_value(); }))
+    return counted_twice(plan, ended);
   using Align = command::Table::Align;
   const bool several = ended.repetitions.size() > 1;
   std::vector<command::Table::Column> columns{{"event"},
                                               {several ? "mean" : "value", Align::right},
                                               {"unit"},
-                                              {several ? "deviation" : "", Align::right},
+                                              {several ? "std. deviation" : "", Align::right},
                                               {"", Align::right}};
   const bool modelled = std::ranges::any_of(plan.rows, [](const auto& row) { return !row.witness.empty(); });
   if (modelled) columns.insert(columns.begin() + 1, {"witness"});
@@ -129,17 +199,58 @@ command::Table values_table(const Plan& plan, const RunResult& ended) {
   for (std::size_t r = 0; r < plan.rows.size(); ++r) {
     const PlanRow& row = plan.rows[r];
     const auto s = summarise(ended.repetitions, r);
-    if (!s.mean) continue;
-    const ShownUnit unit = shown_unit(row.unit, *s.mean);
-    const auto deviation = s.deviation ? std::optional(*s.deviation / unit.size) : std::nullopt;
-    std::vector<std::string> cells{"  " + row.name, command::format_number(*s.mean / unit.size, deviation),
-                                   unit.name, deviation_text(s), coverage_text(s)};
-    if (modelled) cells.insert(cells.begin() + 1, row.witness.empty() ? "perf" : row.witness.name());
+    const ShownUnit unit = shown_unit(row.unit, s.mean.value_or(0));
+    std::vector<std::string> cells{"  " + row.name, value_text(s, unit), s.mean ? unit.name : "",
+                                   deviation_text(s), coverage_text(s)};
+    if (modelled) cells.insert(cells.begin() + 1, witness_name(row));
     if (!row.mark.empty()) cells.push_back(command::in_parentheses(row.mark));
     table.add(std::move(cells));
   }
   return table;
 }
+
+namespace {
+
+/// The CPUs, cores or threads that were counted apart; empty: none were.
+std::vector<std::string> place_names(const RunResult& ended) {
+  std::set<std::string> names;
+  for (const Slice& slice : ended.repetitions)
+    for (const auto& [name, rows] : slice.places)
+      names.insert(name);
+  std::vector<std::string> sorted(names.begin(), names.end());
+  std::ranges::stable_sort(sorted, {}, &std::string::size); // CPU2 before CPU10
+  return sorted;
+}
+
+/// The repetitions with the counts of one place.
+std::vector<Slice> slices_of_place(const RunResult& ended, const std::string& name) {
+  std::vector<Slice> slices;
+  for (const Slice& slice : ended.repetitions) {
+    const auto rows = slice.places.find(name);
+    if (rows == slice.places.end()) continue;
+    slices.emplace_back(slice).rows = rows->second;
+  }
+  return slices;
+}
+
+command::Table places_table(const Plan& plan, const RunResult& ended, const std::vector<std::string>& names) {
+  using Align = command::Table::Align;
+  command::Table table({{"where"}, {"value", Align::right}, {"unit"}, {"event"}, {"", Align::right}},
+                       "Places");
+  for (const std::string& name : names) {
+    const std::vector<Slice> slices = slices_of_place(ended, name);
+    for (std::size_t r = 0; r < plan.rows.size(); ++r) {
+      const PlanRow& row = plan.rows[r];
+      if (row.kind == RowKind::usage || !row.witness.empty() || !row.refused.empty()) continue;
+      const auto s = summarise(slices, r);
+      const ShownUnit unit = shown_unit(row.unit, s.mean.value_or(0));
+      table.add({"  " + name, value_text(s, unit), s.mean ? unit.name : "", row.name, coverage_text(s)});
+    }
+  }
+  return table;
+}
+
+} // namespace
 
 std::string stat_table(const Plan& plan, const RunResult& ended, const std::string& what, std::FILE* stream) {
   std::map<std::string, std::vector<std::string>> missing, flags; // names of rows, by reason and flag
@@ -149,23 +260,26 @@ std::string stat_table(const Plan& plan, const RunResult& ended, const std::stri
     const PlanRow& row = plan.rows[r];
     const auto s = summarise(ended.repetitions, r);
     for (const Flag& flag : s.flags)
-      if (!is_sampled(flag) && flag.text != cut_short) flags[flag.text].push_back(row.name);
+      if (!is_sampled(flag) && flag.text != cut_short) flags[flag.text].push_back(listed_name(row));
     if (!row.refused.empty() && row.refused_by != row.name && is_refused(plan, row.refused_by))
       continue; // printed for the event itself
     if (!row.refused.empty()) {
       if (row.refused.code != ReasonCode::no_pmu) fixes.insert(row.refused.fix);
       missing[command::brief(row.refused)].push_back(
-          row.refused_by.empty() ? row.name : row.name + " (" + row.refused_by + ")");
+          listed_name(row) + (row.refused_by.empty() ? "" : " (" + row.refused_by + ")"));
     } else if (s.mean && s.missing > 0) {
-      missing[s.reason.text()].push_back(fmt::format(
-          "{} in {} of {}", row.name, s.missing, base::format_count(ended.repetitions.size(), "repetition")));
+      missing[s.reason.text()].push_back(
+          fmt::format("{} in {} of {}", listed_name(row), s.missing,
+                      base::format_count(ended.repetitions.size(), "repetition")));
     } else if (!s.mean && !ended.repetitions.empty()) {
-      missing[s.reason.text()].push_back(row.name);
+      missing[s.reason.text()].push_back(listed_name(row));
     }
   }
   fixes.erase("");
   if (ended.cut_short && ended.signal == 0 && ended.requested > 1) fixes.emplace(keep_failures);
   std::string text = fmt::format("{}: {}\n", what, times_text(ended));
+  if (const auto places = place_names(ended); !places.empty())
+    text += places_table(plan, ended, places).text(stream);
   if (const command::Table table = values_table(plan, ended); !table.empty()) text += table.text(stream);
   for (const auto& [why, names] : missing)
     text += note_line(fmt::format("not counted: {}: {}", fmt::join(names, ", "), why), stream);
@@ -173,12 +287,89 @@ std::string stat_table(const Plan& plan, const RunResult& ended, const std::stri
     text += note_line("fix: " + fix, stream);
   for (const auto& [flag, names] : flags)
     text += note_line(fmt::format("{}: {}", fmt::join(names, ", "), flag), stream);
-  for (const std::string& note : plan.notes)
-    text += note_line(note, stream);
+  for (const auto& notes : {difference_notes(plan, ended), plan.notes})
+    for (const std::string& note : notes)
+      text += note_line(note, stream);
   return text;
 }
 
 namespace {
+
+/// Quoted where it would be read as several cells (RFC 4180).
+std::string cell(const std::string& text, const std::string& separator) {
+  if (text.find(separator) == text.npos && text.find_first_of("\"\r\n") == text.npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text)
+    quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + '"';
+}
+
+/// VALUE,UNIT,EVENT[,SPREAD],RUNNING,PERCENT,WITNESS: times in msec, as perf has them. `several`: with the
+/// relative standard error of the mean.
+std::string csv_line(const PlanRow& row, const Summary& s, double running_ns, bool several,
+                     const std::string& separator) {
+  const bool time = is_nanoseconds(row.unit);
+  const double size = time ? 1e6 : 1;
+  std::vector<std::string> cells{s.mean ? fmt::format("{}", *s.mean / size) : not_counted,
+                                 time ? "msec" : row.unit, row.name};
+  if (several) {
+    const double n = static_cast<double>(s.values.size());
+    const bool known = s.deviation && *s.mean != 0;
+    cells.push_back(known ? fmt::format("{:.2f}%", 100 * *s.deviation / std::sqrt(n) / std::abs(*s.mean))
+                          : "");
+  }
+  cells.push_back(fmt::format("{:.0f}", s.mean ? running_ns : 0));
+  cells.push_back(fmt::format("{:.2f}", s.mean ? 100 * s.share : 0));
+  cells.push_back(witness_name(row));
+  std::string line;
+  for (const std::string& one : cells)
+    line += (&one == cells.data() ? "" : separator) + cell(one, separator);
+  return line + "\n";
+}
+
+std::string csv_lines(const Plan& plan, std::span<const Slice> slices, bool usage, const std::string& lead,
+                      const std::string& separator, bool several) {
+  std::string text;
+  for (std::size_t r = 0; r < plan.rows.size(); ++r) {
+    if (!usage && (plan.rows[r].kind == RowKind::usage || !plan.rows[r].witness.empty())) continue;
+    double running = 0;
+    for (const Slice& slice : slices)
+      running +=
+          static_cast<double>(slice.rows[r].running_ns.value_or(0)) / static_cast<double>(slices.size());
+    text += lead + csv_line(plan.rows[r], summarise(slices, r), running, several, separator);
+  }
+  return text;
+}
+
+} // namespace
+
+std::string interval_csv(const Plan& plan, const Slice& slice, const std::string& separator) {
+  const std::string lead = fmt::format("{:.9f}{}", slice.end, separator);
+  return csv_lines(plan, std::span(&slice, 1), false, lead, separator, false);
+}
+
+std::string stat_csv(const Plan& plan, const RunResult& ended, const std::string& separator) {
+  std::string text;
+  if (const auto places = place_names(ended); !places.empty()) {
+    for (const std::string& name : places) {
+      const std::vector<Slice> slices = slices_of_place(ended, name);
+      text +=
+          csv_lines(plan, slices, false, cell(name, separator) + separator, separator, ended.requested > 1);
+    }
+    return text;
+  }
+  return csv_lines(plan, ended.repetitions, true, "", separator, ended.requested > 1);
+}
+
+namespace {
+
+Json difference_json(const Difference& difference) {
+  Json json{{"of", "perf"}, {"value", or_null(difference.value)}, {"relative", or_null(difference.relative)}};
+  json["same_runs"] = difference.joint;
+  json["reported"] = difference.reported;
+  if (!difference.why.empty()) json["why"] = difference.why;
+  return json;
+}
 
 constexpr const char* kind_names[] = {"event", "preset", "metric", "usage", "modelled"}; // as RowKind
 
@@ -229,6 +420,7 @@ std::string metrics_json(const metric::Metrics& metrics) {
 
 Json runs_json(const RunResult& ended) {
   Json json{{"requested", ended.requested}, {"completed", ended.completed()}, {"failed", ended.failed}};
+  if (ended.stopped > 0) json["stopped"] = ended.stopped;
   if (ended.cut_short) json["cut_short"] = how_cut_short(ended);
   return json;
 }
@@ -246,6 +438,16 @@ std::string stat_json(const Plan& plan, const Request& request, const RunResult&
   json["metrics"] = Json::array();
   for (std::size_t r = 0; r < plan.rows.size(); ++r)
     json["metrics"].push_back(with_summary(plan.rows[r], summarise(ended.repetitions, r)));
+  for (const Difference& difference : differences(plan, ended))
+    json["metrics"][difference.papi]["difference"] = difference_json(difference);
+  for (const std::string& name : place_names(ended)) {
+    Json place{{"name", name}, {"metrics", Json::array()}};
+    const std::vector<Slice> slices = slices_of_place(ended, name);
+    for (std::size_t r = 0; r < plan.rows.size(); ++r)
+      if (plan.rows[r].kind != RowKind::usage)
+        place["metrics"].push_back(with_summary(plan.rows[r], summarise(slices, r)));
+    json["places"].push_back(std::move(place));
+  }
   json["groups"] = make_array(plan.groups, [&](const auto& group) {
     return make_array(group, [&](std::size_t e) { return plan.events[e].name; });
   });

@@ -35,6 +35,11 @@ struct ShownUnit {
 /// The summary. `what` names the command or the processes; coloured if `stream` is a terminal.
 [[nodiscard]] std::string stat_table(const Plan& plan, const RunResult& ended, const std::string& what,
                                      std::FILE* stream);
+/// A line for each value, as perf stat -x writes them: see recount-stat(1). An interval's lines begin with
+/// its time.
+[[nodiscard]] std::string stat_csv(const Plan& plan, const RunResult& ended, const std::string& separator);
+[[nodiscard]] std::string interval_csv(const Plan& plan, const Slice& slice, const std::string& separator);
+
 /// How many runs of a command completed.
 [[nodiscard]] Json runs_json(const RunResult& ended);
 [[nodiscard]] std::string stat_json(const Plan& plan, const Request& request, const RunResult& ended,
