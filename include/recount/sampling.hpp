@@ -39,6 +39,9 @@ struct SamplingOptions {
   std::size_t buffer = 0; ///< bytes of each ring, rounded up to a power of two of pages; 0: as fits (2 MiB
                           ///< where few rings are needed and memory may be locked, less otherwise)
   std::vector<pid_t> more_pids = {}; ///< with pid > 0: further processes
+  std::uint32_t user_stack =
+      0;                 ///< bytes of the user stack in each sample, a multiple of 8 below 65528; 0: none
+  bool branches = false; ///< call chains of user mode by the CPU's branch stack (Intel LBR)
 };
 
 /// The mode that a sample was taken in.
@@ -59,6 +62,9 @@ struct Sample {
   bool exact = false;                   ///< the PMU guarantees that ip is precise (PERF_RECORD_MISC_EXACT_IP)
   std::span<const std::uint64_t> chain; ///< innermost first, PERF_CONTEXT_* markers included
   std::span<const std::uint64_t> user_registers; ///< in the order of the mask's bits
+  std::uint64_t register_abi = 0;                ///< of these, PERF_SAMPLE_REGS_ABI_*
+  std::span<const std::uint64_t> user_stack;     ///< from the stack pointer on
+  std::span<const std::uint64_t> branches;       ///< innermost first, three words each: from, to, flags
   std::span<const std::uint64_t> values;         ///< of a group, in the order of the events, since opening
 };
 /// A file or memory was mapped as executable.

@@ -95,10 +95,33 @@ Words reading(Cursor& at, std::uint64_t format) {
 }
 
 /// Registers, whose number follows from the mask: none if the thread has no user mode.
-Words registers(Cursor& at, std::uint64_t mask) {
-  const std::uint64_t abi = at.word();
+Words registers(Cursor& at, std::uint64_t mask, std::uint64_t& abi) {
+  abi = at.word();
   return abi == PERF_SAMPLE_REGS_ABI_NONE ? Words{}
                                           : at.words(static_cast<std::uint64_t>(std::popcount(mask)));
+}
+
+/// The copy of the stack: its size, the bytes, and how many of them are valid.
+Words user_stack(Cursor& at) {
+  const std::uint64_t size = at.word();
+  if (size == 0) return {};
+  const Words bytes = at.words(size / sizeof(std::uint64_t));
+  const std::uint64_t valid = at.word() / sizeof(std::uint64_t);
+  return bytes.first(std::min<std::uint64_t>(valid, bytes.size()));
+}
+
+/// Data of a tracepoint: a size of 32 bits, and as many bytes, filled up to whole words.
+void skip_raw(Cursor& at) {
+  const std::uint64_t first = at.word();
+  const std::uint64_t bytes = sizeof(std::uint32_t) + std::uint64_t{low(first)};
+  at.words((bytes + sizeof first - 1) / sizeof first - 1);
+}
+
+Words branches(Cursor& at, std::uint64_t branch_type) {
+  constexpr std::uint64_t words = sizeof(perf_branch_entry) / sizeof(std::uint64_t);
+  const std::uint64_t count = at.word();
+  if (branch_type & PERF_SAMPLE_BRANCH_HW_INDEX) at.word();
+  return at.words(count > at.left().size() ? count : count * words); // a product that does not wrap
 }
 
 Mode mode(std::uint16_t misc) {
@@ -111,7 +134,7 @@ bool sample(Cursor at, const RecordFormat& format, std::uint16_t misc, Decoded& 
   Sample& s = into.record.emplace<Sample>();
   s.mode = mode(misc);
   s.exact = misc & PERF_RECORD_MISC_EXACT_IP;
-  if (type & ~known_fields) return false;
+  if (type & ~(known_fields | skipped_fields)) return false;
   if (type & PERF_SAMPLE_IDENTIFIER) into.id = at.word();
   if (type & PERF_SAMPLE_IP) s.ip = at.word();
   if (type & PERF_SAMPLE_TID) {
@@ -127,7 +150,10 @@ bool sample(Cursor at, const RecordFormat& format, std::uint16_t misc, Decoded& 
   if (type & PERF_SAMPLE_PERIOD) s.period = at.word();
   if (type & PERF_SAMPLE_READ) into.group = reading(at, format.read_format);
   if (type & PERF_SAMPLE_CALLCHAIN) s.chain = at.words(at.word());
-  if (type & PERF_SAMPLE_REGS_USER) s.user_registers = registers(at, format.user_registers);
+  if (type & PERF_SAMPLE_RAW) skip_raw(at);
+  if (type & PERF_SAMPLE_BRANCH_STACK) s.branches = branches(at, format.branch_type);
+  if (type & PERF_SAMPLE_REGS_USER) s.user_registers = registers(at, format.user_registers, s.register_abi);
+  if (type & PERF_SAMPLE_STACK_USER) s.user_stack = user_stack(at);
   return !at.ran_short();
 }
 

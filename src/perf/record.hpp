@@ -25,13 +25,21 @@ struct RecordFormat {
   std::uint64_t sample_type = 0;
   std::uint64_t read_format = 0;
   std::uint64_t user_registers = 0;
+  std::uint64_t branch_type = 0; ///< branch_sample_type
 };
 
-/// The fields of a sample that decode() knows; a sample_type with others makes every sample damaged.
+/// The fields of a sample that decode() knows; a sample_type with others that precede one of them makes every
+/// sample damaged.
 inline constexpr std::uint64_t known_fields =
     PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR |
     PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_READ |
-    PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER;
+    PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW | PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_REGS_USER |
+    PERF_SAMPLE_STACK_USER;
+/// Fields behind all known ones, which decode() skips.
+inline constexpr std::uint64_t skipped_fields =
+    PERF_SAMPLE_WEIGHT | PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_TRANSACTION | PERF_SAMPLE_REGS_INTR |
+    PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_AUX | PERF_SAMPLE_CGROUP | PERF_SAMPLE_DATA_PAGE_SIZE |
+    PERF_SAMPLE_CODE_PAGE_SIZE | PERF_SAMPLE_WEIGHT_STRUCT;
 
 struct Decoded {
   Record record;

@@ -236,6 +236,8 @@ void common(perf_event_attr& attr, const SamplingOptions& options, const RecordF
   attr.sample_type = format.sample_type;
   attr.read_format = format.read_format;
   attr.sample_regs_user = format.user_registers;
+  attr.sample_stack_user = options.user_stack;
+  attr.branch_sample_type = format.branch_type;
   attr.sample_id_all = 1;
   attr.use_clockid = 1;
   attr.clockid = CLOCK_MONOTONIC;
@@ -275,6 +277,11 @@ RecordFormat record_format(const SamplingOptions& options, const Features& has, 
   if (options.group) format.sample_type |= PERF_SAMPLE_READ;
   if (options.chains) format.sample_type |= PERF_SAMPLE_CALLCHAIN;
   if (options.user_registers != 0) format.sample_type |= PERF_SAMPLE_REGS_USER;
+  if (options.user_stack != 0) format.sample_type |= PERF_SAMPLE_STACK_USER;
+  if (options.branches) {
+    format.sample_type |= PERF_SAMPLE_BRANCH_STACK;
+    format.branch_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_CALL_STACK;
+  }
   format.read_format =
       PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING | PERF_FORMAT_ID;
   if (has.lost) format.read_format |= PERF_FORMAT_LOST;
@@ -294,6 +301,7 @@ perf_event_attr sampling_attr(const SampledEvent& sampled, const SamplingOptions
   if (options.chains) {
     attr.sample_max_stack = static_cast<std::uint16_t>(std::min(options.frames, 0xffffU));
     attr.exclude_callchain_kernel = attr.exclude_kernel;
+    attr.exclude_callchain_user = options.user_stack != 0 || options.branches; // found otherwise
   }
   return attr;
 }
@@ -305,6 +313,8 @@ perf_event_attr following_attr(const SamplingOptions& options, const RecordForma
   plain.sample_type &= always_sampled;
   common(attr, options, plain, ring);
   attr.sample_regs_user = 0;
+  attr.sample_stack_user = 0;
+  attr.branch_sample_type = 0;
   attr.mmap = attr.mmap2 = attr.comm = attr.comm_exec = attr.task = 1;
   attr.build_id = options.build_ids && has.build_ids;
   return attr;

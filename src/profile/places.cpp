@@ -1,8 +1,10 @@
 #include "profile/places.hpp"
 
 #include "base/nearest.hpp"
+#include "base/text.hpp"
 #include "statistics/statistics.hpp"
 #include "symbol/disassembly.hpp"
+#include "symbol/jit_symbols.hpp"
 #include "symbol/kernel_symbols.hpp"
 
 #include <recount/error.hpp>
@@ -13,6 +15,7 @@
 #include <fmt/ranges.h>
 #include <linux/perf_event.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -58,13 +61,18 @@ bool is_replaced(const symbol::MappedFile& mapped, const symbol::Module& module,
 }
 } // namespace
 
+process::Fd Files::descriptor(const symbol::Spaces& spaces, std::uint32_t file) const {
+  if (spaces.files()[file].path == "[vdso]") return symbol::vdso_file();
+  process::Fd fd;
+  if (file < open_.size() && open_[file]) fd.reset(::fcntl(open_[file].get(), F_DUPFD_CLOEXEC, 0));
+  return fd ? std::move(fd) : open_regular(spaces.files()[file].path);
+}
+
 Files::Found Files::module(const symbol::Spaces& spaces, std::uint32_t file, const std::string& debug_path) {
   const auto& mapped = spaces.files()[file];
   try {
     if (mapped.path == "[vdso]") return {symbol::vdso(debug_path)};
-    process::Fd fd;
-    if (file < open_.size() && open_[file]) fd.reset(::fcntl(open_[file].get(), F_DUPFD_CLOEXEC, 0));
-    if (!fd) fd = open_regular(mapped.path);
+    process::Fd fd = descriptor(spaces, file);
     if (!fd) return {nullptr, std::strerror(errno)};
     struct stat status {};
     ::fstat(fd.get(), &status);
@@ -108,7 +116,8 @@ bool without_samples(std::span<const Tally> tallies) {
 
 std::size_t Places::Hash::operator()(const Place& p) const noexcept {
   std::uint64_t h = p.offset * 0x9e3779b97f4a7c15U + (std::uint64_t{p.file} << 8U) +
-                    static_cast<std::uint64_t>(p.kind) + (std::uint64_t{p.object} << 40U);
+                    static_cast<std::uint64_t>(p.kind) + (std::uint64_t{p.object} << 40U) +
+                    (std::uint64_t{p.pid} << 16U);
   h ^= h >> 32U;
   return static_cast<std::size_t>(h * 0xbf58476d1ce4e5b9U);
 }
@@ -124,8 +133,35 @@ Places::Places(std::vector<bool> after, bool chains)
 void Places::add(const Record& record) {
   if (const auto* sample = std::get_if<Sample>(&record))
     add_sample(*sample);
-  else
+  else {
     spaces_.add(record);
+    if (with_chains_) name_process(record);
+  }
+}
+
+void Places::name_process(const Record& record) {
+  constexpr std::size_t most_processes = 1'000'000, most_names = 65536;
+  if (const auto* fork = std::get_if<Fork>(&record); fork != nullptr && fork->pid != fork->parent_pid) {
+    const auto parent = processes_.find(fork->parent_pid);
+    if (parent == processes_.end() || processes_.size() >= most_processes) return;
+    const std::uint32_t name = parent->second;
+    processes_[fork->pid] = name;
+  }
+  const auto* name = std::get_if<Name>(&record);
+  if (name == nullptr || !(name->exec || name->pid == name->tid) || processes_.size() >= most_processes)
+    return;
+  auto known = process_numbers_.find(name->name);
+  if (known == process_numbers_.end()) {
+    if (process_names_.size() >= most_names) return;
+    known = process_numbers_.emplace(name->name, static_cast<std::uint32_t>(process_names_.size())).first;
+    process_names_.emplace_back(name->name);
+  }
+  processes_[name->pid] = known->second;
+}
+
+std::uint32_t Places::chain_of_process(std::uint32_t pid) {
+  const auto known = processes_.find(pid);
+  return known == processes_.end() ? 0 : intern_chain({0, intern({Place::Kind::process, known->second})});
 }
 
 double Places::effective(std::size_t event) const {
@@ -164,7 +200,8 @@ std::uint32_t Places::place(std::uint32_t pid, Mode mode, std::uint64_t address,
   if (!found) return intern({Place::Kind::unknown, 0, address, object});
   const auto& mapped = spaces_.files()[found->file];
   const bool in_file = mapped.is_file() || mapped.path == "[vdso]";
-  return intern({in_file ? Place::Kind::file : Place::Kind::memory, found->file, found->offset, object});
+  return intern({in_file ? Place::Kind::file : Place::Kind::memory, found->file, found->offset, object,
+                 in_file ? 0 : pid});
 }
 
 void Places::add_tally(std::uint32_t place, std::uint32_t chain, std::size_t event, const Tally& tally) {
@@ -184,7 +221,7 @@ void Places::add_sample(const Sample& s) {
 void Places::count(std::uint32_t pid, std::uint64_t address, std::size_t event, const Tally& tally,
                    std::uint32_t object) {
   const std::uint32_t at = place(pid, Mode::user, address, object);
-  add_tally(at, with_chains_ ? intern_chain({0, at}) : 0, event, tally);
+  add_tally(at, with_chains_ ? intern_chain({chain_of_process(pid), at}) : 0, event, tally);
   const auto weight = static_cast<double>(tally.weight);
   squares_[event] += weight * weight / static_cast<double>(std::max<std::uint64_t>(tally.samples, 1));
 }
@@ -205,7 +242,7 @@ std::uint32_t Places::chain_of_sample(const Sample& s, std::uint32_t innermost) 
     if (address > 0 && !(first && address == s.ip)) frames.push_back(place(s.pid, mode, address - 1));
     first = false;
   }
-  std::uint32_t chain = 0;
+  std::uint32_t chain = chain_of_process(s.pid);
   for (const std::uint32_t frame : frames | std::views::reverse) {
     const std::uint32_t next = intern_chain({chain, frame});
     if (next == 0) break;
@@ -279,7 +316,49 @@ void name_file(const Places& places, const Indices& which, Files& files, const s
     naming.notes.push_back(places.spaces().files()[file].path + ": " + lacks);
 }
 
-void name_kernel(const Indices& which, Naming& naming) {
+/// Adds the functions of the jitdump files that a process has mapped, "jit-PID.dump".
+void add_dumps(const Places& places, const Files& files, std::uint32_t pid, symbol::JitSymbols& functions) {
+  constexpr std::size_t largest = 1U << 30U;
+  const std::string name = fmt::format("jit-{}.dump", pid);
+  const auto& mapped = places.spaces().files();
+  for (std::uint32_t file = 0; file < mapped.size(); ++file) {
+    if (!mapped[file].is_file() || short_path(mapped[file].path) != name) continue;
+    const process::Fd fd = files.descriptor(places.spaces(), file);
+    if (!fd || ::lseek(fd.get(), 0, SEEK_SET) != 0) continue;
+    if (const auto bytes = base::read_all(fd.get(), largest)) functions.add_dump(*bytes);
+  }
+}
+
+/// Names the places of one process in memory that is no file: generated code.
+void name_memory(const Places& places, const Indices& which, const Files& files, Naming& naming) {
+  const std::uint32_t pid = places.places()[which.front()].pid;
+  symbol::JitSymbols functions;
+  std::string missing;
+  functions.add_map(symbol::perf_map_text(pid, missing));
+  add_dumps(places, files, pid, functions);
+  for (const std::size_t i : which) {
+    Located& at = naming.places[i];
+    const auto* const found = functions.find(at.address);
+    if (found == nullptr) continue;
+    at.module = "[jit]";
+    at.frames[0].function = found->second.name;
+    at.start = found->first;
+    at.end = found->second.end;
+  }
+  if (!functions.empty() || !is_frequent(places, which)) return;
+  naming.notes.push_back(
+      missing.empty()
+          ? fmt::format("process {} ran generated code without names: it wrote no /tmp/perf-{}.map and no "
+                        "jit-{}.dump (see GENERATED CODE in recount-profile(1))",
+                        pid, pid, pid)
+          : missing);
+}
+
+void name_kernel(const Indices& which, bool kernel_runs, Naming& naming) {
+  if (!kernel_runs) {
+    naming.notes.emplace_back("[kernel]: no names: another kernel runs here than in the recording");
+    return;
+  }
   const auto kernel = symbol::KernelSymbols::here();
   for (const std::size_t i : which) {
     Located& at = naming.places[i];
@@ -299,6 +378,7 @@ std::string module_name(const Place& place, const symbol::Spaces& spaces) {
   case Place::Kind::memory: return spaces.files()[place.file].path;
   case Place::Kind::kernel: return "[kernel]";
   case Place::Kind::many: return "[other places]";
+  case Place::Kind::process: return {};
   case Place::Kind::unknown: break;
   }
   return "[unknown]";
@@ -308,18 +388,23 @@ std::string module_name(const Place& place, const symbol::Spaces& spaces) {
 Naming name_places(const Places& places, Files& files, const std::string& debug_path, bool instructions) {
   Naming naming;
   std::map<std::uint32_t, Indices> by_file;
+  std::map<std::uint32_t, Indices> memory; // by process
   Indices kernel;
   for (const Place& place : places.places()) {
     if (place.kind == Place::Kind::file) by_file[place.file].push_back(naming.places.size());
+    if (place.kind == Place::Kind::memory) memory[place.pid].push_back(naming.places.size());
     if (place.kind == Place::Kind::kernel) kernel.push_back(naming.places.size());
     Located& at = naming.places.emplace_back();
     at.module = module_name(place, places.spaces());
     at.address = place.offset;
     at.frames.resize(1);
+    if (place.kind == Place::Kind::process) at.frames[0].function = places.process_names()[place.file];
   }
   for (const auto& [file, which] : by_file)
     name_file(places, which, files, debug_path, instructions, naming);
-  if (!kernel.empty()) name_kernel(kernel, naming);
+  for (const auto& [pid, which] : memory)
+    name_memory(places, which, files, naming);
+  if (!kernel.empty()) name_kernel(kernel, files.kernel_runs, naming);
   return naming;
 }
 
@@ -411,14 +496,17 @@ std::vector<DataObject> name_objects(const std::vector<DataObject>& objects, con
 }
 
 std::map<std::vector<std::string>, Tally> chains_by_name(const Places& places, const Naming& naming,
-                                                         std::size_t event, const std::string& inlined) {
+                                                         std::size_t event, const std::string& inlined,
+                                                         bool processes) {
   std::map<std::vector<std::string>, Tally> sums; // other addresses of the same functions are the same chain
   for (std::size_t chain = 1; chain < places.chains().size(); ++chain) {
     const Tally& tally = places.chain_tally(chain)[event];
     if (tally.samples == 0) continue;
     std::vector<std::string> names;
     for (std::size_t c = chain; c != 0; c = places.chains()[c].caller) {
-      const Located& at = naming.places[places.chains()[c].place];
+      const std::uint32_t place = places.chains()[c].place;
+      if (!processes && places.places()[place].kind == Place::Kind::process) continue;
+      const Located& at = naming.places[place];
       for (const symbol::Frame& frame : at.frames)
         names.push_back(at.name_of(frame) + (frame.inlined ? inlined : ""));
     }
@@ -429,7 +517,7 @@ std::map<std::vector<std::string>, Tally> chains_by_name(const Places& places, c
 
 std::string folded(const Places& places, const Naming& naming, std::size_t event) {
   std::map<std::string, std::uint64_t> lines;
-  for (auto& [names, tally] : chains_by_name(places, naming, event, "")) {
+  for (auto& [names, tally] : chains_by_name(places, naming, event, "", true)) {
     std::vector<std::string> words(names.rbegin(), names.rend());
     for (char& c : words | std::views::join) {
       if (c == ';') c = ':';

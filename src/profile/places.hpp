@@ -39,6 +39,9 @@ public:
     std::string missing = {}; ///< why there is no module: gone, replaced since it was mapped, no program
   };
   [[nodiscard]] Found module(const symbol::Spaces& spaces, std::uint32_t file, const std::string& debug_path);
+  /// The file as it was mapped; empty with errno: it cannot be read.
+  [[nodiscard]] process::Fd descriptor(const symbol::Spaces& spaces, std::uint32_t file) const;
+  bool kernel_runs = true; ///< the sampled kernel is the running one: its symbols are those of the samples
 
 private:
   std::vector<process::Fd> open_; ///< by the numbers of the files
@@ -60,12 +63,14 @@ struct Place {
     memory,  ///< an address in anonymous memory: generated code
     kernel,  ///< the address in the kernel
     unknown, ///< no known mapping, or a guest's or hypervisor's mode
-    many     ///< all places beyond the limit
+    many,    ///< all places beyond the limit
+    process  ///< no code: the root of call chains, with `file` a number of Places::process_names()
   };
   Kind kind = Kind::unknown;
   std::uint32_t file = 0;
   std::uint64_t offset = 0;
   std::uint32_t object = 0; ///< number of the data that it accesses, plus 1; 0: not recorded
+  std::uint32_t pid = 0;    ///< of Kind::memory: whose; else 0
   bool operator==(const Place&) const = default;
 };
 
@@ -113,12 +118,19 @@ public:
   [[nodiscard]] double effective(std::size_t event) const;
   [[nodiscard]] const symbol::Spaces& spaces() const noexcept { return spaces_; }
 
+  [[nodiscard]] const std::vector<std::string>& process_names() const noexcept { return process_names_; }
+
   /// A call chain: the place of its innermost frame, and the chain of its caller. The outermost caller is 0,
-  /// which has no place.
+  /// which has no place; its callees are processes where their names are known.
   struct Chain {
     std::uint32_t caller = 0, place = 0;
   };
   [[nodiscard]] const std::vector<Chain>& chains() const noexcept { return chains_; } ///< [0] is the root
+  /// Whether it has one frame of code.
+  [[nodiscard]] bool is_single(std::size_t chain) const {
+    const std::uint32_t caller = chains_[chain].caller;
+    return caller == 0 || places_[chains_[caller].place].kind == Place::Kind::process;
+  }
   [[nodiscard]] std::span<const Tally> chain_tally(std::size_t chain) const {
     return std::span(chain_tallies_).subspan(chain * events(), events());
   }
@@ -128,6 +140,8 @@ private:
     std::size_t operator()(const Place& p) const noexcept;
   };
   void add_sample(const Sample& sample);
+  void name_process(const Record& record);
+  std::uint32_t chain_of_process(std::uint32_t pid);
   std::uint32_t chain_of_sample(const Sample& sample, std::uint32_t innermost);
   void add_tally(std::uint32_t place, std::uint32_t chain, std::size_t event, const Tally& tally);
   std::uint32_t place(std::uint32_t pid, Mode mode, std::uint64_t address, std::uint32_t object = 0);
@@ -140,7 +154,10 @@ private:
   std::unordered_map<Place, std::uint32_t, Hash> known_;
   std::vector<Place> places_;
   std::vector<Tally> tallies_, chain_tallies_, totals_;
-  std::vector<double> squares_; ///< of the periods, summed by event
+  std::vector<double> squares_;                                       ///< of the periods, summed by event
+  std::unordered_map<std::uint32_t, std::uint32_t> processes_;        ///< by PID, numbers of names
+  std::map<std::string, std::uint32_t, std::less<>> process_numbers_; ///< by name
+  std::vector<std::string> process_names_;
   std::unordered_map<std::uint64_t, std::uint32_t> known_chains_;
   std::vector<Chain> chains_;
 };
@@ -199,13 +216,14 @@ struct Naming {
                                                    const Places& places, const Naming& naming);
 
 /// The call chains of an event: names of functions, innermost first, with those that were inlined, whose
-/// names end in `inlined`.
+/// names end in `inlined`; `processes`: the names of processes are the outermost ones.
 [[nodiscard]] std::map<std::vector<std::string>, Tally>
-chains_by_name(const Places& places, const Naming& naming, std::size_t event, const std::string& inlined);
+chains_by_name(const Places& places, const Naming& naming, std::size_t event, const std::string& inlined,
+               bool processes = false);
 
-/// One line per chain, "main;work;inner 123": outermost first, including inlined functions, and the
-/// weight of an event's samples. This is the input format of Brendan Gregg's flamegraph.pl. Blanks and
-/// semicolons within names become '_' and ':'.
+/// One line per chain, "solver;main;work;inner 123": the process, then the outermost function first,
+/// including inlined ones, and the weight of an event's samples. This is the input format of Brendan Gregg's
+/// flamegraph.pl. Blanks and semicolons within names become '_' and ':'.
 [[nodiscard]] std::string folded(const Places& places, const Naming& naming, std::size_t event);
 
 /// `symbol`: the function whose code it is, with what was inlined into it; `function`: the innermost one;

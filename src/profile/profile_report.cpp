@@ -64,17 +64,24 @@ std::string percent(double share, double width) {
   return fmt::format("{:.{}f}", 100 * share, digits);
 }
 
-/// "62 % (59…65)"; the interval alone with few samples; no interval for exact shares.
-std::string share_cell(const Profile& p, const Tally& tally, std::size_t event) {
-  constexpr std::uint64_t few = 10;
-  const Share share = share_of(p, tally, event);
-  if (tally.samples == 0 && (share.exact || share.high >= 1)) return "0";
+} // namespace
+
+std::string share_text(const Share& share, bool interval_only) {
   if (share.exact) return percent(share.value, 0.005) + " %";
   const double width = share.high - share.low;
   const std::string interval =
       fmt::format("{}…{}", percent(share.low, width / 4), percent(share.high, width / 4));
-  if (tally.samples < few) return interval + " %";
+  if (interval_only) return interval + " %";
   return fmt::format("{} % ({})", percent(share.value, width / 2), interval);
+}
+
+namespace {
+/// As share_text(); the interval alone with few samples.
+std::string share_cell(const Profile& p, const Tally& tally, std::size_t event) {
+  constexpr std::uint64_t few = 10;
+  const Share share = share_of(p, tally, event);
+  if (tally.samples == 0 && (share.exact || share.high >= 1)) return "0";
+  return share_text(share, tally.samples < few);
 }
 
 std::string amount_text(const SampledEvent& event, double amount) {
@@ -108,6 +115,8 @@ std::string event_line(const Profile& p, std::size_t e) {
     text += ", one per occurrence";
   else
     text += ", each of " + amount_text(event, static_cast<double>(event.period));
+  if (!p.recording.occurrences_known)
+    return text + (count.throttled > 0 ? ", throttled " + base::format_count(count.throttled, "time") : "");
   text += ", " + amount_text(event, static_cast<double>(count.occurrences)) + " counted";
   text += count.lost ? fmt::format(", {} lost", *count.lost) : ", lost: not reported by this kernel";
   if (count.throttled > 0) text += ", throttled " + base::format_count(count.throttled, "time");
@@ -156,9 +165,8 @@ std::string profile_summary(const Profile& p) {
 namespace {
 using Column = command::Table::Column;
 using enum command::Table::Align;
+} // namespace
 
-/// The columns of a grouping, after those of the events. The highest ranks are left out first: names are
-/// enough for modules and objects.
 std::vector<Column> name_columns(By by) {
   const Column function{"function", left, 1}, module{"module", left, 3};
   switch (by) {
@@ -173,6 +181,7 @@ std::vector<Column> name_columns(By by) {
   return {{"address"}, {"instruction"}, {"line"}, function, module};
 }
 
+namespace {
 std::string function_cell(const ProfileRow& row, std::size_t most) {
   if (!row.function.empty())
     return command::shortened(base::printable(row.function) + (row.inlined ? " (inlined)" : ""), most);
@@ -194,7 +203,8 @@ std::vector<std::string> object_cells(const ProfileRow& row) {
           base::printable(short_path(object.module))};
 }
 
-/// In the order of name_columns().
+} // namespace
+
 std::vector<std::string> name_cells(const ProfileRow& row, By by) {
   const std::string module = base::printable(short_path(row.module)), function = function_cell(row, 50);
   switch (by) {
@@ -209,6 +219,7 @@ std::vector<std::string> name_cells(const ProfileRow& row, By by) {
   return {fmt::format("{:#x}", row.address), row.instruction, base::printable(row.source), function, module};
 }
 
+namespace {
 command::Table make_table(const Profile& p, const std::vector<ProfileRow>& rows, By by, std::size_t top) {
   constexpr std::size_t most_of_narrow = 32; // columns of a name where lines are short
   std::vector<Column> columns;
@@ -524,7 +535,7 @@ Json event_json(const Profile& p, std::size_t e) {
   }
   json.update({{"samples", count.samples},
                {"weight", count.weight},
-               {"counted", count.occurrences},
+               {"counted", p.recording.occurrences_known ? Json(count.occurrences) : Json()},
                {"lost", or_null(count.lost)},
                {"throttled", count.throttled},
                {"enabled_ns", count.enabled_ns},

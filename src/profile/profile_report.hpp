@@ -33,6 +33,13 @@ struct Profile {
 /// The share of all samples of an event.
 [[nodiscard]] Share share_of(const Profile& profile, const Tally& part, std::size_t event);
 
+/// "62 % (59…65)"; without an interval if it is exact.
+[[nodiscard]] std::string share_text(const Share& share, bool interval_only = false);
+/// The columns of a grouping, after those of the events, and the cells of a row. The highest ranks are left
+/// out first: names are enough for modules and objects.
+[[nodiscard]] std::vector<command::Table::Column> name_columns(By by);
+[[nodiscard]] std::vector<std::string> name_cells(const ProfileRow& row, By by);
+
 /// ", incomplete: killed by signal 15 (SIGTERM)", ", exit status 7"; empty: it succeeded.
 [[nodiscard]] std::string ending_text(const process::Exit& exit);
 

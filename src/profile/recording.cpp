@@ -2,17 +2,25 @@
 
 #include "base/format.hpp"
 #include "base/nearest.hpp"
+#include "base/text.hpp"
+#include "command/measuring.hpp"
+#include "host/pmu.hpp"
+#include "kernel/command_line.hpp"
 #include "perf/open_group.hpp"
+#include "perf/perf_data.hpp"
 #include "perf/removed.hpp"
+#include "perf/sample_open.hpp"
 #include "perf/try_open.hpp"
 #include "process/spawn.hpp"
 #include "stat/stat_run.hpp"
+#include "symbol/unwinder.hpp"
 
 #include <recount/error.hpp>
 
 #include <fmt/format.h>
 #include <linux/hw_breakpoint.h>
 #include <sys/ptrace.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -199,15 +207,141 @@ std::vector<SampledEvent> resolve_events(const std::vector<EventRequest>& reques
   return events;
 }
 
+/// Bytes of each ring for samples with stacks, which are fifty times as large as others.
+std::size_t ring_bytes_for_stacks() {
+  constexpr std::size_t all = 512U << 20U, most = 16U << 20U, least = 512U << 10U;
+  return std::clamp(all / std::max<std::size_t>(host::online_cpus().size(), 1), least, most);
+}
+
 SamplingOptions sampling_options(const RecordSettings& settings, const Target& target, bool stopped) {
+  const bool dwarf = settings.call_graph == CallGraph::dwarf;
   return {.pid = target.pid(),
           .inherit = true,
           .enable_on_exec = target.started_here() && !stopped,
           .follow = true,
           .build_ids = true,
           .chains = settings.chains,
-          .frames = settings.frames,
-          .more_pids = {target.pids().begin() + 1, target.pids().end()}};
+          .frames = dwarf ? 0 : settings.frames,
+          .user_registers = dwarf ? symbol::Unwinder::registers() : 0,
+          .buffer = dwarf ? ring_bytes_for_stacks() : 0,
+          .more_pids = {target.pids().begin() + 1, target.pids().end()},
+          .user_stack = dwarf ? settings.stack_bytes : 0,
+          .branches = settings.call_graph == CallGraph::lbr};
+}
+
+/// Takes records into a recording: unwinds stacks and opens mapped files.
+class Intake {
+public:
+  /// `registers`: the mask of the samples; `frames`: of a chain at most; 0: 1024.
+  Intake(Recording& into, std::uint64_t registers, unsigned frames)
+      : into_(into),
+        frames_(frames != 0 ? frames : 1024),
+        unwinder_(registers, into.places.spaces(), [&into](std::uint32_t file) {
+          return symbol::Unwinder::Opened{into.files.descriptor(into.places.spaces(), file),
+                                          into.files.module(into.places.spaces(), file, {}).module};
+        }) {}
+
+  void operator()(const Record& record) {
+    if (const auto* sample = std::get_if<Sample>(&record)) {
+      Sample with_chain = *sample;
+      if (!sample->user_stack.empty())
+        add_unwound(with_chain);
+      else if (!sample->branches.empty())
+        add_branches(with_chain);
+      into_.places.add(with_chain);
+      return;
+    }
+    into_.places.add(record);
+    if (const auto* mapping = std::get_if<Mapping>(&record))
+      into_.files.open_new(into_.places.spaces(), mapping->pid);
+    if (const auto* name = std::get_if<Name>(&record); name != nullptr && name->exec)
+      unwinder_.forget(name->pid);
+    if (const auto* end = std::get_if<End>(&record); end != nullptr && end->pid == end->tid)
+      unwinder_.forget(end->pid);
+  }
+
+  /// How many of the unwound chains are whole; empty: none was unwound.
+  [[nodiscard]] std::string note() const {
+    if (unwound_ == 0) return {};
+    return fmt::format("{} of {} call chains are whole{}", whole_, unwound_,
+                       whole_ < unwound_
+                           ? "; others end at code without call frame information, or at the end of "
+                             "the sampled stack (--call-graph dwarf,BYTES)"
+                           : "");
+  }
+
+private:
+  void add_unwound(Sample& sample) {
+    const auto chain = unwinder_.unwind(sample, frames_);
+    ++unwound_;
+    whole_ += chain.whole ? 1 : 0;
+    extend(sample, chain.addresses);
+  }
+
+  /// Each entry is a call that has not returned.
+  void add_branches(Sample& sample) {
+    constexpr std::size_t words = 3;
+    std::vector<std::uint64_t> callers;
+    for (std::size_t at = 0; at + words <= sample.branches.size(); at += words)
+      callers.push_back(sample.branches[at] + 1); // like a return address, behind the start of the call
+    extend(sample, callers);
+  }
+
+  /// The kernel's part of the chain, then that of user mode.
+  void extend(Sample& sample, std::span<const std::uint64_t> user) {
+    chain_.clear();
+    for (const std::uint64_t address : sample.chain) {
+      if (address == PERF_CONTEXT_USER) break;
+      chain_.push_back(address);
+    }
+    chain_.push_back(PERF_CONTEXT_USER);
+    chain_.insert(chain_.end(), user.begin(), user.end());
+    sample.chain = chain_;
+  }
+
+  Recording& into_;
+  std::size_t frames_;
+  symbol::Unwinder unwinder_;
+  std::vector<std::uint64_t> chain_;
+  std::uint64_t unwound_ = 0, whole_ = 0;
+};
+
+std::vector<bool> next_instruction(const std::vector<SampledEvent>& events) {
+  std::vector<bool> after;
+  for (const SampledEvent& e : events)
+    after.push_back(reports_next_instruction(e.event));
+  return after;
+}
+
+/// The address of _text in the running kernel; 0: hidden.
+std::uint64_t kernel_text() {
+  const std::string symbols = base::read_file("/proc/kallsyms").value_or("");
+  for (const std::string_view line : base::split(std::string_view(symbols), '\n'))
+    if (line.ends_with(" _text"))
+      return base::parse<std::uint64_t>(line.substr(0, line.find(' ')), 16).value_or(0);
+  return 0;
+}
+
+void finish(perf::PerfDataWriter& writer, const Recording& recording) {
+  perf::PerfDataAbout about;
+  about.command = command::command_line();
+  utsname system{};
+  ::uname(&system);
+  about.host = system.nodename;
+  about.release = system.release;
+  const auto& places = recording.places.places();
+  const bool in_kernel =
+      std::ranges::any_of(places, [](const Place& p) { return p.kind == Place::Kind::kernel; });
+  about.kernel_text = in_kernel ? kernel_text() : 0;
+  writer.finish(about);
+}
+
+/// The name and the mappings of a process that runs already.
+void existing_process(pid_t pid, const Sampling::Sink& sink) {
+  const std::string name = base::read_line(fmt::format("/proc/{}/comm", pid)).value_or("");
+  const auto number = static_cast<std::uint32_t>(pid);
+  if (!name.empty()) sink(Name{0, number, number, false, name});
+  existing_mappings(pid, sink);
 }
 
 /// Conditions not visible in samples: Linux removed the events, or descendants outlived the command.
@@ -234,11 +368,12 @@ std::string missing_frame_pointers(const Places& places) {
   for (std::size_t c = 1; c < chains.size(); ++c)
     for (const Tally& tally : places.chain_tally(c)) {
       all += tally.samples;
-      single += chains[c].caller == 0 ? tally.samples : 0;
+      single += places.is_single(c) ? tally.samples : 0;
     }
   if (all < enough || 2 * single <= all) return {};
   return fmt::format("{} of {} call chains have one frame: the program was probably compiled without frame "
-                     "pointers, which the kernel follows; compile it with -fno-omit-frame-pointer",
+                     "pointers, which the kernel follows; use --call-graph dwarf, or compile it with "
+                     "-fno-omit-frame-pointer",
                      single, all);
 }
 
@@ -261,6 +396,10 @@ Recording record(const RecordSettings& settings) {
     throw bad_input("--event", "a variable has a different address in each process",
                     "name one process with -p");
   const bool stopped = settings.who.pids.empty() && variables;
+  if (settings.call_graph == CallGraph::dwarf && symbol::Unwinder::registers() == 0)
+    throw unavailable("--call-graph dwarf",
+                      "this recount cannot unwind stacks (no libdw, or another architecture)", {},
+                      "use --call-graph fp");
   Target target(settings.who, stopped);
   const Domain domain = permitted_domain();
   auto events = resolve_events(settings.events, target, domain);
@@ -268,19 +407,22 @@ Recording record(const RecordSettings& settings) {
   if (domain == Domain::user &&
       std::ranges::any_of(events, [](const SampledEvent& e) { return !e.event.domain_given; }))
     notes.emplace_back("kernel excluded: this user may not sample the kernel (see recount doctor)");
-  std::vector<bool> after;
-  for (const SampledEvent& e : events)
-    after.push_back(reports_next_instruction(e.event));
-  Sampling sampling(std::move(events), sampling_options(settings, target, stopped));
-  Recording recording{sampling.events(), Places(after, settings.chains), {}, {}, {}, std::move(notes)};
+  const auto options = sampling_options(settings, target, stopped);
+  Sampling sampling(std::move(events), options);
+  Recording recording{
+      sampling.events(), Places(next_instruction(sampling.events()), settings.chains), {}, {}, {},
+      std::move(notes)};
+  Intake intake(recording, options.user_registers, settings.frames);
+  std::optional<perf::PerfDataWriter> writer;
+  if (!settings.perf_data.empty()) writer.emplace(settings.perf_data);
+  if (writer) writer->begin(recording.events, perf::record_format(options, {}, true));
   const Sampling::Sink sink = [&](const Record& record) {
-    recording.places.add(record);
-    if (const auto* mapping = std::get_if<Mapping>(&record))
-      recording.files.open_new(recording.places.spaces(), mapping->pid);
+    if (writer) writer->add(record);
+    intake(record);
   };
   if (stopped || !target.started_here()) {
     for (const pid_t pid : target.pids())
-      existing_mappings(pid, sink);
+      existing_process(pid, sink);
     sampling.start();
   }
   const auto begin = Clock::now();
@@ -295,6 +437,37 @@ Recording record(const RecordSettings& settings) {
   recording.report = sampling.report();
   recording.exit = target.end();
   add_limitations(recording, target.cpu_time() - used, descendants);
+  if (auto note = intake.note(); !note.empty()) recording.notes.push_back(std::move(note));
+  if (writer) finish(*writer, recording);
+  return recording;
+}
+
+Recording read_recording(const std::string& perf_data, bool chains, unsigned frames, std::string& command) {
+  perf::PerfDataReader reader(perf_data);
+  Recording recording{reader.events(), Places(next_instruction(reader.events()), chains), {}, {}, {}, {}};
+  Intake intake(recording, reader.registers(), frames);
+  std::uint64_t first = 0, last = 0;
+  recording.report = reader.read([&](const Record& record) {
+    if (const auto* sample = std::get_if<Sample>(&record)) {
+      first = first == 0 ? sample->time : first;
+      last = sample->time;
+    }
+    intake(record);
+  });
+  const perf::PerfDataAbout& about = reader.about();
+  recording.seconds = static_cast<double>(last - first) / 1e9;
+  recording.occurrences_known = false;
+  for (std::size_t e = 0; e < recording.events.size(); ++e) // each was sampled, or its record was lost
+    if (SampledCount& count = recording.report.events[e];
+        recording.events[e].period == 1 && recording.report.complete())
+      count.occurrences = count.weight;
+  utsname system{};
+  ::uname(&system);
+  recording.files.kernel_runs =
+      about.release == system.release && about.kernel_text != 0 && about.kernel_text == kernel_text();
+  for (auto note : {intake.note(), missing_frame_pointers(recording.places)})
+    if (!note.empty()) recording.notes.push_back(std::move(note));
+  command = kernel::quoted(about.command);
   return recording;
 }
 

@@ -608,14 +608,18 @@ std::unique_ptr<Module> open_module(process::Fd fd, const std::string& path, con
   return std::make_unique<ElfModule>(std::move(fd), path, debug_path);
 }
 
-std::unique_ptr<Module> vdso(const std::string& debug_path) {
+process::Fd vdso_file() {
   const auto* const header = reinterpret_cast<const ElfW(Ehdr)*>(getauxval(AT_SYSINFO_EHDR));
   if (!header) return {};
   // The section headers are the last part of the image.
   const std::size_t size = header->e_shoff + std::size_t{header->e_shnum} * header->e_shentsize;
+  return process::text_file({reinterpret_cast<const char*>(header), size});
+}
+
+std::unique_ptr<Module> vdso(const std::string& debug_path) {
   try {
-    return open_module(process::text_file({reinterpret_cast<const char*>(header), size}), "[vdso]",
-                       debug_path);
+    auto file = vdso_file();
+    return file ? open_module(std::move(file), "[vdso]", debug_path) : nullptr;
   } catch (const Error&) {
     return {};
   }

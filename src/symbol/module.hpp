@@ -95,6 +95,8 @@ public:
 
 /// The code that Linux maps into every 64-bit process, from the memory of this process; null: there is none.
 [[nodiscard]] std::unique_ptr<Module> vdso(const std::string& debug_path = {});
+/// Its bytes as a file; empty: there is none.
+[[nodiscard]] process::Fd vdso_file();
 
 /// Bytes from the entry point of a statically linked program to its main(), modulo 2^64; 0 for any other
 /// file, and without symbols. The code between depends on the machine: libc reads the vdso's symbols, selects

@@ -1,5 +1,6 @@
 #include "symbol/disassembly.hpp"
 #include "symbol/module.hpp"
+#include "symbol/unwinder.hpp"
 
 #include <recount/error.hpp>
 
@@ -12,6 +13,23 @@ std::unique_ptr<Module> open_module(process::Fd, const std::string& path, const 
 }
 std::unique_ptr<Module> vdso(const std::string&) {
   return {};
+}
+process::Fd vdso_file() {
+  return {};
+}
+struct Unwinder::State {};
+std::uint64_t Unwinder::registers() {
+  return 0;
+}
+Unwinder::Unwinder(std::uint64_t, const Spaces&, OpenFile) {}
+Unwinder::Unwinder(Unwinder&&) noexcept = default;
+Unwinder::~Unwinder() = default;
+void Unwinder::forget(std::uint32_t) {}
+Unwinder::Chain Unwinder::unwind(const Sample&, std::size_t) {
+  return {};
+}
+std::string demangle(const char* name) {
+  return name;
 }
 std::uint64_t entry_to_main(const std::string&) {
   return 0;

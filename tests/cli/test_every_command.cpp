@@ -68,12 +68,13 @@ const std::map<std::string, Example>& examples() {
 }
 
 /// Options with a file as their value.
-const std::set<std::string> written{"--output", "--plot",         "--script",    "--folded",
-                                    "--export", "--caption-file", "--contribute"};
+const std::set<std::string> written{"--output",    "--plot",         "--script",     "--folded",
+                                    "--export",    "--caption-file", "--contribute", "--speedscope",
+                                    "--callgrind", "--perf-data",    "--pprof"};
 const std::set<std::string> read_only{"--metrics",          "--from-results", "--table",      "--published",
                                       "--external-results", "--from",         "--identities", "--baseline",
                                       "--write-baseline",   "--libpfm",       "--catalogue",  "--user-events",
-                                      "--hypotheses"};
+                                      "--hypotheses",       "--input",        "--diff"};
 
 std::string program() {
   const char* const path = std::getenv("RECOUNT");
@@ -168,8 +169,10 @@ void check_streams(const Place& place, const std::string& command, const Example
 void check_files(const Place& place, const std::string& command, const Example& example,
                  const std::string& option) {
   static const std::map<std::string, std::string> full{
-      {"--plot", "full.svg"},   {"--script", "full.gp"}, {"--caption-file", "full.txt"},
-      {"--folded", "full.txt"}, {"--export", "full.md"}, {"--contribute", "full.csv"}};
+      {"--plot", "full.svg"},       {"--script", "full.gp"},     {"--caption-file", "full.txt"},
+      {"--folded", "full.txt"},     {"--export", "full.md"},     {"--contribute", "full.csv"},
+      {"--speedscope", "full.txt"}, {"--callgrind", "full.txt"}, {"--perf-data", "full.txt"},
+      {"--pprof", "full.txt"}};
   const std::string file = option == "--output" ? example.output : full.at(option);
   const bool drawn = file.ends_with(".svg");
   if (drawn && !missing("gnuplot").empty())

@@ -1,5 +1,9 @@
-// libFuzzer: any bytes as the memory of a ring buffer, and as /proc/PID/maps. Nothing may be read outside.
+// libFuzzer: any bytes as the memory of a ring buffer, as perf.data and as /proc/PID/maps. Nothing may be
+// read outside.
+#include "perf/perf_data.hpp"
 #include "perf/record.hpp"
+
+#include <recount/error.hpp>
 
 #include <array>
 #include <cstddef>
@@ -7,6 +11,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <string>
+#include <sys/mman.h>
+#include <unistd.h>
 
 using namespace recount;
 
@@ -25,6 +32,8 @@ void look_at(const perf::Decoded& decoded) {
   if (const auto* s = std::get_if<Sample>(&decoded.record)) {
     look_at(s->chain);
     look_at(s->user_registers);
+    look_at(s->user_stack);
+    look_at(s->branches);
   } else if (const auto* m = std::get_if<Mapping>(&decoded.record)) {
     look_at(m->file);
     look_at(m->build_id);
@@ -39,7 +48,8 @@ void ring(const std::uint8_t* data, std::size_t size) {
   std::array<std::uint64_t, 5> how{};
   if (size < sizeof how) return;
   std::memcpy(how.data(), data, sizeof how);
-  const perf::RecordFormat format{how[0] & perf::known_fields, how[1] & 31, how[2] & 255};
+  const perf::RecordFormat format{how[0] & perf::known_fields, how[1] & 31, how[2] & 255,
+                                  how[1] & PERF_SAMPLE_BRANCH_HW_INDEX};
   const auto memory =
       std::make_unique<std::array<std::uint64_t, words>>(); // of its own, so that ASan sees its ends
   std::memcpy(memory->data(), data + sizeof how, std::min(size - sizeof how, sizeof *memory));
@@ -56,10 +66,29 @@ void ring(const std::uint8_t* data, std::size_t size) {
   }
 }
 
+/// A seed with the magic number is in tests/fuzz/run.
+void file(const std::uint8_t* data, std::size_t size) {
+  const process::Fd memory(::memfd_create("fuzz", MFD_CLOEXEC));
+  if (!memory || ::write(memory.get(), data, size) != static_cast<ssize_t>(size)) return;
+  try {
+    perf::PerfDataReader reader("/proc/self/fd/" + std::to_string(memory.get()));
+    for (const SampledEvent& event : reader.events())
+      look_at(event.event.name);
+    const auto report = reader.read([](const Record& record) {
+      perf::Decoded decoded;
+      decoded.record = record;
+      look_at(decoded);
+    });
+    seen = seen + report.records;
+  } catch (const Error&) {
+  }
+}
+
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   ring(data, size);
+  file(data, size);
   const std::string_view line(reinterpret_cast<const char*>(data), size);
   if (const auto mapping = perf::parse_maps_line(line)) look_at(mapping->file);
   return 0;

@@ -1,4 +1,6 @@
-// libFuzzer: any bytes as a program or library, as /proc/kallsyms and as a linkage name.
+// libFuzzer: any bytes as a program or library, as /proc/kallsyms, as a perf map or jitdump file, and as a
+// linkage name.
+#include "symbol/jit_symbols.hpp"
 #include "symbol/kernel_symbols.hpp"
 #include "symbol/module.hpp"
 
@@ -44,6 +46,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   program(data, size);
   const std::string text(reinterpret_cast<const char*>(data), size);
   seen = seen + symbol::demangle(("_Z" + text).c_str()).size() + symbol::base_name(text).size();
+  symbol::JitSymbols generated;
+  generated.add_map(text);
+  seen = seen + generated.add_dump(text) + (generated.find(0x1000) != nullptr);
+  // Behind a header, which mutations rarely find.
+  constexpr char header[40] = {0x44, 0x54, 0x69, 0x4A, 1, 0, 0, 0, 40};
+  seen = seen + generated.add_dump(std::string(header, sizeof header) + text);
   const symbol::KernelSymbols kernel(text);
   seen = seen + kernel.find(~std::uint64_t{0}).has_value() + kernel.hidden().size();
   return 0;

@@ -3,14 +3,18 @@
 #include "needs.hpp"
 #include "profile/places.hpp"
 #include "profile/recording.hpp"
+#include "symbol/unwinder.hpp"
 
 #include <recount/error.hpp>
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <csignal>
+#include <filesystem>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sched.h>
+#include <unistd.h>
 
 using namespace recount;
 using namespace recount::profile;
@@ -165,6 +169,52 @@ BOOST_AUTO_TEST_CASE(call_chains_reach_main) {
   const Seen seen = profiled("cpu-clock:freq=1000", {"spin", "100"}, true);
   const std::string lines = folded(seen.recording.places, seen.naming, 0);
   BOOST_TEST(lines.find("main;work::spin(long) ") != std::string::npos);
+}
+
+namespace {
+/// Page faults of touch_page() whose chain is that of the source, and all of them.
+std::pair<std::uint64_t, std::uint64_t> whole_chains(const Recording& recording, const Naming& naming) {
+  const std::string expected =
+      "main;(anonymous namespace)::outer(char*, long);(anonymous namespace)::middle(char*, "
+      "long);(anonymous namespace)::inner(char*, long);(anonymous namespace)::touch_page(char*)";
+  std::uint64_t whole = 0, all = 0;
+  for (const auto& [names, tally] : chains_by_name(recording.places, naming, 0, "")) {
+    const std::vector<std::string> outermost_first(names.rbegin(), names.rend());
+    if (names.front().find("touch_page") == std::string::npos) continue;
+    const std::string chain = fmt::format("{}", fmt::join(outermost_first, ";"));
+    all += tally.samples;
+    whole += chain.ends_with(expected) && chain.starts_with("_start;") ? tally.samples : 0;
+  }
+  return {whole, all};
+}
+} // namespace
+
+BOOST_AUTO_TEST_CASE(chains_without_frame_pointers_are_whole) {
+  if (symbol::Unwinder::registers() == 0) return; // a build or architecture without it
+  const std::string file =
+      (std::filesystem::temp_directory_path() / fmt::format("recount-frameless-{}.data", getpid())).string();
+  RecordSettings settings;
+  settings.events = parse_event_requests({"page-faults"});
+  settings.who.command = {std::string(FIXTURES) + "/frameless", "300"};
+  settings.chains = true;
+  settings.call_graph = CallGraph::dwarf;
+  settings.perf_data = file;
+  Recording live = record(settings);
+  const auto [whole, all] = whole_chains(live, name_places(live.places, live.files));
+  BOOST_TEST(all == 300U);
+  BOOST_TEST(whole == all);
+  BOOST_TEST(live.report.complete());
+  std::string command;
+  Recording later = read_recording(file, true, 0, command);
+  std::filesystem::remove(file);
+  BOOST_TEST((whole_chains(later, name_places(later.places, later.files)) == std::pair(whole, all)));
+  // By frame pointers, which it lacks, no chain has these functions.
+  settings.call_graph = CallGraph::fp;
+  settings.perf_data.clear();
+  Recording by_frames = record(settings);
+  const auto [found, touched] = whole_chains(by_frames, name_places(by_frames.places, by_frames.files));
+  BOOST_TEST(touched == 300U);
+  BOOST_TEST(found == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(status_is_that_of_the_command) {

@@ -42,7 +42,10 @@ struct Full {
                        join({{7, 0x401000, pair(10, 11), 500, 0xbeef, 7, 8, pair(3, 0), 100},
                              {2, 900, 800, 41, 71, 0, 42, 72, 0},
                              {3, PERF_CONTEXT_USER, 0x401000, 0x402000},
-                             {PERF_SAMPLE_REGS_ABI_64, 1, 2}}));
+                             {pair(6, 0xabcd), 0xef},                           // raw: 6 bytes and the size
+                             {2, 0x401010, 0x402010, 0, 0x401020, 0x402020, 0}, // branches
+                             {PERF_SAMPLE_REGS_ABI_64, 1, 2},
+                             {24, 61, 62, 63, 16}}));
 };
 
 } // namespace
@@ -71,6 +74,9 @@ BOOST_AUTO_TEST_CASE(a_sample_with_everything) {
   const auto s = taken<Sample>(full.words, full.format, into);
   BOOST_TEST((list(s.chain) == Words{PERF_CONTEXT_USER, 0x401000, 0x402000}));
   BOOST_TEST((list(s.user_registers) == Words{1, 2}));
+  BOOST_TEST(s.register_abi == std::uint64_t{PERF_SAMPLE_REGS_ABI_64});
+  BOOST_TEST((list(s.user_stack) == Words{61, 62})); // 16 of 24 bytes are valid
+  BOOST_TEST((list(s.branches) == Words{0x401010, 0x402010, 0, 0x401020, 0x402020, 0}));
   BOOST_TEST((list(into.group) == Words{2, 900, 800, 41, 71, 0, 42, 72, 0}));
   BOOST_TEST((s.mode == Mode::user));
   BOOST_TEST(s.exact);
@@ -189,8 +195,7 @@ BOOST_AUTO_TEST_CASE(no_truncation_is_believed) {
 
 BOOST_AUTO_TEST_CASE(fields_that_are_not_known_are_not_guessed) {
   Decoded into;
-  BOOST_TEST(
-      (decode(record(PERF_RECORD_SAMPLE, 0, front), {plain | PERF_SAMPLE_RAW}, into) == Understood::no));
+  BOOST_TEST((decode(record(PERF_RECORD_SAMPLE, 0, front), {plain | 1ULL << 40U}, into) == Understood::no));
 }
 
 BOOST_AUTO_TEST_CASE(a_text_without_its_end) {

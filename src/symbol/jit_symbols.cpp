@@ -1,0 +1,143 @@
+#include "symbol/jit_symbols.hpp"
+
+#include "base/text.hpp"
+#include "process/fd.hpp"
+#include "symbol/module.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <iterator>
+#include <optional>
+
+namespace recount::symbol {
+namespace {
+
+constexpr std::size_t most_functions = 1'000'000;
+constexpr std::size_t largest_file = 256U << 20U;
+
+/// A hexadecimal number, with or without 0x, and the blank after it.
+std::optional<std::uint64_t> take_hexadecimal(std::string_view& text) {
+  if (text.starts_with("0x")) text.remove_prefix(2);
+  std::uint64_t number = 0;
+  const auto [at, wrong] = std::from_chars(text.data(), text.data() + text.size(), number, 16);
+  if (wrong != std::errc() || at == text.data() + text.size() || *at != ' ') return {};
+  text.remove_prefix(static_cast<std::size_t>(at - text.data()) + 1);
+  return number;
+}
+
+std::string source_name(std::string_view name) {
+  return demangle(std::string(name).c_str());
+}
+
+template <class Number>
+Number take_number(std::string_view& bytes) {
+  Number number = 0;
+  if (bytes.size() < sizeof number) {
+    bytes = {};
+    return 0;
+  }
+  std::memcpy(&number, bytes.data(), sizeof number);
+  bytes.remove_prefix(sizeof number);
+  return number;
+}
+
+} // namespace
+
+void JitSymbols::add(std::uint64_t start, std::uint64_t size, std::string name) {
+  const std::uint64_t end = start + size;
+  if (size == 0 || end < start || name.empty()) return;
+  auto at = functions_.lower_bound(start);
+  if (at != functions_.begin() && std::prev(at)->second.end > start) std::prev(at)->second.end = start;
+  while (at != functions_.end() && at->first < end)
+    at = functions_.erase(at);
+  if (functions_.size() < most_functions) functions_[start] = {end, std::move(name)};
+}
+
+void JitSymbols::add_map(std::string_view text) {
+  for (std::string_view line : base::split(text, '\n')) {
+    const auto start = take_hexadecimal(line);
+    const auto size = start ? take_hexadecimal(line) : std::nullopt;
+    if (size) add(*start, *size, source_name(line));
+  }
+}
+
+bool JitSymbols::add_dump(std::string_view bytes) {
+  constexpr std::uint32_t magic = 0x4A695444, code_load = 0, code_move = 1;
+  std::string_view header = bytes;
+  const auto found = take_number<std::uint32_t>(header);
+  take_number<std::uint32_t>(header); // version
+  const auto header_size = take_number<std::uint32_t>(header);
+  if (found != magic || header_size < 40 || header_size > bytes.size()) return false;
+  bytes.remove_prefix(header_size);
+  while (!bytes.empty()) {
+    std::string_view prefix = bytes;
+    const auto id = take_number<std::uint32_t>(prefix), size = take_number<std::uint32_t>(prefix);
+    constexpr std::size_t prefix_size = 16;
+    if (size < prefix_size || size > bytes.size()) break; // still being written, or damaged
+    std::string_view record = bytes.substr(prefix_size, size - prefix_size);
+    bytes.remove_prefix(size);
+    if (id != code_load && id != code_move) continue;
+    take_number<std::uint64_t>(record); // pid, tid
+    take_number<std::uint64_t>(record); // vma: the same address, or that of another view of the memory
+    const auto address = take_number<std::uint64_t>(record);
+    if (id == code_load) {
+      const auto code_size = take_number<std::uint64_t>(record);
+      take_number<std::uint64_t>(record); // number of the code
+      add(address, code_size, source_name(record.substr(0, record.find('\0'))));
+    } else { // from `address`
+      const auto moved_to = take_number<std::uint64_t>(record);
+      const auto code_size = take_number<std::uint64_t>(record);
+      if (const auto* const from = find(address)) add(moved_to, code_size, std::string(from->second.name));
+    }
+  }
+  return true;
+}
+
+const std::pair<const std::uint64_t, JitSymbols::Function>* JitSymbols::find(std::uint64_t address) const {
+  auto at = functions_.upper_bound(address);
+  if (at == functions_.begin() || (--at)->second.end <= address) return nullptr;
+  return &*at;
+}
+
+namespace {
+
+/// The PID that a process has in its own PID namespace.
+std::string own_number(std::uint32_t pid) {
+  const std::string status = base::read_file(fmt::format("/proc/{}/status", pid)).value_or("");
+  for (const std::string_view line : base::split(std::string_view(status), '\n'))
+    if (line.starts_with("NSpid:")) return std::string(base::split(line, '\t').back());
+  return std::to_string(pid);
+}
+
+} // namespace
+
+std::string perf_map_text(std::uint32_t pid, std::string& missing) {
+  const std::string paths[]{fmt::format("/proc/{}/root/tmp/perf-{}.map", pid, own_number(pid)),
+                            fmt::format("/tmp/perf-{}.map", pid)};
+  for (const std::string& path : paths) {
+    const process::Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW));
+    struct stat status {};
+    if (!fd && (errno == ENOENT || errno == ESRCH)) continue;
+    if (!fd || ::fstat(fd.get(), &status) != 0)
+      missing = path + ": not used: " + std::strerror(errno);
+    else if (!S_ISREG(status.st_mode))
+      missing = path + ": not used: not a regular file";
+    else if (status.st_uid != 0 && status.st_uid != ::geteuid())
+      missing =
+          fmt::format("{}: not used: it belongs to user {}, not to root or this user", path, status.st_uid);
+    else if (auto text = base::read_all(fd.get(), largest_file))
+      return *text;
+    else
+      missing = path + ": not used: " + std::strerror(errno);
+    return {};
+  }
+  return {};
+}
+
+} // namespace recount::symbol

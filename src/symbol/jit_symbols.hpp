@@ -1,0 +1,42 @@
+// Names of code that is generated at run time: perf maps and jitdump files, as compilers write them for
+// perf(1).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace recount::symbol {
+
+/// The functions of one process. Texts are not trusted: invalid lines and records are left out, at most a
+/// million functions are kept. Of functions that overlap, the one that was added last counts. Not
+/// thread-safe.
+class JitSymbols {
+public:
+  /// A perf map: lines "START SIZE NAME" in hexadecimal (tools/perf/Documentation/jit-interface.txt of
+  /// Linux).
+  void add_map(std::string_view text);
+  /// A jitdump file (tools/perf/Documentation/jitdump-specification.txt): functions that were loaded and
+  /// moved. False if it is none, or of another byte order.
+  bool add_dump(std::string_view bytes);
+
+  struct Function {
+    std::uint64_t end = 0;
+    std::string name; ///< demangled
+  };
+  /// {start, function}; null: none.
+  [[nodiscard]] const std::pair<const std::uint64_t, Function>* find(std::uint64_t address) const;
+  [[nodiscard]] bool empty() const noexcept { return functions_.empty(); }
+
+private:
+  void add(std::uint64_t start, std::uint64_t size, std::string name);
+  std::map<std::uint64_t, Function> functions_; ///< by start; disjoint
+};
+
+/// The text of the perf map of a process, from its own /tmp while it runs. As perf(1) does, only a regular
+/// file of root or this user is read, and no symbolic link. `missing`: why a file that exists is not read;
+/// empty: there is none.
+[[nodiscard]] std::string perf_map_text(std::uint32_t pid, std::string& missing);
+
+} // namespace recount::symbol
