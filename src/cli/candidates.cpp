@@ -168,6 +168,7 @@ const Table& option_table() {
       {"--sample", fixed({"auto", "always", "never"})},
       {"--study", fixed({"lab", "report"})},
       {"--by", fixed({"module", "symbol", "function", "line", "address"})},
+      {"--call-graph", fixed({"fp", "dwarf", "lbr"})},
       {"--fail-on", fixed({"error", "warning", "note", "none"})},
       {"--papi-version", fixed({"7.0", "7.3"})},
   };

@@ -16,8 +16,8 @@ namespace recount::profile {
 /// is that of samples below the call.
 [[nodiscard]] std::string callgrind_text(const Profile& profile);
 
-/// The format of pprof (https://github.com/google/pprof/blob/main/proto/profile.proto), compressed by gzip: the
-/// weights of all events by call chain.
+/// The format of pprof (https://github.com/google/pprof/blob/main/proto/profile.proto), compressed by gzip:
+/// the weights of all events by call chain.
 [[nodiscard]] std::string pprof_bytes(const Profile& profile);
 
 } // namespace recount::profile
