@@ -222,7 +222,8 @@ process::Exit trace_command(const ProgramRequest& request, const std::vector<mod
   process::Child child(spawn);
   const process::Exit exit = child.wait();
   session.finish();
-  incomplete = session.incomplete();
+  incomplete = session.missing(exit);
+  if (incomplete.empty()) incomplete = session.doubts();
   return exit;
 }
 
@@ -305,7 +306,7 @@ ExpectedProgram trace_program(const ProgramRequest& request) {
     totals.caches.emplace_back(one.machine());
   std::string incomplete;
   const process::Exit exit = trace_command(request, caches, totals, incomplete);
-  if (const std::string why = exit.ok() ? std::string() : trace::unexecuted(totals.undecoded); !why.empty())
+  if (const std::string why = trace::unexecuted(totals.undecoded, exit); !why.empty())
     throw unavailable(request.command.front(), why);
   if (!totals.entered)
     throw unavailable(request.command.front(),

@@ -38,7 +38,6 @@ struct EmulateOptions {
 };
 
 constexpr long no_level = -100, user_mode_level = 2;
-constexpr int shell_illegal = 128 + SIGILL; ///< status of a shell after it
 
 double non_negative(const std::string& option, const std::string& text, double otherwise) {
   if (text.empty()) return otherwise;
@@ -211,13 +210,10 @@ process::Exit run_exactly(const std::vector<std::string>& command, Variables var
   int signal = 0;
   const process::Exit exit = stat::wait_for_command(child, signals, signal, {});
   session.finish();
-  if (const std::string missing = session.incomplete(); !missing.empty())
-    command::note("recount emulate: {}\n", missing);
   // The preload library makes invalid instructions of `cpuid`, whose signals it answers.
-  const bool illegal =
-      exit.how == process::Exit::How::signalled ? exit.code == SIGILL : exit.code == shell_illegal;
-  if (const std::string why = trace::unexecuted(server.undecoded()); illegal && !why.empty())
-    command::note("recount emulate: {}\n", why);
+  for (const std::string& what :
+       {session.missing(exit), session.doubts(), trace::unexecuted(server.undecoded(), exit)})
+    if (!what.empty()) command::note("recount emulate: {}\n", what);
   return exit;
 }
 

@@ -492,7 +492,7 @@ void fill_report(Recording& recording, const trace::Session& session) {
   recording.notes.emplace_back(
       "modelled: simulated, not measured; user mode, data accesses; each process has the machine to "
       "itself, and its threads are distributed over the cores");
-  if (auto missing = session.incomplete(); !missing.empty()) recording.notes.push_back(std::move(missing));
+  if (auto doubts = session.doubts(); !doubts.empty()) recording.notes.push_back(std::move(doubts));
 }
 
 /// The share that is simulated, and the error of each event.
@@ -579,11 +579,14 @@ Recording record_modelled(const RecordSettings& settings) {
   session.finish();
   recording.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
   if (run.totals) fill_sampled(run);
-  if (!recording.exit.ok()) recording.not_counted = trace::unexecuted(run.undecoded);
+  if (auto why = trace::unexecuted(run.undecoded, recording.exit); !why.empty())
+    recording.not_counted = std::move(why);
+  if (auto why = session.missing(recording.exit); !why.empty()) recording.not_counted = std::move(why);
   if (sections && !run.section_seen)
     recording.not_counted = "the program never began the section " + settings.section;
   if (auto never = trace::never_entered(functions); !never.empty()) recording.not_counted = std::move(never);
   fill_report(recording, session);
+  if (recording.not_counted.empty() && run.undecoded) recording.notes.emplace_back(trace::handled_undecoded);
   return std::move(recording);
 }
 

@@ -83,13 +83,15 @@ public:
     const trace::Totals& totals = simulation.totals();
     values_ = simulation.values();
     percent_ = totals.percent();
-    if (!exit.ok()) missing_ = trace::unexecuted(totals.undecoded);
+    missing_ = trace::unexecuted(totals.undecoded, exit);
+    if (missing_.empty()) missing_ = session.missing(exit);
     if (sections && !totals.section_seen)
       missing_ = "the program never began the section " + request_.section;
     if (auto never = trace::never_entered(simulation.functions()); !never.empty())
       missing_ = std::move(never);
     if (totals.too_few_windows) unsampled_ = trace::too_few_windows;
-    flag_ = session.incomplete();
+    flag_ = session.doubts();
+    if (flag_.empty() && totals.undecoded) flag_ = trace::handled_undecoded;
     return exit;
   }
 

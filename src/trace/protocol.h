@@ -16,7 +16,7 @@
 
 #include <stdint.h>
 
-#define RT_VERSION 8u
+#define RT_VERSION 9u
 enum {
   RT_SLOTS = 512,
   RT_CHUNKS = 32,
@@ -98,6 +98,11 @@ enum {
   RT_BUSY = 2        /* nothing is done: another thread of the process holds what recount needs, and is to run first */
 };
 
+/* The file is locked by recount at byte RT_RECOUNT while that lives, and at byte RT_PROCESS + slot by its process (a lock
+ * of fcntl(2), whose owner's PID Linux translates between PID namespaces). For a program that the process executes, the
+ * file is descriptor RT_INHERITED, if that is free: another user or another /proc has no way to it by its name. */
+enum { RT_RECOUNT = 0, RT_PROCESS = 1, RT_INHERITED = 1000 };
+
 enum { RT_FREE = 0, RT_CLAIMED = 1, RT_LIVE = 2, RT_ENDED = 3 };
 
 struct rt_header {
@@ -106,11 +111,13 @@ struct rt_header {
   uint32_t listening;  /* recount waits on it */
   uint32_t closed;     /* recount takes no more */
   uint32_t next_block; /* number of the next block of any process */
-  uint32_t untraced;   /* processes that found no slot */
+  uint32_t untraced;   /* processes that found no slot, or no memory for it */
   uint32_t slots;      /* so many slots were ever used */
   uint32_t sampled;    /* countdowns that events need, by bits */
   uint32_t changes;    /* of what is sampled */
   uint32_t watched;    /* by RT_WATCHED */
+  uint32_t refused_mappings; /* calls of mmap(2) that Valgrind has no room for */
+  uint32_t refused_programs; /* that Valgrind does not execute: set-user-ID, set-group-ID, capabilities */
   uint32_t states[RT_SLOTS]; /* RT_FREE ... */
 };
 
@@ -126,7 +133,8 @@ struct rt_slot { /* the tool's addresses in `position`, `limit` and `base` */
   uint32_t parent_pid;  /* the slot may be another one's by now */
   uint32_t head;        /* chunks published */
   uint32_t waiting;     /* the tool waits on tail */
-  uint32_t pad1[26];
+  uint32_t executing;   /* by execve(2); the new program's slot is another one */
+  uint32_t pad1[25];
   uint32_t tail;        /* futex: chunks consumed */
   uint32_t answered;    /* futex: requests RT_SYNC that recount has answered */
   uint32_t answer;      /* RT_DONE ... */

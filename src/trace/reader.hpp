@@ -1,6 +1,7 @@
 // What reads the words of a traced process.
 #pragma once
 
+#include "process/child.hpp"
 #include "trace/protocol.h"
 
 #include <array>
@@ -28,8 +29,13 @@ struct Undecoded {
   std::array<unsigned char, 16> code{};
 };
 
-/// Why a command that failed has no values: it executed such an instruction; empty: it did not.
-[[nodiscard]] std::string unexecuted(const std::optional<Undecoded>& last);
+/// Why a command that ended by SIGILL, itself or its shell, has no values: the last such instruction that was
+/// executed; empty: there was none, or it ended otherwise.
+[[nodiscard]] std::string unexecuted(const std::optional<Undecoded>& last, const process::Exit& exit);
+/// Why a command that went on after such an instruction may have gone another way than on a CPU that has it.
+inline constexpr const char* handled_undecoded =
+    "the program handled the SIGILL of an instruction that Valgrind cannot execute: it may go another way "
+    "than on this CPU";
 
 /// The core where a thread of RT_THREAD runs, modulo those of the machine: Valgrind numbers from 1 and gives
 /// the number of a thread that has ended to the next one.

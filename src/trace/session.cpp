@@ -77,17 +77,37 @@ void Session::finish() {
                     folder ? "unset TMPDIR" : "see what valgrind printed above");
 }
 
-std::string Session::incomplete() const {
-  if (outlived_ > 0)
-    return base::format_count(outlived_, "descendant") +
-           " still ran when the command ended: simulated up to then";
+std::string Session::missing(const process::Exit& exit) const {
+  const auto processes = [](auto number) {
+    return base::format_count(number, "of its processes was", "of its processes were");
+  };
   if (channel_.untraced() > 0)
-    return fmt::format(
-        "{} not simulated: more than {} at a time",
-        base::format_count(channel_.untraced(), "of its processes was", "of its processes were"),
-        static_cast<int>(RT_SLOTS));
-  if (channel_.damaged() > 0) return "the program has overwritten the memory of the simulation: incomplete";
+    return fmt::format("{} not simulated: there are more than {} at a time, or a limit of memory (ulimit -v)",
+                       processes(channel_.untraced()), static_cast<int>(RT_SLOTS));
+  if (channel_.damaged() > 0) return "the program has overwritten the memory of the simulation";
+  if (channel_.lost() > 0)
+    return fmt::format("{} not simulated: Valgrind could not start there (memory limits, chroot, no /proc); "
+                       "fix: count that program by itself",
+                       processes(channel_.lost()));
+  const int itself = exit.how == process::Exit::How::signalled ? 1 : 0;
+  if (channel_.killed() > itself)
+    return fmt::format("{} not simulated to the end: killed, or given up by Valgrind",
+                       processes(channel_.killed()));
   return {};
+}
+
+std::string Session::doubts() const {
+  std::vector<std::string> all;
+  if (outlived_ > 0)
+    all.push_back(base::format_count(outlived_, "descendant") +
+                  " still ran when the command ended: simulated up to then");
+  if (channel_.refused_programs() > 0)
+    all.emplace_back(
+        "Valgrind does not execute set-user-ID programs: without one, the command may go another way");
+  if (const auto refused = channel_.refused_mappings(); refused > 0)
+    all.push_back(fmt::format("Valgrind has no room for {} of 64 GiB or more: the program may go another way",
+                              base::format_count(refused, "mapping")));
+  return fmt::format("{}", fmt::join(all, "; "));
 }
 
 namespace {
@@ -120,6 +140,15 @@ bool rung_soon(std::uint32_t& doorbell, std::uint32_t rings) {
   return shared(doorbell).load() != rings;
 }
 
+struct flock lock_of(off_t byte) {
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = byte;
+  lock.l_len = 1;
+  return lock;
+}
+
 /// Whether a process executes no more: it has ended, or nobody has waited for it yet.
 bool dead(std::uint32_t pid) {
   const auto text = base::read_line(fmt::format("/proc/{}/stat", pid));
@@ -142,6 +171,8 @@ Channel::Channel() : file_(::memfd_create("recount-trace", MFD_CLOEXEC)) {
   memory_ = ::mmap(nullptr, memory_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file_.get(), 0);
   if (memory_ == MAP_FAILED) fail("cannot map the memory shared with the program");
   header().version = RT_VERSION;
+  struct flock lock = lock_of(RT_RECOUNT);
+  if (::fcntl(file_.get(), F_OFD_SETLK, &lock) != 0) fail("cannot lock the memory shared with the program");
 }
 
 Channel::~Channel() {
@@ -150,7 +181,15 @@ Channel::~Channel() {
 }
 
 std::string Channel::name() const {
-  return fmt::format("{}:{}", ::getpid(), file_.get());
+  struct stat status {};
+  if (::fstat(file_.get(), &status) != 0) fail("cannot name the memory shared with the program");
+  return fmt::format("{}:{}:{}", ::getpid(), file_.get(), status.st_ino);
+}
+
+std::uint32_t Channel::pid_of(std::uint32_t number) const {
+  struct flock lock = lock_of(RT_PROCESS + static_cast<off_t>(number));
+  const bool found = ::fcntl(file_.get(), F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK && lock.l_pid > 0;
+  return found ? static_cast<std::uint32_t>(lock.l_pid) : slot(number).pid;
 }
 
 rt_slot& Channel::slot(std::uint32_t number) const {
@@ -170,6 +209,14 @@ std::uint32_t Channel::untraced() const {
   return shared(header().untraced).load();
 }
 
+std::uint32_t Channel::refused_mappings() const {
+  return shared(header().refused_mappings).load();
+}
+
+std::uint32_t Channel::refused_programs() const {
+  return shared(header().refused_programs).load();
+}
+
 void Channel::close() {
   shared(header().closed).store(1);
   for (std::uint32_t number = 0; number < RT_SLOTS; ++number)
@@ -178,9 +225,11 @@ void Channel::close() {
 
 void Channel::take(std::uint32_t number, const std::uint64_t* words, std::uint64_t count) {
   Process& process = processes_[number];
-  if (process.damaged) return;
-  process.damaged = count > RT_CHUNK_WORDS || !process.reader->take({words, count});
-  if (!process.damaged) return;
+  if (!process.damaged && (count > RT_CHUNK_WORDS || !process.reader->take({words, count}))) damage(number);
+}
+
+void Channel::damage(std::uint32_t number) {
+  if (std::exchange(processes_[number].damaged, true)) return;
   ++damaged_;
   shared(slot(number).answered).fetch_add(1U << 30U); // no request is answered any more
   futex_wake(slot(number).answered);
@@ -190,7 +239,13 @@ void Channel::take(std::uint32_t number, const std::uint64_t* words, std::uint64
 bool Channel::consume(std::uint32_t number, std::uint32_t upto) {
   rt_slot& its = slot(number);
   std::uint32_t& tail = processes_[number].tail;
-  if (upto - tail > RT_CHUNKS) return false;
+  if (upto - tail > RT_CHUNKS) { // overwritten: the process runs on as if all had been read
+    damage(number);
+    tail = upto;
+    shared(its.tail).store(tail);
+    futex_wake(its.tail);
+    return true;
+  }
   const bool any = tail != upto;
   for (; tail != upto; ++tail) {
     take(number, chunk(number, tail), shared(its.lengths[tail % RT_CHUNKS]).load());
@@ -219,11 +274,16 @@ void Channel::end_process(std::uint32_t number, const End& end) {
 
 void Channel::begin_process(std::uint32_t number, const Begin& begin, const End& end) {
   const rt_slot& its = slot(number);
-  const std::uint32_t pid = its.pid, parent = its.parent, parent_pid = its.parent_pid;
+  const std::uint32_t pid = pid_of(number), parent = its.parent, parent_pid = its.parent_pid;
+  const auto executed_this =
+      [&](std::uint32_t other) { // in another PID namespace, the lock tells its PID, but not yet
+        return processes_[other].own_pid == its.pid && shared(slot(other).executing).load() != 0;
+      };
   for (std::uint32_t other = 0; other < RT_SLOTS; ++other) // before execve(2), which began this one
-    if (processes_[other].reader && processes_[other].pid == pid) end_process(other, end);
+    if (processes_[other].reader && (processes_[other].pid == pid || executed_this(other)))
+      end_process(other, end);
   const bool forked = parent > 0 && parent <= RT_SLOTS;
-  if (forked && processes_[parent - 1].reader && processes_[parent - 1].pid == parent_pid) {
+  if (forked && processes_[parent - 1].reader && processes_[parent - 1].own_pid == parent_pid) {
     const std::uint32_t missing = its.parent_head - processes_[parent - 1].tail;
     if (missing <= RT_CHUNKS) consume(parent - 1, its.parent_head);
     processes_[number].reader = processes_[parent - 1].reader->forked(pid);
@@ -231,6 +291,7 @@ void Channel::begin_process(std::uint32_t number, const Begin& begin, const End&
     processes_[number].reader = begin(pid, forked ? parent_pid : 0);
   }
   processes_[number].pid = pid;
+  processes_[number].own_pid = its.pid;
 }
 
 bool Channel::read_slot(std::uint32_t number, const Moment& upto, const End& end) {
@@ -288,9 +349,13 @@ bool Channel::end_dead(const End& end) {
   bool any = false;
   for (std::uint32_t number = 0; number < RT_SLOTS; ++number) {
     // One that waits was alive just now, and is looked at after the answer.
-    if (!processes_[number].reader || processes_[number].reader->waits() || !dead(slot(number).pid)) continue;
+    if (!processes_[number].reader || processes_[number].reader->waits() || !dead(processes_[number].pid))
+      continue;
     consume(number, shared(slot(number).head).load());
-    if (shared(header().states[number]).load() == RT_LIVE) take_rest(number);
+    if (shared(header().states[number]).load() == RT_LIVE) {
+      take_rest(number);
+      ++(shared(slot(number).executing).load() != 0 ? lost_ : killed_);
+    }
     end_process(number, end);
     any = true;
   }
@@ -386,8 +451,12 @@ std::string untraceable() {
   return {};
 }
 
-std::string unexecuted(const std::optional<Undecoded>& last) {
-  if (!last) return {};
+std::string unexecuted(const std::optional<Undecoded>& last, const process::Exit& exit) {
+  constexpr int shell_signal = 128;
+  const bool illegal = exit.how == process::Exit::How::signalled
+                           ? exit.code == SIGILL
+                           : exit.how == process::Exit::How::exited && exit.code == shell_signal + SIGILL;
+  if (!last || !illegal) return {};
   constexpr unsigned char evex = 0x62; // the prefix of AVX-512 in 64-bit mode
   const bool wide = last->code[0] == evex;
   return fmt::format("the program executes {} instruction, at {:#x}, that Valgrind cannot execute; fix: {}",

@@ -1,6 +1,7 @@
 // The memory shared with the traced processes, and the loop that reads it.
 #pragma once
 
+#include "process/child.hpp"
 #include "process/fd.hpp"
 #include "trace/protocol.h"
 #include "trace/reader.hpp"
@@ -27,7 +28,7 @@ public:
   Channel& operator=(const Channel&) = delete;
   ~Channel();
 
-  /// "PID:FD" for the tool.
+  /// "PID:FD:INODE" for the tool.
   [[nodiscard]] std::string name() const;
 
   /// Makes the reader of a process that was not forked by a traced one, or by one that has ended: that one's
@@ -46,15 +47,23 @@ public:
   /// Makes the traced processes run on without being traced.
   void close();
 
-  /// Processes that found no slot.
+  /// Processes that found no slot, or no memory for it.
   [[nodiscard]] std::uint32_t untraced() const;
   /// Processes whose words were damaged, by the program itself.
   [[nodiscard]] int damaged() const { return damaged_; }
+  /// Processes that went on with another program, in which the tool did not begin.
+  [[nodiscard]] int lost() const { return lost_; }
+  /// Processes that ended without the tool: by SIGKILL, or because Valgrind gave up.
+  [[nodiscard]] int killed() const { return killed_; }
+  /// What Linux would have done, and Valgrind did not: see rt_header.
+  [[nodiscard]] std::uint32_t refused_mappings() const;
+  [[nodiscard]] std::uint32_t refused_programs() const;
 
 private:
   struct Process {
     std::unique_ptr<Reader> reader;
     std::uint32_t pid = 0, tail = 0; ///< tail: not taken from shared memory, where a stray store may hit
+    std::uint32_t own_pid = 0;       ///< in its own PID namespace
     bool damaged = false;
     bool requested = false; ///< it waited for an answer in the round before
   };
@@ -72,6 +81,9 @@ private:
   void begin_process(std::uint32_t number, const Begin& begin, const End& end);
   bool consume(std::uint32_t number, std::uint32_t upto);
   void take(std::uint32_t number, const std::uint64_t* words, std::uint64_t count);
+  void damage(std::uint32_t number);
+  /// Of the process that has a slot, as this process knows it.
+  [[nodiscard]] std::uint32_t pid_of(std::uint32_t number) const;
   void take_rest(std::uint32_t number);
   void end_process(std::uint32_t number, const End& end);
   bool end_dead(const End& end);
@@ -79,7 +91,7 @@ private:
   process::Fd file_;
   void* memory_ = nullptr;
   std::array<Process, RT_SLOTS> processes_;
-  int damaged_ = 0;
+  int damaged_ = 0, lost_ = 0, killed_ = 0;
 };
 
 // A traced run: its memory, and the thread that reads it while the program executes.
@@ -98,8 +110,11 @@ public:
   /// After the command has ended, once: reads the rest. Rethrows what the readers threw. Throws Error
   /// (unavailable) where no process was traced: Valgrind did not start.
   void finish();
-  /// After finish(): what is missing; empty: nothing known.
-  [[nodiscard]] std::string incomplete() const;
+  /// After finish(): why there is no value, as not every process was simulated to its end; empty: there is
+  /// one. `exit`: of the command, whose own end by a signal is known.
+  [[nodiscard]] std::string missing(const process::Exit& exit) const;
+  /// After finish(): why the values may be others than elsewhere; empty: nothing known.
+  [[nodiscard]] std::string doubts() const;
 
 private:
   void read();

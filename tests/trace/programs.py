@@ -4,7 +4,7 @@ import shutil
 import subprocess
 import sys
 
-INCLUDE = pathlib.Path(__file__).resolve().parents[2] / 'include'
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCES = {
     # The product of doubles of the laboratory; with a second argument, only the matrices are made.
     'product': '''
@@ -99,6 +99,54 @@ SOURCES = {
           puts("spinning");
           fflush(stdout);
           for (unsigned i = 0;; i += 64) ((volatile char*)lines)[i % sizeof lines] = 1;
+        }''',
+    # With arguments, an instruction that Valgrind lacks is executed and handled; without, a branch leaves it out. Both fail.
+    'probe': '''
+        #include <setjmp.h>
+        #include <signal.h>
+        static sigjmp_buf back;
+        static void handler(int number) { (void)number; siglongjmp(back, 1); }
+        int main(int argc, char** argv) {
+          (void)argv;
+          if (argc > 1) {
+            signal(SIGILL, handler);
+            if (!sigsetjmp(back, 1)) __asm__ volatile("vpaddq %zmm0, %zmm1, %zmm2");
+          }
+          if (argc > 5) __asm__ volatile("vpaddq %zmm0, %zmm1, %zmm2");
+          return 1;
+        }''',
+    # Writes from nowhere to the descriptor of the section's messages.
+    'pointer': '''
+        #include <stdlib.h>
+        #include <unistd.h>
+        int main(void) {
+          const void* volatile nowhere = (void*)8;
+          return write(atoi(getenv("RECOUNT_SECTIONS_FD")), nowhere, 16) == 1;
+        }''',
+    # A mapping that needs no memory.
+    'large': '''
+        #include <sys/mman.h>
+        int main(void) {
+          return mmap(0, 1L << 42, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) == MAP_FAILED;
+        }''',
+    # Overwrites the number of published chunks of its own slot: another file of the program is not touched.
+    'corrupt': '''
+        #include <stdint.h>
+        #include <stdio.h>
+        #include <string.h>
+        #include "protocol.h"
+        static char lines[1 << 20];
+        int main(void) {
+          char line[512];
+          unsigned long start, end, offset;
+          FILE* maps = fopen("/proc/self/maps", "r");
+          while (fgets(line, sizeof line, maps))
+            if (strstr(line, "memfd:recount-trace") && sscanf(line, "%lx-%lx %*s %lx", &start, &end, &offset) == 3 &&
+                end - start == RT_SLOT_BYTES)
+              ((volatile struct rt_slot*)start)->head += 1000000;
+          for (int round = 0; round < 100; round++)
+            for (int i = 0; i < 1 << 20; i++) ((volatile char*)lines)[i] = 1;
+          return 0;
         }''',
     'avx512': '''
         int main(void) { __asm__ volatile("vpaddq %zmm0, %zmm1, %zmm2"); return 0; }''',
@@ -236,7 +284,7 @@ def build(folder, *names, flags=()):
     for name in names:
         source = pathlib.Path(folder) / f'{name}.c'
         source.write_text(SOURCES[name])
-        subprocess.run(['gcc', '-O2', '-g', '-pthread', '-I', INCLUDE, *flags, '-o', source.with_suffix(''), source], check=True)
+        subprocess.run(['gcc', '-O2', '-g', '-pthread', '-I', ROOT / 'include', '-I', ROOT / 'src/trace', *flags, '-o', source.with_suffix(''), source], check=True)
 
 
 def skip_untraceable(recount):

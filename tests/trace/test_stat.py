@@ -225,6 +225,65 @@ class Traced(unittest.TestCase):
         self.assertIsNone(values['PAPI_L1_DCM'])
         self.assertRegex(told['metrics'][0]['reason'], 'AVX-512.*Valgrind.*-march=x86-64-v3')
 
+    def doubts(self, *command, **how):
+        """The value, the flags and the reason of the only row."""
+        _, told, done = self.values(*command, **how)
+        row = told['metrics'][0]
+        return row['mean'], ' '.join(row.get('flags', ())), row.get('reason', ''), done
+
+    def test_illegal_instructions_that_are_not_executed_or_handled(self):
+        value, flags, _, done = self.doubts('./probe')
+        self.assertEqual((done.returncode, value is None, flags), (1, False, 'incomplete: exit status 1'))
+        value, flags, _, done = self.doubts('./probe', 'x')
+        self.assertEqual((done.returncode, value is None), (1, False))
+        self.assertIn('SIGILL', flags)
+
+    def test_other_users_and_namespaces_are_counted(self):
+        if os.geteuid() != 0:
+            self.skipTest('only root becomes another user')
+        os.chmod(self.folder, 0o755)
+        ways = [['setpriv', '--reuid', '65534', '--clear-groups'], ['unshare', '--pid', '--fork', '--mount-proc'], ['env', '-i']]
+        for way in ways:
+            if subprocess.run([*way, 'true'], capture_output=True).returncode != 0:
+                print('left out, not possible here:', *way)
+                continue
+            counts = []
+            for processes in '1', '11':
+                value, flags, reason, done = self.doubts(*way, './fork', processes, events='PAPI_SR_INS')
+                self.assertEqual((done.returncode, flags, reason), (3, 'incomplete: exit status 3', ''), way)
+                counts.append(value)
+            each = (counts[1] - counts[0]) / 10
+            self.assertTrue(65536 <= each <= 65536 + 2000, (way, each))
+
+    def test_processes_that_are_lost(self):
+        for script, why in (('ulimit -v 30000; ./map /dev/null; true', 'ulimit -v'),  # none can be forked
+                            ('ulimit -v 58000; ./map /dev/null; true', 'not simulated'),  # Valgrind gives up
+                            ('sleep 60 & kill -9 $!; wait; true', 'not simulated')):
+            value, _, reason, _ = self.doubts('sh', '-c', script)
+            self.assertIsNone(value, script)
+            self.assertIn(why, reason)
+
+    def test_what_valgrind_refuses_is_told(self):
+        value, flags, _, _ = self.doubts('./large')
+        self.assertIsNotNone(value)
+        self.assertIn('1 mapping of 64 GiB', flags)
+        copy = self.folder / 'privileged'
+        shutil.copy(self.folder / 'map', copy)
+        copy.chmod(0o4755)
+        value, flags, _, done = self.doubts('sh', '-c', './privileged; true')
+        self.assertEqual((done.returncode, value is None), (0, False))
+        self.assertIn('set-user-ID', flags)
+
+    def test_a_corrupt_ring_ends(self):
+        value, _, reason, done = self.doubts('./corrupt')
+        self.assertEqual((done.returncode, value), (0, None))
+        self.assertIn('overwritten', reason)
+
+    def test_a_bad_pointer_is_no_section(self):
+        value, _, reason, done = self.doubts('./pointer', options=['--section', 'work'])
+        self.assertEqual((done.returncode, value), (0, None))
+        self.assertIn('never began', reason)
+
     def test_valgrind_that_does_not_start(self):
         done = subprocess.run(self.command('true'), cwd=self.folder, capture_output=True, env={**os.environ, 'TMPDIR': '/nonexistent'})
         self.assertEqual((done.returncode, done.stdout), (125, b''), done.stderr)

@@ -20,7 +20,7 @@ struct rt_slot* rt_slot;
 
 static struct rt_header* header;
 static Int channel_fd = -1;   /* out of reach of the program */
-static HChar channel_path[64];
+static Bool inherits;         /* RT_INHERITED is the channel, for the next program */
 static UInt own;              /* number of the slot plus 1; 0: private memory */
 static UInt parent, parent_head, parent_pid;
 static UInt requested;            /* requests RT_SYNC */
@@ -35,9 +35,20 @@ static void futex_wake(const uint32_t* word) {
   (void)VG_(do_syscall)(__NR_futex, (RegWord)word, FUTEX_WAKE_, 1, 0, 0, 0, 0, 0);
 }
 
+/* struct flock of Linux with 64 bits. */
+struct lock {
+  Short type, whence;
+  Long start, length;
+  Int pid;
+};
+enum { SET_LOCK = 6, GET_LOCK_OF_FILE = 36, WRITE_LOCK = 1, NO_LOCK = 2, GET_FLAGS = 1 };
+
+static SysRes control(Int fd, Int command, struct lock* lock) {
+  return VG_(do_syscall)(__NR_fcntl, (RegWord)fd, (RegWord)command, (RegWord)lock, 0, 0, 0, 0, 0);
+}
 static Bool recount_lives(void) {
-  struct vg_stat ignored;
-  return !sr_isError(VG_(stat)(channel_path, &ignored));
+  struct lock lock = {WRITE_LOCK, VKI_SEEK_SET, RT_RECOUNT, 1, 0};
+  return sr_isError(control(channel_fd, GET_LOCK_OF_FILE, &lock)) || lock.type != NO_LOCK;
 }
 
 static uint64_t* draft(void) { return (uint64_t*)((HChar*)rt_slot + RT_PAGE); }
@@ -99,6 +110,9 @@ static void claim_slot(void) {
   rt_slot->parent = parent;
   rt_slot->parent_head = parent_head;
   rt_slot->parent_pid = parent_pid;
+  rt_slot->executing = 0;
+  struct lock lock = {WRITE_LOCK, VKI_SEEK_SET, RT_PROCESS + (Long)(own - 1), 1, 0};
+  (void)control(channel_fd, SET_LOCK, &lock);
   begin_chunk();
   __atomic_store_n(&header->states[own - 1], RT_LIVE, __ATOMIC_RELEASE);
   uint32_t slots = __atomic_load_n(&header->slots, __ATOMIC_RELAXED);
@@ -116,17 +130,26 @@ static void* allocated(SysRes result) {
 #define ALLOCATE(bytes) \
   _Generic(VG_(am_shadow_alloc)(bytes), SysRes: allocated, default: allocated_at)(VG_(am_shadow_alloc)(bytes))
 
-void rt_attach(Int pid, Int fd) {
+/* A descriptor of the channel; -1: it cannot be reached. */
+static Int open_channel(Int pid, Int fd, ULong inode) {
+  struct vg_stat status;
+  if (VG_(fstat)(RT_INHERITED, &status) == 0 && status.ino == inode) return RT_INHERITED;
+  HChar path[64];
+  VG_(snprintf)(path, sizeof path, "/proc/%d/fd/%d", pid, fd);
+  const SysRes opened = VG_(open)(path, VKI_O_RDWR, 0);
+  return sr_isError(opened) || VG_(fstat)((Int)sr_Res(opened), &status) != 0 || status.ino != inode ? -1 : (Int)sr_Res(opened);
+}
+
+void rt_attach(Int pid, Int fd, ULong inode) {
   /* A private mapping first, which a slot replaces. */
   rt_slot = ALLOCATE(RT_SLOT_BYTES);
   tl_assert(rt_slot);
-  VG_(snprintf)(channel_path, sizeof channel_path, "/proc/%d/fd/%d", pid, fd);
-  const SysRes opened = VG_(open)(channel_path, VKI_O_RDWR, 0);
-  if (sr_isError(opened)) {
+  const Int opened = open_channel(pid, fd, inode);
+  if (opened < 0) {
     rt_report("recount cannot be reached: a process is not simulated");
     return untraced();
   }
-  channel_fd = VG_(safe_fd)((Int)sr_Res(opened));
+  channel_fd = VG_(safe_fd)(opened);
   const SysRes mapped = VG_(am_shared_mmap_file_float_valgrind)(RT_PAGE, VKI_PROT_READ | VKI_PROT_WRITE,
                                                                channel_fd, 0);
   if (sr_isError(mapped)) return untraced();
@@ -221,6 +244,26 @@ void rt_change_sampled(UInt countdowns) {
   __atomic_fetch_add(&header->changes, 1, __ATOMIC_RELEASE);
 }
 
+void rt_before_exec(void) {
+  rt_flush();
+  if (own == 0) return;
+  __atomic_store_n(&rt_slot->executing, 1, __ATOMIC_RELEASE);
+  inherits = sr_isError(control(RT_INHERITED, GET_FLAGS, NULL)) &&
+             !sr_isError(VG_(do_syscall)(__NR_dup3, (RegWord)channel_fd, RT_INHERITED, 0, 0, 0, 0, 0, 0));
+}
+
+void rt_after_failed_exec(Bool refused) {
+  if (own == 0) return;
+  if (inherits) VG_(close)(RT_INHERITED);
+  inherits = False;
+  __atomic_store_n(&rt_slot->executing, 0, __ATOMIC_RELEASE);
+  if (refused) __atomic_fetch_add(&header->refused_programs, 1, __ATOMIC_RELAXED);
+}
+
+void rt_refused_mapping(void) {
+  if (own != 0) __atomic_fetch_add(&header->refused_mappings, 1, __ATOMIC_RELAXED);
+}
+
 void rt_detach(void) {
   if (own == 0) return;
   rt_flush();
@@ -240,7 +283,11 @@ void rt_after_fork_in_child(void) {
   /* First away from the parent's slot. */
   const SysRes private_slot = VG_(do_syscall)(__NR_mmap, (RegWord)rt_slot, RT_SLOT_BYTES, VKI_PROT_READ | VKI_PROT_WRITE,
                                        VKI_MAP_PRIVATE | VKI_MAP_ANONYMOUS | VKI_MAP_FIXED, (RegWord)-1, 0, 0, 0);
-  tl_assert(!sr_isError(private_slot));
+  if (sr_isError(private_slot)) { /* a limit of memory: it would write into its parent's */
+    if (header) __atomic_fetch_add(&header->untraced, 1, __ATOMIC_RELAXED);
+    rt_report("no memory for a forked process, which ends here");
+    VG_(exit)(125);
+  }
   if (parent != 0)
     claim_slot();
   else

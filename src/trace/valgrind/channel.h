@@ -11,8 +11,8 @@
    cannot be reached. */
 extern struct rt_slot* rt_slot;
 
-/* Maps the file behind descriptor `fd` of process `pid` and claims a slot. */
-void rt_attach(Int pid, Int fd);
+/* Maps the file with a number, inherited or behind descriptor `fd` of process `pid`, and claims a slot. */
+void rt_attach(Int pid, Int fd, ULong inode);
 /* A number for a block that no process has. */
 UInt rt_new_block(void);
 /* Appends a record of a kind, or a single word. */
@@ -30,6 +30,11 @@ void rt_watch(void);
 void rt_change_sampled(UInt countdowns);
 /* Publishes the chunk and waits for an empty one. */
 void rt_flush(void);
+/* Around execve(2): publishes what there is, and hands the file to the next program. `refused`: by Valgrind. */
+void rt_before_exec(void);
+void rt_after_failed_exec(Bool refused);
+/* Linux would have made a mapping for which Valgrind has no room. */
+void rt_refused_mapping(void);
 /* Publishes what there is and gives the slot up. */
 void rt_detach(void);
 /* Prints a message for the user on the standard error: Valgrind's own messages go nowhere. */

@@ -431,12 +431,17 @@ static void define(UInt number) {
 }
 
 /* What VEX cannot decode raises SIGILL: recount reports why. */
-static void undecoded(const IRSB* in) {
-  if (in->jumpkind != Ijk_NoDecode || in->next->tag != Iex_Const) return;
-  const Addr at = (Addr)in->next->Iex.Const.con->Ico.U64;
+static VG_REGPARM(1) void undecoded(Addr at) {
   ULong words[3] = {at, 0, 0};
   if (VG_(am_is_valid_for_client)(at, 16, VKI_PROT_READ)) VG_(memcpy)(words + 1, (const void*)at, 16);
   rt_record(RT_UNDECODED, words, 3);
+}
+
+/* When it is executed, not when it is seen: branches may leave the block before. */
+static void report_undecoded(const IRSB* in) {
+  if (in->jumpkind == Ijk_NoDecode)
+    addStmtToIRSB(block.out, IRStmt_Dirty(unsafeIRDirty_0_N(1, "undecoded", VG_(fnptr_to_fnentry)((void*)undecoded),
+                                                            mkIRExprVec_1(in->next))));
 }
 
 IRSB* rt_instrument(VgCallbackClosure* closure, IRSB* in, const VexGuestLayout* layout,
@@ -445,7 +450,6 @@ IRSB* rt_instrument(VgCallbackClosure* closure, IRSB* in, const VexGuestLayout* 
   (void)closure, (void)arch;
   tl_assert(guest_word == Ity_I64 && host_word == Ity_I64);
   rt_module_of((Addr)extents->base[0]);
-  undecoded(in);
   const UInt number = rt_new_block();
   block.out = deepCopyIRSBExceptStmts(in);
   block.words = block.instructions = block.accesses = 0;
@@ -463,6 +467,7 @@ IRSB* rt_instrument(VgCallbackClosure* closure, IRSB* in, const VexGuestLayout* 
   add_held();
   write_countdowns();
   if (last < 0 || in->stmts[last]->tag != Ist_Exit) put_position(block.words);
+  report_undecoded(in);
   define(number);
   return block.out;
 }

@@ -4,9 +4,11 @@
  * memory. It is linked with Valgrind's core, hence under the GNU General Public License, version 2 or later, which
  * /usr/share/common-licenses/GPL-2 holds on Debian; the rest of recount is not linked with it and has its own licence.
  */
+#include "pub_tool_aspacemgr.h"
 #include "pub_tool_basics.h"
 #include "pub_tool_libcbase.h"
 #include "pub_tool_libcassert.h"
+#include "pub_tool_libcfile.h"
 #include "pub_tool_libcprint.h"
 #include "pub_tool_libcproc.h"
 #include "pub_tool_options.h"
@@ -19,7 +21,7 @@
 #include "instrument.h"
 #include "memory.h"
 
-static const HChar* channel = NULL; /* PID:FD */
+static const HChar* channel = NULL; /* PID:FD:INODE */
 static Long sections = -1;          /* descriptor of the program's section messages */
 static Bool code = False;           /* the bytes of instructions are wanted */
 static Bool objects = False;        /* where data are is wanted */
@@ -33,7 +35,7 @@ static Bool option(const HChar* arg) {
   return False;
 }
 static void usage(void) {
-  VG_(printf)("    --channel=PID:FD   memory shared with recount\n"
+  VG_(printf)("    --channel=PID:FD:INODE   memory shared with recount\n"
               "    --sections=FD      descriptor of section messages\n"
               "    --objects=yes      report where data are\n"
               "    --code=yes         report the bytes of instructions\n");
@@ -53,11 +55,12 @@ static void in_child(ThreadId thread) {
 static void start(void) {
   HChar* rest = NULL;
   const Long pid = channel ? VG_(strtoll10)(channel, &rest) : 0;
+  const Long fd = rest && *rest == ':' ? VG_(strtoll10)(rest + 1, &rest) : 0;
   if (!rest || *rest != ':') {
     rt_report("only recount starts this tool (recount stat --witness model)");
     VG_(exit)(125);
   }
-  rt_attach((Int)pid, (Int)VG_(strtoll10)(rest + 1, NULL));
+  rt_attach((Int)pid, (Int)fd, (ULong)VG_(strtoll10)(rest + 1, NULL));
   VG_(atfork)(before_fork, NULL, in_child);
   if (objects) rt_watch_heap();
   rt_report_code = code;
@@ -110,15 +113,30 @@ static void thread_begins(ThreadId thread) {
   if (objects) rt_stack_of(thread);
 }
 
+/* Linux would execute the file with other rights. */
+static Bool is_privileged(UWord path) {
+  enum { SET_IDS = 06000 };
+  struct vg_stat status;
+  return !sr_isError(VG_(stat)((const HChar*)path, &status)) && (status.mode & SET_IDS) != 0;
+}
+static Bool executes(UInt number) { return number == __NR_execve || number == __NR_execveat; }
+
 static void before_call(ThreadId thread, UInt number, UWord* args, UInt count) {
   (void)thread, (void)count;
-  /* The program after execve(2) has a slot of its own. */
-  if (rt_watched() || number == __NR_execve || number == __NR_execveat) rt_flush();
-  if ((number == __NR_sendto || number == __NR_write) && sections >= 0 && args[0] == (UWord)sections)
+  if (executes(number)) /* the next program has a slot of its own */
+    rt_before_exec();
+  else if (rt_watched())
+    rt_flush();
+  if ((number == __NR_sendto || number == __NR_write) && sections >= 0 && args[0] == (UWord)sections &&
+      VG_(am_is_valid_for_client)(args[1], args[2], VKI_PROT_READ))
     section((const HChar*)args[1], args[2]);
 }
 static void after_call(ThreadId thread, UInt number, UWord* args, UInt count, SysRes result) {
-  (void)thread, (void)number, (void)args, (void)count, (void)result;
+  (void)thread, (void)count;
+  const UWord large = (UWord)1 << 36;
+  const UWord error = sr_isError(result) ? sr_Err(result) : 0;
+  if (executes(number)) rt_after_failed_exec(number == __NR_execve && error == VKI_EACCES && is_privileged(args[0]));
+  if (number == __NR_mmap && error != 0 && args[1] >= large) rt_refused_mapping();
 }
 
 static void end(Int status) {
