@@ -85,7 +85,7 @@ std::function<void(int, double)> progress_line(int repeat) {
   if (repeat < 2 || ::isatty(STDERR_FILENO) != 1) return {};
   return [repeat, total = 0.0](int done, double seconds) mutable {
     total += seconds;
-    if (done == repeat) return command::print(stderr, "\r\033[K");
+    if (done == repeat) return;
     const std::string text =
         fmt::format("{} of {} in {} s, about {} s left", base::format_count(done, "run"), repeat,
                     base::format_seconds(total), base::format_seconds((repeat - done) * total / done));
@@ -93,6 +93,23 @@ std::function<void(int, double)> progress_line(int repeat) {
     command::flush(stderr);
   };
 }
+
+/// Removes the line of progress when the runs have ended, in whatever way.
+class ProgressEnd {
+public:
+  explicit ProgressEnd(const Request& request) : shown_(request.progress != nullptr) {}
+  ProgressEnd(const ProgressEnd&) = delete;
+  ProgressEnd& operator=(const ProgressEnd&) = delete;
+  ~ProgressEnd() {
+    try {
+      if (shown_) command::print(stderr, "\r\033[K");
+    } catch (const std::exception&) { // a closed stderr: reported by what is printed next
+    }
+  }
+
+private:
+  bool shown_;
+};
 
 /// What holds for every run of a command, of --compare too.
 void set_runs(const StatOptions& o, Request& request, int repeat) {
@@ -185,7 +202,10 @@ int execute_compare(const StatOptions& o) {
   const Plan plan =
       make_plan(requested_items(o, Counted::command, metrics), metrics, parse_domain(o.domain), {});
   const command::TableExport tables(o.export_to);
-  const TwoResults both = run_in_turn(plan, first, second);
+  const TwoResults both = [&] {
+    const ProgressEnd end(first);
+    return run_in_turn(plan, first, second);
+  }();
   const auto rows = compare_rows(plan, both);
   if (o.json)
     command::print("{}", comparison_json(rows, first, second, both));
@@ -195,6 +215,8 @@ int execute_compare(const StatOptions& o) {
         comparison_text(rows, kernel::quoted(first.command), kernel::quoted(second.command), stderr),
         cut_short_text(both));
   tables.write("recount stat --compare", {comparison_table(rows)});
+  for (const RunResult* ended : {&both.first, &both.second})
+    if (ended->error) std::rethrow_exception(ended->error);
   const int status = status_of(both.first);
   return status != 0 ? status : status_of(both.second);
 }
@@ -340,6 +362,7 @@ int execute_stat(const StatOptions& o) {
   if (witnesses.perf || witnesses.papi) {
     plan = make_plan(items, metrics, parse_domain(o.domain), subject.cpus);
     plan.notes = notes_of(plan, o.domain);
+    plan.rates = o.events.empty() && o.names.empty();
   }
   const auto sets = witnesses.papi ? add_papi(plan, witnesses.perf) : std::vector<PapiNames>{};
   const bool chosen = !o.events.empty() || !o.names.empty();
@@ -348,10 +371,13 @@ int execute_stat(const StatOptions& o) {
   mark_rows(plan, command::verdict_marks("stat", o.no_verdicts));
   Statistics statistics(o, plan, request, subject);
   const bool by_perf_alone = models.empty() && !witnesses.papi;
-  return statistics.finish(by_perf_alone ? run(plan, request, statistics.listener())
-                                         : run_passes(plan, request,
-                                                      make_passes(plan, witnesses, sets, models, request),
-                                                      witnesses.papi, statistics.listener()));
+  const auto execute = [&] {
+    const ProgressEnd end(request);
+    return by_perf_alone ? run(plan, request, statistics.listener())
+                         : run_passes(plan, request, make_passes(plan, witnesses, sets, models, request),
+                                      witnesses.papi, statistics.listener());
+  };
+  return statistics.finish(execute());
 }
 
 } // namespace

@@ -22,8 +22,8 @@ void append(RunResult& all, RunResult&& one, int repetition) {
   if (one.exit) all.keep(*one.exit);
   all.signal = one.signal;
   all.cut_short = one.cut_short;
-  if (one.error) std::rethrow_exception(one.error);
-  if (one.cut_short) return;
+  all.error = one.error;
+  if (one.cut_short || one.error) return;
   all.stopped += one.stopped;
   all.failed += one.failed;
   for (Slice& slice : one.repetitions) {

@@ -73,8 +73,9 @@ struct Plan {
   std::vector<Event> events;                    ///< all opened events, each once
   std::vector<std::vector<std::size_t>> groups; ///< of kernel groups, the indices of the events
   std::vector<std::string> notes;               ///< for example, why there are more groups than requested
-  Domain domain = Domain::all;                  ///< where names without :u or :k are counted
-  std::vector<int> cpus; ///< whose execution is counted, whatever runs there; empty: that of processes
+  bool rates = false; ///< the default items: a metric is shown beside its event, as are counts per second
+  Domain domain = Domain::all; ///< where names without :u or :k are counted
+  std::vector<int> cpus;       ///< whose execution is counted, whatever runs there; empty: that of processes
 };
 
 /// Default items of a command, of processes, or of whole CPUs: with the energy that these have consumed.

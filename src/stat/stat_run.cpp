@@ -292,7 +292,7 @@ std::string cut_short_flag(const RunResult& ended) {
 
 int status_of(const RunResult& ended) {
   const int status = ended.exit ? process::shell_status(*ended.exit) : 0;
-  return status == 0 && ended.cut_short && ended.requested > 1 ? 128 + ended.signal : status;
+  return status == 0 && ended.cut_short && (ended.requested > 1 || !ended.exit) ? 128 + ended.signal : status;
 }
 
 void take(RunResult& ended, const Request& request, Slice slice, const std::optional<process::Exit>& exit,
@@ -631,8 +631,8 @@ CommandResults::CommandResults(const std::string& path, std::string subject,
   header.plan["kernel"] = "command";
   run_ = header.id;
   using Mode = result::Writer::Mode;
-  writer_ = std::make_unique<result::Writer>(path, append && !result::holds_nothing(path) ? Mode::append
-                                                                                          : Mode::create);
+  writer_ = std::make_unique<result::Writer>(
+      path, append && path != "-" && !result::holds_nothing(path) ? Mode::append : Mode::create);
   writer_->write(header);
 }
 

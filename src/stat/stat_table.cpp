@@ -12,6 +12,7 @@
 #include <range/v3/view/transform.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <set>
@@ -58,6 +59,34 @@ std::string value_text(const Summary& s, const ShownUnit& unit) {
   if (!s.mean) return not_counted;
   const auto deviation = s.deviation ? std::optional(*s.deviation / unit.size) : std::nullopt;
   return command::format_number(*s.mean / unit.size, deviation);
+}
+
+/// "12.3 K/s"
+std::string per_second_text(double rate) {
+  constexpr std::array<std::pair<double, const char*>, 3> prefixes{{{1e9, "G"}, {1e6, "M"}, {1e3, "K"}}};
+  for (const auto& [size, prefix] : prefixes)
+    if (rate >= size) return fmt::format("{:.3g} {}/s", rate / size, prefix);
+  return fmt::format("{:.3g} /s", rate);
+}
+
+/// Whether the row is a metric that is shown beside the event before it.
+bool is_beside(const Plan& plan, std::size_t r) {
+  return plan.rates && r > 0 && plan.rows[r].kind == RowKind::metric && plan.rows[r].witness.empty() &&
+         plan.rows[r - 1].kind == RowKind::event;
+}
+
+/// Beside an event: the metric that follows it, else its count per second of wall time.
+std::string rate_text(const Plan& plan, const RunResult& ended, std::size_t r) {
+  if (r + 1 < plan.rows.size() && is_beside(plan, r + 1)) {
+    const auto metric = summarise(ended.repetitions, r + 1);
+    return metric.mean ? value_text(metric, {}) + " " + plan.rows[r + 1].unit : "";
+  }
+  const auto s = summarise(ended.repetitions, r);
+  double seconds = 0;
+  for (const Slice& slice : ended.repetitions)
+    seconds += slice.end / static_cast<double>(ended.repetitions.size());
+  const bool count = plan.rows[r].kind == RowKind::event && plan.rows[r].unit.empty();
+  return count && s.mean && seconds > 0 ? per_second_text(*s.mean / seconds) : "";
 }
 
 std::string witness_name(const PlanRow& row) {
@@ -157,9 +186,9 @@ command::Table counted_twice(const Plan& plan, const RunResult& ended) {
   command::Table table({{"event"},
                         {"perf", Align::right},
                         {"papi", Align::right},
-                        {"unit"},
-                        {"papi - perf", Align::right},
-                        {"", Align::right}},
+                        {"unit", Align::left, 1},
+                        {"papi - perf", Align::right, 0, "diff."},
+                        {"", Align::right, 2}},
                        "Counts");
   std::map<std::size_t, Difference> by_row;
   for (const Difference& difference : differences(plan, ended))
@@ -172,8 +201,10 @@ command::Table counted_twice(const Plan& plan, const RunResult& ended) {
     const auto perf = summarise(ended.repetitions, r);
     const auto papi = twice ? summarise(ended.repetitions, difference->second.papi) : Summary{};
     const ShownUnit unit = shown_unit(row.unit, perf.mean.value_or(papi.mean.value_or(0)));
+    const auto narrow = [](const Summary& summary) { return std::string(summary.mean ? "" : "-"); };
     table.add({"  " + row.name, value_text(perf, unit), twice ? value_text(papi, unit) : "", unit.name,
-               twice ? difference_text(difference->second, unit) : "", coverage_text(perf)});
+               twice ? difference_text(difference->second, unit) : "", coverage_text(perf)},
+              {"", narrow(perf), twice ? narrow(papi) : ""});
   }
   return table;
 }
@@ -193,15 +224,18 @@ command::Table values_table(const Plan& plan, const RunResult& ended) {
                                               {several ? "std. deviation" : "", Align::right},
                                               {"", Align::right}};
   const bool modelled = std::ranges::any_of(plan.rows, [](const auto& row) { return !row.witness.empty(); });
+  if (plan.rates) columns.insert(columns.begin() + 3, {"rate", Align::right});
   if (modelled) columns.insert(columns.begin() + 1, {"witness"});
   if (!row_marks(plan).empty()) columns.push_back({"verdict"});
   command::Table table(std::move(columns), "Counts");
   for (std::size_t r = 0; r < plan.rows.size(); ++r) {
     const PlanRow& row = plan.rows[r];
+    if (is_beside(plan, r)) continue;
     const auto s = summarise(ended.repetitions, r);
     const ShownUnit unit = shown_unit(row.unit, s.mean.value_or(0));
     std::vector<std::string> cells{"  " + row.name, value_text(s, unit), s.mean ? unit.name : "",
                                    deviation_text(s), coverage_text(s)};
+    if (plan.rates) cells.insert(cells.begin() + 3, rate_text(plan, ended, r));
     if (modelled) cells.insert(cells.begin() + 1, witness_name(row));
     if (!row.mark.empty()) cells.push_back(command::in_parentheses(row.mark));
     table.add(std::move(cells));

@@ -38,6 +38,14 @@ class Papi(unittest.TestCase):
             self.assertEqual(many[name] - few[name], each * FEW, name)
             self.assertLess(few[name] - each * FEW, CALLS, name)
 
+    def test_perf_and_papi_count_the_same_execution(self):
+        answer = emulate(RECOUNT, "stat", "--witness", "perf,papi", "--json", "-e", "PAPI_TOT_INS", "--", "true")
+        self.assertEqual(answer.returncode, 0, answer.stderr)
+        perf, papi = json.loads(answer.stdout)["metrics"]
+        self.assertEqual((papi["witness"], papi["difference"]["same_runs"]), ("papi", True))
+        self.assertEqual(perf["mean"], papi["mean"])
+        self.assertGreater(perf["mean"], 10000)
+
     @unittest.skipUnless(shutil.which("papi_command_line"), "papi_command_line is not installed")
     def test_the_command_line_counts(self):
         answer = emulate("papi_command_line", "PAPI_TOT_INS", "PAPI_BR_CN")

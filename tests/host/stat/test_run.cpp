@@ -8,6 +8,7 @@
 #include "process/spawn.hpp"
 #include "process/waiter.hpp"
 #include "stat/stat_run.hpp"
+#include "stat/stat_table.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -149,6 +150,40 @@ BOOST_AUTO_TEST_CASE(the_same_counts_as_perf_stat_on_one_stopped_process) {
         BOOST_TEST(read[p.rows[r].operands[0].events[0]].value.value() == counts.at(perf_name), name);
       }
   BOOST_TEST(counts.at("page-faults") >= 900U);
+}
+
+/// The fields of each event's line.
+std::map<std::string, std::vector<std::string>> fields(const std::string& text) {
+  std::map<std::string, std::vector<std::string>> all;
+  for (const auto line : base::split(std::string_view(text), '\n')) {
+    const auto parts = base::split(line, ';');
+    if (parts.size() > 5) all[std::string(parts[2])] = {parts.begin(), parts.end()};
+  }
+  return all;
+}
+
+BOOST_AUTO_TEST_CASE(fields_are_those_of_perf_stat) {
+  if (!process::find_program("perf")) return skip("perf is not installed");
+  std::string out = (std::filesystem::temp_directory_path() / "recount-perf-XXXXXX").string();
+  close(mkstemp(out.data()));
+  process::Child perf(
+      {{"perf", "stat", "-x;", "-r", "2", "-e", "page-faults,task-clock", "-o", out, "true"}});
+  const auto exit = perf.wait(10s);
+  auto theirs = fields(base::read_file(out).value_or(""));
+  std::filesystem::remove(out);
+  if (!exit.ok() || theirs.size() != 2)
+    return skip("perf stat does not count here: " + process::describe(exit));
+  const Plan p = plan("perf::PAGE-FAULTS,perf::TASK-CLOCK");
+  auto ours = fields(stat_csv(p, run_command(p, {"true"}, {}, 2), ";"));
+  for (const auto& [perf_name, name] :
+       {std::pair("page-faults", "perf::PAGE-FAULTS"), std::pair("task-clock", "perf::TASK-CLOCK")}) {
+    BOOST_TEST_REQUIRE(ours.contains(name));
+    const auto &a = theirs.at(perf_name), &b = ours.at(name);
+    BOOST_TEST(a[1] == b[1]); // unit
+    BOOST_TEST((a[3].ends_with('%') && b[3].ends_with('%')));
+    BOOST_TEST(base::parse<long>(a[4]).has_value() == base::parse<long>(b[4]).has_value()); // running
+    BOOST_TEST(a[5] == b[5]);                                                               // 100.00
+  }
 }
 
 BOOST_AUTO_TEST_CASE(children_and_threads_are_included) {

@@ -1,4 +1,5 @@
 // Two commands in turn: which rows differ.
+#include "stat/second_count.hpp"
 #include "stat/stat_compare.hpp"
 
 #include <recount/error.hpp>
@@ -75,6 +76,95 @@ BOOST_AUTO_TEST_CASE(two_repetitions_give_a_range_and_no_conclusion) {
   BOOST_TEST(comparison_table(rows).rows()[2].back() == "100.498 (99.010 to 102.000)");
   first.repetitions.resize(1);
   BOOST_TEST(comparison_table(compare_rows(plan(), {first, second})).rows()[2].back() == "n.d.");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+// Two counts of one event, by perf and by PAPI.
+BOOST_AUTO_TEST_SUITE(two_counts)
+
+namespace {
+
+Plan counted_twice(bool joint) {
+  Plan made;
+  PlanRow perf;
+  perf.name = "PAPI_TOT_INS";
+  perf.kind = RowKind::preset;
+  PlanRow papi = perf;
+  papi.witness = Witness::papi;
+  papi.twin = 0;
+  papi.joint = joint;
+  made.rows = {perf, papi};
+  return made;
+}
+
+RunResult counts(const std::vector<double>& perf, const std::vector<double>& papi) {
+  RunResult result;
+  for (std::size_t i = 0; i < perf.size(); ++i) {
+    Slice slice;
+    slice.rows.resize(2);
+    slice.rows[0].value = perf[i];
+    slice.rows[1].value = papi[i];
+    result.repetitions.push_back(slice);
+  }
+  return result;
+}
+
+std::string note_of(bool joint, const RunResult& result) {
+  const auto notes = difference_notes(counted_twice(joint), result);
+  return notes.empty() ? "" : notes.front();
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(equal_counts_are_no_difference) {
+  const auto found = differences(counted_twice(true), counts({100, 110}, {100, 110}));
+  BOOST_TEST_REQUIRE(found.size() == 1U);
+  BOOST_TEST(found[0].value.value() == 0);
+  BOOST_TEST(!found[0].reported);
+  BOOST_TEST(note_of(true, counts({100}, {100})) == "");
+  BOOST_TEST(note_of(true, counts({10000}, {10099})) == ""); // two system calls
+}
+
+BOOST_AUTO_TEST_CASE(a_difference_in_the_same_execution_is_reported_by_how_much) {
+  constexpr const char* unknown = "the same executions, domain and preset definition; no cause is known";
+  BOOST_TEST(note_of(true, counts({1000}, {1200})) ==
+             std::string("PAPI_TOT_INS: PAPI counts 20 % more than perf: ") + unknown);
+  BOOST_TEST(note_of(true, counts({1000}, {250})) ==
+             std::string("PAPI_TOT_INS: PAPI counts 75 % less than perf: ") + unknown);
+  BOOST_TEST(note_of(true, counts({1000}, {3000})) ==
+             std::string("PAPI_TOT_INS: PAPI counts 3 times as much as perf: ") + unknown);
+  BOOST_TEST(note_of(true, counts({0}, {5})) ==
+             std::string("PAPI_TOT_INS: PAPI counts 5 more than perf: ") + unknown);
+}
+
+BOOST_AUTO_TEST_CASE(the_cause_is_what_the_counts_prove) {
+  RunResult computed = counts({1000}, {1200});
+  computed.repetitions[0].rows[0].flags.emplace_back(Flag::Kind::other_papi_value,
+                                                     "PAPI computes 1200 from the same counts");
+  BOOST_TEST(note_of(true, computed).ends_with("differently: PAPI computes 1200 from the same counts"));
+  RunResult scaled = counts({1000}, {1001});
+  scaled.repetitions[0].rows[0].enabled_ns = 100;
+  scaled.repetitions[0].rows[0].running_ns = 25;
+  BOOST_TEST(
+      note_of(true, scaled).ends_with("perf counted 25.0 % of the time and scaled, PAPI counted all of it"));
+}
+
+BOOST_AUTO_TEST_CASE(separate_executions_differ_only_beyond_their_noise) {
+  BOOST_TEST(note_of(false, counts({1000}, {1200})).find("decide nothing") != std::string::npos);
+  const std::vector<double> low{100, 101, 99, 100, 102, 98, 100, 101, 99, 100};
+  std::vector<double> high, other(low.rbegin(), low.rend());
+  for (const double value : low)
+    high.push_back(1.5 * value);
+  BOOST_TEST(note_of(false, counts(low, other)) == "");
+  BOOST_TEST(note_of(false, counts(low, high)).starts_with("PAPI_TOT_INS: PAPI counts 50 % more than perf"));
+}
+
+BOOST_AUTO_TEST_CASE(what_one_does_not_count_has_no_difference) {
+  RunResult missing = counts({1000}, {0});
+  missing.repetitions[0].rows[1].value = {};
+  BOOST_TEST(!differences(counted_twice(true), missing)[0].value.has_value());
+  BOOST_TEST(note_of(true, missing) == "");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
