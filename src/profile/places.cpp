@@ -148,7 +148,8 @@ void Places::name_process(const Record& record) {
     processes_[fork->pid] = name;
   }
   const auto* name = std::get_if<Name>(&record);
-  if (name == nullptr || !(name->exec || name->pid == name->tid) || processes_.size() >= most_processes)
+  if (name == nullptr || name->name.empty() || !(name->exec || name->pid == name->tid) ||
+      processes_.size() >= most_processes)
     return;
   auto known = process_numbers_.find(name->name);
   if (known == process_numbers_.end()) {

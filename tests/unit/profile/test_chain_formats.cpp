@@ -88,6 +88,8 @@ BOOST_AUTO_TEST_CASE(folded_chains_begin_with_the_process) {
   const Profile p = profile_of({{{0x10, 0x20}, 2}}, "a; b");
   BOOST_TEST(folded(p.recording.places, p.naming, 0) == "a:_b;f20;f10 2000\n");
   BOOST_TEST(chains_text(p, 1).find("a; b") == std::string::npos);
+  const Profile unnamed = profile_of({{{0x10, 0x20}, 1}}, "");
+  BOOST_TEST(folded(unnamed.recording.places, unnamed.naming, 0) == "f20;f10 1000\n");
   BOOST_TEST(missing_frame_pointers(profile_of({{{0x10}, 20}}).recording.places).find("20 of 20") == 0U);
 }
 

@@ -79,6 +79,10 @@ BOOST_AUTO_TEST_CASE(later_code_replaces_earlier_code) {
   BOOST_TEST(name_at(symbols, 0x1080) == "c");
   BOOST_TEST(name_at(symbols, 0x117f) == "c");
   BOOST_TEST(name_at(symbols, 0x1180) == "?"); // what is left of b begins within it
+  symbols.add_map("2000 1000 large\n2100 10 small\n");
+  BOOST_TEST(name_at(symbols, 0x20ff) == "large");
+  BOOST_TEST(name_at(symbols, 0x210f) == "small");
+  BOOST_TEST(name_at(symbols, 0x2110) == "?"); // the code of the large one was overwritten
 }
 
 BOOST_AUTO_TEST_CASE(records_of_a_dump) {
