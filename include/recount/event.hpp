@@ -38,9 +38,14 @@ static_assert(sizeof(Event::attr) <= sizeof(Event::attr_storage));
 ///  - hardware breakpoints, "mem:ADDRESS[/LENGTH][:rwx]": length 1, 2, 4 (default) or 8 bytes, access rw
 ///    when none is given;
 /// each followed by :u, :k or :uk, or by the modifiers of libpfm4.
-/// Names of perf(1) are accepted as well: "r1c0", "cpu/r1c0/", "slots", "INST_RETIRED.ANY",
-/// "sched:sched_switch"; and its modifiers :p, :pp, :ppp and :P (precise_ip; lowered to what the PMU offers
-/// when sampling), :G and :H.
+/// Names of perf(1) are accepted as well: "r1c0", "cpu/r1c0/", "slots", "energy-pkg", "l1d-loads",
+/// "inst_retired.any", "sched:sched_switch", "imc/cas_count_read/"; and its modifiers :p, :pp, :ppp and :P
+/// (precise_ip; lowered to what the PMU offers when sampling), :G, :H, :h, :I, :D and :e (attr.pinned and
+/// attr.exclusive, which a counting group takes from its first event), :S and :W (no effect). period= and freq=
+/// between slashes set attr.sample_period, which counting ignores.
+/// Event files, which RECOUNT_EVENT_FILES names (recount-events(1)), add the names of a CPU's vendor:
+/// "mem_load_retired.l1_hit". They are read once, at the first use, and looked up before libpfm4. A file that
+/// cannot be read or parsed is an Error (bad_input) of every call.
 /// `fallback`: the domain if the name has none. PMUs that do not distinguish domains (msr, uncore) ignore it;
 /// a domain in the name is always passed on.
 /// On a hybrid CPU a generic event such as perf::INSTRUCTIONS is one event per core type: see encode_each().
@@ -51,7 +56,7 @@ static_assert(sizeof(Event::attr) <= sizeof(Event::attr_storage));
 /// As encode(), but one event per core type on a hybrid CPU ("cpu_core/INSTRUCTIONS/",
 /// "cpu_atom/INSTRUCTIONS/"), with the PMU's type in bits 63:32 of config (perf_event_open(2), Linux 5.13).
 /// An uncore PMU with several instances (uncore_imc_0, uncore_imc_1), named without the number, gives one
-/// event per instance. Otherwise exactly one event, that of encode().
+/// event per instance, and "sched:*" one per tracepoint. Otherwise exactly one event, that of encode().
 [[nodiscard]] std::vector<Event> encode_each(const std::string& name, Domain fallback = Domain::all);
 
 /// The domain that the exclude_* fields of an event select.

@@ -274,6 +274,7 @@ command::Command check_command() {
                   "that its execution states)")
             .list("-e,--event", a.events, "LIST",
                   "presets and events, as PRESET; with --program the only way")
+            .event_files()
             .list("--witness", a.witnesses, "LIST",
                   "with --program: model:NAME, the machine whose misses are expected (default: model, "
                   "this machine)")

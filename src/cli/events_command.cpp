@@ -14,6 +14,7 @@
 #include <range/v3/view/transform.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 
@@ -24,8 +25,8 @@ namespace {
 using event::Listed;
 
 struct EventsArguments {
-  std::vector<std::string> patterns;
-  std::string pmu, name, export_to;
+  std::vector<std::string> patterns, names;
+  std::string pmu, export_to;
   bool json = false, all = false;
 };
 
@@ -46,6 +47,39 @@ Json code_json(const perf_event_attr& attr) {
           {"config", attr.config},
           {"config1", std::uint64_t{attr.config1}},
           {"config2", std::uint64_t{attr.config2}}};
+}
+
+/// The other fields of perf_event_attr that an event name can set.
+struct Field {
+  const char* name;
+  std::uint64_t value;
+};
+std::vector<Field> fields(const perf_event_attr& attr) {
+  const bool breakpoint = attr.type == PERF_TYPE_BREAKPOINT;
+  return {{"exclude_user", attr.exclude_user},
+          {"exclude_kernel", attr.exclude_kernel},
+          {"exclude_hv", attr.exclude_hv},
+          {"exclude_idle", attr.exclude_idle},
+          {"exclude_host", attr.exclude_host},
+          {"exclude_guest", attr.exclude_guest},
+          {"precise_ip", attr.precise_ip},
+          {"pinned", attr.pinned},
+          {"exclusive", attr.exclusive},
+          {attr.freq != 0 ? "sample_freq" : "sample_period", attr.sample_period},
+          {"bp_type", breakpoint ? attr.bp_type : 0},
+          {"bp_addr", breakpoint ? std::uint64_t{attr.bp_addr} : 0},
+          {"bp_len", breakpoint ? std::uint64_t{attr.bp_len} : 0}};
+}
+
+/// Those that are set: "exclude_guest 1, precise_ip 2".
+std::string fields_text(const perf_event_attr& attr) {
+  std::string text;
+  for (const auto& [name, value] : fields(attr))
+    if (value != 0)
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name,
+                          std::string_view(name) == "bp_addr" ? fmt::format("{:#x}", value)
+                                                              : std::to_string(value));
+  return text.empty() ? "none" : text;
 }
 
 Json to_json(const Listed& one) {
@@ -103,7 +137,8 @@ void print_details(const Folded& named) {
   const Listed& one = named.event;
   command::print("{}", command::paint(command::Style::strong, one.name));
   if (one.event) command::print("  {}", command::paint(command::Style::faint, code(one.event->attr)));
-  command::print_wrapped(one.prose, 4, "\n    ");
+  command::print("\n");
+  if (!one.prose.empty()) command::print_wrapped(one.prose, 4, "    ");
   if (const auto aliases = alias_text(named); !aliases.empty())
     command::print_wrapped("also: " + aliases, 4, "    ");
   else if (!one.equivalent.empty())
@@ -192,14 +227,18 @@ std::optional<Problem> trial(const Event& event) {
   }
 }
 
-int encode_name(const EventsArguments& requested) {
-  const auto events = encode_each(requested.name);
+int encode_names(const EventsArguments& requested) {
+  std::vector<Event> events;
+  for (const std::string& name : requested.names)
+    std::ranges::move(encode_each(name), std::back_inserter(events));
   Json json{{"events", Json::array()}};
   for (const Event& event : events) {
     const auto problem = trial(event);
     if (requested.json) {
       Json one{{"name", event.name}, {"pmu", event.pmu}};
       one.update(code_json(event.attr));
+      for (const auto& [name, value] : fields(event.attr))
+        one[name] = value;
       one["domain"] = show(domain(event));
       one["opens"] = !problem;
       one["reason"] = or_null(problem ? problem->cause : "");
@@ -208,9 +247,9 @@ int encode_name(const EventsArguments& requested) {
       json["events"].push_back(one);
       continue;
     }
-    command::print("{}\n  pmu     {}\n  code    {}\n  domain  {}\n  opens   {}\n",
+    command::print("{}\n  pmu     {}\n  code    {}\n  fields  {}\n  domain  {}\n  opens   {}\n",
                    command::paint(command::Style::strong, event.name), event.pmu, code(event.attr),
-                   show(domain(event)), problem ? "no: " + problem->cause : "yes");
+                   fields_text(event.attr), show(domain(event)), problem ? "no: " + problem->cause : "yes");
     if (problem && !problem->setting.empty()) command::print("  setting {}\n", problem->setting);
     if (problem && !problem->fix.empty()) command::print("  fix     {}\n", problem->fix);
   }
@@ -222,9 +261,9 @@ int run_events(const EventsArguments& requested) {
   if (requested.patterns.size() > 1)
     throw bad_input(requested.patterns[1], "only one pattern is allowed",
                     "quote a pattern that contains blanks");
-  if (!requested.name.empty() && (!requested.patterns.empty() || !requested.pmu.empty()))
+  if (!requested.names.empty() && (!requested.patterns.empty() || !requested.pmu.empty()))
     throw bad_input("--encode", "cannot be combined with a pattern or --pmu");
-  return requested.name.empty() ? list(requested) : encode_name(requested);
+  return requested.names.empty() ? list(requested) : encode_names(requested);
 }
 
 } // namespace
@@ -238,8 +277,9 @@ command::Command events_command() {
         options.text(
             "--pmu", requested.pmu, "NAME",
             "list only PMUs or CPU types that match NAME (libpfm4's or Linux's name; may be a glob)");
-        options.text("--encode", requested.name, "NAME",
-                     "print the encoding of one event and whether it opens");
+        options.list("--encode", requested.names, "NAME",
+                     "print the encoding of an event and whether it opens; repeatable");
+        options.event_files();
         options.flag("-a,--all", requested.all, "also list events that cannot be counted here");
         options.flag("--json", requested.json, "print one JSON object");
         options.text("--export", requested.export_to, "FILE", command::export_help);

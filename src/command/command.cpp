@@ -4,6 +4,7 @@
 #include "base/nearest.hpp"
 #include "command/output.hpp"
 #include "command/print.hpp"
+#include "event/event_file.hpp"
 
 #include <recount/error.hpp>
 
@@ -210,6 +211,10 @@ Options& Options::list(const std::string& names, std::vector<std::string>& into,
   return *this;
 }
 
+Options& Options::event_files() {
+  return list("--events-file", *event_files_, "FILE", "also know the events of FILE, see recount-events(1)");
+}
+
 Options& Options::words(const std::string& name, std::vector<std::string>& into, const std::string& prose) {
   app(app_).add_option(name, into, prose)->type_name("");
   return *this;
@@ -293,6 +298,7 @@ int run(const Command& command, std::span<const std::string> arguments) {
   } catch (const CLI::ParseError& e) {
     throw bad_input("recount " + command.name, unmarked(e.what()), page(command));
   }
+  event::use_event_files(*options.event_files_);
   if (options.program_) *options.program_ = std::move(program);
   return action();
 }

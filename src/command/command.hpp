@@ -28,6 +28,8 @@ public:
                   Range range);
   Options& list(const std::string& names, std::vector<std::string>& into, const std::string& value,
                 const std::string& prose); ///< repeatable; commas are left alone
+  /// --events-file, repeatable: event files for event::use_event_files(), which run() calls.
+  Options& event_files();
   Options& words(const std::string& name, std::vector<std::string>& into,
                  const std::string& prose); ///< the positional arguments
   /// A program and its arguments: everything behind `--`, or from the first word on that is neither an option
@@ -47,6 +49,7 @@ private:
   void* app_;
   std::vector<std::string>* rest_ = nullptr;
   std::vector<std::string>* program_ = nullptr;
+  std::shared_ptr<std::vector<std::string>> event_files_ = std::make_shared<std::vector<std::string>>();
   std::function<std::string(const std::string&)> topic_;
 };
 

@@ -215,6 +215,7 @@ command::Command cost_command() {
         const auto requested = std::make_shared<CostArguments>();
         options.list("-e,--event", requested->events, "LIST",
                      "count these events and presets (default: the first four events that can be counted)");
+        options.event_files();
         options.text("--at-once", requested->sizes, "LIST", "numbers of events per group (default 1,2,4)");
         options.text("--domain", requested->domain, "DOMAIN",
                      "count in user mode, kernel or all (default user)");

@@ -3,6 +3,7 @@
 #include "base/format.hpp"
 #include "base/nearest.hpp"
 #include "base/text.hpp"
+#include "event/event_file.hpp"
 #include "event/pfm.hpp"
 #include "event/sysfs.hpp"
 
@@ -46,6 +47,9 @@ bool is_hidden_tracepoint(const std::string& name) {
 
 [[noreturn]] void unknown(const std::string& name, const std::string& cause,
                           const std::vector<host::Pmu>& pmus) {
+  if (const std::string pmu = absent_pmu(name); !pmu.empty())
+    throw unavailable(name, "the event is in an event file, but this machine has no PMU " + pmu, {},
+                      "recount doctor");
   std::string fix = base::did_you_mean(suggestions(name, pmus));
   if (fix.empty() && is_hidden_tracepoint(name))
     throw bad_input(name, "no such event; tracepoints need a mounted and readable tracefs",
@@ -63,21 +67,48 @@ std::optional<Event> encode_pfm(const std::string& name, Domain fallback, pfm::E
   event.pmu = encoded.pmu;
   event.attr = encoded.attr;
   event.domain_given = modified.domain_given;
+  // libpfm4 sets it by the privilege levels of this machine's CPU.
+  event.attr.exclude_hv = domain(event) != Domain::all && !modified.hypervisor;
   event.present = encoded.present;
   return event;
 }
 
-/// The event of a name as libpfm4, tracefs or perf(1) have it.
+/// The events of names in the notation of sysfs; a single one is called `name`.
+std::vector<Event> encode_all(const std::vector<std::string>& names, const std::string& name, Domain fallback,
+                              const std::vector<host::Pmu>& pmus) {
+  std::vector<Event> each;
+  for (const std::string& one : names)
+    each.push_back(encode_sysfs(one, fallback, pmus));
+  if (each.size() == 1) each.front().name = name;
+  return each;
+}
+
+/// An event of a cache by perf's names that libpfm4 lacks.
+std::optional<Event> cache_event(const std::string& name, Domain fallback) {
+  const Split split = split_domain(name);
+  const auto config = hardware_cache(split.name);
+  if (!config) return {};
+  Event event;
+  event.name = name;
+  event.pmu = "perf";
+  event.attr.size = sizeof event.attr;
+  event.attr.type = PERF_TYPE_HW_CACHE;
+  event.attr.config = *config;
+  event.attr.exclude_guest = 1; // as libpfm4 and perf(1) have it
+  event.domain_given = split.domain.has_value();
+  apply(split.domain.value_or(fallback), event.attr);
+  return event;
+}
+
+/// The event of a name as an event file, libpfm4, tracefs or perf(1) have it.
 std::vector<Event> encode_word(const std::string& name, Domain fallback, const std::vector<host::Pmu>& pmus) {
+  if (auto each = encode_all(file_names(name, pmus), name, fallback, pmus); !each.empty()) return each;
   pfm::Encoded encoded;
   if (auto event = encode_pfm(name, fallback, encoded)) return {*event};
   if (auto event = software_event(name, fallback)) return {*event};
-  if (auto event = tracepoint(name, fallback)) return {*event};
-  std::vector<Event> each;
-  for (const std::string& one : sysfs_names(name, pmus))
-    each.push_back(encode_sysfs(one, fallback, pmus));
-  if (each.size() == 1) each.front().name = name;
-  if (!each.empty()) return each;
+  if (auto event = cache_event(name, fallback)) return {*event};
+  if (auto each = tracepoints(name, fallback); !each.empty()) return each;
+  if (auto each = encode_all(sysfs_names(name, pmus), name, fallback, pmus); !each.empty()) return each;
   if (auto event = raw_event(name, fallback)) return {*event};
   unknown(name, encoded.known ? encoded.failure : "no such event", pmus);
 }
@@ -104,6 +135,9 @@ std::vector<Event> encode_known(const std::string& name, Domain fallback,
                                 const std::vector<host::Pmu>& pmus) {
   const Modifiers modifiers = split_modifiers(name);
   if (!modifiers.any()) return encode_plain(name, fallback, pmus);
+  pfm::Encoded edge; // "skl::L1D:REPLACEMENT:e": libpfm4's own e
+  if (modifiers.exclusive && file_names(modifiers.name, pmus).empty())
+    if (auto event = encode_pfm(name, fallback, edge)) return {*event};
   std::vector<Event> events;
   try {
     events = encode_plain(modifiers.name, fallback, pmus);
@@ -112,6 +146,7 @@ std::vector<Event> encode_known(const std::string& name, Domain fallback,
   }
   for (Event& event : events) {
     apply(modifiers, event.attr);
+    event.domain_given = event.domain_given || modifiers.hypervisor;
     if (events.size() == 1) event.name = name;
   }
   return events;
@@ -137,10 +172,12 @@ Event encode_over(const std::string& name, Domain fallback, const std::vector<ho
   std::vector<std::string> names;
   for (const Event& one : events)
     names.push_back(one.name);
-  const bool cores = core_of(events.front().attr, pmus) != nullptr;
+  const bool cores = core_of(events.front().attr, pmus) != nullptr,
+             traced = events.front().attr.type == PERF_TYPE_TRACEPOINT;
   throw bad_input(name,
-                  cores ? "this CPU has several core types with separate PMUs"
-                        : "there are several PMUs of this name",
+                  cores    ? "this CPU has several core types with separate PMUs"
+                  : traced ? "several tracepoints match"
+                           : "there are several PMUs of this name",
                   fmt::format("name one of them: {}", fmt::join(names, " or ")));
 }
 
@@ -253,11 +290,14 @@ std::optional<Scale> scale_of(const Event& event, const std::vector<host::Pmu>& 
 
 std::vector<std::string> instances(const std::string& name, const std::vector<host::Pmu>& pmus) {
   if (!in_sysfs_notation(name)) return {};
-  const std::string stem = name.substr(0, name.find('/'));
+  const std::string stem = name.substr(0, name.find('/')), full = "uncore_" + stem;
   if (std::ranges::find(pmus, stem, &host::Pmu::name) != pmus.end()) return {};
+  const base::Pattern pattern(stem);
   std::vector<std::string> names;
   for (const host::Pmu& pmu : pmus)
-    if (numbered(pmu.name, stem)) names.push_back(pmu.name + name.substr(stem.size()));
+    if (numbered(pmu.name, stem) || pmu.name == full || numbered(pmu.name, full) ||
+        (pattern.glob() && pattern.matches(pmu.name)))
+      names.push_back(pmu.name + name.substr(stem.size()));
   return names;
 }
 
@@ -347,9 +387,12 @@ std::vector<std::string> suggestions(const std::string& name, const std::vector<
     }
   }
   if (wanted.table.empty())
-    for (const host::Pmu& pmu : pmus)
+    for (const host::Pmu& pmu : pmus) {
       for (const auto& [event, terms] : pmu.events)
         candidates.push_back(pmu.name + "/" + event + "/");
+      for (const auto& [lower, event] : pmu.described)
+        if (std::ranges::find(candidates, event.name) == candidates.end()) candidates.push_back(event.name);
+    }
   auto near = base::nearest(wanted.event, candidates);
   for (std::string& candidate : near)
     if (candidate.find('/') == std::string::npos) candidate = prefix + candidate;
@@ -386,6 +429,7 @@ Modified for_libpfm(std::string_view name) {
     if (!first) out.name += ':';
     const auto key = part.substr(0, part.find('='));
     const bool letters = !first && (parse_domain(key) || key == "h");
+    out.hypervisor = out.hypervisor || (letters && key == "h");
     out.domain_given = out.domain_given || letters;
     if (letters && part.size() == 2)
       out.name.append(part.substr(0, 1)).append(":").append(part.substr(1));

@@ -44,26 +44,41 @@ struct Scale {
 [[nodiscard]] std::optional<Scale> scale_of(const Event& event, const std::vector<host::Pmu>& pmus);
 
 /// "uncore_imc/cas_count_read/" on a machine that has uncore_imc_0, uncore_imc_1, ...: the name on each of
-/// them. Empty where a PMU has the name itself, or none has it with a number. Pure.
+/// them; also "imc/...", and a glob, "uncore_imc*/...". Empty where a PMU has the name itself, or none
+/// matches. Pure.
 [[nodiscard]] std::vector<std::string> instances(const std::string& name, const std::vector<host::Pmu>& pmus);
 
 // User and kernel: the domain in an event name, and its bits in attr.
 
 /// Letters after the last colon (or slash) of a name, as perf-list(1) defines them.
 struct Modifiers {
-  std::string name;     ///< without them, with the letters of a domain
-  unsigned precise = 0; ///< as many as p; P, the maximum of the PMU: 3, which is lowered when sampling
-  bool guest = false;   ///< G: only guests
-  bool host = false;    ///< H: only the host
-  [[nodiscard]] bool any() const { return precise > 0 || guest || host; }
+  std::string name;        ///< without them, with the letters of a domain
+  unsigned precise = 0;    ///< as many as p; P, the maximum of the PMU: 3, which is lowered when sampling
+  bool guest = false;      ///< G: only guests
+  bool host = false;       ///< H: only the host
+  bool hypervisor = false; ///< h
+  bool not_idle = false;   ///< I
+  bool pinned = false;     ///< D: always on the PMU, or in error
+  bool exclusive = false;  ///< e: no other group on the PMU meanwhile
+  bool of_groups = false;  ///< S, W: nothing for a single event
+  bool domain = false;     ///< the name has u or k
+  [[nodiscard]] bool any() const {
+    return precise > 0 || guest || host || hypervisor || not_idle || pinned || exclusive || of_groups;
+  }
 };
 /// Splits a name; any() is false where its end is something else, such as a unit mask. Pure.
 [[nodiscard]] Modifiers split_modifiers(const std::string& name);
-/// Sets precise_ip, exclude_host and exclude_guest. Pure.
+/// Sets precise_ip, exclude_hv, exclude_idle, exclude_host, exclude_guest, pinned and exclusive. Pure.
 void apply(const Modifiers& modifiers, perf_event_attr& attr);
 
-/// An event that core PMUs have in sysfs, "slots", in the notation of sysfs: one name for each core type that
-/// has it. Empty: none has. Pure.
+/// An event of an event file by its bare name, "mem_load_retired.l1_hit", in the notation of sysfs: one name
+/// for each PMU that has it. Empty: none has. Pure.
+[[nodiscard]] std::vector<std::string> file_names(const std::string& name,
+                                                  const std::vector<host::Pmu>& pmus);
+
+/// An event that core PMUs have in sysfs, "slots", or an architectural event, in the notation of sysfs: one
+/// name for each core type that has it. If no core has, for each other PMU: "energy-pkg". Empty: none has.
+/// Pure.
 [[nodiscard]] std::vector<std::string> sysfs_names(const std::string& name,
                                                    const std::vector<host::Pmu>& pmus);
 
@@ -73,11 +88,11 @@ void apply(const Modifiers& modifiers, perf_event_attr& attr);
 /// A raw code of a core PMU, "r1c0" or "r1c0:u", for CPUs that libpfm4 does not know. Pure.
 [[nodiscard]] std::optional<Event> raw_event(const std::string& name, Domain fallback);
 
-/// A tracepoint, "sched:sched_switch", by its number in tracefs; nothing where it has none or may not be
-/// read. `roots`: where tracefs may be mounted.
-[[nodiscard]] std::optional<Event> tracepoint(const std::string& name, Domain fallback,
-                                              const std::vector<std::string>& roots = {
-                                                  "/sys/kernel/tracing", "/sys/kernel/debug/tracing"});
+/// A tracepoint, "sched:sched_switch", or all that match a glob, "sched:*", by their numbers in tracefs;
+/// nothing where it has none or may not be read. `roots`: where tracefs may be mounted.
+[[nodiscard]] std::vector<Event> tracepoints(const std::string& name, Domain fallback,
+                                             const std::vector<std::string>& roots = {
+                                                 "/sys/kernel/tracing", "/sys/kernel/debug/tracing"});
 
 /// The domain of modifier letters: "u", "k", "uk" or "ku"; none for anything else.
 [[nodiscard]] std::optional<Domain> parse_domain(std::string_view letters);
@@ -97,6 +112,7 @@ void apply(Domain domain, perf_event_attr& attr);
 struct Modified {
   std::string name;
   bool domain_given = false;
+  bool hypervisor = false; ///< it has h
 };
 [[nodiscard]] Modified for_libpfm(std::string_view name);
 

@@ -77,6 +77,17 @@ public:
       if (terms.find("=?") == std::string::npos) one.event = encode_over(one.name, Domain::all, pmus_);
       found.push_back(std::move(one));
     }
+    for (const auto& [lower, event] : pmu.described) {
+      Listed one{pmu.name + "/" + event.name + "/", pmu.name, event.prose, {}, {}, {}, {}};
+      if (event.deprecated) one.prose = "deprecated: " + one.prose;
+      if (!matches(one) && !pattern_.matches(event.name)) continue;
+      try {
+        one.event = encode_over(one.name, Domain::all, pmus_);
+      } catch (const Error& error) { // a register, a filter or a term that the PMU does not have
+        one.reason = error.problem();
+      }
+      found.push_back(std::move(one));
+    }
   }
 
   std::vector<Listed> found;

@@ -4,6 +4,7 @@
 #include "base/nearest.hpp"
 #include "base/text.hpp"
 #include "event/encode.hpp"
+#include "event/event_file.hpp"
 #include "event/pfm.hpp"
 
 #include <recount/error.hpp>
@@ -13,6 +14,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <strings.h>
 #include <utility>
 
@@ -38,12 +40,14 @@ struct Builder {
     const std::string key(base::trim(text.substr(0, equals)));
     const bool bare = equals == std::string_view::npos;
     if (bare && aliases && pmu.events.contains(key)) return terms(pmu.events.at(key), false);
+    if (bare && aliases && set_described(key)) return;
     if (bare && aliases && set_generic(key)) return;
     if (bare && aliases && set_raw(key)) return;
     if (key == "name" && aliases) { // how perf(1) shall call it
       title = base::trim(text.substr(equals == std::string_view::npos ? text.size() : equals + 1));
       return;
     }
+    if (key == "percore" && bare && aliases) return; // counts of CPUs are always added up
     std::uint64_t value = 1;
     if (!bare) {
       const auto given = base::trim(text.substr(equals + 1));
@@ -52,7 +56,21 @@ struct Builder {
       if (!number) throw bad_input(name, fmt::format("{} = \"{}\" is not a number", key, given));
       value = *number;
     }
+    if ((key == "period" || key == "freq") && !bare && aliases && !pmu.formats.contains(key)) {
+      attr.sample_period = value;
+      attr.freq = key == "freq";
+      return;
+    }
     set(key, value);
+  }
+
+  /// An event of an event file, or an architectural one.
+  bool set_described(const std::string& key) {
+    const host::Described* const found = described(pmu, key);
+    if (!found) return false;
+    if (!found->problem.empty()) throw unavailable(name, found->problem);
+    terms(found->terms, false);
+    return true;
   }
 
   /// A generic event within one core type of a hybrid CPU: "cpu_atom/INSTRUCTIONS/".
@@ -93,7 +111,11 @@ struct Builder {
       known.push_back(event);
     for (const auto& [format, bits] : pmu.formats)
       known.push_back(format);
+    const std::size_t listed = known.size();
+    for (const auto& [lower, event] : pmu.described)
+      known.push_back(event.name);
     std::string fix = base::did_you_mean(key, known);
+    known.resize(listed);
     if (fix.empty()) fix = fmt::format("PMU {} takes {}", pmu.name, fmt::join(known, ", "));
     throw bad_input(name, fmt::format("PMU {} has no event or term \"{}\"", pmu.name, key), fix);
   }
@@ -132,7 +154,11 @@ const host::Pmu& find_pmu(std::string_view wanted, const std::string& name,
 } // namespace
 
 const std::vector<host::Pmu>& pmus() {
-  static const std::vector<host::Pmu> found = host::pmus();
+  static const std::vector<host::Pmu> found = [] {
+    std::vector<host::Pmu> all = host::pmus();
+    add_chosen_files(all);
+    return all;
+  }();
   return found;
 }
 
@@ -240,23 +266,62 @@ bool word(std::string_view text) {
          std::ranges::all_of(text, [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '-'; });
 }
 
-} // namespace
-
-std::vector<std::string> sysfs_names(const std::string& name, const std::vector<host::Pmu>& pmus) {
+/// "PMU/EVENT/DOMAIN" for every PMU of which `find` gives the name of such an event; empty: none.
+template <class Find>
+std::vector<std::string> names_on(const std::string& name, const std::vector<host::Pmu>& pmus, Find find) {
   const auto colon = name.find(':');
   const std::string stem = name.substr(0, colon), rest = colon == std::string::npos ? "" : name.substr(colon);
   std::vector<std::string> names;
-  if (!word(stem)) return names;
-  for (const host::Pmu& pmu : pmus) {
-    if (!pmu.core()) continue;
-    const auto same = [&](const auto& alias) { return strcasecmp(alias.first.c_str(), stem.c_str()) == 0; };
-    const auto alias = std::ranges::find_if(pmu.events, same);
-    if (alias != pmu.events.end()) names.push_back(pmu.name + "/" + alias->first + "/" + rest);
-  }
+  for (const host::Pmu& pmu : pmus)
+    if (const std::string event = find(pmu, stem); !event.empty())
+      names.push_back(pmu.name + "/" + event + "/" + rest);
+  return names;
+}
+
+/// The event of sysfs of this name, in any case.
+std::string alias_of(const host::Pmu& pmu, const std::string& stem) {
+  const auto same = [&](const auto& alias) { return strcasecmp(alias.first.c_str(), stem.c_str()) == 0; };
+  const auto alias = word(stem) ? std::ranges::find_if(pmu.events, same) : pmu.events.end();
+  return alias == pmu.events.end() ? std::string() : alias->first;
+}
+
+std::string described_name(const host::Pmu& pmu, const std::string& stem) {
+  const host::Described* const found = described(pmu, stem);
+  return found ? found->name : std::string();
+}
+
+} // namespace
+
+std::vector<std::string> file_names(const std::string& name, const std::vector<host::Pmu>& pmus) {
+  return names_on(name, pmus, [](const host::Pmu& pmu, const std::string& stem) {
+    return pmu.described.empty() ? std::string() : described_name(pmu, stem);
+  });
+}
+
+std::vector<std::string> sysfs_names(const std::string& name, const std::vector<host::Pmu>& pmus) {
+  const auto on_cores = [](auto find) {
+    return [find](const host::Pmu& pmu, const std::string& stem) {
+      return pmu.core() ? find(pmu, stem) : std::string();
+    };
+  };
+  auto names = names_on(name, pmus, on_cores(alias_of));
+  if (names.empty()) names = names_on(name, pmus, on_cores(described_name));
+  if (names.empty()) names = names_on(name, pmus, alias_of);
   return names;
 }
 
 namespace {
+/// The folders in a folder whose names match, in their order.
+std::vector<std::string> matching_folders(const std::string& folder, const base::Pattern& pattern) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+    if (const std::string name = at->path().filename(); word(name) && pattern.matches(name))
+      names.push_back(name);
+  std::ranges::sort(names);
+  return names;
+}
+
 Event event_of(const std::string& name, const char* pmu, std::uint32_t type, std::uint64_t config,
                std::optional<Domain> given, Domain fallback) {
   Event event;
@@ -292,21 +357,29 @@ std::optional<Event> raw_event(const std::string& name, Domain fallback) {
   return event_of(name, "perf_raw", PERF_TYPE_RAW, *code, split.domain, fallback);
 }
 
-std::optional<Event> tracepoint(const std::string& name, Domain fallback,
-                                const std::vector<std::string>& roots) {
+std::vector<Event> tracepoints(const std::string& name, Domain fallback,
+                               const std::vector<std::string>& roots) {
   const Split split = split_domain(name);
   const auto colon = split.name.find(':');
   if (colon == std::string_view::npos) return {};
-  const std::string_view system = split.name.substr(0, colon), event = split.name.substr(colon + 1);
-  if (!word(system) || !word(event)) return {};
+  const std::string subsystem(split.name.substr(0, colon)), event(split.name.substr(colon + 1));
+  const base::Pattern pattern(event);
+  std::vector<Event> found;
+  if (!word(subsystem) || (!pattern.glob() && !word(event))) return found;
   for (const std::string& root : roots) {
-    const auto id =
-        base::read_number(root + "/events/" + std::string(system) + "/" + std::string(event) + "/id");
-    if (!id || *id < 0) continue;
-    return event_of(name, "tracepoint", PERF_TYPE_TRACEPOINT, static_cast<std::uint64_t>(*id), split.domain,
-                    fallback);
+    const std::string folder = root + "/events/" + subsystem + "/";
+    std::vector<std::string> names{event};
+    if (pattern.glob()) names = matching_folders(folder, pattern);
+    for (const std::string& one : names) {
+      const auto id = base::read_number(folder + one + "/id");
+      if (!id || *id < 0) continue;
+      const std::string full = pattern.glob() ? subsystem + ":" + one + name.substr(split.name.size()) : name;
+      found.push_back(event_of(full, "tracepoint", PERF_TYPE_TRACEPOINT, static_cast<std::uint64_t>(*id),
+                               split.domain, fallback));
+    }
+    if (!found.empty()) return found;
   }
-  return {};
+  return found;
 }
 
 Modifiers split_modifiers(const std::string& name) {
@@ -327,12 +400,18 @@ Modifiers split_modifiers(const std::string& name) {
     case 'P': found.precise = most_precise; break;
     case 'G': found.guest = true; break;
     case 'H': found.host = true; break;
+    case 'h': found.hypervisor = true; break;
+    case 'I': found.not_idle = true; break;
+    case 'D': found.pinned = true; break;
+    case 'e': found.exclusive = true; break;
+    case 'S':
+    case 'W': found.of_groups = true; break;
     case 'u':
-    case 'k':
-    case 'h': domain += letter; break;
+    case 'k': domain += letter; break;
     default: return none;
     }
   }
+  found.domain = !domain.empty();
   if (!found.any() || found.precise > most_precise) return none;
   found.name = name.substr(0, colon + (terms ? 1U : 0U)) + (domain.empty() ? "" : ":" + domain);
   return found;
@@ -340,6 +419,13 @@ Modifiers split_modifiers(const std::string& name) {
 
 void apply(const Modifiers& modifiers, perf_event_attr& attr) {
   if (modifiers.precise > 0) attr.precise_ip = modifiers.precise & 3U;
+  if (modifiers.hypervisor) {
+    attr.exclude_hv = 0;
+    if (!modifiers.domain) attr.exclude_user = attr.exclude_kernel = 1;
+  }
+  if (modifiers.not_idle) attr.exclude_idle = 1;
+  if (modifiers.pinned) attr.pinned = 1;
+  if (modifiers.exclusive) attr.exclusive = 1;
   if (!modifiers.guest && !modifiers.host) return;
   attr.exclude_host = modifiers.guest && !modifiers.host;
   attr.exclude_guest = modifiers.host && !modifiers.guest;
@@ -378,9 +464,12 @@ bool generic(const perf_event_attr& attr) noexcept {
 }
 
 std::optional<Code> generic_on(const std::string& name, std::uint32_t pmu_type) {
+  const std::uint64_t type_bits = std::uint64_t{pmu_type} << type_shift;
   const pfm::Encoded encoded = pfm::encode("perf::" + name, Domain::all);
-  if (!encoded.ok || !generic(encoded.attr)) return {};
-  return Code{encoded.attr.type, (encoded.attr.config & code_mask) | std::uint64_t{pmu_type} << type_shift};
+  if (encoded.ok && generic(encoded.attr))
+    return Code{encoded.attr.type, (encoded.attr.config & code_mask) | type_bits};
+  if (const auto config = hardware_cache(name)) return Code{PERF_TYPE_HW_CACHE, *config | type_bits};
+  return {};
 }
 
 const host::Pmu* core_of(const perf_event_attr& attr, const std::vector<host::Pmu>& pmus) {

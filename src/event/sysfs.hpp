@@ -50,6 +50,11 @@ struct Format {
 /// Stores a value in its bits. Throws Error (bad_input) when it has too many bits.
 void store(const Format& format, std::uint64_t value, perf_event_attr& attr, const std::string& subject);
 
+/// The config of an event of type HW_CACHE by the names that perf(1) takes, in any case: a cache, then an
+/// operation and a result in either order, "L1-dcache-load-misses", "l1d-loads", "LLC", "btb-miss". Nothing:
+/// it is none, or the cache has no such operation (perf-list(1)). Pure.
+[[nodiscard]] std::optional<std::uint64_t> hardware_cache(std::string_view name);
+
 // CPUs with several core types, each a PMU of its own.
 
 /// The core PMUs, where there is more than one core type; else nothing.

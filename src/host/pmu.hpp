@@ -8,6 +8,14 @@
 
 namespace recount::host {
 
+/// An event that an event file describes (event/event_file.hpp).
+struct Described {
+  std::string name, terms; ///< "MEM_LOAD_RETIRED.L1_HIT", "event=0xd1,umask=0x1"
+  std::string prose;
+  std::string problem; ///< why perf_event cannot count it; empty: it can
+  bool deprecated = false;
+};
+
 /// One PMU. See perf_event_open(2), "The dynamic PMU", and Documentation/ABI/testing of Linux.
 struct Pmu {
   std::string name;                           ///< "cpu", "software", "msr"
@@ -17,6 +25,7 @@ struct Pmu {
   std::map<std::string, std::string> units;   ///< event name -> unit, where one is stated ("Joules")
   std::map<std::string, std::string> scales;  ///< event name -> factor to that unit
   std::map<std::string, std::string> caps;    ///< capability -> value: "max_precise" -> "3"
+  std::map<std::string, Described> described; ///< by name in lower case; empty as read from sysfs
   std::vector<int> cpus;    ///< CPUs it belongs to (hybrid, uncore); empty: all or not stated
   std::vector<int> cpumask; ///< uncore: CPUs on which to open its events
 

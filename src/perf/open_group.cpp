@@ -80,12 +80,13 @@ perf_event_attr OpenGroup::prepared(const Event& event) const {
   attr.inherit = options_.inherit;
   attr.read_format = group_read_format;
   attr.precise_ip = 0; // about samples; the kernel refuses it for events that are only counted
-  attr.disabled = 0;   // see add()
-  if (fds_.empty()) {  // a sibling inherits what these say from its leader
-    attr.pinned = options_.pinned;
-    attr.exclusive = options_.exclusive;
-    attr.enable_on_exec = options_.enable_on_exec;
-  }
+  if (attr.sample_type == 0) attr.sample_period = attr.freq = 0; // of a name, for sampling
+  attr.disabled = 0; // see add()
+  // A sibling inherits what these say from its leader, and may not have them itself.
+  const bool leads = fds_.empty();
+  attr.pinned = leads && (options_.pinned || attr.pinned);
+  attr.exclusive = leads && (options_.exclusive || attr.exclusive);
+  attr.enable_on_exec = leads && options_.enable_on_exec;
   return attr;
 }
 
@@ -350,8 +351,10 @@ void Split::add(const Event& event) {
   // A group with events of a core type counts nothing on the others, software events included.
   const host::Pmu* const core = event::core_of(event.attr, event::pmus());
   std::size_t at = 0;
-  if (event::is_slots(event.attr, event::pmus())) at = groups_.size(); // leads: metrics may follow
-  while (at < groups_.size() && (groups_[at].core() != core || !groups_[at].add(event).ok()))
+  const auto alone = [](const Event& e) { return e.attr.pinned != 0 || e.attr.exclusive != 0; };
+  if (event::is_slots(event.attr, event::pmus()) || alone(event)) at = groups_.size(); // metrics may follow
+  while (at < groups_.size() &&
+         (groups_[at].core() != core || alone(groups_[at].events().front()) || !groups_[at].add(event).ok()))
     ++at;
   if (at == groups_.size()) open_further(event, core);
   members_[at].push_back(events_.size());
@@ -365,8 +368,9 @@ void Split::open_further(const Event& event, const host::Pmu* core) {
   if (joined.how == OpenGroup::Joined::How::never_runs) throw never_runs_error(event, {});
   if (!joined.ok()) throw open_error(event, joined.error, options_);
   const auto rival = std::ranges::find(groups_, core, &OpenGroup::core);
-  const bool leads =
-      event::is_slots(event.attr, event::pmus()) || event::is_topdown_metric(event.attr, event::pmus());
+  const bool leads = event::is_slots(event.attr, event::pmus()) ||
+                     event::is_topdown_metric(event.attr, event::pmus()) || event.attr.pinned != 0 ||
+                     event.attr.exclusive != 0;
   if (rival != groups_.end() && !leads) notes_.push_back(note(event, *rival));
   groups_.push_back(std::move(group));
   members_.emplace_back();

@@ -297,6 +297,7 @@ perf_event_attr sampling_attr(const SampledEvent& sampled, const SamplingOptions
   attr.sample_period = attr.freq ? sampled.frequency : sampled.period;
   attr.precise_ip = sampled.precise & 3U;
   attr.disabled = !sibling;
+  if (sibling) attr.pinned = attr.exclusive = 0; // the leader's
   attr.enable_on_exec = options.enable_on_exec && !sibling;
   if (options.chains) {
     attr.sample_max_stack = static_cast<std::uint16_t>(std::min(options.frames, 0xffffU));

@@ -348,6 +348,7 @@ command::Command profile_command() {
     options
         .list("-e,--event", o->events, "LIST",
               "events, each with :period=N or :freq=F (default cpu-clock, 1000 samples per second)")
+        .event_files()
         .list("-p,--pid", o->pids, "LIST", "attach to these PIDs until they or COMMAND exit")
         .text("--section", o->section, "NAME",
               "simulate only the program's section NAME (recount/sections.h)")

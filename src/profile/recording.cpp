@@ -104,7 +104,9 @@ std::vector<SampledEvent> sampled_events(const EventRequest& requested, Domain f
                        type == PERF_TYPE_TRACEPOINT;
     SampledEvent& sampled =
         all.emplace_back(SampledEvent{std::move(event), requested.period, requested.frequency});
-    if (requested.period == 0 && requested.frequency == 0)
+    if (sampled.period == 0 && sampled.frequency == 0) // "cpu/cpu-cycles,period=1000/"
+      (sampled.event.attr.freq != 0 ? sampled.frequency : sampled.period) = sampled.event.attr.sample_period;
+    if (sampled.period == 0 && sampled.frequency == 0)
       (every ? sampled.period : sampled.frequency) = every ? 1 : default_frequency;
   }
   return all;

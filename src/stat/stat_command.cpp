@@ -391,6 +391,7 @@ command::Command stat_command() {
             .flag("-d,--detailed", o.detailed, "also count loads and misses of L1d and of the last level")
             .flag("-n,--null", o.null, "count nothing, measure the time")
             .list("--metrics", o.metrics, "FILE", "read more metrics from FILE, see recount-metrics(5)")
+            .event_files()
             .number("-r,--repeat", o.repeat, "N", "number of runs (default 1; 10 with --compare)",
                     {1, 1'000'000})
             .number("-w,--warm-up", o.warm_up, "N", "runs before the first that are not counted (default 0)",

@@ -78,16 +78,18 @@ public:
       add_counted(item.name);
     if (!item.group) return;
     if (braces_.size() <= *item.group) braces_.resize(*item.group + 1);
+    Braces& braces = braces_[*item.group];
+    braces.weak = item.weak;
     for (std::size_t row = first; row < plan_.rows.size(); ++row)
-      braces_[*item.group].push_back(row);
+      braces.rows.push_back(row);
   }
 
   Plan finish() && {
     for (PlanRow& row : plan_.rows)
       place(row);
     std::vector<bool> grouped(plan_.events.size());
-    for (const auto& rows : braces_)
-      group(rows, grouped);
+    for (const Braces& braces : braces_)
+      group(braces, grouped);
     group_the_rest(grouped);
     return std::move(plan_);
   }
@@ -109,9 +111,10 @@ private:
 
     add_row(name, requested);
     plan_.notes.insert(plan_.notes.end(), requested.notes.begin(), requested.notes.end());
-    const bool cores = !requested.preset && requested.events.size() > 1 &&
-                       event::core_of(requested.events.front().attr, event::pmus()) != nullptr;
-    for (std::size_t part = 0; cores && part < requested.events.size(); ++part) {
+    const bool parts = !requested.preset && requested.events.size() > 1 &&
+                       (event::core_of(requested.events.front().attr, event::pmus()) != nullptr ||
+                        requested.events.front().attr.type == PERF_TYPE_TRACEPOINT);
+    for (std::size_t part = 0; parts && part < requested.events.size(); ++part) {
       add_row(requested.events[part].name, requested);
       plan_.rows.back().part = part;
     }
@@ -206,9 +209,15 @@ private:
         members, [&](std::size_t e) { return event::is_slots(plan_.events[e].attr, event::pmus()); });
   }
 
-  void group(const std::vector<std::size_t>& rows, std::vector<bool>& grouped) {
+  /// A group of the user.
+  struct Braces {
+    std::vector<std::size_t> rows;
+    bool weak = false;
+  };
+
+  void group(const Braces& braces, std::vector<bool>& grouped) {
     std::vector<std::size_t> members;
-    for (const std::size_t r : rows)
+    for (const std::size_t r : braces.rows)
       for (const Operand& operand : plan_.rows[r].operands)
         for (const std::size_t e : operand.events)
           if (!grouped[e]) {
@@ -224,9 +233,24 @@ private:
           std::ranges::stable_partition(members, [&](std::size_t e) { return core(e) == first; });
       std::vector<std::size_t> rest(others.begin(), others.end());
       members.erase(others.begin(), others.end());
-      (void)Group(events(members), options_); // throws when they do not fit
-      plan_.groups.push_back(std::exchange(members, std::move(rest)));
+      if (opens(members, braces.weak))
+        plan_.groups.push_back(members);
+      else
+        for (const std::size_t e : members)
+          grouped[e] = false;
+      members = std::move(rest);
     }
+  }
+
+  /// Throws Error where events do not fit into one group; false for a weak one.
+  [[nodiscard]] bool opens(const std::vector<std::size_t>& members, bool weak) const {
+    try {
+      (void)Group(events(members), options_);
+    } catch (const Error&) {
+      if (!weak) throw;
+      return false;
+    }
+    return true;
   }
 
   void group_the_rest(const std::vector<bool>& grouped) {
@@ -248,7 +272,7 @@ private:
   GroupOptions options_; ///< of trials
   Plan plan_;
   std::map<std::string, witness::MetricEvents> requested_;
-  std::vector<std::vector<std::size_t>> braces_; ///< rows of each group
+  std::vector<Braces> braces_;
 };
 
 } // namespace
@@ -305,13 +329,17 @@ public:
         separate(c, name);
         continue;
       }
-      if (after_group_ && c != ' ') fail("a comma is expected after }");
-      name += c;
+      if (!after_group_)
+        name += c;
+      else if (c == ':' || !suffix_.empty())
+        suffix_ += c;
+      else if (c != ' ')
+        fail("a comma is expected after }");
     }
     if (within_terms) fail("a / is not closed: PMU/terms/");
     if (in_group_) fail("a { without a matching }");
     finish(name, after_group_ || base::trim(list).empty());
-    after_group_ = false;
+    close_group();
   }
   std::vector<Item> items;
 
@@ -325,9 +353,11 @@ private:
       if (in_group_) fail("a { within a {");
       if (after_group_ || !name.empty()) fail("a comma is expected before {");
       in_group_ = true;
+      first_ = items.size();
       return;
     }
     finish(name, after_group_ && c == ',');
+    if (c == ',') close_group();
     after_group_ = c == '}';
     if (c == ',') return;
     if (!in_group_) fail("a } without a matching {");
@@ -342,8 +372,25 @@ private:
       items.push_back({bare, in_group_ ? std::optional(groups_) : std::nullopt});
   }
 
+  /// Gives each name of the group the modifiers behind it, ":uW"; W allows the group to be split.
+  void close_group() {
+    after_group_ = false;
+    std::string letters(base::trim(std::exchange(suffix_, {})));
+    if (letters.empty()) return;
+    letters.erase(0, 1);
+    const bool known = !letters.empty() && letters.find_first_not_of("ukhGHIpPSDWe") == std::string::npos;
+    if (!known) fail("\"" + letters + "\" behind a group is no modifier");
+    const bool weak = std::erase(letters, 'W') > 0;
+    std::erase(letters, 'S'); // about samples
+    for (std::size_t i = first_; i < items.size(); ++i) {
+      items[i].weak = weak;
+      if (!letters.empty()) items[i].name += (items[i].name.ends_with('/') ? "" : ":") + letters;
+    }
+  }
+
   std::string_view list_;
-  std::size_t groups_ = 0;
+  std::string suffix_; ///< behind a group
+  std::size_t groups_ = 0, first_ = 0;
   bool in_group_ = false, after_group_ = false;
 };
 

@@ -28,10 +28,12 @@ namespace recount::stat {
 struct Item {
   std::string name;
   std::optional<std::size_t> group; ///< counted from 0 over all lists; none: not in braces
+  bool weak = false;                ///< a group that may be split ({a,b}:W)
 };
 
 /// Parses lists of names, separated by commas, and {groups} of names. A comma within PMU/terms/ belongs
-/// to the name. Repeated names are removed. Throws Error (bad_input). Pure.
+/// to the name. Modifiers behind a group, {a,b}:u, are those of each name. Repeated names are removed. Throws
+/// Error (bad_input). Pure.
 [[nodiscard]] std::vector<Item> parse_items(const std::vector<std::string>& lists);
 
 /// An event or preset, and where its counts are.

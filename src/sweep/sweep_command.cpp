@@ -113,6 +113,7 @@ command::Command sweep_command(const std::vector<plot::Figure>& figures) {
                        "kernel to measure; --help KERNEL lists its parameters, which are options")
                 .list("--witness", o->witnesses, "LIST",
                       "clock, perf, papi, model, model:NAME (default: all that work here)")
+                .event_files()
                 .list("--metric", o->metrics, "LIST",
                       "presets, events, seconds, tsc_cycles (default: per witness)")
                 .list("--where", o->conditions, "COND",

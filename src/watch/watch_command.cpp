@@ -190,6 +190,7 @@ command::Command watch_command() {
       [](command::Options& options, WatchOptions& o) {
         options.list("-e,--event", o.events, "LIST", "events, presets, metrics; keys n and p select one")
             .list("--metrics", o.metrics, "FILE", "read more metrics from FILE, see recount-metrics(5)")
+            .event_files()
             .list("-p,--pid", o.pids, "LIST", "attach to these PIDs until they or COMMAND exit")
             .number("-I,--interval", o.interval, "MS", "count every MS milliseconds (default 500)",
                     stat::interval_range)

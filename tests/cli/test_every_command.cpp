@@ -71,10 +71,11 @@ const std::map<std::string, Example>& examples() {
 const std::set<std::string> written{"--output",    "--plot",         "--script",     "--folded",
                                     "--export",    "--caption-file", "--contribute", "--speedscope",
                                     "--callgrind", "--perf-data",    "--pprof"};
-const std::set<std::string> read_only{"--metrics",          "--from-results", "--table",      "--published",
-                                      "--external-results", "--from",         "--identities", "--baseline",
-                                      "--write-baseline",   "--libpfm",       "--catalogue",  "--user-events",
-                                      "--hypotheses",       "--input",        "--diff"};
+const std::set<std::string> read_only{
+    "--metrics",          "--from-results", "--table",      "--published",
+    "--external-results", "--from",         "--identities", "--baseline",
+    "--write-baseline",   "--libpfm",       "--catalogue",  "--user-events",
+    "--hypotheses",       "--input",        "--diff",       "--events-file"};
 
 std::string program() {
   const char* const path = std::getenv("RECOUNT");

@@ -1,5 +1,6 @@
-// libFuzzer: any bytes as a file of metrics, and as a formula. Nothing may crash or hang; what is read is
-// whole.
+// libFuzzer: any bytes as a file of metrics, as a formula, and as an event file. Nothing may crash or hang; what
+// is read is whole.
+#include "event/event_file.hpp"
 #include "metric/metric.hpp"
 
 #include <recount/error.hpp>
@@ -25,6 +26,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       if (m.name.empty() || m.unit.empty() || m.prose.empty() || m.formulas.empty()) std::abort();
       for (const metric::Formula& f : m.formulas)
         (void)metric::evaluate(m, f, std::vector<double>(f.named.quantities.size(), 2));
+    }
+  } catch (const Error&) {
+  }
+  try {
+    for (const event::FileEvent& one : event::parse_event_file(text, "fuzz")) {
+      const bool controls = one.event.prose.find_first_of("\x1b\n\x7f") != std::string::npos;
+      if (one.event.name.empty() || one.event.terms.empty() || controls) std::abort();
     }
   } catch (const Error&) {
   }

@@ -6,6 +6,7 @@
 #include "perf/try_open.hpp"
 
 #include <recount/group.hpp>
+#include <recount/sampling.hpp>
 
 #include <fmt/core.h>
 
@@ -155,11 +156,10 @@ BOOST_AUTO_TEST_CASE(einval_of_breakpoints) {
 }
 
 BOOST_AUTO_TEST_CASE(einval_of_a_frequency) {
-  Event clock = encode("perf::CPU-CLOCK");
-  clock.attr.freq = 1;
-  clock.attr.sample_freq = 2'000'000'000;
-  BOOST_TEST(holds(opening_event(clock), "kernel.perf_event_max_sample_rate = "));
-  BOOST_TEST(holds(opening_event(clock), "lower frequency"));
+  const SampledEvent clock{encode("perf::CPU-CLOCK"), 0, 2'000'000'000};
+  const std::string reported = message([&] { Sampling sampling({clock}); });
+  BOOST_TEST(holds(reported, "kernel.perf_event_max_sample_rate = "));
+  BOOST_TEST(holds(reported, "lower frequency"));
 }
 
 BOOST_AUTO_TEST_CASE(enospc_of_breakpoints) {

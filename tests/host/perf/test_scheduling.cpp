@@ -57,6 +57,16 @@ int dead(perf_event_attr* attr, pid_t pid, int cpu, int group_fd, unsigned long 
   return perf::open_call(attr, pid, cpu, group_fd, flags);
 }
 
+/// Notes what it is called with: pinned and exclusive of each event, and whether it is a sibling.
+std::string opened;
+int noting(perf_event_attr* attr, pid_t pid, int cpu, int group_fd, unsigned long flags) {
+  opened += group_fd >= 0 ? "s" : "L";
+  opened += attr->pinned != 0 ? "D" : "";
+  opened += attr->exclusive != 0 ? "e" : "";
+  opened += attr->sample_period != 0 ? "p" : "";
+  return perf::open_call(attr, pid, cpu, group_fd, flags);
+}
+
 std::vector<Event> faults(std::size_t number) {
   return std::vector<Event>(number, encode("perf::PAGE-FAULTS"));
 }
@@ -84,6 +94,25 @@ BOOST_AUTO_TEST_CASE(events_are_split_and_that_is_said) {
   BOOST_TEST_REQUIRE(split.notes().size() == 1U);
   BOOST_TEST(
       holds(split.notes()[0], "does not fit into one event group with perf::PAGE-FAULTS, perf::PAGE-FAULTS"));
+}
+
+BOOST_AUTO_TEST_CASE(pinned_and_exclusive_events_lead_groups_of_their_own) {
+  auto events = faults(5);
+  events[1].attr.pinned = 1;
+  events[3].attr.exclusive = 1;
+  events[4].attr.sample_period = 1000; // of a name; counting takes no samples
+  opened.clear();
+  Split split({}, noting);
+  for (const Event& event : events)
+    split.add(event);
+  BOOST_TEST(opened == "LLDsLes");
+  BOOST_TEST((split.members() == std::vector<std::vector<std::size_t>>{{0, 2, 4}, {1}, {3}}));
+  BOOST_TEST(split.notes().empty());
+  OpenGroup group({}, noting);
+  opened.clear();
+  BOOST_TEST(group.add(events[1]).ok());
+  BOOST_TEST(group.add(events[3]).ok());
+  BOOST_TEST(opened == "LDs"); // only a leader may be pinned
 }
 
 BOOST_AUTO_TEST_CASE(a_group_that_opens_but_never_runs_is_noticed) {

@@ -246,13 +246,27 @@ BOOST_AUTO_TEST_CASE(tracepoints_by_their_number) {
   tracefs.file("events/sched/sched_switch/id", "314");
   tracefs.file("name", "here");
   const std::string root = tracefs.root();
-  const auto found = event::tracepoint("sched:sched_switch", Domain::all, {"/nowhere", root});
-  BOOST_TEST_REQUIRE(found.has_value());
-  BOOST_TEST(found->attr.type == unsigned{PERF_TYPE_TRACEPOINT});
-  BOOST_TEST(found->attr.config == 314U);
-  BOOST_TEST((event::tracepoint("sched:sched_switch:u", Domain::all, {root})->attr.exclude_kernel == 1));
-  BOOST_TEST(!event::tracepoint("sched:no_such", Domain::all, {root}).has_value());
-  BOOST_TEST(!event::tracepoint("../sched:sched_switch", Domain::all, {root}).has_value());
+  const auto traced = [&](const char* name) {
+    return event::tracepoints(name, Domain::all, {"/nowhere", root});
+  };
+  const auto found = traced("sched:sched_switch");
+  BOOST_TEST_REQUIRE(found.size() == 1U);
+  BOOST_TEST(found.front().attr.type == unsigned{PERF_TYPE_TRACEPOINT});
+  BOOST_TEST(found.front().attr.config == 314U);
+  BOOST_TEST((traced("sched:sched_switch:u").front().attr.exclude_kernel == 1));
+  BOOST_TEST(traced("sched:no_such").empty());
+  BOOST_TEST(traced("../sched:sched_switch").empty());
+  tracefs.file("events/sched/sched_waking/id", "315")
+      .file("events/sched/enable", "0")
+      .file("events/irq/x/id", "3");
+  const auto all = traced("sched:sched_*:u");
+  BOOST_TEST_REQUIRE(all.size() == 2U);
+  BOOST_TEST(all[0].name == "sched:sched_switch:u");
+  BOOST_TEST(all[1].attr.config == 315U);
+  BOOST_TEST((all[1].attr.exclude_kernel == 1));
+  BOOST_TEST(traced("sched:*").size() == 2U);
+  BOOST_TEST(traced("../sched:*").empty());
+  BOOST_TEST(traced("*:x").empty());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

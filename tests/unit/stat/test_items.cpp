@@ -18,7 +18,7 @@ std::string understood(const std::vector<std::string>& lists) {
   for (const Item& item : parse_items(lists)) {
     if (item.group != open && open) text += "}";
     if (item.group != open && item.group) text += " {";
-    text += (text.empty() || text.back() == '{' ? "" : " ") + item.name;
+    text += (text.empty() || text.back() == '{' ? "" : " ") + item.name + (item.weak ? "~" : "");
     open = item.group;
   }
   return text + (open ? "}" : "");
@@ -45,6 +45,16 @@ BOOST_AUTO_TEST_CASE(lists_and_groups) {
   BOOST_TEST(understood({"a,a,b", "b"}) == "a b");
   BOOST_TEST(understood({}) == "");
   BOOST_TEST(understood({""}) == "");
+}
+
+BOOST_AUTO_TEST_CASE(modifiers_of_groups) {
+  BOOST_TEST(understood({"{a,b}:u,c"}) == " {a:u b:u} c");
+  BOOST_TEST(understood({"a,{b,cpu/c/}:ukp"}) == "a {b:ukp cpu/c/ukp}");
+  BOOST_TEST(understood({"{a,b}:W,{c,d}"}) == " {a~ b~} {c d}");
+  BOOST_TEST(understood({"{a,b}:kWS", "c"}) == " {a:k~ b:k~} c");
+  BOOST_TEST(understood({"{a}:u,{b}:k"}) == " {a:u} {b:k}");
+  for (const char* wrong : {"{a,b}:", "{a,b}:x", "{a,b}:u:k", "{a,b}u"})
+    BOOST_TEST(refused(wrong) != "taken", wrong);
 }
 
 BOOST_AUTO_TEST_CASE(names_with_commas_and_slashes) {
