@@ -40,7 +40,7 @@ namespace {
 
 /// Whether it has the form of a tracepoint, "sched:sched_switch", and tracefs cannot be read.
 bool is_hidden_tracepoint(const std::string& name) {
-  static const std::regex tracepoint("(perf::)?[a-z][a-z0-9_]*:[a-z][a-z0-9_]*(:.*)?");
+  static const std::regex tracepoint("(perf::)?[a-z][a-z0-9_]*:[a-z*?\\[][^:/]*(:.*)?");
   return std::regex_match(name, tracepoint) && ::access("/sys/kernel/debug/tracing/events", R_OK) != 0 &&
          ::access("/sys/kernel/tracing/events", R_OK) != 0;
 }
@@ -169,9 +169,10 @@ std::vector<Event> encode_each_over(const std::string& name, Domain fallback,
 Event encode_over(const std::string& name, Domain fallback, const std::vector<host::Pmu>& pmus) {
   auto events = encode_each_over(name, fallback, pmus);
   if (events.size() == 1) return std::move(events.front());
+  constexpr std::size_t most_named = 4;
   std::vector<std::string> names;
   for (const Event& one : events)
-    names.push_back(one.name);
+    if (names.size() < most_named) names.push_back(one.name);
   const bool cores = core_of(events.front().attr, pmus) != nullptr,
              traced = events.front().attr.type == PERF_TYPE_TRACEPOINT;
   throw bad_input(name,
