@@ -438,7 +438,7 @@ void TableExport::write(const std::string& title, const std::vector<Table>& tabl
   std::string text; // of the first table
   for (std::size_t i = 0; i < tables.size(); ++i) {
     const Table& table = tables[i];
-    if (table.empty()) continue;
+    if (table.empty() && (table.data().empty() || path_.ends_with(".md"))) continue;
     if (path_.ends_with(".md")) {
       document.blocks.emplace_back(for_report(table));
     } else if (text.empty()) {
@@ -454,6 +454,7 @@ void TableExport::write(const std::string& title, const std::vector<Table>& tabl
 }
 
 std::string csv_text(const Table& table) {
+  if (!table.data().empty()) return document::csv_data(table.data());
   std::string text;
   const auto add = [&](std::size_t i, const std::string& field) {
     text += (i > 0 ? "," : "") + base::csv_field(field);
@@ -481,6 +482,7 @@ Table printed(const document::Table& table) {
   Table result(columns, table.caption);
   for (const auto& row : table.rows)
     result.add(row);
+  result.add_data(table.data);
   return result;
 }
 

@@ -8,6 +8,7 @@
 #include <recount/error.hpp>
 
 #include <cstdio>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <vector>
@@ -61,6 +62,11 @@ public:
     rows_.push_back(std::move(row));
     narrow_rows_.push_back(std::move(narrow));
   }
+  /// The values of the table, which are exported as CSV in place of its cells.
+  void add_data(std::vector<document::Datum> data) {
+    data_.insert(data_.end(), std::make_move_iterator(data.begin()), std::make_move_iterator(data.end()));
+  }
+  [[nodiscard]] const std::vector<document::Datum>& data() const { return data_; }
   [[nodiscard]] bool empty() const { return rows_.empty(); }
   [[nodiscard]] const std::string& title() const { return title_; }
   [[nodiscard]] const std::vector<Column>& columns() const { return columns_; }
@@ -85,6 +91,7 @@ private:
   std::vector<Column> columns_;
   std::string title_;
   std::vector<std::vector<std::string>> rows_, narrow_rows_;
+  std::vector<document::Datum> data_;
 };
 
 /// Width on a terminal: code points, since what is printed here has no wide or combining characters.
@@ -137,15 +144,16 @@ public:
   /// for a file that cannot be written.
   explicit TableExport(std::string path);
   /// Markdown: one document with the heading `title`. CSV (RFC 4180): the first table in FILE.csv, each
-  /// further one in FILE-TITLE.csv; without styles, indentation and digit grouping. Empty tables are left
-  /// out. Throws Error (bad_input) when a file cannot be written.
+  /// further one in FILE-TITLE.csv; one line per value where the table has data, else its cells without
+  /// styles, indentation and digit grouping. Empty tables are left out. Throws Error (bad_input) when a file
+  /// cannot be written.
   void write(const std::string& title, const std::vector<Table>& tables) const;
 
 private:
   std::string path_;
 };
 
-/// As RFC 4180 defines it, but with "\n" at line ends.
+/// As RFC 4180 defines it, but with "\n" at line ends: the data, or else the cells.
 [[nodiscard]] std::string csv_text(const Table& table);
 
 // A report's document on a terminal.

@@ -3,7 +3,10 @@
 #include "base/csv.hpp"
 #include "base/utf8.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 
 namespace recount::document {
 
@@ -30,18 +33,59 @@ std::string_view take_exponent(char32_t before, std::string_view& text) {
   return exponent;
 }
 
-std::string csv_table(const Table& table) {
+namespace {
+
+std::string csv_line(const std::vector<std::string>& cells) {
   std::string text;
-  const auto add_line = [&](const auto& cells) {
-    for (std::size_t i = 0; i < cells.size(); ++i)
-      text += (i > 0 ? "," : "") + base::csv_field(cells[i]);
-    text += '\n';
-  };
+  for (std::size_t i = 0; i < cells.size(); ++i)
+    text += (i > 0 ? "," : "") + base::csv_field(cells[i]);
+  return text + "\n";
+}
+
+/// Empty where there is none, and for what no number of CSV is.
+std::string raw_number(const std::optional<double>& value) {
+  return value && std::isfinite(*value) ? fmt::format("{}", *value) : std::string();
+}
+
+std::string raw_count(std::size_t count) {
+  return count > 0 ? std::to_string(count) : std::string();
+}
+
+} // namespace
+
+std::string csv_data(const std::vector<Datum>& data) {
+  std::vector<std::string> heads;
+  for (const Datum& datum : data)
+    for (const auto& [name, value] : datum.keys)
+      if (std::ranges::find(heads, name) == heads.end()) heads.push_back(name);
+  const std::size_t keys = heads.size();
+  for (const char* head : {"quantity", "statistic", "value", "low", "high", "unit", "witness", "repetitions",
+                           "disturbed", "reason"})
+    heads.emplace_back(head);
+  std::string text = csv_line(heads);
+  for (const Datum& datum : data) {
+    std::vector<std::string> cells(keys);
+    for (const auto& [name, value] : datum.keys)
+      cells[static_cast<std::size_t>(std::ranges::find(heads, name) - heads.begin())] = value;
+    const bool any = datum.value && std::isfinite(*datum.value);
+    cells.insert(cells.end(),
+                 {datum.quantity, datum.statistic, raw_number(datum.value), raw_number(datum.low),
+                  raw_number(datum.high), datum.unit, datum.witness, raw_count(datum.repetitions),
+                  any && datum.repetitions > 0 ? std::to_string(datum.disturbed) : "",
+                  any || !datum.reason.empty() ? datum.reason : "no reason given"});
+    text += csv_line(cells);
+  }
+  return text;
+}
+
+std::string csv_table(const Table& table) {
+  if (!table.data.empty()) return csv_data(table.data);
   std::vector<std::string> heads;
   for (const auto& column : table.columns)
     heads.push_back(column.head);
-  add_line(heads);
-  std::ranges::for_each(table.rows, add_line);
+  std::string text = csv_line(heads);
+  for (const auto& row : table.rows)
+    text += csv_line(row);
   return text;
 }
 

@@ -2,9 +2,12 @@
 // format escapes it.
 #pragma once
 
+#include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -23,6 +26,19 @@ struct List {
   std::vector<std::string> items;
 };
 
+/// One value of a table as raw data: a line of its CSV, see recount-results(5).
+struct Datum {
+  std::vector<std::pair<std::string, std::string>> keys; ///< what it is of: {"n", "600"}, {"stride", "64"}
+  std::string quantity;                                  ///< "PAPI_L1_DCM", "speed-up by time"
+  std::string statistic = {};                            ///< "median", "value" of a single one
+  std::optional<double> value = {}, low = {}, high = {};
+  std::string unit = {};       ///< "s", "ns", "bytes"; empty: a count or a ratio
+  std::string witness = {};    ///< "perf", "model:i7-9700"
+  std::size_t repetitions = 0; ///< behind the value; 0: not stated
+  std::size_t disturbed = 0;   ///< of them
+  std::string reason = {};     ///< why there is no value, or why it allows no conclusion
+};
+
 /// Cells are text; a column of numbers is right-aligned.
 struct Table {
   struct Column {
@@ -34,6 +50,7 @@ struct Table {
   std::vector<Column> columns;
   std::vector<std::vector<std::string>> rows; ///< as long as `columns`
   std::vector<std::string> notes = {};        ///< under it
+  std::vector<Datum> data = {};               ///< its values for CSV; none: its cells are words
 };
 
 /// A figure in files of its own: NAME.svg, NAME.pdf.
@@ -68,7 +85,8 @@ inline void append(std::vector<Block>& to, std::vector<Block> more) {
 
 /// The SVG of a picture by its name; empty: there is none.
 using Svg = std::function<std::string(const std::string& name)>;
-/// One page that loads nothing: its style and pictures are within, and no script runs in it.
+/// One page that loads nothing: its style and pictures are within, and so is the one script that may run in
+/// it, which sorts tables.
 [[nodiscard]] std::string to_html(const Document& document, const Svg& svg);
 
 /// LaTeX for pdflatex; pictures are NAME.pdf in the same folder. Of what is not Latin text and common signs
@@ -78,8 +96,14 @@ using Svg = std::function<std::string(const std::string& name)>;
 /// One table for \\input in a table environment of another document, which needs the package booktabs. The
 /// caption and the notes are comments.
 [[nodiscard]] std::string latex_table(const Table& table);
-/// One table as CSV (RFC 4180): heads and rows.
+/// One figure for \\input in another document: a float with its caption and the label fig:NAME, which needs
+/// the package graphicx.
+[[nodiscard]] std::string latex_figure(const Picture& picture);
+/// One table as CSV (RFC 4180): its data, or else heads and rows.
 [[nodiscard]] std::string csv_table(const Table& table);
+/// One line per value: the keys in the order in which they first occur, then the other members of Datum.
+/// Numbers are written with as many digits as they have.
+[[nodiscard]] std::string csv_data(const std::vector<Datum>& data);
 
 // For the writers of formats.
 

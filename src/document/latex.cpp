@@ -21,10 +21,7 @@ constexpr const char* preamble = R"(\documentclass[a4paper,11pt]{article}
 \setlength{\parindent}{0pt}\setlength{\parskip}{0.6em}
 \emergencystretch=3em
 \tolerance=2000
-% Scales a table that is wider than the text.
-\newsavebox{\reporttable}
-\newcommand{\fitted}[1]{\sbox{\reporttable}{#1}%
-  \ifdim\wd\reporttable>\linewidth\resizebox{\linewidth}{!}{\usebox{\reporttable}}\else\usebox{\reporttable}\fi}
+\setlength{\tabcolsep}{4pt}
 \newcommand{\strutted}{\rule{0pt}{2.5ex}}
 % Captions without floats: tables and figures are placed in the order of the text.
 \newcounter{reporttable}\newcounter{reportfigure}
@@ -95,41 +92,143 @@ void append_latex(std::string& out, char32_t c) {
     out += fmt::format("\\texttt{{U+{:04X}}}", static_cast<unsigned long>(c));
 }
 
-std::string latex_text(std::string_view text) {
+bool is_digit(char32_t c) {
+  return c >= '0' && c <= '9';
+}
+
+/// `signs`: a hyphen that is the sign of a number becomes a minus; in a command line it stays.
+std::string latex_text(std::string_view text, bool signs = true) {
   std::string out;
   char32_t before = 0;
   while (!text.empty())
-    if (const auto exponent = take_exponent(before, text); !exponent.empty())
+    if (const auto exponent = take_exponent(before, text); !exponent.empty()) {
       out += fmt::format("\\textsuperscript{{{}}}", exponent);
-    else
+    } else if (const bool starts = before == 0 || before == ' ' || before == '[' || before == '(';
+               signs && starts && text.size() > 1 && text[0] == '-' &&
+               is_digit(static_cast<unsigned char>(text[1]))) {
+      out += "$-$";
+      before = U'-';
+      text.remove_prefix(1);
+    } else {
       append_latex(out, before = base::next_character(text));
+    }
   return out;
 }
+
+/// Some columns of a table, with their widths in characters, in a size of text in which they fit a line.
+struct Segment {
+  std::vector<std::size_t> columns, widths;
+  const char* size = "";
+};
+
+/// Splits tables between columns where they are too wide for a line at the smallest size.
+class PartsOfTable {
+public:
+  explicit PartsOfTable(const Table& table) : table_(table) {
+    for (std::size_t i = 0; i < table.columns.size(); ++i) {
+      std::size_t width = std::min(head_width, table.columns[i].head.size());
+      for (const auto& row : table.rows)
+        width = std::max(width, row[i].size());
+      natural_.push_back(width);
+    }
+  }
+
+  static constexpr std::string_view usual_size = "\\small"; ///< of tables that fit a line
+
+  [[nodiscard]] std::vector<Segment> parts() const {
+    std::vector<std::size_t> keys, others;
+    for (std::size_t i = 0; i < table_.columns.size(); ++i)
+      (table_.columns[i].key || (i == 0 && no_key()) ? keys : others).push_back(i);
+    std::vector<Segment> parts;
+    std::vector<std::size_t> columns = keys;
+    for (const std::size_t i : others) {
+      columns.push_back(i);
+      if (columns.size() == keys.size() + 1 || least(columns) <= sizes.back().characters) continue;
+      columns.pop_back();
+      parts.push_back(fitted(columns));
+      columns = keys;
+      columns.push_back(i);
+    }
+    parts.push_back(fitted(columns));
+    return parts;
+  }
+
+private:
+  struct Size {
+    const char* name;
+    std::size_t characters; ///< in a line of 160 mm
+  };
+  static constexpr std::array sizes{Size{"\\small", 84}, Size{"\\footnotesize", 94},
+                                    Size{"\\scriptsize", 106}};
+  static constexpr std::size_t head_width = 19, gap = 2, least_text = 16;
+
+  [[nodiscard]] bool no_key() const { return std::ranges::none_of(table_.columns, &Table::Column::key); }
+  /// Text may be wrapped, numbers may not.
+  [[nodiscard]] std::size_t least_of(std::size_t column) const {
+    return table_.columns[column].number ? natural_[column] : std::min(natural_[column], least_text);
+  }
+  [[nodiscard]] std::size_t least(const std::vector<std::size_t>& columns) const {
+    std::size_t sum = gap * columns.size();
+    for (const std::size_t i : columns)
+      sum += least_of(i);
+    return sum;
+  }
+  /// The largest size in which the columns fit unwrapped; else the smallest, and what is left of the line is
+  /// shared out among the columns of text.
+  [[nodiscard]] Segment fitted(std::vector<std::size_t> columns) const {
+    std::size_t whole = gap * columns.size(), wanted = 0;
+    for (const std::size_t i : columns) {
+      whole += natural_[i];
+      wanted += natural_[i] - least_of(i);
+    }
+    const auto size = std::ranges::find_if(sizes, [&](const Size& one) { return whole <= one.characters; });
+    const bool wraps = size == sizes.end();
+    const std::size_t base = least(columns), line = wraps ? sizes[1].characters : size->characters;
+    Segment part{std::move(columns), {}, wraps ? sizes[1].name : size->name};
+    if (wraps && base > line) part.size = sizes.back().name;
+    const std::size_t left =
+        wraps ? std::max(base, base > line ? sizes.back().characters : line) - base : wanted;
+    for (const std::size_t i : part.columns) {
+      const std::size_t more = natural_[i] - least_of(i);
+      part.widths.push_back(least_of(i) +
+                            (more == 0 ? 0 : std::min(more, left * more / std::max<std::size_t>(wanted, 1))));
+    }
+    return part;
+  }
+
+  const Table& table_;
+  std::vector<std::size_t> natural_;
+};
 
 /// The text of a cell, wrapped if it has more bytes than `width`.
 std::string cell_text(const std::string& text, std::size_t width, bool number) {
   if (text.size() <= width) return latex_text(text);
-  return fmt::format("\\parbox[b]{{{}ex}}{{\\{} {}}}", width, number ? "raggedleft" : "raggedright",
+  return fmt::format("\\parbox[{}]{{{:.1f}ex}}{{\\{} {}}}", number ? "b" : "t",
+                     1.16 * static_cast<double>(width), number ? "raggedleft" : "raggedright",
                      latex_text(text));
 }
 
-/// The column heads and the rows [first, last).
-std::string tabular(const Table& table, std::size_t first, std::size_t last) {
-  constexpr std::size_t head_width = 19, cell_width = 56;
+/// The column heads and the rows [first, last) of a part.
+std::string tabular(const Table& table, const Segment& part, std::size_t first, std::size_t last) {
   std::string text = "\\begin{tabular}{@{}";
-  for (const auto& column : table.columns)
-    text += column.number ? 'r' : 'l';
+  for (const std::size_t i : part.columns)
+    text += table.columns[i].number ? 'r' : 'l';
   text += "@{}}\n\\toprule\\strutted\n";
-  const bool headed = std::ranges::any_of(table.columns, [](const auto& c) { return !c.head.empty(); });
-  for (std::size_t i = 0; i < table.columns.size() && headed; ++i)
-    text += (i ? " & " : "") + cell_text(table.columns[i].head, head_width, table.columns[i].number);
-  if (headed) text += " \\\\\n\\midrule\\strutted\n";
-  for (std::size_t r = first; r < last; ++r) {
-    const auto& row = table.rows[r];
-    for (std::size_t i = 0; i < row.size(); ++i)
-      text += (i ? " & " : "") + cell_text(row[i], cell_width, false);
+  const auto add_line = [&](const auto& cell) {
+    for (std::size_t i = 0; i < part.columns.size(); ++i)
+      text += (i ? " & " : "") + cell(part.columns[i], part.widths[i]);
     text += " \\\\\n";
+  };
+  if (std::ranges::any_of(table.columns, [](const auto& c) { return !c.head.empty(); })) {
+    add_line([&](std::size_t column, std::size_t width) {
+      return cell_text(table.columns[column].head, width, true);
+    });
+    text += "\\midrule\\strutted\n";
   }
+  for (std::size_t r = first; r < last; ++r)
+    add_line([&](std::size_t column, std::size_t width) {
+      return cell_text(table.rows[r][column], width, table.columns[column].number);
+    });
   return text + "\\bottomrule\n\\end{tabular}";
 }
 
@@ -158,11 +257,11 @@ public:
     text_ += "\\end{itemize}\n";
   }
   void operator()(const Table& table) {
-    // Each part is one box: it has no page break inside, and is scaled if it is too wide.
-    for (std::size_t first = 0; first < std::max<std::size_t>(1, table.rows.size()); first += rows_per_part)
-      add_part(table, first);
-    for (const auto& note : table.notes)
-      text_ += "{\\footnotesize " + latex_text(note) + "\\par}\n";
+    const auto parts = PartsOfTable(table).parts();
+    const std::size_t rows = std::max<std::size_t>(1, table.rows.size());
+    for (std::size_t first = 0; first < rows; first += rows_per_part)
+      for (const Segment& part : parts)
+        add_part(table, part, first, &part == &parts.back() && first + rows_per_part >= rows);
     text_ += "\\medskip\n";
   }
   void operator()(const Picture& picture) {
@@ -172,7 +271,7 @@ public:
                          picture.name, latex_text(picture.caption));
   }
   void operator()(const Code& code) {
-    text_ += "\n{\\small\\raggedright\\ttfamily " + latex_text(code.text) + "\\par}\n";
+    text_ += "\n{\\small\\raggedright\\ttfamily " + latex_text(code.text, false) + "\\par}\n";
   }
 
   [[nodiscard]] std::string text() && { return std::move(text_); }
@@ -180,15 +279,20 @@ public:
 private:
   static constexpr std::size_t rows_per_part = 40;
 
-  void add_part(const Table& table, std::size_t first) {
+  /// One box, without a page break inside; the last one holds the notes.
+  void add_part(const Table& table, const Segment& part, std::size_t first, bool last) {
     text_ += "\n\\begin{minipage}{\\linewidth}\n";
-    text_ += first == 0 ? "\\tablecaption{" + latex_text(table.caption) + "}"
-                        : std::string("\\textbf{Table \\thereporttable}, continued.");
-    text_ += "\\par\\smallskip\n\\fitted{\\small" +
-             tabular(table, first, std::min(table.rows.size(), first + rows_per_part)) +
-             "}\n\\end{minipage}\\par\n";
+    text_ += continued_ == &table ? std::string("\\textbf{Table \\thereporttable}, continued.")
+                                  : "\\tablecaption{" + latex_text(table.caption) + "}";
+    continued_ = &table;
+    text_ += fmt::format("\\par\\smallskip\n{{{} ", part.size) +
+             tabular(table, part, first, std::min(table.rows.size(), first + rows_per_part)) + "\\par}\n";
+    for (std::size_t i = 0; i < table.notes.size() && last; ++i)
+      text_ += "{\\footnotesize " + latex_text(table.notes[i]) + "\\par}\n";
+    text_ += "\\end{minipage}\\par\n";
   }
 
+  const Table* continued_ = nullptr; ///< the table whose caption was written last
   std::string text_;
 };
 
@@ -203,7 +307,18 @@ std::string latex_table(const Table& table) {
   for (const auto& note : table.notes)
     text += "% " + plain_line(note) + "\n";
   text += "% needs \\usepackage{booktabs}\n\\providecommand{\\strutted}{\\rule{0pt}{2.5ex}}\n";
-  return text + tabular(table, 0, table.rows.size()) + "\n";
+  const auto parts = PartsOfTable(table).parts();
+  if (parts.size() == 1 && parts[0].size == PartsOfTable::usual_size)
+    return text + tabular(table, parts[0], 0, table.rows.size()) + "\n";
+  for (const Segment& part : parts)
+    text += fmt::format("{{{} ", part.size) + tabular(table, part, 0, table.rows.size()) + "\\par}\n";
+  return text;
+}
+
+std::string latex_figure(const Picture& picture) {
+  return fmt::format("\\begin{{figure}}[htbp]\n\\centering\n\\includegraphics[width=\\linewidth]{{{0}.pdf}}\n"
+                     "\\caption{{{1}}}\n\\label{{fig:{0}}}\n\\end{{figure}}\n",
+                     picture.name, latex_text(picture.caption));
 }
 
 } // namespace recount::document

@@ -59,6 +59,16 @@ struct Material {
   Gallery& gallery;
 };
 
+/// A question of the assignments that the studies follow, and what the results answer.
+struct Answer {
+  std::string question;        ///< "L1d: size"
+  std::string value = {};      ///< empty: not answerable from these results
+  std::string reason = {};     ///< why the question, or a part of it, is not answered
+  std::string proof = {};      ///< caption of the table with the cells; empty: none
+  std::string cells = {};      ///< "row L1d capacity"
+  std::string confidence = {}; ///< "high", "medium", "low", "modelled"
+};
+
 /// A section of the report. Features list theirs; cli/commands.cpp has the table of all, in their order.
 struct Section {
   std::string subject; ///< "caches", for the title
@@ -67,6 +77,7 @@ struct Section {
   std::function<std::vector<std::string>(const Part&)> summary = {};     ///< sentences
   std::function<std::vector<Block>(const result::Results&)> method = {}; ///< for the section "Method"
   bool appendix = false;                                                 ///< placed after all other sections
+  std::function<std::vector<Answer>(const Part&)> answers = {};          ///< in the order of the assignment
 };
 
 } // namespace recount::document

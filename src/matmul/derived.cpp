@@ -161,6 +161,12 @@ std::optional<Quantity> difference(const ProductGroup& group, const Product& pro
   return compared({a->value - b->value, a->witness, a->low - b->high, a->high - b->low}, *a, *b);
 }
 
+std::string absence_reason(const ProductGroup& group, const Product& product, const std::string& metric) {
+  for (const auto& [key, all] : group.metrics(product))
+    if (key.second == metric && !all.summary && !all.reason.empty()) return all.reason->text();
+  return group.absence(product);
+}
+
 std::string size_text(const Product& product) {
   return std::to_string(product.n);
 }
@@ -190,12 +196,30 @@ std::vector<Measure> comparisons(const Side& reference, const std::string& suffi
     if (!elapsed || elapsed->disturbed == 0) return {};
     return speed_up(group, product(p), reference(p), metric("cpu_seconds"));
   };
-  return {{"speed-up by time" + suffix, faster(seconds), format_factor, true},
-          {"speed-up by CPU time" + suffix, by_cpu, format_factor, true},
-          {"speed-up by cycles" + suffix, faster(core_cycles), format_factor, true},
-          {"speed-up by TSC cycles" + suffix, faster(tsc_cycles), format_factor, true},
-          {"L1 hit rate difference (points)" + suffix, differs("L1_HIT_RATE"), base::format_points, true},
-          {"L2 hit rate difference (points)" + suffix, differs("L2_HIT_RATE"), base::format_points, true}};
+  std::vector<Measure> all{
+      {"speed-up by time" + suffix, faster(seconds), format_factor, true},
+      {"speed-up by CPU time" + suffix, by_cpu, format_factor, true},
+      {"speed-up by cycles" + suffix, faster(core_cycles), format_factor, true},
+      {"speed-up by TSC cycles" + suffix, faster(tsc_cycles), format_factor, true},
+      {"L1 hit rate difference (points)" + suffix, differs("L1_HIT_RATE"), base::format_points, true},
+      {"L2 hit rate difference (points)" + suffix, differs("L2_HIT_RATE"), base::format_points, true}};
+  for (Measure& measure : all) {
+    measure.of = product;
+    measure.against = reference;
+  }
+  return all;
+}
+
+std::vector<std::pair<std::string, std::string>> product_keys(const Product& product) {
+  return {{"loops", loops_name(product)},
+          {"variant", product.variant},
+          {"build", product.build.empty() ? "plain" : product.build},
+          {"element", product.element},
+          {"n", size_text(product)},
+          {"block", product.block > 0 ? block_text(product) : ""},
+          {"transpose", product.variant != "transposed" ? ""
+                        : product.transposes            ? "included"
+                                                        : "excluded"}};
 }
 
 namespace {
@@ -206,6 +230,7 @@ struct Cells {
   std::vector<std::string> texts;
   std::vector<bool> known; ///< whether the cell has a number
   std::set<Witness> witnesses;
+  std::vector<document::Datum> data; ///< as the cells
 };
 
 /// The notes of a table on its intervals, on disturbed repetitions and on what it does not state.
@@ -228,16 +253,56 @@ std::string cell_text(const Measure& measure, const Quantity& quantity, Notes& n
   return fmt::format("{} [{}, {}]", text, low, high);
 }
 
+/// "L1 misses (10^6) vs 1" -> "L1 misses vs 1": values for CSV are not scaled.
+std::string unscaled(std::string label) {
+  const auto from = label.find(" ("), to = label.find(')', std::min(from, label.size()));
+  if (to != label.npos) label.erase(from, to + 1 - from);
+  return label;
+}
+
+std::string unit_of(const Measure& measure) {
+  if (measure.format == base::format_seconds) return "s";
+  if (measure.name.starts_with("GFLOPS") || measure.label.find("GFLOP/s") != std::string::npos)
+    return "GFLOP/s";
+  return measure.name == "INTENSITY" ? "operations/B" : "";
+}
+
+document::Datum make_datum(const ProductGroup& group, const Measure& measure, const Product& product,
+                           const std::optional<Quantity>& quantity) {
+  document::Datum datum{product_keys(measure.of ? measure.of(product) : product),
+                        measure.name.empty() ? unscaled(measure.label) : measure.name};
+  datum.keys.insert(datum.keys.begin(), {"machine", group.machine});
+  if (measure.against) datum.keys.emplace_back("compared with", loops_name(measure.against(product)));
+  if (!quantity) {
+    datum.reason = absence_reason(group, product, datum.quantity);
+    return datum;
+  }
+  datum.witness = quantity->witness.name();
+  datum.repetitions = measure.comparison ? quantity->compared : quantity->values.size();
+  datum.disturbed = quantity->disturbed;
+  if (!quantity->clear()) datum.reason = reservation(*quantity);
+  if (!quantity->shown()) return datum;
+  datum.statistic = quantity->witness == Witness::published ? "value" : statistics::name_of(group.statistic);
+  datum.value = quantity->value;
+  if (quantity->low < quantity->high) {
+    datum.low = quantity->low;
+    datum.high = quantity->high;
+  }
+  datum.unit = unit_of(measure);
+  return datum;
+}
+
 /// If the numbers are not all by one witness, each cell names its witness.
 Cells fill_cells(const ProductGroup& group, const Measure& measure, const std::vector<Product>& products,
                  Notes& notes) {
-  Cells cells{measure.label, {}, {}, {}};
+  Cells cells{measure.label, {}, {}, {}, {}};
   std::vector<std::optional<Quantity>> quantities;
   for (const Product& row : products) {
     const Product product = measure.loops ? measure.loops->at_size(row.n) : row;
     quantities.push_back(measure.quantity(group, product));
     cells.known.push_back(quantities.back().has_value());
     cells.texts.emplace_back(measure.comparison ? "-" : group.absence(product));
+    cells.data.push_back(make_datum(group, measure, product, quantities.back()));
     if (quantities.back()) cells.witnesses.insert(quantities.back()->witness);
   }
   for (std::size_t i = 0; i < quantities.size(); ++i) {
@@ -285,7 +350,7 @@ std::vector<std::string> note_texts(const std::vector<Cells>& columns, const Not
 
 /// Rows become columns; the cells of the first column become the heads.
 document::Table transposed(const document::Table& table) {
-  document::Table turned{table.caption, {{"", false, true}}, {}, table.notes};
+  document::Table turned{table.caption, {{"", false, true}}, {}, table.notes, table.data};
   for (const auto& row : table.rows)
     turned.columns.push_back({row[0]});
   for (std::size_t column = 1; column < table.columns.size(); ++column) {
@@ -317,8 +382,10 @@ void add_table(std::vector<document::Block>& blocks, const ProductGroup& group, 
     auto& row = table.rows.emplace_back();
     for (const KeyColumn& key : keys)
       row.push_back(key.text(products[i]));
-    for (const Cells& cells : columns)
+    for (Cells& cells : columns) {
       row.push_back(cells.texts[i]);
+      if (cells.texts[i] != "-") table.data.push_back(std::move(cells.data[i]));
+    }
   }
   blocks.emplace_back(direction == Direction::down ? std::move(table) : transposed(table));
 }

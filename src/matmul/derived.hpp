@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace recount::matmul {
@@ -59,7 +60,15 @@ struct Measure {
   std::string (*format)(double);
   bool comparison = false;           ///< an absent value is a dash, not the reason for it
   std::optional<Product> loops = {}; ///< of these loops at the size of the row; none: of the row's product
+  std::string name = {};             ///< of the metric, for CSV; empty: the label without its unit
+  Side of = {}, against = {};        ///< of a comparison: the sides; none: it is not of products
 };
+
+/// Why a metric of a product has no value, as the results state it.
+[[nodiscard]] std::string absence_reason(const ProductGroup& group, const Product& product,
+                                         const std::string& metric);
+/// The parameters of a product, as CSV has them.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> product_keys(const Product& product);
 
 /// A column of text that identifies the product of a row.
 struct KeyColumn {

@@ -1,6 +1,7 @@
 #include "matmul/matmul_tables.hpp"
 
 #include "base/format.hpp"
+#include "base/names.hpp"
 #include "base/witness.hpp"
 #include "matmul/derived.hpp"
 #include "matmul/remarks.hpp"
@@ -33,6 +34,11 @@ Side with_variant(const char* variant) {
   return [variant](const Product& product) { return product.with_variant(variant); };
 }
 
+/// A metric of the product of a row.
+Measure of_metric(std::string label, const char* name, std::string (*format)(double)) {
+  return {std::move(label), metric(name), format, false, {}, name};
+}
+
 /// A metric of some loops and how its column is labelled after their name.
 struct ByLoops {
   const char* suffix;
@@ -46,7 +52,7 @@ void add_by_size(std::vector<Block>& blocks, const ProductGroup& group, const st
   std::vector<Measure> measures;
   for (const ByLoops& by : metrics)
     for (const Product& one : loops)
-      measures.push_back({loops_name(one) + by.suffix, metric(by.metric), by.format, false, one});
+      measures.push_back({loops_name(one) + by.suffix, metric(by.metric), by.format, false, one, by.metric});
   add_table(blocks, group, caption, size_key, sizes, measures);
 }
 
@@ -59,12 +65,12 @@ void add_blocked(std::vector<Block>& blocks, const ProductGroup& group) {
       select(group, [](const Product& p) { return p.element == "f64" && p.block > 0 && p.build.empty(); });
   const std::vector<KeyColumn> keys{{"n", size_text}, {"block", block_text}};
   const auto line = comparisons(with_variant("ikj"));
-  std::vector<Measure> times{{"time (s)", seconds, base::format_seconds},
-                             {"GFLOP/s", metric("GFLOPS"), base::format_number}},
-      misses{{"L1 misses", metric("PAPI_L1_DCM"), base::format_millions},
-             {"L2 misses", metric("PAPI_L2_DCM"), base::format_millions},
-             {"L1 hit rate", metric("L1_HIT_RATE"), base::format_share},
-             {"L2 hit rate", metric("L2_HIT_RATE"), base::format_share}};
+  std::vector<Measure> times{of_metric("time (s)", "seconds", base::format_seconds),
+                             of_metric("GFLOP/s", "GFLOPS", base::format_number)},
+      misses{of_metric("L1 misses", "PAPI_L1_DCM", base::format_millions),
+             of_metric("L2 misses", "PAPI_L2_DCM", base::format_millions),
+             of_metric("L1 hit rate", "L1_HIT_RATE", base::format_share),
+             of_metric("L2 hit rate", "L2_HIT_RATE", base::format_share)};
   for (const Measure& measure : line)
     if (measure.format == format_factor)
       times.push_back(measure);
@@ -77,13 +83,21 @@ void add_blocked(std::vector<Block>& blocks, const ProductGroup& group) {
 void add_ceilings(std::vector<Block>& blocks, const ProductGroup& group) {
   document::Table table{
       "Measured peak rates of this machine: best repetition, by the clock", {{"", false}, {"rate"}}, {}};
-  for (const auto& ceiling : group.ceilings)
+  for (const auto& ceiling : group.ceilings) {
+    document::Datum& datum = table.data.emplace_back();
+    datum.keys = {{"machine", group.machine}, {"level", ceiling.name}};
+    datum.quantity = ceiling.bandwidth ? "read bandwidth" : "multiplications and additions";
+    datum.statistic = "maximum";
+    datum.value = ceiling.rate;
+    datum.unit = ceiling.bandwidth ? "B/s" : "FLOP/s";
+    datum.witness = Witness(Witness::clock).name();
     table.rows.push_back(
         {ceiling.bandwidth          ? fmt::format("read bandwidth of an array of {} in {}",
                                                   base::format_bytes(ceiling.size), ceiling.name)
          : ceiling.name == "vector" ? "multiplications and additions, widest vectors"
                                     : "multiplications and additions, scalar",
          fmt::format("{:.1f} {}", ceiling.rate / 1e9, ceiling.bandwidth ? "GB/s" : "GFLOP/s")});
+  }
   if (!table.rows.empty()) blocks.emplace_back(std::move(table));
 }
 
@@ -108,7 +122,7 @@ std::vector<Block> doubles_tables(const ProductGroup& group) {
   const auto table = [&](const char* caption, const Products& of, const std::vector<ByLoops>& metrics) {
     add_by_size(blocks, group, caption, of, sizes, metrics);
   };
-  table("Time of the product (s)", every, {{"", "seconds", base::format_seconds}});
+  table(times_caption, every, {{"", "seconds", base::format_seconds}});
   table("CPU time of the product (s)", every, {{"", "cpu_seconds", base::format_seconds}});
   table("GFLOP/s, of 2 n^3 operations", every, {{"", "GFLOPS", base::format_number}});
   if (std::ranges::any_of(doubles, [&](const Product& p) {
@@ -133,21 +147,30 @@ std::vector<Block> doubles_tables(const ProductGroup& group) {
   return blocks;
 }
 
-namespace {
-
 const std::vector<Measure>& laboratory_measures() {
   static const std::vector<Measure> measures{
-      {"L1 misses (10^6)", metric("PAPI_L1_DCM"), base::format_millions},
-      {"loads + stores (10^6)", metric("LST"), base::format_millions},
-      {"cycles (10^6)", core_cycles, base::format_millions},
-      {"TSC cycles (10^6)", tsc_cycles, base::format_millions},
-      {"elapsed time (s)", seconds, base::format_seconds},
-      {"CPU time (s)", metric("cpu_seconds"), base::format_seconds},
-      {"L1 hit rate", metric("L1_HIT_RATE"), base::format_share},
-      {"L2 hit rate", metric("L2_HIT_RATE"), base::format_share},
-      {"L2 misses (10^6)", metric("PAPI_L2_DCM"), base::format_millions}};
+      of_metric("L1 misses (10^6)", "PAPI_L1_DCM", base::format_millions),
+      of_metric("loads + stores (10^6)", "LST", base::format_millions),
+      {"cycles (10^6)", core_cycles, base::format_millions, false, {}, "PAPI_TOT_CYC"},
+      {"TSC cycles (10^6)", tsc_cycles, base::format_millions, false, {}, "tsc_cycles"},
+      of_metric("elapsed time (s)", "seconds", base::format_seconds),
+      of_metric("CPU time (s)", "cpu_seconds", base::format_seconds),
+      of_metric("L1 hit rate", "L1_HIT_RATE", base::format_share),
+      of_metric("L2 hit rate", "L2_HIT_RATE", base::format_share),
+      of_metric("L2 misses (10^6)", "PAPI_L2_DCM", base::format_millions)};
   return measures;
 }
+
+std::string laboratory_caption(int step, std::int64_t n, const std::string& loops) {
+  const std::string titles[] = {
+      "1. Straightforward product, i, j, k with the sum in memory",
+      "2. Transposed product, i, j, k over a transposed copy of b, the sum in memory",
+      "3. Blocked product, i, k, j inside square blocks of one line",
+      "4. " + loops + " compared with the transposed product"};
+  return fmt::format("{}; n = {}", titles[step - 1], n);
+}
+
+namespace {
 
 /// The tables of one size, in the steps of the laboratory.
 void add_laboratory(std::vector<Block>& blocks, const ProductGroup& group, const Product& first) {
@@ -162,28 +185,29 @@ void add_laboratory(std::vector<Block>& blocks, const ProductGroup& group, const
                                       "{4} elements per line of {5} bytes.",
                                       first.n, first.element_bytes(), bytes, base::format_bytes(bytes),
                                       group.line() / first.element_bytes(), group.line())});
-  const auto add = [&](const char* title, const Products& products, const std::vector<Measure>& measures) {
-    add_table(blocks, group, fmt::format("{}; n = {}", title, first.n), loops_key, products, measures,
-              Direction::across);
+  const auto add = [&](const std::string& caption, const Products& products,
+                       const std::vector<Measure>& measures) {
+    add_table(blocks, group, caption, loops_key, products, measures, Direction::across);
   };
   auto measures = laboratory_measures();
-  add("1. Straightforward product, i, j, k with the sum in memory", {first}, measures);
+  add(laboratory_caption(1, first.n), {first}, measures);
   for (Measure& measure : comparisons(with_variant("ijk-mem"), " vs 1"))
     measures.push_back(std::move(measure));
   const Products transposed = of("transposed", ""), blocked = of("blocked", "");
-  add("2. Transposed product, i, j, k over a transposed copy of b, the sum in memory", transposed, measures);
-  add("3. Blocked product, i, k, j inside square blocks of one line", blocked, measures);
+  add(laboratory_caption(2, first.n), transposed, measures);
+  add(laboratory_caption(3, first.n), blocked, measures);
   for (const Product& product : blocked)
-    add(("4. " + loops_name(product) + " compared with the transposed product").c_str(), transposed,
+    add(laboratory_caption(4, first.n, loops_name(product)), transposed,
         comparisons([](const Product& p) { return p; }, "", [&](const Product&) { return product; }));
   const auto plain = [](const Product& p) { return p.with_build(""); };
   const Products vectorised = select(group, [&](const Product& p) {
     return p.element == first.element && p.n == first.n && p.build == "vectorised";
   });
-  add(("5. The same loops built with " + group.version("vectorised_flags", "-O3 -march=native")).c_str(),
+  add(fmt::format("5. The same loops built with {}; n = {}",
+                  group.version("vectorised_flags", "-O3 -march=native"), first.n),
       vectorised,
-      {{"elapsed time (s)", seconds, base::format_seconds},
-       {"L1 misses (10^6)", metric("PAPI_L1_DCM"), base::format_millions},
+      {of_metric("elapsed time (s)", "seconds", base::format_seconds),
+       of_metric("L1 misses (10^6)", "PAPI_L1_DCM", base::format_millions),
        comparisons(plain, " over the plain build")[0]});
 }
 
@@ -202,6 +226,38 @@ namespace {
 
 std::string value_text(const std::string& metric, double value) {
   return metric.ends_with("seconds") ? base::format_seconds(value) : fmt::format("{:.0f}", value);
+}
+
+/// Each repetition, and what they come to.
+void add_repetitions(std::vector<document::Datum>& data, const std::string& machine, const Product& product,
+                     const Metrics::value_type& entry) {
+  const auto& [witness, metric] = entry.first;
+  const Repetitions& all = entry.second;
+  document::Datum datum{product_keys(product), metric};
+  datum.keys.insert(datum.keys.begin(), {"machine", machine});
+  datum.witness = witness.name();
+  datum.unit = is_seconds(metric) ? "s" : "";
+  datum.statistic = "value";
+  datum.keys.emplace_back("repetition", "");
+  datum.repetitions = 1;
+  for (const Repeated& one : all.values) {
+    datum.keys.back().second = std::to_string(one.process.repetition + 1);
+    datum.value = one.value;
+    datum.disturbed = one.disturbances.empty() ? 0 : 1;
+    data.push_back(datum);
+  }
+  if (all.values.size() < 2) return;
+  const statistics::Summary& s = *all.summary;
+  datum.keys.back().second.clear();
+  datum.statistic = statistics::name_of(s.statistic);
+  datum.value = s.value;
+  datum.repetitions = all.values.size();
+  datum.disturbed = all.disturbed();
+  if (s.statistic == statistics::Statistic::median) {
+    datum.low = s.low;
+    datum.high = s.high;
+  }
+  data.push_back(std::move(datum));
 }
 
 /// Each repetition, an empty cell for those that are missing, and what they come to.
@@ -248,12 +304,14 @@ std::vector<Block> all_values(const ProductGroup& group) {
       values_table("All modelled values (median of the draws of placement, if there are several)", {"value"});
   std::set<std::string> disturbed; // repetitions, with the causes
   for (const auto& [product, metrics] : group.products)
-    for (const auto& [key, all] : metrics) {
+    for (const auto& entry : metrics) {
+      const Repetitions& all = entry.second;
       if (!all.summary) continue;
-      const auto& [witness, metric] = key;
-      auto& row = (witness.modelled() ? modelled : measured)
-                      .rows.emplace_back(
-                          std::vector{loops_name(product), size_text(product), metric, witness.name()});
+      const auto& [witness, metric] = entry.first;
+      document::Table& table = witness.modelled() ? modelled : measured;
+      auto& row = table.rows.emplace_back(
+          std::vector{loops_name(product), size_text(product), metric, witness.name()});
+      add_repetitions(table.data, group.machine, product, entry);
       const auto cells = witness.modelled() ? std::vector{value_text(metric, all.summary->value)}
                                             : repetition_cells(all, metric, most);
       row.insert(row.end(), cells.begin(), cells.end());
@@ -311,35 +369,45 @@ void add_published(std::vector<Block>& blocks, const ProductGroup& table,
   const auto over = [](const QuantityOf& a, const QuantityOf& b) -> QuantityOf {
     return [=](const ProductGroup& group, const Product& p) { return ratio(a(group, p), b(group, p)); };
   };
-  const auto in_range = [&](const char* name) {
-    return Measure{
+  // The witness of a value tells the columns apart.
+  const auto column = [](std::string label, QuantityOf quantity, std::string (*format)(double),
+                         std::string name) {
+    return Measure{std::move(label), std::move(quantity), format, true, {}, std::move(name)};
+  };
+  const auto in_range = [&](const std::string& name) {
+    return column(
         "published value in the predicted range",
-        [model_value = by_model(name), value = metric(name)](const ProductGroup& group, const Product& p) {
+        [model_value = by_model(name.c_str()), value = metric(name)](const ProductGroup& group,
+                                                                     const Product& p) {
           return place_in_range(model_value(group, p), value(group, p));
         },
-        format_place, true};
+        format_place, name + " in the predicted range: -1 below, 0 inside, 1 above");
   };
   const auto products = table.products | ranges::views::keys | ranges::to<Products>();
   const auto add = [&](const std::string& caption, const std::vector<Measure>& measures) {
     add_table(blocks, table, caption, {{"loops", loops_name}, {"n", size_text}}, products, measures);
   };
+  const QuantityOf l1 = metric("PAPI_L1_DCM"), l2 = metric("PAPI_L2_DCM");
   add("L1 data-cache misses (10^6): published, and modelled for " + model.detail,
-      {{"published", metric("PAPI_L1_DCM"), base::format_millions, true},
-       {"model", by_model("PAPI_L1_DCM"), base::format_millions, true},
-       {"model / published", over(by_model("PAPI_L1_DCM"), metric("PAPI_L1_DCM")), format_ratio, true},
+      {column("published", l1, base::format_millions, "PAPI_L1_DCM"),
+       column("model", by_model("PAPI_L1_DCM"), base::format_millions, "PAPI_L1_DCM"),
+       column("model / published", over(by_model("PAPI_L1_DCM"), l1), format_ratio,
+              "PAPI_L1_DCM, model / published"),
        in_range("PAPI_L1_DCM"),
-       {"model without TLB / published", over(by_model("PAPI_L1_DCM", "~no-tlb"), metric("PAPI_L1_DCM")),
-        format_ratio, true}});
+       column("model without TLB / published", over(by_model("PAPI_L1_DCM", "~no-tlb"), l1), format_ratio,
+              "PAPI_L1_DCM, model without TLB / published")});
   add("L2 data-cache misses (10^6): published, and modelled for loads, stores and page walks",
-      {{"published", metric("PAPI_L2_DCM"), base::format_millions, true},
-       {"model", by_model("PAPI_L2_DCM"), base::format_millions, true},
+      {column("published", l2, base::format_millions, "PAPI_L2_DCM"),
+       column("model", by_model("PAPI_L2_DCM"), base::format_millions, "PAPI_L2_DCM"),
        in_range("PAPI_L2_DCM"),
-       {"published / published L1", over(metric("PAPI_L2_DCM"), metric("PAPI_L1_DCM")), format_ratio, true}});
-  add("Time (s): published, and on this machine",
-      {{"published", seconds, base::format_seconds, true},
-       {"published GFLOP/s", metric("GFLOPS"), base::format_number, true},
-       {"here", here, base::format_seconds, true},
-       {"published / here", over(seconds, here), format_ratio, true}});
+       column("published / published L1", over(l2, l1), format_ratio, "PAPI_L2_DCM / PAPI_L1_DCM")});
+  const bool timed_here =
+      std::ranges::any_of(products, [&](const Product& p) { return here(table, p).has_value(); });
+  add(timed_here ? "Time (s): published, and on this machine" : "Time (s) and GFLOP/s: published",
+      {column("published", seconds, base::format_seconds, "seconds"),
+       column("published GFLOP/s", metric("GFLOPS"), base::format_number, "GFLOPS"),
+       column("here", here, base::format_seconds, "seconds"),
+       column("published / here", over(seconds, here), format_ratio, "seconds, published / here")});
 }
 
 } // namespace
@@ -405,10 +473,9 @@ Blocks values_section(const document::Material& material) {
   return document::under("All values", std::move(tables));
 }
 
-/// With its range where it allows no conclusion; else why it is not stated.
+/// With its range where it allows no conclusion.
 std::string speed_up_text(const Quantity& factor) {
   if (factor.clear()) return base::format_times(factor.value);
-  if (!factor.shown()) return reservation(factor);
   return fmt::format("{} [{:.2f}, {:.2f}] ({})", base::format_times(factor.value), factor.low, factor.high,
                      reservation(factor));
 }
@@ -417,26 +484,43 @@ std::string speed_up_text(const Quantity& factor) {
 std::string speed_ups(const ProductGroup& group, const std::string& element, const std::string& reference) {
   const Product* first = nullptr;
   std::vector<std::string> parts;
+  std::map<std::string, std::vector<std::string>> unclear; // by the reason
   const auto plain = [&](const Product& p) { return p.element == element && p.build.empty(); };
   for (const auto& [product, metrics] : group.products) // by ascending size
     if (plain(product) && product.variant == reference && seconds(group, product)) first = &product;
   if (!first) return {};
-  for (const auto& [product, metrics] : group.products)
-    if (plain(product) && product.n == first->n && &product != first)
-      if (const auto factor = speed_up(group, product, *first))
-        parts.push_back(loops_name(product) + ": " + speed_up_text(*factor));
+  for (const auto& [product, metrics] : group.products) {
+    if (!plain(product) || product.n != first->n || &product == first) continue;
+    const auto factor = speed_up(group, product, *first);
+    if (factor && factor->shown())
+      parts.push_back(loops_name(product) + ": " + speed_up_text(*factor));
+    else if (factor)
+      unclear[reservation(*factor)].push_back(loops_name(product));
+  }
+  for (const auto& [reason, loops] : unclear)
+    parts.push_back(fmt::format("{}: {}", fmt::join(loops, " and "), reason));
   if (parts.empty()) return {};
   return fmt::format("Products of {}, n = {}, speed-up over {} by time: {}.",
                      element == "i16" ? "16-bit integers" : "doubles", first->n, loops_name(*first),
                      fmt::join(parts, "; "));
 }
 
+/// One line on all products.
 std::vector<std::string> summary(const document::Part& part) {
   std::vector<std::string> all;
   if (part.published) return all;
   for (const ProductGroup& group : group_products(*part.results))
     for (const std::string& text : {speed_ups(group, "i16", "ijk-mem"), speed_ups(group, "f64", "ijk")})
       if (!text.empty()) all.push_back(text);
+  if (all.empty()) return all;
+  return {fmt::format("{}", fmt::join(all, " "))};
+}
+
+std::vector<document::Answer> answers(const document::Part& part) {
+  std::vector<document::Answer> all;
+  for (const ProductGroup& group : group_products(*part.results))
+    for (auto& answer : answer_products(group))
+      all.push_back(std::move(answer));
   return all;
 }
 
@@ -469,7 +553,8 @@ Blocks method(const result::Results& results) {
 } // namespace
 
 std::vector<document::Section> product_sections() {
-  return {{"matrix products", products_section, summary, method}, {"", values_section, {}, {}, true}};
+  return {{"matrix products", products_section, summary, method, false, answers},
+          {"", values_section, {}, {}, true}};
 }
 
 } // namespace recount::matmul

@@ -1,5 +1,6 @@
 #include "base/output_file.hpp"
 #include "base/text.hpp"
+#include "base/utf8.hpp"
 #include "plot/gnuplot.hpp"
 #include "plot/layout.hpp"
 #include "plot/sheet.hpp"
@@ -9,6 +10,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -76,6 +78,12 @@ public:
     if (!unknown && space.available < full) throw base::cannot_write(shown_, ENOSPC);
     throw unavailable(shown_, bytes.empty() ? "gnuplot wrote nothing" : "gnuplot wrote only part of it");
   }
+  /// Throws host::cannot_write().
+  template <class Edit>
+  void edit(const Edit& edited) const {
+    if (!base::write_file(draft(), edited(base::read_file(draft()).value_or(""))))
+      throw base::cannot_write(shown_, errno);
+  }
   /// Moves all that was drawn to its place, the file itself last; returns the paths. Throws
   /// host::cannot_write().
   std::vector<std::string> deliver() const {
@@ -105,6 +113,29 @@ private:
   bool into_ = false;      ///< the target is written into, not replaced
   bool to_stdout_ = false; ///< the path was "-"
 };
+
+/// As text of XML.
+std::string xml_text(std::string_view text) {
+  std::string out;
+  for (const char c : text)
+    out += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : std::string(1, c);
+  return out;
+}
+
+/// In place of gnuplot's own title, the panels of the figure: viewers and screen readers show it. The titles
+/// are text without controls, as gnuplot was given them.
+std::string with_title(std::string svg, const Sheet& sheet) {
+  constexpr std::string_view of_gnuplot = "<title>Gnuplot</title>";
+  const auto at = svg.find(of_gnuplot);
+  if (at == std::string::npos) return svg;
+  std::vector<std::string> titles;
+  for (const Panel& panel : sheet.panels)
+    if (const std::string text = base::printable(panel.title);
+        !text.empty() && std::ranges::find(titles, text) == titles.end())
+      titles.push_back(text);
+  const std::string title = titles.empty() ? sheet.name : fmt::format("{}", fmt::join(titles, "; "));
+  return svg.replace(at, of_gnuplot.size(), "<title>" + xml_text(title) + "</title>");
+}
 
 /// What is at the end of a whole file of the format.
 std::string ending(Format format) {
@@ -167,6 +198,9 @@ Drawn draw(const Sheet& sheet, const Options& options) {
   if (!output.empty()) drawn.warnings.push_back("gnuplot: " + output);
   for (std::size_t i = 0; i < deliveries.size(); ++i)
     deliveries[i]->verify(ending(options.targets[i].format));
+  for (std::size_t i = 0; i < deliveries.size(); ++i)
+    if (options.targets[i].format == Format::svg)
+      deliveries[i]->edit([&](std::string svg) { return with_title(std::move(svg), sheet); });
   for (const auto& delivery : deliveries) {
     const auto paths = delivery->deliver();
     drawn.files.insert(drawn.files.end(), paths.begin(), paths.end());

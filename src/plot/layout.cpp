@@ -476,7 +476,8 @@ GnuplotCode terminal(Format format, const Layout& layout, bool colour) {
                 "pointscale {:.4f}",
                 w * 300, h * 300, font, text_size, 0.75 * 300 / 72, 0.6 * 300 / 72, 0.85 * 300 / 72);
   case Format::svg:
-    return code("svg noenhanced size {:.0f},{:.0f} fixed font '{},{}' fontscale {:.4f} linewidth {:.4f}",
+    return code("svg noenhanced size {:.0f},{:.0f} fixed background 'white' font '{},{}' fontscale {:.4f} "
+                "linewidth {:.4f}",
                 w * 96, h * 96, font, text_size, 96 / 72.0, 0.6 * 96 / 72);
   case Format::tikz: return code("tikz size {:.3f}in,{:.3f}in font ',{}'", w, h, text_size);
   case Format::cairolatex:

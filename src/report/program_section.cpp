@@ -40,8 +40,8 @@ std::optional<document::Table> metrics_table(const document::Part& part) {
                          {"95 % interval"},
                          {"unit", false}},
                         {}};
-  for (const sweep::SweepGroup& group :
-       sweep::sweep_groups(*document::only(part, is_whole_program).results)) {
+  const auto groups = sweep::sweep_groups(*document::only(part, is_whole_program).results);
+  for (const sweep::SweepGroup& group : groups) {
     std::vector<std::string> row{parameter_text(group.params, "command"), group.metric,
                                  base::format_witness(group.witness), std::to_string(group.values.size())};
     if (group.summary) {
@@ -57,6 +57,7 @@ std::optional<document::Table> metrics_table(const document::Part& part) {
     table.rows.push_back(std::move(row));
   }
   if (table.rows.empty()) return {};
+  table.data = sweep::sweep_data(groups);
   return table;
 }
 
@@ -89,6 +90,9 @@ std::optional<document::Table> functions_table(const document::Part& part, const
     }
     table.rows.push_back(
         {name.first, name.second, fmt::format("{:.0f}", value), base::format_share(value / all)});
+    document::Datum& datum = table.data.emplace_back();
+    datum = {{{"function", name.first}, {"object", name.second}}, metric, "sum", value};
+    datum.witness = witnesses.begin()->name();
   }
   return table;
 }

@@ -59,6 +59,7 @@ public:
     for (const FormatRow& row : format_rows)
       if (wants(formats_, row.format) && *row.file) write(row.file, text(row.format));
     write_tables();
+    if (wants(formats_, Format::latex)) write_figures();
     if (wants(formats_, Format::latex)) typeset();
     published_.files.insert(published_.files.end(), figures_.begin(), figures_.end());
     return std::move(published_);
@@ -91,6 +92,13 @@ private:
       if (wants(formats_, Format::latex)) write(name + ".tex", document::latex_table(*table));
       if (wants(formats_, Format::csv)) write(name + ".csv", document::csv_table(*table));
     }
+  }
+
+  /// One float per figure, for other documents.
+  void write_figures() {
+    for (const document::Block& block : report_.document.blocks)
+      if (const auto* const picture = std::get_if<document::Picture>(&block))
+        write(picture->name + ".tex", document::latex_figure(*picture));
   }
 
   /// Draws each figure in all formats that need one.

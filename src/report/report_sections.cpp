@@ -134,17 +134,32 @@ std::vector<std::string> not_counted(const result::Results& results) {
     for (const auto& [part, why] : run.skipped)
       skipped.insert(part + ": " + why);
   std::vector<std::string> all(skipped.begin(), skipped.end());
-  // Requested and never counted: each reason once, with all its metrics.
-  std::set<std::pair<Witness, std::string>> counted;
-  std::map<std::pair<Witness, std::string>, std::set<std::string>> missing; // witness and reason
-  for (const auto& o : results.observations)
-    if (o.value.index() != 0) counted.emplace(o.witness, o.metric);
-  for (const auto& o : results.observations)
-    if (o.value.index() == 0 && !counted.contains({o.witness, o.metric}))
-      missing[{o.witness, o.reason->text()}].insert(o.metric);
-  for (const auto& [who, metrics] : missing)
-    all.push_back(fmt::format("{} by {}: {}", fmt::join(metrics, ", "), who.first,
-                              who.second.empty() ? "no reason given" : who.second));
+  // Requested and never counted, or not at some points: each reason once, with all its metrics.
+  const auto before = [](const result::Params* a, const result::Params* b) { return a != b && *a < *b; };
+  struct Points {
+    std::set<const result::Params*, decltype(before)> counted, missing;
+    std::string reason; ///< the first
+  };
+  std::map<std::pair<Witness, std::string>, Points> points; // by witness and metric
+  for (const auto& o : results.observations) {
+    Points& of = points[{o.witness, o.metric}];
+    const bool counted = o.value.index() != 0;
+    (counted ? of.counted : of.missing).insert(&o.params.get());
+    if (!counted && of.reason.empty()) of.reason = o.reason->text();
+  }
+  std::map<std::tuple<Witness, std::string, std::string>, std::vector<std::string>> missing;
+  for (auto& [key, of] : points) {
+    std::erase_if(of.missing, [&](const auto* point) { return of.counted.contains(point); });
+    if (of.missing.empty()) continue;
+    const std::string where =
+        of.counted.empty() ? std::string()
+                           : fmt::format(" at {} of {}", of.missing.size(),
+                                         base::format_count(of.counted.size() + of.missing.size(), "point"));
+    missing[{key.first, of.reason.empty() ? "no reason given" : of.reason, where}].push_back(key.second);
+  }
+  for (const auto& [key, metrics] : missing)
+    all.push_back(fmt::format("{} by {}{}: {}", fmt::join(metrics, ", "), std::get<0>(key), std::get<2>(key),
+                              std::get<1>(key)));
   return all;
 }
 

@@ -311,7 +311,9 @@ public:
       command::print("{}", stat_csv(plan_, ended, separator_of(o_)));
     command::flush(stream_);
     if (ended.error) std::rethrow_exception(ended.error); // nothing counted is lost with the results file
-    tables_.write(subject_.text, {values_table(plan_, ended)});
+    command::Table counts = values_table(plan_, ended);
+    counts.add_data(count_data(plan_, ended, subject_.text));
+    tables_.write(subject_.text, {counts});
     return status_of(ended);
   }
 

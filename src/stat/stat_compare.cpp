@@ -16,6 +16,8 @@
 namespace recount::stat {
 namespace {
 
+constexpr const char* wall_time = "wall time";
+
 constexpr const char* between_commands = "---";
 
 void append(RunResult& all, RunResult&& one, int repetition) {
@@ -129,7 +131,7 @@ std::vector<ComparedRow> compare_rows(const Plan& plan, const TwoResults& both) 
            ranges::to<std::vector>();
   };
   std::vector<ComparedRow> rows{
-      {.name = "wall time", .unit = "ns", .first = times(both.first), .second = times(both.second)}};
+      {.name = wall_time, .unit = "ns", .first = times(both.first), .second = times(both.second)}};
   for (std::size_t r = 0; r < plan.rows.size(); ++r) {
     const Summary first = summarise(both.first.repetitions, r),
                   second = summarise(both.second.repetitions, r);
@@ -145,6 +147,41 @@ std::vector<ComparedRow> compare_rows(const Plan& plan, const TwoResults& both) 
   return rows;
 }
 
+namespace {
+
+/// Both medians and their ratio, for CSV.
+std::vector<document::Datum> comparison_data(const ComparedRow& row) {
+  std::vector<document::Datum> all;
+  for (const auto* side : {&row.first, &row.second}) {
+    document::Datum& datum = all.emplace_back();
+    datum.keys = {{"command", side == &row.first ? "1" : "2"}};
+    datum.quantity = row.name;
+    datum.unit = row.unit;
+    datum.witness = row.name == wall_time ? "clock" : "perf";
+    datum.repetitions = side->size();
+    if (side->empty()) {
+      datum.reason = row.reason.text();
+      continue;
+    }
+    const auto s = statistics::summarise(*side);
+    datum.statistic = statistics::name_of(s.statistic);
+    datum.value = s.value;
+    datum.low = s.low;
+    datum.high = s.high;
+  }
+  document::Datum& ratio = all.emplace_back();
+  ratio.keys = {{"command", "2 / 1"}};
+  ratio.quantity = row.name;
+  ratio.statistic = "ratio of the medians";
+  ratio.repetitions = std::min(row.first.size(), row.second.size());
+  if (row.evidence == statistics::Evidence::clear) ratio.value = row.ratio;
+  ratio.reason =
+      !row.reason.empty() ? row.reason.text() : statistics::reservation(row.evidence, ratio.repetitions);
+  return all;
+}
+
+} // namespace
+
 command::Table comparison_table(const std::vector<ComparedRow>& rows) {
   using Align = command::Table::Align;
   command::Table table({{"event"},
@@ -158,6 +195,8 @@ command::Table comparison_table(const std::vector<ComparedRow>& rows) {
       table.add({row.name, interval_text(row.first, row.unit), interval_text(row.second, row.unit),
                  is_nanoseconds(row.unit) ? "ms" : row.unit, ratio_text(row)},
                 {{}, median_text(row.first, row.unit), median_text(row.second, row.unit)});
+  for (const ComparedRow& row : rows)
+    table.add_data(comparison_data(row));
   return table;
 }
 

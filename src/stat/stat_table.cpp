@@ -5,6 +5,7 @@
 #include "command/measuring.hpp"
 #include "process/waiter.hpp"
 #include "stat/second_count.hpp"
+#include "statistics/statistics.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -285,6 +286,62 @@ command::Table places_table(const Plan& plan, const RunResult& ended, const std:
 }
 
 } // namespace
+
+namespace {
+
+/// The values of a row of the plan. `keys`: what it is of.
+void add_count(std::vector<document::Datum>& all, const PlanRow& row, const Summary& s,
+               const std::vector<std::pair<std::string, std::string>>& keys) {
+  document::Datum datum{keys, row.name};
+  if (!row.mark.empty()) datum.keys.emplace_back("verdict", row.mark);
+  datum.unit = row.unit;
+  datum.witness = witness_name(row);
+  datum.repetitions = s.values.size();
+  datum.reason = row.refused.empty() ? s.reason.text() : row.refused.text();
+  const auto add = [&](const char* statistic, std::optional<double> value) -> document::Datum& {
+    datum.statistic = statistic;
+    datum.value = value;
+    return all.emplace_back(datum);
+  };
+  if (!s.mean) {
+    add("", {});
+    return;
+  }
+  const auto sampled = std::ranges::find_if(s.flags, is_sampled);
+  if (s.values.size() == 1) {
+    document::Datum& value = add("value", s.values.front());
+    if (sampled != s.flags.end()) {
+      value.low = *s.mean - sampled->error.value_or(0);
+      value.high = *s.mean + sampled->error.value_or(0);
+    }
+  } else {
+    const auto summary = statistics::summarise(s.values);
+    document::Datum& median = add("median", summary.median);
+    median.low = summary.low;
+    median.high = summary.high;
+    add("mean", s.mean);
+    add("standard deviation", s.deviation);
+  }
+  datum.unit.clear();
+  if (s.share < 1) add("share of the time counted", s.share);
+  if (sampled != s.flags.end()) add("share of the accesses simulated", sampled->share.value_or(0) / 100);
+}
+
+} // namespace
+
+std::vector<document::Datum> count_data(const Plan& plan, const RunResult& ended, const std::string& what) {
+  std::vector<document::Datum> all;
+  for (std::size_t r = 0; r < plan.rows.size(); ++r)
+    add_count(all, plan.rows[r], summarise(ended.repetitions, r), {{"command", what}});
+  for (const std::string& place : place_names(ended)) {
+    const std::vector<Slice> slices = slices_of_place(ended, place);
+    for (std::size_t r = 0; r < plan.rows.size(); ++r)
+      if (const PlanRow& row = plan.rows[r];
+          row.kind != RowKind::usage && row.witness.empty() && row.refused.empty())
+        add_count(all, row, summarise(slices, r), {{"command", what}, {"where", place}});
+  }
+  return all;
+}
 
 std::string stat_table(const Plan& plan, const RunResult& ended, const std::string& what, std::FILE* stream) {
   std::map<std::string, std::vector<std::string>> missing, flags; // names of rows, by reason and flag

@@ -30,6 +30,10 @@ struct ShownUnit {
 /// One interval: one line per row. `head`: with column headings.
 [[nodiscard]] std::string interval_lines(const Plan& plan, const Slice& slice, bool head);
 
+/// The counts of a command or processes for CSV: of several repetitions median with its interval, mean and
+/// standard deviation; of multiplexed and sampled ones the counted share; or why there is no value.
+[[nodiscard]] std::vector<document::Datum> count_data(const Plan& plan, const RunResult& ended,
+                                                      const std::string& what);
 /// One row per value.
 [[nodiscard]] command::Table values_table(const Plan& plan, const RunResult& ended);
 /// The summary. `what` names the command or the processes; coloured if `stream` is a terminal.

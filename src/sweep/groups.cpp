@@ -101,6 +101,68 @@ std::string outliers_text(const std::vector<SweepGroup>& groups) {
                      fmt::join(named, "; "), all > most_named ? "; ..." : "");
 }
 
+namespace {
+
+document::Datum summary_datum(const SweepGroup& group) {
+  document::Datum datum{{}, group.metric};
+  for (const auto& [name, value] : group.params)
+    datum.keys.emplace_back(name, result::text(value));
+  datum.unit = is_seconds(group.metric) ? "s" : group.unit;
+  datum.witness = group.witness.name();
+  datum.repetitions = group.values.size();
+  datum.disturbed = group.flagged;
+  if (!group.reason.empty()) datum.reason = group.reason->text();
+  if (!group.summary) return datum;
+  const statistics::Summary& s = *group.summary;
+  datum.statistic = s.n > 1 ? statistics::name_of(s.statistic) : "value";
+  datum.value = s.value;
+  if (s.low < s.high || (s.n > 1 && s.statistic == statistics::Statistic::median)) {
+    datum.low = s.low;
+    datum.high = s.high;
+  }
+  return datum;
+}
+
+std::optional<double> divided(const std::optional<double>& value, double by) {
+  return value ? std::optional(*value / by) : std::nullopt;
+}
+
+} // namespace
+
+std::vector<document::Datum> sweep_data(const std::vector<SweepGroup>& groups,
+                                        const std::map<std::string, std::string>& marks) {
+  std::vector<document::Datum> all;
+  for (const SweepGroup& group : groups) {
+    document::Datum datum = summary_datum(group);
+    if (const auto mark = marks.find(group.metric); mark != marks.end() && !group.witness.modelled())
+      datum.keys.emplace_back("verdict", mark->second);
+    all.push_back(datum);
+    if (group.per_access()) {
+      const auto accesses = static_cast<double>(*group.accesses);
+      document::Datum& each = all.emplace_back(datum);
+      each.quantity += " per access";
+      for (auto* number : {&each.value, &each.low, &each.high})
+        *number = divided(*number, accesses);
+    }
+    if (group.of_first) {
+      document::Datum& of_first = all.emplace_back(datum);
+      of_first.quantity += " / that of the first point";
+      of_first.value = group.of_first;
+      of_first.low = of_first.high = {};
+      of_first.unit.clear();
+    }
+    if (group.summary && !group.cpu_seconds.empty()) {
+      const auto s = statistics::summarise(group.cpu_seconds, group.summary->statistic);
+      document::Datum& cpu = all.emplace_back(datum);
+      cpu.quantity = "cpu_seconds";
+      cpu.value = s.value;
+      cpu.low = datum.low ? std::optional(s.low) : std::nullopt;
+      cpu.high = datum.high ? std::optional(s.high) : std::nullopt;
+    }
+  }
+  return all;
+}
+
 std::vector<std::string> varying(const std::vector<SweepGroup>& groups) {
   std::vector<std::string> names;
   if (groups.empty()) return names;

@@ -1,9 +1,11 @@
 // Observations gathered by point, witness and metric.
 #pragma once
 
+#include "document/document.hpp"
 #include "result/results_file.hpp"
 #include "statistics/statistics.hpp"
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -47,6 +49,12 @@ struct SweepGroup {
 /// seconds by clock, repetition 2 ...; ": the first three by name. Empty: there are none. Modelled values
 /// have none.
 [[nodiscard]] std::string outliers_text(const std::vector<SweepGroup>& groups);
+
+/// The values for CSV: each metric with all parameters, its value per access, the CPU time beside a time and
+/// the ratio to the first point, or the reason why there is none. `marks`: verdicts by metric, see
+/// result::Results::verdicts().
+[[nodiscard]] std::vector<document::Datum> sweep_data(const std::vector<SweepGroup>& groups,
+                                                      const std::map<std::string, std::string>& marks = {});
 
 /// The parameters whose value is not the same in all groups.
 [[nodiscard]] std::vector<std::string> varying(const std::vector<SweepGroup>& groups);

@@ -107,6 +107,7 @@ command::Table sweep_summary(const Ended& ended, const Selection& selection) {
     if (group.summary && marked) row.push_back(command::in_parentheses(mark_of(group, marks)));
     table.add(row);
   }
+  table.add_data(sweep_data(groups, marks));
   return table;
 }
 
@@ -225,6 +226,7 @@ document::Table values_table(const std::string& caption, const std::vector<Sweep
   }
   if (std::string outliers = outliers_text(groups); !outliers.empty())
     table.notes.push_back(std::move(outliers));
+  table.data = sweep_data(groups);
   return table;
 }
 

@@ -6,8 +6,11 @@ values     an option refuses what is not of its kind
 json       --json prints objects with a "schema"
 export     --export writes the tables as CSV and as Markdown
 width      lines are no wider than COLUMNS asks for, those of help and errors no wider than 100 columns
+page       the page of a report allows its own script, by its hash, and no other
 """
+import base64
 import csv
+import hashlib
 import json
 import os
 import pathlib
@@ -134,6 +137,18 @@ def check_width(command, words, got, columns):
             faults.append(f'COLUMNS={columns} recount {command} {" ".join(words)}: {len(line)} columns: {line}')
 
 
+def check_page(program):
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        (folder / 'one.jsonl').write_text(NODES.replace('"kernel":"k","params":{}', '"kernel":"matmul","params":{"n":8,"variant":"ijk"}'))
+        run(program, ['report', 'one.jsonl', '--format', 'html', '-o', 'made'], folder)
+        page = (folder / 'made' / 'report.html').read_text()
+    scripts = re.findall(r'<script>(.*?)</script>', page, re.S)
+    allowed = re.findall(r"script-src '([^']*)'", page)
+    if [f'sha256-{base64.b64encode(hashlib.sha256(s.encode()).digest()).decode()}' for s in scripts] != allowed or len(allowed) != 1:
+        faults.append(f'recount report: the page allows {allowed} and has {len(scripts)} scripts of other hashes')
+
+
 def main(program):
     able = run(program, ['doctor', '--for', 'stat'], '.')
     if able.returncode == 3:
@@ -170,6 +185,7 @@ def main(program):
                     check_export(command, folder)
                 if words == RUNS[command][0]:
                     check_values(program, command, options[command], words, folder)
+    check_page(program)
     for fault in faults:
         print(fault)
     print(f'{len(names)} commands, {sum(map(len, options.values()))} options, {len(printing)} with --json, {len(faults)} faults')

@@ -174,7 +174,7 @@ class Traced(unittest.TestCase):
             self.assertNotEqual(row['mean'], exact[row['name']])
             if row['name'] == 'PAPI_L1_DCM':
                 self.assertLess(error, 0.1 * row['mean'])
-        self.assertRegex((self.folder / 'sampled.csv').read_text(), r'PAPI_L1_DCM,model:i7-9700~sample,.*sampled [\d.]+ %: \+- \d+')
+        self.assertRegex((self.folder / 'sampled.csv').read_text(), r'PAPI_L1_DCM,value,\d+,\d+,\d+,,model:i7-9700~sample,1,0,\n.*,PAPI_L1_DCM,share of the accesses simulated,0\.\d+,,,,model')
         text = subprocess.run([RECOUNT, 'stat', '-e', 'PAPI_L1_DCM', '--witness', f'model:{MACHINE}', '--sample-every', '8', '--', './product', '300'],
                               cwd=self.folder, capture_output=True, text=True, env={**os.environ, 'COLUMNS': '160'}).stderr
         self.assertRegex(text, r'PAPI_L1_DCM +model:i7-9700~no-tlb~sample +[\d,]+ +sampled [\d.]+ %: \+- \d+')

@@ -4,6 +4,7 @@
 #include "caches/infer/record_sampler.hpp"
 #include "caches/infer/stated.hpp"
 #include "caches/measure/study.hpp"
+#include "caches/view/caches_sections.hpp"
 #include "command/command.hpp"
 #include "command/measuring.hpp"
 #include "command/output.hpp"
@@ -54,7 +55,34 @@ command::Table caches_table(const CachesFindings& findings) {
       agreement = command::paint(command::Style::warning, agreement);
     table.add(std::move(row));
   }
+  table.add_data(property_data(findings.found));
   return table;
+}
+
+/// The values of a row of the grid per access, for CSV.
+std::vector<document::Datum> grid_data(const GridRow& row, std::size_t levels) {
+  std::vector<document::Datum> all;
+  const auto add = [&](const std::string& quantity, const std::optional<double>& value, const char* unit,
+                       const std::string& witness, const char* otherwise) {
+    document::Datum& datum = all.emplace_back();
+    datum.keys = {
+        {"kernel", row.kernel}, {"size", std::to_string(row.size)}, {"stride", std::to_string(row.stride)}};
+    datum.quantity = quantity + " per access";
+    datum.value = value;
+    datum.unit = unit;
+    datum.witness = witness;
+    if (!value) datum.reason = otherwise;
+  };
+  for (std::size_t level = 0; level < levels; ++level)
+    add(fmt::format("L{} misses", level + 1), level < row.misses.size() ? row.misses[level] : std::nullopt,
+        "", row.counted_by.name(), "not counted");
+  add("cycles", row.cycles, "", row.counted_by.name(), "not counted");
+  add("time", row.ns, "ns", Witness(Witness::clock).name(), "not timed");
+  if (row.ns) {
+    all.back().statistic = statistics::name_of(row.times);
+    if (row.disturbed) all.back().reason = "every repetition was disturbed";
+  }
+  return all;
 }
 
 /// "agrees" or what differs: "capacity 12 MiB, ways near 16".
@@ -145,6 +173,7 @@ command::Table caches_rows(const CachesFindings& findings) {
     if (cycles) cells.push_back(number(row.cycles, "not counted"));
     if (times) cells.push_back(number(row.ns, "not timed") + (row.disturbed ? " (disturbed)" : ""));
     table.add(std::move(cells));
+    table.add_data(grid_data(row, levels));
   }
   return table;
 }

@@ -167,6 +167,16 @@ std::vector<document::Block> compare_external(const document::Part& external, co
     const auto& [value, run] = found->second;
     if (std::abs(*stated - value) <= external_tolerance) continue;
     const auto& [kernel, size, stride, metric] = cell;
+    document::Datum datum{
+        {{"kernel", kernel}, {"size", std::to_string(size)}, {"stride", std::to_string(stride)}},
+        metric + " per access",
+        "value",
+        stated};
+    datum.witness = Witness(Witness::published).name();
+    table.data.push_back(datum);
+    datum.value = value;
+    datum.witness = Witness(Witness::model).name();
+    table.data.push_back(std::move(datum));
     table.rows.push_back(
         {kernel, base::format_bytes(size), base::format_bytes(stride), level_name(*level),
          fmt::format("{:.3f}", *stated), fmt::format("{:.3f}", value),
@@ -203,13 +213,53 @@ CachesFindings found_in(const result::Results& results, result::Run run, const s
   return findings_on_record(results, run, machine);
 }
 
+} // namespace
+
+std::vector<document::Datum> property_data(const Caches& found) {
+  std::vector<document::Datum> all;
+  for (const auto& [level, p] : all_properties(found)) {
+    document::Datum& datum = all.emplace_back();
+    datum.keys = {{"level", level}, {"confidence", p->value ? to_string(p->confidence) : ""}};
+    datum.quantity = p->name;
+    datum.unit = p->unit;
+    datum.witness = found.witness.name();
+    datum.value = p->value;
+    datum.reason = p->value ? p->remark : p->unknown;
+    if (p->value) datum.statistic = "found";
+    if (p->value && p->tolerance > 0) {
+      datum.low = *p->value * (1 - p->tolerance);
+      datum.high = *p->value * (1 + p->tolerance);
+    }
+    if (!p->stated) continue;
+    document::Datum& stated = all.emplace_back();
+    stated.keys = {{"level", level}, {"confidence", ""}};
+    stated.quantity = p->name;
+    stated.unit = p->unit;
+    stated.statistic = "stated";
+    stated.witness = p->stated_by;
+    stated.value = p->stated;
+  }
+  return all;
+}
+
+namespace {
+
+std::string findings_caption(const CachesFindings& findings) {
+  return fmt::format("Caches found from {}, {}, compared with {}",
+                     base::format_count(findings.found.readings, "reading"),
+                     base::format_witness(findings.found.witness), findings.stated.source);
+}
+
 document::Table findings_table(const CachesFindings& findings) {
   const Caches& found = findings.found;
   document::Table table{
-      fmt::format("Caches found from {}, {}, compared with {}", base::format_count(found.readings, "reading"),
-                  base::format_witness(found.witness), findings.stated.source),
+      findings_caption(findings),
       {{"level", false}, {"property", false}, {"found"}, {"stated"}, {"", false}, {"confidence", false}},
-      property_rows(found)};
+      property_rows(found),
+      {},
+      property_data(found)};
+  for (std::size_t i = 1; i < table.rows.size(); ++i) // rows of a page may be sorted
+    if (table.rows[i][0].empty()) table.rows[i][0] = table.rows[i - 1][0];
   for (const auto& level : found.levels)
     if (!level.shared_use.empty())
       table.notes.push_back(fmt::format("{}: {}.", level_text(level), shared_use_text(level)));
@@ -289,8 +339,9 @@ std::vector<std::string> findings_summary(const document::Part& part) {
   for (const auto& run : part.results->runs) {
     if (!result::is_inference(run)) continue;
     const CachesFindings found = found_in(*part.results, run, {});
-    for (const auto& line : summary_lines(found.found))
-      lines.push_back(fmt::format("{} ({})", line, base::format_witness(found.found.witness)));
+    if (const auto levels = summary_lines(found.found); !levels.empty())
+      lines.push_back(fmt::format("Data caches, {}: {}.", base::format_witness(found.found.witness),
+                                  fmt::join(levels, "; ")));
     lines.push_back(comparison_text(found));
   }
   return lines;
@@ -338,6 +389,7 @@ std::optional<document::Table> grid_table(const std::vector<sweep::SweepGroup>& 
                                           const std::string& caption, const Quantity& quantity) {
   std::map<std::int64_t, std::map<std::int64_t, std::string>> rows; // by stride (0: of all strides) and size
   std::set<std::int64_t> sizes;
+  std::vector<document::Datum> data;
   for (const auto& group : groups) {
     const auto size = result::integer(group.params, "size");
     const auto stride = result::integer(group.params, "stride").value_or(0);
@@ -345,9 +397,11 @@ std::optional<document::Table> grid_table(const std::vector<sweep::SweepGroup>& 
     if (!size || !each) continue;
     sizes.insert(*size);
     if (!rows[stride].emplace(*size, cell_text(quantity, *each)).second) return {};
+    for (auto& datum : sweep::sweep_data({group}))
+      if (datum.quantity.ends_with(" per access")) data.push_back(std::move(datum));
   }
   if (sizes.empty() || sizes.size() > most_columns) return {};
-  document::Table table{caption, {{"stride"}}, {}};
+  document::Table table{caption, {{"stride"}}, {}, {}, std::move(data)};
   for (const auto size : sizes)
     table.columns.push_back({base::format_bytes(size)});
   for (const auto& [stride, cells] : rows) {
@@ -372,6 +426,7 @@ std::optional<document::Table> sums_table(const std::vector<sweep::SweepGroup>& 
                                           const std::string& caption) {
   struct Sum {
     double seconds = 0, accesses = 0;
+    Witness witness = {};
   };
   std::map<std::int64_t, Sum> sums;
   std::set<std::int64_t> strides;
@@ -381,14 +436,43 @@ std::optional<document::Table> sums_table(const std::vector<sweep::SweepGroup>& 
     strides.insert(*stride);
     sums[*size].seconds += group.summary->value;
     sums[*size].accesses += static_cast<double>(*group.accesses);
+    sums[*size].witness = group.witness;
   }
   if (strides.size() < 2) return {};
   document::Table table{caption, {{"size"}, {"time (s)"}, {"accesses"}, {"mean access time (ns)"}}, {}};
-  for (const auto& [size, sum] : sums)
+  for (const auto& [size, sum] : sums) {
     table.rows.push_back({base::format_bytes(size), base::format_seconds(sum.seconds),
                           fmt::format("{:.0f}", sum.accesses),
                           fmt::format("{:.3f}", 1e9 * sum.seconds / sum.accesses)});
+    document::Datum datum{{{"size", std::to_string(size)}}, "seconds", "sum over strides", sum.seconds};
+    datum.unit = "s";
+    datum.witness = sum.witness.name();
+    table.data.push_back(datum);
+    datum.quantity = "seconds per access";
+    datum.value = sum.seconds / sum.accesses;
+    table.data.push_back(datum);
+    datum.quantity = "accesses";
+    datum.value = sum.accesses;
+    datum.unit.clear();
+    table.data.push_back(std::move(datum));
+  }
   return table;
+}
+
+std::string grid_caption(const Quantity& quantity, const std::string& kernel, const Witness& witness,
+                         statistics::Statistic statistic) {
+  return fmt::format("{}: kernel {}, {}, {} of the repetitions", quantity.title, kernel,
+                     base::format_witness(witness), statistics::name_of(statistic));
+}
+
+Quantity access_time() {
+  return {"Mean access time in ns", "seconds", 1e-9};
+}
+
+Quantity misses_of(std::size_t level) {
+  return {fmt::format("Misses per access ({}: data accesses that miss in {})", miss_metric(level),
+                      level_name(level)),
+          miss_metric(level)};
 }
 
 /// Tables of a quantity, one for each witness.
@@ -399,9 +483,7 @@ void add_tables(std::vector<document::Block>& blocks, const document::Part& swee
   for (const auto& group : all)
     if (group.metric == quantity.metric && group.summary) by_witness[group.witness].push_back(group);
   for (const auto& [witness, groups] : by_witness) {
-    const std::string caption =
-        fmt::format("{}: kernel {}, {}, {} of the repetitions", quantity.title, kernel,
-                    base::format_witness(witness), statistics::name_of(sweep.results->statistic));
+    const std::string caption = grid_caption(quantity, kernel, witness, sweep.results->statistic);
     if (auto table = grid_table(groups, caption, quantity)) blocks.emplace_back(std::move(*table));
     if (is_seconds(quantity.metric) && !sweep.published)
       if (auto table = sums_table(groups, fmt::format("Sums over all strides: kernel {}, {}", kernel,
@@ -421,46 +503,72 @@ std::vector<Caches> timed_findings(const document::Part& part) {
   return all;
 }
 
+/// The table that a reading was drawn from.
+std::string caption_of(const ClassicReading& reading, const std::vector<GridRow>& rows,
+                       statistics::Statistic statistic) {
+  if (!reading.misses) return grid_caption(access_time(), reading.kernel, Witness::clock, statistic);
+  const auto row = std::ranges::find_if(
+      rows, [&](const GridRow& one) { return one.kernel == reading.kernel && !one.counted_by.empty(); });
+  std::size_t level = 0;
+  while (level + 1 < counted_levels && level_name(level) != reading.level)
+    ++level;
+  return row == rows.end() ? std::string()
+                           : grid_caption(misses_of(level), reading.kernel, row->counted_by, statistic);
+}
+
 /// Without those that contradict a better finding.
-std::vector<ClassicReading> classic_readings_in(const document::Part& sweep,
-                                                const std::vector<Caches>& found) {
-  std::vector<ClassicReading> all;
-  for (const auto& run : sweep.results->runs)
-    for (auto& reading : classic_readings(grid_rows(*sweep.results, run)))
-      if (std::ranges::none_of(found, [&](const Caches& one) { return contradicts(reading, one); }))
-        all.push_back(std::move(reading));
+std::vector<GridReading> grid_readings_in(const document::Part& sweep, const std::vector<Caches>& found) {
+  std::vector<GridReading> all;
+  for (const auto& run : sweep.results->runs) {
+    const auto rows = grid_rows(*sweep.results, run);
+    for (auto& reading : classic_readings(rows)) {
+      if (std::ranges::any_of(found, [&](const Caches& one) { return contradicts(reading, one); })) continue;
+      std::string caption = caption_of(reading, rows, sweep.results->statistic);
+      all.push_back({std::move(reading), std::move(caption)});
+    }
+  }
   return all;
 }
 
-void add_readings(std::vector<document::Block>& blocks, const std::vector<ClassicReading>& readings,
+void add_readings(std::vector<document::Block>& blocks, const std::vector<GridReading>& readings,
                   bool misses) {
-  for (const ClassicReading& reading : readings)
+  for (const auto& [reading, caption] : readings)
     if (reading.misses == misses)
       blocks.emplace_back(document::Paragraph{
           fmt::format("{}: {}. {}", reading.level, classic_values_text(reading), classic_text(reading))});
 }
 
-/// What counted misses would answer, and why they were not counted.
-std::string uncounted(const document::Part& part) {
-  std::string reason;
+/// Whether misses were counted and modelled, and why not counted.
+struct CountedMisses {
   bool counted = false, modelled = false;
+  std::string reason;
+};
+
+CountedMisses counted_misses(const document::Part& part) {
+  CountedMisses misses;
   for (const auto& o : part.results->observations) {
     if (!level_of_misses(o.metric)) continue;
     const bool by_model = o.witness.modelled();
-    (by_model ? modelled : counted) |= o.value.index() != 0;
-    if (!by_model && reason.empty()) reason = o.reason->text();
+    (by_model ? misses.modelled : misses.counted) |= o.value.index() != 0;
+    if (!by_model && o.value.index() == 0 && misses.reason.empty()) misses.reason = o.reason->text();
   }
-  if (counted) return {};
   for (const auto& run : part.results->runs)
-    if (const auto skipped = run.skipped.find("perf"); reason.empty() && skipped != run.skipped.end())
-      reason = skipped->second;
+    if (const auto skipped = run.skipped.find("perf"); misses.reason.empty() && skipped != run.skipped.end())
+      misses.reason = skipped->second;
+  return misses;
+}
+
+/// What counted misses would answer, and why they were not counted.
+std::string uncounted(const document::Part& part) {
+  const CountedMisses misses = counted_misses(part);
+  if (misses.counted) return {};
   return fmt::format(
       "Misses were not counted here{}. Size, line and ways by counted misses need "
       "a core PMU.{}",
-      reason.empty() ? "" : " (" + reason + ")",
-      modelled ? " The values below are modelled, of the stated caches: they show what the counters "
-                 "should count, and cannot contradict the statement."
-               : "");
+      misses.reason.empty() ? "" : " (" + misses.reason + ")",
+      misses.modelled ? " The values below are modelled, of the stated caches: they show what the counters "
+                        "should count, and cannot contradict the statement."
+                      : "");
 }
 
 void add_figure(std::vector<document::Block>& blocks, const document::Material& material, const char* figure,
@@ -475,18 +583,15 @@ std::vector<document::Block> write_kernel(const document::Material& material, co
   for (const auto& o : sweep.results->observations)
     if (const auto stride = result::integer(o.params, "stride")) strides.insert(*stride);
   const bool by_size = strides.size() < 3;
-  const auto readings = classic_readings_in(sweep, found);
+  const auto readings = grid_readings_in(sweep, found);
   const auto groups = sweep::sweep_groups(*sweep.results);
   std::vector<document::Block> times, misses;
-  add_tables(times, sweep, groups, kernel, {"Mean access time in ns", "seconds", 1e-9});
+  add_tables(times, sweep, groups, kernel, access_time());
   add_tables(times, sweep, groups, kernel, {"Cycles per access (PAPI_TOT_CYC)", "PAPI_TOT_CYC"});
   if (!sweep.published) add_figure(times, material, by_size ? "working-set" : "access-time", sweep);
   add_readings(times, readings, false);
   for (std::size_t level = 0; level < counted_levels; ++level)
-    add_tables(misses, sweep, groups, kernel,
-               {fmt::format("Misses per access ({}: data accesses that miss in {})", miss_metric(level),
-                            level_name(level)),
-                miss_metric(level)});
+    add_tables(misses, sweep, groups, kernel, misses_of(level));
   if (!sweep.published) add_figure(misses, material, by_size ? "working-set-misses" : "misses", sweep);
   add_readings(misses, readings, true);
   std::vector<document::Block> all;
@@ -540,8 +645,8 @@ bool says_anything(const ClassicReading& reading) {
   return reading.capacity.value || reading.line.value || reading.ways.value;
 }
 
-/// A line per kernel; none of a model, which shows what was stated, and none by times of a level that recount
-/// caches has found.
+/// One line on all kernels; nothing of a model, which shows what was stated, and none by times of a level
+/// that recount caches has found.
 std::vector<std::string> readings_summary(const document::Part& part) {
   const auto found = timed_findings(part);
   const auto is_found = [&](const std::string& name) {
@@ -550,20 +655,47 @@ std::vector<std::string> readings_summary(const document::Part& part) {
           one.levels, [&](const LevelFinding& level) { return level.name == name && level.capacity.value; });
     });
   };
-  std::vector<std::string> lines;
+  std::vector<std::string> texts;
   for (const char* kernel : kernels)
-    for (const ClassicReading& reading : classic_readings_in(points_of(part, kernel), found))
+    for (const auto& [reading, caption] : grid_readings_in(points_of(part, kernel), found))
       if (says_anything(reading) && (reading.misses ? !reading.modelled : !is_found(reading.level)))
-        lines.push_back(fmt::format("{} from the {} of the kernel {}: {}.", reading.level,
+        texts.push_back(fmt::format("{} from the {} of the kernel {}: {}", reading.level,
                                     reading.misses ? "misses" : "times", kernel,
                                     classic_values_text(reading)));
-  return lines;
+  if (texts.empty()) return {};
+  return {fmt::format("{}.", fmt::join(texts, "; "))};
+}
+
+std::vector<document::Answer> cache_answers(const document::Part& part) {
+  CacheEvidence evidence;
+  bool any = false;
+  for (const auto& run : part.results->runs) {
+    evidence.presets.insert(run.presets.begin(), run.presets.end());
+    if (!result::is_inference(run)) continue;
+    any = true;
+    CachesFindings found = found_in(*part.results, run, {});
+    evidence.comparisons.push_back(comparison_text(found));
+    std::string caption = findings_caption(found);
+    evidence.found.push_back({std::move(found), std::move(caption)});
+  }
+  const auto found = timed_findings(part);
+  for (const char* kernel : kernels) {
+    const document::Part points = points_of(part, kernel);
+    any = any || !points.results->observations.empty();
+    for (auto& reading : grid_readings_in(points, found))
+      evidence.readings.push_back(std::move(reading));
+  }
+  const CountedMisses misses = counted_misses(part);
+  evidence.modelled = misses.modelled;
+  if (!misses.counted)
+    evidence.uncounted = "misses were not counted" + (misses.reason.empty() ? "" : ": " + misses.reason);
+  return any ? answer_questions(evidence) : std::vector<document::Answer>();
 }
 
 } // namespace
 
 document::Section sweeps_section() {
-  return {"caches", write_sweeps, readings_summary};
+  return {"caches", write_sweeps, readings_summary, {}, false, cache_answers};
 }
 
 } // namespace recount::caches

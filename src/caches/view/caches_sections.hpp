@@ -1,8 +1,11 @@
 // The sections of a report about caches, and the results of others that they compare with.
 #pragma once
 
+#include "caches/infer/findings.hpp"
+#include "caches/infer/stated.hpp"
 #include "document/section.hpp"
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +25,33 @@ namespace recount::caches {
 /// or that none does, or that nothing was modelled at these points.
 [[nodiscard]] std::vector<document::Block> compare_external(const document::Part& external,
                                                             const result::Results& all);
+
+/// Every property that was found with its bounds, and every stated one, for CSV.
+[[nodiscard]] std::vector<document::Datum> property_data(const Caches& found);
+
+// The questions of a laboratory on caches.
+
+/// Findings, and the table that shows them.
+struct ShownFindings {
+  CachesFindings all;
+  std::string caption;
+};
+/// Values from the curves of a grid, and the table with its cells.
+struct GridReading {
+  ClassicReading reading;
+  std::string caption;
+};
+/// What the results of one machine show of its caches.
+struct CacheEvidence {
+  std::vector<ShownFindings> found;
+  std::vector<GridReading> readings;
+  std::string uncounted;                      ///< why no misses were counted; empty: they were
+  bool modelled = false;                      ///< misses were modelled
+  std::map<std::string, std::string> presets; ///< formulas, by preset
+  std::vector<std::string> comparisons;       ///< with what is stated, in the order of `found`
+};
+/// Times first, then L1, then what changes for L2, L2, and the comparison with what the system states.
+[[nodiscard]] std::vector<document::Answer> answer_questions(const CacheEvidence& evidence);
 
 /// The caches that were found, compared with what is stated.
 [[nodiscard]] document::Section caches_section();

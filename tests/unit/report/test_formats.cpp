@@ -90,7 +90,10 @@ bool is_escape(const std::string& name) {
                                               "end",
                                               "parbox",
                                               "raggedleft",
-                                              "raggedright"};
+                                              "raggedright",
+                                              "small",
+                                              "footnotesize",
+                                              "scriptsize"};
   return std::ranges::find(known, name) != known.end();
 }
 
@@ -123,6 +126,24 @@ BOOST_AUTO_TEST_CASE(a_table_is_there_by_itself) {
   for (const char* part : {"\\begin{document}", "\\tablecaption", "minipage"}) // nothing of a whole document
     BOOST_TEST(!holds(tex, part), part);
   BOOST_TEST(csv == "n,\"a, \"\"b\"\"\"\n1,x_y\n2,\"line\nbreak\"\n");
+}
+
+BOOST_AUTO_TEST_CASE(csv_of_values_has_one_per_line) {
+  recount::document::Table table{"T", {{"n"}, {"misses (10^6)"}}, {{"600", "1.23 [1, 2]"}}};
+  recount::document::Datum counted{{{"n", "600"}}, "PAPI_L1_DCM", "median", 1234567.0, 1e6, 2e6};
+  counted.witness = "perf";
+  counted.repetitions = 5;
+  counted.disturbed = 1;
+  recount::document::Datum missing{{{"n", "700"}, {"loops", "=line, plain"}}, "seconds"};
+  missing.unit = "s";
+  missing.reason = "no PMU";
+  table.data = {counted, missing, {{}, "ratio", "value", -0.1}, {{}, "ratio", "value", 0.0 / 0.0}};
+  BOOST_TEST(recount::document::csv_table(table) ==
+             "n,loops,quantity,statistic,value,low,high,unit,witness,repetitions,disturbed,reason\n"
+             "600,,PAPI_L1_DCM,median,1234567,1000000,2000000,,perf,5,1,\n"
+             "700,\"'=line, plain\",seconds,,,,,s,,,,no PMU\n"
+             ",,ratio,value,-0.1,,,,,,,\n"
+             ",,ratio,value,,,,,,,,no reason given\n");
 }
 
 BOOST_AUTO_TEST_CASE(fields_that_a_spreadsheet_would_execute_are_defused) {

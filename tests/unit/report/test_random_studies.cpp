@@ -1,0 +1,741 @@
+// Random results files of the matrix study: every number, difference, ordering and cause that their reports
+// state, computed again from the observations alone.
+#include "base/format.hpp"
+#include "cli/commands.hpp"
+#include "report/build_report.hpp"
+
+#include <recount/error.hpp>
+
+#include <boost/math/distributions/students_t.hpp>
+#include <boost/test/unit_test.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <map>
+#include <random>
+#include <regex>
+#include <set>
+
+using namespace recount;
+
+BOOST_AUTO_TEST_SUITE(random_studies)
+
+namespace {
+
+/// Files: RECOUNT_CASES, or 500.
+int cases() {
+  const char* const requested = std::getenv("RECOUNT_CASES");
+  return requested ? std::max(1, std::atoi(requested)) : 500;
+}
+
+using Random = std::mt19937_64;
+
+double uniform(Random& random, double low, double high) {
+  return std::uniform_real_distribution<>(low, high)(random);
+}
+
+bool chance(Random& random, double probability) {
+  return uniform(random, 0, 1) < probability;
+}
+
+/// One product of a file, and what a step of it costs on its machine.
+struct Loops {
+  std::string kernel, variant, element, transpose;
+  std::int64_t n = 0, block = 0;
+  double seconds = 0, l1 = 0, l2 = 0; ///< per step
+};
+
+class RandomFile {
+public:
+  explicit RandomFile(Random& random) : random_(random) {}
+
+  result::Results build() {
+    const int machines = chance(random_, 0.15) ? 2 : 1;
+    for (int i = 0; i < machines; ++i)
+      add_machine(i);
+    return std::move(results_);
+  }
+
+private:
+  void add_machine(int number) {
+    result::Run run;
+    run.id = fmt::format("R{}", number);
+    run.cpu = "Some CPU";
+    run.host = fmt::format("box{}", number);
+    const std::int64_t line = chance(random_, 0.8) ? 64 : 128;
+    run.caches = {{"L1d", chance(random_, 0.5) ? 32768 : 49152, line, 8}, {"L2", 1 << 20, line, 16}};
+    run.plan = {{"kernel", "matmul"}, {"study", "lab,report"}};
+    results_.runs.push_back(run);
+    run_ = run.id;
+    repetitions_ = 1 + static_cast<int>(random_() % 5);
+    noise_ = std::vector{0.0, 1e-4, 1e-2, 0.2}[random_() % 4];
+    missing_ = std::vector{0.0, 0.02, 0.3}[random_() % 3];
+    counter_ = std::vector<const char*>{"perf", "papi", ""}[random_() % 3];
+    modelled_ = chance(random_, 0.7);
+    for (const Loops& loops : all_loops())
+      add_product(loops);
+  }
+
+  std::vector<Loops> all_loops() {
+    std::vector<Loops> all;
+    const auto add = [&](const char* kernel, const char* variant, const char* element, std::int64_t n,
+                         std::int64_t block = 0, const char* transpose = "included") {
+      all.push_back({kernel, variant, element, transpose, n, block, 1e-9 * std::exp(uniform(random_, -2, 2)),
+                     std::exp(uniform(random_, -6, 0)), std::exp(uniform(random_, -6, 0))});
+    };
+    if (chance(random_, 0.7))
+      for (const char* kernel : {"matmul", "matmul-vectorised"}) {
+        add(kernel, "ijk-mem", "i16", 1024);
+        add(kernel, "transposed", "i16", 1024);
+        add(kernel, "transposed", "i16", 1024, 0, "excluded");
+        add(kernel, "blocked", "i16", 1024, 32);
+      }
+    for (const std::int64_t n : {300, 600, 1000})
+      if (all.empty() || chance(random_, 0.6)) {
+        add("matmul", "ijk", "f64", n);
+        add("matmul", "ikj", "f64", n);
+        for (const std::int64_t block : {32, 64})
+          if (chance(random_, 0.5)) add("matmul", "blocked", "f64", n, block);
+      }
+    return all;
+  }
+
+  void add_product(const Loops& loops) {
+    const auto n = static_cast<double>(loops.n);
+    const double steps = n * n * n, more = std::exp(uniform(random_, -1, 1));
+    if (modelled_) {
+      add(loops, 0, "model",
+          {{"PAPI_LD_INS", 3 * steps},
+           {"PAPI_SR_INS", steps},
+           {"PAPI_L1_DCM", std::round(steps * loops.l1)},
+           {"PAPI_L2_DCM", std::round(steps * loops.l2 * more)},
+           {"PAPI_L2_DCA", std::round(steps * loops.l1)},
+           {"PAPI_TLB_DM", std::round(steps * std::exp(uniform(random_, -6, 0)))}});
+      if (chance(random_, 0.5))
+        add(loops, 0, "model:host~no-tlb",
+            {{"PAPI_L1_DCM", std::round(steps * loops.l1 * uniform(random_, 0, 1))}});
+    }
+    for (int repetition = 0; repetition < repetitions_; ++repetition) {
+      const double seconds = varied(steps * loops.seconds);
+      add(loops, repetition, "clock", {{"seconds", seconds}, {"tsc_cycles", std::round(2.5e9 * seconds)}});
+      if (*counter_)
+        add(loops, repetition, counter_,
+            {{"PAPI_LD_INS", 3 * steps},
+             {"PAPI_SR_INS", steps},
+             {"PAPI_L1_DCM", std::round(varied(steps * loops.l1))},
+             {"PAPI_L2_DCM", std::round(varied(steps * loops.l2))},
+             {"PAPI_L2_DCA", std::round(varied(steps * loops.l1))},
+             {"PAPI_TOT_CYC", std::round(varied(3e9 * steps * loops.seconds))}});
+    }
+  }
+
+  double varied(double value) {
+    const double lost = noise_ > 0 && random_() % 8 == 0 ? 1 + 10 * noise_ : 1;
+    return value * lost * std::exp(noise_ * std::normal_distribution<>()(random_));
+  }
+
+  void add(const Loops& loops, int repetition, const char* witness,
+           const std::vector<std::pair<const char*, double>>& values) {
+    if (chance(random_, missing_)) return; // the run failed or was never made
+    for (const auto& [metric, value] : values) {
+      result::Observation o;
+      o.run = run_;
+      o.kernel = loops.kernel;
+      o.params = {{"variant", loops.variant},
+                  {"n", loops.n},
+                  {"element", loops.element},
+                  {"block", loops.block == 0 ? std::int64_t{64} : loops.block},
+                  {"transpose", loops.transpose}};
+      o.repetition = repetition;
+      o.witness = witness;
+      o.metric = metric;
+      o.value = value;
+      if (o.metric == "seconds") {
+        o.cpu_seconds = value * 0.9;
+        if (chance(random_, 0.1)) o.flags = {{Flag::Kind::steal, "steal 20 ms (30 %)", 30.0}};
+      } else if (chance(random_, missing_)) {
+        o.value = std::monostate{};
+        o.reason = "no such event here";
+      }
+      results_.observations.push_back(std::move(o));
+    }
+  }
+
+  Random& random_;
+  result::Results results_;
+  std::string run_;
+  int repetitions_ = 0;
+  double noise_ = 0, missing_ = 0;
+  const char* counter_ = "";
+  bool modelled_ = false;
+};
+
+// The same quantities, computed from the observations alone.
+
+using Values = std::map<int, double>; ///< by repetition
+using Optional = std::optional<double>;
+
+Optional middle(const Values& values) {
+  if (values.empty()) return {};
+  std::vector<double> sorted;
+  for (const auto& [repetition, value] : values)
+    sorted.push_back(value);
+  std::ranges::sort(sorted);
+  const std::size_t n = sorted.size();
+  return n % 2 == 1 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+}
+
+/// At most 5 values of each: their intervals are their ranges.
+bool differ(const Values& a, const Values& b) {
+  if (std::min(a.size(), b.size()) < 3) return false;
+  struct Moments {
+    double mean = 0, error = 0, freedom = 0, low = 1e300, high = -1e300;
+  };
+  const bool positive = std::ranges::all_of(a, [](const auto& v) { return v.second > 0; }) &&
+                        std::ranges::all_of(b, [](const auto& v) { return v.second > 0; });
+  const auto moments = [&](const Values& values) {
+    Moments m;
+    const auto n = static_cast<double>(values.size());
+    const auto of = [&](double v) { return positive ? std::log(v) : v; };
+    for (const auto& [r, v] : values) {
+      m.low = std::min(m.low, v), m.high = std::max(m.high, v);
+      m.mean += of(v) / n;
+    }
+    for (const auto& [r, v] : values)
+      m.error += (of(v) - m.mean) * (of(v) - m.mean) / (n - 1) / n;
+    m.freedom = n - 1;
+    return m;
+  };
+  const Moments x = moments(a), y = moments(b);
+  if (x.low <= y.high && y.low <= x.high) return false;
+  const double error = x.error + y.error;
+  if (error == 0) return x.mean != y.mean;
+  const double freedom = error * error / (x.error * x.error / x.freedom + y.error * y.error / y.freedom);
+  const boost::math::students_t student(freedom);
+  return 2 * boost::math::cdf(
+                 boost::math::complement(student, std::abs(x.mean - y.mean) / std::sqrt(error))) <=
+         0.0005;
+}
+
+/// A product of one machine: "Some CPU on box0|matmul|blocked|f64|600|32|".
+using Name = std::string;
+
+class Oracle {
+public:
+  explicit Oracle(const result::Results& results) {
+    for (const auto& o : results.observations) {
+      const auto value = result::as_double(o.value);
+      const auto* const run = results.run(o.run);
+      const std::string variant = text(o, "variant");
+      const Name name =
+          name_of({run->cpu + " on " + run->host, o.kernel == "matmul" ? "plain" : "vectorised", variant,
+                   text(o, "element"), text(o, "n"), variant == "blocked" ? text(o, "block") : "",
+                   variant == "transposed" ? text(o, "transpose") : ""});
+      auto& of_product = all_[name];
+      if (value) of_product[{o.witness.name(), o.metric}][o.repetition] = *value;
+      if (o.cpu_seconds) of_product[{o.witness.name(), "cpu_seconds"}][o.repetition] = *o.cpu_seconds;
+    }
+  }
+
+  static Name name_of(const std::vector<std::string>& parts) {
+    return fmt::format("{}", fmt::join(parts, "|"));
+  }
+
+  [[nodiscard]] const auto& all() const { return all_; }
+  [[nodiscard]] Values values(const Name& name, const std::string& witness, const std::string& metric) const {
+    const auto product = all_.find(name);
+    if (product == all_.end()) return {};
+    const auto found = product->second.find({witness, metric});
+    return found == product->second.end() ? Values() : found->second;
+  }
+  /// A metric or what is derived from metrics: of the medians (repetition -1), and by repetition.
+  [[nodiscard]] Values quantity(const Name& name, const std::string& witness, const std::string& what) const {
+    Values all;
+    std::set<int> repetitions{-1};
+    const auto product = all_.find(name);
+    if (product == all_.end()) return all;
+    for (const auto& [key, values] : product->second)
+      for (const auto& [repetition, value] : values)
+        repetitions.insert(repetition);
+    for (const int repetition : repetitions)
+      if (const auto value = derive(name, witness, what, repetition)) all[repetition] = *value;
+    return all;
+  }
+
+private:
+  static std::string text(const result::Observation& o, const char* parameter) {
+    return result::text(o.params.at(parameter));
+  }
+  [[nodiscard]] Optional one(const Name& name, const std::string& witness, const std::string& metric,
+                             int repetition) const {
+    const Values of = values(name, witness, metric);
+    if (repetition < 0) return middle(of);
+    const auto found = of.find(repetition);
+    return found == of.end() ? Optional() : found->second;
+  }
+  [[nodiscard]] Optional derive(const Name& name, const std::string& witness, const std::string& what,
+                                int repetition) const {
+    const auto get = [&](const char* metric) { return one(name, witness, metric, repetition); };
+    const double n = std::stod(field(name, 4)), operations = 2 * n * n * n;
+    const auto ld = get("PAPI_LD_INS"), sr = get("PAPI_SR_INS"), l1 = get("PAPI_L1_DCM"),
+               l2 = get("PAPI_L2_DCM"), dca = get("PAPI_L2_DCA"), seconds = get("seconds"),
+               cpu = get("cpu_seconds");
+    const auto when = [](bool known, const auto& value) { return known ? Optional(value()) : Optional(); };
+    if (what == "LST") return when(ld && sr, [&] { return *ld + *sr; });
+    if (what == "L1_HIT_RATE") return when(ld && sr && l1, [&] { return 1 - *l1 / (*ld + *sr); });
+    if (what == "L2_HIT_RATE") return when(dca && l2, [&] { return 1 - *l2 / *dca; });
+    if (what == "GFLOPS") return when(bool(seconds), [&] { return operations / *seconds / 1e9; });
+    if (what == "GFLOPS_CPU") return when(bool(cpu), [&] { return operations / *cpu / 1e9; });
+    if (what == "L1_PER_FLOP") return when(bool(l1), [&] { return *l1 / operations; });
+    if (what == "L2_PER_FLOP") return when(bool(l2), [&] { return *l2 / operations; });
+    if (what == "INTENSITY") return {}; // needs the line: not recomputed
+    return get(what.c_str());
+  }
+
+public:
+  static std::string field(const Name& name, std::size_t index) {
+    std::size_t from = 0;
+    for (; index > 0; --index)
+      from = name.find('|', from) + 1;
+    return name.substr(from, name.find('|', from) - from);
+  }
+
+private:
+  std::map<Name, std::map<std::pair<std::string, std::string>, Values>> all_;
+};
+
+bool is_close(double a, double b) {
+  return std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b)) + 1e-15;
+}
+
+bool modelled(const std::string& witness) {
+  return witness.starts_with("model");
+}
+
+std::string key(const document::Datum& datum, const char* name) {
+  const auto found = std::ranges::find(datum.keys, name, [](const auto& pair) { return pair.first; });
+  return found == datum.keys.end() ? "" : found->second;
+}
+
+Name product_of(const document::Datum& datum) {
+  return Oracle::name_of({key(datum, "machine"), key(datum, "build"), key(datum, "variant"),
+                          key(datum, "element"), key(datum, "n"), key(datum, "block"),
+                          key(datum, "transpose")});
+}
+
+/// A machine, element and size: "Some CPU on box0|f64|600".
+std::string place(const document::Datum& datum) {
+  return key(datum, "machine") + "|" + key(datum, "element") + "|" + key(datum, "n");
+}
+
+std::vector<const document::Table*> tables_in(const document::Document& document) {
+  std::vector<const document::Table*> all;
+  for (const auto& block : document.blocks)
+    if (const auto* const table = std::get_if<document::Table>(&block)) all.push_back(table);
+  return all;
+}
+
+/// One report, held against the observations.
+class Checked {
+public:
+  Checked(const result::Results& results, const document::Document& document)
+      : oracle_(results), document_(document), tables_(tables_in(document)) {
+    for (const auto* const table : tables_)
+      for (const auto& datum : table->data)
+        if (!key(datum, "loops").empty())
+          loops_[place(datum) + "|" + key(datum, "loops")] = product_of(datum);
+  }
+
+  /// Faults, and how much was compared.
+  std::vector<std::string> faults;
+  std::map<std::string, int> compared;
+
+  void check() {
+    for (const auto* const table : tables_)
+      for (const auto& datum : table->data)
+        if (!key(datum, "loops").empty()) check_datum(*table, datum);
+    check_answers();
+    check_remarks();
+    check_summary();
+  }
+
+private:
+  void fault(const std::string& text) { faults.push_back(text); }
+
+  void expect(const std::string& where, double stated, const Optional& computed) {
+    if (!computed || !is_close(stated, *computed))
+      fault(fmt::format("{}: {} is stated, {} is computed", where, stated,
+                        computed ? fmt::format("{}", *computed) : "nothing"));
+  }
+
+  void check_datum(const document::Table& table, const document::Datum& datum) {
+    const std::string where =
+        fmt::format("{}: {} {} n={}", table.caption, key(datum, "loops"), datum.quantity, key(datum, "n"));
+    if (!datum.value && datum.reason.empty()) fault(where + ": neither a value nor a reason");
+    if (datum.value && datum.low && (*datum.low > *datum.value || *datum.high < *datum.value))
+      fault(where + ": the interval lacks the value");
+    if (datum.value) check_cells(table, datum, where);
+    if (!key(datum, "compared with").empty()) return check_comparison(datum, where);
+    if (!datum.value || datum.quantity == "INTENSITY") return;
+    ++compared["numbers"];
+    const Name name = product_of(datum);
+    if (const std::string repetition = key(datum, "repetition"); !repetition.empty())
+      return expect(where, *datum.value,
+                    oracle_.values(name, datum.witness, datum.quantity)[std::stoi(repetition) - 1]);
+    const Values values = oracle_.quantity(name, datum.witness, datum.quantity);
+    expect(where, *datum.value, values.contains(-1) ? Optional(values.at(-1)) : Optional());
+  }
+
+  /// A cell shows the value.
+  void check_cells(const document::Table& table, const document::Datum& datum, const std::string& where) {
+    ++compared["cells"];
+    const double v = *datum.value;
+    const std::string texts[] = {base::format_seconds(v),  base::format_millions(v),
+                                 base::format_share(v),    base::format_points(v),
+                                 base::format_number(v),   base::format_number(1000 * v),
+                                 fmt::format("{:.2f}", v), fmt::format("{:.0f}", v)};
+    for (const auto& row : table.rows)
+      for (const auto& cell : row)
+        for (const auto& text : texts)
+          if (cell.starts_with(text)) return;
+    fault(fmt::format("{}: no cell shows {}", where, v));
+  }
+
+  struct Compared {
+    Optional value;
+    bool clear = false;
+  };
+  /// Of one witness: how many times faster, or how much higher the rate.
+  [[nodiscard]] Compared compare(const Name& a, const Name& b, const std::string& witness,
+                                 const std::string& what, bool ratio) const {
+    Values x = oracle_.quantity(a, witness, what), y = oracle_.quantity(b, witness, what);
+    if (!x.contains(-1) || !y.contains(-1)) return {};
+    const double of_a = x.at(-1), of_b = y.at(-1);
+    x.erase(-1), y.erase(-1);
+    return {ratio ? of_b / of_a : of_a - of_b, modelled(witness) || differ(x, y)};
+  }
+
+  void check_comparison(const document::Datum& datum, const std::string& where) {
+    static const std::vector<std::tuple<const char*, const char*, bool>> kinds{
+        {"speed-up by time", "seconds", true},
+        {"speed-up by CPU time", "cpu_seconds", true},
+        {"speed-up by cycles", "PAPI_TOT_CYC", true},
+        {"speed-up by TSC cycles", "tsc_cycles", true},
+        {"L1 hit rate difference", "L1_HIT_RATE", false},
+        {"L2 hit rate difference", "L2_HIT_RATE", false}};
+    const auto reference = loops_.find(place(datum) + "|" + key(datum, "compared with"));
+    for (const auto& [label, what, ratio] : kinds) {
+      if (!datum.quantity.starts_with(label)) continue;
+      if (reference == loops_.end()) return fault(where + ": the other side is in no table");
+      const Compared computed = compare(product_of(datum), reference->second, datum.witness, what, ratio);
+      ++compared["comparisons"];
+      if (datum.value) expect(where, *datum.value, computed.value);
+      if (computed.clear != datum.reason.empty())
+        fault(fmt::format("{}: \"{}\", but the values {}", where, datum.reason,
+                          computed.clear ? "differ" : "do not differ"));
+      return;
+    }
+    fault(where + ": an unknown comparison");
+  }
+
+  /// The words of each answer are in the cells that prove it.
+  void check_answers() {
+    static const std::regex proof(R"(^Table (\d+): (column|row) (.+)$)"), number(R"([+-]?\d+(\.\d+)?( %)?$)");
+    for (const auto* const table : tables_) {
+      if (!table->caption.starts_with("Questions and answers")) continue;
+      for (const auto& row : table->rows) {
+        std::smatch found;
+        if (!std::regex_match(row[2], found, proof)) continue;
+        const auto index = std::stoul(found[1]) - 1;
+        if (index >= tables_.size()) return fault("no " + row[2]);
+        const std::vector<std::string> cells = cells_of(*tables_[index], found[2], found[3]);
+        if (cells.empty()) fault(fmt::format("{} of \"{}\" is not there", row[2], row[0]));
+        if (found[2] != "column") continue;
+        std::string answer = row[1].substr(0, row[1].find(". Not answered"));
+        for (std::size_t from = 0; from < answer.size();) {
+          const std::size_t to = std::min(answer.find("; ", from), answer.size());
+          const std::string part = answer.substr(from, to - from);
+          from = to + 2;
+          std::smatch value;
+          ++compared["answers"];
+          if (!std::regex_search(part, value, number))
+            fault("no number in the answer " + part);
+          else if (std::ranges::none_of(cells,
+                                        [&](const auto& cell) { return cell.starts_with(value.str()); }))
+            fault(fmt::format("{}: {} is not in {}", row[0], part, row[2]));
+        }
+      }
+    }
+  }
+
+  static std::vector<std::string> cells_of(const document::Table& table, const std::string& direction,
+                                           const std::string& head) {
+    std::vector<std::string> cells;
+    for (const auto& row : table.rows)
+      if (direction == "row" && row[0] == head)
+        cells.insert(cells.end(), row.begin() + 1, row.end());
+      else if (direction == "column")
+        for (std::size_t i = 0; i < row.size(); ++i)
+          if (table.columns[i].head == head) cells.push_back(row[i]);
+    return cells;
+  }
+
+  /// The loops of a machine by name: "line", "block 32".
+  [[nodiscard]] std::map<std::string, Name> loops_at(const std::string& where) const {
+    std::map<std::string, Name> all;
+    for (const auto& [name, product] : loops_)
+      if (name.starts_with(where + "|")) all[name.substr(where.size() + 1)] = product;
+    return all;
+  }
+
+  [[nodiscard]] std::set<std::string> places() const {
+    std::set<std::string> all;
+    for (const auto& [name, product] : loops_)
+      all.insert(name.substr(0, name.rfind('|')));
+    return all;
+  }
+
+  /// The first witness that has the quantity: counters, the clock, the model.
+  [[nodiscard]] std::string source(const Name& name, const std::string& what) const {
+    for (const char* witness : {"perf", "papi", "clock", "model"})
+      if (oracle_.quantity(name, witness, what).contains(-1)) return witness;
+    return {};
+  }
+
+  [[nodiscard]] Optional value(const Name& name, const std::string& witness, const std::string& what) const {
+    const Values all = oracle_.quantity(name, witness, what);
+    return all.contains(-1) ? Optional(all.at(-1)) : Optional();
+  }
+
+  using Found = std::multimap<std::string, std::string>; ///< headings and their texts
+
+  void check_remarks() {
+    Found stated;
+    std::string heading;
+    for (const auto& block : document_.blocks) {
+      if (const auto* const head = std::get_if<document::Heading>(&block)) heading = head->text;
+      if (const auto* const paragraph = std::get_if<document::Paragraph>(&block))
+        if (!heading.empty()) stated.emplace(heading, paragraph->text), heading.clear();
+    }
+    check_faster(stated);
+    check_jumps(stated);
+  }
+
+  void check_faster(const Found& stated) {
+    static const std::vector<std::tuple<std::string, std::string, std::string>> pairs{
+        {"i16", "transposed", "straightforward"},
+        {"i16", "block", "straightforward"},
+        {"i16", "block", "transposed, without copy"},
+        {"f64", "line", "simple"},
+        {"f64", "block", "line"}};
+    Found expected;
+    for (const std::string& where : places())
+      for (const auto& [loops, product] : loops_at(where))
+        for (const auto& [element, first, second] : pairs) {
+          const std::string build = Oracle::field(product, 1) == "plain" ? "" : ", vectorised";
+          const std::string name = loops.substr(0, loops.size() - build.size());
+          if (Oracle::field(product, 3) != element ||
+              (name != first && !name.starts_with(first + (first == "block" ? " " : ","))))
+            continue;
+          const auto others = loops_at(where);
+          const auto other = others.find(second + build);
+          if (other == others.end()) continue;
+          const std::string witness = source(product, "L1_HIT_RATE");
+          const Compared time = compare(product, other->second, "clock", "seconds", true),
+                         rate = compare(product, other->second, witness, "L1_HIT_RATE", false);
+          if (!time.value || !rate.value || !time.clear || !rate.clear || *time.value <= 1 ||
+              *rate.value >= 0)
+            continue;
+          expected.emplace(fmt::format("{} is faster than {} with a lower L1 hit rate, n = {}", loops,
+                                       second + build, Oracle::field(product, 4)),
+                           cause_of(product, other->second, witness));
+        }
+    for (const auto& [heading, text] : stated)
+      if (heading.find(" is faster than ") != std::string::npos && !expected.contains(heading))
+        fault("unsupported: " + heading);
+    for (const auto& [heading, cause] : expected) {
+      ++compared["causes"];
+      const auto [from, to] = stated.equal_range(heading);
+      if (std::none_of(from, to,
+                       [&](const auto& one) { return one.second.find(cause) != std::string::npos; }))
+        fault(fmt::format("{}: \"{}\" is not stated, but: {}", heading, cause,
+                          from == to ? "nothing" : from->second));
+    }
+  }
+
+  /// What the misses of L2 explain of the time that `product` takes less.
+  [[nodiscard]] std::string cause_of(const Name& product, const Name& other,
+                                     const std::string& witness) const {
+    const auto here = value(product, witness, "PAPI_L2_DCM"), there = value(other, witness, "PAPI_L2_DCM");
+    if (!here || !there) return "L2 was not counted, so the cause is open.";
+    if (!compare(product, other, witness, "PAPI_L2_DCM", false).clear)
+      return "not distinguishable from noise";
+    if (*there <= *here) return "L2 does not explain it";
+    const double saved = *value(other, "clock", "seconds") - *value(product, "clock", "seconds"),
+                 share = (*there - *here) * 150e-9 / saved; // no third level is stated
+    return fmt::format("they are {} of the {} s", share >= 1 ? "all" : fmt::format("{:.0f} %", 100 * share),
+                       base::format_seconds(saved));
+  }
+
+  [[nodiscard]] Optional per_step(const Name& name, const std::string& witness,
+                                  const std::string& what) const {
+    const auto all = value(name, witness, what);
+    if (!all) return {};
+    const double n = std::stod(Oracle::field(name, 4));
+    return *all * ((what == "seconds" ? 1e9 : 1) / (n * n * n));
+  }
+
+  void check_jumps(const Found& stated) {
+    std::multiset<std::string> expected;
+    std::map<std::string, std::map<std::string, std::map<int, Name>>> sizes; // by machine and element, loops
+    for (const auto& [text, product] : loops_)
+      if (Oracle::field(product, 1) == "plain") {
+        const std::string loops = text.substr(text.rfind('|') + 1);
+        sizes[Oracle::field(product, 0) + Oracle::field(product, 3)][loops]
+             [std::stoi(Oracle::field(product, 4))] = product;
+      }
+    for (const auto& [where, by_loops] : sizes)
+      for (const auto& [loops, products] : by_loops)
+        for (auto at = products.begin(); at != products.end() && std::next(at) != products.end(); ++at) {
+          const auto& [n, a] = *at;
+          const auto& [m, b] = *std::next(at);
+          const std::string heading = fmt::format("Jump in cost: {} between n = {} and {}", loops, n, m);
+          std::vector<std::string> texts;
+          for (const char* what : {"seconds", "PAPI_L1_DCM", "PAPI_L2_DCM"})
+            if (const std::string text = jump(a, b, what); !text.empty()) texts.push_back(text);
+          if (texts.empty()) continue;
+          expected.insert(heading);
+          const auto [from, to] = stated.equal_range(heading);
+          ++compared["jumps"];
+          const std::string cause = causes(a, b);
+          for (const auto& text : texts)
+            if (std::none_of(from, to, [&](const auto& one) {
+                  return one.second.find(text) != std::string::npos &&
+                         one.second.find(cause) != std::string::npos;
+                }))
+              fault(fmt::format("{}: \"{}\" and \"{}\" are not stated, but: {}", heading, text, cause,
+                                from == to ? "nothing" : from->second));
+        }
+    for (const auto& [heading, text] : stated)
+      if (heading.starts_with("Jump in cost") && !expected.contains(heading))
+        fault("unsupported: " + heading);
+  }
+
+  /// Counted, and clear: "time 1.2 to 3.4 ns".
+  [[nodiscard]] std::string jump(const Name& a, const Name& b, const std::string& what) const {
+    const std::string witness = source(a, what);
+    if (witness.empty() || witness != source(b, what) || modelled(witness)) return {};
+    const auto from = per_step(a, witness, what), to = per_step(b, witness, what);
+    const bool time = what == "seconds";
+    if (time ? *to <= 1.5 * *from : *to - *from <= 0.15) return {};
+    Values x = oracle_.quantity(a, witness, what), y = oracle_.quantity(b, witness, what);
+    x.erase(-1), y.erase(-1);
+    const double steps_a = std::pow(std::stod(Oracle::field(a, 4)), 3),
+                 steps_b = std::pow(std::stod(Oracle::field(b, 4)), 3);
+    for (auto& [r, v] : x)
+      v /= steps_a;
+    for (auto& [r, v] : y)
+      v /= steps_b;
+    if (!differ(x, y)) return {};
+    return fmt::format("{} {} to {}", time ? "time" : what.substr(5, 2) + " misses",
+                       base::format_number(*from), base::format_number(*to));
+  }
+
+  /// What the model counts more of, the largest increase first.
+  [[nodiscard]] std::string causes(const Name& a, const Name& b) const {
+    std::vector<std::pair<double, std::string>> rises;
+    bool any = false;
+    for (const auto& [metric, name] :
+         {std::pair("PAPI_TLB_DM", "page walks"), {"PAPI_L2_DCM", "L2 misses"}}) {
+      const auto from = per_step(a, "model", metric), to = per_step(b, "model", metric);
+      if (!from || !to) continue;
+      any = true;
+      if (*to - *from >= 0.05)
+        rises.emplace_back(*to - *from, fmt::format("{} {} to {}", name, base::format_number(*from),
+                                                    base::format_number(*to)));
+    }
+    if (!any) return "The cause is open";
+    if (rises.empty()) return ""; // none of these, or not determined
+    std::ranges::stable_sort(rises, std::greater{}, [](const auto& rise) { return rise.first; });
+    std::string text = "the largest increase first: " + rises[0].second;
+    for (std::size_t i = 1; i < rises.size(); ++i)
+      text += "; " + rises[i].second;
+    return text + ".";
+  }
+
+  /// "Products of doubles, n = 1000, speed-up over simple by time: line: 2.00 times; ...".
+  void check_summary() {
+    static const std::regex claim(
+        R"((?:(Some CPU on box\d): )?.*Products of (16-bit integers|doubles), n = (\d+), speed-up over (\w+) by time: ([^.]*(?:\.\d[^.]*)*)\.)"),
+        part(R"(([^:;]+): (\d+\.\d+) times(?: \[|;|$))");
+    for (const auto& block : document_.blocks) {
+      const auto* const list = std::get_if<document::List>(&block);
+      if (!list) continue;
+      for (const std::string& item : list->items)
+        for (std::size_t at = item.find("Products of "); at != std::string::npos;
+             at = item.find("Products of ", at + 1)) {
+          const std::string text = item.substr(at);
+          std::smatch found;
+          if (!std::regex_search(text, found, claim)) continue;
+          const std::string machine =
+              item.starts_with("Some CPU on box1") ? "Some CPU on box1" : "Some CPU on box0";
+          const std::string where = machine + (found[2] == "doubles" ? "|f64|" : "|i16|") + found[3].str();
+          const auto loops = loops_at(where);
+          const std::string claims = found[5];
+          for (std::sregex_iterator one(claims.begin(), claims.end(), part), end; one != end; ++one) {
+            std::string name = (*one)[1];
+            name.erase(0, name.find_first_not_of(' '));
+            if (!loops.contains(name) || !loops.contains(found[4])) {
+              fault("unknown loops in the summary: " + name);
+              continue;
+            }
+            const Compared time = compare(loops.at(name), loops.at(found[4]), "clock", "seconds", true);
+            ++compared["summary"];
+            if (!time.value ||
+                fmt::format("{}", base::format_times(*time.value)) != (*one)[2].str() + " times")
+              fault(fmt::format("summary: {}: {} times", name, (*one)[2].str()));
+          }
+        }
+    }
+  }
+
+  Oracle oracle_;
+  const document::Document& document_;
+  std::vector<const document::Table*> tables_;
+  std::map<std::string, Name> loops_; ///< by place and loops: "Some CPU on box0|f64|600|line"
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(numbers_orderings_and_causes_follow_from_the_observations) {
+  std::map<std::string, int> compared;
+  int faulty = 0;
+  for (int i = 0; i < cases(); ++i) {
+    Random random(static_cast<std::uint64_t>(i));
+    const result::Results results = RandomFile(random).build();
+    document::Document document;
+    try {
+      document =
+          report::build_report(results, {{"random"}, "0", ""}, {cli::figures(), cli::sections()}).document;
+    } catch (const Error&) { // every run of it is missing
+      continue;
+    }
+    Checked checked(results, document);
+    checked.check();
+    for (const auto& [what, count] : checked.compared)
+      compared[what] += count;
+    faulty += checked.faults.empty() ? 0 : 1;
+    for (std::size_t f = 0; f < std::min<std::size_t>(3, checked.faults.size()); ++f)
+      if (faulty <= 5) BOOST_ERROR("file " << i << ": " << checked.faults[f]);
+  }
+  BOOST_TEST(faulty == 0);
+  for (const char* what : {"numbers", "cells", "comparisons", "answers", "causes", "jumps", "summary"}) {
+    BOOST_TEST_MESSAGE(what << " compared: " << compared[what]);
+    if (cases() >= 100) BOOST_TEST(compared[what] > cases() / 10, what);
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
