@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <set>
 #include <tuple>
 
@@ -350,14 +351,20 @@ void find_pairs(Comparison& c) {
     for (std::size_t first = 0; first < c.nodes.size() && quantity.points == 1; ++first)
       for (std::size_t second = first + 1; second < c.nodes.size(); ++second) {
         const NodeQuantity &a = quantity.nodes[first], &b = quantity.nodes[second];
-        if (a.values.empty() || b.values.empty() || a.low <= 0 || b.value <= 0) continue;
+        if (a.values.empty() || b.values.empty()) continue;
+        const bool zero = (a.value == 0) != (b.value == 0);
+        if (!zero && (a.low <= 0 || b.value <= 0)) continue;
         const bool exact = quantity.witness.modelled() && std::abs(a.value - b.value) > a.error + b.error;
-        c.pairs.push_back({at, first, second, b.value / a.value, b.low / a.high, b.high / a.low,
-                           exact ? statistics::Evidence::clear : statistics::evidence(a.values, b.values)});
+        const auto evidence = exact ? statistics::Evidence::clear : statistics::evidence(a.values, b.values);
+        if (zero)
+          c.pairs.push_back({at, first, second, 0, 0, 0, evidence, true});
+        else
+          c.pairs.push_back({at, first, second, b.value / a.value, b.low / a.high, b.high / a.low, evidence});
       }
   }
-  std::ranges::stable_sort(c.pairs, std::greater{},
-                           [](const Pair& pair) { return std::abs(std::log(pair.ratio)); });
+  std::ranges::stable_sort(c.pairs, std::greater{}, [](const Pair& pair) {
+    return pair.zero ? std::numeric_limits<double>::infinity() : std::abs(std::log(pair.ratio));
+  });
 }
 
 } // namespace

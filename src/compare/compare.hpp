@@ -56,6 +56,7 @@ struct Pair {
   std::size_t quantity = 0, first = 0, second = 0; ///< places in Comparison
   double ratio = 0, low = 0, high = 0; ///< of the second to the first, by medians and their intervals
   statistics::Evidence evidence = statistics::Evidence::few;
+  bool zero = false; ///< one of them is 0: there is no ratio
 };
 
 struct Comparison {

@@ -116,6 +116,11 @@ std::string basis_text(const Comparison& c) {
 /// "after takes 1.29 times as long as before (1.21 to 1.36): clock seconds (chase), size=16384".
 std::string pair_text(const Comparison& c, const Pair& pair) {
   const Quantity& quantity = c.quantities[pair.quantity];
+  if (pair.zero)
+    return fmt::format("{} has {:g}, {} has {:g}: {}{}", c.nodes[pair.second],
+                       quantity.nodes[pair.second].value, c.nodes[pair.first],
+                       quantity.nodes[pair.first].value, quantity_title(quantity),
+                       quantity.witness.modelled() ? ", modelled" : "");
   return fmt::format("{} {} {:.2f} times {} {}{}: {}{}", c.nodes[pair.second],
                      is_seconds(quantity.metric) ? "takes" : "has", pair.ratio,
                      is_seconds(quantity.metric) ? "as long as" : "as many as", c.nodes[pair.first],
@@ -210,8 +215,8 @@ std::string comparison_json(const Comparison& c) {
     return Json{{"first", c.nodes[pair.first]},
                 {"second", c.nodes[pair.second]},
                 {"in", quantity_title(c.quantities[pair.quantity])},
-                {"ratio", pair.ratio},
-                {"interval", {pair.low, pair.high}},
+                {"ratio", pair.zero ? Json() : Json(pair.ratio)},
+                {"interval", pair.zero ? Json() : Json{pair.low, pair.high}},
                 {"differs", pair.evidence == statistics::Evidence::clear}};
   });
   json["on_one_node_only"] = c.on_one_node;

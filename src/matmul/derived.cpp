@@ -62,7 +62,11 @@ std::optional<Quantity> derived_by(const ProductGroup& group, const Product& pro
     const auto one = std::ranges::find(all->second.values, *process, &Repeated::process);
     return one == all->second.values.end() ? Value() : Value(one->value);
   };
-  const Value value = derive(row, [&](const std::string& name) { return counted(name, nullptr); });
+  std::set<std::string> parts;
+  const Value value = derive(row, [&](const std::string& name) {
+    parts.insert(name);
+    return counted(name, nullptr);
+  });
   if (!value) return {};
   Quantity quantity{*value, witness};
   std::map<Process, bool> processes; // whether disturbed
@@ -81,6 +85,25 @@ std::optional<Quantity> derived_by(const ProductGroup& group, const Product& pro
   const statistics::Summary s = statistics::summarise(quantity.values);
   quantity.low = std::min(*value, s.low);
   quantity.high = std::max(*value, s.high);
+  // Sampling errors of the parts add up at most.
+  for (const std::string& part : parts) {
+    const auto all = metrics.find({witness, part});
+    double error = 0;
+    if (all != metrics.end())
+      for (const Repeated& one : all->second.values)
+        error = std::max(error, one.error);
+    double below = 0, above = 0;
+    for (const double end : {-error, error}) {
+      const Value shifted = derive(row, [&](const std::string& name) {
+        const Value one = counted(name, nullptr);
+        return one && name == part ? Value(*one + end) : one;
+      });
+      below = std::max(below, *value - shifted.value_or(*value));
+      above = std::max(above, shifted.value_or(*value) - *value);
+    }
+    quantity.low -= below;
+    quantity.high += above;
+  }
   return quantity;
 }
 
@@ -339,7 +362,7 @@ std::vector<std::string> note_texts(const std::vector<Cells>& columns, const Not
   if (notes.ranges)
     texts.emplace_back(
         "[low, high] of a modelled count: error of sampling, and range of its draws of placement, "
-        "where there are several. Rates and differences do not include the error of sampling.");
+        "where there are several.");
   if (notes.disturbed > 0) texts.push_back(plot::disturbed_text(notes.disturbed, notes.repetitions) + ".");
   for (const auto& why : notes.withheld)
     texts.push_back(fmt::format("{}: {}.", withheld_text, why));

@@ -209,8 +209,10 @@ const std::vector<SizePanel>& size_panels() {
   static const std::vector<SizePanel> rows{
       {"matmul-time", "time (s)", "products of doubles", any_loops, seconds},
       {"matmul-gflops", "GFLOP/s", "products of doubles", any_loops, metric("GFLOPS")},
-      {"matmul-misses", "L1 misses (millions)", "PAPI_L1_DCM", plain_loops, in_millions("PAPI_L1_DCM")},
-      {"matmul-misses", "L2 misses (millions)", "PAPI_L2_DCM", plain_loops, in_millions("PAPI_L2_DCM")},
+      {"matmul-misses", "L1 misses (millions)", "L1 data-cache misses", plain_loops,
+       in_millions("PAPI_L1_DCM")},
+      {"matmul-misses", "L2 misses (millions)", "L2 data-cache misses", plain_loops,
+       in_millions("PAPI_L2_DCM")},
       {"matmul-hit-rates", "L1 hit rate", "hit rate of L1", plain_loops, metric("L1_HIT_RATE"), true},
       {"matmul-hit-rates", "L2 hit rate", "hit rate of L2", plain_loops, metric("L2_HIT_RATE"), true},
       {"matmul-speed-up", "speed-up over simple", "by time, over simple at the same size", any_loops,
@@ -360,7 +362,7 @@ void add_block_panel(ProductSheet& sheet, const ProductGroup& group, const std::
   panel.y_title = y_title;
   panel.x_along = plot::Panel::Along::settings;
   panel.ordered = sizes.size() > 7;
-  panel.y_decades = subject.starts_with("PAPI");
+  panel.y_decades = subject.ends_with("misses");
   int colour = 0;
   for (const auto& [n, points] : sizes) {
     ++colour;
@@ -386,8 +388,9 @@ void blocks_figure(ProductSheet& sheet, const Groups& groups, const std::string&
   if (figure == "matmul-blocks")
     return add_block_panel(sheet, *group, "GFLOP/s", "blocked products of doubles", metric("GFLOPS"));
   for (const char* level : {"1", "2"}) {
-    const std::string name = fmt::format("PAPI_L{}_DCM", level);
-    add_block_panel(sheet, *group, fmt::format("L{} misses (millions)", level), name, in_millions(name));
+    add_block_panel(sheet, *group, fmt::format("L{} misses (millions)", level),
+                    fmt::format("L{} data-cache misses", level),
+                    in_millions(fmt::format("PAPI_L{}_DCM", level)));
   }
 }
 

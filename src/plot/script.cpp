@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace recount::plot {
@@ -96,6 +97,17 @@ void write_rows_data(GnuplotWriter& gp, const Panel& panel, const std::vector<Dr
 }
 
 /// Data blocks: unlike '-', they can be drawn several times, in several formats.
+/// The y axis of a panel, in all drawings.
+std::pair<double, double> y_range(const std::vector<Drawing>& drawings, std::size_t panel) {
+  const Axis& first = drawings.front().layout.panels[panel].y;
+  std::pair<double, double> range{first.low, first.high};
+  for (const Drawing& drawing : drawings) {
+    const Axis& y = drawing.layout.panels[panel].y;
+    range = {std::min(range.first, y.low), std::max(range.second, y.high)};
+  }
+  return range;
+}
+
 void write_data(GnuplotWriter& gp, const Sheet& sheet, const std::vector<Drawing>& drawings) {
   if (drawings.front().layout.panels.front().rows) return write_rows_data(gp, sheet.panels.front(), drawings);
   gp << comment(sheet.panels.front().x_along == Panel::Along::linear
@@ -105,10 +117,35 @@ void write_data(GnuplotWriter& gp, const Sheet& sheet, const std::vector<Drawing
     for (std::size_t c = 0; c < sheet.panels[p].series.size(); ++c) {
       const Series& series = sheet.panels[p].series[c];
       gp << comment(series.label);
-      gp.data(curve_block(p, c), series.samples | ranges::views::transform([](const Sample& s) {
-                                   return DataRow{s.x, s.y, s.low, s.high};
+      // A band that leaves the axis is cut there: terminals draw what lies outside in different ways.
+      const auto [low, high] = y_range(drawings, p);
+      gp.data(curve_block(p, c), series.samples | ranges::views::transform([&](const Sample& s) {
+                                   return DataRow{s.x, s.y, std::max(s.low, low), std::min(s.high, high)};
                                  }) | ranges::to<std::vector>());
     }
+}
+
+/// Whether two curves run through the same points of the figure.
+bool coincide(const Series& a, const Series& b) {
+  constexpr double indistinct = 0.01; ///< of the value
+  std::size_t shared = 0, same = 0;
+  for (const Sample& s : a.samples)
+    for (const Sample& t : b.samples)
+      if (s.x == t.x) {
+        ++shared;
+        same += std::abs(s.y - t.y) <= indistinct * std::max(std::abs(s.y), std::abs(t.y)) ? 1U : 0U;
+      }
+  return shared > 1 && 2 * same > shared;
+}
+
+/// Later curves that are drawn over this one: its markers are larger, so that they show around theirs. Two at
+/// most.
+int covering_curves(const Panel& panel, std::size_t i) {
+  int covering = 0;
+  for (std::size_t j = i + 1; j < panel.series.size() && covering < 2; ++j)
+    if (panel.series[j].look == panel.series[i].look && coincide(panel.series[i], panel.series[j]))
+      ++covering;
+  return covering;
 }
 
 /// The commands for one panel of one drawing. Places are points at final size, as in its layout.
@@ -273,7 +310,8 @@ private:
       return code("{} using 1:2 with lines lt {} lw 1.2 {}", block, look.linetype, named);
     const bool points = series.look == Series::Look::points;
     const int lt = look.linetype + (series.modelled ? modelled : 0);
-    const double size = (series.modelled ? 0.42 : 0.3) * (points ? 1.6 : 1.0) * marker_scale(drawing_.format);
+    const double size = (series.modelled ? 0.42 : 0.3) * (points ? 1.6 : 1.0) *
+                        (1 + 0.5 * covering_curves(panel_, i)) * marker_scale(drawing_.format);
     return code("{} using 1:2 with {} lt {} lw 1.5 ps {:.3f} {}", block,
                 points ? Literal("points") : Literal("linespoints"), lt, size, named);
   }

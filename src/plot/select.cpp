@@ -3,6 +3,7 @@
 #include "base/format.hpp"
 #include "base/names.hpp"
 #include "base/nearest.hpp"
+#include "plot/style.hpp"
 
 #include <recount/error.hpp>
 
@@ -15,6 +16,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <limits>
@@ -281,15 +284,19 @@ std::string y_title(const CurvesOfPanel& curves) {
   return all(is_miss) ? "misses per access" : "events per access";
 }
 
+/// "L1 data-cache misses" of PAPI_L1_DCM, as the axes and tables say; other metrics by their names.
+std::string metric_words(const std::string& metric) {
+  const bool data_misses = metric.size() == 11 && metric.starts_with("PAPI_L") && metric.ends_with("_DCM");
+  return data_misses ? fmt::format("L{} data-cache misses", metric[6]) : metric;
+}
+
 /// What holds for all curves of a panel: kernel, metric, witness, fixed parameters.
 std::string make_title(const CurvesOfPanel& curves, const Differences& d, const std::string& x) {
   const Curve& c = *curves.front();
   std::vector<std::string> parts;
   if (!d.kernel) parts.push_back("kernel " + c.kernel);
-  if (!d.metric && !is_time(c.metric)) parts.push_back(c.metric);
-  if (!d.witness)
-    parts.push_back(
-        fmt::format(fmt::runtime(c.witness.modelled() ? "modelled (witness {})" : "witness {}"), c.witness));
+  if (!d.metric && !is_time(c.metric)) parts.push_back(metric_words(c.metric));
+  if (!d.witness) parts.push_back(base::format_witness(c.witness));
   for (const auto& [name, setting] : c.params) {
     if (name != x && !contains(d.params, name) && (name == "size" || name == "stride"))
       parts.push_back(name + " " + setting_text(name, setting, false));
@@ -318,6 +325,27 @@ std::vector<Mark> capacities(const result::Results& results, const CurvesOfPanel
   return marks;
 }
 
+/// Of 4 KiB, as std::bit_width() counts them.
+constexpr int least_doublings = 13;
+
+} // namespace
+
+void colour_by_bytes(std::vector<Series>& series, const std::vector<std::int64_t>& bytes) {
+  std::set<int> taken;
+  std::vector<int> lines;
+  for (const std::int64_t size : bytes) {
+    const int doublings =
+        static_cast<int>(std::bit_width(static_cast<std::uint64_t>(std::max<std::int64_t>(size, 1))));
+    lines.push_back(first_step + (doublings + steps - least_doublings % steps) % steps);
+    taken.insert(lines.back());
+  }
+  if (taken.size() < series.size()) return; // two sizes would share one
+  for (std::size_t i = 0; i < series.size(); ++i)
+    series[i].linetype = lines[i];
+}
+
+namespace {
+
 Panel make_panel(const Recipe& recipe, const result::Results& results, const std::string& x,
                  const CurvesOfPanel& curves) {
   const auto d = differences(curves);
@@ -333,6 +361,12 @@ Panel make_panel(const Recipe& recipe, const result::Results& results, const std
   panel.series_title = panel.ordered ? d.params[0] : "";
   for (const auto* c : curves)
     panel.series.push_back(make_series(*c, d));
+  if (panel.ordered) {
+    std::vector<std::int64_t> bytes;
+    for (const auto* c : curves)
+      bytes.push_back(result::integer(c->params, d.params[0]).value_or(0));
+    colour_by_bytes(panel.series, bytes);
+  }
   if (recipe.capacities) panel.marks = capacities(results, curves);
   return panel;
 }

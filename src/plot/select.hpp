@@ -4,6 +4,7 @@
 #include "plot/sheet.hpp"
 #include "result/curves.hpp"
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -74,5 +75,9 @@ void write_caption(Sheet& sheet, const result::Results& results, const Selected&
 /// Throws recount::Error (bad_input), naming the contents of the results and the needs of the figure, when
 /// they cannot fill it or would have more panels than fit on a page.
 [[nodiscard]] Sheet compose(const Recipe& recipe, const result::Results& results, const Choice& choice);
+
+/// One size, one colour and marker, in all panels and figures: of the ordered scale, from 4 KiB in its first
+/// step, a step per doubling. Series whose sizes would share a step keep what their panel gives them.
+void colour_by_bytes(std::vector<Series>& series, const std::vector<std::int64_t>& bytes);
 
 } // namespace recount::plot

@@ -112,9 +112,13 @@ void read_line(ClassicReading& reading, const Curves& curves, double floor) {
                                : "the curves of different sizes stop rising at different strides";
   } else {
     const auto& [line, sizes] = *sizes_by_line.begin();
-    reading.line.value = line;
     const auto& curve = curves.at(sizes.front());
     const auto before = std::prev(curve.find(line));
+    if (2 * before->first != line) { // the line may be any size between
+      reading.line.unknown = fmt::format("stride {} was not measured", base::format_bytes(line / 2));
+      return;
+    }
+    reading.line.value = line;
     reading.words.push_back(fmt::format(
         "From {} they rise with the stride, {:.2f} at {} and {:.2f} at {}, and then by less than a tenth: "
         "while several accesses share a line, only the first misses. Line size: {} bytes.",

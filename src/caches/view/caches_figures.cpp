@@ -114,8 +114,13 @@ void add_sizes(Panel& panel, const std::vector<GridRow>& rows, const std::string
     series.modelled = modelled;
     series.samples.push_back(sample_at(row.stride, *y));
   }
-  for (auto& [size, series] : by_size)
-    if (series.samples.size() > 1) panel.series.push_back(std::move(series));
+  std::vector<std::int64_t> sizes;
+  for (auto& [size, series] : by_size) {
+    if (series.samples.size() < 2) continue;
+    panel.series.push_back(std::move(series));
+    sizes.push_back(size);
+  }
+  plot::colour_by_bytes(panel.series, sizes);
   panel.x_title = "stride";
   panel.ordered = true;
   panel.series_title = "size";
@@ -124,7 +129,7 @@ void add_sizes(Panel& panel, const std::vector<GridRow>& rows, const std::string
 /// Mean access time against the stride, one curve per size.
 Panel stopwatch_panel(const CachesFindings& f, const std::string& kernel) {
   Panel panel;
-  panel.title = fmt::format("kernel {}, witness clock; by size", kernel);
+  panel.title = fmt::format("kernel {}, by the clock; by size", kernel);
   panel.y_title = "time per access (ns)";
   panel.y_is_time = true;
   add_sizes(panel, f.rows, kernel, false, [](const GridRow& row) { return row.ns; });
@@ -144,7 +149,7 @@ Panel misses_panel(const CachesFindings& f, std::size_t level) {
     return level < row.misses.size() && row.size >= least && row.size <= most ? row.misses[level]
                                                                               : std::nullopt;
   });
-  panel.title = fmt::format("{}, kernel stride, {}; by size", miss_metric(level), witness_text(f.found));
+  panel.title = fmt::format("L{} misses, kernel stride, {}; by size", level + 1, witness_text(f.found));
   panel.y_title = "misses per access";
   panel.y_is_share = true;
   return panel;
@@ -252,7 +257,8 @@ void describe_run(plot::Sheet& sheet, const CachesFindings& f, const result::Run
     if (!level.shared_use.empty()) add(fmt::format("{}: {}", level_text(level), shared_use_text(level)));
   if (f.found.disturbed > 0) add(plot::disturbed_text(f.found.disturbed, f.found.rounds));
   if (std::ranges::any_of(sheet.panels, [](const Panel& p) { return !p.marks.empty(); }))
-    add("dotted lines: measured sizes, unless marked stated");
+    add(f.found.modelled ? "dotted lines: sizes found in the model, unless marked stated"
+                         : "dotted lines: measured sizes, unless marked stated");
 }
 
 plot::Sheet compose(const CachesFigure& figure, const result::Results& results) {

@@ -116,6 +116,18 @@ BOOST_AUTO_TEST_CASE(few_machines_are_compared_in_pairs) {
   BOOST_TEST(list[0].starts_with("n1 takes 1.50 times as long as n0 (1."));
   BOOST_TEST(list[1] == "1 comparison shows no difference that 6 repetitions could tell from noise");
   BOOST_TEST(compare::compare(timed(4, 2), {}).pairs.empty());
+  // There is no ratio to 0, but there is a difference.
+  auto zero = cluster(2);
+  for (int repetition = 0; repetition < 6; ++repetition) {
+    add(zero, 0, 4096, repetition, "perf", "PAPI_BR_MSP", 0.0);
+    add(zero, 1, 4096, repetition, "perf", "PAPI_BR_MSP", 500.0 + repetition);
+    add(zero, 0, 4096, repetition, "perf", "PAPI_L1_DCM", 0.0);
+    add(zero, 1, 4096, repetition, "perf", "PAPI_L1_DCM", 0.0);
+  }
+  const auto of_zero =
+      std::get<document::List>(compare::comparison_blocks(compare::compare(zero, {}), false).at(0)).items;
+  BOOST_TEST_REQUIRE(of_zero.size() == 1U);
+  BOOST_TEST(of_zero[0].starts_with("n1 has 502.5, n0 has 0: perf PAPI_BR_MSP"), of_zero[0]);
   // Of samples, a difference within their error is none.
   auto sampled = cluster(2);
   for (const int node : {0, 1}) {

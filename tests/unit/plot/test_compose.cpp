@@ -8,6 +8,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
+#include <string>
 
 using namespace recount::plot;
 
@@ -47,6 +50,26 @@ BOOST_AUTO_TEST_CASE(access_time_has_a_curve_per_size) {
   BOOST_TEST(said(sheet.caption, "Some CPU @ 3 GHz"));
   BOOST_TEST(said(sheet.caption, "band: range"));
   BOOST_TEST(!said(sheet.caption, "modelled"));
+}
+
+BOOST_AUTO_TEST_CASE(one_size_has_one_colour_and_marker_in_every_figure) {
+  std::map<std::string, std::set<int>> lines;
+  result::Results few = timed_sweep();
+  std::erase_if(few.observations, [](const auto& o) { return result::integer(o.params, "size") < 16384; });
+  for (const plot::Sheet& sheet :
+       {plot::compose("access-time", timed_sweep(), {}), plot::compose("access-time", few, {}),
+        plot::compose("misses", missing_sweep(), {})})
+    for (const auto& panel : sheet.panels)
+      for (const auto& series : panel.series)
+        lines[series.label].insert(series.linetype);
+  BOOST_TEST(lines.size() == 5U);
+  std::set<int> all;
+  for (const auto& [size, of] : lines) {
+    BOOST_TEST(of.size() == 1U, size);
+    all.insert(of.begin(), of.end());
+  }
+  BOOST_TEST(all.size() == 5U);
+  BOOST_TEST(!all.contains(0));
 }
 
 BOOST_AUTO_TEST_CASE(modelled_and_missing_series_are_named) {

@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(modelled_misses_are_dashed_and_labelled) {
   BOOST_TEST(said(sheet, "modelled, not measured"));
   const plot::Sheet counted = matmul::compose_products("matmul-misses", study("perf"), {});
   BOOST_TEST(!counted.panels.at(0).series.at(0).modelled);
-  BOOST_TEST(counted.panels[0].title == "PAPI_L1_DCM, counted by perf");
+  BOOST_TEST(counted.panels[0].title == "L1 data-cache misses, counted by perf");
 }
 
 BOOST_AUTO_TEST_CASE(loops_have_the_same_colour_in_every_figure) {
