@@ -121,11 +121,11 @@ BOOST_AUTO_TEST_CASE(the_svg_holds_axes_curves_labels_and_caption) {
   const auto svg = file_contents(place / "fig.svg");
   BOOST_TEST(svg.find("width=\"320\"") != std::string::npos); // 3.33 in at 96 a inch
   for (const char* text : {"Some CPU @ 3 GHz", "working set", "time per access (ns)", "L1d 32 KiB",
-                           "witness clock", "64 KiB", "Liberation Sans"})
+                           "by the clock", "64 KiB", "Liberation Sans"})
     BOOST_TEST(svg.find(text) != std::string::npos, text);
   // Five strides: a band and a curve each.
   BOOST_TEST(count(svg, "<g id=\"gnuplot_plot_[0-9]+\"") == 10U);
-  BOOST_TEST(count(svg, "#0072B2|rgb\\(\\s*0, 114, 178\\)") > 0U);
+  BOOST_TEST(count(svg, "#440154|rgb\\(\\s*68, +1, +84\\)") > 0U);
   // No text smaller than 7 pt at final size.
   const std::regex size("font-size=\"([0-9.]+)\"");
   for (std::sregex_iterator it(svg.begin(), svg.end(), size), end; it != end; ++it)
