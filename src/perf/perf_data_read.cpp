@@ -18,6 +18,7 @@ namespace recount::perf {
 namespace {
 
 using FileBytes = std::vector<unsigned char>;
+constexpr const char* how_to_record = "recount profile --perf-data FILE -- COMMAND";
 constexpr std::uint64_t word_bytes = sizeof(std::uint64_t);
 
 Error wrong(const std::string& path, const std::string& cause, const std::string& fix = {}) {
@@ -105,8 +106,7 @@ FileHeader read_header(int fd, const std::string& path) {
     throw wrong(path, "was written on a machine with the other order of bytes",
                 "read it there: recount profile --input FILE");
   if (header.magic != file_magic || (!whole && header.size != 16))
-    throw wrong(path, "is not perf.data: it does not begin with PERFILE2",
-                "perf record -o FILE -- COMMAND, or recount profile --perf-data FILE -- COMMAND");
+    throw wrong(path, "is not perf.data: it does not begin with PERFILE2", how_to_record);
   if (header.size < sizeof header)
     throw wrong(path, "was written to a pipe (perf record -o -), which has another format",
                 "perf record -o FILE -- COMMAND");
@@ -119,8 +119,8 @@ PerfDataReader::PerfDataReader(const std::string& path)
     : path_(path), fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)) {
   struct stat status {};
   if (!fd_ || ::fstat(fd_.get(), &status) != 0)
-    throw wrong(path, std::string("cannot be read: ") + std::strerror(errno));
-  if (!S_ISREG(status.st_mode)) throw wrong(path, "is not a file");
+    throw wrong(path, std::string("cannot be read: ") + std::strerror(errno), how_to_record);
+  if (!S_ISREG(status.st_mode)) throw wrong(path, "is not a file", how_to_record);
   file_size_ = static_cast<std::uint64_t>(status.st_size);
   const FileHeader header = read_header(fd_.get(), path);
   data_ = {header.data.offset, header.data.size};

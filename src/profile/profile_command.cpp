@@ -37,6 +37,11 @@ struct ProfileOptions {
 };
 
 void check_files(const ProfileOptions& o) {
+  for (const auto& [option, path] :
+       {std::pair("--speedscope", o.speedscope), std::pair("--callgrind", o.callgrind),
+        std::pair("--pprof", o.pprof), std::pair("--perf-data", o.perf_data)})
+    if (path == "-")
+      throw bad_input(std::string(option) + " -", "cannot be standard output", std::string(option) + " FILE");
   command::check_outputs({.results = o.output,
                           .plot = o.plot,
                           .json = o.json,
@@ -306,8 +311,10 @@ int report_diff(const ProfileOptions& o, const std::vector<By>& ways) {
       const auto differing = std::ranges::count_if(changes, &ShareChange::differs);
       command::print("\n{}\n{}", command::paint(command::Style::strong, tables.back().title()),
                      tables.back().text());
-      command::print("  {} of {} differ: their 95 % intervals are disjoint; change in percentage points\n",
-                     differing, base::format_count(changes.size(), "row"));
+      const std::string count =
+          fmt::format("  {} of {} differ (disjoint 95 % intervals); change in percentage points", differing,
+                      base::format_count(changes.size(), "row"));
+      command::print("{}\n", command::wrap(count, command::line_width(), 4));
     }
   exported.write("change of the profile from " + before.subject + " to " + after.subject, tables);
   return 0;
