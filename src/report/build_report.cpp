@@ -125,6 +125,7 @@ void number_proofs(std::vector<document::Block>& blocks, const Answers& answers)
   for (document::Block& block : blocks) {
     auto* const table = std::get_if<document::Table>(&block);
     if (!table || !table->caption.starts_with(answers_caption)) continue;
+    if (table_answers == answers.by_table.end()) break; // a caption that results chose
     for (std::size_t i = 0; i < table->rows.size(); ++i)
       table->rows[i][2] = proof_text(table_answers->at(i), numbers);
     ++table_answers;
