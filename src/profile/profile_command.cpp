@@ -312,9 +312,9 @@ int report_diff(const ProfileOptions& o, const std::vector<By>& ways) {
       command::print("\n{}\n{}", command::paint(command::Style::strong, tables.back().title()),
                      tables.back().text());
       const std::string count =
-          fmt::format("  {} of {} differ (disjoint 95 % intervals); change in percentage points", differing,
+          fmt::format("{} of {} differ (disjoint 95 % intervals); change in percentage points", differing,
                       base::format_count(changes.size(), "row"));
-      command::print("{}\n", command::wrap(count, command::line_width(), 4));
+      command::print("  {}\n", command::wrap(count, command::line_width(), 4));
     }
   exported.write("change of the profile from " + before.subject + " to " + after.subject, tables);
   return 0;
