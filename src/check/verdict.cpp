@@ -458,9 +458,13 @@ void find_missing_part(PresetVerdict& preset) {
     if (j.judgement.verdict == Verdict::dead) j.judgement.verdict = Verdict::meaning_differs;
 }
 
+/// By how much exact counts may differ in the median of all points.
+constexpr double exact_share = 0.0005;
+
 /// Counted / stated, and by how much a few stray occurrences and noise may change it.
 struct Ratio {
   double value = 1, resolution = 0;
+  [[nodiscard]] bool fine() const { return resolution <= exact_share / 2; }
 };
 
 /// 1 within the stated range or a few stray occurrences of it. None where the range is too wide to tell small
@@ -473,7 +477,8 @@ std::optional<Ratio> ratio(const Judged& j) {
   if (s.below + s.above > narrow * s.value) return {};
   const double near = std::clamp(counted->median, s.value - s.below, s.value + s.above);
   const double margin = stray + noise(j.trial.perf) + noise(j.trial.papi) + counted->chance;
-  return Ratio{std::abs(counted->median - near) <= margin ? 1 : counted->median / near, margin / near};
+  return Ratio{std::abs(counted->median - near) <= margin ? 1 : counted->median / near,
+               (margin + std::max(s.below, s.above)) / near};
 }
 
 /// By which factor the counts of all points differ from the stated ones. Tolerances allow for prefetchers,
@@ -482,6 +487,7 @@ struct CommonFactor {
   double median = 1;
   bool exact = false; ///< from points without such influences, where there are some
   std::vector<Ratio> ratios;
+  std::size_t points = 0; ///< behind the median
   /// Whether all points that resolve such a factor have it: three at least.
   [[nodiscard]] bool everywhere() const {
     constexpr std::size_t enough = 3;
@@ -508,8 +514,15 @@ std::optional<CommonFactor> common_factor(const PresetVerdict& preset) {
   factor.exact = !undisturbed.empty();
   factor.ratios = factor.exact ? undisturbed : all;
   if (factor.ratios.empty()) return {};
-  factor.median =
-      statistics::median(factor.ratios | ranges::views::transform(&Ratio::value) | ranges::to<std::vector>());
+  // Small counts, of which a few stray occurrences are a larger share, would hide it.
+  std::vector<double> fine, any;
+  for (const Ratio& one : factor.ratios) {
+    any.push_back(one.value);
+    if (factor.exact && one.fine()) fine.push_back(one.value);
+  }
+  const auto& telling = fine.empty() ? any : fine;
+  factor.median = statistics::median(telling);
+  factor.points = telling.size();
   return factor;
 }
 
@@ -530,12 +543,12 @@ void limit_confidence(PresetVerdict& preset) {
   if (!any_agreed(tight)) return doubt("no kernel excludes twice or half the count");
   const auto factor = common_factor(preset);
   if (!factor) return doubt("expected within a range, which does not exclude small factors");
-  constexpr double exact = 0.0005, close = 0.04; // wrong beyond
-  constexpr double clear = 0.05;                 // fewer than this cannot be for prefetches, which only add
+  constexpr double close = 0.04; // wrong beyond
+  constexpr double clear = 0.05; // fewer than this cannot be for prefetches, which only add
   const double off = std::abs(factor->median - 1);
-  if (off <= (factor->exact ? exact : close)) return;
+  if (off <= (factor->exact ? exact_share : close)) return;
   doubt(fmt::format("{} the expected count in the median of {} points", relative_text(factor->median),
-                    factor->ratios.size()));
+                    factor->points));
   if ((factor->exact || factor->median <= 1 - clear) && factor->everywhere())
     preset.verdict = Verdict::meaning_differs;
 }

@@ -146,12 +146,13 @@ bool listed(std::span<const DoubtRow> rows, const std::string& preset, const Ker
 /// Chooses the points that tell a preset from others, of many that state it.
 class Distinction {
 public:
-  /// What else a count could be: each preset, times each factor.
+  /// What else a count could be: each preset, times each factor; and the preset with each other one added or
+  /// subtracted, the last of each.
   static constexpr std::array factors{1.0, 2.0, 4.0, 8.0, 0.5, 0.25, 0.125};
-  static constexpr std::size_t most_presets = 160;
-  using Others = std::bitset<most_presets * factors.size()>;
+  static constexpr std::size_t most_presets = 160, each = factors.size() + 1;
+  using Others = std::bitset<most_presets * each>;
   /// Times that each other one is excluded, where points allow.
-  static constexpr int enough = 2;
+  static constexpr int enough(std::size_t other) { return other % each == factors.size() ? 1 : 2; }
 
   /// Which others the point excludes; none where the kernel does not state the preset.
   [[nodiscard]] std::optional<Others> excluded(const Proof& by) {
@@ -163,8 +164,11 @@ public:
     const double low = own->value - own->below - margin, high = own->value + own->above + margin;
     Others others;
     for (const Expectation& other : all) {
-      const std::size_t at = index_of(other.metric) * factors.size();
-      for (std::size_t f = 0; f < factors.size() && at + f < others.size(); ++f)
+      const std::size_t at = index_of(other.metric) * each;
+      if (at + each > others.size()) continue;
+      others.set(at + factors.size(),
+                 other.metric != by.preset && other.value - other.below > own->below + own->above + margin);
+      for (std::size_t f = 0; f < factors.size(); ++f)
         if (factors[f] * (other.value + other.above) < low || factors[f] * (other.value - other.below) > high)
           others.set(at + f);
     }
@@ -191,7 +195,7 @@ public:
     while (!rest.empty()) {
       Others wanted;
       for (std::size_t i = 0; i < times.size(); ++i)
-        wanted.set(i, times[i] < enough);
+        wanted.set(i, times[i] < enough(i));
       const auto best =
           std::ranges::max_element(rest, {}, [&](const auto& one) { return (one.second & wanted).count(); });
       if ((best->second & wanted).none()) break;

@@ -118,6 +118,17 @@ BOOST_AUTO_TEST_CASE(dead_is_what_counts_nowhere) {
   BOOST_TEST(part[0].why == "misses a part: 0 in vec128, right in vec256");
 }
 
+BOOST_AUTO_TEST_CASE(small_counts_do_not_hide_a_thousandth) {
+  std::vector<check::Trial> trials;
+  for (const double stated : {1000., 1000., 1000., 100000., 200000.}) {
+    trials.push_back(of_preset("PAPI_BR_INS", std::round(stated * 1.001), stated));
+    trials.back().tolerance = 0.005;
+  }
+  const auto all = check::verdicts(trials, {});
+  BOOST_TEST((all[0].verdict == check::Verdict::plausible), all[0].why);
+  BOOST_TEST(has(all[0].why, "0.1 % more than the expected count in the median of 2 points"), all[0].why);
+}
+
 BOOST_AUTO_TEST_CASE(bounds_that_admit_twice_the_count_make_it_plausible) {
   check::Trial wide = of_preset("PAPI_TOT_CYC", 1500, 1000);
   wide.stated->above = 1000;
