@@ -405,6 +405,27 @@ command::Table machine_table(const result::Run& run) {
   return table;
 }
 
+/// Relations of native events that do not hold; the last column has the events that explain each of them.
+command::Table joint_table(const Inconsistency& joint) {
+  using Align = command::Table::Align;
+  command::Table table({{"relation"},
+                        {"left", Align::right},
+                        {"right", Align::right},
+                        {"witness"},
+                        {"kernel"},
+                        {"reason"},
+                        {"suspects"}},
+                       "Native events that contradict one another");
+  const auto& explain = joint.suspects.empty() ? joint.together : joint.suspects;
+  const std::string suspects =
+      fmt::format("{}", fmt::join(explain, joint.suspects.empty() ? " and " : " or "));
+  for (const Broken& one : joint.broken)
+    table.add({one.identity.text, count_text(one.left.median), count_text(one.right.median),
+               fmt::format("{}", one.witness), one.kernel + " " + short_point(one.kernel, one.point),
+               one.identity.why, suspects});
+  return table;
+}
+
 command::Table rows_table(const Checked& checked, const CheckContext& context) {
   command::Table table({{"preset"}, {"line", command::Table::Align::right}, {"row"}},
                        "Rows of " + (context.table.empty() ? std::string("the table") : context.table));
@@ -449,6 +470,7 @@ void write_bundle(const std::string& folder, const Checked& checked, const Check
   std::vector<command::Table> tables{machine_table(header)};
   for (auto& table : check_tables(checked))
     tables.push_back(std::move(table));
+  if (!checked.joint.broken.empty()) tables.push_back(joint_table(checked.joint));
   tables.push_back(rows_table(checked, context));
   command::TableExport(path("check.md")).write("recount check", tables);
   if (!base::write_file(path("check.json"), check_json(checked, context, ended)))
