@@ -28,6 +28,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysinfo.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <utility>
@@ -261,13 +262,33 @@ bool is_cpu(const std::string& name) {
          std::all_of(name.begin() + 3, name.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
 }
 
+void write_caches(const Machine& machine, const fs::path& cpu, const std::string& online) {
+  const std::string number = cpu.filename().string().substr(3);
+  for (std::size_t i = 0; i < machine.caches.size(); ++i)
+    write(cpu / "cache" / fmt::format("index{}", i), cache_files(machine.caches[i], number, online));
+}
+
+/// Without a tree of Linux. In a mount namespace there is then nothing that it could replace: an error.
+void make_cpus(const Machine& machine, const fs::path& tree) {
+  const int last = ::get_nprocs() - 1;
+  const std::string online = last > 0 ? fmt::format("0-{}", last) : "0";
+  for (const char* const name : {"online", "possible", "present"})
+    write(tree, name, online);
+  for (int cpu = 0; cpu <= last; ++cpu)
+    write_caches(machine, tree / fmt::format("cpu{}", cpu), online);
+}
+
 /// Every CPU gets the machine's cache folders, whether or not it has some. All other entries lead to the real
 /// tree, which stays reachable within the new one.
 void replace_caches(const Machine& machine, FileOverlay& overlay) {
-  if (machine.caches.empty() || !fs::exists(cpus)) return;
-  const std::string online = first_line(cpus / "online");
+  if (machine.caches.empty()) return;
   const fs::path tree = fs::path(overlay.folder()) / "cpus", real = ".linux";
   fs::create_directories(tree);
+  if (!fs::exists(cpus)) {
+    make_cpus(machine, tree);
+    return overlay.replace(tree, cpus);
+  }
+  const std::string online = first_line(cpus / "online");
   overlay.keep(cpus, tree / real);
   for (const auto& entry : fs::directory_iterator(tree / real)) {
     const std::string name = entry.path().filename();
@@ -279,9 +300,7 @@ void replace_caches(const Machine& machine, FileOverlay& overlay) {
     for (const auto& own : fs::directory_iterator(entry.path()))
       if (const std::string file = own.path().filename(); file != "cache")
         fs::create_symlink(".." / real / name / file, tree / name / file);
-    for (std::size_t i = 0; i < machine.caches.size(); ++i)
-      write(tree / name / "cache" / fmt::format("index{}", i),
-            cache_files(machine.caches[i], name.substr(3), online));
+    write_caches(machine, tree / name, online);
   }
   overlay.replace(tree, cpus);
 }

@@ -82,6 +82,10 @@ class Run(unittest.TestCase):
                                 capture_output=True, text=True, check=False)
         self.assertEqual(inside.stdout.split(), ["256K", pathlib.Path(CPU, "topology/core_id").read_text().strip()])
 
+    def test_without_sysfs_it_is_refused(self):
+        inside = subprocess.run([str(WORLDS), "no-sysfs", *RUN, "skl", "true"], capture_output=True, text=True, check=False)
+        self.assertEqual(inside.returncode, 125, inside.stderr)
+
     def test_linux_keeps_its_own_pmus(self):
         self.assertIn("software", run("skl", "ls", DEVICES).stdout.split())
 
