@@ -73,7 +73,7 @@ std::string per_second_text(double rate) {
 /// Whether the row is a metric that is shown beside the event before it.
 bool is_beside(const Plan& plan, std::size_t r) {
   return plan.rates && r > 0 && plan.rows[r].kind == RowKind::metric && plan.rows[r].witness.empty() &&
-         plan.rows[r - 1].kind == RowKind::event;
+         plan.rows[r - 1].kind == RowKind::event && !plan.rows[r - 1].part;
 }
 
 /// Beside an event: the metric that follows it, else its count per second of wall time.
