@@ -23,8 +23,9 @@ struct Problem : Reason {
   Problem(std::string concerned, Reason reason) : Reason(std::move(reason)), subject(std::move(concerned)) {}
 };
 
-/// The one exception type of the library, apart from std::bad_alloc. what() is the whole message, one part
-/// per line.
+/// The one exception type of the library, apart from std::bad_alloc and what callbacks of the program throw:
+/// Sampling::read() and finish() pass on what the sink throws, Overflow::stop() what a callback threw in the
+/// library's thread. what() is the whole message, one part per line.
 class Error : public std::runtime_error {
 public:
   Error(ErrorKind kind, Problem problem)

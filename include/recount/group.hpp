@@ -29,23 +29,27 @@ namespace recount {
 /// What is counted, and how (perf_event_open(2)).
 struct GroupOptions {
   /// 0: the calling thread; > 0: the thread with this id, and no other of its process (the id of a process is
-  /// that of its first thread; Sampling counts all); -1: everything on `cpu`.
+  /// that of its first thread), unless `process` is set; -1: everything on `cpu`.
   pid_t pid = 0;
   int cpu = -1;                ///< -1: wherever the thread runs; otherwise only on that CPU
   bool inherit = false;        ///< also threads and processes that the target starts from now on
   bool pinned = false;         ///< always on the PMU or not at all: never multiplexed
   bool exclusive = false;      ///< alone on the PMU
   bool enable_on_exec = false; ///< starts by itself when the target calls execve(2)
+  /// All threads of process `pid` (0: this one), and threads and processes that they start from now on. Each
+  /// thread has events of its own, whose counts and times are added up: share() is that over all threads.
+  bool process = false;
+  /// Everything on all CPUs that are online now and that the PMU of the event counts, added up in the same
+  /// way.
+  bool all_cpus = false;
 };
 
-namespace perf {
-class OpenGroup;
-}
-
 /// One kernel group: counted together or not at all, so that ratios between its events hold.
-/// Counts from its first start(); start(), stop(), reset() and read() make one system call each and allocate
-/// nothing (a reason for a missing value excepted); reset() makes none where nothing has run since the last
-/// read(). Movable. One thread at a time may use an object.
+/// Counts from its first start(); start(), stop(), reset() and read() make one system call each (a read of
+/// hardware events of the calling thread none, where Linux lets user space read the registers; x86 only, see
+/// UserRead for arm64) and allocate nothing (a reason for a missing value excepted); reset() makes none where
+/// nothing has run since the last read(). With GroupOptions::process or all_cpus these are for each thread or
+/// CPU. Movable. One thread at a time may use an object.
 class Group {
 public:
   /// Opens the events, stopped, the first as leader. Throws Error naming the event, the errno, the setting
@@ -72,11 +76,13 @@ public:
   const std::vector<Count>& read_and_reset();
 
   [[nodiscard]] const std::vector<Event>& events() const noexcept;
-  /// Descriptor of the i-th event, the leader's first; owned by the group. For mmap(2) and ioctl(2).
+  /// Descriptor of the i-th event, the leader's first; owned by the group. For mmap(2) and ioctl(2). Of the
+  /// first thread or CPU where there are several.
   [[nodiscard]] int fd(std::size_t i = 0) const;
 
 private:
-  std::unique_ptr<perf::OpenGroup> open_;
+  struct Targets;
+  std::unique_ptr<Targets> targets_;
 };
 
 /// Any number of events, in as few kernel groups as they fit in. Where there are several groups the kernel
@@ -110,6 +116,8 @@ public:
   void stop();
   void reset();
   const std::vector<Count>& read(); ///< in the order of events(); valid until the next read()
+  /// As read(), and the next values count from here: each group's intervals follow one another without a gap.
+  const std::vector<Count>& read_and_reset();
 
   [[nodiscard]] const std::vector<Event>& events() const noexcept;
   /// The groups, each the indices of its events: more than one means that they did not fit together.

@@ -56,7 +56,8 @@ enum class Delivery {
   /// In a thread of the library, which reads the ring buffer every few milliseconds while the counting thread
   /// continues. The callback may call any function. Also counts other processes and their children. The
   /// thread
-  /// blocks all signals, so that handlers of the program run in its own threads.
+  /// blocks all signals, so that handlers of the program run in its own threads. An exception that leaves the
+  /// callback ends the calls, and stop() throws it (the destructor drops it).
   thread
 };
 
@@ -79,6 +80,10 @@ struct OverflowCount {
 /// Calls back every N occurrences of each of several events. Events that do not interrupt here
 /// (can_interrupt()) are emulated: a timer reads them and computes the thresholds passed. Construction does
 /// not start it. One thread at a time may use an object: with Delivery::signal the one that constructed it.
+/// There may be any number of objects. The handlers of their signal and of SIGIO (for a full queue of
+/// signals) remain installed after the last one, since a signal that is still pending would end the process:
+/// they then do nothing. A handler that the program installs for SIGIO is left alone. Of several equal software
+/// events of one thread Linux may report the overflows of one only (seen with 6.18, by perf-record(1) as well).
 /// fork(2), cancellation, descriptors: see group.hpp.
 ///
 ///     std::atomic<int> calls = 0;
@@ -97,7 +102,7 @@ public:
 
   void start();
   /// Makes all pending calls, also if the signal is blocked; no call follows it. Called by the callback, it
-  /// drops the pending calls.
+  /// drops the pending calls. With Delivery::thread it throws what the callback has thrown.
   void stop();
   /// Also while running. The kernel reports the next occurrence as an overflow and counts the new threshold
   /// from there (PERF_EVENT_IOC_PERIOD); emulated events count it from the call.

@@ -28,7 +28,7 @@ struct RegionTotal {
 
 /// Counts its own lifetime under a name, on the thread that makes and destroys it. Counters are read in user
 /// space where the kernel allows it, else by read(2). Each thread opens the events at its first region; they
-/// then count until it ends.
+/// then count until it ends. What it counted is then added to the totals, and its memory is freed.
 ///
 ///     void solve() {
 ///       const recount::Region region("solve");

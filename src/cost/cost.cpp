@@ -12,6 +12,7 @@
 #include <recount/event.hpp>
 #include <recount/group.hpp>
 #include <recount/papi.hpp>
+#include <recount/recount.h>
 #include <recount/user_read.hpp>
 
 #include <papi.h>
@@ -289,6 +290,32 @@ private:
   std::optional<Group> group_;
 };
 
+/// The C interface of this library, as class Group.
+class CCalls {
+public:
+  CCalls(const Subject& subject, Domain domain) {
+    std::vector<const char*> names;
+    for (const Event& event : subject.events)
+      names.push_back(event.name.c_str());
+    recount_options options = RECOUNT_OPTIONS;
+    options.domain = domain == Domain::user     ? RECOUNT_USER
+                     : domain == Domain::kernel ? RECOUNT_KERNEL
+                                                : RECOUNT_ALL;
+    options.flags = RECOUNT_GROUP;
+    counters_.reset(recount_open_with(names.data(), names.size(), &options));
+    if (!counters_) throw unavailable("recount_open_with", recount_error());
+  }
+  void start() { recount_start(counters_.get()); }
+  void stop() { recount_stop(counters_.get()); }
+  void read() { recount_read(counters_.get()); }
+
+private:
+  struct Close {
+    void operator()(recount_counters* counters) const { recount_close(counters); }
+  };
+  std::unique_ptr<recount_counters, Close> counters_;
+};
+
 /// Class UserRead of this library: the counter's register and the kernel's page about it, without a system
 /// call.
 class UserReadCalls {
@@ -360,6 +387,7 @@ std::unique_ptr<Route> open(const Subject& subject, Domain domain) {
 std::span<const RouteEntry> routes() {
   static constexpr RouteEntry all[] = {{route_perf, open<PerfCalls>},
                                        {route_recount, open<GroupCalls>},
+                                       {route_c, open<CCalls>},
                                        {route_papi, open<PapiCalls>},
                                        {route_user, open<UserReadCalls>}};
   return all;

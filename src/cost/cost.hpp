@@ -70,6 +70,6 @@ inline constexpr const char *op_open = "open and close", *op_start = "start", *o
                             *op_cycle = "start, stop, values";
 /// The routes' names, as Cost::route has them.
 inline constexpr const char *route_perf = "perf", *route_recount = "recount", *route_papi = "PAPI",
-                            *route_user = "recount user-space";
+                            *route_c = "recount C", *route_user = "recount user-space";
 
 } // namespace recount::cost

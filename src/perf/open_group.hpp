@@ -4,6 +4,7 @@
 #include "host/pmu.hpp"
 #include "perf/owner.hpp"
 #include "perf/try_open.hpp"
+#include "perf/user_pages.hpp"
 #include "process/fd.hpp"
 
 #include <recount/error.hpp>
@@ -102,6 +103,12 @@ public:
   /// As add(), but throws Error where the event does not join.
   void join(const Event& event);
 
+  /// From now on reads need no system call while the events count the calling thread and Linux allows it. No
+  /// event is added after this.
+  void map_pages() {
+    if (options_.pid == 0 && options_.cpu < 0 && !options_.inherit) pages_.map(fds_);
+  }
+
   void start();
   void stop();
   void reset();
@@ -161,6 +168,7 @@ private:
   std::vector<process::Fd> fds_;
   std::vector<std::uint64_t> ids_;
   Layout layout_;
+  UserPages pages_;
   /// The last read(2), in the order of ids_, and that of the last reset().
   std::vector<std::uint64_t> now_, base_;
   std::vector<Count> counts_;

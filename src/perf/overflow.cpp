@@ -8,11 +8,13 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <exception>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 namespace recount::perf {
 
@@ -107,6 +109,7 @@ public:
     join(); // stopped by the callback
     const std::lock_guard lock(reader_->mutex);
     end_ = false;
+    failure_ = nullptr;
     calls_.mute(false);
     if (timer_) timer_->start();
     if (events_) events_->start();
@@ -128,6 +131,8 @@ public:
     }
     end();
     join();
+    if (reader_->thread.get_id() != std::this_thread::get_id() && failure_)
+      std::rethrow_exception(std::exchange(failure_, nullptr));
   }
 
   void set_threshold(std::size_t event, std::uint64_t threshold) override {
@@ -184,11 +189,16 @@ private:
 
   void read() {
     std::unique_lock lock(reader_->mutex);
-    while (!end_) {
-      take(&Sampling::read);
-      reader_->woken.wait_for(lock, look_every, [this] { return end_; });
+    try {
+      while (!end_) {
+        take(&Sampling::read);
+        reader_->woken.wait_for(lock, look_every, [this] { return end_; });
+      }
+      take(&Sampling::finish);
+    } catch (...) { // of the callback, or of a read that failed: stop() throws it
+      failure_ = std::current_exception();
+      calls_.mute(true);
     }
-    take(&Sampling::finish);
   }
 
   void take(void (Sampling::*how)(const Sampling::Sink&)) {
@@ -228,6 +238,7 @@ private:
     std::thread thread;
   };
   std::unique_ptr<Reader> reader_ = std::make_unique<Reader>();
+  std::exception_ptr failure_; ///< why the thread has ended before stop()
   bool end_ = false;
 };
 

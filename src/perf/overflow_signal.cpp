@@ -7,7 +7,6 @@
 
 #include <recount/error.hpp>
 
-#include <array>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -61,21 +60,23 @@ private:
 };
 
 /// An object and the thread that made it. A handler may run at any time, in any thread, so there is no lock:
-/// it looks at the objects of its own thread only, since others may be destroyed meanwhile.
+/// it looks at the objects of its own thread only, since others may be destroyed meanwhile. Slots are used
+/// again and never freed: as many as there were objects at one time.
 struct Served {
   std::atomic<pid_t> tid = 0; ///< 0: free
   std::atomic<SignalOverflow*> overflow = nullptr;
+  Served* next = nullptr; ///< never changes once it is in the list
 };
-std::array<Served, 256> served{};
+std::atomic<Served*> served = nullptr;
 
 void handle_overflow(int, siginfo_t* info, void* context) {
   const int before = errno;
   // Where the queue of signals is full the kernel sends a plain SIGIO, which names no descriptor.
   const bool named = info->si_code == POLL_IN || info->si_code == POLL_HUP;
   const pid_t tid = gettid();
-  for (Served& slot : served) {
-    if (slot.tid.load(std::memory_order_acquire) != tid) continue;
-    SignalOverflow* const overflow = slot.overflow.load(std::memory_order_acquire);
+  for (Served* slot = served.load(std::memory_order_acquire); slot != nullptr; slot = slot->next) {
+    if (slot->tid.load(std::memory_order_acquire) != tid) continue;
+    SignalOverflow* const overflow = slot->overflow.load(std::memory_order_acquire);
     if (overflow != nullptr && overflow->concerns(named ? info->si_fd : -1))
       overflow->handle(static_cast<ucontext_t*>(context));
   }
@@ -101,7 +102,7 @@ bool install(int number) {
 
 /// Installs the handler of a signal and registers the object for the calling thread, whose handlers alone use
 /// it: they cannot run while the thread itself destroys the object. Throws Error (bad_input) when the signal
-/// has another handler already, unavailable when there are too many.
+/// has another handler already.
 void serve(SignalOverflow& overflow, int number) {
   struct sigaction now {};
   const bool known = sigaction(number, nullptr, &now) == 0;
@@ -113,21 +114,22 @@ void serve(SignalOverflow& overflow, int number) {
                     "use one from SIGRTMIN to SIGRTMAX");
   sigaction(SIGIO, nullptr, &now);
   if (is_default(now)) install(SIGIO);
-  for (Served& slot : served) {
+  for (Served* slot = served.load(); slot != nullptr; slot = slot->next) {
     pid_t nobody = 0;
-    if (!slot.tid.compare_exchange_strong(nobody, gettid())) continue;
-    slot.overflow.store(&overflow, std::memory_order_release);
+    if (!slot->tid.compare_exchange_strong(nobody, gettid())) continue;
+    slot->overflow.store(&overflow, std::memory_order_release);
     return;
   }
-  throw unavailable("overflow", fmt::format("{} objects already deliver by signal", served.size()), {},
-                    "destroy some of them, or use Delivery::thread");
+  auto* const slot = new Served{gettid(), &overflow, served.load()};
+  while (!served.compare_exchange_weak(slot->next, slot)) {
+  }
 }
 
 void forget(SignalOverflow& overflow) noexcept {
-  for (Served& slot : served) {
+  for (Served* slot = served.load(); slot != nullptr; slot = slot->next) {
     SignalOverflow* this_one = &overflow;
-    if (slot.overflow.compare_exchange_strong(this_one, nullptr))
-      slot.tid.store(0, std::memory_order_release);
+    if (slot->overflow.compare_exchange_strong(this_one, nullptr))
+      slot->tid.store(0, std::memory_order_release);
   }
 }
 

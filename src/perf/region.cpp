@@ -42,6 +42,7 @@ struct Region::Thread {
   perf::Owner owner;
 
   void open(const std::vector<std::string>& names);
+  void open_each(const std::vector<std::string>& names);
   [[nodiscard]] bool read(Values& values) {
     return counter_count != 0 && counters->values({values.data(), counter_count});
   }
@@ -55,20 +56,21 @@ struct Region::Thread {
     if (!owner.here()) return nullptr;
     for (Entry& entry : entries)
       if (entry.name == name) return &entry;
-    const std::lock_guard lock(entries_mutex);
-    Entry& entry = entries.emplace_back();
-    entry.name = name;
-    return &entry;
+    return add_entry(name);
   }
+  Entry* add_entry(const char* name);
 };
 
-/// The events, and every thread that had a region: its sums outlive it. A forked child uses nothing but
-/// `owner`: a thread of the parent that does not exist here may have locked the mutex.
+/// The events, the threads that have regions, and the sums of those that have ended. A forked child uses
+/// nothing but `owner`: a thread of the parent that does not exist here may have locked the mutex.
 struct Regions {
   perf::Owner owner;
   std::mutex mutex;
+  bool begun = false;
   std::vector<std::string> events;
   std::vector<std::shared_ptr<Region::Thread>> threads;
+  std::vector<RegionTotal>
+      totals; ///< of ended threads; of all regions, in the order in which they were first entered
 
   static Regions& all() {
     static Regions& regions = *new Regions; // never destroyed: threads may end after main()
@@ -81,7 +83,10 @@ struct Regions {
   static constinit thread_local Region::Thread* current;
   static Region::Thread* register_thread() noexcept;
   std::shared_ptr<Region::Thread> begin_thread();
+  void end_thread(const std::shared_ptr<Region::Thread>& thread);
   void choose_events();
+  RegionTotal& total_of(std::vector<RegionTotal>& all, const char* name) const;
+  void add(std::vector<RegionTotal>& all, Region::Thread& thread) const;
 };
 
 namespace {
@@ -101,7 +106,25 @@ void print_totals() {
 
 } // namespace
 
+/// Those that can be counted, as one group. Usually they all can; else one after the other tells which
+/// cannot.
 void Region::Thread::open(const std::vector<std::string>& names) {
+  std::vector<Event> events;
+  try {
+    for (const std::string& name : names)
+      events.push_back(encode(name, Domain::user));
+    counters.emplace(UserRead(events));
+    for (std::size_t i = 0; i < names.size(); ++i)
+      counter_of_event[i] = i;
+  } catch (const Error&) {
+    open_each(names);
+  }
+  if (!counters) return;
+  counters->start();
+  counter_count = counters->size();
+}
+
+void Region::Thread::open_each(const std::vector<std::string>& names) {
   std::vector<Event> events;
   for (std::size_t i = 0; i < names.size(); ++i) {
     try {
@@ -113,9 +136,16 @@ void Region::Thread::open(const std::vector<std::string>& names) {
       events.resize(counters ? counters->size() : 0);
     }
   }
-  if (!counters) return;
-  counters->start();
-  counter_count = counters->size();
+}
+
+Region::Entry* Region::Thread::add_entry(const char* name) {
+  Regions& all = Regions::all();
+  const std::lock_guard all_lock(all.mutex);
+  static_cast<void>(all.total_of(all.totals, name));
+  const std::lock_guard lock(entries_mutex);
+  Entry& entry = entries.emplace_back();
+  entry.name = name;
+  return &entry;
 }
 
 void Regions::choose_events() {
@@ -134,11 +164,50 @@ void Regions::choose_events() {
 std::shared_ptr<Region::Thread> Regions::begin_thread() {
   const std::lock_guard lock(mutex);
   choose_events();
-  if (threads.empty()) std::atexit(print_totals);
+  if (!begun) std::atexit(print_totals);
+  begun = true;
   auto thread = std::make_shared<Region::Thread>();
   thread->open(events);
   threads.push_back(thread);
   return thread;
+}
+
+void Regions::end_thread(const std::shared_ptr<Region::Thread>& thread) {
+  thread->counter_count = 0;
+  thread->counters.reset();
+  if (!owner.here()) return;
+  const std::lock_guard lock(mutex);
+  add(totals, *thread);
+  std::erase(threads, thread);
+}
+
+RegionTotal& Regions::total_of(std::vector<RegionTotal>& all, const char* name) const {
+  const auto found = std::ranges::find(all, name, &RegionTotal::name);
+  if (found != all.end()) return *found;
+  RegionTotal& total = all.emplace_back(RegionTotal{name, 0, 0, {}});
+  for (const std::string& event : events)
+    total.events.push_back({event, {}, 0, {}});
+  return total;
+}
+
+/// Adds the sums of a thread.
+void Regions::add(std::vector<RegionTotal>& all, Region::Thread& thread) const {
+  const std::lock_guard lock(thread.entries_mutex);
+  for (const auto& entry : thread.entries) {
+    RegionTotal& total = total_of(all, entry.name);
+    const std::uint64_t calls = entry.calls.load(std::memory_order_relaxed);
+    total.calls += calls;
+    ++total.threads;
+    for (std::size_t i = 0; i < total.events.size(); ++i) {
+      RegionTotal::Event& event = total.events[i];
+      const auto counter = thread.counter_of_event[i];
+      const std::uint64_t counted = counter ? entry.counted.load(std::memory_order_relaxed) : 0;
+      if (counted > 0)
+        event.count = event.count.value_or(0) + entry.sums[*counter].load(std::memory_order_relaxed);
+      event.uncounted += calls - std::min(calls, counted);
+      if (event.reason.empty()) event.reason = thread.reasons[i];
+    }
+  }
 }
 
 constinit thread_local Region::Thread* Regions::current = nullptr;
@@ -151,8 +220,10 @@ Region::Thread* Regions::register_thread() noexcept {
       ended = true;
       current = nullptr;
       if (!thread) return;
-      thread->counter_count = 0;
-      thread->counters.reset(); // the sums stay
+      try {
+        all().end_thread(thread);
+      } catch (...) { // no memory: its sums stay where they are
+      }
     }
   };
   const process::CancelBlocked uncancelled;
@@ -196,7 +267,7 @@ void region_events(std::vector<std::string> names) {
   Regions& all = Regions::all();
   all.owner.require_here("region_events");
   const std::lock_guard lock(all.mutex);
-  if (!all.threads.empty()) throw bad_input("region_events", "a region has begun already", "call it before");
+  if (all.begun) throw bad_input("region_events", "a region has begun already", "call it before");
   if (names.size() > Region::most_events)
     throw bad_input("region_events", fmt::format("more than {} events", Region::most_events),
                     "leave some out");
@@ -207,30 +278,9 @@ std::vector<RegionTotal> region_totals() {
   Regions& all = Regions::all();
   if (!all.owner.here()) return {}; // they are the parent's
   const std::lock_guard lock(all.mutex);
-  std::vector<RegionTotal> totals;
-  for (const auto& thread : all.threads) {
-    const std::lock_guard entries_lock(thread->entries_mutex);
-    for (const auto& entry : thread->entries) {
-      auto total = std::ranges::find(totals, entry.name, &RegionTotal::name);
-      if (total == totals.end()) {
-        total = totals.insert(totals.end(), RegionTotal{entry.name, 0, 0, {}});
-        for (const std::string& event : all.events)
-          total->events.push_back({event, {}, 0, {}});
-      }
-      const std::uint64_t calls = entry.calls.load(std::memory_order_relaxed);
-      total->calls += calls;
-      ++total->threads;
-      for (std::size_t i = 0; i < total->events.size(); ++i) {
-        RegionTotal::Event& event = total->events[i];
-        const auto counter = thread->counter_of_event[i];
-        const std::uint64_t counted = counter ? entry.counted.load(std::memory_order_relaxed) : 0;
-        if (counted > 0)
-          event.count = event.count.value_or(0) + entry.sums[*counter].load(std::memory_order_relaxed);
-        event.uncounted += calls - std::min(calls, counted);
-        if (event.reason.empty()) event.reason = thread->reasons[i];
-      }
-    }
-  }
+  std::vector<RegionTotal> totals = all.totals;
+  for (const auto& thread : all.threads)
+    all.add(totals, *thread);
   return totals;
 }
 

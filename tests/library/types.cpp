@@ -1,5 +1,6 @@
 // One of each type of include/recount, for abi.py.
 #include <recount/count.hpp>
+#include <recount/derived.hpp>
 #include <recount/error.hpp>
 #include <recount/event.hpp>
 #include <recount/group.hpp>
@@ -20,7 +21,7 @@ template <class... Types>
 struct All {
   std::tuple<Types*...> of;
 };
-extern All<Count, Error, Problem, Event, Group, GroupOptions, Counters, Histogram, Overflow, OverflowEvent,
+extern All<Count, DerivedValue, Error, Problem, Event, Group, GroupOptions, Counters, Histogram, Overflow, OverflowEvent,
            OverflowCall, OverflowOptions, OverflowCount, PapiSet, papi::Inventory, Preset, PresetTable,
            LoadedTable, PresetValue, Region, RegionTotal, Sampling, SampledEvent, SamplingOptions,
            SamplingReport, Sample, Mapping, Name, Fork, End, Loss, Throttle, simple::CounterCount,

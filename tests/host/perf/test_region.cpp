@@ -9,6 +9,7 @@
 #include <atomic>
 #include <boost/test/unit_test.hpp>
 #include <iostream>
+#include <malloc.h>
 #include <pthread.h>
 #include <thread>
 #include <vector>
@@ -143,6 +144,23 @@ BOOST_AUTO_TEST_CASE(forked_children_end_and_print_nothing) {
                      if (holds(reported, "fork(2)")) region_events({});
                    }),
                    "has begun already"));
+}
+
+// Each ended thread used to leave a KiB behind.
+BOOST_AUTO_TEST_CASE(ended_threads_leave_their_sums_and_no_memory) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  return test::skip("the allocator of a sanitizer keeps what was freed");
+#endif
+  const auto threads = [](int amount) {
+    for (int i = 0; i < amount; ++i)
+      std::thread([] { const Region region("in an ended thread"); }).join();
+  };
+  threads(20);
+  const auto before = mallinfo2().uordblks;
+  threads(200);
+  BOOST_TEST(mallinfo2().uordblks < before + 200 * 300);
+  BOOST_TEST(total_of("in an ended thread").calls == 220U);
+  BOOST_TEST(total_of("in an ended thread").threads == 220U);
 }
 
 // A thread that is cancelled meanwhile must not unwind there: the process would end.

@@ -5,8 +5,10 @@
 
 #include <recount/group.hpp>
 
+#include <atomic>
 #include <boost/test/unit_test.hpp>
 #include <csignal>
+#include <optional>
 #include <sched.h>
 #include <thread>
 
@@ -226,6 +228,120 @@ BOOST_AUTO_TEST_CASE(another_thread_of_this_process) {
   group.stop();
   BOOST_TEST(group.read()[0].value.value() >= pages);
   BOOST_TEST(group.read()[0].value.value() < 2 * pages);
+}
+
+namespace {
+
+/// A thread that runs already and touches pages when told to.
+class Worker {
+public:
+  explicit Worker(std::size_t amount) : memory_(amount + 1) {
+    thread_ = std::thread([this, amount] {
+      memory_.touch(0, 1);
+      ready_ = true;
+      step_.wait(0);
+      memory_.touch(1, amount + 1);
+    });
+    while (!ready_)
+      std::this_thread::yield();
+  }
+  void work() {
+    step_ = 1;
+    step_.notify_all();
+    thread_.join();
+  }
+
+private:
+  FreshPages memory_;
+  std::atomic<bool> ready_{false};
+  std::atomic<int> step_{0};
+  std::thread thread_;
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_whole_process_includes_threads_that_run_already) {
+  for (const bool process : {true, false}) {
+    Worker worker(5 * pages);
+    GroupOptions options;
+    options.process = process;
+    Group group({"perf::PAGE-FAULTS:u", "perf::TASK-CLOCK:u"}, Domain::user, options);
+    Counters counters({"perf::PAGE-FAULTS:u"}, Domain::user, options);
+    group.start();
+    counters.start();
+    worker.work();
+    FreshPages more(5 * pages);
+    if (process) std::thread([&] { more.touch(0, 5 * pages); }).join();
+    group.stop();
+    counters.stop();
+    for (const Count& count : {group.read()[0], counters.read()[0]}) {
+      BOOST_TEST_REQUIRE(count.value.has_value());
+      BOOST_TEST(count.reason.empty());
+      if (process)
+        BOOST_TEST(*count.value >= 10 * pages);
+      else
+        BOOST_TEST(*count.value < 5 * pages);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(intervals_of_a_process_follow_one_another) {
+  GroupOptions options;
+  options.process = true;
+  Counters counters({"perf::PAGE-FAULTS:u"}, Domain::user, options);
+  FreshPages memory(pages);
+  counters.start();
+  memory.touch(0, pages);
+  BOOST_TEST(counters.read_and_reset()[0].value.value() >= pages);
+  counters.stop();
+  BOOST_TEST(counters.read_and_reset()[0].value.value() < pages);
+  BOOST_TEST(counters.read()[0].value.value() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_process_that_has_ended_is_named) {
+  Target target([] {});
+  GroupOptions options;
+  options.process = true;
+  options.pid = target.pid();
+  target.go();
+  target.join();
+  BOOST_TEST(holds(message([&] { Group({"perf::PAGE-FAULTS"}, Domain::user, options); }), "no such process"));
+  BOOST_TEST(
+      holds(message([&] { Counters({"perf::PAGE-FAULTS"}, Domain::user, options); }), "no such process"));
+}
+
+BOOST_AUTO_TEST_CASE(all_cpus_count_other_processes) {
+  GroupOptions options;
+  options.all_cpus = true;
+  std::optional<Group> group;
+  try {
+    group.emplace(Group({"perf::PAGE-FAULTS", "perf::CPU-CLOCK"}, Domain::all, options));
+  } catch (const Error& error) {
+    if (error.problem().code != ReasonCode::permission) throw;
+    return skip(error.what());
+  }
+  Counters counters({"perf::PAGE-FAULTS"}, Domain::all, options);
+  group->start();
+  counters.start();
+  in_fork(pages);
+  group->stop();
+  counters.stop();
+  BOOST_TEST(group->read()[0].value.value() >= pages);
+  BOOST_TEST(counters.read()[0].value.value() >= pages);
+}
+
+BOOST_AUTO_TEST_CASE(targets_that_contradict_one_another_are_refused) {
+  GroupOptions both, on_cpu, cpus_of_process;
+  both.process = both.all_cpus = true;
+  on_cpu.process = true;
+  on_cpu.cpu = 0;
+  cpus_of_process.all_cpus = true;
+  cpus_of_process.pid = getpid();
+  for (const GroupOptions& options : {both, on_cpu, cpus_of_process}) {
+    BOOST_CHECK_EXCEPTION(Group({"perf::PAGE-FAULTS"}, Domain::user, options), Error,
+                          [](const Error& error) { return error.kind() == ErrorKind::bad_input; });
+    BOOST_CHECK_THROW(Counters({"perf::PAGE-FAULTS"}, Domain::user, options), Error);
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,6 +1,9 @@
 // The arithmetic of user-space reads over a page and registers made of memory.
+#include "perf/open_group.hpp"
 #include "perf/read_page.hpp"
+#include "perf/user_pages.hpp"
 
+#include <array>
 #include <boost/test/unit_test.hpp>
 #include <optional>
 #include <vector>
@@ -167,6 +170,39 @@ BOOST_AUTO_TEST_CASE(without_a_clock_the_times_are_those_of_the_last_update) {
   clock = 1'000'000;
   BOOST_TEST(read()->enabled_ns == 10U);
   BOOST_TEST(read()->running_ns == 5U);
+}
+
+// As class Group reads: the words of read(2), from the pages.
+BOOST_AUTO_TEST_CASE(a_group_is_read_from_its_pages) {
+  std::array<perf_event_mmap_page, 2> pages{};
+  for (std::size_t i = 0; i < pages.size(); ++i) {
+    pages[i].cap_user_rdpmc = pages[i].cap_user_time = 1;
+    pages[i].pmc_width = 48;
+    pages[i].index = static_cast<std::uint32_t>(i) + 1;
+    pages[i].offset = 1000 * static_cast<std::int64_t>(i + 1);
+    pages[i].time_enabled = 70 + i;
+    pages[i].time_running = 60 + i;
+    pages[i].time_mult = 1;
+  }
+  const perf::Layout layout;
+  std::vector<std::uint64_t> words(layout.words(2), 9);
+  const auto read_group = [&] {
+    return perf::read_group_by(
+        2, [&](std::size_t i) -> const perf_event_mmap_page& { return pages[i]; }, layout, words,
+        [](std::uint32_t index) { return std::uint64_t{5} + index; }, [] { return std::uint64_t{4}; });
+  };
+  BOOST_TEST(read_group());
+  BOOST_TEST(words[layout.value(0)] == 1005U);
+  BOOST_TEST(words[layout.value(1)] == 2006U);
+  BOOST_TEST(words[layout.enabled()] == 74U); // of the first event, advanced by the clock
+  BOOST_TEST(words[layout.running()] == 64U);
+  BOOST_TEST(words[0] == 9U); // what identifies events is left as it was
+  BOOST_TEST(words[layout.value(0) + 1] == 9U);
+  pages[1].index = 0; // not on the PMU
+  BOOST_TEST(!read_group());
+  pages[1].index = 2;
+  pages[0].cap_user_time = 0;
+  BOOST_TEST(!read_group());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
