@@ -266,6 +266,11 @@ int execute_emulate(EmulateOptions& o) {
   if (!command.empty() && command.front() == "--") command.erase(command.begin());
   if (command.empty())
     throw bad_input("COMMAND", "missing", "recount emulate " + o.words.front() + " -- COMMAND");
+  if (is_static(command.front()))
+    throw unavailable("recount emulate",
+                      command.front() + " is statically linked: it would see the real machine", {},
+                      "link it dynamically, or count it from outside: recount emulate " + o.words.front() +
+                          " -- perf stat " + command.front());
   return end_as(run_command(o, emulation, machine, command));
 }
 

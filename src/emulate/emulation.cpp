@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <elf.h>
 #include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
@@ -426,6 +427,28 @@ bool opens_events() {
   const long fd = ::syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
   if (fd >= 0) ::close(static_cast<int>(fd));
   return fd >= 0;
+}
+
+bool is_static(const std::string& program) {
+  const auto file = process::find_program(program);
+  std::ifstream in(file.value_or(""), std::ios::binary);
+  const auto read = [&in](std::uint64_t at, auto& into) {
+    in.seekg(static_cast<std::streamoff>(at));
+    return static_cast<bool>(in.read(reinterpret_cast<char*>(&into), sizeof into));
+  };
+  Elf64_Ehdr head{};
+  if (!read(0, head) || std::memcmp(head.e_ident, ELFMAG, SELFMAG) != 0) return false;
+  bool program_of_its_own = head.e_type == ET_EXEC;
+  for (unsigned i = 0; i < head.e_phnum; ++i) {
+    Elf64_Phdr part{};
+    if (!read(head.e_phoff + i * sizeof part, part) || part.p_type == PT_INTERP) return false;
+    if (part.p_type != PT_DYNAMIC) continue;
+    Elf64_Dyn entry{}; // the dynamic linker itself, which may be the program, has no PT_INTERP either
+    for (std::uint64_t at = 0; at + sizeof entry <= part.p_filesz && read(part.p_offset + at, entry);
+         at += sizeof entry)
+      if (entry.d_tag == DT_FLAGS_1 && (entry.d_un.d_val & DF_1_PIE) != 0) program_of_its_own = true;
+  }
+  return program_of_its_own;
 }
 
 std::vector<std::pair<std::string, std::string>>

@@ -90,6 +90,9 @@ private:
   std::string path_;
 };
 
+/// Whether nothing can be preloaded into the program of that name: it has no dynamic linker.
+[[nodiscard]] bool is_static(const std::string& program);
+
 /// Variables for the command, instead of those of this process; `redirections` as of FileOverlay. Throws
 /// recount::Error (unavailable) where the preload library is missing.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>>

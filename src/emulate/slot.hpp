@@ -59,7 +59,8 @@ struct Shared {
 };
 
 /// Holds the lock on the shared memory, with signals blocked: a handler may read counters too. A thread may
-/// hold it several times.
+/// hold it several times. A program that is counted by the server must be paused meanwhile (RT_PAUSE): else
+/// its thread may ask the server, which waits for the lock, for the next sample.
 class Locked {
 public:
   Locked();

@@ -488,10 +488,13 @@ ToolCommand tool_command(const std::vector<std::string>& command, const ToolOpti
   if (options.sections) made.argv.push_back(fmt::format("--sections={}", process::free_descriptor()));
   if (options.objects) made.argv.emplace_back("--objects=yes");
   if (options.code) made.argv.emplace_back("--code=yes");
-  // VEX executes the second part of `a && b` in advance, where it may, and unrolls loops.
-  if (options.exact) // without the last one, VEX drops loads whose value is overwritten unused
-    made.argv.insert(made.argv.end(), {"--vex-guest-chase=no", "--vex-iropt-unroll-thresh=0",
-                                       "--vex-iropt-register-updates=allregs-at-each-insn"});
+  // VEX executes the second part of `a && b` in advance, where it may, and unrolls loops; without
+  // register-updates it drops loads whose value is overwritten unused. By default, the thread that yields may
+  // get Valgrind's lock back each time: for ever after RT_BUSY, as recount waits for another one.
+  if (options.exact)
+    made.argv.insert(made.argv.end(),
+                     {"--vex-guest-chase=no", "--vex-iropt-unroll-thresh=0",
+                      "--vex-iropt-register-updates=allregs-at-each-insn", "--fair-sched=try"});
   made.argv.insert(made.argv.end(), command.begin(), command.end());
   made.environment = {{"VALGRIND_LAUNCHER", *launcher()}, {"VALGRIND_LIB", folder}};
   if (options.sections)

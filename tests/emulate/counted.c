@@ -97,15 +97,6 @@ static void by_thread(long n) {
   pthread_create(&thread, NULL, in_thread, &n);
   pthread_join(thread, NULL);
 }
-static void by_threads(long n) {
-  enum { MANY = 100 };
-  pthread_t threads[MANY];
-  n /= MANY;
-  for (int i = 0; i < MANY; ++i)
-    pthread_create(&threads[i], NULL, in_thread, &n);
-  for (int i = 0; i < MANY; ++i)
-    pthread_join(threads[i], NULL);
-}
 
 /* While all hold an event of their own, which they open, read and close. */
 static void* with_event(void* n) {
@@ -122,22 +113,49 @@ static void* with_event(void* n) {
   close(fd);
   return NULL;
 }
-static void by_counting_threads(long n) {
-  enum { MANY = 100 };
-  pthread_t threads[MANY];
-  n /= MANY;
-  for (int i = 0; i < MANY; ++i)
-    pthread_create(&threads[i], NULL, with_event, &n);
-  for (int i = 0; i < MANY; ++i)
+/* The same with samples and mappings: what one thread changes of its event makes the others ask for their next sample at once, wherever
+ * they are. */
+static void* with_samples(void* n) {
+  enum { ROUNDS = 25 };
+  struct perf_event_attr attr;
+  memset(&attr, 0, sizeof attr);
+  attr.size = sizeof attr;
+  attr.type = 4;
+  attr.config = 0xc0;
+  attr.exclude_kernel = attr.disabled = 1;
+  attr.sample_period = 101;
+  const int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+  if (fd < 0) abort();
+  for (int i = 0; i < ROUNDS; ++i) {
+    ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+    turns(*(long*)n / ROUNDS);
+    void* const ring = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+    if (ring == MAP_FAILED) abort();
+    munmap(ring, 8192);
+  }
+  close(fd);
+  return NULL;
+}
+static void with_threads(void* (*work)(void*), long many, long n) {
+  pthread_t threads[100];
+  n /= many;
+  for (long i = 0; i < many; ++i)
+    pthread_create(&threads[i], NULL, work, &n);
+  for (long i = 0; i < many; ++i)
     pthread_join(threads[i], NULL);
 }
+static void by_threads(long n) { with_threads(in_thread, 100, n); }
+static void by_counting_threads(long n) { with_threads(with_event, 100, n); }
+static void by_sampling_threads(long n) { with_threads(with_samples, 10, n); }
 
 static const struct {
   const char* name;
   void (*work)(long);
 } ways[] = {{"fork", by_fork},     {"crash", by_crash},   {"kill", by_kill},     {"exec", by_exec},
             {"vfork", by_vfork},   {"spawn", by_spawn},   {"daemon", by_daemon}, {"thread", by_thread},
-            {"threads", by_threads}, {"counting-threads", by_counting_threads}};
+            {"threads", by_threads}, {"counting-threads", by_counting_threads},
+            {"sampling-threads", by_sampling_threads}};
 
 static void work(const char* how, long n) {
   for (size_t i = 0; i < sizeof ways / sizeof *ways; ++i) {
@@ -210,6 +228,23 @@ static int watch_child(struct perf_event_attr* attr, uint64_t turns) {
   return 0;
 }
 
+/* A child executes the loops before the program that executes them again: only the latter is counted. */
+static int count_from_exec(struct perf_event_attr* attr, long n) {
+  char byte;
+  if (pipe(starts) != 0) return 1;
+  const pid_t child = fork();
+  if (child == 0) {
+    if (read(starts[0], &byte, 1) == 1) turns(n);
+    execute();
+  }
+  attr->enable_on_exec = 1;
+  const int fd = (int)syscall(SYS_perf_event_open, attr, child, -1, -1, 0);
+  if (write(starts[1], "", 1) != 1) return 1;
+  waitpid(child, NULL, 0);
+  printf("%llu\n", (unsigned long long)value_of(fd));
+  return 0;
+}
+
 int main(int count, char** arguments) {
   if (count < 3) return 2;
   self = arguments[0];
@@ -227,6 +262,7 @@ int main(int count, char** arguments) {
   attr.disabled = 1;
   attr.exclude_kernel = 1;
   if (!strcmp(how, "attached")) return watch_child(&attr, (uint64_t)atol(arguments[2]));
+  if (!strcmp(how, "from-exec")) return count_from_exec(&attr, atol(arguments[2]));
   attr.inherit = count > 3 && strcmp(how, "page") != 0;
   if (!strcmp(how, "inherited")) return watch_child(&attr, (uint64_t)atol(arguments[2]));
   const int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);

@@ -64,7 +64,8 @@ class Exact(unittest.TestCase):
                 self.assertLess(few - FEW * each, CALLS)
 
     def test_children_and_threads_are_inherited(self):
-        for how in ("fork", "thread", "crash", "kill", "exec", "vfork", "spawn", "daemon", "threads", "counting-threads"):
+        for how in ("fork", "thread", "crash", "kill", "exec", "vfork", "spawn", "daemon", "threads", "counting-threads",
+                    "sampling-threads", "from-exec"):
             with self.subTest(how=how):
                 self.assertEqual(counted(SCALAR_DOUBLE, 50000, how), 100000)
 
@@ -119,6 +120,20 @@ class Exact(unittest.TestCase):
             answer = emulate(program)
         self.assertEqual(answer.returncode, 125)
         self.assertIn("set-user-ID", answer.stderr)
+
+    @unittest.skipUnless(shutil.which("cc"), "no C compiler is installed")
+    def test_static_programs_are_refused_and_counted_from_outside(self):
+        with tempfile.TemporaryDirectory() as folder:
+            source, program = pathlib.Path(folder, "p.c"), pathlib.Path(folder, "p")
+            source.write_text("void _start(void) { for (;;) __asm__ volatile(\"syscall\" : : \"a\"(60), \"D\"(0)); }\n")
+            for how in ("-static", "-static-pie"):
+                subprocess.run(["cc", how, "-nostdlib", "-fcf-protection=none", source, "-o", program], check=True, capture_output=True)
+                answer = emulate(program)
+                self.assertEqual(answer.returncode, 125, answer.stderr)
+                self.assertIn("statically linked", answer.stderr)
+                self.assertEqual(emulate("env", program).returncode, 0)
+            if shutil.which("perf"):
+                self.assertLess(perf([INSTRUCTIONS], program)[INSTRUCTIONS], 20)
 
     def test_cachegrind_counts_the_same(self):
         few, many = cachegrind(COUNTED, "-", str(FEW)), cachegrind(COUNTED, "-", str(2 * FEW))

@@ -185,8 +185,10 @@ void take_due_samples(void* context) {
   sampled_at = 0;
 }
 
+// Not of the launcher of Valgrind either, which executes the tool without being executed by it: the server
+// has not yet accounted for what the process did before.
 void begin_program(bool set_user_id) {
-  if (!exact()) begin_program(static_cast<pid_t>(real::syscall(SYS_gettid)), set_user_id);
+  if (!settings().exact) begin_program(static_cast<pid_t>(real::syscall(SYS_gettid)), set_user_id);
 }
 
 } // namespace recount::emulate

@@ -61,7 +61,6 @@ void control(std::int32_t at, unsigned long request, bool group) {
 
 long control_event(int fd, std::int32_t slot, unsigned long request, unsigned long argument) {
   if (const int error = injected("ioctl", slot)) return refuse(error);
-  const Pause pause;
   const bool group = (argument & PERF_IOC_FLAG_GROUP) != 0;
   account_call(); // what comes before the call is counted with the state before it
   if (request == PERF_EVENT_IOC_REFRESH) {
@@ -103,7 +102,6 @@ bool sampling_control(int fd, unsigned long request, unsigned long argument, lon
   if (request != PERF_EVENT_IOC_PERIOD) return false;
   std::uint64_t period = 0;
   std::memcpy(&period, reinterpret_cast<const void*>(argument), sizeof period);
-  const Pause pause;
   account_call();
   const int error = set_period(slot, period);
   announce_samples(slot);
@@ -115,6 +113,7 @@ bool sampling_control(int fd, unsigned long request, unsigned long argument, lon
 bool samples_here(const pollfd& one) {
   const std::int32_t slot = one.fd < 0 ? -1 : find_slot(one.fd);
   if (slot < 0 || page_of(slot) == nullptr) return false;
+  const Pause pause;
   const Locked shared;
   return shared->slots[slot].period != 0;
 }
@@ -205,13 +204,13 @@ int ioctl(int fd, unsigned long request, ...) {
   const auto argument = va_arg(list, unsigned long);
   va_end(list);
   const auto slot = recount::emulate::find_slot(fd);
+  if (slot < 0) return recount::emulate::real::ioctl(fd, request, argument);
+  const recount::emulate::Pause pause;
   long result = 0;
-  if (slot >= 0 && recount::emulate::sampling_control(fd, request, argument, result))
-    return static_cast<int>(result);
-  if (slot >= 0 && !recount::emulate::controls(request) && recount::emulate::settings().unbacked)
-    return recount::emulate::control_unbacked(slot, request, argument);
-  if (slot < 0 || !recount::emulate::controls(request))
-    return recount::emulate::real::ioctl(fd, request, argument);
+  if (recount::emulate::sampling_control(fd, request, argument, result)) return static_cast<int>(result);
+  if (!recount::emulate::controls(request))
+    return recount::emulate::settings().unbacked ? recount::emulate::control_unbacked(slot, request, argument)
+                                                 : recount::emulate::real::ioctl(fd, request, argument);
   return static_cast<int>(recount::emulate::control_event(fd, slot, request, argument));
 }
 

@@ -129,14 +129,20 @@ void copy_times(perf_event_mmap_page& page, const perf_event_mmap_page* backing,
   page.time_zero = backing->time_zero;
 }
 
+/// The file of an event's ring. False: there is none.
+bool name_ring(char (&name)[PATH_MAX], std::size_t bytes, std::uint64_t order) {
+  const char* const prefix = std::getenv("RECOUNT_PMU_SHARED");
+  if (bytes <= page_size() || !exact() || prefix == nullptr) return false;
+  std::snprintf(name, sizeof name, "%s.%llu", prefix, static_cast<unsigned long long>(order));
+  return true;
+}
+
 /// Memory for a page and a ring; with a ring where the server counts, a file that the sampled processes map.
 void* memory_of(std::size_t bytes, std::uint64_t order, bool create) {
-  const char* const prefix = std::getenv("RECOUNT_PMU_SHARED");
-  if (bytes <= page_size() || !exact() || prefix == nullptr)
+  char name[PATH_MAX];
+  if (!name_ring(name, bytes, order))
     return create ? real::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)
                   : MAP_FAILED;
-  char name[PATH_MAX];
-  std::snprintf(name, sizeof name, "%s.%llu", prefix, static_cast<unsigned long long>(order));
   constexpr mode_t everybody = 0666;
   const auto fd =
       static_cast<int>(real::syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>(name),
@@ -178,6 +184,7 @@ void copy_ring(unsigned char* to, std::uint64_t to_at, const unsigned char* from
 
 } // namespace
 
+// In poll(2), too, which the program executes.
 void copy_linux_records(std::int32_t at) {
   const Mapping& mapping = mappings[at];
   if (!exact() || mapping.page == nullptr || mapping.backing == nullptr || mapping.page->data_size == 0)
@@ -187,6 +194,7 @@ void copy_linux_records(std::int32_t at) {
   const auto* const from = reinterpret_cast<const unsigned char*>(&linux_page) + page.data_offset;
   auto* const to = reinterpret_cast<unsigned char*>(&page) + page.data_offset;
   const std::uint64_t size = page.data_size;
+  const Pause pause;
   const Locked shared;
   const std::uint64_t end = std::atomic_ref(linux_page.data_head).load();
   while (linux_page.data_tail < end) {
@@ -224,6 +232,7 @@ void update_page(const Slot& slot, std::int32_t index, bool scheduled) {
 }
 
 void* map_event(int fd, std::int32_t at, std::size_t bytes, int protection, int flags) {
+  const Pause pause;
   if (const int error = injected("mmap", at)) return refuse(error);
   bool simulated = false;
   std::uint64_t order = 0;
@@ -263,12 +272,18 @@ void* map_event(int fd, std::int32_t at, std::size_t bytes, int protection, int 
 void forget_mapping(void* at) {
   for (Mapping& mapping : mappings) {
     if (mapping.page == nullptr || mapping.page != at) continue;
+    const Pause pause;
     if (mapping.backing != nullptr)
       real::munmap(const_cast<perf_event_mmap_page*>(mapping.backing), mapping.bytes);
     const std::int64_t pages = static_cast<std::int64_t>(mapping.bytes / page_size());
     const Locked shared;
     if (settings().mlock_pages && mapping.bytes > page_size()) shared->locked_pages -= pages;
-    if (Slot& slot = shared->slots[&mapping - mappings]; slot.order == mapping.order) slot.ring_bytes = 0;
+    Slot& slot = shared->slots[&mapping - mappings];
+    char name[PATH_MAX];
+    if (slot.order == mapping.order && slot.owner == static_cast<pid_t>(real::syscall(SYS_getpid)) &&
+        name_ring(name, mapping.bytes, mapping.order)) // it may be mapped again
+      real::syscall(SYS_unlinkat, AT_FDCWD, reinterpret_cast<long>(name), 0);
+    if (slot.order == mapping.order) slot.ring_bytes = 0;
     mapping = {};
   }
 }

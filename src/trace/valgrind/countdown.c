@@ -23,6 +23,7 @@ static struct countdown {
   Long left[RT_COUNTDOWNS]; /* while the thread does not run, or is paused */
   UInt paused;              /* by so many requests RT_PAUSE */
   UInt changes;             /* rt_changes() when recount planned it */
+  UInt due;                 /* rt_due while the thread does not run: another one may run before it gets SIGTRAP */
   Bool trapped;             /* it has got SIGTRAP and not yet asked why */
 }* threads;
 static ThreadId running = VG_INVALID_THREADID;
@@ -76,20 +77,23 @@ void rt_countdown_of(ThreadId thread) {
   translate_again();
   if (thread == running && current()->changes == rt_changes()) return;
   freeze();
+  if (running != VG_INVALID_THREADID) current()->due = rt_due;
   running = thread;
-  if (rt_due == RT_BUSY) rt_due = RT_DONE; /* it has run, or asks again */
+  rt_due = current()->due == RT_BUSY ? RT_DONE : current()->due; /* others have run, or it asks again */
   thaw();
 }
 
 void rt_countdown_begins(ThreadId thread) {
   threads[thread].paused = 0;
   threads[thread].changes = 0;
+  threads[thread].due = RT_DONE;
   threads[thread].trapped = False;
   fill(threads[thread].left, RT_NEVER);
 }
 
 void rt_countdown_forked(ThreadId thread) {
   running = VG_INVALID_THREADID;
+  threads[thread].due = RT_DONE;
   if (rt_sampled() != 0) fill(threads[thread].left, 0);
 }
 
