@@ -19,7 +19,7 @@
 static double memory[64];
 
 /* Of each turn: 2 loads, 1 store, 1 multiplication, 1 addition, 1 conditional branch, 6 instructions in all. */
-static void turns(long n) {
+__attribute__((noinline)) static void turns(long n) {
   if (n <= 0) return;
 #if defined(__x86_64__)
   __asm__ volatile("1: movsd (%1), %%xmm0\n mulsd 8(%1), %%xmm0\n addsd %%xmm0, %%xmm0\n movsd %%xmm0, 16(%1)\n dec %0\n jnz 1b\n"

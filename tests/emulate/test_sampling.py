@@ -63,9 +63,9 @@ class Exact(unittest.TestCase):
                                     text=True, check=True).stdout
             script = subprocess.run(["perf", "script", "-i", "data", "-F", "comm,ip,sym"], cwd=folder, capture_output=True, text=True,
                                     check=True).stdout
-        self.assertRegex(report, r"(?m)^ +\d+\.\d+%  emulate-counted +emulate-counted +\[\.\] work")
+        self.assertRegex(report, r"(?m)^ +\d+\.\d+%  emulate-counted +emulate-counted +\[\.\] turns")
         samples = [line.split() for line in script.splitlines()]
-        addresses = [int(words[1], 16) for words in samples if words[0].startswith("emulate-counte") and words[2:] == ["work"]]
+        addresses = [int(words[1], 16) for words in samples if words[0].startswith("emulate-counte") and words[2:] == ["turns"]]
         self.assertAlmostEqual(len(addresses), 6 * turns / period, delta=2)
         # 1009 instructions are 168 turns and one instruction: each sample is at the next one.
         self.assertEqual(len(set(addresses)), 6)
