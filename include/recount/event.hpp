@@ -41,16 +41,15 @@ static_assert(sizeof(Event::attr) <= sizeof(Event::attr_storage));
 /// Names of perf(1) are accepted as well: "r1c0", "cpu/r1c0/", "slots", "energy-pkg", "l1d-loads",
 /// "inst_retired.any", "sched:sched_switch", "imc/cas_count_read/"; and its modifiers :p, :pp, :ppp and :P
 /// (precise_ip; lowered to what the PMU offers when sampling), :G, :H, :h, :I, :D and :e (attr.pinned and
-/// attr.exclusive, which a counting group takes from its first event), :S and :W (no effect). period= and freq=
-/// between slashes set attr.sample_period, which counting ignores.
-/// Event files, which RECOUNT_EVENT_FILES names (recount-events(1)), add the names of a CPU's vendor:
-/// "mem_load_retired.l1_hit". They are read once, at the first use, and looked up before libpfm4. A file that
-/// cannot be read or parsed is an Error (bad_input) of every call.
-/// `fallback`: the domain if the name has none. PMUs that do not distinguish domains (msr, uncore) ignore it;
-/// a domain in the name is always passed on.
-/// On a hybrid CPU a generic event such as perf::INSTRUCTIONS is one event per core type: see encode_each().
-/// Absent PMUs are unknown in a program that has initialised PAPI or libpfm4 before. Throws Error (bad_input)
-/// with the nearest known names. Thread-safe.
+/// attr.exclusive, which a counting group takes from its first event), :S and :W (no effect). period= and
+/// freq= between slashes set attr.sample_period, which counting ignores. Event files, which
+/// RECOUNT_EVENT_FILES names (recount-events(1)), add the names of a CPU's vendor: "mem_load_retired.l1_hit".
+/// They are read once, at the first use, and looked up before libpfm4. A file that cannot be read or parsed
+/// is an Error (bad_input) of every call. `fallback`: the domain if the name has none. PMUs that do not
+/// distinguish domains (msr, uncore) ignore it; a domain in the name is always passed on. On a hybrid CPU a
+/// generic event such as perf::INSTRUCTIONS is one event per core type: see encode_each(). Absent PMUs are
+/// unknown in a program that has initialised PAPI or libpfm4 before. Throws Error (bad_input) with the
+/// nearest known names. Thread-safe.
 [[nodiscard]] Event encode(const std::string& name, Domain fallback = Domain::all);
 
 /// As encode(), but one event per core type on a hybrid CPU ("cpu_core/INSTRUCTIONS/",

@@ -82,9 +82,9 @@ struct OverflowCount {
 /// not start it. One thread at a time may use an object: with Delivery::signal the one that constructed it.
 /// There may be any number of objects. The handlers of their signal and of SIGIO (for a full queue of
 /// signals) remain installed after the last one, since a signal that is still pending would end the process:
-/// they then do nothing. A handler that the program installs for SIGIO is left alone. Of several equal software
-/// events of one thread Linux may report the overflows of one only (seen with 6.18, by perf-record(1) as well).
-/// fork(2), cancellation, descriptors: see group.hpp.
+/// they then do nothing. A handler that the program installs for SIGIO is left alone. Of several equal
+/// software events of one thread Linux may report the overflows of one only (seen with 6.18, by
+/// perf-record(1) as well). fork(2), cancellation, descriptors: see group.hpp.
 ///
 ///     std::atomic<int> calls = 0;
 ///     recount::Overflow overflow({{recount::encode("perf::PAGE-FAULTS:u"), 10}},

@@ -69,8 +69,8 @@ struct MatmulPlan {
 using JavaMissing = std::function<std::string()>;
 
 /// Chooses points, witnesses and runs: each repetition of each point a process, shuffled within its round;
-/// the model last, with and without its TLB. `java_missing` is called at most once, where a study is timed, and
-/// after all that was requested is known to make sense. Throws recount::Error (bad_input).
+/// the model last, with and without its TLB. `java_missing` is called at most once, where a study is timed,
+/// and after all that was requested is known to make sense. Throws recount::Error (bad_input).
 [[nodiscard]] MatmulPlan plan_matmul(const MatmulRequest& request, const JavaMissing& java_missing);
 
 /// How long the jobs will take, within a factor of about three; the model's as in sweep::model_seconds().

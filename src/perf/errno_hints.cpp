@@ -2,8 +2,8 @@
 
 #include "base/text.hpp"
 #include "event/sysfs.hpp"
-#include "host/event_class.hpp"
 #include "host/cpu.hpp"
+#include "host/event_class.hpp"
 #include "host/sysctl.hpp"
 #include "perf/try_open.hpp"
 

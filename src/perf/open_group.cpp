@@ -77,7 +77,7 @@ perf_event_attr OpenGroup::prepared(const Event& event) const {
   attr.read_format = group_read_format;
   attr.precise_ip = 0; // about samples; the kernel refuses it for events that are only counted
   if (attr.sample_type == 0) attr.sample_period = attr.freq = 0; // of a name, for sampling
-  attr.disabled = 0; // see add()
+  attr.disabled = 0;                                             // see add()
   // A sibling inherits what these say from its leader, and may not have them itself.
   const bool leads = fds_.empty();
   attr.pinned = leads && (options_.pinned || attr.pinned);

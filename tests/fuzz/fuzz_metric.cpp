@@ -1,5 +1,5 @@
-// libFuzzer: any bytes as a file of metrics, as a formula, and as an event file. Nothing may crash or hang; what
-// is read is whole.
+// libFuzzer: any bytes as a file of metrics, as a formula, and as an event file. Nothing may crash or hang;
+// what is read is whole.
 #include "event/event_file.hpp"
 #include "metric/metric.hpp"
 
