@@ -42,6 +42,9 @@ struct GroupOptions {
   /// Everything on all CPUs that are online now and that the PMU of the event counts, added up in the same
   /// way.
   bool all_cpus = false;
+  /// Of that, or of what runs on `cpu`, only threads in this cgroup and those below it: a descriptor of its
+  /// folder, which must remain open until the events are. -1: of any. `pid` is then ignored.
+  int cgroup = -1;
 };
 
 /// One kernel group: counted together or not at all, so that ratios between its events hold.

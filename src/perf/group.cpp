@@ -32,6 +32,8 @@ void require_one_target(const GroupOptions& options) {
   if (options.process && (options.pid < 0 || options.cpu >= 0))
     throw bad_input("group", "a process is counted on all CPUs where it runs",
                     "leave GroupOptions::cpu at -1 and set pid to a process, or to 0 for this one");
+  if (options.cgroup >= 0 && options.cpu < 0 && !options.all_cpus)
+    throw bad_input("GroupOptions::cgroup", "is counted on CPUs only", "set cpu or all_cpus");
   if (options.all_cpus && (options.pid > 0 || options.cpu >= 0))
     throw bad_input("group", "all CPUs are counted for all processes",
                     "leave GroupOptions::pid and cpu as they are, or set cpu alone");

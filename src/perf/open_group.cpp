@@ -110,7 +110,7 @@ void OpenGroup::resize() {
 void OpenGroup::lead_by_slots(const Event& metric) {
   Event slots = metric;
   slots.attr = event::slots_beside(metric.attr);
-  Attempt attempt = open_sized(prepared(slots), {options_.pid, options_.cpu, -1}, call_);
+  Attempt attempt = open_sized(prepared(slots), {options_.pid, options_.cpu, -1, options_.cgroup}, call_);
   if (!attempt.fd) return; // the errno of the metric is more specific
   remember(std::move(attempt.fd));
   led_ = 1;
@@ -122,7 +122,7 @@ OpenGroup::Joined OpenGroup::add(const Event& event) {
   if (fds_.empty() && event::is_topdown_metric(event.attr, event::pmus())) lead_by_slots(event);
   if (!events_.empty()) enable();
   const int leader = fds_.empty() ? -1 : fds_.front().get();
-  Attempt attempt = open_sized(prepared(event), {options_.pid, options_.cpu, leader}, call_);
+  Attempt attempt = open_sized(prepared(event), {options_.pid, options_.cpu, leader, options_.cgroup}, call_);
   Joined joined;
   if (attempt.fd) {
     remember(std::move(attempt.fd));
@@ -177,6 +177,7 @@ void OpenGroup::join(const Event& event) {
 
 bool OpenGroup::runs() {
   // Undecidable unless the target is known to run: another process, or another CPU.
+  if (options_.cgroup >= 0) return true;
   const bool self = options_.pid == 0 && options_.cpu < 0;
   if (!self && options_.pid >= 0) return true;
   // An event of one core type runs on its CPUs only.

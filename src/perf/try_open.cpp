@@ -40,7 +40,10 @@ Attempt open_sized(perf_event_attr attr, const Target& target, OpenCall call) {
   // E2BIG and EMFILE cause at most one retry each.
   for (int attempts = 0; attempts < 3; ++attempts) {
     attempt.attr = attr;
-    attempt.fd.reset(call(&attempt.attr, target.pid, target.cpu, target.group_fd, PERF_FLAG_FD_CLOEXEC));
+    attempt.fd.reset(target.cgroup < 0
+                         ? call(&attempt.attr, target.pid, target.cpu, target.group_fd, PERF_FLAG_FD_CLOEXEC)
+                         : call(&attempt.attr, target.cgroup, target.cpu, target.group_fd,
+                                PERF_FLAG_FD_CLOEXEC | PERF_FLAG_PID_CGROUP));
     attempt.error = attempt.fd ? 0 : errno;
     if (attempt.error == EMFILE && process::raise_open_files()) continue;
     if (attempt.error != E2BIG) break;

@@ -18,6 +18,7 @@ struct Target {
   pid_t pid = 0;
   int cpu = -1;
   int group_fd = -1;
+  int cgroup = -1; ///< as GroupOptions::cgroup, in place of `pid`
 };
 
 /// In place of an errno: not opened, because events of its class (host/event_class.hpp) open here and then

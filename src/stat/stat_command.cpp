@@ -7,6 +7,7 @@
 #include "command/outputs.hpp"
 #include "command/print.hpp"
 #include "kernel/command_line.hpp"
+#include "process/fd.hpp"
 #include "process/waiter.hpp"
 #include "stat/control.hpp"
 #include "stat/modelled.hpp"
@@ -24,8 +25,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <exception>
+#include <fcntl.h>
 #include <functional>
+#include <memory>
+#include <mntent.h>
 #include <optional>
 #include <tuple>
 
@@ -35,7 +40,7 @@ namespace {
 
 struct StatOptions {
   std::vector<std::string> events, names, metrics, pids, tids, cpus, witnesses, command;
-  std::string output, domain, export_to, section, from, to, separator, control, prepare;
+  std::string cgroup, output, domain, export_to, section, from, to, separator, control, prepare;
   long repeat = 0, interval = 0, sample = 0, warm_up = 0; ///< repeat 0: not given
   long delay = -1, timeout = 0;                           ///< -1, 0: not given
   bool json = false, list = false, no_verdicts = false, all_cpus = false, compare = false,
@@ -44,7 +49,26 @@ struct StatOptions {
 };
 
 bool whole_cpus(const StatOptions& o) {
-  return o.all_cpus || !o.cpus.empty();
+  return o.all_cpus || !o.cpus.empty() || !o.cgroup.empty();
+}
+
+/// The folder of a cgroup: a path, or a name below where Linux has the cgroups that perf events know.
+process::Fd open_cgroup(const std::string& name) {
+  const auto open = [](const std::string& path) {
+    return process::Fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  };
+  if (name.starts_with('/')) {
+    if (process::Fd fd = open(name); fd) return fd;
+  } else if (const std::unique_ptr<std::FILE, int (*)(std::FILE*)> mounts(
+                 ::setmntent("/proc/self/mounts", "re"), ::endmntent);
+             mounts) {
+    while (const mntent* mount = ::getmntent(mounts.get()))
+      if (mount->mnt_type == std::string_view("cgroup2") ||
+          (mount->mnt_type == std::string_view("cgroup") && ::hasmntopt(mount, "perf_event") != nullptr))
+        if (process::Fd fd = open(mount->mnt_dir + ("/" + name)); fd) return fd;
+  }
+  throw bad_input("--cgroup " + name, "there is no such cgroup",
+                  "systemd-cgls or `find /sys/fs/cgroup -type d` lists them");
 }
 
 /// Names of what counts is told apart by; empty: totals only.
@@ -344,7 +368,8 @@ Subject make_subject(const StatOptions& o, const Request& request) {
     subject.what = Counted::cpus;
   else if (!request.pids.empty())
     subject.what = Counted::processes;
-  subject.text = describe_subject(request, subject.cpus);
+  subject.text =
+      (o.cgroup.empty() ? "" : "cgroup " + o.cgroup + " on ") + describe_subject(request, subject.cpus);
   return subject;
 }
 
@@ -358,11 +383,12 @@ int execute_stat(const StatOptions& o) {
   std::optional<Control> control;
   if (!o.control.empty()) request.control = &control.emplace(o.control);
   const Subject subject = make_subject(o, request);
+  const process::Fd cgroup = o.cgroup.empty() ? process::Fd() : open_cgroup(o.cgroup);
   const auto metrics = metric::load(o.metrics);
   const auto items = requested_items(o, subject.what, metrics);
   Plan plan;
   if (witnesses.perf || witnesses.papi) {
-    plan = make_plan(items, metrics, parse_domain(o.domain), subject.cpus);
+    plan = make_plan(items, metrics, parse_domain(o.domain), subject.cpus, cgroup.get());
     plan.notes = notes_of(plan, o.domain);
     plan.rates = o.events.empty() && o.names.empty();
   }
@@ -417,6 +443,8 @@ command::Command stat_command() {
             .flag("-A,--no-aggr", o.per_cpu, "also show the counts of each CPU (-a, -C)")
             .flag("-a,--all-cpus", o.all_cpus, "count all that runs on all CPUs, and what packages count")
             .list("-C,--cpus", o.cpus, "LIST", "the same on these CPUs: 0-3,8")
+            .text("-G,--cgroup", o.cgroup, "NAME",
+                  "of that, only what processes of this cgroup execute (-a if not -C)")
             .number("-I,--interval", o.interval, "MS", "print counts every MS milliseconds", interval_range)
             .list("--witness", o.witnesses, "LIST",
                   "perf; papi: counts COMMAND as well; model, model:NAME: simulates it (default: perf)")

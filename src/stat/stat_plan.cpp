@@ -60,11 +60,14 @@ std::vector<int> cpus_among(const std::vector<int>& cpus, const Event& event) {
 
 class Planner {
 public:
-  Planner(const metric::Metrics& metrics, Domain domain, const std::vector<int>& cpus) : metrics_(metrics) {
+  Planner(const metric::Metrics& metrics, Domain domain, const std::vector<int>& cpus, int cgroup)
+      : metrics_(metrics) {
     plan_.domain = domain;
     plan_.cpus = cpus;
+    plan_.cgroup = cgroup;
     if (cpus.empty()) return;
     options_.pid = -1;
+    options_.cgroup = cgroup;
     options_.cpu = cpus.front();
   }
 
@@ -307,8 +310,8 @@ Domain allowed_domain() {
 }
 
 Plan make_plan(const std::vector<Item>& items, const metric::Metrics& metrics, Domain domain,
-               const std::vector<int>& cpus) {
-  Planner planner(metrics, domain, cpus);
+               const std::vector<int>& cpus, int cgroup) {
+  Planner planner(metrics, domain, cpus, cgroup);
   for (const Item& item : items)
     planner.add(item);
   return std::move(planner).finish();

@@ -77,6 +77,7 @@ struct Plan {
   std::vector<std::string> notes;               ///< for example, why there are more groups than requested
   bool rates = false; ///< the default items: a metric is shown beside its event, as are counts per second
   Domain domain = Domain::all; ///< where names without :u or :k are counted
+  int cgroup = -1;             ///< with CPUs: only threads in it, see GroupOptions
   std::vector<int> cpus;       ///< whose execution is counted, whatever runs there; empty: that of processes
 };
 
@@ -94,7 +95,7 @@ enum class Counted { command, processes, cpus };
 /// What cannot be counted stays as a row with its reason. Throws Error: bad_input for an unknown name,
 /// unavailable for a group in braces that does not fit scheduled. `cpus`: see Plan.
 [[nodiscard]] Plan make_plan(const std::vector<Item>& items, const metric::Metrics& metrics, Domain domain,
-                             const std::vector<int>& cpus = {});
+                             const std::vector<int>& cpus = {}, int cgroup = -1);
 
 /// The CPUs of the plan on which a group is opened: all, or those that its PMU names (uncore, core types).
 [[nodiscard]] std::vector<int> cpus_of_group(const Plan& plan, const std::vector<std::size_t>& group);

@@ -482,6 +482,7 @@ Attached::Attached(const Plan& plan, const std::vector<pid_t>& pids, When when, 
 void Attached::open_cpus() {
   GroupOptions options;
   options.pid = -1;
+  options.cgroup = plan_.cgroup;
   for (std::size_t group = 0; group < plan_.groups.size(); ++group)
     for (const int cpu : cpus_of_group(plan_, plan_.groups[group])) {
       options.cpu = cpu;

@@ -1,6 +1,7 @@
 // Who is counted: threads and children to come, another process, a CPU.
 #include "helpers.hpp"
 #include "needs.hpp"
+#include "skip.hpp"
 #include "target.hpp"
 
 #include <recount/group.hpp>
@@ -8,8 +9,12 @@
 #include <atomic>
 #include <boost/test/unit_test.hpp>
 #include <csignal>
+#include <fcntl.h>
+#include <fstream>
 #include <optional>
 #include <sched.h>
+#include <string>
+#include <sys/stat.h>
 #include <thread>
 
 using namespace recount;
@@ -72,7 +77,64 @@ pid_t stopped_child(std::size_t amount) {
   return child;
 }
 
+/// A new cgroup with one process, removed at the end; fd() < 0 where none can be made.
+class Cgroup {
+public:
+  explicit Cgroup(pid_t pid) {
+    std::ifstream mounts("/proc/self/mounts");
+    for (std::string device, folder, type, rest;
+         mounts >> device >> folder >> type && std::getline(mounts, rest) && fd_ < 0;)
+      if (type == "cgroup2") enter(folder + "/recount-test-" + std::to_string(pid), pid);
+  }
+  Cgroup(const Cgroup&) = delete;
+  Cgroup& operator=(const Cgroup&) = delete;
+  ~Cgroup() {
+    if (fd_ >= 0) close(fd_);
+    rmdir(path_.c_str());
+  }
+  [[nodiscard]] int fd() const { return fd_; }
+
+private:
+  void enter(const std::string& path, pid_t pid) {
+    if (mkdir(path.c_str(), 0700) != 0) return;
+    path_ = path;
+    if (std::ofstream(path + "/cgroup.procs") << pid << std::flush)
+      fd_ = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  }
+  std::string path_;
+  int fd_ = -1;
+};
+
 } // namespace
+
+BOOST_AUTO_TEST_CASE(only_processes_of_a_cgroup_are_counted) {
+  Target inside([] {
+    FreshPages memory(3 * pages);
+    memory.touch(0, 3 * pages);
+  });
+  const Cgroup cgroup(inside.pid());
+  if (cgroup.fd() < 0) return test::skip("no cgroup can be made below a mount of cgroup2");
+  GroupOptions options;
+  options.all_cpus = true;
+  options.cgroup = cgroup.fd();
+  std::optional<Group> group;
+  try {
+    group.emplace(std::vector<std::string>{"perf::PAGE-FAULTS"}, Domain::user, options);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::unavailable) throw;
+    return test::skip(error.what());
+  }
+  group->start();
+  FreshPages outside(40 * pages);
+  outside.touch(0, 40 * pages);
+  inside.go();
+  inside.join();
+  group->stop();
+  const auto faults = group->read()[0].value.value();
+  BOOST_TEST((faults >= 3 * pages && faults < 20 * pages), faults);
+  options.all_cpus = false;
+  BOOST_CHECK_THROW(Group({"perf::PAGE-FAULTS"}, Domain::user, options), Error); // on no CPU
+}
 
 BOOST_AUTO_TEST_CASE(threads_to_come_are_counted_when_inherited) {
   BOOST_TEST(added(in_thread, true) == pages);
