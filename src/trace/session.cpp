@@ -260,8 +260,12 @@ bool Channel::consume(std::uint32_t number, std::uint32_t upto) {
 // What a process that was killed had not published.
 void Channel::take_rest(std::uint32_t number) {
   const rt_slot& its = slot(number);
-  if (its.position >= its.base)
-    take(number, draft(number), (its.position - its.base) / sizeof(std::uint64_t));
+  const std::uint64_t words =
+      its.position >= its.base ? (its.position - its.base) / sizeof(std::uint64_t) : 0;
+  const Process& process = processes_[number];
+  // The last words may be part of a record: this is no damage.
+  if (!process.damaged && words <= RT_CHUNK_WORDS)
+    static_cast<void>(process.reader->take({draft(number), static_cast<std::size_t>(words)}));
 }
 
 void Channel::end_process(std::uint32_t number, const End& end) {
