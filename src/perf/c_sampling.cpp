@@ -20,7 +20,9 @@ struct recount_sampling {
 namespace recount::perf {
 namespace {
 
-static_assert(sizeof(Region) <= sizeof(recount_region) && alignof(Region) <= alignof(recount_region));
+static_assert(sizeof(Region) <= sizeof(recount_region));
+static_assert(alignof(Region) <=
+              alignof(recount_region)); // NOLINT(misc-redundant-expression): equal on some machines
 
 Event encoded(const char* const* names, std::size_t i, const recount_options& options) {
   return encode(&require(names[i], "name of an event"), domain_of(options));

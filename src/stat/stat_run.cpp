@@ -190,7 +190,7 @@ CountedRun finished(Slice slice, std::optional<process::Exit> exit, const Repeti
     exit->how = process::Exit::How::exited;
     exit->code = 0;
   }
-  return {std::move(slice), std::move(exit), limited};
+  return {std::move(slice), exit, limited};
 }
 
 /// Counts the command from exec to end.

@@ -124,17 +124,18 @@ std::string perf_map_text(std::uint32_t pid, std::string& missing) {
     const process::Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW));
     struct stat status {};
     if (!fd && (errno == ENOENT || errno == ESRCH)) continue;
-    if (!fd || ::fstat(fd.get(), &status) != 0)
-      missing = path + ": not used: " + std::strerror(errno);
-    else if (!S_ISREG(status.st_mode))
-      missing = path + ": not used: not a regular file";
-    else if (status.st_uid != 0 && status.st_uid != ::geteuid())
-      missing =
-          fmt::format("{}: not used: it belongs to user {}, not to root or this user", path, status.st_uid);
-    else if (auto text = base::read_all(fd.get(), largest_file))
-      return *text;
-    else
-      missing = path + ": not used: " + std::strerror(errno);
+    std::string why;
+    if (!fd || ::fstat(fd.get(), &status) != 0) {
+      why = std::strerror(errno);
+    } else if (!S_ISREG(status.st_mode)) {
+      why = "not a regular file";
+    } else if (status.st_uid != 0 && status.st_uid != ::geteuid()) {
+      why = fmt::format("it belongs to user {}, not to root or this user", status.st_uid);
+    } else {
+      if (auto text = base::read_all(fd.get(), largest_file)) return *text;
+      why = std::strerror(errno);
+    }
+    missing = path + ": not used: " + why;
     return {};
   }
   return {};
