@@ -389,7 +389,7 @@ int execute_stat(const StatOptions& o) {
   Plan plan;
   if (witnesses.perf || witnesses.papi) {
     plan = make_plan(items, metrics, parse_domain(o.domain), subject.cpus, cgroup.get());
-    plan.notes = notes_of(plan, o.domain);
+    if (!o.null) plan.notes = notes_of(plan, o.domain);
     plan.rates = o.events.empty() && o.names.empty();
   }
   const auto sets = witnesses.papi ? add_papi(plan, witnesses.perf) : std::vector<PapiNames>{};
