@@ -12,12 +12,11 @@ import tempfile
 TASKS = 10
 # What the page says of work() and of pid.
 WORK = r'''
-static volatile char *memory;
 static pid_t pid;
-static void work(void) {
+static void work(void) { /* also called by two threads */
   const size_t bytes = 1000000;
+  volatile char *memory = (volatile char *)malloc(bytes);
   size_t i;
-  memory = (volatile char *)malloc(bytes);
   for (i = 0; memory && i < bytes; i += 4096) memory[i] = 1;
   free((void *)memory);
 }
