@@ -207,7 +207,7 @@ using Process = trace::Decoder<TracedProcess>;
 
 /// Executes the command; how it ended.
 process::Exit trace_command(const ProgramRequest& request, const std::vector<model::Hierarchy>& caches,
-                            ProgramTotals& totals, std::string& incomplete) {
+                            ProgramTotals& totals, std::vector<std::string>& notes) {
   const auto begin = [&](std::uint32_t, std::uint32_t) -> std::unique_ptr<trace::Reader> {
     return std::make_unique<Process>(totals.blocks, std::make_unique<TracedProcess>(totals, caches));
   };
@@ -222,8 +222,10 @@ process::Exit trace_command(const ProgramRequest& request, const std::vector<mod
   process::Child child(spawn);
   const process::Exit exit = child.wait();
   session.finish();
-  incomplete = session.missing(exit);
-  if (incomplete.empty()) incomplete = session.doubts();
+  if (const std::string why = session.missing(exit); !why.empty())
+    throw unavailable(request.command.front(), why);
+  if (const std::string doubts = session.doubts(); !doubts.empty())
+    notes.push_back("Perhaps otherwise: " + doubts + ".");
   return exit;
 }
 
@@ -304,8 +306,7 @@ ExpectedProgram trace_program(const ProgramRequest& request) {
   ProgramTotals totals;
   for (const model::Hierarchy& one : caches)
     totals.caches.emplace_back(one.machine());
-  std::string incomplete;
-  const process::Exit exit = trace_command(request, caches, totals, incomplete);
+  const process::Exit exit = trace_command(request, caches, totals, expected.notes);
   if (const std::string why = trace::unexecuted(totals.undecoded, exit); !why.empty())
     throw unavailable(request.command.front(), why);
   if (!totals.entered)
@@ -314,7 +315,6 @@ ExpectedProgram trace_program(const ProgramRequest& request) {
   if (exit.how == process::Exit::How::signalled)
     throw unavailable(request.command.front(), "not executed to its end: " + process::describe(exit));
   if (!exit.ok()) expected.notes.push_back("The command failed: " + process::describe(exit) + ".");
-  if (!incomplete.empty()) expected.notes.push_back("Not complete: " + incomplete + ".");
   state_instructions(totals, expected.presets);
   state_misses(totals, expected.presets);
   return expected;

@@ -329,7 +329,7 @@ std::string cause_of(const PlanRow& row, const Summary& perf) {
   if (has_flag(perf, Flag::Kind::other_papi_value))
     return "PAPI evaluates the preset definition differently: " + computed->text;
   if (perf.share < 1)
-    return fmt::format("perf counted {:.1f} % of the time and scaled, PAPI counted all of it",
+    return fmt::format("possibly as perf counted {:.1f} % of the time and scaled, and PAPI counted all of it",
                        100 * perf.share);
   if (row.kind == RowKind::event && row.operands.front().requested.events.size() > 1)
     return "perf adds the core types, PAPI counts one of them";

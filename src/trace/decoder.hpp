@@ -125,6 +125,14 @@ private:
     if (gate_) gate_->module(module);
     sink_->module(module);
   }
+  bool taken_by_sink(std::uint64_t kind, std::span<const std::uint64_t> words) {
+    if constexpr (requires { sink_->memory(kind, words); }) return sink_->memory(kind, words);
+    return false;
+  }
+  /// A request to recount of a program that knows the tool; nobody waits for its answer.
+  static bool is_unanswered(std::uint64_t kind, std::span<const std::uint64_t> words) {
+    return kind == RT_REQUEST && words.size() == 4 && words[0] != RT_SYNC;
+  }
   /// The words are copied first: the program can change them at any time.
   bool record(std::uint64_t kind, std::span<const std::uint64_t> shared) {
     copy_.assign(shared.begin(), shared.end());
@@ -136,10 +144,8 @@ private:
       sink_->undecoded(Undecoded(words));
     else if (kind == RT_SECTION && !words.empty())
       sink_->section(text(words));
-    else if constexpr (requires { sink_->memory(kind, words); })
-      return sink_->memory(kind, words);
     else
-      return false;
+      return taken_by_sink(kind, words) || is_unanswered(kind, words);
     return true;
   }
 

@@ -239,9 +239,11 @@ void Channel::damage(std::uint32_t number) {
 bool Channel::consume(std::uint32_t number, std::uint32_t upto) {
   rt_slot& its = slot(number);
   std::uint32_t& tail = processes_[number].tail;
-  if (upto - tail > RT_CHUNKS) { // overwritten: the process runs on as if all had been read
-    damage(number);
-    tail = upto;
+  if (upto - tail > RT_CHUNKS) {
+    const std::uint32_t head = shared(its.head).load();
+    if (head - tail <= RT_CHUNKS) return false; // more was read meanwhile, as a fork needed it
+    damage(number);                             // overwritten: the process runs on as if all had been read
+    tail = head;
     shared(its.tail).store(tail);
     futex_wake(its.tail);
     return true;

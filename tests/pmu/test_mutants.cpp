@@ -110,43 +110,29 @@ std::vector<std::string> other_events() {
     return {"STREX_FAIL_SPEC", "BR_MIS_PRED_RETIRED", "BR_IMMED_SPEC", "BR_RETURN_SPEC", "BR_INDIRECT_SPEC",
             "DP_SPEC",         "L1D_CACHE_REFILL_WR", "L1D_CACHE_WB",  "MEM_ACCESS",     "L1D_TLB_REFILL",
             "L1I_TLB_REFILL",  "STALL_FRONTEND"};
-  if (machine_name() == "adl")
-    return {"HW_INTERRUPTS:RECEIVED",
-            "L2_RQSTS:ALL_DEMAND_MISS",
-            "L2_RQSTS:DEMAND_DATA_RD_HIT",
-            "L2_RQSTS:RFO_HIT",
-            "L2_RQSTS:REFERENCES",
-            "UOPS_RETIRED:SLOTS",
-            "UOPS_ISSUED:ANY",
-            "BR_INST_RETIRED:NEAR_TAKEN",
-            "BR_INST_RETIRED:NEAR_CALL",
-            "BR_INST_RETIRED:INDIRECT",
-            "BR_MISP_RETIRED:ALL_BRANCHES",
-            "MEM_INST_RETIRED:LOCK_LOADS",
-            "MEM_LOAD_RETIRED:L1_HIT",
-            "MEM_LOAD_RETIRED:L1_MISS",
-            "MEM_LOAD_RETIRED:L2_MISS",
-            "FP_ARITH_INST_RETIRED:SCALAR_DOUBLE",
-            "FP_ARITH_INST_RETIRED:SCALAR_SINGLE",
-            "CYCLE_ACTIVITY:STALLS_TOTAL"};
-  if (machine_name() == "spr")
-    return {"MEM_TRANS_RETIRED:STORE_SAMPLE",
-            "L2_RQSTS:ALL_DEMAND_MISS",
-            "L2_RQSTS:DEMAND_DATA_RD_HIT",
-            "L2_RQSTS:RFO_HIT",
-            "UOPS_RETIRED:SLOTS",
-            "UOPS_ISSUED:ANY",
-            "BR_INST_RETIRED:NEAR_TAKEN",
-            "BR_INST_RETIRED:NEAR_CALL",
-            "BR_INST_RETIRED:INDIRECT",
-            "BR_MISP_RETIRED:ALL_BRANCHES",
-            "MEM_INST_RETIRED:LOCK_LOADS",
-            "MEM_LOAD_RETIRED:L1_HIT",
-            "MEM_LOAD_RETIRED:L1_MISS",
-            "MEM_LOAD_RETIRED:L2_MISS",
-            "FP_ARITH_INST_RETIRED:SCALAR_DOUBLE",
-            "FP_ARITH_INST_RETIRED:SCALAR_SINGLE",
-            "CYCLE_ACTIVITY:STALLS_TOTAL"};
+  if (machine_name() == "adl" || machine_name() == "spr") {
+    std::vector<std::string> names{"L2_RQSTS:ALL_DEMAND_MISS",
+                                   "L2_RQSTS:DEMAND_DATA_RD_HIT",
+                                   "L2_RQSTS:RFO_HIT",
+                                   "UOPS_RETIRED:SLOTS",
+                                   "UOPS_ISSUED:ANY",
+                                   "BR_INST_RETIRED:NEAR_TAKEN",
+                                   "BR_INST_RETIRED:NEAR_CALL",
+                                   "BR_INST_RETIRED:INDIRECT",
+                                   "BR_MISP_RETIRED:ALL_BRANCHES",
+                                   "MEM_INST_RETIRED:LOCK_LOADS",
+                                   "MEM_LOAD_RETIRED:L1_HIT",
+                                   "MEM_LOAD_RETIRED:L1_MISS",
+                                   "MEM_LOAD_RETIRED:L2_MISS",
+                                   "FP_ARITH_INST_RETIRED:SCALAR_DOUBLE",
+                                   "FP_ARITH_INST_RETIRED:SCALAR_SINGLE",
+                                   "CYCLE_ACTIVITY:STALLS_TOTAL"};
+    if (machine_name() == "spr")
+      names.emplace_back("MEM_TRANS_RETIRED:STORE_SAMPLE");
+    else
+      names.insert(names.end(), {"HW_INTERRUPTS:RECEIVED", "L2_RQSTS:REFERENCES"});
+    return names;
+  }
   return {"RETIRED_FAR_CONTROL_TRANSFERS",     "RETIRED_OPS",
           "RETIRED_TAKEN_BRANCH_INSTRUCTIONS", "RETIRED_NEAR_RETURNS",
           "MAB_ALLOCATION_BY_TYPE:ALL",        "REQUESTS_TO_L2_GROUP1:PREFETCH_L2_CMD",

@@ -1,0 +1,37 @@
+// Random results files, and the tables of their reports.
+#pragma once
+
+#include "report/build_report.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <random>
+#include <variant>
+#include <vector>
+
+namespace recount::test {
+
+/// Files: RECOUNT_CASES, or 500.
+inline int cases() {
+  const char* const requested = std::getenv("RECOUNT_CASES");
+  return requested ? std::max(1, std::atoi(requested)) : 500;
+}
+
+using Random = std::mt19937_64;
+
+inline double uniform(Random& random, double low, double high) {
+  return std::uniform_real_distribution<>(low, high)(random);
+}
+
+inline bool chance(Random& random, double probability) {
+  return uniform(random, 0, 1) < probability;
+}
+
+inline std::vector<const document::Table*> tables_in(const document::Document& document) {
+  std::vector<const document::Table*> all;
+  for (const auto& block : document.blocks)
+    if (const auto* const table = std::get_if<document::Table>(&block)) all.push_back(table);
+  return all;
+}
+
+} // namespace recount::test
