@@ -212,7 +212,7 @@ process::Exit run_exactly(const std::vector<std::string>& command, Variables var
   session.finish();
   // The preload library makes invalid instructions of `cpuid`, whose signals it answers.
   for (const std::string& what :
-       {session.missing(exit), session.doubts(), trace::unexecuted(server.undecoded(), exit)})
+       {session.unsimulated(), session.doubts(), trace::unexecuted(server.undecoded(), exit)})
     if (!what.empty()) command::note("recount emulate: {}\n", what);
   return exit;
 }

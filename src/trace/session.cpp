@@ -77,10 +77,16 @@ void Session::finish() {
                     folder ? "unset TMPDIR" : "see what valgrind printed above");
 }
 
-std::string Session::missing(const process::Exit& exit) const {
-  const auto processes = [](auto number) {
-    return base::format_count(number, "of its processes was", "of its processes were");
-  };
+namespace {
+
+template <class Number>
+std::string processes(Number number) {
+  return base::format_count(number, "of its processes was", "of its processes were");
+}
+
+} // namespace
+
+std::string Session::unsimulated() const {
   if (channel_.untraced() > 0)
     return fmt::format("{} not simulated: there are more than {} at a time, or a limit of memory (ulimit -v)",
                        processes(channel_.untraced()), static_cast<int>(RT_SLOTS));
@@ -89,11 +95,14 @@ std::string Session::missing(const process::Exit& exit) const {
     return fmt::format("{} not simulated: Valgrind could not start there (memory limits, chroot, no /proc); "
                        "fix: count that program by itself",
                        processes(channel_.lost()));
-  const int itself = exit.how == process::Exit::How::signalled ? 1 : 0;
-  if (channel_.killed() > itself)
-    return fmt::format("{} not simulated to the end: killed, or given up by Valgrind",
-                       processes(channel_.killed()));
   return {};
+}
+
+std::string Session::missing(const process::Exit& exit) const {
+  const int itself = exit.how == process::Exit::How::signalled ? 1 : 0;
+  if (std::string why = unsimulated(); !why.empty() || channel_.killed() <= itself) return why;
+  return fmt::format("{} not simulated to the end: killed, or given up by Valgrind",
+                     processes(channel_.killed()));
 }
 
 std::string Session::doubts() const {

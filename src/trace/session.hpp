@@ -110,8 +110,10 @@ public:
   /// After the command has ended, once: reads the rest. Rethrows what the readers threw. Throws Error
   /// (unavailable) where no process was traced: Valgrind did not start.
   void finish();
-  /// After finish(): why there is no value, as not every process was simulated to its end; empty: there is
-  /// one. `exit`: of the command, whose own end by a signal is known.
+  /// After finish(): why processes are missing altogether; empty: none is.
+  [[nodiscard]] std::string unsimulated() const;
+  /// As above, or why there is no value all the same, as one was not simulated to its end. `exit`: of the
+  /// command, whose own end by a signal is known.
   [[nodiscard]] std::string missing(const process::Exit& exit) const;
   /// After finish(): why the values may be others than elsewhere; empty: nothing known.
   [[nodiscard]] std::string doubts() const;

@@ -25,8 +25,10 @@ MAIN = r'''
 int main(int argc, char **argv) {
   int status = 2;
   pid = fork();
-  if (pid == 0)
+  if (pid == 0) {
+    alarm(60); /* where its parent is killed */
     for (;;) work();
+  }
   if (argc == 2) status = run(atoi(argv[1]));
   kill(pid, SIGKILL);
   return status;

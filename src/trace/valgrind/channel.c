@@ -41,7 +41,7 @@ struct lock {
   Long start, length;
   Int pid;
 };
-enum { SET_LOCK = 6, GET_LOCK_OF_FILE = 36, WRITE_LOCK = 1, NO_LOCK = 2, GET_FLAGS = 1 };
+enum { AWAIT_LOCK = 7, GET_LOCK_OF_FILE = 36, WRITE_LOCK = 1, NO_LOCK = 2, GET_FLAGS = 1 };
 
 static SysRes control(Int fd, Int command, struct lock* lock) {
   return VG_(do_syscall)(__NR_fcntl, (RegWord)fd, (RegWord)command, (RegWord)lock, 0, 0, 0, 0, 0);
@@ -112,7 +112,7 @@ static void claim_slot(void) {
   rt_slot->parent_pid = parent_pid;
   rt_slot->executing = 0;
   struct lock lock = {WRITE_LOCK, VKI_SEEK_SET, RT_PROCESS + (Long)(own - 1), 1, 0};
-  (void)control(channel_fd, SET_LOCK, &lock);
+  (void)control(channel_fd, AWAIT_LOCK, &lock); /* the slot's last process may be about to exit */
   begin_chunk();
   __atomic_store_n(&header->states[own - 1], RT_LIVE, __ATOMIC_RELEASE);
   uint32_t slots = __atomic_load_n(&header->slots, __ATOMIC_RELAXED);
