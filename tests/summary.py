@@ -10,7 +10,7 @@ import sys
 
 CASES = re.compile(r'^cases: (\d+) passed, (\d+) failed(?:, (\d+) skipped)?$', re.M)
 SKIP = re.compile(r'^\s*SKIP: (.*)$', re.M)
-ERROR = re.compile(r'error: in "(.*)$', re.M)
+ERROR = re.compile(r'error: in "((?:.*\n?)(?:(?!.*(?:: (?:fatal )?error: in |: info: |\*\*\* )|Failure occurred).*\n?)*)')
 UNITTEST = re.compile(r'^(?:FAIL|ERROR): (\w+).*?^((?:\w+\.)*\w+(?:Error|Expired|Exception)\b.*?)$', re.M | re.S)
 ESCAPE = re.compile(r'\x1b\[[0-9;]*m')
 SHOWN = 5
@@ -31,11 +31,16 @@ def count(test):
     return passed, max(failed, 0 if good else 1), skipped, reasons
 
 
+def ends(lines):
+    """What was expected, and the end of what the program printed, where a sanitizer speaks."""
+    return lines if len(lines) <= 2 * SHOWN else lines[:SHOWN] + ['...'] + lines[-SHOWN:]
+
+
 def why(test):
     """The first errors of a failed test: of Boost.Test and unittest by case, else the last lines that it printed."""
     output = ESCAPE.sub('', test.get('stdout', '') + '\n' + test.get('stderr', ''))
     errors = [f'"{error}' for error in ERROR.findall(output)] + [': '.join(error) for error in UNITTEST.findall(output)]
-    lines = errors[:SHOWN] or output.strip().splitlines()[-SHOWN:]
+    lines = [line for error in errors[:SHOWN] for line in ends(error.rstrip().splitlines())] or output.strip().splitlines()[-SHOWN:]
     return [f'  {line[:300]}' for line in lines]
 
 
