@@ -6,9 +6,13 @@
 #include <fnmatch.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
+#include <fmt/format.h>
+#include <iterator>
 
 using namespace std::string_view_literals;
 
@@ -89,6 +93,89 @@ bool Pattern::matches(const std::string& text) const {
   if (word_.empty()) return true;
   if (glob_) return fnmatch(word_.c_str(), text.c_str(), FNM_CASEFOLD) == 0;
   return strcasestr(text.c_str(), word_.c_str()) != nullptr;
+}
+
+namespace {
+
+constexpr char32_t replacement = 0xFFFD;
+
+/// Number of continuation bytes after this first byte; -1: not a first byte.
+int continuation_bytes(unsigned char first) {
+  if (first < 0x80) return 0;
+  if (first >= 0xC2 && first < 0xE0) return 1;
+  if (first >= 0xE0 && first < 0xF0) return 2;
+  if (first >= 0xF0 && first < 0xF5) return 3;
+  return -1;
+}
+
+} // namespace
+
+char32_t next_character(std::string_view& text) {
+  const auto first = static_cast<unsigned char>(text.front());
+  text.remove_prefix(1);
+  const int more = continuation_bytes(first);
+  if (more < 0) return replacement;
+  auto character = static_cast<char32_t>(more == 0 ? first : first & (0x3FU >> static_cast<unsigned>(more)));
+  for (int i = 0; i < more; ++i) {
+    if (text.empty() || (static_cast<unsigned char>(text.front()) & 0xC0U) != 0x80U) return replacement;
+    character = (character << 6U) | (static_cast<unsigned char>(text.front()) & 0x3FU);
+    text.remove_prefix(1);
+  }
+  constexpr char32_t least[] = {0, 0x80, 0x800, 0x10000}; // less would be an overlong form
+  const bool surrogate = character >= 0xD800 && character < 0xE000;
+  return character < least[more] || surrogate || character > 0x10FFFF ? replacement : character;
+}
+
+void append_character(std::string& to, char32_t c) {
+  const auto byte = [&](char32_t value) { to += static_cast<char>(static_cast<unsigned char>(value)); };
+  if (c < 0x80) {
+    byte(c);
+  } else if (c < 0x800) {
+    byte(0xC0U | (c >> 6U));
+    byte(0x80U | (c & 0x3FU));
+  } else if (c < 0x10000) {
+    byte(0xE0U | (c >> 12U));
+    byte(0x80U | ((c >> 6U) & 0x3FU));
+    byte(0x80U | (c & 0x3FU));
+  } else {
+    byte(0xF0U | (c >> 18U));
+    byte(0x80U | ((c >> 12U) & 0x3FU));
+    byte(0x80U | ((c >> 6U) & 0x3FU));
+    byte(0x80U | (c & 0x3FU));
+  }
+}
+
+bool is_control(char32_t c) {
+  return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x61C || c == 0x180E || (c >= 0x200B && c <= 0x200F) ||
+         (c >= 0x2028 && c <= 0x202E) || (c >= 0x2060 && c <= 0x206F) || c == 0xFEFF ||
+         (c >= 0xFFF9 && c <= 0xFFFB) || c == 0xFFFE || c == 0xFFFF || (c >= 0xE0000 && c <= 0xE007F);
+}
+
+void append_printable(std::string& to, std::string_view& text) {
+  const std::string_view before = text;
+  const char32_t c = next_character(text);
+  const std::string_view bytes = before.substr(0, before.size() - text.size());
+  const auto out = std::back_inserter(to);
+  if (c == replacement && bytes != "\xEF\xBF\xBD") {
+    for (const char byte : bytes)
+      fmt::format_to(out, "\\x{:02x}", static_cast<unsigned char>(byte));
+  } else if (!is_control(c)) {
+    to += bytes;
+  } else if (c < 0x10000) {
+    fmt::format_to(out, "\\u{:04x}", static_cast<std::uint32_t>(c));
+  } else { // as JSON writes it: two surrogates (RFC 8259, section 7)
+    const auto rest = static_cast<std::uint32_t>(c) - 0x10000U;
+    fmt::format_to(out, "\\u{:04x}\\u{:04x}", 0xD800U + (rest >> 10U), 0xDC00U + (rest & 0x3FFU));
+  }
+}
+
+std::string printable(std::string_view text) {
+  const auto plain = [](char c) { return c >= ' ' && c <= '~'; };
+  if (std::ranges::all_of(text, plain)) return std::string(text);
+  std::string out;
+  while (!text.empty())
+    append_printable(out, text);
+  return out;
 }
 
 } // namespace recount::base

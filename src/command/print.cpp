@@ -1,6 +1,6 @@
 #include "command/print.hpp"
 
-#include "base/utf8.hpp"
+#include "base/text.hpp"
 #include "command/output.hpp"
 
 #include <random>

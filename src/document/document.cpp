@@ -1,7 +1,7 @@
 #include "document/document.hpp"
 
 #include "base/csv.hpp"
-#include "base/utf8.hpp"
+#include "base/text.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // HTML: one page with its style and its pictures.
-#include "base/utf8.hpp"
+#include "base/text.hpp"
 #include "document/document.hpp"
 
 #include <fmt/format.h>

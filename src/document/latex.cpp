@@ -1,5 +1,5 @@
 // LaTeX writer. The output compiles with pdflatex and Debian's texlive-latex-base alone.
-#include "base/utf8.hpp"
+#include "base/text.hpp"
 #include "document/document.hpp"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // Markdown.
-#include "base/utf8.hpp"
+#include "base/text.hpp"
 #include "document/document.hpp"
 
 #include <fmt/format.h>

@@ -3,7 +3,6 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
-#include "base/utf8.hpp"
 
 #include <recount/error.hpp>
 

@@ -15,7 +15,7 @@
 #include "sweep/batch.hpp"
 #include "sweep/groups.hpp"
 #include "sweep/model_modes.hpp"
-#include "sweep/range.hpp"
+#include "sweep/sweep_plan.hpp"
 #include "witness/backend.hpp"
 #include "witness/results_header.hpp"
 

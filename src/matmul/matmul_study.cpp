@@ -15,7 +15,7 @@
 #include "process/fd.hpp"
 #include "process/spawn.hpp"
 #include "sweep/model_modes.hpp"
-#include "sweep/range.hpp"
+#include "sweep/sweep_plan.hpp"
 #include "witness/backend.hpp"
 
 #include <recount/error.hpp>

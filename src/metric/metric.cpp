@@ -3,7 +3,6 @@
 #include "base/format.hpp"
 #include "base/nearest.hpp"
 #include "base/text.hpp"
-#include "base/utf8.hpp"
 #include "metric/shipped_data.hpp" // made from data/recount.metrics by the build
 
 #include <recount/error.hpp>

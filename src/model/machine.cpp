@@ -4,8 +4,8 @@
 #include "base/nearest.hpp"
 #include "base/text.hpp"
 #include "host/machine.hpp"
+#include "model/level.hpp"
 #include "model/sets.hpp"
-#include "model/size.hpp"
 #include "recount/error.hpp"
 
 #include <algorithm>

@@ -3,10 +3,10 @@
 #include "base/format.hpp"
 #include "base/names.hpp"
 #include "base/nearest.hpp"
+#include "model/level.hpp"
 #include "model/machine.hpp"
 #include "model/metrics.hpp"
 #include "model/sets.hpp"
-#include "model/size.hpp"
 #include "recount/error.hpp"
 
 #include <algorithm>

@@ -3,7 +3,6 @@
 #include "base/format.hpp"
 #include "base/nearest.hpp"
 #include "base/text.hpp"
-#include "base/utf8.hpp"
 #include "model/nest.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "base/utf8.hpp"
+#include "base/text.hpp"
 #include "perf/perf_data.hpp"
 #include "perf/perf_data_layout.hpp"
 

@@ -5,7 +5,6 @@
 
 #include "base/format.hpp"
 #include "base/text.hpp"
-#include "base/utf8.hpp"
 #include "perf/owner.hpp"
 #include "process/fd.hpp"
 #include "process/signals.hpp"

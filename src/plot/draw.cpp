@@ -1,6 +1,5 @@
 #include "base/output_file.hpp"
 #include "base/text.hpp"
-#include "base/utf8.hpp"
 #include "plot/gnuplot.hpp"
 #include "plot/layout.hpp"
 #include "plot/sheet.hpp"

@@ -2,7 +2,6 @@
 
 #include "base/output_file.hpp"
 #include "base/text.hpp"
-#include "base/utf8.hpp"
 #include "plot/sheet.hpp"
 #include "process/child.hpp"
 #include "process/fd.hpp"

@@ -2,7 +2,7 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
-#include "base/utf8.hpp"
+#include "base/text.hpp"
 #include "profile/profile_report.hpp"
 
 #include <fmt/format.h>

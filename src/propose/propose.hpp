@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <recount/preset.hpp>
 #include <set>
 #include <string>
 #include <vector>

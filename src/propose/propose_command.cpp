@@ -10,7 +10,6 @@
 #include "lint/papi_source.hpp"
 #include "preset/catalogue.hpp"
 #include "preset/written.hpp"
-#include "propose/measure_events.hpp"
 #include "propose/measured_rows.hpp"
 #include "propose/propose.hpp"
 

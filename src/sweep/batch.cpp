@@ -2,6 +2,7 @@
 
 #include "base/format.hpp"
 #include "command/measuring.hpp"
+#include "command/output.hpp"
 #include "command/outputs.hpp"
 #include "command/print.hpp"
 #include "host/job.hpp"

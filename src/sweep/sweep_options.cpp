@@ -11,7 +11,6 @@
 #include "model/machine.hpp"
 #include "sweep/engine.hpp"
 #include "sweep/model_modes.hpp"
-#include "sweep/range.hpp"
 #include "sweep/sweep_plan.hpp"
 #include "witness/backend.hpp"
 #include "witness/counting.hpp"

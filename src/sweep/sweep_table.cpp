@@ -4,6 +4,7 @@
 #include "base/json.hpp"
 #include "base/names.hpp"
 #include "command/measuring.hpp"
+#include "command/output.hpp"
 #include "command/outputs.hpp"
 #include "command/print.hpp"
 #include "sweep/groups.hpp"

@@ -5,7 +5,6 @@
 #include "base/output_file.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
-#include "base/utf8.hpp"
 #include "host/cpu.hpp"
 #include "preset/preset_table.hpp"
 #include "preset/written.hpp"

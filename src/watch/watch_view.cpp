@@ -1,7 +1,7 @@
 #include "watch/watch_view.hpp"
 
 #include "base/format.hpp"
-#include "base/utf8.hpp"
+#include "base/text.hpp"
 #include "command/measuring.hpp"
 #include "command/print.hpp"
 #include "command/terminal.hpp"

@@ -16,7 +16,7 @@
 #include "model/machine.hpp"
 #include "plot/select.hpp"
 #include "result/results_file.hpp"
-#include "sweep/range.hpp"
+#include "sweep/sweep_plan.hpp"
 #include "witness/backend.hpp"
 #include "witness/results_header.hpp"
 

@@ -13,7 +13,7 @@
 #include "plot/select.hpp"
 #include "result/curves.hpp"
 #include "sweep/groups.hpp"
-#include "sweep/range.hpp"
+#include "sweep/sweep_plan.hpp"
 
 #include <algorithm>
 #include <cmath>

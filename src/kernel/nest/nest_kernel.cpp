@@ -7,7 +7,6 @@
 #include "kernel/point.hpp"
 #include "model/hierarchy.hpp"
 #include "model/nest_simulation.hpp"
-#include "nest/dependence.hpp"
 #include "nest/generate.hpp"
 #include "nest/nest_point.hpp"
 #include "nest/transform.hpp"

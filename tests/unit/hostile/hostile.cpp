@@ -1,6 +1,6 @@
 #include "hostile.hpp"
 
-#include "base/utf8.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 #include "papi/event_set.hpp"
-#include "papi/probe.hpp"
+#include "papi/library.hpp"
 
 #include <boost/test/unit_test.hpp>
 
