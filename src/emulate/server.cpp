@@ -261,7 +261,6 @@ std::unique_ptr<CountedProcess> CountedProcess::forked(std::uint32_t pid) const 
   server_->running_.insert(child.get());
   child->lineage_.assign(lineage_.size() + 1, static_cast<pid_t>(pid));
   std::ranges::copy(lineage_, child->lineage_.begin() + 1);
-  const int paused = current_ == nullptr ? 0 : current_->paused;
   child->threads_.clear();
   child->current_ = nullptr;
   child->waiting_.reset();
@@ -272,7 +271,6 @@ std::unique_ptr<CountedProcess> CountedProcess::forked(std::uint32_t pid) const 
   static_cast<void>(child->data_.work());
   static_cast<void>(child->code_.work());
   child->last_ = none;
-  child->threads_[static_cast<pid_t>(pid)].paused = paused;
   return child;
 }
 

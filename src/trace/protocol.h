@@ -16,7 +16,7 @@
 
 #include <stdint.h>
 
-#define RT_VERSION 9u
+#define RT_VERSION 10u
 enum {
   RT_SLOTS = 512,
   RT_CHUNKS = 32,
@@ -71,7 +71,7 @@ enum {
 enum {
   RT_ASK = 1,    /* does the tool execute this program? */
   RT_PAUSE = 2,  /* what the thread executes from here on is not the program's ... */
-  RT_RESUME = 3, /* ... until here; pairs may be nested */
+  RT_RESUME = 3, /* ... until here; pairs may be nested; a forked child repeats those that it is in */
   RT_SYNC = 4,   /* returns when recount has accounted for the words before; thread, CPU, nanoseconds of its CPU time;
                     the result is 0 for RT_BUSY */
   RT_SAMPLED = 5, /* events sample that these countdowns are for (bits), or have changed: every thread asks again */

@@ -91,7 +91,11 @@ void rt_countdown_begins(ThreadId thread) {
   fill(threads[thread].left, RT_NEVER);
 }
 
+/* The reader may know of pauses of the parent that began after the fork: the child names those that it has. */
 void rt_countdown_forked(ThreadId thread) {
+  static const ULong pause_request[4] = {RT_PAUSE, 0, 0, 0};
+  for (UInt i = 0; i < threads[thread].paused; ++i)
+    rt_record(RT_REQUEST, pause_request, 4);
   running = VG_INVALID_THREADID;
   threads[thread].due = RT_DONE;
   if (rt_sampled() != 0) fill(threads[thread].left, 0);

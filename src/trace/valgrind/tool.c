@@ -42,13 +42,18 @@ static void usage(void) {
 }
 static void no_usage(void) {}
 
+static void name_thread(ThreadId thread) {
+  running = thread;
+  rt_heap_of(thread);
+  rt_word(RT_WORD(RT_THREAD, thread | (ULong)VG_(gettid)() << 16));
+}
 static void before_fork(ThreadId thread) {
   (void)thread;
   rt_before_fork();
 }
 static void in_child(ThreadId thread) {
-  running = VG_INVALID_THREADID;
   rt_after_fork_in_child();
+  name_thread(thread);
   rt_countdown_forked(thread);
 }
 
@@ -70,10 +75,7 @@ static void start(void) {
 static void thread_runs(ThreadId thread, ULong blocks) {
   (void)blocks;
   rt_countdown_of(thread);
-  if (thread == running) return;
-  running = thread;
-  rt_heap_of(thread);
-  rt_word(RT_WORD(RT_THREAD, thread | (ULong)VG_(gettid)() << 16));
+  if (thread != running) name_thread(thread);
 }
 
 /* A message is at most 256 bytes, see recount/sections.h. */
