@@ -123,7 +123,7 @@ void print_next(const Explanation& e) {
       texts.push_back(fmt::format("{:.4g} by {}", value, hypothesis->machine));
     print_item(
         fmt::format("measure next: PAPI_L1_DCM of {}: {}", e.next->cell.text(), fmt::join(texts, ", ")));
-  } else if (e.survivors().size() > 1) {
+  } else if (e.l1 && e.survivors().size() > 1) {
     print_item("measure next: no size of simple up to 4000 separates these; repeat with small pages "
                "(/sys/kernel/mm/transparent_hugepage/enabled = never)");
   }
@@ -253,7 +253,8 @@ int execute_explain(const ExplainArguments& a) {
     throw bad_input("recount explain", "no file given",
                     "recount explain FILE ..., a published table or a results file");
   if (!a.contribute.empty()) return write_contribution(a);
-  Explainer explainer(hypotheses);
+  Predictor predictor;
+  Explainer explainer(hypotheses, predictor);
   Json groups = Json::array();
   bool any = false;
   for (const std::string& file : a.files)
@@ -274,7 +275,7 @@ int execute_explain(const ExplainArguments& a) {
   if (!any) throw bad_input("--group", "no such group in the files", "recount explain FILE without --group");
   if (a.json)
     command::print("{}",
-                   json_text("explain", Json{{"groups", groups}, {"simulated", explainer.simulated()}}));
+                   json_text("explain", Json{{"groups", groups}, {"simulated", predictor.simulated()}}));
   return 0;
 }
 

@@ -191,14 +191,13 @@ Comparison Explainer::predict(const MachineHypothesis& hypothesis, const Cell& c
                               const std::string& order, double rounded) {
   // One draw refutes what is far off; only for the rest it matters where the matrices are.
   constexpr double far = 0.05;
-  constexpr int draws = 8;
+  constexpr std::size_t most_draws = 8;
   const double allowance = hypotheses_.allowance(cell.loops, cell.n) + rounded;
-  const auto with = [&](int count) {
-    return compare_cell(
-        cell, values, predictor_.l1_misses(hypothesis.machine, order, cell.n, cell.block, count), allowance);
-  };
-  const Comparison first = with(1);
-  return first.refutes() && std::abs(first.off) < far ? with(draws) : first;
+  for (std::size_t draws = 1;; ++draws) {
+    const Comparison c = compare_cell(
+        cell, values, predictor_.l1_misses(hypothesis.machine, order, cell.n, cell.block, draws), allowance);
+    if (!c.refutes() || std::abs(c.off) >= far || draws == most_draws) return c;
+  }
 }
 
 /// Compares the survivors with the cells of some loops.
@@ -281,7 +280,7 @@ void Explainer::measure_blocks(const Column& column, Explanation& to) {
 void Explainer::choose_next(Explanation& to) {
   constexpr std::int64_t sizes[] = {800, 1200, 1600, 2400, 4000};
   const auto survivors = to.survivors();
-  if (survivors.size() < 2) return;
+  if (!to.l1 || survivors.size() < 2) return;
   for (const std::int64_t n : sizes) {
     NextMeasurement next{{"ijk", 0, n}, {}};
     for (const Trial* trial : survivors)

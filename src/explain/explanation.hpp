@@ -104,12 +104,12 @@ struct Explanation {
   [[nodiscard]] std::vector<std::string> undetermined() const;
 };
 
-/// Explains groups one after the other; cells that several need are simulated once.
+/// Explains groups one after the other; cells that several need are simulated once. Keeps references.
 class Explainer {
 public:
-  explicit Explainer(const Hypotheses& hypotheses) : hypotheses_(hypotheses) {}
+  Explainer(const Hypotheses& hypotheses, Predictor& predictor)
+      : hypotheses_(hypotheses), predictor_(predictor) {}
   [[nodiscard]] Explanation explain(const Group& group);
-  [[nodiscard]] std::size_t simulated() const { return predictor_.simulated(); }
 
 private:
   void try_machines(const Column& column, Explanation& to);
@@ -121,7 +121,7 @@ private:
                                    const Values& values, const std::string& order, double rounded);
 
   const Hypotheses& hypotheses_;
-  Predictor predictor_;
+  Predictor& predictor_;
 };
 
 } // namespace recount::explain

@@ -22,26 +22,25 @@ const model::MachineDescription& Predictor::first_level(const std::string& name)
   return at->second = std::move(machine);
 }
 
-const Predicted& Predictor::l1_misses(const std::string& machine, const std::string& order, std::int64_t n,
-                                      std::int64_t block, int draws) {
-  const auto [at, added] = cells_.try_emplace({machine, order, n, block, draws});
-  Predicted& all = at->second;
-  if (!added) return all;
-  model::MachineDescription described = first_level(machine);
-  for (int draw = 0; draw < draws; ++draw) {
-    described.placement->draw = static_cast<std::uint64_t>(draw);
-    described.seed = static_cast<std::uint64_t>(draw) + 1;
+Predicted Predictor::l1_misses(const std::string& machine, const std::string& order, std::int64_t n,
+                               std::int64_t block, std::size_t draws) {
+  std::vector<Predicted>& all = cells_[{machine, order, n, block}];
+  while (all.size() < draws) {
+    model::MachineDescription described = first_level(machine);
+    described.placement->draw = all.size();
+    described.seed = all.size() + 1;
     model::Hierarchy caches(described);
     model::simulate_nest(product_nest(order, n, block, described.placement), caches);
     const auto count = static_cast<double>(model::metrics(caches).at("PAPI_L1_DCM"));
     const auto errors = model::sampling_errors(caches);
     const auto error = errors.find("PAPI_L1_DCM");
     const double half = error == errors.end() ? 0 : error->second;
-    if (draw == 0) all = {count, count - half, count + half};
-    all.low = std::min(all.low, count - half);
-    all.high = std::max(all.high, count + half);
+    Predicted next = all.empty() ? Predicted{count, count - half, count + half} : all.back();
+    next.low = std::min(next.low, count - half);
+    next.high = std::max(next.high, count + half);
+    all.push_back(next);
   }
-  return all;
+  return all[draws - 1];
 }
 
 } // namespace recount::explain

@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 #include <tuple>
+#include <vector>
 
 namespace recount::explain {
 
@@ -19,19 +20,18 @@ struct Predicted {
 class Predictor {
 public:
   /// `machine`: as after "model:", see model::machine(); of its caches only the first level is simulated,
-  /// with its prefetchers. `order`: see product_nest(). `draws`: placements of the matrices, 1 at least;
-  /// where no draw can change the count, one is simulated. Throws recount::Error (bad_input) for an unknown
-  /// machine.
-  [[nodiscard]] const Predicted& l1_misses(const std::string& machine, const std::string& order,
-                                           std::int64_t n, std::int64_t block, int draws = 1);
+  /// with its prefetchers. `order`: see product_nest(). `draws`: placements of the matrices, 1 at least.
+  /// Throws recount::Error (bad_input) for an unknown machine.
+  [[nodiscard]] Predicted l1_misses(const std::string& machine, const std::string& order, std::int64_t n,
+                                    std::int64_t block, std::size_t draws = 1);
   [[nodiscard]] std::size_t simulated() const { return cells_.size(); }
 
 private:
-  using Key = std::tuple<std::string, std::string, std::int64_t, std::int64_t, int>;
+  using Key = std::tuple<std::string, std::string, std::int64_t, std::int64_t>;
   const model::MachineDescription& first_level(const std::string& machine);
 
   std::map<std::string, model::MachineDescription> machines_;
-  std::map<Key, Predicted> cells_;
+  std::map<Key, std::vector<Predicted>> cells_; ///< of the first draw, the first two, and so on
 };
 
 } // namespace recount::explain

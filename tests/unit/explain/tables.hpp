@@ -8,6 +8,12 @@
 
 namespace recount::explain {
 
+/// Of all tests: a cell is simulated once.
+inline Predictor& shared_predictor() {
+  static Predictor predictor;
+  return predictor;
+}
+
 /// The only group of a table with these rows: variant, n, block, repetition, and the columns.
 inline Group group_of(const std::string& rows, const std::string& columns = "l1_dcm,l2_dcm") {
   result::Results results;

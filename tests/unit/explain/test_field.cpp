@@ -3,6 +3,7 @@
 #include "matmul/published.hpp"
 #include "model/machine.hpp"
 #include "statistics/statistics.hpp"
+#include "tables.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <fmt/format.h>
@@ -26,7 +27,7 @@ const std::vector<Group>& groups() {
 const std::map<std::string, Explanation>& explanations() {
   static const auto all = [] {
     std::map<std::string, Explanation> map;
-    Explainer explainer(shipped_hypotheses());
+    Explainer explainer(shipped_hypotheses(), shared_predictor());
     for (const Group& group : groups())
       map.emplace(group.name.substr(group.name.rfind(' ') + 1), explainer.explain(group));
     return map;

@@ -1,6 +1,7 @@
 // Wrong stories about counts that strangers published (tests/data/field): each is refuted.
 #include "explain/explanation.hpp"
 #include "matmul/published.hpp"
+#include "tables.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <fmt/format.h>
@@ -97,7 +98,7 @@ BOOST_AUTO_TEST_CASE(twenty_of_twenty_wrong_stories_are_refuted_and_the_true_one
   std::size_t refuted = 0;
   for (const auto& [group, rows] : told) {
     const Hypotheses hypotheses = parse_hypotheses(truth + rows + allowances, "stories.txt");
-    Explainer explainer(hypotheses);
+    Explainer explainer(hypotheses, shared_predictor());
     const Explanation e = explainer.explain(published(group));
     for (const Story& story : wrong_stories)
       if (story.group == group) {
@@ -114,7 +115,7 @@ BOOST_AUTO_TEST_CASE(twenty_of_twenty_wrong_stories_are_refuted_and_the_true_one
 }
 
 BOOST_AUTO_TEST_CASE(noise_in_place_of_counts_is_explained_by_nothing) {
-  Explainer explainer(shipped_hypotheses());
+  Explainer explainer(shipped_hypotheses(), shared_predictor());
   for (unsigned seed = 1; seed <= 5; ++seed) {
     std::mt19937 random(seed);
     Group noise = published("g06");

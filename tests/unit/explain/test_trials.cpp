@@ -39,8 +39,8 @@ bool survives(const Explanation& e, const std::string& machine) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(machines_are_told_apart_by_their_own_counts) {
-  Explainer explainer(shipped_hypotheses());
-  Predictor predictor;
+  Explainer explainer(shipped_hypotheses(), shared_predictor());
+  Predictor& predictor = shared_predictor();
   for (const char* machine : {"i7-9700", "i7-2600", "i7-9700~stlb=1536:12"}) {
     const auto e = explainer.explain(group_of(table_of(predictor, machine, as_counted)));
     BOOST_TEST_CONTEXT(machine) {
@@ -58,8 +58,8 @@ BOOST_AUTO_TEST_CASE(machines_are_told_apart_by_their_own_counts) {
 }
 
 BOOST_AUTO_TEST_CASE(one_wrong_cell_is_unexplained_and_noise_explains_nothing) {
-  Explainer explainer(shipped_hypotheses());
-  Predictor predictor;
+  Explainer explainer(shipped_hypotheses(), shared_predictor());
+  Predictor& predictor = shared_predictor();
   const auto wrong = explainer.explain(group_of(table_of(
       predictor, "i7-9700", [](bool simple, std::int64_t n) { return simple && n == 600 ? 1.4 : 1.0; })));
   BOOST_TEST(survives(wrong, "i7-9700"));
@@ -73,8 +73,8 @@ BOOST_AUTO_TEST_CASE(one_wrong_cell_is_unexplained_and_noise_explains_nothing) {
 }
 
 BOOST_AUTO_TEST_CASE(exchanged_labels_and_other_loops_are_found) {
-  Explainer explainer(shipped_hypotheses());
-  Predictor predictor;
+  Explainer explainer(shipped_hypotheses(), shared_predictor());
+  Predictor& predictor = shared_predictor();
   std::string exchanged;
   for (const char* name : {"line", "simple"})
     for (const std::int64_t n : {600, 1000, 1400, 1800})
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(exchanged_labels_and_other_loops_are_found) {
 }
 
 BOOST_AUTO_TEST_CASE(what_l2_counts_is_bounded_by_the_lines_of_streamed_matrices) {
-  Explainer explainer(shipped_hypotheses());
+  Explainer explainer(shipped_hypotheses(), shared_predictor());
   const auto counted = [&](double per_step) {
     std::string rows;
     for (const double n : {1000., 1400., 1800.})
