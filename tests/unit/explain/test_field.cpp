@@ -28,8 +28,11 @@ const std::map<std::string, Explanation>& explanations() {
   static const auto all = [] {
     std::map<std::string, Explanation> map;
     Explainer explainer(shipped_hypotheses(), shared_predictor());
-    for (const Group& group : groups())
+    for (Group group : groups()) {
+      for (auto& [metric, column] : group.columns) // longer rows have the law of these
+        std::erase_if(column, [](const auto& one) { return one.first.n > 4096 && one.first.block == 0; });
       map.emplace(group.name.substr(group.name.rfind(' ') + 1), explainer.explain(group));
+    }
     return map;
   }();
   return all;
