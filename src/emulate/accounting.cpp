@@ -390,8 +390,8 @@ using enum Quantity;
 
 /// Quantities that an instruction makes once at most, by the countdowns of their instructions.
 constexpr Quantity of_loads[] = {loads, prefetches}, of_stores[] = {stores},
-                   of_conditional[] = {conditional, taken, mispredicted},
-                   of_branches[] = {conditional, taken, mispredicted, jumps,
+                   of_conditional[] = {conditional, taken, mispredicted, mispredicted_taken},
+                   of_branches[] = {conditional, taken, mispredicted, mispredicted_taken,   jumps,
                                     indirect,    calls, returns,      mispredicted_indirect};
 constexpr struct {
   unsigned countdown;
@@ -432,7 +432,7 @@ double most_at_once(const std::map<std::size_t, double>& by_quantity) {
     return found == by_quantity.end() ? 0.0 : found->second;
   };
   double sum =
-      std::max({of(conditional) + of(taken) + of(mispredicted),
+      std::max({of(conditional) + of(taken) + of(mispredicted) + of(mispredicted_taken),
                 std::max(of(indirect), of(calls)) + of(mispredicted_indirect), of(jumps), of(returns)});
   sum += std::max(of(loads), of(prefetches));
   double floating_point = 0;

@@ -99,6 +99,7 @@ std::optional<Quantity> integer(unsigned id) {
 
 std::optional<Quantity> special(unsigned id) {
   switch (id) {
+  case X86_INS_SYSCALL: return Quantity::system_calls;
   case X86_INS_MFENCE:
   case X86_INS_LFENCE:
   case X86_INS_SFENCE: return Quantity::fences;

@@ -19,9 +19,9 @@ namespace recount::emulate {
 /// Counts of instructions, then of what predictors, caches and TLBs do. A level's misses are those of the
 /// requests that reach it, by their first cause; walks are reads of page-table entries.
 enum class Quantity : std::size_t {
-  instructions, loads, stores, transfers, conditional, taken, jumps, indirect, calls, returns,
+  instructions, loads, stores, transfers, conditional, taken, jumps, indirect, calls, returns, system_calls,
   integer, integer_multiplies, integer_divides, fences, atomics, flushes, prefetches,
-  mispredicted, mispredicted_indirect, branch_target_misses,
+  mispredicted, mispredicted_taken, mispredicted_indirect, branch_target_misses,
   l1d_load_misses, l1d_store_misses, l1d_walk_misses, l1d_write_backs,
   l2_load_misses, l2_store_misses, l2_walk_misses, l2_write_backs,
   l3_load_misses, l3_store_misses, l3_walk_misses,
@@ -32,9 +32,9 @@ enum class Quantity : std::size_t {
   count
 };
 inline constexpr const char* quantity_names[] = {
-  "instructions", "loads", "stores", "transfers", "conditional", "taken", "jumps", "indirect", "calls", "returns",
+  "instructions", "loads", "stores", "transfers", "conditional", "taken", "jumps", "indirect", "calls", "returns", "system_calls",
   "integer", "integer_multiplies", "integer_divides", "fences", "atomics", "flushes", "prefetches",
-  "mispredicted", "mispredicted_indirect", "branch_target_misses",
+  "mispredicted", "mispredicted_taken", "mispredicted_indirect", "branch_target_misses",
   "l1d_load_misses", "l1d_store_misses", "l1d_walk_misses", "l1d_write_backs",
   "l2_load_misses", "l2_store_misses", "l2_walk_misses", "l2_write_backs",
   "l3_load_misses", "l3_store_misses", "l3_walk_misses",

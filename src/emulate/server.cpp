@@ -125,7 +125,10 @@ void CountedProcess::follow(std::uint64_t next) {
   if (before.flow == RT_CONDITIONAL) {
     const bool taken = next != before.address + before.bytes;
     count(events_, Quantity::taken, taken ? 1 : 0);
-    if (predictor_.conditional(before.address, taken)) count(events_, Quantity::mispredicted);
+    if (predictor_.conditional(before.address, taken)) {
+      count(events_, Quantity::mispredicted);
+      count(events_, Quantity::mispredicted_taken, taken ? 1 : 0);
+    }
   } else if (before.flow == RT_REPEATED && next == before.address) {
     count(events_, Quantity::instructions, -1); // the same one goes on
   } else if (works_->of(block_).indirect && predictor_.indirect(before.address, next)) {

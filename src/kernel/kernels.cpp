@@ -145,7 +145,7 @@ const std::vector<Family> family_table = {
      .prose = "executes branches in one pattern; each target is the next instruction",
      .choices = {choice_parameter("pattern", "branch pattern, one branch per step (call: two)",
                                   {"taken", "not-taken", "unconditional", "indirect", "indirect-random",
-                                   "call", "alternating", "random"})},
+                                   "call", "alternating", "random", "biased", "system-call"})},
      .aliases = {{"branch_alternating", "branch_data"},
                  {"branch_random", "branch_data"},
                  {"branch_indirect_random", "branch_indirect_data"}}},

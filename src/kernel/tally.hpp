@@ -20,6 +20,7 @@ struct Tally {
   double conditional = 0;       ///< conditional branches, and of those the taken ones
   double taken = 0;
   double unconditional = 0; ///< all other branches: jumps, calls, returns
+  double system_calls = 0;  ///< that processors may take for branches
   double integer = 0;       ///< integer arithmetic, logic and comparison
   /// Floating-point arithmetic (moves are none), in all and by kind.
   double fp = 0, adds = 0, multiplies = 0, fmas = 0, divides = 0, roots = 0, inversions = 0;
@@ -63,6 +64,7 @@ inline constexpr Tally update{.instructions = 1, .loads = 1, .stores = 1, .trans
 inline constexpr Tally jump{.instructions = 1, .unconditional = 1};
 inline constexpr Tally branch{.instructions = 1, .conditional = 1}; ///< not taken
 inline constexpr Tally taken{.instructions = 1, .conditional = 1, .taken = 1};
+inline constexpr Tally system_call{.instructions = 1, .system_calls = 1};
 inline constexpr Tally fence{.instructions = 1, .fences = 1};
 inline constexpr Tally prefetch{.instructions = 1, .prefetches = 1};
 

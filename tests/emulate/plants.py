@@ -4,7 +4,7 @@
 tests/emulate/plants.py [--ninja 'COMMAND...'] BUILD
 
 The sources are changed and restored: use a checkout that nobody else builds. Two tests are run: the kernels, decoded under
-recount emulate --exact, and the bounds of unit-kernel. Exit status: 1 if an error is noticed by neither. Takes half a
+recount emulate --exact, and the tallies and bounds of unit-kernel. Exit status: 1 if an error is noticed by neither. Takes half a
 minute for each error.
 """
 import argparse
@@ -27,7 +27,7 @@ def noticed(build):
     """The tests that fail."""
     programs = {
         "decoded": [build / TARGETS[0], "emulate", "--exact", "-q", HERE / "presets.pmu", "--", build / TARGETS[1]],
-        "bounds": [build / TARGETS[2], "--run_test=bounds"]}
+        "bounds": [build / TARGETS[2], "--run_test=bounds,tallies"]}
     return [name for name, command in programs.items()
             if subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode]
 

@@ -114,7 +114,7 @@ PresetGroup::Counts executed(const kernel::Region& region) {
 bool defined_otherwise(const std::string& preset, const Kernel& kernel, const Params& point) {
   if (kernel.name() != "branch") return false;
   const auto pattern = std::get<std::string>(kernel::complete(kernel, point).at("pattern"));
-  const bool by_data = pattern == "alternating" || pattern == "random";
+  const bool by_data = pattern == "alternating" || pattern == "random" || pattern == "biased";
   return preset == "PAPI_INT_INS" || (by_data && (preset == "PAPI_BR_TKN" || preset == "PAPI_BR_NTK"));
 }
 

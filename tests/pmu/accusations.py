@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Right rows that recount check calls wrong on simulated machines that disturb counts: none may be.
 
-tests/pmu/accusations.py [--runs N] [--build DIRECTORY] [--log FILE] [MACHINE...]
+tests/pmu/accusations.py [--runs N] [--repeat N] [--general N] [--build DIRECTORY] [--log FILE] [MACHINE...]
 
-For each machine (default: skl, zen4) and each disturbance, `recount check` judges the rows of tables/MACHINE.csv N times
-(default 20), with another seed each time. "unstable" is no accusation: it asks for more repetitions. A run takes one to
-three minutes; FILE keeps each run, and another start with the same FILE continues. Exit status: 1 if a right row is called
+For each machine (default: skl, zen4, spr) and each disturbance, `recount check` judges the rows of tables/MACHINE.csv
+N times (default 20), with another seed each time. "unstable" is no accusation: it asks for more repetitions. With
+--general 24 all events of a point are counted at once, and with --repeat 1 a run takes half a minute of CPU time, else
+several. FILE keeps each run, and another start with the same FILE continues. Exit status: 1 if a right row is called
 wrong. The table that it prints is in README.md.
 """
 import argparse
@@ -23,32 +24,37 @@ DISTURBANCES = {
     "watchdog": ["--watchdog"],
     "two counters": ["--general", "2"],  # perf and PAPI count executions of their own, events in turn
 }
-OVERCOUNTED = {"skl": "INST_RETIRED.ANY_P", "zen4": "PMCx0C0"}
+OVERCOUNTED = {"skl": "INST_RETIRED.ANY_P", "zen4": "PMCx0C0", "spr": "INST_RETIRED.ANY_P"}
 WRONG = {"broken invariant", "meaning differs", "dead", "mapping differs"}
 
 
-def verdicts(options, machine, seed, build):
+def verdicts(options, machine, seed, build, repeat):
     table = HERE / "tables" / f"{machine}.csv"
     presets = [line.split(",")[1] for line in table.read_text().splitlines() if line.startswith("PRESET,")]
     answer = subprocess.run(
         [HERE / "run", *(["--build", build] if build else []), *options, "--seed", str(seed), machine,
          (pathlib.Path(build) if build else HERE.parent.parent / "build") / "src/cli/recount", "check", "--json", "-q",
-         "--no-verdicts", "--seed", str(seed), "--table", table, *presets],
+         "--no-verdicts", "--seed", str(seed), "--repeat", str(repeat), "--table", table, *presets],
         capture_output=True, text=True, check=False)
     if not answer.stdout.startswith("{"):
         sys.exit(f"recount check failed on {machine}: {answer.stderr}")
     return {one["preset"]: one for one in json.loads(answer.stdout)["verdicts"]}
 
 
-def conditions(machines, only):
+def conditions(machines, only, general):
     for machine in machines:
         disturbances = DISTURBANCES | {"overcount": ["--overcount", f"{OVERCOUNTED[machine]}=1"]}
-        yield from ((machine, name, how) for name, how in disturbances.items() if only in (None, name))
+        for name, how in disturbances.items():
+            more = ["--general", str(general)] if general and "--general" not in how else []
+            if only in (None, name):
+                yield machine, name, [*more, *how]
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--repeat", type=int, default=4)
+    parser.add_argument("--general", type=int, help="counters, except where two are tried (default: the machine's)")
     parser.add_argument("--build")
     parser.add_argument("--log", type=pathlib.Path, help="keep runs here, and do not repeat those that it has")
     parser.add_argument("--only", help="one disturbance")
@@ -56,13 +62,13 @@ def main():
     options = parser.parse_args()
     lines = options.log.read_text().splitlines() if options.log and options.log.exists() else []
     runs = {(one["machine"], one["disturbance"], one["seed"]): one["verdicts"] for one in map(json.loads, lines)}
-    wanted = list(conditions(options.machines, options.only))
+    wanted = list(conditions(options.machines, options.only, options.general))
     for seed in range(1, options.runs + 1):  # all conditions are tried before any is repeated
         for machine, name, how in wanted:
             if (machine, name, seed) in runs:
                 continue
             found = {preset: [one["verdict"], one["why"]]
-                     for preset, one in verdicts(how, machine, seed, options.build).items()}
+                     for preset, one in verdicts(how, machine, seed, options.build, options.repeat).items()}
             runs[machine, name, seed] = found
             if options.log:
                 with options.log.open("a") as log:

@@ -28,6 +28,8 @@ const Known known[] = {
     {"skl", "branch_not_taken", 0x10c4, steps + 1},
     {"skl", "branch_call", 0x02c4, steps},
     {"skl", "branch_call", 0x08c4, steps + 1},
+    {"skl", "branch_system_call", 0x40c4, steps},
+    {"skl", "branch_system_call", 0x00c0, 66 * turns + 3},
     {"skl", "transfer_update", 0x81d0, steps + 3},
     {"skl", "transfer_update", 0x82d0, steps},
     {"skl", "transfer_update", 0x83d0, steps + 3},
@@ -49,6 +51,7 @@ const Known known[] = {
     {"zen4", "branch_taken", 0x00c2, 17 * turns + 1},
     {"zen4", "branch_taken", 0x00d1, 17 * turns},
     {"zen4", "branch_taken", 0x00c4, 17 * turns},
+    {"zen4", "branch_system_call", 0x00c6, steps},
     {"zen4", "transfer_update", 0x0429, steps},
     {"zen4", "transfer_update", 0x0129, 3},
     {"zen4", "transfer_update", 0x0729, steps + 3},
@@ -88,6 +91,9 @@ BOOST_AUTO_TEST_CASE(the_kernel_is_counted_where_it_is_not_excluded) {
   user.control(PERF_EVENT_IOC_ENABLE);
   add_turns(turns);
   BOOST_TEST(both.value() > user.value() + 1000);
+  const auto before = both.value() - user.value();
+  execute_block("branch_system_call", 1);
+  BOOST_TEST(both.value() - user.value() > before + 16 * 1000);
 }
 
 BOOST_AUTO_TEST_CASE(a_code_without_a_description_counts_nothing) {

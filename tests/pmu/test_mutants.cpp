@@ -133,7 +133,7 @@ std::vector<std::string> other_events() {
       names.insert(names.end(), {"HW_INTERRUPTS:RECEIVED", "L2_RQSTS:REFERENCES"});
     return names;
   }
-  return {"RETIRED_FAR_CONTROL_TRANSFERS",     "RETIRED_OPS",
+  return {"RETIRED_NEAR_RETURNS_MISPREDICTED", "RETIRED_OPS",
           "RETIRED_TAKEN_BRANCH_INSTRUCTIONS", "RETIRED_NEAR_RETURNS",
           "MAB_ALLOCATION_BY_TYPE:ALL",        "REQUESTS_TO_L2_GROUP1:PREFETCH_L2_CMD",
           "RETIRED_FP_OPS_BY_TYPE:SCALAR_ALL"};
@@ -263,6 +263,18 @@ private:
                                                      {"n1", "VFP_SPEC"},
                                                      {"zen4", "RETIRED_FP_OPS_BY_TYPE:SCALAR_ALL"}};
     if (vectors && scalars.contains(machine_name())) plus("scalars in VEC", scalars.at(machine_name()));
+    // Of a system call, and half of the mispredictions where both directions are as frequent.
+    const char* const far = amd                      ? "RETIRED_FAR_CONTROL_TRANSFERS"
+                            : machine_name() == "n1" ? nullptr
+                                                     : "BR_INST_RETIRED:FAR_BRANCH";
+    const bool may_be_far =
+        row.preset == "PAPI_BR_INS" || row.preset == "PAPI_BR_UCN" || row.preset == "PAPI_BR_TKN";
+    if (far != nullptr && !may_be_far && row.preset.ends_with("_INS")) plus("far branches", far);
+    if (far != nullptr && !amd && row.preset == "PAPI_BR_MSP")
+      add("unbalanced", {row.preset,
+                         "DERIVED_POSTFIX",
+                         "N0|2|*|",
+                         {skl ? "BR_MISP_RETIRED:NEAR_TAKEN" : "BR_MISP_RETIRED:COND_TAKEN"}});
     if (misses && (skl || amd))
       plus("prefetches in DCM", skl ? "L2_RQSTS:ALL_PF" : "REQUESTS_TO_L2_GROUP1:PREFETCH_L2_CMD");
   }

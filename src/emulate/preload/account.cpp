@@ -156,7 +156,12 @@ Work executed_by_rate(const Executor& self) {
 void account_work(const Work& work) {
   Executor& self = executor();
   const Effect effect(work, self);
-  account_own(self, &effect, nullptr);
+  const double calls = work[Quantity::system_calls];
+  if (calls == 0) return account_own(self, &effect, nullptr);
+  Work by_kernel;
+  add(by_kernel, settings().machine.kernel_background, calls);
+  const Effect kernel(by_kernel);
+  account_own(self, &effect, &kernel);
 }
 
 void account_call() {

@@ -30,8 +30,11 @@ std::vector<Parameter> with_turns(std::vector<Parameter> choices, std::int64_t f
   return choices;
 }
 
+constexpr std::size_t biased_period = 8; ///< bytes of which one is not zero
+
 /// Blocks that take their pattern from the data are identified by name.
 Data data_of(const native::Block& block, const Family& family) {
+  if (block.name == "branch_biased") return Data::biased;
   return block.name.ends_with("_data") ? Data::coins : family.data;
 }
 
@@ -88,7 +91,11 @@ std::vector<Expectation> BlockKernel::expected(const result::Params& point) cons
   auto all = instruction_presets(turn, turns, block.once);
   const auto caches = cache_presets(turn, turns, block.once);
   all.insert(all.end(), caches.begin(), caches.end());
-  const auto predictions = predicted(block.tally(turns), here.values == "random", here.steps());
+  const auto predictions = predicted(block.tally(turns),
+                                     here.values == "random"                   ? 1.0 / 2
+                                     : data_of(block, family_) == Data::biased ? 1.0 / biased_period
+                                                                               : 0,
+                                     here.steps());
   all.insert(all.end(), predictions.begin(), predictions.end());
   for (const Bound& bound : family_.bounds)
     if (bound.values == here.values)
@@ -107,10 +114,10 @@ void put_ones(std::span<std::byte> memory, int at, T one) {
     std::memcpy(memory.data() + at + i, &one, sizeof one);
 }
 
-/// Every other byte 1; then shuffled (Fisher and Yates), from a seed of its own.
-void toss(std::span<std::byte> memory, bool random) {
+/// One byte of each period 1; then shuffled (Fisher and Yates), from a seed of its own.
+void toss(std::span<std::byte> memory, std::size_t period, bool random) {
   for (std::size_t i = 0; i < memory.size(); ++i)
-    memory[i] = std::byte(i % 2);
+    memory[i] = std::byte(i % period == 1 ? 1 : 0);
   if (!random) return;
   std::uint64_t state = 1;
   for (std::size_t i = memory.size(); i > 1; --i)
@@ -123,30 +130,33 @@ std::int64_t data_bytes(Data data, std::int64_t turns) {
   switch (data) {
   case Data::line: return line_room;
   case Data::ones: return native::ones_bytes;
-  case Data::coins: return turns * native::steps_per_turn;
+  case Data::coins:
+  case Data::biased: return turns * native::steps_per_turn;
   }
   return 0;
 }
 
 void lay_out(Data data, bool random, std::span<std::byte> memory) {
-  if (data == Data::coins) return toss(memory, random);
+  if (data == Data::coins) return toss(memory, 2, random);
+  if (data == Data::biased) return toss(memory, biased_period, true);
   if (data != Data::ones) return;
   put_ones(memory, native::ones_f64, 1.0);
   put_ones(memory, native::ones_f32, 1.0F);
   put_ones(memory, native::ones_f16, std::uint16_t{0x3c00});
 }
 
-std::vector<Expectation> predicted(const Tally& tally, bool random, double steps) {
+std::vector<Expectation> predicted(const Tally& tally, double rare, double steps) {
   // A predictor with enough capacity for all random branches predicts them in the next pass.
   constexpr double memorable = 1 << 17, stray = 64;
   const double all = tally.conditional;
   double missed = 0, below = 0, above = stray + all / 500;
   std::string form = "only those of the first turns and the last one";
-  if (random) {
-    missed = steps / 2;
-    below = steps < memorable ? missed : steps / 8;
-    above += steps / 32;
-    form = "half of the random branches: unpredictable";
+  if (rare > 0) {
+    missed = rare * steps;
+    below = steps < memorable ? missed : missed / 4;
+    // A predictor that draws directions at their frequency errs 2 * rare * (1 - rare) times per step.
+    above += steps * (rare * (1 - 2 * rare) + 1.0 / 32);
+    form = fmt::format("1 per {:g} random branches: unpredictable", 1 / rare);
   }
   return {{"PAPI_BR_MSP", missed, below, above, form},
           {"PAPI_BR_PRC", all - missed, above, below, "the conditional branches minus " + form}};

@@ -14,10 +14,11 @@ namespace recount::kernel {
 
 /// What a block's data pointer points at.
 enum class Data {
-  line, ///< some lines of memory, zeros
-  ones, ///< 1 in every floating-point format, see native::ones_f64
-  coins ///< one byte per step, half of them zeros, in the order that the pattern says: "random" or every
-        ///< other
+  line,  ///< some lines of memory, zeros
+  ones,  ///< 1 in every floating-point format, see native::ones_f64
+  coins, ///< one byte per step, half of them zeros, in the order that the pattern says: "random" or every
+         ///< other
+  biased ///< one byte per step, seven in eight of them zeros, in random order
 };
 
 /// Counts that are not sums of instructions, for one block of a family.
@@ -60,7 +61,8 @@ private:
 /// Fills them; `random`: in a fixed pseudo-random order.
 void lay_out(Data data, bool random, std::span<std::byte> memory);
 
-/// Expected predictions and mispredictions of a tally's branches.
-[[nodiscard]] std::vector<Expectation> predicted(const Tally& tally, bool random, double steps);
+/// Expected predictions and mispredictions of a tally's branches; `rare`: share of the rarer direction of
+/// random ones, one per step.
+[[nodiscard]] std::vector<Expectation> predicted(const Tally& tally, double rare, double steps);
 
 } // namespace recount::kernel

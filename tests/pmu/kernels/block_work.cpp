@@ -15,22 +15,31 @@ namespace {
 using recount::kernel::Tally;
 using recount::kernel::native::BlockArguments;
 
-/// Mispredictions of a two-level predictor with 12 bits of history (Yeh and Patt, MICRO 1991) for the
-/// branches that the data decide: taken where the byte is zero.
-double mispredicted_by(const unsigned char* bytes, std::int64_t count) {
+/// Mispredictions, in all and of taken branches.
+struct Mispredictions {
+  double all = 0, taken = 0;
+};
+/// Those of a two-level predictor with 12 bits of history (Yeh and Patt, MICRO 1991) for the branches that
+/// the data decide: taken where the byte is zero.
+Mispredictions mispredicted_by(const BlockArguments& at) {
+  const auto* const bytes = static_cast<const unsigned char*>(at.data);
+  const std::int64_t count = at.turns * recount::kernel::native::steps_per_turn;
   constexpr unsigned history_bits = 12, mask = (1U << history_bits) - 1, most = 3, weakly_taken = 2;
   std::vector<unsigned char> counters(mask + 1, weakly_taken);
   unsigned history = 0;
-  std::int64_t wrong = 0;
+  Mispredictions wrong;
   for (std::int64_t i = 0; i < count; ++i) {
     const bool taken = bytes[i] == 0;
     unsigned char& counter = counters[history];
-    if ((counter >= weakly_taken) != taken) ++wrong;
+    if ((counter >= weakly_taken) != taken) {
+      ++wrong.all;
+      if (taken) ++wrong.taken;
+    }
     if (taken && counter < most) ++counter;
     if (!taken && counter > 0) --counter;
     history = (history << 1 | (taken ? 1U : 0U)) & mask;
   }
-  return static_cast<double>(wrong);
+  return wrong;
 }
 
 /// The generator of the assembly, as kernel `scatter` describes it.
@@ -76,6 +85,7 @@ Work from_tally(const Tally& tally) {
   work[integer] = tally.integer;
   work[fences] = tally.fences;
   work[prefetches] = tally.prefetches;
+  work[system_calls] = tally.system_calls;
   for (const auto miss : {l1d_load_misses, l2_load_misses, l3_load_misses})
     work[miss] = tally.load_misses;
   for (const auto miss : {l1d_store_misses, l2_store_misses, l3_store_misses})
@@ -103,16 +113,17 @@ Work block_work(const recount::kernel::native::Block& block, const void* context
   if (block.name == "branch_indirect") work[indirect] = steps;
   if (block.name == "branch_indirect_data") {
     work[indirect] = steps;
-    work[mispredicted_indirect] = mispredicted_by(static_cast<const unsigned char*>(at.data),
-                                                  at.turns * recount::kernel::native::steps_per_turn);
+    work[mispredicted_indirect] = mispredicted_by(at).all;
   }
   if (block.name == "branch_call") {
     work[calls] = steps;
     work[returns] += steps;
   }
-  if (block.name == "branch_data")
-    work[mispredicted] += mispredicted_by(static_cast<const unsigned char*>(at.data),
-                                          at.turns * recount::kernel::native::steps_per_turn);
+  if (block.name == "branch_data" || block.name == "branch_biased") {
+    const Mispredictions wrong = mispredicted_by(at);
+    work[mispredicted] += wrong.all;
+    work[mispredicted_taken] = wrong.taken;
+  }
   if (name.family == "scatter") {
     work[integer_multiplies] = steps;
     add(work, scattered(at, name.operation == "store"));
