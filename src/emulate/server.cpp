@@ -167,6 +167,7 @@ void CountedProcess::left(unsigned instructions) {
 /// Adds to the running thread what was executed since the last time.
 void CountedProcess::collect() {
   if (current_ == nullptr) return;
+  current_->executed = true;
   Work& work = current_->work;
   for (const std::uint32_t number : touched_) {
     for (const auto& [quantity, amount] : works_->of(number).amounts)
@@ -224,10 +225,14 @@ std::optional<trace::Countdown> CountedProcess::busy() {
   return made;
 }
 
+// Not those that have done nothing since: a program may have had hundreds of threads.
 void CountedProcess::account_threads() {
-  for (auto& [tid, thread] : threads_)
-    account_work(thread.executor, std::exchange(thread.work, Work{}),
-                 waiting_ && tid == waiting_->first ? waiting_->second : thread.executor.last_ns);
+  for (auto& [tid, thread] : threads_) {
+    const bool waits = waiting_ && tid == waiting_->first;
+    if (std::exchange(thread.executed, false) || waits || settings().unbacked)
+      account_work(thread.executor, std::exchange(thread.work, Work{}),
+                   waits ? waiting_->second : thread.executor.last_ns);
+  }
 }
 
 /// Whether somebody else than the thread that executes may read what it counts: as another one's, or as its

@@ -89,7 +89,8 @@ private:
   static constexpr std::uint32_t none = ~std::uint32_t{0};
   struct Thread {
     Executor executor;
-    Work work; ///< not accounted for
+    Work work;             ///< not accounted for
+    bool executed = false; ///< since it was accounted for
     int paused = 0;
   };
   struct Range {

@@ -1,6 +1,6 @@
-/* Counts events of its own by perf_event_open(2) around loops: counted EVENT LOOPS [HOW], EVENT as config of PMU type 4. HOW: by which
- * threads, children and programs the loops are executed, see ways.
- * Prints the count. EVENT "-": counts nothing. */
+/* Counts events of its own by perf_event_open(2) around loops: counted EVENT,... LOOPS [HOW,...], EVENT as
+ * config of PMU type 4. HOW: by which threads, children and programs the loops are executed, see ways. Prints
+ * the counts, a line for each HOW. EVENT "-": counts nothing. */
 #define _GNU_SOURCE
 #include <linux/perf_event.h>
 #include <pthread.h>
@@ -245,13 +245,52 @@ static int count_from_exec(struct perf_event_attr* attr, long n) {
   return 0;
 }
 
+/* Whether counters can be read in user space. */
+static int look_at_page(struct perf_event_attr* attr) {
+  const int fd = (int)syscall(SYS_perf_event_open, attr, 0, -1, -1, 0);
+  const struct perf_event_mmap_page* const page = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
+  if (page == MAP_FAILED) return 1;
+  printf("%d %u\n", (int)page->cap_user_rdpmc, page->index);
+  return 0;
+}
+
+/* Prints a line for each way: what each event has counted meanwhile. */
+static int count_ways(struct perf_event_attr* attr, char* events, char* hows, long n) {
+  enum { MOST = 8 };
+  int fds[MOST], many = 0;
+  uint64_t before[MOST] = {0}, value = 0;
+  for (char* event = strtok(events, ","); event && many < MOST; event = strtok(NULL, ",")) {
+    attr->config = strtoull(event, NULL, 0);
+    fds[many] = (int)syscall(SYS_perf_event_open, attr, 0, -1, -1, 0);
+    if (fds[many++] >= 0) continue;
+    perror("perf_event_open");
+    return 1;
+  }
+  char* how = hows ? strtok(hows, ",") : NULL;
+  do {
+    for (int i = 0; i < many; ++i)
+      ioctl(fds[i], PERF_EVENT_IOC_ENABLE, 0);
+    work(how ? how : "", n);
+    for (int i = 0; i < many; ++i)
+      ioctl(fds[i], PERF_EVENT_IOC_DISABLE, 0);
+    for (int i = 0; i < many; before[i++] = value) {
+      if (read(fds[i], &value, sizeof value) != sizeof value) return 1;
+      printf("%llu%c", (unsigned long long)(value - before[i]), i + 1 < many ? ' ' : '\n');
+    }
+  } while (hows && (how = strtok(NULL, ",")));
+  return 0;
+}
+
 int main(int count, char** arguments) {
   if (count < 3) return 2;
   self = arguments[0];
   snprintf(loops, sizeof loops, "%s", arguments[2]);
   const char* const how = count > 3 ? arguments[3] : "";
   if (!strcmp(arguments[1], "-")) {
-    work(how, atol(arguments[2]));
+    char* one = count > 3 ? strtok(arguments[3], ",") : arguments[2];
+    do
+      work(one, atol(arguments[2]));
+    while (count > 3 && (one = strtok(NULL, ",")));
     return 0;
   }
   struct perf_event_attr attr;
@@ -265,25 +304,6 @@ int main(int count, char** arguments) {
   if (!strcmp(how, "from-exec")) return count_from_exec(&attr, atol(arguments[2]));
   attr.inherit = count > 3 && strcmp(how, "page") != 0;
   if (!strcmp(how, "inherited")) return watch_child(&attr, (uint64_t)atol(arguments[2]));
-  const int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
-  if (fd < 0) {
-    perror("perf_event_open");
-    return 1;
-  }
-  if (!strcmp(how, "page")) { /* whether counters can be read in user space */
-    const struct perf_event_mmap_page* const page = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
-    if (page == MAP_FAILED) return 1;
-    printf("%d %u\n", (int)page->cap_user_rdpmc, page->index);
-    return 0;
-  }
-  const int second = strcmp(how, "twice") != 0 ? -1 : (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
-  if (second >= 0) ioctl(second, PERF_EVENT_IOC_ENABLE, 0);
-  ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
-  work(how, atol(arguments[2]));
-  ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
-  uint64_t value = 0;
-  if (read(fd, &value, sizeof value) != sizeof value) return 1;
-  printf("%llu\n", (unsigned long long)value);
-  if (second >= 0 && read(second, &value, sizeof value) == sizeof value) printf("%llu\n", (unsigned long long)value);
-  return 0;
+  if (!strcmp(how, "page")) return look_at_page(&attr);
+  return count_ways(&attr, arguments[1], count > 3 ? arguments[3] : NULL, atol(arguments[2]));
 }

@@ -33,27 +33,34 @@ def arguments():
     parser.add_argument("--libpapi", default="-lpapi", help="library to link (default -lpapi)")
     parser.add_argument("--matrix", type=int, default=200, metavar="N",
                         help="rows of the matrices that validation tests multiply, instead of 1000 and 512 (default 200)")
-    parser.add_argument("--only", default="*", metavar="GLOB", help="names of tests")
+    parser.add_argument("--flops", type=int, metavar="N",
+                        help="turns of do_flops(), instead of 20000000, and no repetition of it until 2 seconds have passed")
+    parser.add_argument("--only", default="*", metavar="GLOB[,GLOB...]", help="names of tests")
     parser.add_argument("--timeout", type=float, default=300, metavar="S")
     parser.add_argument("--jobs", type=int, default=2, metavar="N")
     parser.add_argument("--logs", type=pathlib.Path, metavar="FOLDER", help="keep the output of each test; what is there is not run again")
     return parser.parse_args()
 
 
-def shrink(folder, rows):
-    """Products of fewer rows: those of 1000 take half an hour each."""
+def shrink(folder, rows, flops):
+    """Products of fewer rows: those of 1000 take half an hour each. do_stuff() is repeated as often as all threads together do it in two
+    seconds, and Valgrind executes one thread at a time: tests of five threads take five times as long as alone."""
     for name, words in (("flops_testcode.c", "ROWS|COLUMNS"), ("matrix_multiply.c", "MATRIX_SIZE")):
         file = folder / "validation_tests" / name
         file.write_text(re.sub(rf"(#define\s+(?:{words})\s+)\d+", rf"\g<1>{rows}", file.read_text()))
+    if flops:
+        file = folder / "testlib" / "do_loops.h"
+        text = re.sub(r"(#define\s+NUM_FLOPS\s+)\d+", rf"\g<1>{flops}", file.read_text())
+        file.write_text(re.sub(r"(#define\s+NUM_WORK_SECONDS\s+)\d+", r"\g<1>0", text))
 
 
-def build(source, folder, libpapi, rows):
+def build(source, folder, libpapi, rows, flops):
     """Builds the tests in the folder from which they are run, as PAPI's src."""
     for name in ("testlib",) + SUITES:
         shutil.copytree(source / name, folder / name)
         text = "".join(f"{key} = {value}\n" for key, value in VARIABLES.items())
         (folder / name / "Makefile.target").write_text(f"{text}PAPILIB = {libpapi}\n")
-    shrink(folder, rows)
+    shrink(folder, rows, flops)
     for header in source.glob("*.h"):
         shutil.copy(header, folder)
     (folder / "reported").mkdir()
@@ -68,7 +75,8 @@ def programs(source, folder, only):
     for suite in SUITES:
         for path in sorted((folder / suite).iterdir()):
             name = f"{suite}/{path.name}"
-            if path.is_file() and os.access(path, os.X_OK) and name not in excluded and fnmatch.fnmatch(path.name, only):
+            if path.is_file() and os.access(path, os.X_OK) and name not in excluded and any(
+                    fnmatch.fnmatch(path.name, glob) for glob in only.split(",")):
                 found.append(name)
     return found
 
@@ -154,7 +162,7 @@ def main():
         options.logs.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as temporary, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         folder = pathlib.Path(temporary)
-        build(source, folder, options.libpapi, options.matrix)
+        build(source, folder, options.libpapi, options.matrix, options.flops)
         jobs = {}
         for column, (before, environment) in columns.items():
             for test in programs(source, folder, options.only):
