@@ -18,13 +18,12 @@ std::shared_ptr<const result::Results> unowned(const result::Results& results) {
 std::vector<Part> by_machine(const result::Results& results) {
   std::vector<Part> parts;
   std::map<std::string, std::size_t> part_of_run;
+  std::map<std::pair<std::string, bool>, std::size_t> part_of_machine;
   for (const auto& run : results.runs) {
-    const Part part{run.cpu + " on " + run.host, run.versions.contains("published"), unowned(results)};
-    const auto at = std::ranges::find_if(parts, [&](const Part& other) {
-      return other.machine == part.machine && other.published == part.published;
-    });
-    part_of_run[run.id] = static_cast<std::size_t>(at - parts.begin());
-    if (at == parts.end()) parts.push_back(part);
+    const std::pair machine(run.cpu + " on " + run.host, run.versions.contains("published"));
+    const auto [at, fresh] = part_of_machine.try_emplace(machine, parts.size());
+    part_of_run[run.id] = at->second;
+    if (fresh) parts.push_back({machine.first, machine.second, unowned(results)});
   }
   if (parts.size() < 2) return parts; // not copied
   std::vector<std::shared_ptr<result::Results>> own(parts.size());

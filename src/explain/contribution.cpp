@@ -69,9 +69,10 @@ std::string contribution(const result::Results& results) {
   if (groups.empty()) return {};
   std::string head = "# Source: contributed, written by recount explain --contribute\n", rows;
   int number = 0;
+  const auto runs = results.runs_by_id();
   for (const auto& [key, cells] : groups) {
-    const result::Run* const run = results.run(key.first);
-    if (run == nullptr) continue;
+    if (!runs.contains(key.first)) continue;
+    const result::Run* const run = runs.at(key.first);
     const std::string name = fmt::format("c{}", ++number);
     head += fmt::format("# {}: {}\n", name, facts_of(*run));
     for (const auto& [row, values] : cells) {

@@ -231,7 +231,7 @@ namespace {
 /// The groups, each made where a run needs it.
 class ProductGroups {
 public:
-  explicit ProductGroups(const result::Results& results) : results_(results) {
+  explicit ProductGroups(const result::Results& results) : results_(results), runs_(results.runs_by_id()) {
     all.reserve(results.runs.size() + 1); // pointers to them are kept
   }
 
@@ -239,7 +239,8 @@ public:
   std::pair<const result::Run*, ProductGroup*> find(const std::string& id) {
     auto [at, fresh] = by_run_.try_emplace(id);
     if (!fresh) return at->second;
-    const result::Run* const run = results_.run(id);
+    const auto known = runs_.find(id);
+    const result::Run* const run = known == runs_.end() ? nullptr : known->second;
     const std::string machine = run ? machine_name(*run) : "an unknown machine";
     const bool published = run && run->versions.contains("published");
     const auto group = std::ranges::find_if(
@@ -253,6 +254,7 @@ public:
 
 private:
   const result::Results& results_;
+  const std::unordered_map<std::string, const result::Run*> runs_;
   std::map<std::string, std::pair<const result::Run*, ProductGroup*>> by_run_;
 };
 

@@ -1,6 +1,7 @@
 #include "model/hierarchy.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
 namespace recount::model {
@@ -20,19 +21,27 @@ bool look_up(Level& level, std::uint64_t line) {
 
 } // namespace
 
-Instructions::Instructions(const InstructionDescription& description, std::uint64_t seed)
-    : cache(description.cache, seed) {
+Instructions::Instructions(const InstructionDescription& description, std::uint64_t seed, unsigned page_lines,
+                           std::uint64_t groups)
+    : cache(description.cache, seed),
+      newest_mask_(groups - 1),
+      page_lines_(page_lines),
+      lru_(description.cache.policy == Policy::lru &&
+           (description.tlb.empty() || description.tlb.front().policy == Policy::lru)) {
+  forget();
   for (const TlbLevel& level : description.tlb)
     tlb.emplace_back(level, ++seed);
 }
 
 void Instructions::reset_counters() {
   cache.counts = {};
+  repeated = 0;
   for (Level& level : tlb)
     level.counts = {};
 }
 
 void Instructions::clear() {
+  forget();
   cache.clear();
   for (Level& level : tlb)
     level.clear();
@@ -46,18 +55,29 @@ void Instructions::save(std::vector<std::uint64_t>& words) const {
 
 // Instruction fetches: through caches and TLBs of their own into the levels that also hold data.
 void Hierarchy::fetch(std::uint64_t address, unsigned bytes) {
-  constexpr std::uint64_t seed = 128; // differs from those of data caches and TLBs
-  while (instructions_.size() <= core_)
-    instructions_.emplace_back(machine_.instructions.value(), machine_.seed + seed);
-  Level& cache = instructions_[core_].cache;
+  Instructions& own = instructions();
+  Level& cache = own.cache;
   const unsigned shift = cache.shift();
   for (std::uint64_t line = address >> shift, last = (address + bytes - 1) >> shift; line <= last; ++line) {
+    if (own.is_newest(line)) continue;
     const std::uint64_t from = line << shift, physical = physical_ ? (*physical_)(from) : from;
     translate_fetch(from);
     if (look_up(cache, physical >> shift)) continue;
     request(1, physical, Cause::fetch, false);
     insert(cache, physical >> shift);
   }
+}
+
+// Of the core. Physical addresses tell nothing about the sets of others.
+Instructions& Hierarchy::instructions() {
+  constexpr std::uint64_t seed = 128; // differs from those of data caches and TLBs
+  const InstructionDescription& all = machine_.instructions.value();
+  const auto bits = [](std::int64_t bytes) { return std::countr_zero(static_cast<std::uint64_t>(bytes)); };
+  const int page_lines = all.tlb.empty() ? 63 : static_cast<int>(tlb_->page_shift()) - bits(all.cache.line);
+  while (instructions_.size() <= core_)
+    instructions_.emplace_back(all, machine_.seed + seed, static_cast<unsigned>(std::max(page_lines, 0)),
+                               physical_ ? 1 : groups_of_sets(all.cache, Instructions::most_groups));
+  return instructions_[core_];
 }
 
 void Hierarchy::translate_fetch(std::uint64_t address) {
@@ -83,14 +103,19 @@ void Hierarchy::remove_fetched(std::size_t at, std::uint64_t address) {
     Level& cache = instructions_[core].cache;
     const std::uint64_t parts = std::uint64_t{1} << (levels_[at].shift() - cache.shift());
     for (std::uint64_t part = 0; part < parts; ++part)
-      if (cache.remove((address >> cache.shift()) + part) != Level::empty) ++cache.counts.invalidations;
+      if (cache.remove((address >> cache.shift()) + part) != Level::empty) {
+        ++cache.counts.invalidations;
+        instructions_[core].forget();
+      }
   }
 }
 
 void Hierarchy::count_instructions(Counts& all) const {
+  if (machine_.instructions) all.instruction_tlb.resize(machine_.instructions->tlb.size());
   for (const Instructions& one : instructions_) {
-    all.instruction_tlb.resize(one.tlb.size());
     all.instructions.add(one.cache.counts, {}, 1);
+    all.instructions.accesses[number(Cause::fetch)] += one.repeated;
+    if (!one.tlb.empty()) all.instruction_tlb.front().accesses[number(Cause::fetch)] += one.repeated;
     for (std::size_t at = 0; at < one.tlb.size(); ++at)
       all.instruction_tlb[at].add(one.tlb[at].counts, {}, 1);
   }
@@ -103,10 +128,11 @@ void Hierarchy::count_instructions(Counts& all) const {
 }
 
 void Hierarchy::add_instructions(const Counts& later, const Counts& earlier, std::int64_t times) {
-  if (instructions_.empty()) return;
-  instructions_.front().cache.counts.add(later.instructions, earlier.instructions, times);
+  if (!later.fetched) return;
+  Instructions& own = instructions();
+  own.cache.counts.add(later.instructions, earlier.instructions, times);
   for (std::size_t at = 0; at < later.instruction_tlb.size(); ++at)
-    instructions_.front().tlb[at].counts.add(later.instruction_tlb[at], earlier.instruction_tlb[at], times);
+    own.tlb[at].counts.add(later.instruction_tlb[at], earlier.instruction_tlb[at], times);
 }
 
 Hierarchy::Hierarchy(const MachineDescription& machine) : machine_(machine) {

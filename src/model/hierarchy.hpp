@@ -26,14 +26,35 @@ namespace recount::model {
 /// Lines and pages of instructions. What it counts is under Cause::fetch. Not thread-safe.
 struct Instructions {
   /// `seed`: of the cache; the TLB levels have the next ones.
-  Instructions(const InstructionDescription& description, std::uint64_t seed);
+  /// Pages of the TLB, if there is one, have 2^page_lines lines; `groups`: of sets, a power of two.
+  Instructions(const InstructionDescription& description, std::uint64_t seed, unsigned page_lines,
+               std::uint64_t groups);
 
   void reset_counters();
   void clear();
   void save(std::vector<std::uint64_t>& words) const;
+  /// Whether the line was the last fetched of its group of sets, and its page the last: then the fetch is
+  /// counted, and changes nothing else.
+  [[nodiscard]] bool is_newest(std::uint64_t line) {
+    const bool same_page = line >> page_lines_ == std::exchange(page_, line >> page_lines_);
+    const bool newest = std::exchange(newest_[line & newest_mask_], line) == line && same_page && lru_;
+    repeated += newest ? 1 : 0;
+    return newest;
+  }
+  /// A line has left that is_newest() may hold.
+  void forget() { newest_.fill(none); }
 
   Level cache;
-  std::vector<Level> tlb; ///< as InstructionDescription::tlb; unused where that is shared
+  std::vector<Level> tlb;    ///< as InstructionDescription::tlb; unused where that is shared
+  std::int64_t repeated = 0; ///< hits in the cache and the first level of the TLB, not among their counts
+  static constexpr std::size_t most_groups = 64;
+
+private:
+  static constexpr std::uint64_t none = ~std::uint64_t{0};
+  std::array<std::uint64_t, most_groups> newest_;
+  std::uint64_t newest_mask_, page_ = none;
+  unsigned page_lines_;
+  bool lru_;
 };
 
 /// Progress of a simulation, reported by its loops. Not thread-safe.
@@ -189,6 +210,7 @@ private:
   void lines(std::uint64_t line, std::uint64_t last, Cause cause);
   void translate_mixed(std::uint64_t address, Cause cause);
   void walk(std::uint64_t page, std::size_t last = 0);
+  Instructions& instructions();
   void translate_fetch(std::uint64_t address);
   void remove_fetched(std::size_t at, std::uint64_t address);
   void count_instructions(Counts& all) const;

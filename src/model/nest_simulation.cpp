@@ -240,9 +240,12 @@ void for_each(Counts& counts, const Counts& other, Change&& change) {
   };
   levels(counts.levels, other.levels);
   levels(counts.tlb, other.tlb);
-  LevelCounts memory = other.memory;
-  for (std::size_t f = 0; f < LevelCounts::size; ++f)
+  levels(counts.instruction_tlb, other.instruction_tlb);
+  LevelCounts memory = other.memory, instructions = other.instructions;
+  for (std::size_t f = 0; f < LevelCounts::size; ++f) {
     change(*counts.memory.fields()[f], *memory.fields()[f]);
+    change(*counts.instructions.fields()[f], *instructions.fields()[f]);
+  }
   for (std::size_t i = 0; i < counts.prefetch.size(); ++i)
     for (std::size_t k = 0; k < prefetch_kinds; ++k)
       for (const auto field : prefetch_fields)
@@ -393,6 +396,7 @@ void add_scaled(Counts& sum, const Counts& later, const Counts& earlier, double 
     to = std::llround(static_cast<double>(to - from) * factor);
   });
   for_each(sum, delta, [](std::int64_t& to, std::int64_t from) { to += from; });
+  sum.fetched = sum.fetched || later.fetched;
 }
 
 void SampledReplay::run(Hierarchy& caches) const {

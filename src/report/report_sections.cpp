@@ -75,12 +75,11 @@ std::vector<document::Block> machines_section(const std::vector<document::Part>&
     if (part.published) continue;
     blocks.emplace_back(machine_table(part));
     blocks.emplace_back(runs_table(part));
-    std::vector<std::string> commands;
+    std::set<std::string> commands;
     for (const auto& run : part.results->runs) {
       const std::string text = kernel::quoted(run.command);
-      if (text.empty() || std::ranges::find(commands, text) != commands.end()) continue;
-      if (commands.empty()) blocks.emplace_back(document::Paragraph{"Commands:"});
-      commands.push_back(text);
+      if (text.empty() || !commands.insert(text).second) continue;
+      if (commands.size() == 1) blocks.emplace_back(document::Paragraph{"Commands:"});
       blocks.emplace_back(document::Code{text});
     }
   }

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <tuple>
+#include <unordered_map>
 
 namespace recount::result {
 namespace {
@@ -31,10 +32,12 @@ std::optional<double> take_x(Params& params, const std::string& x) {
   return static_cast<double>(*number);
 }
 
-std::string machine_of(const Results& results, const std::string& run) {
-  const auto* header = results.run(run);
-  if (!header) return {};
-  return header->cpu + " on " + header->host;
+/// By the id of a run.
+using Machines = std::unordered_map<std::string, std::string>;
+
+std::string machine_of(const Machines& machines, const std::string& run) {
+  const auto found = machines.find(run);
+  return found == machines.end() ? std::string() : found->second;
 }
 
 void add(Series& series, double x, const Observation& o, const Measure& measure) {
@@ -52,12 +55,13 @@ void add(Series& series, double x, const Observation& o, const Measure& measure)
 }
 
 /// A failed run leaves a gap in the curves that it would have been part of.
-void add_gaps(std::map<Key, Series>& all, const Results& results, const std::string& x) {
+void add_gaps(std::map<Key, Series>& all, const Results& results, const Machines& machines,
+              const std::string& x) {
   for (const auto& failure : results.failures) {
     auto params = failure.params;
     const auto at = take_x(params, x);
     if (!at) continue;
-    const auto machine = machine_of(results, failure.run);
+    const auto machine = machine_of(machines, failure.run);
     for (auto& [key, series] : all) {
       const auto& [on, kernel, metric, witness, rest] = key;
       if (on != machine || kernel != failure.kernel || witness != failure.witness || rest != params) continue;
@@ -106,14 +110,17 @@ bool Curve::counted() const {
 std::vector<Curve> curves(const Results& results, const std::string& x,
                           const std::function<bool(const Observation&)>& wanted, const Measure& measure) {
   std::map<Key, Series> all;
+  Machines machines;
+  for (const Run& run : results.runs)
+    machines.try_emplace(run.id, run.cpu + " on " + run.host);
   for (const auto& o : results.observations) {
     if (!wanted(o)) continue;
     Params params = o.params;
     if (const auto at = take_x(params, x))
-      add(all[{machine_of(results, o.run), o.kernel, o.metric, o.witness, std::move(params)}], *at, o,
+      add(all[{machine_of(machines, o.run), o.kernel, o.metric, o.witness, std::move(params)}], *at, o,
           measure);
   }
-  add_gaps(all, results, x);
+  add_gaps(all, results, machines, x);
   std::vector<Curve> all_curves;
   for (auto& [key, series] : all)
     all_curves.push_back(finish(key, std::move(series), results.statistic));

@@ -158,10 +158,11 @@ void gather(Gatherer& gatherer, const std::string& path) {
 
 } // namespace
 
-const Run* Results::run(const std::string& id) const {
-  for (const auto& run : runs)
-    if (run.id == id) return &run;
-  return nullptr;
+std::unordered_map<std::string, const Run*> Results::runs_by_id() const {
+  std::unordered_map<std::string, const Run*> by_id;
+  for (const Run& run : runs)
+    by_id.try_emplace(run.id, &run);
+  return by_id;
 }
 
 std::map<std::string, std::string> Results::verdicts() const {

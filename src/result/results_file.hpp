@@ -8,6 +8,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace recount::result {
@@ -22,8 +23,8 @@ struct Results {
   /// What stands for the repetitions of a point, in everything that is made of these results.
   statistics::Statistic statistic = statistics::Statistic::median;
 
-  /// The run of that id, or nullptr.
-  [[nodiscard]] const Run* run(const std::string& id) const;
+  /// Valid while `runs` stays as it is.
+  [[nodiscard]] std::unordered_map<std::string, const Run*> runs_by_id() const;
   /// Presets and events that did not agree in recount check on the machines of the runs, and why.
   [[nodiscard]] std::map<std::string, std::string> verdicts() const;
 };

@@ -22,7 +22,7 @@ namespace {
 constexpr const char* instructions = "PAPI_TOT_INS";
 
 std::vector<std::string> known_names(const model::MachineDescription& machine) {
-  auto names = model::metric_names(machine);
+  auto names = model::metric_names(machine, true);
   names.emplace_back(instructions);
   return names;
 }
@@ -48,8 +48,15 @@ PlanRow make_row(const std::string& name, const Witness& witness, const model::M
   return row;
 }
 
+/// Of instruction fetches, alone or with data. Without one, fetches are not simulated.
+bool needs_fetches(const std::string& name, const model::MachineDescription& machine) {
+  const auto of_data = model::metric_names(machine);
+  return name != instructions && (std::ranges::count(of_data, name) == 0 || name.find("_TC") != name.npos);
+}
+
 model::MachineDescription find_machine(const Witness& witness) {
   model::MachineDescription machine = model::machine(witness.machine());
+  if (machine.placement && machine.placement->mixed) machine.instructions.reset(); // pages of one size
   if (machine.sampled || !machine.family.empty())
     throw bad_input("--witness " + witness.name(), "~sample and ~l1= are for kernels",
                     "omit them; --sample-every N samples a program");
@@ -154,12 +161,17 @@ std::vector<ModelledRows> add_modelled(Plan& plan, const std::vector<Item>& item
     for (const std::string& name : names)
       plan.rows.push_back(make_row(name, rows.witness, rows.machine));
     rows.count = names.size();
+    if (std::ranges::none_of(names, [&](const auto& name) { return needs_fetches(name, rows.machine); }))
+      rows.machine.instructions.reset();
     rows.machine = model::enough_for(std::move(rows.machine), names);
   }
+  const bool fetches =
+      std::ranges::any_of(all, [](const auto& of) { return of.machine.instructions.has_value(); });
   if (!all.empty())
-    plan.notes.emplace_back("modelled: simulated, not measured; user mode, data accesses; each process has "
-                            "the machine to itself, "
-                            "and its threads are distributed over the cores");
+    plan.notes.push_back(fmt::format("modelled: simulated, not measured; user mode, data accesses{}; each "
+                                     "process has the machine to itself, "
+                                     "and its threads are distributed over the cores",
+                                     fetches ? " and instruction fetches" : ""));
   return all;
 }
 

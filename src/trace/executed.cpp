@@ -125,9 +125,17 @@ bool Blocks::define(std::span<const std::uint64_t> words) {
   block.instructions = static_cast<std::uint32_t>(instructions);
   block.access = static_cast<std::uint32_t>(accesses_.size());
   block.loads = 0;
-  for (const std::uint64_t word : words.subspan(2, instructions))
+  block.stretch = static_cast<std::uint32_t>(stretches_.size());
+  for (const std::uint64_t word : words.subspan(2, instructions)) {
+    const auto number = static_cast<std::uint32_t>(instructions_.size());
+    const bool first = number == block.instruction;
+    if (first || instructions_.back().address + instructions_.back().bytes != RT_PAYLOAD(word))
+      stretches_.push_back({number});
+    ++stretches_.back().instructions;
     instructions_.push_back({RT_PAYLOAD(word), static_cast<std::uint8_t>(word >> 56 & 15),
                              static_cast<std::uint8_t>(word >> 60)});
+  }
+  block.stretches = static_cast<std::uint32_t>(stretches_.size()) - block.stretch;
   for (const std::uint64_t word : its_accesses) {
     const bool stores = (word & word_stores) != 0;
     accesses_.push_back(static_cast<Access>((word & word_bytes) << 1 | (stores ? 0 : 1)));

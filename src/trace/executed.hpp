@@ -16,6 +16,11 @@ public:
   struct Block {
     std::uint32_t instruction = 0, instructions = 0; ///< first and number of
     std::uint32_t access = 0, loads = 0;             ///< first of its accesses, number of those that load
+    std::uint32_t stretch = 0, stretches = 0;        ///< first and number of
+  };
+  /// Instructions of a block without a gap between them. One that goes on behind a jump has several.
+  struct Stretch {
+    std::uint32_t first = 0, instructions = 0; ///< number of the first one, and of all
   };
   struct Instruction {
     std::uint64_t address = 0;
@@ -41,6 +46,7 @@ public:
   /// Accesses of all blocks; valid until the next definition.
   [[nodiscard]] const Access* all() const { return accesses_.data(); }
   [[nodiscard]] const Instruction& instruction(std::uint32_t number) const { return instructions_[number]; }
+  [[nodiscard]] const Stretch& stretch(std::uint32_t number) const { return stretches_[number]; }
   /// Number of the instruction that makes an access.
   [[nodiscard]] std::uint32_t instruction_of(std::uint32_t access) const { return owners_[access]; }
   [[nodiscard]] std::size_t instruction_count() const { return instructions_.size(); }
@@ -48,6 +54,7 @@ public:
 private:
   std::vector<Block> blocks_;
   std::vector<Instruction> instructions_;
+  std::vector<Stretch> stretches_;
   std::vector<Access> accesses_;
   std::vector<std::uint32_t> owners_; ///< parallel to accesses_
 };

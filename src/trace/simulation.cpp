@@ -19,10 +19,11 @@ struct PlainCounts {
 
 /// Hands `put` the address of each access and its Blocks::Access, and leaves `at` at the first other word.
 /// False: damaged. What `put` refuses, because it does not lie within a line, goes to `split`.
-template <class Put, class Split>
+/// Begin gets each block, and leave the number of instructions at a side exit.
+template <class Put, class Split, class Begin, class Leave>
 [[gnu::always_inline]] inline bool take_plain(const Blocks& blocks, const std::uint64_t*& at,
                                               const std::uint64_t* const end, PlainCounts& counts, Put&& put,
-                                              Split&& split) {
+                                              Split&& split, Begin&& begin, Leave&& leave) {
   constexpr int ahead = 64;
   static constexpr Blocks::Access none = Blocks::end;
   const Blocks::Access* access = &none;
@@ -52,10 +53,12 @@ template <class Put, class Split>
       of_block = block->instructions;
       instructions += of_block;
       loads += block->loads;
+      begin(*block);
     } else if (RT_KIND(word) == RT_EXIT) {
       const auto left = static_cast<std::int64_t>(RT_LENGTH(word));
       if (left == 0 || left > of_block) return false;
       instructions += left - of_block;
+      leave(static_cast<std::uint32_t>(left));
     } else if (RT_KIND(word) == RT_SKIPPED) {
       if (*access == Blocks::end) return false;
       loads -= Blocks::loads(*access++);
@@ -98,17 +101,23 @@ void split(model::Hierarchy& caches, std::uint64_t address, Blocks::Access what)
   }
 }
 
-template <bool with_tlb>
-RECOUNT_BY_EIGHT bool plain_wide(model::Hierarchy& caches, const Blocks& blocks, const std::uint64_t*& at,
-                                 const std::uint64_t* end, PlainCounts& counts) {
+template <bool with_tlb, bool with_code>
+RECOUNT_BY_EIGHT bool plain_wide(model::Hierarchy& caches, CodeFetcher& code, const Blocks& blocks,
+                                 const std::uint64_t*& at, const std::uint64_t* end, PlainCounts& counts) {
   typename model::Hierarchy::WidePath<with_tlb>::Tally tally;
   const model::Hierarchy::WidePath<with_tlb> path(caches);
   const auto put = [&tally, path](std::uint64_t address, Blocks::Access what)
                        RECOUNT_BY_EIGHT { return path.put(address, what, tally); };
-  const bool good = take_plain(blocks, at, end, counts, put, [&](std::uint64_t address, Blocks::Access what) {
-    split(caches, address, what);
-  });
+  const auto across = [&](std::uint64_t address, Blocks::Access what) { split(caches, address, what); };
+  const auto begin = [&](const Blocks::Block& block) {
+    if constexpr (with_code) code.begin(block, caches);
+  };
+  const auto leave = [&](std::uint32_t instructions) {
+    if constexpr (with_code) code.leave(instructions);
+  };
+  const bool good = take_plain(blocks, at, end, counts, put, across, begin, leave);
   path.count(tally);
+  if constexpr (with_code) code.finish(caches);
   return good;
 }
 
@@ -116,9 +125,11 @@ RECOUNT_BY_EIGHT bool plain_wide(model::Hierarchy& caches, const Blocks& blocks,
 
 bool Simulated::plain(const Blocks& blocks, const std::uint64_t*& at, const std::uint64_t* const end) {
   if (!gate_.open() || sampler_.active() || !caches_.has_wide_path()) return true;
-  const auto take = caches_.machine().tlb ? plain_wide<true> : plain_wide<false>;
+  const bool tlb = caches_.machine().tlb.has_value();
+  const auto take = code_.fetches() ? (tlb ? plain_wide<true, true> : plain_wide<false, true>)
+                                    : (tlb ? plain_wide<true, false> : plain_wide<false, false>);
   PlainCounts counts;
-  const bool good = take(caches_, blocks, at, end, counts);
+  const bool good = take(caches_, code_, blocks, at, end, counts);
   const std::int64_t stores = counts.accesses - counts.loads;
   caches_.count(counts.loads, stores);
   loads_ += counts.loads;
@@ -130,6 +141,7 @@ bool Simulated::plain(const Blocks& blocks, const std::uint64_t*& at, const std:
 // The child begins with the contents of the caches, as it would on the core where its parent ran.
 std::unique_ptr<Simulated> Simulated::forked(std::uint32_t) const {
   auto child = std::make_unique<Simulated>(*this);
+  child->code_.leave(0); // the parent's last block
   child->caches_.reset_counters();
   child->sampler_ = WindowSampler(sampler_.every(), child->caches_);
   child->loads_ = child->stores_ = 0;
@@ -139,6 +151,7 @@ std::unique_ptr<Simulated> Simulated::forked(std::uint32_t) const {
 }
 
 void Simulated::end() {
+  code_.finish(caches_);
   totals_->add(caches_, sampler_);
   totals_->loads += loads_;
   totals_->stores += stores_;

@@ -29,6 +29,8 @@ public:
 
   [[nodiscard]] bool active() const { return every_ > 0; }
   [[nodiscard]] std::int64_t every() const { return every_; }
+  /// Whether what lies between the last access and the next is simulated.
+  [[nodiscard]] bool simulates() const { return phase_ != Phase::skip; }
   /// The next access of the process: whether it is simulated.
   [[nodiscard]] bool take(model::Hierarchy& caches) {
     if (left_ == 0) [[unlikely]]
@@ -100,21 +102,61 @@ inline constexpr const char* too_few_windows =
 
 // The accesses of traced programs in a described machine.
 
+/// Fetches the code of blocks when they have been executed: only then it is known how much of them was.
+/// Nothing where the machine has no cache for instructions.
+class CodeFetcher {
+public:
+  CodeFetcher(const Blocks& blocks, const model::MachineDescription& machine)
+      : blocks_(&blocks), fetches_(machine.instructions.has_value()) {}
+  [[nodiscard]] bool fetches() const { return fetches_; }
+  void begin(const Blocks::Block& block, model::Hierarchy& caches) {
+    finish(caches);
+    stretch_ = block.stretch;
+    left_ = block.instructions;
+  }
+  void leave(std::uint32_t instructions) { left_ = std::min(left_, instructions); }
+  void finish(model::Hierarchy& caches) {
+    for (; left_ > 0; ++stretch_) {
+      const auto [number, instructions] = blocks_->stretch(stretch_);
+      const std::uint32_t executed = std::min(left_, instructions);
+      const Blocks::Instruction &first = blocks_->instruction(number),
+                                &last = blocks_->instruction(number + executed - 1);
+      const auto before = static_cast<unsigned>(last.address - first.address);
+      caches.fetch(first.address, std::max(1U, before + last.bytes));
+      left_ -= executed;
+    }
+  }
+
+private:
+  const Blocks* blocks_;
+  bool fetches_;
+  std::uint32_t stretch_ = 0, left_ = 0; ///< left_: instructions executed and not yet fetched
+};
+
 /// One process: it has the machine for itself, cold when its program begins.
 class Simulated {
 public:
   /// `section`: the only one that is simulated; empty: everything.
   /// `every`: of windows, see WindowSampler.
-  Simulated(const model::MachineDescription& machine, const std::string& section, std::int64_t every,
-            Totals& totals)
-      : caches_(machine), gate_(section), sampler_(every, caches_), totals_(&totals) {}
+  Simulated(const Blocks& blocks, const model::MachineDescription& machine, const std::string& section,
+            std::int64_t every, Totals& totals)
+      : caches_(machine),
+        code_(blocks, machine),
+        gate_(section),
+        sampler_(every, caches_),
+        totals_(&totals) {}
 
   void block(const Blocks::Block& block) {
     executing_ = gate_.open() ? block.instructions : 0;
     instructions_ += executing_;
+    if (!code_.fetches()) return;
+    code_.finish(caches_);
+    if (gate_.open() && sampler_.simulates()) code_.begin(block, caches_);
   }
   void left(unsigned instructions) {
-    if (gate_.open()) instructions_ += std::int64_t{instructions} - executing_;
+    if (!gate_.open()) return;
+    instructions_ += std::int64_t{instructions} - executing_;
+    code_.leave(instructions);
   }
   template <bool store>
   [[gnu::always_inline]] void access(std::uint64_t address, unsigned bytes, std::uint32_t) {
@@ -129,18 +171,23 @@ public:
   /// Takes words up to one that takes more than an access: none where not every access is simulated alike.
   bool plain(const Blocks& blocks, const std::uint64_t*& at, const std::uint64_t* end);
   void thread(std::uint64_t number) {
+    code_.finish(caches_);
     threads_ = std::max(threads_, static_cast<int>(number & 0xffff));
     caches_.select(core_of(number));
   }
   void module(const Module&) {}
   void undecoded(const Undecoded& instruction) { totals_->undecoded = instruction; }
-  void section(std::string_view text) { gate_.take(text); }
+  void section(std::string_view text) {
+    code_.finish(caches_);
+    gate_.take(text);
+  }
   [[nodiscard]] std::unique_ptr<Simulated> forked(std::uint32_t pid) const;
   /// Adds this process to the totals.
   void end();
 
 private:
   model::Hierarchy caches_;
+  CodeFetcher code_;
   SectionGate gate_;
   WindowSampler sampler_;
   Totals* totals_;
@@ -160,7 +207,7 @@ public:
         totals_(machine, every > 0) {}
   [[nodiscard]] std::unique_ptr<Reader> begin() {
     return std::make_unique<Decoder<Simulated>>(
-        blocks_, std::make_unique<Simulated>(machine_, section_, every_, totals_),
+        blocks_, std::make_unique<Simulated>(blocks_, machine_, section_, every_, totals_),
         gate_of(blocks_, functions_));
   }
   static void end(Reader& process) { dynamic_cast<Decoder<Simulated>&>(process).sink().end(); }

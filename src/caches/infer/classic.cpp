@@ -377,24 +377,21 @@ void take(GridCell& cell, const result::Observation& o) {
   if (cell.counted_by == o.witness) cell.misses[*level].push_back(*each); // one witness at a time
 }
 
-} // namespace
+/// Of a run, by kernel, size and stride.
+struct GridCells {
+  bool record = false;
+  std::map<std::tuple<std::string, std::int64_t, std::int64_t>, GridCell> cells = {};
+};
 
-std::vector<GridRow> grid_rows(const result::Results& results, const result::Run& run) {
-  std::map<std::tuple<std::string, std::int64_t, std::int64_t>, GridCell> cells;
-  const bool record = result::is_inference(run);
-  for (const auto& o : results.observations) {
-    if (o.run != run.id || (o.kernel != "stride" && o.kernel != "chase")) continue;
-    if (record && result::is_reading(o)) continue;
-    const std::int64_t size = power_of_two(o, "size"), stride = power_of_two(o, "stride");
-    if (size > 0 && stride > 0 && stride <= size) take(cells[{o.kernel, size, stride}], o);
-  }
+std::vector<GridRow> make_rows(const GridCells& run, statistics::Statistic statistic) {
+  const auto& [record, cells] = run;
   std::vector<GridRow> rows;
   for (const auto& [key, cell] : cells) {
     GridRow row{.kernel = std::get<0>(key),
                 .size = std::get<1>(key),
                 .stride = std::get<2>(key),
                 .counted_by = cell.counted_by};
-    row.times = record ? statistics::Statistic::minimum : results.statistic;
+    row.times = record ? statistics::Statistic::minimum : statistic;
     row.disturbed = cell.times.undisturbed.empty();
     auto ns = row.disturbed || !record ? cell.times.disturbed : std::vector<double>();
     if (!row.disturbed) ns.insert(ns.end(), cell.times.undisturbed.begin(), cell.times.undisturbed.end());
@@ -407,6 +404,31 @@ std::vector<GridRow> grid_rows(const result::Results& results, const result::Run
       row.misses.pop_back();
     if (row.ns || row.cycles || !row.misses.empty()) rows.push_back(std::move(row));
   }
+  return rows;
+}
+
+} // namespace
+
+std::vector<std::vector<GridRow>> grid_rows(const result::Results& results,
+                                            std::span<const result::Run> runs) {
+  std::vector<GridCells> all;
+  std::unordered_map<std::string, std::size_t> numbers;
+  for (const result::Run& run : runs) {
+    numbers.try_emplace(run.id, all.size());
+    all.push_back({result::is_inference(run)});
+  }
+  for (const auto& o : results.observations) {
+    if (o.kernel != "stride" && o.kernel != "chase") continue;
+    const auto number = numbers.find(o.run);
+    if (number == numbers.end()) continue;
+    auto& [record, cells] = all[number->second];
+    if (record && result::is_reading(o)) continue;
+    const std::int64_t size = power_of_two(o, "size"), stride = power_of_two(o, "stride");
+    if (size > 0 && stride > 0 && stride <= size) take(cells[{o.kernel, size, stride}], o);
+  }
+  std::vector<std::vector<GridRow>> rows;
+  for (const GridCells& cells : all)
+    rows.push_back(make_rows(cells, results.statistic));
   return rows;
 }
 

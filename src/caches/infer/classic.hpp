@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,11 +23,12 @@ struct GridRow {
   statistics::Statistic times = statistics::Statistic::minimum;
 };
 
-/// The rows of a run: every size and stride of its kernels stride and chase, by kernel, size and stride; what
-/// an inference visited (other strides than powers of two, other orders) is not part of it. The times of an
-/// inference are minima of what was undisturbed, since disturbances only add time; those of a sweep are what
-/// its tables show.
-[[nodiscard]] std::vector<GridRow> grid_rows(const result::Results& results, const result::Run& run);
+/// The rows of each run: every size and stride of its kernels stride and chase, by kernel, size and stride;
+/// what an inference visited (other strides than powers of two, other orders) is not part of it. The times of
+/// an inference are minima of what was undisturbed, since disturbances only add time; those of a sweep are
+/// what its tables show.
+[[nodiscard]] std::vector<std::vector<GridRow>> grid_rows(const result::Results& results,
+                                                          std::span<const result::Run> runs);
 
 /// A value between what was tried: `value` or more, less than `below` (0: no bound was seen).
 struct ClassicValue {

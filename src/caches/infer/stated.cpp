@@ -101,7 +101,7 @@ CachesFindings make_findings(Caches found, const result::Results& results, const
   all.found = std::move(found);
   all.stated = stated_on_record(run, machine);
   compare(all.found, all.stated);
-  all.rows = grid_rows(results, run);
+  all.rows = grid_rows(results, {&run, 1}).front();
   all.classic = classic_readings(all.rows);
   std::erase_if(all.classic, [&](const ClassicReading& reading) { return contradicts(reading, all.found); });
   all.cpu_model = run.cpu;

@@ -142,9 +142,12 @@ result::Results read_external(const std::string& file) {
 
 std::vector<document::Block> compare_external(const document::Part& external, const result::Results& all) {
   std::map<Cell, std::pair<double, const result::Run*>> modelled; // misses per access, the simulated machine
+  const auto runs = all.runs_by_id();
   for (const auto& o : all.observations)
-    if (const auto each = result::per_access(o); each && o.witness.modelled())
-      modelled.try_emplace(make_cell(o), *each, all.run(o.run));
+    if (const auto each = result::per_access(o); each && o.witness.modelled()) {
+      const auto run = runs.find(o.run);
+      modelled.try_emplace(make_cell(o), *each, run == runs.end() ? nullptr : run->second);
+    }
   document::Table table{
       fmt::format("Cells that contradict the model by more than {} misses per access", external_tolerance),
       {{"kernel", false},
@@ -519,14 +522,12 @@ std::string caption_of(const ClassicReading& reading, const std::vector<GridRow>
 /// Without those that contradict a better finding.
 std::vector<GridReading> grid_readings_in(const document::Part& sweep, const std::vector<Caches>& found) {
   std::vector<GridReading> all;
-  for (const auto& run : sweep.results->runs) {
-    const auto rows = grid_rows(*sweep.results, run);
+  for (const auto& rows : grid_rows(*sweep.results, sweep.results->runs))
     for (auto& reading : classic_readings(rows)) {
       if (std::ranges::any_of(found, [&](const Caches& one) { return contradicts(reading, one); })) continue;
       std::string caption = caption_of(reading, rows, sweep.results->statistic);
       all.push_back({std::move(reading), std::move(caption)});
     }
-  }
   return all;
 }
 

@@ -22,7 +22,7 @@ std::vector<caches::GridRow> modelled_grid(const std::string& witness) {
     o.run = "R";
     results.observations.push_back(o);
   });
-  return caches::grid_rows(results, results.runs[0]);
+  return caches::grid_rows(results, results.runs).front();
 }
 
 /// Times of a chase on a machine whose first cache has 48 KiB in 12 ways, with the odd burst of noise.

@@ -211,9 +211,10 @@ using Name = std::string;
 class Oracle {
 public:
   explicit Oracle(const result::Results& results) {
+    const auto runs = results.runs_by_id();
     for (const auto& o : results.observations) {
       const auto value = result::as_double(o.value);
-      const auto* const run = results.run(o.run);
+      const auto* const run = runs.at(o.run);
       const std::string variant = text(o, "variant");
       const Name name =
           name_of({run->cpu + " on " + run->host, o.kernel == "matmul" ? "plain" : "vectorised", variant,

@@ -76,8 +76,8 @@ BOOST_AUTO_TEST_CASE(written_lines_are_readable_at_once) {
   BOOST_TEST(all.observations.size() == 1U);
   BOOST_REQUIRE(all.failures.size() == 1U);
   BOOST_TEST(all.failures[0].reason == "crashed");
-  BOOST_TEST(all.run("R") == &all.runs[0]);
-  BOOST_TEST(!all.run("S"));
+  BOOST_TEST(all.runs_by_id().at("R") == &all.runs[0]);
+  BOOST_TEST(!all.runs_by_id().contains("S"));
 }
 
 BOOST_AUTO_TEST_CASE(results_are_never_overwritten) {

@@ -37,11 +37,17 @@ private:
     unsigned bytes, instruction;
   };
   struct Block {
-    unsigned instructions;
+    unsigned instructions, near; ///< near: of them, before a jump that the block follows
+    std::uint64_t start;
     std::vector<Made> accesses;
+    [[nodiscard]] std::uint64_t address(unsigned i) const { return start + 4 * i + (i < near ? 0 : 300); }
   };
   void define(std::vector<std::uint64_t>& words) {
-    Block block{static_cast<unsigned>(chance_.from(1, 5)), {}};
+    const auto instructions = static_cast<unsigned>(chance_.from(1, 5));
+    Block block{instructions,
+                static_cast<unsigned>(chance_.from(1, instructions)),
+                static_cast<std::uint64_t>(chance_.from(0, 1000)),
+                {}};
     for (unsigned i = 0; i < block.instructions; ++i)
       for (std::int64_t n = chance_.from(0, 2); n > 0; --n)
         block.accesses.push_back({chance_.one_in(3), 1u << chance_.from(0, 5), i});
@@ -49,7 +55,7 @@ private:
     words.push_back(blocks_.size());
     words.push_back(block.instructions | std::uint64_t{block.accesses.size()} << 32);
     for (unsigned i = 0; i < block.instructions; ++i)
-      words.push_back(RT_INSTRUCTION(0x1000 + 4 * i, 4, RT_PLAIN));
+      words.push_back(RT_INSTRUCTION(block.address(i), 4, RT_PLAIN));
     for (const Made& made : block.accesses)
       words.push_back(RT_ACCESS(made.instruction, 1, made.store ? 1 : 0, made.bytes));
     blocks_.push_back(block);
@@ -73,6 +79,12 @@ private:
     }
     if (last != block.instructions || chance_.one_in(4)) words.push_back(RT_WORD(RT_EXIT, last));
     tally["PAPI_TOT_INS"] += last;
+    if (!caches_.machine().instructions) return turn();
+    caches_.fetch(block.start, 4 * std::min(last, block.near));
+    if (last > block.near) caches_.fetch(block.address(block.near), 4 * (last - block.near));
+    turn();
+  }
+  void turn() {
     if (chance_.one_in(10)) near_ = chance_.from(0, 4000);
   }
 
@@ -96,6 +108,7 @@ model::MachineDescription machine_of(Chance& chance) {
   first.size = first.line * first.ways << chance.from(0, 3);
   if (chance.one_in(2)) machine.tlb = model::TlbDescription{64, {{8, 4}, {48, 12}}};
   if (machine.tlb && chance.one_in(2)) machine.tlb->levels.back().index = model::xor_masks(4);
+  if (chance.one_in(2)) add_instructions(chance, machine);
   return machine;
 }
 
