@@ -16,10 +16,13 @@
 
 #include <cctype>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <iomanip>
 #include <locale>
+#include <optional>
+#include <utility>
 
 namespace recount::plot {
 namespace {
@@ -127,15 +130,61 @@ std::string script_text(const std::function<void(GnuplotWriter&)>& send) {
   return base::read_all(memory.get()).value_or("");
 }
 
+namespace {
+
+/// Without a UTF-8 locale gnuplot warns that iconv cannot convert its degree sign (src/encoding.c).
+process::Spawn gnuplot_command() {
+  return {.argv = {"gnuplot", "--default-settings"}, .environment = {{"LC_ALL", "C.UTF-8"}}};
+}
+
+/// A gnuplot that reads one script after the other.
+class GnuplotProcess {
+public:
+  GnuplotProcess() {
+    process::Pipe in;
+    process::Spawn spawn = gnuplot_command();
+    spawn.in = in.read.get();
+    worker_.emplace(process::start_worker(spawn, {}));
+    in_ = std::move(in.write);
+  }
+  /// Its output; nothing where it has ended, hangs, or has complained.
+  std::optional<std::string> execute(const std::string& script) {
+    constexpr std::string_view end = "\nend of figure\n";
+    const std::string text = "reset\nset print '-'\n" + script + "print \"\\nend of figure\"\n";
+    if (!process::write_all(in_.get(), text)) return {};
+    std::string& answer = worker_->answer();
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (worker_->open() && !answer.ends_with(end) && std::chrono::steady_clock::now() < until)
+      worker_->read(100);
+    if (!answer.ends_with(end) || answer.size() == end.size() || !worker_->words().empty()) return {};
+    answer.resize(answer.size() - end.size());
+    answer.erase(answer.find_last_not_of(" \n") + 1);
+    return std::exchange(answer, {});
+  }
+
+private:
+  process::Fd in_;
+  std::optional<process::Worker> worker_;
+};
+
+} // namespace
+
+std::string draw_next(const std::function<void(GnuplotWriter&)>& send) {
+  static std::optional<GnuplotProcess> gnuplot;
+  if (!process::find_program("gnuplot")) return run_gnuplot(send); // which says so
+  if (!gnuplot) gnuplot.emplace();
+  if (auto figure = gnuplot->execute(script_text(send))) return *figure;
+  gnuplot.reset();
+  return run_gnuplot(send);
+}
+
 std::string run_gnuplot(const std::function<void(GnuplotWriter&)>& send) {
   if (!process::find_program("gnuplot"))
     throw CannotDraw(unavailable("gnuplot", "not found in PATH, but needed to draw figures", {}, install));
-  // Without a UTF-8 locale gnuplot warns that iconv cannot convert its degree sign (src/encoding.c).
-  const process::Spawn spawn{.argv = {"gnuplot", "--default-settings"},
-                             .environment = {{"LC_ALL", "C.UTF-8"}}};
   // Reading its standard input, gnuplot goes on after an error and ends with 0 all the same.
-  const auto ended = process::capture(spawn, script_text(send) + "if (GPVAL_ERRNO != 0) { exit status 65 }\n",
-                                      std::chrono::minutes(2));
+  const auto ended =
+      process::capture(gnuplot_command(), script_text(send) + "if (GPVAL_ERRNO != 0) { exit status 65 }\n",
+                       std::chrono::minutes(2));
   std::string output = ended.out + ended.err;
   output.erase(output.find_last_not_of(" \n") + 1);
   if (ended.exit.ok()) return output;

@@ -135,4 +135,8 @@ private:
 /// words when it is missing, cannot be started, reports an error, hangs or ends with another status than 0.
 std::string run_gnuplot(const std::function<void(GnuplotWriter&)>& send);
 
+/// The same of figures that follow one another, as text: one gnuplot draws them all, each after `reset`. One
+/// that ends, hangs or complains is replaced, and run_gnuplot() draws the figure. Not thread-safe.
+std::string draw_next(const std::function<void(GnuplotWriter&)>& send);
+
 } // namespace recount::plot

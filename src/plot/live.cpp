@@ -37,7 +37,7 @@ bool has_values(const LiveCurve& curve) {
 } // namespace
 
 std::string draw_live(const LiveCurve& curve, TextSize size) {
-  std::string text = run_gnuplot([&](GnuplotWriter& gp) {
+  std::string text = draw_next([&](GnuplotWriter& gp) {
     gp << code("set terminal dumb noenhanced size {},{} {}\n", std::clamp(size.columns, 30L, 400L),
                std::clamp(size.rows, 8L, 200L), size.colour ? Literal("ansi256") : Literal("mono"));
     gp << "set encoding utf8\nunset key\nset title " << plot::quoted(curve.title) << "\n";

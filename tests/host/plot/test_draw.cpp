@@ -295,6 +295,21 @@ BOOST_AUTO_TEST_CASE(a_bad_script_fails_though_gnuplot_goes_on) {
   BOOST_TEST(plot::run_gnuplot([](auto& gp) { gp << "print 'hello'\n"; }) == "hello");
 }
 
+BOOST_AUTO_TEST_CASE(a_figure_does_not_depend_on_the_one_before) {
+  if (!have_gnuplot()) return;
+  const auto plain = [](auto& gp) { gp << "set terminal dumb 60,12\nplot [0:1] x\n"; };
+  const std::string alone = plot::run_gnuplot(plain);
+  BOOST_TEST(plot::draw_next(plain) == alone);
+  BOOST_TEST(plot::draw_next([](auto& gp) {
+               gp << "set terminal dumb 60,12\nset title 'named'\nset yrange [0:2]\nplot [0:1] x\n";
+             }).find("named") != std::string::npos);
+  BOOST_TEST(plot::draw_next(plain) == alone);
+  BOOST_CHECK_THROW(plot::draw_next([](auto& gp) { gp << "plot undefined_thing\n"; }), Error);
+  BOOST_TEST(plot::draw_next(plain) == alone);
+  BOOST_TEST(plot::draw_next([](auto& gp) { gp << "exit\n"; }).empty()); // gnuplot ends
+  BOOST_TEST(plot::draw_next(plain) == alone);
+}
+
 BOOST_AUTO_TEST_CASE(full_device_is_an_error) {
   if (!have_gnuplot()) return;
   const auto text = failure("access-time", timed_sweep(), to("/dev/full"), ErrorKind::bad_input);
