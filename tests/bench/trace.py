@@ -66,7 +66,7 @@ def misses_of(text, name):
 
 def counted(text):
     """Of the last JSON object, by event."""
-    told = json.loads(text[text.rindex('\n{\n') + 1 if '\n{\n' in text else text.index('{'):])
+    told = json.loads(text[text.rindex('{\n  "schema"'):])
     return {row['name']: row.get('mean') for row in told['metrics']}
 
 
