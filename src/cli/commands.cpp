@@ -4,11 +4,10 @@
 #include "caches/view/caches_sections.hpp"
 #include "check/check_output.hpp"
 #include "check/verdict.hpp"
-#include "compare/compare_output.hpp"
-#include "matmul/matmul_figures.hpp"
+#include "compare/compare.hpp"
 #include "matmul/matmul_tables.hpp"
 #include "profile/profile_figure.hpp"
-#include "report/program_section.hpp"
+#include "report/build_report.hpp"
 #include "sweep/sweep_table.hpp"
 #include "watch/watch_figure.hpp"
 

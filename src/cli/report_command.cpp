@@ -2,7 +2,7 @@
 #include "cli/commands.hpp"
 #include "command/measuring.hpp"
 #include "command/print.hpp"
-#include "report/publish.hpp"
+#include "report/build_report.hpp"
 #include "result/results_file.hpp"
 
 #include <recount/error.hpp>

@@ -1,6 +1,8 @@
 // Results of several machines, compilers or commits side by side, and which of them is an outlier.
 #pragma once
 
+#include "document/section.hpp"
+#include "plot/sheet.hpp"
 #include "result/results_file.hpp"
 #include "statistics/statistics.hpp"
 
@@ -85,5 +87,20 @@ struct CompareOptions {
 [[nodiscard]] std::string point_name(const Quantity& quantity);
 /// "papi PAPI_L1_DCM (stride)", the subject of findings.
 [[nodiscard]] std::string subject_name(const Quantity& quantity);
+
+// A comparison of machines as tables, JSON, a figure and a section of a report.
+
+/// Findings, differences, and a table for each quantity: all, or those over all points and with an outlier.
+[[nodiscard]] std::vector<document::Block> comparison_blocks(const Comparison& comparison, bool all);
+/// The same with one table of all quantities, for files.
+[[nodiscard]] std::vector<document::Block> comparison_tables(const Comparison& comparison);
+/// One object, documented in recount-compare(1).
+[[nodiscard]] std::string comparison_json(const Comparison& comparison);
+
+/// A dot for each node with its interval: quantities with an outlier first.
+[[nodiscard]] plot::Sheet compose_nodes(const Comparison& comparison, const result::Results& results);
+[[nodiscard]] plot::Figure nodes_figure();
+/// Of results of several nodes that have quantities in common.
+[[nodiscard]] document::Section compare_section();
 
 } // namespace recount::compare

@@ -4,7 +4,7 @@
 #include "command/output.hpp"
 #include "command/outputs.hpp"
 #include "command/print.hpp"
-#include "compare/compare_output.hpp"
+#include "compare/compare.hpp"
 
 #include <recount/error.hpp>
 

@@ -1,4 +1,4 @@
-#include "compare/compare_output.hpp"
+#include "compare/compare.hpp"
 
 #include "base/format.hpp"
 #include "base/json.hpp"
@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <tuple>
 
 namespace recount::compare {
 namespace {
@@ -85,6 +86,35 @@ document::Table quantity_table(const Comparison& c, const Quantity& quantity, bo
   return table;
 }
 
+/// Median, ratio and z-score of a quantity on a node, for CSV.
+void add_values(std::vector<document::Datum>& data, const Comparison& c, const Quantity& quantity,
+                std::size_t node) {
+  const NodeQuantity& on = quantity.nodes[node];
+  document::Datum datum{.keys = {{c.by, c.nodes[node]},
+                                 {"kernel", quantity.kernel},
+                                 {"points", std::to_string(quantity.points)},
+                                 {"outlier", on.outlier ? "yes" : "no"}},
+                        .quantity = quantity.metric,
+                        .unit = quantity.points > 1           ? ""
+                                : is_seconds(quantity.metric) ? "s"
+                                                              : quantity.unit,
+                        .witness = quantity.witness.name(),
+                        .repetitions = on.values.size()};
+  for (const auto& [name, setting] : quantity.point)
+    datum.keys.emplace_back(name, result::text(setting));
+  if (on.values.empty()) {
+    datum.reason = on.reason->text();
+    data.push_back(datum);
+    return;
+  }
+  data.push_back(datum.with(quantity.points > 1 ? "median of the ratios at the points" : "median", on.value,
+                            on.low, on.high));
+  datum.unit.clear();
+  if (!on.ratio || !on.z) datum.reason = "the median is 0, or too few machines have a value";
+  data.push_back(datum.with("ratio to the median of all", on.ratio));
+  data.push_back(datum.with("z-score", on.z));
+}
+
 document::Table quantities_table(const Comparison& c) {
   auto table = make_table(c, "Quantities");
   const document::Table::Column keys[] = {{"kernel", false}, {"metric", false}, {"point", false}};
@@ -95,6 +125,7 @@ document::Table quantities_table(const Comparison& c) {
       Row& row = table.rows.emplace_back(
           Row{quantity.kernel, quantity.witness.name() + " " + quantity.metric, point_name(quantity)});
       std::ranges::move(make_row(c, quantity, node), std::back_inserter(row));
+      add_values(table.data, c, quantity, node);
     }
   return table;
 }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -37,6 +38,15 @@ struct Datum {
   std::size_t repetitions = 0; ///< behind the value; 0: not stated
   std::size_t disturbed = 0;   ///< of them
   std::string reason = {};     ///< why there is no value, or why it allows no conclusion
+
+  /// Another value of the same.
+  [[nodiscard]] Datum with(std::string of, std::optional<double> number, std::optional<double> least = {},
+                           std::optional<double> most = {}) const {
+    Datum other = *this;
+    other.statistic = std::move(of);
+    std::tie(other.value, other.low, other.high) = std::tie(number, least, most);
+    return other;
+  }
 };
 
 /// Cells are text; a column of numbers is right-aligned.

@@ -258,10 +258,13 @@ public:
   }
   void operator()(const Table& table) {
     const auto parts = PartsOfTable(table).parts();
-    const std::size_t rows = std::max<std::size_t>(1, table.rows.size());
-    for (std::size_t first = 0; first < rows; first += rows_per_part)
+    std::size_t first = 0;
+    do {
+      const std::size_t last = end_of_box(table, parts, first);
       for (const Segment& part : parts)
-        add_part(table, part, first, &part == &parts.back() && first + rows_per_part >= rows);
+        add_part(table, part, first, last, &part == &parts.back() && last == table.rows.size());
+      first = last;
+    } while (first < table.rows.size());
     text_ += "\\medskip\n";
   }
   void operator()(const Picture& picture) {
@@ -277,17 +280,32 @@ public:
   [[nodiscard]] std::string text() && { return std::move(text_); }
 
 private:
-  static constexpr std::size_t rows_per_part = 40;
+  /// The end of the rows from `first` on that fit a page, by the lines that the wrapped cells take.
+  static std::size_t end_of_box(const Table& table, const std::vector<Segment>& parts, std::size_t first) {
+    constexpr std::size_t most = 40;
+    std::size_t last = first;
+    for (std::size_t lines = 0; last < table.rows.size(); ++last) {
+      std::size_t of_row = 1;
+      for (const Segment& part : parts)
+        for (std::size_t i = 0; i < part.columns.size(); ++i)
+          if (const std::size_t size = table.rows[last][part.columns[i]].size(); size > part.widths[i])
+            of_row =
+                std::max(of_row, 1 + size * 5 / 4 / part.widths[i]); // words leave a part of a line empty
+      lines += of_row;
+      if (lines > most && last > first) break;
+    }
+    return last;
+  }
 
-  /// One box, without a page break inside; the last one holds the notes.
-  void add_part(const Table& table, const Segment& part, std::size_t first, bool last) {
+  /// One box, without a page break inside; the one with `notes` is the last.
+  void add_part(const Table& table, const Segment& part, std::size_t first, std::size_t last, bool notes) {
     text_ += "\n\\begin{minipage}{\\linewidth}\n";
     text_ += continued_ == &table ? std::string("\\textbf{Table \\thereporttable}, continued.")
                                   : "\\tablecaption{" + latex_text(table.caption) + "}";
     continued_ = &table;
-    text_ += fmt::format("\\par\\smallskip\n{{{} ", part.size) +
-             tabular(table, part, first, std::min(table.rows.size(), first + rows_per_part)) + "\\par}\n";
-    for (std::size_t i = 0; i < table.notes.size() && last; ++i)
+    text_ +=
+        fmt::format("\\par\\smallskip\n{{{} ", part.size) + tabular(table, part, first, last) + "\\par}\n";
+    for (std::size_t i = 0; i < table.notes.size() && notes; ++i)
       text_ += "{\\footnotesize " + latex_text(table.notes[i]) + "\\par}\n";
     text_ += "\\end{minipage}\\par\n";
   }

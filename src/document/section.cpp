@@ -63,8 +63,10 @@ std::optional<Picture> Gallery::add(const std::string& figure, const Part& part)
   const auto alike =
       std::ranges::count_if(wanted_, [&](const RequestedPicture& w) { return w.sheet.name == figure; });
   const std::string name = alike == 0 ? figure : fmt::format("{}-{}", figure, alike + 1);
-  for (const auto& warning : sheet->warnings)
-    if (std::ranges::find(warnings_, warning) == warnings_.end()) warnings_.push_back(warning);
+  for (const auto& warning : sheet->warnings) // the caption has some
+    if (std::ranges::find(warnings_, warning) == warnings_.end() &&
+        std::ranges::find(sheet->caption, warning) == sheet->caption.end())
+      warnings_.push_back(warning);
   Picture picture{name, plot::caption_text(entry.entry, *sheet)};
   if (!sheet->caption_is_key) sheet->caption.clear(); // it is under the picture
   wanted_.push_back({name, std::move(*sheet)});

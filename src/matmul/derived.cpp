@@ -12,6 +12,7 @@
 #include <map>
 #include <set>
 #include <stdexcept>
+#include <string_view>
 
 namespace recount::matmul {
 namespace {
@@ -103,6 +104,11 @@ std::optional<Quantity> derived_by(const ProductGroup& group, const Product& pro
     }
     quantity.low -= below;
     quantity.high += above;
+  }
+  if (std::string_view(row.name).ends_with(
+          "_HIT_RATE")) { // an error of sampling does not make it less than none
+    quantity.low = std::max(quantity.low, std::min(0.0, *value));
+    quantity.high = std::min(quantity.high, std::max(1.0, *value));
   }
   return quantity;
 }
@@ -305,7 +311,9 @@ document::Datum make_datum(const ProductGroup& group, const Measure& measure, co
   datum.disturbed = quantity->disturbed;
   if (!quantity->clear()) datum.reason = reservation(*quantity);
   if (!quantity->shown()) return datum;
-  datum.statistic = quantity->witness == Witness::published ? "value" : statistics::name_of(group.statistic);
+  datum.statistic = quantity->witness == Witness::published && quantity->values.size() < 2
+                        ? "as published"
+                        : statistics::name_of(group.statistic);
   datum.value = quantity->value;
   if (quantity->low < quantity->high) {
     datum.low = quantity->low;

@@ -10,7 +10,6 @@
 #include "matmul/derived.hpp"
 #include "matmul/matmul_study.hpp"
 #include "matmul/matmul_tables.hpp"
-#include "matmul/remarks.hpp"
 #include "result/results_file.hpp"
 #include "sweep/batch.hpp"
 #include "sweep/groups.hpp"

@@ -1,9 +1,10 @@
-#include "matmul/matmul_figures.hpp"
+#include "matmul/matmul_tables.hpp"
 
 #include "base/format.hpp"
 #include "base/witness.hpp"
 #include "matmul/derived.hpp"
 #include "plot/select.hpp"
+#include "plot/style.hpp"
 
 #include <recount/error.hpp>
 
@@ -81,7 +82,7 @@ private:
   std::set<std::string> machines_;
   std::set<Witness> witnesses_;                                     ///< of the panel that is being built
   std::size_t least_ = 0, most_ = 0, measured_ = 0, disturbed_ = 0; ///< repetitions
-  bool modelled_ = false;
+  bool modelled_ = false, published_ = false;
   statistics::Statistic statistic_ = statistics::Statistic::median;
 };
 
@@ -100,6 +101,8 @@ bool ProductSheet::add(plot::Panel& panel, plot::Series series, const ProductGro
     here = here || !modelled || quantity->witness.machine().starts_with("host");
     modelled_ = modelled_ || modelled;
     if (modelled) continue;
+    published_ = published_ || quantity->witness == Witness::published;
+    if (quantity->witness == Witness::published) continue; // the caption says what they are
     const std::size_t n =
         std::max<std::size_t>(1, quantity->compared > 0 ? quantity->compared : quantity->values.size());
     least_ = measured_ == 0 ? n : std::min(least_, n);
@@ -143,12 +146,12 @@ void ProductSheet::finish(plot::Panel panel, const std::string& subject, std::si
   int next = 1;
   for (plot::Series& series : panel.series) {
     if (series.linetype > 0 || panel.ordered || series.look == plot::Series::Look::level) continue;
-    while (taken.contains(next) && next < 7)
-      ++next;
+    while (taken.contains(next) && next < plot::first_step + plot::steps - 1)
+      next = next == plot::categories ? plot::first_step : next + 1;
     series.linetype = next;
     taken.insert(next);
   }
-  sheet_.panels.push_back(std::move(panel));
+  std::ranges::move(plot::small_multiples(std::move(panel)), std::back_inserter(sheet_.panels));
 }
 
 plot::Sheet ProductSheet::build() {
@@ -158,10 +161,10 @@ plot::Sheet ProductSheet::build() {
   if (most_ > 1)
     for (auto& text : plot::statistic_texts(statistic_, least_, most_))
       sheet_.caption.push_back(std::move(text));
-  if (modelled_) sheet_.caption.push_back(plot::modelled_text(sheet_, measured_ > 0));
+  if (modelled_) sheet_.caption.push_back(plot::modelled_text(sheet_, published_ || measured_ > 0));
   if (disturbed_ > 0) {
     sheet_.caption.insert(sheet_.caption.begin(), plot::disturbed_text(disturbed_, measured_));
-    sheet_.warnings.push_back(sheet_.caption.back());
+    sheet_.warnings.push_back(sheet_.caption.front());
   }
   sheet_.caption.insert(sheet_.caption.end(), remarks.begin(), remarks.end());
   return std::move(sheet_);
@@ -205,6 +208,13 @@ std::optional<Quantity> speed_up_over_simple(const ProductGroup& group, const Pr
   return product == simple ? std::nullopt : speed_up(group, product, simple);
 }
 
+plot::Panel size_panel(const SizePanel& row) {
+  plot::Panel panel = size_panel(row.y_title);
+  panel.y_is_share = row.share;
+  panel.y_decades = !row.share;
+  return panel;
+}
+
 const std::vector<SizePanel>& size_panels() {
   static const std::vector<SizePanel> rows{
       {"matmul-time", "time (s)", "products of doubles", any_loops, seconds},
@@ -224,17 +234,23 @@ void size_figure(ProductSheet& sheet, const Groups& groups, const std::string& f
   const bool several = std::ranges::count(groups, false, &ProductGroup::published) > 1;
   for (const SizePanel& row : size_panels()) {
     if (row.figure != figure) continue;
-    plot::Panel panel = size_panel(row.y_title);
-    panel.y_is_share = row.share;
-    panel.y_decades = !row.share;
+    std::size_t curves = 0;
     for (const ProductGroup& group : groups)
+      curves +=
+          group.published ? 0 : static_cast<std::size_t>(std::ranges::count_if(group.loops(), row.wanted));
+    // Machines share a panel where their curves are few.
+    const bool together = several && curves <= plot::most_curves;
+    plot::Panel panel = size_panel(row);
+    for (const ProductGroup& group : groups) {
       for (const Product& loops : group.published ? std::vector<Product>() : group.loops()) {
         if (!row.wanted(loops)) continue;
         plot::Series series = make_series(loops);
-        if (several) series.linetype = 0;
-        if (several && loops.build.empty() && loops.variant != "dgemm") series.label += ", " + group.machine;
+        if (together) series.linetype = 0;
+        if (together && loops.build.empty() && loops.variant != "dgemm") series.label += ", " + group.machine;
         sheet.add(panel, std::move(series), group, points_of(group, loops), row.quantity);
       }
+      if (several && !together) sheet.finish(std::exchange(panel, size_panel(row)), group.machine);
+    }
     sheet.finish(std::move(panel), row.subject);
   }
 }
@@ -288,14 +304,15 @@ void published_figure(ProductSheet& sheet, const Groups& groups, const std::stri
       add_model(sheet, counts, groups, published, loops, named ? "" : loops_name(loops),
                 [](const auto& model) { return in_millions("PAPI_L1_DCM", model); });
     }
-    sheet.finish(std::move(counts), "PAPI_L1_DCM");
+    sheet.finish(std::move(counts), "L1 data-cache misses");
+    sheet.remarks.push_back("published: " + published_clause(published));
     for (const Product& loops : published.loops())
       if (plain_loops(loops))
         add_model(sheet, ratios, groups, published, loops, loops_name(loops),
                   [&](const auto& model) { return over_published(published, model); });
-    sheet.finish(std::move(ratios), "PAPI_L1_DCM");
+    sheet.finish(std::move(ratios), "L1 data-cache misses");
   }
-  if (solid) sheet.remarks.emplace_back("solid: published");
+  if (solid) sheet.remarks.insert(sheet.remarks.begin(), "solid: published");
 }
 
 /// By how much the model exceeds the published L1 misses, in percent of these: in a ratio, a percent is not
@@ -333,8 +350,9 @@ void field_figure(ProductSheet& sheet, const Groups& groups, const std::string&)
             named = true;
         }
     }
-    sheet.finish(std::move(panel), "PAPI_L1_DCM");
+    sheet.finish(std::move(panel), core);
   }
+  sheet.remarks.emplace_back("published: medians of the repetitions of each group, or its only values");
 }
 
 // Figures of one machine: another one would be too much.
@@ -353,7 +371,7 @@ std::map<std::int64_t, Points> blocks_by_size(const ProductGroup& group) {
   return sizes;
 }
 
-/// A curve for each n against the size of a block, and `line` without blocks as a level.
+/// A curve for each n against the size of a block, and `line` without blocks as a level of its colour.
 void add_block_panel(ProductSheet& sheet, const ProductGroup& group, const std::string& y_title,
                      const std::string& subject, const QuantityOf& quantity) {
   const auto sizes = blocks_by_size(group);
@@ -361,23 +379,26 @@ void add_block_panel(ProductSheet& sheet, const ProductGroup& group, const std::
   panel.x_title = "rows per block";
   panel.y_title = y_title;
   panel.x_along = plot::Panel::Along::settings;
-  panel.ordered = sizes.size() > 7;
+  panel.ordered = sizes.size() > 1;
   panel.y_decades = subject.ends_with("misses");
-  int colour = 0;
+  int place = 0;
+  bool dotted = false;
   for (const auto& [n, points] : sizes) {
-    ++colour;
+    const int shade = place++ * (plot::steps - 1) / std::max(1, static_cast<int>(sizes.size()) - 1);
     const Product line = points.front().second.with_variant("ikj");
     plot::Series block = make_series(points.front().second), level = make_series(line);
     block.label = fmt::format("block, n = {}", n);
     level.label = fmt::format("line, n = {}", n);
-    if (sizes.size() > 1) {
-      block.linetype = level.linetype = colour;
+    if (panel.ordered) {
+      block.linetype = level.linetype = plot::first_step + shade;
       level.look = plot::Series::Look::level;
     }
     sheet.add(panel, std::move(block), group, points, quantity);
-    sheet.add(panel, std::move(level), group, {{points.front().first, line}, {points.back().first, line}},
-              quantity);
+    dotted = sheet.add(panel, std::move(level), group,
+                       {{points.front().first, line}, {points.back().first, line}}, quantity) ||
+             dotted;
   }
+  if (dotted && panel.ordered) panel.x_title += "; dotted: line, without blocks";
   if (!panel.series.empty() && panel.series.front().samples.size() > 1)
     sheet.finish(std::move(panel), subject);
 }

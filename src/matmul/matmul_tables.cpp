@@ -4,7 +4,6 @@
 #include "base/names.hpp"
 #include "base/witness.hpp"
 #include "matmul/derived.hpp"
-#include "matmul/remarks.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -419,6 +418,7 @@ std::vector<Block> published_tables(const std::vector<ProductGroup>& all) {
     blocks.emplace_back(document::Heading{"Published: " + table.version("published"), 2});
     if (const std::string source = table.version("source"); !source.empty())
       blocks.emplace_back(document::Paragraph{source});
+    blocks.emplace_back(document::Paragraph{"Published values: " + published_clause(table) + "."});
     const Witness model = table.model_witness();
     add_published(blocks, table, all, model.empty() ? Witness(Witness::model, "unknown") : model);
     if (model.empty())
@@ -492,7 +492,13 @@ std::string speed_ups(const ProductGroup& group, const std::string& element, con
   for (const auto& [product, metrics] : group.products) {
     if (!plain(product) || product.n != first->n || &product == first) continue;
     const auto factor = speed_up(group, product, *first);
-    if (factor && factor->shown())
+    std::optional<Quantity> by_cpu; // of disturbed repetitions
+    if (factor && !factor->clear())
+      by_cpu = comparisons([&](const Product&) { return *first; })[1].quantity(group, product);
+    if (by_cpu && by_cpu->clear())
+      parts.push_back(
+          fmt::format("{}: {} by CPU time", loops_name(product), base::format_times(by_cpu->value)));
+    else if (factor && factor->shown())
       parts.push_back(loops_name(product) + ": " + speed_up_text(*factor));
     else if (factor)
       unclear[reservation(*factor)].push_back(loops_name(product));

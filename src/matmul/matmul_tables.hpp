@@ -1,11 +1,11 @@
-// Tables of matrix products.
+// Tables, figures, remarks and sections of matrix products.
 #pragma once
 
-#include "document/document.hpp"
 #include "document/section.hpp"
 #include "matmul/derived.hpp"
-#include "matmul/products.hpp"
+#include "plot/sheet.hpp"
 
+#include <string>
 #include <vector>
 
 namespace recount::matmul {
@@ -40,5 +40,29 @@ inline constexpr const char* times_caption = "Time of the product (s)";
 
 /// Its section, and all its values at the end.
 [[nodiscard]] std::vector<document::Section> product_sections();
+
+// Findings in results of matrix products that a reader of the tables could miss.
+
+struct Remark {
+  std::string title;                 ///< "More misses in L2 than in L1"
+  std::string text;                  ///< sentences
+  std::vector<std::string> evidence; ///< a line each
+};
+
+/// The remarks on each group, in the order of the groups: misses out of order, parts of published presets,
+/// transposition, speed-ups with fewer hits, jumps in cost, languages, capacities, outliers.
+/// The last one lists the differences that the values do not support. Pure.
+[[nodiscard]] std::vector<Remark> remarks(const std::vector<ProductGroup>& groups);
+/// The same as a heading, a paragraph and a list each.
+[[nodiscard]] std::vector<document::Block> remark_blocks(const std::vector<ProductGroup>& groups);
+
+// Figures of matrix products: time, rate, misses and what follows from them, by size and by block.
+
+/// All of them, in the order in which a reader would look at them.
+[[nodiscard]] std::vector<plot::Figure> product_figures();
+
+/// One of them; without panels where the results cannot fill it.
+[[nodiscard]] plot::Sheet compose_products(const std::string& name, const result::Results& results,
+                                           const plot::Choice& choice);
 
 } // namespace recount::matmul

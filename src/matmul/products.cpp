@@ -108,6 +108,15 @@ std::size_t Repetitions::disturbed() const {
       std::ranges::count_if(values, [](const Repeated& one) { return !one.disturbances.empty(); }));
 }
 
+std::string published_clause(const ProductGroup& table) {
+  std::size_t most = 1;
+  for (const auto& [product, metrics] : table.products)
+    for (const auto& [key, all] : metrics)
+      if (key.first == Witness::published) most = std::max(most, all.values.size());
+  if (most < 2) return "one value per product, as its source has it, of unknown spread";
+  return fmt::format("{} of up to {} repetitions", statistics::name_of(table.statistic), most);
+}
+
 statistics::Evidence evidence(const Quantity& a, const Quantity& b) {
   const auto exact = [](const Quantity& q) {
     return q.witness.modelled() || (q.witness == Witness::published && q.values.size() < 2);

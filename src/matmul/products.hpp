@@ -149,4 +149,7 @@ struct ProductGroup {
 /// By machine, in the order of the runs; published tables last.
 [[nodiscard]] std::vector<ProductGroup> group_products(const result::Results& results);
 
+/// What the values of a published table are: "one value per product ...", "median of up to 5 repetitions".
+[[nodiscard]] std::string published_clause(const ProductGroup& table);
+
 } // namespace recount::matmul

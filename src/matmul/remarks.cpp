@@ -1,4 +1,4 @@
-#include "matmul/remarks.hpp"
+#include "matmul/matmul_tables.hpp"
 
 #include "base/format.hpp"
 #include "base/names.hpp"
@@ -538,13 +538,14 @@ void find_outliers(std::vector<std::string>& found, const Product& product,
     if (median == 0 || std::abs(distance) < outlier_share * std::abs(median) ||
         std::abs(distance) < outlier_spread * (most - least))
       continue;
-    found.push_back(
-        fmt::format("{}, {} {}, repetition {}: {}, {:.0f} % {} the other {}, which agree within {:.1f} %",
-                    product_name(product), metric, format_witness(witness), one.process.repetition + 1,
-                    metric.ends_with("seconds") ? format_seconds(one.value) + " s"
-                                                : format_millions(one.value) + " million",
-                    100 * std::abs(distance / median), distance < 0 ? "below" : "above", others.size(),
-                    100 * (most - least) / std::abs(median)));
+    found.push_back(fmt::format("{}, {} {}, repetition {}: {}, {:.0f} % {} the median of the other {}, which "
+                                "differ by at most {:.1f} %",
+                                product_name(product), metric, format_witness(witness),
+                                one.process.repetition + 1,
+                                metric.ends_with("seconds") ? format_seconds(one.value) + " s"
+                                                            : format_millions(one.value) + " million",
+                                100 * std::abs(distance / median), distance < 0 ? "below" : "above",
+                                others.size(), 100 * (most - least) / std::abs(median)));
   }
 }
 

@@ -120,7 +120,7 @@ Layout lay_out(const Sheet& sheet, const Canvas& canvas) {
       const auto column = static_cast<double>(i % grid.columns), row = static_cast<double>(at_row);
       const double left = column * canvas.width / columns, top = layout.height - row * each;
       const Box cell{left, top - each, left + canvas.width / columns, top};
-      const Box& plot = layout.panels.emplace_back(look_of(sheet.panels[i], cell, canvas, key, least)).plot;
+      const Box& plot = layout.panels.emplace_back(look_of(sheet.panels, i, cell, canvas, key, least)).plot;
       widest = {std::max(widest.left, plot.left - cell.left), std::max(widest.right, cell.right - plot.right),
                 grid.columns > 1 ? std::max(widest.top, cell.top - plot.top) : 0};
     }

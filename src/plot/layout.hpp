@@ -184,10 +184,11 @@ inline constexpr const char* row_key_names[] = {"perf", "PAPI", "modelled, with 
 struct Margins {
   double left = 0, right = 0, top = 0;
 };
-/// `key`: names are in a key even where labels would fit. The margins are at least `least`, so that the plots
-/// of all panels are aligned.
-[[nodiscard]] PanelLook look_of(const Panel& panel, const Box& cell, const Canvas& canvas, bool key,
-                                const Margins& least = {});
+/// The look of one of all panels of a figure: axes of one title have one scale. `key`: names are in a key
+/// even where labels would fit. The margins are at least `least`, so that the plots of all panels are
+/// aligned.
+[[nodiscard]] PanelLook look_of(const std::vector<Panel>& all, std::size_t index, const Box& cell,
+                                const Canvas& canvas, bool key, const Margins& least = {});
 
 [[nodiscard]] Layout lay_out(const Sheet& sheet, const Canvas& canvas);
 

@@ -1,4 +1,4 @@
-#include "plot/live.hpp"
+#include "plot/sheet.hpp"
 
 #include "plot/gnuplot.hpp"
 

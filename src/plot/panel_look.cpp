@@ -46,15 +46,25 @@ Axis linear_x_axis(const Panel& panel, Range x, double length, const Canvas& can
   return axis;
 }
 
+/// Those of the panel and of all whose axis has the same title: they are on one scale. Strips over time and
+/// names are not: their panels have other series and names.
+std::vector<Sample> samples_of(const Panel& panel, const std::vector<Panel>& all, std::string Panel::*title) {
+  std::vector<Sample> samples;
+  for (const Panel& other : all)
+    if (&other == &panel || (panel.x_along != Panel::Along::linear && other.x_along == panel.x_along &&
+                             other.*title == panel.*title))
+      for (const Series& series : other.series)
+        samples.insert(samples.end(), series.samples.begin(), series.samples.end());
+  return samples;
+}
+
 /// From 0 where the values are near one another, else logarithmic. `plot`: where it will be drawn.
-Axis y_axis(const Panel& panel, const Box& plot, const Canvas& canvas) {
+Axis y_axis(const Panel& panel, const std::vector<Panel>& all, const Box& plot, const Canvas& canvas) {
   Range middle, band;
-  for (const auto& series : panel.series) {
-    for (const auto& s : series.samples) {
-      if (std::isnan(s.y)) continue;
-      middle.take(s.y);
-      band.take(s.high);
-    }
+  for (const Sample& s : samples_of(panel, all, &Panel::y_title)) {
+    if (std::isnan(s.y)) continue;
+    middle.take(s.y);
+    band.take(s.high);
   }
   const bool wide = panel.y_is_time && middle.high > most_on_linear * middle.low;
   if (middle.low > 0 && wide && middle.high > most_on_powers_of_2 * middle.low)
@@ -79,12 +89,11 @@ Axis y_axis(const Panel& panel, const Box& plot, const Canvas& canvas) {
 }
 
 /// As Panel::x_along; `length` of the axis in the units of the canvas.
-Axis x_axis(const Panel& panel, double length, const Canvas& canvas) {
+Axis x_axis(const Panel& panel, const std::vector<Panel>& all, double length, const Canvas& canvas) {
   Range x;
-  for (const auto& series : panel.series) {
-    for (const auto& s : series.samples)
-      x.take(s.x);
-  }
+  const std::vector<Sample> samples = samples_of(panel, all, &Panel::x_title);
+  for (const Sample& s : samples)
+    x.take(s.x);
   if (panel.x_along == Panel::Along::linear) return linear_x_axis(panel, {x.low, x.high}, length, canvas);
   if (panel.x_along == Panel::Along::names) {
     Axis axis{0.5, static_cast<double>(panel.x_names.size()) + 0.5, false, {}};
@@ -95,9 +104,8 @@ Axis x_axis(const Panel& panel, double length, const Canvas& canvas) {
   if (panel.x_along == Panel::Along::number) return decades_axis(x.low, x.high);
   if (panel.x_along == Panel::Along::settings) {
     std::vector<double> values;
-    for (const auto& series : panel.series)
-      for (const auto& s : series.samples)
-        values.push_back(s.x);
+    for (const Sample& s : samples)
+      values.push_back(s.x);
     return settings_axis(values, length, canvas.cells ? 8 : 5,
                          [&](const std::string& t) { return canvas.wide(t); });
   }
@@ -114,18 +122,6 @@ Vec place_of(const Sample& s, const PanelLook& look) {
   return {p.left + look.x.place(s.x) * p.width(), p.bottom + look.y.place(s.y) * p.height()};
 }
 
-/// One name for flat levels that are nearer to one another than names can be: "line, n = 4096 to 10240".
-std::string common_name(const std::vector<const Series*>& levels) {
-  const std::string &first = levels.front()->label, &last = levels.back()->label;
-  if (levels.size() == 1) return first;
-  const auto differ = std::ranges::mismatch(first, last);
-  const auto blank = first.rfind(' ', static_cast<std::size_t>(differ.in1 - first.begin()));
-  if (blank == std::string::npos) return {};
-  const bool same = std::ranges::all_of(
-      levels, [&](const Series* level) { return level->label.starts_with(first.substr(0, blank + 1)); });
-  return same ? first + (levels.size() > 2 ? " to " : ", ") + last.substr(blank + 1) : std::string();
-}
-
 /// Places the names of levels one after the other, each clear of those before.
 class LevelNotes {
 public:
@@ -133,13 +129,11 @@ public:
       : panel_(panel), look_(look), canvas_(canvas) {}
 
   std::vector<Note> build() {
-    std::vector<const Series*> flat, sloped;
-    for (const Series& series : panel_.series)
-      if (series.look == Series::Look::level && series.samples.size() > 1)
-        (end(series).y - at(series.samples.front()).y >= canvas_.tall() ? sloped : flat).push_back(&series);
-    place_flat(std::move(flat));
-    for (const Series* level : sloped)
-      notes_.push_back(sloped_note(*level));
+    for (const bool sloped : {false, true})
+      for (const Series& series : panel_.series)
+        if (series.look == Series::Look::level && series.linetype == 0 && series.samples.size() > 1 &&
+            (end(series).y - at(series.samples.front()).y >= canvas_.tall()) == sloped)
+          notes_.push_back(sloped ? sloped_note(series) : flat_note(series));
     return std::move(notes_);
   }
 
@@ -177,14 +171,14 @@ private:
   }
 
   /// Above the right end of a flat level or below; further left where that is taken.
-  [[nodiscard]] Note flat_note(const std::string& label, const Series& own, double y) const {
-    const double half = canvas_.wide(label) / 2, tall = canvas_.tall();
+  [[nodiscard]] Note flat_note(const Series& own) const {
+    const double half = canvas_.wide(own.label) / 2, tall = canvas_.tall(), y = end(own).y;
     std::vector<Vec> places;
     for (double x = look_.plot.right - half - 1; places.empty() || x - half > look_.plot.left;
          x -= 2 * half + 4)
       for (const double side : {0.5, -0.5})
         places.push_back({x, y + side * tall});
-    return place(label, own, places);
+    return place(own.label, own, places);
   }
 
   /// Next to a sloping level.
@@ -198,27 +192,6 @@ private:
     return place(own.label, own, places);
   }
 
-  /// One note for each group of levels that are nearer to one another than their names can be.
-  void place_flat(std::vector<const Series*> flat) {
-    const auto height = [&](const Series* level) { return end(*level).y; };
-    std::ranges::stable_sort(flat, {}, height);
-    std::vector<std::vector<const Series*>> groups;
-    for (const Series* level : flat) {
-      if (groups.empty() || height(level) - height(groups.back().back()) > canvas_.tall())
-        groups.emplace_back();
-      groups.back().push_back(level);
-    }
-    for (auto& group : groups) {
-      const double top = height(group.back());
-      std::ranges::sort(group); // as they were given
-      if (const std::string name = common_name(group); !name.empty())
-        notes_.push_back(flat_note(name, *group.front(), top));
-      else
-        for (const Series* level : group)
-          notes_.push_back(flat_note(level->label, *level, height(level)));
-    }
-  }
-
   const Panel& panel_;
   const PanelLook& look_;
   const Canvas& canvas_;
@@ -226,8 +199,8 @@ private:
 };
 
 int linetype(const Panel& panel, std::size_t i) {
-  if (panel.series[i].look == Series::Look::level) return line_of_level;
   if (panel.series[i].linetype > 0) return panel.series[i].linetype;
+  if (panel.series[i].look == Series::Look::level) return line_of_level;
   const auto n = static_cast<int>(panel.series.size()), k = static_cast<int>(i);
   if (n <= categories) return 1 + k;
   if (n <= steps || panel.ordered)
@@ -242,8 +215,9 @@ struct Attempt {
 
 class PanelLayout {
 public:
-  PanelLayout(const Panel& panel, const Box& cell, const Canvas& canvas, const Margins& least)
-      : panel_(panel), cell_(cell), canvas_(canvas), least_(least) {}
+  PanelLayout(const std::vector<Panel>& all, std::size_t index, const Box& cell, const Canvas& canvas,
+              const Margins& least)
+      : all_(all), panel_(all[index]), cell_(cell), canvas_(canvas), least_(least) {}
 
   PanelLook build(bool key) {
     // One curve is named by the title.
@@ -270,7 +244,8 @@ private:
         names.resize(i + 1);
         continue;
       }
-      while (last + 1 < panel_.series.size() && look_.curves[last + 1].linetype == look_.curves[i].linetype)
+      while (last + 1 < panel_.series.size() && panel_.series[last + 1].look != Series::Look::level &&
+             look_.curves[last + 1].linetype == look_.curves[i].linetype)
         ++last;
       names.resize(last + 1);
       names[i] = panel_.series[i].label +
@@ -339,13 +314,13 @@ private:
     top = std::min(top, cell_.top - least_.top);
     look_ = {};
     look_.plot = {cell_.left + 30, bottom, cell_.right - right, top};
-    look_.y = y_axis(panel_, look_.plot, canvas_);
+    look_.y = y_axis(panel_, all_, look_.plot, canvas_);
     double tic = 0;
     for (const auto& t : look_.y.tics)
       tic = std::max(tic, canvas_.wide(t.text));
     look_.plot.left = cell_.left + tic + (cells ? 8 : line + (canvas_.tex ? 14 : 8));
     look_.plot.left = std::max(look_.plot.left, cell_.left + least_.left);
-    look_.x = x_axis(panel_, look_.plot.width(), canvas_);
+    look_.x = x_axis(panel_, all_, look_.plot.width(), canvas_);
     if (bare)
       for (auto& t : look_.x.tics)
         t.text.clear();
@@ -446,10 +421,10 @@ private:
         if (!std::isnan(s.y)) curve.line.push_back(at(s));
       }
       curve.named = series.look != Series::Look::level && !series.label.empty(); // a level has its note
-      // A series without a name belongs to the named one of its colour.
+      // A series without a name, or a level, belongs to the named one of its colour.
       if (std::ranges::any_of(panel_.series, [&](const Series& other) {
-            return other.linetype == series.linetype && other.look != Series::Look::level &&
-                   other.label.empty();
+            return other.linetype == series.linetype &&
+                   (other.look == Series::Look::level || other.label.empty());
           }))
         curve.group = series.linetype;
       curve.width = canvas_.wide(attempt.compact ? series.compact : series.label);
@@ -476,6 +451,7 @@ private:
     return true;
   }
 
+  const std::vector<Panel>& all_;
   const Panel& panel_;
   const Box& cell_;
   const Canvas& canvas_;
@@ -484,8 +460,9 @@ private:
 };
 } // namespace
 
-PanelLook look_of(const Panel& panel, const Box& cell, const Canvas& canvas, bool key, const Margins& least) {
-  return PanelLayout(panel, cell, canvas, least).build(key);
+PanelLook look_of(const std::vector<Panel>& all, std::size_t index, const Box& cell, const Canvas& canvas,
+                  bool key, const Margins& least) {
+  return PanelLayout(all, index, cell, canvas, least).build(key);
 }
 
 // The layout of a panel of rows.

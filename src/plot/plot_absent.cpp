@@ -1,4 +1,3 @@
-#include "plot/live.hpp"
 #include "plot/sheet.hpp"
 
 #include <recount/error.hpp>

@@ -138,14 +138,20 @@ bool coincide(const Series& a, const Series& b) {
   return shared > 1 && 2 * same > shared;
 }
 
-/// Later curves that are drawn over this one: its markers are larger, so that they show around theirs. Two at
-/// most.
-int covering_curves(const Panel& panel, std::size_t i) {
-  int covering = 0;
-  for (std::size_t j = i + 1; j < panel.series.size() && covering < 2; ++j)
-    if (panel.series[j].look == panel.series[i].look && coincide(panel.series[i], panel.series[j]))
-      ++covering;
-  return covering;
+/// Later curves that are drawn over the one of this name in any panel: its markers are larger in all, so that
+/// they show around theirs. Two at most.
+int covering_curves(const Sheet& sheet, const Series& curve) {
+  int most = 0;
+  for (const Panel& panel : sheet.panels)
+    for (std::size_t i = 0; i < panel.series.size(); ++i) {
+      const Series& here = panel.series[i];
+      if (here.label != curve.label || here.modelled != curve.modelled || here.look != curve.look) continue;
+      const auto covering = std::count_if(
+          panel.series.begin() + static_cast<std::ptrdiff_t>(i) + 1, panel.series.end(),
+          [&](const Series& later) { return later.look == here.look && coincide(here, later); });
+      most = std::max(most, static_cast<int>(std::min<std::ptrdiff_t>(covering, 2)));
+    }
+  return most;
 }
 
 /// The commands for one panel of one drawing. Places are points at final size, as in its layout.
@@ -153,6 +159,7 @@ class PanelScript {
 public:
   PanelScript(GnuplotWriter& gp, const Sheet& sheet, const Drawing& drawing, std::size_t index)
       : gp_(gp),
+        sheet_(sheet),
         panel_(sheet.panels[index]),
         look_(drawing.layout.panels[index]),
         drawing_(drawing),
@@ -306,12 +313,15 @@ private:
     const GnuplotCode named = look_.labelled || look.label.empty()
                                   ? GnuplotCode("notitle")
                                   : Literal("title ") + plot::quoted(look.label, tex_);
-    if (series.look == Series::Look::level)
-      return code("{} using 1:2 with lines lt {} lw 1.2 {}", block, look.linetype, named);
-    const bool points = series.look == Series::Look::points;
     const int lt = look.linetype + (series.modelled ? modelled : 0);
+    if (series.look == Series::Look::level && series.linetype == 0)
+      return code("{} using 1:2 with lines lt {} lw 1.2 notitle", block, look.linetype);
+    if (series.look == Series::Look::level)
+      return code("{} using 1:2 with linespoints lt {} lw 0.8 dt (1.5,2.5) ps {:.3f} notitle", block, lt,
+                  0.4 * marker_scale(drawing_.format));
+    const bool points = series.look == Series::Look::points;
     const double size = (series.modelled ? 0.42 : 0.3) * (points ? 1.6 : 1.0) *
-                        (1 + 0.5 * covering_curves(panel_, i)) * marker_scale(drawing_.format);
+                        (1 + 0.5 * covering_curves(sheet_, series)) * marker_scale(drawing_.format);
     return code("{} using 1:2 with {} lt {} lw 1.5 ps {:.3f} {}", block,
                 points ? Literal("points") : Literal("linespoints"), lt, size, named);
   }
@@ -367,6 +377,7 @@ private:
   }
 
   GnuplotWriter& gp_;
+  const Sheet& sheet_;
   const Panel& panel_;
   const PanelLook& look_;
   const Drawing& drawing_;

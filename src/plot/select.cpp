@@ -344,6 +344,24 @@ void colour_by_bytes(std::vector<Series>& series, const std::vector<std::int64_t
     series[i].linetype = lines[i];
 }
 
+std::vector<Panel> small_multiples(Panel panel) {
+  const auto unnamed = [](const Series& series) {
+    return series.label.empty() || series.look == Series::Look::level;
+  };
+  const std::size_t curves = panel.series.size(), parts = (curves + most_curves - 1) / most_curves;
+  if (parts < 2 || panel.ordered || std::ranges::any_of(panel.series, unnamed)) return {std::move(panel)};
+  std::vector<Panel> panels;
+  for (std::size_t part = 0; part < parts; ++part) {
+    Panel& one = panels.emplace_back(panel);
+    one.title += fmt::format(" ({} of {})", part + 1, parts);
+    const auto at = [&](std::size_t k) {
+      return panel.series.begin() + static_cast<std::ptrdiff_t>(k * curves / parts);
+    };
+    one.series.assign(at(part), at(part + 1));
+  }
+  return panels;
+}
+
 namespace {
 
 Panel make_panel(const Recipe& recipe, const result::Results& results, const std::string& x,
@@ -402,8 +420,15 @@ Sheet compose(const Recipe& recipe, const result::Results& results, const Choice
                     "select with --metric and --witness");
   Sheet sheet;
   sheet.name = recipe.entry.name;
-  for (const auto& curves : panels)
+  std::vector<Panel> multiples;
+  for (const auto& curves : panels) {
     sheet.panels.push_back(make_panel(recipe, results, selected.x, curves));
+    std::ranges::move(small_multiples(sheet.panels.back()), std::back_inserter(multiples));
+  }
+  std::erase_if(multiples, [](const Panel& panel) { // of single points, where others have lines
+    return std::ranges::all_of(panel.series, [](const Series& s) { return s.samples.size() < 2; });
+  });
+  if (multiples.size() <= most_panels) sheet.panels = std::move(multiples);
   write_caption(sheet, results, selected);
   return sheet;
 }

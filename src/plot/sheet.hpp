@@ -24,7 +24,9 @@ struct Series {
   std::vector<Sample> samples;
   bool modelled = false; ///< drawn dashed with open markers, and called so
   bool band = false;     ///< the points are medians of several repetitions
-  enum class Look { curve, points, level } look = Look::curve; ///< level: a limit, thin and grey, no markers
+  /// level: a limit, thin and grey with its name; of a linetype: the reference of the curve of that colour,
+  /// dotted and without a name
+  enum class Look { curve, points, level } look = Look::curve;
   int linetype = 0; ///< one of the categories, the same in every figure; 0: by its place among the others
 };
 
@@ -169,5 +171,27 @@ struct TextSize {
 };
 /// The figure as text, for a terminal. Throws as draw() does.
 [[nodiscard]] std::string draw_text(const Sheet& sheet, TextSize size = {});
+
+// One curve over time as text, drawn again and again while it grows.
+
+struct LivePoint {
+  double begin = 0, end = 0; ///< seconds
+  double value = 0;          ///< NaN: not counted, a gap
+};
+struct LiveMark {
+  double time = 0; ///< seconds
+  std::string label;
+};
+/// What is drawn, from `from` to `to` seconds.
+struct LiveCurve {
+  std::string title; ///< name and unit
+  double from = 0, to = 1;
+  std::vector<LivePoint> points;
+  std::vector<LiveMark> marks;
+};
+
+/// Lines of the size of the terminal part given, with a line end each. Throws Error (unavailable) as draw()
+/// does: when gnuplot is missing or fails.
+[[nodiscard]] std::string draw_live(const LiveCurve& curve, TextSize size);
 
 } // namespace recount::plot

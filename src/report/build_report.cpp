@@ -113,7 +113,9 @@ Answers answers_section(const std::vector<document::Part>& parts,
     answers.blocks.emplace_back(document::Paragraph{
         "Confidence: high, of at least 3 undisturbed repetitions or of two ways that agree; medium, of "
         "disturbed repetitions or of one way; low, of fewer repetitions or an estimate; modelled, computed "
-        "for the stated or described machine and not measured."});
+        "for the stated or described machine and not measured; computed, from sizes alone; by the method, "
+        "from "
+        "how caches work."});
   answers.blocks = document::under("Answers", std::move(answers.blocks));
   return answers;
 }

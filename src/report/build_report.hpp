@@ -1,4 +1,4 @@
-// Builds the document of a report from its sections.
+// Builds the document of a report from its sections, and writes it to files.
 #pragma once
 
 #include "document/section.hpp"
@@ -38,7 +38,27 @@ method_section(const result::Results& results, const std::vector<document::Secti
 [[nodiscard]] std::vector<document::Block> verdicts_section(const std::vector<document::Part>& parts);
 /// Appends the mark to every cell that is the name of such a preset or event.
 void mark_tables(std::vector<document::Block>& blocks, const std::vector<document::Part>& parts);
+/// What recount stat counted in programs, where recount profile saw it, and the figures of both.
+[[nodiscard]] document::Section programs_section();
 /// Metrics requested and never counted, with the reason; parts not run, with the reason.
 [[nodiscard]] std::vector<std::string> not_counted(const result::Results& results);
+
+// Writing it to files.
+
+enum class Format { markdown, html, latex, csv };
+/// Throws recount::Error (bad_input) that lists the formats.
+[[nodiscard]] Format parse_format(const std::string& name);
+
+struct Published {
+  std::vector<std::string> files;    ///< that were written, in the order of the formats, figures last
+  std::vector<std::string> warnings; ///< figures that could not be drawn, pdflatex missing, ...
+};
+
+/// Writes report.md, report.html and report.tex, table-N.tex and table-N.csv for each table, and the figures
+/// that they include into a folder, which is created if missing. Existing files of these names are replaced
+/// atomically. If pdflatex is installed, report.pdf is made too. If gnuplot is missing or fails, the report
+/// has no figures and says why. Throws recount::Error: bad_input if the folder or a file cannot be written,
+/// unavailable if the disk is full.
+[[nodiscard]] Published publish(Report report, const std::string& folder, const std::vector<Format>& formats);
 
 } // namespace recount::report

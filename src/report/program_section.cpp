@@ -1,4 +1,4 @@
-#include "report/program_section.hpp"
+#include "report/build_report.hpp"
 
 #include "base/format.hpp"
 #include "base/names.hpp"

@@ -1,4 +1,4 @@
-#include "report/publish.hpp"
+#include "report/build_report.hpp"
 
 #include "base/nearest.hpp"
 #include "base/output_file.hpp"

@@ -5,7 +5,7 @@
 #include "command/measuring.hpp"
 #include "command/print.hpp"
 #include "command/terminal.hpp"
-#include "plot/live.hpp"
+#include "plot/sheet.hpp"
 #include "process/spawn.hpp"
 #include "process/waiter.hpp"
 #include "watch/hub.hpp"
@@ -101,12 +101,26 @@ command::Table watch_means(const Trace& trace) {
   command::Table table(columns, "Means over the intervals");
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Trace::Sum& sum = trace.sums()[i];
+    const std::string limits = limitations(sum, trace.number_of_intervals());
+    const bool counted = all[i].refused.empty() && sum.counted > 0;
+    document::Datum datum{.keys = {},
+                          .quantity = all[i].name,
+                          .unit = all[i].unit,
+                          .witness = "perf",
+                          .repetitions = sum.counted,
+                          .reason = counted ? limits : all[i].refused.text()};
+    if (!all[i].mark.empty()) datum.keys.emplace_back("verdict", all[i].mark);
+    if (!counted) table.add_data({datum});
+    if (counted)
+      table.add_data({datum.with("mean over the intervals", sum.mean()),
+                      datum.with("minimum over the intervals", sum.minimum),
+                      datum.with("maximum over the intervals", sum.maximum)});
     if (!all[i].refused.empty()) continue;
     std::vector<std::string> cells{"  " + base::printable(all[i].name)};
     for (const double value : {sum.mean(), sum.minimum, sum.maximum})
       cells.push_back(sum.counted > 0 ? fmt::format("{:.5g}", value) : "-");
     cells.push_back(base::printable(all[i].unit));
-    cells.push_back(limitations(sum, trace.number_of_intervals()));
+    cells.push_back(limits);
     if (columns.size() > cells.size())
       cells.push_back(sum.counted > 0 ? command::in_parentheses(base::printable(all[i].mark)) : "");
     table.add(std::move(cells));

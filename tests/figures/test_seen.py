@@ -2,7 +2,9 @@
 """What a person sees of every figure: test_seen.py RECOUNT. Draws each figure from each data set, for a column and for a page.
 
 The words and their places are read from the PDF by poppler's pdftotext, not from recount's layout: no word leaves the
-page, and no word is printed on another. --self-test plants faults.
+page, and no word is printed on another. From the gnuplot script: curves of one panel differ in colour, a name has one
+colour and marker in all figures of the results, panels are aligned and on one scale, every curve is named, and bands end
+at the axes. self_test() plants each fault first.
 """
 import html
 import lzma
@@ -44,6 +46,62 @@ def faults(page, words):
     return found
 
 
+class Panel:
+    """What a script says of one panel: places, scale, curves (name, linetype, size of markers, name in the key), labels."""
+
+    def __init__(self, text, names):
+        number = r'(-?[\d.e+-]+)'
+        self.left, self.right, self.bottom, self.top = (float(re.search(rf'set {side} at screen {number}', text)[1])
+                                                        for side in ('lmargin', 'rmargin', 'bmargin', 'tmargin'))
+        self.y = tuple(float(n) for n in re.search(rf'set yrange \[{number}:{number}\]', text).groups())
+        title = re.search(r"set label '(.*)' at .* rotate by 90", text)
+        self.y_title = title[1] if title else ''
+        self.labels = {int(n) for n in re.findall(r'center front tc lt (\d+)', text)}
+        self.curves, self.levels = [], []
+        for block, style in re.findall(r'(\$panel\d+curve\d+) using 1:2 with (.*?)(?:, \\\n|\n)', text):
+            line, size, key = (re.search(pattern, style) for pattern in (r'lt (\d+)', r'ps ([\d.]+)', r" title '(.*)'"))
+            curve = (names[block], int(line[1]) % 100, size and size[1], key and key[1], block)
+            (self.levels if ' dt (' in style or line[1] == '41' else self.curves).append(curve)
+
+
+def aligned(a, b):
+    """Whether the plots share a column's sides or a row's, where they are in one."""
+    near = lambda side: abs(getattr(a, side) - getattr(b, side)) < 2e-5
+    column, row = (min(getattr(a, high), getattr(b, high)) > max(getattr(a, low), getattr(b, low))
+                   for low, high in (('left', 'right'), ('bottom', 'top')))
+    return (not column or (near('left') and near('right'))) and (not row or (near('bottom') and near('top')))
+
+
+def faults_of_script(script, seen):
+    """Sentences. `seen`: colours by name, of the figures before."""
+    names = {block: name for name, block in re.findall(r'^# ?(.*)\n(\$panel\d+curve\d+) << e', script, re.M)}
+    data = {block: [[float(n) for n in row.split()] for row in rows.splitlines()]
+            for block, rows in re.findall(r'^(\$panel\d+curve\d+) << e\n(.*?)^e$', script, re.M | re.S)}
+    drawing = script[script.index('set terminal'):]
+    panels = [Panel(text, names) for text in drawing.split('unset label; unset arrow')[1:]]
+    found, sizes = [], {}
+    for i, panel in enumerate(panels):
+        named = {}
+        for name, line, size, key, block in panel.curves:
+            if not name or size is None:
+                continue
+            shared = named.setdefault(line, name) != name and len(panel.curves) <= 12 # more are a scale of shades
+            if shared or seen.setdefault(name, line) != line:
+                found.append(f'"{name}" has the colour of "{named[line]}"' if shared else f'"{name}" has two colours')
+            if sizes.setdefault((name, 'with points' in script), size) != size:
+                found.append(f'"{name}" has two sizes of markers')
+            if len(panel.curves) > 1 and line not in panel.labels and not any(c[3] and c[1] == line for c in panel.curves):
+                found.append(f'"{name}" has no name in panel {i + 1}')
+        found += [f'a band leaves panel {i + 1}' for _, _, _, _, block in panel.curves for row in data[block]
+                  if len(row) > 3 and row[1] == row[1] and not panel.y[0] <= row[2] <= row[3] <= panel.y[1] and row[2] < row[3]]
+        for j, other in enumerate(panels[:i]):
+            if not aligned(panel, other):
+                found.append(f'panels {j + 1} and {i + 1} are not aligned')
+            if panel.y_title == other.y_title and panel.y != other.y and 'twice the same' not in script:
+                found.append(f'panels {j + 1} and {i + 1} have two scales of one title')
+    return found
+
+
 def words_of(pdf):
     text = subprocess.run(['pdftotext', '-bbox', pdf, '-'], capture_output=True, text=True, check=True).stdout
     page = tuple(float(n) for n in PAGE.search(text).groups())
@@ -51,9 +109,10 @@ def words_of(pdf):
 
 
 def drawn(recount, results, figure, width, folder):
-    """Faults of one figure; None: these results have none of that name."""
+    """Faults of the words of one figure; None: these results have none of that name."""
     pdf = folder / f'{results.stem}.{figure}.{width}.pdf'
-    ran = subprocess.run([recount, 'plot', results, '--figure', figure, '--width', width, '-o', pdf], capture_output=True, text=True)
+    ran = subprocess.run([recount, 'plot', results, '--figure', figure, '--width', width, '-o', pdf, '--script', pdf.with_suffix('.gp')],
+                         capture_output=True, text=True)
     if ran.returncode == 2 and not pdf.exists():
         return None
     if ran.returncode:
@@ -100,6 +159,48 @@ def self_test():
     assert faults(page, [((90, 10, 110, 18), 'wide')]) == ['"wide" leaves the page']
 
 
+    assert not faults_of_script(SCRIPT, {}), faults_of_script(SCRIPT, {})
+    for old, new, fault in (("lt 22 lw 1.5 ps 0.300 title '8 KiB'", "lt 21 lw 1.5 ps 0.300 title '8 KiB'", 'has the colour of'),
+                            ('lt 121 lw', 'lt 123 lw', 'has two colours'),
+                            ('121 lw 1.5 ps 0.300', '121 lw 1.5 ps 0.450', 'two sizes of markers'),
+                            ("title '8 KiB'", 'notitle', 'has no name'), ('rmargin at screen 0.90000', 'rmargin at screen 0.89000', 'not aligned'),
+                            ('yrange [0:3]\n# second', 'yrange [0:4]\n# second', 'two scales'), ('8 1 0.5 3', '8 1 0.5 3.1', 'a band leaves')):
+        assert SCRIPT.count(old) == 1, old
+        assert any(fault in sentence for sentence in faults_of_script(SCRIPT.replace(old, new), {})), fault
+
+
+SCRIPT = """# Data: x (bytes where it is a size), y, ends of the band
+# 4 KiB
+$panel1curve1 << e
+8 1 0.5 3
+16 2 2 2
+e
+# 8 KiB
+$panel1curve2 << e
+8 1 1 1
+e
+# 4 KiB
+$panel2curve1 << e
+8 nan nan nan
+e
+set terminal pdfcairo
+unset label; unset arrow
+set lmargin at screen 0.10000; set rmargin at screen 0.90000
+set bmargin at screen 0.60000; set tmargin at screen 0.95000
+set xrange [6:20]; set yrange [0:3]
+set label 'time per access (ns)' at screen 0.02, screen 0.7 center rotate by 90 tc lt 44
+plot $panel1curve1 using 1:2 with linespoints lt 21 lw 1.5 ps 0.300 title '4 KiB', \\
+     $panel1curve2 using 1:2 with linespoints lt 22 lw 1.5 ps 0.300 title '8 KiB'
+unset label; unset arrow
+set lmargin at screen 0.10000; set rmargin at screen 0.9
+set bmargin at screen 0.10000; set tmargin at screen 0.45000
+set xrange [6:20]; set yrange [0:3]
+# second
+set label 'time per access (ns)' at screen 0.02, screen 0.2 center rotate by 90 tc lt 44
+plot $panel2curve1 using 1:2 with linespoints lt 121 lw 1.5 ps 0.300 title '4 KiB'
+"""
+
+
 def main():
     self_test()
     recount = pathlib.Path(sys.argv[1]).resolve()
@@ -112,6 +213,10 @@ def main():
         tasks = [(file, figure, width) for file in data_sets(recount, folder) for figure in figures(recount) for width in WIDTHS]
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             results = list(pool.map(lambda task: drawn(recount, *task, folder), tasks))
+        seen = {}
+        for (file, figure, width), found in zip(tasks, results):
+            if found is not None and (script := folder / f'{file.stem}.{figure}.{width}.gp').exists():
+                found += faults_of_script(script.read_text(), seen.setdefault(file, {}))
     bad = [(task, found) for task, found in zip(tasks, results) if found]
     for (file, figure, width), found in bad:
         print(f'{figure} of {file.name}, {width} in wide: {"; ".join(found[:5])}')

@@ -1,7 +1,6 @@
 // Hostile results drawn by the gnuplot of this machine: no command in them is executed.
 #include "base/text.hpp"
 #include "cli/commands.hpp"
-#include "plot/live.hpp"
 #include "plot/sheet.hpp"
 #include "process/child.hpp"
 #include "process/spawn.hpp"

@@ -1,7 +1,7 @@
 // Machines side by side: made-up results with one machine that differs.
 #include "caches/infer/record_sampler.hpp"
 #include "caches/measure/study.hpp"
-#include "compare/compare_output.hpp"
+#include "compare/compare.hpp"
 
 #include <recount/error.hpp>
 

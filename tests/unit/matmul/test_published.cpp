@@ -2,7 +2,7 @@
 #include "matmul/published.hpp"
 
 #include "matmul/matmul_study.hpp"
-#include "matmul/remarks.hpp"
+#include "matmul/matmul_tables.hpp"
 #include "result/observation.hpp"
 #include "witness/backend.hpp"
 
@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(several_runs_of_a_product_are_repetitions_with_outliers) {
              });
     });
   };
-  BOOST_TEST(found("repetition 3: 0.7500 s, 25 % below the other 4"));
+  BOOST_TEST(found("repetition 3: 0.7500 s, 25 % below the median of the other 4"));
   BOOST_TEST(found("equal to PAPI_L1_DCM in this repetition only"));
   const auto words =
       parse_one("variant,n,repetition,seconds\nline,6,1,1\nline,6,mean,2\nline,6,b,2\n", "t.csv");

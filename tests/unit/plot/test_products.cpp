@@ -1,6 +1,6 @@
 // Figures of matrix products: what is drawn of them, in which colour, and what is said beside it.
 #include "cli/commands.hpp"
-#include "matmul/matmul_figures.hpp"
+#include "matmul/matmul_tables.hpp"
 #include "plot/layout.hpp"
 #include "plot/select.hpp"
 
@@ -245,11 +245,12 @@ BOOST_AUTO_TEST_CASE(a_field_has_a_panel_for_each_core_and_a_point_for_each_grou
   BOOST_TEST(sheet.panels[0].series[0].samples.at(0).y == 200);
   BOOST_TEST(sheet.panels[0].series[1].samples.at(0).y == 50);
   BOOST_TEST(sheet.panels[1].series[0].samples.at(1).y == 0);
-  // All values are negative: the axis ends at 0, and begins below the lowest.
+  // All panels are on one scale, which begins below the lowest value of any and ends above the highest.
   const plot::Layout layout = plot::lay_out(sheet, plot::canvas_of(plot::Format::pdf, 7));
   BOOST_TEST_REQUIRE(layout.panels.size() == 3U);
   BOOST_TEST(sheet.panels[2].series[0].samples.at(0).y == -50);
-  BOOST_TEST((layout.panels[2].y.high == 0 && layout.panels[2].y.low < -50));
+  for (const auto& panel : layout.panels)
+    BOOST_TEST((panel.y.low < -50 && panel.y.high > 200 && panel.y.low == layout.panels[0].y.low));
 }
 
 BOOST_AUTO_TEST_CASE(everything_is_within_the_page) {

@@ -649,7 +649,7 @@ private:
   void check_summary() {
     static const std::regex claim(
         R"((?:(Some CPU on box\d): )?.*Products of (16-bit integers|doubles), n = (\d+), speed-up over (\w+) by time: ([^.]*(?:\.\d[^.]*)*)\.)"),
-        part(R"(([^:;]+): (\d+\.\d+) times(?: \[|;|$))");
+        part(R"(([^:;]+): (\d+\.\d+) times( by CPU time)?(?: \[|;|$))");
     for (const auto& block : document_.blocks) {
       const auto* const list = std::get_if<document::List>(&block);
       if (!list) continue;
@@ -671,7 +671,8 @@ private:
               fault("unknown loops in the summary: " + name);
               continue;
             }
-            const Compared time = compare(loops.at(name), loops.at(found[4]), "clock", "seconds", true);
+            const Compared time = compare(loops.at(name), loops.at(found[4]), "clock",
+                                          (*one)[3].matched ? "cpu_seconds" : "seconds", true);
             ++compared["summary"];
             if (!time.value ||
                 fmt::format("{}", base::format_times(*time.value)) != (*one)[2].str() + " times")
