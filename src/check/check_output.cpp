@@ -23,6 +23,7 @@
 #include <filesystem>
 #include <map>
 #include <span>
+#include <tuple>
 
 namespace recount::check {
 namespace {
@@ -231,6 +232,34 @@ std::string short_point(const std::string& kernel, const result::Params& point) 
   return result::describe(some);
 }
 
+namespace {
+
+/// The counts of a preset at one point, and the expected one.
+void add_trial(command::Table& table, const PresetVerdict& v, const Judged& j) {
+  document::Datum datum{.keys = {{"verdict", std::string(name_of(v.verdict))},
+                                 {"verdict at the point", std::string(name_of(j.judgement.verdict))},
+                                 {"kernel", j.trial.kernel}},
+                        .quantity = v.preset};
+  for (const auto& [name, setting] : j.trial.point)
+    datum.keys.emplace_back(name, result::text(setting));
+  const auto add = [&](const char* witness, const std::optional<Estimate>& e, const Measurement& measured) {
+    datum.witness = witness;
+    datum.repetitions = e ? e->n : 0;
+    datum.reason = e ? "" : measured.reason.text();
+    table.add_data({e ? datum.with("median", e->median, e->low, e->high) : datum,
+                    datum.with("median of an empty region", bias(measured))});
+  };
+  add("perf", j.judgement.perf, j.trial.perf);
+  add("papi", j.judgement.papi, j.trial.papi);
+  datum.witness = "model";
+  datum.reason = j.trial.unstated.text();
+  datum.repetitions = 0;
+  const auto& s = j.trial.stated;
+  table.add_data({s ? datum.with("expected", s->value, s->value - s->below, s->value + s->above) : datum});
+}
+
+} // namespace
+
 std::vector<command::Table> check_tables(const Checked& checked) {
   using Align = command::Table::Align;
   command::Table table({{"verdict"},
@@ -246,6 +275,11 @@ std::vector<command::Table> check_tables(const Checked& checked) {
   for (const auto& v : checked.verdicts) {
     if (const std::string why = why_not_counted(v); !why.empty()) missing.add({v.preset, why});
     if (v.verdict != Verdict::not_counted) add_row(table, v);
+    for (const Judged& judged : v.trials)
+      add_trial(table, v, judged);
+    if (v.trials.empty())
+      table.add_data(
+          {{.keys = {{"verdict", std::string(name_of(v.verdict))}}, .quantity = v.preset, .reason = v.why}});
   }
   return {table, missing};
 }

@@ -59,6 +59,12 @@ CostOptions make_options(const CostArguments& requested) {
 using Value = std::function<std::optional<double>(const Cost&)>;
 using Text = std::function<std::optional<std::string>(const Cost&)>;
 
+/// A column of values for CSV.
+struct Exported {
+  const char *quantity, *statistic, *unit, *witness;
+  Value value;
+};
+
 /// Null where the operation was not measured.
 const Cost* find(const Costs& costs, const std::string& operation, const std::string& route,
                  std::size_t events) {
@@ -86,7 +92,8 @@ std::vector<command::Table::Column> columns(const std::vector<std::size_t>& size
 }
 
 command::Table values_table(const Costs& costs, const std::vector<std::size_t>& sizes,
-                            const std::string& title, const Text& text) {
+                            const std::string& title, const Text& text,
+                            const std::vector<Exported>& exported) {
   command::Table table(columns(sizes), title);
   std::string last;
   for (const auto& [operation, route] : lines(costs)) {
@@ -97,6 +104,15 @@ command::Table values_table(const Costs& costs, const std::vector<std::size_t>& 
       const auto cell = cost ? text(*cost) : std::nullopt;
       cells.push_back(cell.value_or("-"));
       any = any || cell;
+      for (const Exported& column : exported)
+        if (const auto value = cost ? column.value(*cost) : std::nullopt)
+          table.add_data(
+              {{.keys = {{"operation", operation}, {"route", route}, {"events", std::to_string(size)}},
+                .quantity = column.quantity,
+                .statistic = column.statistic,
+                .value = value,
+                .unit = column.unit,
+                .witness = column.witness}});
     }
     if (!any) continue;
     last = operation;
@@ -106,12 +122,12 @@ command::Table values_table(const Costs& costs, const std::vector<std::size_t>& 
 }
 
 /// The cost of this library relative to that of PAPI.
-Text relative_to_papi(const Costs& costs, const Value& value) {
-  return [&costs, value](const Cost& own) -> std::optional<std::string> {
+Value relative_to_papi(const Costs& costs, const Value& value) {
+  return [&costs, value](const Cost& own) -> std::optional<double> {
     if (own.route != route_recount && own.route != route_user) return {};
     const Cost* const papi = find(costs, own.operation, route_papi, own.events);
     const auto mine = value(own), other = papi ? value(*papi) : std::nullopt;
-    return mine && other && *other > 0 ? std::optional(fmt::format("{:.2f}", *mine / *other)) : std::nullopt;
+    return mine && other && *other > 0 ? std::optional(*mine / *other) : std::nullopt;
   };
 }
 
@@ -123,10 +139,10 @@ void print_missing(const Costs& costs) {
       command::print_wrapped(m.route + ": " + m.reason, 2);
 }
 
-Text rounded(const Value& value) {
-  return [value](const Cost& c) -> std::optional<std::string> {
+Text rounded(const Value& value, int decimals = 0) {
+  return [value, decimals](const Cost& c) -> std::optional<std::string> {
     const auto number = value(c);
-    return number ? std::optional(fmt::format("{:.0f}", *number)) : std::nullopt;
+    return number ? std::optional(fmt::format("{:.{}f}", *number, decimals)) : std::nullopt;
   };
 }
 
@@ -144,18 +160,29 @@ std::vector<command::Table> cost_tables(const Costs& costs, const CostOptions& o
     tables.push_back(values_table(
         costs, sizes,
         "Instructions, user mode and kernel; exact, since this machine's clock counts instructions",
-        rounded(all)));
+        rounded(all), {{"instructions", "value", "", "clock", all}}));
   else
     tables.push_back(values_table(costs, sizes,
                                   "Nanoseconds, median of " + base::format_count(batches, "batch", "batches"),
-                                  rounded(ns)));
-  tables.push_back(values_table(costs, sizes, "Instructions, user mode only", rounded(user)));
-  tables.push_back(values_table(costs, sizes, "Relative to PAPI (1: equal)",
-                                relative_to_papi(costs, costs.ns_per_instruction ? all : ns)));
+                                  rounded(ns), {{"time", "median", "ns", "clock", ns}}));
+  for (const MissingRoute& m : costs.missing)
+    tables.front().add_data({{.keys = {{"route", m.route}, {"events", std::to_string(m.events)}},
+                              .quantity = "time",
+                              .unit = "ns",
+                              .witness = "clock",
+                              .reason = m.reason}});
+  tables.push_back(values_table(costs, sizes, "Instructions, user mode only", rounded(user),
+                                {{"user-mode instructions", "median", "", "perf", user}}));
+  const Value relative = relative_to_papi(costs, costs.ns_per_instruction ? all : ns);
+  tables.push_back(values_table(costs, sizes, "Relative to PAPI (1: equal)", rounded(relative, 2),
+                                {{costs.ns_per_instruction ? "instructions" : "time", "ratio to that of PAPI",
+                                  "", "clock", relative}}));
   if (!costs.ns_per_instruction)
     tables.push_back(values_table(
         costs, sizes, "Nanoseconds, quartiles of " + base::format_count(batches, "batch", "batches"),
-        quartiles));
+        quartiles,
+        {{"time", "first quartile", "ns", "clock", [](const Cost& c) { return std::optional(c.p25_ns); }},
+         {"time", "third quartile", "ns", "clock", [](const Cost& c) { return std::optional(c.p75_ns); }}}));
   return tables;
 }
 

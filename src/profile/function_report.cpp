@@ -59,6 +59,20 @@ void add_row(command::Table& table, const std::string& name, double total, const
       row.push_back(cell(static_cast<double>(value), 1));
   }
   table.add(std::move(row));
+  const bool time = name.ends_with("(ns)");
+  document::Datum datum{.keys = {{"function", table.title()}},
+                        .quantity = name.substr(2, time ? name.rfind(" (") - 2 : name.npos),
+                        .unit = time ? "ns" : "",
+                        .witness = time ? "clock" : "perf",
+                        .repetitions = values.count()};
+  table.add_data({datum.with("total", total)});
+  if (values.count() == 0) return;
+  if (limit > 0) datum.reason = fmt::format("not above the cost of the probes up to {} per call", limit);
+  table.add_data({datum.with("mean per call", values.mean()),
+                  datum.with("minimum per call", static_cast<double>(values.minimum())),
+                  datum.with("median per call", static_cast<double>(values.quantile(0.5))),
+                  datum.with("90 % quantile per call", static_cast<double>(values.quantile(0.9))),
+                  datum.with("maximum per call", static_cast<double>(values.maximum()))});
 }
 
 std::uint64_t wall_limit(const FunctionCalls& f) {

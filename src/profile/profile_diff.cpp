@@ -88,6 +88,11 @@ command::Table diff_table(const std::vector<ShareChange>& changes, const std::st
     for (std::string& cell : name_cells(change.row, by))
       line.push_back(std::move(cell));
     table.add(std::move(line));
+    document::Datum datum{.keys = name_keys(change.row, by), .quantity = event};
+    table.add_data({datum.with("share before", change.before.value, change.before.low, change.before.high),
+                    datum.with("share after", change.after.value, change.after.low, change.after.high)});
+    datum.reason = change.differs() ? "" : "the 95 % intervals overlap";
+    table.add_data({datum.with("change of the share", change_of(change))});
   }
   return table;
 }

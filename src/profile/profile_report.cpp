@@ -219,7 +219,30 @@ std::vector<std::string> name_cells(const ProfileRow& row, By by) {
   return {fmt::format("{:#x}", row.address), row.instruction, base::printable(row.source), function, module};
 }
 
+std::vector<std::pair<std::string, std::string>> name_keys(const ProfileRow& row, By by) {
+  std::vector<std::pair<std::string, std::string>> keys;
+  const auto cells = name_cells(row, by);
+  for (const Column& column : name_columns(by))
+    keys.emplace_back(column.head, cells[keys.size()]);
+  return keys;
+}
+
 namespace {
+/// Share and samples of an event in a row, for CSV.
+void add_values(command::Table& table, const Profile& p, const ProfileRow& row, By by, std::size_t event) {
+  const std::string& name = p.recording.events[event].event.name;
+  const Tally& tally = row.tallies[event];
+  const Share share = share_of(p, tally, event);
+  document::Datum datum{.keys = name_keys(row, by),
+                        .quantity = name,
+                        .witness = modelled_event(name) ? "model" : "perf",
+                        .repetitions = tally.samples};
+  const auto bound = [&](double at) { return share.exact ? std::nullopt : std::optional(at); };
+  table.add_data({datum.with("share", share.value, bound(share.low), bound(share.high)),
+                  modelled_event(name) ? datum.with("count", static_cast<double>(tally.weight))
+                                       : datum.with("samples", static_cast<double>(tally.samples))});
+}
+
 command::Table make_table(const Profile& p, const std::vector<ProfileRow>& rows, By by, std::size_t top) {
   constexpr std::size_t most_of_narrow = 32; // columns of a name where lines are short
   std::vector<Column> columns;
@@ -237,6 +260,7 @@ command::Table make_table(const Profile& p, const std::vector<ProfileRow>& rows,
     std::vector<std::string> line;
     for (const std::size_t e : shown) {
       const Tally& tally = rows[i].tallies[e];
+      add_values(table, p, rows[i], by, e);
       line.push_back(share_cell(p, tally, e));
       line.push_back(
           std::to_string(modelled_event(p.recording.events[e].event.name) ? tally.weight : tally.samples));

@@ -39,6 +39,8 @@ struct Profile {
 /// out first: names are enough for modules and objects.
 [[nodiscard]] std::vector<command::Table::Column> name_columns(By by);
 [[nodiscard]] std::vector<std::string> name_cells(const ProfileRow& row, By by);
+/// Both, for CSV.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> name_keys(const ProfileRow& row, By by);
 
 /// ", incomplete: killed by signal 15 (SIGTERM)", ", exit status 7"; empty: it succeeded.
 [[nodiscard]] std::string ending_text(const process::Exit& exit);

@@ -164,10 +164,7 @@ std::vector<document::Datum> comparison_data(const ComparedRow& row) {
       continue;
     }
     const auto s = statistics::summarise(*side);
-    datum.statistic = statistics::name_of(s.statistic);
-    datum.value = s.value;
-    datum.low = s.low;
-    datum.high = s.high;
+    datum = datum.with(statistics::name_of(s.statistic), s.value, s.low, s.high);
   }
   document::Datum& ratio = all.emplace_back();
   ratio.keys = {{"command", "2 / 1"}};

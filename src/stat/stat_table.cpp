@@ -298,33 +298,26 @@ void add_count(std::vector<document::Datum>& all, const PlanRow& row, const Summ
   datum.witness = witness_name(row);
   datum.repetitions = s.values.size();
   datum.reason = row.refused.empty() ? s.reason.text() : row.refused.text();
-  const auto add = [&](const char* statistic, std::optional<double> value) -> document::Datum& {
-    datum.statistic = statistic;
-    datum.value = value;
-    return all.emplace_back(datum);
-  };
   if (!s.mean) {
-    add("", {});
+    all.push_back(datum);
     return;
   }
   const auto sampled = std::ranges::find_if(s.flags, is_sampled);
   if (s.values.size() == 1) {
-    document::Datum& value = add("value", s.values.front());
-    if (sampled != s.flags.end()) {
-      value.low = *s.mean - sampled->error.value_or(0);
-      value.high = *s.mean + sampled->error.value_or(0);
-    }
+    const auto bound = [&](double side) {
+      return sampled == s.flags.end() ? std::nullopt
+                                      : std::optional(*s.mean + side * sampled->error.value_or(0));
+    };
+    all.push_back(datum.with("value", s.values.front(), bound(-1), bound(1)));
   } else {
     const auto summary = statistics::summarise(s.values);
-    document::Datum& median = add("median", summary.median);
-    median.low = summary.low;
-    median.high = summary.high;
-    add("mean", s.mean);
-    add("standard deviation", s.deviation);
+    all.insert(all.end(), {datum.with("median", summary.median, summary.low, summary.high),
+                           datum.with("mean", s.mean), datum.with("standard deviation", s.deviation)});
   }
   datum.unit.clear();
-  if (s.share < 1) add("share of the time counted", s.share);
-  if (sampled != s.flags.end()) add("share of the accesses simulated", sampled->share.value_or(0) / 100);
+  if (s.share < 1) all.push_back(datum.with("share of the time counted", s.share));
+  if (sampled != s.flags.end())
+    all.push_back(datum.with("share of the accesses simulated", sampled->share.value_or(0) / 100));
 }
 
 } // namespace

@@ -146,9 +146,8 @@ std::vector<document::Datum> sweep_data(const std::vector<SweepGroup>& groups,
     }
     if (group.of_first) {
       document::Datum& of_first = all.emplace_back(datum);
+      of_first = datum.with(datum.statistic, group.of_first);
       of_first.quantity += " / that of the first point";
-      of_first.value = group.of_first;
-      of_first.low = of_first.high = {};
       of_first.unit.clear();
     }
     if (group.summary && !group.cpu_seconds.empty()) {

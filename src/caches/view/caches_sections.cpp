@@ -221,26 +221,22 @@ CachesFindings found_in(const result::Results& results, result::Run run, const s
 std::vector<document::Datum> property_data(const Caches& found) {
   std::vector<document::Datum> all;
   for (const auto& [level, p] : all_properties(found)) {
-    document::Datum& datum = all.emplace_back();
-    datum.keys = {{"level", level}, {"confidence", p->value ? to_string(p->confidence) : ""}};
-    datum.quantity = p->name;
+    document::Datum datum{{{"level", level}, {"confidence", p->value ? to_string(p->confidence) : ""}},
+                          p->name};
     datum.unit = p->unit;
     datum.witness = found.witness.name();
-    datum.value = p->value;
     datum.reason = p->value ? p->remark : p->unknown;
-    if (p->value) datum.statistic = "found";
-    if (p->value && p->tolerance > 0) {
-      datum.low = *p->value * (1 - p->tolerance);
-      datum.high = *p->value * (1 + p->tolerance);
-    }
-    if (!p->stated) continue;
-    document::Datum& stated = all.emplace_back();
-    stated.keys = {{"level", level}, {"confidence", ""}};
-    stated.quantity = p->name;
-    stated.unit = p->unit;
-    stated.statistic = "stated";
-    stated.witness = p->stated_by;
-    stated.value = p->stated;
+    if (!p->value)
+      all.push_back(datum);
+    else if (p->tolerance > 0)
+      all.push_back(
+          datum.with("found", p->value, *p->value * (1 - p->tolerance), *p->value * (1 + p->tolerance)));
+    else
+      all.push_back(datum.with("found", p->value));
+    datum.keys.back().second.clear();
+    datum.reason.clear();
+    datum.witness = p->stated_by;
+    if (p->stated) all.push_back(datum.with("stated", p->stated));
   }
   return all;
 }

@@ -216,6 +216,16 @@ BOOST_AUTO_TEST_CASE(changed_shares_are_found) {
   BOOST_TEST(!changes[3].differs());
   for (const auto& change : compare_shares(before, 0, before, 0, By::function))
     BOOST_TEST(!change.differs());
+  const auto changed = diff_table(changes, "event", By::function, 10).data();
+  BOOST_REQUIRE(changed.size() == 3U * changes.size());
+  BOOST_TEST((changed[0].keys[0] == std::pair<std::string, std::string>("function", "f10")));
+  BOOST_TEST(changed[0].statistic == "share before");
+  BOOST_TEST((changed[0].value == changes[0].before.value && changed[0].low == changes[0].before.low));
+  BOOST_TEST(changed[2].reason.empty());
+  BOOST_TEST(!changed[8].reason.empty());
+  const auto values = profile_table(before, By::function, 10).data();
+  BOOST_REQUIRE(values.size() == 6U);
+  BOOST_TEST((values[1].statistic == "samples" && values[1].value == 500));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
