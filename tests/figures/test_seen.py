@@ -47,7 +47,7 @@ def faults(page, words):
 
 
 class Panel:
-    """What a script says of one panel: places, scale, curves (name, linetype, size of markers, name in the key), labels."""
+    """What a script says of one panel: places, scale, curves (name, linetype, modelled and size of markers, name in the key, data), labels."""
 
     def __init__(self, text, names):
         number = r'(-?[\d.e+-]+)'
@@ -60,7 +60,7 @@ class Panel:
         self.curves, self.levels = [], []
         for block, style in re.findall(r'(\$panel\d+curve\d+) using 1:2 with (.*?)(?:, \\\n|\n)', text):
             line, size, key = (re.search(pattern, style) for pattern in (r'lt (\d+)', r'ps ([\d.]+)', r" title '(.*)'"))
-            curve = (names[block], int(line[1]) % 100, size and size[1], key and key[1], block)
+            curve = (names[block], int(line[1]) % 100, size and (len(line[1]) > 2, size[1]), key and key[1], block)
             (self.levels if ' dt (' in style or line[1] == '41' else self.curves).append(curve)
 
 
@@ -78,6 +78,7 @@ def faults_of_script(script, seen):
     data = {block: [[float(n) for n in row.split()] for row in rows.splitlines()]
             for block, rows in re.findall(r'^(\$panel\d+curve\d+) << e\n(.*?)^e$', script, re.M | re.S)}
     drawing = script[script.index('set terminal'):]
+    styled = {int(n) % 100 for n in re.findall(r'^set linetype (\d+)', script, re.M)}
     panels = [Panel(text, names) for text in drawing.split('unset label; unset arrow')[1:]]
     found, sizes = [], {}
     for i, panel in enumerate(panels):
@@ -85,10 +86,12 @@ def faults_of_script(script, seen):
         for name, line, size, key, block in panel.curves:
             if not name or size is None:
                 continue
+            if line not in styled:
+                found.append(f'"{name}" has a linetype that the style lacks')
             shared = named.setdefault(line, name) != name and len(panel.curves) <= 12 # more are a scale of shades
             if shared or seen.setdefault(name, line) != line:
                 found.append(f'"{name}" has the colour of "{named[line]}"' if shared else f'"{name}" has two colours')
-            if sizes.setdefault((name, 'with points' in script), size) != size:
+            if sizes.setdefault((name, size[0]), size) != size: # modelled ones are larger
                 found.append(f'"{name}" has two sizes of markers')
             if len(panel.curves) > 1 and line not in panel.labels and not any(c[3] and c[1] == line for c in panel.curves):
                 found.append(f'"{name}" has no name in panel {i + 1}')
@@ -161,15 +164,17 @@ def self_test():
 
     assert not faults_of_script(SCRIPT, {}), faults_of_script(SCRIPT, {})
     for old, new, fault in (("lt 22 lw 1.5 ps 0.300 title '8 KiB'", "lt 21 lw 1.5 ps 0.300 title '8 KiB'", 'has the colour of'),
-                            ('lt 121 lw', 'lt 123 lw', 'has two colours'),
-                            ('121 lw 1.5 ps 0.300', '121 lw 1.5 ps 0.450', 'two sizes of markers'),
+                            ('lt 121 lw', 'lt 122 lw', 'has two colours'), ('set linetype 22\n', '', 'style lacks'),
+                            ("lt 121 lw 1.5 ps 0.300", "lt 21 lw 1.5 ps 0.450", 'two sizes of markers'),
                             ("title '8 KiB'", 'notitle', 'has no name'), ('rmargin at screen 0.90000', 'rmargin at screen 0.89000', 'not aligned'),
                             ('yrange [0:3]\n# second', 'yrange [0:4]\n# second', 'two scales'), ('8 1 0.5 3', '8 1 0.5 3.1', 'a band leaves')):
         assert SCRIPT.count(old) == 1, old
         assert any(fault in sentence for sentence in faults_of_script(SCRIPT.replace(old, new), {})), fault
 
 
-SCRIPT = """# Data: x (bytes where it is a size), y, ends of the band
+SCRIPT = """set linetype 21
+set linetype 22
+# Data: x (bytes where it is a size), y, ends of the band
 # 4 KiB
 $panel1curve1 << e
 8 1 0.5 3
