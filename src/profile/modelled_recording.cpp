@@ -9,7 +9,6 @@
 #include "trace/gates.hpp"
 #include "trace/memory_map.hpp"
 #include "trace/miss_kinds.hpp"
-#include "trace/miss_metric.hpp"
 #include "trace/protocol.h"
 #include "trace/reader.hpp"
 #include "trace/session.hpp"

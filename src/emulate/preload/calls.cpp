@@ -1,6 +1,5 @@
 // The functions of libc that programs reach events through, and what happens before main(). Descriptors that
 // are no events go on to Linux.
-#include "emulate/preload/calls.hpp"
 
 #include "emulate/preload/account.hpp"
 #include "emulate/preload/open_event.hpp"

@@ -27,4 +27,11 @@ struct Symbol {
 };
 [[nodiscard]] Symbol program_symbol(const std::string& name);
 
+/// What a library that contains this one adds to it.
+struct Additions {
+  void (*begin)() = nullptr;                                 ///< before main()
+  void (*executable)(void* at, std::size_t bytes) = nullptr; ///< code is about to become executable
+};
+extern Additions additions;
+
 } // namespace recount::emulate

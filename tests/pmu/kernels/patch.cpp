@@ -1,7 +1,6 @@
 #include "patch.hpp"
 
 #include "emulate/preload/account.hpp"
-#include "emulate/preload/calls.hpp"
 #include "emulate/preload/processor.hpp"
 #include "emulate/real.hpp"
 #include "kernel_work.hpp"
