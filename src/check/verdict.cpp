@@ -77,6 +77,15 @@ private:
     return end(Verdict::dead, fmt::format("counts 0, expected {}", stated_text()));
   }
 
+  /// Of the bias, which few repetitions do not show; none of software events, which have no noise.
+  [[nodiscard]] double bias_error() const {
+    constexpr double some = 4, share = 0.05;
+    if (trial_.tolerance == 0 || trial_.fixed_tolerance) return 0;
+    const double largest =
+        std::max(std::abs(bias(trial_.perf).value_or(0)), std::abs(bias(trial_.papi).value_or(0)));
+    return std::max(some, share * largest);
+  }
+
   /// PAPI compared with the value of its table row.
   bool mapping() {
     if (!out_.perf || !out_.papi || !out_.difference) return false;
@@ -87,7 +96,8 @@ private:
     const bool range = trial_.stated && trial_.tolerance == 0;
     const double stray =
         range ? std::min({trial_.stated->below, trial_.stated->above, stray_occurrences}) : 0;
-    const double limit = share * larger + noise(trial_.perf) + noise(trial_.papi) + stray;
+    const double limit =
+        share * larger + noise(trial_.perf) + noise(trial_.papi) + std::max(stray, bias_error());
     switch (statistics::held(*out_.difference, {-limit, limit})) {
     case statistics::Held::inside: return false;
     case statistics::Held::undecided:
@@ -192,7 +202,8 @@ private:
 
   [[nodiscard]] statistics::Band band(const Measurement& measured) const {
     const auto [low, high] = *accepted(trial_);
-    return {low - noise(measured), high + noise(measured)};
+    const double stray = std::max(noise(measured), bias_error());
+    return {low - stray, high + stray};
   }
 
   [[nodiscard]] std::string stated_text() const {

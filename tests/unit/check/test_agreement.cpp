@@ -102,6 +102,26 @@ BOOST_AUTO_TEST_CASE(noise_of_an_empty_region_is_tolerated) {
   BOOST_TEST((of(t) == check::Verdict::agrees));
 }
 
+BOOST_AUTO_TEST_CASE(an_error_of_the_bias_is_no_other_mapping) {
+  check::Trial t = trial({{2.5, 2.5, 2.5, 2.5}}, {{1.5, 1.5, 1.5, 1.5}}, 3);
+  t.stated->below = 3;
+  t.stated->above = 64;
+  BOOST_TEST((of(t) == check::Verdict::agrees));
+  t.papi = said({{-4, -4, -4, -4}});
+  t.differences = minus(t.perf.values, t.papi.values);
+  BOOST_TEST((of(t) == check::Verdict::mapping_differs)); // 6.5, of a bias of 100
+  t.papi.empty = {{"inner", {100}}, {"outer", {221}}};
+  BOOST_TEST((of(t) == check::Verdict::mapping_differs));
+  t.papi.empty = {{"inner", {200}}, {"outer", {221}}}; // a twentieth of which is 10
+  BOOST_TEST((of(t) != check::Verdict::mapping_differs));
+  t.fixed_tolerance = true;
+  BOOST_TEST((of(t) == check::Verdict::mapping_differs));
+  check::Trial none = trial(always(-7), always(-7), 0);
+  BOOST_TEST((of(none) == check::Verdict::meaning_differs));
+  none.perf.empty = {{"outer", {200}}};
+  BOOST_TEST((of(none) == check::Verdict::agrees));
+}
+
 BOOST_AUTO_TEST_CASE(equal_counts_far_from_expected_differ_in_meaning) {
   const check::Judgement j = check::judge(trial(always(2000), always(2000)));
   BOOST_TEST((j.verdict == check::Verdict::meaning_differs));
