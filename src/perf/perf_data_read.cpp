@@ -1,6 +1,5 @@
 #include "base/text.hpp"
 #include "perf/perf_data.hpp"
-#include "perf/perf_data_layout.hpp"
 
 #include <recount/error.hpp>
 

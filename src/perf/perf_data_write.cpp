@@ -1,6 +1,5 @@
 #include "base/output_file.hpp"
 #include "perf/perf_data.hpp"
-#include "perf/perf_data_layout.hpp"
 
 #include <fcntl.h>
 #include <sys/sysmacros.h>

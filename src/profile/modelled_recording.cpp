@@ -1,7 +1,9 @@
 #include "profile/modelled_recording.hpp"
 
+#include "base/nearest.hpp"
 #include "model/hierarchy.hpp"
 #include "model/machine.hpp"
+#include "model/metrics.hpp"
 #include "result/observation.hpp"
 #include "stat/stat_run.hpp"
 #include "trace/decoder.hpp"
@@ -36,6 +38,61 @@ namespace {
 using MissKinds = trace::MissKinds;
 
 using ObjectKind = DataObject::Kind;
+
+/// PAPI_L1_DCM, PAPI_L2_LDM, PAPI_TLB_DM, MODEL_L1_WRITE_BACKS ...: a linear combination of counts that do
+/// not change on accesses that hit in L1 and in the first TLB level, read without evaluating all metrics.
+class MissMetric {
+public:
+  /// Throws recount::Error (bad_input) if the machine does not have the metric or hits change it.
+  MissMetric(std::string name, const model::MachineDescription& machine) : name_(std::move(name)) {
+    const auto names = model::metric_names(machine);
+    if (std::ranges::count(names, name_) == 0)
+      throw bad_input(name_, "the model of " + machine.name + " has no such metric",
+                      base::did_you_mean(name_, names, "recount-machines(5) lists its metrics"));
+    add_terms(machine, false);
+    if (!terms_.empty() || name_.find("TLB") != name_.npos) add_terms(machine, true);
+    if (terms_.empty())
+      throw bad_input(name_, "changes with accesses that hit",
+                      "choose misses, such as PAPI_L1_DCM or PAPI_TLB_DM");
+  }
+  [[nodiscard]] std::int64_t value(const model::Hierarchy& caches) const {
+    std::int64_t sum = 0;
+    for (const auto& [tlb, level, field, factor] : terms_)
+      sum += factor * count(tlb ? caches.tlb_counts(level) : caches.level(level).counts, field);
+    return sum;
+  }
+  [[nodiscard]] const std::string& name() const { return name_; }
+
+private:
+  struct Term {
+    bool tlb;
+    std::size_t level, field; ///< field: of model::LevelCounts::fields()
+    std::int64_t factor;
+  };
+  static std::int64_t count(const model::LevelCounts& counts, std::size_t field) {
+    if (field < model::causes) return counts.accesses[field];
+    if (field < 2 * model::causes) return counts.misses[field - model::causes];
+    return counts.*model::LevelCounts::others[field - 2 * model::causes];
+  }
+  // Metrics are linear in the counts: a factor is the value of the metric when only that count is 1.
+  void add_terms(const model::MachineDescription& machine, bool tlb) {
+    model::Counts counts = model::Hierarchy(machine).counts(); // all are 0
+    auto& levels = tlb ? counts.tlb : counts.levels;
+    for (std::size_t level = 0; level < levels.size(); ++level)
+      for (std::size_t field = 0; field < model::LevelCounts::size; ++field) {
+        *levels[level].fields()[field] = 1;
+        const std::int64_t factor = model::metrics(counts, machine).at(name_);
+        *levels[level].fields()[field] = 0;
+        if (factor == 0) continue;
+        const bool hits =
+            field == model::number(model::Cause::load) || field == model::number(model::Cause::store);
+        if (level == 0 && hits) return terms_.clear();
+        terms_.push_back({tlb, level, field, factor});
+      }
+  }
+  std::string name_;
+  std::vector<Term> terms_;
+};
 
 /// The data of all processes of a run, in Recording::objects; [0] is unknown memory. At most a million:
 /// others are unknown memory.
@@ -220,7 +277,7 @@ private:
 struct ModelledRun {
   const RecordSettings& settings;
   model::MachineDescription machine;
-  std::vector<std::variant<trace::MissMetric, MissKinds::Number>> metrics;
+  std::vector<std::variant<MissMetric, MissKinds::Number>> metrics;
   Recording recording;
   bool kinds = false; ///< some metrics are of MissKinds
   trace::Blocks blocks = {};
@@ -357,7 +414,7 @@ private:
   [[nodiscard]] std::int64_t value(std::size_t event) const {
     const auto& metric = run_->metrics[event];
     if (const auto* const kind = std::get_if<MissKinds::Number>(&metric)) return kinds_->count(*kind);
-    return std::get<trace::MissMetric>(metric).value(caches_);
+    return std::get<MissMetric>(metric).value(caches_);
   }
 
   [[nodiscard]] std::size_t slot_number(const Slot& slot) {
@@ -466,7 +523,7 @@ ModelledRun make_run(const RecordSettings& settings) {
   for (const EventRequest& requested : settings.events) {
     const std::string metric = modelled_event(requested.name)->metric;
     if (std::ranges::find(kinds, metric) == kinds.end()) {
-      run.metrics.emplace_back(trace::MissMetric(metric, run.machine));
+      run.metrics.emplace_back(MissMetric(metric, run.machine));
     } else {
       const auto kind = std::ranges::find(MissKinds::names, metric) - MissKinds::names.begin();
       run.metrics.emplace_back(static_cast<MissKinds::Number>(kind));
@@ -498,8 +555,8 @@ void fill_report(Recording& recording, const trace::Session& session) {
 void fill_sampled(ModelledRun& run) {
   const trace::Totals::Values values = run.totals->values();
   for (const auto& metric : run.metrics)
-    run.recording.sampled.push_back(result::sampled_flag(
-        run.totals->percent(), values.errors.at(std::get<trace::MissMetric>(metric).name())));
+    run.recording.sampled.push_back(
+        result::sampled_flag(run.totals->percent(), values.errors.at(std::get<MissMetric>(metric).name())));
   if (run.totals->too_few_windows) run.recording.not_counted = trace::too_few_windows;
 }
 

@@ -1,6 +1,5 @@
 // perf.data: what is written is read again, files of perf are read, and damaged ones do no harm.
 #include "perf/perf_data.hpp"
-#include "perf/perf_data_layout.hpp"
 #include "records.hpp"
 
 #include <recount/error.hpp>
