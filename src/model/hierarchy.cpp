@@ -70,6 +70,7 @@ void Hierarchy::fetch(std::uint64_t address, unsigned bytes) {
 
 // Of the core. Physical addresses tell nothing about the sets of others.
 Instructions& Hierarchy::instructions() {
+  if (core_ < instructions_.size()) return instructions_[core_];
   constexpr std::uint64_t seed = 128; // differs from those of data caches and TLBs
   const InstructionDescription& all = machine_.instructions.value();
   const auto bits = [](std::int64_t bytes) { return std::countr_zero(static_cast<std::uint64_t>(bytes)); };
