@@ -1,7 +1,6 @@
 #include "explain/explanation.hpp"
 
 #include "base/format.hpp"
-#include "explain/loop_orders.hpp"
 #include "model/machine.hpp"
 #include "statistics/statistics.hpp"
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace recount::explain {
@@ -49,6 +50,12 @@ struct Group {
 /// What was counted or published, of each machine of the results; products of other elements, vectorised ones
 /// and modelled values are left out, and so are groups without cells.
 [[nodiscard]] std::vector<Group> measured_groups(const std::vector<matmul::ProductGroup>& all);
+
+/// A published table (CSV, recount-matmul(1)) of lines "NAME: VALUE", "NAME = VALUE" or "NAME VALUE". Names,
+/// in any case: variant, n, block, time or seconds, and misses of L1 and L2 as "PAPI_L1_DCM" or "L1 DCM". A
+/// product holds for the counts behind it; a count that is there already begins a further run. Other lines
+/// are ignored. Pure. Throws recount::Error (bad_input) naming file and line.
+[[nodiscard]] std::string table_from_text(std::string_view text, const std::string& file);
 
 /// From a published table (.csv), lines of counts (.txt, see table_from_text()) or a results file. Throws
 /// recount::Error (bad_input).
