@@ -139,17 +139,14 @@ void ProductSheet::finish(plot::Panel panel, const std::string& subject, std::si
   if (panel.title.empty()) panel.title = fmt::format("{}, {}", subject, witnesses_text());
   witnesses_.clear();
   if (std::ranges::none_of(panel.series, [&](const auto& s) { return s.samples.size() >= least; })) return;
-  // Each colour once: those without one of their own take what is left.
-  std::set<int> taken;
-  for (const plot::Series& series : panel.series)
-    taken.insert(series.linetype);
-  int next = 1;
+  // Those without a colour of their own take shades far apart beside those with one, so that they have the
+  // same in all figures, and else the first colours.
+  const bool own = std::ranges::any_of(panel.series, [](const auto& s) { return s.linetype > 0; });
+  int next = 0;
   for (plot::Series& series : panel.series) {
     if (series.linetype > 0 || panel.ordered || series.look == plot::Series::Look::level) continue;
-    while (taken.contains(next) && next < plot::first_step + plot::steps - 1)
-      next = next == plot::categories ? plot::first_step : next + 1;
-    series.linetype = next;
-    taken.insert(next);
+    series.linetype = own || next >= plot::categories ? plot::first_step + 5 * next % plot::steps : 1 + next;
+    ++next;
   }
   std::ranges::move(plot::small_multiples(std::move(panel)), std::back_inserter(sheet_.panels));
 }

@@ -93,7 +93,7 @@ def faults_of_script(script, seen):
                 found.append(f'"{name}" has the colour of "{named[line]}"' if shared else f'"{name}" has two colours')
             if sizes.setdefault((name, size[0]), size) != size: # modelled ones are larger
                 found.append(f'"{name}" has two sizes of markers')
-            if len(panel.curves) > 1 and line not in panel.labels and not any(c[3] and c[1] == line for c in panel.curves):
+            if 1 < len(panel.curves) <= 12 and line not in panel.labels and not any(c[3] and c[1] == line for c in panel.curves):
                 found.append(f'"{name}" has no name in panel {i + 1}')
         found += [f'a band leaves panel {i + 1}' for _, _, _, _, block in panel.curves for row in data[block]
                   if len(row) > 3 and row[1] == row[1] and not panel.y[0] <= row[2] <= row[3] <= panel.y[1] and row[2] < row[3]]
