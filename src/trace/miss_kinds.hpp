@@ -1,16 +1,13 @@
-// Kinds of L1 misses (compulsory, capacity, conflict, coherence), misses on variants of the machine, and
-// metrics of the model that only misses change.
+// Kinds of L1 misses (compulsory, capacity, conflict, coherence), and misses on variants of the machine.
 #pragma once
 
 #include "model/hierarchy.hpp"
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -160,26 +157,6 @@ private:
   std::int64_t sum_ = 0;         ///< of all counts on variants
   std::array<std::int64_t, 4> counts_{};
   std::unordered_map<std::uint64_t, std::uint64_t> missed_; ///< by line / 64: a bit per line that has missed
-};
-
-/// PAPI_L1_DCM, PAPI_L2_LDM, PAPI_TLB_DM, MODEL_L1_WRITE_BACKS ...: a linear combination of counts that do
-/// not change on accesses that hit in L1 and in the first TLB level.
-class MissMetric {
-public:
-  /// Throws recount::Error (bad_input) if the machine does not have the metric or hits change it.
-  MissMetric(std::string name, const model::MachineDescription& machine);
-  [[nodiscard]] std::int64_t value(const model::Hierarchy& caches) const;
-  [[nodiscard]] const std::string& name() const { return name_; }
-
-private:
-  struct Term {
-    bool tlb;
-    std::size_t level, field; ///< field: of model::LevelCounts::fields()
-    std::int64_t factor;
-  };
-  void add_terms(const model::MachineDescription& machine, bool tlb);
-  std::string name_;
-  std::vector<Term> terms_;
 };
 
 } // namespace recount::trace
