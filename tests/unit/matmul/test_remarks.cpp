@@ -224,8 +224,8 @@ BOOST_AUTO_TEST_CASE(one_repetition_far_from_the_others_is_an_outlier) {
   const auto found = [](const std::vector<double>& values) {
     return Book().add(at("ijk", 600), "clock", "seconds", values).remark("Outliers");
   };
-  holds(found({10.0, 10.1, 7.5, 10.05, 10.0}),
-        "simple, n = 600, seconds by the clock, repetition 3: 7.500 s, 25 % below the median of the other 4, .* 1.0 %");
+  holds(found({10.0, 10.1, 7.5, 10.05, 10.0}), "simple, n = 600, seconds by the clock, repetition 3: 7.500 "
+                                               "s, 25 % below the median of the other 4, .* 1.0 %");
   holds(found({10, 10.1, 13, 10.05, 10}), "repetition 3: .*30 % above the median of the other 4");
   BOOST_TEST(found({10, 12, 7.5, 11, 13}).empty());  // they agree on nothing
   BOOST_TEST(found({10, 10, 10.5, 10, 10}).empty()); // near enough
