@@ -148,7 +148,7 @@ private:
   /// avoided, no other level.
   [[nodiscard]] bool is_free(const Note& note, const Series& own, bool avoid_lines) const {
     const Box around = box(note);
-    if (!inside(around, {0, look_.plot.bottom, look_.plot.right, 1e9}) ||
+    if (!inside(around, {look_.plot.left, look_.plot.bottom, look_.plot.right, 1e9}) ||
         std::ranges::any_of(notes_, [&](const Note& n) { return overlap(around, box(n)); }))
       return false;
     return std::ranges::none_of(panel_.series, [&](const Series& series) {
@@ -185,10 +185,12 @@ private:
   [[nodiscard]] Note sloped_note(const Series& own) const {
     const double half = canvas_.wide(own.label) / 2;
     const Vec a = at(own.samples.front()), b = end(own);
+    // The corner of the name that is nearest to the line stays clear of it.
+    const double apart = half + 2 + canvas_.tall() / 2 * (b.x - a.x) / (b.y - a.y);
     std::vector<Vec> places;
     for (const double share : {0.7, 0.85, 0.5, 0.35, 0.2, 0.95, 0.9, 0.8, 0.6, 0.4, 0.3, 0.1})
       for (const double side : {-1.0, 1.0})
-        places.push_back({a.x + share * (b.x - a.x) + side * (half + 4), a.y + share * (b.y - a.y)});
+        places.push_back({a.x + share * (b.x - a.x) + side * apart, a.y + share * (b.y - a.y)});
     return place(own.label, own, places);
   }
 

@@ -56,6 +56,8 @@ class Panel:
         self.y = tuple(float(n) for n in re.search(rf'set yrange \[{number}:{number}\]', text).groups())
         title = re.search(r"set label '(.*)' at .* rotate by 90", text)
         self.y_title = title[1] if title else ''
+        by = re.search(r"; by ([^']*)'", text) # a stride of 4 KiB is no size of 4 KiB
+        self.by = by[1] if by else ''
         self.labels = {int(n) for n in re.findall(r'center front tc lt (\d+)', text)}
         self.curves, self.levels = [], []
         for block, style in re.findall(r'(\$panel\d+curve\d+) using 1:2 with (.*?)(?:, \\\n|\n)', text):
@@ -89,7 +91,7 @@ def faults_of_script(script, seen):
             if line not in styled:
                 found.append(f'"{name}" has a linetype that the style lacks')
             shared = named.setdefault(line, name) != name and len(panel.curves) <= 12 # more are a scale of shades
-            if shared or seen.setdefault(name, line) != line:
+            if shared or seen.setdefault((panel.by, name), line) != line:
                 found.append(f'"{name}" has the colour of "{named[line]}"' if shared else f'"{name}" has two colours')
             if sizes.setdefault((name, size[0]), size) != size: # modelled ones are larger
                 found.append(f'"{name}" has two sizes of markers')
