@@ -1,7 +1,7 @@
 // Classes Group and Counters: kernel groups on one target, or on each thread of a process or each CPU,
 // summed.
-#include "base/text.hpp"
 #include "event/sysfs.hpp"
+#include "host/pmu.hpp"
 #include "perf/open_group.hpp"
 #include "process/waiter.hpp"
 
@@ -48,8 +48,7 @@ void each_target(const GroupOptions& options, const std::vector<int>& cpus,
   one.process = one.all_cpus = false;
   if (options.all_cpus) {
     one.pid = -1;
-    const auto online = base::parse_cpu_list(base::read_line("/sys/devices/system/cpu/online").value_or("0"));
-    for (const int cpu : online) {
+    for (const int cpu : host::online_cpus()) {
       one.cpu = cpu;
       if (cpus.empty() || std::ranges::count(cpus, cpu) > 0) static_cast<void>(open(one));
     }
