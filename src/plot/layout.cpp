@@ -120,7 +120,8 @@ Layout lay_out(const Sheet& sheet, const Canvas& canvas) {
       const auto column = static_cast<double>(i % grid.columns), row = static_cast<double>(at_row);
       const double left = column * canvas.width / columns, top = layout.height - row * each;
       const Box cell{left, top - each, left + canvas.width / columns, top};
-      const Box& plot = layout.panels.emplace_back(look_of(sheet.panels, i, cell, canvas, key, least)).plot;
+      const Box& plot =
+          layout.panels.emplace_back(make_panel_look(sheet.panels, i, cell, canvas, key, least)).plot;
       widest = {std::max(widest.left, plot.left - cell.left), std::max(widest.right, cell.right - plot.right),
                 grid.columns > 1 ? std::max(widest.top, cell.top - plot.top) : 0};
     }
@@ -129,7 +130,7 @@ Layout lay_out(const Sheet& sheet, const Canvas& canvas) {
   const auto labelled = [&] { return std::ranges::all_of(layout.panels, &PanelLook::labelled); };
   if (of_rows) {
     const Box cell{0, caption_height, canvas.width, layout.height};
-    layout.panels = {look_of_rows(sheet.panels.front(), cell, canvas)};
+    layout.panels = {make_rows_look(sheet.panels.front(), cell, canvas)};
     return layout;
   }
   // Panels side by side or stacked are read together: they are aligned, and a key in one means a key in all.

@@ -175,7 +175,7 @@ struct Layout {
 /// Height that a panel of rows takes in all.
 [[nodiscard]] double rows_height(const Panel& panel, const Canvas& canvas);
 /// A panel of rows within its cell.
-[[nodiscard]] PanelLook look_of_rows(const Panel& panel, const Box& cell, const Canvas& canvas);
+[[nodiscard]] PanelLook make_rows_look(const Panel& panel, const Box& cell, const Canvas& canvas);
 
 /// The names of the marks in the key of a panel of rows; the last is the reference for the witnesses.
 inline constexpr const char* row_key_names[] = {"perf", "PAPI", "modelled, with its tolerance"};
@@ -187,8 +187,8 @@ struct Margins {
 /// The look of one of all panels of a figure: axes of one title have one scale. `key`: names are in a key
 /// even where labels would fit. The margins are at least `least`, so that the plots of all panels are
 /// aligned.
-[[nodiscard]] PanelLook look_of(const std::vector<Panel>& all, std::size_t index, const Box& cell,
-                                const Canvas& canvas, bool key, const Margins& least = {});
+[[nodiscard]] PanelLook make_panel_look(const std::vector<Panel>& all, std::size_t index, const Box& cell,
+                                        const Canvas& canvas, bool key, const Margins& least = {});
 
 [[nodiscard]] Layout lay_out(const Sheet& sheet, const Canvas& canvas);
 

@@ -48,7 +48,8 @@ Axis linear_x_axis(const Panel& panel, Range x, double length, const Canvas& can
 
 /// Those of the panel and of all whose axis has the same title: they are on one scale. Strips over time and
 /// names are not: their panels have other series and names.
-std::vector<Sample> samples_of(const Panel& panel, const std::vector<Panel>& all, std::string Panel::*title) {
+std::vector<Sample> samples_with_title(const Panel& panel, const std::vector<Panel>& all,
+                                       std::string Panel::*title) {
   std::vector<Sample> samples;
   for (const Panel& other : all)
     if (&other == &panel || (panel.x_along != Panel::Along::linear && other.x_along == panel.x_along &&
@@ -61,7 +62,7 @@ std::vector<Sample> samples_of(const Panel& panel, const std::vector<Panel>& all
 /// From 0 where the values are near one another, else logarithmic. `plot`: where it will be drawn.
 Axis y_axis(const Panel& panel, const std::vector<Panel>& all, const Box& plot, const Canvas& canvas) {
   Range middle, band;
-  for (const Sample& s : samples_of(panel, all, &Panel::y_title)) {
+  for (const Sample& s : samples_with_title(panel, all, &Panel::y_title)) {
     if (std::isnan(s.y)) continue;
     middle.take(s.y);
     band.take(s.high);
@@ -91,7 +92,7 @@ Axis y_axis(const Panel& panel, const std::vector<Panel>& all, const Box& plot, 
 /// As Panel::x_along; `length` of the axis in the units of the canvas.
 Axis x_axis(const Panel& panel, const std::vector<Panel>& all, double length, const Canvas& canvas) {
   Range x;
-  const std::vector<Sample> samples = samples_of(panel, all, &Panel::x_title);
+  const std::vector<Sample> samples = samples_with_title(panel, all, &Panel::x_title);
   for (const Sample& s : samples)
     x.take(s.x);
   if (panel.x_along == Panel::Along::linear) return linear_x_axis(panel, {x.low, x.high}, length, canvas);
@@ -186,11 +187,11 @@ private:
     const double half = canvas_.wide(own.label) / 2;
     const Vec a = at(own.samples.front()), b = end(own);
     // The corner of the name that is nearest to the line stays clear of it.
-    const double apart = half + 2 + canvas_.tall() / 2 * (b.x - a.x) / (b.y - a.y);
+    const double distance = half + 2 + canvas_.tall() / 2 * (b.x - a.x) / (b.y - a.y);
     std::vector<Vec> places;
     for (const double share : {0.7, 0.85, 0.5, 0.35, 0.2, 0.95, 0.9, 0.8, 0.6, 0.4, 0.3, 0.1})
       for (const double side : {-1.0, 1.0})
-        places.push_back({a.x + share * (b.x - a.x) + side * apart, a.y + share * (b.y - a.y)});
+        places.push_back({a.x + share * (b.x - a.x) + side * distance, a.y + share * (b.y - a.y)});
     return place(own.label, own, places);
   }
 
@@ -462,8 +463,8 @@ private:
 };
 } // namespace
 
-PanelLook look_of(const std::vector<Panel>& all, std::size_t index, const Box& cell, const Canvas& canvas,
-                  bool key, const Margins& least) {
+PanelLook make_panel_look(const std::vector<Panel>& all, std::size_t index, const Box& cell,
+                          const Canvas& canvas, bool key, const Margins& least) {
   return PanelLayout(all, index, cell, canvas, least).build(key);
 }
 
@@ -552,7 +553,7 @@ double rows_height(const Panel& panel, const Canvas& canvas) {
   return above_rows(canvas) + lines * row_step(canvas) + below_rows(canvas);
 }
 
-PanelLook look_of_rows(const Panel& panel, const Box& cell, const Canvas& canvas) {
+PanelLook make_rows_look(const Panel& panel, const Box& cell, const Canvas& canvas) {
   PanelLook look;
   RowsLook rows;
   rows.step = row_step(canvas);

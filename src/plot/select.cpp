@@ -425,9 +425,6 @@ Sheet compose(const Recipe& recipe, const result::Results& results, const Choice
     sheet.panels.push_back(make_panel(recipe, results, selected.x, curves));
     std::ranges::move(small_multiples(sheet.panels.back()), std::back_inserter(multiples));
   }
-  std::erase_if(multiples, [](const Panel& panel) { // of single points, where others have lines
-    return std::ranges::all_of(panel.series, [](const Series& s) { return s.samples.size() < 2; });
-  });
   if (multiples.size() <= most_panels) sheet.panels = std::move(multiples);
   write_caption(sheet, results, selected);
   return sheet;

@@ -45,26 +45,23 @@ std::string amount(double value) {
   return value < 1e6 ? fmt::format("{:.6g}", value) : fmt::format("{:.0f}", value);
 }
 
-/// Values up to `limit` per call are probe overhead.
-void add_row(command::Table& table, const std::string& name, double total, const Histogram& values,
+/// `datum`: function, quantity, unit and witness. Values up to `limit` per call are probe overhead.
+void add_row(command::Table& table, document::Datum datum, double total, const Histogram& values,
              std::uint64_t limit = 0) {
   const auto cell = [limit](double value, double calls) {
     const double below = static_cast<double>(limit) * calls;
     return limit > 0 && value <= below ? "<" + amount(below) : amount(value);
   };
-  std::vector<std::string> row{name, cell(total, static_cast<double>(values.count()))};
+  const std::string unit = datum.unit.empty() ? "" : " (" + datum.unit + ")";
+  std::vector<std::string> row{"  " + datum.quantity + unit,
+                               cell(total, static_cast<double>(values.count()))};
   if (values.count() > 0) {
     row.push_back(cell(values.mean(), 1));
     for (const auto value : {values.minimum(), values.quantile(0.5), values.quantile(0.9), values.maximum()})
       row.push_back(cell(static_cast<double>(value), 1));
   }
   table.add(std::move(row));
-  const bool time = name.ends_with("(ns)");
-  document::Datum datum{.keys = {{"function", table.title()}},
-                        .quantity = name.substr(2, time ? name.rfind(" (") - 2 : name.npos),
-                        .unit = time ? "ns" : "",
-                        .witness = time ? "clock" : "perf",
-                        .repetitions = values.count()};
+  datum.repetitions = values.count();
   table.add_data({datum.with("total", total)});
   if (values.count() == 0) return;
   if (limit > 0) datum.reason = fmt::format("not above the cost of the probes up to {} per call", limit);
@@ -100,13 +97,19 @@ command::Table function_table(const FunctionRecording& recording, const Function
                         {"90 %", right, 4},
                         {"greatest", right, 2}},
                        base::printable(f.name));
-  add_row(table, "  wall time (ns)", static_cast<double>(f.seen.total_wall), f.seen.wall, wall_limit(f));
+  const document::Datum time{
+      .keys = {{"function", f.name}}, .quantity = "wall time", .unit = "ns", .witness = "clock"};
+  add_row(table, time, static_cast<double>(f.seen.total_wall), f.seen.wall, wall_limit(f));
   for (std::size_t c = 0; c < recording.counters.size(); ++c)
-    add_row(table, "  " + recording.counters[c], static_cast<double>(f.seen.totals[c]), f.seen.counts[c],
+    add_row(table, {.keys = time.keys, .quantity = recording.counters[c], .witness = "perf"},
+            static_cast<double>(f.seen.totals[c]), f.seen.counts[c],
             f.cost ? probe_limit(f.cost->counters.at(c)) : 0);
-  if (f.cost)
-    add_row(table, "  probe cost (ns)", f.cost->wall.mean() * static_cast<double>(f.seen.completed),
+  if (f.cost) {
+    document::Datum probe = time;
+    probe.quantity = "probe cost";
+    add_row(table, std::move(probe), f.cost->wall.mean() * static_cast<double>(f.seen.completed),
             f.cost->wall);
+  }
   return table;
 }
 

@@ -27,6 +27,17 @@ inline bool chance(Random& random, double probability) {
   return uniform(random, 0, 1) < probability;
 }
 
+/// A run of the kernel stride, without observations.
+inline result::Results stride_run() {
+  result::Results results;
+  result::Run& run = results.runs.emplace_back();
+  run.id = "R";
+  run.cpu = "Some CPU";
+  run.host = "box";
+  run.plan = {{"kernel", "stride"}, {"repeat", "1"}};
+  return results;
+}
+
 inline std::vector<const document::Table*> tables_in(const document::Document& document) {
   std::vector<const document::Table*> all;
   for (const auto& block : document.blocks)

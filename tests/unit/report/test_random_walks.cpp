@@ -22,8 +22,8 @@ struct Geometry {
   /// Misses per access of a repeated walk over `size` bytes: a set that is visited by more lines than it has
   /// ways keeps none of them.
   [[nodiscard]] double misses(std::int64_t size, std::int64_t stride) const {
-    const std::int64_t apart = std::max(stride, line), lines = size / apart;
-    const std::int64_t visited = std::max<std::int64_t>(1, sets / (apart / line));
+    const std::int64_t distance = std::max(stride, line), lines = size / distance;
+    const std::int64_t visited = std::max<std::int64_t>(1, sets / (distance / line));
     if (lines <= visited * ways) return 0;
     return stride >= line ? 1 : static_cast<double>(stride) / static_cast<double>(line);
   }
@@ -31,13 +31,7 @@ struct Geometry {
 
 /// The counted misses of the kernel stride on such a machine, with gaps and noise.
 result::Results random_walks(Random& random, const Geometry& cache) {
-  result::Results results;
-  result::Run run;
-  run.id = "R";
-  run.cpu = "Some CPU";
-  run.host = "box";
-  run.plan = {{"kernel", "stride"}, {"repeat", "1"}};
-  results.runs = {run};
+  result::Results results = stride_run();
   const double noise = chance(random, 0.5) ? 0 : 0.01, missing = chance(random, 0.5) ? 0 : 0.05;
   for (std::int64_t size = 4096; size <= 1 << 19; size *= 2)
     for (std::int64_t stride = 1; stride <= size / 2; stride *= 2) {

@@ -1,6 +1,7 @@
 // The report of a sweep over sizes and strides: the tables, values and sentences that a laboratory asks for.
 #include "caches/view/caches_sections.hpp"
 #include "cli/commands.hpp"
+#include "random_files.hpp"
 #include "report/build_report.hpp"
 
 #include <recount/error.hpp>
@@ -23,14 +24,8 @@ double misses_by_hand(std::int64_t size, std::int64_t stride) {
 }
 
 result::Results walk(bool counted) {
-  result::Results results;
-  result::Run run;
-  run.id = "R";
-  run.cpu = "Some CPU";
-  run.host = "box";
-  run.plan = {{"kernel", "stride"}, {"repeat", "1"}};
-  run.skipped = {{"perf", "no PMU"}};
-  results.runs = {run};
+  result::Results results = recount::test::stride_run();
+  results.runs.front().skipped = {{"perf", "no PMU"}};
   for (std::int64_t size = 8192; size <= 1 << 19; size *= 2)
     for (std::int64_t stride = 1; stride <= size / 2; stride *= 2) {
       result::Observation o;
