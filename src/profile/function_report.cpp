@@ -48,28 +48,24 @@ std::string amount(double value) {
 /// `datum`: function, quantity, unit and witness. Values up to `limit` per call are probe overhead.
 void add_row(command::Table& table, document::Datum datum, double total, const Histogram& values,
              std::uint64_t limit = 0) {
-  const auto cell = [limit](double value, double calls) {
-    const double below = static_cast<double>(limit) * calls;
-    return limit > 0 && value <= below ? "<" + amount(below) : amount(value);
+  datum.repetitions = values.count();
+  std::vector<std::string> row{"  " + datum.quantity + (datum.unit.empty() ? "" : " (" + datum.unit + ")")};
+  const auto add = [&](const char* statistic, double value, std::size_t calls) {
+    const double probes = static_cast<double>(limit) * static_cast<double>(calls);
+    const bool hidden = limit > 0 && value <= probes;
+    row.push_back(hidden ? "<" + amount(probes) : amount(value));
+    datum.reason = hidden ? "not above the cost of the probes, " + amount(probes) : "";
+    table.add_data({datum.with(statistic, value)});
   };
-  const std::string unit = datum.unit.empty() ? "" : " (" + datum.unit + ")";
-  std::vector<std::string> row{"  " + datum.quantity + unit,
-                               cell(total, static_cast<double>(values.count()))};
+  add("total", total, values.count());
   if (values.count() > 0) {
-    row.push_back(cell(values.mean(), 1));
-    for (const auto value : {values.minimum(), values.quantile(0.5), values.quantile(0.9), values.maximum()})
-      row.push_back(cell(static_cast<double>(value), 1));
+    add("mean per call", values.mean(), 1);
+    add("minimum per call", static_cast<double>(values.minimum()), 1);
+    add("median per call", static_cast<double>(values.quantile(0.5)), 1);
+    add("90 % quantile per call", static_cast<double>(values.quantile(0.9)), 1);
+    add("maximum per call", static_cast<double>(values.maximum()), 1);
   }
   table.add(std::move(row));
-  datum.repetitions = values.count();
-  table.add_data({datum.with("total", total)});
-  if (values.count() == 0) return;
-  if (limit > 0) datum.reason = fmt::format("not above the cost of the probes up to {} per call", limit);
-  table.add_data({datum.with("mean per call", values.mean()),
-                  datum.with("minimum per call", static_cast<double>(values.minimum())),
-                  datum.with("median per call", static_cast<double>(values.quantile(0.5))),
-                  datum.with("90 % quantile per call", static_cast<double>(values.quantile(0.9))),
-                  datum.with("maximum per call", static_cast<double>(values.maximum()))});
 }
 
 std::uint64_t wall_limit(const FunctionCalls& f) {

@@ -1,5 +1,6 @@
 // Which return belongs to which entry, by hand-made hits.
 #include "profile/calls.hpp"
+#include "profile/function_report.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
@@ -187,6 +188,29 @@ BOOST_AUTO_TEST_CASE(quantiles_are_exact_or_within_a_bucket) {
   large.add(~std::uint64_t{0});
   BOOST_TEST(large.maximum() == ~std::uint64_t{0});
   BOOST_TEST(large.quantile(1) >= 1'000'000U);
+}
+
+/// Probes take 2000 ns, so that up to 3000 ns per call say nothing of the function.
+BOOST_AUTO_TEST_CASE(only_times_that_probes_explain_have_a_reason) {
+  FunctionRecording recording;
+  FunctionCalls& f = recording.functions.emplace_back("f\x1b", "m", Calls(0, false));
+  f.returns = true;
+  f.seen.completed = 2;
+  f.seen.wall.add(1000);
+  f.seen.wall.add(50000);
+  f.seen.total_wall = 51000;
+  f.cost.emplace().wall.add(2000);
+  const auto tables = function_tables(recording);
+  BOOST_TEST_REQUIRE(tables.size() == 1U);
+  int of_wall = 0;
+  for (const auto& datum : tables.front().data()) {
+    BOOST_TEST(datum.unit == "ns");
+    BOOST_TEST(datum.witness == "clock");
+    if (datum.quantity != "wall time") continue;
+    ++of_wall;
+    BOOST_TEST(datum.reason.empty() == (*datum.value > 3100), datum.statistic);
+  }
+  BOOST_TEST(of_wall == 6);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
