@@ -10,6 +10,10 @@
 #include <algorithm>
 #include <iterator>
 
+namespace recount::explain {
+document::Section explain_section();
+}
+
 // recount report: a written report from results files.
 namespace recount::cli {
 namespace {
@@ -17,7 +21,7 @@ namespace {
 struct ReportArguments {
   std::vector<std::string> files, formats;
   std::string folder, machine, statistic, external;
-  bool no_verdicts = false;
+  bool no_verdicts = false, explain = false;
 };
 
 int write_report(const ReportArguments& a) {
@@ -42,8 +46,10 @@ int write_report(const ReportArguments& a) {
   if (a.no_verdicts)
     for (auto& run : results.runs)
       run.verdicts.clear();
+  auto parts = sections();
+  if (a.explain) parts.push_back(explain::explain_section());
   const auto published = report::publish(
-      report::build_report(results, {a.files, RECOUNT_VERSION, a.machine}, {figures(), sections()}), a.folder,
+      report::build_report(results, {a.files, RECOUNT_VERSION, a.machine}, {figures(), parts}), a.folder,
       formats);
   for (const auto& warning : published.warnings)
     command::note("recount report: warning: {}\n", warning);
@@ -62,6 +68,9 @@ command::Command report_command() {
             .text("-o,--output", a.folder, "FOLDER", "write the report to FOLDER, created if missing")
             .list("--format", a.formats, "LIST",
                   "write these formats: markdown, html, latex, csv (default: the first three)")
+            .flag("--explain", a.explain,
+                  "also test hypotheses about the machines against counts of matrix products "
+                  "(seconds each)")
             .flag("--no-verdicts", a.no_verdicts, command::no_verdicts_help)
             .text("--machine", a.machine, "NAME",
                   "compare the measured caches with this described machine (default: with what "

@@ -5,6 +5,7 @@
 #include "command/command.hpp"
 #include "command/measuring.hpp"
 #include "command/output.hpp"
+#include "document/section.hpp"
 #include "explain/contribution.hpp"
 #include "explain/explanation.hpp"
 #include "matmul/published.hpp"
@@ -19,6 +20,7 @@
 #include <cerrno>
 #include <cmath>
 #include <memory>
+#include <ranges>
 
 // recount explain: counts that somebody measured or published against hypotheses.
 namespace recount::explain {
@@ -41,104 +43,143 @@ std::string cells_text(const std::vector<Cell>& cells) {
   return fmt::format("{}", fmt::join(texts, "; "));
 }
 
-void print_item(const std::string& text) {
-  command::print_wrapped(text, 4, "  ");
-}
+using Texts = std::vector<std::string>;
 
-void print_survivors(const Explanation& e) {
+Texts machine_texts(const Explanation& e) {
+  if (!e.l1)
+    return {"fewer than three counts of PAPI_L1_DCM of simple or line: no hypothesis can be refuted"};
   const auto survivors = e.survivors();
-  if (!e.l1) {
-    print_item("fewer than three counts of PAPI_L1_DCM of simple or line: no hypothesis can be refuted");
-    return;
-  }
-  if (survivors.empty()) {
-    print_item("no hypothesis survives: the tried ones explain nothing");
-    return;
-  }
-  for (const std::string& text : e.determined())
-    print_item(text);
+  if (survivors.empty()) return {"no hypothesis survives: the tried ones explain nothing"};
+  Texts texts = e.determined();
   for (const std::string& text : e.undetermined())
-    print_item("not determined: " + text);
+    texts.push_back("not determined: " + text);
   for (const Trial* trial : survivors)
-    print_item(fmt::format("explained by {}: {}{}", trial->hypothesis->machine, trial->hypothesis->claim,
-                           trial->hypothesis->huge ? "; huge pages" : ""));
+    texts.push_back(fmt::format("explained by {}: {}{}", trial->hypothesis->machine, trial->hypothesis->claim,
+                                trial->hypothesis->huge ? "; huge pages" : ""));
+  return texts;
 }
 
-void print_counts(const Explanation& e) {
+void add_count_texts(const Explanation& e, Texts& texts) {
+  const auto add = [&](const std::string& claim) {
+    texts.push_back(
+        fmt::format("PAPI_L2_DCM ({:.2f} times the lines that line needs): {}", e.lines_requested, claim));
+  };
   for (const CountTrial& trial : e.counts)
-    if (trial.survives)
-      print_item(fmt::format("PAPI_L2_DCM ({:.2f} times the lines that line needs): {}", e.lines_requested,
-                             trial.hypothesis->claim));
+    if (trial.survives) add(trial.hypothesis->claim);
   if (!e.counts.empty() && std::ranges::none_of(e.counts, &CountTrial::survives))
-    print_item(fmt::format("PAPI_L2_DCM ({:.2f} times the lines that line needs): no hypothesis survives",
-                           e.lines_requested));
+    add("no hypothesis survives");
   if (e.blocks.empty()) return;
-  std::vector<std::string> texts;
+  Texts excess;
   for (const BlockExcess& block : e.blocks)
-    texts.push_back(fmt::format("{:.1f} at {}", block.lines, block.block));
-  print_item(
-      fmt::format("lines that L1 fetched beyond demand, per inner run of block: {}", fmt::join(texts, ", ")));
+    excess.push_back(fmt::format("{:.1f} at {}", block.lines, block.block));
+  texts.push_back(fmt::format("lines that L1 fetched beyond demand, per inner run of block: {}",
+                              fmt::join(excess, ", ")));
 }
 
-void print_mistakes(const Explanation& e) {
+void add_mistake_texts(const Explanation& e, Texts& texts) {
   for (const TableFinding& finding : e.findings)
-    print_item(finding.text);
-  if (e.exchanged) print_item("columns exchanged: PAPI_L2_DCM holds the values of PAPI_L1_DCM");
+    texts.push_back(finding.text);
+  if (e.exchanged) texts.emplace_back("columns exchanged: PAPI_L2_DCM holds the values of PAPI_L1_DCM");
   if (e.exchanged_labels)
-    print_item("labels exchanged: rows of simple hold the values of line, and the other way round");
+    texts.emplace_back("labels exchanged: rows of simple hold the values of line, and the other way round");
   for (const MovedRows& rows : e.moved)
-    print_item(
+    texts.push_back(
         fmt::format("rows of {} hold one another's PAPI_L1_DCM: {} of {} are possible for their size, all in "
                     "the order of the sizes{}",
                     matmul::loops_name({rows.loops, "", "f64", 0, 0}), rows.in_place, rows.cells,
                     rows.digit ? ", once a lost digit is added to one" : ""));
   for (const OtherLoops& other : e.other_loops)
-    print_item(fmt::format("rows of {} are not of these loops on the machine of the other rows; {}",
-                           matmul::loops_name({other.named, "", "f64", 0, 0}),
-                           other.orders.empty()
-                               ? "no other order of the loops fits"
-                               : fmt::format("they fit {}", fmt::join(other.orders, " or "))));
+    texts.push_back(fmt::format("rows of {} are not of these loops on the machine of the other rows; {}",
+                                matmul::loops_name({other.named, "", "f64", 0, 0}),
+                                other.orders.empty()
+                                    ? "no other order of the loops fits"
+                                    : fmt::format("they fit {}", fmt::join(other.orders, " or "))));
   if (!e.unexplained.empty())
-    print_item("explained by no hypothesis that is left: " + cells_text(e.unexplained));
+    texts.push_back("explained by no hypothesis that is left: " + cells_text(e.unexplained));
 }
 
-/// The cell that decides most, or all.
-void print_refuted(const Explanation& e, bool verbose) {
-  for (const Trial& trial : e.trials) {
-    if (trial.survives || trial.compared.empty()) continue;
-    auto refuting = trial.refuting();
-    std::ranges::sort(refuting, std::greater(), [](const Comparison& c) { return std::abs(c.off); });
-    if (!verbose) refuting.resize(std::min<std::size_t>(refuting.size(), 1));
-    std::vector<std::string> texts;
-    for (const Comparison& c : refuting)
-      texts.push_back(fmt::format("{} {}", c.cell.text(), percent(c.off)));
-    print_item(fmt::format("refuted: {}: {}", trial.hypothesis->machine, fmt::join(texts, "; ")));
-  }
-}
-
-void print_next(const Explanation& e) {
+void add_next_texts(const Explanation& e, Texts& texts) {
   if (e.next) {
-    std::vector<std::string> texts;
+    Texts predicted;
     for (const auto& [hypothesis, value] : e.next->predicted)
-      texts.push_back(fmt::format("{:.4g} by {}", value, hypothesis->machine));
-    print_item(
-        fmt::format("measure next: PAPI_L1_DCM of {}: {}", e.next->cell.text(), fmt::join(texts, ", ")));
+      predicted.push_back(fmt::format("{:.4g} by {}", value, hypothesis->machine));
+    texts.push_back(
+        fmt::format("measure next: PAPI_L1_DCM of {}: {}", e.next->cell.text(), fmt::join(predicted, ", ")));
   } else if (e.l1 && e.survivors().size() > 1) {
-    print_item("measure next: no size of simple up to 4000 separates these; repeat with small pages "
-               "(/sys/kernel/mm/transparent_hugepage/enabled = never)");
+    texts.emplace_back("measure next: no size of simple up to 4000 separates these; repeat with small pages "
+                       "(/sys/kernel/mm/transparent_hugepage/enabled = never)");
   }
+}
+
+/// What the counts tell, without the refuted hypotheses.
+Texts conclusions(const Explanation& e) {
+  Texts texts = machine_texts(e);
+  add_count_texts(e, texts);
+  add_mistake_texts(e, texts);
+  add_next_texts(e, texts);
+  return texts;
+}
+
+struct Refuted {
+  const MachineHypothesis* hypothesis = nullptr;
+  std::vector<Comparison> cells; ///< those that refute it, the most deciding one first
+};
+
+std::vector<Refuted> refuted(const Explanation& e) {
+  std::vector<Refuted> all;
+  for (const Trial& trial : e.trials) {
+    if (!e.l1 || trial.survives || trial.compared.empty()) continue;
+    all.push_back({trial.hypothesis, trial.refuting()});
+    std::ranges::sort(all.back().cells, std::greater(), [](const Comparison& c) { return std::abs(c.off); });
+  }
+  return all;
+}
+
+std::string group_name(const Explanation& e) {
+  return e.group + (e.cpu.empty() ? "" : " (" + e.cpu + ")");
 }
 
 void print(const Explanation& e, bool verbose) {
-  command::print_wrapped(
-      command::paint(command::Style::strong,
-                     command::one_line(e.group + (e.cpu.empty() ? "" : " (" + e.cpu + ")"))),
-      2);
-  print_survivors(e);
-  print_counts(e);
-  print_mistakes(e);
-  print_next(e);
-  if (e.l1) print_refuted(e, verbose);
+  command::print_wrapped(command::paint(command::Style::strong, command::one_line(group_name(e))), 2);
+  Texts texts = conclusions(e);
+  for (const Refuted& one : refuted(e)) {
+    Texts cells;
+    for (const Comparison& c : one.cells | std::views::take(verbose ? one.cells.size() : 1))
+      cells.push_back(fmt::format("{} {}", c.cell.text(), percent(c.off)));
+    texts.push_back(fmt::format("refuted: {}: {}", one.hypothesis->machine, fmt::join(cells, "; ")));
+  }
+  for (const std::string& text : texts)
+    command::print_wrapped(text, 4, "  ");
+}
+
+/// Per group what the counts tell, and the hypotheses that they refute, each by the cell that decides most.
+std::vector<document::Block> write_section(const document::Material& material) {
+  const Hypotheses hypotheses = shipped_hypotheses();
+  Predictor predictor;
+  std::vector<document::Block> blocks;
+  for (const Group& group : measured_groups(matmul::group_products(material.results))) {
+    const Explanation e = Explainer(hypotheses, predictor).explain(group);
+    blocks.emplace_back(document::Heading{group_name(e), 2});
+    blocks.emplace_back(document::List{conclusions(e)});
+    document::Table table{"Hypotheses about the machine that PAPI_L1_DCM refutes: " + group_name(e),
+                          {{"hypothesis", false}, {"product", false}, {"measured"}, {"modelled"}, {"off"}},
+                          {}};
+    for (const Refuted& one : refuted(e)) {
+      if (one.cells.empty()) continue;
+      const Comparison& c = one.cells.front();
+      table.rows.push_back({one.hypothesis->machine, c.cell.text(), base::format_number(c.measured),
+                            base::format_number(c.predicted.value), percent(c.off)});
+      document::Datum datum{{{"hypothesis", one.hypothesis->machine}, {"product", c.cell.text()}},
+                            l1_metric,
+                            "median",
+                            c.measured};
+      table.data.push_back(datum);
+      datum.witness = Witness{Witness::Kind::model, one.hypothesis->machine}.name();
+      table.data.push_back(datum.with("value", c.predicted.value, c.predicted.low, c.predicted.high));
+    }
+    if (!table.rows.empty()) blocks.emplace_back(std::move(table));
+  }
+  return document::under("Hypotheses about machine and events", std::move(blocks));
 }
 
 Json cell_json(const Cell& cell) {
@@ -280,6 +321,10 @@ int execute_explain(const ExplainArguments& a) {
 }
 
 } // namespace
+
+document::Section explain_section() {
+  return {"hypotheses", write_section};
+}
 
 command::Command explain_command() {
   return {"explain", "test hypotheses about machine and events against counts of matrix products",
