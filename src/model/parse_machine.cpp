@@ -223,7 +223,7 @@ public:
   /// The field itself, null when it is absent.
   [[nodiscard]] const json& any(const std::string& name) {
     static const json none;
-    known_.push_back(name);
+    if (std::ranges::find(known_, name) == known_.end()) known_.push_back(name);
     const auto found = value_.find(name);
     return found == value_.end() ? none : *found;
   }

@@ -46,6 +46,7 @@ const std::vector<Wrong> wrongs = {
     {one_level(R"("size": "32K", "line": 64, "wyas": 8)"), {"levels[0].ways: missing"}},
     {one_level(R"("size": "32K", "line": 64, "ways": 8, "polisy": "lru")"),
      {"levels[0].polisy: unknown field", "policy"}},
+    {one_level(R"("size": "32K", "line": 64, "ways": 8, "zzzzzz": 1)"), {"line, ways, index"}},
     {one_level(R"("size": "32K", "line": 64, "ways": 8, "policy": "plur")"),
      {"levels[0].policy: unknown value \"plur\"", "plru"}},
     {one_level(R"("size": "32Q", "line": 64, "ways": 8)"), {"levels[0].size: is not a size", "32Q"}},
