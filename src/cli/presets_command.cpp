@@ -84,7 +84,7 @@ std::string remark(const PresetTable& table, const std::string& cpu, bool here) 
     if (!other.empty())
       text += fmt::format(" The most similar CPU in the table is {}: see --pmu {}.", other, other);
   }
-  if (here && std::ranges::none_of(host::pmus(), [](const host::Pmu& pmu) { return pmu.core(); }))
+  if (here && std::ranges::none_of(host::pmus(), &host::Pmu::core))
     text += (text.empty() ? "" : "\n") + std::string("This machine has no core PMU, see recount doctor.");
   return text;
 }

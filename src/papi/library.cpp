@@ -1,6 +1,6 @@
 #include "papi/library.hpp"
 
-#include "base/format.hpp"
+#include "base/json.hpp"
 #include "host/pmu.hpp"
 #include "papi/event_set.hpp"
 #include "papi/resolve.hpp"
@@ -29,8 +29,6 @@
 
 namespace recount::papi {
 namespace {
-
-constexpr std::chrono::seconds reading_patience{20};
 
 /// Some tables crash PAPI when it starts, others when a preset of theirs is described: describes them all.
 /// Writes which one is next, so that the parent can name it.
@@ -135,7 +133,7 @@ void survive(const std::function<void(int)>& body, const std::string& doing) {
         body(fd);
         return 0;
       },
-      reading_patience);
+      std::chrono::seconds(20));
   if (child.exit.how == process::Exit::How::exited) return;
   throw crashed(last_line(child.out).empty() ? doing : doing + ", at " + last_line(child.out), child.exit);
 }
@@ -197,8 +195,6 @@ std::vector<std::string> warnings() {
 
 namespace {
 
-constexpr std::chrono::seconds inventory_patience{30};
-
 std::string table_read() {
   for (const auto& table : private_tables()) {
     if (table.variable == "PAPI_CSV_EVENT_FILE") return table.path;
@@ -218,29 +214,19 @@ void try_presets(std::vector<Preset>& presets) {
           write_trials(fd, left);
           return 0;
         },
-        inventory_patience);
+        std::chrono::seconds(30));
     const std::string last = parse_trials(child.out, presets);
     const auto it = std::find(left.begin(), left.end(), last);
     if (it == left.end()) return;
-    const auto culprit =
-        std::find_if(presets.begin(), presets.end(), [&](const Preset& p) { return p.name == last; });
-    culprit->reason = {"PAPI crashes while counting it: " + process::describe(child.exit), ReasonCode::crash};
+    std::ranges::find(presets, last, &Preset::name)->reason = {"PAPI crashes while counting it: " + process::describe(child.exit), ReasonCode::crash};
     left.erase(left.begin(), it + 1);
   }
 }
 
 std::vector<Reason> why_none(const Inventory& inventory) {
   std::vector<Reason> reasons;
-  std::string names;
-  bool core = false;
-  for (const auto& pmu : host::pmus()) {
-    names += (names.empty() ? "" : ", ") + pmu.name;
-    core = core || pmu.core();
-  }
-  if (!core)
-    reasons.emplace_back(fmt::format("Linux has no core PMU here: /sys/bus/event_source/devices contains {}",
-                                     names.empty() ? "nothing" : names),
-                         ReasonCode::no_pmu);
+  const bool core = std::ranges::any_of(host::pmus(), &host::Pmu::core);
+  if (!core) reasons.emplace_back("Linux has no core PMU here: " + pmus_here(), ReasonCode::no_pmu);
   if (inventory.presets.empty()) {
     const auto cpu =
         inventory.core_pmu.empty() ? "this CPU, which libpfm4 does not know" : inventory.core_pmu;
@@ -256,8 +242,7 @@ std::vector<Reason> why_none(const Inventory& inventory) {
 } // namespace
 
 int Inventory::presets_counting() const {
-  return static_cast<int>(
-      std::count_if(presets.begin(), presets.end(), [](const Preset& p) { return p.counts; }));
+  return static_cast<int>(std::ranges::count(presets, true, &Preset::counts));
 }
 
 Inventory inventory() {
@@ -268,7 +253,7 @@ Inventory inventory() {
         write_claims(fd);
         return 0;
       },
-      inventory_patience);
+      std::chrono::seconds(30));
   if (child.exit.how != process::Exit::How::exited) throw crashed("listing its presets", child.exit);
   if (!child.exit.ok()) throw unavailable("PAPI", "it cannot be initialised: " + child.err);
   Inventory out = parse_claims(child.out);
@@ -281,15 +266,8 @@ Inventory inventory() {
 
 namespace {
 
-void put(int fd, const std::vector<std::string>& fields) {
-  std::string line;
-  for (std::string field : fields) {
-    std::replace_if(
-        field.begin(), field.end(), [](char c) { return c == '\t' || c == '\n'; }, ' ');
-    line += (line.empty() ? "" : "\t") + field;
-  }
-  line += '\n';
-  static_cast<void>(process::write_all(fd, line)); // it fails only when the reader has gone
+void put_line(int fd, const std::string& line) {
+  static_cast<void>(process::write_all(fd, line + '\n')); // it fails only when the reader has gone
 }
 
 /// The core PMU whose rows PAPI looks for in its table, by PAPI's own rule; libpfm4's flag is_dfl means
@@ -306,101 +284,81 @@ std::string core_pmu() {
   return {};
 }
 
-void put_component(int fd, int index) {
-  const PAPI_component_info_t* info = PAPI_get_component_info(index);
-  if (info == nullptr) return;
-  put(fd, {"component", info->name, info->disabled == 0 ? "1" : "0", info->disabled_reason});
+Json components() {
+  Json all = Json::array();
+  for (int i = 0; i < PAPI_num_components(); ++i)
+    if (const PAPI_component_info_t* info = PAPI_get_component_info(i); info != nullptr)
+      all.push_back({info->name, info->disabled == 0, info->disabled_reason});
+  return all;
 }
 
-void put_presets(int fd) {
+Json presets() {
+  Json all = Json::array();
   int code = PAPI_PRESET_MASK;
   PAPI_event_info_t info{};
-  if (PAPI_enum_event(&code, PAPI_ENUM_FIRST) != PAPI_OK) return;
+  if (PAPI_enum_event(&code, PAPI_ENUM_FIRST) != PAPI_OK) return all;
   do {
     // The walk over available presets starts at the first of all, available or not.
     if (PAPI_query_event(code) != PAPI_OK || PAPI_get_event_info(code, &info) != PAPI_OK || info.count == 0)
       continue;
-    std::vector<std::string> fields{"preset", info.symbol, info.derived, info.postfix};
+    Json terms = Json::array();
     for (unsigned i = 0; i < std::min(info.count, static_cast<unsigned>(PAPI_MAX_INFO_TERMS)); ++i)
-      fields.emplace_back(info.name[i]);
-    put(fd, fields);
+      terms.push_back(info.name[i]);
+    all.push_back({info.symbol, info.derived, info.postfix, terms});
   } while (PAPI_enum_event(&code, PAPI_PRESET_ENUM_AVAIL) == PAPI_OK);
-}
-
-std::vector<std::string> fields_of(std::string_view line) {
-  std::vector<std::string> out;
-  for (;;) {
-    const auto tab = line.find('\t');
-    out.emplace_back(line.substr(0, tab));
-    if (tab == std::string_view::npos) return out;
-    line.remove_prefix(tab + 1);
-  }
-}
-
-/// Calls `use` for each whole line, split at its tabs.
-template <class Use>
-void each_line(std::string_view text, const Use& use) {
-  for (auto end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
-    use(fields_of(text.substr(0, end)));
-    text.remove_prefix(end + 1);
-  }
-}
-
-int number(const std::string& text) {
-  return static_cast<int>(std::strtol(text.c_str(), nullptr, 10));
+  return all;
 }
 
 } // namespace
 
 void write_claims(int fd) {
-  const auto known = preset_names(); // initialises the components
+  const auto known = preset_names().size(); // initialises the components
   const bool software = try_once({"perf::PAGE-FAULTS"}, Domain::user).empty();
-  put(fd, {"library", version(), core_pmu(), std::to_string(known.size()), software ? "1" : "0"});
-  for (int i = 0; i < PAPI_num_components(); ++i)
-    put_component(fd, i);
-  put_presets(fd);
+  put_line(fd, dumped({{"version", version()},
+                     {"core_pmu", core_pmu()},
+                     {"known", known},
+                     {"software", software},
+                     {"components", components()},
+                     {"presets", presets()}}));
 }
 
 void write_trials(int fd, const std::vector<std::string>& presets) {
   for (const auto& name : presets) {
-    put(fd, {"try", name});
+    put_line(fd, name);
     const Reason reason = try_once({name}, Domain::user);
-    put(fd, {reason.empty() ? "ok" : "no", reason.cause, reason.setting, reason.fix, name_of(reason.code)});
+    put_line(fd, dumped({reason.cause, reason.setting, reason.fix, name_of(reason.code)}));
   }
 }
 
 Inventory parse_claims(std::string_view text) {
+  const auto json = Json::parse(text);
   Inventory out;
-  each_line(text, [&](const std::vector<std::string>& f) {
-    if (f[0] == "library" && f.size() == 5) {
-      out.version = f[1];
-      out.core_pmu = f[2];
-      out.presets_known = number(f[3]);
-      out.software_events = f[4] == "1";
-    } else if (f[0] == "component" && f.size() == 4) {
-      out.components.push_back({f[1], f[2] == "1", f[3]});
-    } else if (f[0] == "preset" && f.size() >= 4) {
-      out.presets.push_back({f[1], f[2], f[3], {f.begin() + 4, f.end()}, false, "not tried"});
-    }
-  });
+  out.version = json["version"];
+  out.core_pmu = json["core_pmu"];
+  out.presets_known = json["known"];
+  out.software_events = json["software"];
+  for (const auto& one : json["components"])
+    out.components.push_back({one[0], one[1], one[2]});
+  for (const auto& one : json["presets"])
+    out.presets.push_back({one[0], one[1], one[2], one[3], false, "not tried"});
   return out;
 }
 
 std::string parse_trials(std::string_view text, std::vector<Preset>& presets) {
-  std::string trying;
-  each_line(text, [&](const std::vector<std::string>& f) {
-    if (f[0] == "try" && f.size() == 2) {
-      trying = f[1];
-      return;
+  auto trying = presets.end();
+  for (auto end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
+    const auto line = text.substr(0, end);
+    text.remove_prefix(end + 1);
+    if (!line.starts_with('[')) {
+      trying = std::ranges::find(presets, line, &Preset::name);
+    } else if (trying != presets.end()) {
+      const auto reason = Json::parse(line);
+      trying->reason = {reason[0], reason[1], reason[2], reason_code(reason[3].get<std::string>())};
+      trying->counts = trying->reason.empty();
+      trying = presets.end();
     }
-    const auto it =
-        std::find_if(presets.begin(), presets.end(), [&](const Preset& p) { return p.name == trying; });
-    if (it == presets.end() || f.size() != 5) return;
-    it->counts = f[0] == "ok";
-    it->reason = {f[1], f[2], f[3], reason_code(f[4])};
-    trying.clear();
-  });
-  return trying;
+  }
+  return trying == presets.end() ? "" : trying->name;
 }
 
 } // namespace recount::papi

@@ -52,10 +52,10 @@ void survive(const std::function<void(int fd)>& body, const std::string& doing);
 
 // What the forked children of inventory() find out, and how it comes back.
 
-/// In a child: describes components and presets on `fd`, one fact a line, its fields separated by tabs.
+/// In a child: describes components and presets on `fd`, as JSON.
 void write_claims(int fd);
-/// In a child: tries each preset; "try NAME" before and "ok" or "no" and the reason after, so that the parent
-/// knows which one ended the child.
+/// In a child: tries each preset; its name before and the reason as JSON after, a line each, so that the
+/// parent knows which one ended the child.
 void write_trials(int fd, const std::vector<std::string>& presets);
 
 /// The other ends. Pure.

@@ -15,7 +15,6 @@
 #include <string_view>
 
 namespace recount::papi {
-namespace {
 
 std::string pmus_here() {
   std::string names;
@@ -24,9 +23,10 @@ std::string pmus_here() {
   return "/sys/bus/event_source/devices contains " + (names.empty() ? "nothing" : names);
 }
 
+namespace {
+
 bool core_pmu_here() {
-  const auto all = host::pmus();
-  return std::any_of(all.begin(), all.end(), [](const host::Pmu& pmu) { return pmu.core(); });
+  return std::ranges::any_of(host::pmus(), &host::Pmu::core);
 }
 
 constexpr auto other_machine = "count on a machine with a core PMU (a virtual machine needs one passed "

@@ -16,6 +16,9 @@ struct Resolved {
   int component = 0;
 };
 
+/// The PMUs of this kernel, for a message.
+[[nodiscard]] std::string pmus_here();
+
 /// The component of the core PMU and of software events, "perf_event".
 [[nodiscard]] int cpu_component();
 [[nodiscard]] std::string component_name(int component);

@@ -8,12 +8,10 @@ using namespace recount;
 BOOST_AUTO_TEST_SUITE(probe)
 
 BOOST_AUTO_TEST_CASE(claims_come_back_as_they_went) {
-  const auto got = papi::parse_claims("library\t7.0.0.0\tskl\t108\t1\n"
-                                      "component\tperf_event\t1\t\n"
-                                      "component\tsde\t0\tno sde here\n"
-                                      "preset\tPAPI_L1_DCM\tNOT_DERIVED\t\tL1D:REPLACEMENT\n"
-                                      "preset\tPAPI_X\tDERIVED_POSTFIX\tN0|N1|-|\tA\tB\n"
-                                      "preset\tPAPI_TORN");
+  const auto got = papi::parse_claims(R"({"version": "7.0.0.0", "core_pmu": "skl", "known": 108, "software": true,
+    "components": [["perf_event", true, ""], ["sde", false, "no sde here"]],
+    "presets": [["PAPI_L1_DCM", "NOT_DERIVED", "", ["L1D:REPLACEMENT"]],
+                ["PAPI_X", "DERIVED_POSTFIX", "N0|N1|-|", ["A", "B"]]]})");
   BOOST_TEST(got.version == "7.0.0.0");
   BOOST_TEST(got.core_pmu == "skl");
   BOOST_TEST(got.presets_known == 108);
@@ -21,7 +19,7 @@ BOOST_AUTO_TEST_CASE(claims_come_back_as_they_went) {
   BOOST_TEST_REQUIRE(got.components.size() == 2U);
   BOOST_TEST(got.components[0].enabled);
   BOOST_TEST(got.components[1].disabled_reason == "no sde here");
-  BOOST_TEST_REQUIRE(got.presets.size() == 2U); // a torn last line is no preset
+  BOOST_TEST_REQUIRE(got.presets.size() == 2U);
   BOOST_TEST(got.presets[1].formula == "N0|N1|-|");
   BOOST_TEST(got.presets[1].terms.size() == 2U);
   BOOST_TEST(got.presets_counting() == 0); // a claim is no count
@@ -30,12 +28,12 @@ BOOST_AUTO_TEST_CASE(claims_come_back_as_they_went) {
 BOOST_AUTO_TEST_CASE(the_preset_that_ended_the_child_is_known) {
   std::vector<papi::Preset> presets(3);
   presets[0].name = "A", presets[1].name = "B", presets[2].name = "C";
-  BOOST_TEST(papi::parse_trials("try\tA\nok\t\t\t\tother\ntry\tB\nno\tno PMU\t\t\tno_pmu\ntry\tC\n",
+  BOOST_TEST(papi::parse_trials("A\n[\"\",\"\",\"\",\"other\"]\nB\n[\"no PMU\",\"\",\"\",\"no_pmu\"]\nC\n[",
                                 presets) == "C");
   BOOST_TEST(presets[0].counts);
   BOOST_TEST(!presets[1].counts);
   BOOST_TEST((presets[1].reason == Reason("no PMU", ReasonCode::no_pmu)));
-  BOOST_TEST(papi::parse_trials("try\tC\nok\t\t\t\tother\n", presets).empty());
+  BOOST_TEST(papi::parse_trials("C\n[\"\",\"\",\"\",\"other\"]\n", presets).empty());
   BOOST_TEST(presets[2].counts);
 }
 
