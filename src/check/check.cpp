@@ -284,7 +284,7 @@ std::optional<model::MachineDescription> caches(std::vector<std::string>& notes)
 CheckContext check_context() {
   CheckContext context;
   const auto pmus = host::pmus();
-  if (std::ranges::none_of(pmus, [](const host::Pmu& pmu) { return pmu.core(); }))
+  if (std::ranges::none_of(pmus, &host::Pmu::core))
     context.notes.emplace_back(
         "This machine has no core PMU (see recount doctor): only software events are checked.");
   add_presets(context);

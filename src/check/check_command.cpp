@@ -5,7 +5,6 @@
 #include "command/command.hpp"
 #include "command/measuring.hpp"
 #include "command/output.hpp"
-#include "command/outputs.hpp"
 #include "command/print.hpp"
 #include "host/pmu.hpp"
 #include "preset/preset_table.hpp"

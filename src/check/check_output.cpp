@@ -6,7 +6,6 @@
 #include "check/index.hpp"
 #include "command/measuring.hpp"
 #include "command/output.hpp"
-#include "command/outputs.hpp"
 #include "host/machine.hpp"
 #include "kernel/kernel.hpp"
 #include "plot/select.hpp"

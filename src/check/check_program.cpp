@@ -1,7 +1,7 @@
 #include "check/check_program.hpp"
 
-#include "base/data_rows.hpp"
 #include "base/names.hpp"
+#include "base/text.hpp"
 #include "check/index.hpp"
 #include "check/verdict.hpp"
 #include "host/pmu.hpp"
@@ -9,21 +9,30 @@
 #include "kernel/tally.hpp"
 #include "model/hierarchy.hpp"
 #include "model/metrics.hpp"
-#include "process/waiter.hpp"
+#include "papi/event_set.hpp"
+#include "process/child.hpp"
+#include "process/fd.hpp"
+#include "process/spawn.hpp"
+#include "symbol/module.hpp"
 #include "trace/decoder.hpp"
 #include "trace/executed.hpp"
 #include "trace/gates.hpp"
 #include "trace/session.hpp"
+#include "witness/both.hpp"
+#include "witness/counting.hpp"
 #include "witness/metric_events.hpp"
-#include "witness/program_witness.hpp"
 
 #include <recount/error.hpp>
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/ptrace.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
+#include <functional>
 #include <set>
 #include <unordered_map>
 #include <utility>
@@ -52,6 +61,161 @@ std::vector<std::pair<std::string, std::string>> same_functions() {
 #endif
 }
 
+using Observations = std::vector<result::Observation>;
+using witness::MetricEvents, witness::Set;
+
+/// A program that is stopped at its entry point, or at main() of a static one: as trace::Executed counts.
+class Stopped {
+public:
+  Stopped(const ProgramRequest& request, int nowhere, int errors)
+      : request_(request), child_(spawn(request, nowhere, errors)) {
+    if (const pid_t pid = child_.pid(); process::stopped_after_exec(pid))
+      process::run_to_entry(pid, symbol::entry_to_main(fmt::format("/proc/{}/exe", pid)));
+  }
+  [[nodiscard]] pid_t pid() const { return child_.pid(); }
+  /// Throws Error (unavailable) where it does not end by itself.
+  void run() {
+    ::ptrace(PTRACE_DETACH, child_.pid(), nullptr, nullptr);
+    const process::Exit exit = child_.wait(request_.limit);
+    const bool late = exit.how == process::Exit::How::timed_out;
+    if (late || exit.how == process::Exit::How::signalled)
+      throw unavailable(request_.command.front(), process::describe(exit), {},
+                        late ? "a larger --timeout" : "");
+  }
+
+private:
+  static process::Spawn spawn(const ProgramRequest& request, int nowhere, int errors) {
+    process::Spawn spawn{request.command};
+    spawn.environment = same_functions();
+    spawn.out = nowhere;
+    spawn.err = errors;
+    spawn.inherits = true;
+    spawn.traced = true;
+    return spawn;
+  }
+  const ProgramRequest& request_;
+  process::Child child_;
+};
+
+/// In the forked child: writes an observation per line, for each set of metrics that fits on the counters.
+class Counter {
+public:
+  Counter(const ProgramRequest& request, const std::vector<std::string>& metrics, int fd, int errors)
+      : request_(request), metrics_(metrics), fd_(fd), errors_(errors) {}
+
+  void run() {
+    const auto [perf, papi] = witness::resolve_metrics(metrics_);
+    report_refused(perf, Witness::perf);
+    report_refused(papi, Witness::papi);
+    for (const Set& set : witness::make_sets(perf, witness::fits_one_group))
+      repeat(Witness::perf, set, [&](Stopped& program) { return by_perf(program, set, perf); });
+    const auto fits = [&](const Set& s) { return witness::papi_refusal(names_of(s, metrics_)).empty(); };
+    for (const Set& set : witness::make_sets(papi, fits))
+      repeat(Witness::papi, set, [&](Stopped& program) { return by_papi(program, set); });
+  }
+
+private:
+  result::Observation blank(std::size_t metric, Witness::Kind witness) const {
+    result::Observation o;
+    o.kernel = command_kernel;
+    o.witness = witness;
+    o.metric = metrics_[metric];
+    o.nesting = std::string("apart");
+    return o;
+  }
+  void report(const result::Observation& o) const {
+    static_cast<void>(process::write_all(fd_, result::to_line(o) + "\n"));
+  }
+  void report_refused(const std::vector<MetricEvents>& requested, Witness::Kind witness) const {
+    for (std::size_t i = 0; i < requested.size(); ++i)
+      if (!requested[i].refused.empty()) {
+        auto o = blank(i, witness);
+        witness::refuse(o, requested[i]);
+        report(o);
+      }
+  }
+
+  Observations by_perf(Stopped& program, const Set& set, const std::vector<MetricEvents>& requested) const {
+    GroupOptions options;
+    options.pid = program.pid();
+    options.inherit = true;
+    Counters counters(set.events, options);
+    counters.start();
+    program.run();
+    const std::vector<Count> counts = counters.read();
+    Observations all;
+    for (std::size_t k = 0; k < set.metrics.size(); ++k) {
+      auto& o = all.emplace_back(blank(set.metrics[k], Witness::perf));
+      const auto own = set.counts_of(k, counts);
+      if (witness::complete(own))
+        witness::fill(o, requested[set.metrics[k]], own);
+      else
+        o.reason = std::string("its events were not on the counters all the time");
+    }
+    return all;
+  }
+  Observations by_papi(Stopped& program, const Set& set) const {
+    papi::EventSet counters(names_of(set, metrics_), Domain::user, program.pid());
+    counters.start();
+    program.run();
+    std::vector<long long> values(set.metrics.size());
+    counters.stop(values.data());
+    Observations all;
+    for (std::size_t k = 0; k < set.metrics.size(); ++k)
+      all.emplace_back(blank(set.metrics[k], Witness::papi)).value = std::int64_t{values[k]};
+    return all;
+  }
+
+  void repeat(Witness::Kind witness, const Set& set,
+              const std::function<Observations(Stopped&)>& count) const {
+    const process::Fd nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+    for (int repetition = 0; repetition < request_.repeat; ++repetition) {
+      Observations all;
+      try {
+        Stopped program(request_, nowhere.get(), errors_);
+        all = count(program);
+      } catch (const process::CannotRun&) {
+        throw;
+      } catch (const Error& error) {
+        for (const std::size_t i : set.metrics)
+          all.emplace_back(blank(i, witness)).reason = Reason(error.problem());
+      }
+      for (result::Observation& o : all) {
+        o.repetition = repetition * static_cast<int>(witness::passes); // each is a process of its own
+        report(o);
+      }
+    }
+  }
+
+  const ProgramRequest& request_;
+  const std::vector<std::string>& metrics_;
+  int fd_, errors_;
+};
+
+/// Executes the command with standard input and output at /dev/null, counts it and its descendants in user
+/// mode from its entry point on, and never multiplexes: one observation for each metric, witness and
+/// repetition. Everything happens in a forked child. Throws Error (unavailable) for a command that cannot be
+/// executed, or if counting it crashes.
+Observations count_program(const ProgramRequest& request, const std::vector<std::string>& metrics) {
+  constexpr std::chrono::hours forever{24 * 365};
+  const process::Fd errors(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3));
+  const auto done = process::in_fork(
+      [&](int fd) {
+        Counter(request, metrics, fd, errors.get()).run();
+        return 0;
+      },
+      forever);
+  if (!done.exit.ok())
+    throw unavailable(
+        request.command.front(),
+        "it could not be counted: " +
+            std::string(base::trim(done.err.empty() ? process::describe(done.exit) : done.err)));
+  Observations all;
+  for (const std::string& line : base::words(done.out, '\n'))
+    all.push_back(std::get<result::Observation>(result::parse_line(line, "recount check --program")));
+  return all;
+}
+
 Trial program_trial(const Subject& subject, const ProgramRequest& request, const ExpectedProgram& expected,
                     const Index& index) {
   Trial t;
@@ -75,7 +239,7 @@ Trial program_trial(const Subject& subject, const ProgramRequest& request, const
 
 void require_program_check(const ProgramRequest& request) {
   const auto pmus = host::pmus();
-  if (std::ranges::none_of(pmus, [](const host::Pmu& pmu) { return pmu.core(); }))
+  if (std::ranges::none_of(pmus, &host::Pmu::core))
     throw unavailable("--program", "this machine has no core PMU: there are no counters to compare", {},
                       "recount stat --witness model -- COMMAND states what the program must do");
   static_cast<void>(trace::tool_command(request.command, {}));
@@ -85,15 +249,11 @@ Checked check_program(const ProgramRequest& request, const CheckPlan& plan, cons
   const auto can_count = [&](const Subject& subject) {
     return subject.reason.empty() && expected.presets.contains(subject.reference);
   };
-  witness::ProgramTask task;
-  task.command = request.command;
-  task.environment = same_functions();
-  task.repeat = request.repeat;
-  task.limit = request.limit;
+  std::vector<std::string> metrics;
   for (const Subject& subject : plan.subjects)
-    if (can_count(subject)) task.metrics.push_back(subject.name);
+    if (can_count(subject)) metrics.push_back(subject.name);
   result::Results results;
-  if (!task.metrics.empty()) results.observations = witness::count_program(task);
+  if (!metrics.empty()) results.observations = count_program(request, metrics);
   const Index index(results);
   Checked checked;
   for (const Subject& subject : plan.subjects) {

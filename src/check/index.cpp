@@ -1,6 +1,6 @@
 #include "check/index.hpp"
 
-#include "base/data_rows.hpp"
+#include "base/text.hpp"
 #include "preset/standard.hpp"
 #include "witness/backend.hpp"
 #include "witness/counting.hpp"

@@ -1,40 +1,13 @@
 #include "check/joint.hpp"
 
-#include "base/data_rows.hpp"
+#include "base/text.hpp"
 #include "check/joint_data.hpp" // made from data/joint.txt by the build
-
-#include <recount/error.hpp>
 
 #include <algorithm>
 #include <set>
 
 namespace recount::check {
 namespace {
-
-preset::Identity parse_joint_relation(const base::DataRow& row) {
-  const auto fail = [&](const std::string& why) {
-    return bad_input(row.where, why, "write PMUS | EVENT + EVENT <= EVENT | WHY");
-  };
-  if (row.cells.size() != 3) throw fail("three columns, separated by |, are required");
-  preset::Identity relation;
-  relation.text = std::string(row.cells[1]);
-  relation.why = std::string(row.cells[2]);
-  bool right = false, operand = true;
-  for (const std::string& word : base::words(row.cells[1])) {
-    const bool equals = word == "=" || word == "<=";
-    if (operand == (equals || word == "+") || (equals && right)) throw fail("unexpected '" + word + "'");
-    if (equals) {
-      right = true;
-      relation.at_most = word == "<=";
-    } else if (operand) {
-      (right ? relation.right : relation.left).push_back(word);
-    }
-    operand = !operand;
-  }
-  if (!right || operand) throw fail("a side of the relation is missing");
-  if (relation.why.empty()) throw fail("the reason is missing");
-  return relation;
-}
 
 bool names_event(const preset::Identity& relation, const std::string& event) {
   return std::ranges::find(relation.left, event) != relation.left.end() ||
@@ -78,19 +51,28 @@ bool confirms(const Counted& place, const preset::Identity& relation, const std:
 
 } // namespace
 
-std::vector<preset::Identity> parse_joint_relations(std::string_view text, const std::string& file,
-                                                    const std::string& pmu) {
+std::vector<preset::Identity> parse_joint_relations(std::string_view text, const std::string& pmu) {
   std::vector<preset::Identity> all;
-  for (const auto& row : base::data_rows(text, file)) {
-    auto relation = parse_joint_relation(row);
-    const auto pmus = base::words(row.cells[0]);
-    if (std::ranges::find(pmus, pmu) != pmus.end()) all.push_back(std::move(relation));
+  for (const auto& [where, cells] : base::data_rows(text, "joint.txt")) {
+    const auto pmus = base::words(cells.at(0));
+    if (std::ranges::find(pmus, pmu) == pmus.end()) continue;
+    preset::Identity& relation = all.emplace_back();
+    relation.text = std::string(cells.at(1));
+    relation.why = std::string(cells.at(2));
+    auto* side = &relation.left;
+    for (const std::string& word : base::words(cells[1]))
+      if (word == "=" || word == "<=") {
+        side = &relation.right;
+        relation.at_most = word == "<=";
+      } else if (word != "+") {
+        side->push_back(word);
+      }
   }
   return all;
 }
 
 std::vector<preset::Identity> joint_relations(const std::string& pmu) {
-  return parse_joint_relations(joint_data, "joint.txt", pmu);
+  return parse_joint_relations(joint_data, pmu);
 }
 
 Inconsistency find_inconsistency(std::span<const Counted> counted,

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "check/verdict.hpp"
-#include "preset/identities.hpp"
+#include "preset/standard.hpp"
 
 #include <span>
 #include <string>
@@ -13,9 +13,9 @@
 namespace recount::check {
 
 /// Those of one PMU of libpfm4 ("skl"), in the format that data/joint.txt explains. Names of events have no
-/// PMU. Throws Error (bad_input) naming the line at fault.
-[[nodiscard]] std::vector<preset::Identity>
-parse_joint_relations(std::string_view text, const std::string& file, const std::string& pmu);
+/// PMU.
+[[nodiscard]] std::vector<preset::Identity> parse_joint_relations(std::string_view text,
+                                                                  const std::string& pmu);
 /// Those built in.
 [[nodiscard]] std::vector<preset::Identity> joint_relations(const std::string& pmu);
 

@@ -1,8 +1,8 @@
 #include "check/verdict.hpp"
 
-#include "base/data_rows.hpp"
 #include "base/format.hpp"
 #include "base/names.hpp"
+#include "base/text.hpp"
 #include "check/causes_data.hpp" // made from data/causes.txt by the build
 #include "errata/errata.hpp"
 
@@ -279,21 +279,27 @@ bool tight(const Trial& trial) {
 
 namespace {
 
-Cause parse_cause(const base::DataRow& row) {
-  const auto fail = [&](const std::string& why) {
-    return bad_input(row.where, why, "write PRESETS | LOW..HIGH | CAUSE");
-  };
-  if (row.cells.size() != 3) throw fail("three columns, separated by |, are required");
-  Cause cause{base::words(row.cells[0]), {}, std::string(row.cells[2])};
-  for (const std::string_view word : base::words(row.cells[1])) {
-    const std::size_t dots = std::min(word.find(".."), word.size());
-    const auto low = base::parse<double>(word.substr(0, dots));
-    const auto high = base::parse<double>(word.substr(std::min(dots + 2, word.size())));
-    if (!low || !high || !(*low <= *high)) throw fail("not a range of factors: '" + std::string(word) + "'");
-    cause.factors.push_back({*low, *high});
-  }
-  if (cause.presets.empty() || cause.factors.empty() || cause.text.empty()) throw fail("a column is empty");
-  return cause;
+/// A row of data/causes.txt.
+struct Cause {
+  std::vector<std::string> presets;      ///< patterns of names without "PAPI_"
+  std::vector<statistics::Band> factors; ///< counted / expected
+  std::string text;
+};
+
+const std::vector<Cause>& causes() {
+  static const std::vector<Cause> built_in = [] {
+    std::vector<Cause> all;
+    for (const auto& [where, cells] : base::data_rows(causes_data, "causes.txt")) {
+      Cause& cause = all.emplace_back(Cause{base::words(cells.at(0)), {}, std::string(cells.at(2))});
+      for (const std::string_view word : base::words(cells.at(1))) {
+        const auto dots = word.find("..");
+        cause.factors.push_back({base::parse<double>(word.substr(0, dots)).value(),
+                                 base::parse<double>(word.substr(dots + 2)).value()});
+      }
+    }
+    return all;
+  }();
+  return built_in;
 }
 
 /// A pattern without a wildcard is a whole name.
@@ -304,20 +310,7 @@ bool names(const std::string& pattern, const std::string& preset) {
 
 } // namespace
 
-std::vector<Cause> parse_causes(std::string_view text, const std::string& file) {
-  std::vector<Cause> all;
-  for (const auto& row : base::data_rows(text, file))
-    all.push_back(parse_cause(row));
-  return all;
-}
-
-const std::vector<Cause>& causes() {
-  static const std::vector<Cause> built_in = parse_causes(causes_data, "causes.txt");
-  return built_in;
-}
-
-std::vector<std::string> likely_causes(const std::string& preset, double factor,
-                                       const std::vector<Cause>& all) {
+std::vector<std::string> likely_causes(const std::string& preset, double factor) {
   constexpr int most = 2;
   const std::string name = is_preset(preset) ? preset.substr(preset_prefix.size()) : preset;
   const auto fits = [&](const Cause& cause) {
@@ -325,7 +318,7 @@ std::vector<std::string> likely_causes(const std::string& preset, double factor,
                                [&](const auto& band) { return band.low <= factor && factor <= band.high; }) &&
            std::ranges::any_of(cause.presets, [&](const auto& pattern) { return names(pattern, name); });
   };
-  return all | ranges::views::filter(fits) | ranges::views::transform(&Cause::text) |
+  return causes() | ranges::views::filter(fits) | ranges::views::transform(&Cause::text) |
          ranges::views::take(most) | ranges::to<std::vector>();
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "host/machine.hpp"
-#include "preset/identities.hpp"
+#include "preset/standard.hpp"
 #include "result/observation.hpp"
 #include "result/results_file.hpp"
 #include "statistics/statistics.hpp"
@@ -115,22 +115,9 @@ inline constexpr double widest_tolerance = 0.04;
 
 // Likely causes of a count that differs from the expected one by a known factor (data/causes.txt).
 
-/// One row.
-struct Cause {
-  std::vector<std::string> presets;      ///< patterns of names without "PAPI_"
-  std::vector<statistics::Band> factors; ///< counted / expected
-  std::string text;
-};
-
-/// Reads the format that data/causes.txt explains. Throws Error (bad_input) naming the line at fault.
-[[nodiscard]] std::vector<Cause> parse_causes(std::string_view text, const std::string& file);
-/// Those built in.
-[[nodiscard]] const std::vector<Cause>& causes();
-
 /// The likely causes for a preset or event that counts `factor` times too much, most likely first, two at
 /// most.
-[[nodiscard]] std::vector<std::string> likely_causes(const std::string& preset, double factor,
-                                                     const std::vector<Cause>& all = causes());
+[[nodiscard]] std::vector<std::string> likely_causes(const std::string& preset, double factor);
 
 // Relations between presets, compared with the counts of one run. Pure.
 

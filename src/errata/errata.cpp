@@ -1,69 +1,47 @@
 #include "errata/errata.hpp"
 
-#include "base/data_rows.hpp"
 #include "base/format.hpp"
+#include "base/text.hpp"
 #include "errata/errata_data.hpp" // made from data/errata.txt by the build
-
-#include <recount/error.hpp>
 
 #include <algorithm>
 
 namespace recount::errata {
 namespace {
 
-/// One row of the table.
-class RowParser {
-public:
-  explicit RowParser(const base::DataRow& row) : row_(row) {
-    if (row.cells.size() != 7) fail("seven columns, separated by |, are required");
-    if (std::ranges::any_of(row.cells, &std::string_view::empty)) fail("a column is empty");
-  }
+std::uint16_t parse_code(std::string_view text, int base = 16) {
+  return base::parse<std::uint16_t>(text, base).value();
+}
 
-  [[nodiscard]] Erratum erratum() const {
-    const auto& cells = row_.cells;
-    const auto cpu = base::words(cells[0]);
-    if (cpu.size() != 3 && cpu.size() != 4) fail("VENDOR FAMILY MODELS [STEPPINGS] is required");
-    Erratum made;
-    made.vendor = cpu[0];
-    made.family = static_cast<int>(number(cpu[1], 10));
-    made.models = ranges(cpu[2]);
-    if (cpu.size() == 4) made.steppings = ranges(cpu[3]);
-    made.pmus = base::words(cells[1]);
-    for (const std::string_view word : base::words(cells[2])) {
-      const auto dot = word.find('.');
-      EventCode& code = made.events.emplace_back(EventCode{number(word.substr(0, dot), 16)});
-      if (dot != word.npos) code.mask = number(word.substr(dot + 1), 16);
-    }
-    made.number = cells[3];
-    made.what = cells[4];
-    if (cells[5] != "-") made.linux_since = cells[5];
-    made.source = cells[6];
-    return made;
+std::vector<Range> parse_ranges(std::string_view text) {
+  std::vector<Range> all;
+  for (const auto piece : base::split(text, ',')) {
+    const auto dots = piece.find("..");
+    const int low = parse_code(piece.substr(0, dots), 10);
+    all.push_back({low, dots == piece.npos ? low : parse_code(piece.substr(dots + 2), 10)});
   }
+  return all;
+}
 
-private:
-  [[noreturn]] void fail(const std::string& why) const {
-    throw bad_input(row_.where, why, "write CPU | PMUS | EVENTS | ERRATUM | WHAT | LINUX | SOURCE");
+Erratum parse_row(const std::vector<std::string_view>& cells) {
+  const auto cpu = base::words(cells.at(0));
+  Erratum erratum;
+  erratum.vendor = cpu.at(0);
+  erratum.family = parse_code(cpu.at(1), 10);
+  erratum.models = parse_ranges(cpu.at(2));
+  if (cpu.size() > 3) erratum.steppings = parse_ranges(cpu[3]);
+  erratum.pmus = base::words(cells.at(1));
+  for (const std::string_view word : base::words(cells.at(2))) {
+    const auto dot = word.find('.');
+    EventCode& code = erratum.events.emplace_back(EventCode{parse_code(word.substr(0, dot))});
+    if (dot != word.npos) code.mask = parse_code(word.substr(dot + 1));
   }
-  [[nodiscard]] std::uint16_t number(std::string_view text, int base) const {
-    const auto value = base::parse<std::uint16_t>(text, base);
-    if (!value || *value > 0xfff) fail("not a number below 4096: '" + std::string(text) + "'");
-    return *value;
-  }
-  [[nodiscard]] std::vector<Range> ranges(std::string_view text) const {
-    std::vector<Range> all;
-    for (const auto piece : base::split(text, ',')) {
-      const auto dots = piece.find("..");
-      const int low = number(piece.substr(0, dots), 10);
-      const int high = dots == piece.npos ? low : number(piece.substr(dots + 2), 10);
-      if (low > high) fail("the range '" + std::string(piece) + "' is empty");
-      all.push_back({low, high});
-    }
-    return all;
-  }
-
-  const base::DataRow& row_;
-};
+  erratum.number = cells.at(3);
+  erratum.what = cells.at(4);
+  if (cells.at(5) != "-") erratum.linux_since = cells[5];
+  erratum.source = cells.at(6);
+  return erratum;
+}
 
 bool within(int number, const std::vector<Range>& ranges) {
   return std::ranges::any_of(ranges,
@@ -101,15 +79,15 @@ std::string Erratum::sentence() const {
   return text + " (" + source + ")";
 }
 
-std::vector<Erratum> parse(std::string_view text, const std::string& file) {
+std::vector<Erratum> parse(std::string_view text) {
   std::vector<Erratum> all;
-  for (const auto& row : base::data_rows(text, file))
-    all.push_back(RowParser(row).erratum());
+  for (const auto& [where, cells] : base::data_rows(text, "errata.txt"))
+    all.push_back(parse_row(cells));
   return all;
 }
 
 const std::vector<Erratum>& known() {
-  static const std::vector<Erratum> built_in = parse(errata_data, "errata.txt");
+  static const std::vector<Erratum> built_in = parse(errata_data);
   return built_in;
 }
 

@@ -38,8 +38,8 @@ struct Erratum {
   [[nodiscard]] std::string sentence() const;
 };
 
-/// Reads the format that data/errata.txt explains. Throws Error (bad_input) naming the line at fault.
-[[nodiscard]] std::vector<Erratum> parse(std::string_view text, const std::string& file);
+/// Reads the format that data/errata.txt explains.
+[[nodiscard]] std::vector<Erratum> parse(std::string_view text);
 /// Those built in.
 [[nodiscard]] const std::vector<Erratum>& known();
 

@@ -37,21 +37,12 @@ std::string numbers(const Event& event, const host::Cpu& cpu) {
   return text;
 }
 
-std::string subject_of(const std::string& text) {
-  try {
-    static_cast<void>(parse(text, "f"));
-  } catch (const Error& error) {
-    return error.problem().subject;
-  }
-  return "no error";
-}
-
 const std::string row = "V 6 1,3..5 2..3 | p q | c0.01 d0 | E1 | too much | 4.1 | S\n";
 
 } // namespace
 
 BOOST_AUTO_TEST_CASE(a_row_is_read) {
-  const auto all = parse("# comment\n\n" + row, "f");
+  const auto all = parse("# comment\n\n" + row);
   BOOST_TEST_REQUIRE(all.size() == 1U);
   BOOST_TEST(all[0].sentence() == "erratum E1: too much; Linux 4.1 and later work around it (S)");
   BOOST_TEST((all[0].pmus == std::vector<std::string>{"p", "q"}));
@@ -70,15 +61,6 @@ BOOST_AUTO_TEST_CASE(a_row_is_read) {
   BOOST_TEST(concerned(0x02c0) == 0U);
   BOOST_TEST(concerned(0x77d0) == 1U); // every unit mask
   BOOST_TEST(concerned(0x01c1) == 0U);
-}
-
-BOOST_AUTO_TEST_CASE(a_damaged_row_is_named) {
-  BOOST_TEST(subject_of("\n" + row.substr(0, row.size() - 4) + "\n") == "f:2");
-  for (const char* bad : {"V 6 | p | c0 | E | w | - | S", "V six 1 | p | c0 | E | w | - | S",
-                          "V 6 5..3 | p | c0 | E | w | - | S", "V 6 1 | p | xy | E | w | - | S",
-                          "V 6 1 | p | c0.100000 | E | w | - | S", "V 6 1 | p | c0 | | w | - | S"})
-    BOOST_TEST(subject_of(bad) == "f:1", bad);
-  BOOST_TEST(subject_of(row) == "no error");
 }
 
 // From AMD's revision guides and Intel's event lists, not from the table.
