@@ -3,7 +3,6 @@
 #include "cli/commands.hpp"
 #include "command/measuring.hpp"
 #include "command/output.hpp"
-#include "command/outputs.hpp"
 #include "command/print.hpp"
 #include "plot/sheet.hpp"
 #include "result/results_file.hpp"

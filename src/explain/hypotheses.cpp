@@ -1,7 +1,7 @@
 #include "explain/hypotheses.hpp"
 
-#include "base/data_rows.hpp"
 #include "base/format.hpp"
+#include "base/text.hpp"
 #include "explain/hypotheses_data.hpp"
 
 #include <recount/error.hpp>

@@ -1,8 +1,8 @@
 #include "kernel/proofs.hpp"
 
-#include "base/data_rows.hpp"
 #include "base/format.hpp"
 #include "base/names.hpp"
+#include "base/text.hpp"
 #include "model/metrics.hpp"
 #include "proofs_data.hpp" // made from data/proofs.txt by the build
 #include "recount/error.hpp"

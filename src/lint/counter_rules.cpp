@@ -1,5 +1,5 @@
-#include "base/data_rows.hpp"
 #include "base/format.hpp"
+#include "base/text.hpp"
 #include "counters_data.hpp"
 #include "lint/lint.hpp"
 
@@ -66,35 +66,17 @@ std::uint64_t counters_of(const preset::CpuView& view, const preset::Native& nat
   return fixed < 0 ? general : general | std::uint64_t{1} << (first_fixed + fixed);
 }
 
-/// Whether each event gets a counter of its own: a matching in a bipartite graph, by augmenting paths.
-class Assignment {
-public:
-  explicit Assignment(const std::vector<std::uint64_t>& allowed) : allowed_(allowed), owner_(64, none) {}
-  bool complete() {
-    for (std::size_t event = 0; event < allowed_.size(); ++event) {
-      std::uint64_t tried = 0;
-      if (!place(event, tried)) return false;
-    }
-    return true;
+/// Whether each event gets a counter of its own: if any events together have at least as many counters as
+/// they are (Hall, "On Representatives of Subsets", 1935). A preset has at most 12 events.
+bool fit_together(const std::vector<std::uint64_t>& allowed) {
+  for (std::uint32_t some = 1; some < std::uint32_t{1} << allowed.size(); ++some) {
+    std::uint64_t counters = 0;
+    for (std::size_t event = 0; event < allowed.size(); ++event)
+      if ((some >> event & 1) != 0) counters |= allowed[event];
+    if (std::popcount(counters) < std::popcount(some)) return false;
   }
-
-private:
-  static constexpr std::size_t none = ~std::size_t{0};
-  bool place(std::size_t event, std::uint64_t& tried) {
-    for (std::size_t counter = 0; counter < owner_.size(); ++counter) {
-      const std::uint64_t bit = std::uint64_t{1} << counter;
-      if ((allowed_[event] & bit) == 0 || (tried & bit) != 0) continue;
-      tried |= bit;
-      if (owner_[counter] != none && !place(owner_[counter], tried)) continue;
-      owner_[counter] = event;
-      return true;
-    }
-    return false;
-  }
-
-  const std::vector<std::uint64_t>& allowed_;
-  std::vector<std::size_t> owner_;
-};
+  return true;
+}
 
 void check_preset(const preset::CpuView& view, const Preset& preset, Findings& findings) {
   std::map<int, std::uint64_t> allowed; // PAPI opens each spelling separately, even with the same encoding
@@ -110,7 +92,7 @@ void check_preset(const preset::CpuView& view, const Preset& preset, Findings& f
     events.push_back(counters);
     all |= counters;
   }
-  if (Assignment(events).complete()) return;
+  if (fit_together(events)) return;
   const auto available = static_cast<std::size_t>(std::popcount(all));
   const bool number = events.size() > available;
   findings.add_here(

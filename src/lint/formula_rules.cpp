@@ -1,5 +1,4 @@
 #include "formula/expression.hpp"
-#include "lint/event_sums.hpp"
 #include "lint/lint.hpp"
 
 #include <fmt/core.h>

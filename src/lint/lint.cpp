@@ -31,45 +31,26 @@ bool covered(const preset::CpuView& view, const std::set<int>& known_rows) {
   });
 }
 
-/// CPUs whose event names nothing here can check, with the nearest names that are known.
-class UncheckedCpus {
-public:
-  UncheckedCpus(const preset::Catalogue* named, bool strict) : strict_(strict) {
-    const auto names = known_pmus(named);
-    known_.assign(names.begin(), names.end());
-  }
-  void add(const preset::CpuView& view, const preset::Document& table, bool covered, Findings& findings) {
-    const auto& rows = table.rows_of(view.cpu);
-    if (rows.empty()) return;
-    const Place place = table.lines[rows.front()].fields[1].place;
-    Finding& finding = findings.add(
-        "unchecked-cpu", view.cpu, {place, {}, view.cpu},
-        fmt::format("the event names of {} are not checked: neither libpfm4 {} nor a catalogue has it ({}{})",
-                    view.cpu, event::pfm::library_version(),
-                    base::format_count(view.loaded.presets.size(), "preset"),
-                    covered ? ", all in rows that are checked on another CPU" : ""),
-        similar(view.cpu));
-    if (strict_) finding.severity = Severity::error;
-  }
+/// Up to three names, those first that the CPU's name begins with: "amd64_fam16h" for "amd64_fam16h_jaguar".
+std::string similar(const std::string& cpu, const std::set<std::string>& known) {
+  auto near = base::nearest(cpu, {known.begin(), known.end()}, 3);
+  std::ranges::stable_partition(near, [&](const std::string& name) { return cpu.starts_with(name); });
+  return near.empty() ? std::string() : fmt::format("similar names: {}", fmt::join(near, ", "));
+}
 
-private:
-  /// Up to three names, those first that the CPU's name begins with: "amd64_fam16h" for
-  /// "amd64_fam16h_jaguar".
-  std::string similar(const std::string& cpu) {
-    constexpr int most_names = 1000; // that are compared with all known ones
-    if (++compared_ > most_names) return {};
-    auto near = base::nearest(cpu, known_, 3);
-    std::ranges::stable_partition(near, [&](const std::string& name) { return cpu.starts_with(name); });
-    return near.empty() ? std::string() : fmt::format("similar names: {}", fmt::join(near, ", "));
-  }
-
-  bool strict_;
-  std::vector<std::string> known_;
-  int compared_ = 0;
-};
-
-bool ends_with_cr(const std::string& name) {
-  return name.ends_with('\r');
+/// A CPU whose event names nothing here can check. `suggestion`: the nearest names that are known.
+void add_unchecked(const preset::CpuView& view, const preset::Document& table, bool covered,
+                   const std::string& suggestion, bool strict, Findings& findings) {
+  const auto& rows = table.rows_of(view.cpu);
+  if (rows.empty()) return;
+  Finding& finding = findings.add(
+      "unchecked-cpu", view.cpu, {table.lines[rows.front()].fields[1].place, {}, view.cpu},
+      fmt::format("the event names of {} are not checked: neither libpfm4 {} nor a catalogue has it ({}{})",
+                  view.cpu, event::pfm::library_version(),
+                  base::format_count(view.loaded.presets.size(), "preset"),
+                  covered ? ", all in rows that are checked on another CPU" : ""),
+      suggestion);
+  if (strict) finding.severity = Severity::error;
 }
 
 /// The CPUs to look at: those of the table, or one with those that it is compared with.
@@ -153,12 +134,15 @@ LintResult lint(const PresetTable& table, const LintOptions& options) {
   check_text(document, version, findings);
   if (version != PapiVersion::v7_0) result.components = preset::component_blocks(document);
   check_components(result.components, findings);
-  UncheckedCpus unchecked(options.catalogue, options.strict);
+  constexpr std::size_t most_names = 1000; // that are compared with all known ones
+  const auto known = known_pmus(options.catalogue);
   for (const preset::CpuView& view : result.views) {
     const bool elsewhere = covered(view, known_rows);
-    if (!view.core && !impossible_name(view.cpu) && !ends_with_cr(view.cpu)) {
+    if (!view.core && !impossible_name(view.cpu) && !view.cpu.ends_with('\r')) {
       result.unchecked.push_back(view.cpu);
-      unchecked.add(view, document, elsewhere, findings);
+      add_unchecked(view, document, elsewhere,
+                    result.unchecked.size() > most_names ? "" : similar(view.cpu, known), options.strict,
+                    findings);
     }
     check_reading(view, findings);
     if (elsewhere) continue;

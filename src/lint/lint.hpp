@@ -56,6 +56,17 @@ struct EventSource {
 /// The names of all PMUs with known events: libpfm4's, and those of the catalogues. `named` may be null.
 [[nodiscard]] std::set<std::string> known_pmus(const preset::Catalogue* named);
 
+/// Builds libpfm4 of a source tree of PAPI, or of libpfm4 itself, with the tables of all architectures in a
+/// temporary folder, and uses it from now on instead of the installed one. Code of the tree is executed.
+/// Throws Error: bad_input for another folder and for sources that cannot be compiled, unavailable without a
+/// C compiler.
+void use_papi_source(const std::string& folder);
+
+/// Whether one event is a part of the other by definition (data/sums.txt).
+[[nodiscard]] bool is_part(std::string_view whole, std::string_view part);
+/// Replaces events that are sums of others by their parts where the form has all parts.
+void expand_sums(const preset::CpuView& view, formula::Linear& form);
+
 /// The families of rules. Each looks at one CPU, the first and the last at the text.
 void check_text(const preset::Document& table, PapiVersion version, Findings& findings);
 void check_reading(const preset::CpuView& view, Findings& findings);

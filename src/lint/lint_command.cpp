@@ -5,7 +5,6 @@
 #include "command/print.hpp"
 #include "event/pfm.hpp"
 #include "lint/lint_report.hpp"
-#include "lint/papi_source.hpp"
 #include "preset/catalogue.hpp"
 #include "preset/preset_table.hpp"
 #include "preset/written.hpp"

@@ -1,6 +1,6 @@
-#include "base/data_rows.hpp"
 #include "base/format.hpp"
 #include "base/names.hpp"
+#include "base/text.hpp"
 #include "lint/lint.hpp"
 #include "meaning_data.hpp"
 #include "weights_data.hpp"

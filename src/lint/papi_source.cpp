@@ -1,7 +1,6 @@
-#include "lint/papi_source.hpp"
-
 #include "base/text.hpp"
 #include "event/pfm.hpp"
+#include "lint/lint.hpp"
 #include "process/child.hpp"
 #include "process/spawn.hpp"
 #include "process/temporary_folder.hpp"
@@ -12,10 +11,10 @@
 
 #include <chrono>
 #include <filesystem>
-#include <optional>
 #include <set>
 #include <vector>
 
+// libpfm4 of a source tree of PAPI, built for all architectures.
 namespace recount::lint {
 namespace {
 

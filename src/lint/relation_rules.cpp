@@ -1,7 +1,7 @@
-#include "base/data_rows.hpp"
-#include "lint/event_sums.hpp"
+#include "base/text.hpp"
 #include "lint/lint.hpp"
 #include "relatives_data.hpp"
+#include "sums_data.hpp"
 
 #include <fmt/ranges.h>
 #include <linux/perf_event.h>
@@ -15,6 +15,53 @@ namespace {
 
 using formula::Linear;
 using formula::Quotient;
+
+/// An event that is the sum of others by definition.
+struct EventSum {
+  std::string whole;              ///< "L1D_CACHE"
+  std::vector<std::string> parts; ///< "L1D_CACHE_RD", "L1D_CACHE_WR"
+};
+
+const std::vector<EventSum>& event_sums() {
+  static const std::vector<EventSum> all = [] {
+    std::vector<EventSum> found;
+    for (const auto& [where, cells] : base::data_rows(sums_data, "sums.txt", '=')) {
+      EventSum& sum = found.emplace_back(EventSum{std::string(cells.at(0)), {}});
+      for (const auto part : base::split(cells.at(1), '+'))
+        sum.parts.emplace_back(base::trim(part));
+    }
+    return found;
+  }();
+  return all;
+}
+
+} // namespace
+
+bool is_part(std::string_view whole, std::string_view part) {
+  return std::ranges::any_of(event_sums(), [&](const EventSum& sum) {
+    return sum.whole == whole && std::ranges::find(sum.parts, part) != sum.parts.end();
+  });
+}
+
+void expand_sums(const preset::CpuView& view, Linear& form) {
+  const auto find = [&](const std::string& name) {
+    return std::ranges::find_if(form.of, [&](const auto& term) {
+      return term.first >= 0 && view.names[static_cast<std::size_t>(term.first)] == name;
+    });
+  };
+  for (const EventSum& sum : event_sums()) {
+    const auto whole = find(sum.whole);
+    if (whole == form.of.end() ||
+        !std::ranges::all_of(sum.parts, [&](const auto& name) { return find(name) != form.of.end(); }))
+      continue;
+    const auto weight = whole->second;
+    form.of.erase(whole);
+    for (const std::string& name : sum.parts)
+      if (const auto part = find(name); (part->second += weight) == 0) form.of.erase(part);
+  }
+}
+
+namespace {
 
 /// "PAPI_L1_DCM": level 1, D, CM; level 0 for what is no cache preset.
 struct Cache {
@@ -237,17 +284,6 @@ using formula::Linear;
 /// Least number of other rows of relatives for a usual formula.
 constexpr std::size_t least_rows = 3;
 
-/// CPUs whose own choice of events is no outlier (data/relatives.txt).
-const std::vector<std::string>& own_designs() {
-  static const auto all = [] {
-    std::vector<std::string> found;
-    for (const auto& row : base::data_rows(relatives_data, "relatives.txt", ' '))
-      if (row.cells.front() == "own") found.insert(found.end(), row.cells.begin() + 1, row.cells.end());
-    return found;
-  }();
-  return all;
-}
-
 /// A row, as one family's CPUs that have it define a preset.
 struct RelativeRow {
   const preset::CpuView* view = nullptr; ///< the first of them
@@ -327,8 +363,12 @@ bool better(const RelativeRow& own, const RelativeRow& usual) {
   return only_own("RETIRED") || (instructions && (only_own("ICACHE") || only_own("L1I")));
 }
 
+/// Whether a CPU's own choice of events is no outlier: the row "own" of data/relatives.txt.
 bool own_design(const std::string& cpu) {
-  return std::ranges::find(own_designs(), cpu) != own_designs().end();
+  static const auto rows = base::data_rows(relatives_data, "relatives.txt", ' ');
+  return std::ranges::any_of(rows, [&](const base::DataRow& row) {
+    return row.cells.front() == "own" && std::ranges::find(row.cells, cpu) != row.cells.end();
+  });
 }
 
 /// The formula of most relatives has all events of this row, and more: a part may be missing.

@@ -1,7 +1,7 @@
 #include "lint/rules.hpp"
 
-#include "base/data_rows.hpp"
 #include "base/format.hpp"
+#include "base/text.hpp"
 #include "rules_data.hpp" // made from data/rules.txt by the build
 
 #include <algorithm>

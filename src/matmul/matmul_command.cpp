@@ -3,7 +3,6 @@
 #include "command/command.hpp"
 #include "command/measuring.hpp"
 #include "command/output.hpp"
-#include "command/outputs.hpp"
 #include "host/disturbance.hpp"
 #include "host/machine.hpp"
 #include "host/pmu.hpp"

@@ -3,8 +3,8 @@
 #include "base/format.hpp"
 #include "base/witness.hpp"
 #include "matmul/derived.hpp"
+#include "plot/layout.hpp"
 #include "plot/select.hpp"
-#include "plot/style.hpp"
 
 #include <recount/error.hpp>
 

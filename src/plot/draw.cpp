@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -23,15 +24,6 @@ namespace recount::plot {
 namespace {
 namespace fs = std::filesystem;
 
-/// Where the file is drawn: its own folder, so that the last step is a rename.
-fs::path parent_of(const fs::path& target, bool into) {
-  if (into) {
-    std::error_code none;
-    const auto temporary = fs::temp_directory_path(none);
-    return none ? fs::path("/tmp") : temporary;
-  }
-  return target.has_parent_path() ? target.parent_path() : fs::path(".");
-}
 /// A temporary folder next to an output file, in which the file is drawn before it gets its name. Whatever
 /// is left in it goes with the object. A path that is no regular file (a terminal, a pipe, /dev/full), and
 /// "-" for stdout, is drawn in the folder for temporary files and written into.
@@ -48,7 +40,8 @@ public:
     if ((fs::is_directory(kind) && !to_stdout_) || !target_.has_filename())
       throw bad_input(path, "is a folder", "name a file in it");
     if (!into_) target_ = base::follow_links(target_); // the link stays
-    std::string pattern = (parent_of(target_, into_) / ".recount-figure-XXXXXX").string();
+    const fs::path parent = into_ ? fs::temp_directory_path(none) : target_.parent_path();
+    std::string pattern = (into_ && none ? fs::path("/tmp") : parent) / ".recount-figure-XXXXXX";
     if (!::mkdtemp(pattern.data())) throw base::cannot_write(path, errno);
     folder_ = pattern;
   }
@@ -138,15 +131,8 @@ std::string with_title(std::string svg, const Sheet& sheet) {
 
 /// What is at the end of a whole file of the format.
 std::string ending(Format format) {
-  switch (format) {
-  case Format::pdf: return "%%EOF";
-  case Format::svg: return "</svg>";
-  case Format::png: return "IEND";
-  case Format::tikz: return "\\end{tikzpicture}";
-  case Format::cairolatex: return "\\endgroup";
-  case Format::dumb: break;
-  }
-  return "\n";
+  constexpr const char* endings[] = {"%%EOF", "</svg>", "IEND", "\\end{tikzpicture}", "\\endgroup", "\n"};
+  return endings[static_cast<std::size_t>(format)];
 }
 
 void check(const Options& options) {
@@ -223,6 +209,58 @@ void check_drawable(Format format) {
   layout.width = 240;
   layout.height = 160;
   run_gnuplot([&](auto& gp) { gp << "set terminal " << terminal(format, layout, false) << "\n"; });
+}
+
+// One curve over time as text.
+namespace {
+/// Steps: a rate holds for the whole of its interval. A blank line breaks the curve.
+GnuplotCode live_data(const LiveCurve& curve) {
+  GnuplotCode text("$rate << EOD\n");
+  for (const LivePoint& p : curve.points)
+    text += std::isfinite(p.value)
+                ? code("{:.17g} {:.17g}\n{:.17g} {:.17g}\n", p.begin, p.value, p.end, p.value)
+                : GnuplotCode("\n");
+  return text + Literal("EOD\n");
+}
+
+/// Without the lines at the start that show nothing: gnuplot reserves them for a title.
+std::string without_blank_head(const std::string& text) {
+  std::size_t begin = 0;
+  bool escape = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '\n') begin = i + 1;
+    if (c == '\033') escape = true;
+    if (!escape && c != ' ' && c != '\n' && c != '\f') return text.substr(begin);
+    if (c == 'm') escape = false;
+  }
+  return {};
+}
+
+bool has_values(const LiveCurve& curve) {
+  return std::ranges::any_of(curve.points, [](const LivePoint& p) { return std::isfinite(p.value); });
+}
+} // namespace
+
+std::string draw_live(const LiveCurve& curve, TextSize size) {
+  std::string text = draw_next([&](GnuplotWriter& gp) {
+    gp << code("set terminal dumb noenhanced size {},{} {}\n", std::clamp(size.columns, 30L, 400L),
+               std::clamp(size.rows, 8L, 200L), size.colour ? Literal("ansi256") : Literal("mono"));
+    gp << "set encoding utf8\nunset key\nset title " << plot::quoted(curve.title) << "\n";
+    gp << code("set xrange [{:.17g}:{:.17g}]\nset yrange [0:*]\nset tics nomirror out\nset border 3\n",
+               curve.from, curve.to > curve.from ? curve.to : curve.from + 1);
+    for (const LiveMark& mark : curve.marks) {
+      gp << code("set arrow from {0:.17g}, graph 0 to {0:.17g}, graph 0.95 nohead lt 2\n", mark.time);
+      if (!mark.label.empty())
+        gp << "set label " << plot::quoted(mark.label)
+           << code(" at {:.17g}, graph 1 left offset 2,0 tc lt 2\n", mark.time);
+    }
+    if (has_values(curve))
+      gp << live_data(curve) << "plot $rate using 1:2 with lines lt 1\n";
+    else
+      gp << "set yrange [0:1]\nplot NaN notitle\n";
+  });
+  return without_blank_head(text) + "\n";
 }
 
 } // namespace recount::plot

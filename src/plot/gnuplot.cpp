@@ -28,20 +28,12 @@ namespace recount::plot {
 namespace {
 constexpr const char* install = "install gnuplot (Debian: apt-get install gnuplot-nox)";
 
-std::string_view escaped_tex(char c) {
-  switch (c) {
-  case '\\': return "\\textbackslash{}";
-  case '{': return "\\{";
-  case '}': return "\\}";
-  case '_': return "\\_";
-  case '%': return "\\%";
-  case '&': return "\\&";
-  case '#': return "\\#";
-  case '$': return "\\$";
-  case '~': return "\\textasciitilde{}";
-  case '^': return "\\textasciicircum{}";
-  default: return {};
-  }
+/// What LaTeX reads as a command, as text.
+std::string escaped_tex(char c) {
+  if (c == '\\') return "\\textbackslash{}";
+  if (c == '~') return "\\textasciitilde{}";
+  if (c == '^') return "\\textasciicircum{}";
+  return (std::string_view("{}_%&#$").find(c) != std::string_view::npos ? "\\" : "") + std::string(1, c);
 }
 
 /// Characters that need no escape in double quotes: the others are `...`, @macros, escapes, or begin a
@@ -64,10 +56,8 @@ std::string string_literal(const std::string& text) {
 
 std::string escaped(std::string_view text, bool tex) {
   std::string out;
-  for (const char c : base::printable(text)) {
-    const auto replaced = tex ? escaped_tex(c) : std::string_view{};
-    replaced.empty() ? out += c : out += replaced;
-  }
+  for (const char c : base::printable(text))
+    out += tex ? escaped_tex(c) : std::string(1, c);
   return out;
 }
 } // namespace

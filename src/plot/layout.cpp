@@ -1,7 +1,5 @@
 #include "plot/layout.hpp"
 
-#include "plot/style.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,7 +1,5 @@
 #include "plot/layout.hpp"
 
-#include "plot/style.hpp"
-
 #include <range/v3/range/conversion.hpp>
 #include <range/v3/view/transform.hpp>
 

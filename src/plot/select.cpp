@@ -3,7 +3,7 @@
 #include "base/format.hpp"
 #include "base/names.hpp"
 #include "base/nearest.hpp"
-#include "plot/style.hpp"
+#include "plot/layout.hpp"
 
 #include <recount/error.hpp>
 
@@ -645,6 +645,41 @@ const Figure& suitable(const std::vector<Figure>& figures, const result::Results
   for (const auto& figure : figures)
     needs += "\n    " + figure.entry.name + " needs " + figure.entry.needs;
   throw bad_input("nothing to draw", "the results have " + inventory(results), "the figures need:" + needs);
+}
+
+// The formats of figures.
+namespace {
+/// In the order of Format.
+constexpr std::array<std::string_view, 6> format_names{"pdf", "svg", "png", "tikz", "cairolatex", "dumb"},
+    suffixes{".pdf", ".svg", ".png", ".tikz", ".tex", ".txt"};
+
+std::string suffix_of(Format format) {
+  return std::string(suffixes[static_cast<std::size_t>(format)]);
+}
+} // namespace
+
+Format parse_format(const std::string& name) {
+  const auto* const at = std::ranges::find(format_names, name);
+  if (at == format_names.end())
+    throw bad_input(name, "no such figure format",
+                    base::did_you_mean_or_all(name, {format_names.begin(), format_names.end()}));
+  return static_cast<Format>(at - format_names.begin());
+}
+
+std::string name_of(Format format) {
+  return std::string(format_names[static_cast<std::size_t>(format)]);
+}
+
+std::optional<Format> format_of(const std::string& path) {
+  const auto* const at =
+      std::ranges::find_if(suffixes, [&](std::string_view suffix) { return path.ends_with(suffix); });
+  return at == suffixes.end() ? std::nullopt : std::optional(static_cast<Format>(at - suffixes.begin()));
+}
+
+std::string with_suffix(const std::string& path, Format format) {
+  const auto named = format_of(path);
+  return path.substr(0, path.size() - (named ? suffix_of(*named).size() : 0)) +
+         (format == Format::cairolatex ? "-latex.tex" : suffix_of(format));
 }
 
 } // namespace recount::plot

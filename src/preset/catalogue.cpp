@@ -1,8 +1,8 @@
 #include "preset/catalogue.hpp"
 
-#include "base/data_rows.hpp"
 #include "base/format.hpp"
 #include "base/nearest.hpp"
+#include "base/text.hpp"
 #include "preset/preset_table.hpp"
 
 #include <recount/error.hpp>

@@ -3,8 +3,8 @@
 
 #include "formula/algebra.hpp"
 #include "preset/catalogue.hpp"
-#include "preset/identities.hpp"
-#include "preset/load.hpp"
+#include "preset/preset_table.hpp"
+#include "preset/standard.hpp"
 
 #include <map>
 #include <optional>

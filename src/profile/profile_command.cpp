@@ -4,7 +4,6 @@
 #include "command/command.hpp"
 #include "command/measuring.hpp"
 #include "command/output.hpp"
-#include "command/outputs.hpp"
 #include "command/print.hpp"
 #include "kernel/command_line.hpp"
 #include "profile/chain_formats.hpp"

@@ -5,7 +5,6 @@
 #include "base/text.hpp"
 #include "command/measuring.hpp"
 #include "command/output.hpp"
-#include "command/outputs.hpp"
 #include "model/machine.hpp"
 #include "profile/modelled_recording.hpp"
 #include "profile/profile_figure.hpp"

@@ -2,18 +2,87 @@
 #pragma once
 
 #include "kernel/proofs.hpp"
-#include "propose/fit.hpp"
 #include "propose/propose.hpp"
 #include "result/results_file.hpp"
+#include "statistics/statistics.hpp"
 #include "sweep/batch.hpp"
 #include "sweep/sweep_plan.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
 
 namespace recount::propose {
+// Formulas over measured counts of events that reproduce the expected counts of a preset. Pure.
+
+/// The counts of one event at all points (a kernel at a point), in one order for all events.
+struct MeasuredEvent {
+  std::string name;
+  std::vector<std::vector<double>> counts; ///< by point, the repetitions; empty: not counted there
+};
+
+enum class Usability {
+  usable,
+  dead,          ///< 0 at all points
+  constant,      ///< the same count at all points
+  irreproducible ///< repetitions differ by more than 5 % at most points where it counts
+};
+[[nodiscard]] std::string_view name_of(Usability usability) noexcept;
+[[nodiscard]] Usability usability(const MeasuredEvent& event);
+
+/// What a preset may count at a point.
+struct Expected {
+  std::size_t point = 0;
+  statistics::Band accepted;
+};
+
+/// A sum of multiples of events, over a divisor.
+struct Fit {
+  std::map<std::string, int> terms;
+  int divisor = 1;
+  /// The largest distance from the accepted counts, as a share of what noise allows: at most 1.
+  double residual = 0;
+  [[nodiscard]] std::size_t weight() const; ///< terms, and factors other than 1
+  friend bool operator==(const Fit& a, const Fit& b) { return a.terms == b.terms && a.divisor == b.divisor; }
+};
+/// "2*A + B", "(A) / 2"
+[[nodiscard]] std::string text_of(const Fit& fit);
+/// "PRESET,NAME,TYPE,..." as PAPI reads it.
+[[nodiscard]] std::string row_of(const std::string& preset, const Fit& fit);
+
+/// The formulas that reproduce every expected count within the noise of their events, fewest terms first.
+struct Fits {
+  std::vector<Fit> found;
+  std::size_t points = 0;   ///< expected counts that were compared
+  std::size_t positive = 0; ///< those that are certainly larger than 0
+  bool complete = true;     ///< false: the search ended early
+};
+
+/// The usable events, each set of events with the same counts at all points once.
+class Measured {
+public:
+  explicit Measured(const std::vector<MeasuredEvent>& events);
+
+  /// `suggested`: formulas to try first, of any number of terms.
+  [[nodiscard]] Fits fits(const std::vector<Expected>& expected, const std::vector<Fit>& suggested) const;
+  /// The other events with the same counts as that one.
+  [[nodiscard]] std::vector<std::string> same_as(const std::string& event) const;
+  [[nodiscard]] std::size_t size() const { return columns_.size(); }
+
+private:
+  struct Column {
+    std::vector<std::string> names; ///< of events with the same counts
+    std::vector<double> counts, noise;
+    std::vector<bool> counted;
+  };
+  class Search;
+  friend class Search;
+  std::vector<Column> columns_;
+};
+
+// Rows from them.
 
 /// The setting of a results file that names the PMU whose events were counted.
 inline constexpr const char* measured_setting = "propose";
@@ -30,8 +99,9 @@ struct Statements {
 /// The events to count: the terms of `relatives`, then all others of the CPU, each encoding once.
 [[nodiscard]] std::vector<std::string> events_to_count(EventIndex& events, const Proposals& relatives);
 /// Every event at every point of the statements by perf, `repeat` times, and the model's counts.
-[[nodiscard]] std::vector<sweep::Job>
-jobs_of(const Statements& statements, const std::vector<std::string>& events, int repeat, std::uint64_t seed);
+[[nodiscard]] std::vector<sweep::Job> jobs_of(const Statements& statements,
+                                              const std::vector<std::string>& events, long repeat,
+                                              std::uint64_t seed);
 
 /// A preset with its formulas; the first is proposed.
 struct MeasuredPreset {
@@ -68,7 +138,7 @@ struct MeasuredProposals {
 
 struct MeasureOptions : sweep::BatchOptions {
   std::vector<std::string> events; ///< only these; empty: all of the CPU
-  int repeat = 3;
+  long repeat = 3;
 };
 
 /// Throws Error (bad_input) for an invalid CPU or time-out.
@@ -76,12 +146,8 @@ void check_options(const MeasureOptions& options);
 /// Counts on this machine. Throws Error (unavailable) if no event can be counted, and as sweep::run_batch().
 [[nodiscard]] sweep::Ended measure(const MeasureOptions& options, const Proposals& relatives);
 
-/// The verdicts of recount check on proposed rows.
-struct RowVerdicts {
-  std::map<std::string, std::string> by_preset; ///< "PAPI_X": "agrees"
-  std::string failure;                          ///< why recount check could not be run; empty: it was
-};
-/// Runs `recount check --table` on the rows in a process of its own.
-[[nodiscard]] RowVerdicts check_rows(const MeasuredProposals& proposals);
+/// Runs `recount check --table` on the rows in a process of its own, and sets their verdicts. Returns why it
+/// could not be run; empty: it was.
+[[nodiscard]] std::string check_rows(MeasuredProposals& proposals);
 
 } // namespace recount::propose

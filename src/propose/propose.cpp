@@ -1,11 +1,11 @@
 #include "propose/propose.hpp"
 
 #include "architecture_data.hpp"
-#include "base/data_rows.hpp"
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/names.hpp"
 #include "base/nearest.hpp"
+#include "base/text.hpp"
 #include "command/output.hpp"
 #include "kernel/proofs.hpp"
 #include "preset/catalogue.hpp"
@@ -18,12 +18,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
+#include <linux/perf_event.h>
 #include <optional>
 #include <ranges>
 
 namespace recount::propose {
-
 using formula::Quotient;
 
 formula::Variable Codes::of(const preset::Native& native, const std::string& name) {
@@ -46,29 +47,23 @@ std::string text_of(const Quotient& meaning, const std::vector<std::string>& cod
 
 namespace {
 
-/// A row over events that an architecture defines for all its cores, from data/architecture.txt: type,
-/// formula and terms; `place.line` is that of the data, negative, so that it is no line of a table.
-struct ArchitectureRow {
-  std::string pmus; ///< a pattern
-  Preset preset;
-};
-
-const std::vector<ArchitectureRow>& architecture_rows() {
-  static const std::vector<ArchitectureRow> all = [] {
-    std::vector<ArchitectureRow> found;
+/// Rows over events that an architecture defines for all its cores, from data/architecture.txt, each with the
+/// pattern of its PMUs: type, formula and terms; `place.line` is negative, so that it is no line of a table.
+const std::vector<std::pair<std::string, Preset>>& architecture_rows() {
+  static const auto all = [] {
+    std::vector<std::pair<std::string, Preset>> found;
     for (std::string_view text = architecture_data; const auto line : base::split(text, '\n')) {
       const auto bar = line.find('|'); // formulas have bars as well
       if (line.starts_with('#') || bar == line.npos) continue;
       const auto fields = base::split(base::trim(line.substr(bar + 1)), ',');
-      ArchitectureRow& row = found.emplace_back();
-      row.pmus = base::trim(line.substr(0, bar));
-      row.preset.name = fields.at(0);
-      row.preset.type = derived_named(fields.at(1)).value();
-      row.preset.place.line = -static_cast<int>(found.size());
-      const std::size_t first = row.preset.type == Derived::postfix ? 3 : 2;
-      if (first == 3) row.preset.postfix = fields.at(2);
+      auto& [pmus, preset] = found.emplace_back(base::trim(line.substr(0, bar)), Preset{});
+      preset.name = fields.at(0);
+      preset.type = derived_named(fields.at(1)).value();
+      preset.place.line = -static_cast<int>(found.size());
+      const std::size_t first = preset.type == Derived::postfix ? 3 : 2;
+      if (first == 3) preset.postfix = fields.at(2);
       for (std::size_t i = first; i < fields.size(); ++i)
-        row.preset.natives.push_back({std::string(fields[i]), static_cast<int>(i)});
+        preset.natives.push_back({std::string(fields[i]), static_cast<int>(i)});
     }
     return found;
   }();
@@ -91,9 +86,21 @@ std::map<std::string, int> factors_of(const Quotient& meaning, const std::vector
   return factors;
 }
 
-std::string format_row(const Preset& preset, const std::vector<std::string>& terms) {
-  return fmt::format("PRESET,{},{},{}{}", preset.name, name_of(preset.type),
-                     preset.type == Derived::postfix ? preset.postfix + "," : "", fmt::join(terms, ","));
+/// The formula of a row over `terms`, whose variables are `own`; none where it has no value.
+std::optional<Formula> make_formula(const Preset& row, const std::vector<formula::Variable>& own,
+                                    const std::vector<std::string>& terms, const Codes& codes,
+                                    const std::string& from) {
+  const auto meaning = preset::meaning(row, own);
+  if (!meaning) return {};
+  return Formula{fmt::format("PRESET,{},{},{}{}", row.name, name_of(row.type),
+                             row.type == Derived::postfix ? row.postfix + "," : "", fmt::join(terms, ",")),
+                 text_of(*meaning, codes.names, row, terms),
+                 *meaning,
+                 factors_of(*meaning, codes.names),
+                 {from},
+                 {row.place.line},
+                 {},
+                 0};
 }
 
 void merge(std::vector<Formula>& all, Formula formula) {
@@ -204,9 +211,8 @@ std::optional<Formula> Lineage::translated(const Preset& row, const Relative& re
   // The further terms of an underived preset are read and not counted.
   auto variables = view.variables(row);
   if (row.type == Derived::none) variables.resize(std::min<std::size_t>(variables.size(), 1));
-  std::vector<std::string> terms;
+  std::vector<std::string> terms, remarks;
   std::vector<formula::Variable> own;
-  Formula made;
   double quality = 1;
   for (const formula::Variable v : variables) {
     const std::string& term = view.names[static_cast<std::size_t>(v)];
@@ -216,7 +222,7 @@ std::optional<Formula> Lineage::translated(const Preset& row, const Relative& re
       why = fmt::format("{}: {} has no counterpart here", view.cpu, term);
       break;
     }
-    if (!found.remark.empty()) made.remarks.push_back(fmt::format("{} ({})", found.remark, view.cpu));
+    if (!found.remark.empty()) remarks.push_back(fmt::format("{} ({})", found.remark, view.cpu));
     terms.push_back(found.name);
     own.push_back(codes.of(here.natives().of(found.name), found.name));
   }
@@ -226,42 +232,29 @@ std::optional<Formula> Lineage::translated(const Preset& row, const Relative& re
   if (terms.size() == 1 && (row.type == Derived::add || row.type == Derived::sub))
     translated.type = Derived::none;
   translated.natives.resize(terms.size());
-  const auto meaning = preset::meaning(translated, own);
-  if (!meaning) return {};
-  made.meaning = *meaning;
-  made.terms = factors_of(*meaning, codes.names);
-  made.row = format_row(translated, terms);
-  made.text = text_of(*meaning, codes.names, translated, terms);
-  made.from = {view.cpu};
-  made.lines = {row.place.line};
-  made.score = quality * std::pow(relative.similarity, nearness);
-  return made;
+  auto formula = make_formula(translated, own, terms, codes, view.cpu);
+  if (!formula) return {};
+  formula->remarks = std::move(remarks);
+  formula->score = quality * std::pow(relative.similarity, nearness);
+  return formula;
 }
 
 std::optional<Formula> Lineage::architectural(const std::string& preset, EventIndex& here, Codes& codes) {
   constexpr double score = 0.5; // relatives with more than 0.84 of the events in common outweigh it
   const std::string& cpu = here.natives().core().name;
-  for (const ArchitectureRow& row : architecture_rows()) {
-    if (row.preset.name != preset || !base::Pattern(row.pmus).matches(cpu)) continue;
+  for (const auto& [pmus, row] : architecture_rows()) {
+    if (row.name != preset || !base::Pattern(pmus).matches(cpu)) continue;
     std::vector<formula::Variable> own;
     std::vector<std::string> terms;
-    for (const PresetNative& native : row.preset.natives)
+    for (const PresetNative& native : row.natives)
       if (here.natives().of(native.name).ok()) {
         own.push_back(codes.of(here.natives().of(native.name), native.name));
         terms.push_back(native.name);
       }
-    if (terms.size() != row.preset.natives.size()) continue;
-    const auto meaning = preset::meaning(row.preset, own);
-    if (!meaning) continue;
-    Formula made;
-    made.meaning = *meaning;
-    made.terms = factors_of(*meaning, codes.names);
-    made.row = format_row(row.preset, terms);
-    made.text = text_of(*meaning, codes.names, row.preset, terms);
-    made.from = {"the architecture"};
-    made.lines = {row.preset.place.line};
-    made.score = score;
-    return made;
+    auto formula = make_formula(row, own, terms, codes, "the architecture"); // none where events are missing
+    if (!formula) continue;
+    formula->score = score;
+    return formula;
   }
   return {};
 }
@@ -414,28 +407,27 @@ std::vector<std::string> kernels_of(const std::string& preset) {
 }
 
 std::string json_of(const Proposals& proposals, const std::string& table) {
-  Json rows = Json::array();
-  for (const Proposal& one : proposals.rows) {
+  const auto row = [](const Proposal& one) {
     const Formula& formula = one.formulas.front();
-    rows.push_back({{"preset", one.preset},
-                    {"row", formula.row},
-                    {"formula", formula.text},
-                    {"from", formula.from},
-                    {"confidence", name_of(one.confidence)},
-                    {"remarks", one.remarks},
-                    {"kernels", kernels_of(one.preset)}});
-  }
-  Json relatives = Json::array();
-  for (const auto& [cpu, common] : proposals.relatives)
-    relatives.push_back({{"cpu", cpu}, {"common_events", common}});
-  Json missing = Json::array();
-  for (const Unproposed& one : proposals.missing)
-    missing.push_back({{"preset", one.preset}, {"reason", one.reason}});
+    return Json{{"preset", one.preset},
+                {"row", formula.row},
+                {"formula", formula.text},
+                {"from", formula.from},
+                {"confidence", name_of(one.confidence)},
+                {"remarks", one.remarks},
+                {"kernels", kernels_of(one.preset)}};
+  };
+  const auto relative = [](const auto& one) {
+    return Json{{"cpu", one.first}, {"common_events", one.second}};
+  };
+  const auto missing = [](const Unproposed& one) {
+    return Json{{"preset", one.preset}, {"reason", one.reason}};
+  };
   return json_text("propose", Json{{"cpu", proposals.cpu},
                                    {"table", table},
-                                   {"relatives", relatives},
-                                   {"rows", rows},
-                                   {"not_proposed", missing}});
+                                   {"relatives", make_array(proposals.relatives, relative)},
+                                   {"rows", make_array(proposals.rows, row)},
+                                   {"not_proposed", make_array(proposals.missing, missing)}});
 }
 
 std::string csv_of(const Proposals& proposals, const std::string& table) {
@@ -505,6 +497,162 @@ Lineage::Comparison Lineage::leave_out(const std::string& cpu) {
   result.extra = static_cast<int>(
       std::ranges::count_if(all.rows, [&](const Proposal& p) { return !own.loaded.find(p.preset); }));
   return result;
+}
+
+namespace {
+
+/// Shares of common words from which two descriptions are of the same event. Equal codes need less.
+constexpr double alike = 0.5, equal_words = 0.85;
+constexpr std::size_t least_words = 3; ///< of a description that identifies an event
+
+bool common_word(const std::string& word) {
+  static const std::set<std::string> common{"a",     "an",  "the",  "of",   "number", "count", "counts",
+                                            "event", "for", "that", "this", "is",     "are",   "in",
+                                            "to",    "all", "by",   "and",  "were",   "was"};
+  return common.contains(word);
+}
+
+/// "EVENT:MASK" and ":c=1:e=1"
+std::pair<std::string, std::string> without_modifiers(const std::string& term) {
+  std::string bare, modifiers;
+  for (const std::string_view part : base::split(std::string_view(term), ':'))
+    if (part.find('=') == part.npos)
+      bare += (bare.empty() ? "" : ":") + std::string(part);
+    else
+      modifiers += ":" + std::string(part);
+  return {bare, modifiers};
+}
+
+std::string code_text(const preset::Native& native) {
+  return fmt::format("{:#x}", native.config) +
+         (native.config1 ? fmt::format("/{:#x}", native.config1) : std::string());
+}
+
+Translation by_name(const std::string& term, const preset::Native& there, const preset::Native& here) {
+  if (here.same_as(there)) return {term, {}, 1};
+  const bool same = similarity(words_of(there.prose), words_of(here.prose)) >= alike;
+  std::string remark = fmt::format("{}: code {} there, {} here", term, code_text(there), code_text(here));
+  if (same) return {term, std::move(remark), 0.9};
+  return {term, remark + fmt::format("; described there as '{}', here as '{}'", there.prose, here.prose),
+          0.4};
+}
+
+struct Best {
+  const NamedEvent* event = nullptr;
+  double similarity = 0;
+  void offer(const NamedEvent& other, double how) {
+    if (!event || how > similarity) {
+      event = &other;
+      similarity = how;
+    }
+  }
+};
+
+/// Intel's architectural events, the same on each core whatever the description says (SDM volume 3,
+/// "Pre-defined Architectural Performance Events").
+bool architectural(EventIndex& here, const preset::Native& native) {
+  constexpr std::uint64_t codes[] = {0x3c, 0x13c, 0xc0, 0xc4, 0xc5, 0x4f2e, 0x412e};
+  return here.natives().core().prose.starts_with("Intel") && native.type == PERF_TYPE_RAW &&
+         native.config1 == 0 && native.config2 == 0 &&
+         std::ranges::find(codes, native.config) != std::end(codes);
+}
+
+Translation by_code(const std::string& bare, const preset::Native& there, EventIndex& here) {
+  const auto words = words_of(there.prose);
+  Best best;
+  for (const std::size_t at : here.with_code_of(there))
+    best.offer(here.events()[at], similarity(words, here.events()[at].words));
+  if (!best.event) return {};
+  if (architectural(here, there))
+    return {best.event->name,
+            bare == best.event->name ? "" : fmt::format("{} is named {} here", bare, best.event->name), 0.95};
+  if (best.similarity < alike / 2) return {};
+  return {best.event->name,
+          fmt::format("{} is named {} here (code {})", bare, best.event->name, code_text(there)),
+          0.5 + best.similarity / 2};
+}
+
+Translation by_description(const std::string& bare, const preset::Native& there, EventIndex& here) {
+  const auto words = words_of(there.prose);
+  if (words.size() < least_words) return {};
+  Best best;
+  for (const NamedEvent& event : here.events())
+    best.offer(event, similarity(words, event.words));
+  if (!best.event || best.similarity < equal_words) return {};
+  return {best.event->name,
+          fmt::format("{} (code {}) has the description of {} here (code {})", bare, code_text(there),
+                      best.event->name, code_text(best.event->native)),
+          best.similarity - 0.3};
+}
+
+} // namespace
+
+std::set<std::string> words_of(std::string_view prose) {
+  std::set<std::string> words;
+  std::string word;
+  const auto end = [&] {
+    if (!word.empty() && !common_word(word)) words.insert(word);
+    word.clear();
+  };
+  for (const char c : prose)
+    if (std::isalnum(static_cast<unsigned char>(c)))
+      word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    else
+      end();
+  end();
+  return words;
+}
+
+double similarity(const std::set<std::string>& a, const std::set<std::string>& b) {
+  std::size_t common = 0;
+  for (const std::string& word : a)
+    common += b.count(word);
+  const std::size_t all = a.size() + b.size() - common;
+  return all == 0 ? 0 : static_cast<double>(common) / static_cast<double>(all);
+}
+
+EventIndex::EventIndex(const lint::EventSource& source, PapiVersion version)
+    : natives_(*source.core, version, source.catalogue), names_(natives_.core_names()) {}
+
+const std::vector<NamedEvent>& EventIndex::events() {
+  if (!events_.empty()) return events_;
+  for (const std::string& name : names_) {
+    const preset::Native& native = natives_.of(name);
+    if (!native.ok()) continue;
+    by_code_[{native.type, native.config, native.config1, native.config2}].push_back(events_.size());
+    events_.push_back({name, native, words_of(native.prose)});
+  }
+  return events_;
+}
+
+const std::vector<std::size_t>& EventIndex::with_code_of(const preset::Native& native) {
+  static const std::vector<std::size_t> none;
+  (void)events();
+  const auto at = by_code_.find({native.type, native.config, native.config1, native.config2});
+  return at == by_code_.end() ? none : at->second;
+}
+
+Translation translate(const std::string& term, EventIndex& there, EventIndex& here) {
+  const auto [bare, modifiers] = without_modifiers(term);
+  const preset::Native source = there.natives().of(bare);
+  Translation best;
+  const auto offer = [&](Translation found) {
+    if (found.quality > best.quality && here.natives().of(found.name + modifiers).ok())
+      best = std::move(found);
+  };
+  if (const preset::Native& own = here.natives().of(bare); own.ok() && source.ok())
+    offer(by_name(bare, source, own));
+  // From PAPI 7.3 on, names without a prefix are those of the core PMU only.
+  const std::string prefixed = "ix86arch::" + bare;
+  if (best.name.empty() && source.ok() && source.pmu == "ix86arch" && here.natives().of(prefixed).ok())
+    offer({prefixed, {}, 1});
+  if (best.quality < 0.9 && source.ok()) offer(by_code(bare, source, here));
+  if (best.quality < 0.5 && source.ok()) offer(by_description(bare, source, here));
+  // Some events need modifiers to be encoded, and some unit masks are named like them.
+  if (best.name.empty() && here.natives().of(term).ok() && there.natives().of(term).ok())
+    return by_name(term, there.natives().of(term), here.natives().of(term));
+  if (!best.name.empty()) best.name += modifiers;
+  return best;
 }
 
 } // namespace recount::propose

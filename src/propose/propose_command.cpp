@@ -4,10 +4,9 @@
 #include "command/command.hpp"
 #include "command/measuring.hpp"
 #include "command/output.hpp"
-#include "command/outputs.hpp"
 #include "command/print.hpp"
 #include "event/pfm.hpp"
-#include "lint/papi_source.hpp"
+#include "lint/lint.hpp"
 #include "preset/catalogue.hpp"
 #include "preset/written.hpp"
 #include "propose/measured_rows.hpp"
@@ -31,9 +30,7 @@ struct ProposeArguments {
   bool leave_one_out = false, verbose = false, json = false;
   bool measure = false;
   std::string from_results;
-  std::vector<std::string> events;
   MeasureOptions measuring;
-  long repeat = 3;
 };
 
 std::string requested_cpu(const ProposeArguments& requested, const preset::Catalogue* catalogue) {
@@ -177,21 +174,14 @@ int propose_by_counts(Lineage& lineage, const ProposeArguments& requested, const
   const Proposals relatives = lineage.propose(cpu, command::list_words(requested.from));
   if (here) {
     MeasureOptions options = requested.measuring;
-    options.events = command::list_words(requested.events);
-    options.repeat = static_cast<int>(requested.repeat);
+    options.events = command::list_words(options.events);
     auto measured = measure(options, relatives);
     if (measured.outcome.stopped) return 128 + command::stop_signal();
     results = std::move(measured.results);
   }
   MeasuredProposals all = propose_measured(results, statements(results), relatives);
   std::string why = "recount check was not run: the counts are from a file";
-  if (here && !all.rows.empty()) {
-    const RowVerdicts checked = check_rows(all);
-    for (MeasuredPreset& row : all.rows)
-      if (const auto found = checked.by_preset.find(row.preset); found != checked.by_preset.end())
-        row.verdict = found->second;
-    if (!checked.failure.empty() || !checked.by_preset.empty()) why = checked.failure;
-  }
+  if (here && !all.rows.empty()) why = check_rows(all);
   file.write("recount propose", {measured_table(all)});
   if (requested.measuring.output != "-") command::print("{}", csv_of(all, why));
   return all.rows.empty() ? 1 : 0;
@@ -246,10 +236,10 @@ command::Command propose_command() {
                   "propose from the counts of --measure in FILE")
             .text("-o,--output", requested.measuring.output, "FILE",
                   "with --measure: append the counts to FILE; - is stdout")
-            .list("-e,--event", requested.events, "LIST",
+            .list("-e,--event", requested.measuring.events, "LIST",
                   "with --measure: count only these events; repeatable")
-            .number("-r,--repeat", requested.repeat, "N", "with --measure: processes per point (default 3)",
-                    {1, 1000})
+            .number("-r,--repeat", requested.measuring.repeat, "N",
+                    "with --measure: processes per point (default 3)", {1, 1000})
             .flag("-v,--verbose", requested.verbose, "with --leave-one-out: print each row that differs")
             .text("--papi-version", requested.papi, "VERSION",
                   "propose rows for this PAPI: 7.0 or 7.3 (default: the one that reads the table)")

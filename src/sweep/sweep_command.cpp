@@ -2,7 +2,6 @@
 #include "command/command.hpp"
 #include "command/measuring.hpp"
 #include "command/output.hpp"
-#include "command/outputs.hpp"
 #include "command/print.hpp"
 #include "kernel/kernel.hpp"
 #include "sweep/batch.hpp"

@@ -5,7 +5,6 @@
 #include "base/names.hpp"
 #include "command/measuring.hpp"
 #include "command/output.hpp"
-#include "command/outputs.hpp"
 #include "command/print.hpp"
 #include "sweep/groups.hpp"
 

@@ -2,7 +2,6 @@
 #include "command/command.hpp"
 #include "command/measuring.hpp"
 #include "command/output.hpp"
-#include "command/outputs.hpp"
 #include "kernel/command_line.hpp"
 #include "stat/stat_plan.hpp"
 #include "stat/stat_run.hpp"

@@ -1,8 +1,8 @@
 #include "watch/watch_figure.hpp"
 #include "base/names.hpp"
 
-#include "plot/plot_format.hpp"
 #include "plot/select.hpp"
+#include "plot/sheet.hpp"
 
 #include <recount/error.hpp>
 

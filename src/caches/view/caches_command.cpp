@@ -8,7 +8,6 @@
 #include "command/command.hpp"
 #include "command/measuring.hpp"
 #include "command/output.hpp"
-#include "command/outputs.hpp"
 #include "command/print.hpp"
 #include "host/disturbance.hpp"
 #include "host/machine.hpp"

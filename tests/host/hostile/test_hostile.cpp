@@ -51,7 +51,7 @@ std::set<std::string> names_of_elements(const std::string& svg) {
 
 std::vector<plot::Target> targets() {
   std::vector<plot::Target> all;
-  for (const auto format : plot::formats())
+  for (const auto format : plot::formats)
     all.push_back({format, plot::with_suffix("figure.pdf", format)});
   return all;
 }

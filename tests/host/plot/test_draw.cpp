@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(every_format_comes_out_whole) {
   if (!have_gnuplot()) return;
   const Place place;
   plot::Options options;
-  for (const auto f : plot::formats())
+  for (const auto f : plot::formats)
     options.targets.push_back({f, plot::with_suffix(place / "fig.pdf", f)});
   const auto drawn = plot::draw(plot::compose("access-time", timed_sweep()), options);
   BOOST_TEST(drawn.files.size() == 7U); // cairolatex makes two

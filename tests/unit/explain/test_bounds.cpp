@@ -1,6 +1,5 @@
 // How well the descriptions of machines predict counts that strangers published, group by group
 // (tests/data/field/bounds.txt).
-#include "base/data_rows.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "explain/explanation.hpp"

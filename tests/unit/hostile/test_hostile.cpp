@@ -47,7 +47,7 @@ std::string script_of(const std::string& name, const result::Results& results) {
     return {};
   }
   std::vector<plot::Drawing> drawings;
-  for (const auto format : plot::formats())
+  for (const auto format : plot::formats)
     drawings.push_back({format, "figure", "", lay_out(sheet, plot::canvas_of(format, 3.33)), false});
   const int fd = ::memfd_create("script", 0); // gnuplot-iostream wants a descriptor
   {

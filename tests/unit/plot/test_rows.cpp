@@ -2,7 +2,6 @@
 #include "check/check_output.hpp"
 #include "check/index.hpp"
 #include "plot/layout.hpp"
-#include "plot/style.hpp"
 #include "unit/plot/synthetic.hpp"
 
 #include <recount/error.hpp>

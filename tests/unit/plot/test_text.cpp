@@ -1,6 +1,6 @@
 #include "plot/gnuplot.hpp"
 #include "plot/layout.hpp"
-#include "plot/plot_format.hpp"
+#include "plot/sheet.hpp"
 
 #include <recount/error.hpp>
 
@@ -116,7 +116,7 @@ BOOST_AUTO_TEST_CASE(formats_by_name_and_suffix) {
   BOOST_TEST(recount::plot::with_suffix("fig.pdf", recount::plot::Format::png) == "fig.png");
   BOOST_TEST(recount::plot::with_suffix("fig", recount::plot::Format::svg) == "fig.svg");
   BOOST_TEST(recount::plot::with_suffix("fig.pdf", recount::plot::Format::cairolatex) == "fig-latex.tex");
-  for (const auto f : recount::plot::formats())
+  for (const auto f : recount::plot::formats)
     BOOST_CHECK(recount::plot::parse_format(recount::plot::name_of(f)) == f);
 }
 

@@ -1,4 +1,4 @@
-#include "preset/identities.hpp"
+#include "preset/standard.hpp"
 
 #include <recount/error.hpp>
 

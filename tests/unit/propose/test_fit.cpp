@@ -1,5 +1,5 @@
 // Formulas from counts: which events are usable, which formulas are found, and which cannot be told apart.
-#include "propose/fit.hpp"
+#include "propose/measured_rows.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -13,7 +13,7 @@ namespace {
 using Row = std::vector<double>;
 
 /// Three repetitions that differ by `noise`.
-propose::MeasuredEvent event(const std::string& name, const Row& counts, double noise = 0) {
+propose::MeasuredEvent counted(const std::string& name, const Row& counts, double noise = 0) {
   propose::MeasuredEvent made{name, {}};
   for (const double count : counts)
     made.counts.push_back({count * (1 - noise), count, count * (1 + noise)});
@@ -28,18 +28,18 @@ std::vector<propose::Expected> exactly(const Row& counts) {
 }
 
 std::vector<propose::MeasuredEvent> some_events() {
-  return {event("A", {10000, 0, 0, 5000}), event("B", {0, 20000, 0, 3000}), event("C", {0, 0, 7000, 900}),
-          event("D", {4000, 4000, 9000, 77000})};
+  return {counted("A", {10000, 0, 0, 5000}), counted("B", {0, 20000, 0, 3000}), counted("C", {0, 0, 7000, 900}),
+          counted("D", {4000, 4000, 9000, 77000})};
 }
 
 } // namespace
 
 BOOST_AUTO_TEST_CASE(useless_events_are_told) {
-  BOOST_TEST((propose::usability(event("dead", {0, 0, 0})) == Usability::dead));
-  BOOST_TEST((propose::usability(event("overhead", {14, 14, 14})) == Usability::dead));
-  BOOST_TEST((propose::usability(event("constant", {5000, 5000, 5001})) == Usability::constant));
-  BOOST_TEST((propose::usability(event("noisy", {5000, 900, 80000}, 0.2)) == Usability::irreproducible));
-  BOOST_TEST((propose::usability(event("usable", {5000, 0, 80000}, 0.01)) == Usability::usable));
+  BOOST_TEST((propose::usability(counted("dead", {0, 0, 0})) == Usability::dead));
+  BOOST_TEST((propose::usability(counted("overhead", {14, 14, 14})) == Usability::dead));
+  BOOST_TEST((propose::usability(counted("constant", {5000, 5000, 5001})) == Usability::constant));
+  BOOST_TEST((propose::usability(counted("noisy", {5000, 900, 80000}, 0.2)) == Usability::irreproducible));
+  BOOST_TEST((propose::usability(counted("usable", {5000, 0, 80000}, 0.01)) == Usability::usable));
 }
 
 BOOST_AUTO_TEST_CASE(a_single_event_is_preferred) {
@@ -74,8 +74,8 @@ BOOST_AUTO_TEST_CASE(nothing_is_found_where_nothing_fits_or_nothing_must_count) 
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_told_apart_is_named) {
   auto events = some_events();
-  events.push_back(event("A2", {10000, 0, 0, 5000}));    // the same everywhere
-  events.push_back(event("E", {10000, 900, 900, 5000})); // differs where nothing is expected
+  events.push_back(counted("A2", {10000, 0, 0, 5000}));    // the same everywhere
+  events.push_back(counted("E", {10000, 900, 900, 5000})); // differs where nothing is expected
   const propose::Measured measured(events);
   BOOST_TEST(measured.same_as("A") == std::vector<std::string>{"A2"}, boost::test_tools::per_element());
   const std::vector<propose::Expected> two{{0, {10000, 10000}}, {3, {5000, 5000}}};
@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_told_apart_is_named) {
 }
 
 BOOST_AUTO_TEST_CASE(noise_of_the_events_is_allowed_for_and_no_more) {
-  const propose::Measured measured({event("A", {10000, 200, 5000}, 0.01)});
+  const propose::Measured measured({counted("A", {10000, 200, 5000}, 0.01)});
   BOOST_TEST(measured.fits(exactly({10150, 200, 5000}), {}).found.size() == 1U);
   BOOST_TEST(measured.fits(exactly({10500, 200, 5000}), {}).found.empty());
 }
