@@ -3,6 +3,7 @@
 #include "command/command.hpp"
 #include "command/output.hpp"
 #include "command/print.hpp"
+#include "emulate/cpuid.hpp"
 #include "emulate/emulation.hpp"
 #include "emulate/server.hpp"
 #include "process/waiter.hpp"
@@ -193,6 +194,21 @@ process::Exit run_in_real_time(const std::vector<std::string>& command, const Va
   return stat::wait_for_command(child, signals, signal, {});
 }
 
+/// As the tool reads them (src/trace/valgrind/cpuid.h).
+std::vector<std::string> cpuid_texts(const Machine& machine) {
+  std::vector<std::string> texts;
+  for (const CpuidLeaf& one : cpuid_leaves(machine)) {
+    unsigned mask = 0;
+    std::string values;
+    for (std::size_t i = 0; i < one.values.size(); ++i) {
+      mask |= one.values[i] ? 1U << i : 0;
+      values += fmt::format(":{:x}", one.values[i].value_or(0));
+    }
+    texts.push_back(fmt::format("{:x}:{:x}:{:x}{}", one.leaf, one.part.value_or(~0U), mask, values));
+  }
+  return texts;
+}
+
 /// Under the Valgrind tool. The slots are accounted for by this process, which therefore has the variables.
 process::Exit run_exactly(const std::vector<std::string>& command, Variables variables,
                           const Machine& machine) {
@@ -202,15 +218,16 @@ process::Exit run_exactly(const std::vector<std::string>& command, Variables var
   CountServer server(machine);
   trace::Session session([&](std::uint32_t pid, std::uint32_t parent) { return server.begin(pid, parent); },
                          [&](trace::Reader& process) { server.end(process); });
-  const auto tool = trace::tool_command(
-      command,
-      {.channel = session.channel(), .code = true, .subject = "recount emulate --exact", .exact = true});
+  const auto tool = trace::tool_command(command, {.channel = session.channel(),
+                                                  .code = true,
+                                                  .subject = "recount emulate --exact",
+                                                  .cpuid = cpuid_texts(machine),
+                                                  .exact = true});
   variables.insert(variables.end(), tool.environment.begin(), tool.environment.end());
   process::Child child = stat::start(tool.argv, false, variables, {});
   int signal = 0;
   const process::Exit exit = stat::wait_for_command(child, signals, signal, {});
   session.finish();
-  // The preload library makes invalid instructions of `cpuid`, whose signals it answers.
   for (const std::string& what :
        {session.unsimulated(), session.doubts(), trace::unexecuted(server.undecoded(), exit)})
     if (!what.empty()) command::note("recount emulate: {}\n", what);

@@ -503,6 +503,8 @@ ToolCommand tool_command(const std::vector<std::string>& command, const ToolOpti
   if (options.sections) made.argv.push_back(fmt::format("--sections={}", process::free_descriptor()));
   if (options.objects) made.argv.emplace_back("--objects=yes");
   if (options.code) made.argv.emplace_back("--code=yes");
+  for (const std::string& leaf : options.cpuid)
+    made.argv.push_back("--cpuid=" + leaf);
   // VEX executes the second part of `a && b` in advance, where it may, and unrolls loops; without
   // register-updates it drops loads whose value is overwritten unused. By default, the thread that yields may
   // get Valgrind's lock back each time: for ever after RT_BUSY, as recount waits for another one.

@@ -146,6 +146,7 @@ struct ToolOptions {
   bool objects = false;  ///< where data are is wanted: for a sink with memory()
   bool code = false;     ///< the bytes of instructions are wanted: for a sink with memory()
   std::string subject = "--witness model"; ///< of errors
+  std::vector<std::string> cpuid = {};     ///< what the processor answers: see valgrind/cpuid.h
   bool exact = false; ///< every instruction that is executed, and no other: blocks end at each branch
 };
 

@@ -1,7 +1,10 @@
 /* Counts events of its own by perf_event_open(2) around loops: counted EVENT,... LOOPS [HOW,...], EVENT as
  * config of PMU type 4. HOW: by which threads, children and programs the loops are executed, see ways. Prints
- * the counts, a line for each HOW. EVENT "-": counts nothing. */
+ * the counts, a line for each HOW. EVENT "-": counts nothing. EVENT "cpuid": prints EAX ... EDX of leaf LOOPS, part HOW. */
 #define _GNU_SOURCE
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 #include <linux/perf_event.h>
 #include <pthread.h>
 #include <signal.h>
@@ -286,6 +289,13 @@ int main(int count, char** arguments) {
   self = arguments[0];
   snprintf(loops, sizeof loops, "%s", arguments[2]);
   const char* const how = count > 3 ? arguments[3] : "";
+#if defined(__x86_64__)
+  if (!strcmp(arguments[1], "cpuid")) {
+    unsigned a, b, c, d;
+    __cpuid_count(strtoul(loops, NULL, 16), strtoul(how, NULL, 16), a, b, c, d);
+    return printf("%u %u %u %u\n", a, b, c, d) < 0;
+  }
+#endif
   if (!strcmp(arguments[1], "-")) {
     char* one = count > 3 ? strtok(arguments[3], ",") : arguments[2];
     do

@@ -44,6 +44,29 @@ class Shipped(unittest.TestCase):
         self.assertEqual(len(set(counts.values())), 1, counts)
         self.assertGreater(int(counts["icx"]), 6 * FEW)
 
+    def test_programs_decode_vendor_model_and_caches_from_cpuid(self):
+        def cpuid(machine, leaf, part=0):
+            return [int(word) for word in recount("--exact", "-q", machine, "--", COUNTED, "cpuid", f"{leaf:x}", f"{part:x}").stdout.split()]
+
+        def model(signature):  # SDM volume 2, CPUID, "Version Information"
+            family, base = signature >> 8 & 15, signature >> 4 & 15
+            return family + (signature >> 20 & 255 if family == 15 else 0), base + (signature >> 16 & 15) * 16
+
+        for machine, vendor, known in (("skl", b"GenuineIntel", (6, 94)), ("zen4", b"AuthenticAMD", (25, 17))):
+            _, b, c, d = cpuid(machine, 0)
+            self.assertEqual(b"".join(word.to_bytes(4, "little") for word in (b, d, c)), vendor)
+            self.assertEqual(model(cpuid(machine, 1)[0]), known)
+        sizes = []
+        for part in range(5):  # deterministic cache parameters: (ways + 1) (partitions + 1) (line + 1) (sets + 1)
+            a, b, c, _ = cpuid("skl", 4, part)
+            if a & 31:
+                sizes.append((a >> 5 & 7, a & 31, ((b >> 22) + 1) * ((b >> 12 & 1023) + 1) * ((b & 4095) + 1) * (c + 1)))
+        self.assertEqual(sizes, [(1, 1, 32 << 10), (1, 2, 32 << 10), (2, 3, 256 << 10), (3, 3, 8 << 20)])
+        # APM volume 3, appendix E: KiB of L1 in bits 31-24, of L2 in 31-16, of L3 in units of 512 KiB in 31-18.
+        _, _, data, code = cpuid("zen4", 0x80000005)
+        _, _, second, third = cpuid("zen4", 0x80000006)
+        self.assertEqual((data >> 24, code >> 24, second >> 16, (third >> 18) * 512), (32, 32, 1024, 32 << 10))
+
     def test_generations_differ_where_their_manuals_do(self):
         old, new = events("zen4"), events("zen5")
         self.assertEqual((old["PMCx041.All"][0], new["PMCx041.All"][0]), ("0x41.0x7f", "0x41.0x0f"))

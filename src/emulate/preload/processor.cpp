@@ -1,5 +1,6 @@
 #include "emulate/preload/processor.hpp"
 
+#include "emulate/cpuid.hpp"
 #include "emulate/preload/account.hpp"
 #include "emulate/real.hpp"
 #include "emulate/settings.hpp"
@@ -168,47 +169,25 @@ Symbol program_symbol(const std::string& name) {
 
 namespace {
 
-struct Leaf {
+struct Registers {
   unsigned a = 0, b = 0, c = 0, d = 0;
 };
 
-/// Family and model in their fields, with the extended parts (SDM volume 2, CPUID; AMD APM volume 3, E.3).
-unsigned signature(const Processor& cpu) {
-  constexpr unsigned extended = 15;
-  const unsigned base = cpu.family > extended ? extended : cpu.family;
-  return cpu.stepping | (cpu.model & 15) << 4 | base << 8 | cpu.model >> 4 << 16 | (cpu.family - base) << 20;
+const std::vector<CpuidLeaf>& leaves() {
+  static const auto all = cpuid_leaves(settings().machine);
+  return all;
 }
 
-Leaf vendor(const Processor& cpu, unsigned most) {
-  Leaf leaf{.a = most};
-  std::array<char, 12> name{};
-  cpu.vendor.copy(name.data(), name.size());
-  std::memcpy(&leaf.b, name.data(), 4);
-  std::memcpy(&leaf.d, name.data() + 4, 4);
-  std::memcpy(&leaf.c, name.data() + 8, 4);
-  return leaf;
-}
-
-/// Architectural performance monitoring, version 4: all seven events (SDM volume 2, CPUID leaf 0AH).
-Leaf performance(const Machine& machine) {
-  if (machine.processor.vendor != "GenuineIntel" || machine.pmus.empty()) return {};
-  const Pmu& pmu = machine.pmus.front();
-  const auto general = static_cast<unsigned>(pmu.general), width = static_cast<unsigned>(pmu.width);
-  // The parts of PERF_METRICS are no counters.
-  const auto fixed =
-      std::ranges::count_if(pmu.fixed, [](const Fixed& one) { return one.codes.front().umask < 0x80; });
-  return {4U | general << 8 | width << 16 | 7U << 24, 0, 0, static_cast<unsigned>(fixed) | width << 5};
-}
-
-Leaf simulated(unsigned which, unsigned part) {
-  const Machine& machine = settings().machine;
-  constexpr unsigned most = 0x1f;
-  if (which == 0) return vendor(machine.processor, most);
-  if (which == 0xa) return performance(machine);
-  Leaf leaf;
-  __cpuid_count(which, part, leaf.a, leaf.b, leaf.c, leaf.d);
-  if (which == 1) leaf.a = signature(machine.processor);
-  return leaf;
+Registers simulated(unsigned leaf, unsigned part) {
+  Registers answer;
+  __cpuid_count(leaf, part, answer.a, answer.b, answer.c, answer.d);
+  unsigned* const registers[] = {&answer.a, &answer.b, &answer.c, &answer.d};
+  const auto found = std::ranges::find_if(
+      leaves(), [&](const CpuidLeaf& one) { return one.leaf == leaf && one.part.value_or(part) == part; });
+  if (found == leaves().end()) return answer;
+  for (std::size_t i = 0; i < found->values.size(); ++i)
+    *registers[i] = found->values[i].value_or(*registers[i]);
+  return answer;
 }
 
 constexpr unsigned char cpuid_code[] = {0x0f, 0xa2}, invalid_code[] = {0x0f, 0x0b};
@@ -220,7 +199,7 @@ bool answer(siginfo_t* /*info*/, void* context) {
   const auto* const at = reinterpret_cast<const unsigned char*>(registers[REG_RIP]);
   for (std::size_t i = 0; i < replacements; ++i) {
     if (replaced[i] != at) continue;
-    const Leaf leaf =
+    const Registers leaf =
         simulated(static_cast<unsigned>(registers[REG_RAX]), static_cast<unsigned>(registers[REG_RCX]));
     registers[REG_RAX] = leaf.a;
     registers[REG_RBX] = leaf.b;
@@ -259,7 +238,7 @@ int replace_in(dl_phdr_info* info, std::size_t, void*) {
 } // namespace
 
 void answer_cpuid() {
-  if (settings().machine.processor.vendor.empty()) return; // read now, not in the handler
+  if (leaves().empty() || settings().exact) return; // read now, not in the handler; the tool answers
   keep_signal(SIGILL, answer);
   dl_iterate_phdr(replace_in, nullptr);
 }

@@ -16,7 +16,7 @@ void keep_signal(int number, Answer answer);
 bool kept_action(int number, const struct sigaction* now, struct sigaction* before);
 
 /// Replaces each `cpuid` of the loaded libpfm4 by an invalid instruction, and answers the signal. Its file
-/// stays as it is.
+/// stays as it is. Under the Valgrind tool, which answers every one, it does nothing.
 void answer_cpuid();
 /// Makes the program believe that the processor lacks the features that the simulated one lacks.
 void hide_features();

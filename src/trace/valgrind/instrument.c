@@ -11,6 +11,7 @@
 
 #include "channel.h"
 #include "countdown.h"
+#include "cpuid.h"
 #include "memory.h"
 
 /* RT_PLAIN ... of the instruction of so many bytes. */
@@ -462,7 +463,7 @@ IRSB* rt_instrument(VgCallbackClosure* closure, IRSB* in, const VexGuestLayout* 
   const Int last = last_of(in);
   for (; i < in->stmts_used; ++i) {
     before(in, i, i == last);
-    add_program(in->stmts[i]);
+    add_program(rt_replace_cpuid(in->stmts[i]));
   }
   add_held();
   write_countdowns();

@@ -18,6 +18,7 @@
 
 #include "channel.h"
 #include "countdown.h"
+#include "cpuid.h"
 #include "instrument.h"
 #include "memory.h"
 
@@ -28,17 +29,20 @@ static Bool objects = False;        /* where data are is wanted */
 static ThreadId running = VG_INVALID_THREADID;
 
 static Bool option(const HChar* arg) {
+  const HChar* leaf = NULL;
   if VG_STR_CLO (arg, "--channel", channel) return True;
   if VG_BINT_CLO (arg, "--sections", sections, 0, 1023) return True;
   if VG_BOOL_CLO (arg, "--objects", objects) return True;
   if VG_BOOL_CLO (arg, "--code", code) return True;
+  if VG_STR_CLO (arg, "--cpuid", leaf) return rt_add_cpuid(leaf);
   return False;
 }
 static void usage(void) {
   VG_(printf)("    --channel=PID:FD:INODE   memory shared with recount\n"
               "    --sections=FD      descriptor of section messages\n"
               "    --objects=yes      report where data are\n"
-              "    --code=yes         report the bytes of instructions\n");
+              "    --code=yes         report the bytes of instructions\n"
+              "    --cpuid=LEAF:PART:MASK:EAX:EBX:ECX:EDX   answer of the processor\n");
 }
 static void no_usage(void) {}
 
