@@ -2,7 +2,6 @@
 
 #include "base/names.hpp"
 #include "papi/event_set.hpp"
-#include "papi/library.hpp"
 #include "perf/errno_hints.hpp"
 #include "perf/try_open.hpp"
 #include "statistics/statistics.hpp"
@@ -105,21 +104,11 @@ struct Subject {
   std::string refused; ///< why `events` cannot be counted though PAPI counts the names; else empty
 };
 
-/// Open events of this thread, stopped between steps.
-class Route {
-public:
-  Route() = default;
-  Route(const Route&) = delete;
-  Route& operator=(const Route&) = delete;
-  virtual ~Route() = default;
-  /// Steps that refer to this object.
-  [[nodiscard]] virtual std::vector<Step> steps() = 0;
-};
-
+/// An interface, with the steps of its open events, stopped between them. Throws Error where it cannot count
+/// these events.
 struct RouteEntry {
   const char* name;
-  /// Throws Error where the route cannot count these events.
-  std::unique_ptr<Route> (*open)(const Subject& subject, Domain domain);
+  std::vector<Step> (*open)(const Subject& subject, Domain domain);
 };
 
 std::uint64_t now_ns(void* /*context*/) {
@@ -343,45 +332,33 @@ private:
 };
 
 template <class Calls>
-class RouteBy : public Route {
-public:
-  RouteBy(const Subject& subject, Domain domain) : calls_(subject, domain) {}
-
-  std::vector<Step> steps() override {
-    const auto nothing = [] {};
-    const auto start = [this] { calls_.start(); };
-    const auto stop = [this] { calls_.stop(); };
-    std::vector<Step> all{repeated(
-        op_read, start, [this] { calls_.read(); }, stop)};
-    if constexpr (requires(Calls calls) { calls.cycle(); }) {
-      const auto open = [this] { calls_.open(); };
-      const auto close = [this] { calls_.close(); };
-      const auto open_and_close = [this] {
-        calls_.open();
-        calls_.close();
-      };
-      all.push_back(repeated(op_open, close, open_and_close, open));
-      all.push_back(single(op_start, nothing, start, stop));
-      all.push_back(single(op_stop, start, stop, nothing));
-      all.push_back(repeated(
-          op_reset, start, [this] { calls_.reset(); }, stop));
-      all.push_back(repeated(
-          op_read_reset, start, [this] { calls_.read_and_reset(); }, stop));
-      all.push_back(repeated(
-          op_cycle, nothing, [this] { calls_.cycle(); }, nothing));
-    }
-    return all;
-  }
-
-private:
-  Calls calls_;
-};
-
-template <class Calls>
-std::unique_ptr<Route> open(const Subject& subject, Domain domain) {
+std::vector<Step> open(const Subject& subject, Domain domain) {
   if (!subject.refused.empty() && !std::same_as<Calls, PapiCalls>)
     throw unavailable("the events", subject.refused);
-  return std::make_unique<RouteBy<Calls>>(subject, domain);
+  const auto calls = std::make_shared<Calls>(subject, domain);
+  const auto nothing = [] {};
+  const auto start = [calls] { calls->start(); };
+  const auto stop = [calls] { calls->stop(); };
+  std::vector<Step> all{repeated(
+      op_read, start, [calls] { calls->read(); }, stop)};
+  if constexpr (requires { calls->cycle(); }) {
+    const auto open = [calls] { calls->open(); };
+    const auto close = [calls] { calls->close(); };
+    const auto open_and_close = [calls] {
+      calls->open();
+      calls->close();
+    };
+    all.push_back(repeated(op_open, close, open_and_close, open));
+    all.push_back(single(op_start, nothing, start, stop));
+    all.push_back(single(op_stop, start, stop, nothing));
+    all.push_back(repeated(
+        op_reset, start, [calls] { calls->reset(); }, stop));
+    all.push_back(repeated(
+        op_read_reset, start, [calls] { calls->read_and_reset(); }, stop));
+    all.push_back(repeated(
+        op_cycle, nothing, [calls] { calls->cycle(); }, nothing));
+  }
+  return all;
 }
 
 std::span<const RouteEntry> routes() {
@@ -476,10 +453,10 @@ struct EmptyOperation {
 };
 
 /// One visit to a route: each of its operations, batch after batch.
-void visit(Route& route, const char* name, std::size_t events, const CostOptions& options, const Probe& probe,
-           Samples& samples) {
+void visit(const std::vector<Step>& steps, const char* name, std::size_t events, const CostOptions& options,
+           const Probe& probe, Samples& samples) {
   const EmptyOperation empty(probe, options.batch);
-  for (const Step& step : route.steps()) {
+  for (const Step& step : steps) {
     const bool single = step.operation == op_start || step.operation == op_stop;
     auto& values = samples[{step.operation, name, events}];
     (void)step.measure(probe, options.batch); // binds symbols, touches pages, fills caches
@@ -498,7 +475,7 @@ void visit_all(const CostOptions& options, const std::vector<Subject>& subjects,
       for (const RouteEntry& entry : routes()) {
         try {
           Samples of_visit;
-          visit(*entry.open(subject, options.domain), entry.name, subject.names.size(), options, probe,
+          visit(entry.open(subject, options.domain), entry.name, subject.names.size(), options, probe,
                 of_visit);
           if (!valid()) continue;
           for (auto& [key, values] : of_visit)

@@ -209,57 +209,58 @@ void print(const Costs& costs, const std::vector<command::Table>& tables) {
 }
 
 void print_cost_json(const Costs& costs) {
-  Json rows = Json::array(), missing = Json::array(), presets = Json::array();
-  for (const auto& p : costs.presets)
-    presets.push_back({{"name", p.name}, {"type", p.type}, {"terms", p.terms}});
-  for (const Cost& c : costs.rows)
-    rows.push_back(
-        {{"operation", c.operation},
-         {"route", c.route},
-         {"events", c.events},
-         {"ns",
-          {{"median", c.ns}, {"p10", c.p10_ns}, {"p25", c.p25_ns}, {"p75", c.p75_ns}, {"p90", c.p90_ns}}},
-         {"instructions", or_null(c.instructions)},
-         {"user_instructions", or_null(c.user_instructions)}});
-  for (const auto& m : costs.missing)
-    missing.push_back({{"route", m.route}, {"events", m.events}, {"reason", m.reason}});
-  const Json all{{"events", costs.events},
-                 {"ns_per_instruction", or_null(costs.ns_per_instruction)},
-                 {"no_instructions", costs.no_instructions},
-                 {"no_user_instructions", costs.no_user_instructions},
-                 {"presets", presets},
-                 {"costs", rows},
-                 {"missing", missing}};
+  const auto row_json = [](const Cost& c) {
+    return Json{
+        {"operation", c.operation},
+        {"route", c.route},
+        {"events", c.events},
+        {"ns",
+         {{"median", c.ns}, {"p10", c.p10_ns}, {"p25", c.p25_ns}, {"p75", c.p75_ns}, {"p90", c.p90_ns}}},
+        {"instructions", or_null(c.instructions)},
+        {"user_instructions", or_null(c.user_instructions)}};
+  };
+  Json all{{"events", costs.events},
+           {"ns_per_instruction", or_null(costs.ns_per_instruction)},
+           {"no_instructions", costs.no_instructions},
+           {"no_user_instructions", costs.no_user_instructions}};
+  all["presets"] = make_array(costs.presets, [](const DerivedPreset& p) {
+    return Json{{"name", p.name}, {"type", p.type}, {"terms", p.terms}};
+  });
+  all["costs"] = make_array(costs.rows, row_json);
+  all["missing"] = make_array(costs.missing, [](const MissingRoute& m) {
+    return Json{{"route", m.route}, {"events", m.events}, {"reason", m.reason}};
+  });
   command::print("{}", json_text("cost", all));
+}
+
+int execute_cost(const CostArguments& requested) {
+  const CostOptions options = make_options(requested);
+  const command::TableExport file(requested.export_to);
+  const Costs costs = measure_costs(options);
+  const auto tables = cost_tables(costs, options);
+  requested.json ? print_cost_json(costs) : print(costs, tables);
+  file.write("recount cost", tables);
+  return 0;
 }
 
 } // namespace
 
 command::Command cost_command() {
-  return {
+  return command::make_command<CostArguments>(
       "cost", "measure the overhead of start, read and stop for each interface",
-      [](command::Options& options) {
-        const auto requested = std::make_shared<CostArguments>();
-        options.list("-e,--event", requested->events, "LIST",
+      [](command::Options& options, CostArguments& requested) {
+        options.list("-e,--event", requested.events, "LIST",
                      "count these events and presets (default: the first four events that can be counted)");
         options.event_files();
-        options.text("--at-once", requested->sizes, "LIST", "numbers of events per group (default 1,2,4)");
-        options.text("--domain", requested->domain, "DOMAIN",
+        options.text("--at-once", requested.sizes, "LIST", "numbers of events per group (default 1,2,4)");
+        options.text("--domain", requested.domain, "DOMAIN",
                      "count in user mode, kernel or all (default user)");
-        options.number("-r,--repeat", requested->repeat, "N", "rounds over all interfaces (default 5)",
+        options.number("-r,--repeat", requested.repeat, "N", "rounds over all interfaces (default 5)",
                        {1, 1000});
-        options.flag("--json", requested->json, "print one JSON object");
-        options.text("--export", requested->export_to, "FILE", command::export_help);
-        return [requested] {
-          const auto options_in_use = make_options(*requested);
-          const command::TableExport file(requested->export_to);
-          const Costs costs = cost::measure_costs(options_in_use);
-          const auto tables = cost_tables(costs, options_in_use);
-          requested->json ? print_cost_json(costs) : print(costs, tables);
-          file.write("recount cost", tables);
-          return 0;
-        };
-      }};
+        options.flag("--json", requested.json, "print one JSON object");
+        options.text("--export", requested.export_to, "FILE", command::export_help);
+      },
+      execute_cost);
 }
 
 } // namespace recount::cost
