@@ -10,7 +10,7 @@
 #include "preset/preset_table.hpp"
 #include "stat/modelled.hpp"
 #include "stat/stat_plan.hpp"
-#include "sweep/batch.hpp"
+#include "sweep/engine.hpp"
 #include "verdict/verdict_store.hpp"
 #include "witness/backend.hpp"
 #include "witness/metric_events.hpp"

@@ -5,7 +5,7 @@
 #include "command/output.hpp"
 #include "document/section.hpp"
 #include "plot/sheet.hpp"
-#include "sweep/batch.hpp"
+#include "sweep/engine.hpp"
 
 #include <string>
 #include <vector>

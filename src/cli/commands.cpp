@@ -1,6 +1,5 @@
 #include "cli/commands.hpp"
 
-#include "caches/view/caches_figures.hpp"
 #include "caches/view/caches_sections.hpp"
 #include "check/check_output.hpp"
 #include "check/verdict.hpp"

@@ -2,8 +2,8 @@
 
 #include "base/format.hpp"
 #include "base/names.hpp"
-#include "caches/infer/inference.hpp"
-#include "caches/infer/record_sampler.hpp"
+#include "caches/infer/findings.hpp"
+#include "caches/infer/sampler.hpp"
 #include "plot/select.hpp"
 #include "result/observation.hpp"
 #include "statistics/statistics.hpp"

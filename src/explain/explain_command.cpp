@@ -6,10 +6,10 @@
 #include "command/measuring.hpp"
 #include "command/output.hpp"
 #include "document/section.hpp"
-#include "explain/contribution.hpp"
 #include "explain/explanation.hpp"
-#include "matmul/published.hpp"
+#include "matmul/products.hpp"
 #include "model/machine.hpp"
+#include "result/results_file.hpp"
 
 #include <recount/error.hpp>
 
@@ -17,14 +17,96 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cmath>
+#include <map>
 #include <memory>
+#include <optional>
 #include <ranges>
+#include <string>
+#include <tuple>
+#include <vector>
 
 // recount explain: counts that somebody measured or published against hypotheses.
 namespace recount::explain {
 namespace {
+
+// One anonymised table of somebody's counts, in the format of the shipped ones.
+
+constexpr std::array contributed{"seconds", "PAPI_L1_DCM", "PAPI_L2_DCM"};
+
+/// What does not end a field, a line or a quotation.
+std::string plain_field(std::string text) {
+  std::ranges::replace_if(
+      text, [](char c) { return c == ',' || c == '"' || c == '#' || static_cast<unsigned char>(c) < 0x20; },
+      ' ');
+  return text;
+}
+
+std::string facts_of(const result::Run& run) {
+  std::vector<std::string> facts;
+  for (const char* name : {"microcode", "papi", "recount"})
+    if (const auto at = run.versions.find(name); at != run.versions.end())
+      facts.push_back(fmt::format("{} {}", name, plain_field(at->second)));
+  // Its path stays here.
+  if (const auto at = run.versions.find("preset_table"); at != run.versions.end())
+    facts.push_back("preset table " + plain_field(at->second.substr(at->second.rfind('(') + 1, 16)));
+  if (!run.os.empty()) facts.push_back(plain_field(run.os));
+  if (!run.virtualised.empty()) facts.push_back("virtual machine: " + plain_field(run.virtualised));
+  for (const char* preset : contributed)
+    if (const auto at = run.presets.find(preset); at != run.presets.end())
+      facts.push_back(fmt::format("{} = {}", preset, plain_field(at->second)));
+  return fmt::format("{}", fmt::join(facts, "; "));
+}
+
+bool by_counter(const Witness& witness) {
+  return witness == Witness::papi || witness == Witness::perf || witness == Witness::clock;
+}
+
+/// Rows of one machine: PAPI's counts before those of perf_event.
+using Row = std::tuple<std::string, std::int64_t, std::int64_t, int>; // loops, n, block, repetition
+using Rows = std::map<Row, std::array<std::optional<double>, contributed.size()>>;
+
+/// Products of doubles that recount or PAPI counted in these results, as a published table
+/// (recount-matmul(1)): CPU, microcode, kernel, versions of PAPI and recount, page size, counts and times. No
+/// host, no user, no path, no command line, no date. Empty: there is no such count. Pure.
+std::string contribution(const result::Results& results) {
+  std::map<std::pair<std::string, bool>, Rows> groups; // by run, and whether in huge pages
+  for (const Witness& preferred : {Witness(Witness::papi), Witness(Witness::perf), Witness(Witness::clock)})
+    for (const auto& o : results.observations) {
+      const auto product = matmul::parse_product(o.kernel, o.params);
+      const auto metric = std::ranges::find(contributed, o.metric);
+      const auto value = result::as_double(o.value);
+      if (!product || product->element != "f64" || !product->build.empty() || product->transposes || !value ||
+          metric == contributed.end() || !by_counter(o.witness) || o.witness != preferred)
+        continue;
+      const bool huge = matmul::word_of(o.params, "pagesize") == "huge";
+      auto& cell = groups[{o.run.get(), huge}][{product->variant, product->n, product->block, o.repetition}]
+                         [static_cast<std::size_t>(metric - contributed.begin())];
+      if (!cell) cell = value;
+    }
+  if (groups.empty()) return {};
+  std::string head = "# Source: contributed, written by recount explain --contribute\n", rows;
+  int number = 0;
+  const auto runs = results.runs_by_id();
+  for (const auto& [key, cells] : groups) {
+    if (!runs.contains(key.first)) continue;
+    const result::Run* const run = runs.at(key.first);
+    const std::string name = fmt::format("c{}", ++number);
+    head += fmt::format("# {}: {}\n", name, facts_of(*run));
+    for (const auto& [row, values] : cells) {
+      const auto& [variant, n, block, repetition] = row;
+      rows += fmt::format("{},{},{},{},{},{},{}", name, plain_field(run->cpu), key.second ? "huge" : "",
+                          variant, n, block > 0 ? std::to_string(block) : "", repetition + 1);
+      for (std::size_t i = 0; i < values.size(); ++i)
+        rows += values[i] ? fmt::format(",{:.{}f}", *values[i], i == 0 ? 9 : 0) : ",";
+      rows += '\n';
+    }
+  }
+  return rows.empty() ? std::string()
+                      : head + "group,cpu,pages,variant,n,block,repetition,seconds,l1_dcm,l2_dcm\n" + rows;
+}
 
 struct ExplainArguments {
   std::vector<std::string> files, groups;
@@ -187,15 +269,11 @@ Json cell_json(const Cell& cell) {
 }
 
 Json cells_json(const std::vector<Cell>& cells) {
-  Json all = Json::array();
-  for (const Cell& cell : cells)
-    all.push_back(cell_json(cell));
-  return all;
+  return make_array(cells, cell_json);
 }
 
 Json trial_json(const Trial& trial) {
-  Json refuting = Json::array();
-  for (const Comparison& c : trial.refuting()) {
+  const auto refuting = make_array(trial.refuting(), [](const Comparison& c) {
     Json one = cell_json(c.cell);
     one.update({{"measured", c.measured},
                 {"predicted", c.predicted.value},
@@ -203,8 +281,8 @@ Json trial_json(const Trial& trial) {
                 {"high", c.predicted.high},
                 {"off", c.off},
                 {"allowance", c.allowance}});
-    refuting.push_back(one);
-  }
+    return one;
+  });
   return {{"machine", trial.hypothesis->machine}, {"pages", trial.hypothesis->huge ? "huge" : "4K"},
           {"claim", trial.hypothesis->claim},     {"survives", trial.survives},
           {"cells", trial.compared.size()},       {"refuting", refuting}};
@@ -217,28 +295,29 @@ Json explanation_json(const Explanation& e) {
       {"group", e.group}, {"cpu", e.cpu}, {"determined", e.determined()}, {"undetermined", e.undetermined()}};
   object["columns_exchanged"] = e.exchanged;
   object["labels_exchanged"] = e.exchanged_labels;
-  for (const char* list : {"findings", "hypotheses", "moved_rows", "other_loops", "l2", "blocks"})
-    object[list] = Json::array();
-  for (const TableFinding& f : e.findings)
-    object["findings"].push_back({{"kind", kinds[static_cast<std::size_t>(f.kind)]},
-                                  {"metric", f.metric},
-                                  {"cells", cells_json(f.cells)},
-                                  {"text", f.text}});
-  for (const Trial& trial : e.trials)
-    object["hypotheses"].push_back(trial_json(trial));
-  for (const MovedRows& rows : e.moved)
-    object["moved_rows"].push_back(
-        {{"loops", rows.loops}, {"rows", rows.cells}, {"in_place", rows.in_place}});
-  for (const OtherLoops& other : e.other_loops)
-    object["other_loops"].push_back({{"loops", other.named}, {"fit", other.orders}});
-  for (const CountTrial& trial : e.counts)
-    object["l2"].push_back({{"name", trial.hypothesis->name},
-                            {"claim", trial.hypothesis->claim},
-                            {"survives", trial.survives},
-                            {"refuting", cells_json(trial.refuting)}});
+  object["findings"] = make_array(e.findings, [](const TableFinding& f) {
+    return Json{{"kind", kinds[static_cast<std::size_t>(f.kind)]},
+                {"metric", f.metric},
+                {"cells", cells_json(f.cells)},
+                {"text", f.text}};
+  });
+  object["hypotheses"] = make_array(e.trials, trial_json);
+  object["moved_rows"] = make_array(e.moved, [](const MovedRows& rows) {
+    return Json{{"loops", rows.loops}, {"rows", rows.cells}, {"in_place", rows.in_place}};
+  });
+  object["other_loops"] = make_array(e.other_loops, [](const OtherLoops& other) {
+    return Json{{"loops", other.named}, {"fit", other.orders}};
+  });
+  object["l2"] = make_array(e.counts, [](const CountTrial& trial) {
+    return Json{{"name", trial.hypothesis->name},
+                {"claim", trial.hypothesis->claim},
+                {"survives", trial.survives},
+                {"refuting", cells_json(trial.refuting)}};
+  });
+  object["blocks"] = make_array(e.blocks, [](const BlockExcess& block) {
+    return Json{{"block", block.block}, {"lines_per_run", block.lines}};
+  });
   object["l2_lines_requested"] = e.lines_requested;
-  for (const BlockExcess& block : e.blocks)
-    object["blocks"].push_back({{"block", block.block}, {"lines_per_run", block.lines}});
   object["unexplained"] = cells_json(e.unexplained);
   object["next"] = e.next ? cell_json(e.next->cell) : Json();
   return object;
@@ -327,20 +406,19 @@ document::Section explain_section() {
 }
 
 command::Command explain_command() {
-  return {"explain", "test hypotheses about machine and events against counts of matrix products",
-          [](command::Options& options) -> std::function<int()> {
-            const auto a = std::make_shared<ExplainArguments>();
-            options
-                .words("FILE", a->files, "published tables (.csv), lines of counts (.txt) or results files")
-                .list("--group", a->groups, "LIST", "only these groups of the files")
-                .text("--hypotheses", a->hypotheses, "FILE", "hypotheses to try (default: the shipped ones)")
-                .text("--contribute", a->contribute, "FILE.csv",
-                      "write the counts of results files as one anonymised table and exit")
-                .flag("--list", a->list, "list the hypotheses and exit")
-                .flag("--json", a->json, "print one JSON object")
-                .flag("-v,--verbose", a->verbose, "show every cell that refutes a hypothesis");
-            return [a] { return execute_explain(*a); };
-          }};
+  return command::make_command<ExplainArguments>(
+      "explain", "test hypotheses about machine and events against counts of matrix products",
+      [](command::Options& options, ExplainArguments& a) {
+        options.words("FILE", a.files, "published tables (.csv), lines of counts (.txt) or results files")
+            .list("--group", a.groups, "LIST", "only these groups of the files")
+            .text("--hypotheses", a.hypotheses, "FILE", "hypotheses to try (default: the shipped ones)")
+            .text("--contribute", a.contribute, "FILE.csv",
+                  "write the counts of results files as one anonymised table and exit")
+            .flag("--list", a.list, "list the hypotheses and exit")
+            .flag("--json", a.json, "print one JSON object")
+            .flag("-v,--verbose", a.verbose, "show every cell that refutes a hypothesis");
+      },
+      execute_explain);
 }
 
 } // namespace recount::explain

@@ -1,9 +1,9 @@
 #include "explain/measured.hpp"
 
 #include "base/format.hpp"
+#include "base/names.hpp"
 #include "base/text.hpp"
 #include "matmul/products.hpp"
-#include "matmul/published.hpp"
 #include "statistics/statistics.hpp"
 
 #include <recount/error.hpp>
@@ -15,6 +15,7 @@
 #include <array>
 #include <cctype>
 #include <cmath>
+#include <cstdint>
 #include <map>
 
 namespace recount::explain {
@@ -162,16 +163,16 @@ private:
   std::string rows_;
 };
 
-} // namespace
-
+/// A published table (CSV, recount-matmul(1)) of lines "NAME: VALUE", "NAME = VALUE" or "NAME VALUE". Names,
+/// in any case: variant, n, block, time or seconds, and misses of L1 and L2 as "PAPI_L1_DCM" or "L1 DCM". A
+/// product holds for the counts behind it; a count that is there already begins a further run. Other lines
+/// are ignored. Pure. Throws recount::Error (bad_input) naming file and line.
 std::string table_from_text(std::string_view text, const std::string& file) {
   TextReader reader(file);
   for (const auto line : base::split(text, '\n'))
     reader.read_line(line);
   return reader.table();
 }
-
-namespace {
 
 std::vector<matmul::Published> read_tables(const std::string& file) {
   if (file.ends_with(".csv")) return matmul::read_published(file, {}, matmul::Duplicates::keep);
@@ -197,6 +198,172 @@ std::vector<Group> read_measured(const std::string& file) {
     throw bad_input(file, "has no counts of products of doubles",
                     "rows of recount-matmul(1), PUBLISHED TABLES, or a results file of recount matmul");
   return groups;
+}
+
+namespace {
+
+using Kind = TableFinding::Kind;
+
+int significant_digits(double value) {
+  if (value <= 0 || value != std::floor(value) || value >= 9e15) return 7;
+  auto whole = static_cast<std::int64_t>(value);
+  while (whole % 10 == 0)
+    whole /= 10;
+  return static_cast<int>(std::to_string(whole).size());
+}
+
+/// A value between two neighbours of nearly the same share of n^3, about ten times smaller or larger.
+void check_digits(const std::string& metric, const Column& column, std::vector<TableFinding>& found) {
+  constexpr double neighbours_agree = 1.5, least = 8, most = 12.5, noise = 0.01;
+  std::vector<std::pair<Cell, double>> row;
+  const auto check = [&] {
+    for (std::size_t i = 0; row.size() > 2 && i < row.size(); ++i) {
+      const double a = row[i == 0 ? 2 : i - 1].second, b = row[i + 1 < row.size() ? i + 1 : i - 2].second;
+      const double reference = std::sqrt(a * b), value = row[i].second;
+      if (std::max(a, b) > neighbours_agree * std::min(a, b) || reference < noise || value <= 0) continue;
+      const double lost = reference / value, added = value / reference;
+      if ((lost < least || lost > most) && (added < least || added > most)) continue;
+      const bool is_lost = lost > 1;
+      found.push_back({is_lost ? Kind::digit_lost : Kind::digit_added,
+                       metric,
+                       {row[i].first},
+                       fmt::format("{} of {} is {:.1f} times {} than that of its neighbours: a digit was {}",
+                                   metric, row[i].first.text(), is_lost ? lost : added,
+                                   is_lost ? "smaller" : "larger", is_lost ? "lost" : "added")});
+    }
+    row.clear();
+  };
+  for (const auto& [cell, values] : column) {
+    if (!row.empty() && (row.back().first.loops != cell.loops || row.back().first.block != cell.block))
+      check();
+    row.emplace_back(cell, values.median / cell.cube());
+  }
+  check();
+}
+
+/// Equal counts of five digits or more in two places.
+void check_copies(const Group& group, std::vector<TableFinding>& found) {
+  constexpr double least = 1e5;
+  constexpr int digits = 5;
+  std::map<double, std::pair<std::string, Cell>> first;
+  for (const auto& [metric, column] : group.columns) {
+    if (!is_preset(metric)) continue;
+    for (const auto& [cell, values] : column)
+      for (const double run : values.runs) {
+        if (run < least || significant_digits(run) < digits) continue;
+        const auto [at, added] = first.try_emplace(run, metric, cell);
+        if (added || (at->second.first == metric && at->second.second == cell)) continue;
+        found.push_back({Kind::copied,
+                         metric,
+                         {cell, at->second.second},
+                         fmt::format("{} of {} is to the last digit {} of {}: copied", metric, cell.text(),
+                                     at->second.first, at->second.second.text())});
+      }
+  }
+}
+
+void check_outliers(const Group& group, std::vector<TableFinding>& found) {
+  for (const auto& [metric, column] : group.columns) {
+    if (metric != l1_metric) continue;
+    for (const auto& [cell, values] : column)
+      if (!values.outliers.empty())
+        found.push_back({Kind::outlier,
+                         metric,
+                         {cell},
+                         fmt::format("{} of {}: {} of {} left out, {:.3g} against a median of {:.3g}", metric,
+                                     cell.text(), base::format_count(values.outliers.size(), "run"),
+                                     values.runs.size(), values.outliers.front(), values.median)});
+  }
+}
+
+/// Data, instructions and both of one level satisfy DCM + ICM = TCM; if they do not as labelled, but always
+/// do in another order, the labels are in the wrong order.
+void check_identity(const Group& group, int level, std::vector<TableFinding>& found) {
+  const std::array<std::string, 3> names{fmt::format("PAPI_L{}_DCM", level),
+                                         fmt::format("PAPI_L{}_ICM", level),
+                                         fmt::format("PAPI_L{}_TCM", level)};
+  std::vector<std::array<double, 3>> rows;
+  for (const auto& [cell, values] : group.column(names[0])) {
+    const auto icm = group.column(names[1]).find(cell), tcm = group.column(names[2]).find(cell);
+    if (icm != group.column(names[1]).end() && tcm != group.column(names[2]).end())
+      rows.push_back({values.median, icm->second.median, tcm->second.median});
+  }
+  if (rows.size() < 3) return;
+  // Misses of instructions are few in a loop of a few instructions.
+  const auto holds = [&](const std::array<std::size_t, 3>& at) {
+    constexpr double tolerance = 1e-3;
+    return std::ranges::count_if(rows,
+                                 [&](const auto& row) {
+                                   const double dcm = row[at[0]], icm = row[at[1]], tcm = row[at[2]];
+                                   return icm <= dcm && std::abs(dcm + icm - tcm) <= tolerance * tcm;
+                                 }) *
+               10 >=
+           static_cast<std::ptrdiff_t>(rows.size()) * 9;
+  };
+  std::array<std::size_t, 3> order{0, 1, 2};
+  if (holds(order)) return;
+  std::vector<std::array<std::size_t, 3>> fits;
+  while (std::ranges::next_permutation(order).found)
+    if (holds(order)) fits.push_back(order);
+  if (fits.empty()) return;
+  std::vector<std::string> texts;
+  for (const auto& fit : fits)
+    texts.push_back(fmt::format("{} holds {}, {} holds {}, {} holds {}", names[fit[0]], names[0],
+                                names[fit[1]], names[1], names[fit[2]], names[2]));
+  found.push_back({Kind::rotated,
+                   names[0],
+                   {},
+                   fmt::format("{0} + {1} = {2} fails as labelled, and holds if the column {3}", names[0],
+                               names[1], names[2], fmt::join(texts, "; or "))});
+}
+
+void check_levels(const Group& group, std::vector<TableFinding>& found) {
+  TableFinding finding{Kind::more_than_l1, l2_metric, {}, {}};
+  for (const auto& [cell, values] : group.column(l2_metric)) {
+    const auto l1 = group.column(l1_metric).find(cell);
+    if (l1 != group.column(l1_metric).end() && values.low > l1->second.high) finding.cells.push_back(cell);
+  }
+  if (finding.cells.empty()) return;
+  finding.text = fmt::format(
+      "{} exceeds {} in {} of {}: it counts more than the misses of L1 that miss L2 as well", l2_metric,
+      l1_metric, base::format_count(finding.cells.size(), "cell"), group.column(l2_metric).size());
+  found.push_back(std::move(finding));
+}
+
+} // namespace
+
+double rounding(const Column& column) {
+  int most = 0;
+  for (const auto& [cell, values] : column)
+    for (const double run : values.runs)
+      most = std::max(most, significant_digits(run));
+  constexpr int exact = 6;
+  return most == 0 || most > exact ? 0 : 0.5 * std::pow(10.0, 1 - most);
+}
+
+std::vector<TableFinding> check_table(const Group& group) {
+  std::vector<TableFinding> found;
+  for (const char* metric : {l1_metric, l2_metric})
+    check_digits(metric, group.column(metric), found);
+  check_copies(group, found);
+  check_outliers(group, found);
+  for (const int level : {1, 2})
+    check_identity(group, level, found);
+  for (const char* metric : {l1_metric, l2_metric})
+    if (const double half = rounding(group.column(metric)); half > 0)
+      found.push_back({Kind::rounded,
+                       metric,
+                       {},
+                       fmt::format("{} is rounded: its values are exact to {:.2g} %", metric, 100 * half)});
+  check_levels(group, found);
+  return found;
+}
+
+bool is_mistaken(const std::vector<TableFinding>& findings, const std::string& metric, const Cell& cell) {
+  return std::ranges::any_of(findings, [&](const TableFinding& finding) {
+    return (finding.kind == Kind::digit_lost || finding.kind == Kind::digit_added) &&
+           finding.metric == metric && finding.cells.front() == cell;
+  });
 }
 
 } // namespace recount::explain

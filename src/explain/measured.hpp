@@ -51,14 +51,29 @@ struct Group {
 /// and modelled values are left out, and so are groups without cells.
 [[nodiscard]] std::vector<Group> measured_groups(const std::vector<matmul::ProductGroup>& all);
 
-/// A published table (CSV, recount-matmul(1)) of lines "NAME: VALUE", "NAME = VALUE" or "NAME VALUE". Names,
-/// in any case: variant, n, block, time or seconds, and misses of L1 and L2 as "PAPI_L1_DCM" or "L1 DCM". A
-/// product holds for the counts behind it; a count that is there already begins a further run. Other lines
-/// are ignored. Pure. Throws recount::Error (bad_input) naming file and line.
-[[nodiscard]] std::string table_from_text(std::string_view text, const std::string& file);
-
 /// From a published table (.csv), lines of counts (.txt, see table_from_text()) or a results file. Throws
 /// recount::Error (bad_input).
 [[nodiscard]] std::vector<Group> read_measured(const std::string& file);
+
+// What a table of counts shows about itself, without any machine.
+
+/// Something that is wrong with a table, or that limits what it can show.
+struct TableFinding {
+  enum class Kind { digit_lost, digit_added, copied, outlier, rotated, rounded, more_than_l1 };
+  Kind kind;
+  std::string metric; ///< of the first cell
+  std::vector<Cell> cells;
+  std::string text; ///< one sentence
+};
+
+/// In the order of the kinds. Pure.
+[[nodiscard]] std::vector<TableFinding> check_table(const Group& group);
+
+/// Whether the value of a cell is wrong by a finding: a digit lost or added.
+[[nodiscard]] bool is_mistaken(const std::vector<TableFinding>& findings, const std::string& metric,
+                               const Cell& cell);
+
+/// Half a unit of the last significant digit of the values of a column, as a share; 0 for more than 6 digits.
+[[nodiscard]] double rounding(const Column& column);
 
 } // namespace recount::explain

@@ -148,5 +148,7 @@ public:
 [[nodiscard]] const Kernel& cell_kernel();
 [[nodiscard]] const Kernel& scatter_kernel();
 [[nodiscard]] const Kernel& code_kernel();
+/// Those that provoke an action of the operating system or of another CPU.
+[[nodiscard]] std::vector<const Kernel*> provoked_kernels();
 
 } // namespace recount::kernel

@@ -2,7 +2,6 @@
 
 #include "base/nearest.hpp"
 #include "kernel/blocks/block_kernel.hpp"
-#include "kernel/system/provoked.hpp"
 #include "model/hierarchy.hpp"
 #include "recount/error.hpp"
 
@@ -59,7 +58,6 @@ std::int64_t Kernel::simulate_warm(const result::Params& point, model::Hierarchy
 
 std::span<const Kernel* const> all() {
   static const std::vector<BlockKernel> of_blocks(families().begin(), families().end());
-  static const std::vector<ProvokedKernel> of_system(provoked().begin(), provoked().end());
   static const std::vector<const Kernel*> kernels = [] {
     std::vector<const Kernel*> list = {
         &stride_kernel(), &chase_kernel(), &visit_kernel(), &matmul_kernel(),    &matmul_vectorised_kernel(),
@@ -68,8 +66,8 @@ std::span<const Kernel* const> all() {
       list.push_back(&kernel);
     for (const Kernel* kernel : {&scatter_kernel(), &code_kernel(), &cell_kernel()})
       list.push_back(kernel);
-    for (const ProvokedKernel& kernel : of_system)
-      list.push_back(&kernel);
+    for (const Kernel* kernel : provoked_kernels())
+      list.push_back(kernel);
     return list;
   }();
   return kernels;

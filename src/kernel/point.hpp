@@ -2,14 +2,43 @@
 #pragma once
 
 #include "kernel/kernel.hpp"
-#include "kernel/memory.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace recount::kernel {
+
+// Memory for measured code: mapped, placed, every page written.
+
+/// An anonymous private mapping; unmapped when destroyed.
+class Memory {
+public:
+  enum class Pages { small, huge };
+
+  /// Maps `bytes` that begin `offset` bytes (below a small page) after a page boundary, asks for
+  /// small pages only or for huge ones (madvise(2); huge: the mapping begins at a 2 MiB boundary, and whether
+  /// the system grants it is in placement()), and writes every page with zeros. An untouched page would
+  /// be read from the shared zero page and never miss. Throws recount::Error: bad_input when `bytes`
+  /// exceed what is available, unavailable when the mapping fails. `subject` names the request in the
+  /// message.
+  Memory(std::int64_t bytes, std::int64_t offset, Pages pages, const std::string& subject);
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  ~Memory();
+
+  [[nodiscard]] std::byte* data() const { return data_; }
+  /// Reads /proc/self/smaps for the huge pages granted; 0 where it cannot be read.
+  [[nodiscard]] Placement placement() const;
+
+private:
+  void* mapping_ = nullptr;
+  std::size_t mapped_ = 0;
+  std::byte* data_ = nullptr;
+  std::int64_t bytes_, offset_;
+};
 
 /// A point of `stride` and `chase`, checked.
 struct StridedPoint {
@@ -38,16 +67,18 @@ struct StridedPoint {
 class BasicKernel : public Kernel {
 public:
   BasicKernel(std::string name, std::string prose, std::vector<Parameter> parameters)
-      : name_(std::move(name)), prose_(std::move(prose)), parameters_(std::move(parameters)) {}
+      : parameters_(std::move(parameters)), name_(std::move(name)), prose_(std::move(prose)) {}
   [[nodiscard]] const std::string& name() const override { return name_; }
   [[nodiscard]] const std::string& prose() const override { return prose_; }
   [[nodiscard]] std::span<const Parameter> parameters() const override { return parameters_; }
   std::int64_t simulate(const result::Params& point, model::Hierarchy& caches) const override;
   [[nodiscard]] std::string unsimulated() const override;
 
+protected:
+  std::vector<Parameter> parameters_;
+
 private:
   std::string name_, prose_;
-  std::vector<Parameter> parameters_;
 };
 
 /// Measured code, the context that it is called with, and the memory that the context points into, if any.

@@ -220,6 +220,16 @@ private:
   std::map<std::string, std::size_t> indices_;
 };
 
+/// visit(row, kernel, point) for each row that this machine and architecture have.
+template <class Visit>
+void for_each_proof(const MaybeMachine& machine, const Visit& visit) {
+  for (const ProofRow& row : tables().proofs) {
+    const Kernel& kernel = find(row.kernel);
+    const auto point = parse_proof_point(row.point, kernel, machine);
+    if (point && exists_here(kernel, *point)) visit(row, kernel, *point);
+  }
+}
+
 std::map<std::string, std::vector<Proof>> by_preset(const std::vector<Proof>& all) {
   std::map<std::string, std::vector<Proof>> sorted;
   for (const Proof& one : all)
@@ -232,15 +242,12 @@ std::map<std::string, std::vector<Proof>> by_preset(const std::vector<Proof>& al
 std::vector<Proof> proofs(const std::optional<model::MachineDescription>& machine) {
   const auto simulated = machine ? model::metric_names(*machine) : std::vector<std::string>{};
   std::vector<Proof> all;
-  for (const ProofRow& row : tables().proofs) {
-    const Kernel& kernel = find(row.kernel);
-    const auto point = parse_proof_point(row.point, kernel, machine);
-    if (!point || !exists_here(kernel, *point)) continue;
-    const auto known = kernel.expected(*point);
+  for_each_proof(machine, [&](const ProofRow& row, const Kernel& kernel, const result::Params& point) {
+    const auto known = kernel.expected(point);
     for (const std::string& preset : base::words(row.presets))
       if (answers(kernel, known, preset, simulated))
-        all.push_back({preset, &kernel, *point, row.tolerance, row.why});
-  }
+        all.push_back({preset, &kernel, point, row.tolerance, row.why});
+  });
   return all;
 }
 
@@ -258,23 +265,18 @@ std::vector<Proof> beside(const MaybeMachine& machine) {
         std::ranges::any_of(kept, same))
       return;
     if (listed(tables().doubts, preset, kernel, point)) return; // a correct counter may count something else
-    if (listed(tables().kept, preset, kernel, point))
-      kept.push_back({preset, &kernel, point, row.tolerance, row.why});
-    else
-      all.push_back({preset, &kernel, point, row.tolerance, row.why});
+    (listed(tables().kept, preset, kernel, point) ? kept : all)
+        .push_back({preset, &kernel, point, row.tolerance, row.why});
   };
-  for (const ProofRow& row : tables().proofs) {
-    const Kernel& kernel = find(row.kernel);
-    const auto point = parse_proof_point(row.point, kernel, machine);
-    if (!point || !exists_here(kernel, *point)) continue;
-    for (const Expectation& one : kernel.expected(*point))
-      if (is_preset(one.metric)) add(row, kernel, *point, one.metric);
+  for_each_proof(machine, [&](const ProofRow& row, const Kernel& kernel, const result::Params& point) {
+    for (const Expectation& one : kernel.expected(point))
+      if (is_preset(one.metric)) add(row, kernel, point, one.metric);
     // Larger arrays are walked by page walkers, whose reads the model does not know.
     const bool sized = row.point.find('@') != std::string::npos;
     if (sized && simulates(kernel))
       for (const std::string& preset : simulated)
-        if (preset.starts_with("PAPI_L")) add(row, kernel, *point, preset);
-  }
+        if (preset.starts_with("PAPI_L")) add(row, kernel, point, preset);
+  });
   Distinction distinction;
   auto given = by_preset(proven);
   for (const Proof& one : kept)

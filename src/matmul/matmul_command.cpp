@@ -5,17 +5,14 @@
 #include "command/output.hpp"
 #include "host/disturbance.hpp"
 #include "host/machine.hpp"
-#include "host/pmu.hpp"
 #include "matmul/derived.hpp"
 #include "matmul/matmul_study.hpp"
 #include "matmul/matmul_tables.hpp"
 #include "result/results_file.hpp"
-#include "sweep/batch.hpp"
-#include "sweep/groups.hpp"
-#include "sweep/model_modes.hpp"
+#include "sweep/engine.hpp"
 #include "sweep/sweep_plan.hpp"
+#include "sweep/sweep_table.hpp"
 #include "witness/backend.hpp"
-#include "witness/results_header.hpp"
 
 #include <recount/error.hpp>
 

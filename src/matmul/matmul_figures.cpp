@@ -65,18 +65,91 @@ public:
   explicit ProductSheet(std::string name) { sheet_.name = std::move(name); }
   /// Points of one curve. Points without a value are omitted; false: there is none.
   bool add(plot::Panel& panel, plot::Series series, const ProductGroup& group, const Points& points,
-           const QuantityOf& quantity_of);
+           const QuantityOf& quantity_of) {
+    bool here = false; // else a described machine alone answers, which the title names
+    for (const auto& [x, product] : points) {
+      const auto quantity = quantity_of(group, product);
+      if (!quantity) continue;
+      const bool modelled = quantity->witness.modelled();
+      series.samples.push_back({x, quantity->value, quantity->low, quantity->high});
+      series.band = series.band || quantity->high > quantity->low;
+      series.modelled = series.modelled || modelled;
+      witnesses_.insert(quantity->witness);
+      statistic_ = group.statistic;
+      here = here || !modelled || quantity->witness.machine().starts_with("host");
+      modelled_ = modelled_ || modelled;
+      if (modelled) continue;
+      published_ = published_ || quantity->witness == Witness::published;
+      if (quantity->witness == Witness::published) continue; // the caption says what they are
+      const std::size_t n =
+          std::max<std::size_t>(1, quantity->compared > 0 ? quantity->compared : quantity->values.size());
+      least_ = measured_ == 0 ? n : std::min(least_, n);
+      most_ = std::max(most_, n);
+      measured_ += n;
+      disturbed_ += quantity->disturbed;
+    }
+    if (series.samples.empty()) return false;
+    std::ranges::sort(series.samples, {}, &plot::Sample::x);
+    if (series.compact.empty()) series.compact = series.label;
+    if (here) machines_.insert(machine_text(group));
+    panel.series.push_back(std::move(series));
+    return true;
+  }
   /// A panel whose title, unless it has one, names its witnesses; omitted when none of its curves has `least`
   /// points.
-  void finish(plot::Panel panel, const std::string& subject, std::size_t least = 2);
+  void finish(plot::Panel panel, const std::string& subject, std::size_t least = 2) {
+    if (panel.title.empty()) panel.title = fmt::format("{}, {}", subject, witnesses_text());
+    witnesses_.clear();
+    if (std::ranges::none_of(panel.series, [&](const auto& s) { return s.samples.size() >= least; })) return;
+    // Those without a colour of their own take shades far apart beside those with one, so that they have the
+    // same in all figures, and else the first colours.
+    const bool own = std::ranges::any_of(panel.series, [](const auto& s) { return s.linetype > 0; });
+    int next = 0;
+    for (plot::Series& series : panel.series) {
+      if (series.linetype > 0 || panel.ordered || series.look == plot::Series::Look::level) continue;
+      series.linetype =
+          own || next >= plot::categories ? plot::first_step + 5 * next % plot::steps : 1 + next;
+      ++next;
+    }
+    std::ranges::move(plot::small_multiples(std::move(panel)), std::back_inserter(sheet_.panels));
+  }
   /// The panels with their caption.
-  [[nodiscard]] plot::Sheet build();
+  [[nodiscard]] plot::Sheet build() {
+    if (sheet_.panels.empty()) return std::move(sheet_);
+    sheet_.caption.assign(machines_.begin(), machines_.end());
+    if (most_ == 1) sheet_.caption.emplace_back("single values");
+    if (most_ > 1)
+      for (auto& text : plot::statistic_texts(statistic_, least_, most_))
+        sheet_.caption.push_back(std::move(text));
+    if (modelled_) sheet_.caption.push_back(plot::modelled_text(sheet_, published_ || measured_ > 0));
+    if (disturbed_ > 0) {
+      sheet_.caption.insert(sheet_.caption.begin(), plot::disturbed_text(disturbed_, measured_));
+      sheet_.warnings.push_back(sheet_.caption.front());
+    }
+    sheet_.caption.insert(sheet_.caption.end(), remarks.begin(), remarks.end());
+    return std::move(sheet_);
+  }
 
   /// Pieces of the caption that only this figure has.
   std::vector<std::string> remarks;
 
 private:
-  [[nodiscard]] std::string witnesses_text() const;
+  /// Each machine once, whatever parts of it were changed; a machine without a part is named by its curve.
+  [[nodiscard]] std::string witnesses_text() const {
+    std::vector<std::string> names;
+    for (const auto& witness : witnesses_) {
+      const std::string machine = witness.detail.substr(0, witness.detail.find('~'));
+      const bool several =
+          std::ranges::count_if(witnesses_, [&](const Witness& other) {
+            return other.kind == witness.kind && other.detail.substr(0, other.detail.find('~')) == machine;
+          }) > 1;
+      std::string name = base::format_witness(
+          several || machine == "host" ? Witness(witness.kind, machine == "host" ? "" : machine) : witness);
+      if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
+    }
+    if (names.size() > 2) return fmt::format("{} and {} more", names.front(), names.size() - 1);
+    return fmt::format("{}", fmt::join(names, " and "));
+  }
 
   plot::Sheet sheet_;
   std::set<std::string> machines_;
@@ -85,87 +158,6 @@ private:
   bool modelled_ = false, published_ = false;
   statistics::Statistic statistic_ = statistics::Statistic::median;
 };
-
-bool ProductSheet::add(plot::Panel& panel, plot::Series series, const ProductGroup& group,
-                       const Points& points, const QuantityOf& quantity_of) {
-  bool here = false; // else a described machine alone answers, which the title names
-  for (const auto& [x, product] : points) {
-    const auto quantity = quantity_of(group, product);
-    if (!quantity) continue;
-    const bool modelled = quantity->witness.modelled();
-    series.samples.push_back({x, quantity->value, quantity->low, quantity->high});
-    series.band = series.band || quantity->high > quantity->low;
-    series.modelled = series.modelled || modelled;
-    witnesses_.insert(quantity->witness);
-    statistic_ = group.statistic;
-    here = here || !modelled || quantity->witness.machine().starts_with("host");
-    modelled_ = modelled_ || modelled;
-    if (modelled) continue;
-    published_ = published_ || quantity->witness == Witness::published;
-    if (quantity->witness == Witness::published) continue; // the caption says what they are
-    const std::size_t n =
-        std::max<std::size_t>(1, quantity->compared > 0 ? quantity->compared : quantity->values.size());
-    least_ = measured_ == 0 ? n : std::min(least_, n);
-    most_ = std::max(most_, n);
-    measured_ += n;
-    disturbed_ += quantity->disturbed;
-  }
-  if (series.samples.empty()) return false;
-  std::ranges::sort(series.samples, {}, &plot::Sample::x);
-  if (series.compact.empty()) series.compact = series.label;
-  if (here) machines_.insert(machine_text(group));
-  panel.series.push_back(std::move(series));
-  return true;
-}
-
-/// Each machine once, whatever parts of it were changed; a machine without a part is named by its curve.
-std::string ProductSheet::witnesses_text() const {
-  std::vector<std::string> names;
-  for (const auto& witness : witnesses_) {
-    const std::string machine = witness.detail.substr(0, witness.detail.find('~'));
-    const bool several =
-        std::ranges::count_if(witnesses_, [&](const Witness& other) {
-          return other.kind == witness.kind && other.detail.substr(0, other.detail.find('~')) == machine;
-        }) > 1;
-    std::string name = base::format_witness(
-        several || machine == "host" ? Witness(witness.kind, machine == "host" ? "" : machine) : witness);
-    if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
-  }
-  if (names.size() > 2) return fmt::format("{} and {} more", names.front(), names.size() - 1);
-  return fmt::format("{}", fmt::join(names, " and "));
-}
-
-void ProductSheet::finish(plot::Panel panel, const std::string& subject, std::size_t least) {
-  if (panel.title.empty()) panel.title = fmt::format("{}, {}", subject, witnesses_text());
-  witnesses_.clear();
-  if (std::ranges::none_of(panel.series, [&](const auto& s) { return s.samples.size() >= least; })) return;
-  // Those without a colour of their own take shades far apart beside those with one, so that they have the
-  // same in all figures, and else the first colours.
-  const bool own = std::ranges::any_of(panel.series, [](const auto& s) { return s.linetype > 0; });
-  int next = 0;
-  for (plot::Series& series : panel.series) {
-    if (series.linetype > 0 || panel.ordered || series.look == plot::Series::Look::level) continue;
-    series.linetype = own || next >= plot::categories ? plot::first_step + 5 * next % plot::steps : 1 + next;
-    ++next;
-  }
-  std::ranges::move(plot::small_multiples(std::move(panel)), std::back_inserter(sheet_.panels));
-}
-
-plot::Sheet ProductSheet::build() {
-  if (sheet_.panels.empty()) return std::move(sheet_);
-  sheet_.caption.assign(machines_.begin(), machines_.end());
-  if (most_ == 1) sheet_.caption.emplace_back("single values");
-  if (most_ > 1)
-    for (auto& text : plot::statistic_texts(statistic_, least_, most_))
-      sheet_.caption.push_back(std::move(text));
-  if (modelled_) sheet_.caption.push_back(plot::modelled_text(sheet_, published_ || measured_ > 0));
-  if (disturbed_ > 0) {
-    sheet_.caption.insert(sheet_.caption.begin(), plot::disturbed_text(disturbed_, measured_));
-    sheet_.warnings.push_back(sheet_.caption.front());
-  }
-  sheet_.caption.insert(sheet_.caption.end(), remarks.begin(), remarks.end());
-  return std::move(sheet_);
-}
 
 // Figures against the size of the matrices.
 

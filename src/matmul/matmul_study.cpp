@@ -14,7 +14,6 @@
 #include "process/child.hpp"
 #include "process/fd.hpp"
 #include "process/spawn.hpp"
-#include "sweep/model_modes.hpp"
 #include "sweep/sweep_plan.hpp"
 #include "witness/backend.hpp"
 

@@ -1,10 +1,10 @@
 // The matrix study: its points, its runs, how long they take, and its Java version.
 #pragma once
 
-#include "matmul/published.hpp"
+#include "matmul/products.hpp"
 #include "process/temporary_folder.hpp"
 #include "result/observation.hpp"
-#include "sweep/batch.hpp"
+#include "sweep/engine.hpp"
 
 #include <chrono>
 #include <cstdint>

@@ -33,9 +33,6 @@ inline constexpr const char* times_caption = "Time of the product (s)";
 /// machine. Empty where nothing was published.
 [[nodiscard]] std::vector<document::Block> published_tables(const std::vector<ProductGroup>& all);
 
-/// Every value of every repetition, with its statistic and interval.
-[[nodiscard]] std::vector<document::Block> all_values(const ProductGroup& group);
-
 // The study in a report.
 
 /// Its section, and all its values at the end.

@@ -3,13 +3,8 @@
 #pragma once
 
 #include "model/counts.hpp"
-#include "model/distances.hpp"
 #include "model/level.hpp"
 #include "model/machine.hpp"
-#include "model/placement.hpp"
-#include "model/prefetchers.hpp"
-#include "model/sampling.hpp"
-#include "model/tlb.hpp"
 
 #include <array>
 #include <cstdint>
@@ -199,10 +194,6 @@ private:
   }
   template <Cause cause>
   void find_wide(Level::Entry* set, std::uint64_t address);
-  void miss_wide(std::uint64_t address, Cause cause, bool dirty);
-  template <std::size_t at>
-  void request_wide(std::uint64_t address, Cause cause);
-  void insert_wide(std::size_t at, Level::Entry* set, Level::Entry entry);
   void translate(std::uint64_t address, Cause cause) {
     const std::uint64_t page = address >> tlb_->page_shift();
     if (!tlb_->translate(page, cause)) walk(page);
@@ -271,13 +262,13 @@ private:
   std::vector<Level> levels_;
   std::vector<Prefetchers> prefetchers_; ///< of each level
   std::optional<Tlb> tlb_;
-  std::vector<Instructions> instructions_;       ///< by core; empty: nothing was fetched
-  std::optional<Distances> distances_;           ///< of a family, in place of the level
-  std::optional<PhysicalPages> physical_;        ///< none: physical addresses are the virtual ones
-  unsigned shift_;                               ///< log2 of the first level's line
-  Path first_ = Path::full, below_ = Path::full; ///< of accesses, and of misses of the first level
-  static constexpr std::size_t most_wide = 4;    ///< levels, if below_ is wide
-  std::uint64_t first_bits_;                     ///< bits of an address that are its set, if first_ is wide
+  std::vector<Instructions> instructions_; ///< by core; empty: nothing was fetched
+  std::optional<Distances> distances_;     ///< of a family, in place of the level
+  std::optional<PhysicalPages> physical_;  ///< none: physical addresses are the virtual ones
+  unsigned shift_;                         ///< log2 of the first level's line
+  Path first_ = Path::full;
+  bool simple_below_ = false; ///< misses of the first level take miss_simple()
+  std::uint64_t first_bits_;  ///< bits of an address that are its set, if first_ is wide
   /// If first_ is simple: by group of sets of the first level, the line used last, to use which again changes
   /// nothing. 2 * line, 1 more if it is known to be dirty.
   std::array<Level::Entry, 64> newest_;

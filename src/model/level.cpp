@@ -1,14 +1,18 @@
 #include "model/level.hpp"
 
+#include "model/wide_lookup.hpp"
 #include <algorithm>
+#include <bit>
+#include <functional>
 #include <map>
+#include <numeric>
 
 namespace recount::model {
 
 Level::Level(const SetIndex& index, std::size_t ways, Policy policy, const Qlru& qlru, std::uint64_t seed,
              unsigned shift)
-    : policy_(policy),
-      wide_(WideSets::supported() && WideSets::allowed && ordered(policy) && ways <= WideSets::most_ways),
+    : wide_(WideSets::supported() && WideSets::allowed && policy == Policy::lru &&
+            ways <= WideSets::most_ways),
       shift_(shift),
       number_(index.sets()),
       ways_(ways),
@@ -63,6 +67,225 @@ void Sectors::save(std::vector<std::uint64_t>& words) const {
   words.push_back(lines_.size());
   for (const auto& [line, of] : std::map(lines_.begin(), lines_.end()))
     words.insert(words.end(), {line, of.valid, of.dirty});
+}
+
+namespace {
+
+constexpr std::uint64_t no_line = ~std::uint64_t{0};
+
+} // namespace
+
+Distances::Distances(const MachineDescription& machine) : line_(machine.levels.front().line) {
+  std::map<std::uint64_t, std::size_t> most; // ways by sets
+  for (const FamilyMember& member : machine.family) {
+    std::size_t& ways = most[static_cast<std::uint64_t>(member.sets(line_))];
+    ways = std::max(ways, static_cast<std::size_t>(member.ways));
+  }
+  std::size_t lines = 0, counts = 0;
+  for (const auto& [sets, ways] : most) {
+    groups_.push_back({sets, std::has_single_bit(sets) ? sets - 1 : 0, ways, lines, counts, true});
+    lines += sets * ways;
+    counts += 2 * (ways + 1);
+  }
+  for (std::size_t i = 0; i < groups_.size(); ++i)
+    for (std::size_t later = i + 1; later < groups_.size(); ++later)
+      if (groups_[later].sets % groups_[i].sets != 0) groups_[i].spreads = false;
+  lines_.assign(lines, no_line);
+  counts_.assign(counts, 0);
+}
+
+void Distances::deeper(const Group& group, std::uint64_t* lines, std::uint64_t line, bool store) {
+  std::uint64_t before = lines[0];
+  std::size_t depth = 1;
+  for (; depth < group.ways; ++depth) {
+    std::swap(before, lines[depth]);
+    if (before == line) break;
+  }
+  lines[0] = line;
+  ++counts_[group.counts + 2 * depth + (store ? 1 : 0)];
+}
+
+std::int64_t Distances::misses(std::span<const std::int64_t> counts, const FamilyMember& member,
+                               bool store) const {
+  const auto sets = static_cast<std::uint64_t>(member.sets(line_));
+  const auto group = std::ranges::find(groups_, sets, &Group::sets);
+  std::int64_t sum = 0;
+  for (auto depth = static_cast<std::size_t>(member.ways); depth <= group->ways; ++depth)
+    sum += counts[group->counts + 2 * depth + (store ? 1 : 0)];
+  return sum;
+}
+
+void Distances::add(std::span<const std::int64_t> later, std::span<const std::int64_t> earlier,
+                    std::int64_t times) {
+  for (std::size_t i = 0; i < counts_.size(); ++i)
+    counts_[i] += times * (later[i] - earlier[i]);
+}
+
+void Distances::reset_counters() {
+  std::ranges::fill(counts_, 0);
+}
+
+void Distances::save(std::vector<std::uint64_t>& words) const {
+  words.insert(words.end(), lines_.begin(), lines_.end());
+}
+
+void Distances::clear() {
+  std::ranges::fill(lines_, no_line);
+}
+
+namespace {
+
+unsigned shift_of(std::int64_t bytes) {
+  return static_cast<unsigned>(std::countr_zero(static_cast<std::uint64_t>(bytes)));
+}
+
+} // namespace
+
+Tlb::Tlb(const TlbDescription& description, std::uint64_t seed, bool mixed)
+    : page_shift_(shift_of(description.page)), huge_shift_(shift_of(description.huge_page)), mixed_(mixed) {
+  const auto index = [](const TlbLevel& level) {
+    return SetIndex(static_cast<std::uint64_t>(level.sets()), level.index);
+  };
+  const auto add = [&](std::vector<Level>& to, const TlbLevel& level) { to.emplace_back(level, seed++); };
+  newest_.fill(no_page);
+  for (const TlbLevel& level : description.levels)
+    add(levels, level);
+  for (const TlbLevel& level : description.walk)
+    add(walk, level);
+  wide_ = !mixed && std::ranges::all_of(levels, &Level::is_wide);
+  if (!mixed) newest_mask_ = groups_of_sets(description.levels.front(), newest_.size()) - 1;
+  if (!mixed) return;
+  const bool same = description.huge.empty();
+  const std::vector<TlbLevel>& of_huge = same ? description.levels : description.huge;
+  for (std::size_t i = 0; i < of_huge.size(); ++i) {
+    add(huge, of_huge[i]);
+    shared_.emplace_back();
+    if (same || of_huge[i].shared) shared_.back() = {index(description.levels[i]), index(of_huge[i])};
+  }
+}
+
+std::int64_t Tlb::vacant(std::size_t level) const {
+  const bool own = level < huge.size() && !shared_[level];
+  return levels[level].vacant() + (own ? huge[level].vacant() : 0);
+}
+
+void Tlb::save(std::vector<std::uint64_t>& words) const {
+  for (const auto part : parts)
+    for (const Level& level : this->*part)
+      level.save(words);
+}
+
+void Tlb::swap_contents(Tlb& other) {
+  for (const auto part : parts)
+    for (std::size_t at = 0; at < (this->*part).size(); ++at) {
+      Level &one = (this->*part)[at], &another = (other.*part)[at];
+      std::swap(one, another);
+      std::swap(one.counts, another.counts);
+    }
+  newest_.swap(other.newest_);
+}
+
+void Tlb::clear() {
+  for (const auto part : parts)
+    for (Level& level : this->*part)
+      level.clear();
+  newest_.fill(no_page);
+}
+
+bool Tlb::translate_huge(std::uint64_t page, Cause cause) {
+  const auto c = static_cast<unsigned>(cause);
+  const auto key = [&](std::size_t at) { return shared_[at] ? (*shared_[at])(page) : page; };
+  const auto entries = [&](std::size_t at) -> Level& { return shared_[at] ? levels[at] : huge[at]; };
+  std::size_t at = 0;
+  for (; at < levels.size(); ++at) {
+    if (at > 0) ++levels[at].counts.accesses[c];
+    if (at < huge.size() && entries(at).use(key(at), false)) break;
+    ++levels[at].counts.misses[c];
+  }
+  const bool known = at < levels.size();
+  for (at = std::min(at, huge.size()); at-- > 0;)
+    if (entries(at).insert(key(at), false) != Level::empty) ++levels[at].counts.evictions;
+  return known;
+}
+
+bool Tlb::beyond_first(std::uint64_t page, Cause cause) {
+  const auto c = static_cast<unsigned>(cause);
+  ++levels.front().counts.misses[c];
+  std::size_t at = 1;
+  for (; at < levels.size(); ++at) {
+    ++levels[at].counts.accesses[c];
+    if (levels[at].use(page, false)) break;
+    ++levels[at].counts.misses[c];
+  }
+  const bool known = at < levels.size();
+  while (at-- > 0)
+    if (levels[at].insert(page, false) != Level::empty) ++levels[at].counts.evictions;
+  return known;
+}
+
+RECOUNT_BY_EIGHT bool Tlb::translate_wide(std::uint64_t page, Cause cause) {
+  const std::size_t c = number(cause);
+  Level* level = &levels.front();
+  const auto take = [page](Level& of) RECOUNT_BY_EIGHT {
+    return wide::take(of.wide().set_of(page), of.wide().shape(), page);
+  };
+  const wide::Taken first = take(*level);
+  if (first.found) return true;
+  bool evicts = first.evicted != Level::empty;
+  for (std::size_t at = 1;; ++at) {
+    ++level->counts.misses[c];
+    level->counts.evictions += evicts ? 1 : 0;
+    if (at == levels.size()) return false;
+    level = &levels[at];
+    ++level->counts.accesses[c];
+    const wide::Taken taken = take(*level);
+    if (taken.found) return true;
+    evicts = taken.evicted != Level::empty;
+  }
+}
+
+Prefetchers::Prefetchers(const std::vector<Prefetcher>& described, unsigned line_shift)
+    : described_(described), shift_(line_shift) {}
+
+std::size_t Prefetchers::find(const Prefetcher& by, std::uint64_t line) {
+  auto at = static_cast<std::size_t>(std::ranges::find(pages_, page(line)) - pages_.begin());
+  if (at == pages_.size()) {
+    if (std::ssize(pages_) < by.streams) {
+      pages_.emplace_back();
+      used_.emplace_back();
+      streams_.emplace_back();
+    } else {
+      at = static_cast<std::size_t>(std::ranges::min_element(used_) - used_.begin());
+    }
+    pages_[at] = page(line);
+    streams_[at] = {line, line};
+  }
+  used_[at] = ++uses_;
+  return at;
+}
+
+void Prefetchers::save(std::vector<std::uint64_t>& words) const {
+  if (none()) return;
+  std::vector<std::size_t> newest_first(streams_.size());
+  std::iota(newest_first.begin(), newest_first.end(), 0);
+  std::ranges::sort(newest_first, std::greater{}, [&](std::size_t at) { return used_[at]; });
+  words.push_back(streams_.size());
+  for (const std::size_t at : newest_first) {
+    const Stream& s = streams_[at];
+    words.insert(words.end(), {pages_[at], s.last, s.ahead, static_cast<std::uint64_t>(s.direction),
+                               static_cast<std::uint64_t>(s.steps)});
+  }
+  words.push_back(unused_.size());
+  for (const auto& [line, kind] : std::map(unused_.begin(), unused_.end()))
+    words.insert(words.end(), {line, number(kind)});
+}
+
+void Prefetchers::clear() {
+  streams_.clear();
+  pages_.clear();
+  used_.clear();
+  latest_ = 0;
+  unused_.clear();
 }
 
 } // namespace recount::model

@@ -3,7 +3,6 @@
 
 #include "model/hierarchy.hpp"
 #include "model/nest.hpp"
-#include "model/sampling.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +10,28 @@
 #include <vector>
 
 namespace recount::model {
+
+/// Simulates samples of a prepared nest, spread over its loops. Keeps a reference to the nest.
+class SampledReplay {
+public:
+  SampledReplay(const Nest& nest, std::int64_t accesses) : nest_(nest), accesses_(accesses) {}
+
+  /// Whether samples are fewer accesses than the nest makes.
+  [[nodiscard]] static bool pays(std::int64_t accesses) { return accesses > most_windows * least_window; }
+  /// Adds an estimate of what the nest counts; the contents of the caches are then those of the last sample.
+  /// Sets Hierarchy::sampling.
+  void run(Hierarchy& caches) const;
+
+  /// Accesses of a sample: one iteration of a loop, or as many as make the least number.
+  static constexpr std::int64_t least_window = 1 << 18;
+  static constexpr std::int64_t most_warm_up = 4; ///< windows simulated before the counted one
+  /// Windows simulated at most: a loop with fewer is simulated completely.
+  static constexpr std::int64_t most_windows = (most_warm_up + 1) * std::int64_t{Sampling::samples};
+
+private:
+  const Nest& nest_;
+  std::int64_t accesses_;
+};
 
 /// Simulates one nest, any number of times, for any machine. A complete simulation is exact: counts and state
 /// are those of every access in order. It skips what cannot change either: iterations of an innermost loop

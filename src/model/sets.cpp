@@ -166,12 +166,9 @@ Sets::Sets(const SetIndex& index, std::size_t ways, Policy policy, const Qlru& q
       index_(index),
       policy_(policy),
       replacement_(policy, qlru, ways),
-      shift_(static_cast<unsigned>(64 - std::bit_width(2 * ways - 1))),
-      slots_(ways > many_ways ? std::bit_ceil(2 * ways) : 0),
       entries_(index.sets() * ways),
       links_(ordered(policy) ? entries_.size() : 0),
       newest_(ordered(policy) ? index.sets() : 0),
-      table_(index.sets() * slots_),
       words_(has_word(policy) ? index.sets() : 0),
       seed_(seed) {
   clear();
@@ -179,42 +176,15 @@ Sets::Sets(const SetIndex& index, std::size_t ways, Policy policy, const Qlru& q
 
 /// The place of a line; the number of ways if it is absent.
 std::size_t Sets::find(std::uint64_t set, std::uint64_t line) const {
-  if (slots_ != 0) {
-    const Number found = table_[slot(set, line)];
-    return found == 0 ? ways_ : found - 1;
+  if (ways_ > many_ways) {
+    const auto found = places_.find(line);
+    return found == places_.end() ? ways_ : found->second;
   }
   const Entry* const entries = entries_.data() + set * ways_;
   std::size_t place = 0;
   while (place < ways_ && entries[place] >> 1 != line)
     ++place;
   return place;
-}
-
-/// Where the table has a line, or the free slot for it.
-std::size_t Sets::slot(std::uint64_t set, std::uint64_t line) const {
-  const Number* const table = table_.data() + set * slots_;
-  const Entry* const entries = entries_.data() + set * ways_;
-  std::size_t at = home(line);
-  while (table[at] != 0 && entries[table[at] - 1] >> 1 != line)
-    at = (at + 1) & (slots_ - 1);
-  return set * slots_ + at;
-}
-
-/// Removes a line from the table; lines after it move up to their homes.
-void Sets::erase(std::uint64_t set, std::uint64_t line) {
-  if (slots_ == 0) return;
-  Number* const table = table_.data() + set * slots_;
-  const std::size_t mask = slots_ - 1;
-  std::size_t free = slot(set, line) - set * slots_;
-  for (std::size_t at = free;;) {
-    at = (at + 1) & mask;
-    if (table[at] == 0) break;
-    const std::size_t distance = (at - home(entries_[set * ways_ + table[at] - 1] >> 1)) & mask;
-    if (distance < ((at - free) & mask)) continue; // its home is after the free slot
-    table[free] = table[at];
-    free = at;
-  }
-  table[free] = 0;
 }
 
 /// Moves a place in the ring of its set.
@@ -258,8 +228,10 @@ Sets::Entry Sets::insert(std::uint64_t line, bool dirty) {
   const std::size_t place =
       ordered(policy_) ? links_[set * ways_ + newest_[set]].before : victim(set); // the last of the ring
   Entry& entry = entries_[set * ways_ + place];
-  if (entry != empty) erase(set, entry >> 1);
-  if (slots_ != 0) table_[slot(set, line)] = static_cast<Number>(place + 1);
+  if (ways_ > many_ways) {
+    if (entry != empty) places_.erase(entry >> 1);
+    places_.emplace(line, static_cast<Number>(place));
+  }
   if (ordered(policy_))
     newest_[set] = static_cast<Number>(place); // the ring turns
   else if (!words_.empty())
@@ -271,7 +243,7 @@ Sets::Entry Sets::remove(std::uint64_t line) {
   const std::uint64_t set = index_(line);
   const std::size_t place = find(set, line);
   if (place == ways_) return empty;
-  erase(set, line);
+  places_.erase(line);
   if (ordered(policy_)) { // to the end of the order
     const auto removed = static_cast<Number>(place);
     Number& newest = newest_[set];
@@ -311,7 +283,7 @@ void Sets::save_policy(std::vector<std::uint64_t>& words) const {
 
 void Sets::clear() {
   std::ranges::fill(entries_, empty);
-  std::ranges::fill(table_, 0);
+  places_.clear();
   std::ranges::fill(newest_, 0);
   const auto ways = static_cast<Number>(ways_);
   for (std::size_t i = 0; i < links_.size(); ++i) {

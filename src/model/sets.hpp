@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace recount::model {
@@ -129,8 +130,8 @@ private:
 }
 
 /// Entries, each in a place of its set where it stays. An ordered policy links the places of a set in a ring,
-/// others have a word per set (Replacement) or random numbers. With many ways a table by line holds the place
-/// of each line, so that a look-up takes constant time. Not thread-safe. An entry is 2 * line + dirty.
+/// others have a word per set (Replacement) or random numbers. With many ways a map holds the place of each
+/// line, so that a look-up takes constant time. Not thread-safe. An entry is 2 * line + dirty.
 class Sets {
 public:
   using Entry = std::uint64_t;
@@ -160,12 +161,9 @@ private:
   struct Link { ///< places of the same set
     Number before = 0, after = 0;
   };
-  static constexpr std::size_t many_ways = 32; ///< with more, the table is faster than a scan
+  static constexpr std::size_t many_ways = 32; ///< with more, the map is faster than a scan
 
   [[nodiscard]] std::size_t find(std::uint64_t set, std::uint64_t line) const;
-  [[nodiscard]] std::size_t home(std::uint64_t line) const { return line * 0x9e3779b97f4a7c15 >> shift_; }
-  [[nodiscard]] std::size_t slot(std::uint64_t set, std::uint64_t line) const;
-  void erase(std::uint64_t set, std::uint64_t line);
   void move_before(std::uint64_t set, Number place, Number other);
   [[nodiscard]] std::size_t victim(std::uint64_t set);
 
@@ -173,13 +171,11 @@ private:
   SetIndex index_;
   Policy policy_;
   Replacement replacement_;
-  unsigned shift_;                   ///< the highest bits of a product are the slot
-  std::size_t slots_;                ///< of the table of a set; 0: no table
-  std::vector<Entry> entries_;       ///< set by set
-  std::vector<Link> links_;          ///< likewise; of an ordered policy
-  std::vector<Number> newest_;       ///< likewise: the place of the newest entry by set
-  std::vector<Number> table_;        ///< set by set: place + 1 at the home of its line or after it; 0: none
-  std::vector<std::uint64_t> words_; ///< of replacement_, by set
+  std::vector<Entry> entries_;                       ///< set by set
+  std::vector<Link> links_;                          ///< likewise; of an ordered policy
+  std::vector<Number> newest_;                       ///< likewise: the place of the newest entry by set
+  std::unordered_map<std::uint64_t, Number> places_; ///< in their sets, by line; of many ways
+  std::vector<std::uint64_t> words_;                 ///< of replacement_, by set
   std::uint64_t seed_, random_;
 };
 

@@ -41,7 +41,7 @@ inline constexpr __mmask8 all = 0xff;
                                  _mm512_set1_epi64(static_cast<long long>(key)));
 }
 
-/// WideSets::use() among the first eight places of a set, with `first`.
+/// WideSets::use() among the first eight places of a set.
 [[gnu::always_inline]] RECOUNT_BY_EIGHT inline bool use_first(Entry* set, Entry key, bool dirty) {
   const __m512i entries = _mm512_load_si512(set);
   const __mmask8 found = same(entries, key);
@@ -70,7 +70,7 @@ inline constexpr __mmask8 all = 0xff;
   return true;
 }
 
-/// WideSets::use() with `first`, of the line whose dirty entry is `key`; `set`: its set.
+/// WideSets::use() of the line whose dirty entry is `key`; `set`: its set.
 [[gnu::always_inline]] RECOUNT_BY_EIGHT inline bool use_key(Entry* set, const WideSets::Shape& sets,
                                                             Entry key, bool dirty) {
   return use_first(set, key, dirty) || (sets.second != 0 && use_second(set, set + sets.second, key, dirty));

@@ -18,7 +18,7 @@ public:
     std::int64_t pages = 0, loaded_pages = 0, page_evictions = 0;
   };
   explicit WidePath(Hierarchy& caches) : caches_(caches), first_(caches.levels_.front().wide().view()) {
-    if (caches.levels_.size() > 1 && caches.levels_[1].wide_lru() && simple(caches.machine().levels[1]) &&
+    if (caches.levels_.size() > 1 && caches.levels_[1].is_wide() && simple(caches.machine().levels[1]) &&
         caches.levels_[1].shift() == wide_shift)
       second_ = caches.levels_[1].wide().view();
     if constexpr (with_tlb) {

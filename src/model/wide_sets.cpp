@@ -15,41 +15,19 @@ WideSets::WideSets(const SetIndex& index, std::size_t ways)
   shape_.oldest = shape_.place(ways - 1);
 }
 
-#if defined(__x86_64__)
-
 bool WideSets::supported() {
+#if defined(__x86_64__)
   static const bool has = __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512dq") != 0 &&
                           __builtin_cpu_supports("bmi2") != 0;
   return has;
-}
-
-RECOUNT_BY_EIGHT bool WideSets::use(std::uint64_t line, bool dirty, bool first) {
-  if (first) return wide::use(*this, line, dirty);
-  Entry* set = set_of(line);
-  std::uint32_t found = wide::same(_mm512_load_si512(set), line << 1 | 1);
-  if (found == 0 && shape_.second != 0) {
-    set += shape_.second;
-    found = wide::same(_mm512_load_si512(set), line << 1 | 1);
-  }
-  if (found != 0) set[std::countr_zero(found)] |= Entry{dirty};
-  return found != 0;
-}
-
 #else
-
-bool WideSets::supported() {
   return false;
-}
-
-bool WideSets::use(std::uint64_t line, bool dirty, bool first) {
-  if (first) return wide::use(*this, line, dirty);
-  const std::size_t way = find(line);
-  if (way == shape_.ways) return false;
-  at(*this, index_(line), way) |= Entry{dirty};
-  return true;
-}
-
 #endif
+}
+
+RECOUNT_BY_EIGHT bool WideSets::use(std::uint64_t line, bool dirty) {
+  return wide::use(*this, line, dirty);
+}
 
 RECOUNT_BY_EIGHT WideSets::Entry WideSets::insert(std::uint64_t line, bool dirty) {
   return wide::insert(*this, line, dirty);

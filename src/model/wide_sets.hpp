@@ -12,7 +12,7 @@
 
 namespace recount::model {
 
-/// Sets of an ordered policy whose entries are stored in order: newest first, empty places last. A set is one
+/// Sets of LRU whose entries are stored in order: newest first, empty places last. A set is one
 /// or two vectors of eight entries (9 to 16 ways: two), so that a look is a comparison and a reordering a
 /// permutation. The first vectors of all sets are contiguous, as most look-ups need no other: those of
 /// a large level then fill every line of this processor's caches. Only where supported(). Not thread-safe. An
@@ -30,8 +30,8 @@ public:
 
   WideSets(const SetIndex& index, std::size_t ways);
 
-  /// Looks a line up and marks it dirty if requested; with `first`, moves it to the front.
-  bool use(std::uint64_t line, bool dirty, bool first);
+  /// Looks a line up, marks it dirty if requested and moves it to the front.
+  bool use(std::uint64_t line, bool dirty);
   /// Inserts a line that is absent, at the front; returns the evicted entry, or `empty`.
   Entry insert(std::uint64_t line, bool dirty);
   /// Removes a line; returns its entry, or `empty` if it was absent.

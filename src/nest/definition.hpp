@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -198,5 +199,73 @@ struct Around {
 [[nodiscard]] std::optional<std::int64_t> greatest(const model::Affine& form,
                                                    const std::vector<Around>& loops);
 [[nodiscard]] std::optional<std::int64_t> least(const model::Affine& form, const std::vector<Around>& loops);
+
+// Reads a loop nest.
+
+/// At most, besides model::nest_depth loops and model::nest_arrays arrays.
+inline constexpr std::size_t most_bytes = 64 << 10, most_parameters = 16, most_statements = 256,
+                             most_scalars = 64, most_dimensions = 8, most_terms = 256;
+/// Of a parameter without bounds.
+inline constexpr std::int64_t most_value = std::int64_t{1} << 40;
+
+/// `file` names the text in messages. Throws recount::Error (bad_input) with FILE:LINE:COLUMN.
+[[nodiscard]] Definition parse(const std::string& file, std::string_view text);
+
+// A loop nest at a point: parameters are numbers, arrays are placed, subscripts are checked.
+
+/// The values of the parameters, in the order of the file.
+struct Setting {
+  std::vector<std::int64_t> parameters;
+  Types types;
+  std::int64_t offset = 0; ///< bytes from a page boundary to the first element of each array
+};
+
+struct PlacedArray {
+  Type type = Type::f64;
+  std::vector<std::int64_t> extents, strides; ///< elements
+  std::int64_t bytes = 0;
+  std::int64_t begin = 0; ///< bytes from the first element of the first array
+};
+
+/// Numbers of accesses and turns, estimated from the middle of each loop.
+struct Estimate {
+  double accesses = 0;
+  double most = 0;       ///< accesses if every loop ran as long as it ever does: no fewer iterations
+  double in_columns = 0; ///< those that leave their line nearly every turn of the innermost loop
+};
+
+/// Keeps a reference to the definition.
+class Point {
+public:
+  /// Throws recount::Error (bad_input) with FILE:LINE:COLUMN: an extent below 1, an array of more than a TiB,
+  /// a step below 1, a subscript that leaves its array, numbers that overflow, no access at all.
+  Point(const Definition& nest, Setting setting);
+  /// Keeps the definition.
+  Point(std::shared_ptr<const Definition> nest, Setting setting);
+
+  [[nodiscard]] const Definition& definition() const { return nest_; }
+  [[nodiscard]] const Setting& setting() const { return setting_; }
+  [[nodiscard]] const std::vector<PlacedArray>& arrays() const& { return arrays_; }
+  void arrays() const&& = delete; ///< of a point that is gone at once
+  /// From the first element of the first array to the end of the last one. Each array begins `offset` bytes
+  /// after a page boundary, in the order of the file.
+  [[nodiscard]] std::int64_t bytes() const;
+  [[nodiscard]] const Estimate& estimate() const { return estimate_; }
+
+  /// Loads, stores and operations of the nest, from the bounds of its loops.
+  [[nodiscard]] Work work() const;
+  /// How often the bodies of all loops are executed that hold other loops, and those loops entered.
+  [[nodiscard]] std::int64_t outer_turns() const;
+  /// The loops and accesses; `bases`: addresses of the first elements.
+  [[nodiscard]] model::Nest recorded(const std::vector<std::uint64_t>& bases) const;
+
+private:
+  class Checker;
+  std::shared_ptr<const Definition> kept_;
+  const Definition& nest_;
+  Setting setting_;
+  std::vector<PlacedArray> arrays_;
+  Estimate estimate_;
+};
 
 } // namespace recount::nest

@@ -3,7 +3,6 @@
 
 #include "model/nest.hpp"
 #include "nest/definition.hpp"
-#include "nest/parse.hpp"
 
 #include <array>
 #include <cstdint>

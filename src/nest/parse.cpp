@@ -1,4 +1,4 @@
-#include "nest/parse.hpp"
+#include "nest/definition.hpp"
 
 #include "base/format.hpp"
 #include "base/nearest.hpp"

@@ -161,8 +161,8 @@ Loop nest_loops(std::vector<Loop> loops, std::vector<Node> body) {
   }
 }
 
-} // namespace
-
+/// The perfectly nested loops, outermost first: each contains only the next one, the last one the rest. None
+/// if the nest is not a single loop.
 std::vector<const Loop*> perfect_loops(const Definition& nest) {
   std::vector<const Loop*> loops;
   for (const auto* body = &nest.body; body->size() == 1; body = &loops.back()->body) {
@@ -172,6 +172,8 @@ std::vector<const Loop*> perfect_loops(const Definition& nest) {
   }
   return loops;
 }
+
+} // namespace
 
 std::vector<Order> orders(const Definition& nest, std::size_t most) {
   const auto loops = perfect_loops(nest);

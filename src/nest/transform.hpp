@@ -2,7 +2,6 @@
 #pragma once
 
 #include "nest/definition.hpp"
-#include "nest/nest_point.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -10,10 +9,6 @@
 #include <vector>
 
 namespace recount::nest {
-
-/// The perfectly nested loops, outermost first: each contains only the next one, the last one the rest. None
-/// if the nest is not a single loop.
-[[nodiscard]] std::vector<const Loop*> perfect_loops(const Definition& nest);
 
 /// Indices into perfect_loops(), new outermost loop first.
 using Order = std::vector<std::size_t>;

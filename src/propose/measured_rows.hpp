@@ -5,7 +5,7 @@
 #include "propose/propose.hpp"
 #include "result/results_file.hpp"
 #include "statistics/statistics.hpp"
-#include "sweep/batch.hpp"
+#include "sweep/engine.hpp"
 #include "sweep/sweep_plan.hpp"
 
 #include <cstddef>

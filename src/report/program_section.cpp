@@ -5,7 +5,7 @@
 #include "base/witness.hpp"
 #include "plot/select.hpp"
 #include "result/curves.hpp"
-#include "sweep/groups.hpp"
+#include "sweep/sweep_table.hpp"
 
 #include <fmt/format.h>
 

@@ -1,21 +1,25 @@
 // Executes a plan: every run in a fresh process, results handed over as they are made.
 #pragma once
 
+#include "command/command.hpp"
+#include "kernel/kernel.hpp"
 #include "result/observation.hpp"
 #include "result/results_file.hpp"
 #include "sweep/sweep_plan.hpp"
+#include "witness/backend.hpp"
 
 #include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace recount::sweep {
 
 /// How to execute a plan.
 struct Execution {
-  /// The program that serves a run: reads a request on stdin, writes result lines to stdout (serve.hpp).
+  /// The program that serves a run: reads a request on stdin, writes result lines to stdout (see serve()).
   std::vector<std::string> program{"/proc/self/exe", "run-point"};
   std::string run;                         ///< id that observations will carry
   std::optional<int> cpu;                  ///< pinned to it; absent: not pinned
@@ -96,5 +100,100 @@ private:
   bool quiet_, terminal_, shown_ = false;
   std::chrono::steady_clock::time_point next_;
 };
+
+// The worker process that serves one run of the engine.
+
+/// Kernel by name; a test adds kernels of its own.
+using Lookup = std::function<const kernel::Kernel&(const std::string&)>;
+
+/// A task as a line of JSON and back. parse_request() throws recount::Error (bad_input) for other text.
+[[nodiscard]] std::string to_request(const witness::Task& task);
+[[nodiscard]] witness::Task parse_request(std::string_view text);
+
+/// Reads a request from descriptor `in`, prepares the kernel, runs it once as a warm-up and measures it.
+/// Writes one observation per line to descriptor `out`, then {"type":"done","kernel_seconds":S}, or
+/// {"type":"failed","reason":R} after a recount::Error. Returns the exit status of the process.
+int serve(int in, int out, const Lookup& lookup);
+
+// The answer of a run, on the reading side.
+
+/// The observations that a run wrote, and how it ended.
+struct Answer {
+  std::vector<result::Observation> observations;
+  std::optional<double> kernel_seconds; ///< time spent in the kernel and its witness; none: the run failed
+  std::string failed;                   ///< reason that the run reported; empty: none
+};
+
+/// A progress line, written before the answer: the completed share of a simulation.
+[[nodiscard]] std::string progress_line(double share);
+/// Removes progress lines from the front of `text`; returns the last share, if any.
+[[nodiscard]] std::optional<double> take_progress(std::string& text);
+
+/// The last lines of an answer.
+[[nodiscard]] std::string done_line(double kernel_seconds);
+[[nodiscard]] std::string failed_line(const std::string& reason);
+
+/// Throws recount::Error (bad_input) for anything that is not an answer.
+[[nodiscard]] Answer parse_answer(std::string_view text);
+
+// Runs of a plan with their results file: what the file holds is kept, what is missing is run.
+
+/// The options that all commands with runs share, as typed.
+struct BatchOptions {
+  std::string cpu, timeout, output, shard, seed;
+  long parallel = 0; ///< model runs at a time; 0: one for each CPU that this process may run on
+  bool resume = false, quiet = false;
+};
+
+/// Declares --cpu, --timeout (`limit`: the default in seconds), --resume and --quiet.
+void declare_runs(command::Options& options, BatchOptions& into, int limit);
+/// The same, and --seed, --shard and --jobs.
+void declare_sharded_runs(command::Options& options, BatchOptions& into, int limit);
+
+/// Runs of any kernels, and where the results go.
+struct Batch {
+  std::string command; ///< "sweep", for messages
+  std::vector<Job> jobs;
+  Execution how;
+  Shard shard;        ///< stated in the header; the jobs are those of the shard
+  result::Run header; ///< compared with the plan of an existing file
+  std::string file;   ///< appended to as results are made; empty: kept in memory only
+  bool resume = false, quiet = false;
+};
+
+/// A batch without jobs, on this machine. `limit`: of a timed run without --timeout; `plan`: its settings,
+/// for the header. Throws recount::Error (bad_input) for an option that is wrong.
+[[nodiscard]] Batch make_batch(std::string command, const BatchOptions& options, std::chrono::seconds limit,
+                               std::uint64_t seed, std::map<std::string, std::string> plan);
+
+struct Ended {
+  Outcome outcome;
+  std::size_t there = 0;   ///< runs that the file held already
+  std::size_t planned = 0; ///< runs of the whole plan
+  result::Results results; ///< everything: what was there and what was made
+};
+
+/// Runs what the file does not hold, with a line of progress, until SIGINT or SIGTERM; then, and after an
+/// error, it prints how to resume. Throws recount::Error before anything is measured: bad_input when the file
+/// exists (without resume) or holds another plan or another CPU's results (with it, naming the difference),
+/// unavailable when it cannot be written. Throws unavailable as well when the disk is full midway: the file
+/// then ends with a whole line and can be resumed. A file that is absent or empty is begun, also with
+/// `resume`.
+[[nodiscard]] Ended run_batch(const Batch& batch);
+
+/// 0: everything was run; 1: a run failed; 3: nothing was counted, with a note that says so; 128 plus the
+/// number of the signal that stopped it.
+[[nodiscard]] int exit_status(const Batch& batch, const Ended& ended);
+
+/// Refuses native runs that need more than `most` bytes, naming the largest point; `setting` says what the
+/// limit is ("--max-memory 1 GiB"). Throws recount::Error (bad_input).
+void check_memory(const std::vector<Job>& jobs, std::int64_t most, const std::string& setting);
+
+/// A reason with # for its numbers: reasons that differ in them only are one kind.
+[[nodiscard]] std::string kind_of_reason(const std::string& reason);
+/// How far each model run came that was under way when the runs were stopped, a line each.
+[[nodiscard]] std::string unfinished_text(const std::vector<Unfinished>& runs);
+/// A line for each reason that runs failed for; empty when none did.
+[[nodiscard]] std::string failures_text(const std::vector<result::Failure>& failures);
 
 } // namespace recount::sweep

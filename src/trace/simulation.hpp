@@ -2,7 +2,7 @@
 #pragma once
 
 #include "model/hierarchy.hpp"
-#include "model/sampling.hpp"
+#include "model/nest_simulation.hpp"
 #include "trace/decoder.hpp"
 #include "trace/gates.hpp"
 #include "trace/reader.hpp"

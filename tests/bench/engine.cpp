@@ -3,7 +3,7 @@
 //   bench-engine RECOUNT    (the program whose runs are timed)
 #include "host/pmu.hpp"
 #include "statistics/statistics.hpp"
-#include "sweep/batch.hpp"
+#include "sweep/engine.hpp"
 #include "sweep/sweep_plan.hpp"
 #include "witness/backend.hpp"
 

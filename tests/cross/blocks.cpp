@@ -2,7 +2,7 @@
 // four, and prints what it claims to count: for counts.py, which runs it under an emulator and looks at each
 // instruction. The argument is a file that takes the code made.
 #include "kernel/blocks/block.hpp"
-#include "kernel/blocks/emit.hpp"
+#include "kernel/blocks/block_kernel.hpp"
 
 #include <cinttypes>
 #include <cstdint>

@@ -1,10 +1,9 @@
-#include "caches/infer/classic.hpp"
 
 #include "base/format.hpp"
 #include "base/names.hpp"
 #include "base/witness.hpp"
 #include "caches/infer/findings.hpp"
-#include "caches/infer/record_sampler.hpp"
+#include "caches/infer/sampler.hpp"
 #include "model/hierarchy.hpp"
 #include "result/curves.hpp"
 #include "statistics/statistics.hpp"

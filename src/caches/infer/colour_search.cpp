@@ -1,4 +1,3 @@
-#include "caches/infer/colour_search.hpp"
 
 #include "base/random.hpp"
 #include "caches/infer/colour_sets.hpp"

@@ -122,12 +122,13 @@ std::optional<ShapeDecision> decide_shape(std::span<const StrideReading> reading
   return most_probable(readings, way_sizes);
 }
 
+namespace {
+
+/// The ways of one set: the same decision for lines of one set alone, as `lines` of each reading.
 std::optional<ShapeDecision> decide_ways(std::span<const StrideReading> readings) {
   constexpr std::int64_t one_set[] = {1};
   return most_probable(readings, one_set);
 }
-
-namespace {
 
 constexpr double clear_overflow = 0.2;         ///< share of the lines that miss
 constexpr double least_ways_probability = 0.6; ///< for one colour, whose ways one reading decides

@@ -2,10 +2,15 @@
 // those of a level from its geometry.
 #pragma once
 
-#include "caches/infer/gauge.hpp"
 #include "caches/infer/geometry.hpp"
+#include "caches/infer/sampler.hpp"
+#include "result/results_file.hpp"
+#include "statistics/statistics.hpp"
 
+#include <cstdint>
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -151,5 +156,129 @@ struct UnknownProperties {
 /// Fills in capacity, line and ways from level.geometry, or why they are unknown. `quantity`: "L1d misses per
 /// access"; `exact`: counts without noise.
 void fill_from_geometry(LevelFinding& level, Gauge& gauge, const std::string& quantity, bool exact);
+
+// Compares found with stated caches. The inference itself has no access to stated values.
+
+/// The stated values of one level; 0: not stated.
+struct StatedLevel {
+  std::string name; ///< "L1d"
+  std::int64_t size = 0, line = 0;
+  std::int64_t ways = 0; ///< -1: fully associative
+  int shared_by = 1;     ///< hardware threads
+};
+
+/// The stated caches of a machine, and their source.
+struct StatedCaches {
+  std::string source; ///< "hwloc", "machine i7-9700"
+  std::vector<StatedLevel> levels = {};
+  std::string hypervisor = {}; ///< of the measured machine; empty: none seen
+  std::string otherwise = {};  ///< sources that differ, and their values; empty: none
+};
+
+/// Fills in stated, stated_by, agreement and remark of every property; nothing else is touched.
+void compare(Caches& found, const StatedCaches& stated);
+
+/// In the header of a run: other sources of stated caches, whether they agree, and sharing.
+struct StatedNotes {
+  std::string sources;                                ///< "hwloc, sysfs, CPUID": those that agree
+  std::string otherwise;                              ///< "CPUID: L2 1 MiB"; empty: none
+  std::vector<std::pair<std::string, int>> shared_by; ///< level, hardware threads
+};
+void note_stated(result::Run& run, const StatedNotes& notes);
+
+// Cache properties from the curves of a grid of power-of-two sizes and strides, and the rows of that grid.
+
+/// One (size, stride) of a grid, per access: counts are medians over its repetitions, times `times`.
+struct GridRow {
+  std::string kernel; ///< "stride", "chase"
+  std::int64_t size = 0, stride = 0;
+  Witness counted_by;                             ///< witness of the misses; empty: none
+  std::vector<std::optional<double>> misses = {}; ///< of L1, L2 ...
+  std::optional<double> ns = {}, cycles = {};     ///< cycles: PAPI_TOT_CYC
+  bool disturbed = false;                         ///< every repetition of the time was
+  statistics::Statistic times = statistics::Statistic::minimum;
+};
+
+/// The rows of each run: every size and stride of its kernels stride and chase, by kernel, size and stride;
+/// what an inference visited (other strides than powers of two, other orders) is not part of it. The times of
+/// an inference are minima of what was undisturbed, since disturbances only add time; those of a sweep are
+/// what its tables show.
+[[nodiscard]] std::vector<std::vector<GridRow>> grid_rows(const result::Results& results,
+                                                          std::span<const result::Run> runs);
+
+/// A value between what was tried: `value` or more, less than `below` (0: no bound was seen).
+struct ClassicValue {
+  std::optional<std::int64_t> value;
+  std::int64_t below = 0;
+  std::string unknown; ///< why there is no value
+};
+
+/// The properties of one level according to its curves.
+struct ClassicReading {
+  std::string level;              ///< "L1d"
+  std::string kernel;             ///< "stride", "chase"
+  bool misses = false;            ///< the curves are misses, not times
+  bool modelled = false;          ///< the misses are
+  std::string curves;             ///< "average misses (PAPI_L1_DCM, model:i7-9700) of the kernel stride"
+  ClassicValue capacity, line;    ///< bytes; the line is exact where it is a power of two
+  ClassicValue ways;              ///< lines
+  std::optional<double> penalty;  ///< ns: the difference between the plateaus, of dependent loads only
+  std::vector<std::string> words; ///< the argument, drawn from the rows
+};
+
+/// A reading for each level whose misses were counted (or modelled), and one by time for L1 by each kernel
+/// that was timed. Pure; never throws for want of rows.
+[[nodiscard]] std::vector<ClassicReading> classic_readings(const std::vector<GridRow>& rows);
+
+/// "8 to 15", "unknown".
+[[nodiscard]] std::string classic_ways_text(const ClassicReading& reading);
+/// "capacity between 32 and 64 KiB, line 64 B, ways unknown".
+[[nodiscard]] std::string classic_values_text(const ClassicReading& reading);
+/// The argument, and why the rest is unknown.
+[[nodiscard]] std::string classic_text(const ClassicReading& reading);
+
+/// The findings of a run of recount caches, compared with what is stated, and the grid if it was measured.
+struct CachesFindings {
+  Caches found;
+  StatedCaches stated;
+  std::vector<GridRow> rows;           ///< the grid; empty: not recorded
+  std::vector<ClassicReading> classic; ///< values from its curves
+  std::string cpu_model;
+  std::optional<int> cpu; ///< measured on; nothing: not pinned, or modelled
+};
+
+/// Compares what was found in a run with the described `machine` if one is named, else with the machine that
+/// was simulated, else with the caches in the header of the run. Throws recount::Error (bad_input) for an
+/// unknown machine.
+[[nodiscard]] CachesFindings make_findings(Caches found, const result::Results& results,
+                                           const result::Run& run, const std::string& machine = {});
+
+/// Infers again from the record. Throws recount::Error (bad_input) when the run is none that
+/// result::is_inference() accepts, and as make_findings() does.
+[[nodiscard]] CachesFindings findings_on_record(const result::Results& results, const result::Run& run,
+                                                const std::string& machine = {});
+
+/// Whether a reading of times from the grid contradicts the inference, which measures at more sizes: a
+/// capacity or a number of ways that was found is not within the bounds of the reading. Modelled and counted
+/// misses are of another source and contradict nothing.
+[[nodiscard]] bool contradicts(const ClassicReading& reading, const Caches& found);
+
+/// The full argument: properties, then values from the grid, then sources of stated values that differ.
+[[nodiscard]] std::vector<Paragraph> justification(const CachesFindings& findings);
+
+// The caches of a machine from readings, each property with its evidence.
+
+/// Called with the property under measurement: "ways of L1d".
+using StageCallback = std::function<void(const std::string&)>;
+
+/// Infers the caches from misses, time, or both; stated values are not used. Throws what the sampler throws,
+/// and nothing for lack of evidence.
+[[nodiscard]] Caches infer_caches(Sampler& sampler, const StageCallback& stage = {});
+
+/// What must be known before a measurement ends: the first level, on which all others depend, the second as
+/// well, or all that time can tell.
+enum class Wanted { first_level, two_levels, everything };
+/// Whether any of it is unknown, perhaps because of noise. Pure.
+[[nodiscard]] bool needs_more_readings(const Caches& found, Wanted wanted = Wanted::first_level);
 
 } // namespace recount::caches

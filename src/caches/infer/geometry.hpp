@@ -1,7 +1,7 @@
 // Lines, ways and sets of one level where addresses choose the sets: evidence, hypotheses, conclusions.
 #pragma once
 
-#include "caches/infer/gauge.hpp"
+#include "caches/infer/sampler.hpp"
 #include "kernel/loops/pattern.hpp"
 
 #include <cstdint>

@@ -1,12 +1,10 @@
 // The inference: by misses where addresses choose the sets, else by time and counters under random placement.
-#include "caches/infer/inference.hpp"
 
 #include "base/format.hpp"
 #include "base/witness.hpp"
 #include "caches/infer/findings.hpp"
-#include "caches/infer/record_sampler.hpp"
+#include "caches/infer/sampler.hpp"
 #include "caches/infer/second_level.hpp"
-#include "caches/infer/translation.hpp"
 #include "statistics/statistics.hpp"
 
 #include <fmt/format.h>

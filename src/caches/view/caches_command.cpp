@@ -1,8 +1,8 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/witness.hpp"
-#include "caches/infer/record_sampler.hpp"
-#include "caches/infer/stated.hpp"
+#include "caches/infer/findings.hpp"
+#include "caches/infer/sampler.hpp"
 #include "caches/measure/study.hpp"
 #include "caches/view/caches_sections.hpp"
 #include "command/command.hpp"
@@ -216,14 +216,14 @@ Json property_json(const Property& p) {
     object["agreement"] = to_string(p.agreement);
     if (!p.remark.empty()) object["remark"] = p.remark;
   }
-  object["routes"] = Json::array();
-  for (const auto& route : p.routes)
-    object["routes"].push_back({{"name", route.name}, {"value", number_json(route.value)}});
-  Json points = Json::array();
-  for (const auto& point : p.points)
-    points.push_back({{"at", point.at}, {"value", point.value}});
+  object["routes"] = make_array(p.routes, [](const Route& route) {
+    return Json{{"name", route.name}, {"value", number_json(route.value)}};
+  });
   object["evidence"] = {{"quantity", p.quantity},
-                        {"points", points},
+                        {"points", make_array(p.points,
+                                              [](const EvidencePoint& point) {
+                                                return Json{{"at", point.at}, {"value", point.value}};
+                                              })},
                         {"threshold", p.threshold},
                         {"contradicted_by", p.against},
                         {"words", argument_words(p)}};
@@ -251,7 +251,7 @@ Json row_json(const GridRow& row) {
   Json object{{"kernel", row.kernel}, {"size", row.size}, {"stride", row.stride}};
   if (!row.misses.empty()) object["counted_by"] = row.counted_by;
   for (std::size_t level = 0; level < row.misses.size(); ++level)
-    object[fmt::format("l{}_misses", level + 1)] = row.misses[level] ? Json(*row.misses[level]) : Json();
+    object[fmt::format("l{}_misses", level + 1)] = or_null(row.misses[level]);
   if (row.cycles) object["cycles"] = *row.cycles;
   if (row.ns) object["ns"] = *row.ns;
   if (row.disturbed) object["disturbed"] = true;
@@ -259,15 +259,15 @@ Json row_json(const GridRow& row) {
 }
 
 Json level_json(const LevelFinding& level) {
-  Json signs = Json::array();
-  for (const SharedUse& use : level.shared_use)
-    signs.push_back({{"sign", to_string(use.sign)},
-                     {"bytes", use.bytes},
-                     {"expected", use.expected},
-                     {"measured", use.measured}});
+  const auto sign_json = [](const SharedUse& use) {
+    return Json{{"sign", to_string(use.sign)},
+                {"bytes", use.bytes},
+                {"expected", use.expected},
+                {"measured", use.measured}};
+  };
   return {{"level", level.name},
           {"effective", level.effective},
-          {"shared_use", signs},
+          {"shared_use", make_array(level.shared_use, sign_json)},
           {"measure", level.measure},
           {"capacity", property_json(level.capacity)},
           {"line", property_json(level.line)},
@@ -279,23 +279,21 @@ Json level_json(const LevelFinding& level) {
 Json run_json(const ShownCaches& shown) {
   const auto& found = shown.all.found;
   Json object{{"witness", found.witness}, {"modelled", found.modelled}, {"machine", shown.all.cpu_model}};
-  object["cpu"] = shown.all.cpu ? Json(*shown.all.cpu) : Json();
+  object["cpu"] = or_null(shown.all.cpu);
   if (shown.interrupted) object["interrupted"] = true;
   object["stated_by"] = shown.all.stated.source;
   if (!shown.all.stated.otherwise.empty()) object["stated_otherwise"] = shown.all.stated.otherwise;
-  object["levels"] = object["tlb"] = object["justification"] = Json::array();
-  for (const auto& level : found.levels)
-    object["levels"].push_back(level_json(level));
-  for (const auto& tlb : found.tlbs)
-    object["tlb"].push_back(
-        {{"level", tlb.name}, {"entries", property_json(tlb.entries)}, {"miss_ns", property_json(tlb.cost)}});
+  object["levels"] = make_array(found.levels, level_json);
+  object["tlb"] = make_array(found.tlbs, [](const TlbFinding& tlb) {
+    return Json{
+        {"level", tlb.name}, {"entries", property_json(tlb.entries)}, {"miss_ns", property_json(tlb.cost)}};
+  });
+  object["justification"] = make_array(justification(shown.all), [](const Paragraph& paragraph) {
+    return Json{{"title", paragraph.title}, {"text", paragraph.text}};
+  });
   object["memory_ns"] = property_json(found.memory);
-  for (const auto& paragraph : justification(shown.all))
-    object["justification"].push_back({{"title", paragraph.title}, {"text", paragraph.text}});
-  for (const auto& reading : shown.all.classic)
-    object["classic"].push_back(classic_json(reading));
-  for (const auto& row : shown.all.rows)
-    object["rows"].push_back(row_json(row));
+  if (!shown.all.classic.empty()) object["classic"] = make_array(shown.all.classic, classic_json);
+  if (!shown.all.rows.empty()) object["rows"] = make_array(shown.all.rows, row_json);
   object["method"] = found.method;
   object["readings"] = found.readings;
   object["rounds"] = found.rounds;
@@ -306,11 +304,8 @@ Json run_json(const ShownCaches& shown) {
 
 /// One object; several runs are its member "cores".
 std::string caches_json(const std::vector<ShownCaches>& all) {
-  if (all.size() == 1) return json_text("caches", run_json(all.front()));
-  Json cores = Json::array();
-  for (const auto& shown : all)
-    cores.push_back(run_json(shown));
-  return json_text("caches", Json{{"cores", cores}});
+  return json_text("caches",
+                   all.size() == 1 ? run_json(all.front()) : Json{{"cores", make_array(all, run_json)}});
 }
 
 struct CachesArguments {
@@ -557,33 +552,32 @@ int run(const CachesArguments& a) {
 } // namespace
 
 command::Command caches_command() {
-  return {"caches", "measure cache sizes, line sizes and associativity, with evidence",
-          [](command::Options& options) -> std::function<int()> {
-            auto a = std::make_shared<CachesArguments>();
-            options
-                .list("--witness", a->witnesses, "LIST",
-                      "clock, perf, papi, model, model:NAME (default: counters if they count misses here, "
-                      "else clock)")
-                .text("--machine", a->machine, "NAME",
-                      "compare with this described machine (default: with what the system states)")
-                .text("--cpu", a->cpu, "N",
-                      "measure on CPU N (default: the least disturbed CPU of each kind of core)")
-                .text("--max-size", a->most, "SIZE",
-                      "largest working set (default 128M, at most a quarter of the available memory)")
-                .flag("--patient", a->patient,
-                      "measure until every property is decided, at most 2 minutes (default: about 10 s)")
-                .text("--seed", a->seed, "N", "seed of the measurement order (default: random)")
-                .flag("--grid", a->grid, "also measure a grid of power-of-two sizes and strides")
-                .flag("--rows", a->rows, "measure the grid and print every row of it")
-                .text("-o,--output", a->output, "FILE", "write every reading to FILE; - is stdout")
-                .list("--from", a->from, "FILE", "analyse the readings in FILE, measure nothing")
-                .flag("-v,--verbose", a->verbose,
-                      "print every property with its full argument, and the method")
-                .flag("--json", a->json, "print one JSON object")
-                .text("--export", a->export_to, "FILE", command::export_help)
-                .flag("-q,--quiet", a->quiet, "print no progress");
-            return [a] { return run(*a); };
-          }};
+  return command::make_command<CachesArguments>(
+      "caches", "measure cache sizes, line sizes and associativity, with evidence",
+      [](command::Options& options, CachesArguments& a) {
+        options
+            .list("--witness", a.witnesses, "LIST",
+                  "clock, perf, papi, model, model:NAME (default: counters if they count misses here, "
+                  "else clock)")
+            .text("--machine", a.machine, "NAME",
+                  "compare with this described machine (default: with what the system states)")
+            .text("--cpu", a.cpu, "N",
+                  "measure on CPU N (default: the least disturbed CPU of each kind of core)")
+            .text("--max-size", a.most, "SIZE",
+                  "largest working set (default 128M, at most a quarter of the available memory)")
+            .flag("--patient", a.patient,
+                  "measure until every property is decided, at most 2 minutes (default: about 10 s)")
+            .text("--seed", a.seed, "N", "seed of the measurement order (default: random)")
+            .flag("--grid", a.grid, "also measure a grid of power-of-two sizes and strides")
+            .flag("--rows", a.rows, "measure the grid and print every row of it")
+            .text("-o,--output", a.output, "FILE", "write every reading to FILE; - is stdout")
+            .list("--from", a.from, "FILE", "analyse the readings in FILE, measure nothing")
+            .flag("-v,--verbose", a.verbose, "print every property with its full argument, and the method")
+            .flag("--json", a.json, "print one JSON object")
+            .text("--export", a.export_to, "FILE", command::export_help)
+            .flag("-q,--quiet", a.quiet, "print no progress");
+      },
+      run);
 }
 
 command::Command caches_worker_command() {

@@ -1,8 +1,8 @@
-#include "caches/view/caches_figures.hpp"
+#include "caches/view/caches_sections.hpp"
 
 #include "base/format.hpp"
-#include "caches/infer/record_sampler.hpp"
-#include "caches/infer/stated.hpp"
+#include "caches/infer/findings.hpp"
+#include "caches/infer/sampler.hpp"
 #include "plot/select.hpp"
 
 #include <fmt/format.h>
@@ -284,13 +284,6 @@ plot::Sheet compose(const CachesFigure& figure, const result::Results& results) 
 }
 
 } // namespace
-
-plot::Sheet compose_caches(const std::string& name, const result::Results& results) {
-  const auto figure =
-      std::ranges::find(all_figures(), name, [](const CachesFigure& f) { return f.entry.name; });
-  if (figure == all_figures().end()) throw bad_input(name, "no such figure");
-  return compose(*figure, results);
-}
 
 std::vector<plot::Figure> caches_figures() {
   std::vector<plot::Figure> figures;

@@ -7,13 +7,12 @@
 #include "base/text.hpp"
 #include "base/witness.hpp"
 #include "caches/infer/findings.hpp"
-#include "caches/infer/record_sampler.hpp"
-#include "caches/infer/stated.hpp"
+#include "caches/infer/sampler.hpp"
 #include "model/machine.hpp"
 #include "plot/select.hpp"
 #include "result/curves.hpp"
-#include "sweep/groups.hpp"
 #include "sweep/sweep_plan.hpp"
+#include "sweep/sweep_table.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -140,6 +139,10 @@ result::Results read_external(const std::string& file) {
   return parse_external(*text, file);
 }
 
+namespace {
+
+/// The cells of such results that contradict the model in `all`, each with the reason for the modelled value;
+/// or that none does, or that nothing was modelled at these points.
 std::vector<document::Block> compare_external(const document::Part& external, const result::Results& all) {
   std::map<Cell, std::pair<double, const result::Run*>> modelled; // misses per access, the simulated machine
   const auto runs = all.runs_by_id();
@@ -200,8 +203,6 @@ std::vector<document::Block> compare_external(const document::Part& external, co
                                     table.rows.size() == 1 ? "contradicts" : "contradict"));
   return {std::move(table)};
 }
-
-namespace {
 
 /// The findings of one record. A description of a machine that recount does not ship is not opened, whatever
 /// the results call it: then nothing is stated.

@@ -2,8 +2,9 @@
 #pragma once
 
 #include "caches/infer/findings.hpp"
-#include "caches/infer/stated.hpp"
 #include "document/section.hpp"
+#include "plot/sheet.hpp"
+#include "result/results_file.hpp"
 
 #include <map>
 #include <string>
@@ -20,11 +21,6 @@ namespace recount::caches {
 /// Throws recount::Error (bad_input) naming file and line.
 [[nodiscard]] result::Results parse_external(std::string_view text, const std::string& file);
 [[nodiscard]] result::Results read_external(const std::string& file);
-
-/// The cells of such results that contradict the model in `all`, each with the reason for the modelled value;
-/// or that none does, or that nothing was modelled at these points.
-[[nodiscard]] std::vector<document::Block> compare_external(const document::Part& external,
-                                                            const result::Results& all);
 
 /// Every property that was found with its bounds, and every stated one, for CSV.
 [[nodiscard]] std::vector<document::Datum> property_data(const Caches& found);
@@ -57,5 +53,12 @@ struct CacheEvidence {
 [[nodiscard]] document::Section caches_section();
 /// Curves of time and misses over size and stride.
 [[nodiscard]] document::Section sweeps_section();
+
+// The figures of recorded runs of recount caches.
+
+/// "caches" (a summary), "caches-latency", "caches-ways", "caches-line", "caches-stopwatch", "caches-misses".
+/// Each run on record gets panels of its own. To compose one throws recount::Error (bad_input) when the
+/// results lack its data (no such run, no times, no grid) or it has more panels than fit on a page.
+[[nodiscard]] std::vector<plot::Figure> caches_figures();
 
 } // namespace recount::caches

@@ -2,7 +2,7 @@
 // sixteen equal steps.
 #pragma once
 
-#include "kernel/feature.hpp"
+#include "kernel/native.hpp"
 #include "kernel/tally.hpp"
 
 #include <cstdint>

@@ -1,8 +1,6 @@
 // The blocks of this architecture, each with its counts: the rows of blocks_*.def, put into one frame.
 #include "kernel/blocks/block.hpp"
 
-#include <iterator>
-
 #if defined(__x86_64__) || defined(__aarch64__)
 namespace recount::kernel::native {
 

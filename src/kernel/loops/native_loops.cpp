@@ -1,4 +1,4 @@
-#include "kernel/loops/loop_bodies.hpp"
+#include "kernel/matmul/native_matmul.hpp"
 #include "kernel/native.hpp"
 
 #include <cstring>
@@ -34,6 +34,20 @@ struct Bytes {
 extern "C" void recount_kernel_stride(void* context) {
   const Stride at = *static_cast<const Stride*>(context);
   stride_loop(Bytes{at.x}, at.size, at.stride, at.passes);
+}
+
+void recount_kernel_peak_scalar(void* context) {
+  auto& at = *static_cast<Ceiling*>(context);
+  double sum[peak_chains];
+  for (int i = 0; i < peak_chains; ++i)
+    sum[i] = at.results[i];
+  const double factor = at.factor, term = at.term;
+  for (std::int64_t turn = 0; turn < at.turns; ++turn)
+#pragma GCC unroll 12
+    for (int i = 0; i < peak_chains; ++i)
+      sum[i] = sum[i] * factor + term;
+  for (int i = 0; i < peak_chains; ++i)
+    at.results[i] = sum[i];
 }
 
 } // namespace recount::kernel::native

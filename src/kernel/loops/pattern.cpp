@@ -4,8 +4,6 @@
 #include "base/random.hpp"
 #include "base/text.hpp"
 #include "kernel/kernel.hpp"
-#include "kernel/loops/loop_bodies.hpp"
-#include "kernel/memory.hpp"
 #include "kernel/native.hpp"
 #include "kernel/point.hpp"
 #include "model/hierarchy.hpp"

@@ -2,7 +2,6 @@
 
 #include "kernel/kernel.hpp"
 #include "kernel/matmul/native_matmul.hpp"
-#include "kernel/memory.hpp"
 #include "kernel/point.hpp"
 #include "model/hierarchy.hpp"
 #include "model/nest.hpp"

@@ -3,7 +3,7 @@
 
 #include "kernel/kernel.hpp"
 #include "kernel/matmul/matmul_loops.hpp"
-#include "kernel/memory.hpp"
+#include "kernel/point.hpp"
 #include "model/nest.hpp"
 
 #include <cstdint>

@@ -24,32 +24,28 @@ inline void matmul_ijk(Memory memory, std::int64_t n) {
   });
 }
 
-/// c += a b, the sum in memory as the source text says: three loads and one store per step.
-template <class Memory>
-inline void matmul_ijk_mem(Memory memory, std::int64_t n) {
+/// c += a x, the sum in memory as the source text says: three loads and one store per step. `right(k, j)`
+/// loads an element of the matrix on the right.
+template <class Memory, class Right>
+inline void matmul_in_memory(Memory memory, std::int64_t n, Right right) {
   memory.loop(0, n, 1, [&](auto i) {
     memory.loop(0, n, 1, [&](auto j) {
       memory.loop(0, n, 1, [&](auto k) {
         const auto x = memory.a(i * n + k);
-        const auto y = memory.b(k * n + j);
+        const auto y = right(k, j);
         memory.keep_in_c(i * n + j, x * y);
       });
     });
   });
 }
-
-/// c += a b along rows, an element of a in a register: two loads and one store per step.
 template <class Memory>
-inline void matmul_ikj(Memory memory, std::int64_t n) {
-  memory.loop(0, n, 1, [&](auto i) {
-    memory.loop(0, n, 1, [&](auto k) {
-      const auto x = memory.a(i * n + k);
-      memory.loop(0, n, 1, [&](auto j) {
-        const auto y = memory.b(k * n + j);
-        memory.add_c(i * n + j, x * y);
-      });
-    });
-  });
+inline void matmul_ijk_mem(Memory memory, std::int64_t n) {
+  matmul_in_memory(memory, n, [&](auto k, auto j) { return memory.b(k * n + j); });
+}
+/// With b already transposed in t.
+template <class Memory>
+inline void matmul_by_transposed(Memory memory, std::int64_t n) {
+  matmul_in_memory(memory, n, [&](auto k, auto j) { return memory.t(j * n + k); });
 }
 
 /// t = b with rows and columns exchanged.
@@ -63,21 +59,8 @@ inline void matmul_transpose(Memory memory, std::int64_t n) {
   });
 }
 
-/// c += a b with b already in t, the sum in memory: three loads and one store per step.
-template <class Memory>
-inline void matmul_by_transposed(Memory memory, std::int64_t n) {
-  memory.loop(0, n, 1, [&](auto i) {
-    memory.loop(0, n, 1, [&](auto j) {
-      memory.loop(0, n, 1, [&](auto k) {
-        const auto x = memory.a(i * n + k);
-        const auto y = memory.t(j * n + k);
-        memory.keep_in_c(i * n + j, x * y);
-      });
-    });
-  });
-}
-
-/// One block of `blocked`: its rows of c and a, its columns of c and b, its columns of a and rows of b.
+/// c += a b along rows, an element of a in a register: two loads and one store per step. Of a block: its rows
+/// of c and a, its columns of c and b, its columns of a and rows of b.
 template <class Memory, class First, class Last>
 inline void matmul_block(Memory memory, std::int64_t n, First i_first, Last i_last, First j_first,
                          Last j_last, First k_first, Last k_last) {
@@ -90,6 +73,12 @@ inline void matmul_block(Memory memory, std::int64_t n, First i_first, Last i_la
       });
     });
   });
+}
+
+/// The same of whole matrices.
+template <class Memory>
+inline void matmul_ikj(Memory memory, std::int64_t n) {
+  matmul_block(memory, n, std::int64_t{0}, n, std::int64_t{0}, n, std::int64_t{0}, n);
 }
 
 /// c += a b, blocks in the order ii, jj, kk and i, k, j inside: two loads and one store per step. The last

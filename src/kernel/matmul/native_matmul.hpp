@@ -1,7 +1,7 @@
 // The measured functions of `matmul`.
 #pragma once
 
-#include "kernel/feature.hpp"
+#include "kernel/native.hpp"
 
 #include <cstdint>
 

@@ -3,12 +3,11 @@
 #include "base/random.hpp"
 #include "base/text.hpp"
 #include "kernel/kernel.hpp"
-#include "kernel/memory.hpp"
 #include "kernel/point.hpp"
 #include "model/hierarchy.hpp"
 #include "model/nest_simulation.hpp"
+#include "nest/definition.hpp"
 #include "nest/generate.hpp"
-#include "nest/nest_point.hpp"
 #include "nest/transform.hpp"
 #include "recount/error.hpp"
 
@@ -94,18 +93,23 @@ std::string read_nest(const std::string& file) {
 
 } // namespace
 
-std::vector<Parameter> NestKernel::common_parameters(const std::string& file, const std::string& digest) {
-  return {
-      text_parameter("file", "the nest, in the format of recount-nest(5); its parameters are options, too",
-                     file),
-      text_parameter("digest", "of the text of the file; filled in by recount", digest),
-      number_parameter("offset",
-                       "bytes from a page boundary to the first element of each array, a multiple of it", 16,
-                       0, 4095, Parameter::Unit::bytes),
-      pages_parameter(),
-      number_parameter("tile", "iterations per block of the exchangeable loops; 0: no blocks", 0, 0, 1 << 20),
-      number_parameter("padding", "unused elements behind each row of the arrays", 0, 0, 1 << 20)};
-}
+NestKernel::NestKernel(const std::string& file, const std::string& digest,
+                       std::unique_ptr<const nest::Definition> nest)
+    : BasicKernel(
+          "nest", "executes a loop nest that is written as text",
+          {text_parameter(
+               "file", "the nest, in the format of recount-nest(5); its parameters are options, too", file),
+           text_parameter("digest", "of the text of the file; filled in by recount", digest),
+           number_parameter("offset",
+                            "bytes from a page boundary to the first element of each array, a multiple of it",
+                            16, 0, 4095, Parameter::Unit::bytes),
+           pages_parameter(),
+           number_parameter("tile", "iterations per block of the exchangeable loops; 0: no blocks", 0, 0,
+                            1 << 20),
+           number_parameter("padding", "unused elements behind each row of the arrays", 0, 0, 1 << 20)}),
+      nest_(std::move(nest)) {}
+
+NestKernel::NestKernel() : NestKernel("", "", nullptr) {}
 
 /// The written form or another one.
 nest::Point NestKernel::formed(nest::Setting setting, const nest::Form& form) const {
@@ -123,9 +127,9 @@ nest::Point NestKernel::formed(nest::Setting setting, const nest::Form& form) co
 }
 
 NestKernel::NestKernel(const std::string& file, const std::string& text)
-    : nest_(std::make_unique<nest::Definition>(nest::parse(file, text))),
-      parameters_(common_parameters(file, fmt::format("{:016x}", base::fnv(text)))),
-      orders_(nest::orders(*nest_, most_exchanged)) {
+    : NestKernel(file, fmt::format("{:016x}", base::fnv(text)),
+                 std::make_unique<nest::Definition>(nest::parse(file, text))) {
+  orders_ = nest::orders(*nest_, most_exchanged);
   const auto add = [&](Parameter parameter) {
     const auto same = [&](const Parameter& other) { return other.name == parameter.name; };
     if (std::ranges::any_of(parameters_, same))
@@ -147,16 +151,6 @@ NestKernel::NestKernel(const std::string& file, const std::string& text)
       names.emplace_back(nest::name(type));
     add(choice_parameter(p.name, p.prose, std::move(names)));
   }
-}
-
-const std::string& NestKernel::name() const {
-  static const std::string name = "nest";
-  return name;
-}
-
-const std::string& NestKernel::prose() const {
-  static const std::string prose = "executes a loop nest that is written as text";
-  return prose;
 }
 
 const Kernel& NestKernel::configured(const result::Params& given) const {

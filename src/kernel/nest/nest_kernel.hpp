@@ -1,9 +1,8 @@
 // `nest`: a loop nest written as text. See recount-nest(5).
 #pragma once
 
-#include "kernel/kernel.hpp"
-#include "nest/nest_point.hpp"
-#include "nest/parse.hpp"
+#include "kernel/point.hpp"
+#include "nest/definition.hpp"
 #include "nest/transform.hpp"
 
 #include <map>
@@ -15,15 +14,12 @@
 namespace recount::kernel {
 
 /// Without a file it has the parameters of every nest and can do nothing; configured() reads the file.
-class NestKernel : public Kernel {
+class NestKernel : public BasicKernel {
 public:
-  NestKernel() = default;
+  NestKernel();
   /// `file` names the text in messages and results. Throws recount::Error (bad_input).
   NestKernel(const std::string& file, const std::string& text);
 
-  [[nodiscard]] const std::string& name() const override;
-  [[nodiscard]] const std::string& prose() const override;
-  [[nodiscard]] std::span<const Parameter> parameters() const override { return parameters_; }
   [[nodiscard]] const Kernel& configured(const result::Params& given) const override;
   [[nodiscard]] std::int64_t bytes(const result::Params& point) const override;
   [[nodiscard]] std::unique_ptr<Instance> prepare(const result::Params& point) const override;
@@ -42,11 +38,11 @@ public:
 
 private:
   std::unique_ptr<const nest::Definition> nest_; ///< null without a file
-  std::vector<Parameter> parameters_ = common_parameters("", "");
-  std::vector<nest::Order> orders_; ///< of the loops; the written one is the first
+  std::vector<nest::Order> orders_;              ///< of the loops; the written one is the first
 
-  [[nodiscard]] static std::vector<Parameter> common_parameters(const std::string& file,
-                                                                const std::string& digest);
+  /// With the parameters of every nest.
+  NestKernel(const std::string& file, const std::string& digest,
+             std::unique_ptr<const nest::Definition> nest);
   [[nodiscard]] nest::Point formed(nest::Setting setting, const nest::Form& form) const;
 
   /// What find_broken_dependence() found, by parameters, order and tile.

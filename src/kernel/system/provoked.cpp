@@ -1,8 +1,5 @@
-#include "kernel/system/provoked.hpp"
-
 #include "kernel/blocks/block.hpp"
 #include "kernel/kernel.hpp"
-#include "kernel/memory.hpp"
 #include "kernel/point.hpp"
 #include "kernel/system/native_system.hpp"
 #include "kernel/tally.hpp"
@@ -10,6 +7,7 @@
 #include "recount/error.hpp"
 
 #include <fmt/format.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -21,40 +19,107 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <memory>
+#include <string>
 #include <thread>
+#include <vector>
 
 namespace recount::kernel {
 
-ProvokedKernel::ProvokedKernel(const Provoked& row)
-    : BasicKernel(row.name, row.prose, {row.times}), row_(row) {}
-
-std::int64_t ProvokedKernel::times(const result::Params& point) const {
-  return number(complete(*this, point), row_.times.name);
-}
-
-std::int64_t ProvokedKernel::bytes(const result::Params& point) const {
-  return times(point) * row_.bytes_each + row_.bytes;
-}
-
-std::unique_ptr<Instance> ProvokedKernel::prepare(const result::Params& point) const {
-  return row_.prepare(times(point));
-}
-
-std::vector<Expectation> ProvokedKernel::expected(const result::Params& point) const {
-  return row_.expected(static_cast<double>(times(point)));
-}
-
-std::int64_t ProvokedKernel::simulate(const result::Params& point, model::Hierarchy& caches) const {
-  return row_.simulate ? row_.simulate(times(point), caches) : BasicKernel::simulate(point, caches);
-}
-
-std::string ProvokedKernel::unsimulated() const {
-  return row_.simulate ? std::string() : BasicKernel::unsimulated();
-}
-
-// `faults`: touches pages that the process does not have. See recount-kernels(7).
+// Kernels that provoke an action of the operating system or of another CPU n times.
 
 namespace {
+
+/// One kernel as a row: its parameter is the number of repetitions.
+struct Provoked {
+  std::string name, prose;
+  Parameter times;
+  std::vector<Expectation> (*expected)(double n) = nullptr;
+  std::unique_ptr<Instance> (*prepare)(std::int64_t n) = nullptr; ///< may throw recount::Error (unavailable)
+  std::int64_t bytes_each = 0, bytes = 4096; ///< of memory: n times the one, and the other
+  /// None: closed forms alone.
+  std::int64_t (*simulate)(std::int64_t n, model::Hierarchy& caches) = nullptr;
+};
+
+class ProvokedKernel : public BasicKernel {
+public:
+  explicit ProvokedKernel(const Provoked& row) : BasicKernel(row.name, row.prose, {row.times}), row_(row) {}
+  [[nodiscard]] std::int64_t bytes(const result::Params& point) const override {
+    return times(point) * row_.bytes_each + row_.bytes;
+  }
+  [[nodiscard]] std::unique_ptr<Instance> prepare(const result::Params& point) const override {
+    return row_.prepare(times(point));
+  }
+  [[nodiscard]] std::vector<Expectation> expected(const result::Params& point) const override {
+    return row_.expected(static_cast<double>(times(point)));
+  }
+  std::int64_t simulate(const result::Params& point, model::Hierarchy& caches) const override {
+    return row_.simulate ? row_.simulate(times(point), caches) : BasicKernel::simulate(point, caches);
+  }
+  [[nodiscard]] std::string unsimulated() const override {
+    return row_.simulate ? std::string() : BasicKernel::unsimulated();
+  }
+
+private:
+  [[nodiscard]] std::int64_t times(const result::Params& point) const {
+    return number(complete(*this, point), row_.times.name);
+  }
+  Provoked row_;
+};
+
+// CPUs for kernels that need more than one.
+
+/// The CPUs that the calling thread may run on, put back when destroyed.
+class Affinity {
+public:
+  Affinity() {
+    CPU_ZERO(&before_);
+    sched_getaffinity(0, sizeof before_, &before_);
+  }
+  Affinity(const Affinity&) = delete;
+  Affinity& operator=(const Affinity&) = delete;
+  ~Affinity() { sched_setaffinity(0, sizeof before_, &before_); }
+
+private:
+  cpu_set_t before_;
+};
+
+/// Moves the calling thread to this CPU and keeps it there; false when it may not run there.
+[[nodiscard]] bool move_to(int cpu) {
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(static_cast<unsigned>(cpu), &one);
+  return sched_setaffinity(0, sizeof one, &one) == 0;
+}
+
+/// Pins the calling thread to its current CPU, and finds another CPU allowed for the process.
+class TwoCpus {
+public:
+  /// Throws recount::Error (unavailable) naming the kernel when there is no other.
+  explicit TwoCpus(const char* kernel) : here_(std::max(0, sched_getcpu())) {
+    // A sweep binds the process that measures to one CPU, but not the one that started it.
+    cpu_set_t own, parents;
+    CPU_ZERO(&own);
+    CPU_ZERO(&parents);
+    sched_getaffinity(0, sizeof own, &own);
+    sched_getaffinity(getppid(), sizeof parents, &parents);
+    for (int cpu = 0; cpu < CPU_SETSIZE && other_ < 0; ++cpu) {
+      const auto at = static_cast<unsigned>(cpu);
+      if (cpu != here_ && (CPU_ISSET(at, &own) || CPU_ISSET(at, &parents)) && move_to(cpu)) other_ = cpu;
+    }
+    if (other_ < 0 || !move_to(here_))
+      throw unavailable(kernel, "needs two CPUs, but this process may run on one only", {},
+                        "start recount without taskset(1), or in a cpuset of two CPUs");
+  }
+  [[nodiscard]] int here() const { return here_; }
+  [[nodiscard]] int other() const { return other_; }
+
+private:
+  Affinity as_it_was_;
+  int here_, other_ = -1;
+};
+
+// `faults`: touches pages that the process does not have. See recount-kernels(7).
 
 std::vector<Expectation> expected_faults(double n) {
   return {{"perf::PAGE-FAULTS", n, 0, 0, "1 per page"},
@@ -145,43 +210,7 @@ std::vector<Expectation> expected_ticks(double n) {
   return {{"msr/tsc/", n, 0, 200, "the requested number of ticks"}};
 }
 
-} // namespace
-
-Affinity::Affinity() {
-  CPU_ZERO(&before_);
-  sched_getaffinity(0, sizeof before_, &before_);
-}
-
-Affinity::~Affinity() {
-  sched_setaffinity(0, sizeof before_, &before_);
-}
-
-bool move_to(int cpu) {
-  cpu_set_t one;
-  CPU_ZERO(&one);
-  CPU_SET(static_cast<unsigned>(cpu), &one);
-  return sched_setaffinity(0, sizeof one, &one) == 0;
-}
-
-TwoCpus::TwoCpus(const char* kernel) : here_(std::max(0, sched_getcpu())) {
-  // A sweep binds the process that measures to one CPU, but not the one that started it.
-  cpu_set_t own, parents;
-  CPU_ZERO(&own);
-  CPU_ZERO(&parents);
-  sched_getaffinity(0, sizeof own, &own);
-  sched_getaffinity(getppid(), sizeof parents, &parents);
-  for (int cpu = 0; cpu < CPU_SETSIZE && other_ < 0; ++cpu) {
-    const auto at = static_cast<unsigned>(cpu);
-    if (cpu != here_ && (CPU_ISSET(at, &own) || CPU_ISSET(at, &parents)) && move_to(cpu)) other_ = cpu;
-  }
-  if (other_ < 0 || !move_to(here_))
-    throw unavailable(kernel, "needs two CPUs, but this process may run on one only", {},
-                      "start recount without taskset(1), or in a cpuset of two CPUs");
-}
-
 // `cell`: accesses to one address given in advance, for breakpoints. See recount-kernels(7).
-
-namespace {
 
 const native::Block& cell_block(const result::Params& point) {
   return native::find_block("transfer_" + text(point, "operation"), "cell");
@@ -398,7 +427,7 @@ std::unique_ptr<Instance> make_faults(std::int64_t pages) {
 
 } // namespace
 
-std::span<const Provoked> provoked() {
+std::vector<const Kernel*> provoked_kernels() {
   static const std::vector<Provoked> rows = {
       {.name = "faults",
        .prose = "touches unmapped pages, one page fault each",
@@ -441,7 +470,11 @@ std::span<const Provoked> provoked() {
        .expected = expected_sharing,
        .prepare = make_own<SharingInstance>,
        .simulate = simulate_sharing}};
-  return rows;
+  static const std::vector<ProvokedKernel> kernels(rows.begin(), rows.end());
+  std::vector<const Kernel*> all;
+  for (const ProvokedKernel& kernel : kernels)
+    all.push_back(&kernel);
+  return all;
 }
 
 } // namespace recount::kernel

@@ -2,7 +2,7 @@
 //   CHECK_LIE = papi-doubles | perf-drifts | both-waver | dies
 #include "pages.hpp"
 #include "result/observation.hpp"
-#include "sweep/serve.hpp"
+#include "sweep/engine.hpp"
 
 #include <array>
 #include <cstdlib>

@@ -4,7 +4,7 @@
 #include "check/check.hpp"
 #include "pages.hpp"
 #include "preset/catalogue.hpp"
-#include "sweep/batch.hpp"
+#include "sweep/engine.hpp"
 #include "witness/backend.hpp"
 
 #include <recount/error.hpp>

@@ -2,8 +2,7 @@
 //   runner run-point                             as recount does
 //   runner sweep FILE RANGE-OF-N REPEAT FAULT HOW [LIMIT-OF-FILE-SIZE]   resumes FILE when it is there
 #include "kernels.hpp"
-#include "sweep/batch.hpp"
-#include "sweep/serve.hpp"
+#include "sweep/engine.hpp"
 #include "sweep/sweep_plan.hpp"
 
 #include <cstring>

@@ -5,7 +5,7 @@
 #include "emulate/simulated_caches.hpp"
 #include "matmul_work.hpp"
 
-#include "kernel/blocks/emit.hpp"
+#include "kernel/blocks/block_kernel.hpp"
 #include "kernel/matmul/native_matmul.hpp"
 #include "kernel/native.hpp"
 #include "kernel/system/native_system.hpp"

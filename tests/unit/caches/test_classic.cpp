@@ -1,6 +1,5 @@
 // Sizes and strides of powers of two alone give the laboratory's answers, as read from its figure.
-#include "caches/infer/classic.hpp"
-#include "caches/infer/stated.hpp"
+#include "caches/infer/findings.hpp"
 #include "caches/measure/study.hpp"
 
 #include <boost/test/unit_test.hpp>

@@ -1,9 +1,8 @@
 // Misses that a real counter gives (noise, prefetched lines, pages that lie anywhere) go the same way as any:
 // recorded, replayed, inferred; and nothing that is stated has a part in it.
-#include "caches/infer/inference.hpp"
-#include "caches/infer/record_sampler.hpp"
-#include "caches/infer/stated.hpp"
-#include "caches/measure/model_sampler.hpp"
+#include "caches/infer/sampler.hpp"
+#include "caches/infer/findings.hpp"
+#include "caches/measure/study.hpp"
 
 #include <boost/test/unit_test.hpp>
 

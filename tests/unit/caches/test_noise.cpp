@@ -1,6 +1,5 @@
 // Disturbed rounds, and times that are noise alone.
-#include "caches/infer/gauge.hpp"
-#include "caches/infer/record_sampler.hpp"
+#include "caches/infer/sampler.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,7 +1,7 @@
 // Random machines are recovered exactly from the model's misses, or called unknown with a reason: never
 // wrong.
-#include "caches/infer/inference.hpp"
-#include "caches/measure/model_sampler.hpp"
+#include "caches/infer/findings.hpp"
+#include "caches/measure/study.hpp"
 #include "machines.hpp"
 
 #include <boost/test/unit_test.hpp>

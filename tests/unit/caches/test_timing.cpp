@@ -2,7 +2,7 @@
 #include "timing_tally.hpp"
 
 #include "caches/infer/colour_sets.hpp"
-#include "caches/infer/stated.hpp"
+#include "caches/infer/findings.hpp"
 
 #include <boost/test/unit_test.hpp>
 

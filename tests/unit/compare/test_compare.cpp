@@ -1,5 +1,5 @@
 // Machines side by side: made-up results with one machine that differs.
-#include "caches/infer/record_sampler.hpp"
+#include "caches/infer/sampler.hpp"
 #include "caches/measure/study.hpp"
 #include "compare/compare.hpp"
 

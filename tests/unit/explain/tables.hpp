@@ -2,7 +2,7 @@
 #pragma once
 
 #include "explain/explanation.hpp"
-#include "matmul/published.hpp"
+#include "matmul/products.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -3,7 +3,7 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "explain/explanation.hpp"
-#include "matmul/published.hpp"
+#include "matmul/products.hpp"
 #include "model/machine.hpp"
 #include "model/metrics.hpp"
 #include "model/nest_simulation.hpp"

@@ -1,6 +1,6 @@
 // Counts that strangers published (tests/data/field): what recount explain finds in them by itself.
 #include "explain/explanation.hpp"
-#include "matmul/published.hpp"
+#include "matmul/products.hpp"
 #include "model/machine.hpp"
 #include "statistics/statistics.hpp"
 #include "tables.hpp"

@@ -1,5 +1,5 @@
 // Blocks are executed where the processor has what they take, and refused with the reason where it has not.
-#include "kernel/feature.hpp"
+#include "kernel/native.hpp"
 #include "kernel/kernel.hpp"
 #include "recount/error.hpp"
 

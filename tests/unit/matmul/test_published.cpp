@@ -1,5 +1,5 @@
 // Published tables of matrix products: what is read, and what is refused.
-#include "matmul/published.hpp"
+#include "matmul/products.hpp"
 
 #include "matmul/matmul_study.hpp"
 #include "matmul/matmul_tables.hpp"

@@ -3,7 +3,7 @@
 #include "kernel/nest/nest_kernel.hpp"
 #include "model/hierarchy.hpp"
 #include "model/machine.hpp"
-#include "nest/parse.hpp"
+#include "nest/definition.hpp"
 #include "nest/transform.hpp"
 #include "recount/error.hpp"
 

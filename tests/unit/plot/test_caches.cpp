@@ -1,8 +1,8 @@
 // The figures of an inference of caches: what is found is marked, what is modelled is called so, and what is
 // not on record is not drawn.
-#include "caches/infer/record_sampler.hpp"
+#include "caches/infer/sampler.hpp"
 #include "caches/measure/study.hpp"
-#include "caches/view/caches_figures.hpp"
+#include "caches/view/caches_sections.hpp"
 #include "plot/layout.hpp"
 
 #include <recount/error.hpp>
@@ -16,6 +16,11 @@
 BOOST_AUTO_TEST_SUITE(caches)
 
 namespace {
+
+recount::plot::Sheet compose(const std::string& name, const recount::result::Results& results) {
+  const auto figures = recount::caches::caches_figures();
+  return recount::plot::find(figures, name).compose(results, {});
+}
 
 recount::result::Results recorded(bool grid) {
   recount::caches::CachesTask task;
@@ -80,7 +85,7 @@ bool marked(const recount::plot::Panel& panel, const std::string& text) {
 
 std::string refusal(const std::string& name, const recount::result::Results& results) {
   try {
-    static_cast<void>(recount::caches::compose_caches(name, results));
+    static_cast<void>(compose(name, results));
   } catch (const recount::Error& error) {
     return error.what();
   }
@@ -90,7 +95,7 @@ std::string refusal(const std::string& name, const recount::result::Results& res
 } // namespace
 
 BOOST_AUTO_TEST_CASE(the_summary_shows_what_was_found) {
-  const recount::plot::Sheet sheet = recount::caches::compose_caches("caches", with_grid());
+  const recount::plot::Sheet sheet = compose("caches", with_grid());
   BOOST_TEST(sheet.panels.size() == 3U); // line, ways, misses; a model takes no time
   for (const auto& panel : sheet.panels) {
     BOOST_TEST(panel.title.find("modelled") != std::string::npos);
@@ -107,7 +112,7 @@ BOOST_AUTO_TEST_CASE(disturbed_rounds_are_named_in_the_caption) {
   for (auto& o : results.observations)
     if (recount::result::as_double(o.value) == 80.0e-9)
       o.flags = {{recount::Flag::Kind::preempted, "preempted 2 times (40 %)", 40.0}};
-  const auto sheet = recount::caches::compose_caches("caches-latency", results);
+  const auto sheet = compose("caches-latency", results);
   BOOST_TEST(std::ranges::any_of(sheet.caption, [](const auto& c) {
     return c.find("repetitions disturbed (more than 1 % of their time lost)") != std::string::npos;
   }));
@@ -116,7 +121,7 @@ BOOST_AUTO_TEST_CASE(disturbed_rounds_are_named_in_the_caption) {
 }
 
 BOOST_AUTO_TEST_CASE(ways_are_where_the_curve_no_longer_falls) {
-  const recount::plot::Panel panel = recount::caches::compose_caches("caches-ways", with_grid()).panels.at(0);
+  const recount::plot::Panel panel = compose("caches-ways", with_grid()).panels.at(0);
   const recount::plot::Series& first = panel.series.at(0);
   BOOST_TEST(first.label == "L1d: 8 ways");
   BOOST_TEST(first.samples.back().y == 8);
@@ -126,7 +131,7 @@ BOOST_AUTO_TEST_CASE(ways_are_where_the_curve_no_longer_falls) {
 }
 
 BOOST_AUTO_TEST_CASE(misses_are_drawn_around_each_capacity) {
-  const recount::plot::Sheet sheet = recount::caches::compose_caches("caches-misses", with_grid());
+  const recount::plot::Sheet sheet = compose("caches-misses", with_grid());
   BOOST_TEST_REQUIRE(sheet.panels.size() == 2U);
   BOOST_TEST(sheet.panels[0].series.front().label == "8 KiB");
   BOOST_TEST(sheet.panels[0].series.back().label == "128 KiB");
@@ -137,7 +142,7 @@ BOOST_AUTO_TEST_CASE(misses_are_drawn_around_each_capacity) {
 }
 
 BOOST_AUTO_TEST_CASE(latency_is_marked_with_what_was_found_and_what_is_stated) {
-  const recount::plot::Panel panel = recount::caches::compose_caches("caches-latency", timed()).panels.at(0);
+  const recount::plot::Panel panel = compose("caches-latency", timed()).panels.at(0);
   BOOST_TEST(panel.series.at(0).samples.size() > 20U);
   BOOST_TEST(!panel.series[0].modelled);
   // Nothing but a survey is on record: no capacity is found, what is stated is called so.
@@ -146,7 +151,7 @@ BOOST_AUTO_TEST_CASE(latency_is_marked_with_what_was_found_and_what_is_stated) {
 
 BOOST_AUTO_TEST_CASE(every_text_stays_on_the_page) {
   for (const char* name : {"caches", "caches-ways", "caches-line", "caches-misses"}) {
-    const recount::plot::Sheet sheet = recount::caches::compose_caches(name, with_grid());
+    const recount::plot::Sheet sheet = compose(name, with_grid());
     for (const double width : {3.33, 7.0}) {
       const recount::plot::Canvas canvas = recount::plot::canvas_of(recount::plot::Format::pdf, width);
       const recount::plot::Layout layout = recount::plot::lay_out(sheet, canvas);

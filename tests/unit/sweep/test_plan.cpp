@@ -1,9 +1,8 @@
 // Grids, conditions, orders, CPUs: what a sweep will do, before it does anything.
 #include "../../host/sweep/kernels.hpp"
 #include "host/pmu.hpp"
-#include "sweep/batch.hpp"
-#include "sweep/groups.hpp"
-#include "sweep/model_modes.hpp"
+#include "sweep/engine.hpp"
+#include "sweep/sweep_table.hpp"
 #include "sweep/sweep_plan.hpp"
 
 #include <boost/test/unit_test.hpp>

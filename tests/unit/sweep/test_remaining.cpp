@@ -1,6 +1,5 @@
 // What is left to do, what goes to a run and what comes back.
 #include "sweep/engine.hpp"
-#include "sweep/serve.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <recount/error.hpp>
