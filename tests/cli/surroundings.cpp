@@ -54,6 +54,12 @@ std::string unless(bool condition, const std::string& reason) {
 }
 } // namespace
 
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);
+  if (value == nullptr) throw std::runtime_error(std::string(name) + " is not set: run this by meson test");
+  return value;
+}
+
 std::string cpu_in_tables() {
   const char* const program = std::getenv("RECOUNT");
   process::Spawn spawn;

@@ -9,6 +9,9 @@ namespace recount::test {
 /// Empty when this machine has what `need` names, else the reason for the skip. Found by trying.
 [[nodiscard]] std::string missing(const std::string& need);
 
+/// Value of an environment variable; throws std::runtime_error without it.
+[[nodiscard]] std::string variable(const char* name);
+
 /// What preset tables call this CPU; empty when libpfm4 does not know it.
 [[nodiscard]] std::string cpu_in_tables();
 

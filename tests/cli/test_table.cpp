@@ -15,16 +15,12 @@
 #include <sstream>
 #include <sys/stat.h>
 
+BOOST_AUTO_TEST_SUITE(table)
+
 namespace {
 using namespace recount;
 using namespace recount::test;
 namespace fs = std::filesystem;
-
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  if (!value) throw std::runtime_error(std::string(name) + " is not set: run this by meson test");
-  return value;
-}
 
 std::string slurp(const fs::path& path) {
   std::ostringstream text;
@@ -181,6 +177,7 @@ struct Register {
   Register() {
     using namespace boost::unit_test;
     static std::vector<Row> rows;
+    if (std::getenv("RECOUNT_TABLE") == nullptr) return; // another suite is run
     try {
       rows = read_table(variable("RECOUNT_TABLE"));
     } catch (const std::exception& e) {
@@ -199,3 +196,5 @@ struct Register {
 const Register registered;
 
 } // namespace
+
+BOOST_AUTO_TEST_SUITE_END()

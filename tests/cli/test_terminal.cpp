@@ -24,23 +24,19 @@
 #include <thread>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(terminal)
+
 namespace {
 using namespace recount;
 using namespace recount::test;
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-std::string program() {
-  const char* value = std::getenv("RECOUNT");
-  if (!value) throw std::runtime_error("RECOUNT is not set: run this by meson test");
-  return value;
-}
-
 /// recount on a terminal of its own, as the leader of its session.
 class OnTerminal {
 public:
   explicit OnTerminal(std::vector<std::string> words, const std::filesystem::path& folder) {
-    words.insert(words.begin(), program());
+    words.insert(words.begin(), variable("RECOUNT"));
     std::vector<char*> argv;
     for (auto& word : words)
       argv.push_back(word.data());
@@ -367,3 +363,5 @@ BOOST_AUTO_TEST_CASE(ctrl_z_gives_the_terminal_back_until_it_goes_on) {
   BOOST_TEST(on.end() == 0);
   BOOST_TEST(on.as_it_was());
 }
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -13,7 +13,7 @@ def suites(*names, limit=90):
 
 def tables(*names, limit=90):
     """Tables of tests/cli and tests/guest: the program as a user runs it."""
-    return [Step(f'table-{name}', f'{RESTRICTED}RECOUNT=/recount RECOUNT_TABLE=/tables/{name}.table /cli-table --color_output=no', limit,
+    return [Step(f'table-{name}', f'{RESTRICTED}RECOUNT=/recount RECOUNT_TABLE=/tables/{name}.table /cli-tests --run_test=table --color_output=no', limit,
                  cases=True) for name in names]
 
 

@@ -20,7 +20,7 @@ import jobs  # noqa: E402
 import summary  # noqa: E402
 
 # What goes into the guest: where it lies there -> target of the cross build.
-PROGRAMS = {'guest-tests': 'tests/guest/guest-tests', 'recount': 'src/cli/recount', 'cli-table': 'tests/cli/cli-table',
+PROGRAMS = {'guest-tests': 'tests/guest/guest-tests', 'recount': 'src/cli/recount', 'cli-tests': 'tests/cli/cli-tests',
             'product': 'tests/guest/product'}
 # Recount's Valgrind tool, what it needs, and its peer.
 TOOL = 'recount-trace-arm64-linux'

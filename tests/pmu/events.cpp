@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <stdexcept>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
@@ -63,8 +64,13 @@ perf_event_attr raw(std::uint64_t config) {
 }
 
 bool simulated(const std::string& machine) {
+  const std::string name = machine_name();
+  return machine.empty() ? !name.empty() : machine == name;
+}
+
+std::string machine_name() {
   const char* const file = std::getenv("RECOUNT_PMU_MACHINE");
-  return file != nullptr && (machine.empty() || std::string(file).ends_with("/" + machine + ".pmu"));
+  return file == nullptr ? "" : std::filesystem::path(file).stem().string();
 }
 
 void add_turns(std::int64_t turns) {
@@ -81,6 +87,39 @@ void execute_block(const std::string& name, std::int64_t turns) {
     return;
   }
   throw std::runtime_error("no block " + name);
+}
+
+std::map<std::string, std::int64_t> count_all(std::vector<std::string> events, const Encoder& encode,
+                                              const kernel::Region& region) {
+  std::map<std::string, std::int64_t> counts;
+  while (!events.empty()) {
+    std::vector<EventFd> group;
+    std::vector<std::string> names, later;
+    for (const std::string& event : events) {
+      perf_event_attr attr = encode(event);
+      attr.size = sizeof attr;
+      attr.read_format = PERF_FORMAT_GROUP;
+      attr.exclude_hv = 1;
+      attr.disabled = group.empty() ? 1 : 0;
+      EventFd fd(attr, 0, -1, group.empty() ? -1 : group.front().fd());
+      if (fd.error() != 0) {
+        later.push_back(event);
+        continue;
+      }
+      group.push_back(std::move(fd));
+      names.push_back(event);
+    }
+    if (group.empty()) break;
+    group.front().control(PERF_EVENT_IOC_RESET, PERF_IOC_FLAG_GROUP);
+    group.front().control(PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP);
+    region();
+    group.front().control(PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP);
+    const auto words = group.front().words(names.size() + 1);
+    for (std::size_t i = 0; i < names.size(); ++i)
+      counts[names[i]] = static_cast<std::int64_t>(words.at(i + 1));
+    events = later;
+  }
+  return counts;
 }
 
 } // namespace recount::test

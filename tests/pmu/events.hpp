@@ -1,8 +1,12 @@
 // Events as the tests of the simulated PMU open them, without any of recount's counter layer.
 #pragma once
 
+#include "kernel/kernel.hpp"
+
 #include <cstdint>
+#include <functional>
 #include <linux/perf_event.h>
+#include <map>
 #include <optional>
 #include <string>
 #include <sys/types.h>
@@ -38,11 +42,20 @@ private:
 
 /// Whether this program runs on a simulated machine, of that name if one is given.
 [[nodiscard]] bool simulated(const std::string& machine = {});
+/// Name of the simulated machine; empty outside of one.
+[[nodiscard]] std::string machine_name();
 
 /// Executes N iterations of `integer --operation add`: 18 instructions per iteration and 3 more.
 void add_turns(std::int64_t turns);
 inline constexpr double instructions_a_turn = 18, instructions_besides = 3;
 /// Any block: "float_add_f64_128".
 void execute_block(const std::string& name, std::int64_t turns);
+
+using Encoder = std::function<perf_event_attr(const std::string& event)>;
+
+/// Counts of the events in the region, as many at once as fit into one group, with the overhead of starting
+/// and stopping. Lacks what no counter takes.
+std::map<std::string, std::int64_t> count_all(std::vector<std::string> events, const Encoder& encode,
+                                              const kernel::Region& region);
 
 } // namespace recount::test

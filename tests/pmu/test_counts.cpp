@@ -8,6 +8,8 @@
 using namespace recount::test;
 namespace data = boost::unit_test::data;
 
+BOOST_AUTO_TEST_SUITE(counts)
+
 namespace {
 
 constexpr std::int64_t turns = 1000;
@@ -76,8 +78,6 @@ std::uint64_t counted(std::uint64_t config, const std::string& block) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(counts)
 
 BOOST_DATA_TEST_CASE(a_block_counts_what_the_description_says, data::make(known), one) {
   if (simulated(one.machine)) BOOST_TEST(counted(one.config, one.block) == one.count);

@@ -21,6 +21,8 @@ using namespace recount;
 using recount::test::add_turns;
 using recount::test::simulated;
 
+BOOST_AUTO_TEST_SUITE(layer)
+
 namespace {
 
 constexpr double a_turn = test::instructions_a_turn;
@@ -71,8 +73,6 @@ bool holds(const std::string& text, const std::string& part) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(layer)
 
 BOOST_AUTO_TEST_CASE(both_core_types_count_and_add_up) {
   if (!simulated("adl")) return;

@@ -8,6 +8,8 @@
 
 using namespace recount::test;
 
+BOOST_AUTO_TEST_SUITE(machines)
+
 namespace {
 
 constexpr std::uint64_t group_format =
@@ -33,8 +35,6 @@ void run_on(unsigned cpu) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(machines)
 
 BOOST_AUTO_TEST_CASE(sandy_bridge_counts_some_events_in_one_counter_only) {
   if (!simulated("snb")) return;

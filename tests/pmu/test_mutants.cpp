@@ -33,6 +33,8 @@
 using namespace recount;
 using check::PresetVerdict, check::Verdict;
 
+BOOST_AUTO_TEST_SUITE(mutants)
+
 namespace {
 
 /// The most wrong rows that may agree, the least of the coarse kinds that are found wrong, and the most right
@@ -41,12 +43,6 @@ constexpr double most_agree = 0.02, threshold_found = 0.92;
 constexpr std::size_t most_plausible = 20;
 /// What can only be doubted where the event added counts nothing, or where a count is known roughly.
 constexpr std::array fine_kinds{"small factor", "event added", "event subtracted", "kernel added"};
-
-std::string machine_name() {
-  for (const char* const name : {"skl", "spr", "adl", "n1"})
-    if (test::simulated(name)) return name;
-  return "zen4";
-}
 
 /// Whether something besides the rows makes counts differ; then only right rows are judged.
 bool contaminated() {
@@ -89,7 +85,7 @@ std::vector<Row> rows_of(const std::string& file) {
 
 /// Events that wrong rows use beside those of the table; the first counts nothing on these machines.
 std::vector<std::string> other_events() {
-  if (machine_name() == "skl")
+  if (test::machine_name() == "skl")
     return {"FP_ARITH:512B_PACKED_DOUBLE",
             "L2_RQSTS:ALL_PF",
             "L2_RQSTS:REFERENCES",
@@ -106,11 +102,11 @@ std::vector<std::string> other_events() {
             "L2_RQSTS:ALL_DEMAND_REFERENCES",
             "RESOURCE_STALLS:ANY",
             "L1D:REPLACEMENT"};
-  if (machine_name() == "n1")
+  if (test::machine_name() == "n1")
     return {"STREX_FAIL_SPEC", "BR_MIS_PRED_RETIRED", "BR_IMMED_SPEC", "BR_RETURN_SPEC", "BR_INDIRECT_SPEC",
             "DP_SPEC",         "L1D_CACHE_REFILL_WR", "L1D_CACHE_WB",  "MEM_ACCESS",     "L1D_TLB_REFILL",
             "L1I_TLB_REFILL",  "STALL_FRONTEND"};
-  if (machine_name() == "adl" || machine_name() == "spr") {
+  if (test::machine_name() == "adl" || test::machine_name() == "spr") {
     std::vector<std::string> names{"L2_RQSTS:ALL_DEMAND_MISS",
                                    "L2_RQSTS:DEMAND_DATA_RD_HIT",
                                    "L2_RQSTS:RFO_HIT",
@@ -127,7 +123,7 @@ std::vector<std::string> other_events() {
                                    "FP_ARITH_INST_RETIRED:SCALAR_DOUBLE",
                                    "FP_ARITH_INST_RETIRED:SCALAR_SINGLE",
                                    "CYCLE_ACTIVITY:STALLS_TOTAL"};
-    if (machine_name() == "spr")
+    if (test::machine_name() == "spr")
       names.emplace_back("MEM_TRANS_RETIRED:STORE_SAMPLE");
     else
       names.insert(names.end(), {"HW_INTERRUPTS:RECEIVED", "L2_RQSTS:REFERENCES"});
@@ -257,16 +253,17 @@ private:
       more.terms.push_back(event);
       add(kind, more);
     };
-    const bool skl = machine_name() == "skl", amd = machine_name() == "zen4";
+    const bool skl = test::machine_name() == "skl", amd = test::machine_name() == "zen4";
     const std::map<std::string, const char*> scalars{{"skl", "FP_ARITH:SCALAR_DOUBLE"},
                                                      {"adl", "FP_ARITH_INST_RETIRED:SCALAR_DOUBLE"},
                                                      {"n1", "VFP_SPEC"},
                                                      {"zen4", "RETIRED_FP_OPS_BY_TYPE:SCALAR_ALL"}};
-    if (vectors && scalars.contains(machine_name())) plus("scalars in VEC", scalars.at(machine_name()));
+    if (vectors && scalars.contains(test::machine_name()))
+      plus("scalars in VEC", scalars.at(test::machine_name()));
     // Of a system call, and half of the mispredictions where both directions are as frequent.
-    const char* const far = amd                      ? "RETIRED_FAR_CONTROL_TRANSFERS"
-                            : machine_name() == "n1" ? nullptr
-                                                     : "BR_INST_RETIRED:FAR_BRANCH";
+    const char* const far = amd                            ? "RETIRED_FAR_CONTROL_TRANSFERS"
+                            : test::machine_name() == "n1" ? nullptr
+                                                           : "BR_INST_RETIRED:FAR_BRANCH";
     const bool may_be_far =
         row.preset == "PAPI_BR_INS" || row.preset == "PAPI_BR_UCN" || row.preset == "PAPI_BR_TKN";
     if (far != nullptr && !may_be_far && row.preset.ends_with("_INS")) plus("far branches", far);
@@ -280,7 +277,7 @@ private:
   }
   /// Rows that shipped, or that a check accepted once.
   void published() {
-    if (machine_name() != "skl") return;
+    if (test::machine_name() != "skl") return;
     for (const auto& [preset, event] : std::vector<std::pair<std::string, std::string>>{
              {"PAPI_TOT_CYC", "INST_RETIRED:ANY_P"},
              {"PAPI_REF_CYC", "INST_RETIRED:ANY_P"},
@@ -307,12 +304,11 @@ private:
   std::vector<Mutant> made_;
 };
 
-using Counts = std::map<std::string, long long>; ///< by event
 struct Place {
   const kernel::Kernel* kernel = nullptr;
   result::Params point;
   std::int64_t accesses = 0;
-  Counts counts;
+  std::map<std::string, std::int64_t> counts; ///< by event
 };
 
 /// A row of the simulated machine's file, "event 0xd0.0x81 counters=0-3 cmask=1 = loads #
@@ -340,42 +336,8 @@ perf_event_attr attr_of_machine(std::string event) {
   throw std::runtime_error("no event " + event);
 }
 
-perf_event_attr attr_of(const std::string& event) {
-  perf_event_attr attr =
-      preset::default_pmu() != nullptr ? encode(event, Domain::user).attr : attr_of_machine(event);
-  attr.size = sizeof attr;
-  attr.read_format = PERF_FORMAT_GROUP;
-  attr.exclude_hv = 1;
-  return attr;
-}
-
-/// Counts as many of the events as fit into one group; takes them from the list.
-void count_some(std::vector<std::string>& events, Place& place, const kernel::Region& region) {
-  std::vector<test::EventFd> group;
-  std::vector<std::string> names, later;
-  for (const std::string& event : events) {
-    perf_event_attr attr = attr_of(event);
-    attr.disabled = group.empty() ? 1 : 0;
-    test::EventFd fd(attr, 0, -1, group.empty() ? -1 : group.front().fd());
-    if (fd.error() != 0) {
-      later.push_back(event);
-      continue;
-    }
-    group.push_back(std::move(fd));
-    names.push_back(event);
-  }
-  BOOST_REQUIRE_MESSAGE(!group.empty(), "cannot be counted: " << events.front());
-  const auto count = [&](const auto& execute) {
-    group.front().control(PERF_EVENT_IOC_RESET, PERF_IOC_FLAG_GROUP);
-    group.front().control(PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP);
-    execute();
-    group.front().control(PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP);
-    return group.front().words(names.size() + 1);
-  };
-  const auto empty = count([] {}), full = count([&] { region(); });
-  for (std::size_t i = 0; i < names.size(); ++i)
-    place.counts[names[i]] = static_cast<long long>(full.at(i + 1)) - static_cast<long long>(empty.at(i + 1));
-  events = later;
+perf_event_attr encode_event(const std::string& event) {
+  return preset::default_pmu() != nullptr ? encode(event, Domain::user).attr : attr_of_machine(event);
 }
 
 /// Everything that the judging needs, recorded once.
@@ -419,7 +381,7 @@ public:
     std::mt19937_64 random(seed);
     const int executions = noise == 0 ? 1 : default_repetitions;
     const auto* const core = preset::default_pmu();
-    const std::string cpu = core != nullptr ? core->name : machine_name();
+    const std::string cpu = core != nullptr ? core->name : test::machine_name();
     const auto table = preset::view(preset::parse(fmt::format("CPU,{}\n{}\n", cpu, row.text())), cpu, core,
                                     PapiVersion::v7_0);
     const Preset* const loaded = table.loaded.find(row.preset);
@@ -443,14 +405,17 @@ public:
   }
 
 private:
-  void execute(const kernel::Kernel& kernel, const result::Params& point, std::vector<std::string> events) {
+  void execute(const kernel::Kernel& kernel, const result::Params& point,
+               const std::vector<std::string>& events) {
     Place place{&kernel, point, 0, {}};
     try {
       const auto instance = kernel.prepare(point);
       instance->warm();
       place.accesses = instance->accesses();
-      while (!events.empty())
-        count_some(events, place, instance->region());
+      place.counts = test::count_all(events, encode_event, instance->region());
+      for (const auto& [event, overhead] : test::count_all(events, encode_event, {[](void*) {}, nullptr}))
+        place.counts.at(event) -= overhead;
+      BOOST_REQUIRE(place.counts.size() == events.size());
     } catch (const Error&) { // an instruction that this processor lacks
       return;
     }
@@ -516,8 +481,6 @@ const Everything& everything() {
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(mutants)
-
 BOOST_AUTO_TEST_CASE(right_rows_agree) {
   std::vector<std::string> plausible;
   for (const Row& row : everything().rows) {
@@ -526,7 +489,7 @@ BOOST_AUTO_TEST_CASE(right_rows_agree) {
     BOOST_TEST((v.verdict != Verdict::not_counted), row.text() << ": " << v.why);
     if (v.verdict == Verdict::plausible) plausible.push_back(row.preset + ": " + v.why);
   }
-  std::printf("%s: %zu right rows, %zu of them plausible only:\n", machine_name().c_str(),
+  std::printf("%s: %zu right rows, %zu of them plausible only:\n", test::machine_name().c_str(),
               everything().rows.size(), plausible.size());
   for (const auto& one : plausible)
     std::printf("  %s\n", one.c_str());
@@ -548,8 +511,8 @@ BOOST_AUTO_TEST_CASE(right_rows_are_not_called_wrong_for_noise) {
                    row.text() << ": noise " << noise << ", run " << run << ": " << check::name_of(v.verdict)
                               << ": " << v.why);
       }
-    std::printf("%s: noise %g: %zu right rows judged, %zu agree, %zu unstable\n", machine_name().c_str(),
-                noise, judged, agrees, unstable);
+    std::printf("%s: noise %g: %zu right rows judged, %zu agree, %zu unstable\n",
+                test::machine_name().c_str(), noise, judged, agrees, unstable);
     constexpr double some = 0.01, most_unstable = 0.2; // with noise of 1 % the default repetitions are enough
     if (noise <= some)
       BOOST_TEST(static_cast<double>(unstable) <= most_unstable * static_cast<double>(judged));
@@ -600,7 +563,7 @@ BOOST_AUTO_TEST_CASE(wrong_rows_do_not_agree) {
     std::printf("%-18s %3d of %3d found\n", kind.c_str(), numbers.first, numbers.second);
   const double score = 1 - static_cast<double>(agree) / static_cast<double>(all.size());
   std::printf("%s: %zu wrong rows: %zu agree, %zu are plausible, %zu are found wrong; score %.1f %%\n",
-              machine_name().c_str(), all.size(), agree, plausible, all.size() - agree - plausible,
+              test::machine_name().c_str(), all.size(), agree, plausible, all.size() - agree - plausible,
               100 * score);
   BOOST_TEST(all.size() >= 300U);
   BOOST_TEST(static_cast<double>(agree) <= most_agree * static_cast<double>(all.size()));
@@ -609,7 +572,7 @@ BOOST_AUTO_TEST_CASE(wrong_rows_do_not_agree) {
 }
 
 BOOST_AUTO_TEST_CASE(the_scalars_in_vectors_of_broadwell_are_named) {
-  if (machine_name() != "skl" || contaminated()) return;
+  if (test::machine_name() != "skl" || contaminated()) return;
   const PresetVerdict v = everything().recording.judge(
       {"PAPI_VEC_DP",
        "DERIVED_POSTFIX",
@@ -622,7 +585,7 @@ BOOST_AUTO_TEST_CASE(the_scalars_in_vectors_of_broadwell_are_named) {
 }
 
 BOOST_AUTO_TEST_CASE(a_missing_part_and_a_dead_term_are_named) {
-  if (machine_name() != "skl" || contaminated()) return;
+  if (test::machine_name() != "skl" || contaminated()) return;
   const PresetVerdict part =
       everything().recording.judge({"PAPI_VEC_DP", "NOT_DERIVED", {}, {"FP_ARITH:128B_PACKED_DOUBLE"}});
   BOOST_TEST((part.verdict == Verdict::meaning_differs), part.why);

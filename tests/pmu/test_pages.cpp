@@ -9,6 +9,8 @@
 
 using namespace recount::test;
 
+BOOST_AUTO_TEST_SUITE(pages)
+
 namespace {
 
 /// The first page of an event's mapping.
@@ -47,8 +49,6 @@ std::uint64_t read_in_user_space(const perf_event_mmap_page& page) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(pages)
 
 BOOST_AUTO_TEST_CASE(user_space_reads_what_a_call_reads) {
   for (const std::uint64_t code : {0x00c0U, 0x00c4U}) { // in a fixed counter, in a general one

@@ -12,6 +12,8 @@
 
 using namespace recount::test;
 
+BOOST_AUTO_TEST_SUITE(permission)
+
 namespace {
 
 int map_errno(const EventFd& event, std::size_t pages, std::vector<void*>& mapped) {
@@ -48,8 +50,6 @@ std::vector<std::uint64_t> counted(const std::filesystem::path& program) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(permission)
 
 BOOST_AUTO_TEST_CASE(user_mode_alone_may_be_counted) {
   auto attr = hardware();

@@ -24,48 +24,12 @@
 
 using namespace recount;
 
+BOOST_AUTO_TEST_SUITE(proposals)
+
 namespace {
 
 constexpr int repetitions = 3;
 constexpr std::size_t real_events = 100;
-
-std::string machine_name() {
-  return test::simulated("skl") ? "skl" : "zen4";
-}
-
-/// Counts of all events in the region, as many at once as fit into a group. The overhead of starting and
-/// stopping is left in.
-std::map<std::string, double> count_all(std::vector<std::string> events, const kernel::Region& region) {
-  std::map<std::string, double> counts;
-  while (!events.empty()) {
-    std::vector<test::EventFd> group;
-    std::vector<std::string> names, later;
-    for (const std::string& event : events) {
-      perf_event_attr attr = encode(event, Domain::user).attr;
-      attr.size = sizeof attr;
-      attr.read_format = PERF_FORMAT_GROUP;
-      attr.exclude_hv = 1;
-      attr.disabled = group.empty() ? 1 : 0;
-      test::EventFd fd(attr, 0, -1, group.empty() ? -1 : group.front().fd());
-      if (fd.error() != 0) {
-        later.push_back(event);
-        continue;
-      }
-      group.push_back(std::move(fd));
-      names.push_back(event);
-    }
-    if (group.empty()) break; // what no counter takes is not counted
-    group.front().control(PERF_EVENT_IOC_RESET, PERF_IOC_FLAG_GROUP);
-    group.front().control(PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP);
-    region();
-    group.front().control(PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP);
-    const auto words = group.front().words(names.size() + 1);
-    for (std::size_t i = 0; i < names.size(); ++i)
-      counts[names[i]] = static_cast<double>(words.at(i + 1));
-    events = later;
-  }
-  return counts;
-}
 
 double uniform(std::mt19937_64& random) {
   return static_cast<double>(random() >> 11) / 9007199254740992.0;
@@ -137,7 +101,9 @@ struct Everything {
         const auto instance = kernel.prepare(job.point);
         instance->warm();
         for (int repetition = 0; repetition < repetitions; ++repetition) {
-          auto counts = count_all(real, instance->region());
+          const auto encoder = [](const std::string& event) { return encode(event, Domain::user).attr; };
+          const auto counted = test::count_all(real, encoder, instance->region());
+          std::map<std::string, double> counts(counted.begin(), counted.end());
           add_misleading(counts, real, random);
           for (const auto& [event, count] : counts)
             add(job, event, count, repetition, instance->accesses());
@@ -226,7 +192,7 @@ BOOST_AUTO_TEST_CASE(rows_are_found_from_counts) {
       "%s: %zu provable presets: %zu right, %zu right or in the set, %zu of high confidence, %zu wrong; "
       "%zu events, %zu distinct, "
       "%zu dead, %zu constant, %zu irreproducible\n",
-      machine_name().c_str(), provable, first, in_set, high, wrong.size(), all.proposed.events,
+      test::machine_name().c_str(), provable, first, in_set, high, wrong.size(), all.proposed.events,
       all.proposed.distinct,
       all.proposed.unusable.count(propose::Usability::dead)
           ? all.proposed.unusable.at(propose::Usability::dead).size()
@@ -243,3 +209,5 @@ BOOST_AUTO_TEST_CASE(rows_are_found_from_counts) {
   for (const std::string& name : wrong)
     BOOST_ERROR("wrong: " << name);
 }
+
+BOOST_AUTO_TEST_SUITE_END()

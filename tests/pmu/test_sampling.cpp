@@ -16,6 +16,8 @@
 
 using namespace recount::test;
 
+BOOST_AUTO_TEST_SUITE(sampling)
+
 namespace {
 
 /// The ring of an event, and the records that are in it.
@@ -79,8 +81,6 @@ void count_overflow(int /*number*/, siginfo_t* info, void* /*context*/) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(sampling)
 
 BOOST_AUTO_TEST_CASE(there_is_a_sample_for_every_period) {
   EventFd event(sampled(branches, 1000));

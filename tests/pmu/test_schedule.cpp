@@ -12,6 +12,8 @@
 
 using namespace recount::test;
 
+BOOST_AUTO_TEST_SUITE(schedule)
+
 namespace {
 
 // Events that general counters alone can count, of Intel's list for Skylake; and two that fewer can.
@@ -52,8 +54,6 @@ std::int64_t execute_slices(int n) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(schedule)
 
 BOOST_AUTO_TEST_CASE(a_group_of_more_than_there_are_counters_is_refused) {
   const bool alone = has("general 8");
