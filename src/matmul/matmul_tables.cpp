@@ -24,6 +24,8 @@ namespace {
 using document::Block;
 using Products = std::vector<Product>;
 
+constexpr const char* times_caption = "Time of the product (s)"; ///< of the table of times by size
+
 const std::vector<KeyColumn> size_key{{"n", size_text}};
 const std::vector<KeyColumn> loops_key{{"", loops_name}};
 
@@ -148,6 +150,9 @@ std::vector<Block> doubles_tables(const ProductGroup& group) {
   return blocks;
 }
 
+namespace {
+
+/// The numbers of each of the tables of the laboratory.
 const std::vector<Measure>& laboratory_measures() {
   static const std::vector<Measure> measures{
       of_metric("L1 misses (10^6)", "PAPI_L1_DCM", base::format_millions),
@@ -162,7 +167,8 @@ const std::vector<Measure>& laboratory_measures() {
   return measures;
 }
 
-std::string laboratory_caption(int step, std::int64_t n, const std::string& loops) {
+/// The captions of the tables of one step (1 to 3) of a size; of the comparison of a blocked product (4).
+std::string laboratory_caption(int step, std::int64_t n, const std::string& loops = {}) {
   const std::string titles[] = {
       "1. Straightforward product, i, j, k with the sum in memory",
       "2. Transposed product, i, j, k over a transposed copy of b, the sum in memory",
@@ -170,8 +176,6 @@ std::string laboratory_caption(int step, std::int64_t n, const std::string& loop
       "4. " + loops + " compared with the transposed product"};
   return fmt::format("{}; n = {}", titles[step - 1], n);
 }
-
-namespace {
 
 /// The products of one size of the laboratory.
 struct Laboratory {
@@ -443,56 +447,6 @@ std::vector<Block> published_tables(const std::vector<ProductGroup>& all) {
 
 namespace {
 
-using Blocks = std::vector<document::Block>;
-
-/// A section of tables followed by these figures; nothing without tables.
-void add_section(Blocks& blocks, const std::string& title, Blocks tables, const document::Part& part,
-                 document::Gallery& gallery, const std::vector<const char*>& figures) {
-  if (tables.empty()) return;
-  for (const char* figure : figures)
-    if (auto picture = gallery.add(figure, part)) tables.emplace_back(std::move(*picture));
-  document::append(blocks, document::under(title, std::move(tables)));
-}
-
-Blocks products_section(const document::Material& material) {
-  Blocks blocks;
-  const bool several = std::ranges::count(material.parts, false, &document::Part::published) > 1;
-  for (const document::Part& part : material.parts) {
-    if (part.published) continue;
-    const std::string suffix = several ? ": " + part.machine : std::string();
-    for (const ProductGroup& group : group_products(*part.results)) {
-      add_section(blocks, "Products of 16-bit integers" + suffix, laboratory_tables(group), part,
-                  material.gallery, {"matmul-lab"});
-      add_section(blocks, "Products of doubles" + suffix, doubles_tables(group), part, material.gallery,
-                  {"matmul-time", "matmul-gflops", "matmul-misses", "matmul-hit-rates", "matmul-speed-up",
-                   "matmul-blocks", "matmul-block-misses", "matmul-roofline"});
-    }
-  }
-  const auto groups = group_products(material.results);
-  add_section(blocks, "Published values compared with the model", published_tables(groups),
-              {"", false, document::unowned(material.results)}, material.gallery, {"matmul-published"});
-  document::append(blocks, document::under("Comments", remark_blocks(groups)));
-  return blocks;
-}
-
-Blocks values_section(const document::Material& material) {
-  Blocks tables;
-  for (const ProductGroup& group : group_products(material.results)) {
-    Blocks values = all_values(group);
-    for (document::Block& block : values)
-      if (auto* table = std::get_if<document::Table>(&block)) table->caption += ": " + group.machine;
-    document::append(tables, std::move(values));
-  }
-  return document::under("All values", std::move(tables));
-}
-
-/// With its range where it allows no conclusion.
-std::string speed_up_text(const Quantity& factor) {
-  if (factor.clear()) return base::format_times(factor.value);
-  return fmt::format("{} [{:.2f}, {:.2f}] ({})", base::format_times(factor.value), factor.low, factor.high,
-                     reservation(factor));
-}
-
 /// The plain product of these loops of the largest size that was timed; null: none was.
 const Product* largest_timed(const ProductGroup& group, const std::string& element,
                              const std::string& variant) {
@@ -503,91 +457,6 @@ const Product* largest_timed(const ProductGroup& group, const std::string& eleme
       largest = &product;
   return largest;
 }
-
-/// The speed-ups of the plain products of an element at the largest size at which `reference` was timed.
-std::string speed_ups(const ProductGroup& group, const std::string& element, const std::string& reference) {
-  std::vector<std::string> parts;
-  std::map<std::string, std::vector<std::string>> unclear; // by the reason
-  const auto plain = [&](const Product& p) { return p.element == element && p.build.empty(); };
-  const Product* const first = largest_timed(group, element, reference);
-  if (!first) return {};
-  for (const auto& [product, metrics] : group.products) {
-    if (!plain(product) || product.n != first->n || &product == first) continue;
-    const auto factor = speed_up(group, product, *first);
-    std::optional<Quantity> by_cpu; // of disturbed repetitions
-    if (factor && !factor->clear())
-      by_cpu = comparisons([&](const Product&) { return *first; })[1].quantity(group, product);
-    if (by_cpu && by_cpu->clear())
-      parts.push_back(
-          fmt::format("{}: {} by CPU time", loops_name(product), base::format_times(by_cpu->value)));
-    else if (factor && factor->shown())
-      parts.push_back(loops_name(product) + ": " + speed_up_text(*factor));
-    else if (factor)
-      unclear[reservation(*factor)].push_back(loops_name(product));
-  }
-  for (const auto& [reason, loops] : unclear)
-    parts.push_back(fmt::format("{}: {}", fmt::join(loops, " and "), reason));
-  if (parts.empty()) return {};
-  return fmt::format("Products of {}, n = {}, speed-up over {} by time: {}.",
-                     element == "i16" ? "16-bit integers" : "doubles", first->n, loops_name(*first),
-                     fmt::join(parts, "; "));
-}
-
-/// One line on all products.
-std::vector<std::string> summary(const document::Part& part) {
-  std::vector<std::string> all;
-  if (part.published) return all;
-  for (const ProductGroup& group : group_products(*part.results))
-    for (const std::string& text : {speed_ups(group, "i16", "ijk-mem"), speed_ups(group, "f64", "ijk")})
-      if (!text.empty()) all.push_back(text);
-  if (all.empty()) return all;
-  return {fmt::format("{}", fmt::join(all, " "))};
-}
-
-std::vector<document::Answer> answers(const document::Part& part) {
-  std::vector<document::Answer> all;
-  for (const ProductGroup& group : group_products(*part.results))
-    for (auto& answer : answer_products(group))
-      all.push_back(std::move(answer));
-  return all;
-}
-
-Blocks method(const result::Results& results) {
-  Blocks blocks;
-  const auto groups = group_products(results);
-  if (std::ranges::all_of(groups, [](const auto& g) { return g.published || g.products.empty(); }))
-    return blocks;
-  document::Table derived{"Derived quantities; all parts of a ratio come from one witness",
-                          {{"", false}, {"formula", false}},
-                          {}};
-  for (const auto& row : derivations())
-    derived.rows.push_back({row.label, fmt::format("{}", fmt::join(row.formulas, ", else "))});
-  derived.rows.push_back(
-      {"difference in hit rate", "difference from the other product, in percentage points"});
-  derived.rows.push_back(
-      {"speed-up", "time (or cycles) of the other product / time (or cycles) of this product"});
-  blocks.emplace_back(std::move(derived));
-  std::map<std::string, std::string> formulas;
-  for (const auto& group : groups)
-    if (!group.published && group.run) formulas.insert(group.run->presets.begin(), group.run->presets.end());
-  document::Table presets{
-      "Presets in terms of native events of this CPU", {{"preset", false}, {"formula", false}}, {}};
-  for (const auto& [preset, formula] : formulas)
-    presets.rows.push_back({preset, formula});
-  if (!presets.rows.empty()) blocks.emplace_back(std::move(presets));
-  return blocks;
-}
-
-} // namespace
-
-std::vector<document::Section> product_sections() {
-  return {{"matrix products", products_section, summary, method, false, answers},
-          {"", values_section, {}, {}, true}};
-}
-
-// The questions of the studies of matrix products, answered from the cells of their tables.
-
-namespace {
 
 using document::Answer;
 
@@ -754,8 +623,8 @@ void add_doubles(std::vector<Answer>& all, const ProductGroup& group) {
   if (!answer.value.empty() || !answer.reason.empty()) all.push_back(std::move(answer));
 }
 
-} // namespace
-
+/// The questions of the laboratory on its products, and the speed-ups of the report's, with the cells that
+/// answer them; nothing where a group has neither.
 std::vector<Answer> answer_products(const ProductGroup& group) {
   std::vector<Answer> all;
   if (group.published) return all;
@@ -777,6 +646,137 @@ std::vector<Answer> answer_products(const ProductGroup& group) {
   }
   add_doubles(all, group);
   return all;
+}
+
+using Blocks = std::vector<document::Block>;
+
+/// A section of tables followed by these figures; nothing without tables.
+void add_section(Blocks& blocks, const std::string& title, Blocks tables, const document::Part& part,
+                 document::Gallery& gallery, const std::vector<const char*>& figures) {
+  if (tables.empty()) return;
+  for (const char* figure : figures)
+    if (auto picture = gallery.add(figure, part)) tables.emplace_back(std::move(*picture));
+  document::append(blocks, document::under(title, std::move(tables)));
+}
+
+Blocks products_section(const document::Material& material) {
+  Blocks blocks;
+  const bool several = std::ranges::count(material.parts, false, &document::Part::published) > 1;
+  for (const document::Part& part : material.parts) {
+    if (part.published) continue;
+    const std::string suffix = several ? ": " + part.machine : std::string();
+    for (const ProductGroup& group : group_products(*part.results)) {
+      add_section(blocks, "Products of 16-bit integers" + suffix, laboratory_tables(group), part,
+                  material.gallery, {"matmul-lab"});
+      add_section(blocks, "Products of doubles" + suffix, doubles_tables(group), part, material.gallery,
+                  {"matmul-time", "matmul-gflops", "matmul-misses", "matmul-hit-rates", "matmul-speed-up",
+                   "matmul-blocks", "matmul-block-misses", "matmul-roofline"});
+    }
+  }
+  const auto groups = group_products(material.results);
+  add_section(blocks, "Published values compared with the model", published_tables(groups),
+              {"", false, document::unowned(material.results)}, material.gallery, {"matmul-published"});
+  document::append(blocks, document::under("Comments", remark_blocks(groups)));
+  return blocks;
+}
+
+Blocks values_section(const document::Material& material) {
+  Blocks tables;
+  for (const ProductGroup& group : group_products(material.results)) {
+    Blocks values = all_values(group);
+    for (document::Block& block : values)
+      if (auto* table = std::get_if<document::Table>(&block)) table->caption += ": " + group.machine;
+    document::append(tables, std::move(values));
+  }
+  return document::under("All values", std::move(tables));
+}
+
+/// With its range where it allows no conclusion.
+std::string speed_up_text(const Quantity& factor) {
+  if (factor.clear()) return base::format_times(factor.value);
+  return fmt::format("{} [{:.2f}, {:.2f}] ({})", base::format_times(factor.value), factor.low, factor.high,
+                     reservation(factor));
+}
+
+/// The speed-ups of the plain products of an element at the largest size at which `reference` was timed.
+std::string speed_ups(const ProductGroup& group, const std::string& element, const std::string& reference) {
+  std::vector<std::string> parts;
+  std::map<std::string, std::vector<std::string>> unclear; // by the reason
+  const auto plain = [&](const Product& p) { return p.element == element && p.build.empty(); };
+  const Product* const first = largest_timed(group, element, reference);
+  if (!first) return {};
+  for (const auto& [product, metrics] : group.products) {
+    if (!plain(product) || product.n != first->n || &product == first) continue;
+    const auto factor = speed_up(group, product, *first);
+    std::optional<Quantity> by_cpu; // of disturbed repetitions
+    if (factor && !factor->clear())
+      by_cpu = comparisons([&](const Product&) { return *first; })[1].quantity(group, product);
+    if (by_cpu && by_cpu->clear())
+      parts.push_back(
+          fmt::format("{}: {} by CPU time", loops_name(product), base::format_times(by_cpu->value)));
+    else if (factor && factor->shown())
+      parts.push_back(loops_name(product) + ": " + speed_up_text(*factor));
+    else if (factor)
+      unclear[reservation(*factor)].push_back(loops_name(product));
+  }
+  for (const auto& [reason, loops] : unclear)
+    parts.push_back(fmt::format("{}: {}", fmt::join(loops, " and "), reason));
+  if (parts.empty()) return {};
+  return fmt::format("Products of {}, n = {}, speed-up over {} by time: {}.",
+                     element == "i16" ? "16-bit integers" : "doubles", first->n, loops_name(*first),
+                     fmt::join(parts, "; "));
+}
+
+/// One line on all products.
+std::vector<std::string> summary(const document::Part& part) {
+  std::vector<std::string> all;
+  if (part.published) return all;
+  for (const ProductGroup& group : group_products(*part.results))
+    for (const std::string& text : {speed_ups(group, "i16", "ijk-mem"), speed_ups(group, "f64", "ijk")})
+      if (!text.empty()) all.push_back(text);
+  if (all.empty()) return all;
+  return {fmt::format("{}", fmt::join(all, " "))};
+}
+
+std::vector<document::Answer> answers(const document::Part& part) {
+  std::vector<document::Answer> all;
+  for (const ProductGroup& group : group_products(*part.results))
+    for (auto& answer : answer_products(group))
+      all.push_back(std::move(answer));
+  return all;
+}
+
+Blocks method(const result::Results& results) {
+  Blocks blocks;
+  const auto groups = group_products(results);
+  if (std::ranges::all_of(groups, [](const auto& g) { return g.published || g.products.empty(); }))
+    return blocks;
+  document::Table derived{"Derived quantities; all parts of a ratio come from one witness",
+                          {{"", false}, {"formula", false}},
+                          {}};
+  for (const auto& row : derivations())
+    derived.rows.push_back({row.label, fmt::format("{}", fmt::join(row.formulas, ", else "))});
+  derived.rows.push_back(
+      {"difference in hit rate", "difference from the other product, in percentage points"});
+  derived.rows.push_back(
+      {"speed-up", "time (or cycles) of the other product / time (or cycles) of this product"});
+  blocks.emplace_back(std::move(derived));
+  std::map<std::string, std::string> formulas;
+  for (const auto& group : groups)
+    if (!group.published && group.run) formulas.insert(group.run->presets.begin(), group.run->presets.end());
+  document::Table presets{
+      "Presets in terms of native events of this CPU", {{"preset", false}, {"formula", false}}, {}};
+  for (const auto& [preset, formula] : formulas)
+    presets.rows.push_back({preset, formula});
+  if (!presets.rows.empty()) blocks.emplace_back(std::move(presets));
+  return blocks;
+}
+
+} // namespace
+
+std::vector<document::Section> product_sections() {
+  return {{"matrix products", products_section, summary, method, false, answers},
+          {"", values_section, {}, {}, true}};
 }
 
 } // namespace recount::matmul

@@ -14,17 +14,6 @@ namespace recount::matmul {
 /// Empty where the group holds none of these.
 [[nodiscard]] std::vector<document::Block> laboratory_tables(const ProductGroup& group);
 
-/// The numbers of each of these tables.
-[[nodiscard]] const std::vector<Measure>& laboratory_measures();
-/// The captions of the tables of one step (1 to 3) of a size; of the comparison of a blocked product (4).
-[[nodiscard]] std::string laboratory_caption(int step, std::int64_t n, const std::string& loops = {});
-/// The table of times by size.
-inline constexpr const char* times_caption = "Time of the product (s)";
-
-/// The questions of the laboratory on its products, and the speed-ups of the report's, with the cells that
-/// answer them; nothing where a group has neither.
-[[nodiscard]] std::vector<document::Answer> answer_products(const ProductGroup& group);
-
 /// Times, rates, misses, hit rates and speed-ups of products of doubles by size and by block. Empty where
 /// there are none.
 [[nodiscard]] std::vector<document::Block> doubles_tables(const ProductGroup& group);
