@@ -200,10 +200,10 @@ private:
   std::vector<std::size_t> natural_;
 };
 
-/// The text of a cell, wrapped if it has more bytes than `width`.
+/// The text of a cell, wrapped if it has more bytes than `width`; the strut keeps the next row clear of it.
 std::string cell_text(const std::string& text, std::size_t width, bool number) {
   if (text.size() <= width) return latex_text(text);
-  return fmt::format("\\parbox[{}]{{{:.1f}ex}}{{\\{} {}}}", number ? "b" : "t",
+  return fmt::format("\\parbox[{}]{{{:.1f}ex}}{{\\{} {}\\strut}}", number ? "b" : "t",
                      1.16 * static_cast<double>(width), number ? "raggedleft" : "raggedright",
                      latex_text(text));
 }

@@ -125,6 +125,7 @@ Shapes known_of(const std::vector<fs::path>& paths) {
                 "raggedright",
                 "raggedleft",
                 "parbox",
+                "strut",
                 "ttfamily",
                 "par",
                 "footnotesize"}};

@@ -89,6 +89,7 @@ bool is_escape(const std::string& name) {
                                               "begin",
                                               "end",
                                               "parbox",
+                                              "strut",
                                               "raggedleft",
                                               "raggedright",
                                               "small",
