@@ -68,10 +68,18 @@ Axis y_axis(const Panel& panel, const std::vector<Panel>& all, const Box& plot, 
   const bool wide = panel.y_is_time && middle.high > most_on_linear * middle.low;
   if (middle.low > 0 && wide && middle.high > most_on_powers_of_2 * middle.low)
     return decades_axis(middle.low / 1.3, middle.high * 1.3);
-  if (middle.low > 0 && (wide || panel.y_halves))
-    return log2_axis(
-        middle.low / 1.25, middle.high * 1.25, plot.height(), canvas.tall() / 2,
-        [](double v) { return fmt::format("{:.7g}", v); }, [&](const std::string&) { return canvas.tall(); });
+  if (middle.low > 0 && (wide || panel.y_halves)) {
+    const auto name = [](double v) { return fmt::format("{:.7g}", v); };
+    Axis axis = log2_axis(middle.low / 1.25, middle.high * 1.25, plot.height(), canvas.tall() / 2, name,
+                          [&](const std::string&) { return canvas.tall(); });
+    for (const double at : panel.y_tics) {
+      std::erase_if(axis.tics, [&](const Tic& tic) {
+        return std::abs(axis.place(tic.at) - axis.place(at)) * plot.height() < canvas.tall();
+      });
+      axis.tics.push_back({at, name(at)});
+    }
+    return axis;
+  }
   if (panel.y_decades && middle.low > 0 && middle.high > most_on_linear * middle.low)
     return decades_axis(middle.low / 1.3, middle.high * 1.3);
   // One wild repetition must not flatten all curves: the band may leave the picture, the medians not.

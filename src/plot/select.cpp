@@ -249,10 +249,16 @@ Differences differences(const CurvesOfPanel& curves) {
           witnesses.size() > 1, result::varying(bare), common_cpu(machines)};
 }
 
+/// "L1 data-cache misses" of PAPI_L1_DCM, as the axes and tables say; other metrics by their names.
+std::string metric_words(const std::string& metric) {
+  const bool data_misses = metric.size() == 11 && metric.starts_with("PAPI_L") && metric.ends_with("_DCM");
+  return data_misses ? fmt::format("L{} data-cache misses", metric[6]) : metric;
+}
+
 std::string make_label(const Curve& c, const Differences& d, bool compact) {
   std::vector<std::string> parts;
   if (d.kernel) parts.push_back(c.kernel);
-  if (d.metric) parts.push_back(c.metric);
+  if (d.metric) parts.push_back(metric_words(c.metric));
   if (d.witness) parts.push_back(c.witness.name() + (c.witness.modelled() ? " (modelled)" : ""));
   for (const auto& name : d.params) {
     const auto found = c.params.find(name);
@@ -282,12 +288,6 @@ std::string y_title(const CurvesOfPanel& curves) {
   if (all([](const auto& m) { return is_seconds(m); })) return "time per access (ns)";
   if (all([](const auto& m) { return is_tsc_cycles(m); })) return "TSC cycles per access";
   return all(is_miss) ? "misses per access" : "events per access";
-}
-
-/// "L1 data-cache misses" of PAPI_L1_DCM, as the axes and tables say; other metrics by their names.
-std::string metric_words(const std::string& metric) {
-  const bool data_misses = metric.size() == 11 && metric.starts_with("PAPI_L") && metric.ends_with("_DCM");
-  return data_misses ? fmt::format("L{} data-cache misses", metric[6]) : metric;
 }
 
 /// What holds for all curves of a panel: kernel, metric, witness, fixed parameters.
@@ -414,10 +414,6 @@ Sheet compose(const Recipe& recipe, const result::Results& results, const Choice
     throw bad_input("figure " + recipe.entry.name, holds, "this figure needs " + recipe.entry.needs);
   }
   const auto panels = split(recipe, selected.curves);
-  if (panels.size() > most_panels)
-    throw bad_input("figure " + recipe.entry.name,
-                    fmt::format("{} panels, at most {} fit on a page", panels.size(), most_panels),
-                    "select with --metric and --witness");
   Sheet sheet;
   sheet.name = recipe.entry.name;
   std::vector<Panel> multiples;
@@ -425,7 +421,13 @@ Sheet compose(const Recipe& recipe, const result::Results& results, const Choice
     sheet.panels.push_back(make_panel(recipe, results, selected.x, curves));
     std::ranges::move(small_multiples(sheet.panels.back()), std::back_inserter(multiples));
   }
-  if (multiples.size() <= most_panels) sheet.panels = std::move(multiples);
+  const bool distinct = std::ranges::all_of(
+      sheet.panels, [](const Panel& panel) { return panel.ordered || panel.series.size() <= steps; });
+  if (multiples.size() <= most_panels || !distinct) sheet.panels = std::move(multiples);
+  if (sheet.panels.size() > most_panels)
+    throw bad_input("figure " + recipe.entry.name,
+                    fmt::format("{} panels, at most {} fit on a page", sheet.panels.size(), most_panels),
+                    "select with --metric and --witness");
   write_caption(sheet, results, selected);
   return sheet;
 }

@@ -104,7 +104,8 @@ struct Panel {
   bool y_is_share = false; ///< 0 to 1 where it can
   bool y_is_time = false;  ///< logarithmic where the times differ much
   bool y_halves = false;   ///< logarithmic: halving is a straight line
-  bool y_decades = false;  ///< logarithmic where the values differ much, tics at powers of ten
+  std::vector<double> y_tics = {}; ///< of a logarithmic axis of powers of two, besides these
+  bool y_decades = false;          ///< logarithmic where the values differ much, tics at powers of ten
   /// bytes: powers of two; settings: tics at the x of the samples; number: any positive, logarithmic; names:
   /// x_names at 1, 2 ...; linear: as they are, seconds or places
   enum class Along { bytes, settings, number, names, linear } x_along = Along::bytes;

@@ -78,6 +78,7 @@ Panel ways_panel(const CachesFindings& f) {
       const std::int64_t way = level.geometry.shape->way_bytes();
       panel.marks.push_back({static_cast<double>(way), fmt::format("{} per way", base::format_bytes(way))});
     }
+    if (samples.size() > 1 && level.ways.value) panel.y_tics.push_back(*level.ways.value);
     add_level(panel, f, level, std::move(samples), level.ways.value ? ways_text(level.ways) : "");
   }
   return panel;

@@ -52,6 +52,24 @@ BOOST_AUTO_TEST_CASE(access_time_has_a_curve_per_size) {
   BOOST_TEST(!said(sheet.caption, "modelled"));
 }
 
+BOOST_AUTO_TEST_CASE(curves_that_no_colours_tell_apart_are_refused) {
+  const auto curves = [](std::int64_t count) {
+    auto results = timed_sweep(1);
+    std::erase_if(results.observations,
+                  [](const auto& o) { return result::integer(o.params, "stride") != 1; });
+    const auto few = std::exchange(results.observations, {});
+    for (std::int64_t rounds = 1; rounds <= count; ++rounds)
+      for (auto o : few) {
+        o.params["rounds"] = rounds;
+        results.observations.push_back(std::move(o));
+      }
+    return results;
+  };
+  BOOST_TEST(plot::compose("working-set", curves(48), {}).panels.size() == 6U);
+  BOOST_TEST(problem("working-set", curves(49)).find("7 panels, at most 6 fit on a page") !=
+             std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(one_size_has_one_colour_and_marker_in_every_figure) {
   std::map<std::string, std::set<int>> lines;
   result::Results few = timed_sweep();

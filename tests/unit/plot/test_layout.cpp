@@ -239,6 +239,25 @@ BOOST_AUTO_TEST_CASE(extreme_data_stay_on_the_page) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(an_answer_that_is_no_power_of_two_has_its_tic) {
+  plot::Sheet sheet;
+  plot::Panel panel;
+  panel.y_halves = true;
+  panel.y_tics = {12};
+  plot::Series curve;
+  for (const auto& [x, y] : {std::pair(512.0, 97.0), {1024.0, 48.0}, {4096.0, 12.0}, {65536.0, 11.0}})
+    curve.samples.push_back({x, y, y, y});
+  panel.series = {curve};
+  sheet.panels = {panel};
+  const plot::Canvas canvas = plot::canvas_of(plot::Format::pdf, 3.33);
+  const plot::PanelLook look = plot::lay_out(sheet, canvas).panels.at(0);
+  const auto tic = std::ranges::find(look.y.tics, "12", &plot::Tic::text);
+  BOOST_TEST_REQUIRE((tic != look.y.tics.end()));
+  for (const plot::Tic& other : look.y.tics)
+    if (other.text != "12")
+      BOOST_TEST(std::abs(look.y.place(other.at) - look.y.place(12)) * look.plot.height() >= canvas.tall());
+}
+
 BOOST_AUTO_TEST_CASE(panels_are_aligned) {
   plot::Sheet sheet;
   for (const double scale : {1.0, 1e6}) { // the second one has wider tics
