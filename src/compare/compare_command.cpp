@@ -415,7 +415,7 @@ document::Section compare_section() {
             if (comparison.quantities.empty()) return blocks;
             blocks = comparison_blocks(comparison, false);
             const document::Part all{"", false, document::unowned(material.results)};
-            if (auto picture = material.gallery.add("nodes", all)) blocks.emplace_back(std::move(*picture));
+            material.gallery.add(blocks, "nodes", all);
             return document::under("Machines compared", std::move(blocks));
           }};
 }

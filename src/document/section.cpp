@@ -51,14 +51,14 @@ Part only(const Part& part, const std::function<bool(const result::Observation&)
   return {part.machine, part.published, own};
 }
 
-std::optional<Picture> Gallery::add(const std::string& figure, const Part& part) {
+void Gallery::add(std::vector<Block>& blocks, const std::string& figure, const Part& part) {
   const auto& entry = plot::find(figures_, figure);
   std::optional<plot::Sheet> sheet;
   try {
     sheet = entry.compose(*part.results, {});
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::bad_input) throw;
-    return {};
+    return;
   }
   const auto alike =
       std::ranges::count_if(wanted_, [&](const RequestedPicture& w) { return w.sheet.name == figure; });
@@ -67,10 +67,9 @@ std::optional<Picture> Gallery::add(const std::string& figure, const Part& part)
     if (std::ranges::find(warnings_, warning) == warnings_.end() &&
         std::ranges::find(sheet->caption, warning) == sheet->caption.end())
       warnings_.push_back(warning);
-  Picture picture{name, plot::caption_text(entry.entry, *sheet)};
+  blocks.emplace_back(Picture{name, plot::caption_text(entry.entry, *sheet)});
   if (!sheet->caption_is_key) sheet->caption.clear(); // it is under the picture
   wanted_.push_back({name, std::move(*sheet)});
-  return picture;
 }
 
 } // namespace recount::document

@@ -38,9 +38,9 @@ class Gallery {
 public:
   /// `figures`: those to choose from; must outlive it.
   explicit Gallery(const std::vector<plot::Figure>& figures) : figures_(figures) {}
-  /// A figure of a part's results under a unique name, with a caption: contents, machine,
+  /// Appends a figure of a part's results under a unique name, with a caption: contents, machine,
   /// witness, and meaning of the band. Nothing where the results lack its data.
-  std::optional<Picture> add(const std::string& figure, const Part& part);
+  void add(std::vector<Block>& blocks, const std::string& figure, const Part& part);
   [[nodiscard]] const std::vector<RequestedPicture>& wanted() const { return wanted_; }
   /// Warnings of the figures: "not drawn, select with --witness: papi".
   [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
@@ -61,7 +61,7 @@ struct Material {
 
 /// A question of the assignments that the studies follow, and what the results answer.
 struct Answer {
-  std::string question;        ///< "L1d: size"
+  std::string question = {};   ///< "L1d: size"
   std::string value = {};      ///< empty: not answerable from these results
   std::string reason = {};     ///< why the question, or a part of it, is not answered
   std::string proof = {};      ///< caption of the table with the cells; empty: none

@@ -70,7 +70,7 @@ std::optional<Quantity> derived_by(const ProductGroup& group, const Product& pro
   });
   if (!value) return {};
   Quantity quantity{*value, witness};
-  std::map<Process, bool> processes; // whether disturbed
+  Processes processes;
   for (const auto& [key, all] : metrics)
     if (key.first == witness)
       for (const Repeated& one : all.values)
@@ -80,7 +80,7 @@ std::optional<Quantity> derived_by(const ProductGroup& group, const Product& pro
         derive(row, [&, process = &process](const std::string& name) { return counted(name, process); });
     if (!one) continue;
     quantity.values.push_back(*one);
-    quantity.disturbed += disturbed ? 1U : 0U;
+    if (!witness.modelled()) quantity.processes.emplace(process, disturbed);
   }
   if (quantity.values.empty() || group.statistic != statistics::Statistic::median) return quantity;
   const statistics::Summary s = statistics::summarise(quantity.values);
@@ -116,7 +116,8 @@ std::optional<Quantity> derived_by(const ProductGroup& group, const Product& pro
 Quantity compared(Quantity comparison, const Quantity& a, const Quantity& b) {
   comparison.evidence = evidence(a, b);
   comparison.compared = std::min(a.values.size(), b.values.size());
-  comparison.disturbed = std::max(a.disturbed, b.disturbed);
+  comparison.processes = a.processes;
+  add_processes(comparison.processes, b.processes);
   return comparison;
 }
 
@@ -168,6 +169,20 @@ std::optional<Quantity> seconds(const ProductGroup& group, const Product& produc
   return group.quantity(product, "seconds");
 }
 
+std::string time_metric(const ProductGroup& group, const Product& a, const Product& b) {
+  bool disturbed = false, known = true;
+  for (const Product* const product : {&a, &b}) {
+    const auto elapsed = seconds(group, *product);
+    disturbed = disturbed || (elapsed && count_disturbed(elapsed->processes) > 0);
+    known = known && group.quantity(*product, "cpu_seconds");
+  }
+  return disturbed && known ? "cpu_seconds" : "seconds";
+}
+
+const char* time_clause(const std::string& metric) {
+  return metric == "cpu_seconds" ? " by CPU time" : "";
+}
+
 std::optional<Quantity> ratio(const std::optional<Quantity>& a, const std::optional<Quantity>& b) {
   if (!a || !b || a->low <= 0 || b->low <= 0) return {};
   return Quantity{a->value / b->value, a->witness, a->low / b->high, a->high / b->low};
@@ -185,9 +200,11 @@ std::optional<Quantity> difference(const ProductGroup& group, const Product& pro
                                    const Product& reference, const char* name) {
   const auto a = derived(group, product, name);
   if (!a) return {};
-  const auto b = derived(group, reference, name, a->witness);
-  if (!b) return {};
-  return compared({a->value - b->value, a->witness, a->low - b->high, a->high - b->low}, *a, *b);
+  for (const Witness& witness : group.witnesses)
+    if (const auto b =
+            same_witness(witness, a->witness) ? derived(group, reference, name, witness) : std::nullopt)
+      return compared({a->value - b->value, a->witness, a->low - b->high, a->high - b->low}, *a, *b);
+  return {};
 }
 
 std::string absence_reason(const ProductGroup& group, const Product& product, const std::string& metric) {
@@ -219,11 +236,10 @@ std::vector<Measure> comparisons(const Side& reference, const std::string& suffi
       return difference(group, product(p), reference(p), name);
     };
   };
-  // Others on the machine lengthen the elapsed time of a disturbed repetition, and hardly its CPU time.
   const QuantityOf by_cpu = [=](const ProductGroup& group, const Product& p) -> std::optional<Quantity> {
-    const auto elapsed = speed_up(group, product(p), reference(p));
-    if (!elapsed || elapsed->disturbed == 0) return {};
-    return speed_up(group, product(p), reference(p), metric("cpu_seconds"));
+    const std::string time = time_metric(group, product(p), reference(p));
+    if (time == "seconds") return {};
+    return speed_up(group, product(p), reference(p), metric(time));
   };
   std::vector<Measure> all{
       {"speed-up by time" + suffix, faster(seconds), format_factor, true},
@@ -257,7 +273,6 @@ namespace {
 struct Cells {
   std::string label;
   std::vector<std::string> texts;
-  std::vector<bool> known; ///< whether the cell has a number
   std::set<Witness> witnesses;
   std::vector<document::Datum> data; ///< as the cells
 };
@@ -265,7 +280,7 @@ struct Cells {
 /// The notes of a table on its intervals, on disturbed repetitions and on what it does not state.
 struct Notes {
   bool intervals = false, ranges = false;
-  std::size_t disturbed = 0, repetitions = 0;
+  Processes processes;
   std::set<std::string> withheld, weak; ///< reservations about comparisons that are not shown, and shown
 };
 
@@ -307,8 +322,8 @@ document::Datum make_datum(const ProductGroup& group, const Measure& measure, co
     return datum;
   }
   datum.witness = quantity->witness.name();
-  datum.repetitions = measure.comparison ? quantity->compared : quantity->values.size();
-  datum.disturbed = quantity->disturbed;
+  datum.repetitions = std::max(quantity->values.size(), quantity->processes.size());
+  datum.disturbed = count_disturbed(quantity->processes);
   if (!quantity->clear()) datum.reason = reservation(*quantity);
   if (!quantity->shown()) return datum;
   datum.statistic = quantity->witness == Witness::published && quantity->values.size() < 2
@@ -326,12 +341,11 @@ document::Datum make_datum(const ProductGroup& group, const Measure& measure, co
 /// If the numbers are not all by one witness, each cell names its witness.
 Cells fill_cells(const ProductGroup& group, const Measure& measure, const std::vector<Product>& products,
                  Notes& notes) {
-  Cells cells{measure.label, {}, {}, {}, {}};
+  Cells cells{measure.label, {}, {}, {}};
   std::vector<std::optional<Quantity>> quantities;
   for (const Product& row : products) {
     const Product product = measure.loops ? measure.loops->at_size(row.n) : row;
     quantities.push_back(measure.quantity(group, product));
-    cells.known.push_back(quantities.back().has_value());
     cells.texts.emplace_back(measure.comparison ? "-" : group.absence(product));
     cells.data.push_back(make_datum(group, measure, product, quantities.back()));
     if (quantities.back()) cells.witnesses.insert(quantities.back()->witness);
@@ -339,10 +353,7 @@ Cells fill_cells(const ProductGroup& group, const Measure& measure, const std::v
   for (std::size_t i = 0; i < quantities.size(); ++i) {
     if (!quantities[i]) continue;
     cells.texts[i] = cell_text(measure, *quantities[i], notes);
-    if (!measure.comparison) {
-      notes.disturbed += quantities[i]->disturbed;
-      notes.repetitions += quantities[i]->values.size();
-    }
+    add_processes(notes.processes, quantities[i]->processes);
     if (cells.witnesses.size() > 1)
       cells.texts[i] += fmt::format(" ({})", base::format_witness(quantities[i]->witness));
   }
@@ -371,7 +382,8 @@ std::vector<std::string> note_texts(const std::vector<Cells>& columns, const Not
     texts.emplace_back(
         "[low, high] of a modelled count: error of sampling, and range of its draws of placement, "
         "where there are several.");
-  if (notes.disturbed > 0) texts.push_back(plot::disturbed_text(notes.disturbed, notes.repetitions) + ".");
+  if (const std::size_t disturbed = count_disturbed(notes.processes); disturbed > 0)
+    texts.push_back(plot::disturbed_text(disturbed, notes.processes.size()) + ".");
   for (const auto& why : notes.withheld)
     texts.push_back(fmt::format("{}: {}.", withheld_text, why));
   for (const auto& why : notes.weak)
@@ -409,7 +421,10 @@ void add_table(std::vector<document::Block>& blocks, const ProductGroup& group, 
   for (const Cells& cells : columns)
     table.columns.push_back({cells.label});
   for (std::size_t i = 0; i < products.size(); ++i) {
-    if (std::ranges::none_of(columns, [&](const Cells& cells) { return cells.known[i]; })) continue;
+    if (std::ranges::all_of(columns, [&](const Cells& cells) {
+          return cells.texts[i] == "-" || cells.texts[i] == ProductGroup::not_run;
+        }))
+      continue;
     auto& row = table.rows.emplace_back();
     for (const KeyColumn& key : keys)
       row.push_back(key.text(products[i]));

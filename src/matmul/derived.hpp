@@ -37,6 +37,11 @@ using QuantityOf = std::function<std::optional<Quantity>(const ProductGroup&, co
 [[nodiscard]] std::optional<Quantity> tsc_cycles(const ProductGroup& group, const Product& product);
 /// Seconds, by the clock or as published.
 [[nodiscard]] std::optional<Quantity> seconds(const ProductGroup& group, const Product& product);
+/// The metric by which the times of two products are compared: "cpu_seconds" where a repetition of one was
+/// disturbed, since others on the machine lengthen its elapsed time and hardly its CPU time; else "seconds".
+[[nodiscard]] std::string time_metric(const ProductGroup& group, const Product& a, const Product& b);
+/// " by CPU time" of "cpu_seconds"; empty of "seconds".
+[[nodiscard]] const char* time_clause(const std::string& metric);
 
 /// The quotient; nothing where a side is missing or not above 0. It is no comparison: see speed_up().
 [[nodiscard]] std::optional<Quantity> ratio(const std::optional<Quantity>& a,

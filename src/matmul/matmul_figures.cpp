@@ -83,10 +83,9 @@ public:
       if (quantity->witness == Witness::published) continue; // the caption says what they are
       const std::size_t n =
           std::max<std::size_t>(1, quantity->compared > 0 ? quantity->compared : quantity->values.size());
-      least_ = measured_ == 0 ? n : std::min(least_, n);
+      least_ = most_ == 0 ? n : std::min(least_, n);
       most_ = std::max(most_, n);
-      measured_ += n;
-      disturbed_ += quantity->disturbed;
+      add_processes(processes_, quantity->processes);
     }
     if (series.samples.empty()) return false;
     std::ranges::sort(series.samples, {}, &plot::Sample::x);
@@ -121,9 +120,9 @@ public:
     if (most_ > 1)
       for (auto& text : plot::statistic_texts(statistic_, least_, most_))
         sheet_.caption.push_back(std::move(text));
-    if (modelled_) sheet_.caption.push_back(plot::modelled_text(sheet_, published_ || measured_ > 0));
-    if (disturbed_ > 0) {
-      sheet_.caption.insert(sheet_.caption.begin(), plot::disturbed_text(disturbed_, measured_));
+    if (modelled_) sheet_.caption.push_back(plot::modelled_text(sheet_, published_ || most_ > 0));
+    if (const std::size_t disturbed = count_disturbed(processes_); disturbed > 0) {
+      sheet_.caption.insert(sheet_.caption.begin(), plot::disturbed_text(disturbed, processes_.size()));
       sheet_.warnings.push_back(sheet_.caption.front());
     }
     sheet_.caption.insert(sheet_.caption.end(), remarks.begin(), remarks.end());
@@ -153,8 +152,9 @@ private:
 
   plot::Sheet sheet_;
   std::set<std::string> machines_;
-  std::set<Witness> witnesses_;                                     ///< of the panel that is being built
-  std::size_t least_ = 0, most_ = 0, measured_ = 0, disturbed_ = 0; ///< repetitions
+  std::set<Witness> witnesses_;      ///< of the panel that is being built
+  std::size_t least_ = 0, most_ = 0; ///< repetitions
+  Processes processes_;
   bool modelled_ = false, published_ = false;
   statistics::Statistic statistic_ = statistics::Statistic::median;
 };
@@ -441,8 +441,9 @@ void lab_figure(ProductSheet& sheet, const Groups& groups, const std::string&) {
   sheet.finish(std::move(rates), subject);
   add(factors, "", [&](const ProductGroup& g, const Product& p) -> std::optional<Quantity> {
     if (p != first) return speed_up(g, p, first);
-    const auto time = seconds(g, p);
-    return time ? std::optional(Quantity{1, time->witness}) : std::nullopt;
+    auto time = seconds(g, p);
+    if (time) time->value = time->low = time->high = 1;
+    return time;
   });
   sheet.finish(std::move(factors), subject);
 }

@@ -24,7 +24,9 @@ namespace {
 using document::Block;
 using Products = std::vector<Product>;
 
-constexpr const char* times_caption = "Time of the product (s)"; ///< of the table of times by size
+/// Of the tables of times by size.
+constexpr const char *times_caption = "Time of the product (s)",
+                     *cpu_times_caption = "CPU time of the product (s)";
 
 const std::vector<KeyColumn> size_key{{"n", size_text}};
 const std::vector<KeyColumn> loops_key{{"", loops_name}};
@@ -99,8 +101,11 @@ void add_ceilings(std::vector<Block>& blocks, const ProductGroup& group) {
                                                   base::format_bytes(ceiling.size), ceiling.name)
          : ceiling.name == "vector" ? "multiplications and additions, widest vectors"
                                     : "multiplications and additions, scalar",
-         fmt::format("{:.1f} {}", ceiling.rate / 1e9, ceiling.bandwidth ? "GB/s" : "GFLOP/s")});
+         fmt::format("{:.1f} {}{}", ceiling.rate / 1e9, ceiling.bandwidth ? "GB/s" : "GFLOP/s",
+                     ceiling.disturbed ? " *" : "")});
   }
+  if (std::ranges::any_of(group.ceilings, &CeilingRate::disturbed))
+    table.notes.emplace_back("*: disturbed, so the peak may be higher.");
   if (!table.rows.empty()) blocks.emplace_back(std::move(table));
 }
 
@@ -126,11 +131,11 @@ std::vector<Block> doubles_tables(const ProductGroup& group) {
     add_by_size(blocks, group, caption, of, sizes, metrics);
   };
   table(times_caption, every, {{"", "seconds", base::format_seconds}});
-  table("CPU time of the product (s)", every, {{"", "cpu_seconds", base::format_seconds}});
+  table(cpu_times_caption, every, {{"", "cpu_seconds", base::format_seconds}});
   table("GFLOP/s, of 2 n^3 operations", every, {{"", "GFLOPS", base::format_number}});
   if (std::ranges::any_of(doubles, [&](const Product& p) {
         const auto elapsed = seconds(group, p);
-        return elapsed && elapsed->disturbed > 0;
+        return elapsed && count_disturbed(elapsed->processes) > 0;
       }))
     table("GFLOP/s by CPU time, of 2 n^3 operations", every, {{"", "GFLOPS_CPU", base::format_number}});
   table("Data-cache misses (10^6)", counted,
@@ -467,7 +472,7 @@ Trust trust_in(const Quantity& quantity, bool comparison) {
   if (quantity.witness.modelled()) return Trust::modelled;
   const std::size_t repetitions = comparison ? quantity.compared : quantity.values.size();
   if (repetitions < statistics::least_compared) return Trust::low;
-  return quantity.disturbed > 0 ? Trust::medium : Trust::high;
+  return count_disturbed(quantity.processes) > 0 ? Trust::medium : Trust::high;
 }
 
 /// The least trust in measured numbers, and whether some are modelled.
@@ -491,7 +496,7 @@ public:
     } else if (!quantity->clear()) {
       missing_[reservation(*quantity)].insert(before + measure.label);
     } else {
-      parts_.push_back(fmt::format("{}{} {}", before, measure.label, measure.format(quantity->value)));
+      parts_.push_back(fmt::format("{}{}: {}", before, measure.label, measure.format(quantity->value)));
       trust_.insert(trust_in(*quantity, measure.comparison));
     }
   }
@@ -569,7 +574,7 @@ Answer answer_faster(const ProductGroup& group, const Laboratory& lab) {
   std::set<Trust> trust;
   std::size_t compared = 0;
   const auto compare = [&](const Product& product, const Product& reference) {
-    const auto time = speed_up(group, product, reference),
+    const auto time = speed_up(group, product, reference, metric(time_metric(group, product, reference))),
                rate = difference(group, product, reference, "L1_HIT_RATE");
     if (!time || !rate || !time->clear() || !rate->clear()) return;
     ++compared;
@@ -609,18 +614,30 @@ Answer answer_transposition(const ProductGroup& group, const Laboratory& lab) {
   return text.answer(question, laboratory_caption(2, lab.first.n), "both columns");
 }
 
-/// Every plain product of doubles against simple, at the largest size at which it was timed.
-void add_doubles(std::vector<Answer>& all, const ProductGroup& group) {
-  const Product* const first = largest_timed(group, "f64", "ijk");
-  if (!first) return;
+/// The speed-ups of the plain products of an element over those of a variant, at the largest size at which it
+/// was timed; nothing where there are none.
+std::optional<Answer> answer_speed_ups(const ProductGroup& group, const std::string& element,
+                                       const std::string& reference) {
+  const Product* const first = largest_timed(group, element, reference);
+  if (!first) return {};
   AnswerText text(group);
-  for (const auto& [product, metrics] : group.products)
-    if (product.element == "f64" && product.build.empty() && product.n == first->n && product != *first)
-      text.add(comparisons([&](const Product&) { return *first; })[0], product, loops_name(product) + ": ");
+  bool by_cpu = false;
+  for (const auto& [product, metrics] : group.products) {
+    if (product.element != element || !product.build.empty() || product.n != first->n || product == *first)
+      continue;
+    const std::string time = time_metric(group, product, *first);
+    by_cpu = by_cpu || time == "cpu_seconds";
+    text.add(
+        {time == "cpu_seconds" ? "by CPU time" : "by time",
+         [&, of = metric(time)](const auto&, const Product& p) { return speed_up(group, p, *first, of); },
+         format_factor, true},
+        product, loops_name(product) + ", ");
+  }
   Answer answer =
-      text.answer(fmt::format("Products of doubles, n = {}: speed-up over {}", first->n, loops_name(*first)),
-                  times_caption, fmt::format("row {}", first->n));
-  if (!answer.value.empty() || !answer.reason.empty()) all.push_back(std::move(answer));
+      text.answer(fmt::format("Products of {}, n = {}: speed-up over {}",
+                              element == "f64" ? "doubles" : "16-bit integers", first->n, loops_name(*first)),
+                  by_cpu ? cpu_times_caption : times_caption, fmt::format("row {}", first->n));
+  return answer.value.empty() && answer.reason.empty() ? std::nullopt : std::optional(std::move(answer));
 }
 
 /// The questions of the laboratory on its products, and the speed-ups of the report's, with the cells that
@@ -644,7 +661,7 @@ std::vector<Answer> answer_products(const ProductGroup& group) {
     }
     all.push_back(answer_faster(group, lab));
   }
-  add_doubles(all, group);
+  if (auto answer = answer_speed_ups(group, "f64", "ijk")) all.push_back(std::move(*answer));
   return all;
 }
 
@@ -655,7 +672,7 @@ void add_section(Blocks& blocks, const std::string& title, Blocks tables, const 
                  document::Gallery& gallery, const std::vector<const char*>& figures) {
   if (tables.empty()) return;
   for (const char* figure : figures)
-    if (auto picture = gallery.add(figure, part)) tables.emplace_back(std::move(*picture));
+    gallery.add(tables, figure, part);
   document::append(blocks, document::under(title, std::move(tables)));
 }
 
@@ -691,49 +708,16 @@ Blocks values_section(const document::Material& material) {
   return document::under("All values", std::move(tables));
 }
 
-/// With its range where it allows no conclusion.
-std::string speed_up_text(const Quantity& factor) {
-  if (factor.clear()) return base::format_times(factor.value);
-  return fmt::format("{} [{:.2f}, {:.2f}] ({})", base::format_times(factor.value), factor.low, factor.high,
-                     reservation(factor));
-}
-
-/// The speed-ups of the plain products of an element at the largest size at which `reference` was timed.
-std::string speed_ups(const ProductGroup& group, const std::string& element, const std::string& reference) {
-  std::vector<std::string> parts;
-  std::map<std::string, std::vector<std::string>> unclear; // by the reason
-  const auto plain = [&](const Product& p) { return p.element == element && p.build.empty(); };
-  const Product* const first = largest_timed(group, element, reference);
-  if (!first) return {};
-  for (const auto& [product, metrics] : group.products) {
-    if (!plain(product) || product.n != first->n || &product == first) continue;
-    const auto factor = speed_up(group, product, *first);
-    std::optional<Quantity> by_cpu; // of disturbed repetitions
-    if (factor && !factor->clear())
-      by_cpu = comparisons([&](const Product&) { return *first; })[1].quantity(group, product);
-    if (by_cpu && by_cpu->clear())
-      parts.push_back(
-          fmt::format("{}: {} by CPU time", loops_name(product), base::format_times(by_cpu->value)));
-    else if (factor && factor->shown())
-      parts.push_back(loops_name(product) + ": " + speed_up_text(*factor));
-    else if (factor)
-      unclear[reservation(*factor)].push_back(loops_name(product));
-  }
-  for (const auto& [reason, loops] : unclear)
-    parts.push_back(fmt::format("{}: {}", fmt::join(loops, " and "), reason));
-  if (parts.empty()) return {};
-  return fmt::format("Products of {}, n = {}, speed-up over {} by time: {}.",
-                     element == "i16" ? "16-bit integers" : "doubles", first->n, loops_name(*first),
-                     fmt::join(parts, "; "));
-}
-
 /// One line on all products.
 std::vector<std::string> summary(const document::Part& part) {
   std::vector<std::string> all;
   if (part.published) return all;
   for (const ProductGroup& group : group_products(*part.results))
-    for (const std::string& text : {speed_ups(group, "i16", "ijk-mem"), speed_ups(group, "f64", "ijk")})
-      if (!text.empty()) all.push_back(text);
+    for (const auto& [element, reference] : {std::pair("i16", "ijk-mem"), {"f64", "ijk"}})
+      if (const auto answer = answer_speed_ups(group, element, reference))
+        all.push_back(fmt::format(
+            "{}: {}{}{}.", answer->question, answer->value,
+            answer->value.empty() || answer->reason.empty() ? "" : "; not stated: ", answer->reason));
   if (all.empty()) return all;
   return {fmt::format("{}", fmt::join(all, " "))};
 }

@@ -118,6 +118,15 @@ std::size_t Repetitions::disturbed() const {
       std::ranges::count_if(values, [](const Repeated& one) { return !one.disturbances.empty(); }));
 }
 
+std::size_t count_disturbed(const Processes& processes) {
+  return static_cast<std::size_t>(std::ranges::count(processes, true, &Processes::value_type::second));
+}
+
+void add_processes(Processes& all, const Processes& more) {
+  for (const auto& [process, disturbed] : more)
+    all[process] |= disturbed;
+}
+
 std::string published_clause(const ProductGroup& table) {
   std::size_t most = 1;
   for (const auto& [product, metrics] : table.products)
@@ -192,23 +201,19 @@ namespace {
 
 /// The model without samples and drawn placement.
 Witness without_modes(const Witness& witness) {
-  return {witness.kind, model::without_modes(witness.detail)};
-}
-
-/// Whether the witness is the requested one, or models its machine in samples or with drawn placement.
-bool same_witness(const Witness& witness, const Witness& requested) {
-  if (witness == requested) return true;
-  const Witness whole = without_modes(witness);
-  return whole != witness && (whole == requested || (whole.detail == "host" && requested == Witness::model));
+  const std::string machine = model::without_modes(witness.detail);
+  return {witness.kind, machine == "host" ? "" : machine};
 }
 
 Quantity make_quantity(const Witness& witness, const Repetitions& all) {
   const statistics::Summary& s = *all.summary;
   Quantity quantity{s.value, witness, s.low, s.high};
-  quantity.disturbed = all.disturbed();
   for (const Repeated& one : all.values) {
     quantity.values.push_back(one.value);
-    if (!witness.modelled()) continue;
+    if (!witness.modelled()) {
+      quantity.processes[one.process] |= !one.disturbances.empty();
+      continue;
+    }
     quantity.low = std::min({one.value - one.error, quantity.low, s.min});
     quantity.high = std::max({one.value + one.error, quantity.high, s.max});
   }
@@ -216,6 +221,10 @@ Quantity make_quantity(const Witness& witness, const Repetitions& all) {
 }
 
 } // namespace
+
+bool same_witness(const Witness& a, const Witness& b) {
+  return without_modes(a) == without_modes(b);
+}
 
 std::optional<Quantity> ProductGroup::quantity(const Product& product, const std::string& metric,
                                                const Witness& witness) const {
@@ -236,9 +245,9 @@ bool ProductGroup::undetermined(const Product& product, const std::string& metri
   });
 }
 
-const char* ProductGroup::absence(const Product& product) const {
+std::string ProductGroup::absence(const Product& product) const {
   if (failed.contains(product)) return "failed";
-  return products.contains(product) ? "not counted" : "not run";
+  return products.contains(product) ? "not counted" : std::string(not_run);
 }
 
 bool ProductGroup::has_witness(const Witness& witness) const {
@@ -278,10 +287,9 @@ private:
 };
 
 void add_value(Repetitions& all, const result::Observation& o, const std::optional<double>& value,
-               const result::Run* run) {
+               const Process& process) {
   if (value)
-    all.values.push_back(
-        {{run, o.repetition}, *value, result::disturbances(o), result::sampling_error(o).value_or(0)});
+    all.values.push_back({process, *value, result::disturbances(o), result::sampling_error(o).value_or(0)});
   else if (all.reason.empty())
     all.reason = o.reason;
 }
@@ -330,6 +338,7 @@ std::string level_that_holds(const ProductGroup& group, std::int64_t size) {
 void add_ceilings(ProductGroups& groups, const result::Results& results) {
   struct Best {
     double seconds = 0, amount = 0;
+    bool disturbed = false;
   };
   std::map<std::tuple<ProductGroup*, std::string, std::int64_t>, Best> best; // by width, size of the array
   for (const auto& o : results.observations) {
@@ -338,15 +347,18 @@ void add_ceilings(ProductGroups& groups, const result::Results& results) {
     if ((!peak && !bandwidth) || !value || *value <= 0) continue;
     auto& at = best[{groups.find(o.run).second, word_of(o.params, "width"),
                      result::integer(o.params, "size").value_or(0)}];
-    if (is_seconds(o.metric) && (at.seconds == 0 || *value < at.seconds)) at.seconds = *value;
+    if (is_seconds(o.metric) && (at.seconds == 0 || *value < at.seconds)) {
+      at.seconds = *value;
+      at.disturbed = !result::disturbances(o).empty();
+    }
     if (peak && o.metric == "PAPI_DP_OPS") at.amount = *value;
     if (bandwidth && o.accesses) at.amount = 8 * static_cast<double>(*o.accesses);
   }
   for (const auto& [key, at] : best) {
     const auto& [group, width, size] = key;
     if (at.seconds <= 0 || at.amount <= 0) continue;
-    group->ceilings.push_back(
-        {size > 0 ? level_that_holds(*group, size) : width, size > 0, at.amount / at.seconds, size});
+    group->ceilings.push_back({size > 0 ? level_that_holds(*group, size) : width, size > 0,
+                               at.amount / at.seconds, size, at.disturbed});
   }
 }
 
@@ -357,9 +369,10 @@ std::vector<ProductGroup> group_products(const result::Results& results) {
   for (const auto& o : results.observations)
     if (const auto product = parse_product(o.kernel, o.params)) {
       const auto [run, group] = groups.find(o.run);
-      Metrics& metrics = group->products[*product];
-      add_value(metrics[{o.witness, o.metric}], o, result::as_double(o.value), run);
-      if (o.cpu_seconds) add_value(metrics[{o.witness, "cpu_seconds"}], o, o.cpu_seconds, run);
+      auto& [key, metrics] = *group->products.try_emplace(*product).first;
+      const Process process{run, o.repetition, &key};
+      add_value(metrics[{o.witness, o.metric}], o, result::as_double(o.value), process);
+      if (o.cpu_seconds) add_value(metrics[{o.witness, "cpu_seconds"}], o, o.cpu_seconds, process);
     }
   for (auto& group : groups.all) {
     for (auto& [product, metrics] : group.products)

@@ -48,10 +48,11 @@ struct Product {
 /// A parameter that is a word; empty: it is absent or a number.
 [[nodiscard]] std::string word_of(const result::Params& point, const std::string& name);
 
-/// One repetition of a run: the values of one process belong together. In the order of the runs.
+/// One repetition of a product in a run: the values of one process belong together. In the order of the runs.
 struct Process {
   const result::Run* run = nullptr;
   int repetition = 0;
+  const Product* product = nullptr; ///< the key in ProductGroup::products
   auto operator<=>(const Process&) const = default;
 };
 
@@ -72,6 +73,10 @@ struct Repetitions {
   [[nodiscard]] std::size_t disturbed() const;
 };
 
+using Processes = std::map<Process, bool>; ///< measured ones, and whether each was disturbed
+[[nodiscard]] std::size_t count_disturbed(const Processes& processes);
+void add_processes(Processes& all, const Processes& more);
+
 using Metrics = std::map<std::pair<Witness, std::string>, Repetitions>; ///< by (witness, metric)
 
 /// A number and its witness.
@@ -81,7 +86,7 @@ struct Quantity {
   /// Its 95 % interval; of a modelled value the range of its draws, widened by the sampling error.
   double low = value, high = value;
   std::vector<double> values = {};                             ///< by process
-  std::size_t disturbed = 0;                                   ///< repetitions
+  Processes processes = {};                                    ///< of both sides of a comparison
   statistics::Evidence evidence = statistics::Evidence::clear; ///< of a comparison
   std::size_t compared = 0; ///< of a comparison: repetitions of the side with fewer
 
@@ -93,6 +98,8 @@ struct Quantity {
   }
 };
 
+/// Whether both are the same, or model one machine: completely, in samples or with drawn placement.
+[[nodiscard]] bool same_witness(const Witness& a, const Witness& b);
 /// Whether two quantities differ. Modelled values are exact, since the model is deterministic, unless they
 /// are ranges; so is an average that was published. Ranges must be disjoint.
 [[nodiscard]] statistics::Evidence evidence(const Quantity& a, const Quantity& b);
@@ -107,6 +114,7 @@ struct CeilingRate {
   bool bandwidth = false; ///< bytes per second; else operations per second
   double rate = 0;        ///< the best repetition
   std::int64_t size = 0;  ///< bytes of the array, of a bandwidth
+  bool disturbed = false; ///< the best repetition was: the rate may be higher
 };
 
 /// The products of one machine, or of one published table.
@@ -141,8 +149,9 @@ struct ProductGroup {
   /// Whether the witness was to count the metric of this product, and has no value.
   [[nodiscard]] bool undetermined(const Product& product, const std::string& metric,
                                   const Witness& witness) const;
-  /// Why a product has no value: "failed", "not run", "not counted".
-  [[nodiscard]] const char* absence(const Product& product) const;
+  static constexpr std::string_view not_run = "not run";
+  /// Why a product has no value: "failed", not_run, "not counted".
+  [[nodiscard]] std::string absence(const Product& product) const;
   /// Whether the witness, or the model of the same machine in samples or draws, is one of `witnesses`.
   [[nodiscard]] bool has_witness(const Witness& witness) const;
 };

@@ -214,7 +214,8 @@ bool below_l2_fits(const Product& product, const model::MachineDescription& mach
 
 /// How much of the difference in time between `a` and the slower `b` the misses of L2 can explain.
 std::string effect_of_l2(const Subject& subject, const Product& a, const Product& b, const Witness& witness) {
-  const auto fast = seconds(subject.group, a), slow = seconds(subject.group, b);
+  const std::string time = time_metric(subject.group, a, b);
+  const auto fast = subject.group.quantity(a, time), slow = subject.group.quantity(b, time);
   const auto misses_a = subject.group.quantity(a, "PAPI_L2_DCM", witness),
              misses_b = subject.group.quantity(b, "PAPI_L2_DCM", witness);
   if (!misses_a || !misses_b) return "L2 was not counted, so the cause is open.";
@@ -230,10 +231,10 @@ std::string effect_of_l2(const Subject& subject, const Product& a, const Product
   const double each = cached ? most_of_hit : most_of_memory, share = fewer * each * 1e-9 / saved;
   return fmt::format(
       "It has {} million fewer L2 misses ({} and {} million, {}). At an assumed {:.0f} ns each, {}, "
-      "they are {} of the {} s, and less where misses overlap or are prefetched: {}.",
+      "they are {} of the {} s{}, and less where misses overlap or are prefetched: {}.",
       format_millions(fewer), format_millions(misses_a->value), format_millions(misses_b->value),
       format_witness(witness), each, cached ? "a slow hit in the level below" : "a slow access to memory",
-      share >= 1 ? "all" : fmt::format("{:.0f} %", 100 * share), format_seconds(saved),
+      share >= 1 ? "all" : fmt::format("{:.0f} %", 100 * share), format_seconds(saved), time_clause(time),
       share < explains_little ? "most of the difference is not explained"
                               : "how much they explain was not measured");
 }
@@ -247,7 +248,8 @@ void add_faster_with_fewer_hits(Findings& findings, const Subject& subject) {
   const ProductGroup& group = subject.group;
   for (const auto& [product, metrics] : group.products)
     for (const Product& reference : references_of(product)) {
-      const auto time = speed_up(group, product, reference),
+      const std::string by = time_metric(group, product, reference);
+      const auto time = speed_up(group, product, reference, metric(by)),
                  rate = difference(group, product, reference, "L1_HIT_RATE");
       if (!time || !rate || time->value <= 1 || rate->value >= 0) continue;
       if (!time->clear() || !rate->clear()) {
@@ -260,8 +262,8 @@ void add_faster_with_fewer_hits(Findings& findings, const Subject& subject) {
       findings.remarks.push_back(
           {fmt::format("{} is faster than {} with a lower L1 hit rate, n = {}", loops_name(product),
                        loops_name(reference), product.n),
-           fmt::format("It is {} as fast ({}), though its L1 hit rate is {} points lower ({}). {}{}",
-                       format_times(time->value), format_witness(time->witness),
+           fmt::format("It is {} as fast{} ({}), though its L1 hit rate is {} points lower ({}). {}{}",
+                       format_times(time->value), time_clause(by), format_witness(time->witness),
                        format_number(-100 * rate->value), format_witness(rate->witness),
                        effect_of_l2(subject, product, reference, rate->witness),
                        sums_in_memory(reference) && !sums_in_memory(product)
@@ -318,7 +320,7 @@ std::optional<Quantity> per_step(const ProductGroup& group, const Product& produ
                                  const Witness& witness = {}) {
   const auto quantity = group.quantity(product, metric, witness);
   if (!quantity) return {};
-  return scaled(*quantity, (is_seconds(metric) ? 1e9 : 1) / (product.operations() / 2));
+  return scaled(*quantity, (metric.ends_with("seconds") ? 1e9 : 1) / (product.operations() / 2));
 }
 
 /// A cost per step at two sizes.
@@ -336,7 +338,7 @@ std::optional<Step> find_step(const ProductGroup& group, const Product& a, const
                               const MetricName& metric, const Witness& witness = {}) {
   const auto from = per_step(group, a, metric.metric, witness),
              to = per_step(group, b, metric.metric, witness);
-  if (!from || !to || from->witness != to->witness) return {};
+  if (!from || !to || !same_witness(from->witness, to->witness)) return {};
   return Step{metric.name, *from, *to};
 }
 
@@ -403,9 +405,11 @@ std::string model_text(const Subject& subject, const Product& a, const Product& 
 
 void add_jump(Findings& findings, const Subject& subject, const Product& a, const Product& b) {
   std::vector<std::string> texts;
-  for (const MetricName& metric : cost_metrics) {
+  for (const MetricName& cost : cost_metrics) {
+    const bool time = cost.metric == std::string_view("seconds");
+    const bool by_cpu = time && time_metric(subject.group, a, b) == "cpu_seconds";
+    const MetricName metric = by_cpu ? MetricName{"cpu_seconds", "CPU time"} : cost;
     const auto step = find_step(subject.group, a, b, metric);
-    const bool time = metric.metric == std::string_view("seconds");
     if (!step || step->to.witness.modelled() ||
         (time ? step->to.value <= time_jump * step->from.value : step->rise() <= miss_jump))
       continue;
@@ -574,7 +578,7 @@ void add_outliers(Findings& findings, const ProductGroup& group) {
   Remark remark{"Outliers", "", {}};
   for (const auto& [product, metrics] : group.products)
     for (auto a = metrics.begin(); a != metrics.end(); ++a) {
-      if (a->first.first.modelled()) continue;
+      if (a->first.first.modelled() || is_tsc_cycles(a->first.second)) continue; // these are of the same time
       find_outliers(remark.evidence, product, *a);
       for (auto b = std::next(a); b != metrics.end() && b->first.first == a->first.first; ++b)
         find_equal(remark.evidence, product, *a, *b);

@@ -9,14 +9,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
 
 namespace recount::report {
 namespace {
-
-constexpr const char* answers_caption = "Questions and answers";
 
 /// Whether cache misses were counted, and by which witnesses, or modelled.
 std::string source_of_misses(const result::Results& results) {
@@ -49,12 +48,13 @@ std::vector<std::string> summary(const std::vector<document::Part>& parts,
   return all;
 }
 
-/// The number of a table as the formats count them, by caption.
-std::multimap<std::string, std::size_t> table_numbers(const std::vector<document::Block>& blocks) {
+/// The numbers of tables as the formats count them, from `first` on, by caption.
+std::multimap<std::string, std::size_t> table_numbers(const std::vector<document::Block>& blocks,
+                                                      std::size_t first) {
   std::multimap<std::string, std::size_t> numbers;
   for (const document::Block& block : blocks)
     if (const auto* const table = std::get_if<document::Table>(&block))
-      numbers.emplace(table->caption, numbers.size() + 1);
+      numbers.emplace(table->caption, numbers.size() + first);
   return numbers;
 }
 
@@ -69,69 +69,44 @@ std::string proof_text(const document::Answer& answer,
                      answer.cells);
 }
 
-std::vector<document::Answer> answers_of(const document::Part& part,
-                                         const std::vector<document::Section>& sections) {
-  std::vector<document::Answer> all;
-  if (!part.published)
-    for (const document::Section& section : sections)
-      if (section.answers)
-        for (auto& answer : section.answers(part))
-          all.push_back(std::move(answer));
-  return all;
-}
-
 std::string answer_text(const document::Answer& answer) {
   if (answer.value.empty()) return "not answerable here: " + answer.reason;
   return answer.reason.empty() ? answer.value : answer.value + ". Not answered: " + answer.reason;
 }
 
-/// The questions of the assignments with their answers, a table for each machine. The tables that prove them
-/// are numbered when all are there.
-struct Answers {
-  std::vector<document::Block> blocks;
-  std::vector<std::vector<document::Answer>> by_table;
-};
-
-Answers answers_section(const std::vector<document::Part>& parts,
-                        const std::vector<document::Section>& sections) {
-  Answers answers;
+/// The questions of the assignments with their answers, a table for each machine, followed by the tables of
+/// `rest` that prove them.
+std::vector<document::Block> answers_section(const std::vector<document::Part>& parts,
+                                             const std::vector<document::Section>& sections,
+                                             const std::vector<document::Block>& rest) {
+  std::vector<std::pair<std::string, std::vector<document::Answer>>> machines;
   for (const document::Part& part : parts) {
-    auto all = answers_of(part, sections);
-    if (all.empty()) continue;
+    std::vector<document::Answer> all;
+    for (const document::Section& section : sections)
+      if (section.answers && !part.published)
+        std::ranges::move(section.answers(part), std::back_inserter(all));
+    if (!all.empty()) machines.emplace_back(part.machine, std::move(all));
+  }
+  std::vector<document::Block> blocks;
+  if (machines.empty()) return blocks;
+  const auto numbers = table_numbers(rest, machines.size() + 1);
+  for (const auto& [machine, answers] : machines) {
     document::Table table{
-        fmt::format("{}: {}", answers_caption, part.machine),
+        "Questions and answers: " + machine,
         {{"question", false}, {"answer", false}, {"shown in", false}, {"confidence", false}},
         {},
         {}};
-    for (const auto& answer : all)
-      table.rows.push_back(
-          {answer.question, answer_text(answer), "", answer.confidence.empty() ? "-" : answer.confidence});
-    answers.blocks.emplace_back(std::move(table));
-    answers.by_table.push_back(std::move(all));
+    for (const auto& answer : answers)
+      table.rows.push_back({answer.question, answer_text(answer), proof_text(answer, numbers),
+                            answer.confidence.empty() ? "-" : answer.confidence});
+    blocks.emplace_back(std::move(table));
   }
-  if (!answers.blocks.empty())
-    answers.blocks.emplace_back(document::Paragraph{
-        "Confidence: high, of at least 3 undisturbed repetitions or of two ways that agree; medium, of "
-        "disturbed repetitions or of one way; low, of fewer repetitions or an estimate; modelled, computed "
-        "for the stated or described machine and not measured; computed, from sizes alone; by the method, "
-        "from "
-        "how caches work."});
-  answers.blocks = document::under("Answers", std::move(answers.blocks));
-  return answers;
-}
-
-/// Fills in the tables that prove the answers.
-void number_proofs(std::vector<document::Block>& blocks, const Answers& answers) {
-  const auto numbers = table_numbers(blocks);
-  auto table_answers = answers.by_table.begin();
-  for (document::Block& block : blocks) {
-    auto* const table = std::get_if<document::Table>(&block);
-    if (!table || !table->caption.starts_with(answers_caption)) continue;
-    if (table_answers == answers.by_table.end()) break; // a caption that results chose
-    for (std::size_t i = 0; i < table->rows.size(); ++i)
-      table->rows[i][2] = proof_text(table_answers->at(i), numbers);
-    ++table_answers;
-  }
+  blocks.emplace_back(document::Paragraph{
+      "Confidence: high, of at least 3 undisturbed repetitions or of two ways that agree; medium, of "
+      "disturbed repetitions or of one way; low, of fewer repetitions or an estimate; modelled, computed "
+      "for the stated or described machine and not measured; computed, from sizes alone; by the method, from "
+      "how caches work."});
+  return document::under("Answers", std::move(blocks));
 }
 
 std::string title_of(const std::vector<document::Part>& parts, const std::vector<std::string>& subjects) {
@@ -177,15 +152,14 @@ Report build_report(const result::Results& results, const Origin& origin, const 
     blocks.emplace_back(document::Heading{"Summary", 1});
     blocks.emplace_back(document::List{std::move(lines)});
   }
-  Answers answers = answers_section(material.parts, tables.sections);
-  document::append(blocks, std::move(answers.blocks));
-  document::append(blocks, machines_section(material.parts));
-  document::append(blocks, method_section(results, tables.sections, !appendix.empty()));
-  document::append(blocks, std::move(verdicts));
-  document::append(blocks, std::move(body));
-  document::append(blocks, warnings_section(results, gallery.warnings()));
-  document::append(blocks, std::move(appendix));
-  number_proofs(blocks, answers);
+  std::vector<document::Block> rest = machines_section(material.parts);
+  document::append(rest, method_section(results, tables.sections, !appendix.empty()));
+  document::append(rest, std::move(verdicts));
+  document::append(rest, std::move(body));
+  document::append(rest, warnings_section(results, gallery.warnings()));
+  document::append(rest, std::move(appendix));
+  document::append(blocks, answers_section(material.parts, tables.sections, rest));
+  document::append(blocks, std::move(rest));
   report.pictures = gallery.wanted();
   return report;
 }

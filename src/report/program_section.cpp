@@ -107,7 +107,7 @@ std::vector<document::Block> write_programs(const document::Material& material) 
     for (const std::string& metric : metrics)
       if (auto table = functions_table(part, metric)) blocks.emplace_back(std::move(*table));
     for (const char* figure : {"trace", "profile"})
-      if (auto picture = material.gallery.add(figure, part)) blocks.emplace_back(std::move(*picture));
+      material.gallery.add(blocks, figure, part);
   }
   return document::under("Programs", std::move(blocks));
 }

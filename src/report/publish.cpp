@@ -58,8 +58,7 @@ public:
     draw();
     for (const FormatRow& row : format_rows)
       if (wants(formats_, row.format) && *row.file) write(row.file, text(row.format));
-    write_tables();
-    if (wants(formats_, Format::latex)) write_figures();
+    write_parts();
     if (wants(formats_, Format::latex)) typeset();
     published_.files.insert(published_.files.end(), figures_.begin(), figures_.end());
     return std::move(published_);
@@ -82,23 +81,18 @@ private:
     return document::to_html(report_.document, [this](const std::string& name) { return svgs_.at(name); });
   }
 
-  /// One file per table, numbered as in the report.
-  void write_tables() {
+  /// For other documents: files of each table, numbered as in the report, and a float per figure.
+  void write_parts() {
+    const bool latex = wants(formats_, Format::latex), csv = wants(formats_, Format::csv);
     std::size_t number = 0;
-    for (const document::Block& block : report_.document.blocks) {
-      const auto* const table = std::get_if<document::Table>(&block);
-      if (!table) continue;
-      const std::string name = fmt::format("table-{}", ++number);
-      if (wants(formats_, Format::latex)) write(name + ".tex", document::latex_table(*table));
-      if (wants(formats_, Format::csv)) write(name + ".csv", document::csv_table(*table));
-    }
-  }
-
-  /// One float per figure, for other documents.
-  void write_figures() {
     for (const document::Block& block : report_.document.blocks)
-      if (const auto* const picture = std::get_if<document::Picture>(&block))
+      if (const auto* const table = std::get_if<document::Table>(&block)) {
+        const std::string name = fmt::format("table-{}", ++number);
+        if (latex) write(name + ".tex", document::latex_table(*table));
+        if (csv) write(name + ".csv", document::csv_table(*table));
+      } else if (const auto* const picture = std::get_if<document::Picture>(&block); picture && latex) {
         write(picture->name + ".tex", document::latex_figure(*picture));
+      }
   }
 
   /// Draws each figure in all formats that need one.

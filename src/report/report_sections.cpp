@@ -138,13 +138,18 @@ std::vector<std::string> not_counted(const result::Results& results) {
   struct Points {
     std::set<const result::Params*, decltype(before)> counted, missing;
     std::string reason; ///< the first
+    bool others = false;
   };
   std::map<std::pair<Witness, std::string>, Points> points; // by witness and metric
   for (const auto& o : results.observations) {
+    if (result::is_reading(o)) continue; // the findings have the reasons
     Points& of = points[{o.witness, o.metric}];
     const bool counted = o.value.index() != 0;
     (counted ? of.counted : of.missing).insert(&o.params.get());
-    if (!counted && of.reason.empty()) of.reason = o.reason->text();
+    if (counted) continue;
+    const std::string reason = o.reason->text();
+    of.others = of.others || (!of.reason.empty() && of.reason != reason);
+    if (of.reason.empty()) of.reason = reason;
   }
   std::map<std::tuple<Witness, std::string, std::string>, std::vector<std::string>> missing;
   for (auto& [key, of] : points) {
@@ -154,7 +159,10 @@ std::vector<std::string> not_counted(const result::Results& results) {
         of.counted.empty() ? std::string()
                            : fmt::format(" at {} of {}", of.missing.size(),
                                          base::format_count(of.counted.size() + of.missing.size(), "point"));
-    missing[{key.first, of.reason.empty() ? "no reason given" : of.reason, where}].push_back(key.second);
+    missing[{key.first,
+             of.reason.empty() ? "no reason given" : (of.others ? "at one of them, " : "") + of.reason,
+             where}]
+        .push_back(key.second);
   }
   for (const auto& [key, metrics] : missing)
     all.push_back(fmt::format("{} by {}{}: {}", fmt::join(metrics, ", "), std::get<0>(key), std::get<2>(key),

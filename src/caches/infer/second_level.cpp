@@ -261,8 +261,9 @@ private:
           "another replacement than LRU more; not confirmed independently: {}",
           in_bytes(crossing_), in_bytes(crossing_of_some_policy * crossing_), why));
     else
-      p.forget((crossing_ == 0 ? no_crossing_ : "the miss time varies too much to derive the miss rate") +
-               "; " + why);
+      p.forget(crossing_ > 0         ? "the miss time varies too much to derive the miss rate; " + why
+               : no_crossing_ == why ? why
+                                     : no_crossing_ + "; " + why);
   }
 
   LevelFinding& level_;

@@ -7,7 +7,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,15 +34,14 @@ std::string bound_text(const ClassicReading& reading, const PropertyName& proper
                      base::format_bytes(value.below));
 }
 
-/// Cells of the grid, sizes across and strides down.
+/// Cells of the grid.
 std::string grid_cells(const ClassicReading& reading, const PropertyName& property) {
   const ClassicValue& value = reading.*property.read;
   if (property.read == &ClassicReading::capacity)
-    return fmt::format("columns {} and {}", base::format_bytes(*value.value),
-                       base::format_bytes(value.below));
+    return fmt::format("sizes {} and {}", base::format_bytes(*value.value), base::format_bytes(value.below));
   return property.read == &ClassicReading::line
-             ? fmt::format("row {} in the columns beyond the capacity", base::format_bytes(*value.value))
-             : "the last rows of the columns beyond the capacity";
+             ? fmt::format("stride {} at sizes beyond the capacity", base::format_bytes(*value.value))
+             : "the largest strides at sizes beyond the capacity";
 }
 
 std::optional<Answer> answer_read(const GridReading& grid, const PropertyName& property) {
@@ -57,16 +55,16 @@ std::optional<Answer> answer_read(const GridReading& grid, const PropertyName& p
   return answer;
 }
 
-std::optional<Answer> answer_found(const ShownFindings& shown, const std::string& level,
+std::optional<Answer> answer_found(const CachesFindings& shown, const std::string& level,
                                    const Property LevelFinding::*property) {
-  for (const LevelFinding& one : shown.all.found.levels) {
+  for (const LevelFinding& one : shown.found.levels) {
     const Property& p = one.*property;
     if (one.name != level || !p.value) continue;
     Answer answer;
     answer.value = property == &LevelFinding::ways ? ways_text(p) : value_text(p);
-    answer.proof = shown.caption;
+    answer.proof = findings_caption(shown);
     answer.cells = fmt::format("row {} {}", level_text(one), p.name);
-    answer.confidence = shown.all.found.modelled ? "modelled" : to_string(p.confidence);
+    answer.confidence = shown.found.modelled ? "modelled" : to_string(p.confidence);
     return answer;
   }
   return {};
@@ -79,29 +77,26 @@ public:
       : evidence_(evidence), level_(std::move(level)), property_(property) {}
 
   /// Times of this machine: of the inference, else of the grid.
-  [[nodiscard]] Answer by_times(const std::string& question) const {
+  [[nodiscard]] Answer by_times() const {
     for (const auto& shown : evidence_.found)
-      if (shown.all.found.witness == Witness::clock)
-        if (auto answer = answer_found(shown, level_, property_.found))
-          return named(std::move(*answer), question);
-    if (auto answer = read(false, false)) return named(std::move(*answer), question);
+      if (shown.found.witness == Witness::clock)
+        if (auto answer = answer_found(shown, level_, property_.found)) return *answer;
+    if (auto answer = read(false, false)) return *answer;
     for (const auto& [reading, caption] : evidence_.readings)
       if (!reading.misses && !(reading.*property_.read).unknown.empty())
-        return unanswered(question, (reading.*property_.read).unknown);
-    return unanswered(question, "no times over sizes and strides: run recount caches");
+        return {.reason = (reading.*property_.read).unknown};
+    return {.reason = "no times over sizes and strides: run recount caches"};
   }
 
   /// Counted misses, then whatever the inference measured, then the model.
   [[nodiscard]] Answer by_misses() const {
-    const std::string question = fmt::format("{}: {}", level_, property_.name);
-    if (auto answer = read(true, false)) return named(std::move(*answer), question);
+    if (auto answer = read(true, false)) return *answer;
     for (const bool modelled : {false, true})
       for (const auto& shown : evidence_.found)
-        if (shown.all.found.modelled == modelled)
-          if (auto answer = answer_found(shown, level_, property_.found))
-            return named(std::move(*answer), question);
-    if (auto answer = read(true, true)) return named(std::move(*answer), question);
-    return unanswered(question, why_unknown());
+        if (shown.found.modelled == modelled)
+          if (auto answer = answer_found(shown, level_, property_.found)) return *answer;
+    if (auto answer = read(true, true)) return *answer;
+    return {.reason = why_unknown()};
   }
 
 private:
@@ -113,7 +108,7 @@ private:
   }
   [[nodiscard]] std::string why_unknown() const {
     for (const auto& shown : evidence_.found)
-      for (const LevelFinding& one : shown.all.found.levels)
+      for (const LevelFinding& one : shown.found.levels)
         if (one.name == level_ && !(one.*property_.found).unknown.empty())
           return (one.*property_.found).unknown;
     for (const auto& [reading, caption] : evidence_.readings)
@@ -121,13 +116,6 @@ private:
         return (reading.*property_.read).unknown;
     return evidence_.uncounted.empty() ? "no sizes and strides around its capacity were measured"
                                        : evidence_.uncounted;
-  }
-  static Answer named(Answer answer, std::string question) {
-    answer.question = std::move(question);
-    return answer;
-  }
-  static Answer unanswered(std::string question, std::string reason) {
-    return {std::move(question), {}, std::move(reason)};
   }
 
   const CacheEvidence& evidence_;
@@ -137,27 +125,20 @@ private:
 
 /// Only of dependent loads: others overlap.
 Answer answer_penalty(const CacheEvidence& evidence) {
-  Answer answer{"Miss penalty of L1d"};
   for (const auto& shown : evidence.found)
-    if (auto found = answer_found(shown, level_name(0), &LevelFinding::penalty)) {
-      found->question = answer.question;
-      return *found;
-    }
+    if (auto found = answer_found(shown, level_name(0), &LevelFinding::penalty)) return *found;
   for (const auto& [reading, caption] : evidence.readings)
-    if (reading.penalty) {
-      answer.value = fmt::format("{:.3g} ns", *reading.penalty);
-      answer.proof = caption;
-      answer.cells = "difference between the plateaus below and beyond the capacity";
-      answer.confidence = "medium";
-      return answer;
-    }
-  answer.reason = "no dependent loads were timed (recount caches, or the kernel chase); accesses of the "
-                  "kernel stride overlap and are prefetched";
-  return answer;
+    if (reading.penalty)
+      return {.value = fmt::format("{:.3g} ns", *reading.penalty),
+              .proof = caption,
+              .cells = "difference between the plateaus below and beyond the capacity",
+              .confidence = "medium"};
+  return {.reason = "no dependent loads were timed (recount caches, or the kernel chase); accesses of the "
+                    "kernel stride overlap and are prefetched"};
 }
 
 Answer answer_meaning(const CacheEvidence& evidence) {
-  Answer answer{"What PAPI_L1_DCM and PAPI_L2_DCM count"};
+  Answer answer;
   std::vector<std::string> formulas;
   for (const char* preset : {"PAPI_L1_DCM", "PAPI_L2_DCM"})
     if (const auto formula = evidence.presets.find(preset); formula != evidence.presets.end())
@@ -182,34 +163,33 @@ constexpr const char* changes_for_l2 = "Sizes around the capacity of L2 in place
                                        "L2. PAPI_L2_DCM in place of PAPI_L1_DCM.";
 
 Answer answer_comparison(const CacheEvidence& evidence) {
-  Answer answer{"Comparison with what the system states"};
-  if (evidence.found.empty())
-    answer.reason = "recount caches was not run";
-  else {
-    answer.value = evidence.comparisons.front();
-    answer.proof = evidence.found.front().caption;
-    answer.cells = "columns found and stated";
-  }
-  return answer;
+  if (evidence.found.empty()) return {.reason = "recount caches was not run"};
+  return {.value = comparison_text(evidence.found.front()),
+          .proof = findings_caption(evidence.found.front()),
+          .cells = "columns found and stated"};
 }
 
 } // namespace
 
 std::vector<Answer> answer_questions(const CacheEvidence& evidence) {
   std::vector<Answer> all;
-  const auto question = [&](std::size_t level, std::size_t property) {
-    return PropertyAnswer(evidence, level_name(level), properties[property]);
+  const auto add = [&](std::string question, Answer answer) {
+    answer.question = std::move(question);
+    all.push_back(std::move(answer));
   };
-  all.push_back(question(0, 0).by_times("Size of L1d, from access times"));
-  all.push_back(question(0, 1).by_times("Line (block) size of L1d, from access times"));
-  all.push_back(answer_penalty(evidence));
-  all.push_back(answer_meaning(evidence));
-  for (std::size_t property = 0; property < std::size(properties); ++property)
-    all.push_back(question(0, property).by_misses());
-  all.push_back({"What has to change for L2, and why", changes_for_l2, {}, {}, {}, "by the method"});
-  for (std::size_t property = 0; property < std::size(properties); ++property)
-    all.push_back(question(1, property).by_misses());
-  all.push_back(answer_comparison(evidence));
+  const auto add_by_misses = [&](const std::string& level) {
+    for (const PropertyName& property : properties)
+      add(fmt::format("{}: {}", level, property.name), PropertyAnswer(evidence, level, property).by_misses());
+  };
+  add("Size of L1d, from access times", PropertyAnswer(evidence, level_name(0), properties[0]).by_times());
+  add("Line (block) size of L1d, from access times",
+      PropertyAnswer(evidence, level_name(0), properties[1]).by_times());
+  add("Miss penalty of L1d", answer_penalty(evidence));
+  add("What PAPI_L1_DCM and PAPI_L2_DCM count", answer_meaning(evidence));
+  add_by_misses(level_name(0));
+  add("What has to change for L2, and why", {.value = changes_for_l2, .confidence = "by the method"});
+  add_by_misses(level_name(1));
+  add("Comparison with what the system states", answer_comparison(evidence));
   return all;
 }
 

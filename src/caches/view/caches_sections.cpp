@@ -242,13 +242,13 @@ std::vector<document::Datum> property_data(const Caches& found) {
   return all;
 }
 
-namespace {
-
 std::string findings_caption(const CachesFindings& findings) {
   return fmt::format("Caches found from {}, {}, compared with {}",
                      base::format_count(findings.found.readings, "reading"),
                      base::format_witness(findings.found.witness), findings.stated.source);
 }
+
+namespace {
 
 document::Table findings_table(const CachesFindings& findings) {
   const Caches& found = findings.found;
@@ -267,13 +267,16 @@ document::Table findings_table(const CachesFindings& findings) {
   return table;
 }
 
-/// Every difference once, or that there is none.
+} // namespace
+
 std::string comparison_text(const CachesFindings& findings) {
   const Caches& found = findings.found;
   std::vector<std::string> differences;
-  std::size_t agree = 0;
+  std::size_t agree = 0, stated = 0, absent = 0;
   for (const auto& level : found.levels)
     for (const Property* p : {&level.capacity, &level.line, &level.ways}) {
+      stated += p->agreement == StatedMatch::not_stated ? 0U : 1U;
+      absent += p->agreement == StatedMatch::not_found ? 1U : 0U;
       if (p->agreement == StatedMatch::agrees) ++agree;
       if (p->agreement == StatedMatch::differs)
         differences.push_back(fmt::format("{} {}: found {}, stated {}: {}", level.name, p->name,
@@ -283,8 +286,9 @@ std::string comparison_text(const CachesFindings& findings) {
   const bool stated_by_model =
       found.modelled && agree > 0 && (!machine || findings.stated.source == "machine " + *machine);
   return fmt::format(
-      "Compared with the specification ({}): {}, {}.{}", findings.stated.source,
-      base::format_count(agree, "property agrees", "properties agree"),
+      "Compared with the specification ({}): {} of {} {}, {}{}.{}", findings.stated.source, agree,
+      base::format_count(stated, "property", "properties"), agree == 1 ? "agrees" : "agree",
+      absent == 0 ? "" : fmt::format("{} not found, ", absent),
       differences.empty() ? std::string("none differs")
                           : fmt::format("{}: {}", base::format_count(differences.size(), "differs", "differ"),
                                         fmt::join(differences, ". ")),
@@ -293,6 +297,8 @@ std::string comparison_text(const CachesFindings& findings) {
             "statement."
           : "");
 }
+
+namespace {
 
 /// The part of one run.
 document::Part run_part(const document::Part& part, const result::Run& run) {
@@ -327,18 +333,23 @@ std::vector<document::Block> write_caches(const document::Material& material) {
       const document::Part own = run_part(part, run);
       std::vector<document::Block> figures;
       for (const char* figure : {"caches-latency", "caches-ways", "caches-line"})
-        if (auto picture = material.gallery.add(figure, own)) figures.emplace_back(std::move(*picture));
+        material.gallery.add(figures, figure, own);
       add_findings(blocks, found_in(*part.results, run, material.machine), std::move(figures));
     }
   }
   return document::under("Caches", std::move(blocks));
 }
 
+std::vector<CachesFindings> all_findings(const document::Part& part) {
+  std::vector<CachesFindings> all;
+  for (const auto& run : part.results->runs)
+    if (result::is_inference(run)) all.push_back(found_in(*part.results, run, {}));
+  return all;
+}
+
 std::vector<std::string> findings_summary(const document::Part& part) {
   std::vector<std::string> lines;
-  for (const auto& run : part.results->runs) {
-    if (!result::is_inference(run)) continue;
-    const CachesFindings found = found_in(*part.results, run, {});
+  for (const CachesFindings& found : all_findings(part)) {
     if (const auto levels = summary_lines(found.found); !levels.empty())
       lines.push_back(fmt::format("Data caches, {}: {}.", base::format_witness(found.found.witness),
                                   fmt::join(levels, "; ")));
@@ -383,41 +394,47 @@ std::string cell_text(const Quantity& quantity, double each) {
                                      : fmt::format("{:.3f}", shown);
 }
 
-/// Strides down, sizes across. Nothing with more sizes than fit, or where other parameters vary as well: the
-/// appendix has these values.
+/// Strides down, sizes across; turned where the sizes are too many. Nothing where both are, or where other
+/// parameters vary as well: the appendix has these values.
 std::optional<document::Table> grid_table(const std::vector<sweep::SweepGroup>& groups,
                                           const std::string& caption, const Quantity& quantity) {
-  std::map<std::int64_t, std::map<std::int64_t, std::string>> rows; // by stride (0: of all strides) and size
-  std::set<std::int64_t> sizes;
+  std::map<std::pair<std::int64_t, std::int64_t>, std::string>
+      cells; // by size and stride (0: of all strides)
+  std::set<std::int64_t> sizes, strides;
   std::vector<document::Datum> data;
+  bool disturbed = false;
   for (const auto& group : groups) {
     const auto size = result::integer(group.params, "size");
     const auto stride = result::integer(group.params, "stride").value_or(0);
     const auto each = group.per_access();
     if (!size || !each) continue;
     sizes.insert(*size);
-    if (!rows[stride].emplace(*size, cell_text(quantity, *each)).second) return {};
+    strides.insert(stride);
+    const bool lost = group.flagged > 0 && group.flagged == group.values.size();
+    disturbed = disturbed || lost;
+    if (!cells.try_emplace({*size, stride}, cell_text(quantity, *each) + (lost ? "*" : "")).second) return {};
     for (auto& datum : sweep::sweep_data({group}))
       if (datum.quantity.ends_with(" per access")) data.push_back(std::move(datum));
   }
-  if (sizes.empty() || sizes.size() > most_columns) return {};
-  document::Table table{caption, {{"stride"}}, {}, {}, std::move(data)};
-  for (const auto size : sizes)
-    table.columns.push_back({base::format_bytes(size)});
-  for (const auto& [stride, cells] : rows) {
-    std::vector<std::string> row{stride == 0 ? "not stated" : base::format_bytes(stride)};
-    for (const auto size : sizes) {
-      const auto cell = cells.find(size);
+  const bool sizes_down = sizes.size() > most_columns;
+  const auto &across = sizes_down ? strides : sizes, &down = sizes_down ? sizes : strides;
+  if (cells.empty() || across.size() > most_columns) return {};
+  const auto name = [](std::int64_t bytes) { return bytes == 0 ? "not stated" : base::format_bytes(bytes); };
+  document::Table table{caption, {{sizes_down ? "size" : "stride"}}, {}, {}, std::move(data)};
+  for (const auto bytes : across)
+    table.columns.push_back({name(bytes)});
+  for (const auto head : down) {
+    auto& row = table.rows.emplace_back(1, name(head));
+    for (const auto bytes : across) {
+      const auto cell = cells.find(sizes_down ? std::pair(head, bytes) : std::pair(bytes, head));
       row.push_back(cell == cells.end() ? "-" : cell->second);
     }
-    table.rows.push_back(std::move(row));
   }
-  const bool gaps =
-      std::ranges::any_of(rows, [&](const auto& row) { return row.second.size() < sizes.size(); });
-  table.notes.push_back(
-      gaps ? "Sizes across, strides down; -: not measured (the stride exceeds half of the array, or "
-             "the point was left out)."
-           : "Sizes across, strides down.");
+  table.notes.push_back(sizes_down ? "Strides across, sizes down." : "Sizes across, strides down.");
+  if (cells.size() < sizes.size() * strides.size())
+    table.notes.back() +=
+        " -: not measured (the stride exceeds half of the array, or the point was left out).";
+  if (disturbed) table.notes.back() += " *: all repetitions were disturbed.";
   return table;
 }
 
@@ -495,11 +512,8 @@ void add_tables(std::vector<document::Block>& blocks, const document::Part& swee
 /// What recount caches found by times on this machine.
 std::vector<Caches> timed_findings(const document::Part& part) {
   std::vector<Caches> all;
-  for (const auto& run : part.results->runs) {
-    const auto witness = run.plan.find("witness");
-    if (result::is_inference(run) && witness != run.plan.end() && !Witness(witness->second).modelled())
-      all.push_back(findings_on_record(*part.results, run).found);
-  }
+  for (CachesFindings& one : all_findings(part))
+    if (!one.found.modelled) all.push_back(std::move(one.found));
   return all;
 }
 
@@ -564,14 +578,9 @@ std::string uncounted(const document::Part& part) {
       "Misses were not counted here{}. Size, line and ways by counted misses need "
       "a core PMU.{}",
       misses.reason.empty() ? "" : " (" + misses.reason + ")",
-      misses.modelled ? " The values below are modelled, of the stated caches: they show what the counters "
+      misses.modelled ? " The misses below are modelled, of the stated caches: they show what the counters "
                         "should count, and cannot contradict the statement."
                       : "");
-}
-
-void add_figure(std::vector<document::Block>& blocks, const document::Material& material, const char* figure,
-                const document::Part& sweep) {
-  if (auto picture = material.gallery.add(figure, sweep)) blocks.emplace_back(std::move(*picture));
 }
 
 /// Time and cycles per access, then misses.
@@ -586,11 +595,11 @@ std::vector<document::Block> write_kernel(const document::Material& material, co
   std::vector<document::Block> times, misses;
   add_tables(times, sweep, groups, kernel, access_time());
   add_tables(times, sweep, groups, kernel, {"Cycles per access (PAPI_TOT_CYC)", "PAPI_TOT_CYC"});
-  if (!sweep.published) add_figure(times, material, by_size ? "working-set" : "access-time", sweep);
+  if (!sweep.published) material.gallery.add(times, by_size ? "working-set" : "access-time", sweep);
   add_readings(times, readings, false);
   for (std::size_t level = 0; level < counted_levels; ++level)
     add_tables(misses, sweep, groups, kernel, misses_of(level));
-  if (!sweep.published) add_figure(misses, material, by_size ? "working-set-misses" : "misses", sweep);
+  if (!sweep.published) material.gallery.add(misses, by_size ? "working-set-misses" : "misses", sweep);
   add_readings(misses, readings, true);
   std::vector<document::Block> all;
   if (!times.empty()) all.emplace_back(document::Heading{"Time of the kernel " + kernel, 2});
@@ -666,17 +675,13 @@ std::vector<std::string> readings_summary(const document::Part& part) {
 
 std::vector<document::Answer> cache_answers(const document::Part& part) {
   CacheEvidence evidence;
-  bool any = false;
-  for (const auto& run : part.results->runs) {
+  for (const auto& run : part.results->runs)
     evidence.presets.insert(run.presets.begin(), run.presets.end());
-    if (!result::is_inference(run)) continue;
-    any = true;
-    CachesFindings found = found_in(*part.results, run, {});
-    evidence.comparisons.push_back(comparison_text(found));
-    std::string caption = findings_caption(found);
-    evidence.found.push_back({std::move(found), std::move(caption)});
-  }
-  const auto found = timed_findings(part);
+  std::vector<Caches> found; // by times
+  evidence.found = all_findings(part);
+  for (const CachesFindings& one : evidence.found)
+    if (!one.found.modelled) found.push_back(one.found);
+  bool any = !evidence.found.empty();
   for (const char* kernel : kernels) {
     const document::Part points = points_of(part, kernel);
     any = any || !points.results->observations.empty();

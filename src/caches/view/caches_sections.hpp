@@ -27,11 +27,10 @@ namespace recount::caches {
 
 // The questions of a laboratory on caches.
 
-/// Findings, and the table that shows them.
-struct ShownFindings {
-  CachesFindings all;
-  std::string caption;
-};
+/// The caption of the table of the findings.
+[[nodiscard]] std::string findings_caption(const CachesFindings& findings);
+/// Every difference from what is stated once, or that there is none.
+[[nodiscard]] std::string comparison_text(const CachesFindings& findings);
 /// Values from the curves of a grid, and the table with its cells.
 struct GridReading {
   ClassicReading reading;
@@ -39,12 +38,11 @@ struct GridReading {
 };
 /// What the results of one machine show of its caches.
 struct CacheEvidence {
-  std::vector<ShownFindings> found;
+  std::vector<CachesFindings> found;
   std::vector<GridReading> readings;
   std::string uncounted;                      ///< why no misses were counted; empty: they were
   bool modelled = false;                      ///< misses were modelled
   std::map<std::string, std::string> presets; ///< formulas, by preset
-  std::vector<std::string> comparisons;       ///< with what is stated, in the order of `found`
 };
 /// Times first, then L1, then what changes for L2, L2, and the comparison with what the system states.
 [[nodiscard]] std::vector<document::Answer> answer_questions(const CacheEvidence& evidence);

@@ -231,6 +231,54 @@ BOOST_AUTO_TEST_CASE(tables_count_disturbed_repetitions) {
   BOOST_TEST(notes({0, 0, 0}).size() == 1U); // the witness alone
 }
 
+BOOST_AUTO_TEST_CASE(a_disturbed_repetition_counts_once_whatever_was_measured_in_it) {
+  std::vector<result::Observation> all;
+  for (const char* const variant : {"ijk-mem", "blocked"})
+    for (int i = 0; i < 3; ++i)
+      for (const char* const metric : {"seconds", "tsc_cycles"}) {
+        all.push_back(seen(point(variant, 1024, 32), "clock", metric, 2, i));
+        all.back().params["element"] = std::string("i16");
+        all.back().flags.emplace_back(Flag::Kind::steal, "stolen", 50.0);
+      }
+  const auto results = results_of(all);
+  const auto tables = matmul::laboratory_tables(matmul::group_products(results).at(0));
+  const auto notes = std::get<document::Table>(tables.at(1)).notes;
+  BOOST_TEST(std::ranges::count(notes, "3 of 3 repetitions disturbed (more than 1 % of their time lost).") ==
+             1);
+  const auto sheet = matmul::compose_products("matmul-lab", results, {}); // the speed-up has both
+  BOOST_TEST(sheet.caption.at(0) == "6 of 6 repetitions disturbed (more than 1 % of their time lost)");
+  BOOST_TEST(std::ranges::count(sheet.caption, "median of 3 repetitions") == 1);
+}
+
+BOOST_AUTO_TEST_CASE(samples_and_the_whole_of_one_model_are_compared) {
+  const auto simple = point("ijk", 600), line = point("ikj", 600);
+  std::vector<result::Observation> all;
+  for (const auto& [params, witness, misses] :
+       {std::tuple(simple, "model:host~sample", 30.0), std::tuple(line, "model", 10.0)}) {
+    all.push_back(seen(params, witness, "PAPI_L1_DCM", misses));
+    all.push_back(seen(params, witness, "PAPI_LST_INS", 100));
+  }
+  all.push_back(seen(simple, "model:i7-9700", "PAPI_L1_DCM", 5)); // another machine
+  all.push_back(seen(simple, "model:i7-9700", "PAPI_LST_INS", 100));
+  const auto groups = matmul::group_products(results_of(all));
+  const auto gain = matmul::difference(groups.at(0), *matmul::parse_product("matmul", line),
+                                       *matmul::parse_product("matmul", simple), "L1_HIT_RATE");
+  BOOST_TEST_REQUIRE(gain.has_value());
+  BOOST_TEST(gain->value == 0.2, boost::test_tools::tolerance(1e-12));
+}
+
+BOOST_AUTO_TEST_CASE(products_without_any_value_keep_their_row) {
+  auto missing = seen(point("blocked", 600, 512), "model", "PAPI_L1_DCM", 0);
+  missing.value = std::monostate{};
+  missing.reason = "the samples do not determine it";
+  const auto results = results_of({seen(point("blocked", 600, 64), "model", "PAPI_L1_DCM", 9), missing});
+  const auto blocks = matmul::doubles_tables(matmul::group_products(results).at(0));
+  const auto& rows = std::get<document::Table>(blocks.at(0)).rows;
+  BOOST_TEST_REQUIRE(rows.size() == 2U);
+  BOOST_TEST(rows[1].at(1) == "512");
+  BOOST_TEST(rows[1].at(2) == "not counted");
+}
+
 BOOST_AUTO_TEST_CASE(disturbed_times_have_speed_ups_by_cpu_time_beside_them) {
   const auto speed_ups = [](double stolen) {
     std::vector<result::Observation> all;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <regex>
 
 using namespace recount;
 
@@ -118,9 +119,9 @@ std::vector<std::string> claims(const document::Document& document) {
     }
     if (const auto* list = std::get_if<document::List>(&block))
       for (const auto& item : list->items)
-        for (const char* claim :
-             summary ? std::vector{" times"} : std::vector{"time +", "time -", " points, "})
-          if (item.find(claim) != std::string::npos) all.push_back(item);
+        if (static const std::regex speed_up(R"(time: \d)"), effect("time [+-]| points, ");
+            std::regex_search(item, summary ? speed_up : effect))
+          all.push_back(item);
     const auto* table = std::get_if<document::Table>(&block);
     if (!table || table->caption.starts_with("Derived")) continue;
     for (const auto& row : table->rows)

@@ -223,6 +223,7 @@ public:
       auto& of_product = all_[name];
       if (value) of_product[{o.witness.name(), o.metric}][o.repetition] = *value;
       if (o.cpu_seconds) of_product[{o.witness.name(), "cpu_seconds"}][o.repetition] = *o.cpu_seconds;
+      if (!o.flags.empty()) disturbed_[name].insert(o.repetition);
     }
   }
 
@@ -231,6 +232,17 @@ public:
   }
 
   [[nodiscard]] const auto& all() const { return all_; }
+  /// The repetitions that lost time.
+  [[nodiscard]] std::size_t disturbed(const Name& name) const {
+    return disturbed_.contains(name) ? disturbed_.at(name).size() : 0;
+  }
+  /// Others lengthen the elapsed time of a disturbed repetition, and hardly its CPU time.
+  [[nodiscard]] std::string time_metric(const Name& a, const Name& b) const {
+    return disturbed(a) + disturbed(b) > 0 && !values(a, "clock", "cpu_seconds").empty() &&
+                   !values(b, "clock", "cpu_seconds").empty()
+               ? "cpu_seconds"
+               : "seconds";
+  }
   [[nodiscard]] Values values(const Name& name, const std::string& witness, const std::string& metric) const {
     const auto product = all_.find(name);
     if (product == all_.end()) return {};
@@ -291,6 +303,7 @@ public:
 
 private:
   std::map<Name, std::map<std::pair<std::string, std::string>, Values>> all_;
+  std::map<Name, std::set<int>> disturbed_;
 };
 
 bool is_close(double a, double b) {
@@ -333,9 +346,11 @@ public:
   std::map<std::string, int> compared;
 
   void check() {
-    for (const auto* const table : tables_)
+    for (const auto* const table : tables_) {
       for (const auto& datum : table->data)
         if (!key(datum, "loops").empty()) check_datum(*table, datum);
+      check_disturbed(*table);
+    }
     check_answers();
     check_remarks();
     check_summary();
@@ -366,6 +381,29 @@ private:
                     oracle_.values(name, datum.witness, datum.quantity)[std::stoi(repetition) - 1]);
     const Values values = oracle_.quantity(name, datum.witness, datum.quantity);
     expect(where, *datum.value, values.contains(-1) ? Optional(values.at(-1)) : Optional());
+  }
+
+  /// Every repetition is counted once, however many of its values the table has.
+  void check_disturbed(const document::Table& table) {
+    static const std::regex note(R"(^(\d+) of (\d+) repetitions? disturbed.*)");
+    std::set<Name> products;
+    for (const auto& datum : table.data)
+      if (datum.witness == "clock" && !key(datum, "loops").empty()) {
+        products.insert(product_of(datum));
+        const auto other = loops_.find(place(datum) + "|" + key(datum, "compared with"));
+        if (other != loops_.end()) products.insert(other->second);
+      }
+    std::size_t disturbed = 0;
+    for (const Name& product : products)
+      disturbed += oracle_.disturbed(product);
+    for (const auto& text : table.notes) {
+      std::smatch found;
+      if (!std::regex_match(text, found, note)) continue;
+      ++compared["disturbed"];
+      if (std::stoul(found[1]) != disturbed || std::stoul(found[2]) > 5 * products.size())
+        fault(fmt::format("{}: {} of {} products have {} disturbed repetitions", table.caption, text,
+                          products.size(), disturbed));
+    }
   }
 
   /// A cell shows the value.
@@ -432,6 +470,9 @@ private:
         if (index >= tables_.size()) return fault("no " + row[2]);
         const std::vector<std::string> cells = cells_of(*tables_[index], found[2], found[3]);
         if (cells.empty()) fault(fmt::format("{} of \"{}\" is not there", row[2], row[0]));
+        if (row[0].starts_with("Products of doubles"))
+          compared["speed-ups of doubles"] +=
+              check_speed_ups(table->caption.substr(table->caption.find(": ") + 2), row[0] + ": " + row[1]);
         if (found[2] != "column") continue;
         std::string answer = row[1].substr(0, row[1].find(". Not answered"));
         for (std::size_t from = 0; from < answer.size();) {
@@ -523,7 +564,8 @@ private:
           const auto other = others.find(second + build);
           if (other == others.end()) continue;
           const std::string witness = source(product, "L1_HIT_RATE");
-          const Compared time = compare(product, other->second, "clock", "seconds", true),
+          const Compared time = compare(product, other->second, "clock",
+                                        oracle_.time_metric(product, other->second), true),
                          rate = compare(product, other->second, witness, "L1_HIT_RATE", false);
           if (!time.value || !rate.value || !time.clear || !rate.clear || *time.value <= 1 ||
               *rate.value >= 0)
@@ -553,10 +595,11 @@ private:
     if (!compare(product, other, witness, "PAPI_L2_DCM", false).clear)
       return "not distinguishable from noise";
     if (*there <= *here) return "L2 does not explain it";
-    const double saved = *value(other, "clock", "seconds") - *value(product, "clock", "seconds"),
+    const std::string time = oracle_.time_metric(product, other);
+    const double saved = *value(other, "clock", time) - *value(product, "clock", time),
                  share = (*there - *here) * 150e-9 / saved; // no third level is stated
-    return fmt::format("they are {} of the {} s", share >= 1 ? "all" : fmt::format("{:.0f} %", 100 * share),
-                       base::format_seconds(saved));
+    return fmt::format("they are {} of the {} s{}", share >= 1 ? "all" : fmt::format("{:.0f} %", 100 * share),
+                       base::format_seconds(saved), time == "seconds" ? ", and less" : " by CPU time");
   }
 
   [[nodiscard]] Optional per_step(const Name& name, const std::string& witness,
@@ -564,7 +607,7 @@ private:
     const auto all = value(name, witness, what);
     if (!all) return {};
     const double n = std::stod(Oracle::field(name, 4));
-    return *all * ((what == "seconds" ? 1e9 : 1) / (n * n * n));
+    return *all * ((what.ends_with("seconds") ? 1e9 : 1) / (n * n * n));
   }
 
   void check_jumps(const Found& stated) {
@@ -583,7 +626,8 @@ private:
           const auto& [m, b] = *std::next(at);
           const std::string heading = fmt::format("Jump in cost: {} between n = {} and {}", loops, n, m);
           std::vector<std::string> texts;
-          for (const char* what : {"seconds", "PAPI_L1_DCM", "PAPI_L2_DCM"})
+          for (const std::string& what :
+               {oracle_.time_metric(a, b), std::string("PAPI_L1_DCM"), std::string("PAPI_L2_DCM")})
             if (const std::string text = jump(a, b, what); !text.empty()) texts.push_back(text);
           if (texts.empty()) continue;
           expected.insert(heading);
@@ -608,7 +652,7 @@ private:
     const std::string witness = source(a, what);
     if (witness.empty() || witness != source(b, what) || modelled(witness)) return {};
     const auto from = per_step(a, witness, what), to = per_step(b, witness, what);
-    const bool time = what == "seconds";
+    const bool time = what.ends_with("seconds");
     if (time ? *to <= 1.5 * *from : *to - *from <= 0.15) return {};
     Values x = oracle_.quantity(a, witness, what), y = oracle_.quantity(b, witness, what);
     x.erase(-1), y.erase(-1);
@@ -619,7 +663,10 @@ private:
     for (auto& [r, v] : y)
       v /= steps_b;
     if (!differ(x, y)) return {};
-    return fmt::format("{} {} to {}", time ? "time" : what.substr(5, 2) + " misses",
+    return fmt::format("{} {} to {}",
+                       what == "cpu_seconds" ? "CPU time"
+                       : time                ? "time"
+                                             : what.substr(5, 2) + " misses",
                        base::format_number(*from), base::format_number(*to));
   }
 
@@ -645,41 +692,46 @@ private:
     return text + ".";
   }
 
-  /// "Products of doubles, n = 1000, speed-up over simple by time: line: 2.00 times; ...".
+  /// "Products of doubles, n = 1000: speed-up over simple: line, by CPU time: 2.67; ...".
   void check_summary() {
-    static const std::regex claim(
-        R"((?:(Some CPU on box\d): )?.*Products of (16-bit integers|doubles), n = (\d+), speed-up over (\w+) by time: ([^.]*(?:\.\d[^.]*)*)\.)"),
-        part(R"(([^:;]+): (\d+\.\d+) times( by CPU time)?(?: \[|;|$))");
     for (const auto& block : document_.blocks) {
       const auto* const list = std::get_if<document::List>(&block);
       if (!list) continue;
       for (const std::string& item : list->items)
-        for (std::size_t at = item.find("Products of "); at != std::string::npos;
-             at = item.find("Products of ", at + 1)) {
-          const std::string text = item.substr(at);
-          std::smatch found;
-          if (!std::regex_search(text, found, claim)) continue;
-          const std::string machine =
-              item.starts_with("Some CPU on box1") ? "Some CPU on box1" : "Some CPU on box0";
-          const std::string where = machine + (found[2] == "doubles" ? "|f64|" : "|i16|") + found[3].str();
-          const auto loops = loops_at(where);
-          const std::string claims = found[5];
-          for (std::sregex_iterator one(claims.begin(), claims.end(), part), end; one != end; ++one) {
-            std::string name = (*one)[1];
-            name.erase(0, name.find_first_not_of(' '));
-            if (!loops.contains(name) || !loops.contains(found[4])) {
-              fault("unknown loops in the summary: " + name);
-              continue;
-            }
-            const Compared time = compare(loops.at(name), loops.at(found[4]), "clock",
-                                          (*one)[3].matched ? "cpu_seconds" : "seconds", true);
-            ++compared["summary"];
-            if (!time.value ||
-                fmt::format("{}", base::format_times(*time.value)) != (*one)[2].str() + " times")
-              fault(fmt::format("summary: {}: {} times", name, (*one)[2].str()));
-          }
+        for (std::size_t at = item.find("Products of "); at != std::string::npos;) {
+          const std::size_t next = item.find("Products of ", at + 1);
+          compared["summary"] +=
+              check_speed_ups(item.starts_with("Some CPU on box1") ? "Some CPU on box1" : "Some CPU on box0",
+                              item.substr(at, next - at));
+          at = next;
         }
     }
+  }
+
+  /// Speed-ups over one of the products of a machine; returns how many there are.
+  int check_speed_ups(const std::string& machine, const std::string& text) {
+    static const std::regex claim(
+        R"(Products of (16-bit integers|doubles), n = (\d+): speed-up over (\w+): ((?:.|\n)*))"),
+        part(R"((?:^|; )([^;:]+), by (CPU )?time: (\d+\.\d+))");
+    std::smatch found;
+    if (!std::regex_match(text, found, claim)) return fault("not understood: " + text), 0;
+    const auto loops = loops_at(machine + (found[1] == "doubles" ? "|f64|" : "|i16|") + found[2].str());
+    const std::string claims = found[4];
+    int count = 0;
+    for (std::sregex_iterator one(claims.begin(), claims.end(), part), end; one != end; ++one, ++count) {
+      const std::string name = (*one)[1];
+      if (!loops.contains(name) || !loops.contains(found[3])) {
+        fault("unknown loops: " + name);
+        continue;
+      }
+      const Name &product = loops.at(name), &reference = loops.at(found[3]);
+      const std::string time = oracle_.time_metric(product, reference);
+      const Compared faster = compare(product, reference, "clock", time, true);
+      if (!faster.clear || fmt::format("{:.2f}", faster.value.value_or(0)) != (*one)[3] ||
+          (*one)[2].matched != (time == "cpu_seconds"))
+        fault(fmt::format("speed-up: {}", one->str()));
+    }
+    return count;
   }
 
   Oracle oracle_;
@@ -712,7 +764,8 @@ BOOST_AUTO_TEST_CASE(numbers_orderings_and_causes_follow_from_the_observations) 
       if (faulty <= 5) BOOST_ERROR("file " << i << ": " << checked.faults[f]);
   }
   BOOST_TEST(faulty == 0);
-  for (const char* what : {"numbers", "cells", "comparisons", "answers", "causes", "jumps", "summary"}) {
+  for (const char* what : {"numbers", "cells", "comparisons", "answers", "causes", "jumps", "summary",
+                           "disturbed", "speed-ups of doubles"}) {
     BOOST_TEST_MESSAGE(what << " compared: " << compared[what]);
     if (cases() >= 100) BOOST_TEST(compared[what] > cases() / 10, what);
   }
