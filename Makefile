@@ -77,7 +77,8 @@ test: test-deps
 	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
 	@# A build that was configured before test-deps looks for what it lacked.
 	@grep -q HAVE_ZYDIS $(BUILD)/build.ninja || meson setup --reconfigure $(BUILD)
-	@meson test -C $(BUILD) --print-errorlogs $(TEST_FLAGS); \
+	@# One test more than CPUs: some wait for shells, terminals and timers.
+	@meson test -C $(BUILD) --print-errorlogs --num-processes $$(($$(nproc) + 1)) $(TEST_FLAGS); \
 	  python3 tests/summary.py $(BUILD)/meson-logs/testlog.json
 
 # Installs missing dependencies itself.
