@@ -250,15 +250,15 @@ Differences differences(const CurvesOfPanel& curves) {
 }
 
 /// "L1 data-cache misses" of PAPI_L1_DCM, as the axes and tables say; other metrics by their names.
-std::string metric_words(const std::string& metric) {
+std::string metric_words(const std::string& metric, bool compact) {
   const bool data_misses = metric.size() == 11 && metric.starts_with("PAPI_L") && metric.ends_with("_DCM");
-  return data_misses ? fmt::format("L{} data-cache misses", metric[6]) : metric;
+  return data_misses ? fmt::format("L{} {}misses", metric[6], compact ? "" : "data-cache ") : metric;
 }
 
 std::string make_label(const Curve& c, const Differences& d, bool compact) {
   std::vector<std::string> parts;
   if (d.kernel) parts.push_back(c.kernel);
-  if (d.metric) parts.push_back(metric_words(c.metric));
+  if (d.metric) parts.push_back(metric_words(c.metric, compact));
   if (d.witness) parts.push_back(c.witness.name() + (c.witness.modelled() ? " (modelled)" : ""));
   for (const auto& name : d.params) {
     const auto found = c.params.find(name);
@@ -295,7 +295,7 @@ std::string make_title(const CurvesOfPanel& curves, const Differences& d, const 
   const Curve& c = *curves.front();
   std::vector<std::string> parts;
   if (!d.kernel) parts.push_back("kernel " + c.kernel);
-  if (!d.metric && !is_time(c.metric)) parts.push_back(metric_words(c.metric));
+  if (!d.metric && !is_time(c.metric)) parts.push_back(metric_words(c.metric, false));
   if (!d.witness) parts.push_back(base::format_witness(c.witness));
   for (const auto& [name, setting] : c.params) {
     if (name != x && !contains(d.params, name) && (name == "size" || name == "stride"))
