@@ -19,6 +19,93 @@
 namespace recount::explain {
 namespace {
 
+/// A way to write a product, other than as its row is called.
+struct LoopOrder {
+  const char* order;
+  const char* text;
+};
+constexpr LoopOrder loop_orders[] = {
+    {"ijk", "i, j, k (simple)"},
+    {"ikj", "i, k, j (line)"},
+    {"jik", "j, i, k"},
+    {"jki", "j, k, i (columns)"},
+    {"kij", "k, i, j"},
+    {"kji", "k, j, i (columns)"},
+    {"ikj2", "i, k, j with two steps of k at a time"},
+};
+
+/// In the format of recount-nest(5). An element that the innermost loop does not move along, and a sum along
+/// k, are in registers.
+std::string product_text(const std::string& order, std::int64_t n, std::int64_t block) {
+  const bool twice = order.ends_with('2');
+  const auto loop = [&](char v) {
+    const std::string range = block > 0           ? fmt::format("{0}{0}:min({0}{0} + {1}, {2})", v, block, n)
+                              : twice && v == 'k' ? fmt::format("0:{}:2", n / 2 * 2)
+                                                  : fmt::format("0:{}", n);
+    return fmt::format("for {} in {} ", v, range);
+  };
+  std::string text = fmt::format("f64 a[{0}][{0}], b[{0}][{0}], c[{0}][{0}]\n", n);
+  for (const char v : std::string_view("ijk").substr(0, block > 0 ? 3 : 0))
+    text += fmt::format("for {0}{0} in 0:{1}:{2} ", v, n, block);
+  text += loop(order[0]) + loop(order[1]) + "{ ";
+  const std::string innermost = loop(order[2]);
+  if (order[2] == 'k')
+    text += fmt::format("f64 s = {}; {}s += a[i][k] * b[k][j]; c[i][j] = s", block > 0 ? "c[i][j]" : "0",
+                        innermost);
+  else if (order[2] == 'i')
+    text += fmt::format("f64 y = b[k][j]; {}c[i][j] += a[i][k] * y", innermost);
+  else
+    text += fmt::format("f64 x = a[i][k]; {}{}c[i][j] += x * b[k][j]{}", twice ? "f64 y = a[i][k + 1]; " : "",
+                        innermost, twice ? " + y * b[k + 1][j]" : "");
+  return text + " }";
+}
+
+} // namespace
+
+model::Nest product_nest(const std::string& order, std::int64_t n, std::int64_t block,
+                         const std::optional<model::Placement>& placement) {
+  constexpr std::int64_t offset = 16;
+  const nest::Definition product = nest::parse("product", product_text(order, n, block));
+  return kernel::NestKernel::recorded(nest::Point(product, {{}, {}, offset}), placement);
+}
+
+const model::MachineDescription& Predictor::first_level(const std::string& name) {
+  const auto [at, added] = machines_.try_emplace(name);
+  if (!added) return at->second;
+  model::MachineDescription machine = model::machine(name);
+  machine.levels.resize(1);
+  machine.instructions.reset();
+  machine.sampled = true;
+  machine.sample_unit = model::SampledReplay::least_window;
+  const auto page = machine.tlb ? machine.tlb->page : model::Placement{}.page;
+  // A first level is indexed within pages: only where the matrices begin matters.
+  machine.placement = model::Placement{.contiguous = true, .page = std::max(page, model::Placement{}.page)};
+  return at->second = std::move(machine);
+}
+
+Predicted Predictor::l1_misses(const std::string& machine, const std::string& order, std::int64_t n,
+                               std::int64_t block, std::size_t draws) {
+  std::vector<Predicted>& all = cells_[{machine, order, n, block}];
+  while (all.size() < draws) {
+    model::MachineDescription described = first_level(machine);
+    described.placement->draw = all.size();
+    described.seed = all.size() + 1;
+    model::Hierarchy caches(described);
+    model::simulate_nest(product_nest(order, n, block, described.placement), caches);
+    const auto count = static_cast<double>(model::metrics(caches).at("PAPI_L1_DCM"));
+    const auto errors = model::sampling_errors(caches);
+    const auto error = errors.find("PAPI_L1_DCM");
+    const double half = error == errors.end() ? 0 : error->second;
+    Predicted next = all.empty() ? Predicted{count, count - half, count + half} : all.back();
+    next.low = std::min(next.low, count - half);
+    next.high = std::max(next.high, count + half);
+    all.push_back(next);
+  }
+  return all[draws - 1];
+}
+
+namespace {
+
 std::size_t count_cells(const Column& column, const std::string& loops) {
   return static_cast<std::size_t>(
       std::ranges::count_if(column, [&](const auto& one) { return one.first.loops == loops; }));
@@ -251,7 +338,7 @@ void Explainer::find_other_loops(const Column& column, const std::string& loops,
   constexpr std::size_t most_machines = 3;
   OtherLoops found{loops, {}};
   const double rounded = rounding(column);
-  for (const LoopOrder& order : loop_orders()) {
+  for (const LoopOrder& order : loop_orders) {
     if (order.order == loops) continue;
     std::size_t machines = 0;
     for (const Trial& trial : to.trials) {
@@ -400,91 +487,6 @@ Hypotheses parse_hypotheses(std::string_view text, const std::string& file) {
 const Hypotheses& shipped_hypotheses() {
   static const Hypotheses all = parse_hypotheses(hypotheses_data, "hypotheses.txt");
   return all;
-}
-
-namespace {
-
-/// In the format of recount-nest(5). An element that the innermost loop does not move along, and a sum along
-/// k, are in registers.
-std::string product_text(const std::string& order, std::int64_t n, std::int64_t block) {
-  const bool twice = order.ends_with('2');
-  const auto loop = [&](char v) {
-    const std::string range = block > 0           ? fmt::format("{0}{0}:min({0}{0} + {1}, {2})", v, block, n)
-                              : twice && v == 'k' ? fmt::format("0:{}:2", n / 2 * 2)
-                                                  : fmt::format("0:{}", n);
-    return fmt::format("for {} in {} ", v, range);
-  };
-  std::string text = fmt::format("f64 a[{0}][{0}], b[{0}][{0}], c[{0}][{0}]\n", n);
-  for (const char v : std::string_view("ijk").substr(0, block > 0 ? 3 : 0))
-    text += fmt::format("for {0}{0} in 0:{1}:{2} ", v, n, block);
-  text += loop(order[0]) + loop(order[1]) + "{ ";
-  const std::string innermost = loop(order[2]);
-  if (order[2] == 'k')
-    text += fmt::format("f64 s = {}; {}s += a[i][k] * b[k][j]; c[i][j] = s", block > 0 ? "c[i][j]" : "0",
-                        innermost);
-  else if (order[2] == 'i')
-    text += fmt::format("f64 y = b[k][j]; {}c[i][j] += a[i][k] * y", innermost);
-  else
-    text += fmt::format("f64 x = a[i][k]; {}{}c[i][j] += x * b[k][j]{}", twice ? "f64 y = a[i][k + 1]; " : "",
-                        innermost, twice ? " + y * b[k + 1][j]" : "");
-  return text + " }";
-}
-
-} // namespace
-
-model::Nest product_nest(const std::string& order, std::int64_t n, std::int64_t block,
-                         const std::optional<model::Placement>& placement) {
-  constexpr std::int64_t offset = 16;
-  const nest::Definition product = nest::parse("product", product_text(order, n, block));
-  return kernel::NestKernel::recorded(nest::Point(product, {{}, {}, offset}), placement);
-}
-
-std::span<const LoopOrder> loop_orders() {
-  static constexpr LoopOrder all[] = {
-      {"ijk", "i, j, k (simple)"},
-      {"ikj", "i, k, j (line)"},
-      {"jik", "j, i, k"},
-      {"jki", "j, k, i (columns)"},
-      {"kij", "k, i, j"},
-      {"kji", "k, j, i (columns)"},
-      {"ikj2", "i, k, j with two steps of k at a time"},
-  };
-  return all;
-}
-
-const model::MachineDescription& Predictor::first_level(const std::string& name) {
-  const auto [at, added] = machines_.try_emplace(name);
-  if (!added) return at->second;
-  model::MachineDescription machine = model::machine(name);
-  machine.levels.resize(1);
-  machine.instructions.reset();
-  machine.sampled = true;
-  machine.sample_unit = model::SampledReplay::least_window;
-  const auto page = machine.tlb ? machine.tlb->page : model::Placement{}.page;
-  // A first level is indexed within pages: only where the matrices begin matters.
-  machine.placement = model::Placement{.contiguous = true, .page = std::max(page, model::Placement{}.page)};
-  return at->second = std::move(machine);
-}
-
-Predicted Predictor::l1_misses(const std::string& machine, const std::string& order, std::int64_t n,
-                               std::int64_t block, std::size_t draws) {
-  std::vector<Predicted>& all = cells_[{machine, order, n, block}];
-  while (all.size() < draws) {
-    model::MachineDescription described = first_level(machine);
-    described.placement->draw = all.size();
-    described.seed = all.size() + 1;
-    model::Hierarchy caches(described);
-    model::simulate_nest(product_nest(order, n, block, described.placement), caches);
-    const auto count = static_cast<double>(model::metrics(caches).at("PAPI_L1_DCM"));
-    const auto errors = model::sampling_errors(caches);
-    const auto error = errors.find("PAPI_L1_DCM");
-    const double half = error == errors.end() ? 0 : error->second;
-    Predicted next = all.empty() ? Predicted{count, count - half, count + half} : all.back();
-    next.low = std::min(next.low, count - half);
-    next.high = std::max(next.high, count + half);
-    all.push_back(next);
-  }
-  return all[draws - 1];
 }
 
 } // namespace recount::explain

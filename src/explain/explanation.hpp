@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -64,13 +63,6 @@ struct Hypotheses {
 /// ii, jj and kk, inside of them `order`. Bases of the matrices: model::array_base().
 [[nodiscard]] model::Nest product_nest(const std::string& order, std::int64_t n, std::int64_t block,
                                        const std::optional<model::Placement>& placement);
-
-/// A way to write a product, other than as its row is called.
-struct LoopOrder {
-  const char* order;
-  const char* text;
-};
-[[nodiscard]] std::span<const LoopOrder> loop_orders();
 
 /// A modelled count. Ranges: the draws of placement and the error of sampling.
 struct Predicted {
@@ -131,7 +123,7 @@ std::vector<Cell> refute(std::vector<Trial>& trials, const std::string& loops);
 /// Loops whose values do not fit their name, and loops that they do fit.
 struct OtherLoops {
   std::string named;               ///< "ijk"
-  std::vector<std::string> orders; ///< texts of loop_orders(); empty: none was found
+  std::vector<std::string> orders; ///< how they are written; empty: none was found
 };
 
 /// Rows of some loops that hold one another's values.
