@@ -648,10 +648,6 @@ std::vector<document::Block> write_sweeps(const document::Material& material) {
   return document::under("Cache curves", std::move(all));
 }
 
-bool says_anything(const ClassicReading& reading) {
-  return reading.capacity.value || reading.line.value || reading.ways.value;
-}
-
 /// One line on all kernels; nothing of a model, which shows what was stated, and none by times of a level
 /// that recount caches has found.
 std::vector<std::string> readings_summary(const document::Part& part) {
@@ -665,7 +661,8 @@ std::vector<std::string> readings_summary(const document::Part& part) {
   std::vector<std::string> texts;
   for (const char* kernel : kernels)
     for (const auto& [reading, caption] : grid_readings_in(points_of(part, kernel), found))
-      if (says_anything(reading) && (reading.misses ? !reading.modelled : !is_found(reading.level)))
+      if ((reading.capacity.value || reading.line.value || reading.ways.value) &&
+          (reading.misses ? !reading.modelled : !is_found(reading.level)))
         texts.push_back(fmt::format("{} from the {} of the kernel {}: {}", reading.level,
                                     reading.misses ? "misses" : "times", kernel,
                                     classic_values_text(reading)));
