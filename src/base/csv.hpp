@@ -4,7 +4,6 @@
 #include "base/format.hpp"
 #include <recount/error.hpp>
 
-#include <charconv>
 #include <fmt/format.h>
 #include <limits>
 #include <string>

@@ -1,18 +1,12 @@
 #include "base/nearest.hpp"
 
+#include "base/text.hpp"
+
 #include <algorithm>
-#include <cctype>
 #include <utility>
 
 namespace recount::base {
 namespace {
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& letter : out)
-    letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
-  return out;
-}
 
 /// Over lower-case words, three rows at a time.
 std::size_t distance(std::string_view a, std::string_view b) {
@@ -36,15 +30,15 @@ std::size_t distance(std::string_view a, std::string_view b) {
 } // namespace
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  return distance(lower(a), lower(b));
+  return distance(lower_case(a), lower_case(b));
 }
 
 std::vector<std::string> nearest(std::string_view word, const std::vector<std::string>& names,
                                  std::size_t most) {
-  const std::string wanted = lower(word);
+  const std::string wanted = lower_case(word);
   std::vector<std::pair<std::size_t, const std::string*>> ranked;
   for (const std::string& name : names) {
-    const std::string known = lower(name);
+    const std::string known = lower_case(name);
     const std::size_t longer = std::max(known.size(), wanted.size()),
                       gap = longer - std::min(known.size(), wanted.size()),
                       limit = std::max<std::size_t>(1, longer / 3);

@@ -56,6 +56,13 @@ std::optional<long long> read_number(const std::string& path) {
   return text ? parse<long long>(*text) : std::nullopt;
 }
 
+std::string lower_case(std::string_view text) {
+  std::string small(text);
+  for (char& c : small)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return small;
+}
+
 std::string_view trim(std::string_view text) {
   constexpr std::string_view blank = " \t\r\n\0"sv; // device-tree files end in NUL
   const auto first = text.find_first_not_of(blank);

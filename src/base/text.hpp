@@ -1,6 +1,8 @@
 // Whole files, and texts in pieces.
 #pragma once
 
+#include <functional>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,6 +21,8 @@ namespace recount::base {
 [[nodiscard]] std::optional<long long> read_number(const std::string& path);
 
 [[nodiscard]] std::string_view trim(std::string_view text);
+/// In ASCII, as tolower(3) in the C locale.
+[[nodiscard]] std::string lower_case(std::string_view text);
 /// The pieces between separators, empty ones included.
 [[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);
 std::vector<std::string_view> split(std::string&& text, char separator) = delete; ///< pieces would dangle
@@ -53,6 +57,15 @@ struct DataRow {
   std::vector<std::string> all;
   for (const auto word : split(text, separator))
     if (!word.empty()) all.emplace_back(word);
+  return all;
+}
+
+/// `make(one)`, or a member of it, for each of a list.
+template <class List, class Make>
+[[nodiscard]] auto mapped(const List& list, const Make& make) {
+  std::vector<std::decay_t<std::invoke_result_t<const Make&, decltype(*std::begin(list))>>> all;
+  for (const auto& one : list)
+    all.push_back(std::invoke(make, one));
   return all;
 }
 

@@ -6,7 +6,6 @@
 #include "command/measuring.hpp"
 #include "command/output.hpp"
 #include "command/print.hpp"
-#include "host/pmu.hpp"
 #include "preset/preset_table.hpp"
 #include "stat/modelled.hpp"
 #include "stat/stat_plan.hpp"

@@ -3,6 +3,7 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/output_file.hpp"
+#include "base/text.hpp"
 #include "check/index.hpp"
 #include "command/measuring.hpp"
 #include "command/output.hpp"
@@ -22,7 +23,6 @@
 #include <filesystem>
 #include <map>
 #include <span>
-#include <tuple>
 
 namespace recount::check {
 namespace {
@@ -287,9 +287,9 @@ namespace {
 
 /// Native events that contradict one another, and those at fault.
 std::string inconsistency(const Inconsistency& joint, const CheckText& options) {
-  std::vector<std::string> lines;
-  for (const Broken& one : joint.broken)
-    lines.push_back(fmt::format("{} ({})", check::describe(one), one.identity.why));
+  auto lines = base::mapped(joint.broken, [](const Broken& one) {
+    return fmt::format("{} ({})", check::describe(one), one.identity.why);
+  });
   if (!joint.suspects.empty())
     lines.push_back(
         fmt::format("Without {}, all other relations hold.", fmt::join(joint.suspects, ", or without ")));

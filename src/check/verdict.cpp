@@ -6,8 +6,6 @@
 #include "check/causes_data.hpp" // made from data/causes.txt by the build
 #include "errata/errata.hpp"
 
-#include <recount/error.hpp>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <range/v3/range/conversion.hpp>

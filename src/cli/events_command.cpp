@@ -1,5 +1,6 @@
 #include "base/json.hpp"
 #include "base/nearest.hpp"
+#include "base/text.hpp"
 #include "command/command.hpp"
 #include "command/output.hpp"
 #include "event/encode.hpp"
@@ -182,9 +183,7 @@ void print_reasons(const std::vector<Folded>& events, bool all) {
 }
 
 [[noreturn]] void nothing_found(const EventsArguments& requested) {
-  std::vector<std::string> names;
-  for (const Listed& one : event::list({"", requested.pmu}, event::pmus()))
-    names.push_back(one.name);
+  const auto names = base::mapped(event::list({"", requested.pmu}, event::pmus()), &Listed::name);
   std::string fix =
       base::did_you_mean(requested.patterns.front(), names,
                          base::did_you_mean(event::suggestions(requested.patterns.front(), event::pmus())));
@@ -202,9 +201,7 @@ int list(const EventsArguments& requested) {
   file.write("recount events", {events_table(rows)});
   if (events.empty() && !pattern.empty()) nothing_found(requested);
   if (requested.json) {
-    command::print(
-        "{}", json_text("events",
-                        {{"events", make_array(events, [](const Listed& one) { return to_json(one); })}}));
+    command::print("{}", json_text("events", {{"events", make_array(events, to_json)}}));
     return 0;
   }
   const bool all = requested.all || !requested.pmu.empty() || !pattern.empty();
@@ -241,9 +238,10 @@ int encode_names(const EventsArguments& requested) {
         one[name] = value;
       one["domain"] = show(domain(event));
       one["opens"] = !problem;
-      one["reason"] = or_null(problem ? problem->cause : "");
-      one["setting"] = or_null(problem ? problem->setting : "");
-      one["fix"] = or_null(problem ? problem->fix : "");
+      const Reason why = problem ? Reason(*problem) : Reason();
+      one["reason"] = or_null(why.cause);
+      one["setting"] = or_null(why.setting);
+      one["fix"] = or_null(why.fix);
       json["events"].push_back(one);
       continue;
     }

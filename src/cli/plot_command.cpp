@@ -1,5 +1,6 @@
 #include "base/format.hpp"
 #include "base/output_file.hpp"
+#include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "command/measuring.hpp"
 #include "command/output.hpp"
@@ -33,9 +34,7 @@ double parse_width(const std::string& text) {
 /// The files that -o and --format ask for together.
 std::vector<plot::Target> targets(const Settings& s) {
   const auto named = plot::format_of(s.output);
-  std::vector<plot::Format> formats;
-  for (const auto& name : command::list_words(s.formats))
-    formats.push_back(plot::parse_format(name));
+  auto formats = base::mapped(command::list_words(s.formats), plot::parse_format);
   if (s.output.empty()) return {};
   if (formats.empty()) {
     if (!named)
@@ -44,10 +43,9 @@ std::vector<plot::Target> targets(const Settings& s) {
     return {{*named, s.output}};
   }
   if (formats.size() == 1) return {{formats[0], s.output}};
-  std::vector<plot::Target> list;
-  for (const auto format : formats)
-    list.push_back({format, format == named ? s.output : plot::with_suffix(s.output, format)});
-  return list;
+  return base::mapped(formats, [&](plot::Format format) {
+    return plot::Target{format, format == named ? s.output : plot::with_suffix(s.output, format)};
+  });
 }
 
 void list_figures() {

@@ -161,10 +161,8 @@ PresetListing list_presets(const std::string& path, const std::string& cpu, Papi
     throw unavailable("this CPU", "libpfm4 does not know it, so PAPI loads no preset table", {},
                       "list presets of another CPU: recount presets --pmu NAME");
   if (!core) {
-    std::vector<std::string> names;
-    for (const auto& one : preset::core_pmus())
-      names.push_back(one.name);
-    throw bad_input(cpu, "libpfm4 has no core PMU of that name", base::did_you_mean(cpu, names));
+    throw bad_input(cpu, "libpfm4 has no core PMU of that name",
+                    base::did_you_mean(cpu, base::mapped(preset::core_pmus(), &event::pfm::Table::name)));
   }
   PresetListing listing;
   listing.table = path;
@@ -217,27 +215,30 @@ struct PresetsArguments {
 };
 
 Json to_json(const PresetListing& listing) {
-  Json json{{"table", listing.table}, {"cpu", listing.cpu}, {"tried_here", listing.here}};
-  json["remark"] = or_null(listing.remark);
-  json["presets"] = Json::array();
-  for (const PresetLine& p : listing.presets) {
-    Json one{{"name", p.name}, {"description", p.prose}, {"available", p.reason.empty()}};
-    one["reason"] = or_null(p.reason);
-    one["derived"] = or_null(p.type);
-    one["formula"] = or_null(p.formula);
-    one["trial"] = or_null(p.trial);
-    one["verdict"] = or_null(p.mark);
-    one["user_event"] = p.user;
-    one["line"] = p.line == 0 ? Json(nullptr) : Json(p.line);
-    one["counters"] = p.counters;
-    one["counters_of_pmu"] = p.available;
-    one["terms"] = Json::array();
-    for (const PresetTermLine& t : p.terms)
-      one["terms"].push_back(
-          {{"name", t.name}, {"encoding", t.code}, {"description", t.prose}, {"reason", or_null(t.reason)}});
-    json["presets"].push_back(std::move(one));
-  }
-  return json;
+  const auto term = [](const PresetTermLine& t) {
+    return Json{
+        {"name", t.name}, {"encoding", t.code}, {"description", t.prose}, {"reason", or_null(t.reason)}};
+  };
+  const auto preset = [&](const PresetLine& p) {
+    return Json{{"name", p.name},
+                {"description", p.prose},
+                {"available", p.reason.empty()},
+                {"reason", or_null(p.reason)},
+                {"derived", or_null(p.type)},
+                {"formula", or_null(p.formula)},
+                {"trial", or_null(p.trial)},
+                {"verdict", or_null(p.mark)},
+                {"user_event", p.user},
+                {"line", p.line == 0 ? Json() : Json(p.line)},
+                {"counters", p.counters},
+                {"counters_of_pmu", p.available},
+                {"terms", make_array(p.terms, term)}};
+  };
+  return {{"table", listing.table},
+          {"cpu", listing.cpu},
+          {"tried_here", listing.here},
+          {"remark", or_null(listing.remark)},
+          {"presets", make_array(listing.presets, preset)}};
 }
 
 void print_warning(const std::string& text, std::size_t indent) {
@@ -378,20 +379,15 @@ int print_fitting(const PresetListing& listing, const std::vector<std::string>& 
 int show(const PresetListing& listing, const PresetsArguments& requested) {
   if (!listing.remark.empty()) command::note("recount: {}\n", listing.remark);
   if (!requested.fits.empty()) return print_fitting(listing, command::list_words({requested.fits}));
-  if (requested.csv) {
+  if (requested.csv)
     print_rows(listing);
-    return 0;
-  }
-  if (requested.json) {
+  else if (requested.json)
     command::print("{}", json_text("presets", to_json(listing)));
-    return 0;
-  }
-  if (requested.names.empty()) {
+  else if (requested.names.empty())
     print_overview(listing, requested.all);
-    return 0;
-  }
-  for (const std::string& name : requested.names)
-    print_details(listing, *find(listing, name));
+  else
+    for (const std::string& name : requested.names)
+      print_details(listing, *find(listing, name));
   return 0;
 }
 
@@ -411,10 +407,8 @@ int execute_presets(const PresetsArguments& requested) {
   named.insert(named.end(), fits.begin(), fits.end());
   for (const std::string& name : named) {
     if (find(listing, name)) continue;
-    std::vector<std::string> all;
-    for (const PresetLine& p : listing.presets)
-      all.push_back(p.name);
-    throw bad_input(name, "no such preset", base::did_you_mean(name, all));
+    throw bad_input(name, "no such preset",
+                    base::did_you_mean(name, base::mapped(listing.presets, &PresetLine::name)));
   }
   if (!requested.names.empty())
     std::erase_if(listing.presets, [&](const PresetLine& p) {

@@ -1,3 +1,4 @@
+#include "base/text.hpp"
 #include "caches/view/caches_sections.hpp"
 #include "cli/commands.hpp"
 #include "command/measuring.hpp"
@@ -30,9 +31,7 @@ int write_report(const ReportArguments& a) {
                     "recount report FILE ... -o FOLDER, with files of recount matmul -o FILE "
                     "or recount caches -o FILE");
   if (a.folder.empty()) throw bad_input("report", "no output folder given", "add -o FOLDER");
-  std::vector<report::Format> formats;
-  for (const auto& name : command::list_words(a.formats))
-    formats.push_back(report::parse_format(name));
+  auto formats = base::mapped(command::list_words(a.formats), report::parse_format);
   if (formats.empty()) formats = {report::Format::markdown, report::Format::html, report::Format::latex};
   const auto statistic = command::parse_statistic(a.statistic);
   auto results = result::read(a.files);

@@ -80,10 +80,7 @@ std::string csv_data(const std::vector<Datum>& data) {
 
 std::string csv_table(const Table& table) {
   if (!table.data.empty()) return csv_data(table.data);
-  std::vector<std::string> heads;
-  for (const auto& column : table.columns)
-    heads.push_back(column.head);
-  std::string text = csv_line(heads);
+  std::string text = csv_line(base::mapped(table.columns, &std::decay_t<decltype(table.columns[0])>::head));
   for (const auto& row : table.rows)
     text += csv_line(row);
   return text;

@@ -1,6 +1,5 @@
 #include "formula/algebra.hpp"
 
-#include <cstdlib>
 
 namespace recount::formula {
 namespace {

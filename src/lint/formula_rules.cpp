@@ -1,3 +1,4 @@
+#include "base/text.hpp"
 #include "formula/expression.hpp"
 #include "lint/lint.hpp"
 
@@ -57,6 +58,8 @@ private:
       return (d.kind == Kind::nested || d.kind == Kind::nested_unknown) && d.place.line == preset_.place.line;
     });
   }
+  const std::string& name(formula::Variable v) const { return view_.names[static_cast<std::size_t>(v)]; }
+  const preset::Native& code(formula::Variable v) const { return view_.codes[static_cast<std::size_t>(v)]; }
   std::string written() const { return preset_.written.empty() ? preset_.postfix : preset_.written; }
 
   /// False when no read can give a value.
@@ -91,10 +94,8 @@ private:
   void order() {
     if (line_->fields.size() < 4 || derived_named(line_->fields[2].text) != Derived::infix) return;
     const std::string left = formula::infix_to_postfix_left(preset_.written);
-    std::vector<Quotient> operands;
-    for (const formula::Variable v : variables_)
-      operands.push_back(formula::variable(v));
-    const auto usual = formula::meaning(formula::parse_rpn(left), operands);
+    const auto usual =
+        formula::meaning(formula::parse_rpn(left), base::mapped(variables_, formula::variable));
     const auto means = view_.meanings.find(preset_.name);
     if (!usual || means == view_.meanings.end() || formula::equal(*usual, means->second).value_or(true))
       return;
@@ -136,14 +137,13 @@ private:
   std::string spellings(formula::Variable v) const {
     const auto names = names_of(v);
     if (names.size() == 1) return names.front();
-    return fmt::format("{} (one event, {:#x}),", fmt::join(names, ", also named "),
-                       view_.codes[static_cast<std::size_t>(v)].config);
+    return fmt::format("{} (one event, {:#x}),", fmt::join(names, ", also named "), code(v).config);
   }
   /// "E:ALL_BRANCHES" or "E:ANY" for "E:X": the masks of some PMUs are codes of their own, not bits of a
   /// field.
   bool includes_by_name(formula::Variable whole, formula::Variable part) const {
-    const std::string& a = view_.names[static_cast<std::size_t>(whole)];
-    const std::string& b = view_.names[static_cast<std::size_t>(part)];
+    const std::string& a = name(whole);
+    const std::string& b = name(part);
     const std::size_t mask = a.find(':') + 1;
     if (mask == 0 || a.compare(0, mask, b, 0, mask) != 0) return false;
     const std::string_view all = std::string_view(a).substr(mask);
@@ -151,16 +151,15 @@ private:
   }
   /// A unit mask that includes the other's: its count cannot be the smaller one.
   bool includes(formula::Variable whole, formula::Variable part) const {
-    const preset::Native& a = view_.codes[static_cast<std::size_t>(whole)];
-    const preset::Native& b = view_.codes[static_cast<std::size_t>(part)];
+    const preset::Native& a = code(whole);
+    const preset::Native& b = code(part);
     constexpr std::uint64_t mask = 0xff00;
     return view_.kind == preset::CpuKind::cisc && a.ok() && b.ok() && a.type == b.type &&
            (a.config & ~mask) == (b.config & ~mask) && (a.config & b.config & mask) == (b.config & mask);
   }
   /// A unit mask that counts all of the other's and more.
   bool exceeds(formula::Variable whole, formula::Variable part) const {
-    const std::uint64_t own = view_.codes[static_cast<std::size_t>(whole)].config & 0xff00,
-                        other = view_.codes[static_cast<std::size_t>(part)].config & 0xff00;
+    const std::uint64_t own = code(whole).config & 0xff00, other = code(part).config & 0xff00;
     return other != 0 && own != other && includes(whole, part);
   }
   /// A whole less all its parts.
@@ -176,8 +175,8 @@ private:
     for (const auto& [whole, weight] : form.of)
       for (const auto& [part, other] : form.of) {
         if (whole < 0 || part < 0 || whole == part || weight < 0 || other < 0) continue;
-        const std::string& a = view_.names[static_cast<std::size_t>(whole)];
-        const std::string& b = view_.names[static_cast<std::size_t>(part)];
+        const std::string& a = name(whole);
+        const std::string& b = name(part);
         if (!exceeds(whole, part) && !includes_by_name(whole, part) && !is_part(a, b)) continue;
         findings_.add("part-and-whole", preset_.name + a + "+" + b,
                       {preset_.place, preset_.name, view_.cpu, a + "+" + b},
@@ -190,8 +189,7 @@ private:
       if (std::ranges::any_of(form.of, [&](const auto& other) {
             return other.second > 0 && other.first >= 0 &&
                    (includes(other.first, v) || includes_by_name(other.first, v) ||
-                    is_part(view_.names[static_cast<std::size_t>(other.first)],
-                            view_.names[static_cast<std::size_t>(v)]));
+                    is_part(name(other.first), name(v)));
           }))
         continue;
       const std::string text = formula::to_text(form, view_.names);
@@ -209,9 +207,8 @@ private:
           "use the native events instead");
     const auto type = derived_named(line_->fields[2].text);
     if (!type) return;
-    std::vector<Quotient> operands;
-    for (const std::string& term : preset::row_terms(*line_, *type))
-      operands.push_back(operand(term));
+    const auto operands = base::mapped(preset::row_terms(*line_, *type),
+                                       [&](const std::string& term) { return operand(term); });
     const std::string formula =
         *type == Derived::infix ? formula::infix_to_postfix(preset_.written).postfix : preset_.written;
     const auto meant = preset::meaning(*type, formula, operands);

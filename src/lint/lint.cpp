@@ -3,6 +3,7 @@
 #include "base/format.hpp"
 #include "base/nearest.hpp"
 #include "base/random.hpp"
+#include "base/text.hpp"
 #include "errata/errata.hpp"
 #include "event/pfm.hpp"
 #include "preset/catalogue.hpp"
@@ -61,12 +62,12 @@ std::vector<std::string> cpus_to_view(const PresetTable& table, const LintOption
       std::ranges::any_of(cpus, [&](const std::string& cpu) { return preset::same_word(cpu, options.cpu); });
   if (!known && !options.cpu_may_lack)
     throw bad_input(options.cpu, "no such CPU in " + table.name(), base::did_you_mean(options.cpu, cpus));
-  std::set<std::string> wanted{preset::lower_case(options.cpu)};
+  std::set<std::string> wanted{base::lower_case(options.cpu)};
   for (const auto& family : families())
-    if (std::ranges::find(family, preset::lower_case(options.cpu)) != family.end())
+    if (std::ranges::find(family, base::lower_case(options.cpu)) != family.end())
       wanted.insert(family.begin(), family.end());
   std::erase_if(cpus,
-                [&](const std::string& cpu) { return !known || !wanted.contains(preset::lower_case(cpu)); });
+                [&](const std::string& cpu) { return !known || !wanted.contains(base::lower_case(cpu)); });
   return cpus;
 }
 
@@ -293,7 +294,7 @@ void mark(const preset::Document& table, std::vector<Finding>& findings) {
   for (Finding& finding : findings)
     for (Occurrence& o : finding.occurrences) {
       const auto print = [&](const std::string& cpu) {
-        return hash_parts({finding.rule->id, preset::lower_case(cpu), o.preset, rows[o.place.line], o.cause});
+        return hash_parts({finding.rule->id, base::lower_case(cpu), o.preset, rows[o.place.line], o.cause});
       };
       o.print = print(o.cpu);
       o.row_print = print({});

@@ -16,7 +16,6 @@
 #include <map>
 #include <recount/error.hpp>
 #include <span>
-#include <unordered_map>
 #include <utility>
 
 namespace recount::lint {
@@ -411,21 +410,12 @@ using formula::Variable;
 
 constexpr std::string_view baseline_head = "# recount lint baseline 1";
 
-/// The views of a result by name, in any case of letters.
-class ViewIndex {
-public:
-  explicit ViewIndex(const LintResult& result) {
-    for (const preset::CpuView& view : result.views)
-      views_.try_emplace(preset::lower_case(view.cpu), &view);
-  }
-  [[nodiscard]] const preset::CpuView* find(const std::string& cpu) const {
-    const auto at = views_.find(preset::lower_case(cpu));
-    return at == views_.end() ? nullptr : at->second;
-  }
-
-private:
-  std::unordered_map<std::string, const preset::CpuView*> views_;
-};
+/// The view of a CPU, whose name may be in any case of letters.
+const preset::CpuView* view_of(const LintResult& result, const std::string& cpu) {
+  const auto same = [&](const preset::CpuView& view) { return preset::same_word(view.cpu, cpu); };
+  const auto at = std::ranges::find_if(result.views, same);
+  return at == result.views.end() ? nullptr : &*at;
+}
 
 /// For each variable of `from`, that of the same event in `to`; one beyond all for an event that `to` lacks.
 std::vector<Variable> same_events(const preset::CpuView& from, const preset::CpuView& to) {
@@ -490,9 +480,7 @@ void add_changes(const preset::CpuView& before, const preset::CpuView& now,
 }
 
 std::vector<int> rows(const preset::CpuView& view) {
-  std::vector<int> lines;
-  for (const Preset& preset : view.loaded.presets)
-    lines.push_back(preset.place.line);
+  auto lines = base::mapped(view.loaded.presets, [](const Preset& preset) { return preset.place.line; });
   std::ranges::sort(lines);
   return lines;
 }
@@ -510,12 +498,11 @@ std::set<std::string> prints(const LintResult& result) {
 Comparison compare(const std::string& file, const LintResult& before, LintResult& now) {
   Comparison out;
   out.file = file;
-  const ViewIndex old_views(before), new_views(now);
   std::map<std::vector<int>, std::vector<std::string>> same_rows; // of the CPUs that both tables have
   for (const preset::CpuView& view : now.views)
-    if (old_views.find(view.cpu)) same_rows[rows(view)].push_back(view.cpu);
+    if (view_of(before, view.cpu)) same_rows[rows(view)].push_back(view.cpu);
   for (const preset::CpuView& view : now.views) {
-    if (const preset::CpuView* const old_view = old_views.find(view.cpu)) {
+    if (const preset::CpuView* const old_view = view_of(before, view.cpu)) {
       add_changes(*old_view, view, out.formulas);
       continue;
     }
@@ -524,7 +511,7 @@ Comparison compare(const std::string& file, const LintResult& before, LintResult
     out.added.push_back(std::move(added));
   }
   for (const preset::CpuView& view : before.views)
-    if (!new_views.find(view.cpu)) out.removed.push_back(view.cpu);
+    if (!view_of(now, view.cpu)) out.removed.push_back(view.cpu);
   out.gone = before.findings;
   const auto new_prints = prints(now);
   remove_occurrences(out.gone,
@@ -532,7 +519,7 @@ Comparison compare(const std::string& file, const LintResult& before, LintResult
   const auto old_prints = prints(before);
   // The same row has the finding on a CPU that both tables have: a copied row in a new block is not known.
   out.inherited = remove_occurrences(now.findings, [&](const Finding& finding, const Occurrence& o) {
-    return !o.cpu.empty() && !old_views.find(o.cpu) &&
+    return !o.cpu.empty() && !view_of(before, o.cpu) &&
            std::ranges::any_of(finding.occurrences, [&](const Occurrence& other) {
              return other.place == o.place && old_prints.contains(other.print);
            });

@@ -1,4 +1,5 @@
 #include "base/nearest.hpp"
+#include "base/text.hpp"
 #include "lint/lint.hpp"
 #include "preset/standard.hpp"
 
@@ -13,9 +14,8 @@ namespace {
 using Kind = preset::DiagnosticKind;
 
 std::string suggest_preset(const std::string& name) {
-  std::vector<std::string> names;
-  for (const preset::Standard& standard : preset::standard_presets())
-    names.emplace_back(standard.name);
+  const auto names = base::mapped(preset::standard_presets(),
+                                  [](const preset::Standard& one) { return std::string(one.name); });
   return fmt::format("{}", fmt::join(base::nearest(name, names, 2), " or "));
 }
 

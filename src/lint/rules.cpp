@@ -13,19 +13,9 @@ namespace {
 
 constexpr std::string_view severity_names[] = {"error", "warning", "note"};
 
-/// Appends what was not appended before.
-template <class T>
-class Unique {
-public:
-  explicit Unique(std::vector<T>& list) : list_(list) { list_.clear(); }
-  void add(const T& value) {
-    if (seen_.insert(value).second) list_.push_back(value);
-  }
-
-private:
-  std::vector<T>& list_;
-  std::set<T> seen_;
-};
+void add_once(std::vector<std::string>& list, const std::string& text) {
+  if (!text.empty() && std::ranges::find(list, text) == list.end()) list.push_back(text);
+}
 
 } // namespace
 
@@ -55,15 +45,16 @@ const Rule* rule_named(std::string_view id) {
 void Finding::keep(std::vector<Occurrence> wanted) {
   occurrences = std::move(wanted);
   std::set<std::pair<int, int>> sorted;
-  Unique presets_once(presets), cpus_once(cpus);
+  presets.clear();
+  cpus.clear();
   for (const Occurrence& o : occurrences) {
     sorted.emplace(o.place.line, o.place.column);
-    if (!o.preset.empty()) presets_once.add(o.preset);
-    if (!o.cpu.empty() && o.known) cpus_once.add(o.cpu);
+    add_once(presets, o.preset);
+    if (o.known) add_once(cpus, o.cpu);
   }
   const std::size_t known = cpus.size();
   for (const Occurrence& o : occurrences)
-    if (!o.cpu.empty()) cpus_once.add(o.cpu);
+    add_once(cpus, o.cpu);
   if (!cpus.empty()) known_cpus = known;
   places.clear();
   for (const auto& [line, column] : sorted)

@@ -6,7 +6,6 @@
 
 #include <sys/types.h>
 
-#include <span>
 #include <string>
 #include <vector>
 

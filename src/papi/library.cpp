@@ -1,6 +1,7 @@
 #include "papi/library.hpp"
 
 #include "base/json.hpp"
+#include "base/text.hpp"
 #include "host/pmu.hpp"
 #include "papi/event_set.hpp"
 #include "papi/resolve.hpp"
@@ -204,9 +205,7 @@ std::string table_read() {
 
 /// One child after the other, until each preset was tried: one that crashes costs only its own trial.
 void try_presets(std::vector<Preset>& presets) {
-  std::vector<std::string> left;
-  for (const auto& preset : presets)
-    left.push_back(preset.name);
+  auto left = base::mapped(presets, &Preset::name);
   while (!left.empty()) {
     const auto child = process::in_fork(
         [&](int fd) {
@@ -218,7 +217,8 @@ void try_presets(std::vector<Preset>& presets) {
     const std::string last = parse_trials(child.out, presets);
     const auto it = std::find(left.begin(), left.end(), last);
     if (it == left.end()) return;
-    std::ranges::find(presets, last, &Preset::name)->reason = {"PAPI crashes while counting it: " + process::describe(child.exit), ReasonCode::crash};
+    std::ranges::find(presets, last, &Preset::name)->reason = {
+        "PAPI crashes while counting it: " + process::describe(child.exit), ReasonCode::crash};
     left.erase(left.begin(), it + 1);
   }
 }
@@ -315,11 +315,11 @@ void write_claims(int fd) {
   const auto known = preset_names().size(); // initialises the components
   const bool software = try_once({"perf::PAGE-FAULTS"}, Domain::user).empty();
   put_line(fd, dumped({{"version", version()},
-                     {"core_pmu", core_pmu()},
-                     {"known", known},
-                     {"software", software},
-                     {"components", components()},
-                     {"presets", presets()}}));
+                       {"core_pmu", core_pmu()},
+                       {"known", known},
+                       {"software", software},
+                       {"components", components()},
+                       {"presets", presets()}}));
 }
 
 void write_trials(int fd, const std::vector<std::string>& presets) {

@@ -11,7 +11,6 @@
 #include <papi.h>
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 
 namespace recount::papi {

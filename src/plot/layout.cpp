@@ -1,5 +1,6 @@
 #include "plot/layout.hpp"
 
+#include "base/text.hpp"
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -300,10 +301,7 @@ public:
         moved = true;
       }
     }
-    std::vector<Placed> places;
-    for (const auto* c : chosen_)
-      places.push_back(c->placed);
-    return places;
+    return base::mapped(chosen_, [](const auto* c) { return c->placed; });
   }
 
 private:

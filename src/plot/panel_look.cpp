@@ -1,9 +1,11 @@
 #include "plot/layout.hpp"
 
+#include "base/text.hpp"
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <string>
@@ -19,6 +21,15 @@ struct Range {
     high = std::max(high, v);
   }
 };
+
+/// The width of the widest text of a list; `text`: that of an element.
+template <class List, class Text>
+double widest(const Canvas& canvas, const List& list, const Text& text) {
+  double most = 0;
+  for (const auto& one : list)
+    most = std::max(most, canvas.wide(std::invoke(text, one)));
+  return most;
+}
 
 /// Times over more than this factor are on a logarithmic axis: a step from 1 to 4 ns would vanish below
 /// 100.
@@ -110,10 +121,7 @@ Axis x_axis(const Panel& panel, const std::vector<Panel>& all, double length, co
   }
   if (panel.x_along == Panel::Along::number) return decades_axis(x.low, x.high);
   if (panel.x_along == Panel::Along::settings) {
-    std::vector<double> values;
-    for (const Sample& s : samples)
-      values.push_back(s.x);
-    return settings_axis(values, length, canvas.cells ? 8 : 5,
+    return settings_axis(base::mapped(samples, &Sample::x), length, canvas.cells ? 8 : 5,
                          [&](const std::string& t) { return canvas.wide(t); });
   }
   // The axis ends a little outside the data, so that no marker sits on the border.
@@ -294,13 +302,6 @@ private:
     return centre + canvas_.wide(last.text) / 2 + 1 - cell_.right;
   }
 
-  [[nodiscard]] double widest(bool compact) const {
-    double most = 0;
-    for (const auto& s : panel_.series)
-      most = std::max(most, canvas_.wide(compact ? s.compact : s.label));
-    return most;
-  }
-
   /// Axes, titles and marks for a right margin of this width.
   void set_axes(double right) {
     right = std::max(right, least_.right);
@@ -324,9 +325,7 @@ private:
     look_ = {};
     look_.plot = {cell_.left + 30, bottom, cell_.right - right, top};
     look_.y = y_axis(panel_, all_, look_.plot, canvas_);
-    double tic = 0;
-    for (const auto& t : look_.y.tics)
-      tic = std::max(tic, canvas_.wide(t.text));
+    const double tic = widest(canvas_, look_.y.tics, &Tic::text);
     look_.plot.left = cell_.left + tic + (cells ? 8 : line + (canvas_.tex ? 14 : 8));
     look_.plot.left = std::max(look_.plot.left, cell_.left + least_.left);
     look_.x = x_axis(panel_, all_, look_.plot.width(), canvas_);
@@ -422,7 +421,9 @@ private:
   }
 
   bool try_labels(Attempt attempt) {
-    set_axes(attempt.right_margin ? widest(attempt.compact) + 7 : 8);
+    set_axes(attempt.right_margin
+                 ? widest(canvas_, panel_.series, attempt.compact ? &Series::compact : &Series::label) + 7
+                 : 8);
     std::vector<Labelled> curves;
     for (const auto& series : panel_.series) {
       Labelled curve;
@@ -527,13 +528,6 @@ std::string shortened(const std::string& text, double most, const Canvas& canvas
   return cut;
 }
 
-double widest_remark(const Panel& panel, const Canvas& canvas) {
-  double most = 0;
-  for (const ShareRow& row : panel.rows)
-    most = std::max(most, canvas.wide(row.remark));
-  return most;
-}
-
 double row_step(const Canvas& canvas) {
   return canvas.cells ? 8 : canvas.tall() + 2;
 }
@@ -570,7 +564,8 @@ PanelLook make_rows_look(const Panel& panel, const Box& cell, const Canvas& canv
     widest_name = std::max(widest_name, canvas.wide(rows.names.back()));
   }
   look.plot = {cell.left + 2 + widest_name + gap + (canvas.tex ? 6 : 0), cell.bottom + below_rows(canvas),
-               cell.right - 3 - widest_remark(panel, canvas) - gap, cell.top - above_rows(canvas)};
+               cell.right - 3 - widest(canvas, panel.rows, &ShareRow::remark) - gap,
+               cell.top - above_rows(canvas)};
   rows.remarks = look.plot.right + gap;
 
   const Extent extent = extent_of(panel);

@@ -3,6 +3,7 @@
 #include "base/format.hpp"
 #include "base/names.hpp"
 #include "base/nearest.hpp"
+#include "base/text.hpp"
 #include "plot/layout.hpp"
 
 #include <recount/error.hpp>
@@ -380,10 +381,9 @@ Panel make_panel(const Recipe& recipe, const result::Results& results, const std
   for (const auto* c : curves)
     panel.series.push_back(make_series(*c, d));
   if (panel.ordered) {
-    std::vector<std::int64_t> bytes;
-    for (const auto* c : curves)
-      bytes.push_back(result::integer(c->params, d.params[0]).value_or(0));
-    colour_by_bytes(panel.series, bytes);
+    colour_by_bytes(panel.series, base::mapped(curves, [&](const auto* c) {
+                      return result::integer(c->params, d.params[0]).value_or(0);
+                    }));
   }
   if (recipe.capacities) panel.marks = capacities(results, curves);
   return panel;

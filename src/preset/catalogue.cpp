@@ -223,7 +223,7 @@ struct Natives::EventTable {
 
   EventTable(const Table& of, const Catalogue& catalogue) : table(of), listed(catalogue.events(of)) {
     for (const auto& event : listed->events) {
-      entries.emplace(lower_case(event.entry.name), event.entry);
+      entries.emplace(base::lower_case(event.entry.name), event.entry);
       auto& all = masks[event.entry.index];
       for (const CatalogueMask& mask : event.masks)
         all.push_back(mask.attribute);
@@ -233,15 +233,16 @@ struct Natives::EventTable {
   }
   explicit EventTable(const Table& of) : table(of) {
     for (auto& entry : event::pfm::entries(of))
-      entries.emplace(lower_case(entry.name), std::move(entry));
+      entries.emplace(base::lower_case(entry.name), std::move(entry));
     if (of.name != "ix86arch" || !entries.empty()) return;
     for (const auto& [name, code] : architectural) {
-      entries.emplace(lower_case(name), event::pfm::Entry{name, "Intel's architectural event", "", -1, 0});
+      entries.emplace(base::lower_case(name),
+                      event::pfm::Entry{name, "Intel's architectural event", "", -1, 0});
       fixed.emplace(name, code);
     }
   }
   const event::pfm::Entry* find(const std::string& name) const {
-    const auto at = entries.find(lower_case(name));
+    const auto at = entries.find(base::lower_case(name));
     return at == entries.end() ? nullptr : &at->second;
   }
   const std::vector<event::pfm::Attribute>& attributes(const event::pfm::Entry& entry) {

@@ -77,12 +77,6 @@ bool same_word(std::string_view a, std::string_view b) noexcept {
   return std::ranges::equal(a, b, [](char x, char y) { return lower(x) == lower(y); });
 }
 
-std::string lower_case(std::string_view text) {
-  std::string out(text);
-  std::ranges::transform(out, out.begin(), lower);
-  return out;
-}
-
 std::string_view trim_blanks(std::string_view text) noexcept {
   constexpr std::string_view blanks = " \t";
   text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
@@ -124,7 +118,7 @@ const Line* line_at(const Document& document, Place place) noexcept {
 
 const std::vector<std::size_t>& Document::rows_of(std::string_view cpu) const {
   static const std::vector<std::size_t> none;
-  const auto at = cpu_rows.find(lower_case(cpu));
+  const auto at = cpu_rows.find(base::lower_case(cpu));
   return at == cpu_rows.end() ? none : at->second;
 }
 
@@ -134,7 +128,7 @@ void add_line(Document& document, Line line) {
   if (line.kind == Kind::preset) document.presets.push_back(document.lines.size());
   if (line.kind == Kind::other) document.others.push_back(document.lines.size());
   if (line.kind == Kind::cpu && line.fields.size() > 1 && !line.fields[1].text.empty())
-    document.cpu_rows[lower_case(line.fields[1].text)].push_back(document.lines.size());
+    document.cpu_rows[base::lower_case(line.fields[1].text)].push_back(document.lines.size());
   document.lines.push_back(std::move(line));
 }
 
@@ -743,10 +737,7 @@ std::vector<std::string> PresetTable::cpus() const {
   for (const auto& [name, rows] : document_->cpu_rows)
     firsts.push_back(rows.front());
   std::ranges::sort(firsts);
-  std::vector<std::string> names;
-  for (const std::size_t row : firsts)
-    names.push_back(document_->lines[row].fields[1].text);
-  return names;
+  return base::mapped(firsts, [&](std::size_t row) { return document_->lines[row].fields[1].text; });
 }
 
 } // namespace recount

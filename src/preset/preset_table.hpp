@@ -59,8 +59,6 @@ void require_rows(const PresetTable& table);
 
 /// As strcasecmp() in the C locale.
 [[nodiscard]] bool same_word(std::string_view a, std::string_view b) noexcept;
-/// In ASCII, as tolower() in the C locale.
-[[nodiscard]] std::string lower_case(std::string_view text);
 [[nodiscard]] std::string_view trim_blanks(std::string_view text) noexcept;
 /// A note without the pair of quotes or brackets around it, as PAPI strips them.
 [[nodiscard]] std::string trim_note(std::string_view text);

@@ -62,10 +62,7 @@ Identity parse_identity(const base::DataRow& row) {
 } // namespace
 
 std::vector<Identity> parse_identities(std::string_view text, const std::string& file) {
-  std::vector<Identity> all;
-  for (const auto& row : base::data_rows(text, file))
-    all.push_back(parse_identity(row));
-  return all;
+  return base::mapped(base::data_rows(text, file), parse_identity);
 }
 
 const std::vector<Identity>& identities() {

@@ -1,5 +1,6 @@
 #include "preset/view.hpp"
 
+#include "base/text.hpp"
 #include <algorithm>
 
 namespace recount::preset {
@@ -86,10 +87,7 @@ std::optional<Quotient> meaning(Derived type, const std::string& postfix,
 
 std::optional<Quotient> meaning(const Preset& preset, const std::vector<formula::Variable>& variables) {
   if (variables.size() != preset.natives.size() || !preset.undefined.empty()) return {};
-  std::vector<Quotient> operands;
-  for (const formula::Variable v : variables)
-    operands.push_back(formula::variable(v));
-  return meaning(preset.type, preset.postfix, operands);
+  return meaning(preset.type, preset.postfix, base::mapped(variables, formula::variable));
 }
 
 CpuView view(const Document& table, const std::string& cpu, const event::pfm::Table* core,

@@ -1,5 +1,6 @@
 #include "preset/written.hpp"
 
+#include "base/text.hpp"
 #include "formula/expression.hpp"
 #include "preset/standard.hpp"
 #include "preset/view.hpp"
@@ -235,12 +236,8 @@ std::string formula_text(const Preset& preset) {
     return text;
   };
   switch (preset.type) {
-  case Derived::postfix: {
-    std::vector<std::string> names;
-    for (const PresetNative& native : natives)
-      names.push_back(native.name);
-    return formula::to_infix(formula::parse_rpn(preset.postfix), names);
-  }
+  case Derived::postfix:
+    return formula::to_infix(formula::parse_rpn(preset.postfix), base::mapped(natives, &PresetNative::name));
   case Derived::add: return joined(0, " + ");
   case Derived::sub: return joined(0, " - ");
   case Derived::ps:

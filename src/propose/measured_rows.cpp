@@ -5,6 +5,7 @@
 #include "base/names.hpp"
 #include "base/output_file.hpp"
 #include "base/random.hpp"
+#include "base/text.hpp"
 #include "check/index.hpp"
 #include "check/verdict.hpp"
 #include "command/measuring.hpp"
@@ -30,7 +31,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cmath>
-#include <filesystem>
 #include <limits>
 #include <optional>
 #include <random>
@@ -295,9 +295,8 @@ namespace {
 constexpr std::size_t most_named = 8;
 
 std::string alternatives(const MeasuredPreset& row) {
-  std::vector<std::string> texts;
-  for (const Fit& fit : std::span(row.fits.found).subspan(1))
-    texts.push_back(text_of(fit));
+  auto texts =
+      base::mapped(std::span(row.fits.found).subspan(1), [](const Fit& fit) { return text_of(fit); });
   if (texts.size() > most_named) {
     const auto more = fmt::format("and {} more", texts.size() - most_named);
     texts.resize(most_named);

@@ -3,7 +3,6 @@
 #include "architecture_data.hpp"
 #include "base/format.hpp"
 #include "base/json.hpp"
-#include "base/names.hpp"
 #include "base/nearest.hpp"
 #include "base/text.hpp"
 #include "command/output.hpp"
@@ -162,10 +161,7 @@ Lineage::Lineage(const PresetTable& table, const preset::Catalogue* catalogue,
 }
 
 std::vector<std::string> Lineage::cpus() const {
-  std::vector<std::string> names;
-  for (const auto& view : views_)
-    names.push_back(view.cpu);
-  return names;
+  return base::mapped(views_, &preset::CpuView::cpu);
 }
 
 const preset::CpuView* Lineage::view_of(const std::string& cpu) const {

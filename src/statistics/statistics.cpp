@@ -2,6 +2,7 @@
 
 #include "base/nearest.hpp"
 #include "base/random.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -266,10 +267,7 @@ namespace {
 
 /// Half the width of a 95 % interval is 1.96 standard errors.
 double standard_error(std::span<const NodeValue> nodes) {
-  std::vector<double> errors;
-  for (const NodeValue& node : nodes)
-    errors.push_back((node.high - node.low) / 2 / 1.96);
-  return median(errors);
+  return median(base::mapped(nodes, [](const NodeValue& node) { return (node.high - node.low) / 2 / 1.96; }));
 }
 
 bool is_apart(const NodeValue& node, std::span<const NodeValue> nodes) {
@@ -291,9 +289,7 @@ double score_limit(std::size_t nodes, std::size_t comparisons) {
 NodeScores score_nodes(std::span<const NodeValue> nodes, std::size_t comparisons, double least_share) {
   NodeScores scores;
   if (nodes.empty()) return scores;
-  std::vector<double> values;
-  for (const NodeValue& node : nodes)
-    values.push_back(node.value);
+  const auto values = base::mapped(nodes, &NodeValue::value);
   scores.median = median(values);
   scores.deviation = std::max(1.4826 * median_absolute_deviation(values), standard_error(nodes));
   if (nodes.size() >= least_nodes) scores.limit = score_limit(nodes.size(), comparisons);

@@ -1,6 +1,7 @@
 #include "witness/backend.hpp"
 
 #include "base/nearest.hpp"
+#include "base/text.hpp"
 #include "model/machine.hpp"
 
 #include <recount/error.hpp>
@@ -31,10 +32,8 @@ const Backend& find(const Witness& witness) {
 std::vector<Witness> Backend::recorded_witnesses(const Witness& requested) const {
   if (!recorded_as.empty()) return recorded_as;
   if (!requested.described_machine()) return {requested};
-  std::vector<Witness> all;
-  for (const auto& member : model::member_names(requested.detail))
-    all.emplace_back(Witness::model, member);
-  return all;
+  return base::mapped(model::member_names(requested.detail),
+                      [](const std::string& member) { return Witness(Witness::model, member); });
 }
 
 bool Backend::could_record(const result::Observation& o, int repetition, const Witness& requested) const {

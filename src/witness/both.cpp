@@ -1,5 +1,6 @@
 #include "witness/both.hpp"
 
+#include "base/text.hpp"
 #include "event/encode.hpp"
 #include "perf/open_group.hpp"
 #include "witness/backend.hpp"
@@ -105,17 +106,11 @@ Set with(Set set, std::size_t metric, const MetricEvents& requested) {
 } // namespace
 
 std::vector<Count> Set::counts_of(std::size_t i, const std::vector<Count>& counts) const {
-  std::vector<Count> own;
-  for (const std::size_t k : at.at(i))
-    own.push_back(counts.at(k));
-  return own;
+  return base::mapped(at.at(i), [&](std::size_t k) { return counts.at(k); });
 }
 
 std::vector<std::string> names_of(const Set& set, const std::vector<std::string>& metrics) {
-  std::vector<std::string> names;
-  for (const std::size_t i : set.metrics)
-    names.push_back(counted_as(metrics[i]));
-  return names;
+  return base::mapped(set.metrics, [&](std::size_t i) { return counted_as(metrics[i]); });
 }
 
 bool fits_one_group(const Set& set) {

@@ -1,6 +1,7 @@
 #include "witness/counting.hpp"
 
 #include "base/nearest.hpp"
+#include "base/text.hpp"
 #include "event/encode.hpp"
 #include "event/sysfs.hpp"
 #include "model/metrics.hpp"
@@ -49,9 +50,7 @@ Reading count_in_passes(const std::vector<Event>& events, kernel::Instance& inst
   Reading all;
   all.perf.resize(events.size());
   for (const auto& group : perf::passes_of(events, Counters(events).groups())) {
-    std::vector<Event> own;
-    for (const std::size_t i : group)
-      own.push_back(events[i]);
+    const auto own = base::mapped(group, [&](std::size_t i) { return events[i]; });
     Nested nested(own, {}, options);
     static_cast<void>(nested.execute_nothing(Order::perf_alone)); // warm-up: binds symbols, touches pages
     Reading pass = nested.execute(instance.region(), Order::perf_alone);
@@ -124,9 +123,7 @@ Reason papi_missing(const std::vector<std::string>& metrics) {
 /// Fills the observations of `which` from one pass; throws Error when they cannot be counted together.
 void count(std::vector<result::Observation>& all, const std::vector<std::size_t>& which,
            kernel::Instance& instance) {
-  std::vector<std::string> names;
-  for (const std::size_t i : which)
-    names.push_back(counted_as(all[i].metric));
+  const auto names = base::mapped(which, [&](std::size_t i) { return counted_as(all[i].metric); });
   Nested nested({}, names);
   static_cast<void>(nested.execute_nothing(Order::papi_alone)); // warm-up: binds symbols, touches pages
   const Reading reading = nested.execute(instance.region(), Order::papi_alone);

@@ -1,6 +1,5 @@
 #include "witness/results_header.hpp"
 
-#include "base/format.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
 #include "event/pfm.hpp"
