@@ -13,7 +13,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <linux/hw_breakpoint.h>
+#include <ranges>
 #include <regex>
 #include <strings.h>
 #include <unistd.h>
@@ -73,12 +75,16 @@ std::optional<Event> encode_pfm(const std::string& name, Domain fallback, pfm::E
   return event;
 }
 
-/// The events of names in the notation of sysfs; a single one is called `name`.
+/// The events of names in the notation of sysfs.
+std::vector<Event> encode_each_of(const std::vector<std::string>& names, Domain fallback,
+                                  const std::vector<host::Pmu>& pmus) {
+  return base::mapped(names, [&](const std::string& one) { return encode_sysfs(one, fallback, pmus); });
+}
+
+/// The same; a single one is called `name`.
 std::vector<Event> encode_all(const std::vector<std::string>& names, const std::string& name, Domain fallback,
                               const std::vector<host::Pmu>& pmus) {
-  std::vector<Event> each;
-  for (const std::string& one : names)
-    each.push_back(encode_sysfs(one, fallback, pmus));
+  auto each = encode_each_of(names, fallback, pmus);
   if (each.size() == 1) each.front().name = name;
   return each;
 }
@@ -88,15 +94,8 @@ std::optional<Event> cache_event(const std::string& name, Domain fallback) {
   const Split split = split_domain(name);
   const auto config = hardware_cache(split.name);
   if (!config) return {};
-  Event event;
-  event.name = name;
-  event.pmu = "perf";
-  event.attr.size = sizeof event.attr;
-  event.attr.type = PERF_TYPE_HW_CACHE;
-  event.attr.config = *config;
+  Event event = make_event(name, "perf", PERF_TYPE_HW_CACHE, *config, split.domain, fallback);
   event.attr.exclude_guest = 1; // as libpfm4 and perf(1) have it
-  event.domain_given = split.domain.has_value();
-  apply(split.domain.value_or(fallback), event.attr);
   return event;
 }
 
@@ -120,11 +119,8 @@ std::vector<Event> encode_plain(const std::string& name, Domain fallback,
   if (name.empty()) throw bad_input("\"\"", "the event name is empty", "recount events lists events");
   if (name.starts_with("mem:")) return {encode_breakpoint(name, fallback)};
   if (in_sysfs_notation(name)) {
-    std::vector<Event> each;
-    for (const std::string& one : instances(name, pmus))
-      each.push_back(encode_sysfs(one, fallback, pmus));
-    if (each.empty()) each.push_back(encode_sysfs(name, fallback, pmus));
-    return each;
+    const auto each = instances(name, pmus);
+    return encode_each_of(each.empty() ? std::vector{name} : each, fallback, pmus);
   }
   return encode_word(name, fallback, pmus);
 }
@@ -169,17 +165,16 @@ std::vector<Event> encode_each_over(const std::string& name, Domain fallback,
 Event encode_over(const std::string& name, Domain fallback, const std::vector<host::Pmu>& pmus) {
   auto events = encode_each_over(name, fallback, pmus);
   if (events.size() == 1) return std::move(events.front());
-  constexpr std::size_t most_named = 4;
-  std::vector<std::string> names;
-  for (const Event& one : events)
-    if (names.size() < most_named) names.push_back(one.name);
+  constexpr std::ptrdiff_t most_named = 4;
   const bool cores = core_of(events.front().attr, pmus) != nullptr,
              traced = events.front().attr.type == PERF_TYPE_TRACEPOINT;
   throw bad_input(name,
                   cores    ? "this CPU has several core types with separate PMUs"
                   : traced ? "several tracepoints match"
                            : "there are several PMUs of this name",
-                  fmt::format("name one of them: {}", fmt::join(names, " or ")));
+                  fmt::format("name one of them: {}", fmt::join(events | std::views::take(most_named) |
+                                                                    std::views::transform(&Event::name),
+                                                                " or ")));
 }
 
 std::size_t place_among(std::vector<Event>& events, const Event& event) {
@@ -195,14 +190,11 @@ constexpr auto usage =
     "write mem:ADDRESS, mem:ADDRESS/LENGTH or mem:ADDRESS/LENGTH:rw, LENGTH 1, 2, 4 or 8 bytes, "
     "access r, w, rw or x, e.g. mem:0x7f0012345678/8:w";
 
-/// HW_BREAKPOINT_* of the letters; 0 when they are not an access.
+/// HW_BREAKPOINT_R, _W and _X of the letters; 0 when they are not an access.
 unsigned parse_access(std::string_view letters) {
   unsigned access = 0;
   for (const char letter : letters) {
-    const unsigned bit = letter == 'r'   ? unsigned{HW_BREAKPOINT_R}
-                         : letter == 'w' ? unsigned{HW_BREAKPOINT_W}
-                         : letter == 'x' ? unsigned{HW_BREAKPOINT_X}
-                                         : 0U;
+    const unsigned bit = letter == 'r' ? 1U : letter == 'w' ? 2U : letter == 'x' ? 4U : 0U;
     if (bit == 0 || (access & bit) != 0) return 0;
     access |= bit;
   }
@@ -232,16 +224,10 @@ Event encode_breakpoint(const std::string& name, Domain fallback) {
   const auto address = base::parse_number(text);
   if (!address) throw bad_input(name, "no address: \"" + std::string(text) + "\"", usage);
 
-  Event event;
-  event.name = name;
-  event.pmu = "breakpoint";
-  event.attr.size = sizeof event.attr;
-  event.attr.type = PERF_TYPE_BREAKPOINT;
+  Event event = make_event(name, "breakpoint", PERF_TYPE_BREAKPOINT, 0, split.domain, fallback);
   event.attr.bp_type = access;
   event.attr.bp_addr = *address;
   event.attr.bp_len = length;
-  event.domain_given = split.domain.has_value();
-  apply(split.domain.value_or(fallback), event.attr);
   return event;
 }
 
@@ -265,13 +251,12 @@ std::optional<double> factor_of(const std::string& text) {
   return factor && *factor > 0 ? factor : std::nullopt;
 }
 
-/// Whether `text` is `stem`, an underline and digits.
+} // namespace
+
 bool numbered(const std::string& text, std::string_view stem) {
   if (!text.starts_with(stem) || text.size() < stem.size() + 2 || text[stem.size()] != '_') return false;
   return text.find_first_not_of("0123456789", stem.size() + 1) == std::string::npos;
 }
-
-} // namespace
 
 std::optional<Scale> scale_of(const Event& event, const std::vector<host::Pmu>& pmus) {
   auto pmu = std::ranges::find(pmus, event.pmu, &host::Pmu::name);
@@ -327,10 +312,7 @@ bool same(const std::string& a, const std::string& b) {
 /// Names of the unit masks and modifiers near the first one that the event does not have.
 std::vector<std::string> near_attributes(const std::string& stem, const pfm::Entry& entry,
                                          const std::string& rest) {
-  const auto known = pfm::attributes(entry);
-  std::vector<std::string> names;
-  for (const pfm::Attribute& attribute : known)
-    names.push_back(attribute.name);
+  const auto names = base::mapped(pfm::attributes(entry), &pfm::Attribute::name);
   std::string done = stem;
   for (std::size_t at = 0; at <= rest.size();) {
     const auto end = std::min(rest.find(':', at), rest.size());
@@ -339,8 +321,7 @@ std::vector<std::string> near_attributes(const std::string& stem, const pfm::Ent
     if (std::none_of(names.begin(), names.end(), [&](const auto& name) { return same(name, key); })) {
       auto found = base::nearest(key, names);
       if (found.empty()) // no near match: all, unit masks first as libpfm4 lists them
-        found.assign(names.begin(),
-                     names.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(4, names.size())));
+        std::ranges::copy(names | std::views::take(4), std::back_inserter(found));
       for (std::string& name : found)
         name = done + ":" + name;
       return found;
@@ -366,12 +347,11 @@ std::vector<std::string> suggestions(const std::string& name, const std::vector<
   if (wanted.table.empty() && !wanted.rest.empty()) // one colon after a table: "perf:PAGE-FAULTS"
     for (const pfm::Table& table : pfm::tables())
       if (same(table.name, wanted.event)) return in_table(table, wanted.rest, pmus);
-  std::vector<pfm::Table> tables;
-  std::vector<std::string> table_names;
-  for (const pfm::Table& table : pfm::tables()) {
-    table_names.push_back(table.name);
-    if (wanted.table.empty() ? table.present : same(table.name, wanted.table)) tables.push_back(table);
-  }
+  auto tables = pfm::tables();
+  const auto table_names = base::mapped(tables, &pfm::Table::name);
+  std::erase_if(tables, [&](const pfm::Table& table) {
+    return wanted.table.empty() ? !table.present : !same(table.name, wanted.table);
+  });
   if (tables.empty()) { // the table itself is mistyped
     auto near = base::nearest(wanted.table, table_names);
     for (std::string& table : near)

@@ -3,6 +3,7 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "event/encode.hpp"
 
 #include <recount/error.hpp>
 
@@ -23,13 +24,6 @@ namespace recount::event {
 namespace {
 
 constexpr std::size_t largest_file = std::size_t{64} << 20, longest_name = 200, longest_prose = 1000;
-
-std::string lower(std::string_view text) {
-  std::string small(text);
-  for (char& c : small)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return small;
-}
 
 bool good_name(std::string_view name) {
   return !name.empty() && name.size() <= longest_name && std::ranges::all_of(name, [](char c) {
@@ -80,13 +74,13 @@ public:
     FileEvent out;
     if (const std::string unit = text("Unit"); !unit.empty()) {
       const char* const known = find(units, unit);
-      out.pmu = known ? known : "uncore_" + lower(unit);
+      out.pmu = known ? known : "uncore_" + base::lower_case(unit);
     }
     out.event.name = name;
     out.event.deprecated = number("Deprecated") == 1;
     out.event.prose = base::printable(text("BriefDescription").substr(0, longest_prose));
     if (number("PEBS") == 2) out.event.prose += " (must be precise)";
-    const char* const fixed = find(fixed_events, lower(name));
+    const char* const fixed = find(fixed_events, base::lower_case(name));
     out.event.terms = fixed ? fixed : terms();
     out.event.problem = problem_;
     return out;
@@ -176,21 +170,17 @@ private:
 /// SDM volume 3B, "Pre-defined Architectural Performance Events", by the names of Intel's event lists.
 const std::vector<host::Described>& architectural_events() {
   static const std::vector<host::Described> all{
-      {"inst_retired.any", "event=0xc0", "retired instructions", {}, false},
-      {"inst_retired.any_p", "event=0xc0", "retired instructions", {}, false},
-      {"cpu_clk_unhalted.thread", "event=0x3c", "core cycles", {}, false},
-      {"cpu_clk_unhalted.thread_p", "event=0x3c", "core cycles", {}, false},
-      {"cpu_clk_unhalted.core", "event=0x3c", "core cycles", {}, false},
-      {"cpu_clk_unhalted.core_p", "event=0x3c", "core cycles", {}, false},
-      {"cpu_clk_unhalted.ref_tsc",
-       "event=0x0,umask=0x3",
-       "cycles at the rate of the time-stamp counter",
-       {},
-       false},
-      {"longest_lat_cache.reference", "event=0x2e,umask=0x4f", "accesses to the last-level cache", {}, false},
-      {"longest_lat_cache.miss", "event=0x2e,umask=0x41", "misses of the last-level cache", {}, false},
-      {"br_inst_retired.all_branches", "event=0xc4", "retired branch instructions", {}, false},
-      {"br_misp_retired.all_branches", "event=0xc5", "mispredicted retired branch instructions", {}, false}};
+      {"inst_retired.any", "event=0xc0", "retired instructions"},
+      {"inst_retired.any_p", "event=0xc0", "retired instructions"},
+      {"cpu_clk_unhalted.thread", "event=0x3c", "core cycles"},
+      {"cpu_clk_unhalted.thread_p", "event=0x3c", "core cycles"},
+      {"cpu_clk_unhalted.core", "event=0x3c", "core cycles"},
+      {"cpu_clk_unhalted.core_p", "event=0x3c", "core cycles"},
+      {"cpu_clk_unhalted.ref_tsc", "event=0x0,umask=0x3", "cycles at the rate of the time-stamp counter"},
+      {"longest_lat_cache.reference", "event=0x2e,umask=0x4f", "accesses to the last-level cache"},
+      {"longest_lat_cache.miss", "event=0x2e,umask=0x41", "misses of the last-level cache"},
+      {"br_inst_retired.all_branches", "event=0xc4", "retired branch instructions"},
+      {"br_misp_retired.all_branches", "event=0xc5", "mispredicted retired branch instructions"}};
   return all;
 }
 
@@ -199,14 +189,6 @@ bool is_intel_core(const host::Pmu& pmu) {
   const auto code = pmu.formats.find("event");
   return pmu.core() && pmu.name.starts_with("cpu") && code != pmu.formats.end() &&
          code->second == "config:0-7";
-}
-
-/// Whether it is `stem`, or `stem` with a number: "uncore_imc_0".
-bool is_instance(const std::string& name, const std::string& stem) {
-  if (!name.starts_with(stem)) return false;
-  if (name.size() == stem.size()) return true;
-  const auto digits = name.find_first_not_of("0123456789", stem.size() + 1);
-  return name[stem.size()] == '_' && name.size() > stem.size() + 1 && digits == std::string::npos;
 }
 
 } // namespace
@@ -249,9 +231,9 @@ std::vector<FileEvent> add_events(std::vector<host::Pmu>& pmus, std::vector<File
     }
     bool placed = false;
     for (host::Pmu& pmu : pmus)
-      if (is_instance(pmu.name, one.pmu)) {
+      if (pmu.name == one.pmu || numbered(pmu.name, one.pmu)) {
         placed = true;
-        pmu.described[lower(one.event.name)] = one.event;
+        pmu.described[base::lower_case(one.event.name)] = one.event;
       }
     if (!placed) absent.push_back(std::move(one));
   }
@@ -335,14 +317,14 @@ void add_chosen_files(std::vector<host::Pmu>& pmus) {
 }
 
 std::string absent_pmu(const std::string& name) {
-  const std::string wanted = lower(name.substr(0, name.find(':')));
-  const auto same = [&](const FileEvent& one) { return lower(one.event.name) == wanted; };
+  const std::string wanted = base::lower_case(name.substr(0, name.find(':')));
+  const auto same = [&](const FileEvent& one) { return base::lower_case(one.event.name) == wanted; };
   const auto found = std::ranges::find_if(chosen().absent, same);
   return found == chosen().absent.end() ? std::string() : found->pmu;
 }
 
 const host::Described* described(const host::Pmu& pmu, std::string_view name) {
-  const std::string wanted = lower(name);
+  const std::string wanted = base::lower_case(name);
   if (const auto found = pmu.described.find(wanted); found != pmu.described.end()) return &found->second;
   if (!pmu.described.empty() || !is_intel_core(pmu)) return nullptr;
   const auto& known = architectural_events();

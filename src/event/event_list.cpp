@@ -8,24 +8,40 @@
 #include <recount/error.hpp>
 
 #include <algorithm>
-#include <array>
+#include <utility>
 
-// Descriptions of the generic events of the kernel.
 namespace recount::event {
-
-/// A line about a generic event of libpfm4's table "perf", whose own text is only a name; empty for others.
-/// After perf_event_open(2) and, for what the manual leaves out, the comments in linux/perf_event.h.
-[[nodiscard]] std::string generic_prose(const std::string& kernel_name);
-
 namespace {
+
+/// About the generic events of libpfm4's table "perf", whose own texts are only names. After
+/// perf_event_open(2) and, for what the manual leaves out, the comments in linux/perf_event.h.
+constexpr std::pair<const char*, const char*> generic_events[] = {
+    {"PERF_COUNT_HW_CPU_CYCLES", "CPU cycles; depends on frequency scaling"},
+    {"PERF_COUNT_HW_INSTRUCTIONS", "retired instructions; hardware interrupts may add some"},
+    {"PERF_COUNT_HW_CACHE_REFERENCES", "cache accesses, usually of the last level; may include prefetches"},
+    {"PERF_COUNT_HW_CACHE_MISSES", "cache misses, usually of the last level"},
+    {"PERF_COUNT_HW_BRANCH_INSTRUCTIONS", "retired branch instructions"},
+    {"PERF_COUNT_HW_BRANCH_MISSES", "mispredicted branch instructions"},
+    {"PERF_COUNT_HW_BUS_CYCLES", "bus cycles, which may differ from CPU cycles"},
+    {"PERF_COUNT_HW_STALLED_CYCLES_FRONTEND", "cycles stalled while issuing"},
+    {"PERF_COUNT_HW_STALLED_CYCLES_BACKEND", "cycles stalled while retiring"},
+    {"PERF_COUNT_HW_REF_CPU_CYCLES", "reference cycles, independent of the CPU frequency"},
+    {"PERF_COUNT_SW_CPU_CLOCK", "nanoseconds of the per-CPU clock"},
+    {"PERF_COUNT_SW_TASK_CLOCK", "nanoseconds that the task ran"},
+    {"PERF_COUNT_SW_PAGE_FAULTS", "page faults, minor and major"},
+    {"PERF_COUNT_SW_CONTEXT_SWITCHES", "context switches; they occur in the kernel, so :u counts none"},
+    {"PERF_COUNT_SW_CPU_MIGRATIONS",
+     "migrations to another CPU; they occur in the kernel, so :u counts none"},
+    {"PERF_COUNT_SW_PAGE_FAULTS_MIN", "minor page faults: without input from disk"},
+    {"PERF_COUNT_SW_PAGE_FAULTS_MAJ", "major page faults: with input from disk"},
+    {"PERF_COUNT_SW_ALIGNMENT_FAULTS", "unaligned accesses fixed up by the kernel; none on x86"},
+    {"PERF_COUNT_SW_EMULATION_FAULTS", "instructions emulated by the kernel"},
+    {"PERF_COUNT_SW_CGROUP_SWITCHES", "context switches to a task of another control group"},
+};
 
 Reason no_core_pmu() {
   return {"this kernel has no core PMU (no cpu* or armv* in /sys/bus/event_source/devices)",
           ReasonCode::no_pmu};
-}
-
-bool any_core(const std::vector<host::Pmu>& pmus) {
-  return std::any_of(pmus.begin(), pmus.end(), [](const host::Pmu& pmu) { return pmu.core(); });
 }
 
 Reason why_not(const Event& event, bool core_pmu) {
@@ -48,14 +64,13 @@ Source from_table(const pfm::Table& table, bool core_pmu) {
 class Finder {
 public:
   Finder(const Search& search, const std::vector<host::Pmu>& pmus)
-      : pattern_(search.pattern), pmus_(pmus), core_pmu_(any_core(pmus)) {}
+      : pattern_(search.pattern), pmus_(pmus), core_pmu_(std::ranges::any_of(pmus, &host::Pmu::core)) {}
 
   void table(const pfm::Table& table) {
     for (const pfm::Entry& entry : pfm::entries(table)) {
       Listed one{table.name + "::" + entry.name, table.name, entry.prose, entry.equivalent, {}, {}, {}};
-      if (const auto prose = generic_prose(entry.equivalent.empty() ? entry.name : entry.equivalent);
-          !prose.empty())
-        one.prose = prose;
+      for (const auto& [name, prose] : generic_events)
+        if ((entry.equivalent.empty() ? entry.name : entry.equivalent) == name) one.prose = prose;
       one.attributes = pfm::attributes(entry);
       if (!matches(one) && !narrow(one)) continue;
       const pfm::Encoded code = pfm::encode(one.name, Domain::all);
@@ -116,19 +131,16 @@ private:
 };
 
 [[noreturn]] void no_such_source(const std::string& name, const std::vector<Source>& all) {
-  std::vector<std::string> names;
-  for (const Source& source : all)
-    names.push_back(source.name);
-  std::string fix = base::did_you_mean(name, names);
-  if (fix.empty()) fix = "recount events --pmu '*' lists the events of every PMU";
-  throw bad_input(name, "no such PMU, neither in libpfm4 nor in sysfs", fix);
+  throw bad_input(name, "no such PMU, neither in libpfm4 nor in sysfs",
+                  base::did_you_mean(name, base::mapped(all, &Source::name),
+                                     "recount events --pmu '*' lists the events of every PMU"));
 }
 
 } // namespace
 
 std::vector<Source> sources(const std::vector<host::Pmu>& pmus) {
   std::vector<Source> found;
-  const bool core_pmu = any_core(pmus);
+  const bool core_pmu = std::ranges::any_of(pmus, &host::Pmu::core);
   for (const host::Pmu& pmu : pmus)
     found.push_back({pmu.name, "Linux, type " + std::to_string(pmu.type), true, true, {}, pmu.events.size()});
   for (const pfm::Table& table : pfm::tables())
@@ -158,47 +170,6 @@ std::vector<Listed> list(const Search& search, const std::vector<host::Pmu>& pmu
   }
   if (!any && !search.pmu.empty()) no_such_source(search.pmu, sources(pmus));
   return std::move(finder.found);
-}
-
-namespace {
-
-struct GenericEvent {
-  const char* name;
-  const char* prose;
-};
-
-constexpr std::array generic_events{
-    GenericEvent{"PERF_COUNT_HW_CPU_CYCLES", "CPU cycles; depends on frequency scaling"},
-    GenericEvent{"PERF_COUNT_HW_INSTRUCTIONS", "retired instructions; hardware interrupts may add some"},
-    GenericEvent{"PERF_COUNT_HW_CACHE_REFERENCES",
-                 "cache accesses, usually of the last level; may include prefetches"},
-    GenericEvent{"PERF_COUNT_HW_CACHE_MISSES", "cache misses, usually of the last level"},
-    GenericEvent{"PERF_COUNT_HW_BRANCH_INSTRUCTIONS", "retired branch instructions"},
-    GenericEvent{"PERF_COUNT_HW_BRANCH_MISSES", "mispredicted branch instructions"},
-    GenericEvent{"PERF_COUNT_HW_BUS_CYCLES", "bus cycles, which may differ from CPU cycles"},
-    GenericEvent{"PERF_COUNT_HW_STALLED_CYCLES_FRONTEND", "cycles stalled while issuing"},
-    GenericEvent{"PERF_COUNT_HW_STALLED_CYCLES_BACKEND", "cycles stalled while retiring"},
-    GenericEvent{"PERF_COUNT_HW_REF_CPU_CYCLES", "reference cycles, independent of the CPU frequency"},
-    GenericEvent{"PERF_COUNT_SW_CPU_CLOCK", "nanoseconds of the per-CPU clock"},
-    GenericEvent{"PERF_COUNT_SW_TASK_CLOCK", "nanoseconds that the task ran"},
-    GenericEvent{"PERF_COUNT_SW_PAGE_FAULTS", "page faults, minor and major"},
-    GenericEvent{"PERF_COUNT_SW_CONTEXT_SWITCHES",
-                 "context switches; they occur in the kernel, so :u counts none"},
-    GenericEvent{"PERF_COUNT_SW_CPU_MIGRATIONS",
-                 "migrations to another CPU; they occur in the kernel, so :u counts none"},
-    GenericEvent{"PERF_COUNT_SW_PAGE_FAULTS_MIN", "minor page faults: without input from disk"},
-    GenericEvent{"PERF_COUNT_SW_PAGE_FAULTS_MAJ", "major page faults: with input from disk"},
-    GenericEvent{"PERF_COUNT_SW_ALIGNMENT_FAULTS", "unaligned accesses fixed up by the kernel; none on x86"},
-    GenericEvent{"PERF_COUNT_SW_EMULATION_FAULTS", "instructions emulated by the kernel"},
-    GenericEvent{"PERF_COUNT_SW_CGROUP_SWITCHES", "context switches to a task of another control group"},
-};
-
-} // namespace
-
-std::string generic_prose(const std::string& kernel_name) {
-  const auto row = std::find_if(generic_events.begin(), generic_events.end(),
-                                [&](const GenericEvent& one) { return kernel_name == one.name; });
-  return row == generic_events.end() ? std::string() : row->prose;
 }
 
 } // namespace recount::event

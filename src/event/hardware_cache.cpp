@@ -1,64 +1,42 @@
 // Names of the generic events of caches, as perf(1) takes them (evsel__hw_cache in tools/perf/util/evsel.c).
+#include "base/text.hpp"
 #include "event/sysfs.hpp"
 
-#include <array>
+#include <span>
 #include <strings.h>
 
 namespace recount::event {
 namespace {
 
-/// A word of a name and what it stands for; of several that fit, the longest is first.
-struct Word {
-  std::string_view text;
+/// The words of a name that stand for an id.
+struct Words {
   unsigned id;
+  std::string_view words;
 };
-constexpr std::array caches{Word{"L1-instruction", PERF_COUNT_HW_CACHE_L1I},
-                            Word{"L1-dcache", PERF_COUNT_HW_CACHE_L1D},
-                            Word{"L1-icache", PERF_COUNT_HW_CACHE_L1I},
-                            Word{"L1-data", PERF_COUNT_HW_CACHE_L1D},
-                            Word{"L1-d", PERF_COUNT_HW_CACHE_L1D},
-                            Word{"L1-i", PERF_COUNT_HW_CACHE_L1I},
-                            Word{"L1d", PERF_COUNT_HW_CACHE_L1D},
-                            Word{"L1i", PERF_COUNT_HW_CACHE_L1I},
-                            Word{"LLC", PERF_COUNT_HW_CACHE_LL},
-                            Word{"L2", PERF_COUNT_HW_CACHE_LL},
-                            Word{"Data-TLB", PERF_COUNT_HW_CACHE_DTLB},
-                            Word{"d-tlb", PERF_COUNT_HW_CACHE_DTLB},
-                            Word{"dTLB", PERF_COUNT_HW_CACHE_DTLB},
-                            Word{"Instruction-TLB", PERF_COUNT_HW_CACHE_ITLB},
-                            Word{"i-tlb", PERF_COUNT_HW_CACHE_ITLB},
-                            Word{"iTLB", PERF_COUNT_HW_CACHE_ITLB},
-                            Word{"branches", PERF_COUNT_HW_CACHE_BPU},
-                            Word{"branch", PERF_COUNT_HW_CACHE_BPU},
-                            Word{"bpu", PERF_COUNT_HW_CACHE_BPU},
-                            Word{"btb", PERF_COUNT_HW_CACHE_BPU},
-                            Word{"bpc", PERF_COUNT_HW_CACHE_BPU},
-                            Word{"node", PERF_COUNT_HW_CACHE_NODE}};
-constexpr std::array operations{Word{"speculative-read", PERF_COUNT_HW_CACHE_OP_PREFETCH},
-                                Word{"speculative-load", PERF_COUNT_HW_CACHE_OP_PREFETCH},
-                                Word{"prefetches", PERF_COUNT_HW_CACHE_OP_PREFETCH},
-                                Word{"prefetch", PERF_COUNT_HW_CACHE_OP_PREFETCH},
-                                Word{"loads", PERF_COUNT_HW_CACHE_OP_READ},
-                                Word{"load", PERF_COUNT_HW_CACHE_OP_READ},
-                                Word{"read", PERF_COUNT_HW_CACHE_OP_READ},
-                                Word{"stores", PERF_COUNT_HW_CACHE_OP_WRITE},
-                                Word{"store", PERF_COUNT_HW_CACHE_OP_WRITE},
-                                Word{"write", PERF_COUNT_HW_CACHE_OP_WRITE}};
-constexpr std::array results{
-    Word{"Reference", PERF_COUNT_HW_CACHE_RESULT_ACCESS}, Word{"access", PERF_COUNT_HW_CACHE_RESULT_ACCESS},
-    Word{"refs", PERF_COUNT_HW_CACHE_RESULT_ACCESS},      Word{"ops", PERF_COUNT_HW_CACHE_RESULT_ACCESS},
-    Word{"misses", PERF_COUNT_HW_CACHE_RESULT_MISS},      Word{"miss", PERF_COUNT_HW_CACHE_RESULT_MISS}};
+constexpr Words caches[] = {{PERF_COUNT_HW_CACHE_L1D, "L1-dcache L1-data L1-d L1d"},
+                            {PERF_COUNT_HW_CACHE_L1I, "L1-icache L1-instruction L1-i L1i"},
+                            {PERF_COUNT_HW_CACHE_LL, "LLC L2"},
+                            {PERF_COUNT_HW_CACHE_DTLB, "dTLB d-tlb Data-TLB"},
+                            {PERF_COUNT_HW_CACHE_ITLB, "iTLB i-tlb Instruction-TLB"},
+                            {PERF_COUNT_HW_CACHE_BPU, "branch branches bpu btb bpc"},
+                            {PERF_COUNT_HW_CACHE_NODE, "node"}};
+constexpr Words operations[] = {
+    {PERF_COUNT_HW_CACHE_OP_READ, "load loads read"},
+    {PERF_COUNT_HW_CACHE_OP_WRITE, "store stores write"},
+    {PERF_COUNT_HW_CACHE_OP_PREFETCH, "prefetch prefetches speculative-read speculative-load"}};
+constexpr Words results[] = {{PERF_COUNT_HW_CACHE_RESULT_ACCESS, "refs Reference ops access"},
+                             {PERF_COUNT_HW_CACHE_RESULT_MISS, "misses miss"}};
 
 /// Removes a word and the hyphen behind it from the text, if it begins with one of them.
-template <std::size_t n>
-std::optional<unsigned> take(const std::array<Word, n>& words, std::string_view& text) {
-  for (const Word& word : words) {
-    const auto size = word.text.size();
-    if (text.size() < size || strncasecmp(text.data(), word.text.data(), size) != 0) continue;
-    if (text.size() > size && text[size] != '-') continue;
-    text.remove_prefix(text.size() > size ? size + 1 : size);
-    return word.id;
-  }
+std::optional<unsigned> take(std::span<const Words> table, std::string_view& text) {
+  for (const auto& [id, words] : table)
+    for (const auto word : base::split(words, ' ')) {
+      const auto size = word.size();
+      if (text.size() < size || strncasecmp(text.data(), word.data(), size) != 0) continue;
+      if (text.size() > size && text[size] != '-') continue;
+      text.remove_prefix(text.size() > size ? size + 1 : size);
+      return id;
+    }
   return {};
 }
 

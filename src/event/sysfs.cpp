@@ -21,6 +21,16 @@
 namespace recount::event {
 namespace {
 
+constexpr const char* word_names[] = {"config", "config1", "config2"};
+constexpr __u64 perf_event_attr::*words[] = {&perf_event_attr::config, &perf_event_attr::config1,
+                                             &perf_event_attr::config2};
+
+std::optional<unsigned> word_of(std::string_view name) {
+  for (unsigned word = 0; word < std::size(words); ++word)
+    if (name == word_names[word]) return word;
+  return {};
+}
+
 /// Builds one event.
 struct Builder {
   const host::Pmu& pmu;
@@ -95,18 +105,13 @@ struct Builder {
   void set(const std::string& key, std::uint64_t value) {
     if (const auto format = pmu.formats.find(key); format != pmu.formats.end())
       return store(parse_format(format->second, name), value, attr, name + " (" + key + ")");
-    if (key == "config")
-      attr.config = value;
-    else if (key == "config1")
-      attr.config1 = value;
-    else if (key == "config2")
-      attr.config2 = value;
-    else
-      unknown(key);
+    const auto word = word_of(key);
+    if (!word) unknown(key);
+    attr.*words[*word] = value;
   }
 
   [[noreturn]] void unknown(const std::string& key) const {
-    std::vector<std::string> known{"config", "config1", "config2"};
+    std::vector<std::string> known{std::begin(word_names), std::end(word_names)};
     for (const auto& [event, terms] : pmu.events)
       known.push_back(event);
     for (const auto& [format, bits] : pmu.formats)
@@ -138,17 +143,14 @@ void check_parameters(const host::Pmu& pmu, std::string_view list, const std::st
 
 const host::Pmu& find_pmu(std::string_view wanted, const std::string& name,
                           const std::vector<host::Pmu>& pmus) {
-  std::vector<std::string> names;
-  for (const host::Pmu& pmu : pmus) {
+  for (const host::Pmu& pmu : pmus)
     if (pmu.name == wanted) return pmu;
-    names.push_back(pmu.name);
-  }
-  std::string fix = base::did_you_mean(wanted, names);
-  if (fix.empty())
-    fix =
-        fmt::format("this kernel has {}", names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")));
+  const auto names = base::mapped(pmus, &host::Pmu::name);
   throw bad_input(name, fmt::format("this kernel has no PMU \"{}\" (/sys/bus/event_source/devices)", wanted),
-                  fix);
+                  base::did_you_mean(wanted, names,
+                                     names.empty()
+                                         ? "this kernel has none"
+                                         : fmt::format("this kernel has {}", fmt::join(names, ", "))));
 }
 
 } // namespace
@@ -226,37 +228,26 @@ unsigned Format::width() const {
 Format parse_format(std::string_view text, const std::string& subject) {
   const auto colon = text.find(':');
   const auto word = text.substr(0, colon);
-  Format format;
   if (colon == std::string_view::npos || !word.starts_with("config"))
     throw bad_input(subject, fmt::format("sysfs gives an invalid format \"{}\"", text));
-  if (word == "config1")
-    format.word = 1;
-  else if (word == "config2")
-    format.word = 2;
-  else if (word != "config")
+  const auto number = word_of(word);
+  if (!number)
     throw unavailable(subject, fmt::format("uses perf_event_attr.{}, which this build does not know", word));
-  for (const auto part : base::split(text.substr(colon + 1), ','))
-    format.ranges.push_back(parse_range(part, subject));
-  return format;
+  return {*number, base::mapped(base::split(text.substr(colon + 1), ','),
+                                [&](std::string_view part) { return parse_range(part, subject); })};
 }
 
 void store(const Format& format, std::uint64_t value, perf_event_attr& attr, const std::string& subject) {
   if (value > ones(format.width()))
     throw bad_input(
         subject, fmt::format("{:#x} does not fit into {}", value, base::format_count(format.width(), "bit")));
-  std::uint64_t word = format.word == 0 ? attr.config : format.word == 1 ? attr.config1 : attr.config2;
+  auto& word = attr.*words[format.word];
   for (const Format::Range& range : format.ranges) {
     const unsigned bits = range.last - range.first + 1;
     word &= ~(ones(bits) << range.first);
     word |= (value & ones(bits)) << range.first;
     value = bits >= 64 ? 0 : value >> bits;
   }
-  if (format.word == 0)
-    attr.config = word;
-  else if (format.word == 1)
-    attr.config1 = word;
-  else
-    attr.config2 = word;
 }
 
 namespace {
@@ -322,8 +313,10 @@ std::vector<std::string> matching_folders(const std::string& folder, const base:
   return names;
 }
 
-Event event_of(const std::string& name, const char* pmu, std::uint32_t type, std::uint64_t config,
-               std::optional<Domain> given, Domain fallback) {
+} // namespace
+
+Event make_event(const std::string& name, const char* pmu, std::uint32_t type, std::uint64_t config,
+                 std::optional<Domain> given, Domain fallback) {
   Event event;
   event.name = name;
   event.pmu = pmu;
@@ -334,7 +327,6 @@ Event event_of(const std::string& name, const char* pmu, std::uint32_t type, std
   apply(given.value_or(fallback), event.attr);
   return event;
 }
-} // namespace
 
 std::optional<Event> software_event(const std::string& name, Domain fallback) {
   constexpr std::pair<const char*, std::uint64_t> events[] = {
@@ -345,7 +337,7 @@ std::optional<Event> software_event(const std::string& name, Domain fallback) {
   const Split split = split_domain(name);
   for (const auto& [known, config] : events)
     if (split.name == known)
-      return event_of(name, "software", PERF_TYPE_SOFTWARE, config, split.domain, fallback);
+      return make_event(name, "software", PERF_TYPE_SOFTWARE, config, split.domain, fallback);
   return {};
 }
 
@@ -354,7 +346,7 @@ std::optional<Event> raw_event(const std::string& name, Domain fallback) {
   if (split.name.size() < 2 || split.name.front() != 'r') return {};
   const auto code = base::parse<std::uint64_t>(split.name.substr(1), 16);
   if (!code) return {};
-  return event_of(name, "perf_raw", PERF_TYPE_RAW, *code, split.domain, fallback);
+  return make_event(name, "perf_raw", PERF_TYPE_RAW, *code, split.domain, fallback);
 }
 
 std::vector<Event> tracepoints(const std::string& name, Domain fallback,
@@ -374,8 +366,8 @@ std::vector<Event> tracepoints(const std::string& name, Domain fallback,
       const auto id = base::read_number(folder + one + "/id");
       if (!id || *id < 0) continue;
       const std::string full = pattern.glob() ? subsystem + ":" + one + name.substr(split.name.size()) : name;
-      found.push_back(event_of(full, "tracepoint", PERF_TYPE_TRACEPOINT, static_cast<std::uint64_t>(*id),
-                               split.domain, fallback));
+      found.push_back(make_event(full, "tracepoint", PERF_TYPE_TRACEPOINT, static_cast<std::uint64_t>(*id),
+                                 split.domain, fallback));
     }
     if (!found.empty()) return found;
   }

@@ -11,8 +11,8 @@ namespace recount::host {
 /// An event that an event file describes (event/event_file.hpp).
 struct Described {
   std::string name, terms; ///< "MEM_LOAD_RETIRED.L1_HIT", "event=0xd1,umask=0x1"
-  std::string prose;
-  std::string problem; ///< why perf_event cannot count it; empty: it can
+  std::string prose = {};
+  std::string problem = {}; ///< why perf_event cannot count it; empty: it can
   bool deprecated = false;
 };
 
