@@ -305,19 +305,16 @@ int run(const Command& command, std::span<const std::string> arguments) {
 
 namespace {
 
-std::string number_text(std::optional<std::size_t> number) {
-  return number ? std::to_string(*number) : std::string();
-}
-
 std::string placeholder_value(const std::string& option, const std::string& text, const std::string& name,
                               const host::Job& job, const std::string& host) {
+  const std::string task = job.task ? std::to_string(*job.task) : "";
   const std::map<std::string, std::string> known{
       {"host", host},
       {"node", job.node.empty() ? host : job.node},
       {"job", job.id},
       {"step", job.step},
-      {"task", number_text(job.task)},
-      {"rank", number_text(job.task)},
+      {"task", task},
+      {"rank", task},
       {"tasks", job.tasks > 0 ? std::to_string(job.tasks) : std::string()},
       {"pid", std::to_string(::getpid())},
   };

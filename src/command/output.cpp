@@ -1,6 +1,5 @@
 #include "command/output.hpp"
 
-#include "base/csv.hpp"
 #include "base/output_file.hpp"
 
 #include <fmt/format.h>
@@ -455,21 +454,11 @@ void TableExport::write(const std::string& title, const std::vector<Table>& tabl
 
 std::string csv_text(const Table& table) {
   if (!table.data().empty()) return document::csv_data(table.data());
-  std::string text;
-  const auto add = [&](std::size_t i, const std::string& field) {
-    text += (i > 0 ? "," : "") + base::csv_field(field);
-  };
-  for (std::size_t i = 0; i < table.columns().size(); ++i)
-    add(i, table.columns()[i].head);
-  text += '\n';
-  for (const auto& row : table.rows()) {
-    for (std::size_t i = 0; i < table.columns().size(); ++i) {
-      const std::string cell = plain_cell(row, i);
-      add(i, table.columns()[i].align == Table::Align::right ? ungrouped(cell) : cell);
-    }
-    text += '\n';
-  }
-  return text;
+  auto exported = for_report(table);
+  for (auto& row : exported.rows)
+    for (std::size_t i = 0; i < row.size(); ++i)
+      if (exported.columns[i].number) row[i] = ungrouped(row[i]);
+  return document::csv_table(exported);
 }
 
 namespace {

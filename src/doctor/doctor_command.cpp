@@ -12,15 +12,12 @@ namespace recount::doctor {
 namespace {
 using State = Finding::State;
 
+constexpr const char* state_names[] = {"works", "limited", "missing", "dead", "note"};
+
 command::Style style_of(State state) {
-  switch (state) {
-  case State::works: return command::Style::good;
-  case State::limited: return command::Style::warning;
-  case State::missing:
-  case State::dead: return command::Style::bad;
-  case State::note: break;
-  }
-  return command::Style::faint;
+  using enum command::Style;
+  constexpr command::Style styles[] = {good, warning, bad, bad, faint};
+  return styles[static_cast<std::size_t>(state)];
 }
 
 void print(const std::vector<Area>& areas) {
@@ -48,13 +45,10 @@ void print(const std::vector<Area>& areas) {
 
 Json machine_json() {
   const auto& m = host::this_machine();
-  Json caches = Json::array();
-  for (const auto& c : m.caches)
-    caches.push_back({{"name", c.name()},
-                      {"size", c.size},
-                      {"line", c.line},
-                      {"ways", c.ways},
-                      {"shared_by", c.shared_by}});
+  const Json caches = make_array(m.caches, [](const auto& c) {
+    return Json{
+        {"name", c.name()}, {"size", c.size}, {"line", c.line}, {"ways", c.ways}, {"shared_by", c.shared_by}};
+  });
   return {{"cpu", m.cpu.name},
           {"identity", m.cpu.identity()},
           {"architecture", m.architecture},
@@ -140,14 +134,7 @@ int execute_doctor(const DoctorArguments& requested) {
 } // namespace
 
 std::string name_of(State state) {
-  switch (state) {
-  case State::works: return "works";
-  case State::limited: return "limited";
-  case State::missing: return "missing";
-  case State::dead: return "dead";
-  case State::note: break;
-  }
-  return "note";
+  return state_names[static_cast<std::size_t>(state)];
 }
 
 command::Command doctor_command() {

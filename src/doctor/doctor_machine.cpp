@@ -1,6 +1,5 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
-#include "command/output.hpp"
 #include "doctor/doctor.hpp"
 #include "host/disturbance.hpp"
 #include "host/machine.hpp"

@@ -224,12 +224,9 @@ Cgroup cgroup() {
 }
 
 std::int64_t memory_available() {
-  std::int64_t available = std::numeric_limits<std::int64_t>::max();
-  const std::string info = base::read_file("/proc/meminfo").value_or("");
-  for (const auto line : base::split(info, '\n')) {
-    constexpr std::string_view key = "MemAvailable:";
-    if (line.starts_with(key)) available = std::stoll(std::string(line.substr(key.size()))) * 1024;
-  }
+  const std::string stated = value_in("/proc/meminfo", "MemAvailable:");
+  std::int64_t available =
+      stated.empty() ? std::numeric_limits<std::int64_t>::max() : std::stoll(stated) * 1024;
   const Cgroup group = cgroup();
   if (group.memory_limit)
     available =

@@ -139,25 +139,21 @@ struct Trial {
   std::uint64_t (*occur)();
 };
 
-constexpr std::array trials{
-    Trial{EventClass::task_clock, "task clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, true, false,
-          spend_time},
-    Trial{EventClass::cpu_clock, "CPU clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, true, false,
-          spend_time},
-    Trial{EventClass::page_fault, "page faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, true, false,
-          touch_pages},
-    Trial{EventClass::context_switch, "context switches", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES,
-          false, false, sleep_briefly},
-    Trial{EventClass::migration, "migrations", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS, false, false,
-          change_cpu},
-    Trial{EventClass::breakpoint, "breakpoints", PERF_TYPE_BREAKPOINT, 0, true, true, write_watched},
-    Trial{EventClass::tsc, "time-stamp counter", PERF_TYPE_MAX, 0, false, false, execute_steps},
-    Trial{EventClass::cycles, "cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, true, false,
-          pass_cycles},
-    Trial{EventClass::instructions, "instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, true,
-          false, execute_steps},
+using enum EventClass;
+constexpr Trial trials[] = {
+    {task_clock, "task clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, true, false, spend_time},
+    {cpu_clock, "CPU clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, true, false, spend_time},
+    {page_fault, "page faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, true, false, touch_pages},
+    {context_switch, "context switches", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES, false, false,
+     sleep_briefly},
+    {migration, "migrations", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS, false, false, change_cpu},
+    {breakpoint, "breakpoints", PERF_TYPE_BREAKPOINT, 0, true, true, write_watched},
+    {tsc, "time-stamp counter", PERF_TYPE_MAX, 0, false, false, execute_steps},
+    {cycles, "cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, true, false, pass_cycles},
+    {instructions, "instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, true, false,
+     execute_steps},
 };
-static_assert(trials.size() == event_classes.size());
+static_assert(std::size(trials) == event_classes.size());
 
 const Trial& trial_of(EventClass which) {
   return *std::ranges::find(trials, which, &Trial::which);

@@ -16,35 +16,15 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <thread>
 
 namespace recount::host {
 namespace {
 
-std::vector<int> allowed_cpus() {
-  std::vector<int> cpus;
-  const auto status = base::read_file("/proc/self/status");
-  if (!status) return cpus;
-  for (const auto line : base::split(*status, '\n')) {
-    constexpr std::string_view key = "Cpus_allowed_list:";
-    if (line.starts_with(key)) cpus = base::parse_cpu_list(line.substr(key.size()));
-  }
-  return cpus;
-}
-
 std::string distribution() {
-  const auto text = base::read_file("/etc/os-release");
-  if (!text) return {};
-  for (auto line : base::split(*text, '\n')) {
-    constexpr std::string_view key = "PRETTY_NAME=";
-    if (!line.starts_with(key)) continue;
-    line = base::trim(line.substr(key.size()));
-    if (line.size() >= 2 && line.front() == '"') line = line.substr(1, line.size() - 2);
-    return std::string(line);
-  }
-  return {};
+  const std::string name = value_in("/etc/os-release", "PRETTY_NAME=");
+  return name.size() >= 2 && name.front() == '"' ? name.substr(1, name.size() - 2) : name;
 }
 
 Machine read_machine() {
@@ -60,7 +40,7 @@ Machine read_machine() {
   m.cpus = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
   m.page_size = ::sysconf(_SC_PAGESIZE);
   m.memory = ::sysconf(_SC_PHYS_PAGES) * m.page_size;
-  m.allowed_cpus = allowed_cpus();
+  m.allowed_cpus = base::parse_cpu_list(value_in("/proc/self/status", "Cpus_allowed_list:"));
   const int first = m.allowed_cpus.empty() ? 0 : m.allowed_cpus.front();
   m.caches = caches_of(first);
   m.threads_per_core = 1 + static_cast<int>(smt_siblings(first).size());
@@ -71,6 +51,13 @@ Machine read_machine() {
   return m;
 }
 } // namespace
+
+std::string value_in(const std::string& file, std::string_view key) {
+  const std::string text = base::read_file(file).value_or("");
+  for (const auto line : base::split(text, '\n'))
+    if (line.starts_with(key)) return std::string(base::trim(line.substr(key.size())));
+  return {};
+}
 
 const Cache* Machine::data_cache(int level) const {
   for (const auto& cache : caches) {

@@ -8,6 +8,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace recount::host {
@@ -43,6 +44,10 @@ struct Machine {
   /// The data or unified cache of a level, if there is one.
   [[nodiscard]] const Cache* data_cache(int level) const;
 };
+
+/// The rest of the first line of a file that begins with the key, without blanks at its ends; empty: there is
+/// none.
+[[nodiscard]] std::string value_in(const std::string& file, std::string_view key);
 
 /// Read once, at the first call (hwloc takes some milliseconds). Thread-safe.
 [[nodiscard]] const Machine& this_machine();
