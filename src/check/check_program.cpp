@@ -12,7 +12,6 @@
 #include "papi/event_set.hpp"
 #include "process/child.hpp"
 #include "process/fd.hpp"
-#include "process/spawn.hpp"
 #include "symbol/module.hpp"
 #include "trace/decoder.hpp"
 #include "trace/executed.hpp"

@@ -6,7 +6,6 @@
 #include "host/sysctl.hpp"
 #include "process/child.hpp"
 #include "process/fd.hpp"
-#include "process/spawn.hpp"
 
 #include <recount/error.hpp>
 #include <recount/group.hpp>

@@ -3,7 +3,6 @@
 #include "kernel/kernel.hpp"
 #include "kernel/point.hpp"
 #include "process/child.hpp"
-#include "process/spawn.hpp"
 #include "recount/error.hpp"
 
 #include <fmt/format.h>

@@ -2,7 +2,6 @@
 #include "event/pfm.hpp"
 #include "lint/lint.hpp"
 #include "process/child.hpp"
-#include "process/spawn.hpp"
 #include "process/temporary_folder.hpp"
 
 #include <recount/error.hpp>

@@ -13,7 +13,6 @@
 #include "model/metrics.hpp"
 #include "process/child.hpp"
 #include "process/fd.hpp"
-#include "process/spawn.hpp"
 #include "sweep/sweep_plan.hpp"
 #include "witness/backend.hpp"
 

@@ -1,7 +1,6 @@
 #include "nest/generate.hpp"
 
 #include "process/child.hpp"
-#include "process/spawn.hpp"
 #include "process/temporary_folder.hpp"
 
 #include <algorithm>

@@ -5,7 +5,6 @@
 #include "plot/sheet.hpp"
 #include "process/child.hpp"
 #include "process/fd.hpp"
-#include "process/spawn.hpp"
 
 #include <recount/error.hpp>
 

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -22,12 +23,6 @@
 namespace recount::process {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
-
-namespace {
-std::chrono::nanoseconds duration_of(const timeval& time) {
-  return std::chrono::seconds(time.tv_sec) + std::chrono::microseconds(time.tv_usec);
-}
-} // namespace
 
 Pipe::Pipe() {
   int ends[2];
@@ -63,28 +58,6 @@ std::string describe(const Exit& exit) {
   return {};
 }
 
-Child::Child(Child&& other) noexcept
-    : pid_(std::exchange(other.pid_, -1)),
-      own_group_(other.own_group_),
-      ended_(other.ended_),
-      used_(other.used_),
-      before_(other.before_),
-      name_(std::move(other.name_)),
-      report_(std::move(other.report_)),
-      gate_(std::move(other.gate_)) {}
-
-Child& Child::operator=(Child&& other) noexcept {
-  std::swap(pid_, other.pid_); // the destructor of other ends the previous child
-  std::swap(own_group_, other.own_group_);
-  std::swap(ended_, other.ended_);
-  std::swap(used_, other.used_);
-  std::swap(before_, other.before_);
-  std::swap(name_, other.name_);
-  std::swap(report_, other.report_);
-  std::swap(gate_, other.gate_);
-  return *this;
-}
-
 Child::~Child() {
   if (pid_ < 0 || ended_) return;
   signal(SIGKILL);
@@ -110,7 +83,8 @@ std::optional<Exit> Child::reap(bool block) {
   while ((got = ::wait4(pid_, &status, block ? 0 : WNOHANG, &used)) < 0 && errno == EINTR) {
   }
   if (got == 0) return {};
-  used_ = duration_of(used.ru_utime) + duration_of(used.ru_stime);
+  const Usage usage = usage_of(used);
+  used_ = std::chrono::nanoseconds(std::llround(usage.user_ns + usage.system_ns));
   if (got < 0)
     ended_ = Exit{Exit::How::exited, 127}; // already reaped (SIGCHLD ignored)
   else if (WIFSIGNALED(status))
@@ -118,10 +92,8 @@ std::optional<Exit> Child::reap(bool block) {
   else
     ended_ = Exit{Exit::How::exited, WEXITSTATUS(status)};
   if (got > 0) {
-    Usage usage = usage_of(used);
-    usage.user_ns = std::max(0.0, usage.user_ns - before_.user_ns);
-    usage.system_ns = std::max(0.0, usage.system_ns - before_.system_ns);
-    ended_->usage = usage;
+    ended_->usage = {std::max(0.0, usage.user_ns - before_.user_ns),
+                     std::max(0.0, usage.system_ns - before_.system_ns), usage.max_rss};
     ended_->before_exec = before_;
   }
   return ended_;

@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -83,15 +84,29 @@ struct Exit {
 /// "SIGSEGV"; "signal 34" where the number has no name.
 [[nodiscard]] std::string signal_name(int number);
 
+/// What a Child holds.
+struct ChildState {
+  pid_t pid_ = -1;
+  bool own_group_ = false;
+  std::optional<Exit> ended_;
+  std::chrono::nanoseconds used_{0}; ///< once it has ended
+  Usage before_;                     ///< of a held child, until it waited
+  std::string name_;                 ///< argv[0], for messages
+  Fd report_, gate_;                 ///< reports exec; a held child waits for the gate
+};
+
 /// A running child; destroying it kills its process group (SIGKILL) and reaps it. Movable; one owner thread.
-class Child {
+class Child : ChildState {
 public:
   /// Throws recount::Error (unavailable), naming argv[0] and the errno, when it cannot be started (also
   /// when exec itself fails, then as CannotRun: reported through a close-on-exec pipe; that of a held child
   /// by release()).
   explicit Child(const Spawn& spawn);
-  Child(Child&& other) noexcept;
-  Child& operator=(Child&& other) noexcept;
+  Child(Child&& other) noexcept : ChildState(std::exchange(other.state(), {})) {}
+  Child& operator=(Child&& other) noexcept {
+    std::swap(state(), other.state()); // the destructor of other ends the previous child
+    return *this;
+  }
   ~Child();
   [[nodiscard]] pid_t pid() const noexcept { return pid_; }
   /// Lets a held child execute its program; once.
@@ -110,15 +125,9 @@ public:
 private:
   friend Child adopt(pid_t pid, bool own_group);
   Child() = default;
+  [[nodiscard]] ChildState& state() noexcept { return *this; }
   std::optional<Exit> reap(bool block);
   void await_report();
-  pid_t pid_ = -1;
-  bool own_group_ = false;
-  std::optional<Exit> ended_;
-  std::chrono::nanoseconds used_{0}; ///< once it has ended
-  Usage before_;                     ///< of a held child, until it waited
-  std::string name_;                 ///< argv[0], for messages
-  Fd report_, gate_;                 ///< reports exec; a held child waits for the gate
 };
 
 /// A descriptor from which this text can be read: a child's input without a second thread. Up to PIPE_BUF
@@ -175,5 +184,25 @@ struct Captured {
 /// descriptor handed to it, `err` what it wrote to stdout and stderr. For code that may crash: PAPI with a
 /// bad table. Call it before starting threads: only the calling thread exists in the child.
 [[nodiscard]] Captured in_fork(const std::function<int(int fd)>& body, std::chrono::milliseconds limit);
+
+// Stops a program at its entry point: its libraries are mapped, none of its code has run.
+
+/// Waits until a process that is started with Spawn::traced, by the calling thread, has stopped after exec.
+/// False: it has ended, and stays to be waited for.
+bool stopped_after_exec(pid_t pid);
+
+/// Lets a process that is stopped right after exec, and traced by the calling thread, run its dynamic linker
+/// up to `past` bytes behind the entry point of the program, and stops it there. False if it ended before.
+bool run_to_entry(pid_t pid, std::uint64_t past = 0);
+
+// Finds programs.
+
+/// The file that exec would run for `name`: itself when it holds a slash, else the first executable regular
+/// file of that name along PATH. Nothing when there is none.
+[[nodiscard]] std::optional<std::string> find_program(const std::string& name);
+
+/// The file of the running program (/proc/self/exe), to start it again. Throws recount::Error (unavailable)
+/// where /proc is not mounted.
+[[nodiscard]] std::string this_program();
 
 } // namespace recount::process

@@ -1,5 +1,3 @@
-#include "process/spawn.hpp"
-
 #include "base/text.hpp"
 #include "process/child.hpp"
 #include "process/fd.hpp"

@@ -10,8 +10,6 @@ class TemporaryFolder {
 public:
   /// `name`: what its name begins with. Throws recount::Error (unavailable) where it cannot be created.
   explicit TemporaryFolder(const std::string& name);
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
   TemporaryFolder(TemporaryFolder&& other) noexcept;
   ~TemporaryFolder();
   [[nodiscard]] const std::string& path() const { return path_; }

@@ -18,8 +18,6 @@ namespace recount::process {
 class HeldSignals {
 public:
   HeldSignals();
-  HeldSignals(const HeldSignals&) = delete;
-  HeldSignals& operator=(const HeldSignals&) = delete;
   ~HeldSignals();
   [[nodiscard]] int fd() const noexcept { return fd_.get(); }
   struct Arrived {

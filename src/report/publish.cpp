@@ -4,7 +4,6 @@
 #include "base/output_file.hpp"
 #include "base/text.hpp"
 #include "process/child.hpp"
-#include "process/spawn.hpp"
 
 #include <recount/error.hpp>
 

@@ -4,7 +4,6 @@
 #include "needs.hpp"
 
 #include "process/child.hpp"
-#include "process/spawn.hpp"
 
 #include <cerrno>
 #include <cstdlib>

@@ -1,7 +1,6 @@
 // libFuzzer: any bytes as a program or library, as /proc/kallsyms, as a perf map or jitdump file, and as a
 // linkage name.
-#include "symbol/jit_symbols.hpp"
-#include "symbol/kernel_symbols.hpp"
+#include "symbol/memory_symbols.hpp"
 #include "symbol/module.hpp"
 
 #include <recount/error.hpp>

@@ -3,7 +3,6 @@
 #include "cli/commands.hpp"
 #include "plot/sheet.hpp"
 #include "process/child.hpp"
-#include "process/spawn.hpp"
 #include "skip.hpp"
 #include "unit/hostile/hostile.hpp"
 

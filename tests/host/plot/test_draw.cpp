@@ -3,7 +3,6 @@
 #include "plot/gnuplot.hpp"
 #include "plot/sheet.hpp"
 #include "process/child.hpp"
-#include "process/spawn.hpp"
 #include "unit/plot/synthetic.hpp"
 
 #include <recount/error.hpp>

@@ -1,7 +1,6 @@
 // Children really started: descriptors, limits, signals, failures of exec.
 #include "process/child.hpp"
 #include "process/fd.hpp"
-#include "process/spawn.hpp"
 #include "process/waiter.hpp"
 
 #include <recount/error.hpp>

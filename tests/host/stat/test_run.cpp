@@ -5,7 +5,6 @@
 #include "base/text.hpp"
 #include "needs.hpp"
 #include "process/child.hpp"
-#include "process/spawn.hpp"
 #include "process/waiter.hpp"
 #include "stat/stat_run.hpp"
 #include "stat/stat_table.hpp"

@@ -1,14 +1,14 @@
-// Names of code that is generated at run time: perf maps and jitdump files, as compilers write them for
-// perf(1).
+// Names of code that no mapped file has symbols for: the kernel, and what is generated at run time.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace recount::symbol {
-
 /// The functions of one process. Texts are not trusted: invalid lines and records are left out, at most a
 /// million functions are kept. Of functions that overlap, the one that was added last counts. Not
 /// thread-safe.
@@ -38,5 +38,28 @@ private:
 /// file of root or this user is read, and no symbolic link. `missing`: why a file that exists is not read;
 /// empty: there is none.
 [[nodiscard]] std::string perf_map_text(std::uint32_t pid, std::string& missing);
+
+// The kernel's own functions, from /proc/kallsyms.
+
+/// Immutable; thread-safe.
+class KernelSymbols {
+public:
+  struct Function {
+    std::string_view name, module; ///< module: "" for the kernel itself
+    std::uint64_t start = 0, end = 0;
+  };
+  /// `text`: the contents of /proc/kallsyms.
+  explicit KernelSymbols(std::string_view text);
+  /// Those of the running kernel. Reads megabytes.
+  [[nodiscard]] static KernelSymbols here();
+  [[nodiscard]] std::optional<Function> find(std::uint64_t address) const;
+  /// Why no symbols are known: the kernel hides addresses from this user, with the setting; empty: known.
+  [[nodiscard]] const std::string& hidden() const noexcept { return hidden_; }
+
+private:
+  std::vector<char> text_; ///< unlike a string, it keeps its address when moved
+  std::string hidden_;
+  std::vector<Function> functions_; ///< by start
+};
 
 } // namespace recount::symbol
