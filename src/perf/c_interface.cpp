@@ -1,16 +1,31 @@
-// The C interface: counting.
+// The C interface.
 #include "base/csv.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
-#include "perf/c_guard.hpp"
+#include "perf/open_group.hpp"
+#include "process/signals.hpp"
 
 #include <recount/derived.hpp>
+#include <recount/error.hpp>
+#include <recount/group.hpp>
+#include <recount/overflow.hpp>
+#include <recount/recount.h>
+#include <recount/region.hpp>
+#include <recount/sampling.hpp>
 #include <recount/user_read.hpp>
 
 #include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <new>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <variant>
+#include <vector>
 
 /// Events, and where the counts of each name are.
 struct recount_counters {
@@ -22,15 +37,73 @@ struct recount_counters {
   std::vector<recount::Count> parts;  ///< of one name, while it is added up
   std::vector<recount::Count> all;    ///< of UserRead
 };
+struct recount_overflow : recount::Overflow {
+  using Overflow::Overflow;
+};
+struct recount_sampling : recount::Sampling {
+  using Sampling::Sampling;
+};
 
 namespace recount::perf {
+namespace {
 
+/// The text of recount_error() of the calling thread.
 std::string& c_error() noexcept {
   thread_local std::string text;
   return text;
 }
 
-namespace {
+/// 0; -1 with the message of what it throws.
+template <class Body>
+int guarded(const Body& body) noexcept {
+  const process::CancelBlocked uncancelled;
+  try {
+    body();
+    return 0;
+  } catch (const std::exception& error) {
+    try {
+      c_error() = error.what();
+    } catch (...) { // no memory for the message
+      c_error().clear();
+    }
+    return -1;
+  }
+}
+
+/// What `make` returns, given away; null with a message if it throws.
+template <class Make>
+auto make_or_null(const Make& make) noexcept {
+  decltype(make()) object;
+  static_cast<void>(guarded([&] { object = make(); }));
+  return object.release();
+}
+
+/// What an argument points to.
+template <class T>
+T& require(T* argument, const char* name) {
+  if (argument == nullptr) throw bad_input(name, "NULL", "pass a pointer to an object");
+  return *argument;
+}
+
+/// The options given, and the members that older programs do not know as they are in RECOUNT_OPTIONS.
+recount_options known_options(const recount_options* given) {
+  recount_options options = RECOUNT_OPTIONS;
+  if (given == nullptr) return options;
+  constexpr unsigned known = 1023;
+  if (given->size < offsetof(recount_options, flags) || given->size > sizeof options)
+    throw bad_input("recount_options", "size is not that of this version: " + std::to_string(given->size),
+                    "initialise it with RECOUNT_OPTIONS");
+  std::memcpy(&options, given, given->size);
+  if ((options.flags & ~known) != 0 || static_cast<unsigned>(options.domain) > RECOUNT_KERNEL)
+    throw bad_input("recount_options", "an unknown flag or domain", "initialise it with RECOUNT_OPTIONS");
+  return options;
+}
+
+Domain domain_of(const recount_options& options) {
+  return options.domain == RECOUNT_USER     ? Domain::user
+         : options.domain == RECOUNT_KERNEL ? Domain::kernel
+                                            : Domain::all;
+}
 
 GroupOptions group_options(const recount_options& requested) {
   const auto set = [&](unsigned flag) { return (requested.flags & flag) != 0; };
@@ -170,17 +243,97 @@ std::size_t write_text(const recount_counters* counters, char* text, std::size_t
   return all.size();
 }
 
+// Regions, overflow and sampling.
+
+static_assert(sizeof(Region) <= sizeof(recount_region));
+static_assert(alignof(Region) <=
+              alignof(recount_region)); // NOLINT(misc-redundant-expression): equal on some machines
+
+Event encoded(const char* const* names, std::size_t i, const recount_options& options) {
+  return encode(&require(names[i], "name of an event"), domain_of(options));
+}
+
+void require_flags(const recount_options& options, unsigned allowed, const char* function) {
+  if ((options.flags & ~allowed) != 0)
+    throw bad_input(function, "a flag that it does not know: " + std::to_string(options.flags & ~allowed),
+                    "recount.h says which flags are for it");
+  if (options.cpu != -1) throw bad_input(function, "cpu is not -1", "leave it as in RECOUNT_OPTIONS");
+}
+
+OverflowCallback c_callback(recount_overflow_callback callback, void* argument) {
+  return [callback, argument](const OverflowCall& call) {
+    const recount_overflow_call given{call.address, call.data_address, call.events, call.pid,
+                                      call.tid,     call.emulated,     call.context};
+    callback(&given, argument);
+  };
+}
+
+std::unique_ptr<recount_overflow> open_overflow(const char* const* names, const std::uint64_t* thresholds,
+                                                std::size_t number, recount_overflow_callback callback,
+                                                void* argument, const recount_options* given) {
+  const recount_options options = known_options(given);
+  require_flags(options, RECOUNT_INHERIT, "recount_overflow_open");
+  require(callback, "callback");
+  if (number > 0) {
+    require(names, "names");
+    require(thresholds, "thresholds");
+  }
+  std::vector<OverflowEvent> events;
+  for (std::size_t i = 0; i < number; ++i)
+    events.push_back({encoded(names, i, options), thresholds[i]});
+  OverflowOptions how;
+  how.delivery = given == nullptr ? Delivery::signal : Delivery::thread;
+  how.pid = options.pid;
+  how.inherit = (options.flags & RECOUNT_INHERIT) != 0;
+  return std::make_unique<recount_overflow>(std::move(events), c_callback(callback, argument), how);
+}
+
+std::unique_ptr<recount_sampling> open_sampling_c(const char* const* names, const std::uint64_t* periods,
+                                                  std::size_t number, const recount_options* given) {
+  const recount_options options = known_options(given);
+  require_flags(options, RECOUNT_INHERIT | RECOUNT_ENABLE_ON_EXEC | RECOUNT_CHAINS | RECOUNT_FREQUENCY,
+                "recount_sampling_open");
+  if (number > 0) {
+    require(names, "names");
+    require(periods, "periods");
+  }
+  const bool frequency = (options.flags & RECOUNT_FREQUENCY) != 0;
+  std::vector<SampledEvent> events;
+  for (std::size_t i = 0; i < number; ++i)
+    events.push_back({encoded(names, i, options), frequency ? 0 : periods[i], frequency ? periods[i] : 0, 0});
+  SamplingOptions how;
+  how.pid = options.pid;
+  how.inherit = (options.flags & RECOUNT_INHERIT) != 0;
+  how.enable_on_exec = (options.flags & RECOUNT_ENABLE_ON_EXEC) != 0;
+  how.chains = (options.flags & RECOUNT_CHAINS) != 0;
+  return std::make_unique<recount_sampling>(std::move(events), how);
+}
+
+Sampling::Sink c_sink(recount_sink sink, void* argument) {
+  return [sink, argument](const Record& record) {
+    const auto* const sample = std::get_if<Sample>(&record);
+    if (sample == nullptr) return;
+    const recount_sample given{sample->event,        sample->time,        sample->ip,  sample->address,
+                               sample->period,       sample->pid,         sample->tid, sample->cpu,
+                               sample->chain.data(), sample->chain.size()};
+    sink(&given, argument);
+  };
+}
+
+void fill(std::uint64_t* into, std::uint64_t value) {
+  if (into != nullptr) *into = value;
+}
+
 } // namespace
 } // namespace recount::perf
 
-using recount::perf::guarded;
-using recount::perf::require;
+using namespace recount;
+using namespace recount::perf;
 
 extern "C" {
 
 recount_counters* recount_open_with(const char* const* names, size_t number, const recount_options* options) {
-  return recount::perf::made_or_null(
-      [&] { return recount::perf::open_all(names, number, recount::perf::known_options(options)); });
+  return make_or_null([&] { return open_all(names, number, known_options(options)); });
 }
 recount_counters* recount_open(const char* const* names, size_t number) {
   return recount_open_with(names, number, nullptr);
@@ -195,30 +348,29 @@ void recount_close(recount_counters* counters) {
 }
 
 int recount_start(recount_counters* counters) {
-  return guarded([&] { recount::perf::with(counters, [](auto& kind) { kind.start(); }); });
+  return guarded([&] { with(counters, [](auto& kind) { kind.start(); }); });
 }
 int recount_stop(recount_counters* counters) {
-  return guarded([&] { recount::perf::with(counters, [](auto& kind) { kind.stop(); }); });
+  return guarded([&] { with(counters, [](auto& kind) { kind.stop(); }); });
 }
 int recount_reset(recount_counters* counters) {
-  return guarded([&] { recount::perf::with(counters, [](auto& kind) { kind.reset(); }); });
+  return guarded([&] { with(counters, [](auto& kind) { kind.reset(); }); });
 }
 int recount_read(recount_counters* counters) {
-  return guarded([&] { recount::perf::read_all(counters); });
+  return guarded([&] { read_all(counters); });
 }
 int recount_read_and_reset(recount_counters* counters) {
   return guarded([&] {
-    recount::perf::with(counters, [&]<class Kind>(Kind& kind) {
-      if constexpr (std::is_same_v<Kind, recount::UserRead>)
-        throw recount::bad_input("recount_read_and_reset", "not with RECOUNT_USER_READ",
-                                 "use recount_read_values()");
+    with(counters, [&]<class Kind>(Kind& kind) {
+      if constexpr (std::is_same_v<Kind, UserRead>)
+        throw bad_input("recount_read_and_reset", "not with RECOUNT_USER_READ", "use recount_read_values()");
       else
-        recount::perf::take(*counters, kind.read_and_reset());
+        take(*counters, kind.read_and_reset());
     });
   });
 }
 int recount_read_values(recount_counters* counters, uint64_t* values, size_t number) {
-  return guarded([&] { recount::perf::read_values(counters, values, number); });
+  return guarded([&] { read_values(counters, values, number); });
 }
 
 size_t recount_number(const recount_counters* counters) {
@@ -229,39 +381,132 @@ const char* recount_name(const recount_counters* counters, size_t event) {
 }
 int recount_value(const recount_counters* counters, size_t event, double* value) {
   return guarded([&] {
-    const auto scaled = recount::scale(recount::perf::require_count(counters, event));
-    if (!scaled) recount::perf::throw_uncounted(*counters, event);
+    const auto scaled = scale(require_count(counters, event));
+    if (!scaled) throw_uncounted(*counters, event);
     require(value, "value") = *scaled;
   });
 }
 int recount_count(const recount_counters* counters, size_t event, uint64_t* value) {
   return guarded([&] {
-    const recount::Count& count = recount::perf::require_count(counters, event);
-    if (!count.value) recount::perf::throw_uncounted(*counters, event);
+    const Count& count = require_count(counters, event);
+    if (!count.value) throw_uncounted(*counters, event);
     require(value, "value") = *count.value;
   });
 }
 double recount_share(const recount_counters* counters, size_t event) {
   const bool known = event < recount_number(counters) && counters->counts[event].value;
-  return known ? recount::share(counters->counts[event]) : 0;
+  return known ? share(counters->counts[event]) : 0;
 }
 int recount_metric(const recount_counters* counters, const char* formula, double* value) {
   return guarded([&] {
     require(counters, "counters");
-    const auto derived = recount::derive(&require(formula, "formula"), counters->names, counters->counts);
-    if (!derived.value) throw recount::Error(recount::ErrorKind::unavailable, {formula, derived.reason});
+    const auto derived = derive(&require(formula, "formula"), counters->names, counters->counts);
+    if (!derived.value) throw Error(ErrorKind::unavailable, {formula, derived.reason});
     require(value, "value") = *derived.value;
   });
 }
 size_t recount_json(const recount_counters* counters, char* text, size_t size) {
-  return recount::perf::write_text(counters, text, size, recount::to_json);
+  return write_text(counters, text, size, to_json);
 }
 size_t recount_csv(const recount_counters* counters, char* text, size_t size) {
-  return recount::perf::write_text(counters, text, size, recount::to_csv);
+  return write_text(counters, text, size, to_csv);
 }
 
 const char* recount_error(void) {
-  return recount::perf::c_error().c_str();
+  return c_error().c_str();
+}
+
+int recount_region_events(const char* const* names, size_t number) {
+  return guarded([&] {
+    std::vector<std::string> all;
+    if (number > 0) require(names, "names");
+    for (std::size_t i = 0; i < number; ++i)
+      all.emplace_back(&require(names[i], "name of an event"));
+    region_events(std::move(all));
+  });
+}
+void recount_region_begin(recount_region* region, const char* name) {
+  if (region != nullptr) ::new (static_cast<void*>(region)) Region(name == nullptr ? "" : name);
+}
+void recount_region_end(recount_region* region) {
+  if (region != nullptr) std::launder(reinterpret_cast<Region*>(region))->~Region();
+}
+int recount_region_total(const char* name, size_t event, uint64_t* calls, uint64_t* count) {
+  return guarded([&] {
+    const std::string wanted = &require(name, "name");
+    const auto totals = region_totals();
+    const auto found = std::ranges::find(totals, wanted, &RegionTotal::name);
+    if (found == totals.end()) throw bad_input(wanted, "no region of that name has begun");
+    fill(calls, found->calls);
+    if (count == nullptr) return;
+    require_index("event of a region", event, found->events.size());
+    const auto& total = found->events[event];
+    if (!total.count) throw Error(ErrorKind::unavailable, {total.name, total.reason});
+    *count = *total.count;
+  });
+}
+
+recount_overflow* recount_overflow_open(const char* const* names, const uint64_t* thresholds, size_t number,
+                                        recount_overflow_callback callback, void* argument,
+                                        const recount_options* options) {
+  return make_or_null([&] { return open_overflow(names, thresholds, number, callback, argument, options); });
+}
+int recount_overflow_start(recount_overflow* overflow) {
+  return guarded([&] { require(overflow, "overflow").start(); });
+}
+int recount_overflow_stop(recount_overflow* overflow) {
+  return guarded([&] { require(overflow, "overflow").stop(); });
+}
+int recount_overflow_set_threshold(recount_overflow* overflow, size_t event, uint64_t threshold) {
+  return guarded([&] { require(overflow, "overflow").set_threshold(event, threshold); });
+}
+int recount_overflow_counts(recount_overflow* overflow, size_t event, uint64_t* occurrences,
+                            uint64_t* overflows) {
+  return guarded([&] {
+    const auto counts = require(overflow, "overflow").counts();
+    require_index("event of an overflow", event, counts.size());
+    fill(occurrences, counts[event].occurrences);
+    fill(overflows, counts[event].overflows);
+  });
+}
+void recount_overflow_close(recount_overflow* overflow) {
+  delete overflow;
+}
+
+recount_sampling* recount_sampling_open(const char* const* names, const uint64_t* periods, size_t number,
+                                        const recount_options* options) {
+  return make_or_null([&] { return open_sampling_c(names, periods, number, options); });
+}
+int recount_sampling_start(recount_sampling* sampling) {
+  return guarded([&] { require(sampling, "sampling").start(); });
+}
+int recount_sampling_stop(recount_sampling* sampling) {
+  return guarded([&] { require(sampling, "sampling").stop(); });
+}
+int recount_sampling_wait(recount_sampling* sampling, unsigned milliseconds) {
+  int more = 0;
+  const int result = guarded(
+      [&] { more = require(sampling, "sampling").wait(std::chrono::milliseconds(milliseconds)) ? 1 : 0; });
+  return result == 0 ? more : result;
+}
+int recount_sampling_read(recount_sampling* sampling, recount_sink sink, void* argument, int last) {
+  return guarded([&] {
+    require(sink, "sink");
+    const auto each = c_sink(sink, argument);
+    auto& open = require(sampling, "sampling");
+    last != 0 ? open.finish(each) : open.read(each);
+  });
+}
+int recount_sampling_counts(recount_sampling* sampling, size_t event, uint64_t* occurrences, uint64_t* lost) {
+  return guarded([&] {
+    const auto report = require(sampling, "sampling").report();
+    require_index("event of a sampling", event, report.events.size());
+    fill(occurrences, report.events[event].occurrences);
+    fill(lost, report.events[event].lost.value_or(report.lost_records));
+  });
+}
+void recount_sampling_close(recount_sampling* sampling) {
+  delete sampling;
 }
 
 } // extern "C"

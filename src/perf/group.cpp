@@ -20,6 +20,7 @@
 #include <functional>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <utility>
 
 namespace recount {
@@ -79,13 +80,6 @@ bool opens(const GroupOptions& requested, const Body& body) {
   }
 }
 
-perf::OpenGroup open_group_of(const std::vector<Event>& events, const GroupOptions& options) {
-  perf::OpenGroup group(options);
-  for (const Event& event : events)
-    group.join(event);
-  return group;
-}
-
 /// Adds the counts of one target to those of others.
 void add_target(Count& sum, const Count& part) {
   sum.enabled_ns += part.enabled_ns;
@@ -96,52 +90,89 @@ void add_target(Count& sum, const Count& part) {
     sum.reason = part.reason;
 }
 
-/// Reads a group of each target by `read` and adds them up in `into`, at `members` (empty: in order).
-template <class Groups, class Read>
-void read_sum(Groups& groups, std::vector<Count>& into, const std::vector<std::size_t>& members,
-              const Read& read) {
-  const auto at = [&](std::size_t i) -> Count& { return into[members.empty() ? i : members[i]]; };
-  bool first = true;
-  for (perf::OpenGroup* const group : groups) {
-    const std::vector<Count>& counts = ((*group).*read)();
-    for (std::size_t i = 0; i < counts.size(); ++i)
-      if (first)
-        at(i) = counts[i];
+/// Kernel groups, each on every target, and the sums of their counts over the targets.
+struct TargetGroups {
+  using Read = const std::vector<Count>& (perf::OpenGroup::*)();
+  std::vector<Event> events;
+  std::vector<std::vector<std::size_t>> members;     ///< of each group, the indices of its events
+  std::vector<std::vector<perf::OpenGroup*>> groups; ///< parallel to members: on each target, of `owned`
+  std::vector<std::unique_ptr<perf::OpenGroup>> owned;
+  std::vector<Count> counts; ///< of the events
+  std::vector<std::string> notes;
+
+  /// Opens the groups from number `first` on; where there are none yet, the first target decides which of the
+  /// events share one. `cpus`: see each_target().
+  void open(std::size_t first, const std::vector<std::size_t>& which, const std::vector<int>& cpus,
+            const GroupOptions& options) {
+    counts.resize(events.size());
+    each_target(options, cpus, [&](const GroupOptions& one) {
+      return opens(options, [&] {
+        if (members.size() == first) return split(which, one);
+        std::vector<perf::OpenGroup> more;
+        for (std::size_t g = first; g < members.size(); ++g) {
+          perf::OpenGroup& group = more.emplace_back(one);
+          for (const std::size_t i : members[g])
+            group.join(events[i]);
+        }
+        for (std::size_t g = first; g < members.size(); ++g)
+          take(g, std::move(more[g - first]));
+      });
+    });
+    if (groups.size() == first)
+      throw unavailable(events[which.front()].name, "its PMU counts on no CPU that is online");
+  }
+  void each(void (perf::OpenGroup::*what)()) {
+    for (const auto& group : owned)
+      (group.get()->*what)();
+  }
+  const std::vector<Count>& read(Read how) {
+    if (owned.size() == 1) return (owned.front().get()->*how)();
+    for (std::size_t g = 0; g < groups.size(); ++g)
+      for (perf::OpenGroup* const target : groups[g])
+        add_counts(g, target == groups[g].front(), (target->*how)());
+    for (Count& sum : counts)
+      if (sum.value && !sum.reason.empty()) sum.reason = {};
+    return counts;
+  }
+
+private:
+  void split(const std::vector<std::size_t>& which, const GroupOptions& one) {
+    perf::Split split(one);
+    for (const std::size_t i : which)
+      split.add(events[i]);
+    for (std::size_t g = 0; g < split.groups().size(); ++g) {
+      auto& indices = members.emplace_back();
+      for (const std::size_t i : split.members()[g])
+        indices.push_back(which[i]);
+      take(members.size() - 1, std::move(split.groups()[g]));
+    }
+    std::ranges::copy(split.notes(), std::back_inserter(notes));
+  }
+  void take(std::size_t group, perf::OpenGroup open) {
+    open.map_pages();
+    owned.push_back(std::make_unique<perf::OpenGroup>(std::move(open)));
+    groups.resize(std::max(groups.size(), group + 1));
+    groups[group].push_back(owned.back().get());
+  }
+  void add_counts(std::size_t group, bool first, const std::vector<Count>& of_target) {
+    for (std::size_t i = 0; i < of_target.size(); ++i)
+      if (Count& sum = counts[members[group][i]]; first)
+        sum = of_target[i];
       else
-        add_target(at(i), counts[i]);
-    first = false;
-  }
-  const std::size_t events = groups.front()->events().size();
-  for (std::size_t i = 0; i < events; ++i)
-    if (Count& sum = at(i); sum.value && !sum.reason.empty()) sum.reason = {};
-}
-
-} // namespace
-
-struct Group::Targets {
-  std::vector<std::unique_ptr<perf::OpenGroup>> owned; ///< one for each target
-  std::vector<perf::OpenGroup*> groups;
-  std::vector<Count> sum;
-  void take(perf::OpenGroup group) {
-    group.map_pages();
-    owned.push_back(std::make_unique<perf::OpenGroup>(std::move(group)));
-    groups.push_back(owned.back().get());
-  }
-  const std::vector<Count>& read(const std::vector<Count>& (perf::OpenGroup::*how)()) {
-    if (groups.size() == 1) return (*groups.front().*how)();
-    sum.resize(groups.front()->events().size());
-    read_sum(groups, sum, {}, how);
-    return sum;
+        add_target(sum, of_target[i]);
   }
 };
 
+} // namespace
+
+struct Group::Targets : TargetGroups {};
+
 Group::Group(std::vector<Event> events, const GroupOptions& options) : targets_(std::make_unique<Targets>()) {
   if (events.empty()) throw bad_input("group", "needs at least one event");
-  each_target(options, event::cpus_of(events.front().attr, event::pmus()), [&](const GroupOptions& one) {
-    return opens(options, [&] { targets_->take(open_group_of(events, one)); });
-  });
-  if (targets_->groups.empty())
-    throw unavailable(events.front().name, "its PMU counts on no CPU that is online");
+  targets_->events = std::move(events);
+  auto& all = targets_->members.emplace_back(targets_->events.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  targets_->open(0, {0}, event::cpus_of(targets_->events.front().attr, event::pmus()), options);
 }
 
 Group::Group(const std::vector<std::string>& names, Domain domain, const GroupOptions& options)
@@ -157,16 +188,13 @@ Group& Group::operator=(Group&&) noexcept = default;
 Group::~Group() = default;
 
 void Group::start() {
-  for (auto* group : targets_->groups)
-    group->start();
+  targets_->each(&perf::OpenGroup::start);
 }
 void Group::stop() {
-  for (auto* group : targets_->groups)
-    group->stop();
+  targets_->each(&perf::OpenGroup::stop);
 }
 void Group::reset() {
-  for (auto* group : targets_->groups)
-    group->reset();
+  targets_->each(&perf::OpenGroup::reset);
 }
 const std::vector<Count>& Group::read() {
   return targets_->read(&perf::OpenGroup::read);
@@ -175,99 +203,36 @@ const std::vector<Count>& Group::read_and_reset() {
   return targets_->read(&perf::OpenGroup::read_and_reset);
 }
 const std::vector<Event>& Group::events() const noexcept {
-  return targets_->groups.front()->events();
+  return targets_->events;
 }
 int Group::fd(std::size_t i) const {
-  return targets_->groups.front()->lend(i);
+  return targets_->owned.front()->lend(i);
 }
 
-struct Counters::Parts {
-  std::vector<Event> events;
-  std::vector<std::vector<std::size_t>> members; ///< of each group, the indices of its events
-  /// Parallel to members: the group of each target, of which `owned` has all.
-  std::vector<std::vector<perf::OpenGroup*>> groups;
-  std::vector<std::unique_ptr<perf::OpenGroup>> owned;
-  std::vector<Count> counts;
-  std::vector<std::string> notes;
-
-  void open(const std::vector<std::size_t>& which, const std::vector<int>& cpus, const GroupOptions& options);
-  void read(const std::vector<Count>& (perf::OpenGroup::*how)()) {
-    for (std::size_t g = 0; g < members.size(); ++g)
-      read_sum(groups[g], counts, members[g], how);
-  }
-
-private:
-  void take(std::size_t group, perf::OpenGroup open) {
-    open.map_pages();
-    owned.push_back(std::make_unique<perf::OpenGroup>(std::move(open)));
-    groups[group].push_back(owned.back().get());
-  }
-};
-
-/// The first target decides which events share a group; the others follow it.
-void Counters::Parts::open(const std::vector<std::size_t>& which, const std::vector<int>& cpus,
-                           const GroupOptions& options) {
-  const std::size_t before = members.size();
-  each_target(options, cpus, [&](const GroupOptions& one) {
-    return opens(options, [&] {
-      if (members.size() > before) {
-        std::vector<perf::OpenGroup> more;
-        for (std::size_t g = before; g < members.size(); ++g)
-          more.push_back(open_group_of(groups[g].front()->events(), one));
-        for (std::size_t g = before; g < members.size(); ++g)
-          take(g, std::move(more[g - before]));
-        return;
-      }
-      perf::Split split(one);
-      for (const std::size_t i : which)
-        split.add(events[i]);
-      for (std::size_t g = 0; g < split.groups().size(); ++g) {
-        auto& indices = members.emplace_back();
-        for (const std::size_t i : split.members()[g])
-          indices.push_back(which[i]);
-        groups.emplace_back();
-        take(members.size() - 1, std::move(split.groups()[g]));
-      }
-      std::ranges::copy(split.notes(), std::back_inserter(notes));
-    });
-  });
-  if (members.size() == before)
-    throw unavailable(events[which.front()].name, "its PMU counts on no CPU that is online");
-}
-
-namespace {
-
-/// Of each name what can be counted here; the rest is a note.
-std::vector<Event> countable_events(const std::vector<std::string>& names, Domain domain,
-                                    const GroupOptions& options, std::vector<std::string>& notes) {
-  std::vector<Event> events;
-  for (const std::string& name : names) {
-    perf::Countable countable = perf::countable(encode_each(name, domain), options);
-    std::ranges::move(countable.events, std::back_inserter(events));
-    std::ranges::move(countable.notes, std::back_inserter(notes));
-  }
-  return events;
-}
-
-} // namespace
+struct Counters::Parts : TargetGroups {};
 
 Counters::Counters(std::vector<Event> events, const GroupOptions& options)
     : parts_(std::make_unique<Parts>()) {
   if (events.empty()) throw bad_input("counters", "needs at least one event");
   parts_->events = std::move(events);
-  parts_->counts.resize(parts_->events.size());
   // On all CPUs an event is opened where its PMU is.
   std::map<std::vector<int>, std::vector<std::size_t>> by_cpus;
   for (std::size_t i = 0; i < parts_->events.size(); ++i)
     by_cpus[options.all_cpus ? event::cpus_of(parts_->events[i].attr, event::pmus()) : std::vector<int>()]
         .push_back(i);
   for (const auto& [cpus, which] : by_cpus)
-    parts_->open(which, cpus, options);
+    parts_->open(parts_->members.size(), which, cpus, options);
 }
 
 Counters::Counters(const std::vector<std::string>& names, Domain domain, const GroupOptions& options) {
-  std::vector<std::string> notes;
-  *this = Counters(countable_events(names, domain, options, notes), options);
+  std::vector<Event> events;
+  std::vector<std::string> notes; ///< about what cannot be counted here
+  for (const std::string& name : names) {
+    perf::Countable countable = perf::countable(encode_each(name, domain), options);
+    std::ranges::move(countable.events, std::back_inserter(events));
+    std::ranges::move(countable.notes, std::back_inserter(notes));
+  }
+  *this = Counters(std::move(events), options);
   parts_->notes.insert(parts_->notes.begin(), notes.begin(), notes.end());
 }
 
@@ -279,26 +244,20 @@ Counters& Counters::operator=(Counters&&) noexcept = default;
 Counters::~Counters() = default;
 
 void Counters::start() {
-  for (const auto& group : parts_->owned)
-    group->start();
+  parts_->each(&perf::OpenGroup::start);
 }
 void Counters::stop() {
-  for (const auto& group : parts_->owned)
-    group->stop();
+  parts_->each(&perf::OpenGroup::stop);
 }
 void Counters::reset() {
-  for (const auto& group : parts_->owned)
-    group->reset();
+  parts_->each(&perf::OpenGroup::reset);
 }
 const std::vector<Count>& Counters::read() {
-  parts_->read(&perf::OpenGroup::read);
-  return parts_->counts;
+  return parts_->read(&perf::OpenGroup::read);
 }
 const std::vector<Count>& Counters::read_and_reset() {
-  parts_->read(&perf::OpenGroup::read_and_reset);
-  return parts_->counts;
+  return parts_->read(&perf::OpenGroup::read_and_reset);
 }
-
 const std::vector<Event>& Counters::events() const noexcept {
   return parts_->events;
 }

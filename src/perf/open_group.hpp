@@ -3,8 +3,8 @@
 
 #include "host/pmu.hpp"
 #include "perf/owner.hpp"
+#include "perf/read_page.hpp"
 #include "perf/try_open.hpp"
-#include "perf/user_pages.hpp"
 #include "process/fd.hpp"
 
 #include <recount/error.hpp>

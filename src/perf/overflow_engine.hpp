@@ -100,11 +100,4 @@ protected:
   Owner owner_;
 };
 
-/// The timer that polls emulated events: of the thread's processor time, in the kernel too where that is
-/// allowed.
-[[nodiscard]] SampledEvent overflow_timer(const OverflowPlan& plan);
-
-[[nodiscard]] std::unique_ptr<OverflowEngine> deliver_by_signal(OverflowPlan plan);
-[[nodiscard]] std::unique_ptr<OverflowEngine> deliver_by_thread(OverflowPlan plan);
-
 } // namespace recount::perf

@@ -27,6 +27,11 @@ struct PerfDataAbout {
   std::uint64_t kernel_text = 0; ///< address of _text in the kernel that was sampled; 0: unknown
 };
 
+/// A part of a file, as its header and its attributes name it.
+struct FileSection {
+  std::uint64_t offset = 0, size = 0;
+};
+
 /// Writes a file while it is recorded. Memory is bounded.
 class PerfDataWriter {
 public:
@@ -71,17 +76,14 @@ private:
     RecordFormat samples, others; ///< `others` has no fields without sample_id_all
     std::size_t event = 0;        ///< index into events_; npos: samples nothing
   };
-  struct Section {
-    std::uint64_t offset = 0, size = 0;
-  };
   struct Indexed {
     std::uint64_t time = 0, offset = 0;
   };
   static constexpr std::size_t npos = ~std::size_t{0};
 
-  [[nodiscard]] std::vector<unsigned char> bytes(Section section) const;
-  void read_attributes(Section attributes, std::uint64_t each);
-  void read_features(const std::vector<std::uint64_t>& bits);
+  [[nodiscard]] std::vector<unsigned char> bytes(FileSection section) const;
+  void read_attributes(FileSection attributes, std::uint64_t each);
+  void read_features(std::span<const std::uint64_t> bits);
   void read_feature(std::size_t number, const std::vector<unsigned char>& bytes);
   void read_names(const std::vector<unsigned char>& bytes);
   void read_build_ids(const std::vector<unsigned char>& bytes);
@@ -95,7 +97,7 @@ private:
   std::string path_;
   process::Fd fd_;
   std::uint64_t file_size_ = 0;
-  Section data_;
+  FileSection data_;
   std::vector<Attribute> attributes_;
   std::vector<SampledEvent> events_;
   std::unordered_map<std::uint64_t, std::size_t> by_id_; ///< index into attributes_
@@ -108,10 +110,6 @@ private:
 
 // The structures of the file that writer and reader share (tools/perf/util/header.h of Linux). Numbers are in
 // the order of bytes of the machine that wrote it.
-
-struct FileSection {
-  std::uint64_t offset = 0, size = 0;
-};
 
 /// The size of an attribute that is written, up to and including its field sample_max_stack: any perf(1)
 /// since Linux 4.8 reads it.

@@ -122,7 +122,7 @@ PerfDataReader::PerfDataReader(const std::string& path)
   if (!S_ISREG(status.st_mode)) throw wrong(path, "is not a file", how_to_record);
   file_size_ = static_cast<std::uint64_t>(status.st_size);
   const FileHeader header = read_header(fd_.get(), path);
-  data_ = {header.data.offset, header.data.size};
+  data_ = header.data;
   if (data_.offset > file_size_ || data_.offset % word_bytes != 0)
     throw wrong(path, fmt::format("is damaged: its data begin at byte {}", data_.offset));
   // The size stays 0 where perf was killed.
@@ -130,8 +130,8 @@ PerfDataReader::PerfDataReader(const std::string& path)
     data_.size = file_size_ - data_.offset;
     report_.damaged = 1;
   }
-  read_attributes({header.attributes.offset, header.attributes.size}, header.attribute_size);
-  if (report_.damaged == 0) read_features({header.features.begin(), header.features.end()});
+  read_attributes(header.attributes, header.attribute_size);
+  if (report_.damaged == 0) read_features(header.features);
   for (SampledEvent& event : events_) {
     event.event.name = base::printable(event.event.name);
     // These names are those of simulated events.
@@ -139,7 +139,7 @@ PerfDataReader::PerfDataReader(const std::string& path)
   }
 }
 
-FileBytes PerfDataReader::bytes(Section section) const {
+FileBytes PerfDataReader::bytes(FileSection section) const {
   constexpr std::uint64_t most = 64U << 20U;
   FileBytes all;
   if (section.size > most || section.offset > file_size_ || section.size > file_size_ - section.offset)
@@ -149,7 +149,7 @@ FileBytes PerfDataReader::bytes(Section section) const {
   return all;
 }
 
-void PerfDataReader::read_attributes(Section section, std::uint64_t each) {
+void PerfDataReader::read_attributes(FileSection section, std::uint64_t each) {
   constexpr std::size_t most_attributes = 65536;
   std::uint64_t ids_left = 8U << 20U; // bytes of all ids that are read
   const FileBytes all = bytes(section);
@@ -160,7 +160,7 @@ void PerfDataReader::read_attributes(Section section, std::uint64_t each) {
   for (std::size_t at = 0; at + each <= all.size(); at += each) {
     perf_event_attr attr{};
     std::memcpy(&attr, &all[at], std::min<std::size_t>(size, sizeof attr));
-    Section ids;
+    FileSection ids;
     std::memcpy(&ids, &all[at + size], sizeof ids);
     Attribute& attribute = attributes_.emplace_back();
     attribute.samples = {attr.sample_type, attr.read_format, attr.sample_regs_user, attr.branch_sample_type};
@@ -188,11 +188,11 @@ void PerfDataReader::read_attributes(Section section, std::uint64_t each) {
   if (events_.empty()) throw wrong(path_, "has no event that samples");
 }
 
-void PerfDataReader::read_features(const std::vector<std::uint64_t>& bits) {
+void PerfDataReader::read_features(std::span<const std::uint64_t> bits) {
   std::uint64_t at = data_.offset + data_.size;
   for (std::size_t number = 0; number < bits.size() * 64; ++number) {
     if (!(bits[number / 64] >> number % 64 & 1U)) continue;
-    Section section;
+    FileSection section;
     if (!read_at(fd_.get(), at, bytes_in(section))) return;
     at += sizeof section;
     read_feature(number, bytes(section));

@@ -163,51 +163,35 @@ perf_event_attr file_attr(const SampledEvent& event, const RecordFormat& format)
   return attr;
 }
 
-/// The bytes of a section about the recording.
-class FeatureBytes {
-public:
-  void number(std::uint32_t value) { raw(&value, sizeof value); }
-  void text(const std::string& text) {
-    number(static_cast<std::uint32_t>(text.size() + 1));
-    raw(text.c_str(), text.size() + 1);
-  }
-  void raw(const void* from, std::size_t size) {
-    const auto* const bytes = static_cast<const char*>(from);
-    bytes_.append(bytes, size);
-  }
-  [[nodiscard]] const std::string& bytes() const { return bytes_; }
+template <class Struct>
+std::string_view bytes_of(const Struct& value) {
+  return {reinterpret_cast<const char*>(&value), sizeof value};
+}
 
-private:
-  std::string bytes_;
-};
+// Sections about the recording.
 
-std::string one_text(const std::string& text) {
-  FeatureBytes bytes;
-  bytes.text(text);
-  return bytes.bytes();
+/// Its size, and the text with its NUL.
+std::string sized_text(const std::string& text) {
+  const auto size = static_cast<std::uint32_t>(text.size() + 1);
+  return std::string(bytes_of(size)).append(text.c_str(), size);
 }
 
 std::string texts(const std::vector<std::string>& all) {
-  FeatureBytes bytes;
-  bytes.number(static_cast<std::uint32_t>(all.size()));
+  std::string bytes(bytes_of(static_cast<std::uint32_t>(all.size())));
   for (const std::string& text : all)
-    bytes.text(text);
-  return bytes.bytes();
+    bytes += sized_text(text);
+  return bytes;
 }
 
 std::string descriptions(const std::vector<SampledEvent>& events, const RecordFormat& format) {
-  FeatureBytes bytes;
-  bytes.number(static_cast<std::uint32_t>(events.size()));
-  bytes.number(file_attr_size);
-  for (std::size_t e = 0; e < events.size(); ++e) {
-    const perf_event_attr attr = file_attr(events[e], format);
-    bytes.raw(&attr, file_attr_size);
-    bytes.number(1);
-    bytes.text(events[e].event.name);
-    const std::uint64_t id = id_of_event(e);
-    bytes.raw(&id, sizeof id);
-  }
-  return bytes.bytes();
+  std::string bytes(bytes_of(static_cast<std::uint32_t>(events.size())));
+  bytes.append(bytes_of(file_attr_size));
+  for (std::size_t e = 0; e < events.size(); ++e)
+    bytes.append(bytes_of(file_attr(events[e], format)).substr(0, file_attr_size))
+        .append(bytes_of(std::uint32_t{1}))
+        .append(sized_text(events[e].event.name))
+        .append(bytes_of(id_of_event(e)));
+  return bytes;
 }
 
 /// By their numbers; see FileFeature.
@@ -215,16 +199,11 @@ std::map<unsigned, std::string>
 features_of(const PerfDataAbout& about, const std::vector<SampledEvent>& events, const RecordFormat& format) {
   utsname system{};
   ::uname(&system);
-  return {{file_host, one_text(about.host)},
-          {file_release, one_text(about.release)},
-          {file_arch, one_text(system.machine)},
+  return {{file_host, sized_text(about.host)},
+          {file_release, sized_text(about.release)},
+          {file_arch, sized_text(system.machine)},
           {file_command, texts(about.command)},
           {file_events, descriptions(events, format)}};
-}
-
-template <class Struct>
-std::string_view bytes_of(const Struct& value) {
-  return {reinterpret_cast<const char*>(&value), sizeof value};
 }
 
 std::uint64_t data_offset(std::size_t events) {

@@ -107,8 +107,6 @@ public:
   /// Maps `bytes` (a power of two of pages) and the page before it. On failure usable() is false and error()
   /// is the errno.
   Ring(int fd, std::size_t bytes);
-  Ring(const Ring&) = delete;
-  Ring& operator=(const Ring&) = delete;
   ~Ring();
   [[nodiscard]] int error() const noexcept { return error_; }
 

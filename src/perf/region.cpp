@@ -41,7 +41,6 @@ struct Region::Thread {
   perf::Owner owner;
 
   void open(const std::vector<std::string>& names);
-  void open_each(const std::vector<std::string>& names);
   [[nodiscard]] bool read(Values& values) {
     return counter_count != 0 && counters->values({values.data(), counter_count});
   }
@@ -105,25 +104,8 @@ void print_totals() {
 
 } // namespace
 
-/// Those that can be counted, as one group. Usually they all can; else one after the other tells which
-/// cannot.
+/// Those that can be counted, as one group: one event after the other is added, which tells which cannot.
 void Region::Thread::open(const std::vector<std::string>& names) {
-  std::vector<Event> events;
-  try {
-    for (const std::string& name : names)
-      events.push_back(encode(name, Domain::user));
-    counters.emplace(UserRead(events));
-    for (std::size_t i = 0; i < names.size(); ++i)
-      counter_of_event[i] = i;
-  } catch (const Error&) {
-    open_each(names);
-  }
-  if (!counters) return;
-  counters->start();
-  counter_count = counters->size();
-}
-
-void Region::Thread::open_each(const std::vector<std::string>& names) {
   std::vector<Event> events;
   for (std::size_t i = 0; i < names.size(); ++i) {
     try {
@@ -135,6 +117,9 @@ void Region::Thread::open_each(const std::vector<std::string>& names) {
       events.resize(counters ? counters->size() : 0);
     }
   }
+  if (!counters) return;
+  counters->start();
+  counter_count = counters->size();
 }
 
 Region::Entry* Region::Thread::add_entry(const char* name) {

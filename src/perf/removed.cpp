@@ -75,12 +75,8 @@ std::size_t page_size() {
 // its task and all that inherited it have ended. An inherited event has a buffer only when it is bound to a
 // CPU; its task's end counts wherever it runs.
 Descendants::Descendants(pid_t pid) {
-  perf_event_attr attr{};
-  attr.size = sizeof attr;
-  attr.type = PERF_TYPE_SOFTWARE;
-  attr.config = PERF_COUNT_SW_DUMMY;
+  perf_event_attr attr = dummy_attr();
   attr.inherit = 1;
-  attr.exclude_kernel = attr.exclude_hv = 1;
   fd_ = open_sized(attr, {pid, std::max(::sched_getcpu(), 0), -1}).fd;
   if (!fd_) return;
   page_ = ::mmap(nullptr, page_size(), PROT_READ, MAP_SHARED, fd_.get(), 0);

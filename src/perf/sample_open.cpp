@@ -216,16 +216,6 @@ namespace {
 constexpr std::uint64_t always_sampled = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
                                          PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU;
 
-perf_event_attr counting_nothing() {
-  perf_event_attr attr{};
-  attr.size = sizeof attr;
-  attr.type = PERF_TYPE_SOFTWARE;
-  attr.config = PERF_COUNT_SW_DUMMY;
-  attr.exclude_kernel = 1; // else a user without privileges may not open it
-  attr.exclude_hv = 1;
-  return attr;
-}
-
 bool opens(const perf_event_attr& attr, OpenCall call) {
   return static_cast<bool>(open_sized(attr, {}, call).fd);
 }
@@ -250,10 +240,10 @@ void common(perf_event_attr& attr, const SamplingOptions& options, const RecordF
 
 Features features(OpenCall call) {
   Features has;
-  perf_event_attr attr = counting_nothing();
+  perf_event_attr attr = dummy_attr();
   attr.read_format = PERF_FORMAT_LOST;
   has.lost = opens(attr, call);
-  attr = counting_nothing();
+  attr = dummy_attr();
   attr.mmap = attr.mmap2 = attr.build_id = 1;
   has.build_ids = opens(attr, call);
   return has;
@@ -309,7 +299,7 @@ perf_event_attr sampling_attr(const SampledEvent& sampled, const SamplingOptions
 
 perf_event_attr following_attr(const SamplingOptions& options, const RecordFormat& format,
                                const Features& has, std::size_t ring) {
-  perf_event_attr attr = counting_nothing();
+  perf_event_attr attr = dummy_attr();
   RecordFormat plain = format; // it takes no samples, whose fields may need a permission
   plain.sample_type &= always_sampled;
   common(attr, options, plain, ring);

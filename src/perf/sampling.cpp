@@ -29,62 +29,52 @@ public:
   explicit Merge(const OpenSampling& open) : rings_(open.rings), type_(open.format.sample_type) {
     heap_.reserve(rings_.size());
   }
-
-  void begin(); ///< looks at all rings
+  /// Looks at all rings.
+  void begin() {
+    heap_.clear();
+    open_ = none;
+    for (std::size_t i = 0; i < rings_.size(); ++i) {
+      rings_[i].ring->look();
+      push(i);
+    }
+  }
   /// The earliest record that is no younger than `horizon`, already dropped from its ring but valid until
   /// the next call; empty when there is none.
-  [[nodiscard]] std::span<const std::uint64_t> next(std::uint64_t horizon);
+  [[nodiscard]] std::span<const std::uint64_t> next(std::uint64_t horizon) {
+    if (open_ != none) {
+      rings_[open_].ring->release(); // earlier records are no longer used
+      push(open_);
+      open_ = none;
+    }
+    if (heap_.empty() || heap_.front().first > horizon) return {};
+    std::ranges::pop_heap(heap_, std::greater<>());
+    open_ = heap_.back().second;
+    heap_.pop_back();
+    auto& records = rings_[open_].ring->records();
+    const auto record = records.front();
+    records.drop();
+    return record;
+  }
   /// Returns the space of dropped records to the kernel.
-  void release() noexcept;
+  void release() noexcept {
+    for (const CpuRing& r : rings_)
+      r.ring->release();
+  }
 
 private:
-  using Entry = std::pair<std::uint64_t, std::size_t>; ///< time and ring of a ring's first record
-  void push(std::size_t ring);
+  void push(std::size_t ring) {
+    const auto record = rings_[ring].ring->records().front();
+    if (record.empty()) return;
+    heap_.emplace_back(time_of(record, type_), ring);
+    std::ranges::push_heap(heap_, std::greater<>());
+  }
 
+  static constexpr std::size_t none = ~std::size_t{0};
   const std::vector<CpuRing>& rings_;
   std::uint64_t type_;
-  std::vector<Entry> heap_;
-  std::size_t open_ = none; ///< the ring of the last returned record
-  static constexpr std::size_t none = ~std::size_t{0};
+  std::vector<std::pair<std::uint64_t, std::size_t>> heap_; ///< time and ring of each ring's first record
+  std::size_t open_ = none;                                 ///< the ring of the last returned record
 };
-
-void Merge::push(std::size_t ring) {
-  const auto record = rings_[ring].ring->records().front();
-  if (record.empty()) return;
-  heap_.emplace_back(time_of(record, type_), ring);
-  std::ranges::push_heap(heap_, std::greater<>());
-}
-
-void Merge::begin() {
-  heap_.clear();
-  open_ = none;
-  for (std::size_t i = 0; i < rings_.size(); ++i) {
-    rings_[i].ring->look();
-    push(i);
-  }
-}
-
-std::span<const std::uint64_t> Merge::next(std::uint64_t horizon) {
-  if (open_ != none) {
-    rings_[open_].ring->release(); // earlier records are no longer used
-    push(open_);
-    open_ = none;
-  }
-  if (heap_.empty() || heap_.front().first > horizon) return {};
-  std::ranges::pop_heap(heap_, std::greater<>());
-  const std::size_t ring = heap_.back().second;
-  heap_.pop_back();
-  auto& records = rings_[ring].ring->records();
-  const auto record = records.front();
-  records.drop();
-  open_ = ring;
-  return record;
-}
-
-void Merge::release() noexcept {
-  for (const CpuRing& r : rings_)
-    r.ring->release();
-}
 
 } // namespace recount::perf
 

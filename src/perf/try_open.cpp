@@ -30,6 +30,15 @@ int open_call(perf_event_attr* attr, pid_t pid, int cpu, int group_fd, unsigned 
   return static_cast<int>(syscall(SYS_perf_event_open, attr, pid, cpu, group_fd, flags));
 }
 
+perf_event_attr dummy_attr() {
+  perf_event_attr attr{};
+  attr.size = sizeof attr;
+  attr.type = PERF_TYPE_SOFTWARE;
+  attr.config = PERF_COUNT_SW_DUMMY;
+  attr.exclude_kernel = attr.exclude_hv = 1;
+  return attr;
+}
+
 Attempt open_sized(perf_event_attr attr, const Target& target, OpenCall call) {
   Attempt attempt;
   if (call == open_call && !host::dead_reason(attr).empty()) {
