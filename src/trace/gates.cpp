@@ -3,7 +3,6 @@
 #include "base/nearest.hpp"
 #include "process/child.hpp"
 #include "process/fd.hpp"
-#include "process/spawn.hpp"
 #include "symbol/module.hpp"
 
 #include <recount/error.hpp>

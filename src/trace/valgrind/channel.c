@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "channel.h"
+#include "tool.h"
 
 #include "pub_tool_aspacemgr.h"
 #include "pub_tool_libcassert.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "countdown.h"
+#include "tool.h"
 
 #include "pub_tool_libcproc.h"
 #include "pub_tool_mallocfree.h"
@@ -7,8 +7,6 @@
 #include "pub_tool_threadstate.h"
 #include "pub_tool_vki.h"
 #include "pub_tool_vkiscnums.h"
-
-#include "channel.h"
 
 /* Of valgrind's core (3.19): the interface for tools discards translations at requests of the program only. */
 extern void VG_(discard_translations)(Addr start, ULong range, const HChar* who);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cpuid.h"
+#include "tool.h"
 
 #include "pub_tool_libcbase.h"
 #include "pub_tool_machine.h"

@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  * Each block writes its number and then the address of each access, by stores within the block; whether there
  * is room is checked once, before the first. At a side exit the words so far are closed by RT_EXIT, unless nothing follows. */
-#include "instrument.h"
+#include "tool.h"
 
 #include "pub_tool_aspacemgr.h"
 #include "pub_tool_libcassert.h"
 #include "pub_tool_libcbase.h"
 #include "pub_tool_machine.h"
 #include "pub_tool_vki.h"
-
-#include "channel.h"
-#include "countdown.h"
-#include "cpuid.h"
-#include "memory.h"
 
 /* RT_PLAIN ... of the instruction of so many bytes. */
 #if defined(VGA_amd64)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "memory.h"
+#include "tool.h"
 
 #include "pub_tool_aspacemgr.h"
 #include "pub_tool_debuginfo.h"
@@ -12,8 +12,6 @@
 #include "pub_tool_oset.h"
 #include "pub_tool_threadstate.h"
 #include "pub_tool_vki.h"
-
-#include "channel.h"
 
 #if defined(VGA_amd64)
 #include "libvex_guest_amd64.h"

@@ -16,11 +16,7 @@
 #include "pub_tool_threadstate.h"
 #include "pub_tool_vkiscnums.h"
 
-#include "channel.h"
-#include "countdown.h"
-#include "cpuid.h"
-#include "instrument.h"
-#include "memory.h"
+#include "tool.h"
 
 static const HChar* channel = NULL; /* PID:FD:INODE */
 static Long sections = -1;          /* descriptor of the program's section messages */

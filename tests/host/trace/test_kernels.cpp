@@ -52,24 +52,22 @@ private:
 
 /// Executes the program under the tool.
 void trace_kernel(const std::vector<std::string>& command, model::Hierarchy& caches) {
-  trace::Channel channel;
   trace::Blocks blocks;
-  const auto tool = trace::tool_command(command, {channel.name(), true});
+  trace::Session session(
+      [&](std::uint32_t, std::uint32_t) {
+        return std::make_unique<trace::Decoder<Rebased>>(blocks, std::make_unique<Rebased>(caches));
+      },
+      [](trace::Reader&) {});
+  const auto tool = trace::tool_command(command, {session.channel(), true});
   const process::Fd nowhere = trace::message_sink();
   process::Spawn spawn{tool.argv};
   spawn.environment = tool.environment;
   spawn.descriptors = trace::descriptors(nowhere, true);
   process::Child child(spawn);
-  const trace::Channel::Begin begin = [&](std::uint32_t, std::uint32_t) {
-    return std::make_unique<trace::Decoder<Rebased>>(blocks, std::make_unique<Rebased>(caches));
-  };
-  const trace::Channel::End end = [](trace::Reader&) {};
-  std::optional<process::Exit> exit;
-  while (!(exit = child.wait_for(std::chrono::milliseconds(0))))
-    channel.read(begin, end, 20);
-  BOOST_TEST(channel.finish(begin, end) == 0);
-  BOOST_TEST(channel.damaged() == 0);
-  BOOST_TEST_REQUIRE(exit->ok(), process::describe(*exit));
+  const process::Exit exit = child.wait();
+  session.finish();
+  BOOST_TEST(session.missing(exit) == "");
+  BOOST_TEST_REQUIRE(exit.ok(), process::describe(exit));
 }
 
 std::vector<std::string> command_of(const result::Params& point) {
