@@ -70,12 +70,11 @@ Witness sampled(const Witness& witness, long sample) {
 
 class ModelledRun {
 public:
-  ModelledRun(const ModelledRows& of, const Request& request, const process::HeldSignals& signals)
-      : of_(of), request_(request), signals_(signals) {}
+  ModelledRun(const ModelledRows& of, const Request& request) : of_(of), request_(request) {}
 
-  process::Exit execute(int repetition, int& signal) {
+  process::Exit execute(const Execution& execution) {
     model::MachineDescription machine = of_.machine;
-    if (machine.placement) machine.placement->draw = static_cast<std::uint64_t>(repetition);
+    if (machine.placement) machine.placement->draw = static_cast<std::uint64_t>(execution.repetition);
     trace::Simulation simulation(machine, request_.section, {request_.from, request_.to}, request_.sample);
     trace::Session session([&](std::uint32_t, std::uint32_t) { return simulation.begin(); },
                            trace::Simulation::end);
@@ -83,9 +82,9 @@ public:
     const auto tool = trace::tool_command(
         request_.command, {.channel = session.channel(), .sections = sections, .exact = functions});
     const process::Fd nowhere = trace::message_sink();
-    process::Child child =
-        start(tool.argv, false, tool.environment, trace::descriptors(nowhere, sections), request_.silent);
-    const process::Exit exit = wait_for_command(child, signals_, signal);
+    const process::Exit exit =
+        stat::execute(tool.argv, execution.signals, execution.ended.signal, tool.environment,
+                      trace::descriptors(nowhere, sections), request_.silent);
     session.finish();
     const trace::Totals& totals = simulation.totals();
     values_ = simulation.values();
@@ -121,7 +120,6 @@ public:
 private:
   const ModelledRows& of_;
   const Request& request_;
-  const process::HeldSignals& signals_;
   trace::Totals::Values values_;
   double percent_ = 100;
   std::string missing_, unsampled_, flag_;
@@ -182,9 +180,9 @@ std::vector<Pass> model_passes(const Plan& plan, const std::vector<ModelledRows>
   trace::demand_functions(request.command, {request.from, request.to});
   std::vector<Pass> passes;
   for (const ModelledRows& of : models)
-    passes.emplace_back([&](int repetition, const process::HeldSignals& signals, int& signal, Slice& slice) {
-      ModelledRun modelled(of, request, signals);
-      const process::Exit ended = modelled.execute(repetition, signal);
+    passes.emplace_back([&](const Execution& execution, Slice& slice) {
+      ModelledRun modelled(of, request);
+      const process::Exit ended = modelled.execute(execution);
       modelled.fill(plan, slice.rows);
       return ended;
     });

@@ -298,14 +298,14 @@ std::vector<Pass> papi_passes(const Plan& plan, const std::vector<PapiNames>& se
     const bool with_perf = perf && set.joint;
     const Pass execute =
         perf_pass(with_perf ? plan : *nothing, request, set.names.empty() ? Companion() : papi);
-    passes.emplace_back([&plan, perf, with_perf, counts, nothing, execute](
-                            int repetition, const process::HeldSignals& signals, int& signal, Slice& slice) {
-      if (counts->repetition != repetition) *counts = {repetition, {}, {}};
-      Slice own = slice;
-      const process::Exit exit = execute(repetition, signals, signal, with_perf || !perf ? slice : own);
-      fill_papi(plan, *counts, slice.end == 0 ? own.end : slice.end, slice.rows);
-      return exit;
-    });
+    passes.emplace_back(
+        [&plan, perf, with_perf, counts, nothing, execute](const Execution& execution, Slice& slice) {
+          if (counts->repetition != execution.repetition) *counts = {execution.repetition, {}, {}};
+          Slice own = slice;
+          const auto exit = execute(execution, with_perf || !perf ? slice : own);
+          fill_papi(plan, *counts, slice.end == 0 ? own.end : slice.end, slice.rows);
+          return exit;
+        });
   };
   if (perf && (sets.empty() || !sets.front().joint)) passes.push_back(perf_pass(plan, request));
   for (const PapiNames& set : sets)

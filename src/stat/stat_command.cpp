@@ -8,7 +8,6 @@
 #include "kernel/command_line.hpp"
 #include "process/fd.hpp"
 #include "process/waiter.hpp"
-#include "stat/control.hpp"
 #include "stat/modelled.hpp"
 #include "stat/second_count.hpp"
 #include "stat/stat_compare.hpp"
@@ -38,13 +37,13 @@ namespace recount::stat {
 namespace {
 
 struct StatOptions {
-  std::vector<std::string> events, names, metrics, pids, tids, cpus, witnesses, command;
-  std::string cgroup, output, domain, export_to, section, from, to, separator, control, prepare;
-  long repeat = 0, interval = 0, sample = 0, warm_up = 0; ///< repeat 0: not given
-  long delay = -1, timeout = 0;                           ///< -1, 0: not given
-  bool json = false, list = false, no_verdicts = false, all_cpus = false, compare = false,
-       ignore_failure = false, detailed = false, null = false, append = false, no_inherit = false,
-       show_output = false, per_core = false, per_thread = false, per_cpu = false;
+  Request request; ///< as far as options state it
+  std::vector<std::string> events, names, metrics, pids, tids, cpus, witnesses;
+  std::string cgroup, output, domain, export_to, separator, control, prepare;
+  long repeat = 0, interval = 0, delay = -1, timeout = 0; ///< 0, -1: not given
+  bool json = false, list = false, no_verdicts = false, all_cpus = false, compare = false, detailed = false,
+       null = false, append = false, no_inherit = false, show_output = false, per_core = false,
+       per_thread = false, per_cpu = false;
 };
 
 bool whole_cpus(const StatOptions& o) {
@@ -99,7 +98,8 @@ void require_subject(const StatOptions& o, const Request& request) {
     throw bad_input("--tid", "cannot be combined with --pid", "omit one of them");
   if (!request.command.empty()) return;
   if (o.repeat > 1) throw bad_input(fmt::format("--repeat {}", o.repeat), "needs a command to repeat");
-  if (o.warm_up > 0) throw bad_input(fmt::format("--warm-up {}", o.warm_up), "needs a command to run");
+  if (request.warm_up > 0)
+    throw bad_input(fmt::format("--warm-up {}", request.warm_up), "needs a command to run");
   if (!o.prepare.empty()) throw bad_input("--prepare " + o.prepare, "needs a command to prepare for");
 }
 
@@ -137,26 +137,19 @@ private:
 /// What holds for every run of a command, of --compare too.
 void set_runs(const StatOptions& o, Request& request, int repeat) {
   request.repeat = repeat;
-  request.ignore_failure = o.ignore_failure;
-  request.warm_up = static_cast<int>(o.warm_up);
   if (!o.prepare.empty()) request.prepare = kernel::words_of(o.prepare, "--prepare");
-  request.silent = (repeat > 1 || o.warm_up > 0) && !o.show_output;
+  request.silent = (repeat > 1 || request.warm_up > 0) && !o.show_output;
   if (o.interval == 0 && request.silent) request.progress = progress_line(repeat);
   if (o.timeout > 0) request.limit = std::chrono::milliseconds(o.timeout);
 }
 
 Request make_request(const StatOptions& o) {
-  Request request;
-  request.command = o.command;
+  Request request = o.request;
   request.threads = !o.tids.empty();
   request.pids = request.threads ? parse_tids(o.tids) : parse_pids(o.pids);
   require_subject(o, request);
   set_runs(o, request, static_cast<int>(o.repeat > 0 ? o.repeat : 1));
   request.interval = std::chrono::milliseconds(o.interval);
-  request.section = o.section;
-  request.from = o.from;
-  request.to = o.to;
-  request.sample = o.sample;
   request.inherit = !o.no_inherit;
   if (o.delay >= 0) request.delay = std::chrono::milliseconds(o.delay);
   request.place_name = place_names(o);
@@ -215,8 +208,8 @@ int execute_compare(const StatOptions& o) {
   if (!o.separator.empty() || !o.control.empty() || o.delay >= 0)
     throw bad_input("--compare", "cannot be combined with -x, -D or --control",
                     "remove them; --json has all values");
-  Request first, second;
-  std::tie(first.command, second.command) = split_commands(o.command);
+  Request first = o.request, second = o.request;
+  std::tie(first.command, second.command) = split_commands(o.request.command);
   for (Request* request : {&first, &second}) {
     set_runs(o, *request, o.repeat > 0 ? static_cast<int>(o.repeat) : compared_repetitions);
     request->inherit = !o.no_inherit;
@@ -266,10 +259,11 @@ void check_witnesses(const StatOptions& o, const Witnesses& witnesses) {
                       "recount stat --witness " + name + " -- COMMAND");
   }
   if (!witnesses.models.empty()) return;
-  const std::string sample = o.sample > 0 ? std::to_string(o.sample) : "";
+  const Request& of = o.request;
+  const std::string sample = of.sample > 0 ? std::to_string(of.sample) : "";
   for (const auto& [option, value] :
-       {std::pair("--sample-every ", sample), std::pair("--section ", o.section),
-        std::pair("--from ", o.from), std::pair("--to ", o.to)})
+       {std::pair("--sample-every ", sample), std::pair("--section ", of.section),
+        std::pair("--from ", of.from), std::pair("--to ", of.to)})
     if (!value.empty())
       throw bad_input(option + value, "limits what a model simulates", "add --witness model");
 }
@@ -393,7 +387,8 @@ int execute_stat(const StatOptions& o) {
   }
   const auto sets = witnesses.papi ? add_papi(plan, witnesses.perf) : std::vector<PapiNames>{};
   const bool chosen = !o.events.empty() || !o.names.empty();
-  const auto models = add_modelled(plan, chosen ? items : std::vector<Item>{}, witnesses.models, o.sample);
+  const auto models =
+      add_modelled(plan, chosen ? items : std::vector<Item>{}, witnesses.models, request.sample);
   if (subject.what != Counted::command) require_countable(plan, subject.text);
   mark_rows(plan, command::verdict_marks("stat", o.no_verdicts));
   Statistics statistics(o, plan, request, subject);
@@ -421,12 +416,12 @@ command::Command stat_command() {
             .event_files()
             .number("-r,--repeat", o.repeat, "N", "number of runs (default 1; 10 with --compare)",
                     {1, 1'000'000})
-            .number("-w,--warm-up", o.warm_up, "N", "runs before the first that are not counted (default 0)",
-                    {0, 1'000'000})
+            .number("-w,--warm-up", o.request.warm_up, "N",
+                    "runs before the first that are not counted (default 0)", {0, 1'000'000})
             .text("--prepare", o.prepare, "COMMAND", "execute this before each run, without a shell")
             .flag("--show-output", o.show_output,
                   "show the output of COMMAND in several runs (default: discard it)")
-            .flag("-i,--ignore-failure", o.ignore_failure,
+            .flag("-i,--ignore-failure", o.request.ignore_failure,
                   "also count runs that fail (default: stop at the first)")
             .flag("--no-inherit", o.no_inherit, "leave out threads and processes that COMMAND starts")
             .list("-p,--pid", o.pids, "LIST", "attach to these PIDs until they or COMMAND exit")
@@ -447,13 +442,14 @@ command::Command stat_command() {
             .number("-I,--interval", o.interval, "MS", "print counts every MS milliseconds", interval_range)
             .list("--witness", o.witnesses, "LIST",
                   "perf; papi: counts COMMAND as well; model, model:NAME: simulates it (default: perf)")
-            .text("--section", o.section, "NAME",
+            .text("--section", o.request.section, "NAME",
                   "simulate only the program's section NAME (recount/sections.h)")
             .text(
-                "--from", o.from, "FUNCTION",
+                "--from", o.request.from, "FUNCTION",
                 "simulate from each entry of FUNCTION on, until it returns or --to (default: from the start)")
-            .text("--to", o.to, "FUNCTION", "simulate until FUNCTION is entered (default: to the end)")
-            .number("--sample-every", o.sample, "N",
+            .text("--to", o.request.to, "FUNCTION",
+                  "simulate until FUNCTION is entered (default: to the end)")
+            .number("--sample-every", o.request.sample, "N",
                     "simulate one of N windows of accesses, and state the error (default: all)",
                     {2, 1'000'000})
             .text("--domain", o.domain, "DOMAIN",
@@ -467,7 +463,7 @@ command::Command stat_command() {
             .flag("--no-verdicts", o.no_verdicts, command::no_verdicts_help)
             .flag("--compare", o.compare, "run COMMAND1 --- COMMAND2 in turn and compare their counts")
             .flag("--list", o.list, "list metrics and exit")
-            .program(o.command, "program to run and count");
+            .program(o.request.command, "program to run and count");
       },
       execute_stat);
   command.transparent = true;

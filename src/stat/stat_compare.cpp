@@ -20,20 +20,6 @@ constexpr const char* wall_time = "wall time";
 
 constexpr const char* between_commands = "---";
 
-void append(RunResult& all, RunResult&& one, int repetition) {
-  if (one.exit) all.keep(*one.exit);
-  all.signal = one.signal;
-  all.cut_short = one.cut_short;
-  all.error = one.error;
-  if (one.cut_short || one.error) return;
-  all.stopped += one.stopped;
-  all.failed += one.failed;
-  for (Slice& slice : one.repetitions) {
-    slice.repetition = repetition;
-    all.repetitions.push_back(std::move(slice));
-  }
-}
-
 void judge(ComparedRow& row) {
   if (row.first.empty() || row.second.empty()) return;
   row.evidence = statistics::evidence(row.first, row.second);
@@ -104,21 +90,21 @@ split_commands(const std::vector<std::string>& words) {
 
 TwoResults run_in_turn(const Plan& plan, const Request& first, const Request& second) {
   TwoResults both;
-  both.first.requested = both.second.requested = first.repeat;
+  RunResult* const results[] = {&both.first, &both.second};
   const process::HeldSignals signals; // also between the runs
-  Request once[] = {first, second};
-  for (Request& one : once) {
-    RunResult& all = &one == once ? both.first : both.second;
-    one.repeat = 1;
-    warm_up(all, one, signals);
-    one.warm_up = 0;
-    one.progress = {};
-    if (!all.goes_on()) return both;
+  Request requests[] = {first, second};
+  for (const int side : {0, 1}) {
+    results[side]->requested = first.repeat;
+    requests[side].progress = {};
+    warm_up(*results[side], requests[side], signals);
+    if (!results[side]->goes_on()) return both;
   }
+  const std::vector<Pass> passes[] = {{perf_pass(plan, requests[0])}, {perf_pass(plan, requests[1])}};
   for (int repetition = 0; repetition < first.repeat; ++repetition)
     for (const int side : {repetition % 2, 1 - repetition % 2}) {
-      RunResult& all = side == 0 ? both.first : both.second;
-      append(all, run(plan, once[side], {}, signals), repetition);
+      RunResult& all = *results[side];
+      add_repetition(all, plan, requests[side], passes[side], repetition, signals);
+      if (all.cut_short && all.requested == 1) all.repetitions.clear();
       if (!all.goes_on()) return both;
       if (first.progress && side == 1 - repetition % 2) first.progress(repetition + 1, both.last_pair());
     }

@@ -50,6 +50,8 @@ const Usage* usage_of(const std::string& name) {
   return found == usages.end() || name.empty() ? nullptr : &*found;
 }
 
+constexpr const char* list_forms = "-e a,b,'{c,d}': names with commas between, groups in braces";
+
 /// Of these CPUs those on which the event can be opened.
 std::vector<int> cpus_among(const std::vector<int>& cpus, const Event& event) {
   const std::vector<int>& own = event::cpus_of(event.attr, event::pmus());
@@ -317,93 +319,78 @@ Plan make_plan(const std::vector<Item>& items, const metric::Metrics& metrics, D
   return std::move(planner).finish();
 }
 
+std::vector<std::string> split_names(std::string_view list) {
+  std::vector<std::string> words(1);
+  bool within_terms = false;
+  for (const char c : list) {
+    std::string& word = words.back();
+    // mem:ADDRESS/LENGTH has a single slash, and no comma in it.
+    const bool mem = word.compare(std::min(word.find_first_not_of(" {"), word.size()), 4, "mem:") == 0;
+    if (c == '/' && !mem) within_terms = !within_terms;
+    if (c == ',' && !within_terms)
+      words.emplace_back();
+    else
+      word += c;
+  }
+  if (within_terms) throw bad_input("-e " + std::string(list), "a / is not closed: PMU/terms/", list_forms);
+  return words;
+}
+
 namespace {
 
-class ItemReader {
-public:
-  void take(std::string_view list) {
-    list_ = list;
-    bool within_terms = false;
-    std::string name;
-    for (const char c : list) {
-      // mem:ADDRESS/LENGTH has a single slash, and no comma in it.
-      if (c == '/' && !name.starts_with("mem:")) within_terms = !within_terms;
-      if (!within_terms && (c == ',' || c == '{' || c == '}')) {
-        separate(c, name);
-        continue;
-      }
-      if (!after_group_)
-        name += c;
-      else if (c == ':' || !suffix_.empty())
-        suffix_ += c;
-      else if (c != ' ')
-        fail("a comma is expected after }");
-    }
-    if (within_terms) fail("a / is not closed: PMU/terms/");
-    if (in_group_) fail("a { without a matching }");
-    finish(name, after_group_ || base::trim(list).empty());
-    close_group();
+/// Gives names the modifiers behind their group, ":uW"; W allows the group to be split.
+void add_modifiers(std::span<Item> items, std::string letters, const std::string& list) {
+  if (letters.empty()) return;
+  if (letters.front() != ':') throw bad_input(list, "a comma is expected after }", list_forms);
+  letters.erase(0, 1);
+  if (letters.empty() || letters.find_first_not_of("ukhGHIpPSDWe") != std::string::npos)
+    throw bad_input(list, "\"" + letters + "\" behind a group is no modifier", list_forms);
+  const bool weak = std::erase(letters, 'W') > 0;
+  std::erase(letters, 'S'); // about samples
+  for (Item& item : items) {
+    item.weak = weak;
+    if (!letters.empty()) item.name += (item.name.ends_with('/') ? "" : ":") + letters;
   }
-  std::vector<Item> items;
+}
 
-private:
-  [[noreturn]] void fail(const std::string& cause) const {
-    throw bad_input("-e " + std::string(list_), cause,
-                    "-e a,b,'{c,d}': names with commas between, groups in braces");
-  }
-  void separate(char c, std::string& name) {
-    if (c == '{') {
-      if (in_group_) fail("a { within a {");
-      if (after_group_ || !name.empty()) fail("a comma is expected before {");
-      in_group_ = true;
-      first_ = items.size();
-      return;
+void take_list(const std::string& list, std::size_t& groups, std::vector<Item>& items) {
+  const std::string option = "-e " + list;
+  bool in_group = false;
+  std::size_t first = 0; // item of the group
+  for (const std::string& text : split_names(list)) {
+    std::string_view word = base::trim(text);
+    if (word.starts_with('{')) {
+      if (in_group) throw bad_input(option, "a { within a {", list_forms);
+      in_group = true;
+      first = items.size();
+      word = base::trim(word.substr(1));
     }
-    finish(name, after_group_ && c == ',');
-    if (c == ',') close_group();
-    after_group_ = c == '}';
-    if (c == ',') return;
-    if (!in_group_) fail("a } without a matching {");
-    in_group_ = false;
-    ++groups_;
+    const std::size_t after_terms = word.rfind('/') == word.npos ? 0 : word.rfind('/');
+    const std::size_t open = word.find('{', after_terms), close = word.find('}', after_terms);
+    if (open != word.npos)
+      throw bad_input(option, in_group && open < close ? "a { within a {" : "a comma is expected before {",
+                      list_forms);
+    if (close != word.npos && !in_group) throw bad_input(option, "a } without a matching {", list_forms);
+    const std::string name(base::trim(word.substr(0, close)));
+    if (name.empty() && !base::trim(list).empty()) throw bad_input(option, "a name is missing", list_forms);
+    if (!name.empty() && std::ranges::find(items, name, &Item::name) == items.end())
+      items.push_back({name, in_group ? std::optional(groups) : std::nullopt});
+    if (close == word.npos) continue;
+    add_modifiers(std::span(items).subspan(first), std::string(base::trim(word.substr(close + 1))), option);
+    in_group = false;
+    ++groups;
   }
-  void finish(std::string& name, bool may_be_empty) {
-    const std::string bare(base::trim(name));
-    name.clear();
-    if (bare.empty() && !may_be_empty) fail("a name is missing");
-    if (!bare.empty() && std::ranges::find(items, bare, &Item::name) == items.end())
-      items.push_back({bare, in_group_ ? std::optional(groups_) : std::nullopt});
-  }
-
-  /// Gives each name of the group the modifiers behind it, ":uW"; W allows the group to be split.
-  void close_group() {
-    after_group_ = false;
-    std::string letters(base::trim(std::exchange(suffix_, {})));
-    if (letters.empty()) return;
-    letters.erase(0, 1);
-    const bool known = !letters.empty() && letters.find_first_not_of("ukhGHIpPSDWe") == std::string::npos;
-    if (!known) fail("\"" + letters + "\" behind a group is no modifier");
-    const bool weak = std::erase(letters, 'W') > 0;
-    std::erase(letters, 'S'); // about samples
-    for (std::size_t i = first_; i < items.size(); ++i) {
-      items[i].weak = weak;
-      if (!letters.empty()) items[i].name += (items[i].name.ends_with('/') ? "" : ":") + letters;
-    }
-  }
-
-  std::string_view list_;
-  std::string suffix_; ///< behind a group
-  std::size_t groups_ = 0, first_ = 0;
-  bool in_group_ = false, after_group_ = false;
-};
+  if (in_group) throw bad_input(option, "a { without a matching }", list_forms);
+}
 
 } // namespace
 
 std::vector<Item> parse_items(const std::vector<std::string>& lists) {
-  ItemReader reader;
+  std::vector<Item> items;
+  std::size_t groups = 0;
   for (const std::string& list : lists)
-    reader.take(list);
-  return std::move(reader.items);
+    take_list(list, groups, items);
+  return items;
 }
 
 void mark_rows(Plan& plan, const verdict::Marks& marks) {

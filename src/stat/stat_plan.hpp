@@ -19,6 +19,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <sys/types.h>
 #include <vector>
 
@@ -30,6 +31,10 @@ struct Item {
   std::optional<std::size_t> group; ///< counted from 0 over all lists; none: not in braces
   bool weak = false;                ///< a group that may be split ({a,b}:W)
 };
+
+/// The words between the commas of a list. A comma within PMU/terms/ belongs to the name. Throws Error
+/// (bad_input). Pure.
+[[nodiscard]] std::vector<std::string> split_names(std::string_view list);
 
 /// Parses lists of names, separated by commas, and {groups} of names. A comma within PMU/terms/ belongs
 /// to the name. Modifiers behind a group, {a,b}:u, are those of each name. Repeated names are removed. Throws

@@ -1,11 +1,12 @@
 #include "stat/stat_run.hpp"
 
 #include "base/format.hpp"
+#include "base/text.hpp"
 #include "command/measuring.hpp"
+#include "command/print.hpp"
 #include "perf/removed.hpp"
-#include "process/spawn.hpp"
+#include "process/child.hpp"
 #include "result/results_file.hpp"
-#include "stat/control.hpp"
 #include "witness/results_header.hpp"
 
 #include <recount/error.hpp>
@@ -17,8 +18,10 @@
 #include <cerrno>
 #include <cmath>
 #include <csignal>
+#include <cstring>
 #include <fcntl.h>
 #include <numeric>
+#include <poll.h>
 #include <unistd.h>
 
 namespace recount::stat {
@@ -50,11 +53,11 @@ void keep_reasons_of_missing(std::vector<Count>& sums) {
 class Repetition {
 public:
   /// `command`: that is counted; null: processes or CPUs are.
-  Repetition(const Plan& plan, const Request& request, const Listener& listener, int number,
-             Attached& counters, const process::Child* command)
+  Repetition(const Plan& plan, const Request& request, const Execution& run, Attached& counters,
+             const process::Child* command)
       : plan_(plan),
         interval_(request.interval),
-        listener_(listener),
+        listener_(run.listener),
         counters_(counters),
         command_(command),
         removed_at_exec_(command != nullptr &&
@@ -64,7 +67,7 @@ public:
         begin_(Clock::now()),
         tick_(begin_ + interval_),
         control_(request.control) {
-    whole_.repetition = number;
+    whole_.repetition = run.repetition;
     if (request.delay) start_at_ = begin_ + *request.delay;
     if (request.limit) limit_at_ = begin_ + *request.limit;
     if (!request.place_name) return;
@@ -194,24 +197,24 @@ CountedRun finished(Slice slice, std::optional<process::Exit> exit, const Repeti
 }
 
 /// Counts the command from exec to end.
-CountedRun count_command(const Plan& plan, const Request& request, const Listener& listener, int number,
-                         const process::HeldSignals& signals, RunResult& ended) {
+CountedRun count_command(const Plan& plan, const Request& request, const Companion& companion,
+                         const Execution& run) {
   using When = Attached::When;
   process::Child child = start(request.command, true, {}, {}, request.silent);
-  const auto finish = request.companion ? request.companion(child.pid()) : nullptr;
+  const auto finish = companion ? companion(child.pid()) : nullptr;
   Attached counters(plan, {child.pid()},
-                    request.companion ? When::at_once
-                    : request.delay   ? When::stopped
-                                      : When::at_exec,
+                    companion       ? When::at_once
+                    : request.delay ? When::stopped
+                                    : When::at_exec,
                     request.inherit);
   const perf::Descendants descendants(child.pid());
   // What is counted in part has nothing to be compared with the processor time of the command.
   const bool whole = request.inherit && !request.in_part();
-  Repetition repetition(plan, request, listener, number, counters, whole ? &child : nullptr);
+  Repetition repetition(plan, request, run, counters, whole ? &child : nullptr);
   repetition.stop_at_limit(child);
   child.release();
   const process::Exit exit = wait_for_command(
-      child, signals, ended.signal, [&] { return repetition.tick(); }, descriptor_of(request));
+      child, run.signals, run.ended.signal, [&] { return repetition.tick(); }, descriptor_of(request));
   const std::string flag = request.inherit && descendants.any() ? perf::outlived : "";
   CountedRun counted = finished(repetition.finish(exit, flag), exit, repetition);
   if (finish) finish();
@@ -220,24 +223,23 @@ CountedRun count_command(const Plan& plan, const Request& request, const Listene
 
 /// Counts processes that run already, until they have ended, or CPUs, until a signal arrives; or for as long
 /// as the command takes.
-CountedRun count_others(const Plan& plan, const Request& request, const Listener& listener, int number,
-                        const process::HeldSignals& signals, RunResult& ended) {
+CountedRun count_others(const Plan& plan, const Request& request, const Execution& run) {
   Attached counters(plan, request.pids, request.delay ? Attached::When::stopped : Attached::When::at_once,
                     request.inherit, request.threads);
-  Repetition repetition(plan, request, listener, number, counters, nullptr);
+  Repetition repetition(plan, request, run, counters, nullptr);
   std::optional<process::Exit> exit;
   if (!request.command.empty()) {
     process::Child child = start(request.command, false, {}, {}, request.silent);
     repetition.stop_at_limit(child);
     exit = wait_for_command(
-        child, signals, ended.signal, [&] { return repetition.tick(); }, descriptor_of(request));
+        child, run.signals, run.ended.signal, [&] { return repetition.tick(); }, descriptor_of(request));
   } else {
     process::Processes processes(request.pids);
-    while ((request.pids.empty() || !processes.all_ended()) && ended.signal == 0) {
+    while ((request.pids.empty() || !processes.all_ended()) && run.ended.signal == 0) {
       const auto next = repetition.tick();
       if (repetition.limited()) break;
-      processes.wait(signals, next, descriptor_of(request));
-      ended.signal = forward(signals, nullptr);
+      processes.wait(run.signals, next, descriptor_of(request));
+      run.ended.signal = forward(run.signals, nullptr);
     }
   }
   counters.stop();
@@ -262,17 +264,6 @@ std::vector<std::string> warnings(const Plan& plan, const Slice& slice) {
   return lines;
 }
 
-Listener guard(const Listener& listener, std::exception_ptr& error) {
-  return [&listener, &error](const Slice& slice) {
-    if (!listener || error) return;
-    try {
-      listener(slice);
-    } catch (...) {
-      error = std::current_exception();
-    }
-  };
-}
-
 std::string how_cut_short(const RunResult& ended) {
   if (!ended.cut_short) return {};
   const std::string exit = ended.exit ? process::describe(*ended.exit) : std::string();
@@ -295,6 +286,20 @@ int status_of(const RunResult& ended) {
   return status == 0 && ended.cut_short && (ended.requested > 1 || !ended.exit) ? 128 + ended.signal : status;
 }
 
+namespace {
+/// Calls the listener until it throws, and keeps what it threw.
+Listener guard(const Listener& listener, std::exception_ptr& error) {
+  return [&listener, &error](const Slice& slice) {
+    if (!listener || error) return;
+    try {
+      listener(slice);
+    } catch (...) {
+      error = std::current_exception();
+    }
+  };
+}
+
+/// Adds a run to the result; `exit`: of the command.
 void take(RunResult& ended, const Request& request, Slice slice, const std::optional<process::Exit>& exit,
           const Listener& listener) {
   const bool failed = exit && !exit->ok();
@@ -307,73 +312,62 @@ void take(RunResult& ended, const Request& request, Slice slice, const std::opti
   ended.repetitions.push_back(std::move(slice));
 }
 
-namespace {
-/// Whether the run may start: what was prepared neither failed nor was interrupted.
+/// Executes Request::prepare. Whether the run may start: it neither failed nor was interrupted.
 bool prepared(RunResult& ended, const Request& request, const process::HeldSignals& signals) {
-  try {
-    prepare(request, signals, ended.signal);
-  } catch (const Error&) {
-    ended.error = std::current_exception();
+  if (!request.prepare.empty()) {
+    const process::Exit exit = execute(request.prepare, signals, ended.signal, {}, {}, request.silent);
+    if (!exit.ok() && ended.signal == 0)
+      ended.error =
+          std::make_exception_ptr(unavailable("--prepare " + request.prepare.front(), process::describe(exit),
+                                              {}, "correct this command: no run follows one that fails"));
   }
   ended.cut_short = ended.cut_short || ended.signal != 0;
   return ended.goes_on();
 }
 } // namespace
 
-RunResult run(const Plan& plan, const Request& request, const Listener& listener,
-              const process::HeldSignals& signals) {
-  RunResult ended;
-  ended.requested = request.repeat;
-  const Listener guarded = guard(listener, ended.error);
-  const auto count = request.pids.empty() && plan.cpus.empty() ? count_command : count_others;
-  warm_up(ended, request, signals);
-  for (int number = 0; number < request.repeat && ended.goes_on(); ++number) {
-    if (!prepared(ended, request, signals)) break;
-    CountedRun counted = count(plan, request, guarded, number, signals, ended);
-    if (counted.limited) ++ended.stopped;
-    const double lasted = counted.slice.end;
-    take(ended, request, std::move(counted.slice), counted.exit, guarded);
-    if (request.progress) request.progress(number + 1, lasted);
-  }
-  return ended;
-}
-
-void prepare(const Request& request, const process::HeldSignals& signals, int& signal) {
-  if (request.prepare.empty()) return;
-  process::Child child = start(request.prepare, false, {}, {}, request.silent);
-  const process::Exit exit = wait_for_command(child, signals, signal);
-  if (!exit.ok() && signal == 0)
-    throw unavailable("--prepare " + request.prepare.front(), process::describe(exit), {},
-                      "correct this command: no run follows one that fails");
-}
-
 void warm_up(RunResult& ended, const Request& request, const process::HeldSignals& signals) {
   for (int number = 0; number < request.warm_up && ended.goes_on(); ++number) {
     if (!prepared(ended, request, signals)) return;
-    process::Child child = start(request.command, false, {}, {}, request.silent);
-    const process::Exit exit = wait_for_command(child, signals, ended.signal);
+    const process::Exit exit = execute(request.command, signals, ended.signal, {}, {}, request.silent);
     ended.cut_short = ended.signal != 0 || (!exit.ok() && !request.ignore_failure);
     if (ended.cut_short) ended.keep(exit);
   }
 }
 
 Pass perf_pass(const Plan& plan, const Request& request, const Companion& companion) {
-  Request once = request;
-  once.repeat = 1;
-  once.warm_up = 0;
-  once.prepare.clear();
-  once.progress = {};
-  once.companion = companion;
-  return [&plan, once](int, const process::HeldSignals& signals, int& signal, Slice& slice) {
-    RunResult counted = run(plan, once, {}, signals);
-    signal = counted.signal;
-    Slice& own = counted.repetitions.front();
-    slice.end = own.end;
-    slice.counts = std::move(own.counts);
+  return [&plan, &request, companion](const Execution& execution, Slice& slice) {
+    CountedRun counted = request.pids.empty() && plan.cpus.empty()
+                             ? count_command(plan, request, companion, execution)
+                             : count_others(plan, request, execution);
+    if (counted.limited) ++execution.ended.stopped;
+    slice.end = counted.slice.end;
+    slice.counts = std::move(counted.slice.counts);
+    slice.places = std::move(counted.slice.places);
     for (std::size_t r = 0; r < plan.rows.size(); ++r)
-      if (plan.rows[r].witness.empty()) slice.rows[r] = std::move(own.rows[r]);
-    return *counted.exit;
+      if (plan.rows[r].witness.empty()) slice.rows[r] = std::move(counted.slice.rows[r]);
+    return counted.exit;
   };
+}
+
+void add_repetition(RunResult& ended, const Plan& plan, const Request& request,
+                    const std::vector<Pass>& passes, int number, const process::HeldSignals& signals,
+                    const Listener& listener) {
+  Slice slice;
+  slice.repetition = number;
+  slice.rows = evaluate(plan, std::vector<Count>(plan.events.size()), 0);
+  const auto begin = Clock::now();
+  std::optional<process::Exit> exit;
+  for (const Pass& pass : passes) {
+    if (ended.signal != 0 || (exit && !exit->ok() && !request.ignore_failure)) break;
+    if (!prepared(ended, request, signals)) return;
+    const auto of_pass = pass({number, signals, listener, ended}, slice);
+    if (!exit || exit->ok()) exit = of_pass;
+  }
+  if (slice.end == 0) slice.end = seconds(Clock::now() - begin);
+  const double lasted = slice.end;
+  take(ended, request, std::move(slice), exit, listener);
+  if (request.progress) request.progress(number + 1, lasted);
 }
 
 RunResult run_passes(const Plan& plan, const Request& request, const std::vector<Pass>& passes, bool in_turn,
@@ -382,27 +376,16 @@ RunResult run_passes(const Plan& plan, const Request& request, const std::vector
   all.requested = request.repeat;
   const Listener guarded = guard(listener, all.error);
   const process::HeldSignals signals;
+  const std::vector<Pass> reversed(passes.rbegin(), passes.rend());
   warm_up(all, request, signals);
-  for (int number = 0; number < request.repeat && all.goes_on(); ++number) {
-    Slice slice;
-    slice.repetition = number;
-    slice.rows = evaluate(plan, std::vector<Count>(plan.events.size()), 0);
-    const auto begin = Clock::now();
-    std::optional<process::Exit> exit;
-    for (std::size_t i = 0; i < passes.size(); ++i) {
-      if (all.signal != 0 || (exit && !exit->ok() && !request.ignore_failure)) break;
-      if (!prepared(all, request, signals)) return all;
-      const bool reverse = in_turn && number % 2 == 1;
-      const process::Exit ended =
-          passes[reverse ? passes.size() - 1 - i : i](number, signals, all.signal, slice);
-      if (!exit || exit->ok()) exit = ended;
-    }
-    if (slice.end == 0) slice.end = seconds(Clock::now() - begin);
-    const double lasted = slice.end;
-    take(all, request, std::move(slice), exit, guarded);
-    if (request.progress) request.progress(number + 1, lasted);
-  }
+  for (int number = 0; number < request.repeat && all.goes_on(); ++number)
+    add_repetition(all, plan, request, in_turn && number % 2 == 1 ? reversed : passes, number, signals,
+                   guarded);
   return all;
+}
+
+RunResult run(const Plan& plan, const Request& request, const Listener& listener) {
+  return run_passes(plan, request, {perf_pass(plan, request)}, false, listener);
 }
 
 process::Child start(const std::vector<std::string>& command, bool held,
@@ -419,6 +402,13 @@ process::Child start(const std::vector<std::string>& command, bool held,
   spawn.die_with_parent = false;
   spawn.held = held;
   return process::Child(spawn);
+}
+
+process::Exit execute(const std::vector<std::string>& command, const process::HeldSignals& signals,
+                      int& signal, const std::vector<std::pair<std::string, std::string>>& environment,
+                      const std::vector<std::pair<int, int>>& descriptors, bool silent) {
+  process::Child child = start(command, false, environment, descriptors, silent);
+  return wait_for_command(child, signals, signal);
 }
 
 process::Exit wait_for_command(process::Child& child, const process::HeldSignals& signals, int& signal,
@@ -669,6 +659,83 @@ void CommandResults::write(result::Section section) {
   section.kernel = "command";
   section.params["command"] = subject_;
   writer_->write(section);
+}
+
+namespace {
+
+constexpr std::size_t longest_command = 64;
+constexpr const char* example = "--control fd:3,4 or --control fifo:COMMANDS,REPLIES";
+
+int parse_descriptor(const std::string& text, std::string_view number) {
+  const auto fd = base::parse<int>(number);
+  if (!fd || *fd < 0)
+    throw bad_input("--control " + text, "is no descriptor: " + std::string(number), example);
+  if (::fcntl(*fd, F_GETFD) < 0)
+    throw bad_input("--control " + text, fmt::format("descriptor {} is not open", *fd),
+                    "open it first: recount stat --control fd:3 ... 3<FILE");
+  return *fd;
+}
+
+/// Opened for reading and writing, so that opening waits for nobody and the last writer does not end it
+/// (fifo(7)).
+process::Fd open_fifo(const std::string& text, std::string_view path) {
+  process::Fd fd(::open(std::string(path).c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
+  if (!fd)
+    throw bad_input("--control " + text, fmt::format("{} cannot be opened: {}", path, std::strerror(errno)),
+                    fmt::format("mkfifo {}", path));
+  return fd;
+}
+
+} // namespace
+
+Control::Control(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  const std::string kind = text.substr(0, colon);
+  const auto ends =
+      base::split(std::string_view(text).substr(colon == text.npos ? text.size() : colon + 1), ',');
+  if ((kind != "fd" && kind != "fifo") || ends.size() > 2 || ends.front().empty())
+    throw bad_input("--control " + text, "is neither fd:N[,M] nor fifo:PATH[,PATH]", example);
+  if (kind == "fd") {
+    in_ = parse_descriptor(text, ends.front());
+    if (ends.size() > 1) out_ = parse_descriptor(text, ends[1]);
+    return;
+  }
+  own_in_ = open_fifo(text, ends.front());
+  in_ = own_in_.get();
+  if (ends.size() < 2) return;
+  own_out_ = open_fifo(text, ends[1]);
+  out_ = own_out_.get();
+}
+
+void Control::obey(Attached& counters) {
+  char block[512];
+  for (pollfd now{in_, POLLIN, 0}; in_ >= 0 && ::poll(&now, 1, 0) > 0;) {
+    const ssize_t got = ::read(in_, block, sizeof block);
+    if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (got <= 0) {
+      in_ = -1;
+      return;
+    }
+    rest_.append(block, static_cast<std::size_t>(got));
+    for (auto end = rest_.find('\n'); end != rest_.npos; end = rest_.find('\n')) {
+      obey(base::trim(std::string_view(rest_).substr(0, end)), counters);
+      rest_.erase(0, end + 1);
+    }
+    if (rest_.size() > longest_command) rest_.erase(0, rest_.size() - longest_command);
+  }
+}
+
+void Control::obey(std::string_view line, Attached& counters) {
+  const std::string_view word = line.substr(0, line.find('\0')); // perf's own clients end it so
+  if (word == "enable")
+    counters.start();
+  else if (word == "disable")
+    counters.stop();
+  else if (word != "ping") {
+    command::note("recount stat: warning: --control: unknown command '{}' ignored\n", word);
+    return;
+  }
+  if (out_ >= 0) static_cast<void>(::write(out_, "ack\n", 4) < 0); // its reader may be gone
 }
 
 } // namespace recount::stat

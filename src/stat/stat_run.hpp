@@ -2,6 +2,7 @@
 #pragma once
 
 #include "process/child.hpp"
+#include "process/fd.hpp"
 #include "process/waiter.hpp"
 #include "result/observation.hpp"
 #include "stat/stat_plan.hpp"
@@ -17,6 +18,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <sys/types.h>
 #include <utility>
 #include <vector>
@@ -28,10 +30,31 @@ class Writer;
 namespace recount::stat {
 
 /// A second witness of the same execution: called with the command that is held before exec and starts to
-/// count it; what it returns is called when the command has ended.
+/// count it; what it returns is called when the command has ended. perf then counts from before exec on, too.
 using Companion = std::function<std::function<void()>(pid_t command)>;
 
-class Control;
+class Attached;
+
+// recount stat --control: another program says when to count.
+
+/// Commands, a line each, from a descriptor or FIFO: "enable", "disable" and "ping", as in perf-stat(1). Each
+/// is acknowledged with "ack\n" where a second descriptor was given. Lines that are none of these are ignored
+/// with a warning. Not thread-safe.
+class Control {
+public:
+  /// "fd:N[,M]" or "fifo:PATH[,PATH]". Throws Error (bad_input).
+  explicit Control(const std::string& text);
+
+  [[nodiscard]] int fd() const { return in_; } ///< to wait for; -1: its writers have closed it
+  /// Carries out what has arrived. Never waits.
+  void obey(Attached& counters);
+
+private:
+  void obey(std::string_view line, Attached& counters);
+  process::Fd own_in_, own_out_; ///< of FIFOs
+  int in_ = -1, out_ = -1;
+  std::string rest_; ///< of a line
+};
 
 struct Request {
   std::vector<std::string>
@@ -43,10 +66,9 @@ struct Request {
   std::string from = {}, to = {};        ///< and only between these functions, see trace::FunctionRange
   long sample = 0;                       ///< of so many windows of accesses, a model simulates one; 0: all
   bool ignore_failure = false;           ///< a run of the command that fails is a repetition, too
-  Companion companion = {};              ///< with one, counting starts before exec: both count the same
   bool inherit = true;                   ///< also what the counted threads start
   bool threads = false;                  ///< `pids` are threads, each counted alone
-  int warm_up = 0;                       ///< runs before the first, which are not counted
+  long warm_up = 0;                      ///< runs before the first, which are not counted
   std::vector<std::string> prepare = {}; ///< executed before each run; empty: nothing
   bool silent = false;                   ///< the command's output goes to /dev/null
   std::optional<std::chrono::milliseconds> delay = {}; ///< counting starts so long after the command
@@ -104,34 +126,35 @@ inline constexpr const char* keep_failures = "-i also counts runs that fail";
 /// Called with each interval and, after its intervals, each repetition.
 using Listener = std::function<void(const Slice&)>;
 
-/// Counts. The command has this process's terminal, standard input and output; a terminal's Ctrl-C reaches
-/// both, and this waits for the command; signals from other processes are forwarded. A run that was
-/// interrupted or failed is the last one and no repetition. Throws Error as Attached does, process::CannotRun
-/// for the command.
-[[nodiscard]] RunResult run(const Plan& plan, const Request& request, const Listener& listener,
-                            const process::HeldSignals& signals = {});
-
+/// A run of a repetition, and whom to report to.
+struct Execution {
+  int repetition;
+  const process::HeldSignals& signals;
+  const Listener& listener; ///< of intervals
+  RunResult& ended;         ///< its signal, and how many runs were stopped
+};
 /// One execution of the command for a repetition, by one witness, which fills its rows of the slice. How the
-/// command ended; `signal`: as in RunResult.
-using Pass = std::function<process::Exit(int repetition, const process::HeldSignals& signals, int& signal,
-                                         Slice& slice)>;
+/// command ended.
+using Pass = std::function<std::optional<process::Exit>(const Execution& execution, Slice& slice)>;
 /// The execution that perf counts, alone or with a companion.
 [[nodiscard]] Pass perf_pass(const Plan& plan, const Request& request, const Companion& companion = {});
-/// As run(), with each pass once per repetition; `in_turn`: every second repetition in reverse order, so that
-/// a slow change of the machine affects all alike.
+
+/// Executes each pass once per repetition; `in_turn`: every second repetition in reverse order, so that a
+/// slow change of the machine affects all alike. The command has this process's terminal, standard input and
+/// output; a terminal's Ctrl-C reaches both, and this waits for the command; signals from other processes are
+/// forwarded. A run that was interrupted or failed is the last one and no repetition. Throws Error as
+/// Attached does, process::CannotRun for the command.
 [[nodiscard]] RunResult run_passes(const Plan& plan, const Request& request, const std::vector<Pass>& passes,
                                    bool in_turn, const Listener& listener);
+/// The same by perf alone.
+[[nodiscard]] RunResult run(const Plan& plan, const Request& request, const Listener& listener);
 
 /// The runs before the first. One that is interrupted or fails is the last.
 void warm_up(RunResult& ended, const Request& request, const process::HeldSignals& signals);
-/// Executes Request::prepare. Throws Error (unavailable) if it fails.
-void prepare(const Request& request, const process::HeldSignals& signals, int& signal);
-
-/// Calls the listener until it throws, and keeps what it threw.
-[[nodiscard]] Listener guard(const Listener& listener, std::exception_ptr& error);
-/// Adds a run to the result; `exit`: of the command.
-void take(RunResult& ended, const Request& request, Slice slice, const std::optional<process::Exit>& exit,
-          const Listener& listener);
+/// Adds a repetition; `listener` gets it after its intervals.
+void add_repetition(RunResult& ended, const Plan& plan, const Request& request,
+                    const std::vector<Pass>& passes, int number, const process::HeldSignals& signals,
+                    const Listener& listener = {});
 
 /// A row over all repetitions. Of ratios, too, the mean is that of the repetitions' ratios.
 struct Summary {
@@ -160,6 +183,11 @@ using Tick = std::function<std::optional<std::chrono::steady_clock::time_point>(
                                    const std::vector<std::pair<std::string, std::string>>& environment = {},
                                    const std::vector<std::pair<int, int>>& descriptors = {},
                                    bool silent = false);
+
+/// Starts a command, not held, and waits for it.
+process::Exit execute(const std::vector<std::string>& command, const process::HeldSignals& signals,
+                      int& signal, const std::vector<std::pair<std::string, std::string>>& environment = {},
+                      const std::vector<std::pair<int, int>>& descriptors = {}, bool silent = false);
 
 /// Waits for the command and forwards signals to it; the last one is left in `signal`. Exceptions of `tick`
 /// are rethrown after its end. `also`: a descriptor at whose input the tick is called, too; -1: none.

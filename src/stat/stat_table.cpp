@@ -246,34 +246,31 @@ command::Table values_table(const Plan& plan, const RunResult& ended) {
 
 namespace {
 
-/// The CPUs, cores or threads that were counted apart; empty: none were.
-std::vector<std::string> place_names(const RunResult& ended) {
-  std::set<std::string> names;
+/// A CPU, core or thread with counts of its own, and the repetitions with these.
+struct PlaceSlices {
+  std::string name;
+  std::vector<Slice> slices = {};
+};
+/// Empty: none were counted separately.
+std::vector<PlaceSlices> places_in(const RunResult& ended) {
+  std::vector<PlaceSlices> places;
   for (const Slice& slice : ended.repetitions)
-    for (const auto& [name, rows] : slice.places)
-      names.insert(name);
-  std::vector<std::string> sorted(names.begin(), names.end());
-  std::ranges::stable_sort(sorted, {}, &std::string::size); // CPU2 before CPU10
-  return sorted;
+    for (const auto& [name, rows] : slice.places) {
+      auto at = std::ranges::find(places, name, &PlaceSlices::name);
+      if (at == places.end()) at = places.insert(at, {name});
+      at->slices.emplace_back(slice).rows = rows;
+    }
+  std::ranges::sort(places, {}, [](const PlaceSlices& place) {
+    return std::pair(place.name.size(), place.name); // CPU2 before CPU10
+  });
+  return places;
 }
 
-/// The repetitions with the counts of one place.
-std::vector<Slice> slices_of_place(const RunResult& ended, const std::string& name) {
-  std::vector<Slice> slices;
-  for (const Slice& slice : ended.repetitions) {
-    const auto rows = slice.places.find(name);
-    if (rows == slice.places.end()) continue;
-    slices.emplace_back(slice).rows = rows->second;
-  }
-  return slices;
-}
-
-command::Table places_table(const Plan& plan, const RunResult& ended, const std::vector<std::string>& names) {
+command::Table places_table(const Plan& plan, const std::vector<PlaceSlices>& places) {
   using Align = command::Table::Align;
   command::Table table({{"where"}, {"value", Align::right}, {"unit"}, {"event"}, {"", Align::right}},
                        "Places");
-  for (const std::string& name : names) {
-    const std::vector<Slice> slices = slices_of_place(ended, name);
+  for (const auto& [name, slices] : places)
     for (std::size_t r = 0; r < plan.rows.size(); ++r) {
       const PlanRow& row = plan.rows[r];
       if (row.kind == RowKind::usage || !row.witness.empty() || !row.refused.empty()) continue;
@@ -281,13 +278,8 @@ command::Table places_table(const Plan& plan, const RunResult& ended, const std:
       const ShownUnit unit = shown_unit(row.unit, s.mean.value_or(0));
       table.add({"  " + name, value_text(s, unit), s.mean ? unit.name : "", row.name, coverage_text(s)});
     }
-  }
   return table;
 }
-
-} // namespace
-
-namespace {
 
 /// The values of a row of the plan. `keys`: what it is of.
 void add_count(std::vector<document::Datum>& all, const PlanRow& row, const Summary& s,
@@ -326,13 +318,11 @@ std::vector<document::Datum> count_data(const Plan& plan, const RunResult& ended
   std::vector<document::Datum> all;
   for (std::size_t r = 0; r < plan.rows.size(); ++r)
     add_count(all, plan.rows[r], summarise(ended.repetitions, r), {{"command", what}});
-  for (const std::string& place : place_names(ended)) {
-    const std::vector<Slice> slices = slices_of_place(ended, place);
+  for (const auto& [place, slices] : places_in(ended))
     for (std::size_t r = 0; r < plan.rows.size(); ++r)
       if (const PlanRow& row = plan.rows[r];
           row.kind != RowKind::usage && row.witness.empty() && row.refused.empty())
         add_count(all, row, summarise(slices, r), {{"command", what}, {"where", place}});
-  }
   return all;
 }
 
@@ -362,8 +352,7 @@ std::string stat_table(const Plan& plan, const RunResult& ended, const std::stri
   fixes.erase("");
   if (ended.cut_short && ended.signal == 0 && ended.requested > 1) fixes.emplace(keep_failures);
   std::string text = fmt::format("{}: {}\n", what, times_text(ended));
-  if (const auto places = place_names(ended); !places.empty())
-    text += places_table(plan, ended, places).text(stream);
+  if (const auto places = places_in(ended); !places.empty()) text += places_table(plan, places).text(stream);
   if (const command::Table table = values_table(plan, ended); !table.empty()) text += table.text(stream);
   for (const auto& [why, names] : missing)
     text += note_line(fmt::format("not counted: {}: {}", fmt::join(names, ", "), why), stream);
@@ -434,14 +423,9 @@ std::string interval_csv(const Plan& plan, const Slice& slice, const std::string
 
 std::string stat_csv(const Plan& plan, const RunResult& ended, const std::string& separator) {
   std::string text;
-  if (const auto places = place_names(ended); !places.empty()) {
-    for (const std::string& name : places) {
-      const std::vector<Slice> slices = slices_of_place(ended, name);
-      text +=
-          csv_lines(plan, slices, false, cell(name, separator) + separator, separator, ended.requested > 1);
-    }
-    return text;
-  }
+  for (const auto& [name, slices] : places_in(ended))
+    text += csv_lines(plan, slices, false, cell(name, separator) + separator, separator, ended.requested > 1);
+  if (!text.empty()) return text;
   return csv_lines(plan, ended.repetitions, true, "", separator, ended.requested > 1);
 }
 
@@ -524,9 +508,8 @@ std::string stat_json(const Plan& plan, const Request& request, const RunResult&
     json["metrics"].push_back(with_summary(plan.rows[r], summarise(ended.repetitions, r)));
   for (const Difference& difference : differences(plan, ended))
     json["metrics"][difference.papi]["difference"] = difference_json(difference);
-  for (const std::string& name : place_names(ended)) {
+  for (const auto& [name, slices] : places_in(ended)) {
     Json place{{"name", name}, {"metrics", Json::array()}};
-    const std::vector<Slice> slices = slices_of_place(ended, name);
     for (std::size_t r = 0; r < plan.rows.size(); ++r)
       if (plan.rows[r].kind != RowKind::usage)
         place["metrics"].push_back(with_summary(plan.rows[r], summarise(slices, r)));
