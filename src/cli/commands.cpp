@@ -5,10 +5,10 @@
 #include "check/verdict.hpp"
 #include "compare/compare.hpp"
 #include "matmul/matmul_tables.hpp"
-#include "profile/profile_figure.hpp"
+#include "profile/profile_report.hpp"
 #include "report/build_report.hpp"
 #include "sweep/sweep_table.hpp"
-#include "watch/watch_figure.hpp"
+#include "watch/watch_view.hpp"
 
 // Each command is defined in the folder of its feature.
 namespace recount {

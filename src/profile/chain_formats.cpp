@@ -1,4 +1,4 @@
-#include "profile/chain_formats.hpp"
+#include "profile/profile_report.hpp"
 
 #include "base/json.hpp"
 

@@ -263,8 +263,6 @@ public:
           "run as root (CAP_SYS_ADMIN), or let root run `mount -t tracefs nodev /sys/kernel/tracing`");
     pmu_ = static_cast<std::uint32_t>(*type);
   }
-  ProbeEvents(const ProbeEvents&) = delete;
-  ProbeEvents& operator=(const ProbeEvents&) = delete;
 
   ~ProbeEvents() {
     for (const auto& name : defined_) {
@@ -378,8 +376,6 @@ public:
     static_cast<void>(sites);
 #endif
   }
-  Calibration(const Calibration&) = delete;
-  Calibration& operator=(const Calibration&) = delete;
 
   ~Calibration() {
     if (code_ != nullptr) ::munmap(code_, bytes_);

@@ -1,6 +1,7 @@
 // Counts events per call of selected functions, in an unmodified program.
 #pragma once
 
+#include "command/output.hpp"
 #include "profile/calls.hpp"
 #include "profile/recording.hpp"
 
@@ -60,5 +61,13 @@ struct FunctionRecording {
 
 /// The representative instruction for the class of the first one of `code`, and its inverse. Pure.
 [[nodiscard]] std::span<const unsigned char> calibration_body(std::span<const unsigned char> code);
+
+// The calls of functions as tables for people and as JSON.
+
+/// One for each function with completed calls.
+[[nodiscard]] std::vector<command::Table> function_tables(const FunctionRecording& recording);
+/// `subject`: the command or the process.
+[[nodiscard]] std::string functions_text(const FunctionRecording& recording, const std::string& subject);
+[[nodiscard]] std::string functions_json(const FunctionRecording& recording, const std::string& subject);
 
 } // namespace recount::profile

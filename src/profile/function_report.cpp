@@ -1,4 +1,4 @@
-#include "profile/function_report.hpp"
+#include "profile/function_recording.hpp"
 
 #include "base/format.hpp"
 #include "base/json.hpp"

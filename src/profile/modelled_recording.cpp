@@ -1,4 +1,4 @@
-#include "profile/modelled_recording.hpp"
+#include "profile/recording.hpp"
 
 #include "base/nearest.hpp"
 #include "model/hierarchy.hpp"
@@ -629,9 +629,9 @@ Recording record_modelled(const RecordSettings& settings) {
                                                                .objects = settings.objects,
                                                                .exact = !functions.empty()});
   const process::Fd sink = trace::message_sink();
-  process::Child child = stat::start(tool.argv, false, tool.environment, trace::descriptors(sink, sections));
   int signal = 0;
-  recording.exit = stat::wait_for_command(child, signals, signal);
+  recording.exit =
+      stat::execute(tool.argv, signals, signal, tool.environment, trace::descriptors(sink, sections));
   session.finish();
   recording.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
   if (run.totals) fill_sampled(run);

@@ -4,8 +4,7 @@
 #include "base/text.hpp"
 #include "statistics/statistics.hpp"
 #include "symbol/disassembly.hpp"
-#include "symbol/jit_symbols.hpp"
-#include "symbol/kernel_symbols.hpp"
+#include "symbol/memory_symbols.hpp"
 
 #include <recount/error.hpp>
 

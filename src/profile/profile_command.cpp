@@ -6,11 +6,9 @@
 #include "command/output.hpp"
 #include "command/print.hpp"
 #include "kernel/command_line.hpp"
-#include "profile/chain_formats.hpp"
-#include "profile/function_report.hpp"
-#include "profile/modelled_recording.hpp"
-#include "profile/profile_diff.hpp"
+#include "profile/function_recording.hpp"
 #include "profile/profile_report.hpp"
+#include "profile/recording.hpp"
 #include "stat/stat_plan.hpp"
 
 #include <recount/error.hpp>
@@ -28,17 +26,17 @@ namespace recount::profile {
 namespace {
 
 struct ProfileOptions {
+  RecordSettings record; ///< as far as options state it
   std::vector<std::string> events, by, annotate, functions, pids, command;
-  std::string folded, debug_path, output, plot, export_to, section, from, to, input, diff, perf_data,
-      call_graph, speedscope, callgrind, pprof;
-  long cpu = -1, top = 15, frames = 0, sample = 0;
+  std::string folded, output, plot, export_to, input, diff, call_graph, speedscope, callgrind, pprof;
+  long cpu = -1, top = 15, frames = 0;
   bool no_verdicts = false, chains = false, json = false, calls = false, uretprobe = false, kinds = false;
 };
 
 void check_files(const ProfileOptions& o) {
   for (const auto& [option, path] :
        {std::pair("--speedscope", o.speedscope), std::pair("--callgrind", o.callgrind),
-        std::pair("--pprof", o.pprof), std::pair("--perf-data", o.perf_data)})
+        std::pair("--pprof", o.pprof), std::pair("--perf-data", o.record.perf_data)})
     if (path == "-")
       throw bad_input(std::string(option) + " -", "cannot be standard output", std::string(option) + " FILE");
   command::check_outputs({.results = o.output,
@@ -48,7 +46,7 @@ void check_files(const ProfileOptions& o) {
                                     {"--speedscope", o.speedscope},
                                     {"--callgrind", o.callgrind},
                                     {"--pprof", o.pprof},
-                                    {"--perf-data", o.perf_data}}});
+                                    {"--perf-data", o.record.perf_data}}});
 }
 
 /// --input and --diff: options that need a run are refused.
@@ -56,7 +54,7 @@ void check_input(const ProfileOptions& o) {
   const std::string given = !o.diff.empty() ? "--diff" : "--input";
   for (const auto& [option, used] :
        {std::pair("--event", !o.events.empty()), std::pair("--pid", !o.pids.empty()),
-        std::pair("--function", !o.functions.empty()), std::pair("--perf-data", !o.perf_data.empty()),
+        std::pair("--function", !o.functions.empty()), std::pair("--perf-data", !o.record.perf_data.empty()),
         std::pair("--call-graph", !o.call_graph.empty()), std::pair("--cpu", o.cpu >= 0)})
     if (used)
       throw bad_input(given, fmt::format("reads recorded samples, and {} records some", option),
@@ -113,8 +111,9 @@ void require_modelled(const ProfileOptions& o, const std::vector<By>& ways) {
     throw bad_input("--by " + name_of(*way), "needs a modelled event: a sample names no data",
                     "recount profile -e model:PAPI_L1_DCM --by object -- COMMAND");
   for (const auto& [option, value] :
-       {std::pair("--section ", o.section), std::pair("--from ", o.from), std::pair("--to ", o.to),
-        std::pair("--sample-every ", o.sample > 0 ? std::to_string(o.sample) : "")})
+       {std::pair("--section ", o.record.section), std::pair("--from ", o.record.from),
+        std::pair("--to ", o.record.to),
+        std::pair("--sample-every ", o.record.sample_every > 0 ? std::to_string(o.record.sample_every) : "")})
     if (!value.empty())
       throw bad_input(option + value, "limits what a model simulates", "add -e model:PAPI_L1_DCM");
 }
@@ -147,23 +146,17 @@ void set_call_graph(RecordSettings& settings, const std::string& mode, bool mode
 }
 
 RecordSettings record_settings(const ProfileOptions& o, const std::vector<By>& ways) {
-  RecordSettings settings;
+  RecordSettings settings = o.record;
   settings.events = parse_event_requests(o.events.empty() ? std::vector<std::string>{"cpu-clock"} : o.events);
   const bool modelled = are_modelled(settings.events);
   if (!modelled || (o.kinds && settings.events.size() > 1)) require_modelled(o, ways);
   if (o.kinds) settings.events = with_kinds(settings.events.front());
   settings.who = target_options(o);
-  settings.section = o.section;
-  settings.debug_path = o.debug_path;
   settings.objects = modelled && (std::ranges::any_of(ways, by_object) || !o.annotate.empty() || o.kinds);
-  settings.from = o.from;
-  settings.to = o.to;
-  settings.sample_every = o.sample;
   settings.chains = with_chains(o);
   set_call_graph(settings, o.call_graph, modelled);
-  settings.perf_data = o.perf_data;
-  if (modelled && !o.perf_data.empty())
-    throw bad_input("--perf-data " + o.perf_data, "holds samples, and modelled events have none",
+  if (modelled && !o.record.perf_data.empty())
+    throw bad_input("--perf-data " + o.record.perf_data, "holds samples, and modelled events have none",
                     "use -o FILE for the counts by address");
   settings.frames = static_cast<unsigned>(o.frames);
   return settings;
@@ -225,7 +218,7 @@ int profile_functions(const ProfileOptions& o) {
   settings.who = target_options(o);
   settings.returns = !o.calls;
   settings.uretprobe = o.uretprobe;
-  settings.debug_path = o.debug_path;
+  settings.debug_path = o.record.debug_path;
   const command::TableExport file(o.export_to);
   const auto marks = command::verdict_marks("profile", o.no_verdicts);
   auto recording = record_functions(settings);
@@ -244,7 +237,7 @@ int profile_functions(const ProfileOptions& o) {
 /// Names the places and data of a recording.
 void add_names(Profile& p, const ProfileOptions& o, const std::vector<By>& ways, bool objects) {
   const bool instructions = std::ranges::find(ways, By::address) != ways.end();
-  p.naming = name_places(p.recording.places, p.recording.files, o.debug_path, instructions);
+  p.naming = name_places(p.recording.places, p.recording.files, o.record.debug_path, instructions);
   if (objects) p.naming.objects = name_objects(p.recording.objects, p.recording.places, p.naming);
 }
 
@@ -356,12 +349,12 @@ command::Command profile_command() {
               "events, each with :period=N or :freq=F (default cpu-clock, 1000 samples per second)")
         .event_files()
         .list("-p,--pid", o->pids, "LIST", "attach to these PIDs until they or COMMAND exit")
-        .text("--section", o->section, "NAME",
+        .text("--section", o->record.section, "NAME",
               "simulate only the program's section NAME (recount/sections.h)")
-        .text("--from", o->from, "FUNCTION",
+        .text("--from", o->record.from, "FUNCTION",
               "simulate from each entry of FUNCTION on, until it returns or --to (default: from the start)")
-        .text("--to", o->to, "FUNCTION", "simulate until FUNCTION is entered (default: to the end)")
-        .number("--sample-every", o->sample, "N",
+        .text("--to", o->record.to, "FUNCTION", "simulate until FUNCTION is entered (default: to the end)")
+        .number("--sample-every", o->record.sample_every, "N",
                 "simulate one of N windows of accesses, and state the error (default: all)", {2, 1'000'000})
         .flag("--kinds", o->kinds,
               "with one modelled event: also compulsory, capacity and conflict misses, and what would help")
@@ -383,7 +376,7 @@ command::Command profile_command() {
               "write call chains as JSON for speedscope, Firefox Profiler")
         .text("--callgrind", o->callgrind, "FILE", "write call chains as callgrind.out for kcachegrind")
         .text("--pprof", o->pprof, "FILE", "write call chains as profile.pb.gz for pprof")
-        .text("--perf-data", o->perf_data, "FILE",
+        .text("--perf-data", o->record.perf_data, "FILE",
               "write all samples as perf.data for perf report, --input and --diff")
         .text("--input", o->input, "FILE",
               "report the samples of FILE (perf.data) instead of running a command")
@@ -391,7 +384,8 @@ command::Command profile_command() {
         .text("-o,--output", o->output, "FILE", "write results to FILE; - is stdout")
         .text("--plot", o->plot, "FILE", "draw samples by address: .pdf, .svg, .png, ...")
         .list("--annotate", o->annotate, "NAME", "show the annotated source of the function NAME")
-        .text("--debug-path", o->debug_path, "DIRS", "search DIRS for debug files, besides /usr/lib/debug")
+        .text("--debug-path", o->record.debug_path, "DIRS",
+              "search DIRS for debug files, besides /usr/lib/debug")
         .number("--cpu", o->cpu, "N", "run the command on this CPU only", {0, 65535})
         .flag("--no-verdicts", o->no_verdicts, command::no_verdicts_help)
         .flag("--json", o->json, "print the profile as one JSON object on stdout")

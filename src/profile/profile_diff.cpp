@@ -1,4 +1,4 @@
-#include "profile/profile_diff.hpp"
+#include "profile/profile_report.hpp"
 
 #include "base/json.hpp"
 
@@ -39,16 +39,13 @@ Share share_in(const Profile& p, const std::vector<Tally>& tallies, std::size_t 
 std::vector<ShareChange> compare_shares(const Profile& before, std::size_t event_before, const Profile& after,
                                         std::size_t event_after, By by) {
   std::map<RowKey, RowPair> pairs;
-  for (ProfileRow& row : group_places(before.recording.places, before.naming, by)) {
-    RowPair& pair = pairs[row_key(row, by)];
-    add(pair.before, row.tallies);
-    pair.row = std::move(row);
-  }
-  for (ProfileRow& row : group_places(after.recording.places, after.naming, by)) {
-    RowPair& pair = pairs[row_key(row, by)];
-    add(pair.after, row.tallies);
-    pair.row = std::move(row);
-  }
+  for (const auto& [profile, tallies] :
+       {std::pair(&before, &RowPair::before), std::pair(&after, &RowPair::after)})
+    for (ProfileRow& row : group_places(profile->recording.places, profile->naming, by)) {
+      RowPair& pair = pairs[row_key(row, by)];
+      add(pair.*tallies, row.tallies);
+      pair.row = std::move(row);
+    }
   std::vector<ShareChange> changes;
   for (auto& [key, pair] : pairs) {
     pair.row.tallies.clear();
@@ -77,16 +74,16 @@ command::Table diff_table(const std::vector<ShareChange>& changes, const std::st
                           std::size_t top) {
   using enum command::Table::Align;
   std::vector<command::Table::Column> columns{{"before", right}, {"after", right}, {"change", right}};
-  for (const auto& column : name_columns(by))
-    columns.push_back(column);
+  for (const NameField& field : name_fields({}, by))
+    columns.push_back(field.column);
   command::Table table(columns, fmt::format("{} by {}", event, name_of(by)));
   for (std::size_t i = 0; i < std::min(top, changes.size()); ++i) {
     const ShareChange& change = changes[i];
     std::vector<std::string> line{share_text(change.before), share_text(change.after),
                                   change.differs() ? fmt::format("{:+.3g}", 100 * change_of(change))
                                                    : "none shown"};
-    for (std::string& cell : name_cells(change.row, by))
-      line.push_back(std::move(cell));
+    for (NameField& field : name_fields(change.row, by))
+      line.push_back(std::move(field.cell));
     table.add(std::move(line));
     document::Datum datum{.keys = name_keys(change.row, by), .quantity = event};
     table.add_data({datum.with("share before", change.before.value, change.before.low, change.before.high),

@@ -1,4 +1,4 @@
-#include "profile/profile_figure.hpp"
+#include "profile/profile_report.hpp"
 
 #include "plot/select.hpp"
 #include "profile/places.hpp"

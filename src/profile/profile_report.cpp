@@ -6,8 +6,7 @@
 #include "command/measuring.hpp"
 #include "command/output.hpp"
 #include "model/machine.hpp"
-#include "profile/modelled_recording.hpp"
-#include "profile/profile_figure.hpp"
+#include "profile/recording.hpp"
 #include "result/results_file.hpp"
 #include "symbol/module.hpp"
 #include "trace/miss_kinds.hpp"
@@ -166,20 +165,6 @@ using Column = command::Table::Column;
 using enum command::Table::Align;
 } // namespace
 
-std::vector<Column> name_columns(By by) {
-  const Column function{"function", left, 1}, module{"module", left, 3};
-  switch (by) {
-  case By::module: return {{"module"}};
-  case By::symbol: return {{"symbol"}, module};
-  case By::function: return {{"function"}, module};
-  case By::line: return {{"line"}, function, module};
-  case By::object: return {{"object"}, {"size", left, 2}, {"offsets", left, 2}, module};
-  case By::line_object: return {{"line"}, {"object"}, function, module};
-  case By::address: break;
-  }
-  return {{"address"}, {"instruction"}, {"line"}, function, module};
-}
-
 namespace {
 std::string function_cell(const ProfileRow& row, std::size_t most) {
   if (!row.function.empty())
@@ -204,25 +189,34 @@ std::vector<std::string> object_cells(const ProfileRow& row) {
 
 } // namespace
 
-std::vector<std::string> name_cells(const ProfileRow& row, By by) {
-  const std::string module = base::printable(short_path(row.module)), function = function_cell(row, 50);
+std::vector<NameField> name_fields(const ProfileRow& row, By by) {
+  const NameField function{{"function", left, 1}, function_cell(row, 50)},
+      module{{"module", left, 3}, base::printable(short_path(row.module))};
+  const std::vector<std::string> object = object_cells(row);
   switch (by) {
-  case By::module: return {base::printable(row.module)};
+  case By::module: return {{{"module"}, base::printable(row.module)}};
   case By::symbol:
-  case By::function: return {function_cell(row, 70), module};
-  case By::line: return {line_cell(row), function, module};
-  case By::object: return object_cells(row);
-  case By::line_object: return {line_cell(row), object_cells(row).front(), function, module};
+  case By::function: return {{{name_of(by)}, function_cell(row, 70)}, module};
+  case By::line: return {{{"line"}, line_cell(row)}, function, module};
+  case By::object:
+    return {{{"object"}, object[0]},
+            {{"size", left, 2}, object[1]},
+            {{"offsets", left, 2}, object[2]},
+            {module.column, object[3]}};
+  case By::line_object: return {{{"line"}, line_cell(row)}, {{"object"}, object[0]}, function, module};
   case By::address: break;
   }
-  return {fmt::format("{:#x}", row.address), row.instruction, base::printable(row.source), function, module};
+  return {{{"address"}, fmt::format("{:#x}", row.address)},
+          {{"instruction"}, row.instruction},
+          {{"line"}, base::printable(row.source)},
+          function,
+          module};
 }
 
 std::vector<std::pair<std::string, std::string>> name_keys(const ProfileRow& row, By by) {
   std::vector<std::pair<std::string, std::string>> keys;
-  const auto cells = name_cells(row, by);
-  for (const Column& column : name_columns(by))
-    keys.emplace_back(column.head, cells[keys.size()]);
+  for (NameField& field : name_fields(row, by))
+    keys.emplace_back(field.column.head, std::move(field.cell));
   return keys;
 }
 
@@ -252,8 +246,8 @@ command::Table make_table(const Profile& p, const std::vector<ProfileRow>& rows,
     columns.push_back({alone ? "share" : name, right, 0, alone ? "" : name.substr(name.rfind(':') + 1)});
     columns.push_back({modelled_event(name) ? "count" : "samples", right, 4});
   }
-  for (const Column& column : name_columns(by))
-    columns.push_back(column);
+  for (const NameField& field : name_fields({}, by))
+    columns.push_back(field.column);
   command::Table table(columns, fmt::format("by {}", name_of(by)));
   for (std::size_t i = 0; i < std::min(top, rows.size()); ++i) {
     std::vector<std::string> line;
@@ -265,9 +259,9 @@ command::Table make_table(const Profile& p, const std::vector<ProfileRow>& rows,
           std::to_string(modelled_event(p.recording.events[e].event.name) ? tally.weight : tally.samples));
     }
     std::vector<std::string> narrow(line.size());
-    for (auto& cell : name_cells(rows[i], by)) {
-      narrow.push_back(command::shortened(cell, most_of_narrow));
-      line.push_back(std::move(cell));
+    for (NameField& field : name_fields(rows[i], by)) {
+      narrow.push_back(command::shortened(field.cell, most_of_narrow));
+      line.push_back(std::move(field.cell));
     }
     table.add(std::move(line), std::move(narrow));
   }

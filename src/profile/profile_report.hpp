@@ -2,14 +2,17 @@
 #pragma once
 
 #include "command/output.hpp"
+#include "plot/sheet.hpp"
 #include "profile/recording.hpp"
 #include "result/observation.hpp"
 #include "verdict/verdict_store.hpp"
 
+#include <cstddef>
 #include <cstdio>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace recount::result {
@@ -35,11 +38,14 @@ struct Profile {
 
 /// "62 % (59…65)"; without an interval if it is exact.
 [[nodiscard]] std::string share_text(const Share& share, bool interval_only = false);
-/// The columns of a grouping, after those of the events, and the cells of a row. The highest ranks are left
-/// out first: names are enough for modules and objects.
-[[nodiscard]] std::vector<command::Table::Column> name_columns(By by);
-[[nodiscard]] std::vector<std::string> name_cells(const ProfileRow& row, By by);
-/// Both, for CSV.
+/// What names a row of a grouping, after the columns of the events. The highest ranks are left out first:
+/// names are enough for modules and objects.
+struct NameField {
+  command::Table::Column column;
+  std::string cell;
+};
+[[nodiscard]] std::vector<NameField> name_fields(const ProfileRow& row, By by);
+/// Heads and cells, for CSV.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> name_keys(const ProfileRow& row, By by);
 
 /// ", incomplete: killed by signal 15 (SIGTERM)", ", exit status 7"; empty: it succeeded.
@@ -79,5 +85,56 @@ private:
   result::Run header_;
   std::unique_ptr<result::Writer> writer_;
 };
+
+// The figure of a profile: samples by address, with the bounds of functions.
+
+/// The functions with most samples side by side in the order of their addresses, without the gaps. Throws
+/// Error (bad_input) where there is no function with known bounds.
+[[nodiscard]] plot::Sheet compose_over_addresses(const result::Results& results, const plot::Choice& choice);
+
+/// The figure "profile".
+[[nodiscard]] plot::Figure profile_figure();
+
+// Call chains in the formats of viewers.
+
+/// The file format of speedscope (https://www.speedscope.app/file-format-schema.json), which Firefox Profiler
+/// opens as well: one profile of weighted call chains per event.
+[[nodiscard]] std::string speedscope_json(const Profile& profile);
+
+/// The format of callgrind.out, which kcachegrind and callgrind_annotate(1) read: self cost by line, and
+/// inclusive cost by call. A chain that repeats a call counts once for it. The number of calls is unknown: it
+/// is that of samples below the call.
+[[nodiscard]] std::string callgrind_text(const Profile& profile);
+
+/// The format of pprof (https://github.com/google/pprof/blob/main/proto/profile.proto), compressed by gzip:
+/// the weights of all events by call chain.
+[[nodiscard]] std::string pprof_bytes(const Profile& profile);
+
+// Two profiles side by side: which parts have a larger or smaller share in the second.
+
+/// A row of both profiles' group_places(), by the shares of one event.
+struct ShareChange {
+  ProfileRow row; ///< its names; tallies are empty
+  Share before, after;
+  /// Whether the intervals of the shares are disjoint.
+  [[nodiscard]] bool differs() const { return before.high < after.low || after.high < before.low; }
+};
+
+/// The rows of both profiles by an event of each, those that differ first, then the largest change first.
+[[nodiscard]] std::vector<ShareChange> compare_shares(const Profile& before, std::size_t event_before,
+                                                      const Profile& after, std::size_t event_after, By by);
+
+/// {event of `before`, event of `after`} with the same names, in the order of `after`.
+[[nodiscard]] std::vector<std::pair<std::size_t, std::size_t>> common_events(const Profile& before,
+                                                                             const Profile& after);
+
+/// At most `top` rows of an event.
+[[nodiscard]] command::Table diff_table(const std::vector<ShareChange>& changes, const std::string& event,
+                                        By by, std::size_t top);
+
+/// All rows of the groupings, by event.
+[[nodiscard]] std::string diff_json(const Profile& before, const Profile& after,
+                                    const std::vector<std::pair<std::size_t, std::size_t>>& common,
+                                    const std::vector<By>& by);
 
 } // namespace recount::profile

@@ -11,7 +11,8 @@
 #include "perf/removed.hpp"
 #include "perf/sample_open.hpp"
 #include "perf/try_open.hpp"
-#include "process/spawn.hpp"
+#include "process/child.hpp"
+#include "stat/stat_plan.hpp"
 #include "stat/stat_run.hpp"
 #include "symbol/unwinder.hpp"
 
@@ -31,21 +32,6 @@ namespace recount::profile {
 namespace {
 constexpr auto forms =
     "write EVENT, EVENT:period=N (one sample per N occurrences) or EVENT:freq=F (about F samples per second)";
-
-std::vector<std::string> split_outside_slashes(const std::string& list) {
-  std::vector<std::string> words(1);
-  bool inside = false;
-  for (const char c : list) {
-    if (c == '/') inside = !inside;
-    if (c == ',' && (!inside || words.back().starts_with("mem:"))) {
-      words.emplace_back();
-      inside = false;
-    } else {
-      words.back() += c;
-    }
-  }
-  return words;
-}
 
 EventRequest parse_event_request(const std::string& word) {
   EventRequest requested{word};
@@ -71,7 +57,7 @@ EventRequest parse_event_request(const std::string& word) {
 std::vector<EventRequest> parse_event_requests(const std::vector<std::string>& lists) {
   std::vector<EventRequest> all;
   for (const auto& list : lists)
-    for (const auto& word : split_outside_slashes(list))
+    for (const auto& word : stat::split_names(list))
       all.push_back(parse_event_request(word));
   return all;
 }
@@ -380,10 +366,9 @@ std::string missing_frame_pointers(const Places& places) {
 }
 
 Domain permitted_domain() {
-  perf_event_attr attr{};
-  attr.size = sizeof attr;
-  attr.type = PERF_TYPE_SOFTWARE;
+  perf_event_attr attr = perf::dummy_attr();
   attr.config = PERF_COUNT_SW_CPU_CLOCK;
+  attr.exclude_kernel = attr.exclude_hv = 0;
   attr.sample_period = 1'000'000'000;
   attr.disabled = 1;
   return perf::open_sized(attr, {}).fd ? Domain::all : Domain::user;

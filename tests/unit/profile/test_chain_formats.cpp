@@ -1,6 +1,5 @@
 // Call chains in the formats of viewers, and the comparison of two profiles.
-#include "profile/chain_formats.hpp"
-#include "profile/profile_diff.hpp"
+#include "profile/profile_report.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <fmt/format.h>
