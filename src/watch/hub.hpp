@@ -35,8 +35,6 @@ public:
   /// Listens. A Unix socket is accessible to this user only and removed by the destructor. Throws Error:
   /// bad_input for an invalid address, unavailable when it is in use.
   explicit Hub(const std::string& address);
-  Hub(const Hub&) = delete;
-  Hub& operator=(const Hub&) = delete;
   ~Hub();
   /// As a viewer would write it; with the assigned port if 0 was requested.
   [[nodiscard]] const std::string& address() const noexcept { return address_; }

@@ -6,7 +6,6 @@
 #include "stat/stat_plan.hpp"
 #include "stat/stat_run.hpp"
 #include "watch/hub.hpp"
-#include "watch/watch_figure.hpp"
 #include "watch/watch_view.hpp"
 #include "watch/watcher.hpp"
 

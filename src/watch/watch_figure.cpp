@@ -1,4 +1,4 @@
-#include "watch/watch_figure.hpp"
+#include "watch/watch_view.hpp"
 #include "base/names.hpp"
 
 #include "plot/select.hpp"

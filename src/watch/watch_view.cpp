@@ -6,7 +6,7 @@
 #include "command/print.hpp"
 #include "command/terminal.hpp"
 #include "plot/sheet.hpp"
-#include "process/spawn.hpp"
+#include "process/child.hpp"
 #include "process/waiter.hpp"
 #include "watch/hub.hpp"
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "command/output.hpp"
+#include "plot/sheet.hpp"
 #include "watch/message.hpp"
 
 #include <poll.h>
@@ -61,5 +62,14 @@ protected:
 /// Shows the watch at the address until it ends, or until a signal or the key q. Returns the exit status.
 /// Throws Error: unavailable if the connection fails or breaks, bad_input if the peer sends invalid lines.
 int watch_remotely(const std::string& address, const ViewSettings& settings);
+
+// The figure of a watch: rates over time, one panel per metric, with shaded sections.
+
+/// Of the first repetition of the first run that has intervals. Throws Error (bad_input) where there are
+/// none.
+[[nodiscard]] plot::Sheet compose_over_time(const result::Results& results, const plot::Choice& choice);
+
+/// The figure "trace".
+[[nodiscard]] plot::Figure trace_figure();
 
 } // namespace recount::watch
