@@ -1,18 +1,32 @@
 #include "emulate/accounting.hpp"
 
+#include "base/text.hpp"
 #include "emulate/encoding.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <iterator>
 #include <map>
 #include <numbers>
 #include <span>
+#include <string>
 #include <tuple>
 #include <utility>
 
 namespace recount::emulate {
+
+std::size_t read_lineage(pid_t process, std::span<pid_t> into) {
+  std::size_t count = 0;
+  while (process > 0 && count < into.size()) {
+    into[count++] = process;
+    const std::string text = base::read_file("/proc/" + std::to_string(process) + "/stat").value_or("");
+    const auto name_end = text.rfind(')'); // the name may contain any other character
+    process = name_end == text.npos || name_end + 4 >= text.size() ? 0 : std::atoi(&text[name_end + 4]);
+  }
+  return count;
+}
 
 bool counts_thread(const Slot& slot, pid_t tid, std::span<const pid_t> lineage) {
   if (slot.target == tid || slot.target < 0) return true;
@@ -136,14 +150,13 @@ public:
     }
   }
   [[nodiscard]] double of(std::int32_t slot) const {
-    for (const auto& [at, share] : shares_)
-      if (at == slot) return std::min(share, 1.0);
-    return 0;
+    const auto found = shares_.find(slot);
+    return found == shares_.end() ? 0 : std::min(found->second, 1.0);
   }
 
 private:
   void fill(const Pmu& pmu, const std::vector<Group>& groups) {
-    const double mux = settings().mux_ns;
+    const double mux = 1e6 * settings().mux_ms;
     const auto n = static_cast<double>(turns(groups));
     for (std::size_t r = 0; r < turns(groups); ++r) {
       const double weight = weight_of(static_cast<double>(r), n, mux);
@@ -154,7 +167,7 @@ private:
       for (const std::int32_t leader : failed)
         shared_.slots[leader].failed = true;
       for (std::size_t i = 0; i < turn.who().size(); ++i) {
-        if (weight > 0) add(turn.who()[i], weight);
+        if (weight > 0) shares_[turn.who()[i]] += weight;
         if (now) shared_.slots[turn.who()[i]].counter = turn.where()[i];
       }
     }
@@ -169,18 +182,10 @@ private:
         covered += std::min(to_, (slice + 1) * mux) - std::max(from_, slice * mux);
     return covered / (to_ - from_);
   }
-  void add(std::int32_t slot, double weight) {
-    for (auto& [at, share] : shares_)
-      if (at == slot) {
-        share += weight;
-        return;
-      }
-    shares_.emplace_back(slot, weight);
-  }
 
   Shared& shared_;
   double from_, to_;
-  std::vector<std::pair<std::int32_t, double>> shares_;
+  std::map<std::int32_t, double> shares_;
 };
 
 /// Normally distributed, of variance 1 (Box and Muller).

@@ -5,6 +5,7 @@
 #include "emulate/slot.hpp"
 #include "trace/reader.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <sys/types.h>
@@ -57,6 +58,9 @@ public:
 /// passes for `nullptr`.
 void account(Executor& executor, std::uint64_t now_ns, const Effect* user, const Effect* kernel,
              Observer& observer);
+
+/// Fills in the process and those that it descends from, by /proc. Their number.
+[[nodiscard]] std::size_t read_lineage(pid_t process, std::span<pid_t> into);
 
 /// Whether the slot's event counts what the thread executes, on whichever CPU that is.
 [[nodiscard]] bool counts_thread(const Slot& slot, pid_t tid, std::span<const pid_t> lineage);

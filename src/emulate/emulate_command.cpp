@@ -27,8 +27,6 @@ command::Command emulate_command();
 
 namespace {
 
-using Variables = std::vector<std::pair<std::string, std::string>>;
-
 struct EmulateOptions {
   std::vector<std::string> words; ///< the machine, then the command
   std::vector<std::string> dead, dead_classes, factors, overcounts, changes, parameters, injections;
@@ -38,7 +36,7 @@ struct EmulateOptions {
        watchdog = false, virtual_time = false, no_rdpmc = false, unprivileged = false;
 };
 
-constexpr long no_level = -100, user_mode_level = 2;
+constexpr long no_level = -100;
 
 double non_negative(const std::string& option, const std::string& text, double otherwise) {
   if (text.empty()) return otherwise;
@@ -116,26 +114,14 @@ std::string options_from(const EmulateOptions& o) {
 }
 
 Emulation emulation_from(const EmulateOptions& o, const std::string& machine) {
-  Emulation made;
-  made.machine_file = find_machine(machine);
-  made.changes = changes_from(o);
-  made.options = options_from(o);
-  made.files.mux_ms = non_negative("--mux-ms", o.mux_ms, 4);
-  made.files.rdpmc = !o.no_rdpmc;
-  made.files.watchdog = o.watchdog;
-  made.files.microcode = o.microcode;
-  if (o.paranoid != no_level) made.files.paranoid = o.paranoid;
-  if (o.mlock_kb >= 0) made.files.mlock_kb = o.mlock_kb;
-  made.unprivileged = o.unprivileged || made.files.paranoid || made.files.mlock_kb;
-  return made;
+  return {find_machine(machine), changes_from(o), options_from(o), o.microcode,
+          o.unprivileged || o.paranoid != no_level || o.mlock_kb >= 0};
 }
 
 void print_machines() {
   command::Table table({{"machine"}, {"CPU"}, {"PMUs"}}, "Emulated machines");
   for (const std::string& name : machine_names()) {
-    Emulation plain;
-    plain.machine_file = find_machine(name);
-    const Machine machine = checked_machine(plain);
+    const Machine machine = checked_settings({find_machine(name), "", ""}).machine;
     std::string pmus;
     for (const Pmu& pmu : machine.pmus)
       pmus += fmt::format("{}{}: {} general counters", pmus.empty() ? "" : ", ", pmu.name, pmu.general);
@@ -189,12 +175,11 @@ int end_as(const process::Exit& exit) {
 
 process::Exit run_in_real_time(const std::vector<std::string>& command, const Variables& variables) {
   const process::HeldSignals signals;
-  process::Child child = stat::start(command, false, variables, {});
   int signal = 0;
-  return stat::wait_for_command(child, signals, signal, {});
+  return stat::execute(command, signals, signal, variables);
 }
 
-/// As the tool reads them (src/trace/valgrind/cpuid.h).
+/// As the tool reads them (src/trace/valgrind/tool.h).
 std::vector<std::string> cpuid_texts(const Machine& machine) {
   std::vector<std::string> texts;
   for (const CpuidLeaf& one : cpuid_leaves(machine)) {
@@ -224,9 +209,8 @@ process::Exit run_exactly(const std::vector<std::string>& command, Variables var
                                                   .cpuid = cpuid_texts(machine),
                                                   .exact = true});
   variables.insert(variables.end(), tool.environment.begin(), tool.environment.end());
-  process::Child child = stat::start(tool.argv, false, variables, {});
   int signal = 0;
-  const process::Exit exit = stat::wait_for_command(child, signals, signal, {});
+  const process::Exit exit = stat::execute(tool.argv, signals, signal, variables);
   session.finish();
   for (const std::string& what :
        {session.unsimulated(), session.doubts(), trace::unexecuted(server.undecoded(), exit)})
@@ -234,24 +218,17 @@ process::Exit run_exactly(const std::vector<std::string>& command, Variables var
   return exit;
 }
 
-process::Exit run_command(const EmulateOptions& o, Emulation emulation, const Machine& machine,
+process::Exit run_command(const EmulateOptions& o, const Emulation& emulation, const Settings& settings,
                           const std::vector<std::string>& command) {
-  const SharedFile shared;
-  emulation.unbacked = !opens_events();
-  // Linux is not asked, so its own level is not in force.
-  if (emulation.unbacked && !emulation.files.paranoid) emulation.files.paranoid = user_mode_level;
-  std::optional<FileOverlay> overlay(std::in_place, enter_namespace());
-  replace_machine_files(machine, emulation.files, *overlay);
-  const auto variables = environment(emulation, shared, overlay->redirections());
-  if (overlay->bound()) overlay.reset(); // its folder is nothing that the command should see
-  if (emulation.unprivileged) drop_capabilities();
+  const EmulatedMachine emulated(emulation, settings);
   for (const char* const name : {"LIBPFM_FORCE_PMU", "HWLOC_XMLFILE"}) // libpfm4 and hwloc find the machine
     ::unsetenv(name);
   if (!o.quiet)
-    command::note("recount emulate: counts are emulated: {}, {}\n", machine.name,
+    command::note("recount emulate: counts are emulated: {}, {}\n", settings.machine.name,
                   o.exact ? "what the program executes, in user mode (--exact)"
                           : "CPU time at constant rates (--fast)");
-  return o.exact ? run_exactly(command, variables, machine) : run_in_real_time(command, variables);
+  return o.exact ? run_exactly(command, emulated.variables(), settings.machine)
+                 : run_in_real_time(command, emulated.variables());
 }
 
 int execute_emulate(EmulateOptions& o) {
@@ -263,17 +240,18 @@ int execute_emulate(EmulateOptions& o) {
   if (o.words.empty())
     throw bad_input("MACHINE", "missing", "recount emulate skl -- COMMAND; --list names machines");
   Emulation emulation = emulation_from(o, o.words.front());
-  Machine machine = checked_machine(emulation);
+  Settings settings = checked_settings(emulation);
+  const Machine& machine = settings.machine;
   if (o.exact && machine.caches.empty())
     throw bad_input("--exact", "the machine states no cache to simulate: " + machine.name, "--fast");
   if (!o.fast && !o.exact && !machine.caches.empty() && trace::untraceable().empty()) {
     o.exact = true;
     emulation = emulation_from(o, o.words.front());
-    machine = checked_machine(emulation);
+    settings = checked_settings(emulation);
   }
   if (o.no_smt && !machine.pmus.empty() && machine.pmus.front().general_alone > 0 && o.general == 0) {
     emulation.changes += fmt::format("general {}\n", machine.pmus.front().general_alone);
-    machine = checked_machine(emulation);
+    settings = checked_settings(emulation);
   }
   if (o.describe) {
     print_events(machine);
@@ -288,7 +266,7 @@ int execute_emulate(EmulateOptions& o) {
                       command.front() + " is statically linked: it would see the real machine", {},
                       "link it dynamically, or count it from outside: recount emulate " + o.words.front() +
                           " -- perf stat " + command.front());
-  return end_as(run_command(o, emulation, machine, command));
+  return end_as(run_command(o, emulation, settings, command));
 }
 
 void declare_machine_options(command::Options& options, EmulateOptions& o) {

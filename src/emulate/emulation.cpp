@@ -3,7 +3,8 @@
 #include "base/nearest.hpp"
 #include "base/output_file.hpp"
 #include "base/text.hpp"
-#include "process/spawn.hpp"
+#include "perf/try_open.hpp"
+#include "process/child.hpp"
 
 #include <recount/error.hpp>
 
@@ -35,6 +36,10 @@
 #include <utility>
 #include <vector>
 
+#ifndef RECOUNT_LIBEXEC
+#define RECOUNT_LIBEXEC ""
+#endif
+
 namespace recount::emulate {
 namespace {
 
@@ -44,52 +49,50 @@ namespace fs = std::filesystem;
   throw unavailable("files of the emulated machine", what + ": " + std::strerror(errno), {}, fix);
 }
 
-} // namespace
-
-FileOverlay::FileOverlay(bool bound) : bound_(bound) {
-  const char* const folder = std::getenv("TMPDIR");
-  folder_ = std::string(folder && *folder ? folder : "/tmp") + "/recount-emulate-XXXXXX";
-  const char* const fix = "set TMPDIR to a folder that can be written";
-  if (::mkdtemp(folder_.data()) == nullptr) fail(folder_, fix);
-  if (!bound_) {
-    ::chmod(folder_.c_str(), 0755); // programs of the command may run as other users
-    return;
+/// Files in place of others, below a folder of their own.
+class FileOverlay {
+public:
+  /// `bound`: this process is in a mount namespace of its own, where what has been bound stays.
+  explicit FileOverlay(bool bound) : bound_(bound), folder_("recount-emulate") {
+    if (!bound_)
+      ::chmod(path().c_str(), 0755); // programs of the command may run as other users
+    else if (::mount("recount", path().c_str(), "tmpfs", MS_NOSUID | MS_NODEV, "mode=755") != 0)
+      fail("tmpfs at " + path(), "set TMPDIR to a folder that can be written");
   }
-  if (::mount("recount", folder_.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, "mode=755") == 0) return;
-  const int error = errno;
-  ::rmdir(folder_.c_str());
-  errno = error;
-  fail("tmpfs at " + folder_, fix);
-}
-
-FileOverlay::~FileOverlay() {
-  std::error_code ignored;
-  if (!bound_) {
-    fs::remove_all(folder_, ignored);
-    return;
+  ~FileOverlay() {
+    if (bound_) ::umount2(path().c_str(), MNT_DETACH);
   }
-  ::umount2(folder_.c_str(), MNT_DETACH);
-  ::rmdir(folder_.c_str());
-}
-
-void FileOverlay::replace(const std::string& source, const std::string& target) {
-  if (!bound_)
-    redirections_ += target + "\t" + source + "\n";
-  else if (::mount(source.c_str(), target.c_str(), nullptr, MS_BIND | MS_REC, nullptr) != 0)
-    fail("mount --bind over " + target, "see recount-emulate(1)");
-}
-
-void FileOverlay::keep(const std::string& target, const std::string& link) {
-  if (!bound_) {
-    fs::create_directory_symlink(target, link);
-    return;
+  /// Where the files are to be written.
+  [[nodiscard]] const std::string& path() const { return folder_.path(); }
+  [[nodiscard]] bool bound() const { return bound_; }
+  /// Where they are not bound: the folder, which must remain.
+  [[nodiscard]] process::TemporaryFolder take_folder() { return std::move(folder_); }
+  /// The file or folder `source` is found at `target`.
+  void replace(const std::string& source, const std::string& target) {
+    if (!bound_)
+      redirections_ += target + "\t" + source + "\n";
+    else
+      bind(source, target);
   }
-  fs::create_directory(link);
-  if (::mount(target.c_str(), link.c_str(), nullptr, MS_BIND | MS_REC, nullptr) != 0)
-    fail("mount --bind over " + link, "see recount-emulate(1)");
-}
+  /// The real `target` stays reachable at `link` below path(), whatever replaces it.
+  void keep(const std::string& target, const std::string& link) {
+    if (!bound_) return fs::create_directory_symlink(target, link);
+    fs::create_directory(link);
+    bind(target, link);
+  }
+  /// For the preload library: a target and its source per line, separated by a tab. Empty where they are
+  /// bound.
+  [[nodiscard]] const std::string& redirections() const { return redirections_; }
 
-namespace {
+private:
+  static void bind(const std::string& source, const std::string& target) {
+    if (::mount(source.c_str(), target.c_str(), nullptr, MS_BIND | MS_REC, nullptr) != 0)
+      fail("mount --bind over " + target, "see recount-emulate(1)");
+  }
+  bool bound_;
+  process::TemporaryFolder folder_;
+  std::string redirections_;
+};
 
 void demand(bool done, const std::string& what) {
   if (!done)
@@ -116,8 +119,8 @@ bool enter_and_mount() {
   return enter() && ::mount("/", "/", nullptr, MS_BIND, nullptr) == 0;
 }
 
-} // namespace
-
+/// Moves this process into a mount namespace of its own; a user without the privilege into a user namespace,
+/// too, where he keeps his number. False: not allowed, as in most containers, and nothing has changed.
 bool enter_namespace() {
   const pid_t child = ::fork(); // who is half in a namespace cannot leave it
   if (child == 0) ::_exit(enter_and_mount() ? 0 : 1);
@@ -135,10 +138,6 @@ void drop_capabilities() {
   const __user_cap_data_struct none[2]{};
   demand(::syscall(SYS_capset, &header, none) == 0, "capset");
 }
-
-namespace {
-
-namespace fs = std::filesystem;
 
 const fs::path devices = "/sys/bus/event_source/devices", cpus = "/sys/devices/system/cpu",
                kernel_settings = "/proc/sys/kernel";
@@ -159,9 +158,9 @@ void write(const fs::path& folder, const Files& files) {
     write(folder, name, text);
 }
 
-void describe(const fs::path& folder, const Description& what, const FileOptions& options) {
-  write(folder, {{"perf_event_mux_interval_ms", fmt::format("{:.0f}", std::max(1.0, options.mux_ms))},
-                 {"rdpmc", options.rdpmc ? "1" : "0"}});
+void describe(const fs::path& folder, const Description& what, const Settings& settings) {
+  write(folder, {{"perf_event_mux_interval_ms", fmt::format("{:.0f}", std::max(1.0, settings.mux_ms))},
+                 {"rdpmc", settings.rdpmc ? "1" : "0"}});
   if (!what.cpus.empty()) write(folder, "cpus", what.cpus);
   for (const auto& [name, files] : {std::pair("format", &what.formats), std::pair("events", &what.aliases),
                                     std::pair("caps", &what.caps)}) {
@@ -175,9 +174,10 @@ bool counts_cores(const std::string& pmu) {
   return pmu == "cpu" || pmu == "cpu_core" || pmu == "cpu_atom" || pmu == "cpu_lowpower";
 }
 
-void replace_pmus(const Machine& machine, const FileOptions& options, FileOverlay& overlay) {
+void replace_pmus(const Settings& settings, FileOverlay& overlay) {
+  const Machine& machine = settings.machine;
   if (machine.pmus.empty()) return;
-  const fs::path work = overlay.folder();
+  const fs::path work = overlay.path();
   const fs::path folder = work / "devices";
   fs::create_directories(folder);
   const auto hidden = [&](const std::string& name) {
@@ -190,22 +190,22 @@ void replace_pmus(const Machine& machine, const FileOptions& options, FileOverla
       fs::create_symlink(fs::canonical(entry.path()), folder / name);
   for (const Device& device : machine.devices) {
     const std::string type = first_line(devices / device.like / "type");
-    describe(folder / device.name, device.description, options);
+    describe(folder / device.name, device.description, settings);
     write(folder / device.name, {{"type", type.empty() ? "0" : type}, {"cpumask", device.cpumask}});
   }
   for (const Pmu& pmu : machine.pmus) {
-    describe(folder / pmu.name, pmu.description, options);
+    describe(folder / pmu.name, pmu.description, settings);
     write(folder / pmu.name, "type", std::to_string(pmu.type));
   }
   overlay.replace(folder, devices);
 }
 
-std::string emulated_cpuinfo(const Processor& cpu, const FileOptions& options) {
+std::string emulated_cpuinfo(const Processor& cpu, const std::string& microcode) {
   const Files known{{"vendor_id", cpu.vendor},
                     {"cpu family", std::to_string(cpu.family)},
                     {"model", std::to_string(cpu.model)},
                     {"stepping", std::to_string(cpu.stepping)},
-                    {"microcode", options.microcode.empty() ? cpu.microcode : options.microcode},
+                    {"microcode", microcode.empty() ? cpu.microcode : microcode},
                     {"model name", cpu.name + " (emulated)"}};
   std::ifstream file(cpuinfo);
   std::string text;
@@ -218,10 +218,10 @@ std::string emulated_cpuinfo(const Processor& cpu, const FileOptions& options) {
   return text;
 }
 
-void replace_cpuinfo(const Machine& machine, const FileOptions& options, FileOverlay& overlay) {
+void replace_cpuinfo(const Machine& machine, const std::string& microcode, FileOverlay& overlay) {
   if (machine.processor.vendor.empty() || !fs::exists(cpuinfo)) return;
-  const std::string file = overlay.folder() + "/cpuinfo";
-  if (!base::write_file(file, emulated_cpuinfo(machine.processor, options)))
+  const std::string file = overlay.path() + "/cpuinfo";
+  if (!base::write_file(file, emulated_cpuinfo(machine.processor, microcode)))
     throw unavailable(cpuinfo, std::strerror(errno), {}, "free memory");
   overlay.replace(file, cpuinfo);
 }
@@ -283,7 +283,7 @@ void make_cpus(const Machine& machine, const fs::path& tree) {
 /// tree, which stays reachable within the new one.
 void replace_caches(const Machine& machine, FileOverlay& overlay) {
   if (machine.caches.empty()) return;
-  const fs::path tree = fs::path(overlay.folder()) / "cpus", real = ".linux";
+  const fs::path tree = fs::path(overlay.path()) / "cpus", real = ".linux";
   fs::create_directories(tree);
   if (!fs::exists(cpus)) {
     make_cpus(machine, tree);
@@ -306,42 +306,36 @@ void replace_caches(const Machine& machine, FileOverlay& overlay) {
   overlay.replace(tree, cpus);
 }
 
-void replace_settings(const Machine& machine, const FileOptions& options, FileOverlay& overlay) {
-  Files settings{{"nmi_watchdog", options.watchdog ? "1" : "0"}};
-  settings.insert(settings.end(), machine.settings.begin(), machine.settings.end());
-  if (options.paranoid) settings.emplace_back("perf_event_paranoid", std::to_string(*options.paranoid));
-  if (options.mlock_kb) settings.emplace_back("perf_event_mlock_kb", std::to_string(*options.mlock_kb));
-  const fs::path folder = fs::path(overlay.folder()) / "settings";
-  for (const auto& [name, text] : settings) {
+void replace_settings(const Settings& settings, bool unbacked, FileOverlay& overlay) {
+  constexpr long user_mode_level = 2; // Linux is not asked there, so its own level is not in force
+  const auto paranoid = settings.paranoid || !unbacked ? settings.paranoid : user_mode_level;
+  Files files{{"nmi_watchdog", settings.watchdog ? "1" : "0"}};
+  files.insert(files.end(), settings.machine.settings.begin(), settings.machine.settings.end());
+  if (paranoid) files.emplace_back("perf_event_paranoid", std::to_string(*paranoid));
+  if (settings.mlock_kb) files.emplace_back("perf_event_mlock_kb", std::to_string(*settings.mlock_kb));
+  const fs::path folder = fs::path(overlay.path()) / "settings";
+  for (const auto& [name, text] : files) {
     if (overlay.bound() && !fs::exists(kernel_settings / name)) continue;
     write(folder, name, text);
     overlay.replace(folder / name, kernel_settings / name);
   }
 }
 
-} // namespace
-
-void replace_machine_files(const Machine& machine, const FileOptions& options, FileOverlay& overlay) {
+/// The redirections for the preload library, which need the folder `kept`; none where the files are bound.
+std::string replace_machine_files(const Settings& settings, const std::string& microcode, bool unbacked,
+                                  std::optional<process::TemporaryFolder>& kept) {
+  FileOverlay overlay(enter_namespace());
   try {
-    replace_pmus(machine, options, overlay);
-    replace_cpuinfo(machine, options, overlay);
-    replace_caches(machine, overlay);
-    replace_settings(machine, options, overlay);
+    replace_pmus(settings, overlay);
+    replace_cpuinfo(settings.machine, microcode, overlay);
+    replace_caches(settings.machine, overlay);
+    replace_settings(settings, unbacked, overlay);
   } catch (const fs::filesystem_error& error) {
     throw unavailable("files of the emulated machine", error.what(), {}, "see recount-emulate(1)");
   }
+  if (!overlay.bound()) kept.emplace(overlay.take_folder()); // else the command should not see it
+  return overlay.redirections();
 }
-
-} // namespace recount::emulate
-
-#ifndef RECOUNT_LIBEXEC
-#define RECOUNT_LIBEXEC ""
-#endif
-
-namespace recount::emulate {
-namespace {
-
-namespace fs = std::filesystem;
 
 /// Where machines and the library are: as RECOUNT_LIBEXEC says, beside this program in a build, or where they
 /// were installed.
@@ -369,6 +363,14 @@ std::string library() {
 
 constexpr const char* suffix = ".pmu";
 
+/// Whether Linux, or who filters its system calls, lets this process open events: of software, in user mode.
+bool opens_events() {
+  perf_event_attr attr = perf::dummy_attr();
+  const long fd = ::syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+  if (fd >= 0) ::close(static_cast<int>(fd));
+  return fd >= 0;
+}
+
 } // namespace
 
 std::vector<std::string> machine_names() {
@@ -391,42 +393,12 @@ std::string find_machine(const std::string& name) {
   return file;
 }
 
-Machine checked_machine(const Emulation& emulation) {
+Settings checked_settings(const Emulation& emulation) {
   try {
-    return read_machine(emulation.machine_file, emulation.changes);
+    return read_settings(emulation.machine_file, emulation.changes, emulation.options);
   } catch (const std::exception& error) {
     throw bad_input("machine", error.what(), "see recount-emulate(1) for the format");
   }
-}
-
-SharedFile::SharedFile() {
-  const char* const folder = std::getenv("TMPDIR");
-  path_ = std::string(folder && *folder ? folder : "/tmp") + "/recount-events-XXXXXX";
-  const int fd = ::mkostemp(path_.data(), O_CLOEXEC);
-  if (fd < 0)
-    throw unavailable(path_, std::strerror(errno), {}, "set TMPDIR to a folder that can be written");
-  ::fchmod(fd, 0666); // programs of the command may run as other users
-  ::close(fd);
-}
-
-SharedFile::~SharedFile() {
-  ::unlink(path_.c_str());
-  const fs::path path(path_);
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(path.parent_path(), ignored)) // rings of samples
-    if (entry.path().filename().string().starts_with(path.filename().string() + "."))
-      fs::remove(entry.path(), ignored);
-}
-
-bool opens_events() {
-  perf_event_attr attr{};
-  attr.size = sizeof attr;
-  attr.type = PERF_TYPE_SOFTWARE;
-  attr.config = PERF_COUNT_SW_DUMMY;
-  attr.exclude_kernel = attr.exclude_hv = 1;
-  const long fd = ::syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-  if (fd >= 0) ::close(static_cast<int>(fd));
-  return fd >= 0;
 }
 
 bool is_static(const std::string& program) {
@@ -451,19 +423,23 @@ bool is_static(const std::string& program) {
   return program_of_its_own;
 }
 
-std::vector<std::pair<std::string, std::string>>
-environment(const Emulation& emulation, const SharedFile& shared, const std::string& redirections) {
+EmulatedMachine::EmulatedMachine(const Emulation& emulation, const Settings& settings)
+    : shared_("recount-events") {
+  constexpr mode_t of_everybody = 0666, kept_by_owner = 01777;
+  const std::string events = shared_.path() + "/events";
+  if (!base::write_file(events, "")) fail(events, "set TMPDIR to a folder that can be written");
+  ::chmod(events.c_str(), of_everybody); // programs of the command may run as other users
+  ::chmod(shared_.path().c_str(), kept_by_owner);
+  const bool unbacked = !opens_events();
+  const std::string redirections = replace_machine_files(settings, emulation.microcode, unbacked, files_);
   const char* const preloaded = std::getenv("LD_PRELOAD");
-  std::string libraries = library();
-  if (preloaded && *preloaded) libraries += std::string(" ") + preloaded;
-  std::string options = emulation.options;
-  if (emulation.unbacked) options += "unbacked 1\n";
-  return {{"LD_PRELOAD", libraries},
-          {"RECOUNT_PMU_MACHINE", emulation.machine_file},
-          {"RECOUNT_PMU_SHARED", shared.path()},
-          {"RECOUNT_PMU_CHANGES", emulation.changes},
-          {"RECOUNT_PMU_FILES", redirections},
-          {"RECOUNT_PMU_OPTIONS", options}};
+  variables_ = {{"LD_PRELOAD", library() + (preloaded && *preloaded ? std::string(" ") + preloaded : "")},
+                {"RECOUNT_PMU_MACHINE", emulation.machine_file},
+                {"RECOUNT_PMU_SHARED", events},
+                {"RECOUNT_PMU_CHANGES", emulation.changes},
+                {"RECOUNT_PMU_FILES", redirections},
+                {"RECOUNT_PMU_OPTIONS", emulation.options + (unbacked ? "unbacked 1\n" : "")}};
+  if (emulation.unprivileged) drop_capabilities();
 }
 
 } // namespace recount::emulate

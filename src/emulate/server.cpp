@@ -7,7 +7,6 @@
 #include <capstone/capstone.h>
 #include <chrono>
 #include <cstring>
-#include <fstream>
 #include <string>
 #include <string_view>
 
@@ -79,54 +78,45 @@ std::optional<std::size_t> floating_point(const cs_insn& one) {
   return fp_quantity(known->operation, element->second, width);
 }
 
-std::optional<Quantity> integer(unsigned id) {
-  switch (id) {
-  case X86_INS_IMUL:
-  case X86_INS_MUL:
-  case X86_INS_MULX: return Quantity::integer_multiplies;
-  case X86_INS_DIV:
-  case X86_INS_IDIV: return Quantity::integer_divides;
-  case X86_INS_ADD:
-  case X86_INS_XADD:
-  case X86_INS_SUB:
-  case X86_INS_ADC:
-  case X86_INS_SBB:
-  case X86_INS_INC:
-  case X86_INS_DEC:
-  case X86_INS_NEG:
-  case X86_INS_CMP:
-  case X86_INS_TEST:
-  case X86_INS_AND:
-  case X86_INS_OR:
-  case X86_INS_XOR:
-  case X86_INS_NOT:
-  case X86_INS_SHL:
-  case X86_INS_SHR:
-  case X86_INS_SAR:
-  case X86_INS_ROL:
-  case X86_INS_ROR:
-  case X86_INS_LEA: return Quantity::integer;
-  default: return {};
-  }
-}
-
-std::optional<Quantity> special(unsigned id) {
-  switch (id) {
-  case X86_INS_SYSCALL: return Quantity::system_calls;
-  case X86_INS_MFENCE:
-  case X86_INS_LFENCE:
-  case X86_INS_SFENCE: return Quantity::fences;
-  case X86_INS_CLFLUSH:
-  case X86_INS_CLFLUSHOPT:
-  case X86_INS_CLWB: return Quantity::flushes;
-  case X86_INS_PREFETCHT0:
-  case X86_INS_PREFETCHT1:
-  case X86_INS_PREFETCHT2:
-  case X86_INS_PREFETCHNTA:
-  case X86_INS_PREFETCHW: return Quantity::prefetches;
-  default: return {};
-  }
-}
+/// What an instruction is besides: of integer arithmetic, or special. Multiplications and divisions are
+/// integer, too.
+constexpr std::pair<unsigned, Quantity> instruction_kinds[] = {{X86_INS_IMUL, Quantity::integer_multiplies},
+                                                               {X86_INS_MUL, Quantity::integer_multiplies},
+                                                               {X86_INS_MULX, Quantity::integer_multiplies},
+                                                               {X86_INS_DIV, Quantity::integer_divides},
+                                                               {X86_INS_IDIV, Quantity::integer_divides},
+                                                               {X86_INS_ADD, Quantity::integer},
+                                                               {X86_INS_XADD, Quantity::integer},
+                                                               {X86_INS_SUB, Quantity::integer},
+                                                               {X86_INS_ADC, Quantity::integer},
+                                                               {X86_INS_SBB, Quantity::integer},
+                                                               {X86_INS_INC, Quantity::integer},
+                                                               {X86_INS_DEC, Quantity::integer},
+                                                               {X86_INS_NEG, Quantity::integer},
+                                                               {X86_INS_CMP, Quantity::integer},
+                                                               {X86_INS_TEST, Quantity::integer},
+                                                               {X86_INS_AND, Quantity::integer},
+                                                               {X86_INS_OR, Quantity::integer},
+                                                               {X86_INS_XOR, Quantity::integer},
+                                                               {X86_INS_NOT, Quantity::integer},
+                                                               {X86_INS_SHL, Quantity::integer},
+                                                               {X86_INS_SHR, Quantity::integer},
+                                                               {X86_INS_SAR, Quantity::integer},
+                                                               {X86_INS_ROL, Quantity::integer},
+                                                               {X86_INS_ROR, Quantity::integer},
+                                                               {X86_INS_LEA, Quantity::integer},
+                                                               {X86_INS_SYSCALL, Quantity::system_calls},
+                                                               {X86_INS_MFENCE, Quantity::fences},
+                                                               {X86_INS_LFENCE, Quantity::fences},
+                                                               {X86_INS_SFENCE, Quantity::fences},
+                                                               {X86_INS_CLFLUSH, Quantity::flushes},
+                                                               {X86_INS_CLFLUSHOPT, Quantity::flushes},
+                                                               {X86_INS_CLWB, Quantity::flushes},
+                                                               {X86_INS_PREFETCHT0, Quantity::prefetches},
+                                                               {X86_INS_PREFETCHT1, Quantity::prefetches},
+                                                               {X86_INS_PREFETCHT2, Quantity::prefetches},
+                                                               {X86_INS_PREFETCHNTA, Quantity::prefetches},
+                                                               {X86_INS_PREFETCHW, Quantity::prefetches}};
 
 /// Jumps, calls and returns; conditional branches are among them in the decoder's group of jumps.
 std::optional<Quantity> flow(const cs_insn& one, bool& indirect) {
@@ -151,9 +141,13 @@ InstructionWork work_of(const cs_insn& one) {
   const auto take = [&work](std::optional<Quantity> which) {
     if (which) work.quantities.push_back(static_cast<std::uint8_t>(*which));
   };
-  take(integer(one.id));
-  if (const auto which = integer(one.id); which && *which != Quantity::integer) take(Quantity::integer);
-  take(special(one.id));
+  const auto* const kind =
+      std::ranges::find(instruction_kinds, one.id, &std::pair<unsigned, Quantity>::first);
+  if (kind != std::end(instruction_kinds)) {
+    take(kind->second);
+    if (kind->second == Quantity::integer_multiplies || kind->second == Quantity::integer_divides)
+      take(Quantity::integer);
+  }
   take(flow(one, work.indirect));
   const cs_x86& x86 = one.detail->x86;
   const bool swaps = one.id == X86_INS_XCHG && x86.op_count == 2 &&
@@ -180,18 +174,10 @@ std::vector<InstructionWork> decode_work(std::span<const unsigned char> code,
   return all;
 }
 
-/// The process and those that it descends from, by /proc.
-std::vector<pid_t> lineage_of(pid_t pid) {
-  std::vector<pid_t> all;
+std::vector<pid_t> lineage_of(pid_t process) {
   constexpr std::size_t most = 64;
-  while (pid > 0 && all.size() < most) {
-    all.push_back(pid);
-    std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-    std::string text;
-    std::getline(file, text);
-    const auto name_end = text.rfind(')');
-    pid = name_end == text.npos || name_end + 4 >= text.size() ? 0 : std::atoi(text.c_str() + name_end + 4);
-  }
+  std::vector<pid_t> all(most);
+  all.resize(read_lineage(process, all));
   return all;
 }
 
@@ -466,9 +452,9 @@ void CountServer::settle() {
 std::unique_ptr<trace::Reader> CountServer::begin(std::uint32_t pid, std::uint32_t parent) {
   const auto process = static_cast<pid_t>(pid);
   if (const auto ended = lineages_.find(static_cast<pid_t>(parent)); ended != lineages_.end()) {
-    auto& lineage = lineages_[process];
-    lineage = ended->second;
-    lineage.insert(lineage.begin(), process);
+    std::vector<pid_t> lineage(ended->second.size() + 1, process);
+    std::ranges::copy(ended->second, lineage.begin() + 1);
+    lineages_[process] = std::move(lineage);
   }
   auto known = lineages_.find(process);
   if (known == lineages_.end()) known = lineages_.emplace(process, lineage_of(process)).first;

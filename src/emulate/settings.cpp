@@ -1,11 +1,12 @@
 #include "emulate/settings.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <sstream>
 #include <stdexcept>
 #include <unistd.h>
+#include <utility>
 
 namespace recount::emulate {
 namespace {
@@ -18,79 +19,72 @@ std::string variable(const char* name) {
 }
 
 int error_named(const std::string& name) {
-  constexpr std::pair<const char*, int> errors[] = {
-      {"EACCES", EACCES}, {"EPERM", EPERM},   {"ENOENT", ENOENT}, {"EOPNOTSUPP", EOPNOTSUPP},
-      {"EINVAL", EINVAL}, {"EMFILE", EMFILE}, {"ENOSPC", ENOSPC}, {"EBUSY", EBUSY},
-      {"ENODEV", ENODEV}, {"E2BIG", E2BIG},   {"ESRCH", ESRCH},   {"EOVERFLOW", EOVERFLOW},
-      {"EINTR", EINTR},   {"EAGAIN", EAGAIN}, {"ENOMEM", ENOMEM}, {"ENOSYS", ENOSYS}};
-  for (const auto& [known, error] : errors)
-    if (name == known) return error;
+  constexpr int last = 133; // of Linux
+  for (int error = 1; error <= last; ++error)
+    if (const char* const known = strerrorname_np(error); known != nullptr && name == known) return error;
   throw std::runtime_error("unknown error \"" + name + "\"");
 }
 
-void option(Settings& s, const std::string& name, std::istringstream& words) {
-  double value = 0;
+void set_option(Settings& s, const std::string& name, std::istringstream& words) {
+  constexpr std::pair<const char*, bool Settings::*> flags[] = {{"watchdog", &Settings::watchdog},
+                                                                {"rdpmc", &Settings::rdpmc},
+                                                                {"virtual_time", &Settings::virtual_time},
+                                                                {"exact", &Settings::exact},
+                                                                {"rates", &Settings::rates},
+                                                                {"unbacked", &Settings::unbacked}};
+  constexpr std::pair<const char*, double Settings::*> numbers[] = {
+      {"noise", &Settings::noise}, {"mux_ms", &Settings::mux_ms}, {"tick", &Settings::tick}};
+  constexpr std::pair<const char*, std::optional<long> Settings::*> levels[] = {
+      {"paranoid", &Settings::paranoid}, {"mlock_kb", &Settings::mlock_kb}};
   if (name == "inject") {
     Injection one;
     std::string error;
     words >> one.call >> one.event >> error >> one.times;
     one.error = error_named(error);
-    s.injections.push_back(one);
-    return;
+    return s.injections.push_back(one);
   }
   if (name == "dead_class") {
     words >> s.dead_classes.emplace_back();
     return;
   }
+  double value = 0;
   if (!(words >> value)) throw std::runtime_error("option " + name + " needs a number");
-  if (name == "paranoid")
-    s.paranoid = static_cast<int>(value);
-  else if (name == "mlock_kb")
-    s.mlock_pages =
-        static_cast<std::int64_t>(value) * 1024 / sysconf(_SC_PAGESIZE) * sysconf(_SC_NPROCESSORS_ONLN);
-  else if (name == "watchdog")
-    s.watchdog = value != 0;
-  else if (name == "rdpmc")
-    s.rdpmc = value != 0;
-  else if (name == "noise")
-    s.noise = value;
-  else if (name == "mux_ms")
-    s.mux_ns = 1e6 * value;
-  else if (name == "virtual_time")
-    s.virtual_time = value != 0;
-  else if (name == "tick")
-    s.tick = value;
-  else if (name == "exact")
-    s.exact = value != 0;
-  else if (name == "rates")
-    s.rates = value != 0;
-  else if (name == "unbacked")
-    s.unbacked = value != 0;
-  else if (name == "seed")
-    s.seed = static_cast<std::uint64_t>(value);
-  else
-    throw std::runtime_error("unknown option \"" + name + "\"");
-}
-
-Settings read_settings() {
-  Settings s;
-  std::istringstream lines(variable("RECOUNT_PMU_OPTIONS"));
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream words(line);
-    std::string name;
-    if (words >> name) option(s, name, words);
-  }
-  s.machine = read_machine(variable("RECOUNT_PMU_MACHINE"), variable("RECOUNT_PMU_CHANGES"));
-  return s;
+  if (name == "seed") s.seed = static_cast<std::uint64_t>(value);
+  bool known = name == "seed";
+  const auto set = [&](const auto& members, auto converted) {
+    for (const auto& [of_this_name, member] : members)
+      if (name == of_this_name) {
+        s.*member = converted;
+        known = true;
+      }
+  };
+  set(flags, value != 0);
+  set(numbers, value);
+  set(levels, static_cast<long>(value));
+  if (!known) throw std::runtime_error("unknown option \"" + name + "\"");
 }
 
 } // namespace
+
+Settings read_settings(const std::string& machine_file, const std::string& changes,
+                       const std::string& options) {
+  Settings s;
+  std::istringstream lines(options);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string name;
+    if (words >> name) set_option(s, name, words);
+  }
+  s.machine = read_machine(machine_file, changes);
+  return s;
+}
 
 const Settings& settings() {
   // Not destroyed: a sample may be due, and events may be read, while the program exits.
   static const Settings& read = []() -> const Settings& {
     try {
-      return *new Settings(read_settings());
+      return *new Settings(read_settings(variable("RECOUNT_PMU_MACHINE"), variable("RECOUNT_PMU_CHANGES"),
+                                         variable("RECOUNT_PMU_OPTIONS")));
     } catch (const std::exception& e) {
       const std::string text = std::string("recount emulate: ") + e.what() + "\n";
       [[maybe_unused]] const auto written = write(STDERR_FILENO, text.data(), text.size());

@@ -19,24 +19,27 @@ struct Injection {
 
 struct Settings {
   Machine machine;
-  std::optional<int> paranoid;             ///< perf_event_paranoid; without it Linux decides
-  std::optional<std::int64_t> mlock_pages; ///< of perf_event_mlock_kb, for all CPUs
-  bool watchdog = false;                   ///< the NMI watchdog holds a counter
-  bool rdpmc = true;                       ///< user space may read counters
-  bool lost_records = false;               ///< full rings tell at once, as read formats do
-  double noise = 0;                        ///< relative standard deviation of each increment
-  std::uint64_t seed = 1;                  ///< of the noise
-  double mux_ns = 4e6;                     ///< perf_event_mux_interval_ms
-  bool exact = false;                      ///< the server counts what programs execute
-  bool rates = false;                      ///< what a thread executes follows from its CPU time
-  bool unbacked = false;                   ///< Linux opens no event behind an emulated one
-  bool virtual_time = false;               ///< time passes by simulated cycles alone
-  double tick = 4e6;                       ///< instructions from one interrupt to the next
+  std::optional<long> paranoid; ///< perf_event_paranoid; without it Linux decides
+  std::optional<long> mlock_kb; ///< perf_event_mlock_kb, of each CPU
+  bool watchdog = false;        ///< the NMI watchdog holds a counter
+  bool rdpmc = true;            ///< user space may read counters
+  double noise = 0;             ///< relative standard deviation of each increment
+  std::uint64_t seed = 1;       ///< of the noise
+  double mux_ms = 4;            ///< perf_event_mux_interval_ms
+  bool exact = false;           ///< the server counts what programs execute
+  bool rates = false;           ///< what a thread executes follows from its CPU time
+  bool unbacked = false;        ///< Linux opens no event behind an emulated one
+  bool virtual_time = false;    ///< time passes by simulated cycles alone
+  double tick = 4e6;            ///< instructions from one interrupt to the next
   std::vector<Injection> injections;
   std::vector<std::string> dead_classes; ///< events of Linux's own that open and count 0
 };
 
-/// Read at the first call. Ends the process with a message when the machine cannot be read.
+/// `changes`: see read_machine(); `options`: "noise 0.01\nwatchdog 1". Throws std::runtime_error.
+[[nodiscard]] Settings read_settings(const std::string& machine_file, const std::string& changes,
+                                     const std::string& options);
+/// From the environment: read at the first call. Ends the process with a message when the machine cannot be
+/// read.
 [[nodiscard]] const Settings& settings();
 
 } // namespace recount::emulate

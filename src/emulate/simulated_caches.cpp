@@ -1,8 +1,6 @@
 #include "emulate/simulated_caches.hpp"
 
-#include <algorithm>
 #include <memory>
-#include <utility>
 
 namespace recount::emulate {
 namespace {
@@ -30,20 +28,10 @@ recount::model::MachineDescription description(const Machine& machine, Simulated
   return made;
 }
 
-bool shares_entries(const Machine& machine) {
-  constexpr std::int64_t entries = 16, line = 64;
-  return std::ranges::all_of(machine.caches, [](const CacheLevel& level) {
-    return level.name != "L1i" ||
-           (level.line == line && level.ways > 0 && level.size / level.ways / line % entries == 0);
-  });
-}
-
 } // namespace
 
 SimulatedCaches::SimulatedCaches(const Machine& machine, Side side)
-    : side_(side), remembers_(shares_entries(machine)), caches_(description(machine, side)) {
-  fetched_.fill(none);
-}
+    : side_(side), caches_(description(machine, side)) {}
 
 Work SimulatedCaches::work() {
   const auto counts = caches_.counts();
@@ -58,7 +46,7 @@ Work SimulatedCaches::work() {
   const std::size_t last = counts.tlb.empty() ? 0 : counts.tlb.size() - 1;
   using enum Quantity;
   if (side_ == Side::code) {
-    work[code_lines] = static_cast<double>(counts.levels[0].accessed(Cause::load) + std::exchange(again_, 0));
+    work[code_lines] = static_cast<double>(counts.levels[0].accessed(Cause::load));
     work[l1i_misses] = missed(0, Cause::load);
     work[l2_code_misses] = missed(1, Cause::load);
     work[l3_code_misses] = missed(2, Cause::load);

@@ -66,7 +66,7 @@ Locked::Locked() {
   const std::uint64_t all = ~std::uint64_t{0};
   real::syscall(SYS_rt_sigprocmask, SIG_BLOCK, reinterpret_cast<long>(&all),
                 reinterpret_cast<long>(&signals_), sizeof all);
-  const auto self = static_cast<std::int32_t>(real::syscall(SYS_gettid));
+  const auto self = real::gettid();
   auto& holder = file().holder;
   nested_ = holder.load() == self;
   if (nested_) return;
@@ -92,7 +92,7 @@ TryLocked::TryLocked() {
     held_ = false;
     return;
   }
-  held_ = holder.compare_exchange_strong(expected, static_cast<std::int32_t>(real::syscall(SYS_gettid)));
+  held_ = holder.compare_exchange_strong(expected, real::gettid());
 }
 
 TryLocked::~TryLocked() {

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstdio>
 #include <ctime>
 #include <sched.h>
 #include <span>
@@ -65,20 +64,9 @@ struct Lineage {
 };
 Lineage lineage;
 
-void read_lineage(pid_t self) {
-  for (pid_t at = self; at > 0 && lineage.count < Lineage::most;) {
-    lineage.all[lineage.count++] = at;
-    char name[32];
-    std::snprintf(name, sizeof name, "/proc/%d/stat", at);
-    std::FILE* const file = std::fopen(name, "re");
-    if (file == nullptr || std::fscanf(file, "%*d (%*[^)]) %*c %d", &at) != 1) at = 0;
-    if (file != nullptr) std::fclose(file);
-  }
-}
-
 /// In the handler of a signal, too: a forked child has its parent's memory.
 std::span<const pid_t> lineage_of(pid_t process) {
-  if (lineage.count == 0) read_lineage(process);
+  if (lineage.count == 0) lineage.count = read_lineage(process, lineage.all);
   if (lineage.all[0] != process) {
     std::ranges::copy_backward(std::span(lineage.all).first(Lineage::most - 1), lineage.all.end());
     lineage.all[0] = process;
@@ -89,10 +77,10 @@ std::span<const pid_t> lineage_of(pid_t process) {
 
 Executor& executor() {
   thread_local Executor self;
-  const auto process = static_cast<pid_t>(real::syscall(SYS_getpid));
+  const auto process = real::getpid();
   const auto known = lineage_of(process);
   self.lineage.assign(known.begin(), known.end());
-  self.tid = static_cast<pid_t>(real::syscall(SYS_gettid));
+  self.tid = real::gettid();
   self.cpu = sched_getcpu();
   return self;
 }
@@ -119,8 +107,8 @@ void account_own(Executor& self, const Effect* user, const Effect* kernel) {
 
 /// What the server has accounted for changes the pages of this process, and may make samples due.
 void follow_server(void* context) {
-  const auto tid = static_cast<pid_t>(real::syscall(SYS_gettid));
-  const auto ancestors = lineage_of(static_cast<pid_t>(real::syscall(SYS_getpid)));
+  const auto tid = real::gettid();
+  const auto ancestors = lineage_of(real::getpid());
   Overflows overflows;
   {
     const Locked shared;
@@ -137,7 +125,7 @@ void follow_server(void* context) {
 
 /// The server accounts for what it has seen the thread execute.
 void account_by_server() {
-  while (!request(RT_SYNC, real::syscall(SYS_gettid), sched_getcpu(), static_cast<long>(thread_ns())))
+  while (!request(RT_SYNC, real::gettid(), sched_getcpu(), static_cast<long>(thread_ns())))
     real::syscall(SYS_sched_yield);
   follow_server(nullptr);
 }
@@ -193,7 +181,7 @@ void take_due_samples(void* context) {
 // Not of the launcher of Valgrind either, which executes the tool without being executed by it: the server
 // has not yet accounted for what the process did before.
 void begin_program(bool set_user_id) {
-  if (!settings().exact) begin_program(static_cast<pid_t>(real::syscall(SYS_gettid)), set_user_id);
+  if (!settings().exact) begin_program(real::gettid(), set_user_id);
 }
 
 } // namespace recount::emulate

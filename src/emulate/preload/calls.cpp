@@ -4,7 +4,6 @@
 #include "emulate/preload/account.hpp"
 #include "emulate/preload/open_event.hpp"
 #include "emulate/preload/processor.hpp"
-#include "emulate/preload/read_event.hpp"
 #include "emulate/preload/sample.hpp"
 #include "emulate/preload/user_page.hpp"
 #include "emulate/real.hpp"
@@ -27,12 +26,10 @@
 #include <utility>
 
 namespace recount::emulate {
-namespace {
 
-long refuse(int error) {
-  errno = error;
-  return -1;
-}
+Additions additions;
+
+namespace {
 
 void control(std::int32_t at, unsigned long request, bool group) {
   const Locked shared;
@@ -59,7 +56,7 @@ void control(std::int32_t at, unsigned long request, bool group) {
 }
 
 long control_event(int fd, std::int32_t slot, unsigned long request, unsigned long argument) {
-  if (const int error = injected("ioctl", slot)) return refuse(error);
+  if (const int error = injected("ioctl", slot)) return real::refuse(error);
   const bool group = (argument & PERF_IOC_FLAG_GROUP) != 0;
   account_call(); // what comes before the call is counted with the state before it
   if (request == PERF_EVENT_IOC_REFRESH) {
@@ -105,7 +102,7 @@ bool sampling_control(int fd, unsigned long request, unsigned long argument, lon
   const int error = set_period(slot, period);
   announce_samples(slot);
   account_call();
-  result = error == 0 ? 0 : refuse(error);
+  result = error == 0 ? 0 : real::refuse(error);
   return true;
 }
 
@@ -142,10 +139,7 @@ int poll_events(pollfd* fds, nfds_t count, int timeout) {
 int control_unbacked(std::int32_t slot, unsigned long given, unsigned long argument) {
   const auto request = static_cast<std::uint32_t>(given); // Linux has 32 bits of it
   if (request == PERF_EVENT_IOC_SET_OUTPUT || request == PERF_EVENT_IOC_PAUSE_OUTPUT) return 0;
-  if (request != PERF_EVENT_IOC_ID) {
-    errno = ENOTTY;
-    return -1;
-  }
+  if (request != PERF_EVENT_IOC_ID) return real::refuse(ENOTTY);
   const Locked shared;
   std::memcpy(reinterpret_cast<void*>(argument), &shared->slots[slot].id, sizeof shared->slots[slot].id);
   return 0;
@@ -158,7 +152,7 @@ bool controls(unsigned long request) {
 
 ssize_t read_event(int fd, std::int32_t slot, void* to, std::size_t bytes) {
   const Pause pause;
-  if (const int error = injected("read", slot)) return refuse(error);
+  if (const int error = injected("read", slot)) return real::refuse(error);
   account_call();
   if (settings().unbacked) return read_unbacked(slot, to, bytes);
   const ssize_t got = real::read(fd, to, bytes);
@@ -167,6 +161,8 @@ ssize_t read_event(int fd, std::int32_t slot, void* to, std::size_t bytes) {
 
 } // namespace
 } // namespace recount::emulate
+
+using namespace recount::emulate;
 
 #pragma GCC visibility push(default)
 extern "C" {
@@ -179,18 +175,16 @@ long syscall(long number, ...) {
     one = va_arg(list, long);
   va_end(list);
   if (number == SYS_perf_event_open) {
-    const recount::emulate::Pause pause;
-    return recount::emulate::open_event(reinterpret_cast<perf_event_attr*>(a[0]), static_cast<pid_t>(a[1]),
-                                        static_cast<int>(a[2]), static_cast<int>(a[3]),
-                                        static_cast<unsigned long>(a[4]));
+    const Pause pause;
+    return open_event(reinterpret_cast<perf_event_attr*>(a[0]), static_cast<pid_t>(a[1]),
+                      static_cast<int>(a[2]), static_cast<int>(a[3]), static_cast<unsigned long>(a[4]));
   }
-  return recount::emulate::real::syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+  return real::syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
 ssize_t read(int fd, void* to, std::size_t bytes) {
-  const auto slot = recount::emulate::find_slot(fd);
-  return slot < 0 ? recount::emulate::real::read(fd, to, bytes)
-                  : recount::emulate::read_event(fd, slot, to, bytes);
+  const auto slot = find_slot(fd);
+  return slot < 0 ? real::read(fd, to, bytes) : read_event(fd, slot, to, bytes);
 }
 // What read() becomes under _FORTIFY_SOURCE.
 ssize_t __read_chk(int fd, void* to, std::size_t bytes, std::size_t /*room*/) {
@@ -202,37 +196,37 @@ int ioctl(int fd, unsigned long request, ...) {
   va_start(list, request);
   const auto argument = va_arg(list, unsigned long);
   va_end(list);
-  const auto slot = recount::emulate::find_slot(fd);
-  if (slot < 0) return recount::emulate::real::ioctl(fd, request, argument);
-  const recount::emulate::Pause pause;
+  const auto slot = find_slot(fd);
+  if (slot < 0) return real::ioctl(fd, request, argument);
+  const Pause pause;
   long result = 0;
-  if (recount::emulate::sampling_control(fd, request, argument, result)) return static_cast<int>(result);
-  if (!recount::emulate::controls(request))
-    return recount::emulate::settings().unbacked ? recount::emulate::control_unbacked(slot, request, argument)
-                                                 : recount::emulate::real::ioctl(fd, request, argument);
-  return static_cast<int>(recount::emulate::control_event(fd, slot, request, argument));
+  if (sampling_control(fd, request, argument, result)) return static_cast<int>(result);
+  if (!controls(request))
+    return settings().unbacked ? control_unbacked(slot, request, argument)
+                               : real::ioctl(fd, request, argument);
+  return static_cast<int>(control_event(fd, slot, request, argument));
 }
 
 void* mmap(void* at, std::size_t bytes, int protection, int flags, int fd, off_t offset) noexcept {
-  const auto slot = (flags & MAP_ANONYMOUS) != 0 ? -1 : recount::emulate::find_slot(fd);
-  return slot < 0 ? recount::emulate::real::mmap(at, bytes, protection, flags, fd, offset)
-                  : recount::emulate::map_event(fd, slot, bytes, protection, flags);
+  const auto slot = (flags & MAP_ANONYMOUS) != 0 ? -1 : find_slot(fd);
+  return slot < 0 ? real::mmap(at, bytes, protection, flags, fd, offset)
+                  : map_event(fd, slot, bytes, protection, flags);
 }
 void* mmap64(void* at, std::size_t bytes, int protection, int flags, int fd, off_t offset) noexcept {
   return mmap(at, bytes, protection, flags, fd, offset);
 }
 int munmap(void* at, std::size_t bytes) noexcept {
-  recount::emulate::forget_mapping(at);
-  return recount::emulate::real::munmap(at, bytes);
+  forget_mapping(at);
+  return real::munmap(at, bytes);
 }
 int mprotect(void* at, std::size_t bytes, int protection) {
-  const auto added = recount::emulate::additions.executable;
+  const auto added = additions.executable;
   if (added != nullptr && (protection & PROT_EXEC) != 0 && (protection & PROT_READ) != 0) added(at, bytes);
-  return recount::emulate::real::mprotect(at, bytes, protection);
+  return real::mprotect(at, bytes, protection);
 }
 
 int sigaction(int number, const struct sigaction* now, struct sigaction* before) {
-  if (recount::emulate::kept_action(number, now, before)) return 0;
+  if (kept_action(number, now, before)) return 0;
   using Function = int (*)(int, const struct sigaction*, struct sigaction*);
   static const auto next = reinterpret_cast<Function>(dlsym(RTLD_NEXT, "sigaction"));
   return next(number, now, before);
@@ -250,10 +244,8 @@ int fcntl(int fd, int command, ...) {
   va_start(list, command);
   const auto argument = va_arg(list, unsigned long);
   va_end(list);
-  if (const auto slot = recount::emulate::find_slot(fd); slot >= 0)
-    recount::emulate::note_control(slot, command, argument);
-  return static_cast<int>(
-      recount::emulate::real::syscall(SYS_fcntl, fd, command, static_cast<long>(argument)));
+  if (const auto slot = find_slot(fd); slot >= 0) note_control(slot, command, argument);
+  return static_cast<int>(real::syscall(SYS_fcntl, fd, command, static_cast<long>(argument)));
 }
 int fcntl64(int fd, int command, ...) {
   va_list list;
@@ -264,27 +256,23 @@ int fcntl64(int fd, int command, ...) {
 }
 int poll(pollfd* fds, nfds_t count, int timeout) {
   for (nfds_t i = 0; i < count; ++i)
-    if (recount::emulate::samples_here(fds[i])) return recount::emulate::poll_events(fds, count, timeout);
-  return static_cast<int>(recount::emulate::real::syscall(SYS_poll, reinterpret_cast<long>(fds),
-                                                          static_cast<long>(count), timeout));
+    if (samples_here(fds[i])) return poll_events(fds, count, timeout);
+  return static_cast<int>(
+      real::syscall(SYS_poll, reinterpret_cast<long>(fds), static_cast<long>(count), timeout));
 }
 int __poll_chk(pollfd* fds, nfds_t count, int timeout, std::size_t /*room*/) {
   return poll(fds, count, timeout);
 }
 
 int close(int fd) {
-  if (recount::emulate::find_slot(fd) < 0) return recount::emulate::real::close(fd);
-  const recount::emulate::Pause pause;
-  recount::emulate::close_event(fd);
-  return recount::emulate::real::close(fd);
+  if (find_slot(fd) < 0) return real::close(fd);
+  const Pause pause;
+  close_event(fd);
+  return real::close(fd);
 }
 
 } // extern "C"
 #pragma GCC visibility pop
-
-namespace recount::emulate {
-Additions additions;
-}
 
 namespace {
 
@@ -295,31 +283,29 @@ Main program_main;
 
 /// SIGTRAP is the tool's where a sample is due.
 bool answer_trap(siginfo_t* /*info*/, void* context) {
-  if (!recount::emulate::request(RT_DUE)) return false;
-  recount::emulate::take_due_samples(context);
+  if (!request(RT_DUE)) return false;
+  take_due_samples(context);
   return true;
 }
 void answer_samples() {
-  if (!recount::emulate::exact()) return;
-  recount::emulate::keep_signal(SIGTRAP, answer_trap);
-  recount::emulate::request(RT_TRAPS);
+  if (!exact()) return;
+  keep_signal(SIGTRAP, answer_trap);
+  request(RT_TRAPS);
   prctl(PR_SET_NAME, program_invocation_short_name); // else it has that of the tool
 }
 
 int start_simulated(int count, char** arguments, char** environment) {
-  auto pause = std::make_optional<recount::emulate::Pause>();
-  recount::emulate::unknown_code = reinterpret_cast<std::uint64_t>(program_main);
-  recount::emulate::adopt_descriptors();
+  auto pause = std::make_optional<Pause>();
+  unknown_code = reinterpret_cast<std::uint64_t>(program_main);
+  adopt_descriptors();
   struct stat program {};
   const bool set_user_id = stat("/proc/self/exe", &program) == 0 && (program.st_mode & S_ISUID) != 0;
-  recount::emulate::begin_program(set_user_id && recount::emulate::settings().paranoid.has_value() &&
-                                  !recount::emulate::privileged());
-  recount::emulate::hide_features();
-  recount::emulate::answer_cpuid();
-  recount::emulate::answer_rdpmc();
+  begin_program(set_user_id && settings().paranoid.has_value() && !privileged());
+  hide_features();
+  answer_cpuid();
+  answer_rdpmc();
   answer_samples();
-  if (recount::emulate::additions.begin != nullptr && !recount::emulate::settings().machine.pmus.empty())
-    recount::emulate::additions.begin();
+  if (additions.begin != nullptr && !settings().machine.pmus.empty()) additions.begin();
   pause.reset();
   return program_main(count, arguments, environment);
 }

@@ -2,7 +2,6 @@
 
 #include "emulate/encoding.hpp"
 #include "emulate/preload/account.hpp"
-#include "emulate/preload/read_event.hpp"
 #include "emulate/preload/sample.hpp"
 #include "emulate/real.hpp"
 #include "emulate/settings.hpp"
@@ -92,7 +91,7 @@ int group_error_of(const perf_event_attr& attr, pid_t pid, int cpu, int group_fd
   if (leader < 0) return EBADF;
   const Locked shared;
   const Slot& slot = shared->slots[leader];
-  const pid_t target = pid == 0 ? static_cast<pid_t>(real::syscall(SYS_gettid)) : pid;
+  const pid_t target = pid == 0 ? real::gettid() : pid;
   const bool fits =
       slot.leader == leader && slot.target == target && slot.cpu == cpu && !attr.pinned && !attr.exclusive;
   return fits ? 0 : EINVAL;
@@ -123,8 +122,7 @@ long open_unbacked(perf_event_attr& given, const perf_event_attr& attr, pid_t pi
   if (error == 0) error = attribute_error(attr, pid, cpu, flags);
   if (error == 0) error = group_error_of(attr, pid, cpu, group_fd);
   if (error == 0) return open_pipe((flags & PERF_FLAG_FD_CLOEXEC) != 0);
-  errno = error;
-  return -1;
+  return real::refuse(error);
 }
 
 /// Identifies the event of a descriptor in all processes; 0: none.
@@ -320,8 +318,8 @@ int backing_cpu(const Encoding& encoding, int cpu, int group_fd) {
 }
 
 void fill(Slot& slot, const perf_event_attr& attr, pid_t pid, int cpu) {
-  const auto self = static_cast<pid_t>(real::syscall(SYS_gettid));
-  slot.owner = static_cast<pid_t>(real::syscall(SYS_getpid));
+  const auto self = real::gettid();
+  slot.owner = real::getpid();
   slot.target = pid == 0 ? self : pid;
   slot.cpu = cpu;
   slot.foreign = slot.target != self;
@@ -388,11 +386,6 @@ int injected_for(const char* call, const std::string& event) {
   return 0;
 }
 
-long refuse(int error) {
-  errno = error;
-  return -1;
-}
-
 /// Whether the preload library is in the process or thread, as in all whose instructions are counted.
 bool is_emulated(pid_t pid) {
   std::ifstream maps("/proc/" + std::to_string(pid) + "/maps");
@@ -404,8 +397,7 @@ bool is_emulated(pid_t pid) {
 /// Whether the count would be none: nobody knows what the kernel executes, or what a process does that is not
 /// emulated; without a clock of Linux, also what another thread does with --fast.
 bool uncountable(const perf_event_attr& attr, bool of_pmu, pid_t pid) {
-  if (!exact())
-    return settings().unbacked && pid != 0 && pid != static_cast<pid_t>(real::syscall(SYS_gettid));
+  if (!exact()) return settings().unbacked && pid != 0 && pid != real::gettid();
   return of_pmu && (attr.exclude_user != 0 || (pid > 0 && !is_emulated(pid)));
 }
 
@@ -426,10 +418,10 @@ int injected(const char* call, int slot) {
 long open_event(perf_event_attr* given, pid_t pid, int cpu, int group_fd, unsigned long flags) {
   if (given == nullptr) return open_real(given, pid, cpu, group_fd, flags);
   const perf_event_attr attr = known_part(*given);
-  if (const int error = refused_by_level(attr, pid)) return refuse(error);
+  if (const int error = refused_by_level(attr, pid)) return real::refuse(error);
   const auto encoding = encode(settings().machine, attr);
   if (!encoding) {
-    if (const int error = injected_for_class(attr)) return refuse(error);
+    if (const int error = injected_for_class(attr)) return real::refuse(error);
     const long fd = open_own(*given, attr, pid, cpu, group_fd, flags);
     if (fd >= 0 && !settings().machine.pmus.empty())
       remember(static_cast<int>(fd), attr, pid, cpu, cpu, group_fd, {});
@@ -451,10 +443,10 @@ long open_event(perf_event_attr* given, pid_t pid, int cpu, int group_fd, unsign
   }
   if (error != 0) {
     real::close(static_cast<int>(fd));
-    return refuse(error);
+    return real::refuse(error);
   }
   remember(static_cast<int>(fd), attr, pid, cpu, behind_cpu, group_fd, encoding);
-  if (attr.inherit || (pid > 0 && pid != static_cast<pid_t>(real::syscall(SYS_gettid)))) request(RT_WATCHED);
+  if (attr.inherit || (pid > 0 && pid != real::gettid())) request(RT_WATCHED);
   if (attr.sample_period != 0) announce_samples(find_slot(static_cast<int>(fd)));
   return fd;
 }
@@ -465,7 +457,7 @@ void close_event(int fd) {
   set_slot(fd, -1);
   const Locked shared;
   Slot& slot = shared->slots[at];
-  if (slot.owner != static_cast<pid_t>(real::syscall(SYS_getpid))) return;
+  if (slot.owner != real::getpid()) return;
   slot.used = false;
   for (std::int32_t i = 0; i < shared->end; ++i) // siblings of a leader that is gone are on their own
     if (shared->slots[i].used && shared->slots[i].leader == at) shared->slots[i].leader = i;

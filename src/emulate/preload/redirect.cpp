@@ -150,46 +150,30 @@ OPEN(open64)
 OPEN_AT(openat)
 OPEN_AT(openat64)
 
+#define REDIRECT(type, name, parameters, ...)                                                                \
+  type name parameters {                                                                                     \
+    NEXT(name);                                                                                              \
+    return next(__VA_ARGS__);                                                                                \
+  }
 // What these become under _FORTIFY_SOURCE.
-int __open_2(const char* path, int flags) {
-  NEXT(__open_2);
-  return next(Redirected(path).path(), flags);
-}
-int __open64_2(const char* path, int flags) {
-  NEXT(__open64_2);
-  return next(Redirected(path).path(), flags);
-}
-int __openat_2(int folder, const char* path, int flags) {
-  NEXT(__openat_2);
-  return next(folder, Redirected(path, folder).path(), flags);
-}
-int __openat64_2(int folder, const char* path, int flags) {
-  NEXT(__openat64_2);
-  return next(folder, Redirected(path, folder).path(), flags);
-}
+REDIRECT(int, __open_2, (const char* path, int flags), Redirected(path).path(), flags)
+REDIRECT(int, __open64_2, (const char* path, int flags), Redirected(path).path(), flags)
+REDIRECT(int, __openat_2, (int folder, const char* path, int flags), folder, Redirected(path, folder).path(),
+         flags)
+REDIRECT(int, __openat64_2, (int folder, const char* path, int flags), folder,
+         Redirected(path, folder).path(), flags)
 
-std::FILE* fopen(const char* path, const char* mode) {
-  NEXT(fopen);
-  return next(Redirected(path).path(), mode);
-}
-std::FILE* fopen64(const char* path, const char* mode) {
-  NEXT(fopen64);
-  return next(Redirected(path).path(), mode);
-}
-DIR* opendir(const char* path) {
-  NEXT(opendir);
-  return next(Redirected(path).path());
-}
-int scandir(const char* path, dirent*** list, int (*chosen)(const dirent*),
-            int (*order)(const dirent**, const dirent**)) {
-  NEXT(scandir);
-  return next(Redirected(path).path(), list, chosen, order);
-}
-int scandir64(const char* path, dirent64*** list, int (*chosen)(const dirent64*),
-              int (*order)(const dirent64**, const dirent64**)) {
-  NEXT(scandir64);
-  return next(Redirected(path).path(), list, chosen, order);
-}
+REDIRECT(std::FILE*, fopen, (const char* path, const char* mode), Redirected(path).path(), mode)
+REDIRECT(std::FILE*, fopen64, (const char* path, const char* mode), Redirected(path).path(), mode)
+REDIRECT(DIR*, opendir, (const char* path), Redirected(path).path())
+REDIRECT(int, scandir,
+         (const char* path, dirent*** list, int (*chosen)(const dirent*),
+          int (*order)(const dirent**, const dirent**)),
+         Redirected(path).path(), list, chosen, order)
+REDIRECT(int, scandir64,
+         (const char* path, dirent64*** list, int (*chosen)(const dirent64*),
+          int (*order)(const dirent64**, const dirent64**)),
+         Redirected(path).path(), list, chosen, order)
 
 #define STAT(name, type)                                                                                     \
   int name(const char* path, struct type* to) noexcept {                                                     \
@@ -202,44 +186,27 @@ STAT(stat64, stat64)
 STAT(lstat, stat)
 STAT(lstat64, stat64)
 
-#define OLD_STAT(name, type)                                                                                 \
-  int name(int version, const char* path, struct type* to) noexcept {                                        \
-    NEXT(name);                                                                                              \
-    return next(version, Redirected(path).path(), to);                                                       \
-  }
-OLD_STAT(__xstat, stat)
-OLD_STAT(__xstat64, stat64)
-OLD_STAT(__lxstat, stat)
-OLD_STAT(__lxstat64, stat64)
+REDIRECT(int, __xstat, (int version, const char* path, struct stat* to) noexcept, version,
+         Redirected(path).path(), to)
+REDIRECT(int, __xstat64, (int version, const char* path, struct stat64* to) noexcept, version,
+         Redirected(path).path(), to)
+REDIRECT(int, __lxstat, (int version, const char* path, struct stat* to) noexcept, version,
+         Redirected(path).path(), to)
+REDIRECT(int, __lxstat64, (int version, const char* path, struct stat64* to) noexcept, version,
+         Redirected(path).path(), to)
 
-int fstatat(int folder, const char* path, struct stat* to, int flags) noexcept {
-  NEXT(fstatat);
-  return next(folder, Redirected(path, folder).path(), to, flags);
-}
-int fstatat64(int folder, const char* path, struct stat64* to, int flags) noexcept {
-  NEXT(fstatat64);
-  return next(folder, Redirected(path, folder).path(), to, flags);
-}
-int statx(int folder, const char* path, int flags, unsigned mask, struct statx* to) noexcept {
-  NEXT(statx);
-  return next(folder, Redirected(path, folder).path(), flags, mask, to);
-}
-int access(const char* path, int mode) noexcept {
-  NEXT(access);
-  return next(Redirected(path).path(), mode);
-}
-int faccessat(int folder, const char* path, int mode, int flags) noexcept {
-  NEXT(faccessat);
-  return next(folder, Redirected(path, folder).path(), mode, flags);
-}
-ssize_t readlink(const char* path, char* to, std::size_t bytes) noexcept {
-  NEXT(readlink);
-  return next(Redirected(path).path(), to, bytes);
-}
-char* realpath(const char* path, char* to) noexcept {
-  NEXT(realpath);
-  return next(Redirected(path).path(), to);
-}
+REDIRECT(int, fstatat, (int folder, const char* path, struct stat* to, int flags) noexcept, folder,
+         Redirected(path, folder).path(), to, flags)
+REDIRECT(int, fstatat64, (int folder, const char* path, struct stat64* to, int flags) noexcept, folder,
+         Redirected(path, folder).path(), to, flags)
+REDIRECT(int, statx, (int folder, const char* path, int flags, unsigned mask, struct statx* to) noexcept,
+         folder, Redirected(path, folder).path(), flags, mask, to)
+REDIRECT(int, access, (const char* path, int mode) noexcept, Redirected(path).path(), mode)
+REDIRECT(int, faccessat, (int folder, const char* path, int mode, int flags) noexcept, folder,
+         Redirected(path, folder).path(), mode, flags)
+REDIRECT(ssize_t, readlink, (const char* path, char* to, std::size_t bytes) noexcept, Redirected(path).path(),
+         to, bytes)
+REDIRECT(char*, realpath, (const char* path, char* to) noexcept, Redirected(path).path(), to)
 
 } // extern "C"
 #pragma GCC visibility pop

@@ -45,13 +45,15 @@ void* refuse(int error) {
 
 /// perf_mmap(): pages beyond perf_event_mlock_kb count against RLIMIT_MEMLOCK, unless the user is privileged.
 bool may_lock(std::size_t bytes) {
-  const auto& limit = settings().mlock_pages;
-  if (!limit || privileged()) return true;
+  const auto& limit_kb = settings().mlock_kb;
+  if (!limit_kb || privileged()) return true;
+  const std::int64_t limit =
+      std::int64_t{*limit_kb} * 1024 / static_cast<std::int64_t>(page_size()) * sysconf(_SC_NPROCESSORS_ONLN);
   rlimit memory{};
   getrlimit(RLIMIT_MEMLOCK, &memory);
   const auto pages = static_cast<std::int64_t>(bytes / page_size());
   const Locked shared;
-  const std::int64_t beyond = shared->locked_pages + pages - *limit;
+  const std::int64_t beyond = shared->locked_pages + pages - limit;
   if (beyond > 0 && memory.rlim_cur != RLIM_INFINITY &&
       static_cast<rlim_t>(beyond) * page_size() > memory.rlim_cur)
     return false;
@@ -90,13 +92,13 @@ bool answer(siginfo_t* /*info*/, void* context) {
     void* at;
     std::size_t bytes;
   } here{code, sizeof code}, there{const_cast<void*>(at), sizeof code};
-  const long self = real::syscall(SYS_getpid);
+  const long self = real::getpid();
   if (real::syscall(SYS_process_vm_readv, self, reinterpret_cast<long>(&here), 1,
                     reinterpret_cast<long>(&there), 1, 0) != sizeof code ||
       std::memcmp(code, rdpmc, sizeof rdpmc) != 0)
     return false;
   const auto number = static_cast<std::uint32_t>(registers[REG_RCX]);
-  const auto thread = static_cast<pid_t>(real::syscall(SYS_gettid));
+  const auto thread = real::gettid();
   const Locked shared;
   for (std::int32_t i = 0; i < shared->end; ++i) {
     const Slot& slot = shared->slots[i];
@@ -216,7 +218,7 @@ void update_page(const Slot& slot, std::int32_t index, bool scheduled) {
   Mapping& mapping = mappings[index];
   if (mapping.page == nullptr) return;
   perf_event_mmap_page& page = *mapping.page;
-  const bool self = slot.target == static_cast<pid_t>(real::syscall(SYS_gettid));
+  const bool self = slot.target == real::gettid();
   const bool rdpmc = settings().rdpmc && !exact(); // VEX does not decode it
   const bool counts = rdpmc && self && slot.enabled && slot.counter >= 0 && scheduled;
   const auto value = std::int64_t{std::llround(slot.value)};
@@ -277,10 +279,10 @@ void forget_mapping(void* at) {
       real::munmap(const_cast<perf_event_mmap_page*>(mapping.backing), mapping.bytes);
     const std::int64_t pages = static_cast<std::int64_t>(mapping.bytes / page_size());
     const Locked shared;
-    if (settings().mlock_pages && mapping.bytes > page_size()) shared->locked_pages -= pages;
+    if (settings().mlock_kb && mapping.bytes > page_size()) shared->locked_pages -= pages;
     Slot& slot = shared->slots[&mapping - mappings];
     char name[PATH_MAX];
-    if (slot.order == mapping.order && slot.owner == static_cast<pid_t>(real::syscall(SYS_getpid)) &&
+    if (slot.order == mapping.order && slot.owner == real::getpid() &&
         name_ring(name, mapping.bytes, mapping.order)) // it may be mapped again
       real::syscall(SYS_unlinkat, AT_FDCWD, reinterpret_cast<long>(name), 0);
     if (slot.order == mapping.order) slot.ring_bytes = 0;
