@@ -275,10 +275,10 @@ void forget_mapping(void* at) {
   for (Mapping& mapping : mappings) {
     if (mapping.page == nullptr || mapping.page != at) continue;
     const Pause pause;
+    const std::int64_t pages = static_cast<std::int64_t>(mapping.bytes / page_size());
+    const Locked shared; // other threads update the page by what is behind it
     if (mapping.backing != nullptr)
       real::munmap(const_cast<perf_event_mmap_page*>(mapping.backing), mapping.bytes);
-    const std::int64_t pages = static_cast<std::int64_t>(mapping.bytes / page_size());
-    const Locked shared;
     if (settings().mlock_kb && mapping.bytes > page_size()) shared->locked_pages -= pages;
     Slot& slot = shared->slots[&mapping - mappings];
     char name[PATH_MAX];
