@@ -1,6 +1,5 @@
 #include "formula/algebra.hpp"
 
-
 namespace recount::formula {
 namespace {
 

@@ -1,5 +1,5 @@
-#include "watch/watch_view.hpp"
 #include "base/names.hpp"
+#include "watch/watch_view.hpp"
 
 #include "plot/select.hpp"
 #include "plot/sheet.hpp"

@@ -1,7 +1,7 @@
 // The parser of loop nests, the checks of a point and the generator: no text crashes them, overflows a number
 // or takes long, and what is accepted can be recorded, written as C and changed in form.
-#include "nest/generate.hpp"
 #include "nest/definition.hpp"
+#include "nest/generate.hpp"
 #include "nest/transform.hpp"
 
 #include <recount/error.hpp>

@@ -1,6 +1,6 @@
 // Blocks are executed where the processor has what they take, and refused with the reason where it has not.
-#include "kernel/native.hpp"
 #include "kernel/kernel.hpp"
+#include "kernel/native.hpp"
 #include "recount/error.hpp"
 
 #include <boost/test/unit_test.hpp>

@@ -8,7 +8,8 @@ using namespace recount;
 BOOST_AUTO_TEST_SUITE(probe)
 
 BOOST_AUTO_TEST_CASE(claims_come_back_as_they_went) {
-  const auto got = papi::parse_claims(R"({"version": "7.0.0.0", "core_pmu": "skl", "known": 108, "software": true,
+  const auto got =
+      papi::parse_claims(R"({"version": "7.0.0.0", "core_pmu": "skl", "known": 108, "software": true,
     "components": [["perf_event", true, ""], ["sde", false, "no sde here"]],
     "presets": [["PAPI_L1_DCM", "NOT_DERIVED", "", ["L1D:REPLACEMENT"]],
                 ["PAPI_X", "DERIVED_POSTFIX", "N0|N1|-|", ["A", "B"]]]})");

@@ -28,8 +28,8 @@ std::vector<propose::Expected> exactly(const Row& counts) {
 }
 
 std::vector<propose::MeasuredEvent> some_events() {
-  return {counted("A", {10000, 0, 0, 5000}), counted("B", {0, 20000, 0, 3000}), counted("C", {0, 0, 7000, 900}),
-          counted("D", {4000, 4000, 9000, 77000})};
+  return {counted("A", {10000, 0, 0, 5000}), counted("B", {0, 20000, 0, 3000}),
+          counted("C", {0, 0, 7000, 900}), counted("D", {4000, 4000, 9000, 77000})};
 }
 
 } // namespace

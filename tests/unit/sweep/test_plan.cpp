@@ -2,8 +2,8 @@
 #include "../../host/sweep/kernels.hpp"
 #include "host/pmu.hpp"
 #include "sweep/engine.hpp"
-#include "sweep/sweep_table.hpp"
 #include "sweep/sweep_plan.hpp"
+#include "sweep/sweep_table.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <set>

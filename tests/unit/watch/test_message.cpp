@@ -68,7 +68,8 @@ BOOST_AUTO_TEST_CASE(invalid_lines_are_rejected) {
         R"({"type":"section","edge":"end","time":0,"name":3})", R"({"type":"dropped","lines":-1,"by":"x"})",
         R"({"type":"end","status":"x","reason":"y"})"})
     BOOST_TEST(!parse_line(text).has_value(), text);
-  BOOST_TEST(!parse_line(R"({"type":"end","status":null,"reason":")" + std::string(longest_line, 'x') + "\"}"));
+  BOOST_TEST(
+      !parse_line(R"({"type":"end","status":null,"reason":")" + std::string(longest_line, 'x') + "\"}"));
   BOOST_TEST(!parse_line(std::string(200'000, '[')));
 }
 
