@@ -53,7 +53,7 @@ struct Preset {
   std::string note, brief, text;     ///< NOTE, SDESC, LDESC
   Place place;                       ///< the row that won
   bool half_read = false; ///< a later term was unknown: PAPI 7 counts the terms before it, and crashes when
-                          ///< asked to describe the preset (PAPI_get_event_info)
+                          ///< it describes the preset (PAPI_get_event_info)
   std::string undefined;  ///< not empty: what PAPI does from here on is undefined, and why
 };
 

@@ -290,7 +290,7 @@ CheckContext check_context() {
   add_presets(context);
   const auto machine = caches(context.notes);
   context.proofs = kernel::proofs(machine);
-  context.side_proofs = kernel::beside(machine);
+  context.side_proofs = kernel::side_proofs(machine);
   context.relations = kernel::relations(machine);
   context.identities = preset::identities();
   return context;

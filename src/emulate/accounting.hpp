@@ -1,4 +1,4 @@
-// What happens to emulated events when a thread has executed something, and when it is to be asked again.
+// What happens to emulated events when a thread has executed something, and when to look again.
 #pragma once
 
 #include "emulate/settings.hpp"

@@ -307,7 +307,7 @@ void replace_caches(const Machine& machine, FileOverlay& overlay) {
 }
 
 void replace_settings(const Settings& settings, bool unbacked, FileOverlay& overlay) {
-  constexpr long user_mode_level = 2; // Linux is not asked there, so its own level is not in force
+  constexpr long user_mode_level = 2; // events do not reach Linux, so its level is not in force
   const auto paranoid = settings.paranoid || !unbacked ? settings.paranoid : user_mode_level;
   Files files{{"nmi_watchdog", settings.watchdog ? "1" : "0"}};
   files.insert(files.end(), settings.machine.settings.begin(), settings.machine.settings.end());

@@ -251,7 +251,7 @@ std::vector<Proof> proofs(const std::optional<model::MachineDescription>& machin
   return all;
 }
 
-std::vector<Proof> beside(const MaybeMachine& machine) {
+std::vector<Proof> side_proofs(const MaybeMachine& machine) {
   const auto proven = proofs(machine);
   const auto simulated = machine ? model::metric_names(*machine) : std::vector<std::string>{};
   std::vector<Proof> all, kept;

@@ -25,7 +25,7 @@ struct Proof {
 /// those that exclude other presets, or multiples of presets, twice each where possible, and the sum and the
 /// difference with each other preset once. Only presets that have a proof. Not those that a correct counter
 /// may count otherwise there (the rows "doubt" of data/proofs.txt).
-[[nodiscard]] std::vector<Proof> beside(const std::optional<model::MachineDescription>& machine);
+[[nodiscard]] std::vector<Proof> side_proofs(const std::optional<model::MachineDescription>& machine);
 
 /// A count as a multiple of the same preset's count at another point.
 struct Relation {

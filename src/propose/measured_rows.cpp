@@ -169,7 +169,7 @@ void add_evidence(MeasuredPreset& row, const Measured& measured, const Proposal*
 } // namespace
 
 Statements statements(const std::optional<model::MachineDescription>& machine) {
-  return {kernel::proofs(machine), kernel::beside(machine), kernel::relations(machine)};
+  return {kernel::proofs(machine), kernel::side_proofs(machine), kernel::relations(machine)};
 }
 
 Statements statements(const result::Results& results) {

@@ -44,7 +44,7 @@ public:
 
   static Unvalued zero() { return {}; }
   template <class Body>
-  static void apart(Body body) {
+  static void separate(Body body) {
     body();
   }
   template <class X>

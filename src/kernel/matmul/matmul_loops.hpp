@@ -82,14 +82,14 @@ inline void matmul_ikj(Memory memory, std::int64_t n) {
 }
 
 /// c += a b, blocks in the order ii, jj, kk and i, k, j inside: two loads and one store per step. The last
-/// blocks of a row or column are smaller when `block` does not divide n. memory.apart(f) calls f as a
+/// blocks of a row or column are smaller when `block` does not divide n. memory.separate(f) calls f as a
 /// separate function, without register pressure from the surrounding loops.
 template <class Memory>
 inline void matmul_blocked(Memory memory, std::int64_t n, std::int64_t block) {
   memory.loop(0, n, block, [&](auto ii) {
     memory.loop(0, n, block, [&](auto jj) {
       memory.loop(0, n, block, [&](auto kk) {
-        memory.apart([=] {
+        memory.separate([=] {
           matmul_block(memory, n, ii, memory.least(ii + block, n), jj, memory.least(jj + block, n), kk,
                        memory.least(kk + block, n));
         });

@@ -26,7 +26,7 @@ struct Matrices {
       body(i);
   }
   template <class Body>
-  [[gnu::noinline]] static void apart(Body body) {
+  [[gnu::noinline]] static void separate(Body body) {
     body();
   }
   [[nodiscard]] Value a(std::int64_t i) const { return static_cast<Value>(a_[i]); }
