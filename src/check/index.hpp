@@ -63,8 +63,8 @@ private:
 /// for proof.preset: in closed form, else from the simulation in the results.
 [[nodiscard]] Trial make_trial(const std::string& metric, const kernel::Proof& proof, const Index& index);
 
-/// The same for a proof of kernel::side_proofs(): what is not the purpose of the point may be disturbed by it, so
-/// that some occurrences, and of caches, simulated or where prefetchers are tolerated, a share of the
+/// The same for a proof of kernel::side_proofs(): what is not the purpose of the point may be disturbed by
+/// it, so that some occurrences, and of caches, simulated or where prefetchers are tolerated, a share of the
 /// accesses, are no contradiction.
 [[nodiscard]] Trial make_side_trial(const std::string& metric, const kernel::Proof& proof,
                                     const Index& index);

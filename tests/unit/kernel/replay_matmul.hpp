@@ -19,7 +19,7 @@ struct ReplayedMatrices {
 
   static NoValue zero() { return {}; }
   template <class Body>
-  static void apart(Body body) {
+  static void separate(Body body) {
     body();
   }
   static std::int64_t least(std::int64_t x, std::int64_t y) { return x < y ? x : y; }
