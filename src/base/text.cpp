@@ -134,22 +134,11 @@ char32_t next_character(std::string_view& text) {
 }
 
 void append_character(std::string& to, char32_t c) {
-  const auto byte = [&](char32_t value) { to += static_cast<char>(static_cast<unsigned char>(value)); };
-  if (c < 0x80) {
-    byte(c);
-  } else if (c < 0x800) {
-    byte(0xC0U | (c >> 6U));
-    byte(0x80U | (c & 0x3FU));
-  } else if (c < 0x10000) {
-    byte(0xE0U | (c >> 12U));
-    byte(0x80U | ((c >> 6U) & 0x3FU));
-    byte(0x80U | (c & 0x3FU));
-  } else {
-    byte(0xF0U | (c >> 18U));
-    byte(0x80U | ((c >> 12U) & 0x3FU));
-    byte(0x80U | ((c >> 6U) & 0x3FU));
-    byte(0x80U | (c & 0x3FU));
-  }
+  constexpr unsigned lead[] = {0, 0xC0, 0xE0, 0xF0}; // by the number of bytes that follow
+  const unsigned more = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+  to += static_cast<char>(lead[more] | c >> 6 * more);
+  for (unsigned i = more; i-- > 0;)
+    to += static_cast<char>(0x80U | (c >> 6 * i & 0x3FU));
 }
 
 bool is_control(char32_t c) {

@@ -538,7 +538,7 @@ struct Stretch {
 
 /// Takes the values away, unless the reason is empty.
 void remove(Between& counted, const Reason& reason) {
-  counted.removed = reason.cause;
+  counted.removed = reason;
   for (Count& count : counted.counts)
     if (!reason.empty() && count.value) {
       count.value.reset();

@@ -244,7 +244,7 @@ struct Reading {
 /// Difference between two readings.
 struct Between {
   std::vector<Count> counts;
-  std::string removed;    ///< why nothing was counted, see perf::removed(); empty: counted
+  Reason removed;         ///< why nothing was counted, see perf::removed(); empty: counted
   std::string incomplete; ///< what is missing from the counts; empty: nothing known
 };
 /// Of the whole, from the start of the command. `removed`: the counters certainly were. Pure.

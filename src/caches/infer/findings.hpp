@@ -268,7 +268,7 @@ struct CachesFindings {
 
 // The caches of a machine from readings, each property with its evidence.
 
-/// Called with the property under measurement: "ways of L1d".
+/// Called with the part that is measured next: "working sets", "L1d", "TLB", "L2".
 using StageCallback = std::function<void(const std::string&)>;
 
 /// Infers the caches from misses, time, or both; stated values are not used. Throws what the sampler throws,
@@ -276,7 +276,7 @@ using StageCallback = std::function<void(const std::string&)>;
 [[nodiscard]] Caches infer_caches(Sampler& sampler, const StageCallback& stage = {});
 
 /// What must be known before a measurement ends: the first level, on which all others depend, the second as
-/// well, or all that time can tell.
+/// well, or all levels and TLBs that can be timed.
 enum class Wanted { first_level, two_levels, everything };
 /// Whether any of it is unknown, perhaps because of noise. Pure.
 [[nodiscard]] bool needs_more_readings(const Caches& found, Wanted wanted = Wanted::first_level);

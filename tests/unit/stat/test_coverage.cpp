@@ -20,7 +20,7 @@ BOOST_AUTO_TEST_CASE(set_user_id_program_has_no_counts) {
   BOOST_TEST(between(held, at(1ms, 900us, 0)).counts[0].value.has_value());
   const auto made = between(held, at(1ms, 900us, 0), true);
   BOOST_TEST(!made.counts[0].value.has_value());
-  BOOST_TEST(made.removed.find("set-user-ID") != std::string::npos);
+  BOOST_TEST(made.removed.cause.find("set-user-ID") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(removed_counter_has_no_value) {
