@@ -94,8 +94,8 @@ def main(sources, include):
         folder = pathlib.Path(name)
         program = str(folder / 'blocks')
         here = pathlib.Path(__file__).parent
-        subprocess.run([PREFIX + 'g++', '-std=c++20', '-O2', '-static', '-Wall', '-Werror', '-I', include, '-I', f'{include}/../include', '-o', program,
-                        str(here / 'blocks.cpp'), f'{sources}/native_blocks.cpp', f'{sources}/emit.cpp'], check=True)
+        subprocess.run([PREFIX + 'g++', '-std=c++20', '-O2', '-static', '-Wall', '-Werror', '-ffunction-sections', '-Wl,--gc-sections', '-I', include, '-I', f'{include}/../include', '-o', program,
+                        str(here / 'blocks.cpp'), f'{sources}/native_blocks.cpp', f'{sources}/block_kernel.cpp'], check=True)
         claims, trace, code = executions(program, folder)
     faults, at = [], 0
     for claim in claims:

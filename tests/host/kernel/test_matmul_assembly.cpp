@@ -25,10 +25,10 @@ const std::vector<Inner> inners = {
     {"by_transposed_f64", 3, 1}, {"by_transposed_i16", 3, 1}, {"transpose_f64", 1, 1},
     {"transpose_i16", 1, 1},     {"blocked_f64", 2, 1},       {"blocked_i16", 2, 1}};
 
-/// The function that holds the innermost loop: of `blocked`, the part that the kernel keeps apart.
+/// The function that holds the innermost loop: of `blocked`, the part that the kernel keeps separate.
 std::string function_of(const std::string& variant) {
   if (!variant.starts_with("blocked")) return "recount_kernel_matmul_" + variant;
-  const std::string part = variant == "blocked_f64" ? "8MatricesIdE5apart" : "8MatricesIsE5apart";
+  const std::string part = variant == "blocked_f64" ? "8MatricesIdE8separate" : "8MatricesIsE8separate";
   recount::process::Spawn spawn;
   spawn.argv = {"nm", kernel_library()};
   std::istringstream lines(recount::process::capture(std::move(spawn)).out);
