@@ -253,11 +253,6 @@ std::optional<double> factor_of(const std::string& text) {
 
 } // namespace
 
-bool numbered(const std::string& text, std::string_view stem) {
-  if (!text.starts_with(stem) || text.size() < stem.size() + 2 || text[stem.size()] != '_') return false;
-  return text.find_first_not_of("0123456789", stem.size() + 1) == std::string::npos;
-}
-
 std::optional<Scale> scale_of(const Event& event, const std::vector<host::Pmu>& pmus) {
   auto pmu = std::ranges::find(pmus, event.pmu, &host::Pmu::name);
   if (pmu == pmus.end()) pmu = std::ranges::find(pmus, event.attr.type, &host::Pmu::type); // named by libpfm4
@@ -281,7 +276,7 @@ std::vector<std::string> instances(const std::string& name, const std::vector<ho
   const base::Pattern pattern(stem);
   std::vector<std::string> names;
   for (const host::Pmu& pmu : pmus)
-    if (numbered(pmu.name, stem) || pmu.name == full || numbered(pmu.name, full) ||
+    if (host::is_instance(pmu.name, stem) || pmu.name == full || host::is_instance(pmu.name, full) ||
         (pattern.glob() && pattern.matches(pmu.name)))
       names.push_back(pmu.name + name.substr(stem.size()));
   return names;

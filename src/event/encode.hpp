@@ -31,9 +31,6 @@ namespace recount::event {
 [[nodiscard]] Event make_event(const std::string& name, const char* pmu, std::uint32_t type,
                                std::uint64_t config, std::optional<Domain> given, Domain fallback);
 
-/// Whether `text` is `stem`, an underline and digits.
-[[nodiscard]] bool numbered(const std::string& text, std::string_view stem);
-
 /// Encodes a breakpoint (perf_event_open(2), PERF_TYPE_BREAKPOINT), the text as written by perf-record(1).
 /// The length is 4 bytes unless given, and the size of a long for execution. Throws Error (bad_input). Pure.
 [[nodiscard]] Event encode_breakpoint(const std::string& name, Domain fallback);

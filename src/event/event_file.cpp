@@ -3,7 +3,6 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
-#include "event/encode.hpp"
 
 #include <recount/error.hpp>
 
@@ -231,7 +230,7 @@ std::vector<FileEvent> add_events(std::vector<host::Pmu>& pmus, std::vector<File
     }
     bool placed = false;
     for (host::Pmu& pmu : pmus)
-      if (pmu.name == one.pmu || numbered(pmu.name, one.pmu)) {
+      if (pmu.name == one.pmu || host::is_instance(pmu.name, one.pmu)) {
         placed = true;
         pmu.described[base::lower_case(one.event.name)] = one.event;
       }

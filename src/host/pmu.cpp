@@ -102,4 +102,9 @@ std::vector<Candidate> candidates() {
   return all;
 }
 
+bool is_instance(std::string_view pmu, std::string_view stem) {
+  if (!pmu.starts_with(stem) || pmu.size() < stem.size() + 2 || pmu[stem.size()] != '_') return false;
+  return pmu.find_first_not_of("0123456789", stem.size() + 1) == pmu.npos;
+}
+
 } // namespace recount::host

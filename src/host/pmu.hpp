@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace recount::host {
@@ -53,5 +54,8 @@ struct Candidate {
 [[nodiscard]] std::vector<int> online_cpus();
 /// The CPUs that this process may run on, from sysfs.
 [[nodiscard]] std::vector<Candidate> candidates();
+
+/// Whether a PMU is one of several: its name is `stem`, an underline and digits. Pure.
+[[nodiscard]] bool is_instance(std::string_view pmu, std::string_view stem);
 
 } // namespace recount::host
