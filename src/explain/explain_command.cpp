@@ -236,7 +236,7 @@ void print(const Explanation& e, bool verbose) {
 
 /// Per group what the counts tell, and the hypotheses that they refute, each by the cell that decides most.
 std::vector<document::Block> write_section(const document::Material& material) {
-  const Hypotheses hypotheses = shipped_hypotheses();
+  const Hypotheses& hypotheses = shipped_hypotheses();
   Predictor predictor;
   std::vector<document::Block> blocks;
   for (const Group& group : measured_groups(matmul::group_products(material.results))) {

@@ -56,8 +56,11 @@ void expand_sums(const preset::CpuView& view, Linear& form) {
       continue;
     const auto weight = whole->second;
     form.of.erase(whole);
-    for (const std::string& name : sum.parts)
-      if (const auto part = find(name); (part->second += weight) == 0) form.of.erase(part);
+    for (const std::string& name : sum.parts) {
+      const auto part = find(name);
+      part->second += weight;
+      if (part->second == 0) form.of.erase(part);
+    }
   }
 }
 
