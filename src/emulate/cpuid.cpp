@@ -40,19 +40,28 @@ CpuidLeaf performance(const Machine& machine) {
           {4U | general << 8 | width << 16 | 7U << 24, 0, 0, static_cast<unsigned>(fixed) | width << 5}};
 }
 
-/// L1d, L1i, L2, L3: number of the level, and whether it holds data (1), code (2) or both (3).
-constexpr unsigned cache_levels[] = {1, 1, 2, 3}, cache_types[] = {1, 2, 3, 3};
+struct NamedLevel {
+  const char* name;
+  unsigned level, type; ///< type: data (1), code (2) or both (3)
+};
+constexpr NamedLevel cache_names[] = {{"L1d", 1, 1}, {"L1i", 1, 2}, {"L2", 2, 3}, {"L3", 3, 3}};
+
+/// nullptr: the machine states none.
+const CacheLevel* find_cache(std::span<const CacheLevel> caches, const char* name) {
+  const auto found = std::ranges::find(caches, name, &CacheLevel::name);
+  return found == caches.end() ? nullptr : &*found;
+}
 
 void add_intel_caches(std::span<const CacheLevel> caches, std::vector<CpuidLeaf>& leaves) {
   constexpr unsigned leaf = 4;
-  for (unsigned i = 0; i < std::min(caches.size(), std::size(cache_levels)); ++i) {
-    const CacheLevel& cache = caches[i];
-    const auto line = static_cast<unsigned>(cache.line), ways = static_cast<unsigned>(cache.ways);
-    const auto sets = static_cast<unsigned>(cache.size / (cache.line * cache.ways));
+  unsigned part = 0;
+  for (const NamedLevel& one : cache_names) {
+    const CacheLevel* const cache = find_cache(caches, one.name);
+    if (cache == nullptr) continue;
+    const auto line = static_cast<unsigned>(cache->line), ways = static_cast<unsigned>(cache->ways);
+    const auto sets = static_cast<unsigned>(cache->size / (cache->line * cache->ways));
     leaves.push_back(
-        {leaf,
-         i,
-         {cache_types[i] | cache_levels[i] << 5 | 1U << 8, (line - 1) | (ways - 1) << 22, sets - 1, 0}});
+        {leaf, part++, {one.type | one.level << 5 | 1U << 8, (line - 1) | (ways - 1) << 22, sets - 1, 0}});
   }
   leaves.push_back({leaf, {}, {0, 0, 0, 0}});
 }
@@ -67,20 +76,27 @@ unsigned amd_ways(std::int64_t ways) {
 }
 
 void add_amd_caches(std::span<const CacheLevel> caches, std::vector<CpuidLeaf>& leaves) {
-  if (caches.size() < 3) return;
-  const auto line = [](const CacheLevel& cache) { return 1U << 8 | static_cast<unsigned>(cache.line); };
-  const auto first = [&](const CacheLevel& cache) {
-    return static_cast<unsigned>(cache.size >> 10) << 24 | static_cast<unsigned>(cache.ways) << 16 |
-           line(cache);
+  // `amount`, `ways`: in their fields. A level that the machine does not have is 0.
+  const auto field = [&](const char* name, auto&& amount, auto&& ways) {
+    const CacheLevel* const cache = find_cache(caches, name);
+    return cache == nullptr ? 0U
+                            : amount(static_cast<unsigned>(cache->size >> 10)) | ways(cache->ways) | 1U << 8 |
+                                  static_cast<unsigned>(cache->line);
   };
-  const auto later = [&](const CacheLevel& cache, unsigned amount) {
-    return amount | amd_ways(cache.ways) << 12 | line(cache);
+  const auto first = [&](const char* name) {
+    return field(
+        name, [](unsigned kib) { return kib << 24; },
+        [](std::int64_t ways) { return static_cast<unsigned>(ways) << 16; });
   };
-  const CacheLevel& l2 = caches[2];
-  const unsigned l3 =
-      caches.size() > 3 ? later(caches[3], static_cast<unsigned>(caches[3].size >> 19) << 18) : 0;
-  leaves.push_back({0x80000005, {}, {0, 0, first(caches[0]), first(caches[1])}});
-  leaves.push_back({0x80000006, {}, {0, 0, later(l2, static_cast<unsigned>(l2.size >> 10) << 16), l3}});
+  const auto encoded = [](std::int64_t ways) { return amd_ways(ways) << 12; };
+  leaves.push_back({0x80000005, {}, {0, 0, first("L1d"), first("L1i")}});
+  leaves.push_back({0x80000006,
+                    {},
+                    {0, 0,
+                     field(
+                         "L2", [](unsigned kib) { return kib << 16; }, encoded),
+                     field(
+                         "L3", [](unsigned kib) { return kib / 512 << 18; }, encoded)}});
 }
 
 } // namespace

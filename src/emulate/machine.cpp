@@ -271,8 +271,13 @@ private:
     return {words.at(1), field(2), field(3), field(4), words.at(5), joined(words, 6)};
   }
   static CacheLevel cache(const Words& words) {
-    return {words.at(1), static_cast<std::int64_t>(number(words.at(2))),
-            static_cast<std::int64_t>(number(words.at(3))), static_cast<std::int64_t>(number(words.at(4)))};
+    const auto size = static_cast<std::int64_t>(number(words.at(2))),
+               ways = static_cast<std::int64_t>(number(words.at(3))),
+               line = static_cast<std::int64_t>(number(words.at(4)));
+    if (ways < 1 || line < 1 || size / ways < line)
+      throw std::runtime_error("no cache has " + words[3] + " ways of lines of " + words[4] + " in " +
+                               words[2] + " bytes");
+    return {words.at(1), size, ways, line};
   }
   static TlbLevel tlb(const Words& words) {
     return {words.at(1), static_cast<std::int64_t>(number(words.at(2))),

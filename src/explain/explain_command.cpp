@@ -261,6 +261,9 @@ std::vector<document::Block> write_section(const document::Material& material) {
     }
     if (!table.rows.empty()) blocks.emplace_back(std::move(table));
   }
+  if (blocks.empty())
+    blocks.emplace_back(document::Paragraph{
+        "The results have no counts of products of doubles, so that no hypothesis can be tested."});
   return document::under("Hypotheses about machine and events", std::move(blocks));
 }
 

@@ -118,6 +118,8 @@ class Like(unittest.TestCase):
         self.assertIn("cannot be read", self.refused("like nothing"))
         self.assertIn("no name of a file", self.refused("like ../skl"))
         self.assertIn("no event", self.refused("like skl", "without NOTHING"))
+        self.assertIn("no cache has 0 ways", self.refused("like skl", "cache L1d 8192 0 64"))
+        self.assertIn("no cache has 8 ways", self.refused("like skl", "cache L1d 64 8 64"))
         self.assertIn("follows from what is defined after it", self.refused("like skl", "let uops = cycles"))
         self.machine("like mine", name="other")
         self.assertIn("not the first statement", self.refused("like other"))
