@@ -243,18 +243,21 @@ std::vector<document::Block> write_section(const document::Material& material) {
     const Explanation e = Explainer(hypotheses, predictor).explain(group);
     blocks.emplace_back(document::Heading{group_name(e), 2});
     blocks.emplace_back(document::List{conclusions(e)});
-    document::Table table{"Hypotheses about the machine that PAPI_L1_DCM refutes: " + group_name(e),
-                          {{"hypothesis", false}, {"product", false}, {"measured"}, {"modelled"}, {"off"}},
-                          {}};
+    document::Table table{
+        "Hypotheses about the machine that PAPI_L1_DCM refutes: " + group_name(e),
+        {{"hypothesis", false}, {"product", false}, {"witness", false}, {"counted"}, {"modelled"}, {"off"}},
+        {}};
     for (const Refuted& one : refuted(e)) {
       if (one.cells.empty()) continue;
       const Comparison& c = one.cells.front();
-      table.rows.push_back({one.hypothesis->machine, c.cell.text(), base::format_number(c.measured),
-                            base::format_number(c.predicted.value), percent(c.off)});
+      table.rows.push_back({one.hypothesis->machine, c.cell.text(), base::format_witness(c.witness),
+                            base::format_number(c.measured), base::format_number(c.predicted.value),
+                            percent(c.off)});
       document::Datum datum{{{"hypothesis", one.hypothesis->machine}, {"product", c.cell.text()}},
                             l1_metric,
                             "median",
                             c.measured};
+      datum.witness = c.witness.name();
       table.data.push_back(datum);
       datum.witness = Witness{Witness::Kind::model, one.hypothesis->machine}.name();
       table.data.push_back(datum.with("value", c.predicted.value, c.predicted.low, c.predicted.high));

@@ -178,7 +178,7 @@ std::vector<std::pair<std::string, std::string>> facts(const MachineHypothesis& 
 
 Comparison compare_cell(const Cell& cell, const Values& measured, const Predicted& predicted,
                         double allowance) {
-  Comparison c{cell, measured.median, predicted, 0, allowance};
+  Comparison c{cell, measured.median, predicted, 0, allowance, measured.witness};
   if (predicted.low > measured.high) c.off = predicted.low / measured.high - 1;
   if (predicted.high < measured.low) c.off = predicted.high / measured.low - 1;
   return c;

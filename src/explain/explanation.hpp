@@ -94,6 +94,7 @@ struct Comparison {
   Predicted predicted;
   double off = 0;       ///< how far the predicted range is outside of the measured one, as a share; signed
   double allowance = 0; ///< of `off`: of the model and of rounded values
+  Witness witness = {}; ///< of `measured`
   [[nodiscard]] bool refutes() const { return off > allowance || off < -allowance; }
 };
 

@@ -25,7 +25,7 @@ std::string Cell::text() const {
   return fmt::format("{}, n = {}", matmul::loops_name(product), n);
 }
 
-Values::Values(std::vector<double> all) : runs(std::move(all)) {
+Values::Values(std::vector<double> all, Witness from) : runs(std::move(all)), witness(std::move(from)) {
   // Runs of one program differ by a percent or two; where more do, by more.
   constexpr double usual = 0.03, deviations = 5;
   median = low = high = statistics::median(runs);
@@ -59,7 +59,8 @@ std::vector<Group> measured_groups(const std::vector<matmul::ProductGroup>& all)
         for (const auto& one : repetitions.values)
           runs.push_back(one.value);
         if (!runs.empty())
-          group.columns[metric].try_emplace(Cell{product.variant, product.block, product.n}, std::move(runs));
+          group.columns[metric].try_emplace(Cell{product.variant, product.block, product.n}, std::move(runs),
+                                            witness);
       }
     }
     if (!group.columns.empty()) groups.push_back(std::move(group));

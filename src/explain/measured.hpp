@@ -1,6 +1,7 @@
 // Counts of matrix products by one group of people on one machine, as cells of a table.
 #pragma once
 
+#include "base/witness.hpp"
 #include "matmul/products.hpp"
 
 #include <compare>
@@ -33,8 +34,9 @@ struct Values {
   std::vector<double> runs;             ///< in their order
   double median = 0, low = 0, high = 0; ///< the range without outliers
   std::vector<double> outliers;
+  Witness witness; ///< of all of them
 
-  explicit Values(std::vector<double> all);
+  explicit Values(std::vector<double> all, Witness from = {});
 };
 
 using Column = std::map<Cell, Values>;
