@@ -276,8 +276,7 @@ void Prefetchers::save(std::vector<std::uint64_t>& words) const {
                                static_cast<std::uint64_t>(s.steps)});
   }
   words.push_back(unused_.size());
-  for (const auto& [line, kind] : std::map(unused_.begin(), unused_.end()))
-    words.insert(words.end(), {line, number(kind)});
+  unused_.sorted([&](std::uint64_t line, unsigned kind) { words.insert(words.end(), {line, kind}); });
 }
 
 void Prefetchers::clear() {

@@ -3,6 +3,7 @@
 
 #include "base/format.hpp"
 #include "model/counts.hpp"
+#include "model/line_marks.hpp"
 #include "model/machine.hpp"
 #include "model/sets.hpp"
 #include "model/wide_sets.hpp"
@@ -298,7 +299,7 @@ public:
     }
   }
   /// A line was fetched for a prefetcher, was used by such a request, or was evicted.
-  void fetched(Prefetch kind, std::uint64_t line) { unused_.emplace(line, kind); }
+  void fetched(Prefetch kind, std::uint64_t line) { unused_.put(line, static_cast<unsigned>(kind)); }
   void used(std::uint64_t line) { settle(line, &PrefetchCounts::useful); }
   void evicted(std::uint64_t line) { settle(line, &PrefetchCounts::useless); }
 
@@ -343,10 +344,7 @@ private:
     }
   }
   void settle(std::uint64_t line, std::int64_t PrefetchCounts::*count) {
-    const auto found = unused_.find(line);
-    if (found == unused_.end()) return;
-    ++(counts[number(found->second)].*count);
-    unused_.erase(found);
+    if (const unsigned kind = unused_.take(line); kind != LineMarks::none) ++(counts[kind].*count);
   }
 
   std::vector<Prefetcher> described_;
@@ -355,7 +353,7 @@ private:
   std::vector<std::uint64_t> pages_, used_; ///< of the streams: their page, the number of their last use
   std::uint64_t uses_ = 0;                  ///< of streams
   std::size_t latest_ = 0;                  ///< stream, the most recently used
-  std::unordered_map<std::uint64_t, Prefetch> unused_; ///< prefetched lines that the level holds
+  LineMarks unused_;                        ///< prefetched lines that the level holds, with their Prefetch
 };
 
 } // namespace recount::model

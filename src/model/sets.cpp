@@ -228,8 +228,12 @@ Sets::Entry Sets::insert(std::uint64_t line, bool dirty) {
   const std::size_t place =
       ordered(policy_) ? links_[set * ways_ + newest_[set]].before : victim(set); // the last of the ring
   Entry& entry = entries_[set * ways_ + place];
-  if (ways_ > many_ways) {
-    if (entry != empty) places_.erase(entry >> 1);
+  if (ways_ > many_ways && entry != empty) { // its node goes on: nothing is allocated
+    auto node = places_.extract(entry >> 1);
+    node.key() = line;
+    node.mapped() = static_cast<Number>(place);
+    places_.insert(std::move(node));
+  } else if (ways_ > many_ways) {
     places_.emplace(line, static_cast<Number>(place));
   }
   if (ordered(policy_))
