@@ -1,6 +1,7 @@
 #include "perf/removed.hpp"
 
 #include "perf/try_open.hpp"
+#include "process/child.hpp"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -45,7 +46,8 @@ Reason removed_reason(nanoseconds enabled, nanoseconds used) {
       milliseconds(enabled), milliseconds(used));
 }
 
-bool removed_at_exec(const std::string& file) {
+bool removed_at_exec(const std::string& program) {
+  const std::string file = process::find_program(program).value_or("");
   struct stat of {};
   if (::stat(file.c_str(), &of) != 0) return false;
   if (::access(file.c_str(), R_OK) != 0) return true;

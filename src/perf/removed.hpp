@@ -22,9 +22,9 @@ namespace recount::perf {
 /// Why there is no count then.
 [[nodiscard]] Reason removed_reason(std::chrono::nanoseconds enabled, std::chrono::nanoseconds used);
 
-/// Whether Linux removes the events when this user executes a file. False also where only the processor time
-/// can tell: a file with capabilities.
-[[nodiscard]] bool removed_at_exec(const std::string& file);
+/// Whether Linux removes the events when this user executes a program, as execvp(3) finds it. False also
+/// where only the processor time can tell: a file with capabilities.
+[[nodiscard]] bool removed_at_exec(const std::string& program);
 
 /// The same for descendants of the command: what is missing from the counts; empty: nothing known.
 [[nodiscard]] std::string removed_in_part(std::chrono::nanoseconds enabled, std::chrono::nanoseconds used);

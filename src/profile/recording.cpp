@@ -149,6 +149,10 @@ bool Target::over() {
   return !started_here() && (std::ranges::all_of(pids_, is_gone) || (!child_ && signal != 0));
 }
 
+bool Target::removed_at_exec() const {
+  return started_here() && perf::removed_at_exec(options_.command.front());
+}
+
 std::chrono::nanoseconds Target::cpu_time() const {
   return started_here() ? child_->cpu_time() : std::chrono::nanoseconds(0);
 }
@@ -333,13 +337,14 @@ void existing_process(pid_t pid, const Sampling::Sink& sink) {
 }
 
 /// Conditions not visible in samples: Linux removed the events, or descendants outlived the command.
-void add_limitations(Recording& recording, std::chrono::nanoseconds used, bool descendants) {
+void add_limitations(Recording& recording, const Target& target, std::chrono::nanoseconds used,
+                     bool descendants) {
   // Enabled on each CPU of the event while the task runs on one.
   std::uint64_t longest = 0;
   for (const SampledCount& count : recording.report.events)
     longest = std::max(longest, count.enabled_ns / std::max<std::uint64_t>(count.opened, 1));
   const std::chrono::nanoseconds enabled(longest);
-  if (perf::removed(enabled, used))
+  if (target.removed_at_exec() || perf::removed(enabled, used))
     recording.not_counted = perf::removed_reason(enabled, used);
   else if (auto part = perf::removed_in_part(enabled, used); !part.empty())
     recording.notes.push_back(std::move(part));
@@ -423,7 +428,7 @@ Recording record(const RecordSettings& settings) {
   sampling.finish(sink);
   recording.report = sampling.report();
   recording.exit = target.end();
-  add_limitations(recording, target.cpu_time() - used, descendants);
+  add_limitations(recording, target, target.cpu_time() - used, descendants);
   if (auto note = intake.note(); !note.empty()) recording.notes.push_back(std::move(note));
   if (writer) finish(*writer, recording);
   return recording;

@@ -72,6 +72,8 @@ public:
   /// Whether to stop: the profiled processes or the command have ended, or a signal arrived while profiling
   /// processes (a command handles its signals itself).
   [[nodiscard]] bool over();
+  /// Whether Linux removes the events of the command when it starts, see perf::removed_at_exec().
+  [[nodiscard]] bool removed_at_exec() const;
   /// Processor time of a profiled command, see process::Child::cpu_time(); 0 else.
   [[nodiscard]] std::chrono::nanoseconds cpu_time() const;
   /// Waits for the command: how it ended. Without a command as if it had succeeded.

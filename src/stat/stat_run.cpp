@@ -60,8 +60,7 @@ public:
         listener_(run.listener),
         counters_(counters),
         command_(command),
-        removed_at_exec_(command != nullptr &&
-                         perf::removed_at_exec(process::find_program(request.command.front()).value_or(""))),
+        removed_at_exec_(command != nullptr && perf::removed_at_exec(request.command.front())),
         first_(read()),
         last_(first_),
         begin_(Clock::now()),
