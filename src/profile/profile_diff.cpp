@@ -83,7 +83,7 @@ command::Table diff_table(const std::vector<ShareChange>& changes, const std::st
                                   change.differs() ? fmt::format("{:+.3g}", 100 * change_of(change))
                                                    : "none shown"};
     for (NameField& field : name_fields(change.row, by))
-      line.push_back(std::move(field.cell));
+      line.push_back(field.brief.empty() ? std::move(field.cell) : std::move(field.brief));
     table.add(std::move(line));
     document::Datum datum{.keys = name_keys(change.row, by), .quantity = event};
     table.add_data({datum.with("share before", change.before.value, change.before.low, change.before.high),

@@ -1,5 +1,6 @@
 #include "profile/profile_report.hpp"
 
+#include "command/output.hpp"
 #include "plot/select.hpp"
 #include "profile/places.hpp"
 
@@ -169,14 +170,6 @@ void add_steps(const Function& f, std::size_t event, plot::Series& series) {
       series.samples.push_back({f.left + static_cast<double>(edge) * width, sums[i], sums[i], sums[i]});
 }
 
-/// "work::touch" of "work::touch(char*, unsigned long)".
-std::string bare_name(const std::string& name) {
-  const auto bracket = name.find('(', name.starts_with("(") ? name.find(')') : 0);
-  std::string bare = name.substr(0, bracket);
-  if (bare.size() > 40) bare = bare.substr(0, 18) + "…" + bare.substr(bare.size() - 20);
-  return bare.empty() ? "?" : bare;
-}
-
 std::string percent(double share) {
   return fmt::format("{:.{}f} %", 100 * share, share >= 0.0995 ? 0 : 1);
 }
@@ -209,7 +202,8 @@ std::vector<std::string> make_key(const std::vector<Function>& functions, std::s
       rest[e] -= f.shares[e];
     }
     const bool same_module = f.module == functions.front().module;
-    key.push_back(fmt::format("{} {}{}: {}", i + 1, bare_name(f.name),
+    const std::string name = f.name.empty() ? "?" : command::shortened(symbol::base_name(f.name), 40);
+    key.push_back(fmt::format("{} {}{}: {}", i + 1, name,
                               same_module ? "" : " (" + short_path(f.module) + ")", fmt::join(shares, ", ")));
   }
   std::vector<std::string> shares;

@@ -166,10 +166,16 @@ using enum command::Table::Align;
 } // namespace
 
 namespace {
-std::string function_cell(const ProfileRow& row, std::size_t most) {
-  if (!row.function.empty())
-    return command::shortened(base::printable(row.function) + (row.inlined ? " (inlined)" : ""), most);
-  return row.address != 0 ? fmt::format("{:#x}", row.address) : "?";
+constexpr std::size_t most_of_narrow = 32, most_of_wide = 70; // columns of a name
+
+NameField function_field(const ProfileRow& row, const command::Table::Column& column) {
+  if (row.function.empty()) return {column, row.address != 0 ? fmt::format("{:#x}", row.address) : "?"};
+  const std::string name = base::printable(row.function), how = row.inlined ? " (inlined)" : "";
+  const std::string unnamed = "(anonymous namespace)::";
+  std::string base = symbol::base_name(name);
+  for (std::size_t at = 0; (at = base.find(unnamed)) != std::string::npos;)
+    base.erase(at, unnamed.size());
+  return {column, name + how, command::shortened(base, most_of_narrow) + how};
 }
 
 std::string line_cell(const ProfileRow& row) {
@@ -182,7 +188,7 @@ std::vector<std::string> object_cells(const ProfileRow& row) {
   const DataObject& object = *row.object;
   std::string size = object.bytes > 0 ? base::format_bytes(object.bytes) : "";
   if (object.blocks > 1) size += fmt::format(" in {} blocks", object.blocks);
-  return {command::shortened(base::printable(object.name), 70), size,
+  return {base::printable(object.name), size,
           object.low <= object.high ? fmt::format("{}…{}", object.low, object.high) : "",
           base::printable(short_path(object.module))};
 }
@@ -190,13 +196,13 @@ std::vector<std::string> object_cells(const ProfileRow& row) {
 } // namespace
 
 std::vector<NameField> name_fields(const ProfileRow& row, By by) {
-  const NameField function{{"function", left, 1}, function_cell(row, 50)},
-      module{{"module", left, 3}, base::printable(short_path(row.module))};
+  const NameField function = function_field(row, {"function", left, 1}),
+                  module{{"module", left, 3}, base::printable(short_path(row.module))};
   const std::vector<std::string> object = object_cells(row);
   switch (by) {
   case By::module: return {{{"module"}, base::printable(row.module)}};
   case By::symbol:
-  case By::function: return {{{name_of(by)}, function_cell(row, 70)}, module};
+  case By::function: return {function_field(row, {name_of(by)}), module};
   case By::line: return {{{"line"}, line_cell(row)}, function, module};
   case By::object:
     return {{{"object"}, object[0]},
@@ -237,7 +243,6 @@ void add_values(command::Table& table, const Profile& p, const ProfileRow& row, 
 }
 
 command::Table make_table(const Profile& p, const std::vector<ProfileRow>& rows, By by, std::size_t top) {
-  constexpr std::size_t most_of_narrow = 32; // columns of a name where lines are short
   std::vector<Column> columns;
   const auto shown = shown_events(p);
   for (const std::size_t e : shown) {
@@ -260,8 +265,8 @@ command::Table make_table(const Profile& p, const std::vector<ProfileRow>& rows,
     }
     std::vector<std::string> narrow(line.size());
     for (NameField& field : name_fields(rows[i], by)) {
-      narrow.push_back(command::shortened(field.cell, most_of_narrow));
-      line.push_back(std::move(field.cell));
+      narrow.push_back(field.brief.empty() ? command::shortened(field.cell, most_of_narrow) : field.brief);
+      line.push_back(command::shortened(field.cell, most_of_wide));
     }
     table.add(std::move(line), std::move(narrow));
   }

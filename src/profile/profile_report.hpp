@@ -43,6 +43,7 @@ struct Profile {
 struct NameField {
   command::Table::Column column;
   std::string cell;
+  std::string brief = {}; ///< of a function without parameters, for narrow tables; empty: the cell
 };
 [[nodiscard]] std::vector<NameField> name_fields(const ProfileRow& row, By by);
 /// Heads and cells, for CSV.

@@ -227,4 +227,12 @@ BOOST_AUTO_TEST_CASE(changed_shares_are_found) {
   BOOST_TEST((values[1].statistic == "samples" && values[1].value == 500));
 }
 
+BOOST_AUTO_TEST_CASE(data_has_whole_names_and_narrow_tables_have_brief_ones) {
+  ProfileRow row;
+  row.function =
+      "std::vector<long> (anonymous namespace)::solver::solve(" + std::string(100, 'T') + "*) const";
+  BOOST_TEST(name_fields(row, By::symbol).front().brief == "solver::solve");
+  BOOST_TEST(name_keys(row, By::symbol).front().second == row.function);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
