@@ -159,7 +159,7 @@ std::vector<Event> encode_each_over(const std::string& name, Domain fallback,
   auto events = encode_known(name, fallback, pmus);
   const auto cores = hybrid_cores(pmus);
   if (cores.empty() || events.size() > 1 || !ambiguous(events.front())) return events;
-  return spread(events.front(), cores);
+  return on_each_core(events.front(), cores);
 }
 
 Event encode_over(const std::string& name, Domain fallback, const std::vector<host::Pmu>& pmus) {

@@ -15,19 +15,20 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <set>
 #include <strings.h>
 #include <utility>
 
 namespace recount::event {
 namespace {
 
-constexpr const char* word_names[] = {"config", "config1", "config2"};
-constexpr __u64 perf_event_attr::*words[] = {&perf_event_attr::config, &perf_event_attr::config1,
-                                             &perf_event_attr::config2};
+constexpr const char* config_names[] = {"config", "config1", "config2"};
+constexpr __u64 perf_event_attr::*config_words[] = {&perf_event_attr::config, &perf_event_attr::config1,
+                                                    &perf_event_attr::config2};
 
-std::optional<unsigned> word_of(std::string_view name) {
-  for (unsigned word = 0; word < std::size(words); ++word)
-    if (name == word_names[word]) return word;
+std::optional<unsigned> config_index(std::string_view name) {
+  for (unsigned word = 0; word < std::size(config_words); ++word)
+    if (name == config_names[word]) return word;
   return {};
 }
 
@@ -36,7 +37,8 @@ struct Builder {
   const host::Pmu& pmu;
   const std::string& name;
   perf_event_attr& attr;
-  std::string title = {}; ///< of the term "name="
+  std::string title = {};                       ///< of the term "name="
+  std::set<std::string> filled = {}, open = {}; ///< terms with a value; those of events as "core=?"
 
   void terms(std::string_view list, bool aliases) {
     for (const std::string_view part : base::split(list, ',')) {
@@ -61,7 +63,10 @@ struct Builder {
     std::uint64_t value = 1;
     if (!bare) {
       const auto given = base::trim(text.substr(equals + 1));
-      if (given == "?") return; // the user's own term, later in the list, must fill it
+      if (given == "?" && !aliases) { // a term of the user must fill it
+        open.insert(key);
+        return;
+      }
       const auto number = base::parse_number(given);
       if (!number) throw bad_input(name, fmt::format("{} = \"{}\" is not a number", key, given));
       value = *number;
@@ -72,6 +77,7 @@ struct Builder {
       return;
     }
     set(key, value);
+    filled.insert(key);
   }
 
   /// An event of an event file, or an architectural one.
@@ -105,13 +111,13 @@ struct Builder {
   void set(const std::string& key, std::uint64_t value) {
     if (const auto format = pmu.formats.find(key); format != pmu.formats.end())
       return store(parse_format(format->second, name), value, attr, name + " (" + key + ")");
-    const auto word = word_of(key);
+    const auto word = config_index(key);
     if (!word) unknown(key);
-    attr.*words[*word] = value;
+    attr.*config_words[*word] = value;
   }
 
   [[noreturn]] void unknown(const std::string& key) const {
-    std::vector<std::string> known{std::begin(word_names), std::end(word_names)};
+    std::vector<std::string> known{std::begin(config_names), std::end(config_names)};
     for (const auto& [event, terms] : pmu.events)
       known.push_back(event);
     for (const auto& [format, bits] : pmu.formats)
@@ -125,21 +131,6 @@ struct Builder {
     throw bad_input(name, fmt::format("PMU {} has no event or term \"{}\"", pmu.name, key), fix);
   }
 };
-
-/// A bare event whose own terms hold "core=?" needs those from the user.
-void check_parameters(const host::Pmu& pmu, std::string_view list, const std::string& name) {
-  for (const auto part : base::split(list, ',')) {
-    const auto alias = pmu.events.find(std::string(base::trim(part)));
-    if (alias == pmu.events.end()) continue;
-    for (const auto term : base::split(alias->second, ',')) {
-      if (!term.ends_with("=?")) continue;
-      const std::string key(term.substr(0, term.size() - 1));
-      if (list.find(key) == std::string_view::npos)
-        throw bad_input(name, "the event needs a value for " + key.substr(0, key.size() - 1),
-                        fmt::format("{}/{},{}VALUE/", pmu.name, alias->first, key));
-    }
-  }
-}
 
 const host::Pmu& find_pmu(std::string_view wanted, const std::string& name,
                           const std::vector<host::Pmu>& pmus) {
@@ -190,9 +181,12 @@ Event encode_sysfs(const std::string& name, Domain fallback, const std::vector<h
   event.attr.size = sizeof event.attr;
   event.attr.type = pmu.type;
   const std::string_view list = std::string_view(name).substr(open + 1, close - open - 1);
-  check_parameters(pmu, list, name);
   Builder builder{pmu, name, event.attr};
   builder.terms(list, true);
+  for (const std::string& key : builder.open)
+    if (!builder.filled.contains(key))
+      throw bad_input(name, "the event needs a value for " + key,
+                      fmt::format("{}/{},{}=VALUE/", pmu.name, list, key));
   if (!builder.title.empty()) event.name = builder.title;
   event.domain_given = given.has_value();
   if (given || separates_domains(pmu)) apply(given.value_or(fallback), event.attr);
@@ -230,7 +224,7 @@ Format parse_format(std::string_view text, const std::string& subject) {
   const auto word = text.substr(0, colon);
   if (colon == std::string_view::npos || !word.starts_with("config"))
     throw bad_input(subject, fmt::format("sysfs gives an invalid format \"{}\"", text));
-  const auto number = word_of(word);
+  const auto number = config_index(word);
   if (!number)
     throw unavailable(subject, fmt::format("uses perf_event_attr.{}, which this build does not know", word));
   return {*number, base::mapped(base::split(text.substr(colon + 1), ','),
@@ -241,7 +235,7 @@ void store(const Format& format, std::uint64_t value, perf_event_attr& attr, con
   if (value > ones(format.width()))
     throw bad_input(
         subject, fmt::format("{:#x} does not fit into {}", value, base::format_count(format.width(), "bit")));
-  auto& word = attr.*words[format.word];
+  auto& word = attr.*config_words[format.word];
   for (const Format::Range& range : format.ranges) {
     const unsigned bits = range.last - range.first + 1;
     word &= ~(ones(bits) << range.first);
@@ -252,7 +246,7 @@ void store(const Format& format, std::uint64_t value, perf_event_attr& attr, con
 
 namespace {
 
-bool word(std::string_view text) {
+bool is_word(std::string_view text) {
   return !text.empty() &&
          std::ranges::all_of(text, [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '-'; });
 }
@@ -272,7 +266,7 @@ std::vector<std::string> names_on(const std::string& name, const std::vector<hos
 /// The event of sysfs of this name, in any case.
 std::string alias_of(const host::Pmu& pmu, const std::string& stem) {
   const auto same = [&](const auto& alias) { return strcasecmp(alias.first.c_str(), stem.c_str()) == 0; };
-  const auto alias = word(stem) ? std::ranges::find_if(pmu.events, same) : pmu.events.end();
+  const auto alias = is_word(stem) ? std::ranges::find_if(pmu.events, same) : pmu.events.end();
   return alias == pmu.events.end() ? std::string() : alias->first;
 }
 
@@ -307,7 +301,7 @@ std::vector<std::string> matching_folders(const std::string& folder, const base:
   std::vector<std::string> names;
   std::error_code error;
   for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
-    if (const std::string name = at->path().filename(); word(name) && pattern.matches(name))
+    if (const std::string name = at->path().filename(); is_word(name) && pattern.matches(name))
       names.push_back(name);
   std::ranges::sort(names);
   return names;
@@ -357,7 +351,7 @@ std::vector<Event> tracepoints(const std::string& name, Domain fallback,
   const std::string subsystem(split.name.substr(0, colon)), event(split.name.substr(colon + 1));
   const base::Pattern pattern(event);
   std::vector<Event> found;
-  if (!word(subsystem) || (!pattern.glob() && !word(event))) return found;
+  if (!is_word(subsystem) || (!pattern.glob() && !is_word(event))) return found;
   for (const std::string& root : roots) {
     const std::string folder = root + "/events/" + subsystem + "/";
     std::vector<std::string> names{event};
@@ -429,14 +423,14 @@ constexpr unsigned type_shift = 32; // PERF_PMU_TYPE_SHIFT
 constexpr std::uint64_t code_mask = (std::uint64_t{1} << type_shift) - 1;
 
 /// "perf::INSTRUCTIONS:u" without table and domain: what goes between the slashes.
-std::string bare(const std::string& name) {
+std::string event_part(const std::string& name) {
   const std::string plain = split_modifiers(name).name;
   const std::string_view stem = split_domain(plain).name;
   const auto prefix = stem.find("::");
   return std::string(prefix == std::string_view::npos ? stem : stem.substr(prefix + 2));
 }
 
-const char* letters(const Event& event) {
+const char* domain_suffix(const Event& event) {
   if (!event.domain_given) return "";
   const Domain where = domain(event);
   return where == Domain::user ? ":u" : where == Domain::kernel ? ":k" : ":uk";
@@ -492,7 +486,7 @@ bool is_topdown_metric(const perf_event_attr& attr, const std::vector<host::Pmu>
   return attr.config >= first && attr.config <= last && (attr.config & 0xff) == 0 && has_slots(attr, pmus);
 }
 
-perf_event_attr slots_beside(perf_event_attr attr) noexcept {
+perf_event_attr slots_event(perf_event_attr attr) noexcept {
   attr.config = slots_code;
   attr.config1 = attr.config2 = 0;
   return attr;
@@ -506,11 +500,11 @@ const std::vector<int>& cpus_of(const perf_event_attr& attr, const std::vector<h
   return all;
 }
 
-std::vector<Event> spread(const Event& event, const std::vector<const host::Pmu*>& cores) {
+std::vector<Event> on_each_core(const Event& event, const std::vector<const host::Pmu*>& cores) {
   std::vector<Event> events;
   for (const host::Pmu* core : cores) {
     Event one = event;
-    one.name = core->name + "/" + bare(event.name) + "/" + letters(event);
+    one.name = core->name + "/" + event_part(event.name) + "/" + domain_suffix(event);
     one.pmu = core->name;
     one.attr.config = (event.attr.config & code_mask) | std::uint64_t{core->type} << type_shift;
     events.push_back(one);

@@ -20,8 +20,8 @@ namespace recount::event {
 /// Whether a name is in this notation at all: a word, a slash, terms, a slash.
 [[nodiscard]] bool in_sysfs_notation(const std::string& name);
 
-/// Whether the PMU counts user and kernel apart, so that a domain means something to it. Others (msr, uncore)
-/// refuse every exclude_* bit with EINVAL.
+/// Whether the PMU distinguishes user mode from kernel mode. Others (msr, uncore) reject every exclude_* bit
+/// with EINVAL.
 [[nodiscard]] bool separates_domains(const host::Pmu& pmu);
 
 /// Encodes "PMU/terms/" or "PMU/terms/:u" over the given PMUs. A term is the name of an event of the PMU (a
@@ -81,15 +81,15 @@ struct Code {
 /// the PMU has an event named slots. Pure.
 [[nodiscard]] bool is_slots(const perf_event_attr& attr, const std::vector<host::Pmu>& pmus);
 [[nodiscard]] bool is_topdown_metric(const perf_event_attr& attr, const std::vector<host::Pmu>& pmus);
-/// Slots, counted where the event is.
-[[nodiscard]] perf_event_attr slots_beside(perf_event_attr attr) noexcept;
+/// Slots, on the PMU of this event.
+[[nodiscard]] perf_event_attr slots_event(perf_event_attr attr) noexcept;
 
 /// The CPUs on which an event can be opened: those of its core type, or the cpumask of an uncore PMU. Empty:
 /// all. Pure.
 [[nodiscard]] const std::vector<int>& cpus_of(const perf_event_attr& attr,
                                               const std::vector<host::Pmu>& pmus);
 
-/// The event on each of the core PMUs given, named "PMU/EVENT/" after it. Pure.
-[[nodiscard]] std::vector<Event> spread(const Event& event, const std::vector<const host::Pmu*>& cores);
+/// The event on each of these core PMUs, named "PMU/EVENT/". Pure.
+[[nodiscard]] std::vector<Event> on_each_core(const Event& event, const std::vector<const host::Pmu*>& cores);
 
 } // namespace recount::event

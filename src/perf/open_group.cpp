@@ -109,7 +109,7 @@ void OpenGroup::resize() {
 
 void OpenGroup::lead_by_slots(const Event& metric) {
   Event slots = metric;
-  slots.attr = event::slots_beside(metric.attr);
+  slots.attr = event::slots_event(metric.attr);
   Attempt attempt = open_sized(prepared(slots), {options_.pid, options_.cpu, -1, options_.cgroup}, call_);
   if (!attempt.fd) return; // the errno of the metric is more specific
   remember(std::move(attempt.fd));

@@ -102,6 +102,11 @@ BOOST_AUTO_TEST_CASE(an_event_with_a_parameter_needs_it) {
   file("power/format/umask", "config:8-15");
   BOOST_TEST(holds(message(*this, "power/core-joules/"), "needs a value for config1"));
   BOOST_TEST((*this)("power/core-joules,config1=7/").attr.config1 == 7U);
+  BOOST_TEST((*this)("power/config1=7,core-joules/").attr.config1 == 7U);
+  BOOST_TEST(holds(message(*this, "power/core-joules,config1=?/"), "\"?\" is not a number"));
+  file("power/format/id", "config1:0-7").file("power/format/thread_id", "config2:0-7");
+  file("power/events/thread", "event=0x04,id=?,thread_id=?");
+  BOOST_TEST(holds(message(*this, "power/thread,thread_id=3/"), "needs a value for id"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
