@@ -300,7 +300,7 @@ private:
     p.name = define({Symbol::Kind::type, nest_.types.size()});
     expect("=", "the name of a type");
     do {
-      const auto type = parse_type(next().text);
+      const auto type = next().kind == Token::Kind::name ? parse_type(next().text) : std::nullopt;
       if (!type) fail("not a type: f64, f32, i64, i32, i16 or i8 is expected");
       if (std::ranges::find(p.choices, *type) != p.choices.end()) fail("is given twice");
       p.choices.push_back(*type);
@@ -468,10 +468,11 @@ private:
   /// The end of a loop: an index, or the min() of two.
   Index bound() {
     if (!is_word("min")) return index();
-    const std::size_t start = at_;
+    const std::size_t start = at_, terms = terms_;
     Index least = this->least();
     if (!least.varies) {
       at_ = start;
+      terms_ = terms;
       return index();
     }
     if (is("+") || is("-"))

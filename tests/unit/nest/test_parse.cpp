@@ -1,5 +1,6 @@
 // Texts that are no nest are refused at the right place, with a cause and a fix; points are checked.
 #include "kernel/nest/nest_kernel.hpp"
+#include "nest/definition.hpp"
 #include "recount/error.hpp"
 
 #include <boost/test/data/test_case.hpp>
@@ -58,6 +59,7 @@ const std::vector<Refused> refused = {
     {"param n = x\n", "1:11", "a whole number is expected"},
     {"param n = 0.5\n", "1:11", "a whole number is expected"},
     {"type t = f64 or f65\n", "1:17", "not a type"},
+    {"type t = f64 or # f32\n", "1:22", "not a type"},
     {"type t = f64 or f64\n", "1:17", "is given twice"},
     {"i32 a[4]\nfor i in 0:4 a[i] = a[i] / 2\n", "2:26", "a quotient of whole numbers"},
     {"i32 a[4]\nfor i in 0:4 a[i] = 0.5\n", "2:14", "a floating-point value is assigned to a whole number"},
@@ -121,6 +123,13 @@ BOOST_AUTO_TEST_CASE(what_is_unusual_is_accepted) {
            "f64 a[10]\r\nfor i in 0:10\r\n  a[i] = -1\r\n",
        })
     BOOST_CHECK_NO_THROW(static_cast<void>(kernel::NestKernel("x.nest", text).at({})));
+}
+
+BOOST_AUTO_TEST_CASE(terms_of_the_end_of_a_loop_count_once) {
+  std::string text = "param n = 7\nf64 a[9]\nfor i in 0:min(n, 3";
+  for (std::size_t term = 4; term < nest::most_terms; ++term)
+    text += "+0";
+  BOOST_CHECK_NO_THROW(static_cast<void>(nest::parse("x", text + ") a[i] = 1\n")));
 }
 
 BOOST_AUTO_TEST_CASE(parameters_are_those_of_the_file) {
