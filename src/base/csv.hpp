@@ -27,13 +27,13 @@ struct CsvTable {
   [[noreturn]] void fail(int line, const std::string& cause, const std::string& fix) const {
     throw bad_input(fmt::format("{}:{}", file, line), cause, fix);
   }
-  /// The finite number in a field, above 0 or, with `zero`, not below; throws as fail() does, with `what` it
-  /// should be.
+  /// The finite number in a field, above 0 (with `zero`: at least 0) and at most `most`; throws as fail()
+  /// does, with `what` it should be.
   template <class Number>
   [[nodiscard]] Number number(int line, std::string_view field, const char* what, const std::string& fix,
-                              bool zero = false) const {
+                              bool zero = false, Number most = std::numeric_limits<Number>::max()) const {
     const Number value = parse<Number>(field).value_or(Number{-1});
-    if (!(value > 0 || (zero && value >= 0)) || !(value <= std::numeric_limits<Number>::max()))
+    if (!(value > 0 || (zero && value >= 0)) || !(value <= most))
       fail(line, fmt::format("\"{:.40}\" is not a {}", field, what), fix);
     return value;
   }

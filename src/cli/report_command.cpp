@@ -1,5 +1,5 @@
 #include "base/text.hpp"
-#include "caches/view/caches_sections.hpp"
+#include "caches/view/external_results.hpp"
 #include "cli/commands.hpp"
 #include "command/measuring.hpp"
 #include "command/print.hpp"

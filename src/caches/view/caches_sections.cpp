@@ -1,208 +1,24 @@
 #include "caches/view/caches_sections.hpp"
 
-#include "base/csv.hpp"
 #include "base/format.hpp"
 #include "base/names.hpp"
-#include "base/nearest.hpp"
-#include "base/text.hpp"
 #include "base/witness.hpp"
 #include "caches/infer/findings.hpp"
 #include "caches/infer/sampler.hpp"
+#include "caches/view/external_results.hpp"
 #include "model/machine.hpp"
 #include "plot/select.hpp"
 #include "result/curves.hpp"
-#include "sweep/sweep_plan.hpp"
 #include "sweep/sweep_table.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <filesystem>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <map>
 #include <set>
-#include <tuple>
 
 namespace recount::caches {
-
 namespace {
-
-constexpr const char* fix = "see EXTERNAL RESULTS in recount-report(1)";
-/// Misses per access by which a cell must differ from the model to be called a contradiction.
-constexpr double external_tolerance = 0.05;
-
-void check_head(const base::CsvTable& table) {
-  static const std::vector<std::string> known{"kernel",  "size",     "stride",    "ns",        "seconds",
-                                              "t2 - t1", "accesses", "l1_misses", "l2_misses", "l3_misses"};
-  const auto& head = table.head;
-  for (const auto field : head.fields)
-    if (std::ranges::find(known, field) == known.end())
-      table.fail(head.number, fmt::format("unknown column \"{:.80}\"", field),
-                 base::did_you_mean(std::string(field), known));
-  const auto has = [&](std::string_view name) {
-    return std::ranges::find(head.fields, name) != head.fields.end();
-  };
-  if (!has("size")) table.fail(head.number, "there is no column size", fix);
-  if ((has("seconds") || has("t2 - t1")) != has("accesses"))
-    table.fail(head.number, "of the columns seconds (or t2 - t1) and accesses, only one is there", fix);
-}
-
-std::int64_t parse_bytes(const base::CsvTable& table, int line, std::string_view field) {
-  const std::int64_t size = sweep::parse_size(std::string(field), fmt::format("{}:{}", table.file, line));
-  if (size <= 0 || size > std::int64_t{1} << 40)
-    table.fail(line, fmt::format("\"{:.40}\" is not a size in bytes", field), fix);
-  return size;
-}
-
-void add_row(result::Results& results, const base::CsvTable& table, const base::CsvTable::Line& row) {
-  result::Observation o;
-  o.run = results.runs[0].id;
-  o.kernel = "stride";
-  o.witness = Witness::published;
-  o.accesses = 1;
-  result::Params params;
-  std::vector<std::pair<std::string, double>> values;
-  std::optional<double> ns, seconds, accesses;
-  for (std::size_t i = 0; i < row.fields.size(); ++i) {
-    const std::string_view name = table.head.fields[i], field = row.fields[i];
-    if (field.empty()) continue;
-    if (name == "kernel") {
-      if (field != "stride" && field != "chase")
-        table.fail(row.number, fmt::format("\"{:.40}\" is not a kernel", field), "stride or chase");
-      o.kernel = field;
-    } else if (name == "size" || name == "stride") {
-      params[std::string(name)] = parse_bytes(table, row.number, field);
-    } else if (name == "ns") {
-      ns = table.number<double>(row.number, field, "time in ns", fix);
-    } else if (name == "seconds" || name == "t2 - t1") {
-      seconds = table.number<double>(row.number, field, "time in seconds", fix);
-    } else if (name == "accesses") {
-      accesses = table.number<double>(row.number, field, "number of accesses", fix, true);
-    } else {
-      values.emplace_back(miss_metric(static_cast<std::size_t>(name[1] - '1')),
-                          table.number<double>(row.number, field, "number of misses", fix, true));
-    }
-  }
-  if (!params.contains("size")) table.fail(row.number, "the row has no size", fix);
-  if (!ns && seconds && accesses && *accesses > 0) ns = 1e9 * *seconds / *accesses;
-  if (ns) values.emplace_back("seconds", 1e-9 * *ns);
-  for (const auto& [metric, value] : values) {
-    o.params = params;
-    o.metric = metric;
-    o.value = value;
-    results.observations.push_back(o);
-  }
-}
-
-/// Why the model gives what it gives, from the geometry of the level.
-std::string reason(const result::CacheNote& cache, std::int64_t size, std::int64_t stride) {
-  if (size <= cache.size)
-    return fmt::format("an array of {} fits {} of {}", base::format_bytes(size), cache.level,
-                       base::format_bytes(cache.size));
-  if (cache.line <= 0 || cache.ways <= 0) return {};
-  if (stride < cache.line)
-    return fmt::format("{} accesses share a line of {} B, and one of them misses", cache.line / stride,
-                       cache.line);
-  const std::int64_t sets = std::max<std::int64_t>(1, cache.size / cache.ways / stride);
-  const std::int64_t in_a_set = (size / stride + sets - 1) / sets;
-  return fmt::format("{}{} per set of {}", in_a_set <= cache.ways ? "at most " : "",
-                     base::format_count(in_a_set, "line"), base::format_count(cache.ways, "way"));
-}
-
-/// Kernel, size, stride, metric.
-using Cell = std::tuple<std::string, std::int64_t, std::int64_t, std::string>;
-
-Cell make_cell(const result::Observation& o) {
-  const auto number = [&](const char* name) { return result::integer(o.params, name).value_or(0); };
-  return {o.kernel, number("size"), number("stride"), o.metric};
-}
-
-} // namespace
-
-result::Results parse_external(std::string_view text, const std::string& file) {
-  const base::CsvTable table = base::parse_csv(text, file, fix);
-  result::Results results;
-  result::Run& run = results.runs.emplace_back();
-  run.cpu = run.host = std::filesystem::path(file).filename().string();
-  run.id = "external-" + run.host;
-  run.versions = {{"published", run.host}, {"source", table.comments}};
-  check_head(table);
-  for (const auto& row : table.rows)
-    add_row(results, table, row);
-  if (results.observations.empty()) table.fail(table.head.number, "has no values", fix);
-  return results;
-}
-
-result::Results read_external(const std::string& file) {
-  const auto text = base::read_file(file);
-  if (!text) throw bad_input(file, std::filesystem::exists(file) ? "cannot be read" : "no such file");
-  return parse_external(*text, file);
-}
-
-namespace {
-
-/// The cells of such results that contradict the model in `all`, each with the reason for the modelled value;
-/// or that none does, or that nothing was modelled at these points.
-std::vector<document::Block> compare_external(const document::Part& external, const result::Results& all) {
-  std::map<Cell, std::pair<double, const result::Run*>> modelled; // misses per access, the simulated machine
-  const auto runs = all.runs_by_id();
-  for (const auto& o : all.observations)
-    if (const auto each = result::per_access(o); each && o.witness.modelled()) {
-      const auto run = runs.find(o.run);
-      modelled.try_emplace(make_cell(o), *each, run == runs.end() ? nullptr : run->second);
-    }
-  document::Table table{
-      fmt::format("Cells that contradict the model by more than {} misses per access", external_tolerance),
-      {{"kernel", false},
-       {"size"},
-       {"stride"},
-       {"level", false},
-       {"stated"},
-       {"modelled"},
-       {"reason for the modelled value", false}},
-      {}};
-  std::size_t compared = 0, misses = 0;
-  for (const auto& o : external.results->observations) {
-    const auto level = level_of_misses(o.metric);
-    if (level) ++misses;
-    const auto stated = result::per_access(o);
-    const Cell cell = make_cell(o);
-    const auto found = modelled.find(cell);
-    if (!level || !stated || found == modelled.end()) continue;
-    ++compared;
-    const auto& [value, run] = found->second;
-    if (std::abs(*stated - value) <= external_tolerance) continue;
-    const auto& [kernel, size, stride, metric] = cell;
-    document::Datum datum{
-        {{"kernel", kernel}, {"size", std::to_string(size)}, {"stride", std::to_string(stride)}},
-        metric + " per access",
-        "value",
-        stated};
-    datum.witness = Witness(Witness::published).name();
-    table.data.push_back(datum);
-    datum.value = value;
-    datum.witness = Witness(Witness::model).name();
-    table.data.push_back(std::move(datum));
-    table.rows.push_back(
-        {kernel, base::format_bytes(size), base::format_bytes(stride), level_name(*level),
-         fmt::format("{:.3f}", *stated), fmt::format("{:.3f}", value),
-         run && *level < run->caches.size() ? reason(run->caches[*level], size, stride) : ""});
-  }
-  if (misses == 0) return {};
-  if (compared == 0)
-    return {
-        document::Paragraph{"No misses were modelled at these points, so nothing can be compared. Add the "
-                            "results of: recount sweep stride --size ... --stride ... --witness model -o "
-                            "FILE."}};
-  if (table.rows.empty())
-    return {document::Paragraph{fmt::format("All {} cells agree with the model within {} misses per access.",
-                                            compared, external_tolerance)}};
-  table.notes.push_back(fmt::format("{} of {} {} it. The model has LRU replacement and no prefetcher: a "
-                                    "difference may be the processor's, or a slip.",
-                                    table.rows.size(), base::format_count(compared, "cell"),
-                                    table.rows.size() == 1 ? "contradicts" : "contradict"));
-  return {std::move(table)};
-}
 
 /// The findings of one record. A description of a machine that recount does not ship is not opened, whatever
 /// the results call it: then nothing is stated.
@@ -419,12 +235,11 @@ std::optional<document::Table> grid_table(const std::vector<sweep::SweepGroup>& 
   const bool sizes_down = sizes.size() > most_columns;
   const auto &across = sizes_down ? strides : sizes, &down = sizes_down ? sizes : strides;
   if (cells.empty() || across.size() > most_columns) return {};
-  const auto name = [](std::int64_t bytes) { return bytes == 0 ? "not stated" : base::format_bytes(bytes); };
   document::Table table{caption, {{sizes_down ? "size" : "stride"}}, {}, {}, std::move(data)};
   for (const auto bytes : across)
-    table.columns.push_back({name(bytes)});
+    table.columns.push_back({stride_text(bytes)});
   for (const auto head : down) {
-    auto& row = table.rows.emplace_back(1, name(head));
+    auto& row = table.rows.emplace_back(1, stride_text(head));
     for (const auto bytes : across) {
       const auto cell = cells.find(sizes_down ? std::pair(head, bytes) : std::pair(bytes, head));
       row.push_back(cell == cells.end() ? "-" : cell->second);
@@ -449,7 +264,7 @@ std::optional<document::Table> sums_table(const std::vector<sweep::SweepGroup>& 
   std::set<std::int64_t> strides;
   for (const auto& group : groups) {
     const auto size = result::integer(group.params, "size"), stride = result::integer(group.params, "stride");
-    if (!size || !stride || !group.accesses || !group.summary) continue;
+    if (!size || !stride || !group.per_access()) continue;
     strides.insert(*stride);
     sums[*size].seconds += group.summary->value;
     sums[*size].accesses += static_cast<double>(*group.accesses);
@@ -509,11 +324,11 @@ void add_tables(std::vector<document::Block>& blocks, const document::Part& swee
   }
 }
 
-/// What recount caches found by times on this machine.
-std::vector<Caches> timed_findings(const document::Part& part) {
+/// The caches that recount caches measured by times.
+std::vector<Caches> timed_findings(const std::vector<CachesFindings>& findings) {
   std::vector<Caches> all;
-  for (CachesFindings& one : all_findings(part))
-    if (!one.found.modelled) all.push_back(std::move(one.found));
+  for (const CachesFindings& one : findings)
+    if (!one.found.modelled) all.push_back(one.found);
   return all;
 }
 
@@ -616,7 +431,7 @@ std::vector<document::Block> write_sweeps(const document::Material& material) {
   std::vector<document::Block> blocks;
   for (const document::Part& part : material.parts) {
     std::vector<document::Block> of_part;
-    const auto found = timed_findings(part);
+    const auto found = timed_findings(all_findings(part));
     for (const char* kernel : kernels)
       document::append(of_part, write_kernel(material, points_of(part, kernel), kernel, found));
     const auto swept = std::ranges::count_if(part.results->observations, [](const auto& o) {
@@ -651,7 +466,7 @@ std::vector<document::Block> write_sweeps(const document::Material& material) {
 /// One line on all kernels; nothing of a model, which shows what was stated, and none by times of a level
 /// that recount caches has found.
 std::vector<std::string> readings_summary(const document::Part& part) {
-  const auto found = timed_findings(part);
+  const auto found = timed_findings(all_findings(part));
   const auto is_found = [&](const std::string& name) {
     return std::ranges::any_of(found, [&](const Caches& one) {
       return std::ranges::any_of(
@@ -674,10 +489,8 @@ std::vector<document::Answer> cache_answers(const document::Part& part) {
   CacheEvidence evidence;
   for (const auto& run : part.results->runs)
     evidence.presets.insert(run.presets.begin(), run.presets.end());
-  std::vector<Caches> found; // by times
   evidence.found = all_findings(part);
-  for (const CachesFindings& one : evidence.found)
-    if (!one.found.modelled) found.push_back(one.found);
+  const std::vector<Caches> found = timed_findings(evidence.found);
   bool any = !evidence.found.empty();
   for (const char* kernel : kernels) {
     const document::Part points = points_of(part, kernel);

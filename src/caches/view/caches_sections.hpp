@@ -1,26 +1,15 @@
-// The sections of a report about caches, and the results of others that they compare with.
+// The sections and figures of a report about caches.
 #pragma once
 
 #include "caches/infer/findings.hpp"
 #include "document/section.hpp"
 #include "plot/sheet.hpp"
-#include "result/results_file.hpp"
 
 #include <map>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace recount::caches {
-
-// Results of sweeps over size and stride that somebody else measured, for example by hand in a laboratory.
-
-/// Reads CSV (see base::parse_csv()) with the columns size and stride (bytes; 32K, 1M), kernel (stride, the
-/// default, or chase), and averages per access: ns, l1_misses, l2_misses, l3_misses. An empty field is no
-/// value. The values become observations of one access by the witness "published", of a run of their own.
-/// Throws recount::Error (bad_input) naming file and line.
-[[nodiscard]] result::Results parse_external(std::string_view text, const std::string& file);
-[[nodiscard]] result::Results read_external(const std::string& file);
 
 /// Every property that was found with its bounds, and every stated one, for CSV.
 [[nodiscard]] std::vector<document::Datum> property_data(const Caches& found);

@@ -1,5 +1,5 @@
 // The report of a sweep over sizes and strides: the tables, values and sentences that a laboratory asks for.
-#include "caches/view/caches_sections.hpp"
+#include "caches/view/external_results.hpp"
 #include "cli/commands.hpp"
 #include "random_files.hpp"
 #include "report/build_report.hpp"
@@ -149,6 +149,14 @@ BOOST_AUTO_TEST_CASE(external_results_are_read_in_the_same_way_and_their_slips_f
 BOOST_AUTO_TEST_CASE(external_results_of_one_stride_or_of_all_together_have_their_table) {
   const auto with = [](const char* csv) {
     result::Results results = walk(false);
+    results.runs[0].caches = {{"L1d", 49152, 64, 12}};
+    for (const result::Params& params :
+         {result::Params{{"size", std::int64_t{65536}}},
+          result::Params{{"size", std::int64_t{40960}}, {"stride", std::int64_t{64}}}}) {
+      results.observations.push_back(results.observations.front());
+      results.observations.back().params = params;
+      results.observations.back().witness = "model:i7-9700"; // L1d of 32 KiB with 8 ways
+    }
     auto external = caches::parse_external(csv, "lab.csv");
     results.runs.push_back(external.runs[0]);
     std::ranges::move(external.observations, std::back_inserter(results.observations));
@@ -160,15 +168,22 @@ BOOST_AUTO_TEST_CASE(external_results_of_one_stride_or_of_all_together_have_thei
   // 0.2 ms of 100,000 accesses and 0.3 ms of 200,000 are 2 and 1.5 ns.
   BOOST_TEST(has(with("size,t2 - t1,accesses\n4K,0.0002,100000\n8K,0.0003,200000\n"),
                  "| not stated | 2.00 | 1.50 |"));
+  BOOST_TEST(
+      has(with("size,l1_misses\n64K,0.5\n"), "| stride | 64 KiB | not stated | L1d | 0.500 | 0.000 |  |"));
+  BOOST_TEST(
+      has(with("size,stride,l1_misses\n40K,64,0.5\n"), "| 0.500 | 0.000 | 10 lines per set of 8 ways |"));
 }
 
 BOOST_AUTO_TEST_CASE(sums_over_all_strides_are_time_accesses_and_their_quotient) {
-  const result::Results results = walk(true);
+  result::Results results = walk(true);
   double seconds = 0, accesses = 0;
   for (const auto& o : results.observations)
     if (o.metric == "seconds" && result::integer(o.params, "size") == 8192)
       seconds += std::get<double>(o.value), accesses += static_cast<double>(*o.accesses);
   BOOST_TEST(has(text_of(results), fmt::format("| {:.0f} | {:.3f} |", accesses, 1e9 * seconds / accesses)));
+  for (auto& o : results.observations)
+    if (o.metric == "seconds") o.accesses = 0;
+  BOOST_TEST(text_of(results).find("| inf |") == std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(external_results_that_are_none_are_refused) {
@@ -187,6 +202,9 @@ BOOST_AUTO_TEST_CASE(external_results_that_are_none_are_refused) {
   refused("size,stride,ns\n4K,1,fast\n", "t.csv:2");
   refused("size,stride,ns\n4K,1,inf\n", "t.csv:2");
   refused("size,stride,ns\n-4,1,1\n", "t.csv:2");
+  refused("size,size,ns\n4K,8K,1\n", "t.csv:1: there are two columns size");
+  refused("size,l1_misses\n4K,1.5\n", "t.csv:2: \"1.5\" is not a number of misses per access");
+  refused("size,seconds,accesses\n4K,1,0\n", "t.csv:2: \"0\" is not a number of accesses");
   refused("size,stride,kernel,ns\n4K,1,walk,1\n", "\"walk\" is not a kernel");
 }
 
