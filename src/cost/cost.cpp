@@ -1,5 +1,6 @@
 #include "cost/cost.hpp"
 
+#include "base/clock.hpp"
 #include "base/names.hpp"
 #include "papi/event_set.hpp"
 #include "perf/errno_hints.hpp"
@@ -24,7 +25,6 @@
 #include <concepts>
 #include <cstdint>
 #include <cstring>
-#include <ctime>
 #include <functional>
 #include <limits>
 #include <map>
@@ -112,9 +112,7 @@ struct RouteEntry {
 };
 
 std::uint64_t now_ns(void* /*context*/) {
-  timespec t{};
-  ::clock_gettime(CLOCK_MONOTONIC_RAW, &t);
-  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(t.tv_nsec);
+  return static_cast<std::uint64_t>(base::clock_ns(CLOCK_MONOTONIC_RAW));
 }
 
 // Two loops of 256 instructions per round: of nop, and of dependent divisions or multiplications.

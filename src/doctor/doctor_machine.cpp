@@ -1,3 +1,4 @@
+#include "base/clock.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "doctor/doctor.hpp"
@@ -16,7 +17,6 @@
 #include <grp.h>
 #include <range/v3/view/transform.hpp>
 #include <sys/personality.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -64,15 +64,12 @@ Finding caches() {
 }
 
 double clock_cost_ns() {
-  timespec before{}, after{}, now{};
   constexpr int calls = 20'000;
-  ::clock_gettime(CLOCK_MONOTONIC_RAW, &before);
+  const std::int64_t begin = base::clock_ns(CLOCK_MONOTONIC_RAW);
+  std::int64_t end = begin;
   for (int i = 0; i < calls; ++i)
-    ::clock_gettime(CLOCK_MONOTONIC_RAW, &now);
-  ::clock_gettime(CLOCK_MONOTONIC_RAW, &after);
-  return (static_cast<double>(after.tv_sec - before.tv_sec) * 1e9 +
-          static_cast<double>(after.tv_nsec - before.tv_nsec)) /
-         calls;
+    end = base::clock_ns(CLOCK_MONOTONIC_RAW);
+  return static_cast<double>(end - begin) / calls;
 }
 
 Finding clock() {

@@ -1,5 +1,6 @@
 #include "host/disturbance.hpp"
 
+#include "base/clock.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "host/machine.hpp"
@@ -7,7 +8,6 @@
 #include <fmt/format.h>
 #include <sched.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -94,9 +94,7 @@ Disturbance disturbance() {
   ::getrusage(RUSAGE_THREAD, &usage);
   now.involuntary_switches = usage.ru_nivcsw;
   now.waiting_ns = waiting_ns();
-  timespec t{};
-  ::clock_gettime(CLOCK_MONOTONIC_RAW, &t);
-  now.monotonic_ns = t.tv_sec * 1'000'000'000LL + t.tv_nsec;
+  now.monotonic_ns = base::clock_ns(CLOCK_MONOTONIC_RAW);
   return now;
 }
 

@@ -1,5 +1,6 @@
 #include "host/event_class.hpp"
 
+#include "base/clock.hpp"
 #include "base/text.hpp"
 #include "host/cpu.hpp"
 
@@ -9,7 +10,6 @@
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
-#include <ctime>
 #include <linux/hw_breakpoint.h>
 #include <sched.h>
 #include <sys/ioctl.h>
@@ -26,19 +26,13 @@ namespace {
 
 using State = ClassState::State;
 
-constexpr std::uint64_t handful = 8;
+constexpr std::uint64_t repetitions = 8;
 
-/// The type of the PMU that counts the time stamp counter of x86; 0 (hardware): there is none.
+/// Type of the PMU of the x86 time-stamp counter; 0 (hardware): none.
 std::uint32_t msr_type() {
   static const auto type =
       static_cast<std::uint32_t>(base::read_number("/sys/bus/event_source/devices/msr/type").value_or(0));
   return type;
-}
-
-std::uint64_t thread_ns() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(time.tv_nsec);
 }
 
 volatile unsigned char* watched_byte() {
@@ -46,46 +40,46 @@ volatile unsigned char* watched_byte() {
   return &byte;
 }
 
-// What provokes occurrences: each returns how many there were at least.
+// Each of these provokes occurrences of an event and returns a lower bound of their number.
 
 std::uint64_t write_watched() {
   volatile unsigned char* const byte = watched_byte();
-  for (std::uint64_t i = 0; i < handful; ++i)
+  for (std::uint64_t i = 0; i < repetitions; ++i)
     *byte = static_cast<unsigned char>(i);
-  return handful;
+  return repetitions;
 }
 
-/// What Linux accounts to the thread, apart from perf_event. RUSAGE_THREAD has it exactly.
+/// Linux accounts these to the thread independently of perf_event, exactly with RUSAGE_THREAD.
 std::uint64_t accounted(long rusage::*first, long rusage::*second) {
   rusage usage{};
   getrusage(RUSAGE_THREAD, &usage);
   return static_cast<std::uint64_t>(usage.*first + usage.*second);
 }
 
-/// None where pages are mapped as soon as they are allocated (mlockall(2)).
+/// 0 if pages are mapped when they are allocated (mlockall(2)).
 std::uint64_t touch_pages() {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   void* const memory =
-      mmap(nullptr, handful * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      mmap(nullptr, repetitions * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return 0;
-  madvise(memory, handful * page, MADV_NOHUGEPAGE); // or one fault maps several pages
+  madvise(memory, repetitions * page, MADV_NOHUGEPAGE); // or one fault maps several pages
   const std::uint64_t before = accounted(&rusage::ru_minflt, &rusage::ru_majflt);
-  for (std::size_t i = 0; i < handful; ++i)
+  for (std::size_t i = 0; i < repetitions; ++i)
     static_cast<volatile unsigned char*>(memory)[i * page] = 1;
   const std::uint64_t faults = accounted(&rusage::ru_minflt, &rusage::ru_majflt) - before;
-  munmap(memory, handful * page);
+  munmap(memory, repetitions * page);
   return faults;
 }
 
 std::uint64_t sleep_briefly() {
   constexpr timespec moment{0, 20'000};
   const std::uint64_t before = accounted(&rusage::ru_nvcsw, &rusage::ru_nivcsw);
-  for (std::uint64_t i = 0; i < handful / 2; ++i)
+  for (std::uint64_t i = 0; i < repetitions / 2; ++i)
     nanosleep(&moment, nullptr);
   return accounted(&rusage::ru_nvcsw, &rusage::ru_nivcsw) - before;
 }
 
-/// To another CPU and back; 0 where the thread may use one only.
+/// Migrates to another CPU and back; 0 if the affinity of the thread allows one CPU only.
 std::uint64_t change_cpu() {
   cpu_set_t before, one;
   if (sched_getaffinity(0, sizeof before, &before) != 0) return 0;
@@ -102,41 +96,40 @@ std::uint64_t change_cpu() {
 }
 
 std::uint64_t spend_time() {
-  constexpr std::uint64_t enough = 5'000;
-  const std::uint64_t begin = thread_ns();
-  std::uint64_t spent = 0;
-  while (spent < enough)
-    spent = thread_ns() - begin;
+  constexpr std::int64_t enough = 5'000;
+  const std::int64_t begin = base::clock_ns(CLOCK_THREAD_CPUTIME_ID);
+  while (base::clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin < enough) {
+  }
   return enough / 2; // the two clocks are read at different moments
 }
 
-/// Each step is an instruction at least, and many ticks where it reads the time stamp counter.
+/// Each step executes at least one instruction, and takes many ticks if it reads the time-stamp counter.
 std::uint64_t execute_steps() {
   volatile std::uint64_t sum = 0;
-  for (std::uint64_t i = 0; i < 128 * handful; ++i) {
+  for (std::uint64_t i = 0; i < 128 * repetitions; ++i) {
 #if defined(__x86_64__)
     sum = sum + __rdtsc();
 #else
     sum = sum + i;
 #endif
   }
-  return handful;
+  return repetitions;
 }
 
-/// How many cycles it takes depends on the core; none is impossible.
+/// At least one cycle; the number depends on the core.
 std::uint64_t pass_cycles() {
   execute_steps();
   return 1;
 }
 
 struct Trial {
-  EventClass which;
+  EventClass event_class;
   const char* name;
   std::uint32_t type;
   std::uint64_t config;
-  bool user;  ///< user mode alone: more users may count it
-  bool exact; ///< more occurrences than executed are wrong
-  std::uint64_t (*occur)();
+  bool user;  ///< user mode only: fewer permissions are needed
+  bool exact; ///< a count above the provoked occurrences is wrong, too
+  std::uint64_t (*provoke)();
 };
 
 using enum EventClass;
@@ -155,19 +148,19 @@ constexpr Trial trials[] = {
 };
 static_assert(std::size(trials) == event_classes.size());
 
-const Trial& trial_of(EventClass which) {
-  return *std::ranges::find(trials, which, &Trial::which);
+const Trial& find_trial(EventClass event_class) {
+  return *std::ranges::find(trials, event_class, &Trial::event_class);
 }
 
-perf_event_attr attr_of(const Trial& trial) {
+perf_event_attr make_attr(const Trial& trial) {
   perf_event_attr attr{};
   attr.size = PERF_ATTR_SIZE_VER1; // every kernel knows it, and it has bp_len
-  attr.type = trial.which == EventClass::tsc ? msr_type() : trial.type;
+  attr.type = trial.event_class == EventClass::tsc ? msr_type() : trial.type;
   attr.config = trial.config;
   attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
   attr.disabled = 1;
   attr.exclude_kernel = attr.exclude_hv = trial.user ? 1 : 0;
-  if (trial.which == EventClass::breakpoint) {
+  if (trial.event_class == EventClass::breakpoint) {
     attr.bp_type = HW_BREAKPOINT_W;
     attr.bp_addr = reinterpret_cast<std::uint64_t>(watched_byte());
     attr.bp_len = HW_BREAKPOINT_LEN_1;
@@ -175,40 +168,39 @@ perf_event_attr attr_of(const Trial& trial) {
   return attr;
 }
 
-ClassState count(const Trial& trial) {
-  ClassState found;
-  perf_event_attr attr = attr_of(trial);
-  if (trial.which == EventClass::tsc && attr.type == 0) {
-    found.error = ENOENT;
-    return found;
-  }
-  const auto fd = static_cast<int>(syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC));
+ClassState run(const Trial& trial) {
+  ClassState result;
+  perf_event_attr attr = make_attr(trial);
+  errno = ENOENT;
+  const bool absent = trial.event_class == EventClass::tsc && attr.type == 0;
+  const int fd =
+      absent ? -1 : static_cast<int>(syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC));
   if (fd < 0) {
-    found.error = errno;
-    return found;
+    result.error = errno;
+    return result;
   }
   struct {
     std::uint64_t value = 0, enabled = 0, running = 0;
-  } now;
+  } count;
   ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
-  found.known = trial.occur();
+  result.known = trial.provoke();
   ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
-  const bool got = ::read(fd, &now, sizeof now) == static_cast<ssize_t>(sizeof now);
+  const bool complete = ::read(fd, &count, sizeof count) == static_cast<ssize_t>(sizeof count);
   close(fd);
-  found.counted = now.value;
-  if (!got || now.running == 0 || found.known == 0) return found;
-  const bool counts = trial.exact ? found.counted == found.known : found.counted >= found.known;
-  found.state = counts ? State::counts : State::dead;
-  return found;
+  result.counted = count.value;
+  if (!complete || count.running == 0 || result.known == 0) return result;
+  const bool counts = trial.exact ? result.counted == result.known : result.counted >= result.known;
+  result.state = counts ? State::counts : State::dead;
+  return result;
 }
 
-/// What was found, by class; never freed. Atomic: a forked child may not wait for a lock of its parent.
-std::array<std::atomic<const ClassState*>, event_classes.size()> kept{};
+/// States of the tried classes; never freed. Atomic: a forked child may not wait for a lock of its parent.
+std::array<std::atomic<const ClassState*>, event_classes.size()> known_states{};
 
 } // namespace
 
-const char* name_of(EventClass which) {
-  return trial_of(which).name;
+const char* name_of(EventClass event_class) {
+  return find_trial(event_class).name;
 }
 
 std::optional<EventClass> class_of(const perf_event_attr& attr) {
@@ -219,7 +211,7 @@ std::optional<EventClass> class_of(const perf_event_attr& attr) {
   if (attr.type > PERF_TYPE_BREAKPOINT)
     return attr.type == msr_type() && attr.config == 0 ? std::optional(EventClass::tsc) : std::nullopt;
   for (const Trial& trial : trials)
-    if (trial.type == attr.type && trial.config == attr.config) return trial.which;
+    if (trial.type == attr.type && trial.config == attr.config) return trial.event_class;
   return {};
 }
 
@@ -229,13 +221,13 @@ bool occurs_in_kernel_only(const perf_event_attr& attr) {
           attr.config == PERF_COUNT_SW_CGROUP_SWITCHES);
 }
 
-ClassState class_state(EventClass which) {
-  auto& slot = kept[static_cast<std::size_t>(which)];
+ClassState class_state(EventClass event_class) {
+  auto& slot = known_states[static_cast<std::size_t>(event_class)];
   if (const ClassState* const known = slot.load(std::memory_order_acquire)) return *known;
-  const Trial& trial = trial_of(which);
-  ClassState found = count(trial);
-  // One disturbed trial does not make a class dead: a debugger may hold its breakpoint's register.
-  if (found.state == State::dead) found = count(trial);
+  const Trial& trial = find_trial(event_class);
+  ClassState found = run(trial);
+  // A single failed trial is not enough: a debugger may hold the debug register for a moment.
+  if (found.state == State::dead) found = run(trial);
   if (found.state != State::missing) slot.store(new ClassState(found), std::memory_order_release);
   return found;
 }

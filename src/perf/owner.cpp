@@ -1,9 +1,10 @@
 #include "perf/owner.hpp"
 
+#include "base/clock.hpp"
+
 #include <recount/error.hpp>
 
 #include <atomic>
-#include <ctime>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -28,10 +29,7 @@ std::uint64_t* word_of_this_process() {
 
 /// Not 0, and not that of an ancestor: process ids are used again, but not at one time.
 std::uint64_t fresh_token() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  const auto time =
-      static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(now.tv_nsec);
+  const auto time = static_cast<std::uint64_t>(base::clock_ns(CLOCK_MONOTONIC));
   return ((static_cast<std::uint64_t>(getpid()) << 40U) ^ (time << 1U)) | 1U;
 }
 

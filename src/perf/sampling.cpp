@@ -1,3 +1,4 @@
+#include "base/clock.hpp"
 #include "base/text.hpp"
 #include "perf/open_group.hpp"
 #include "perf/owner.hpp"
@@ -11,7 +12,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
-#include <ctime>
 #include <fmt/core.h>
 #include <functional>
 #include <linux/perf_event.h>
@@ -81,23 +81,17 @@ private:
 namespace recount {
 namespace {
 
-std::uint64_t nanoseconds(clockid_t clock) {
-  timespec now{};
-  clock_gettime(clock, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(now.tv_nsec);
-}
-
 /// Adds the processor time of this thread during its lifetime.
 class CpuTimer {
 public:
-  explicit CpuTimer(std::uint64_t& total) : total_(total), from_(nanoseconds(CLOCK_THREAD_CPUTIME_ID)) {}
+  explicit CpuTimer(std::uint64_t& total) : total_(total), from_(base::clock_ns(CLOCK_THREAD_CPUTIME_ID)) {}
   CpuTimer(const CpuTimer&) = delete;
   CpuTimer& operator=(const CpuTimer&) = delete;
-  ~CpuTimer() { total_ += nanoseconds(CLOCK_THREAD_CPUTIME_ID) - from_; }
+  ~CpuTimer() { total_ += static_cast<std::uint64_t>(base::clock_ns(CLOCK_THREAD_CPUTIME_ID) - from_); }
 
 private:
   std::uint64_t& total_;
-  std::uint64_t from_;
+  std::int64_t from_;
 };
 
 constexpr std::uint64_t everything = ~std::uint64_t{0};
@@ -234,7 +228,7 @@ void Sampling::read(const Sink& sink) {
   state_->owner.require_here("sampling");
   const CpuTimer timer(state_->report.reader_ns);
   constexpr std::uint64_t settled = 1'000'000;
-  const std::uint64_t now = nanoseconds(CLOCK_MONOTONIC);
+  const auto now = static_cast<std::uint64_t>(base::clock_ns(CLOCK_MONOTONIC));
   const std::uint64_t horizon = std::min(state_->previous_read, now - settled);
   state_->previous_read = now;
   state_->deliver(sink, state_->open.rings.size() == 1 ? everything : horizon);

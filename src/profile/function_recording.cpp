@@ -1,5 +1,6 @@
 #include "profile/function_recording.hpp"
 
+#include "base/clock.hpp"
 #include "base/format.hpp"
 #include "base/nearest.hpp"
 #include "base/text.hpp"
@@ -26,7 +27,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
-#include <ctime>
 #include <filesystem>
 #include <list>
 #include <memory>
@@ -109,8 +109,11 @@ std::optional<std::vector<std::uint64_t>> find_exits(symbol::Module& module, con
   }
   auto exits = symbol::exits(module.machine(), parts);
   if (!exits || exits->size() > most_exits) return {};
-  for (std::uint64_t& exit : *exits)
-    exit = module.offset(exit).value_or(0);
+  for (std::uint64_t& exit : *exits) {
+    const auto offset = module.offset(exit);
+    if (!offset) return {};
+    exit = *offset;
+  }
   return exits;
 }
 
@@ -194,14 +197,6 @@ private:
   Sites sites_;
 };
 
-/// The functions denoted by each of `names`, see FunctionSettings.
-Sites find_sites(pid_t pid, const std::vector<std::string>& names, const std::string& debug_path) {
-  SiteSearch search(pid, debug_path);
-  for (const auto& name : names)
-    search.add(FunctionName(name));
-  return search.finish();
-}
-
 namespace fs = std::filesystem;
 constexpr std::string_view group_prefix = "recount_";
 
@@ -224,7 +219,7 @@ bool is_abandoned(const std::string& group) {
 process::Fd open_tracefs() {
   for (const char* const path : {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"}) {
     process::Fd root(::open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (root && ::faccessat(root.get(), "uprobe_events", W_OK, 0) == 0) return root;
+    if (root && ::faccessat(root.get(), "uprobe_events", W_OK, AT_EACCESS) == 0) return root;
   }
 #if defined(SYS_fsopen) && defined(SYS_fsconfig) && defined(SYS_fsmount)
   const process::Fd context(static_cast<int>(::syscall(SYS_fsopen, "tracefs", FSOPEN_CLOEXEC)));
@@ -518,15 +513,8 @@ void open_groups(OpenGroups& open, FunctionRecording& recording, const Sites& si
   }
 }
 
-/// Of this thread: concurrent threads are not part of the overhead.
-double processor_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
-}
-
 /// Measures the probes in this thread, in groups of the same size as those of the target: each hit reads its
-/// whole group.
+/// whole group. By the time of this thread: others are not part of the overhead.
 void calibrate(FunctionRecording& recording, const Sites& sites, Domain domain) {
   constexpr int calls = 100;
   const Calibration code(sites.all);
@@ -538,10 +526,10 @@ void calibrate(FunctionRecording& recording, const Sites& sites, Domain domain) 
     open.start();
     std::vector<double> durations;
     for (std::size_t f = 0; f < sites.all.size(); ++f) {
-      const double begin = processor_ns();
+      const std::int64_t begin = base::clock_ns(CLOCK_THREAD_CPUTIME_ID);
       for (int i = 0; i < calls; ++i)
         code.call(f);
-      durations.push_back((processor_ns() - begin) / calls);
+      durations.push_back(static_cast<double>(base::clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin) / calls);
       open.groups[f / functions_per_group]->read();
     }
     open.stop();
@@ -600,7 +588,10 @@ FunctionRecording record_functions(const FunctionSettings& settings) {
   if (settings.who.pids.size() > 1)
     throw bad_input("--function", "counts calls in one process only", "name one process with -p");
   Target target(settings.who, true);
-  Sites sites = find_sites(target.pid(), settings.names, settings.debug_path);
+  SiteSearch search(target.pid(), settings.debug_path);
+  for (const auto& name : settings.names)
+    search.add(FunctionName(name));
+  Sites sites = search.finish();
   FunctionRecording recording;
   if (settings.returns) recording.counters = settings.counters;
   recording.notes = sites.notes;

@@ -1,5 +1,6 @@
 #include "witness/stopwatch.hpp"
 
+#include "base/clock.hpp"
 #include "base/names.hpp"
 #include "host/disturbance.hpp"
 #include "witness/backend.hpp"
@@ -8,7 +9,6 @@
 
 #include <algorithm>
 #include <sys/resource.h>
-#include <time.h>
 #if defined(__x86_64__) || defined(__i386__)
 #include <x86intrin.h>
 #endif
@@ -16,22 +16,14 @@
 namespace recount::witness {
 namespace {
 
-std::int64_t now_ns() noexcept {
-  timespec t{};
-  ::clock_gettime(CLOCK_MONOTONIC_RAW, &t);
-  return t.tv_sec * 1'000'000'000LL + t.tv_nsec;
-}
-
 std::int64_t in_ns(const timeval& t) noexcept {
   return t.tv_sec * 1'000'000'000LL + t.tv_usec * 1'000LL;
 }
 
 std::int64_t cpu_ns() noexcept {
-  timespec own{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &own);
   rusage children{};
   ::getrusage(RUSAGE_CHILDREN, &children);
-  return own.tv_sec * 1'000'000'000LL + own.tv_nsec + in_ns(children.ru_utime) + in_ns(children.ru_stime);
+  return base::clock_ns(CLOCK_THREAD_CPUTIME_ID) + in_ns(children.ru_utime) + in_ns(children.ru_stime);
 }
 
 /// The fences order the instructions of the region and the readings.
@@ -61,11 +53,11 @@ bool has_tsc() noexcept {
 }
 
 Lapse lapse(const kernel::Region& region) {
-  const std::int64_t t0 = now_ns();
+  const std::int64_t t0 = base::clock_ns(CLOCK_MONOTONIC_RAW);
   const std::int64_t c0 = tsc();
   region();
   const std::int64_t c1 = tsc();
-  const std::int64_t t1 = now_ns();
+  const std::int64_t t1 = base::clock_ns(CLOCK_MONOTONIC_RAW);
   return {t1 - t0, c1 - c0};
 }
 

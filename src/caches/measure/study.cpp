@@ -1,5 +1,6 @@
 #include "caches/measure/study.hpp"
 
+#include "base/clock.hpp"
 #include "base/json.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
@@ -23,7 +24,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <ctime>
 #include <functional>
 #include <limits>
 #include <map>
@@ -250,12 +250,6 @@ auto rank(const PageColours& colours) {
                     colours.incomplete.empty(), colours.smallest.size());
 }
 
-std::chrono::nanoseconds thread_time() {
-  timespec now{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
-}
-
 /// Visits patterns in memory of its own: every pattern once a round, in a new random order each round, so
 /// that a burst of noise cannot spoil one of them, and with the clock rate of the core measured with each
 /// time. Measures with the calling thread, which should be pinned.
@@ -284,7 +278,7 @@ public:
       : options_(std::move(options)),
         abilities_(abilities_for(options_.witness, options_.metrics.size(), options_.most_bytes)),
         random_(options_.seed),
-        begin_(thread_time()) {}
+        begin_(base::clock_ns(CLOCK_THREAD_CPUTIME_ID)) {}
   [[nodiscard]] const Abilities& abilities() const override { return abilities_; }
   /// Throws recount::Error when the memory cannot be had.
   std::vector<Reading> read(std::span<const Pattern> patterns) override {
@@ -355,9 +349,9 @@ public:
       options_.observed(observation);
     }
   }
-  /// Of the thread since it was made: what others take of its CPU does not count.
+  /// Of the thread, since construction: the time that others take of its CPU does not count.
   [[nodiscard]] std::chrono::milliseconds cpu_time() const {
-    return std::chrono::duration_cast<std::chrono::milliseconds>(thread_time() - begin_);
+    return std::chrono::milliseconds((base::clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_) / 1'000'000);
   }
   [[nodiscard]] std::chrono::milliseconds elapsed() const {
     return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begun_);
@@ -482,7 +476,7 @@ private:
   Abilities abilities_;
   Mapping small_, huge_;
   std::mt19937_64 random_;
-  std::chrono::nanoseconds begin_; ///< CPU time of the thread
+  std::int64_t begin_; ///< CPU time of the thread in ns
   std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
   double base_ = 0; ///< the reference of the first time, seconds
   int look_ = 0;
