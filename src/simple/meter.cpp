@@ -1,5 +1,7 @@
 #include "simple/meter.hpp"
 
+#include "base/clock.hpp"
+
 #include <recount/error.hpp>
 #include <recount/simple.hpp>
 
@@ -7,16 +9,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ctime>
 #include <utility>
 
 namespace recount::simple {
 namespace {
 
 double seconds(clockid_t clock) {
-  timespec now{};
-  ::clock_gettime(clock, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+  return 1e-9 * static_cast<double>(base::clock_ns(clock));
 }
 
 /// An event name and the indices of its counts: several on a hybrid CPU, one per core type.
@@ -134,8 +133,7 @@ void add(Value& to, double seconds, const Value& other, double other_seconds) {
 } // namespace
 
 const Value& Reading::operator[](const std::string& event) const {
-  const auto it =
-      std::find_if(values.begin(), values.end(), [&](const Value& value) { return value.event == event; });
+  const auto it = std::ranges::find(values, event, &Value::event);
   if (it == values.end())
     throw bad_input(event, "is not an event of this meter", "pass it to the constructor of the meter");
   return *it;
@@ -150,10 +148,8 @@ std::optional<double> Reading::processor_rate(const std::string& event) const {
 }
 
 Reading& Reading::operator+=(const Reading& other) {
-  if (values.empty()) return *this = other;
-  const bool same = std::equal(values.begin(), values.end(), other.values.begin(), other.values.end(),
-                               [](const Value& a, const Value& b) { return a.event == b.event; });
-  if (!same)
+  if (values.empty() && real_seconds == 0) return *this = other;
+  if (!std::ranges::equal(values, other.values, {}, &Value::event, &Value::event))
     throw bad_input("reading", "two readings of different events cannot be added",
                     "add readings of one meter");
   for (std::size_t i = 0; i < values.size(); ++i)
@@ -175,8 +171,9 @@ int copies(const char* event, Reason& reason) {
     try {
       const Group group(names, Domain::user);
     } catch (const Error& e) {
-      if (names.size() == 1) reason = e.problem();
-      return static_cast<int>(names.size()) - 1;
+      const bool none = names.size() == 1 || e.problem().code == ReasonCode::no_resources;
+      if (none) reason = e.problem();
+      return none ? 0 : static_cast<int>(names.size()) - 1;
     }
   }
   return most;
@@ -236,13 +233,6 @@ struct FlopsMeter::State {
 
 namespace {
 
-std::vector<std::string> names(const FlopRecipe& recipe) {
-  std::vector<std::string> out;
-  for (const auto& term : recipe.terms)
-    out.emplace_back(term.event);
-  return out;
-}
-
 bool known_here(const FlopRecipe& recipe) {
   try {
     for (const auto& term : recipe.terms)
@@ -282,10 +272,13 @@ Flops FlopsMeter::State::flops(const Reading& reading) const {
 
 FlopsMeter::FlopsMeter() : state_(std::make_unique<State>()) {
   const auto recipes = flop_recipes();
-  const auto it = std::find_if(recipes.begin(), recipes.end(), known_here);
-  if (it != recipes.end()) state_->recipe = &*it;
-  state_->meter.emplace(state_->recipe != nullptr ? names(*state_->recipe) : std::vector<std::string>{},
-                        Domain::user);
+  std::vector<std::string> events;
+  if (const auto it = std::ranges::find_if(recipes, known_here); it != recipes.end()) {
+    state_->recipe = &*it;
+    for (const auto& term : it->terms)
+      events.emplace_back(term.event);
+  }
+  state_->meter.emplace(std::move(events), Domain::user);
 }
 FlopsMeter::FlopsMeter(FlopsMeter&&) noexcept = default;
 FlopsMeter& FlopsMeter::operator=(FlopsMeter&&) noexcept = default;

@@ -16,6 +16,8 @@
 #include <sched.h>
 #include <span>
 #include <string>
+#include <sys/resource.h>
+#include <unistd.h>
 
 using namespace recount;
 using recount::test::add_turns;
@@ -136,6 +138,21 @@ BOOST_AUTO_TEST_CASE(a_meter_adds_core_types) {
   // Scaled by real times, which have nothing to do with the simulated work.
   check_near(static_cast<double>(*ipc.instructions), 2 * a_turn * turns, 0.8 * a_turn * turns);
   BOOST_TEST(ipc.ipc.has_value());
+}
+
+BOOST_AUTO_TEST_CASE(without_file_descriptors_the_number_of_counters_is_unknown) {
+  if (!simulated("skl")) return;
+  BOOST_TEST(simple::counters().value.value_or(0) > 2);
+  rlimit before{};
+  BOOST_REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+  const int free = ::dup(STDERR_FILENO);
+  ::close(free);
+  const rlimit few{static_cast<rlim_t>(free) + 2, before.rlim_max};
+  BOOST_REQUIRE(::setrlimit(RLIMIT_NOFILE, &few) == 0);
+  const simple::CounterCount counters = simple::counters();
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  BOOST_TEST(!counters.value.has_value());
+  BOOST_TEST((counters.reason.code == ReasonCode::no_resources), counters.reason.text());
 }
 
 BOOST_AUTO_TEST_CASE(samples_come_from_the_cpus_of_each_core_type) {

@@ -96,6 +96,11 @@ BOOST_AUTO_TEST_CASE(what_is_not_counted_stays_so_in_a_sum) {
   BOOST_TEST(a["F"].reason.cause == "no PMU");
   BOOST_TEST(!a.rate("F").has_value());
   BOOST_TEST(a.rate("E").value_or(0) == 10.0);
+  simple::Reading times{1, 1, {}};
+  times += {3, 2, {}};
+  BOOST_TEST(times.real_seconds == 4);
+  BOOST_TEST(times.processor_seconds == 3);
+  BOOST_CHECK_THROW(times += a, Error); // the sum would lack the counts of the first interval
 }
 
 BOOST_AUTO_TEST_CASE(unknown_names_throw) {
