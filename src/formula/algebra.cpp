@@ -47,9 +47,9 @@ Maybe product(const Maybe& a, const Maybe& b) {
   return out;
 }
 
-std::optional<Quotient> quotient(Maybe over, Maybe under) {
-  if (!over || !under || under->empty()) return {};
-  return Quotient{std::move(*over), std::move(*under)};
+std::optional<Quotient> quotient(Maybe numerator, Maybe denominator) {
+  if (!numerator || !denominator || denominator->empty()) return {};
+  return Quotient{std::move(*numerator), std::move(*denominator)};
 }
 
 } // namespace
@@ -60,16 +60,19 @@ Quotient variable(Variable v) {
 
 Quotient number(std::int64_t n) {
   Quotient q{{}, {{{}, 1}}};
-  if (n != 0) q.over[{}] = n;
+  if (n != 0) q.numerator[{}] = n;
   return q;
 }
 
 std::optional<Quotient> combine(const Quotient& a, const Quotient& b, Op op) {
   const int sign = op == Op::sub ? -1 : 1;
-  if (op == Op::mul) return quotient(product(a.over, b.over), product(a.under, b.under));
-  if (op == Op::div) return quotient(product(a.over, b.under), product(a.under, b.over));
-  if (a.under == b.under) return quotient(sum(a.over, b.over, sign), a.under);
-  return quotient(sum(product(a.over, b.under), product(b.over, a.under), sign), product(a.under, b.under));
+  if (op == Op::mul)
+    return quotient(product(a.numerator, b.numerator), product(a.denominator, b.denominator));
+  if (op == Op::div)
+    return quotient(product(a.numerator, b.denominator), product(a.denominator, b.numerator));
+  if (a.denominator == b.denominator) return quotient(sum(a.numerator, b.numerator, sign), a.denominator);
+  return quotient(sum(product(a.numerator, b.denominator), product(b.numerator, a.denominator), sign),
+                  product(a.denominator, b.denominator));
 }
 
 std::optional<Quotient> meaning(const Rpn& rpn, std::span<const Quotient> operands) {
@@ -83,15 +86,15 @@ std::optional<Quotient> meaning(const Rpn& rpn, std::span<const Quotient> operan
 }
 
 std::optional<Linear> linear(const Quotient& q) {
-  if (q.under.size() != 1 || !q.under.begin()->first.empty()) return {};
-  const std::int64_t divisor = q.under.begin()->second;
+  if (q.denominator.size() != 1 || !q.denominator.begin()->first.empty()) return {};
+  const std::int64_t divisor = q.denominator.begin()->second;
   Linear form;
-  for (const auto& [m, c] : q.over) {
+  for (const auto& [m, c] : q.numerator) {
     if (c > largest || c < -largest || c % divisor != 0) return {};
     if (m.empty())
       form.constant = c / divisor;
     else if (m.size() == 1 && m.front().second == 1)
-      form.of[m.front().first] = c / divisor;
+      form.coefficients[m.front().first] = c / divisor;
     else
       return {};
   }
@@ -99,17 +102,17 @@ std::optional<Linear> linear(const Quotient& q) {
 }
 
 std::optional<bool> equal(const Quotient& a, const Quotient& b) {
-  const Maybe left = product(a.over, b.under);
-  const Maybe right = product(b.over, a.under);
+  const Maybe left = product(a.numerator, b.denominator);
+  const Maybe right = product(b.numerator, a.denominator);
   if (!left || !right) return {};
   return *left == *right;
 }
 
 Linear difference(const Linear& a, const Linear& b) {
   Linear out = a;
-  for (const auto& [v, c] : b.of) {
-    out.of[v] -= c;
-    if (out.of[v] == 0) out.of.erase(v);
+  for (const auto& [v, c] : b.coefficients) {
+    out.coefficients[v] -= c;
+    if (out.coefficients[v] == 0) out.coefficients.erase(v);
   }
   out.constant -= b.constant;
   return out;
@@ -124,7 +127,7 @@ std::string to_text(const Linear& form, const std::vector<std::string>& names) {
     text += name.empty() ? std::to_string(size) : size == 1 ? name : std::to_string(size) + "*" + name;
   };
   for (const bool positive : {true, false}) // a sum that starts with a minus is hard to read
-    for (const auto& [v, factor] : form.of)
+    for (const auto& [v, factor] : form.coefficients)
       if ((factor > 0) == positive) add(factor, v < 0 ? "max_hz" : names.at(static_cast<std::size_t>(v)));
   if (form.constant != 0) add(form.constant, {});
   return text.empty() ? "0" : text;

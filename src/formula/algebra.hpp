@@ -21,14 +21,14 @@ using Monomial = std::vector<std::pair<Variable, int>>;
 /// A sum of monomials with whole coefficients; none of them 0.
 using Polynomial = std::map<Monomial, std::int64_t>;
 
-/// over / under. Not reduced; `under` is never the zero polynomial.
+/// Not reduced. The denominator is never the zero polynomial.
 struct Quotient {
-  Polynomial over, under;
+  Polynomial numerator, denominator;
 };
 
 /// A sum of whole multiples of variables, plus a constant.
 struct Linear {
-  std::map<Variable, std::int64_t> of;
+  std::map<Variable, std::int64_t> coefficients;
   std::int64_t constant = 0;
   friend bool operator==(const Linear&, const Linear&) = default;
 };
@@ -39,18 +39,19 @@ struct Linear {
 [[nodiscard]] Quotient variable(Variable v);
 [[nodiscard]] Quotient number(std::int64_t n);
 
-/// The expression of a formula over whole expressions: N0 is the first, and so on. No value when it does not
-/// leave exactly one value, uses an N without an operand, or grows too large.
+/// Evaluates a formula: N0 is the first operand, and so on. No value if the formula does not leave exactly
+/// one value, uses an N without an operand, or exceeds the limits of combine().
 [[nodiscard]] std::optional<Quotient> meaning(const Rpn& rpn, std::span<const Quotient> operands);
 
-/// As a linear form, when it is one with whole coefficients.
+/// As a linear form; none if it is not linear with integer coefficients.
 [[nodiscard]] std::optional<Linear> linear(const Quotient& q);
 
-/// Whether two quotients are equal wherever both are defined; no value when that grows too large.
+/// Whether two quotients are equal wherever both are defined; no value if the products exceed the limits.
 [[nodiscard]] std::optional<bool> equal(const Quotient& a, const Quotient& b);
 
-/// a - b, and how it reads: "2*A - B", "0".
+/// a - b.
 [[nodiscard]] Linear difference(const Linear& a, const Linear& b);
+/// "2*A - B", "0".
 [[nodiscard]] std::string to_text(const Linear& form, const std::vector<std::string>& names);
 
 } // namespace recount::formula

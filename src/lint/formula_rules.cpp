@@ -43,7 +43,7 @@ public:
       always_zero(*form);
       negative(*form);
     }
-    const auto& divisor = means->second.under;
+    const auto& divisor = means->second.denominator;
     if (divisor.size() != 1 || !divisor.begin()->first.empty())
       add("can-divide-by-zero", fmt::format("{} divides by a count", preset_.name));
   }
@@ -112,13 +112,13 @@ private:
     const auto rpn = formula::parse_rpn(preset_.type == Derived::postfix ? preset_.postfix : "");
     if (std::ranges::any_of(rpn.steps, [](const formula::Step& s) { return s.op == formula::Op::number; }))
       return;
-    for (const auto& [v, c] : form.of)
+    for (const auto& [v, c] : form.coefficients)
       if ((c > 1 && !weighted(v)) || c < -1)
         add("same-term-twice", fmt::format("{} {} {} {} times", preset_.name, c > 0 ? "adds" : "subtracts",
                                            spellings(v), c > 0 ? c : -c));
     for (std::size_t i = 0; i < variables_.size(); ++i)
       for (std::size_t k = i + 1; k < variables_.size(); ++k)
-        if (variables_[i] == variables_[k] && !form.of.contains(variables_[i]))
+        if (variables_[i] == variables_[k] && !form.coefficients.contains(variables_[i]))
           add("same-term-twice",
               fmt::format("{} adds and subtracts {}", preset_.name, spellings(variables_[i])));
   }
@@ -164,16 +164,16 @@ private:
   }
   /// A whole less all its parts.
   void always_zero(Linear form) {
-    if (form.of.empty()) return;
+    if (form.coefficients.empty()) return;
     const std::string text = formula::to_text(form, view_.names);
     expand_sums(view_, form);
-    if (form.of.empty() && form.constant == 0)
+    if (form.coefficients.empty() && form.constant == 0)
       findings_.add("impossible", preset_.name + text, {preset_.place, preset_.name, view_.cpu, text},
                     fmt::format("{} = {}, which is 0 for any code", preset_.name, text));
   }
   void part_and_whole(const Linear& form) {
-    for (const auto& [whole, weight] : form.of)
-      for (const auto& [part, other] : form.of) {
+    for (const auto& [whole, weight] : form.coefficients)
+      for (const auto& [part, other] : form.coefficients) {
         if (whole < 0 || part < 0 || whole == part || weight < 0 || other < 0) continue;
         const std::string& a = name(whole);
         const std::string& b = name(part);
@@ -184,9 +184,9 @@ private:
       }
   }
   void negative(const Linear& form) {
-    for (const auto& [v, c] : form.of) {
+    for (const auto& [v, c] : form.coefficients) {
       if (c > 0 || v < 0) continue;
-      if (std::ranges::any_of(form.of, [&](const auto& other) {
+      if (std::ranges::any_of(form.coefficients, [&](const auto& other) {
             return other.second > 0 && other.first >= 0 &&
                    (includes(other.first, v) || includes_by_name(other.first, v) ||
                     is_part(name(other.first), name(v)));

@@ -456,7 +456,7 @@ bool same_meaning(const preset::CpuView& before, const preset::CpuView& now,
   const auto new_at = now.meanings.find(b.name);
   if (old_at == before.meanings.end() || new_at == now.meanings.end())
     return preset::formula_text(a) == preset::formula_text(b);
-  const Quotient q{renamed(old_at->second.over, names), renamed(old_at->second.under, names)};
+  const Quotient q{renamed(old_at->second.numerator, names), renamed(old_at->second.denominator, names)};
   return formula::equal(q, new_at->second).value_or(false);
 }
 

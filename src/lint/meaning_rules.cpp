@@ -106,7 +106,7 @@ std::vector<std::size_t> violations(const MeaningRule& rule, const formula::Line
   std::vector<std::size_t> found;
   std::size_t added = 0;
   bool accompanied = !rule.has("beside");
-  for (const auto& [v, weight] : form.of) {
+  for (const auto& [v, weight] : form.coefficients) {
     if (v < 0) continue;
     if (rule.has("whole") && weight < 0) return {};
     const auto at = static_cast<std::size_t>(v);
@@ -184,7 +184,7 @@ bool lacks(const preset::CpuView& view, const formula::Linear& form, const prese
   const preset::Native& native = view.natives->of(name);
   const bool other_event = native.event != own.event;
   if (!native.ok() && !(other_event && native.status == preset::Native::Status::refused)) return false;
-  return std::ranges::none_of(form.of, [&](const auto& term) {
+  return std::ranges::none_of(form.coefficients, [&](const auto& term) {
     if (term.first < 0) return false;
     const preset::Native& code = view.codes[static_cast<std::size_t>(term.first)];
     return other_event ? code.event == native.event : code.same_as(native);
@@ -195,7 +195,7 @@ void missing_siblings(const preset::CpuView& view, const Preset& preset, const f
                       Findings& findings) {
   if (!view.natives || !matches_one({"*_OPS", "PAPI_VEC_*", "PAPI_TLB_*"}, preset.name)) return;
   std::set<std::string> missing;
-  for (const auto& [v, weight] : form.of) {
+  for (const auto& [v, weight] : form.coefficients) {
     if (v < 0 || weight < 0) continue;
     const auto at = static_cast<std::size_t>(v);
     for (const std::string& name : siblings_of(view.names[at]))
@@ -210,7 +210,7 @@ void missing_siblings(const preset::CpuView& view, const Preset& preset, const f
 void weights(const preset::CpuView& view, const Preset& preset, const formula::Linear& form,
              Findings& findings) {
   if (!preset.name.ends_with("_OPS")) return;
-  for (const auto& [v, weight] : form.of) {
+  for (const auto& [v, weight] : form.coefficients) {
     if (v < 0) continue;
     const std::string& event = view.names[static_cast<std::size_t>(v)];
     const int stated = stated_operations(view.cpu, event);

@@ -45,21 +45,22 @@ bool is_part(std::string_view whole, std::string_view part) {
 
 void expand_sums(const preset::CpuView& view, Linear& form) {
   const auto find = [&](const std::string& name) {
-    return std::ranges::find_if(form.of, [&](const auto& term) {
+    return std::ranges::find_if(form.coefficients, [&](const auto& term) {
       return term.first >= 0 && view.names[static_cast<std::size_t>(term.first)] == name;
     });
   };
   for (const EventSum& sum : event_sums()) {
     const auto whole = find(sum.whole);
-    if (whole == form.of.end() ||
-        !std::ranges::all_of(sum.parts, [&](const auto& name) { return find(name) != form.of.end(); }))
+    if (whole == form.coefficients.end() || !std::ranges::all_of(sum.parts, [&](const auto& name) {
+          return find(name) != form.coefficients.end();
+        }))
       continue;
     const auto weight = whole->second;
-    form.of.erase(whole);
+    form.coefficients.erase(whole);
     for (const std::string& name : sum.parts) {
       const auto part = find(name);
       part->second += weight;
-      if (part->second == 0) form.of.erase(part);
+      if (part->second == 0) form.coefficients.erase(part);
     }
   }
 }
@@ -124,7 +125,7 @@ bool admits_more(const preset::CpuView& view, const std::string& name) {
 void same_formula(const preset::CpuView& view, Findings& findings) {
   std::map<std::pair<formula::Polynomial, formula::Polynomial>, std::vector<std::string>> groups;
   for (const auto& [name, q] : view.meanings)
-    groups[{q.over, q.under}].push_back(name);
+    groups[{q.numerator, q.denominator}].push_back(name);
   for (const auto& [q, all] : groups) {
     std::vector<std::string> names;
     for (const std::string& name : all)
@@ -153,7 +154,7 @@ void cancel_masks(Linear& form, const Parts& parts) {
     std::vector<formula::Variable> members;
   };
   std::map<decltype(parts(0).first), Group> groups;
-  for (const auto& [v, c] : form.of) {
+  for (const auto& [v, c] : form.coefficients) {
     if (v < 0) continue;
     const auto [event, own] = parts(v);
     Group& g = groups[event];
@@ -165,7 +166,7 @@ void cancel_masks(Linear& form, const Parts& parts) {
   for (const auto& [event, g] : groups)
     if (g.simple && g.plus == g.minus)
       for (const formula::Variable v : g.members)
-        form.of.erase(v);
+        form.coefficients.erase(v);
 }
 
 /// By the bits of the unit masks, but for those that all masks of the event have.
@@ -179,7 +180,7 @@ void cancel_mask_bits(const preset::CpuView& view, Linear& form) {
     const bool raw = code.ok() && code.config1 == 0 && code.type == PERF_TYPE_RAW;
     return raw ? Event{code.config & ~field, -1} : Event{0, v};
   };
-  for (const auto& [v, c] : form.of)
+  for (const auto& [v, c] : form.coefficients)
     if (v >= 0)
       common.try_emplace(event_of(v), field).first->second &= view.codes[static_cast<std::size_t>(v)].config;
   cancel_masks(form, [&](formula::Variable v) {
@@ -206,8 +207,8 @@ void cancel_mask_names(const preset::CpuView& view, Linear& form) {
 std::pair<std::string, std::string> halves(const preset::CpuView& view, const Linear& difference) {
   Linear left;
   Linear right;
-  for (const auto& [v, c] : difference.of)
-    (c < 0 ? left : right).of[v] = c < 0 ? -c : c;
+  for (const auto& [v, c] : difference.coefficients)
+    (c < 0 ? left : right).coefficients[v] = c < 0 ? -c : c;
   (difference.constant < 0 ? left : right).constant =
       difference.constant < 0 ? -difference.constant : difference.constant;
   return {formula::to_text(left, view.names), formula::to_text(right, view.names)};
@@ -222,10 +223,10 @@ bool one_part(const preset::CpuView& view, const preset::Identity& identity, con
     const auto form = formula::linear(view.meanings.at(part));
     if (!form) return false;
     std::size_t left = 0;
-    for (const auto& [v, weight] : form->of)
-      left += difference.of.count(v);
+    for (const auto& [v, weight] : form->coefficients)
+      left += difference.coefficients.count(v);
     if (left == 0) ++inside;
-    if (left == form->of.size()) ++outside;
+    if (left == form->coefficients.size()) ++outside;
   }
   return outside == 1 && inside + 1 == identity.right.size();
 }
@@ -241,16 +242,17 @@ void relation(const preset::CpuView& view, const preset::Identity& identity, Fin
   cancel_mask_bits(view, difference);
   cancel_mask_names(view, difference);
   expand_sums(view, difference);
-  if (difference.of.empty() && difference.constant == 0) return;
+  if (difference.coefficients.empty() && difference.constant == 0) return;
   auto [more, less] = halves(view, difference);
   if (identity.at_most && less != "0") return; // no event decides it
   const bool one_sided = more == "0" || less == "0";
   if (less < more) std::swap(less, more);
   // The same condition is the same cause, on any CPU and for any relation that it decides.
   const std::string condition = fmt::format("{} = {}", less, more);
-  const bool unrelated = identity.right.size() > 1 && std::ranges::none_of(a->of, [&](const auto& term) {
-                           return b->of.contains(term.first);
-                         });
+  const bool unrelated =
+      identity.right.size() > 1 && std::ranges::none_of(a->coefficients, [&](const auto& term) {
+        return b->coefficients.contains(term.first);
+      });
   const std::string_view rule = identity.at_most                                    ? "impossible"
                                 : one_sided                                         ? "identity"
                                 : unrelated || one_part(view, identity, difference) ? "other-sources"
@@ -302,7 +304,7 @@ using CodedSum =
 /// No value when an event does not exist on `view`.
 std::optional<CodedSum> coded(const RelativeRow& row, const preset::CpuView& view) {
   CodedSum sum;
-  for (const auto& [v, weight] : row.form.of) {
+  for (const auto& [v, weight] : row.form.coefficients) {
     if (v < 0) return std::nullopt;
     const preset::Native& code = view.natives->of(row.view->names[static_cast<std::size_t>(v)]);
     const preset::Native& there = row.view->codes[static_cast<std::size_t>(v)];
@@ -318,7 +320,7 @@ std::optional<CodedSum> coded(const RelativeRow& row, const preset::CpuView& vie
 /// different shapes are not compared.
 std::pair<std::size_t, std::size_t> shape(const Linear& form) {
   std::pair<std::size_t, std::size_t> count;
-  for (const auto& [v, weight] : form.of)
+  for (const auto& [v, weight] : form.coefficients)
     ++(weight > 0 ? count.first : count.second);
   return count;
 }
@@ -357,7 +359,7 @@ using FormulaGroup = std::pair<const CodedSum, std::vector<const RelativeRow*>>;
 /// of the cache that the preset names.
 bool better(const RelativeRow& own, const RelativeRow& usual) {
   const auto all_have = [](const RelativeRow& row, std::string_view word) {
-    return std::ranges::all_of(row.form.of, [&](const auto& term) {
+    return std::ranges::all_of(row.form.coefficients, [&](const auto& term) {
       return row.view->names[static_cast<std::size_t>(term.first)].find(word) != std::string::npos;
     });
   };

@@ -78,7 +78,7 @@ std::map<std::string, int> factors_of(const Quotient& meaning, const std::vector
   const auto form = formula::linear(meaning);
   std::map<std::string, int> factors;
   if (!form || form->constant != 0) return factors;
-  for (const auto& [v, factor] : form->of) {
+  for (const auto& [v, factor] : form->coefficients) {
     if (v < 0 || std::abs(factor) > largest) return {};
     factors[codes[static_cast<std::size_t>(v)]] = static_cast<int>(factor);
   }

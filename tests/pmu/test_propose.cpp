@@ -163,7 +163,7 @@ BOOST_AUTO_TEST_CASE(rows_are_found_from_counts) {
     if (!proven || !form) continue;
     ++provable;
     std::map<std::string, int> truth;
-    for (const auto& [v, factor] : form->of)
+    for (const auto& [v, factor] : form->coefficients)
       truth[all.view.names.at(static_cast<std::size_t>(v))] = static_cast<int>(factor);
     const auto row = std::ranges::find(all.proposed.rows, preset.name, &propose::MeasuredPreset::preset);
     const std::string text = formula::to_text(*form, all.view.names);

@@ -39,8 +39,8 @@ BOOST_AUTO_TEST_CASE(printing_keeps_the_meaning_with_few_parentheses) {
 BOOST_AUTO_TEST_CASE(what_is_linear_is_a_vector) {
   const auto form = linear(*meaning(parse_rpn("N0|N1|+|2|*|N1|-|4|+|"), three));
   BOOST_TEST_REQUIRE(form.has_value());
-  BOOST_TEST(form->of.at(0) == 2);
-  BOOST_TEST(form->of.at(1) == 1);
+  BOOST_TEST(form->coefficients.at(0) == 2);
+  BOOST_TEST(form->coefficients.at(1) == 1);
   BOOST_TEST(form->constant == 4);
   BOOST_TEST(to_text(*form, abc) == "2*a + b + 4");
   BOOST_TEST(!linear(*meaning(parse_rpn("N0|N1|*|"), three)).has_value());

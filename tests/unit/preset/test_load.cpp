@@ -184,7 +184,7 @@ BOOST_AUTO_TEST_CASE(algebra_and_arithmetic_agree) {
     const auto form = formula::linear(*formula::meaning(formula::parse_rpn(text), operands));
     if (!form) continue;
     long long value = form->constant;
-    for (const auto& [v, c] : form->of)
+    for (const auto& [v, c] : form->coefficients)
       value += c * counts[static_cast<std::size_t>(v)];
     BOOST_TEST(run(text, counts).value == value, text);
     ++compared;
