@@ -23,7 +23,7 @@
 namespace recount::cli {
 namespace {
 
-using event::Listed;
+using event::ListedEvent;
 
 struct EventsArguments {
   std::vector<std::string> patterns, names;
@@ -83,7 +83,7 @@ std::string fields_text(const perf_event_attr& attr) {
   return text.empty() ? "none" : text;
 }
 
-Json to_json(const Listed& one) {
+Json to_json(const ListedEvent& one) {
   Json json{{"name", one.name}, {"pmu", one.pmu}, {"description", one.prose}};
   if (!one.equivalent.empty()) json["same_as"] = one.equivalent;
   if (one.event) json.update(code_json(one.event->attr));
@@ -99,16 +99,16 @@ Json to_json(const Listed& one) {
 
 /// An event and its other names.
 struct Folded {
-  Listed event;
+  ListedEvent event;
   std::vector<std::string> aliases;
 };
 
 /// Those that can be counted here first. Aliases are folded into one, under the first name that is not the
 /// C constant (perf::PAGE-FAULTS, not perf::PERF_COUNT_SW_PAGE_FAULTS).
-std::vector<Folded> folded(const std::vector<Listed>& events) {
+std::vector<Folded> folded(const std::vector<ListedEvent>& events) {
   std::vector<Folded> all;
   std::map<std::string, std::size_t> known; // by PMU and the event that it is another name of
-  for (const Listed& one : events) {
+  for (const ListedEvent& one : events) {
     const std::string own = one.name.substr(one.name.rfind(':') + 1);
     const auto [at, added] =
         known.try_emplace(one.pmu + "::" + (one.equivalent.empty() ? own : one.equivalent), all.size());
@@ -135,7 +135,7 @@ std::string alias_text(const Folded& one) {
 
 /// The event with everything about it.
 void print_details(const Folded& named) {
-  const Listed& one = named.event;
+  const ListedEvent& one = named.event;
   command::print("{}", command::paint(command::Style::strong, one.name));
   if (one.event) command::print("  {}", command::paint(command::Style::faint, code(one.event->attr)));
   command::print("\n");
@@ -183,7 +183,7 @@ void print_reasons(const std::vector<Folded>& events, bool all) {
 }
 
 [[noreturn]] void nothing_found(const EventsArguments& requested) {
-  const auto names = base::mapped(event::list({"", requested.pmu}, event::pmus()), &Listed::name);
+  const auto names = base::mapped(event::list({"", requested.pmu}, event::pmus()), &ListedEvent::name);
   std::string fix =
       base::did_you_mean(requested.patterns.front(), names,
                          base::did_you_mean(event::suggestions(requested.patterns.front(), event::pmus())));

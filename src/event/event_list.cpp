@@ -68,7 +68,7 @@ public:
 
   void table(const pfm::Table& table) {
     for (const pfm::Entry& entry : pfm::entries(table)) {
-      Listed one{table.name + "::" + entry.name, table.name, entry.prose, entry.equivalent, {}, {}, {}};
+      ListedEvent one{table.name + "::" + entry.name, table.name, entry.prose, entry.equivalent, {}, {}, {}};
       for (const auto& [name, prose] : generic_events)
         if ((entry.equivalent.empty() ? entry.name : entry.equivalent) == name) one.prose = prose;
       one.attributes = pfm::attributes(entry);
@@ -84,7 +84,7 @@ public:
 
   void sysfs(const host::Pmu& pmu) {
     for (const auto& [event, terms] : pmu.events) {
-      Listed one{pmu.name + "/" + event + "/", pmu.name, terms, {}, {}, {}, {}};
+      ListedEvent one{pmu.name + "/" + event + "/", pmu.name, terms, {}, {}, {}, {}};
       if (const auto unit = pmu.units.find(event); unit != pmu.units.end())
         one.prose += " (" + unit->second + ")";
       if (!matches(one)) continue;
@@ -93,7 +93,7 @@ public:
       found.push_back(std::move(one));
     }
     for (const auto& [lower, event] : pmu.described) {
-      Listed one{pmu.name + "/" + event.name + "/", pmu.name, event.prose, {}, {}, {}, {}};
+      ListedEvent one{pmu.name + "/" + event.name + "/", pmu.name, event.prose, {}, {}, {}, {}};
       if (event.deprecated) one.prose = "deprecated: " + one.prose;
       if (!matches(one) && !pattern_.matches(event.name)) continue;
       try {
@@ -105,16 +105,16 @@ public:
     }
   }
 
-  std::vector<Listed> found;
+  std::vector<ListedEvent> found;
 
 private:
-  bool matches(const Listed& one) const {
+  bool matches(const ListedEvent& one) const {
     return pattern_.matches(one.name) || pattern_.matches(one.name.substr(one.name.rfind(':') + 1)) ||
            (!pattern_.glob() && pattern_.matches(one.prose));
   }
 
   /// Keeps the unit masks that match, if any does.
-  bool narrow(Listed& one) const {
+  bool narrow(ListedEvent& one) const {
     const auto other = [&](const pfm::Attribute& attribute) {
       return attribute.modifier ||
              !(pattern_.matches(one.name + ":" + attribute.name) || pattern_.matches(attribute.name) ||
@@ -145,15 +145,14 @@ std::vector<Source> sources(const std::vector<host::Pmu>& pmus) {
     found.push_back({pmu.name, "Linux, type " + std::to_string(pmu.type), true, true, {}, pmu.events.size()});
   for (const pfm::Table& table : pfm::tables())
     found.push_back(from_table(table, core_pmu));
-  std::stable_sort(found.begin(), found.end(),
-                   [](const Source& a, const Source& b) { return a.here && !b.here; });
+  std::ranges::stable_partition(found, &Source::on_this_machine);
   return found;
 }
 
-std::vector<Listed> list(const Search& search, const std::vector<host::Pmu>& pmus) {
+std::vector<ListedEvent> list(const Search& search, const std::vector<host::Pmu>& pmus) {
   const base::Pattern wanted(search.pmu);
-  const auto requested = [&](const std::string& name, bool here) {
-    if (search.pmu.empty()) return here;
+  const auto requested = [&](const std::string& name, bool on_this_machine) {
+    if (search.pmu.empty()) return on_this_machine;
     return wanted.glob() ? wanted.matches(name) : name == search.pmu;
   };
   Finder finder(search, pmus);

@@ -8,7 +8,7 @@
 
 using namespace recount;
 using event::list;
-using event::Listed;
+using event::ListedEvent;
 
 namespace {
 
@@ -19,9 +19,9 @@ struct Machine : SysfsTree {
   }
 };
 
-const Listed* find(const std::vector<Listed>& events, const std::string& name) {
+const ListedEvent* find(const std::vector<ListedEvent>& events, const std::string& name) {
   const auto at =
-      std::find_if(events.begin(), events.end(), [&](const Listed& one) { return one.name == name; });
+      std::find_if(events.begin(), events.end(), [&](const ListedEvent& one) { return one.name == name; });
   return at == events.end() ? nullptr : &*at;
 }
 
@@ -31,11 +31,11 @@ BOOST_FIXTURE_TEST_SUITE(listing, Machine)
 
 BOOST_AUTO_TEST_CASE(this_machine) {
   const auto all = list({}, pmus());
-  const Listed* tsc = find(all, "msr/tsc/");
+  const ListedEvent* tsc = find(all, "msr/tsc/");
   BOOST_TEST_REQUIRE(tsc != nullptr);
   BOOST_TEST(tsc->prose == "event=0x00");
   BOOST_TEST(tsc->event->attr.type == 9U);
-  const Listed* faults = find(all, "perf::PERF_COUNT_SW_PAGE_FAULTS");
+  const ListedEvent* faults = find(all, "perf::PERF_COUNT_SW_PAGE_FAULTS");
   BOOST_TEST_REQUIRE(faults != nullptr);
   BOOST_TEST(faults->reason.empty());
   BOOST_TEST(faults->event->attr.config == unsigned{PERF_COUNT_SW_PAGE_FAULTS});
@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(search) {
 #if defined(__x86_64__)
 BOOST_AUTO_TEST_CASE(unit_masks_that_match_alone) {
   const auto found = list({"REPLACEMENT", "skl"}, pmus());
-  const Listed* l1d = find(found, "skl::L1D");
+  const ListedEvent* l1d = find(found, "skl::L1D");
   BOOST_TEST_REQUIRE(l1d != nullptr);
   BOOST_TEST(l1d->attributes.size() == 1U);
   BOOST_TEST(l1d->attributes[0].name == "REPLACEMENT");
@@ -70,9 +70,10 @@ BOOST_AUTO_TEST_CASE(unit_masks_that_match_alone) {
 
 BOOST_AUTO_TEST_CASE(sources_of_this_machine_come_first) {
   const auto all = event::sources(pmus());
-  BOOST_TEST(all.front().here);
-  BOOST_TEST(!all.back().here);
-  BOOST_TEST(std::is_partitioned(all.begin(), all.end(), [](const auto& source) { return source.here; }));
+  BOOST_TEST(all.front().on_this_machine);
+  BOOST_TEST(!all.back().on_this_machine);
+  BOOST_TEST(
+      std::is_partitioned(all.begin(), all.end(), [](const auto& source) { return source.on_this_machine; }));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
