@@ -72,6 +72,10 @@ std::string one_line(std::string_view text) {
   }
 }
 
+std::string format_own(fmt::string_view pattern, fmt::format_args arguments) {
+  return fmt::vformat(own_controls({pattern.data(), pattern.size()}), arguments);
+}
+
 void write_note(const std::string& text) {
   command::print(stderr, "{}", fit_lines(text, line_width(stderr, most_of_prose)));
 }

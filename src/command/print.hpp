@@ -15,21 +15,21 @@ namespace recount::command {
 /// gnuplot draws, whose strings are printable (plot/gnuplot.hpp).
 [[nodiscard]] std::string own_controls(std::string_view text);
 
-/// The text as it is sent: own controls as they are, all others, and bytes that are no UTF-8, visibly
-/// (host::printable). Line ends and tabs stay. What is JSON stays the same JSON.
+/// The text for the terminal: own controls are kept; other controls, and bytes that are not UTF-8, are made
+/// visible (base::append_printable()). Line ends and tabs are kept. JSON remains the same JSON.
 [[nodiscard]] std::string terminal_text(std::string_view text);
 
-/// The same for text that must keep to its line, such as a cell: line ends and tabs become visible, own
-/// controls keep their mark.
+/// The same for text on one line, such as a cell: line ends and tabs are made visible, own controls keep
+/// their mark.
 [[nodiscard]] std::string one_line(std::string_view text);
+
+/// As fmt::vformat. Controls in the pattern are own ones.
+[[nodiscard]] std::string format_own(fmt::string_view pattern, fmt::format_args arguments);
 
 /// As fmt::print, of terminal_text(). Controls in the pattern are own ones.
 template <class... Arguments>
 void print(std::FILE* stream, fmt::format_string<Arguments...> pattern, Arguments&&... arguments) {
-  const fmt::string_view literal(pattern);
-  fmt::print(stream, "{}",
-             terminal_text(fmt::vformat(own_controls({literal.data(), literal.size()}),
-                                        fmt::make_format_args(arguments...))));
+  fmt::print(stream, "{}", terminal_text(format_own(pattern, fmt::make_format_args(arguments...))));
 }
 template <class... Arguments>
 void print(fmt::format_string<Arguments...> pattern, Arguments&&... arguments) {
@@ -40,9 +40,7 @@ void print(fmt::format_string<Arguments...> pattern, Arguments&&... arguments) {
 void write_note(const std::string& text);
 template <class... Arguments>
 void note(fmt::format_string<Arguments...> pattern, Arguments&&... arguments) {
-  const fmt::string_view literal(pattern);
-  write_note(
-      fmt::vformat(own_controls({literal.data(), literal.size()}), fmt::make_format_args(arguments...)));
+  write_note(format_own(pattern, fmt::make_format_args(arguments...)));
 }
 
 } // namespace recount::command

@@ -45,14 +45,14 @@ void handle(int number, void (*handler)(int), struct sigaction* before) {
 }
 } // namespace
 
-bool Terminal::there() {
+bool Terminal::available() {
   const char* const kind = std::getenv("TERM");
   if (kind && std::string(kind) == "dumb") return false;
   return ::isatty(STDERR_FILENO) == 1 && ::tcgetpgrp(STDERR_FILENO) == ::getpgrp();
 }
 
 Terminal::Terminal() {
-  // Opened anew: to make the shared description not block would do so for the command as well.
+  // A new open file description: O_NONBLOCK on the inherited one would apply to the command, too.
   out_.reset(::open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   gone_ = !out_;
   keys_ = ::isatty(STDIN_FILENO) == 1 && ::tcgetpgrp(STDIN_FILENO) == ::getpgrp() &&
@@ -81,10 +81,10 @@ Terminal::~Terminal() {
   ::sigaction(SIGCONT, &continue_before, nullptr);
 }
 
-void Terminal::polled(std::vector<pollfd>& into) const {
+void Terminal::add_descriptors(std::vector<pollfd>& polled) const {
   if (gone_) return;
-  if (keys_) into.push_back({STDIN_FILENO, POLLIN, 0});
-  if (!pending_.empty()) into.push_back({out_.get(), POLLOUT, 0});
+  if (keys_) polled.push_back({STDIN_FILENO, POLLIN, 0});
+  if (!pending_.empty()) polled.push_back({out_.get(), POLLOUT, 0});
 }
 
 std::string Terminal::serve() {

@@ -11,27 +11,29 @@
 
 namespace recount::command {
 
-/// Keys arrive one by one and are not echoed while it lives; Ctrl-C and Ctrl-Z do what they always do, and
-/// the settings are put back before the latter stops us. Writing never waits: what a stalled terminal does
-/// not take is kept, and drawing waits until it is gone. At most one object. Not thread-safe.
+/// During its lifetime, keys are read one by one and not echoed. Ctrl-C and Ctrl-Z work as usual; the
+/// terminal settings are restored before Ctrl-Z stops this process. Output never blocks: text that a stalled
+/// terminal does not accept is buffered; draw the next frame when busy() is false. At most one object. Not
+/// thread-safe.
 class Terminal {
 public:
-  /// The terminal behind the standard error, with keys from the standard input if that is a terminal as well;
-  /// none when there is none, or another job is in its foreground.
-  [[nodiscard]] static bool there();
+  /// Whether standard error is a terminal that can draw, with this job in its foreground.
+  [[nodiscard]] static bool available();
+  /// Draws on standard error. Reads keys from standard input if that is a terminal as well.
   Terminal();
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;
   ~Terminal();
 
   [[nodiscard]] bool takes_keys() const noexcept { return keys_; }
-  void polled(std::vector<pollfd>& into) const;
-  /// Writes on; the keys that were pressed.
+  /// Appends the descriptors to wait for before serve().
+  void add_descriptors(std::vector<pollfd>& polled) const;
+  /// Writes buffered output. Returns the keys that were pressed.
   [[nodiscard]] std::string serve();
 
   void write(const std::string& text);
-  [[nodiscard]] bool busy() const noexcept { return !pending_.empty(); } ///< it has not taken everything yet
-  [[nodiscard]] bool gone() const noexcept { return gone_; } ///< hung up: nothing is written any more
+  [[nodiscard]] bool busy() const noexcept { return !pending_.empty(); } ///< output is buffered
+  [[nodiscard]] bool gone() const noexcept { return gone_; }             ///< hung up: output is discarded
   void hang_up() noexcept { gone_ = true; }
   [[nodiscard]] plot::TextSize size() const;
 
@@ -42,9 +44,8 @@ private:
   std::string pending_;
 };
 
-// How large the terminal is that a figure is drawn on.
-
-/// That of stdout, else COLUMNS and LINES, else 80 by 24; in colour as colour(stdout).
+/// The size for a figure on stdout: that of the terminal, else COLUMNS and LINES, else 80 by 24; in colour as
+/// colour(stdout).
 [[nodiscard]] plot::TextSize terminal_size();
 
 } // namespace recount::command

@@ -263,7 +263,7 @@ public:
   }
 
   void polled(std::vector<pollfd>& fds) const override {
-    terminal_.polled(fds);
+    terminal_.add_descriptors(fds);
     // A stalled terminal makes the command wait, as it would without recount.
     if (read_end_ && above_.size() < most_above) fds.push_back({read_end_.get(), POLLIN, 0});
   }
@@ -428,7 +428,7 @@ private:
 } // namespace
 
 std::unique_ptr<WatchView> make_view(const ViewSettings& settings) {
-  const bool figure = !settings.json && !settings.plain && command::Terminal::there();
+  const bool figure = !settings.json && !settings.plain && command::Terminal::available();
   if (figure && process::find_program("gnuplot")) return std::make_unique<ScreenView>(settings);
   auto lines = std::make_unique<LineView>(settings);
   if (figure)
