@@ -319,25 +319,25 @@ constexpr std::array ready_commands{"stat", "sweep", "caches", "check", "profile
 
 } // namespace
 
-std::vector<std::string> summary_of(const std::vector<Area>& areas) {
+std::vector<SummaryLine> summarise(const std::vector<Area>& areas) {
   const Summary s(areas);
-  std::vector<std::string> can, lines;
+  std::vector<std::string> can;
+  std::vector<SummaryLine> lines;
   for (const auto& [subject, what] :
        {std::pair("core PMU", "hardware events"), std::pair("presets", "PAPI presets"),
         std::pair("software events", "software events"),
         std::pair("time stamp counter", "time-stamp counter"), std::pair("breakpoints", "breakpoints")})
     if (s.usable(subject)) can.emplace_back(what);
-  lines.push_back(
-      fmt::format("Counted:      {}", can.empty() ? "nothing" : fmt::format("{}", fmt::join(can, ", "))));
+  lines.push_back({"Counted", can.empty() ? "nothing" : fmt::format("{}", fmt::join(can, ", "))});
   if (!s.hardware())
-    lines.push_back("Not counted:  hardware events, PAPI presets: " + s.why_not("core PMU"));
+    lines.push_back({"Not counted", "hardware events, PAPI presets: " + s.why_not("core PMU")});
   else if (!s.usable("presets"))
-    lines.emplace_back("Not counted:  PAPI presets: PAPI has no usable table for this CPU, see below");
+    lines.push_back({"Not counted", "PAPI presets: PAPI has no usable table for this CPU, see below"});
   else if (!s.software())
-    lines.push_back("Not counted:  software events: " + s.why_not("software events"));
+    lines.push_back({"Not counted", "software events: " + s.why_not("software events")});
   if (const auto dead = s.dead(); !dead.empty())
-    lines.push_back(fmt::format("Dead:         {}: they open, but count nothing", fmt::join(dead, ", ")));
-  lines.push_back("Next:         " + next_step(s));
+    lines.push_back({"Dead", fmt::format("{}: they open, but count nothing", fmt::join(dead, ", "))});
+  lines.push_back({"Next", next_step(s)});
   return lines;
 }
 
@@ -348,7 +348,7 @@ void check_readiness_name(const std::string& command) {
                                        fmt::format("one of {}", fmt::join(ready_commands, ", "))));
 }
 
-Readiness readiness_of(const std::string& command, const std::vector<Area>& areas) {
+Readiness assess_readiness(const std::string& command, const std::vector<Area>& areas) {
   const Summary s(areas);
   const auto names = s.witnesses();
   if (command == "sweep")

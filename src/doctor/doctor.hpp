@@ -18,7 +18,7 @@ struct Finding {
   std::string subject = {}; ///< "core PMU"
   std::string text = {};    ///< one sentence, with the evidence
   std::string fix = {};     ///< the fix; empty where none is needed or possible
-  bool forbidden = false;   ///< a trial failed for want of a permission
+  bool forbidden = false;   ///< a trial failed because a permission is missing
   bool no_pmu = false;      ///< Linux has no core PMU here
 };
 /// "works", "limited", "missing", "dead", "note".
@@ -30,8 +30,11 @@ struct Area {
   std::vector<Finding> findings = {};
 };
 
+struct SummaryLine {
+  std::string label, text; ///< "Counted", "hardware events, software events"
+};
 /// What can be counted, what cannot and why, what opens but is dead, what to do next: one line each.
-[[nodiscard]] std::vector<std::string> summary_of(const std::vector<Area>& areas);
+[[nodiscard]] std::vector<SummaryLine> summarise(const std::vector<Area>& areas);
 
 /// Whether a command can work on this machine, with which witnesses, or why not.
 struct Readiness {
@@ -41,7 +44,7 @@ struct Readiness {
 /// Throws Error (bad_input) for a command without a readiness test.
 void check_readiness_name(const std::string& command);
 /// Of stat, sweep, caches, check, profile.
-[[nodiscard]] Readiness readiness_of(const std::string& command, const std::vector<Area>& areas);
+[[nodiscard]] Readiness assess_readiness(const std::string& command, const std::vector<Area>& areas);
 
 // None of these throws: what fails becomes a finding.
 [[nodiscard]] Area examine_machine();

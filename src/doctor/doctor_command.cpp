@@ -20,14 +20,16 @@ command::Style style_of(State state) {
   return styles[static_cast<std::size_t>(state)];
 }
 
+constexpr std::size_t summary_margin = 14;
+
+std::string heading(const SummaryLine& line) {
+  return fmt::format("{:<{}}", line.label + ":", summary_margin);
+}
+
 void print(const std::vector<Area>& areas) {
   constexpr std::size_t margin = 11; // "  missing  "
-  constexpr std::size_t summary_margin = 14;
-  for (const auto& line : summary_of(areas)) {
-    const std::string head = line.substr(0, summary_margin);
-    command::print_wrapped(line.substr(summary_margin), summary_margin,
-                           command::paint(command::Style::strong, head));
-  }
+  for (const SummaryLine& line : summarise(areas))
+    command::print_wrapped(line.text, summary_margin, command::paint(command::Style::strong, heading(line)));
   command::print("\n");
   for (const auto& area : areas) {
     command::print("{}\n", command::paint(command::Style::strong, area.name));
@@ -85,10 +87,11 @@ void print_json(const std::vector<Area>& areas) {
                           {"text", f.text},
                           {"fix", f.fix}});
   }
-  const Json all{{"summary", summary_of(areas)},
-                 {"machine", machine_json()},
-                 {"classes", classes_json()},
-                 {"findings", findings}};
+  const Json all{
+      {"summary", make_array(summarise(areas), [](const auto& line) { return heading(line) + line.text; })},
+      {"machine", machine_json()},
+      {"classes", classes_json()},
+      {"findings", findings}};
   command::print("{}", json_text("doctor", all));
 }
 
@@ -103,8 +106,8 @@ command::Table findings_table(const std::vector<Area>& areas) {
 /// One line and a status, for scripts.
 int answer_for(const std::string& command, bool json, const command::TableExport& file) {
   check_readiness_name(command);
-  const Readiness got =
-      readiness_of(command, {examine_counting(), examine_permission(), examine_papi(), examine_witnesses()});
+  const Readiness got = assess_readiness(
+      command, {examine_counting(), examine_permission(), examine_papi(), examine_witnesses()});
   if (json)
     command::print("{}",
                    json_text("doctor-for", {{"command", command}, {"ready", got.ready}, {"text", got.text}}));
