@@ -9,37 +9,36 @@
 
 namespace recount::emulate {
 
-/// An error to be given in place of a call: "open INST_RETIRED.ANY EBUSY 3".
+/// A call that fails with this error instead of being executed: "open INST_RETIRED.ANY EBUSY 3".
 struct Injection {
   std::string call;  ///< open, read, ioctl, mmap
-  std::string event; ///< name of a row, "any" (row), or a class of Linux's own events
+  std::string event; ///< name of a row, "any" (row), or a class of Linux's software events
   int error = 0;
   std::uint64_t times = 0; ///< 0: always
 };
 
 struct Settings {
   Machine machine;
-  std::optional<long> paranoid; ///< perf_event_paranoid; without it Linux decides
-  std::optional<long> mlock_kb; ///< perf_event_mlock_kb, of each CPU
+  std::optional<long> paranoid; ///< perf_event_paranoid; none: that of Linux
+  std::optional<long> mlock_kb; ///< perf_event_mlock_kb, per CPU
   bool watchdog = false;        ///< the NMI watchdog holds a counter
   bool rdpmc = true;            ///< user space may read counters
   double noise = 0;             ///< relative standard deviation of each increment
   std::uint64_t seed = 1;       ///< of the noise
   double mux_ms = 4;            ///< perf_event_mux_interval_ms
-  bool exact = false;           ///< the server counts what programs execute
-  bool rates = false;           ///< what a thread executes follows from its CPU time
-  bool unbacked = false;        ///< Linux opens no event behind an emulated one
-  bool virtual_time = false;    ///< time passes by simulated cycles alone
-  double tick = 4e6;            ///< instructions from one interrupt to the next
+  bool exact = false;           ///< the server counts the executed instructions
+  bool rates = false;           ///< counts are estimated from the CPU time of threads
+  bool unbacked = false;        ///< no event of Linux is opened for an emulated one
+  bool virtual_time = false;    ///< time advances with simulated cycles only
+  double tick = 4e6;            ///< instructions between timer interrupts
   std::vector<Injection> injections;
-  std::vector<std::string> dead_classes; ///< events of Linux's own that open and count 0
+  std::vector<std::string> dead_classes; ///< software events that open and count 0
 };
 
 /// `changes`: see read_machine(); `options`: "noise 0.01\nwatchdog 1". Throws std::runtime_error.
 [[nodiscard]] Settings read_settings(const std::string& machine_file, const std::string& changes,
                                      const std::string& options);
-/// From the environment: read at the first call. Ends the process with a message when the machine cannot be
-/// read.
+/// From the environment, at the first call. Ends the process with a message if the machine cannot be read.
 [[nodiscard]] const Settings& settings();
 
 } // namespace recount::emulate

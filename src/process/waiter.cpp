@@ -61,17 +61,17 @@ bool ProcessEnd::reached() const noexcept {
 }
 
 void Processes::wait(const HeldSignals& signals, std::optional<std::chrono::steady_clock::time_point> until,
-                     int also) {
+                     int input) {
   using std::chrono::milliseconds;
-  constexpr milliseconds look_every{10};
+  constexpr milliseconds polling_interval{10};
   milliseconds left(-1);
   if (until)
     left =
         std::max(std::chrono::ceil<milliseconds>(*until - std::chrono::steady_clock::now()), milliseconds(0));
-  std::vector<pollfd> polled{{signals.fd(), POLLIN, 0}, {also, POLLIN, 0}};
+  std::vector<pollfd> polled{{signals.fd(), POLLIN, 0}, {input, POLLIN, 0}};
   for (const ProcessEnd& one : watched_) {
     polled.push_back({one.fd(), POLLIN, 0}); // a negative one is ignored
-    if (one.fd() < 0 && (left < milliseconds(0) || left > look_every)) left = look_every;
+    if (one.fd() < 0 && (left < milliseconds(0) || left > polling_interval)) left = polling_interval;
   }
   ::poll(polled.data(), polled.size(), static_cast<int>(left.count()));
   std::erase_if(watched_, std::mem_fn(&ProcessEnd::reached));
@@ -99,18 +99,18 @@ std::optional<pid_t> process_of(pid_t tid) {
   return {};
 }
 
-std::size_t each_thread(pid_t pid, const std::function<bool(pid_t)>& take) {
+std::size_t each_thread(pid_t pid, const std::function<bool(pid_t)>& attach) {
   std::set<pid_t> seen;
-  std::size_t taken = 0;
+  std::size_t attached = 0;
   for (bool more = true; more;) {
     more = false;
     for (const pid_t tid : threads_of(pid)) {
       if (!seen.insert(tid).second) continue;
       more = true;
-      if (take(tid)) ++taken;
+      if (attach(tid)) ++attached;
     }
   }
-  return taken;
+  return attached;
 }
 
 } // namespace recount::process

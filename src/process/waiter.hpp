@@ -22,9 +22,9 @@ public:
   [[nodiscard]] int fd() const noexcept { return fd_.get(); }
   struct Arrived {
     int number = 0;            ///< 0: none
-    bool from_process = false; ///< kill(2), not a key of the terminal
+    bool from_process = false; ///< by kill(2), not by a key of the terminal
   };
-  /// The next that has arrived. Never waits.
+  /// The next pending signal. Does not wait.
   [[nodiscard]] Arrived next() const;
 
 private:
@@ -32,14 +32,14 @@ private:
   Fd fd_;
 };
 
-/// Takes the signals that have arrived, and forwards to the child those that it did not receive itself: the
-/// terminal sends its signals to the whole process group. The last number; 0: none came.
+/// Receives the pending signals, and forwards those sent by a process to the child: the terminal signals the
+/// whole process group itself. Returns the number of the last signal; 0: none.
 int forward(const HeldSignals& signals, const Child* child);
 
-/// The exit status of a shell: the status, or 128 + the signal number.
+/// As the shell reports it: the exit status, or 128 + the signal number.
 [[nodiscard]] int shell_status(const Exit& exit) noexcept;
 
-/// Whether a process has ended, also one that is no child.
+/// Whether a process has ended. It need not be a child.
 class ProcessEnd {
 public:
   explicit ProcessEnd(pid_t pid);
@@ -55,27 +55,27 @@ private:
 class Processes {
 public:
   explicit Processes(const std::vector<pid_t>& pids) : watched_(pids.begin(), pids.end()) {}
-  /// Waits until one of them has ended, a signal has arrived, the time is up, or `also` has input (-1: none).
+  /// Waits until a process has ended, a signal is pending, the time is up, or `input` is readable (-1: none).
   void wait(const HeldSignals& signals, std::optional<std::chrono::steady_clock::time_point> until,
-            int also = -1);
+            int input = -1);
   [[nodiscard]] bool all_ended() const noexcept { return watched_.empty(); }
 
 private:
-  std::vector<ProcessEnd> watched_; ///< those without a descriptor are looked at every 10 ms
+  std::vector<ProcessEnd> watched_; ///< those without a descriptor are polled every 10 ms
 };
 
 // The threads of any running process.
 
-/// The thread ids of a process now, the first thread's first. Empty when it has ended (or /proc is not
-/// mounted).
+/// The current thread IDs of a process, the main thread first. Empty if the process has ended or /proc is not
+/// mounted.
 [[nodiscard]] std::vector<pid_t> threads_of(pid_t pid);
 
-/// The process (thread group) of a thread; none: it has ended, or /proc is not mounted.
+/// The process (thread group) of a thread; none if the thread has ended or /proc is not mounted.
 [[nodiscard]] std::optional<pid_t> process_of(pid_t tid);
 
-/// Calls `take` once for each thread, repeating until there are no new ones. `take` must follow threads
-/// started later by a taken thread (perf events with inherit do), so that none is missed. It returns false
-/// for a thread that has ended. Returns the number of taken threads.
-std::size_t each_thread(pid_t pid, const std::function<bool(pid_t tid)>& take);
+/// Calls `attach` once per thread, until there are no new threads. `attach` must include the threads that the
+/// thread starts later (perf events with inherit do). It returns false if the thread has ended. Returns the
+/// number of attached threads.
+std::size_t each_thread(pid_t pid, const std::function<bool(pid_t tid)>& attach);
 
 } // namespace recount::process

@@ -14,40 +14,39 @@ namespace recount::trace {
 class Blocks {
 public:
   struct Block {
-    std::uint32_t instruction = 0, instructions = 0; ///< first and number of
-    std::uint32_t access = 0, loads = 0;             ///< first of its accesses, number of those that load
-    std::uint32_t stretch = 0, stretches = 0;        ///< first and number of
+    std::uint32_t instruction = 0, instructions = 0; ///< index of the first, number
+    std::uint32_t access = 0, loads = 0;             ///< index of the first access, number of loads
+    std::uint32_t stretch = 0, stretches = 0;        ///< index of the first, number
   };
-  /// Instructions of a block without a gap between them. One that goes on behind a jump has several.
+  /// Contiguous instructions of a block. A block that continues at the target of a jump has several stretches.
   struct Stretch {
-    std::uint32_t first = 0, instructions = 0; ///< number of the first one, and of all
+    std::uint32_t first = 0, instructions = 0; ///< index of the first, number
   };
   struct Instruction {
     std::uint64_t address = 0;
     std::uint8_t bytes = 0;
     std::uint8_t flow = RT_PLAIN;       ///< RT_CONDITIONAL ...
-    bool loads = false, stores = false; ///< whenever it is executed
+    bool loads = false, stores = false; ///< in every execution
   };
-  /// Of an access: 2 * its bytes, 1 more where it loads. `end` is after those of a block: more bytes than a
-  /// line has.
+  /// 2 * bytes, plus 1 for a load. `end` follows the accesses of a block; its size exceeds that of any line.
   using Access = std::uint32_t;
   static constexpr Access end = ~Access{0};
   [[nodiscard]] static constexpr bool loads(Access access) { return (access & 1) != 0; }
   [[nodiscard]] static constexpr unsigned bytes(Access access) { return access >> 1; }
 
-  /// RT_DEFINE. False: the words are damaged.
+  /// Adds the block of an RT_DEFINE record. False: the record is invalid.
   [[nodiscard]] bool define(std::span<const std::uint64_t> words);
-  /// Null: not defined.
+  /// Null if the block is not defined.
   [[nodiscard]] const Block* find(std::uint64_t number) const {
     return number < blocks_.size() && blocks_[number].instructions > 0 ? &blocks_[number] : nullptr;
   }
-  /// Every block that is defined.
+  /// All blocks; those without instructions are not defined.
   [[nodiscard]] std::span<const Block> defined() const { return blocks_; }
   /// Accesses of all blocks; valid until the next definition.
   [[nodiscard]] const Access* all() const { return accesses_.data(); }
   [[nodiscard]] const Instruction& instruction(std::uint32_t number) const { return instructions_[number]; }
   [[nodiscard]] const Stretch& stretch(std::uint32_t number) const { return stretches_[number]; }
-  /// Number of the instruction that makes an access.
+  /// Index of the instruction of an access.
   [[nodiscard]] std::uint32_t instruction_of(std::uint32_t access) const { return owners_[access]; }
   [[nodiscard]] std::size_t instruction_count() const { return instructions_.size(); }
 
@@ -59,25 +58,23 @@ private:
   std::vector<std::uint32_t> owners_; ///< parallel to accesses_
 };
 
-// How often each instruction of a process was executed, by kind.
-
-/// Executions of instructions. Each repetition of `rep movsb` and its like is one execution of Valgrind's;
-/// these count as one instruction here, and what they access is not among `loads` and `stores`.
+/// Executed instructions by kind. Valgrind executes each repetition of `rep movsb` and similar instructions
+/// separately; here, they count as one instruction, and not among `loads` and `stores`.
 struct ExecutedCounts {
   std::int64_t instructions = 0;
-  std::int64_t loads = 0, stores = 0, transfers = 0; ///< instructions that read, write, do either
-  std::int64_t conditional = 0, taken = 0;           ///< conditional branches, and of those the taken ones
+  std::int64_t loads = 0, stores = 0, transfers = 0; ///< instructions that read, write, or do either
+  std::int64_t conditional = 0, taken = 0;           ///< conditional branches, taken ones
   std::int64_t unconditional = 0;                    ///< jumps, calls, returns
   std::int64_t system_calls = 0;
   ExecutedCounts& operator+=(const ExecutedCounts& more);
 };
 
-/// Of one process. Valgrind must end blocks at every branch
+/// Counts the executed instructions of a process. Valgrind must end blocks at every branch
 /// (ToolOptions::exact).
 class Executed {
 public:
-  /// `at_entry`: counts from the entry point of the program on, or from its main() if it is linked statically
-  /// and has symbols; else from its start in the dynamic linker.
+  /// `at_entry`: start counting at the entry point of the program, or at main() if it is linked statically and
+  /// has symbols; else at the start of the dynamic linker.
   Executed(const Blocks& blocks, bool at_entry) : blocks_(&blocks), entered_(!at_entry) {}
 
   void block(const Blocks::Block& block) {
@@ -89,30 +86,31 @@ public:
     first_ = block.instruction;
     last_ = block.instruction + block.instructions - 1;
   }
+  /// The execution of the block ended after this number of instructions, at a side exit.
   void left(unsigned instructions) {
     if (last_ == none) return;
     last_ = first_ + instructions - 1;
     ++counts_[last_].left;
   }
-  /// Another thread continues, or a signal handler.
+  /// Another thread or a signal handler executes the next block.
   void interrupt() { last_ = none; }
   void module(const Module& module);
-  /// Whether the program has begun: before, the dynamic linker runs.
+  /// Whether counting has started, see the constructor.
   [[nodiscard]] bool entered() const { return entered_; }
-  /// That of a forked child.
+  /// The counter for a forked child: no counts, the same state.
   [[nodiscard]] Executed forked() const;
 
-  /// Of all, and of the dynamic linker and what Valgrind adds to each program.
+  /// All counts, and those of the dynamic linker and of the code that Valgrind adds to each program.
   [[nodiscard]] ExecutedCounts all() const { return sum(false); }
   [[nodiscard]] ExecutedCounts environment() const { return sum(true); }
 
 private:
   static constexpr std::uint32_t none = ~std::uint32_t{0};
   struct Count {               ///< of an instruction
-    std::int64_t begun = 0;    ///< blocks that begin with it
-    std::int64_t left = 0;     ///< executions of its block that ended after it, at a side exit
+    std::int64_t begun = 0;    ///< executions of the block that starts with it
+    std::int64_t left = 0;     ///< executions of the block that ended after it, at a side exit
     std::int64_t taken = 0;    ///< of a conditional branch
-    std::int64_t repeated = 0; ///< executions directly after itself, of RT_REPEATED
+    std::int64_t repeated = 0; ///< of RT_REPEATED: executions directly after itself
   };
   struct Range {
     std::uint64_t start, end;
@@ -127,9 +125,9 @@ private:
 
   const Blocks* blocks_;
   bool entered_;
-  std::vector<std::uint64_t> entries_; ///< of the programs that are mapped
+  std::vector<std::uint64_t> entries_; ///< entry points of the mapped programs
   std::vector<Range> environment_;
-  std::uint32_t first_ = none, last_ = none; ///< instructions of the execution under way, executed so far
+  std::uint32_t first_ = none, last_ = none; ///< executed instructions of the current block
   std::vector<Count> counts_;
 };
 

@@ -17,7 +17,7 @@
 
 namespace recount::emulate {
 
-// The sequence that Valgrind takes for a request and processors for nothing (valgrind.h, "client requests").
+// Valgrind takes this sequence for a client request (valgrind.h); for processors it is a no-op.
 bool request(unsigned kind, long a, long b, long c) {
   volatile std::uint64_t words[6] = {RT_REQUEST_CODE(kind),
                                      static_cast<std::uint64_t>(a),
@@ -40,7 +40,7 @@ bool exact() {
   return answered;
 }
 
-// Whoever executes the program: to find that out would be counted.
+// Without a check for the tool: the check itself would be counted.
 Pause::Pause() {
   request(RT_PAUSE);
 }
@@ -56,7 +56,7 @@ std::uint64_t thread_ns() {
   return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(t.tv_nsec);
 }
 
-/// The process and those that it descends from.
+/// The process and its ancestors.
 struct Lineage {
   static constexpr std::size_t most = 64;
   std::array<pid_t, most> all{};
@@ -64,7 +64,7 @@ struct Lineage {
 };
 Lineage lineage;
 
-/// In the handler of a signal, too: a forked child has its parent's memory.
+/// Also called in signal handlers. In a forked child, the memory still holds the lineage of its parent.
 std::span<const pid_t> lineage_of(pid_t process) {
   if (lineage.count == 0) lineage.count = read_lineage(process, lineage.all);
   if (lineage.all[0] != process) {
@@ -85,7 +85,7 @@ Executor& executor() {
   return self;
 }
 
-/// Pages and samples of this process.
+/// Updates the mapped pages and takes the samples of this process.
 class OwnEvents : public Observer {
 public:
   void changed(const Slot& slot, std::int32_t index, bool scheduled) override {
@@ -105,7 +105,7 @@ void account_own(Executor& self, const Effect* user, const Effect* kernel) {
   account(self, thread_ns(), user, kernel, events);
 }
 
-/// What the server has accounted for changes the pages of this process, and may make samples due.
+/// Updates the pages and takes due samples after the server has added counts.
 void follow_server(void* context) {
   const auto tid = real::gettid();
   const auto ancestors = lineage_of(real::getpid());
@@ -123,14 +123,14 @@ void follow_server(void* context) {
   overflows.deliver(context);
 }
 
-/// The server accounts for what it has seen the thread execute.
+/// Has the server add what the thread has executed.
 void account_by_server() {
   while (!request(RT_SYNC, real::gettid(), sched_getcpu(), static_cast<long>(thread_ns())))
     real::syscall(SYS_sched_yield);
   follow_server(nullptr);
 }
 
-/// What the calling thread has executed since it was last accounted for, at the rates of the machine.
+/// Work of the calling thread since its last accounting, estimated from its CPU time.
 Work executed_by_rate(const Executor& self) {
   const std::uint64_t now = thread_ns();
   const double seconds = self.last_ns == 0 ? 0 : 1e-9 * static_cast<double>(now - self.last_ns);
@@ -165,9 +165,9 @@ void announce_samples(std::int32_t slot) {
   unsigned countdowns = 0;
   {
     const Locked shared;
-    const Slot& one = shared->slots[slot];
-    if (!one.simulated || one.period == 0) return;
-    countdowns = 1U << pace_of(one).countdown;
+    const Slot& sampled = shared->slots[slot];
+    if (!sampled.simulated || sampled.period == 0) return;
+    countdowns = 1U << pace_of(sampled).countdown;
   }
   request(RT_SAMPLED, countdowns);
 }
@@ -178,8 +178,8 @@ void take_due_samples(void* context) {
   sampled_at = 0;
 }
 
-// Not of the launcher of Valgrind either, which executes the tool without being executed by it: the server
-// has not yet accounted for what the process did before.
+// With the server, not even for the launcher of Valgrind, which runs outside the tool: the server has not yet
+// counted what the process executed before.
 void begin_program(bool set_user_id) {
   if (!settings().exact) begin_program(real::gettid(), set_user_id);
 }

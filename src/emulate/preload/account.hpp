@@ -1,5 +1,5 @@
-// What the calling thread has executed, brought to account by this process or, at its request to the Valgrind
-// tool that executes it, by the server of counts.
+// Accounting for what the calling thread executes: in this process or, under the Valgrind tool, by the server
+// of counts.
 #pragma once
 
 #include "emulate/accounting.hpp"
@@ -9,13 +9,13 @@
 
 namespace recount::emulate {
 
-/// False: no such tool executes this program.
+/// A client request to the tool. False: the program does not run under the tool.
 bool request(unsigned kind, long a = 0, long b = 0, long c = 0);
 
-/// Whether the tool reports what this program executes, so that the server counts it.
+/// Whether the program runs under the tool, so that the server counts what it executes.
 [[nodiscard]] bool exact();
 
-/// During its life, what the calling thread executes is not the program's.
+/// During its lifetime, nothing that the calling thread executes is counted for the program.
 class Pause {
 public:
   Pause();
@@ -26,11 +26,11 @@ public:
 
 /// The calling thread has executed this in user mode.
 void account_work(const Work& work);
-/// What the call of a function of libc about events executes around itself.
+/// The overhead of a libc call on events.
 void account_call();
-/// The slot's event samples, or its next sample is another one: threads that the tool executes ask for it.
+/// The event of the slot samples, or its period has changed: threads under the tool request new countdowns.
 void announce_samples(std::int32_t slot);
-/// A sample is due for the calling thread, which a signal has interrupted in the context.
+/// Takes the samples that are due for the calling thread, which a signal has interrupted at `context`.
 void take_due_samples(void* context);
 /// The calling thread has executed a program.
 void begin_program(bool set_user_id);

@@ -10,7 +10,7 @@
 #include "pub_tool_vki.h"
 #include "pub_tool_vkiscnums.h"
 
-/* Of valgrind's core (3.19): no interface for tools maps a file. */
+/* Functions of Valgrind's core (3.19): the interface for tools cannot map a file. */
 extern SysRes VG_(do_syscall)(UWord number, RegWord, RegWord, RegWord, RegWord, RegWord, RegWord, RegWord,
                               RegWord);
 extern SysRes VG_(am_shared_mmap_file_float_valgrind)(SizeT length, UInt prot, Int fd, Off64T offset);
@@ -19,23 +19,23 @@ extern Int VG_(safe_fd)(Int fd);
 struct rt_slot* rt_slot;
 
 static struct rt_header* header;
-static Int channel_fd = -1;   /* out of reach of the program */
-static Bool inherits;         /* RT_INHERITED is the channel, for the next program */
-static UInt own;              /* number of the slot plus 1; 0: private memory */
+static Int channel_fd = -1;   /* not accessible to the program */
+static Bool inherited_open;   /* RT_INHERITED is the channel, for the next program */
+static UInt own_slot;         /* index of the slot plus 1; 0: private memory */
 static UInt parent, parent_head, parent_pid;
-static UInt requested;            /* requests RT_SYNC */
+static UInt requested;        /* requests RT_SYNC */
 
-enum { FUTEX_WAIT_ = 0, FUTEX_WAKE_ = 1, PATIENCE_MS = 200 };
+enum { FUTEX_WAIT_ = 0, FUTEX_WAKE_ = 1, WAIT_MS = 200 };
 
 static void futex_wait(const uint32_t* word, UInt value) {
-  struct vki_timespec limit = {0, PATIENCE_MS * 1000000};
+  struct vki_timespec limit = {0, WAIT_MS * 1000000};
   (void)VG_(do_syscall)(__NR_futex, (RegWord)word, FUTEX_WAIT_, value, (RegWord)&limit, 0, 0, 0, 0);
 }
 static void futex_wake(const uint32_t* word) {
   (void)VG_(do_syscall)(__NR_futex, (RegWord)word, FUTEX_WAKE_, 1, 0, 0, 0, 0, 0);
 }
 
-/* struct flock of Linux with 64 bits. */
+/* struct flock of 64-bit Linux. */
 struct lock {
   Short type, whence;
   Long start, length;
@@ -43,12 +43,12 @@ struct lock {
 };
 enum { AWAIT_LOCK = 7, GET_LOCK_OF_FILE = 36, WRITE_LOCK = 1, NO_LOCK = 2, GET_FLAGS = 1 };
 
-static SysRes control(Int fd, Int command, struct lock* lock) {
+static SysRes file_control(Int fd, Int command, struct lock* lock) {
   return VG_(do_syscall)(__NR_fcntl, (RegWord)fd, (RegWord)command, (RegWord)lock, 0, 0, 0, 0, 0);
 }
-static Bool recount_lives(void) {
+static Bool recount_runs(void) {
   struct lock lock = {WRITE_LOCK, VKI_SEEK_SET, RT_RECOUNT, 1, 0};
-  return sr_isError(control(channel_fd, GET_LOCK_OF_FILE, &lock)) || lock.type != NO_LOCK;
+  return sr_isError(file_control(channel_fd, GET_LOCK_OF_FILE, &lock)) || lock.type != NO_LOCK;
 }
 
 static uint64_t* draft(void) { return (uint64_t*)((HChar*)rt_slot + RT_PAGE); }
@@ -59,7 +59,7 @@ static void begin_chunk(void) {
   rt_slot->limit = rt_slot->position + RT_CHUNK_WORDS * sizeof(uint64_t);
 }
 
-/* Past the caches, where the processor can. `words` are followed by room for another one. */
+/* With non-temporal stores where possible. Copies pairs: an odd number of words is rounded up. */
 static void copy_out(uint64_t* to, const uint64_t* from, UInt words) {
 #if defined(VGA_amd64)
   typedef long long Pair __attribute__((vector_size(16)));
@@ -76,13 +76,13 @@ void rt_report(const HChar* what) {
   VG_(write)(2, text, (Int)VG_(snprintf)(text, sizeof text, "recount-trace: %s\n", what));
 }
 
-static void untraced(void) {
-  own = 0;
+static void continue_untraced(void) {
+  own_slot = 0;
   if (header) __atomic_fetch_add(&header->untraced, 1, __ATOMIC_RELAXED);
   begin_chunk();
 }
 
-/* The next slot that is free, plus 1; 0: none. */
+/* Claims a free slot. Its index plus 1; 0: none is free. */
 static UInt claim(void) {
   for (UInt i = 0; header && i < RT_SLOTS; ++i) {
     const Off64T at = RT_PAGE + (Off64T)i * RT_SLOT_BYTES;
@@ -91,7 +91,7 @@ static UInt claim(void) {
     if (!__atomic_compare_exchange_n(&header->states[i], &expected, RT_CLAIMED, False, __ATOMIC_ACQ_REL,
                                      __ATOMIC_RELAXED))
       continue;
-    /* In place of what was there, whose address translations contain. */
+    /* At the address of the previous mapping, which translated code contains. */
     if (sr_isError(VG_(do_syscall)(__NR_mmap, (RegWord)rt_slot, RT_SLOT_BYTES, VKI_PROT_READ | VKI_PROT_WRITE,
                                    VKI_MAP_SHARED | VKI_MAP_FIXED, (RegWord)channel_fd, (RegWord)at, 0, 0))) {
       __atomic_store_n(&header->states[i], RT_FREE, __ATOMIC_RELEASE);
@@ -103,24 +103,24 @@ static UInt claim(void) {
 }
 
 static void claim_slot(void) {
-  own = claim();
-  if (own == 0) return untraced();
+  own_slot = claim();
+  if (own_slot == 0) return continue_untraced();
   rt_slot->head = rt_slot->tail = rt_slot->waiting = rt_slot->answered = requested = 0;
   rt_slot->pid = (uint32_t)VG_(getpid)();
   rt_slot->parent = parent;
   rt_slot->parent_head = parent_head;
   rt_slot->parent_pid = parent_pid;
   rt_slot->executing = 0;
-  struct lock lock = {WRITE_LOCK, VKI_SEEK_SET, RT_PROCESS + (Long)(own - 1), 1, 0};
-  (void)control(channel_fd, AWAIT_LOCK, &lock); /* the slot's last process may be about to exit */
+  struct lock lock = {WRITE_LOCK, VKI_SEEK_SET, RT_PROCESS + (Long)(own_slot - 1), 1, 0};
+  (void)file_control(channel_fd, AWAIT_LOCK, &lock); /* the slot's previous process may not have exited yet */
   begin_chunk();
-  __atomic_store_n(&header->states[own - 1], RT_LIVE, __ATOMIC_RELEASE);
+  __atomic_store_n(&header->states[own_slot - 1], RT_LIVE, __ATOMIC_RELEASE);
   uint32_t slots = __atomic_load_n(&header->slots, __ATOMIC_RELAXED);
-  while (slots < own && !__atomic_compare_exchange_n(&header->slots, &slots, own, False, __ATOMIC_ACQ_REL,
-                                                     __ATOMIC_RELAXED)) {}
+  while (slots < own_slot && !__atomic_compare_exchange_n(&header->slots, &slots, own_slot, False,
+                                                          __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {}
 }
 
-/* Valgrind's allocation of whole pages returns a pointer; since 3.24, a result. */
+/* VG_(am_shadow_alloc) returns a pointer, since Valgrind 3.24 a SysRes. */
 static void* allocated_at(void* p) {
   return p;
 }
@@ -130,29 +130,31 @@ static void* allocated(SysRes result) {
 #define ALLOCATE(bytes) \
   _Generic(VG_(am_shadow_alloc)(bytes), SysRes: allocated, default: allocated_at)(VG_(am_shadow_alloc)(bytes))
 
-/* A descriptor of the channel; -1: it cannot be reached. */
+/* Opens the channel. Returns its descriptor; -1: no access. */
 static Int open_channel(Int pid, Int fd, ULong inode) {
   struct vg_stat status;
   if (VG_(fstat)(RT_INHERITED, &status) == 0 && status.ino == inode) return RT_INHERITED;
   HChar path[64];
   VG_(snprintf)(path, sizeof path, "/proc/%d/fd/%d", pid, fd);
   const SysRes opened = VG_(open)(path, VKI_O_RDWR, 0);
-  return sr_isError(opened) || VG_(fstat)((Int)sr_Res(opened), &status) != 0 || status.ino != inode ? -1 : (Int)sr_Res(opened);
+  const Bool valid =
+      !sr_isError(opened) && VG_(fstat)((Int)sr_Res(opened), &status) == 0 && status.ino == inode;
+  return valid ? (Int)sr_Res(opened) : -1;
 }
 
 void rt_attach(Int pid, Int fd, ULong inode) {
-  /* A private mapping first, which a slot replaces. */
+  /* A private mapping, until claim() replaces it with a slot. */
   rt_slot = ALLOCATE(RT_SLOT_BYTES);
   tl_assert(rt_slot);
   const Int opened = open_channel(pid, fd, inode);
   if (opened < 0) {
     rt_report("recount cannot be reached: a process is not simulated");
-    return untraced();
+    return continue_untraced();
   }
   channel_fd = VG_(safe_fd)(opened);
   const SysRes mapped = VG_(am_shared_mmap_file_float_valgrind)(RT_PAGE, VKI_PROT_READ | VKI_PROT_WRITE,
                                                                channel_fd, 0);
-  if (sr_isError(mapped)) return untraced();
+  if (sr_isError(mapped)) return continue_untraced();
   header = (struct rt_header*)sr_Res(mapped);
   if (header->version != RT_VERSION) {
     rt_report("this is not the version that recount was built with");
@@ -166,12 +168,12 @@ UInt rt_new_block(void) {
   return header ? __atomic_fetch_add(&header->next_block, 1, __ATOMIC_RELAXED) : private_block++;
 }
 
-static void ring(void) {
+static void ring_doorbell(void) {
   __atomic_fetch_add(&header->doorbell, 1, __ATOMIC_SEQ_CST);
   if (__atomic_load_n(&header->listening, __ATOMIC_SEQ_CST)) futex_wake(&header->doorbell);
 }
 
-/* Waits until a chunk is empty. False: recount takes no more. */
+/* Waits for an empty chunk. False: recount has stopped reading. */
 static Bool await_room(void) {
   while (True) {
     const uint32_t tail = __atomic_load_n(&rt_slot->tail, __ATOMIC_ACQUIRE);
@@ -180,7 +182,7 @@ static Bool await_room(void) {
     __atomic_store_n(&rt_slot->waiting, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&rt_slot->tail, __ATOMIC_SEQ_CST) == tail) futex_wait(&rt_slot->tail, tail);
     __atomic_store_n(&rt_slot->waiting, 0, __ATOMIC_RELAXED);
-    if (__atomic_load_n(&rt_slot->tail, __ATOMIC_ACQUIRE) == tail && !recount_lives()) return False;
+    if (__atomic_load_n(&rt_slot->tail, __ATOMIC_ACQUIRE) == tail && !recount_runs()) return False;
   }
 }
 
@@ -189,15 +191,15 @@ static void publish(void) {
   copy_out(chunk(rt_slot->head), draft(), words);
   rt_slot->lengths[rt_slot->head % RT_CHUNKS] = words;
   __atomic_store_n(&rt_slot->head, rt_slot->head + 1, __ATOMIC_RELEASE);
-  ring();
+  ring_doorbell();
 }
 
 void rt_flush(void) {
-  if (own != 0 && rt_slot->position != rt_slot->base) {
+  if (own_slot != 0 && rt_slot->position != rt_slot->base) {
     if (await_room())
       publish();
     else
-      own = 0; /* from here on, nobody reads */
+      own_slot = 0; /* recount has stopped reading */
   }
   begin_chunk();
 }
@@ -218,15 +220,15 @@ void rt_record(UInt kind, const ULong* words, UInt count) {
 
 Bool rt_request(const ULong* words, UInt count) {
   rt_record(RT_REQUEST, words, count);
-  if (words[0] != RT_SYNC || own == 0) return False;
+  if (words[0] != RT_SYNC || own_slot == 0) return False;
   ++requested;
   rt_flush();
-  while (own != 0) {
+  while (own_slot != 0) {
     const uint32_t answered = __atomic_load_n(&rt_slot->answered, __ATOMIC_ACQUIRE);
     if (__atomic_load_n(&header->closed, __ATOMIC_RELAXED)) return False;
     if ((int32_t)(answered - requested) >= 0) return answered == requested;
     futex_wait(&rt_slot->answered, answered);
-    if (__atomic_load_n(&rt_slot->answered, __ATOMIC_ACQUIRE) == answered && !recount_lives()) return False;
+    if (__atomic_load_n(&rt_slot->answered, __ATOMIC_ACQUIRE) == answered && !recount_runs()) return False;
   }
   return False;
 }
@@ -246,44 +248,45 @@ void rt_change_sampled(UInt countdowns) {
 
 void rt_before_exec(void) {
   rt_flush();
-  if (own == 0) return;
+  if (own_slot == 0) return;
   __atomic_store_n(&rt_slot->executing, 1, __ATOMIC_RELEASE);
-  inherits = sr_isError(control(RT_INHERITED, GET_FLAGS, NULL)) &&
+  inherited_open = sr_isError(file_control(RT_INHERITED, GET_FLAGS, NULL)) &&
              !sr_isError(VG_(do_syscall)(__NR_dup3, (RegWord)channel_fd, RT_INHERITED, 0, 0, 0, 0, 0, 0));
 }
 
 void rt_after_failed_exec(Bool refused) {
-  if (own == 0) return;
-  if (inherits) VG_(close)(RT_INHERITED);
-  inherits = False;
+  if (own_slot == 0) return;
+  if (inherited_open) VG_(close)(RT_INHERITED);
+  inherited_open = False;
   __atomic_store_n(&rt_slot->executing, 0, __ATOMIC_RELEASE);
   if (refused) __atomic_fetch_add(&header->refused_programs, 1, __ATOMIC_RELAXED);
 }
 
 void rt_refused_mapping(void) {
-  if (own != 0) __atomic_fetch_add(&header->refused_mappings, 1, __ATOMIC_RELAXED);
+  if (own_slot != 0) __atomic_fetch_add(&header->refused_mappings, 1, __ATOMIC_RELAXED);
 }
 
 void rt_detach(void) {
-  if (own == 0) return;
+  if (own_slot == 0) return;
   rt_flush();
-  if (own != 0) __atomic_store_n(&header->states[own - 1], RT_ENDED, __ATOMIC_RELEASE);
-  own = 0;
-  ring();
+  if (own_slot != 0) __atomic_store_n(&header->states[own_slot - 1], RT_ENDED, __ATOMIC_RELEASE);
+  own_slot = 0;
+  ring_doorbell();
 }
 
 void rt_before_fork(void) {
   rt_flush();
-  parent = own;
+  parent = own_slot;
   parent_head = rt_slot->head;
   parent_pid = (UInt)VG_(getpid)();
 }
 
 void rt_after_fork_in_child(void) {
-  /* First away from the parent's slot. */
-  const SysRes private_slot = VG_(do_syscall)(__NR_mmap, (RegWord)rt_slot, RT_SLOT_BYTES, VKI_PROT_READ | VKI_PROT_WRITE,
-                                       VKI_MAP_PRIVATE | VKI_MAP_ANONYMOUS | VKI_MAP_FIXED, (RegWord)-1, 0, 0, 0);
-  if (sr_isError(private_slot)) { /* a limit of memory: it would write into its parent's */
+  /* Unmaps the slot of the parent. */
+  const SysRes private_slot =
+      VG_(do_syscall)(__NR_mmap, (RegWord)rt_slot, RT_SLOT_BYTES, VKI_PROT_READ | VKI_PROT_WRITE,
+                      VKI_MAP_PRIVATE | VKI_MAP_ANONYMOUS | VKI_MAP_FIXED, (RegWord)-1, 0, 0, 0);
+  if (sr_isError(private_slot)) { /* RLIMIT_AS: the child would write into the slot of its parent */
     if (header) __atomic_fetch_add(&header->untraced, 1, __ATOMIC_RELAXED);
     rt_report("no memory for a forked process, which ends here");
     VG_(exit)(125);

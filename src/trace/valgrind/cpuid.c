@@ -10,31 +10,31 @@
 enum { MOST_LEAVES = 32, REGISTERS = 4 };
 
 typedef struct {
-  UInt leaf, part, mask, values[REGISTERS]; /* eax, ebx, ecx, edx; bit i of the mask: the i-th is replaced */
+  UInt leaf, subleaf, mask, values[REGISTERS]; /* eax, ebx, ecx, edx; bit i of the mask: register i is replaced */
 } Leaf;
 static Leaf leaves[MOST_LEAVES];
-static UInt known = 0;
-static void (*valgrinds)(VexGuestAMD64State*) = NULL; /* it has one for each kind of host */
+static UInt leaf_count = 0;
+static void (*original_cpuid)(VexGuestAMD64State*) = NULL; /* Valgrind has one per type of host CPU */
 
 Bool rt_add_cpuid(const HChar* text) {
   UInt fields[3 + REGISTERS];
-  if (known == MOST_LEAVES) return False;
+  if (leaf_count == MOST_LEAVES) return False;
   for (UInt i = 0; i < sizeof fields / sizeof *fields; ++i) {
     HChar* rest = NULL;
     fields[i] = (UInt)VG_(strtoull16)(text, &rest);
     if (rest == text || *rest != (i + 1 < sizeof fields / sizeof *fields ? ':' : 0)) return False;
     text = rest + 1;
   }
-  VG_(memcpy)(&leaves[known++], fields, sizeof fields);
+  VG_(memcpy)(&leaves[leaf_count++], fields, sizeof fields);
   return True;
 }
 
-static void answer(VexGuestAMD64State* state) {
-  const UInt leaf = (UInt)state->guest_RAX, part = (UInt)state->guest_RCX;
+static void emulated_cpuid(VexGuestAMD64State* state) {
+  const UInt leaf = (UInt)state->guest_RAX, subleaf = (UInt)state->guest_RCX;
   ULong* const registers[REGISTERS] = {&state->guest_RAX, &state->guest_RBX, &state->guest_RCX, &state->guest_RDX};
-  valgrinds(state);
-  for (UInt i = 0; i < known; ++i) {
-    if (leaves[i].leaf != leaf || (leaves[i].part != part && leaves[i].part != RT_ANY_PART)) continue;
+  original_cpuid(state);
+  for (UInt i = 0; i < leaf_count; ++i) {
+    if (leaves[i].leaf != leaf || (leaves[i].subleaf != subleaf && leaves[i].subleaf != RT_ANY_SUBLEAF)) continue;
     for (UInt r = 0; r < REGISTERS; ++r)
       if (leaves[i].mask >> r & 1) *registers[r] = leaves[i].values[r];
     return;
@@ -43,14 +43,14 @@ static void answer(VexGuestAMD64State* state) {
 
 IRStmt* rt_replace_cpuid(IRStmt* statement) {
   static const HChar name[] = "amd64g_dirtyhelper_CPUID";
-  if (known == 0 || statement->tag != Ist_Dirty ||
+  if (leaf_count == 0 || statement->tag != Ist_Dirty ||
       VG_(strncmp)(statement->Ist.Dirty.details->cee->name, name, sizeof name - 1) != 0)
     return statement;
   IRStmt* const replaced = deepCopyIRStmt(statement);
   IRCallee* const callee = replaced->Ist.Dirty.details->cee;
-  valgrinds = (void (*)(VexGuestAMD64State*))callee->addr;
+  original_cpuid = (void (*)(VexGuestAMD64State*))callee->addr;
   callee->name = "recount-cpuid";
-  callee->addr = VG_(fnptr_to_fnentry)((void*)answer);
+  callee->addr = VG_(fnptr_to_fnentry)((void*)emulated_cpuid);
   return replaced;
 }
 

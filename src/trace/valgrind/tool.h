@@ -77,13 +77,13 @@ IRSB* rt_instrument(VgCallbackClosure* closure, IRSB* in, const VexGuestLayout* 
                     const VexGuestExtents* extents, const VexArchInfo* arch, IRType guest_word,
                     IRType host_word);
 
-/* CPUID of a described processor, where it differs from what Valgrind answers. */
+/* CPUID of a described processor, where it differs from that of Valgrind. */
 
-enum { RT_ANY_PART = 0xffffffffu };
+enum { RT_ANY_SUBLEAF = 0xffffffffu };
 
-/* "LEAF:PART:MASK:EAX:EBX:ECX:EDX" in hexadecimal; of several that fit, the first answers. False: it is no such text. */
+/* "LEAF:SUBLEAF:MASK:EAX:EBX:ECX:EDX" in hexadecimal; the first match applies. False: invalid text. */
 Bool rt_add_cpuid(const HChar* text);
-/* The statement, or one in its place that answers so. */
+/* The statement; a call of the CPUID helper is replaced. */
 IRStmt* rt_replace_cpuid(IRStmt* statement);
 
 /* Which file the program's code comes from, and where its data are. Heap blocks are known by the site of their
