@@ -22,8 +22,8 @@ namespace fs = std::filesystem;
 constexpr auto longest_build = std::chrono::minutes(10);
 constexpr auto fix = "recount lint --papi-source DIR, where DIR/src/libpfm4 has the sources of libpfm4";
 
-/// The folder of libpfm4 in a tree of PAPI, or the tree itself.
-fs::path libpfm_of(const std::string& folder) {
+/// The folder of libpfm4 in a source tree of PAPI; the tree itself if it is one of libpfm4.
+fs::path find_libpfm(const std::string& folder) {
   std::error_code ignored;
   for (const fs::path& tree : {fs::path(folder) / "src/libpfm4", fs::path(folder)})
     if (fs::is_regular_file(tree / "lib/Makefile", ignored)) return tree;
@@ -31,7 +31,7 @@ fs::path libpfm_of(const std::string& folder) {
 }
 
 /// The C files that the Makefile names for any architecture, each once.
-std::set<std::string> sources_of(const fs::path& tree) {
+std::set<std::string> source_files(const fs::path& tree) {
   const std::string text = base::read_file(tree / "lib/Makefile").value_or("");
   std::set<std::string> names;
   constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
@@ -50,7 +50,7 @@ std::set<std::string> sources_of(const fs::path& tree) {
 }
 
 /// "4.14.0", from config.mk; "of unknown version" without it.
-std::string version_of(const fs::path& tree) {
+std::string read_version(const fs::path& tree) {
   const std::string text = base::read_file(tree / "config.mk").value_or("");
   std::string version;
   for (const std::string_view part : {"VERSION=", "REVISION=", "AGE="})
@@ -70,11 +70,11 @@ std::vector<std::string> command_line(const fs::path& tree, const std::string& l
   std::vector<std::string> words{compiler(), "-O0", "-w", "-shared", "-fPIC", "-D_REENTRANT", "-D_GNU_SOURCE",
                                  "-DHAS_OPENAT", "-DCONFIG_PFMLIB_OS_LINUX", "-DCONFIG_PFMLIB_NOTRACEPOINT",
                                  "-I" + (tree / "include").string(), "-I" + (tree / "lib").string(),
-                                 // its calls of its own functions must not reach the linked libpfm4
+                                 // calls within the library must not resolve to the linked libpfm4
                                  "-Wl,-Bsymbolic", "-o", library};
   for (const char* arch : {"X86", "X86_64", "I386", "ARM", "ARM64", "POWERPC", "SPARC", "MIPS", "S390X"})
     words.push_back(fmt::format("-DCONFIG_PFMLIB_ARCH_{}", arch));
-  for (const std::string& file : sources_of(tree))
+  for (const std::string& file : source_files(tree))
     words.push_back(file);
   return words;
 }
@@ -82,7 +82,7 @@ std::vector<std::string> command_line(const fs::path& tree, const std::string& l
 } // namespace
 
 void use_papi_source(const std::string& folder) {
-  const fs::path tree = libpfm_of(folder);
+  const fs::path tree = find_libpfm(folder);
   const process::TemporaryFolder temporary("recount-libpfm4");
   const std::string library = temporary.path() + "/libpfm.so.4";
   process::Spawn spawn;
@@ -94,9 +94,11 @@ void use_papi_source(const std::string& folder) {
     constexpr std::size_t most = 300;
     const std::string first = ended.err.substr(0, std::min(ended.err.find('\n'), most));
     throw bad_input("--papi-source " + folder,
-                    fmt::format("libpfm4 cannot be compiled: {}; {}", describe(ended.exit), first), fix);
+                    fmt::format("libpfm4 cannot be compiled: {}{}{}", describe(ended.exit),
+                                first.empty() ? "" : "; ", first),
+                    fix);
   }
-  event::pfm::use_built_library(library, version_of(tree), tree.lexically_normal());
+  event::pfm::use_built_library(library, read_version(tree), tree.lexically_normal());
 }
 
 } // namespace recount::lint

@@ -25,15 +25,16 @@ std::uint16_t draw_16(std::uint64_t& state) {
 }
 
 void require_valid(const std::vector<HistogramRange>& ranges, unsigned bits) {
-  if (ranges.empty()) throw bad_input("histogram", "needs a range of addresses");
-  for (const HistogramRange& range : ranges) {
-    if (range.buckets == 0) throw bad_input("histogram", "a range without buckets");
-    if (range.scale == 0 || range.scale > most_scale)
-      throw bad_input("histogram", "a scale of " + std::to_string(range.scale),
+  if (ranges.empty()) throw bad_input("histogram", "has no range of addresses", "add a HistogramRange");
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    const std::string subject = "histogram, range " + std::to_string(i);
+    if (ranges[i].buckets == 0) throw bad_input(subject, "buckets = 0", "use at least 1");
+    if (ranges[i].scale == 0 || ranges[i].scale > most_scale)
+      throw bad_input(subject, "scale = " + std::to_string(ranges[i].scale),
                       "use 1 to 131072 (one bucket per byte)");
   }
   if (bits != 16 && bits != 32 && bits != 64)
-    throw bad_input("histogram", "buckets of " + std::to_string(bits) + " bits", "use 16, 32 or 64");
+    throw bad_input("histogram", "bits per bucket = " + std::to_string(bits), "use 16, 32 or 64");
 }
 
 } // namespace
@@ -132,7 +133,7 @@ std::pair<std::uint64_t, std::uint64_t> Histogram::addresses(std::size_t range, 
 AddressProfile::AddressProfile(std::vector<ProfiledEvent> events, const OverflowOptions& options) {
   std::vector<OverflowEvent> overflowing;
   for (const ProfiledEvent& e : events) {
-    if (e.histogram == nullptr) throw bad_input(e.event.name, "is profiled without a histogram");
+    if (e.histogram == nullptr) throw bad_input(e.event.name, "has no histogram", "set ProfiledEvent::histogram");
     overflowing.push_back({e.event, e.threshold});
   }
   const auto add = [events = std::move(events)](const OverflowCall& call) {
