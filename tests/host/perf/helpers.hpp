@@ -1,10 +1,12 @@
 // What the host tests of counting share: skipping with a reason, memory never touched, children.
 #pragma once
 
+#include "base/clock.hpp"
 #include "skip.hpp"
 
 #include <recount/error.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <string>
@@ -38,6 +40,14 @@ private:
   std::size_t bytes_;
   char* at_;
 };
+
+/// Executes for this CPU time of the thread.
+inline void spin(std::chrono::nanoseconds time) {
+  const std::int64_t end = recount::base::clock_ns(CLOCK_THREAD_CPUTIME_ID) + time.count();
+  while (recount::base::clock_ns(CLOCK_THREAD_CPUTIME_ID) < end)
+    for (volatile int i = 0; i < 1000;)
+      i = i + 1;
+}
 
 /// What `body` returns in a forked child; "" when the child died.
 inline std::string in_child(const std::function<std::string()>& body) {

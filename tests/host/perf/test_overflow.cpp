@@ -1,6 +1,7 @@
 // Overflow: a call every N occurrences, by signal and by thread, by interrupt and by timer.
 #include "helpers.hpp"
 #include "needs.hpp"
+#include "process/signals.hpp"
 #include "target.hpp"
 
 #include <recount/group.hpp>
@@ -12,7 +13,6 @@
 #include <atomic>
 #include <boost/test/unit_test.hpp>
 #include <csignal>
-#include <ctime>
 #include <set>
 #include <thread>
 
@@ -69,17 +69,6 @@ void warm(Overflow& overflow, FreshPages& memory, std::size_t pages) {
   overflow.start();
   memory.touch(0, pages);
   overflow.stop();
-}
-
-void spin(std::chrono::milliseconds how_long) {
-  const auto cpu = [] {
-    timespec t{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return std::chrono::seconds(t.tv_sec) + std::chrono::nanoseconds(t.tv_nsec);
-  };
-  for (const auto end = cpu() + how_long; cpu() < end;)
-    for (volatile int i = 0; i < 1000;)
-      i = i + 1;
 }
 
 } // namespace
@@ -303,13 +292,13 @@ BOOST_AUTO_TEST_CASE(a_blocked_signal_delays_calls_and_loses_none) {
   FreshPages memory(1001);
   const auto seen = std::make_unique<Seen>();
   Overflow overflow({faults(10)}, seen->callback());
-  sigset_t all, before;
-  sigfillset(&all);
+  std::size_t then = 0;
   overflow.start();
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  memory.touch(0, 1001);
-  const std::size_t then = seen->count;
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  {
+    const process::SignalsBlocked blocked;
+    memory.touch(0, 1001);
+    then = seen->count;
+  }
   overflow.stop();
   BOOST_TEST(then <= 1U);
   BOOST_TEST(seen->count == overflow.counts()[0].occurrences / 10);
@@ -323,14 +312,14 @@ BOOST_AUTO_TEST_CASE(stop_makes_the_calls_of_a_blocked_signal) {
   FreshPages memory(501);
   const auto seen = std::make_unique<Seen>();
   Overflow overflow({faults(10)}, seen->callback());
-  sigset_t all, before;
-  sigfillset(&all);
+  std::size_t calls = 0;
   overflow.start();
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  memory.touch(0, 501);
-  overflow.stop();
-  const std::size_t calls = seen->count;
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  {
+    const process::SignalsBlocked blocked;
+    memory.touch(0, 501);
+    overflow.stop();
+    calls = seen->count;
+  }
   BOOST_TEST(seen->count == calls); // none after stop()
   BOOST_TEST(calls >= 50U);
   BOOST_TEST(calls == overflow.counts()[0].overflows);
@@ -347,12 +336,11 @@ BOOST_AUTO_TEST_CASE(a_callback_that_stops_it_is_not_called_again) {
     Overflow overflow(
         {faults(10)}, [&](const OverflowCall&) { ++calls == 3 ? self->stop() : void(); }, options);
     self = &overflow;
-    sigset_t all, before;
-    sigfillset(&all);
     overflow.start();
-    pthread_sigmask(SIG_SETMASK, &all, &before); // many calls are due at once
-    memory.touch(0, 501);
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    {
+      const process::SignalsBlocked blocked; // many calls are due at once
+      memory.touch(0, 501);
+    }
     overflow.stop();
     BOOST_TEST(calls == 3);
     overflow.start(); // and counts on

@@ -78,18 +78,6 @@ SamplingOptions all_of(pid_t pid) {
   return options;
 }
 
-/// Processor time of this thread.
-void spin(std::chrono::nanoseconds how_long) {
-  const auto now = [] {
-    timespec t{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return std::chrono::seconds(t.tv_sec) + std::chrono::nanoseconds(t.tv_nsec);
-  };
-  for (const auto end = now() + how_long; now() < end;)
-    for (volatile int i = 0; i < 1000;)
-      i = i + 1;
-}
-
 } // namespace
 
 BOOST_AUTO_TEST_CASE(page_faults_give_count_over_period_samples) {

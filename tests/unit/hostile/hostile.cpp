@@ -1,4 +1,5 @@
 #include "hostile.hpp"
+#include "latex_escapes.hpp"
 
 #include "base/text.hpp"
 
@@ -298,16 +299,8 @@ std::set<std::string> elements_of(std::string_view html) {
 }
 
 std::set<std::string> commands_of(std::string_view tex) {
-  std::set<std::string> names;
-  for (std::size_t at = 0; at < tex.size(); ++at) {
-    if (tex[at] != '\\') continue;
-    const std::size_t from = ++at;
-    while (at < tex.size() && std::isalpha(static_cast<unsigned char>(tex[at])) != 0)
-      ++at;
-    at = std::max(at, from + 1) - 1;
-    names.insert(std::string(tex.substr(from, at + 1 - from)));
-  }
-  return names;
+  const auto all = test::latex_commands(tex);
+  return {all.begin(), all.end()};
 }
 
 std::optional<std::string> fault_of_html(std::string_view html, const std::set<std::string>& elements) {

@@ -1,5 +1,6 @@
 // Text of results, machine, metric and preset files is text wherever it goes.
 #include "hostile.hpp"
+#include "latex_escapes.hpp"
 
 #include "cli/commands.hpp"
 #include "command/output.hpp"
@@ -85,50 +86,8 @@ Shapes known_of(const std::vector<fs::path>& paths) {
                 "lt",      "logscale", "x",     "y",      "xrange",      "yrange",  "nan",    "inf"},
                {"<sup>", "</sup>", "<ul>", "</ul>", "<li>", "</li>", "<h3>", "</h3>", "<nav>", "</nav>",
                 "<pre>", "</pre>", "<p class=>"},
-               {"textbackslash",
-                "{",
-                "}",
-                "$",
-                "&",
-                "#",
-                "%",
-                "_",
-                "allowbreak",
-                "textasciicircum",
-                "textasciitilde",
-                "textless",
-                "textgreater",
-                "textbar",
-                "textquotedbl",
-                "textquotesingle",
-                "textasciigrave",
-                "dots",
-                "times",
-                "cdot",
-                "mu",
-                "textdegree",
-                "pm",
-                "le",
-                "ge",
-                "approx",
-                "textregistered",
-                "texttrademark",
-                "textcopyright",
-                "textsuperscript",
-                "texttt",
-                "\\",
-                "begin",
-                "end",
-                "subsection",
-                "item",
-                "small",
-                "raggedright",
-                "raggedleft",
-                "parbox",
-                "strut",
-                "ttfamily",
-                "par",
-                "footnotesize"}};
+               test::latex_escapes()};
+  known.commands.insert({"subsection", "item", "ttfamily", "par"});
   for (const auto& path : paths) {
     const auto results = result::read_text(text_of(path), "file.jsonl");
     for (const auto& [entry, compose, suits] : cli::figures())

@@ -1,4 +1,5 @@
 // Figures of matrix products: what is drawn of them, in which colour, and what is said beside it.
+#include "../report/random_files.hpp"
 #include "cli/commands.hpp"
 #include "matmul/matmul_tables.hpp"
 #include "plot/layout.hpp"
@@ -30,13 +31,8 @@ result::Observation seen(const std::string& variant, std::int64_t n, const std::
 
 /// simple and line at three sizes, blocks of two, by the clock three times and by the model once.
 result::Results study(const std::string& counter = "model") {
-  result::Results results;
-  result::Run run;
-  run.id = "R";
-  run.cpu = "Some CPU";
-  run.host = "box";
-  run.caches = {{"L1d", 32768, 64, 8}, {"L2", 1 << 20, 64, 16}, {"L3", 1 << 24, 64, 16}};
-  results.runs = {run};
+  result::Results results = test::one_run();
+  results.runs.front().caches = {{"L1d", 32768, 64, 8}, {"L2", 1 << 20, 64, 16}, {"L3", 1 << 24, 64, 16}};
   auto& all = results.observations;
   for (const std::int64_t n : {600, 1000, 3000})
     for (const char* variant : {"ijk", "ikj", "blocked"})

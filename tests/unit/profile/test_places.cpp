@@ -1,4 +1,5 @@
 // Samples added up by place, and the shares that they come to.
+#include "../symbol/mapped.hpp"
 #include "profile/places.hpp"
 #include "profile/recording.hpp"
 
@@ -6,22 +7,12 @@
 #include <cmath>
 
 using namespace recount;
+using test::mapped;
 using namespace recount::profile;
 
 BOOST_AUTO_TEST_SUITE(places)
 
 namespace {
-
-Mapping mapped(std::uint32_t pid, std::uint64_t start, std::uint64_t length, std::uint64_t offset,
-               const char* file) {
-  Mapping m;
-  m.pid = m.tid = pid;
-  m.start = start;
-  m.length = length;
-  m.offset = offset;
-  m.file = file;
-  return m;
-}
 
 Sample sample(std::uint64_t ip, std::size_t event = 0, Mode mode = Mode::user, std::uint64_t period = 1) {
   Sample s;

@@ -1,5 +1,6 @@
 // A report of results as a study might give them: what is there is value, what is not leaves no empty table.
 #include "cli/commands.hpp"
+#include "random_files.hpp"
 #include "report/build_report.hpp"
 
 #include <recount/error.hpp>
@@ -35,15 +36,11 @@ result::Observation seen(const std::string& variant, std::int64_t n, const std::
 }
 
 result::Results study() {
-  result::Results results;
-  result::Run run;
-  run.id = "R";
-  run.cpu = "Some CPU";
-  run.host = "box";
+  result::Results results = test::one_run();
+  result::Run& run = results.runs.front();
   run.caches = {{"L1d", 32768, 64, 8}, {"L2", 1 << 20, 64, 16}};
   run.plan = {{"kernel", "matmul"}, {"study", "lab,report"}};
   run.skipped = {{"perf", "no PMU"}};
-  results.runs = {run};
   for (const std::int64_t n : {600, 1000})
     for (const char* variant : {"ijk", "ikj", "blocked"})
       for (int r = 0; r < 3; ++r) {
@@ -188,13 +185,9 @@ BOOST_AUTO_TEST_CASE(disturbed_failed_and_shared_values_are_warned_of) {
 }
 
 BOOST_AUTO_TEST_CASE(verdicts_of_check_stand_beside_counts_of_programs) {
-  result::Results results;
-  result::Run run;
-  run.id = "R";
-  run.cpu = "Some CPU";
-  run.host = "box";
+  result::Results results = test::one_run();
+  result::Run& run = results.runs.front();
   run.verdicts = {{"PAPI_TLB_DM", "meaning differs"}};
-  results.runs = {run};
   for (const auto& [witness, value] : {std::pair<const char*, result::Number>{"perf", std::int64_t{100}},
                                        {"perf", std::int64_t{300}},
                                        {"papi", std::monostate{}}}) {

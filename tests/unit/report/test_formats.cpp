@@ -1,4 +1,5 @@
 // A document in each format: nothing in its words becomes markup, whatever they are.
+#include "../hostile/latex_escapes.hpp"
 #include "document/document.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -37,65 +38,10 @@ std::vector<std::string> elements(const std::string& html) {
   return names;
 }
 
-/// Commands and braces of LaTeX: what a text must not add to.
-std::vector<std::string> commands(const std::string& tex) {
-  std::vector<std::string> names;
-  for (std::size_t at = 0; at < tex.size(); ++at)
-    if (tex[at] == '\\') {
-      const std::size_t from = at + 1;
-      at = from;
-      while (at < tex.size() && std::isalpha(static_cast<unsigned char>(tex[at])) != 0)
-        ++at;
-      at = std::max(at, from + 1) - 1;
-      names.push_back(tex.substr(from, at + 1 - from));
-    }
-  return names;
-}
-
 /// Escapes in the text of a document.
 bool is_escape(const std::string& name) {
-  static const std::vector<std::string> known{"textbackslash",
-                                              "{",
-                                              "}",
-                                              "$",
-                                              "&",
-                                              "#",
-                                              "%",
-                                              "_",
-                                              "allowbreak",
-                                              "textasciicircum",
-                                              "textasciitilde",
-                                              "textless",
-                                              "textgreater",
-                                              "textbar",
-                                              "textquotedbl",
-                                              "textquotesingle",
-                                              "textasciigrave",
-                                              "dots",
-                                              "times",
-                                              "cdot",
-                                              "mu",
-                                              "textdegree",
-                                              "pm",
-                                              "le",
-                                              "ge",
-                                              "approx",
-                                              "textregistered",
-                                              "texttrademark",
-                                              "textcopyright",
-                                              "textsuperscript",
-                                              "texttt",
-                                              "\\",
-                                              "begin",
-                                              "end",
-                                              "parbox",
-                                              "strut",
-                                              "raggedleft",
-                                              "raggedright",
-                                              "small",
-                                              "footnotesize",
-                                              "scriptsize"};
-  return std::ranges::find(known, name) != known.end();
+  static const auto escapes = recount::test::latex_escapes();
+  return escapes.contains(name) || name == "scriptsize";
 }
 
 } // namespace
@@ -189,7 +135,7 @@ BOOST_AUTO_TEST_CASE(random_bytes_add_no_element_and_no_command) {
   std::mt19937 random(7);
   const std::string alphabet = "<>&\"'\\{}$%#_^~|`*[]()!-+=.:/ \n\t0n6ab\x01\x80\xC3\xA9\xE2\x80\xAE\xFF";
   const auto html_elements = elements(recount::document::to_html(with("x"), no_svg));
-  auto tex_commands = commands(recount::document::to_latex(with("x")));
+  auto tex_commands = recount::test::latex_commands(recount::document::to_latex(with("x")));
   std::erase_if(tex_commands, is_escape);
   for (int i = 0; i < 400; ++i) {
     std::string text = "x"; // empty words need no elements
@@ -199,7 +145,7 @@ BOOST_AUTO_TEST_CASE(random_bytes_add_no_element_and_no_command) {
     std::erase_if(found, [](const auto& name) { return name == "sup" || name == "/sup"; });
     BOOST_TEST((found == html_elements));
     const std::string tex = recount::document::to_latex(with(text));
-    auto said = commands(tex);
+    auto said = recount::test::latex_commands(tex);
     std::erase_if(said, is_escape);
     BOOST_TEST((said == tex_commands));
     long depth = 0;

@@ -1,5 +1,6 @@
 // A report of results without any effect states none.
 #include "cli/commands.hpp"
+#include "random_files.hpp"
 #include "report/build_report.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -70,13 +71,9 @@ result::Results shuffled(std::mt19937_64& random) {
   for (std::size_t i = 0; i < runs.size(); ++i)
     values.push_back(measured(random));
   std::shuffle(values.begin(), values.end(), random);
-  result::Results results;
-  result::Run run;
-  run.id = "R";
-  run.cpu = "Some CPU";
-  run.host = "box";
+  result::Results results = test::one_run();
+  result::Run& run = results.runs.front();
   run.caches = {{"L1d", 32768, 64, 8}, {"L2", 1 << 20, 64, 16}};
-  results.runs = {run};
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const auto add = [&](const char* witness, const char* metric, double value) {
       result::Observation o;

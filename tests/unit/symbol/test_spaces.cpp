@@ -1,25 +1,16 @@
 // Address spaces, as records report them.
+#include "mapped.hpp"
 #include "symbol/spaces.hpp"
 
 #include <boost/test/unit_test.hpp>
 
 using namespace recount;
 using symbol::Spaces;
+using test::mapped;
 
 BOOST_AUTO_TEST_SUITE(spaces)
 
 namespace {
-
-Mapping mapped(std::uint32_t pid, std::uint64_t start, std::uint64_t length, std::uint64_t offset,
-               const char* file) {
-  Mapping m;
-  m.pid = m.tid = pid;
-  m.start = start;
-  m.length = length;
-  m.offset = offset;
-  m.file = file;
-  return m;
-}
 
 std::string where(const Spaces& spaces, std::uint32_t pid, std::uint64_t address) {
   const auto place = spaces.find(pid, address);
