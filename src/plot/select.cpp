@@ -115,6 +115,21 @@ void keep_preferred(Selected& s) {
   if (!others.empty())
     s.warnings.push_back(fmt::format("not drawn, select with --witness: {}", fmt::join(others, ", ")));
 }
+
+bool is_line(const Curve& curve) {
+  return std::ranges::count_if(curve.points, [](const auto& p) { return p.y.has_value(); }) >= 2;
+}
+
+/// Where a kernel has curves, leaves out those that have single points only, which are named in a warning.
+void keep_lines(Selected& s) {
+  std::set<std::string> lines, points;
+  for (const Curve& curve : s.curves)
+    (is_line(curve) ? lines : points).insert(curve.kernel);
+  std::erase_if(points, [&](const std::string& kernel) { return lines.empty() || lines.contains(kernel); });
+  std::erase_if(s.curves, [&](const Curve& curve) { return points.contains(curve.kernel); });
+  if (!points.empty())
+    s.warnings.push_back(fmt::format("not drawn, one {} only: {}", s.x, fmt::join(points, ", ")));
+}
 } // namespace
 
 Choice resolve(const Choice& choice, const result::Results& results, std::vector<std::string>& warnings) {
@@ -178,13 +193,12 @@ Selected select(const Recipe& recipe, const result::Results& results, const Choi
   for (const auto& [who, reason] : missing)
     s.missing.push_back({who.second, who.first, reason});
   if (choice.witnesses.empty()) keep_preferred(s);
+  keep_lines(s);
   return s;
 }
 
 bool drawable(const Selected& selected) {
-  return std::ranges::any_of(selected.curves, [](const Curve& c) {
-    return std::ranges::count_if(c.points, [](const auto& p) { return p.y.has_value(); }) >= 2;
-  });
+  return std::ranges::any_of(selected.curves, is_line);
 }
 
 std::string inventory(const result::Results& results) {
@@ -389,13 +403,13 @@ Panel make_panel(const Recipe& recipe, const result::Results& results, const std
   return panel;
 }
 
-/// Sheets with one curve only need no panel for each metric: where it is few curves, they share one.
+/// A few curves share one panel.
 std::vector<CurvesOfPanel> split(const Recipe& recipe, const std::vector<Curve>& curves) {
   const bool crowded = curves.size() > 7;
   std::map<std::vector<std::string>, CurvesOfPanel> groups;
   for (const auto& c : curves) {
     const bool time = is_time(c.metric);
-    const bool each = recipe.panel_each || (crowded && !time);
+    const bool each = recipe.panel_each || crowded;
     groups[each ? std::vector{c.kernel, c.metric, c.witness.name()}
                 : std::vector<std::string>{time ? c.metric : ""}]
         .push_back(&c);

@@ -84,7 +84,7 @@ std::optional<Group> group_of(const Observation& o, std::int64_t address, const 
   const std::string line = text(o, "source"), inlined = text(o, "inlined");
   if (by == "module") return Group{short_path(text(o, "module")), address, address + 1};
   if (by == "line" && !line.empty()) return Group{line, address, address + 1};
-  if (by == "function" && !inlined.empty()) return Group{inlined + " (inlined)", address, address + 1};
+  if (by == "function" && !inlined.empty()) return Group{inlined, address, address + 1};
   const auto start = parameter<std::int64_t>(o, "start"), end = parameter<std::int64_t>(o, "end");
   if (!start || !end || *start < 0 || address < *start || address >= *end || *end - *start >= longest)
     return {};
@@ -122,6 +122,7 @@ std::vector<Function> gather_functions(const result::Results& results, const std
   }
   std::vector<Function> visible;
   for (auto& [key, f] : functions) {
+    if (by != "line" && by != "module") f.name = symbol::base_name(f.name);
     for (std::size_t e = 0; e < events.size(); ++e) {
       const double total = totals[e] > 0 ? totals[e] : 1;
       f.shares[e] /= total;
@@ -202,7 +203,7 @@ std::vector<std::string> make_key(const std::vector<Function>& functions, std::s
       rest[e] -= f.shares[e];
     }
     const bool same_module = f.module == functions.front().module;
-    const std::string name = f.name.empty() ? "?" : command::shortened(symbol::base_name(f.name), 40);
+    const std::string name = f.name.empty() ? "?" : command::shortened(f.name, 40);
     key.push_back(fmt::format("{} {}{}: {}", i + 1, name,
                               same_module ? "" : " (" + short_path(f.module) + ")", fmt::join(shares, ", ")));
   }

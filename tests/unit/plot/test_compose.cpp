@@ -52,6 +52,29 @@ BOOST_AUTO_TEST_CASE(access_time_has_a_curve_per_size) {
   BOOST_TEST(!said(sheet.caption, "modelled"));
 }
 
+BOOST_AUTO_TEST_CASE(kernels_with_single_points_are_left_out_with_a_warning) {
+  auto results = timed_sweep(1);
+  const auto strided = results.observations;
+  for (auto o : strided) {
+    o.kernel = "chase";
+    if (result::integer(o.params, "stride") == 64) results.observations.push_back(o);
+  }
+  const plot::Sheet sheet = plot::compose("access-time", results, {});
+  BOOST_TEST_REQUIRE(sheet.panels.size() == 1U);
+  BOOST_TEST(sheet.panels[0].title.starts_with("kernel stride"));
+  BOOST_TEST(said(sheet.warnings, "not drawn, one stride only: chase"));
+  // Against size both have curves, too many for one panel.
+  const plot::Sheet sizes = plot::compose("working-set", results, {});
+  BOOST_TEST_REQUIRE(sizes.panels.size() == 1U);
+  for (auto o : strided) {
+    o.kernel = "random";
+    results.observations.push_back(o);
+  }
+  const plot::Sheet crowded = plot::compose("working-set", results, {});
+  BOOST_TEST_REQUIRE(crowded.panels.size() == 3U);
+  BOOST_TEST(crowded.panels[0].title == "kernel chase, by the clock, stride 64 B");
+}
+
 BOOST_AUTO_TEST_CASE(curves_that_no_colours_tell_apart_are_refused) {
   const auto curves = [](std::int64_t count) {
     auto results = timed_sweep(1);
