@@ -375,6 +375,89 @@ std::vector<std::string> suggestions(const std::string& name, const std::vector<
   return near;
 }
 
+Event make_event(const std::string& name, const char* pmu, std::uint32_t type, std::uint64_t config,
+                 std::optional<Domain> given, Domain fallback) {
+  Event event;
+  event.name = name;
+  event.pmu = pmu;
+  event.attr.size = sizeof event.attr;
+  event.attr.type = type;
+  event.attr.config = config;
+  event.domain_given = given.has_value();
+  apply(given.value_or(fallback), event.attr);
+  return event;
+}
+
+std::optional<Event> software_event(const std::string& name, Domain fallback) {
+  constexpr std::pair<const char*, std::uint64_t> events[] = {
+      {"alignment-faults", PERF_COUNT_SW_ALIGNMENT_FAULTS},
+      {"emulation-faults", PERF_COUNT_SW_EMULATION_FAULTS},
+      {"dummy", PERF_COUNT_SW_DUMMY},
+      {"bpf-output", PERF_COUNT_SW_BPF_OUTPUT}};
+  const Split split = split_domain(name);
+  for (const auto& [known, config] : events)
+    if (split.name == known)
+      return make_event(name, "software", PERF_TYPE_SOFTWARE, config, split.domain, fallback);
+  return {};
+}
+
+std::optional<Event> raw_event(const std::string& name, Domain fallback) {
+  const Split split = split_domain(name);
+  if (split.name.size() < 2 || split.name.front() != 'r') return {};
+  const auto code = base::parse<std::uint64_t>(split.name.substr(1), 16);
+  if (!code) return {};
+  return make_event(name, "perf_raw", PERF_TYPE_RAW, *code, split.domain, fallback);
+}
+
+Modifiers split_modifiers(const std::string& name) {
+  constexpr unsigned most_precise = 3;
+  const Modifiers none{name};
+  const bool terms = in_sysfs_notation(name);
+  const auto colon = name.rfind(terms ? '/' : ':');
+  if (colon == std::string::npos || colon == 0 || (!terms && name[colon - 1] == ':')) return none;
+  std::string letters = name.substr(colon + 1);
+  if (terms && letters.starts_with(':')) letters.erase(0, 1);
+  Modifiers found;
+  std::string domain;
+  for (const char letter : letters) {
+    const bool again = letter != 'p' && std::ranges::count(letters, letter) > 1;
+    if (again) return none;
+    switch (letter) {
+    case 'p': ++found.precise; break;
+    case 'P': found.precise = most_precise; break;
+    case 'G': found.guest = true; break;
+    case 'H': found.host = true; break;
+    case 'h': found.hypervisor = true; break;
+    case 'I': found.not_idle = true; break;
+    case 'D': found.pinned = true; break;
+    case 'e': found.exclusive = true; break;
+    case 'S':
+    case 'W': found.of_groups = true; break;
+    case 'u':
+    case 'k': domain += letter; break;
+    default: return none;
+    }
+  }
+  found.domain = !domain.empty();
+  if (!found.any() || found.precise > most_precise) return none;
+  found.name = name.substr(0, colon + (terms ? 1U : 0U)) + (domain.empty() ? "" : ":" + domain);
+  return found;
+}
+
+void apply(const Modifiers& modifiers, perf_event_attr& attr) {
+  if (modifiers.precise > 0) attr.precise_ip = modifiers.precise & 3U;
+  if (modifiers.hypervisor) {
+    attr.exclude_hv = 0;
+    if (!modifiers.domain) attr.exclude_user = attr.exclude_kernel = 1;
+  }
+  if (modifiers.not_idle) attr.exclude_idle = 1;
+  if (modifiers.pinned) attr.pinned = 1;
+  if (modifiers.exclusive) attr.exclusive = 1;
+  if (!modifiers.guest && !modifiers.host) return;
+  attr.exclude_host = modifiers.guest && !modifiers.host;
+  attr.exclude_guest = modifiers.host && !modifiers.guest;
+}
+
 std::optional<Domain> parse_domain(std::string_view letters) {
   if (letters == "u") return Domain::user;
   if (letters == "k") return Domain::kernel;

@@ -75,28 +75,11 @@ struct Modifiers {
 /// Sets precise_ip, exclude_hv, exclude_idle, exclude_host, exclude_guest, pinned and exclusive. Pure.
 void apply(const Modifiers& modifiers, perf_event_attr& attr);
 
-/// An event of an event file by its bare name, "mem_load_retired.l1_hit", in the notation of sysfs: one name
-/// for each PMU that has it. Empty: none has. Pure.
-[[nodiscard]] std::vector<std::string> file_names(const std::string& name,
-                                                  const std::vector<host::Pmu>& pmus);
-
-/// An event that core PMUs have in sysfs, "slots", or an architectural event, in the notation of sysfs: one
-/// name for each core type that has it. If no core has, for each other PMU: "energy-pkg". Empty: none has.
-/// Pure.
-[[nodiscard]] std::vector<std::string> sysfs_names(const std::string& name,
-                                                   const std::vector<host::Pmu>& pmus);
-
 /// A software event that libpfm4 lacks: "dummy", "bpf-output", "alignment-faults", "emulation-faults". Pure.
 [[nodiscard]] std::optional<Event> software_event(const std::string& name, Domain fallback);
 
 /// A raw code of a core PMU, "r1c0" or "r1c0:u", for CPUs that libpfm4 does not know. Pure.
 [[nodiscard]] std::optional<Event> raw_event(const std::string& name, Domain fallback);
-
-/// A tracepoint, "sched:sched_switch", or all that match a glob, "sched:*", by their numbers in tracefs;
-/// nothing where it has none or may not be read. `roots`: where tracefs may be mounted.
-[[nodiscard]] std::vector<Event> tracepoints(const std::string& name, Domain fallback,
-                                             const std::vector<std::string>& roots = {
-                                                 "/sys/kernel/tracing", "/sys/kernel/debug/tracing"});
 
 /// The domain of modifier letters: "u", "k", "uk" or "ku"; none for anything else.
 [[nodiscard]] std::optional<Domain> parse_domain(std::string_view letters);

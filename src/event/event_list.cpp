@@ -89,18 +89,14 @@ public:
         one.prose += " (" + unit->second + ")";
       if (!matches(one)) continue;
       // An event that takes a parameter ("core=?") has no encoding of its own.
-      if (terms.find("=?") == std::string::npos) one.event = encode_over(one.name, Domain::all, pmus_);
+      if (terms.find("=?") == std::string::npos) encode(one);
       found.push_back(std::move(one));
     }
     for (const auto& [lower, event] : pmu.described) {
       ListedEvent one{pmu.name + "/" + event.name + "/", pmu.name, event.prose, {}, {}, {}, {}};
       if (event.deprecated) one.prose = "deprecated: " + one.prose;
       if (!matches(one) && !pattern_.matches(event.name)) continue;
-      try {
-        one.event = encode_over(one.name, Domain::all, pmus_);
-      } catch (const Error& error) { // a register, a filter or a term that the PMU does not have
-        one.reason = error.problem();
-      }
+      encode(one);
       found.push_back(std::move(one));
     }
   }
@@ -108,6 +104,14 @@ public:
   std::vector<ListedEvent> found;
 
 private:
+  void encode(ListedEvent& one) const {
+    try {
+      one.event = encode_over(one.name, Domain::all, pmus_);
+    } catch (const Error& error) { // a register, a filter or a term that the PMU or this build does not have
+      one.reason = error.problem();
+    }
+  }
+
   bool matches(const ListedEvent& one) const {
     return pattern_.matches(one.name) || pattern_.matches(one.name.substr(one.name.rfind(':') + 1)) ||
            (!pattern_.glob() && pattern_.matches(one.prose));
@@ -129,12 +133,6 @@ private:
   const std::vector<host::Pmu>& pmus_;
   bool core_pmu_;
 };
-
-[[noreturn]] void no_such_source(const std::string& name, const std::vector<Source>& all) {
-  throw bad_input(name, "no such PMU, neither in libpfm4 nor in sysfs",
-                  base::did_you_mean(name, base::mapped(all, &Source::name),
-                                     "recount events --pmu '*' lists the events of every PMU"));
-}
 
 } // namespace
 
@@ -167,7 +165,10 @@ std::vector<ListedEvent> list(const Search& search, const std::vector<host::Pmu>
     any = true;
     finder.table(table);
   }
-  if (!any && !search.pmu.empty()) no_such_source(search.pmu, sources(pmus));
+  if (!any && !search.pmu.empty())
+    throw bad_input(search.pmu, "no such PMU, neither in libpfm4 nor in sysfs",
+                    base::did_you_mean(search.pmu, base::mapped(sources(pmus), &Source::name),
+                                       "recount events --pmu '*' lists the events of every PMU"));
   return std::move(finder.found);
 }
 

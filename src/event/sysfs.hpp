@@ -30,6 +30,23 @@ namespace recount::event {
 [[nodiscard]] Event encode_sysfs(const std::string& name, Domain fallback,
                                  const std::vector<host::Pmu>& pmus);
 
+/// An event of an event file by its bare name, "mem_load_retired.l1_hit", in the notation of sysfs: one name
+/// for each PMU that has it. Empty: none has. Pure.
+[[nodiscard]] std::vector<std::string> file_names(const std::string& name,
+                                                  const std::vector<host::Pmu>& pmus);
+
+/// An event that core PMUs have in sysfs, "slots", or an architectural event, in the notation of sysfs: one
+/// name for each core type that has it. If no core has, for each other PMU: "energy-pkg". Empty: none has.
+/// Pure.
+[[nodiscard]] std::vector<std::string> sysfs_names(const std::string& name,
+                                                   const std::vector<host::Pmu>& pmus);
+
+/// A tracepoint, "sched:sched_switch", or all that match a glob, "sched:*", by their numbers in tracefs;
+/// nothing where it has none or may not be read. `roots`: where tracefs may be mounted.
+[[nodiscard]] std::vector<Event> tracepoints(const std::string& name, Domain fallback,
+                                             const std::vector<std::string>& roots = {
+                                                 "/sys/kernel/tracing", "/sys/kernel/debug/tracing"});
+
 // The format files of sysfs: which bits of perf_event_attr a term fills.
 
 /// Bits of one configuration word, e.g. "config:0-7,32-35": the low 8 bits of a value, then the next 4.

@@ -20,8 +20,7 @@ struct Machine : SysfsTree {
 };
 
 const ListedEvent* find(const std::vector<ListedEvent>& events, const std::string& name) {
-  const auto at =
-      std::find_if(events.begin(), events.end(), [&](const ListedEvent& one) { return one.name == name; });
+  const auto at = std::ranges::find(events, name, &ListedEvent::name);
   return at == events.end() ? nullptr : &*at;
 }
 
@@ -39,6 +38,14 @@ BOOST_AUTO_TEST_CASE(this_machine) {
   BOOST_TEST_REQUIRE(faults != nullptr);
   BOOST_TEST(faults->reason.empty());
   BOOST_TEST(faults->event->attr.config == unsigned{PERF_COUNT_SW_PAGE_FAULTS});
+}
+
+BOOST_AUTO_TEST_CASE(an_event_with_an_unknown_word_hides_no_other) {
+  file("spe/type", "20").file("spe/format/filter", "config9:0-7").file("spe/events/odd", "filter=1");
+  const auto all = list({}, pmus());
+  BOOST_TEST(find(all, "msr/tsc/") != nullptr);
+  BOOST_TEST_REQUIRE(find(all, "spe/odd/") != nullptr);
+  BOOST_TEST(find(all, "spe/odd/")->reason.cause.find("config9") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(without_a_core_pmu_the_generic_hardware_events_say_so) {

@@ -1,5 +1,6 @@
 #include "base/text.hpp"
 #include "event/encode.hpp"
+#include "event/sysfs.hpp"
 #include "tree.hpp"
 
 #include <recount/error.hpp>
