@@ -111,7 +111,7 @@ def last_word(shell, folder, typed):
     shell.settle()
     shell.text = ''
     shell.type('\x01printf "<%s>" \x05 "en"d\r')  # to the begin of the line and to its end
-    match = shell.wait_for(r'<([^<>%]*)><end>')
+    match = shell.wait_for(r'<([^<>%]*)><end>[^\0]*PROMPT')
     return match[1] if match else None
 
 
@@ -126,13 +126,13 @@ def main(name, program):
         prepare(folder, program)
         (folder / 'script').write_text(script)
         shell = Shell(name, folder)
-        shell.type({'zsh': 'autoload -Uz compinit && compinit -u -D', 'fish': 'set -g fish_autosuggestion_enabled 0', 'bash': ''}[name] + '\r')
+        shell.type({'zsh': 'PS1=PROM"PT "; autoload -Uz compinit && compinit -u -D', 'bash': 'PS1=PROM"PT "',
+                    'fish': 'set -g fish_autosuggestion_enabled 0; function fish_prompt; printf PROM"PT "; end'}[name] + '\r')
         shell.type(f'. {folder}/script\r')
         shell.type('printf "<%s%s>" rea dy\r')
-        if not shell.wait_for('<ready>'):
+        if not shell.wait_for(r'<ready>[^\0]*PROMPT'):
             sys.exit(f'{name} does not start: {shell.text!r}')
         for typed, wanted in CASES:
-            shell.settle()
             got = last_word(shell, folder, typed)
             if got is None or got.removesuffix('/') != wanted:
                 faults += 1
