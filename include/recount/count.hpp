@@ -33,6 +33,19 @@ struct Count {
 /// between although it was enabled. A counter that went backwards counts as not counted, with that reason.
 [[nodiscard]] Count difference(const Count& after, const Count& before);
 
+/// Adds the count of an event on one more thread or CPU. The sum has a value if any part has one; it begins
+/// as Count().
+inline void add(Count& sum, const Count& part) {
+  if (part.value) {
+    sum.value = sum.value.value_or(0) + *part.value;
+    sum.reason.clear();
+  } else if (!sum.value && sum.reason.empty()) {
+    sum.reason = part.reason;
+  }
+  sum.enabled_ns += part.enabled_ns;
+  sum.running_ns += part.running_ns;
+}
+
 /// The counts of one event on each core type of a hybrid CPU (encode_each()) as one count. A thread executes
 /// on one core type at a time, so the running times add up: scale() of the sum is the estimate for all core
 /// types, while scale() of a part would also extrapolate to the time on the others. Parts without a value are

@@ -45,14 +45,14 @@ std::optional<std::string> read_file(const std::string& path) {
   return text;
 }
 
-std::optional<std::string> read_line(const std::string& path) {
+std::optional<std::string> read_trimmed(const std::string& path) {
   auto text = read_file(path);
   if (text) text = std::string(trim(*text));
   return text;
 }
 
 std::optional<long long> read_number(const std::string& path) {
-  const auto text = read_line(path);
+  const auto text = read_trimmed(path);
   return text ? parse<long long>(*text) : std::nullopt;
 }
 
@@ -91,6 +91,23 @@ std::vector<int> parse_cpu_list(std::string_view text) {
       cpus.push_back(cpu);
   }
   return cpus;
+}
+
+namespace {
+/// Removes the first word and the blank behind it.
+std::string_view take_word(std::string_view& text) {
+  const std::string_view word = text.substr(0, text.find(' '));
+  text.remove_prefix(std::min(word.size() + 1, text.size()));
+  return word;
+}
+} // namespace
+
+SectionLine parse_section_line(std::string_view line) {
+  SectionLine parsed;
+  parsed.edge = take_word(line);
+  if (line.starts_with('@')) parsed.time = parse<std::uint64_t>(take_word(line).substr(1));
+  parsed.name = line;
+  return parsed;
 }
 
 Pattern::Pattern(std::string_view word)

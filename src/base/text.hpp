@@ -1,8 +1,10 @@
 // Whole files, and texts in pieces.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,7 +18,7 @@ namespace recount::base {
 /// The whole file. Nothing, with errno, when it cannot be read.
 [[nodiscard]] std::optional<std::string> read_file(const std::string& path);
 /// The file without white space at its ends, or nothing when it cannot be read.
-[[nodiscard]] std::optional<std::string> read_line(const std::string& path);
+[[nodiscard]] std::optional<std::string> read_trimmed(const std::string& path);
 /// The file as one integer, or nothing when it cannot be read or is none ("max").
 [[nodiscard]] std::optional<long long> read_number(const std::string& path);
 
@@ -68,6 +70,29 @@ template <class List, class Make>
     all.push_back(std::invoke(make, one));
   return all;
 }
+
+/// The elements of a list with the same `key(one)`, by key.
+template <class List, class Key>
+[[nodiscard]] auto grouped(const List& list, const Key& key) {
+  using One = typename List::value_type;
+  std::map<std::decay_t<std::invoke_result_t<const Key&, const One&>>, std::vector<const One*>> groups;
+  for (const One& one : list)
+    groups[std::invoke(key, one)].push_back(&one);
+  return groups;
+}
+
+// Messages of programs on their sections (recount/sections.h).
+
+/// The environment variable with the number of the descriptor to which a program writes them.
+inline constexpr const char* sections_variable = "RECOUNT_SECTIONS_FD";
+
+/// "EDGE [@NANOSECONDS ]NAME". Parts that are missing are empty.
+struct SectionLine {
+  std::string_view edge, name;
+  std::optional<std::uint64_t> time; ///< of the monotonic clock
+};
+/// Parses one line of a message; any text gives a value. Pure.
+[[nodiscard]] SectionLine parse_section_line(std::string_view line);
 
 // Searching by pattern.
 

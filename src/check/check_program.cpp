@@ -66,8 +66,8 @@ using witness::MetricEvents, witness::Set;
 /// A program that is stopped at its entry point, or at main() of a static one: as trace::Executed counts.
 class Stopped {
 public:
-  Stopped(const ProgramRequest& request, int nowhere, int errors)
-      : request_(request), child_(spawn(request, nowhere, errors)) {
+  Stopped(const ProgramRequest& request, int null_output, int errors)
+      : request_(request), child_(spawn(request, null_output, errors)) {
     if (const pid_t pid = child_.pid(); process::stopped_after_exec(pid))
       process::run_to_entry(pid, symbol::entry_to_main(fmt::format("/proc/{}/exe", pid)));
   }
@@ -83,10 +83,10 @@ public:
   }
 
 private:
-  static process::Spawn spawn(const ProgramRequest& request, int nowhere, int errors) {
+  static process::Spawn spawn(const ProgramRequest& request, int null_output, int errors) {
     process::Spawn spawn{request.command};
     spawn.environment = same_functions();
-    spawn.out = nowhere;
+    spawn.out = null_output;
     spawn.err = errors;
     spawn.inherits = true;
     spawn.traced = true;
@@ -167,11 +167,11 @@ private:
 
   void repeat(Witness::Kind witness, const Set& set,
               const std::function<Observations(Stopped&)>& count) const {
-    const process::Fd nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+    const process::Fd null_output = process::null_output();
     for (int repetition = 0; repetition < request_.repeat; ++repetition) {
       Observations all;
       try {
-        Stopped program(request_, nowhere.get(), errors_);
+        Stopped program(request_, null_output.get(), errors_);
         all = count(program);
       } catch (const process::CannotRun&) {
         throw;
@@ -373,10 +373,10 @@ process::Exit trace_command(const ProgramRequest& request, const std::vector<mod
   const auto end = [](trace::Reader& process) { dynamic_cast<Process&>(process).sink().end(); };
   trace::Session session(begin, end);
   const auto tool = trace::tool_command(request.command, {.channel = session.channel(), .exact = true});
-  const process::Fd nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+  const process::Fd null_output = process::null_output();
   process::Spawn spawn{tool.argv};
   spawn.environment = tool.environment;
-  spawn.out = nowhere.get();
+  spawn.out = null_output.get();
   spawn.inherits = true;
   process::Child child(spawn);
   const process::Exit exit = child.wait();

@@ -103,7 +103,7 @@ Names processes() {
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator("/proc", error))
     if (const std::string pid = entry.path().filename(); base::parse<int>(pid))
-      names.push_back({pid, base::read_line(entry.path() / "comm").value_or("")});
+      names.push_back({pid, base::read_trimmed(entry.path() / "comm").value_or("")});
   return names;
 }
 

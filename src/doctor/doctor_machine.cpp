@@ -74,11 +74,11 @@ double clock_cost_ns() {
 
 Finding clock() {
   const std::string folder = "/sys/devices/system/clocksource/clocksource0/";
-  const std::string source = base::read_line(folder + "current_clocksource").value_or("unknown");
+  const std::string source = base::read_trimmed(folder + "current_clocksource").value_or("unknown");
   const double cost = clock_cost_ns();
   const std::string text = fmt::format("clock source {}, {:.0f} ns per reading", source, cost);
   if (cost < 200) return {State::works, "clock", text};
-  const std::string available = base::read_line(folder + "available_clocksource").value_or("");
+  const std::string available = base::read_trimmed(folder + "available_clocksource").value_or("");
   const bool tsc = available.find("tsc") != std::string::npos;
   return {State::limited, "clock", text + ", as slow as a system call",
           tsc ? "echo tsc | sudo tee " + folder + "current_clocksource" : ""};

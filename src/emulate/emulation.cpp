@@ -143,10 +143,6 @@ const fs::path devices = "/sys/bus/event_source/devices", cpus = "/sys/devices/s
                kernel_settings = "/proc/sys/kernel";
 constexpr const char* cpuinfo = "/proc/cpuinfo";
 
-std::string first_line(const fs::path& file) {
-  return base::read_line(file.string()).value_or("");
-}
-
 void write(const fs::path& folder, const std::string& name, const std::string& text) {
   fs::create_directories(folder);
   if (!base::write_file((folder / name).string(), text + "\n"))
@@ -189,7 +185,7 @@ void replace_pmus(const Settings& settings, FileOverlay& overlay) {
     if (const std::string name = entry.path().filename(); !hidden(name))
       fs::create_symlink(fs::canonical(entry.path()), folder / name);
   for (const Device& device : machine.devices) {
-    const std::string type = first_line(devices / device.like / "type");
+    const std::string type = base::read_trimmed(devices / device.like / "type").value_or("");
     describe(folder / device.name, device.description, settings);
     write(folder / device.name, {{"type", type.empty() ? "0" : type}, {"cpumask", device.cpumask}});
   }
@@ -289,7 +285,7 @@ void replace_caches(const Machine& machine, FileOverlay& overlay) {
     make_cpus(machine, tree);
     return overlay.replace(tree, cpus);
   }
-  const std::string online = first_line(cpus / "online");
+  const std::string online = base::read_trimmed(cpus / "online").value_or("");
   overlay.keep(cpus, tree / real);
   for (const auto& entry : fs::directory_iterator(tree / real)) {
     const std::string name = entry.path().filename();

@@ -41,13 +41,13 @@ std::string cpuid_hypervisor() {
 
 std::string this_hypervisor() {
   if (this_cpu().hypervisor) return cpuid_hypervisor();
-  if (const auto type = base::read_line("/sys/hypervisor/type")) return *type;
-  if (const auto tree = base::read_line("/proc/device-tree/hypervisor/compatible")) return *tree;
+  if (const auto type = base::read_trimmed("/sys/hypervisor/type")) return *type;
+  if (const auto tree = base::read_trimmed("/proc/device-tree/hypervisor/compatible")) return *tree;
   // Arm guests show no flag; the firmware's name of the machine is what is left.
-  const std::string product = base::read_line("/sys/class/dmi/id/product_name").value_or("");
-  const std::string vendor = base::read_line("/sys/class/dmi/id/sys_vendor").value_or("");
+  const std::string product = base::read_trimmed("/sys/class/dmi/id/product_name").value_or("");
+  const std::string vendor = base::read_trimmed("/sys/class/dmi/id/sys_vendor").value_or("");
   if (vendor == "QEMU" || product.find("KVM") != std::string::npos) return "QEMU";
-  return base::read_line("/proc/device-tree/model").value_or("") == "linux,dummy-virt" ? "QEMU" : "";
+  return base::read_trimmed("/proc/device-tree/model").value_or("") == "linux,dummy-virt" ? "QEMU" : "";
 }
 
 std::string this_kernel() {

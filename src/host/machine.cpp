@@ -45,7 +45,7 @@ Machine read_machine() {
   m.caches = caches_of(first);
   m.threads_per_core = 1 + static_cast<int>(smt_siblings(first).size());
   m.governor =
-      base::read_line("/sys/devices/system/cpu/cpu" + std::to_string(first) + "/cpufreq/scaling_governor")
+      base::read_trimmed("/sys/devices/system/cpu/cpu" + std::to_string(first) + "/cpufreq/scaling_governor")
           .value_or("");
   m.hypervisor = this_hypervisor();
   return m;
@@ -224,8 +224,8 @@ std::vector<Cache> caches_in_sysfs(int cpu) {
   const std::string folder = "/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/cache/index";
   for (int index = 0; std::filesystem::exists(folder + std::to_string(index)); ++index) {
     const std::string at = folder + std::to_string(index) + "/";
-    const std::string size = base::read_line(at + "size").value_or(""),
-                      type = base::read_line(at + "type").value_or("");
+    const std::string size = base::read_trimmed(at + "size").value_or(""),
+                      type = base::read_trimmed(at + "type").value_or("");
     if (size.empty() || type.empty()) continue;
     Cache cache;
     cache.level = static_cast<int>(base::read_number(at + "level").value_or(0));
@@ -233,7 +233,7 @@ std::vector<Cache> caches_in_sysfs(int cpu) {
     cache.size = std::atoll(size.c_str()) * (size.back() == 'M' ? 1 << 20 : size.back() == 'K' ? 1 << 10 : 1);
     cache.line = base::read_number(at + "coherency_line_size").value_or(0);
     cache.ways = base::read_number(at + "ways_of_associativity").value_or(0);
-    const auto sharing = base::parse_cpu_list(base::read_line(at + "shared_cpu_list").value_or(""));
+    const auto sharing = base::parse_cpu_list(base::read_trimmed(at + "shared_cpu_list").value_or(""));
     cache.shared_by = std::max(1, static_cast<int>(sharing.size()));
     if (cache.level > 0 && cache.size > 0) caches.push_back(cache);
   }

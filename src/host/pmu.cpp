@@ -17,7 +17,8 @@ std::map<std::string, std::string> read_folder(const fs::path& folder) {
   std::map<std::string, std::string> files;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder, error)) {
-    if (auto text = base::read_line(entry.path().string())) files[entry.path().filename().string()] = *text;
+    if (auto text = base::read_trimmed(entry.path().string()))
+      files[entry.path().filename().string()] = *text;
   }
   return files;
 }
@@ -48,8 +49,9 @@ Pmu read_pmu(const fs::path& folder) {
   pmu.scales = take_suffix(pmu.events, ".scale");
   take_suffix(pmu.events, ".snapshot");
   take_suffix(pmu.events, ".per-pkg");
-  if (const auto list = base::read_line((folder / "cpus").string())) pmu.cpus = base::parse_cpu_list(*list);
-  if (const auto list = base::read_line((folder / "cpumask").string()))
+  if (const auto list = base::read_trimmed((folder / "cpus").string()))
+    pmu.cpus = base::parse_cpu_list(*list);
+  if (const auto list = base::read_trimmed((folder / "cpumask").string()))
     pmu.cpumask = base::parse_cpu_list(*list);
   return pmu;
 }
@@ -78,15 +80,15 @@ int best_cpu(const std::vector<Candidate>& candidates) {
 }
 
 std::vector<int> online_cpus() {
-  auto cpus = base::parse_cpu_list(
-      base::read_line("/sys/devices/system/cpu/online").value_or("0-" + std::to_string(::get_nprocs() - 1)));
+  auto cpus = base::parse_cpu_list(base::read_trimmed("/sys/devices/system/cpu/online")
+                                       .value_or("0-" + std::to_string(::get_nprocs() - 1)));
   if (cpus.empty()) cpus.push_back(0);
   return cpus;
 }
 
 std::vector<Candidate> candidates() {
   const std::string root = "/sys/devices/system/cpu/";
-  const auto isolated = base::parse_cpu_list(base::read_line(root + "isolated").value_or(""));
+  const auto isolated = base::parse_cpu_list(base::read_trimmed(root + "isolated").value_or(""));
   std::vector<Candidate> all;
   cpu_set_t allowed;
   CPU_ZERO(&allowed);

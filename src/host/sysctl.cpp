@@ -19,7 +19,7 @@ std::string path_of(std::string name) {
 } // namespace
 
 std::optional<std::string> sysctl(const std::string& name) {
-  return base::read_line(path_of(name));
+  return base::read_trimmed(path_of(name));
 }
 std::optional<long long> sysctl_number(const std::string& name) {
   return base::read_number(path_of(name));

@@ -1,5 +1,7 @@
 #include "model/metrics.hpp"
 
+#include "statistics/statistics.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -180,14 +182,10 @@ std::map<std::string, double> sampling_errors(const Hierarchy& hierarchy) {
   for (const Counts& estimate : hierarchy.sampling->estimates)
     for (const auto& [name, value] : metrics(estimate, hierarchy.machine()))
       values[name].push_back(static_cast<double>(value));
-  constexpr double n = Sampling::samples;
+  const double root = std::sqrt(double{Sampling::samples});
   for (const auto& [name, all] : values) {
-    const double mean = std::accumulate(all.begin(), all.end(), 0.0) / n;
-    double squares = 0;
-    for (const double value : all)
-      squares += (value - mean) * (value - mean);
-    errors[name] = Sampling::t * std::sqrt(squares / (n - 1) / n) + unsettled(name, hierarchy);
-    if (!name.ends_with("_INS")) errors[name] += hierarchy.sampling->uneven * mean;
+    errors[name] = Sampling::t * statistics::standard_deviation(all) / root + unsettled(name, hierarchy);
+    if (!name.ends_with("_INS")) errors[name] += hierarchy.sampling->uneven * statistics::mean(all);
   }
   return errors;
 }

@@ -64,9 +64,9 @@ std::string confinement() {
       fmt::format("seccomp = {}, container = {}", known ? modes[permission.seccomp] : "unknown",
                   permission.container.empty() ? "none seen" : permission.container);
   // "none [integrity] confidentiality": kernel_lockdown(7); the latter forbids reading the kernel by perf.
-  if (const auto lockdown = base::read_line("/sys/kernel/security/lockdown"))
+  if (const auto lockdown = base::read_trimmed("/sys/kernel/security/lockdown"))
     text += ", lockdown = " + *lockdown;
-  if (const auto enforce = base::read_line("/sys/fs/selinux/enforce"))
+  if (const auto enforce = base::read_trimmed("/sys/fs/selinux/enforce"))
     text += *enforce == "1" ? ", SELinux = enforcing" : ", SELinux = permissive";
   return text + ", " + paranoid_setting();
 }
@@ -80,7 +80,7 @@ std::string breakpoint_registers() {
 }
 
 std::string online_cpu_list() {
-  return "CPUs online = " + base::read_line("/sys/devices/system/cpu/online").value_or("unknown");
+  return "CPUs online = " + base::read_trimmed("/sys/devices/system/cpu/online").value_or("unknown");
 }
 
 constexpr auto mlock = [] { return host::show_setting("kernel.perf_event_mlock_kb"); };

@@ -80,16 +80,6 @@ bool opens(const GroupOptions& requested, const Body& body) {
   }
 }
 
-/// Adds the counts of one target to those of others.
-void add_target(Count& sum, const Count& part) {
-  sum.enabled_ns += part.enabled_ns;
-  sum.running_ns += part.running_ns;
-  if (part.value)
-    sum.value = sum.value.value_or(0) + *part.value;
-  else if (sum.reason.empty())
-    sum.reason = part.reason;
-}
-
 /// Kernel groups, each on every target, and the sums of their counts over the targets.
 struct TargetGroups {
   using Read = const std::vector<Count>& (perf::OpenGroup::*)();
@@ -130,8 +120,6 @@ struct TargetGroups {
     for (std::size_t g = 0; g < groups.size(); ++g)
       for (perf::OpenGroup* const target : groups[g])
         add_counts(g, target == groups[g].front(), (target->*how)());
-    for (Count& sum : counts)
-      if (sum.value && !sum.reason.empty()) sum.reason = {};
     return counts;
   }
 
@@ -159,7 +147,7 @@ private:
       if (Count& sum = counts[members[group][i]]; first)
         sum = of_target[i];
       else
-        add_target(sum, of_target[i]);
+        add(sum, of_target[i]);
   }
 };
 
@@ -308,18 +296,15 @@ Count difference(const Count& after, const Count& before) {
 
 Count sum_of_core_types(std::span<const Count> parts) {
   Count sum;
-  for (const Count& part : parts) {
-    sum.enabled_ns = std::max(sum.enabled_ns, part.enabled_ns);
-    if (part.value) {
-      sum.value = sum.value.value_or(0) + *part.value;
-      sum.running_ns += part.running_ns;
-    } else if (sum.reason.empty()) {
-      sum.reason = part.reason;
-    }
+  std::uint64_t enabled = 0;
+  for (Count part : parts) {
+    enabled = std::max(enabled, part.enabled_ns);
+    if (!part.value) part.running_ns = 0;
+    add(sum, part);
   }
+  sum.enabled_ns = enabled;
   // Each PMU has its own clock of these times: their sum may exceed the whole by a few nanoseconds.
-  sum.running_ns = std::min(sum.running_ns, sum.enabled_ns);
-  if (sum.value) sum.reason = {};
+  sum.running_ns = std::min(sum.running_ns, enabled);
   return sum;
 }
 

@@ -24,6 +24,10 @@ namespace recount::process {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
+Fd null_output() {
+  return Fd(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+}
+
 Pipe::Pipe() {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) throw unavailable("pipe", std::strerror(errno), {}, "ulimit -n");

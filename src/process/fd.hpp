@@ -37,6 +37,9 @@ private:
   int fd_ = -1;
 };
 
+/// Opens /dev/null for output that nobody reads; empty, with errno, if that fails.
+[[nodiscard]] Fd null_output();
+
 /// Both ends of a pipe, close-on-exec. Throws recount::Error (unavailable).
 struct Pipe {
   Fd read, write;

@@ -628,7 +628,7 @@ Recording record_modelled(const RecordSettings& settings) {
                                                                .sections = sections,
                                                                .objects = settings.objects,
                                                                .exact = !functions.empty()});
-  const process::Fd sink = trace::message_sink();
+  const process::Fd sink = process::null_output();
   int signal = 0;
   recording.exit =
       stat::execute(tool.argv, signals, signal, tool.environment, trace::descriptors(sink, sections));

@@ -330,7 +330,7 @@ void finish(perf::PerfDataWriter& writer, const Recording& recording) {
 
 /// The name and the mappings of a process that runs already.
 void existing_process(pid_t pid, const Sampling::Sink& sink) {
-  const std::string name = base::read_line(fmt::format("/proc/{}/comm", pid)).value_or("");
+  const std::string name = base::read_trimmed(fmt::format("/proc/{}/comm", pid)).value_or("");
   const auto number = static_cast<std::uint32_t>(pid);
   if (!name.empty()) sink(Name{0, number, number, false, name});
   existing_mappings(pid, sink);

@@ -65,7 +65,7 @@ model::MachineDescription find_machine(const Witness& witness) {
 
 /// Sampled values are labelled as those of kernels are: "model:i7-9700~sample".
 Witness sampled(const Witness& witness, long sample) {
-  return sample == 0 ? witness : Witness(Witness::model, witness.machine() + "~sample");
+  return sample == 0 ? witness : witness.with("sample");
 }
 
 class ModelledRun {
@@ -81,10 +81,10 @@ public:
     const bool sections = !request_.section.empty(), functions = !simulation.functions().empty();
     const auto tool = trace::tool_command(
         request_.command, {.channel = session.channel(), .sections = sections, .exact = functions});
-    const process::Fd nowhere = trace::message_sink();
+    const process::Fd sink = process::null_output();
     const process::Exit exit =
         stat::execute(tool.argv, execution.signals, execution.ended.signal, tool.environment,
-                      trace::descriptors(nowhere, sections), request_.silent);
+                      trace::descriptors(sink, sections), request_.silent);
     session.finish();
     const trace::Totals& totals = simulation.totals();
     values_ = simulation.values();

@@ -320,11 +320,11 @@ namespace {
 /// In the same executions both count the same: what is left is the time of two system calls.
 constexpr double joint_tolerance = 0.01;
 
-bool has_flag(const Summary& summary, Flag::Kind kind) {
+bool has_flag(const RowSummary& summary, Flag::Kind kind) {
   return std::ranges::find(summary.flags, kind, &Flag::kind) != summary.flags.end();
 }
 
-std::string cause_of(const PlanRow& row, const Summary& perf) {
+std::string cause_of(const PlanRow& row, const RowSummary& perf) {
   const auto computed = std::ranges::find(perf.flags, Flag::Kind::other_papi_value, &Flag::kind);
   if (has_flag(perf, Flag::Kind::other_papi_value))
     return "PAPI evaluates the preset definition differently: " + computed->text;
@@ -364,7 +364,7 @@ std::vector<Difference> differences(const Plan& plan, const RunResult& ended) {
     difference.perf = *row.twin;
     difference.papi = r;
     difference.joint = row.joint;
-    const Summary perf = summarise(ended.repetitions, *row.twin), papi = summarise(ended.repetitions, r);
+    const RowSummary perf = summarise(ended.repetitions, *row.twin), papi = summarise(ended.repetitions, r);
     if (!perf.mean || !papi.mean) continue;
     difference.value = *papi.mean - *perf.mean;
     if (*perf.mean > 0) difference.relative = *difference.value / *perf.mean;

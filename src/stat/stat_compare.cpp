@@ -119,8 +119,8 @@ std::vector<ComparedRow> compare_rows(const Plan& plan, const TwoResults& both) 
   std::vector<ComparedRow> rows{
       {.name = wall_time, .unit = "ns", .first = times(both.first), .second = times(both.second)}};
   for (std::size_t r = 0; r < plan.rows.size(); ++r) {
-    const Summary first = summarise(both.first.repetitions, r),
-                  second = summarise(both.second.repetitions, r);
+    const RowSummary first = summarise(both.first.repetitions, r),
+                     second = summarise(both.second.repetitions, r);
     rows.push_back({.name = plan.rows[r].name,
                     .unit = plan.rows[r].unit,
                     .first = first.values,

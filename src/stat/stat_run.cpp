@@ -4,9 +4,11 @@
 #include "base/text.hpp"
 #include "command/measuring.hpp"
 #include "command/print.hpp"
+#include "kernel/command_line.hpp"
 #include "perf/removed.hpp"
 #include "process/child.hpp"
 #include "result/results_file.hpp"
+#include "statistics/statistics.hpp"
 #include "witness/results_header.hpp"
 
 #include <recount/error.hpp>
@@ -16,11 +18,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cmath>
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
-#include <numeric>
 #include <poll.h>
 #include <unistd.h>
 
@@ -28,53 +28,27 @@ namespace recount::stat {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using std::chrono::nanoseconds;
 
-double seconds(Clock::duration of) {
-  return std::chrono::duration<double>(of).count();
-}
-
-void add(Count& sum, const Count& more) {
-  if (more.value)
-    sum.value = sum.value.value_or(0) + *more.value;
-  else if (sum.reason.empty())
-    sum.reason = more.reason;
-  sum.enabled_ns += more.enabled_ns;
-  sum.running_ns += more.running_ns;
-}
-
-/// A thread that never ran contributes nothing.
-void keep_reasons_of_missing(std::vector<Count>& sums) {
-  for (Count& sum : sums)
-    if (sum.value) sum.reason = {};
-}
-
-/// One repetition: from its beginning to its end, in intervals where they are requested.
+/// One counted run, with its intervals if they are requested.
 class Repetition {
 public:
-  /// `command`: that is counted; null: processes or CPUs are.
+  /// `command`: the counted command; null when processes or CPUs are counted.
   Repetition(const Plan& plan, const Request& request, const Execution& run, Attached& counters,
              const process::Child* command)
       : plan_(plan),
-        interval_(request.interval),
-        listener_(run.listener),
+        run_(run),
         counters_(counters),
-        command_(command),
-        removed_at_exec_(command != nullptr && perf::removed_at_exec(request.command.front())),
-        first_(read()),
-        last_(first_),
-        begin_(Clock::now()),
-        tick_(begin_ + interval_),
+        intervals_(plan, counters, command,
+                   command != nullptr && perf::removed_at_exec(request.command.front()), request.interval),
         control_(request.control) {
-    whole_.repetition = run.repetition;
-    if (request.delay) start_at_ = begin_ + *request.delay;
-    if (request.limit) limit_at_ = begin_ + *request.limit;
+    if (request.delay) start_at_ = intervals_.begin() + *request.delay;
+    if (request.limit) limit_at_ = intervals_.begin() + *request.limit;
     if (!request.place_name) return;
     for (const auto& [place, counts] : first_places_ = counters_.read_places())
       place_names_[place] = request.place_name(place);
   }
 
-  /// Does what is due. When something is due again; none: never.
+  /// Runs due actions. Returns the time of the next one, if any.
   std::optional<Clock::time_point> tick() {
     if (control_) control_->obey(counters_);
     if (start_at_ && Clock::now() >= *start_at_) {
@@ -86,7 +60,8 @@ public:
       limited_ = true;
       if (stoppable_) stoppable_->signal(SIGTERM);
     }
-    std::optional<Clock::time_point> next = tick_interval();
+    if (intervals_.due() && Clock::now() >= *intervals_.due()) close_interval(false);
+    std::optional<Clock::time_point> next = intervals_.due();
     for (const auto& due : {start_at_, limit_at_})
       if (due && (!next || *due < *next)) next = due;
     return next;
@@ -95,53 +70,29 @@ public:
   void stop_at_limit(const process::Child& command) { stoppable_ = &command; }
   [[nodiscard]] bool limited() const { return limited_; }
 
-  /// Ends the interval if its time has come. When the next one ends; none: there are no intervals.
-  std::optional<Clock::time_point> tick_interval() {
-    if (interval_.count() == 0) return {};
-    if (Clock::now() >= tick_) {
-      const auto now = read();
-      close_interval(now, seconds(Clock::now() - begin_), false);
-    }
-    while (tick_ <= Clock::now())
-      tick_ += interval_; // one that was missed is part of the next
-    return tick_;
-  }
-  /// `exit`: of the command, where one was counted. `flag`: what is true of all counts; empty: nothing.
+  /// `exit`: of the counted command, if any. `flag`: of all rows; may be empty.
   Slice finish(const process::Exit& exit = {}, const std::string& flag = {}) {
-    whole_.end = seconds(Clock::now() - begin_);
-    const auto now = read();
-    if (interval_.count() > 0) close_interval(now, whole_.end, true);
-    fill(whole_, between(first_, now, removed_at_exec_));
-    if (start_at_) too_late(whole_.rows);
-    if (!place_names_.empty()) fill_places();
-    fill_usage(plan_, exit, whole_.rows);
-    flag_all(whole_.rows, flag);
-    return std::move(whole_);
+    close_interval(true);
+    Slice whole = intervals_.total();
+    whole.repetition = run_.repetition;
+    if (start_at_) mark_not_started(whole.rows);
+    if (!place_names_.empty()) fill_places(whole);
+    fill_usage(plan_, exit, whole.rows);
+    flag_all(whole.rows, flag);
+    return whole;
   }
 
 private:
-  Reading read() const { return stat::read(counters_, command_); }
-  void close_interval(const Reading& now, double end, bool ended) {
-    Slice slice;
-    slice.repetition = whole_.repetition;
-    slice.interval = intervals_++;
-    slice.begin = std::exchange(slice_begin_, end);
-    slice.end = end;
-    fill(slice, removed_at_exec_ ? between(last_, now, true) : between(first_, last_, now, ended));
-    last_ = now;
-    if (listener_) listener_(slice);
+  void close_interval(bool ended) {
+    Slice slice = intervals_.next(ended);
+    slice.repetition = run_.repetition;
+    if (intervals_.due() && run_.listener) run_.listener(slice);
   }
-  void fill(Slice& slice, Between counted) const {
-    slice.counts = std::move(counted.counts);
-    slice.rows = evaluate(plan_, slice.counts, slice.end - slice.begin);
-    flag_all(slice.rows, counted.incomplete);
-  }
-
-  static void too_late(std::vector<result::Observation>& rows) {
+  static void mark_not_started(std::vector<result::Observation>& rows) {
     for (result::Observation& row : rows)
       if (row.reason->code == ReasonCode::not_started) row.reason = "it ended before counting started (-D)";
   }
-  void fill_places() {
+  void fill_places(Slice& whole) {
     std::map<std::string, std::vector<Count>> sums;
     for (const auto& [place, counts] : counters_.read_places()) {
       std::vector<Count>& sum = sums[place_names_[place]];
@@ -149,23 +100,14 @@ private:
       for (std::size_t e = 0; e < counts.size(); ++e)
         add(sum[e], difference(counts[e], first_places_[place][e]));
     }
-    for (auto& [name, counts] : sums) {
-      keep_reasons_of_missing(counts);
-      whole_.places[name] = evaluate(plan_, counts, whole_.end);
-    }
+    for (const auto& [name, counts] : sums)
+      whole.places[name] = evaluate(plan_, counts, whole.end);
   }
 
   const Plan& plan_;
-  std::chrono::milliseconds interval_;
-  const Listener& listener_;
+  const Execution& run_;
   Attached& counters_;
-  const process::Child* command_;
-  bool removed_at_exec_;
-  Slice whole_;
-  Reading first_, last_;
-  Clock::time_point begin_, tick_;
-  double slice_begin_ = 0;
-  int intervals_ = 0;
+  IntervalCounter intervals_;
   Control* control_;
   std::optional<Clock::time_point> start_at_, limit_at_;
   const process::Child* stoppable_ = nullptr;
@@ -186,7 +128,7 @@ int descriptor_of(const Request& request) {
 }
 
 /// A command that its time limit ended has not failed.
-CountedRun finished(Slice slice, std::optional<process::Exit> exit, const Repetition& repetition) {
+CountedRun make_counted_run(Slice slice, std::optional<process::Exit> exit, const Repetition& repetition) {
   const bool limited = repetition.limited();
   if (limited && exit && exit->how == process::Exit::How::signalled && exit->code == SIGTERM) {
     exit->how = process::Exit::How::exited;
@@ -215,7 +157,7 @@ CountedRun count_command(const Plan& plan, const Request& request, const Compani
   const process::Exit exit = wait_for_command(
       child, run.signals, run.ended.signal, [&] { return repetition.tick(); }, descriptor_of(request));
   const std::string flag = request.inherit && descendants.any() ? perf::outlived : "";
-  CountedRun counted = finished(repetition.finish(exit, flag), exit, repetition);
+  CountedRun counted = make_counted_run(repetition.finish(exit, flag), exit, repetition);
   if (finish) finish();
   return counted;
 }
@@ -242,7 +184,7 @@ CountedRun count_others(const Plan& plan, const Request& request, const Executio
     }
   }
   counters.stop();
-  return finished(repetition.finish(), exit, repetition);
+  return make_counted_run(repetition.finish(), exit, repetition);
 }
 
 } // namespace
@@ -263,21 +205,21 @@ std::vector<std::string> warnings(const Plan& plan, const Slice& slice) {
   return lines;
 }
 
-std::string how_cut_short(const RunResult& ended) {
+std::string interruption_text(const RunResult& ended) {
   if (!ended.cut_short) return {};
   const std::string exit = ended.exit ? process::describe(*ended.exit) : std::string();
   return ended.signal == 0 ? exit : "interrupted" + (exit.empty() ? exit : ": " + exit);
 }
 
 std::string completed_text(const RunResult& ended) {
-  if (!ended.cut_short || ended.requested == 1) return how_cut_short(ended);
-  return fmt::format("{}: {} of {} completed", ended.signal != 0 ? "interrupted" : how_cut_short(ended),
+  if (!ended.cut_short || ended.requested == 1) return interruption_text(ended);
+  return fmt::format("{}: {} of {} completed", ended.signal != 0 ? "interrupted" : interruption_text(ended),
                      ended.completed(), base::format_count(ended.requested, "run"));
 }
 
 std::string cut_short_flag(const RunResult& ended) {
   if (!ended.cut_short || ended.requested > 1) return {};
-  return "incomplete: " + how_cut_short(ended);
+  return "incomplete: " + interruption_text(ended);
 }
 
 int status_of(const RunResult& ended) {
@@ -298,9 +240,9 @@ Listener guard(const Listener& listener, std::exception_ptr& error) {
   };
 }
 
-/// Adds a run to the result; `exit`: of the command.
-void take(RunResult& ended, const Request& request, Slice slice, const std::optional<process::Exit>& exit,
-          const Listener& listener) {
+/// Adds a run to the result. `exit`: of the command.
+void add_run(RunResult& ended, const Request& request, Slice slice, const std::optional<process::Exit>& exit,
+             const Listener& listener) {
   const bool failed = exit && !exit->ok();
   if (exit) ended.keep(*exit);
   ended.cut_short = !request.command.empty() && (ended.signal != 0 || (failed && !request.ignore_failure));
@@ -311,14 +253,14 @@ void take(RunResult& ended, const Request& request, Slice slice, const std::opti
   ended.repetitions.push_back(std::move(slice));
 }
 
-/// Executes Request::prepare. Whether the run may start: it neither failed nor was interrupted.
-bool prepared(RunResult& ended, const Request& request, const process::HeldSignals& signals) {
+/// Executes Request::prepare. False if it failed or was interrupted: no run follows.
+bool run_prepare_command(RunResult& ended, const Request& request, const process::HeldSignals& signals) {
   if (!request.prepare.empty()) {
     const process::Exit exit = execute(request.prepare, signals, ended.signal, {}, {}, request.silent);
     if (!exit.ok() && ended.signal == 0)
       ended.error =
           std::make_exception_ptr(unavailable("--prepare " + request.prepare.front(), process::describe(exit),
-                                              {}, "correct this command: no run follows one that fails"));
+                                              {}, "run it alone: " + kernel::quoted(request.prepare)));
   }
   ended.cut_short = ended.cut_short || ended.signal != 0;
   return ended.goes_on();
@@ -327,7 +269,7 @@ bool prepared(RunResult& ended, const Request& request, const process::HeldSigna
 
 void warm_up(RunResult& ended, const Request& request, const process::HeldSignals& signals) {
   for (int number = 0; number < request.warm_up && ended.goes_on(); ++number) {
-    if (!prepared(ended, request, signals)) return;
+    if (!run_prepare_command(ended, request, signals)) return;
     const process::Exit exit = execute(request.command, signals, ended.signal, {}, {}, request.silent);
     ended.cut_short = ended.signal != 0 || (!exit.ok() && !request.ignore_failure);
     if (ended.cut_short) ended.keep(exit);
@@ -359,13 +301,13 @@ void add_repetition(RunResult& ended, const Plan& plan, const Request& request,
   std::optional<process::Exit> exit;
   for (const Pass& pass : passes) {
     if (ended.signal != 0 || (exit && !exit->ok() && !request.ignore_failure)) break;
-    if (!prepared(ended, request, signals)) return;
+    if (!run_prepare_command(ended, request, signals)) return;
     const auto of_pass = pass({number, signals, listener, ended}, slice);
     if (!exit || exit->ok()) exit = of_pass;
   }
-  if (slice.end == 0) slice.end = seconds(Clock::now() - begin);
+  if (slice.end == 0) slice.end = std::chrono::duration<double>(Clock::now() - begin).count();
   const double lasted = slice.end;
-  take(ended, request, std::move(slice), exit, listener);
+  add_run(ended, request, std::move(slice), exit, listener);
   if (request.progress) request.progress(number + 1, lasted);
 }
 
@@ -391,8 +333,8 @@ process::Child start(const std::vector<std::string>& command, bool held,
                      const std::vector<std::pair<std::string, std::string>>& environment,
                      const std::vector<std::pair<int, int>>& descriptors, bool silent) {
   process::Spawn spawn{command};
-  const process::Fd nowhere(silent ? ::open("/dev/null", O_WRONLY | O_CLOEXEC) : -1);
-  if (silent) spawn.out = spawn.err = nowhere.get();
+  const process::Fd null_output = silent ? process::null_output() : process::Fd();
+  if (silent) spawn.out = spawn.err = null_output.get();
   spawn.environment = environment;
   spawn.descriptors = descriptors;
   spawn.in = STDIN_FILENO;
@@ -429,174 +371,19 @@ process::Exit wait_for_command(process::Child& child, const process::HeldSignals
   }
 }
 
-void Attached::open(std::size_t group, const GroupOptions& options) {
-  std::vector<Event> events;
-  for (const std::size_t e : plan_.groups[group])
-    events.push_back(plan_.events[e]);
-  parts_.push_back({group, options.pid > 0 ? options.pid : options.cpu, Group(std::move(events), options)});
-}
-
-bool Attached::attach(pid_t tid, const GroupOptions& options, bool start) {
-  GroupOptions of_thread = options;
-  of_thread.pid = tid;
-  const auto first = static_cast<std::ptrdiff_t>(parts_.size());
-  try {
-    for (std::size_t group = 0; group < plan_.groups.size(); ++group)
-      open(group, of_thread);
-  } catch (const Error&) {
-    parts_.erase(parts_.begin() + first, parts_.end());
-    if (::kill(tid, 0) != 0 && errno == ESRCH) return false; // ended after it was listed
-    throw;
-  }
-  for (auto part = parts_.begin() + first; start && part != parts_.end(); ++part)
-    part->counts.start();
-  return true;
-}
-
-Attached::Attached(const Plan& plan, const std::vector<pid_t>& pids, When when, bool inherit, bool threads)
-    : plan_(plan) {
-  if (pids.empty()) open_cpus();
-  if (pids.empty() && when == When::at_once) start();
-  GroupOptions options;
-  options.inherit = inherit;
-  options.enable_on_exec = when == When::at_exec;
-  const auto take = [&](pid_t tid) { return attach(tid, options, when == When::at_once); };
-  for (const pid_t pid : pids)
-    if (threads ? !take(pid) : process::each_thread(pid, take) == 0)
-      throw bad_input(fmt::format("{} {}", threads ? "thread" : "process", pid),
-                      fmt::format("there is no such {}, or it has ended", threads ? "thread" : "process"),
-                      threads ? "ps -eL lists the running threads" : "ps -e lists the running processes");
-}
-
-void Attached::open_cpus() {
-  GroupOptions options;
-  options.pid = -1;
-  options.cgroup = plan_.cgroup;
-  for (std::size_t group = 0; group < plan_.groups.size(); ++group)
-    for (const int cpu : cpus_of_group(plan_, plan_.groups[group])) {
-      options.cpu = cpu;
-      open(group, options);
-    }
-}
-
-void Attached::start() {
-  for (Part& part : parts_)
-    part.counts.start();
-}
-
-void Attached::stop() {
-  for (Part& part : parts_)
-    part.counts.stop();
-}
-
-std::map<int, std::vector<Count>> Attached::read_places() {
-  std::map<int, std::vector<Count>> all;
-  for (Part& part : parts_) {
-    std::vector<Count>& sums = all[part.place];
-    sums.resize(plan_.events.size());
-    const auto& counts = part.counts.read();
-    for (std::size_t i = 0; i < counts.size(); ++i)
-      add(sums[plan_.groups[part.group][i]], counts[i]);
-  }
-  return all;
-}
-
-std::vector<Count> Attached::read() {
-  std::vector<Count> all(plan_.events.size());
-  for (const auto& [place, counts] : read_places())
-    for (std::size_t e = 0; e < counts.size(); ++e)
-      add(all[e], counts[e]);
-  keep_reasons_of_missing(all);
-  return all;
-}
-
-Reading read(Attached& counters, const process::Child* command) {
-  const auto used = [command] { return command ? command->cpu_time() : nanoseconds(0); };
-  Reading reading;
-  reading.before = used();
-  reading.counts = counters.read();
-  reading.after = used();
-  return reading;
-}
-
-namespace {
-/// What was counted from one reading to another.
-struct Stretch {
-  Between counted;
-  nanoseconds enabled{0};
-  nanoseconds used{0}; ///< at least: the readings themselves take time
-
-  Stretch(const Reading& from, const Reading& to) : used(to.before - from.after) {
-    for (std::size_t e = 0; e < to.counts.size(); ++e) {
-      counted.counts.push_back(difference(to.counts[e], from.counts[e]));
-      enabled = std::max(enabled, nanoseconds(counted.counts.back().enabled_ns));
-    }
-  }
-  [[nodiscard]] Reason removed_reason() const { return perf::removed_reason(enabled, used); }
-};
-
-/// Takes the values away, unless the reason is empty.
-void remove(Between& counted, const Reason& reason) {
-  counted.removed = reason;
-  for (Count& count : counted.counts)
-    if (!reason.empty() && count.value) {
-      count.value.reset();
-      count.reason = reason;
-    }
-}
-} // namespace
-
-Between between(const Reading& first, const Reading& now, bool removed) {
-  Stretch all(first, now);
-  if (all.counted.counts.empty() || (all.used <= nanoseconds(0) && !removed)) return all.counted;
-  if (removed || perf::removed(all.enabled, all.used))
-    remove(all.counted, all.removed_reason());
-  else
-    all.counted.incomplete = perf::removed_in_part(all.enabled, all.used);
-  return all.counted;
-}
-
-Between between(const Reading& first, const Reading& from, const Reading& now, bool ended) {
-  // Processor time of an execve(2), which is not counted: an interval may begin or end in it. The first one
-  // also takes down the memory of this process, which is large under a sanitizer.
-  constexpr nanoseconds longest_exec{10'000'000}, longest_first{100'000'000};
-  const bool begins_before = Stretch(first, from).enabled == nanoseconds(0);
-  Stretch part(from, now);
-  if (!ended && now.before - first.after <= (begins_before ? longest_first : longest_exec))
-    return part.counted; // too early to tell
-  if (!ended && part.used > longest_exec && perf::removed(part.enabled, part.used))
-    remove(part.counted, part.removed_reason());
-  else if (part.enabled < longest_exec)
-    remove(part.counted, between(first, now).removed);
-  return part.counted;
-}
-
-void flag_all(std::span<result::Observation> rows, const std::string& flag) {
-  for (result::Observation& row : rows)
-    if (!flag.empty() && result::as_double(row.value) &&
-        std::ranges::count(row.flags, flag, &Flag::text) == 0)
-      row.flags.emplace_back(Flag::Kind::note, flag);
-}
-
-Summary summarise(std::vector<double> values) {
-  Summary s;
+RowSummary summarise(std::vector<double> values) {
+  RowSummary s;
   s.values = std::move(values);
-  const auto n = static_cast<double>(s.values.size());
-  if (s.values.empty()) return s;
-  s.mean = std::accumulate(s.values.begin(), s.values.end(), 0.0) / n;
-  if (s.values.size() < 2) return s;
-  double squares = 0;
-  for (const double value : s.values)
-    squares += (value - *s.mean) * (value - *s.mean);
-  s.deviation = std::sqrt(squares / (n - 1));
+  if (!s.values.empty()) s.mean = statistics::mean(s.values);
+  if (s.values.size() > 1) s.deviation = statistics::standard_deviation(s.values);
   return s;
 }
 
-Summary summarise(std::span<const Slice> slices, std::size_t row) {
+RowSummary summarise(std::span<const Slice> slices, std::size_t row) {
   std::vector<double> values;
   for (const Slice& slice : slices)
     if (const auto value = result::as_double(slice.rows[row].value)) values.push_back(*value);
-  Summary s = summarise(std::move(values));
+  RowSummary s = summarise(std::move(values));
   s.missing = slices.size() - s.values.size();
   if (slices.empty()) s.reason = "no run completed";
   for (const Slice& slice : slices) {

@@ -5,10 +5,7 @@
 #include "process/fd.hpp"
 #include "process/waiter.hpp"
 #include "result/observation.hpp"
-#include "stat/stat_plan.hpp"
-
-#include <recount/count.hpp>
-#include <recount/group.hpp>
+#include "stat/attached.hpp"
 
 #include <chrono>
 #include <exception>
@@ -32,8 +29,6 @@ namespace recount::stat {
 /// A second witness of the same execution: called with the command that is held before exec and starts to
 /// count it; what it returns is called when the command has ended. perf then counts from before exec on, too.
 using Companion = std::function<std::function<void()>(pid_t command)>;
-
-class Attached;
 
 // recount stat --control: another program says when to count.
 
@@ -81,17 +76,6 @@ struct Request {
   [[nodiscard]] bool in_part() const { return delay.has_value() || control != nullptr; }
 };
 
-/// A time interval and its counts.
-struct Slice {
-  int repetition = 0;                    ///< from 0
-  std::optional<int> interval;           ///< from 0; none: the whole repetition
-  double begin = 0, end = 0;             ///< seconds since the repetition began
-  std::vector<Count> counts;             ///< in the order of the plan's events
-  std::vector<result::Observation> rows; ///< evaluate()
-  /// Of a whole repetition: the same rows for each CPU, core or thread, by name (Request::place_name).
-  std::map<std::string, std::vector<result::Observation>> places = {};
-};
-
 struct RunResult {
   int requested = 1;                 ///< runs
   std::vector<Slice> repetitions;    ///< runs that completed, or the only requested one, then flagged
@@ -110,8 +94,8 @@ struct RunResult {
 };
 
 /// "interrupted: killed by signal 2 (SIGINT)", "exit status 1"; empty: not cut short.
-[[nodiscard]] std::string how_cut_short(const RunResult& ended);
-/// "interrupted: 1 of 5 runs completed"; of a single run how_cut_short(). Empty: not cut short.
+[[nodiscard]] std::string interruption_text(const RunResult& ended);
+/// "interrupted: 1 of 5 runs completed"; of a single run interruption_text(). Empty: not cut short.
 [[nodiscard]] std::string completed_text(const RunResult& ended);
 /// The fix of a run that failed.
 inline constexpr const char* keep_failures = "-i also counts runs that fail";
@@ -157,7 +141,7 @@ void add_repetition(RunResult& ended, const Plan& plan, const Request& request,
                     const Listener& listener = {});
 
 /// A row over all repetitions. Of ratios, too, the mean is that of the repetitions' ratios.
-struct Summary {
+struct RowSummary {
   std::vector<double> values;      ///< of the repetitions that have one
   std::optional<double> mean;      ///< none: no repetition has a value
   std::optional<double> deviation; ///< standard deviation of a sample; none with fewer than two values
@@ -168,9 +152,9 @@ struct Summary {
 };
 
 /// Over the same row of each slice.
-[[nodiscard]] Summary summarise(std::span<const Slice> slices, std::size_t row);
+[[nodiscard]] RowSummary summarise(std::span<const Slice> slices, std::size_t row);
 /// Over given values.
-[[nodiscard]] Summary summarise(std::vector<double> values);
+[[nodiscard]] RowSummary summarise(std::vector<double> values);
 
 // Starting a command with this process's terminal, and waiting for it.
 
@@ -193,68 +177,6 @@ process::Exit execute(const std::vector<std::string>& command, const process::He
 /// are rethrown after its end. `also`: a descriptor at whose input the tick is called, too; -1: none.
 process::Exit wait_for_command(process::Child& child, const process::HeldSignals& signals, int& signal,
                                const Tick& tick = {}, int also = -1);
-
-// The events of a plan, opened for a command, a running process or CPUs.
-
-/// Counts processes and their descendants, or CPUs. Not thread-safe.
-class Attached {
-public:
-  enum class When {
-    at_exec, ///< counting begins when the (held) process starts its program
-    at_once, ///< counting begins at once, with the existing threads
-    stopped  ///< by start(), with the existing threads
-  };
-  /// Without processes, all that runs on the plan's CPUs is counted, at once or stopped. `inherit`: also what
-  /// is started from now on; `threads`: these alone, not all of their processes. Throws Error as Group does.
-  Attached(const Plan& plan, const std::vector<pid_t>& pids, When when, bool inherit = true,
-           bool threads = false);
-
-  void start();
-  void stop();
-  /// The counts so far, in the order of the plan's events, summed over threads; the times too.
-  [[nodiscard]] std::vector<Count> read();
-  /// The same for each thread (with what it started) or CPU, by its number.
-  [[nodiscard]] std::map<int, std::vector<Count>> read_places();
-
-private:
-  /// A group of the plan on one thread or CPU.
-  struct Part {
-    std::size_t group;
-    int place;
-    Group counts;
-  };
-  void open_cpus();
-  void open(std::size_t group, const GroupOptions& options);
-  bool attach(pid_t tid, const GroupOptions& options, bool start);
-
-  const Plan& plan_;
-  std::vector<Part> parts_;
-};
-
-// Which part of the run time of a command its counters covered.
-
-/// Counters, and the processor time of the command right before and after they were read; 0 where a process
-/// is counted that was not started here.
-struct Reading {
-  std::vector<Count> counts;
-  std::chrono::nanoseconds before{0}, after{0};
-};
-[[nodiscard]] Reading read(Attached& counters, const process::Child* command);
-
-/// Difference between two readings.
-struct Between {
-  std::vector<Count> counts;
-  Reason removed;         ///< why nothing was counted, see perf::removed(); empty: counted
-  std::string incomplete; ///< what is missing from the counts; empty: nothing known
-};
-/// Of the whole, from the start of the command. `removed`: the counters certainly were. Pure.
-[[nodiscard]] Between between(const Reading& first, const Reading& now, bool removed = false);
-/// Of an interval. `ended`: the command has, so that `now` holds the time of descendants from before as well.
-/// Pure.
-[[nodiscard]] Between between(const Reading& first, const Reading& from, const Reading& now, bool ended);
-
-/// Adds a flag, unless it is empty, to each row that has a value.
-void flag_all(std::span<result::Observation> rows, const std::string& flag);
 
 // Results of the kernel "command".
 

@@ -27,14 +27,14 @@ bool is_sampled(const Flag& flag) {
   return flag.kind == Flag::Kind::sampled;
 }
 
-std::string deviation_text(const Summary& s) {
+std::string deviation_text(const RowSummary& s) {
   if (!s.deviation) return {};
   if (*s.mean == 0) return fmt::format("+- {:.3g}", *s.deviation);
   return fmt::format("+- {:.1f} %", 100 * *s.deviation / std::abs(*s.mean));
 }
 
 /// "counted 57.1 %" of the time, of multiplexed events; "sampled 3.1 %: +- 1200", of simulated ones.
-std::string coverage_text(const Summary& s) {
+std::string coverage_text(const RowSummary& s) {
   if (s.share < 1) return fmt::format("counted {:.1f} %", 100 * s.share);
   const auto flag = std::ranges::find_if(s.flags, is_sampled);
   if (flag == s.flags.end()) return {};
@@ -56,7 +56,7 @@ bool is_refused(const Plan& plan, const std::string& name) {
 }
 
 /// A mean without more digits than its deviation supports.
-std::string value_text(const Summary& s, const ShownUnit& unit) {
+std::string value_text(const RowSummary& s, const ShownUnit& unit) {
   if (!s.mean) return not_counted;
   const auto deviation = s.deviation ? std::optional(*s.deviation / unit.size) : std::nullopt;
   return command::format_number(*s.mean / unit.size, deviation);
@@ -200,9 +200,9 @@ command::Table counted_twice(const Plan& plan, const RunResult& ended) {
     const auto difference = by_row.find(r);
     const bool twice = difference != by_row.end();
     const auto perf = summarise(ended.repetitions, r);
-    const auto papi = twice ? summarise(ended.repetitions, difference->second.papi) : Summary{};
+    const auto papi = twice ? summarise(ended.repetitions, difference->second.papi) : RowSummary{};
     const ShownUnit unit = shown_unit(row.unit, perf.mean.value_or(papi.mean.value_or(0)));
-    const auto narrow = [](const Summary& summary) { return std::string(summary.mean ? "" : "-"); };
+    const auto narrow = [](const RowSummary& summary) { return std::string(summary.mean ? "" : "-"); };
     table.add({"  " + row.name, value_text(perf, unit), twice ? value_text(papi, unit) : "", unit.name,
                twice ? difference_text(difference->second, unit) : "", coverage_text(perf)},
               {"", narrow(perf), twice ? narrow(papi) : ""});
@@ -282,7 +282,7 @@ command::Table places_table(const Plan& plan, const std::vector<PlaceSlices>& pl
 }
 
 /// The values of a row of the plan. `keys`: what it is of.
-void add_count(std::vector<document::Datum>& all, const PlanRow& row, const Summary& s,
+void add_count(std::vector<document::Datum>& all, const PlanRow& row, const RowSummary& s,
                const std::vector<std::pair<std::string, std::string>>& keys) {
   document::Datum datum{keys, row.name};
   if (!row.mark.empty()) datum.keys.emplace_back("verdict", row.mark);
@@ -379,7 +379,7 @@ std::string cell(const std::string& text, const std::string& separator) {
 
 /// VALUE,UNIT,EVENT[,SPREAD],RUNNING,PERCENT,WITNESS: times in msec, as perf has them. `several`: with the
 /// relative standard error of the mean.
-std::string csv_line(const PlanRow& row, const Summary& s, double running_ns, bool several,
+std::string csv_line(const PlanRow& row, const RowSummary& s, double running_ns, bool several,
                      const std::string& separator) {
   const bool time = is_nanoseconds(row.unit);
   const double size = time ? 1e6 : 1;
@@ -452,7 +452,7 @@ Json described(const PlanRow& row) {
   return json;
 }
 
-Json with_summary(const PlanRow& row, const Summary& s) {
+Json with_summary(const PlanRow& row, const RowSummary& s) {
   Json json = described(row);
   json["mean"] = or_null(s.mean);
   json["deviation"] = or_null(s.deviation);
@@ -489,7 +489,7 @@ std::string metrics_json(const metric::Metrics& metrics) {
 Json runs_json(const RunResult& ended) {
   Json json{{"requested", ended.requested}, {"completed", ended.completed()}, {"failed", ended.failed}};
   if (ended.stopped > 0) json["stopped"] = ended.stopped;
-  if (ended.cut_short) json["cut_short"] = how_cut_short(ended);
+  if (ended.cut_short) json["cut_short"] = interruption_text(ended);
   return json;
 }
 

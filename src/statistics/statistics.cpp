@@ -85,7 +85,17 @@ double median(std::span<const double> values) {
 }
 
 double mean(std::span<const double> values) {
-  return stats::mean(checked(values));
+  const auto all = checked(values);
+  return std::accumulate(all.begin(), all.end(), 0.0) / static_cast<double>(all.size());
+}
+
+double standard_deviation(std::span<const double> values) {
+  if (values.size() < 2) throw std::invalid_argument("a standard deviation of fewer than two values");
+  const double centre = mean(values);
+  double squares = 0;
+  for (const double value : values)
+    squares += (value - centre) * (value - centre);
+  return std::sqrt(squares / static_cast<double>(values.size() - 1));
 }
 
 double median_absolute_deviation(std::span<const double> values) {
@@ -114,7 +124,7 @@ Summary summarise(std::span<const double> values, Statistic statistic) {
   s.n = sorted.size();
   s.min = sorted.front();
   s.max = sorted.back();
-  s.mean = stats::mean(sorted);
+  s.mean = mean(sorted);
   s.p10 = quantile_of_sorted(sorted, 0.1);
   s.p90 = quantile_of_sorted(sorted, 0.9);
   s.median = quantile_of_sorted(sorted, 0.5);
@@ -161,12 +171,7 @@ double chance_of_median(const std::vector<double>& values) {
   for (auto at = out.rbegin(); at != out.rend(); ++at)
     kept.erase(kept.begin() + static_cast<std::ptrdiff_t>(*at));
   if (kept.size() < 2) return 0;
-  const double centre = stats::mean(kept);
-  double squares = 0;
-  for (const double value : kept)
-    squares += (value - centre) * (value - centre);
-  const auto n = static_cast<double>(kept.size());
-  return errors * of_median * std::sqrt(squares / (n - 1) / n);
+  return errors * of_median * standard_deviation(kept) / std::sqrt(static_cast<double>(kept.size()));
 }
 
 } // namespace

@@ -38,6 +38,8 @@ struct Summary {
 [[nodiscard]] double quantile(std::span<const double> values, double p);
 [[nodiscard]] double median(std::span<const double> values);
 [[nodiscard]] double mean(std::span<const double> values);
+/// Of a sample: squares divided by n - 1. Throws as quantile() does, and for fewer than two values.
+[[nodiscard]] double standard_deviation(std::span<const double> values);
 /// Throws as quantile() does.
 [[nodiscard]] double median_absolute_deviation(std::span<const double> values);
 /// Throws as quantile() does.

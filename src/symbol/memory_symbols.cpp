@@ -178,9 +178,9 @@ KernelSymbols KernelSymbols::here() {
   KernelSymbols symbols(base::read_file("/proc/kallsyms").value_or(""));
   if (!symbols.hidden_.empty())
     symbols.hidden_ +=
-        " (kernel.kptr_restrict = " + base::read_line("/proc/sys/kernel/kptr_restrict").value_or("?") +
+        " (kernel.kptr_restrict = " + base::read_trimmed("/proc/sys/kernel/kptr_restrict").value_or("?") +
         ", kernel.perf_event_paranoid = " +
-        base::read_line("/proc/sys/kernel/perf_event_paranoid").value_or("?") +
+        base::read_trimmed("/proc/sys/kernel/perf_event_paranoid").value_or("?") +
         "; sysctl kernel.kptr_restrict=0 shows them to root)";
   return symbols;
 }

@@ -1,6 +1,7 @@
 #include "trace/gates.hpp"
 
 #include "base/nearest.hpp"
+#include "base/text.hpp"
 #include "process/child.hpp"
 #include "process/fd.hpp"
 #include "symbol/module.hpp"
@@ -182,10 +183,6 @@ void demand_functions(const std::vector<std::string>& command, const FunctionRan
   demand_function(modules, "--to", range.to);
 }
 
-process::Fd message_sink() {
-  return process::Fd(::open("/dev/null", O_WRONLY | O_CLOEXEC));
-}
-
 std::vector<std::pair<int, int>> descriptors(const process::Fd& sink, bool sections) {
   if (!sections) return {};
   return {{sink.get(), process::free_descriptor()}};
@@ -200,14 +197,10 @@ void SectionGate::take(std::string_view text) {
 }
 
 void SectionGate::take_line(std::string_view line) {
-  const auto blank = line.find(' ');
-  if (blank == line.npos) return;
-  const std::string_view edge = line.substr(0, blank);
-  line.remove_prefix(blank + 1);
-  if (line.starts_with('@') && line.find(' ') != line.npos) line.remove_prefix(line.find(' ') + 1);
-  if (line != name_) return;
-  if (edge == "begin") ++depth_;
-  if (edge == "end" && depth_ > 0) --depth_;
+  const base::SectionLine section = base::parse_section_line(line);
+  if (section.name != name_) return;
+  if (section.edge == "begin") ++depth_;
+  if (section.edge == "end" && depth_ > 0) --depth_;
   open_ = depth_ > 0;
   seen_ = seen_ || open_;
 }

@@ -88,12 +88,7 @@ private:
 
 // Whether a process is within the section that is simulated.
 
-/// Names the descriptor of the program's section messages, process::free_descriptor(), as recount watch does.
-inline constexpr const char* sections_variable = "RECOUNT_SECTIONS_FD";
-
-/// What the program writes its messages to: the tool reads them before, so that nobody else has to.
-[[nodiscard]] process::Fd message_sink();
-/// The descriptors of the program: that one, or none.
+/// The descriptors of the program: `sink`, which nobody reads, since the tool sees its messages; or none.
 [[nodiscard]] std::vector<std::pair<int, int>> descriptors(const process::Fd& sink, bool sections);
 
 /// Follows the messages of recount/sections.h. Sections of one name may lie within each other.

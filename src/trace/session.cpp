@@ -77,7 +77,7 @@ struct flock lock_of(off_t byte) {
 
 /// Whether a process executes no more: it has ended, or nobody has waited for it yet.
 bool dead(std::uint32_t pid) {
-  const auto text = base::read_line(fmt::format("/proc/{}/stat", pid));
+  const auto text = base::read_trimmed(fmt::format("/proc/{}/stat", pid));
   if (!text) return true;
   const auto name_end = text->rfind(')');
   if (name_end == text->npos || name_end + 2 >= text->size()) return false;
@@ -531,7 +531,7 @@ ToolCommand tool_command(const std::vector<std::string>& command, const ToolOpti
   made.argv.insert(made.argv.end(), command.begin(), command.end());
   made.environment = {{"VALGRIND_LAUNCHER", *launcher()}, {"VALGRIND_LIB", folder}};
   if (options.sections)
-    made.environment.emplace_back(sections_variable, std::to_string(process::free_descriptor()));
+    made.environment.emplace_back(base::sections_variable, std::to_string(process::free_descriptor()));
   return made;
 }
 

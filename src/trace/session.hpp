@@ -67,7 +67,7 @@ struct ToolCommand {
 /// What every traced run is told.
 struct ToolOptions {
   std::string channel;   ///< Session::channel()
-  bool sections = false; ///< the program's section messages are wanted, see sections_variable
+  bool sections = false; ///< the program's section messages are wanted, see base::sections_variable
   bool objects = false;  ///< where data are is wanted: for a sink with memory()
   bool code = false;     ///< the bytes of instructions are wanted: for a sink with memory()
   std::string subject = "--witness model"; ///< of errors

@@ -12,7 +12,7 @@
 namespace recount::watch {
 namespace {
 
-constexpr std::size_t longest_subject = 1000; ///< bytes: a command may have more than a line may
+constexpr std::size_t longest_subject = 1000; ///< bytes; a command line can exceed longest_line
 
 struct ToJson {
   Json operator()(const Hello& m) const {
@@ -117,15 +117,20 @@ Interval parse_interval(const Json& json) {
   return m;
 }
 
+std::optional<Section::Edge> parse_edge(std::string_view name) {
+  const auto* const edge = std::ranges::find(edge_names, name);
+  if (edge == std::end(edge_names)) return {};
+  return static_cast<Section::Edge>(edge - edge_names);
+}
+
 Message parse_message(const Json& json) {
   const std::string type = parse_text(json, "type");
   if (type == "hello") return parse_hello(json);
   if (type == "interval") return parse_interval(json);
   if (type == "section") {
-    const auto* const edge = std::ranges::find(edge_names, parse_text(json, "edge"));
-    require(edge != std::end(edge_names));
-    return Section{static_cast<Section::Edge>(edge - edge_names), parse_time(json, "time"),
-                   parse_text(json, "name")};
+    const auto edge = parse_edge(parse_text(json, "edge"));
+    require(edge.has_value());
+    return Section{*edge, parse_time(json, "time"), parse_text(json, "name")};
   }
   if (type == "dropped")
     return Dropped{static_cast<std::uint64_t>(parse_count(json, "lines")),
@@ -175,52 +180,36 @@ LineReader::State LineReader::feed(std::string_view bytes, const Sink& sink) {
   return State::open;
 }
 
-namespace {
-/// The word at the start, and the rest behind the blank.
-std::string_view take_word(std::string_view& text) {
-  const auto blank = std::min(text.find(' '), text.size());
-  const auto word = text.substr(0, blank);
-  text.remove_prefix(std::min(blank + 1, text.size()));
-  return word;
-}
-} // namespace
-
 void parse_sections(std::string_view text, std::uint64_t begin_ns, std::uint64_t now_ns,
                     const LineReader::Sink& sink) {
   constexpr std::size_t longest_name = 200;
-  for (std::string_view line : base::split(text, '\n')) {
-    const std::string_view first = take_word(line);
-    if (first == "dropped") {
-      if (const auto lines = base::parse<std::uint64_t>(line)) sink(Dropped{*lines, true});
+  for (const std::string_view line : base::split(text, '\n')) {
+    const base::SectionLine parsed = base::parse_section_line(line);
+    if (parsed.edge == "dropped") {
+      if (const auto lines = base::parse<std::uint64_t>(parsed.name)) sink(Dropped{*lines, true});
       continue;
     }
-    const auto* const edge = std::ranges::find(edge_names, first);
-    if (edge == std::end(edge_names)) continue;
-    std::uint64_t time = now_ns;
-    if (line.starts_with('@')) {
-      const auto given = base::parse<std::uint64_t>(take_word(line).substr(1));
-      // Not before the start of the watch, nor in the future.
-      if (given) time = std::clamp(*given, std::min(begin_ns, now_ns), now_ns);
-    }
-    if (line.empty()) continue;
+    const auto edge = parse_edge(parsed.edge);
+    if (!edge || parsed.name.empty()) continue;
+    // Not before the start of the watch, nor in the future.
+    const auto time = std::clamp(parsed.time.value_or(now_ns), std::min(begin_ns, now_ns), now_ns);
     const auto since = time > begin_ns ? time - begin_ns : 0;
-    sink(Section{static_cast<Section::Edge>(edge - edge_names), static_cast<double>(since) / 1e9,
-                 std::string(line.substr(0, longest_name))});
+    sink(Section{*edge, static_cast<double>(since) / 1e9, std::string(parsed.name.substr(0, longest_name))});
   }
 }
 
 bool Trace::add(const Message& message) {
-  return std::visit([this](const auto& m) { return take(m); }, message);
+  return std::visit([this](const auto& m) { return add(m); }, message);
 }
 
-bool Trace::take(const Hello& hello) {
+bool Trace::add(const Hello& hello) {
   if (hello_) return false;
   hello_ = hello;
   sums_.resize(hello.series.size());
   return true;
 }
 
-bool Trace::take(const Interval& interval) {
+bool Trace::add(const Interval& interval) {
   if (!hello_ || interval.values.size() != hello_->series.size()) return false;
   if (!interval.shares.empty() && interval.shares.size() != interval.values.size()) return false;
   const double seconds = interval.end - interval.begin;
@@ -241,7 +230,7 @@ bool Trace::take(const Interval& interval) {
   return true;
 }
 
-bool Trace::take(const Section& section) {
+bool Trace::add(const Section& section) {
   constexpr std::size_t most_open = 64;
   if (!hello_) return false;
   if (section.edge == Section::Edge::begin && open_.size() < most_open) open_.push_back(section.name);
@@ -254,12 +243,12 @@ bool Trace::take(const Section& section) {
   return true;
 }
 
-bool Trace::take(const Dropped& dropped) {
+bool Trace::add(const Dropped& dropped) {
   (dropped.by_program ? dropped_by_program_ : dropped_) += dropped.lines;
   return true;
 }
 
-bool Trace::take(const End& end) {
+bool Trace::add(const End& end) {
   end_ = end;
   return true;
 }

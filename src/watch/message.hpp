@@ -93,6 +93,11 @@ public:
   /// False for invalid messages: an interval whose number of values differs from that of the series, or one
   /// before the hello.
   bool add(const Message& message);
+  bool add(const Hello& hello);
+  bool add(const Interval& interval);
+  bool add(const Section& section);
+  bool add(const Dropped& dropped);
+  bool add(const End& end);
 
   [[nodiscard]] const std::optional<Hello>& hello() const noexcept { return hello_; }
   [[nodiscard]] const std::deque<Interval>& intervals() const noexcept { return intervals_; }
@@ -114,12 +119,6 @@ public:
   [[nodiscard]] const std::vector<Sum>& sums() const noexcept { return sums_; }
 
 private:
-  bool take(const Hello& hello);
-  bool take(const Interval& interval);
-  bool take(const Section& section);
-  bool take(const Dropped& dropped);
-  bool take(const End& end);
-
   std::size_t most_;
   std::optional<Hello> hello_;
   std::deque<Interval> intervals_;

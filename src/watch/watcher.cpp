@@ -1,6 +1,7 @@
 #include "watch/watcher.hpp"
-#include "base/names.hpp"
 
+#include "base/names.hpp"
+#include "base/text.hpp"
 #include "perf/removed.hpp"
 #include "process/child.hpp"
 #include "process/waiter.hpp"
@@ -73,9 +74,9 @@ public:
   }
 
   int run() {
-    first_ = last_ = read();
-    begin_ = last_time_ = Steady::now();
-    tick_ = begin_ + settings_.interval;
+    const process::Child* const watched = watches_command() ? &*child_ : nullptr;
+    intervals_.emplace(plan_, *counters_, watched,
+                       watched && perf::removed_at_exec(settings_.command.front()), settings_.interval);
     observer_.message(Hello{settings_.subject, settings_.interval.count(), make_series(plan_)});
     if (watches_command())
       child_->release();
@@ -104,7 +105,7 @@ private:
     if (held) {
       sections_.emplace();
       spawn.descriptors = {{sections_->program_end(), process::free_descriptor()}};
-      spawn.environment = {{sections_variable, std::to_string(process::free_descriptor())}};
+      spawn.environment = {{base::sections_variable, std::to_string(process::free_descriptor())}};
     }
     child_.emplace(spawn);
   }
@@ -118,7 +119,7 @@ private:
   void wait() {
     constexpr std::chrono::milliseconds without_pidfd{10};
     std::vector<pollfd> polled{{signals_.fd(), POLLIN, 0}};
-    auto left = std::max(std::chrono::ceil<std::chrono::milliseconds>(tick_ - Steady::now()),
+    auto left = std::max(std::chrono::ceil<std::chrono::milliseconds>(*intervals_->due() - Steady::now()),
                          std::chrono::milliseconds(0));
     for (const process::ProcessEnd& process : until_ ? std::span(&*until_, 1) : std::span(watched_)) {
       if (process.fd() < 0) left = std::min(left, without_pidfd);
@@ -130,7 +131,7 @@ private:
     ::poll(polled.data(), polled.size(), static_cast<int>(left.count()));
     take_signals();
     take_sections();
-    if (Steady::now() >= tick_) end_interval(false);
+    if (Steady::now() >= *intervals_->due()) close_interval(false);
     observer_.ready(polled);
     if (observer_.enough()) stop_requested_ = true;
   }
@@ -142,48 +143,26 @@ private:
     }
   }
   void take_sections() {
-    if (sections_) sections_->read(begin_, [this](const Message& m) { observer_.message(m); });
+    if (sections_) sections_->read(intervals_->begin(), [this](const Message& m) { observer_.message(m); });
   }
 
-  [[nodiscard]] double since(Steady::time_point time) const {
-    return std::chrono::duration<double>(time - begin_).count();
-  }
-
-  stat::Reading read() { return stat::read(*counters_, watches_command() ? &*child_ : nullptr); }
-
-  [[nodiscard]] stat::Slice slice(double begin, double end, stat::Between counted) const {
-    stat::Slice slice;
-    slice.begin = begin;
-    slice.end = end;
-    slice.counts = std::move(counted.counts);
-    slice.rows = stat::evaluate(plan_, slice.counts, end - begin);
-    stat::flag_all(slice.rows, counted.incomplete);
-    return slice;
-  }
-
-  void end_interval(bool ended) {
-    const auto before = std::exchange(last_, read());
-    const auto time = Steady::now();
-    stat::Slice counted = slice(since(last_time_), since(time), between(first_, before, last_, ended));
-    counted.interval = static_cast<int>(number_);
-    Interval interval{number_++, counted.begin, counted.end, {}};
+  void close_interval(bool ended) {
+    const stat::Slice counted = intervals_->next(ended);
+    Interval interval{*counted.interval, counted.begin, counted.end, {}};
     for (std::size_t r = 0; r < counted.rows.size(); ++r) {
       interval.values.push_back(rate(plan_.rows[r], counted.rows[r], interval.end - interval.begin));
       interval.shares.push_back(stat::summarise(std::span(&counted, 1), r).share);
     }
     if (std::ranges::all_of(interval.shares, [](double share) { return share >= 1; }))
       interval.shares.clear();
-    last_time_ = time;
-    while (tick_ <= time) // a missed interval is part of this one
-      tick_ += settings_.interval;
     observer_.message(interval);
     observer_.slice(counted);
   }
 
   void finish() {
     take_sections();
-    end_interval(true);
-    stat::Slice total = slice(0, since(last_time_), between(first_, last_));
+    close_interval(true);
+    stat::Slice total = intervals_->total();
     stat::flag_all(total.rows, descendants_ && descendants_->any() ? perf::outlived : "");
     observer_.slice(total);
     End end{{}, stop_requested_ ? "stopped by the user" : "the process ended"};
@@ -204,9 +183,7 @@ private:
   std::optional<process::ProcessEnd> until_; ///< a command that is not watched
   std::optional<stat::Attached> counters_;
   std::optional<perf::Descendants> descendants_;
-  stat::Reading first_, last_;
-  Steady::time_point begin_, last_time_, tick_;
-  std::int64_t number_ = 0;
+  std::optional<stat::IntervalCounter> intervals_;
   bool stop_requested_ = false;
 };
 } // namespace

@@ -48,9 +48,6 @@ public:
 /// Error and process::CannotRun as stat::run() does.
 int watch(const stat::Plan& plan, const WatchSettings& settings, Observer& observer);
 
-/// Names the program's descriptor: process::free_descriptor(), as a rule one digit, for shells.
-inline constexpr const char* sections_variable = "RECOUNT_SECTIONS_FD";
-
 /// A socket pair that preserves message boundaries. The program's end does not block; it drops messages that
 /// do not fit.
 class SectionSocket {

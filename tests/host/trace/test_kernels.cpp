@@ -59,10 +59,10 @@ void trace_kernel(const std::vector<std::string>& command, model::Hierarchy& cac
       },
       [](trace::Reader&) {});
   const auto tool = trace::tool_command(command, {session.channel(), true});
-  const process::Fd nowhere = trace::message_sink();
+  const process::Fd sink = process::null_output();
   process::Spawn spawn{tool.argv};
   spawn.environment = tool.environment;
-  spawn.descriptors = trace::descriptors(nowhere, true);
+  spawn.descriptors = trace::descriptors(sink, true);
   process::Child child(spawn);
   const process::Exit exit = child.wait();
   session.finish();

@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(marks_dropped_last_are_reported) {
   const pid_t child = ::fork();
   if (child == 0) {
     ::dup2(socket.program_end(), process::free_descriptor());
-    ::setenv(sections_variable, std::to_string(process::free_descriptor()).c_str(), 1);
+    ::setenv(recount::base::sections_variable, std::to_string(process::free_descriptor()).c_str(), 1);
     ::execl(sectioned.c_str(), "sectioned", "10", nullptr);
     ::_exit(127);
   }

@@ -20,6 +20,20 @@ BOOST_AUTO_TEST_CASE(a_quarter_of_the_time_is_scaled_by_four) {
   BOOST_TEST(multiplexed(count));
 }
 
+BOOST_AUTO_TEST_CASE(sum_over_targets_has_the_values_that_exist) {
+  Count sum;
+  add(sum, Count{std::nullopt, 10, 0, "never scheduled"});
+  BOOST_TEST(!sum.value.has_value());
+  BOOST_TEST(sum.reason->cause == "never scheduled");
+  add(sum, Count{5, 20, 20, {}});
+  add(sum, Count{std::nullopt, 10, 5, "ended"});
+  add(sum, Count{7, 20, 10, {}});
+  BOOST_TEST(*sum.value == 12U);
+  BOOST_TEST(sum.reason.empty());
+  BOOST_TEST(sum.enabled_ns == 60U);
+  BOOST_TEST(sum.running_ns == 35U);
+}
+
 BOOST_AUTO_TEST_CASE(never_running_is_no_zero) {
   BOOST_TEST(!scale(Count{0, 8000, 0, {}}).has_value());
   BOOST_TEST(share(Count{0, 8000, 0, {}}) == 0.0);

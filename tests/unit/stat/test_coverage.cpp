@@ -1,6 +1,6 @@
 // What counters could see of a command, from their enabled time and its processor time.
 #include "perf/removed.hpp"
-#include "stat/stat_run.hpp"
+#include "stat/attached.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -9,11 +9,11 @@ using namespace recount::stat;
 using namespace std::chrono_literals;
 
 namespace {
-Reading at(std::chrono::nanoseconds used, std::chrono::nanoseconds enabled, std::uint64_t value) {
+CounterReading at(std::chrono::nanoseconds used, std::chrono::nanoseconds enabled, std::uint64_t value) {
   const auto ns = static_cast<std::uint64_t>(enabled.count());
   return {{{value, ns, ns, {}}}, used, used};
 }
-const Reading held = at(100us, 0ns, 0);
+const CounterReading held = at(100us, 0ns, 0);
 } // namespace
 
 BOOST_AUTO_TEST_CASE(set_user_id_program_has_no_counts) {
@@ -50,9 +50,9 @@ BOOST_AUTO_TEST_CASE(attached_process_has_no_cpu_time) {
 }
 
 BOOST_AUTO_TEST_CASE(interval_without_cpu_time_follows_the_whole_run) {
-  const Reading before = at(20ms, 10us, 0), now = at(20ms, 10us, 0);
+  const CounterReading before = at(20ms, 10us, 0), now = at(20ms, 10us, 0);
   BOOST_TEST(!between(held, before, now, false).counts[0].value.has_value());
-  const Reading asleep = at(20ms, 19ms, 7);
+  const CounterReading asleep = at(20ms, 19ms, 7);
   BOOST_TEST(between(held, asleep, asleep, false).counts[0].value.value() == 0U);
 }
 
@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(interval_ending_within_exec_is_counted) {
 BOOST_AUTO_TEST_CASE(long_exec_at_the_start_is_counted) {
   BOOST_TEST(between(held, held, at(40ms, 1ms, 3), false).counts[0].value.value() == 3U);
   BOOST_TEST(!between(held, held, at(140ms, 1ms, 3), false).counts[0].value.has_value());
-  const Reading counted = at(5ms, 1ms, 3);
+  const CounterReading counted = at(5ms, 1ms, 3);
   BOOST_TEST(!between(held, counted, at(40ms, 1ms, 3), false).counts[0].value.has_value());
 }
 
@@ -73,6 +73,6 @@ BOOST_AUTO_TEST_CASE(command_shorter_than_interval_follows_the_whole_run) {
 
 BOOST_AUTO_TEST_CASE(cpu_time_of_descendants_is_known_at_the_end) {
   // A shell that waited for a program: its own time before, that of both once it has ended.
-  const Reading before = at(2ms, 60ms, 100), end = at(64ms, 62ms, 110);
+  const CounterReading before = at(2ms, 60ms, 100), end = at(64ms, 62ms, 110);
   BOOST_TEST(between(held, before, end, true).counts[0].value.value() == 10U);
 }

@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(repetitions_without_value_are_reported) {
   slices[0].rows = evaluate(plan, std::vector<Count>{count(1), count(1)}, 1);
   slices[1].rows = evaluate(plan, std::vector<Count>{count(1), none("why")}, 1);
   slices[2].rows = evaluate(plan, std::vector<Count>{count(3), count(1, 100, 25)}, 1);
-  const Summary s = summarise(slices, 1);
+  const RowSummary s = summarise(slices, 1);
   BOOST_TEST(*s.mean == 2.5);
   BOOST_TEST(s.missing == 1U);
   BOOST_TEST(s.reason.cause == "why");

@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <array>
+#include <cmath>
 #include <limits>
 #include <stdexcept>
 #include <vector>
@@ -69,6 +70,12 @@ BOOST_AUTO_TEST_CASE(outliers_are_ten_standard_deviations_away) {
   BOOST_TEST((found({1000, 1000, 1000, 1014, 1000}).empty())); // equal but one, by 1.4 %
   BOOST_TEST((found({1000, 1000, 1000, 1015, 1000}).size() == 1U));
   BOOST_TEST(found({1, 1, 1, 100}).empty()); // too few
+}
+
+BOOST_AUTO_TEST_CASE(standard_deviation_is_that_of_a_sample) {
+  BOOST_TEST(recount::statistics::standard_deviation(std::array{1.0, 2.0, 3.0, 6.0}) == std::sqrt(14.0 / 3));
+  BOOST_CHECK_THROW(static_cast<void>(recount::statistics::standard_deviation(std::array{1.0})),
+                    std::invalid_argument);
 }
 
 BOOST_AUTO_TEST_CASE(nonsense_is_refused) {
