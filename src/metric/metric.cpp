@@ -243,13 +243,13 @@ void read_path(Metrics& all) {
 
 } // namespace
 
-const Metrics& shipped() {
+const Metrics& built_in() {
   static const Metrics all = parse(shipped_data, "recount.metrics");
   return all;
 }
 
 Metrics load(const std::vector<std::string>& named) {
-  Metrics all = shipped();
+  Metrics all = built_in();
   read_path(all);
   for (const std::string& file : named)
     read(all, file);

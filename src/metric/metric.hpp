@@ -3,6 +3,8 @@
 
 #include "formula/named.hpp"
 
+#include <recount/reason.hpp>
+
 #include <optional>
 #include <span>
 #include <string>
@@ -27,7 +29,7 @@ struct Metric {
   std::string name;                  ///< "ipc": lower-case letters, digits and -
   std::string unit;                  ///< "instructions/cycle"
   std::string prose;                 ///< a sentence or two
-  std::vector<Formula> formulas;     ///< at least one; the first whose events can all be counted is taken
+  std::vector<Formula> formulas;     ///< at least one; the first whose events can all be counted is used
   std::optional<double> least, most; ///< its valid range
   std::string file;
   int line = 0;
@@ -39,8 +41,7 @@ using Metrics = std::vector<Metric>;
 
 /// Reads a text. Throws Error (bad_input) whose subject is "FILE:LINE" and whose cause names the field. Pure.
 [[nodiscard]] Metrics parse(std::string_view text, const std::string& file);
-/// Those built in.
-[[nodiscard]] const Metrics& shipped();
+[[nodiscard]] const Metrics& built_in();
 
 /// Those built in, then those of the search path, then those of `files` in order. The path: the files
 /// *.metrics of /etc/recount/metrics and of $XDG_CONFIG_HOME/recount/metrics (~/.config/recount/metrics);
@@ -51,13 +52,14 @@ using Metrics = std::vector<Metric>;
 /// The metric of that name; null when there is none.
 [[nodiscard]] const Metric* find(const Metrics& metrics, std::string_view name) noexcept;
 
-/// The value of a formula; `operands` in the order of its named.quantities that have a name. A value outside
-/// the metric's range has `outside` set: its events do not count what the formula assumes.
+/// The value of a formula. A value outside the metric's range has `outside` set: its events do not count what
+/// the formula assumes.
 struct Value {
   std::optional<double> value;
-  std::string why; ///< why there is none
+  Reason reason; ///< why there is none
   bool outside = false;
 };
+/// `operands`: in the order of the quantities in `formula.named` that have a name.
 [[nodiscard]] Value evaluate(const Metric& metric, const Formula& formula, std::span<const double> operands);
 
 } // namespace recount::metric

@@ -12,13 +12,15 @@ namespace recount::process {
 
 namespace fs = std::filesystem;
 
-TemporaryFolder::TemporaryFolder(const std::string& name) {
+TemporaryFolder::TemporaryFolder(const std::string& prefix) {
   std::error_code none;
   const fs::path parent = fs::temp_directory_path(none);
-  path_ = ((none ? fs::path("/tmp") : parent) / (name + "-XXXXXX")).string();
-  if (!::mkdtemp(path_.data()))
-    throw unavailable(path_, std::string("cannot create a folder: ") + std::strerror(errno), "TMPDIR",
-                      "set TMPDIR to a folder that can be written");
+  path_ = ((none ? fs::path("/tmp") : parent) / (prefix + "-XXXXXX")).string();
+  if (::mkdtemp(path_.data())) return;
+  const std::string cause = std::string("cannot create a folder: ") + std::strerror(errno);
+  const char* const setting = std::getenv("TMPDIR");
+  throw unavailable(path_, cause, setting ? std::string("TMPDIR = ") + setting : "TMPDIR is not set",
+                    "set TMPDIR to a folder that can be written");
 }
 
 TemporaryFolder::TemporaryFolder(TemporaryFolder&& other) noexcept

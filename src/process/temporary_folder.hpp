@@ -8,8 +8,8 @@ namespace recount::process {
 /// Created with mode 0700 below TMPDIR, else /tmp; removed with its content when destroyed.
 class TemporaryFolder {
 public:
-  /// `name`: what its name begins with. Throws recount::Error (unavailable) where it cannot be created.
-  explicit TemporaryFolder(const std::string& name);
+  /// `prefix`: of its name. Throws recount::Error (unavailable) if it cannot be created.
+  explicit TemporaryFolder(const std::string& prefix);
   TemporaryFolder(TemporaryFolder&& other) noexcept;
   ~TemporaryFolder();
   [[nodiscard]] const std::string& path() const { return path_; }

@@ -505,7 +505,7 @@ void fill_metric(const PlanRow& row, const std::function<double(const std::strin
   if (result.value)
     o.value = *result.value;
   else
-    o.reason = result.why;
+    o.reason = result.reason;
   if (result.outside)
     o.flags.emplace_back(Flag::Kind::note,
                          "outside its range: the events do not count what " + formula.text + " assumes");

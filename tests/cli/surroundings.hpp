@@ -1,6 +1,8 @@
 // What a case of the table may need of this machine, and the folder it runs in.
 #pragma once
 
+#include "process/temporary_folder.hpp"
+
 #include <filesystem>
 #include <string>
 
@@ -19,13 +21,11 @@ namespace recount::test {
 class Folder {
 public:
   Folder();
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder();
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
 private:
-  std::filesystem::path path_;
+  process::TemporaryFolder folder_{"recount-cli"};
+  std::filesystem::path path_ = folder_.path();
 };
 
 } // namespace recount::test

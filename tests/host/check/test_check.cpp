@@ -4,6 +4,7 @@
 #include "check/check.hpp"
 #include "pages.hpp"
 #include "preset/catalogue.hpp"
+#include "process/temporary_folder.hpp"
 #include "sweep/engine.hpp"
 #include "witness/backend.hpp"
 
@@ -30,23 +31,18 @@ const std::string pf = "perf::PAGE-FAULTS", mf = "perf::MINOR-FAULTS", cs = "per
 class Surroundings {
 public:
   explicit Surroundings(const std::string& rows, const char* lie = nullptr) {
-    folder_ = std::filesystem::temp_directory_path() / ("recount-check-" + std::to_string(::getpid()));
-    std::filesystem::create_directories(folder_);
-    std::ofstream(folder_ / "table.csv") << "CPU," << preset::default_pmu()->name << "\n" << rows;
-    ::setenv("PAPI_CSV_EVENT_FILE", (folder_ / "table.csv").c_str(), 1);
+    std::ofstream(file("table.csv")) << "CPU," << preset::default_pmu()->name << "\n" << rows;
+    ::setenv("PAPI_CSV_EVENT_FILE", file("table.csv").c_str(), 1);
     if (lie) ::setenv("CHECK_LIE", lie, 1);
   }
-  Surroundings(const Surroundings&) = delete;
-  Surroundings& operator=(const Surroundings&) = delete;
   ~Surroundings() {
     ::unsetenv("PAPI_CSV_EVENT_FILE");
     ::unsetenv("CHECK_LIE");
-    std::filesystem::remove_all(folder_);
   }
-  [[nodiscard]] std::string file(const std::string& name) const { return folder_ / name; }
+  [[nodiscard]] std::string file(const std::string& name) const { return folder_.path() + "/" + name; }
 
 private:
-  std::filesystem::path folder_;
+  process::TemporaryFolder folder_{"recount-check"};
 };
 
 recount::check::CheckContext context(const std::vector<std::string>& presets,

@@ -3,6 +3,7 @@
 #include "cli/commands.hpp"
 #include "plot/sheet.hpp"
 #include "process/child.hpp"
+#include "process/temporary_folder.hpp"
 #include "skip.hpp"
 #include "unit/hostile/hostile.hpp"
 
@@ -26,18 +27,10 @@ std::string file_contents(const std::filesystem::path& path) {
 
 /// A folder of its own, in which the test runs.
 struct Place {
-  fs::path before = fs::current_path(), folder;
-  Place() {
-    std::string pattern = (fs::temp_directory_path() / "recount-hostile-XXXXXX").string();
-    BOOST_TEST_REQUIRE(::mkdtemp(pattern.data()) != nullptr);
-    folder = pattern;
-    fs::current_path(folder);
-  }
-  ~Place() {
-    fs::current_path(before);
-    std::error_code none;
-    fs::remove_all(folder, none);
-  }
+  process::TemporaryFolder temporary{"recount-hostile"};
+  fs::path before = fs::current_path(), folder = temporary.path();
+  Place() { fs::current_path(folder); }
+  ~Place() { fs::current_path(before); }
   [[nodiscard]] std::string marker() const { return (folder / "PWNED").string(); }
 };
 

@@ -4,6 +4,7 @@
 #include "executed.hpp"
 #include "kernel/nest/nest_kernel.hpp"
 #include "nest/generate.hpp"
+#include "process/temporary_folder.hpp"
 #include "recount/error.hpp"
 #include "skip.hpp"
 
@@ -232,8 +233,8 @@ BOOST_AUTO_TEST_CASE(no_name_of_the_file_reaches_the_compiler) {
 
 BOOST_AUTO_TEST_CASE(nothing_is_left_behind) {
   if (no_compiler()) return;
-  std::string folder = "/tmp/recount-test-XXXXXX";
-  BOOST_TEST_REQUIRE(::mkdtemp(folder.data()));
+  const process::TemporaryFolder temporary("recount-test");
+  const std::string& folder = temporary.path();
   const char* const before = std::getenv("TMPDIR");
   const std::string kept = before ? before : "";
   ::setenv("TMPDIR", folder.c_str(), 1);
@@ -244,7 +245,6 @@ BOOST_AUTO_TEST_CASE(nothing_is_left_behind) {
     BOOST_TEST(std::filesystem::is_empty(folder));
   }
   before ? ::setenv("TMPDIR", kept.c_str(), 1) : ::unsetenv("TMPDIR");
-  std::filesystem::remove_all(folder);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -3,6 +3,7 @@
 #include "plot/gnuplot.hpp"
 #include "plot/sheet.hpp"
 #include "process/child.hpp"
+#include "process/temporary_folder.hpp"
 #include "unit/plot/synthetic.hpp"
 
 #include <recount/error.hpp>
@@ -34,18 +35,10 @@ std::string file_contents(const std::filesystem::path& path) {
 
 /// A folder of its own, and PATH as it was.
 struct Place {
-  fs::path folder;
+  process::TemporaryFolder temporary{"recount-test"};
+  fs::path folder = temporary.path();
   std::string path = std::getenv("PATH") ? std::getenv("PATH") : "";
-  Place() {
-    std::string pattern = (fs::temp_directory_path() / "recount-test-XXXXXX").string();
-    BOOST_TEST_REQUIRE(::mkdtemp(pattern.data()) != nullptr);
-    folder = pattern;
-  }
-  ~Place() {
-    ::setenv("PATH", path.c_str(), 1);
-    std::error_code none;
-    fs::remove_all(folder, none);
-  }
+  ~Place() { ::setenv("PATH", path.c_str(), 1); }
   [[nodiscard]] std::string operator/(const std::string& name) const { return (folder / name).string(); }
   /// A program named gnuplot that does `script`, before the real one in PATH.
   void fake_gnuplot(const std::string& script) const {

@@ -1,5 +1,6 @@
 // Calls of functions, counted in unmodified programs.
 #include "process/child.hpp"
+#include "process/temporary_folder.hpp"
 #include "profile/function_recording.hpp"
 #include "skip.hpp"
 
@@ -8,7 +9,6 @@
 #include <boost/test/unit_test.hpp>
 #include <chrono>
 #include <csignal>
-#include <filesystem>
 #include <fstream>
 #include <future>
 #include <sched.h>
@@ -24,14 +24,9 @@ BOOST_AUTO_TEST_SUITE(functions)
 namespace {
 
 struct Fifo {
-  std::string path =
-      (std::filesystem::temp_directory_path() / ("recount-fifo-" + std::to_string(::getpid()) + "-" +
-                                                 std::to_string(reinterpret_cast<std::uintptr_t>(this))))
-          .string();
+  process::TemporaryFolder folder{"recount-fifo"};
+  std::string path = folder.path() + "/fifo";
   Fifo() { BOOST_REQUIRE(::mkfifo(path.c_str(), 0600) == 0); }
-  ~Fifo() { ::unlink(path.c_str()); }
-  Fifo(const Fifo&) = delete;
-  Fifo& operator=(const Fifo&) = delete;
 };
 
 FunctionSettings settings_for(const std::string& function, const std::vector<std::string>& words) {

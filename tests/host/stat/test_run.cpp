@@ -29,7 +29,7 @@ BOOST_AUTO_TEST_SUITE(stat_run, *test::needs(test::no_software_events))
 namespace {
 
 Plan plan(const std::string& list) {
-  return make_plan(parse_items({list}), metric::shipped(), Domain::all);
+  return make_plan(parse_items({list}), metric::built_in(), Domain::all);
 }
 
 const result::Observation& row(const Slice& slice, const std::string& name) {

@@ -3,6 +3,7 @@
 
 #include "process/child.hpp"
 #include "process/fd.hpp"
+#include "process/temporary_folder.hpp"
 
 #include <recount/error.hpp>
 
@@ -30,14 +31,9 @@ namespace fs = std::filesystem;
 
 /// A path for a socket that nobody else uses.
 std::string fresh_path() {
-  struct Folder {
-    std::string path = (fs::temp_directory_path() / "watch-XXXXXX").string();
-    Folder() { BOOST_TEST_REQUIRE(::mkdtemp(path.data())); }
-    ~Folder() { fs::remove_all(path); }
-  };
-  static const Folder folder;
+  static const process::TemporaryFolder folder("watch");
   static int made = 0;
-  return fmt::format("{}/{}", folder.path, ++made);
+  return fmt::format("{}/{}", folder.path(), ++made);
 }
 
 /// Serves until there is nothing more to do at the moment.

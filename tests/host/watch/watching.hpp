@@ -19,7 +19,7 @@ std::vector<M> of(const std::vector<watch::Message>& all) {
 }
 
 inline stat::Plan plan_of(const std::string& list) {
-  return stat::make_plan(stat::parse_items({list}), metric::shipped(), Domain::all);
+  return stat::make_plan(stat::parse_items({list}), metric::built_in(), Domain::all);
 }
 
 /// Lines that a viewer lost, or marks that the program dropped.

@@ -1,6 +1,7 @@
 #include "base/output_file.hpp"
 #include "base/text.hpp"
 #include "process/fd.hpp"
+#include "process/temporary_folder.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <cerrno>
@@ -19,12 +20,8 @@ using namespace recount;
 namespace fs = std::filesystem;
 
 struct Place {
-  fs::path path;
-  Place() {
-    std::string name = (fs::temp_directory_path() / "recount-output-XXXXXX").string();
-    path = ::mkdtemp(name.data());
-  }
-  ~Place() { fs::remove_all(path); }
+  process::TemporaryFolder folder{"recount-output"};
+  fs::path path = folder.path();
 };
 
 /// What check_writable() throws; nothing when it accepts the path.

@@ -1,5 +1,7 @@
 // Tables, sizes, wrapping.
+#include "base/text.hpp"
 #include "command/output.hpp"
+#include "process/temporary_folder.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -7,8 +9,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <unistd.h>
 
 using namespace recount;
@@ -244,14 +244,9 @@ BOOST_AUTO_TEST_CASE(csv_has_plain_numbers_and_quotes) {
 }
 
 BOOST_AUTO_TEST_CASE(tables_are_exported_by_the_suffix) {
-  char folder[] = "/tmp/recount-export-XXXXXX";
-  BOOST_REQUIRE(::mkdtemp(folder) != nullptr);
-  const std::filesystem::path path(folder);
-  const auto text = [&](const char* name) {
-    std::ostringstream all;
-    all << std::ifstream(path / name).rdbuf();
-    return all.str();
-  };
+  const process::TemporaryFolder folder("recount-export");
+  const std::filesystem::path path(folder.path());
+  const auto text = [&](const char* name) { return base::read_file(path / name).value_or(""); };
   command::TableExport(path / "t.csv").write("all", {command::Table({{"none"}}), wide(), wide()});
   BOOST_TEST(text("t.csv").starts_with("name,count,what it is\nperf::PAGE-FAULTS,1234567,"));
   BOOST_TEST(text("t-Some-things.csv") == text("t.csv"));
@@ -261,5 +256,4 @@ BOOST_AUTO_TEST_CASE(tables_are_exported_by_the_suffix) {
              std::string::npos);
   BOOST_CHECK_THROW(command::TableExport(path / "t.txt"), Error);
   BOOST_CHECK_THROW(command::TableExport(path / "no" / "t.csv"), Error);
-  std::filesystem::remove_all(path);
 }

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "host/pmu.hpp"
+#include "process/temporary_folder.hpp"
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -12,17 +12,6 @@
 /// Lives in a temporary directory for as long as the object does.
 class SysfsTree {
 public:
-  SysfsTree() {
-    std::string name = (std::filesystem::temp_directory_path() / "recount-sysfs-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) std::abort();
-    root_ = name;
-  }
-  SysfsTree(const SysfsTree&) = delete;
-  SysfsTree& operator=(const SysfsTree&) = delete;
-  ~SysfsTree() {
-    std::error_code ignored;
-    std::filesystem::remove_all(root_, ignored);
-  }
   /// Writes root/path.
   SysfsTree& file(const std::string& path, const std::string& text) {
     std::filesystem::create_directories((root_ / path).parent_path());
@@ -33,5 +22,6 @@ public:
   [[nodiscard]] std::vector<recount::host::Pmu> pmus() const { return recount::host::pmus(root_.string()); }
 
 private:
-  std::filesystem::path root_;
+  recount::process::TemporaryFolder folder_{"recount-sysfs"};
+  std::filesystem::path root_ = folder_.path();
 };

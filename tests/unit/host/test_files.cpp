@@ -1,6 +1,7 @@
 // Other machines' /sys, laid out in a temporary folder.
 #include "host/disturbance.hpp"
 #include "host/pmu.hpp"
+#include "process/temporary_folder.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <filesystem>
@@ -9,14 +10,8 @@
 namespace {
 /// A folder that vanishes with the object.
 struct Tree {
-  std::filesystem::path root;
-  Tree() {
-    std::string name = (std::filesystem::temp_directory_path() / "recount-XXXXXX").string();
-    root = ::mkdtemp(name.data());
-  }
-  Tree(const Tree&) = delete;
-  Tree& operator=(const Tree&) = delete;
-  ~Tree() { std::filesystem::remove_all(root); }
+  recount::process::TemporaryFolder folder{"recount"};
+  std::filesystem::path root = folder.path();
   void put(const std::string& path, const std::string& text) const {
     std::filesystem::create_directories((root / path).parent_path());
     std::ofstream(root / path) << text;

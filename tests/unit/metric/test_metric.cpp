@@ -1,5 +1,6 @@
 #include "metric/metric.hpp"
 #include "preset/standard.hpp"
+#include "process/temporary_folder.hpp"
 
 #include <recount/error.hpp>
 #include <recount/event.hpp>
@@ -71,7 +72,7 @@ BOOST_AUTO_TEST_CASE(values) {
   BOOST_TEST(evaluate(m, m.formulas[0], more).outside);
   const double zero[] = {5, 0, 0};
   BOOST_TEST(!evaluate(m, m.formulas[0], zero).value.has_value());
-  BOOST_TEST(evaluate(m, m.formulas[0], zero).why == "division by 0");
+  BOOST_TEST(evaluate(m, m.formulas[0], zero).reason.cause == "division by 0");
   BOOST_TEST(!evaluate(m, m.formulas[0], std::span(zero).first(2)).value.has_value());
 }
 
@@ -106,8 +107,8 @@ BOOST_AUTO_TEST_CASE(shipped_metrics_use_known_presets_and_events) {
                                        "topdown-fe-bound",
                                        "topdown-be-bound",
                                        "power/energy-pkg/"};
-  BOOST_TEST(shipped().size() >= 20U);
-  for (const Metric& m : shipped())
+  BOOST_TEST(built_in().size() >= 20U);
+  for (const Metric& m : built_in())
     for (const Formula& f : m.formulas)
       for (const std::string& name : f.events()) {
         if (name.starts_with("PAPI_"))
@@ -120,20 +121,19 @@ BOOST_AUTO_TEST_CASE(shipped_metrics_use_known_presets_and_events) {
         "l1-hit-rate", "l2-hit-rate", "l3-hit-rate", "branch-misprediction-rate", "issued-over-completed",
         "dtlb-miss-rate", "coherence-shared", "coherence-invalidations", "coherence-interventions",
         "page-fault-rate"})
-    BOOST_TEST(find(shipped(), name), name);
+    BOOST_TEST(find(built_in(), name), name);
 }
 
 BOOST_AUTO_TEST_CASE(user_files_add_and_replace) {
-  std::string name = (std::filesystem::temp_directory_path() / "recount-metric-XXXXXX").string();
-  BOOST_TEST_REQUIRE(::mkdtemp(name.data()) != nullptr);
-  const std::filesystem::path folder = name;
+  const process::TemporaryFolder temporary("recount-metric");
+  const std::filesystem::path folder = temporary.path();
   std::ofstream(folder / "b.metrics") << "metric ipc\nunit u\nformula A / B\nprose mine\n";
   std::ofstream(folder / "a.metrics") << "metric own\nunit u\nformula A / B\nprose p\n";
   std::ofstream(folder / "notes.txt") << "not a metric\n";
   std::ofstream(folder / "more") << "metric more\nunit u\nformula A / B\nprose p\n";
   ::setenv("RECOUNT_METRICS", folder.c_str(), 1);
   const Metrics all = load({folder / "more"});
-  BOOST_TEST(all.size() == shipped().size() + 2);
+  BOOST_TEST(all.size() == built_in().size() + 2);
   BOOST_TEST(find(all, "ipc")->prose == "mine");
   BOOST_TEST(find(all, "own") != nullptr);
   BOOST_TEST(find(all, "more") != nullptr);
@@ -142,8 +142,7 @@ BOOST_AUTO_TEST_CASE(user_files_add_and_replace) {
   ::setenv("RECOUNT_METRICS", (folder / "nowhere.metrics").c_str(), 1);
   BOOST_CHECK_THROW((void)load(), Error);
   ::setenv("RECOUNT_METRICS", "", 1);
-  BOOST_TEST(load().size() == shipped().size());
-  std::filesystem::remove_all(folder);
+  BOOST_TEST(load().size() == built_in().size());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,5 +1,7 @@
 // perf.data: what is written is read again, files of perf are read, and damaged ones do no harm.
+#include "base/text.hpp"
 #include "perf/perf_data.hpp"
+#include "process/temporary_folder.hpp"
 #include "records.hpp"
 
 #include <recount/error.hpp>
@@ -21,15 +23,10 @@ BOOST_AUTO_TEST_SUITE(perf_data)
 namespace {
 
 struct File {
-  std::string path =
-      (std::filesystem::temp_directory_path() / ("recount-perf-data-" + std::to_string(getpid()))).string();
-  ~File() { std::filesystem::remove(path); }
+  process::TemporaryFolder folder{"recount-perf-data"};
+  std::string path = folder.path() + "/perf.data";
   void put(const std::string& bytes) const { std::ofstream(path, std::ios::binary) << bytes; }
-  [[nodiscard]] std::string bytes() const {
-    std::ostringstream text;
-    text << std::ifstream(path, std::ios::binary).rdbuf();
-    return text.str();
-  }
+  [[nodiscard]] std::string bytes() const { return base::read_file(path).value_or(""); }
 };
 
 SampledEvent sampled(const std::string& name, std::uint64_t config, std::uint64_t period) {
@@ -236,7 +233,7 @@ BOOST_AUTO_TEST_CASE(other_files_are_refused_with_the_reason) {
 }
 
 BOOST_AUTO_TEST_CASE(cut_and_changed_files_do_no_harm) {
-  const File file, changed{file.path + "-changed"};
+  const File file, changed;
   write(file, {a_sample(1), Name{2, 10, 10, true, "solver"}, a_sample(3)}, PERF_SAMPLE_CALLCHAIN,
         {{"recount"}, "node", "6.1", 1});
   const std::string good = file.bytes();

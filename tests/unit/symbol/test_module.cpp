@@ -1,5 +1,6 @@
 // Functions and lines of programs that this build made; and files that are none.
 #include "fixture_lines.hpp"
+#include "process/temporary_folder.hpp"
 #include "symbol/disassembly.hpp"
 #include "symbol/module.hpp"
 
@@ -121,13 +122,12 @@ BOOST_AUTO_TEST_CASE(stripped_library_alone_has_exported_names_and_reports_the_l
 }
 
 BOOST_AUTO_TEST_CASE(debug_path_is_searched_by_build_id) {
-  char folder[] = "/tmp/recount-debug-XXXXXX";
-  BOOST_REQUIRE(::mkdtemp(folder) != nullptr);
+  const process::TemporaryFolder folder("recount-debug");
   const Opened plain = open_fixture("libprofiled.so");
   std::string id;
   for (const unsigned char byte : plain->build_id())
     id += "0123456789abcdef"[byte >> 4U], id += "0123456789abcdef"[byte & 15U];
-  const std::string first = std::string(folder) + "/.build-id", second = first + "/" + id.substr(0, 2);
+  const std::string first = folder.path() + "/.build-id", second = first + "/" + id.substr(0, 2);
   const std::string file = second + "/" + id.substr(2) + ".debug";
   ::mkdir(first.c_str(), 0755);
   ::mkdir(second.c_str(), 0755);
@@ -135,12 +135,8 @@ BOOST_AUTO_TEST_CASE(debug_path_is_searched_by_build_id) {
   process::Fd bytes(::memfd_create("test", MFD_CLOEXEC)); // as a file, none lies beside it
   const std::string all = contents(std::string(FIXTURES) + "/libprofiled.so");
   BOOST_REQUIRE(::write(bytes.get(), all.data(), all.size()) == static_cast<ssize_t>(all.size()));
-  const Opened m = symbol::open_module(std::move(bytes), "/nowhere/library.so", folder);
+  const Opened m = symbol::open_module(std::move(bytes), "/nowhere/library.so", folder.path());
   BOOST_TEST(m->functions("*::hidden_write").size() == 1U);
-  ::unlink(file.c_str());
-  ::rmdir(second.c_str());
-  ::rmdir(first.c_str());
-  ::rmdir(folder);
 }
 
 BOOST_AUTO_TEST_CASE(offset_and_address_are_inverse) {

@@ -1,4 +1,5 @@
 // Verdicts in a file: merged by machine, read with bounds, found by name and by encoding.
+#include "process/temporary_folder.hpp"
 #include "verdict/verdict_store.hpp"
 
 #include <recount/error.hpp>
@@ -36,23 +37,15 @@ Event raw(std::uint64_t config) {
 
 /// A folder of its own as XDG_STATE_HOME.
 struct State {
-  State() {
-    std::string name = (fs::temp_directory_path() / "recount-verdicts-XXXXXX").string();
-    BOOST_REQUIRE(::mkdtemp(name.data()));
-    folder = name;
-    ::setenv("XDG_STATE_HOME", name.c_str(), 1);
-  }
-  ~State() {
-    ::unsetenv("XDG_STATE_HOME");
-    std::error_code ignored;
-    fs::remove_all(folder, ignored);
-  }
+  State() { ::setenv("XDG_STATE_HOME", folder.c_str(), 1); }
+  ~State() { ::unsetenv("XDG_STATE_HOME"); }
   [[nodiscard]] fs::path file() const { return folder / "recount" / "verdicts.json"; }
   void put(const std::string& text) const {
     fs::create_directories(file().parent_path());
     std::ofstream(file(), std::ios::binary) << text;
   }
-  fs::path folder;
+  process::TemporaryFolder temporary{"recount-verdicts"};
+  fs::path folder = temporary.path();
 };
 
 std::string cause_of(const std::string& text) {
