@@ -1,4 +1,5 @@
-// The functions of fmt that librecount uses, compiled into it: fmt's own src/format.cc.
+// The functions of fmt that librecount uses, compiled into it as in fmt's src/format.cc: programs that link
+// librecount then need no libfmt, whose ABI changes with each major version.
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE

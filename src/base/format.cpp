@@ -10,18 +10,23 @@
 
 namespace recount::base {
 
+namespace {
+/// Decimal places for four significant digits.
+int decimal_places(double value, int most) {
+  if (value == 0 || !std::isfinite(value)) return 0;
+  return std::clamp(3 - static_cast<int>(std::floor(std::log10(std::abs(value)))), 0, most);
+}
+} // namespace
+
 std::string format_number(double value) {
-  if (value == 0) return "0";
-  const int digits = static_cast<int>(std::floor(std::log10(std::abs(value))));
-  return fmt::format("{:.{}f}", value, std::clamp(3 - digits, 0, 9));
+  return value == 0 ? "0" : fmt::format("{:.{}f}", value, decimal_places(value, 9));
 }
 
 std::string format_millions(double value) {
   const double millions = value / 1e6;
   if (millions == 0) return "0";
   if (std::abs(millions) < 0.001) return fmt::format("{:.2g}", millions);
-  const int digits = static_cast<int>(std::floor(std::log10(std::abs(millions))));
-  return fmt::format("{:.{}f}", millions, std::clamp(3 - digits, 0, 3));
+  return fmt::format("{:.{}f}", millions, decimal_places(millions, 3));
 }
 
 std::string format_share(double share) {
@@ -37,14 +42,19 @@ std::string format_times(double factor) {
   return fmt::format("{:.{}f} times", factor, factor < 10 ? 2 : 1);
 }
 
-std::string format_seconds(double seconds) {
-  return format_number(seconds);
+std::string format_duration(std::chrono::duration<double> time) {
+  constexpr double longest = 9e9; // fits long
+  const auto s = static_cast<long>(std::min(time.count(), longest));
+  if (s < 60) return fmt::format("{} s", s);
+  if (s < 3600) return fmt::format("{} min {} s", s / 60, s % 60);
+  return fmt::format("{} h {} min", s / 3600, s / 60 % 60);
 }
 
 std::string format_bytes(double bytes, bool compact) {
   constexpr std::array prefixes{"", "K", "M", "G", "T"};
   std::size_t power = 0;
-  while (bytes >= 1024 && power + 1 < prefixes.size()) {
+  constexpr double least_of_next = 1023.5; // which four digits would show as 1024
+  while (bytes >= least_of_next && power + 1 < prefixes.size()) {
     bytes /= 1024;
     ++power;
   }

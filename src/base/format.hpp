@@ -4,6 +4,7 @@
 #include "base/witness.hpp"
 
 #include <charconv>
+#include <chrono>
 #include <concepts>
 #include <cstdint>
 #include <optional>
@@ -23,8 +24,8 @@ namespace recount::base {
 [[nodiscard]] std::string format_points(double difference);
 /// "2.31 times"
 [[nodiscard]] std::string format_times(double factor);
-/// Seconds with three or four digits: "0.01234", "12.34".
-[[nodiscard]] std::string format_seconds(double seconds);
+/// "12 s", "3 min 20 s", "2 h 5 min".
+[[nodiscard]] std::string format_duration(std::chrono::duration<double> time);
 /// Four significant digits: "512 B", "4 KiB", "1.5 MiB"; compact, for axes: "512", "4K", "1.5M".
 [[nodiscard]] std::string format_bytes(double bytes, bool compact = false);
 [[nodiscard]] inline std::string format_bytes(std::integral auto bytes, bool compact = false) {

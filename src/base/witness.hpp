@@ -34,6 +34,8 @@ struct Witness {
   }
   /// The machine of a model, as model::machine() takes it: "host" where it is the machine of its run.
   [[nodiscard]] std::string machine() const { return detail.empty() ? "host" : detail; }
+  /// The model of the same machine with one more option, "sample": "model:i7-9700~sample".
+  [[nodiscard]] Witness with(const std::string& option) const { return {model, machine() + '~' + option}; }
   /// As in results files: "perf", "model:i7-9700".
   [[nodiscard]] std::string name() const;
 

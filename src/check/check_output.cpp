@@ -398,7 +398,7 @@ std::string check_json(const Checked& checked, const CheckContext& context, cons
     return Json{{"kernel", failure.kernel},
                 {"params", make_json(failure.params)},
                 {"witness", failure.witness},
-                {"reason", failure.reason}};
+                {"reason", failure.reason.text()}};
   };
   const auto& c = checked.coverage;
   return json_text("check", {{"verdicts", make_array(checked.verdicts, verdict_json)},

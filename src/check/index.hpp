@@ -24,7 +24,7 @@ public:
     for (const auto& o : results.observations)
       series_[{o.kernel, o.params, o.metric, o.witness}][o.repetition] = &o;
     for (const auto& f : results.failures)
-      failures_.emplace(std::pair(f.kernel, f.params), f.reason);
+      failures_.emplace(std::pair(f.kernel, f.params), f.reason.text());
   }
   [[nodiscard]] const Series& of(const std::string& kernel, const result::Params& point,
                                  const std::string& metric, const Witness& witness) const {

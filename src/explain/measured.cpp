@@ -76,10 +76,8 @@ constexpr std::array counted_names{"seconds", "l1_dcm", "l1_icm", "l1_tcm", "l2_
 /// "PAPI_L1_DCM" and "L1 DCM" are l1_dcm; "Time" is seconds.
 std::string normal_name(std::string_view name) {
   std::string normal;
-  for (const char c : name)
-    normal += std::isalnum(static_cast<unsigned char>(c)) != 0
-                  ? static_cast<char>(std::tolower(static_cast<unsigned char>(c)))
-                  : '_';
+  for (const char c : base::lower_case(name))
+    normal += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
   if (normal.starts_with("papi_")) normal.erase(0, 5);
   return normal == "time" ? "seconds" : normal;
 }

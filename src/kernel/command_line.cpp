@@ -1,5 +1,6 @@
 #include "kernel/command_line.hpp"
 
+#include "base/text.hpp"
 #include "kernel/kernel.hpp"
 #include "kernel/point.hpp"
 #include "process/child.hpp"
@@ -20,13 +21,6 @@ namespace {
 
 bool letter(char c) {
   return std::isalpha(static_cast<unsigned char>(c)) != 0;
-}
-
-std::string lower(std::string_view text) {
-  std::string all(text);
-  std::ranges::transform(all, all.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return all;
 }
 
 /// One word with its braces replaced.
@@ -74,7 +68,7 @@ constexpr std::array unit_rows{UnitRow{"", 1},        UnitRow{"s", 1},     UnitR
                                UnitRow{"us", 1e-6},   UnitRow{"ns", 1e-9}};
 
 std::optional<double> seconds_in(std::string_view line) {
-  const std::string small = lower(line);
+  const std::string small = base::lower_case(line);
   std::string_view rest = small;
   const auto skip_blanks = [&] { take(rest, [](char c) { return c == ' ' || c == '\t' || c == '\r'; }); };
   skip_blanks();

@@ -1,6 +1,7 @@
 #include "matmul/derived.hpp"
 
 #include "base/format.hpp"
+#include "base/names.hpp"
 #include "base/witness.hpp"
 #include "formula/named.hpp"
 #include "plot/select.hpp"
@@ -113,6 +114,13 @@ std::optional<Quantity> derived_by(const ProductGroup& group, const Product& pro
   return quantity;
 }
 
+/// Of a derived metric or a time; empty: a count or a ratio.
+std::string unit_of(const std::string& name) {
+  if (is_seconds(name) || name == "cpu_seconds") return "s";
+  const Derivation* const row = find_derivation(name);
+  return row ? row->unit : "";
+}
+
 Quantity compared(Quantity comparison, const Quantity& a, const Quantity& b) {
   comparison.evidence = evidence(a, b);
   comparison.compared = std::min(a.values.size(), b.values.size());
@@ -133,9 +141,9 @@ const std::vector<Derivation>& derivations() {
       {"IPC", "instructions per cycle", {"PAPI_TOT_INS / PAPI_TOT_CYC"}},
       {"L1_PER_FLOP", "L1 misses per operation", {"PAPI_L1_DCM / operations"}},
       {"L2_PER_FLOP", "L2 misses per operation", {"PAPI_L2_DCM / operations"}},
-      {"INTENSITY", "operations per byte", {"operations / (PAPI_L2_DCM * line)"}},
-      {"GFLOPS", "GFLOP/s", {"operations / seconds / 1e9"}},
-      {"GFLOPS_CPU", "GFLOP/s by CPU time", {"operations / cpu_seconds / 1e9"}}};
+      {"INTENSITY", "operations per byte", {"operations / (PAPI_L2_DCM * line)"}, "operations/B"},
+      {"GFLOPS", "GFLOP/s", {"operations / seconds / 1e9"}, "GFLOP/s"},
+      {"GFLOPS_CPU", "GFLOP/s by CPU time", {"operations / cpu_seconds / 1e9"}, "GFLOP/s"}};
   return rows;
 }
 
@@ -241,17 +249,18 @@ std::vector<Measure> comparisons(const Side& reference, const std::string& suffi
     if (time == "seconds") return {};
     return speed_up(group, product(p), reference(p), metric(time));
   };
-  std::vector<Measure> all{
-      {"speed-up by time" + suffix, faster(seconds), format_factor, true},
-      {"speed-up by CPU time" + suffix, by_cpu, format_factor, true},
-      {"speed-up by cycles" + suffix, faster(core_cycles), format_factor, true},
-      {"speed-up by TSC cycles" + suffix, faster(tsc_cycles), format_factor, true},
-      {"L1 hit rate difference (points)" + suffix, differs("L1_HIT_RATE"), base::format_points, true},
-      {"L2 hit rate difference (points)" + suffix, differs("L2_HIT_RATE"), base::format_points, true}};
-  for (Measure& measure : all) {
-    measure.of = product;
-    measure.against = reference;
-  }
+  std::vector<Measure> all;
+  const auto add = [&](const std::string& name, const char* unit, QuantityOf quantity,
+                       std::string (*format)(double)) {
+    all.push_back(
+        {name + unit + suffix, std::move(quantity), format, true, {}, name + suffix, product, reference});
+  };
+  add("speed-up by time", "", faster(seconds), format_factor);
+  add("speed-up by CPU time", "", by_cpu, format_factor);
+  add("speed-up by cycles", "", faster(core_cycles), format_factor);
+  add("speed-up by TSC cycles", "", faster(tsc_cycles), format_factor);
+  add("L1 hit rate difference", " (points)", differs("L1_HIT_RATE"), base::format_points);
+  add("L2 hit rate difference", " (points)", differs("L2_HIT_RATE"), base::format_points);
   return all;
 }
 
@@ -297,24 +306,9 @@ std::string cell_text(const Measure& measure, const Quantity& quantity, Notes& n
   return fmt::format("{} [{}, {}]", text, low, high);
 }
 
-/// "L1 misses (10^6) vs 1" -> "L1 misses vs 1": values for CSV are not scaled.
-std::string unscaled(std::string label) {
-  const auto from = label.find(" ("), to = label.find(')', std::min(from, label.size()));
-  if (to != label.npos) label.erase(from, to + 1 - from);
-  return label;
-}
-
-std::string unit_of(const Measure& measure) {
-  if (measure.format == base::format_seconds) return "s";
-  if (measure.name.starts_with("GFLOPS") || measure.label.find("GFLOP/s") != std::string::npos)
-    return "GFLOP/s";
-  return measure.name == "INTENSITY" ? "operations/B" : "";
-}
-
 document::Datum make_datum(const ProductGroup& group, const Measure& measure, const Product& product,
                            const std::optional<Quantity>& quantity) {
-  document::Datum datum{product_keys(measure.of ? measure.of(product) : product),
-                        measure.name.empty() ? unscaled(measure.label) : measure.name};
+  document::Datum datum{product_keys(measure.of ? measure.of(product) : product), measure.name};
   datum.keys.insert(datum.keys.begin(), {"machine", group.machine});
   if (measure.against) datum.keys.emplace_back("compared with", loops_name(measure.against(product)));
   if (!quantity) {
@@ -334,7 +328,7 @@ document::Datum make_datum(const ProductGroup& group, const Measure& measure, co
     datum.low = quantity->low;
     datum.high = quantity->high;
   }
-  datum.unit = unit_of(measure);
+  datum.unit = unit_of(measure.name);
   return datum;
 }
 

@@ -18,6 +18,7 @@ struct Derivation {
   const char* label; ///< "L1 hit rate"
   /// The first whose metrics were all counted applies. `operations`: 2 n^3; `line`: bytes of a cache line.
   std::vector<const char*> formulas;
+  const char* unit = ""; ///< "GFLOP/s"; empty: a count or a ratio
 };
 [[nodiscard]] const std::vector<Derivation>& derivations();
 
@@ -65,7 +66,7 @@ struct Measure {
   std::string (*format)(double);
   bool comparison = false;           ///< an absent value is a dash, not the reason for it
   std::optional<Product> loops = {}; ///< of these loops at the size of the row; none: of the row's product
-  std::string name = {};             ///< of the metric, for CSV; empty: the label without its unit
+  std::string name = {};             ///< of the metric, for CSV
   Side of = {}, against = {};        ///< of a comparison: the sides; none: it is not of products
 };
 

@@ -126,7 +126,7 @@ void announce_matmul(const MatmulPlan& plan, const sweep::Batch& batch) {
                 base::format_count(plan.stops.size(), "point"), fmt::join(plan.witnesses, ", "),
                 base::format_count(batch.jobs.size(), "run"),
                 batch.how.cpu ? fmt::format("timed runs on CPU {}", *batch.how.cpu) : "not pinned",
-                batch.header.seed, sweep::show_time(estimate));
+                batch.header.seed, base::format_duration(estimate));
 }
 
 void print_points(const MatmulPlan& plan) {
@@ -300,7 +300,7 @@ std::string matmul_json(const sweep::Ended& ended) {
                 {"point", result::describe(failure.params)},
                 {"repetition", failure.repetition},
                 {"witness", failure.witness},
-                {"reason", failure.reason}};
+                {"reason", failure.reason.text()}};
   });
   return json_text("matmul", object);
 }

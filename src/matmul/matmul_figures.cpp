@@ -272,8 +272,7 @@ void add_model(ProductSheet& sheet, plot::Panel& panel, const Groups& groups, co
     series.label = loops_name(loops) + " without TLB";
     series.compact = "no TLB";
     series.linetype = 0;
-    sheet.add(panel, series, group, points_of(published, loops),
-              quantity_by({Witness::model, model.detail + "~no-tlb"}));
+    sheet.add(panel, series, group, points_of(published, loops), quantity_by(model.with("no-tlb")));
   }
 }
 

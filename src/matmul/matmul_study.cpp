@@ -279,7 +279,8 @@ private:
     add(name, metrics);
     const std::string machine = name.machine();
     const std::string base = model::without_modes(machine);
-    const Witness bare(Witness::model, base + "~no-tlb" + machine.substr(base.size()));
+    Witness bare = Witness(Witness::model, base).with("no-tlb");
+    bare.detail += machine.substr(base.size());
     if (base.find('~') == std::string::npos && model::machine(machine).tlb &&
         std::ranges::find(plan_.witnesses, bare) == plan_.witnesses.end())
       add(bare, {"PAPI_L1_DCM", "PAPI_L2_DCM"});

@@ -70,7 +70,7 @@ void add_blocked(std::vector<Block>& blocks, const ProductGroup& group) {
       select(group, [](const Product& p) { return p.element == "f64" && p.block > 0 && p.build.empty(); });
   const std::vector<KeyColumn> keys{{"n", size_text}, {"block", block_text}};
   const auto line = comparisons(with_variant("ikj"));
-  std::vector<Measure> times{of_metric("time (s)", "seconds", base::format_seconds),
+  std::vector<Measure> times{of_metric("time (s)", "seconds", base::format_number),
                              of_metric("GFLOP/s", "GFLOPS", base::format_number)},
       misses{of_metric("L1 misses", "PAPI_L1_DCM", base::format_millions),
              of_metric("L2 misses", "PAPI_L2_DCM", base::format_millions),
@@ -130,8 +130,8 @@ std::vector<Block> doubles_tables(const ProductGroup& group) {
   const auto table = [&](const char* caption, const Products& of, const std::vector<ByLoops>& metrics) {
     add_by_size(blocks, group, caption, of, sizes, metrics);
   };
-  table(times_caption, every, {{"", "seconds", base::format_seconds}});
-  table(cpu_times_caption, every, {{"", "cpu_seconds", base::format_seconds}});
+  table(times_caption, every, {{"", "seconds", base::format_number}});
+  table(cpu_times_caption, every, {{"", "cpu_seconds", base::format_number}});
   table("GFLOP/s, of 2 n^3 operations", every, {{"", "GFLOPS", base::format_number}});
   if (std::ranges::any_of(doubles, [&](const Product& p) {
         const auto elapsed = seconds(group, p);
@@ -164,8 +164,8 @@ const std::vector<Measure>& laboratory_measures() {
       of_metric("loads + stores (10^6)", "LST", base::format_millions),
       {"cycles (10^6)", core_cycles, base::format_millions, false, {}, "PAPI_TOT_CYC"},
       {"TSC cycles (10^6)", tsc_cycles, base::format_millions, false, {}, "tsc_cycles"},
-      of_metric("elapsed time (s)", "seconds", base::format_seconds),
-      of_metric("CPU time (s)", "cpu_seconds", base::format_seconds),
+      of_metric("elapsed time (s)", "seconds", base::format_number),
+      of_metric("CPU time (s)", "cpu_seconds", base::format_number),
       of_metric("L1 hit rate", "L1_HIT_RATE", base::format_share),
       of_metric("L2 hit rate", "L2_HIT_RATE", base::format_share),
       of_metric("L2 misses (10^6)", "PAPI_L2_DCM", base::format_millions)};
@@ -232,7 +232,7 @@ void add_laboratory(std::vector<Block>& blocks, const ProductGroup& group, const
   add(fmt::format("5. The same loops built with {}; n = {}",
                   group.version("vectorised_flags", "-O3 -march=native"), first.n),
       vectorised,
-      {of_metric("elapsed time (s)", "seconds", base::format_seconds),
+      {of_metric("elapsed time (s)", "seconds", base::format_number),
        of_metric("L1 misses (10^6)", "PAPI_L1_DCM", base::format_millions),
        comparisons(plain, " over the plain build")[0]});
 }
@@ -249,7 +249,7 @@ std::vector<Block> laboratory_tables(const ProductGroup& group) {
 namespace {
 
 std::string value_text(const std::string& metric, double value) {
-  return metric.ends_with("seconds") ? base::format_seconds(value) : fmt::format("{:.0f}", value);
+  return metric.ends_with("seconds") ? base::format_number(value) : fmt::format("{:.0f}", value);
 }
 
 /// Each repetition, and what they come to.
@@ -377,9 +377,10 @@ void add_published(std::vector<Block>& blocks, const ProductGroup& table,
                    const std::vector<ProductGroup>& all, const Witness& model) {
   const auto holder = std::ranges::find_if(all, [&](const auto& g) { return g.has_witness(model); });
   const ProductGroup& modelled = holder == all.end() ? table : *holder;
-  const auto by_model = [&](const char* name, const std::string& part = "") -> QuantityOf {
-    return [&modelled, quantity = metric(name, Witness(Witness::model, model.detail + part))](
-               const auto&, const Product& p) { return quantity(modelled, p); };
+  const auto by = [&](const Witness& witness, const char* name) -> QuantityOf {
+    return [&modelled, quantity = metric(name, witness)](const auto&, const Product& p) {
+      return quantity(modelled, p);
+    };
   };
   const QuantityOf here = [&all](const auto&, const Product& p) -> std::optional<Quantity> {
     for (const ProductGroup& group : all)
@@ -398,8 +399,8 @@ void add_published(std::vector<Block>& blocks, const ProductGroup& table,
   const auto in_range = [&](const std::string& name) {
     return column(
         "published value in the predicted range",
-        [model_value = by_model(name.c_str()), value = metric(name)](const ProductGroup& group,
-                                                                     const Product& p) {
+        [model_value = by(model, name.c_str()), value = metric(name)](const ProductGroup& group,
+                                                                      const Product& p) {
           return place_in_range(model_value(group, p), value(group, p));
         },
         format_place, name + " in the predicted range: -1 below, 0 inside, 1 above");
@@ -411,23 +412,23 @@ void add_published(std::vector<Block>& blocks, const ProductGroup& table,
   const QuantityOf l1 = metric("PAPI_L1_DCM"), l2 = metric("PAPI_L2_DCM");
   add("L1 data-cache misses (10^6): published, and modelled for " + model.detail,
       {column("published", l1, base::format_millions, "PAPI_L1_DCM"),
-       column("model", by_model("PAPI_L1_DCM"), base::format_millions, "PAPI_L1_DCM"),
-       column("model / published", over(by_model("PAPI_L1_DCM"), l1), format_ratio,
+       column("model", by(model, "PAPI_L1_DCM"), base::format_millions, "PAPI_L1_DCM"),
+       column("model / published", over(by(model, "PAPI_L1_DCM"), l1), format_ratio,
               "PAPI_L1_DCM, model / published"),
        in_range("PAPI_L1_DCM"),
-       column("model without TLB / published", over(by_model("PAPI_L1_DCM", "~no-tlb"), l1), format_ratio,
-              "PAPI_L1_DCM, model without TLB / published")});
+       column("model without TLB / published", over(by(model.with("no-tlb"), "PAPI_L1_DCM"), l1),
+              format_ratio, "PAPI_L1_DCM, model without TLB / published")});
   add("L2 data-cache misses (10^6): published, and modelled for loads, stores and page walks",
       {column("published", l2, base::format_millions, "PAPI_L2_DCM"),
-       column("model", by_model("PAPI_L2_DCM"), base::format_millions, "PAPI_L2_DCM"),
+       column("model", by(model, "PAPI_L2_DCM"), base::format_millions, "PAPI_L2_DCM"),
        in_range("PAPI_L2_DCM"),
        column("published / published L1", over(l2, l1), format_ratio, "PAPI_L2_DCM / PAPI_L1_DCM")});
   const bool timed_here =
       std::ranges::any_of(products, [&](const Product& p) { return here(table, p).has_value(); });
   add(timed_here ? "Time (s): published, and on this machine" : "Time (s) and GFLOP/s: published",
-      {column("published", seconds, base::format_seconds, "seconds"),
+      {column("published", seconds, base::format_number, "seconds"),
        column("published GFLOP/s", metric("GFLOPS"), base::format_number, "GFLOPS"),
-       column("here", here, base::format_seconds, "seconds"),
+       column("here", here, base::format_number, "seconds"),
        column("published / here", over(seconds, here), format_ratio, "seconds, published / here")});
 }
 

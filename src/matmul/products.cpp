@@ -382,7 +382,7 @@ std::vector<ProductGroup> group_products(const result::Results& results) {
   }
   for (const auto& failure : results.failures)
     if (const auto product = parse_product(failure.kernel, failure.params))
-      groups.find(failure.run).second->failed.emplace(*product, failure.reason);
+      groups.find(failure.run).second->failed.emplace(*product, failure.reason.text());
   add_ceilings(groups, results);
   std::ranges::stable_partition(groups.all, [](const ProductGroup& group) { return !group.published; });
   return std::move(groups.all);
@@ -573,13 +573,12 @@ private:
   std::size_t current_ = 0;
 };
 
-/// Letters and digits only, small.
+/// Letters and digits only, in lower case.
 std::string plain(std::string_view text) {
   std::string all;
   for (const char c : text)
-    if (std::isalnum(static_cast<unsigned char>(c)))
-      all += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return all;
+    if (std::isalnum(static_cast<unsigned char>(c))) all += c;
+  return base::lower_case(all);
 }
 
 /// The longest name of a shipped machine that the text mentions.

@@ -2,6 +2,7 @@
 
 #include "base/format.hpp"
 #include "base/names.hpp"
+#include "base/text.hpp"
 #include "base/witness.hpp"
 #include "matmul/derived.hpp"
 #include "model/machine.hpp"
@@ -23,7 +24,6 @@ namespace {
 using base::format_bytes;
 using base::format_millions;
 using base::format_number;
-using base::format_seconds;
 using base::format_share;
 using base::format_times;
 using base::format_witness;
@@ -234,7 +234,7 @@ std::string effect_of_l2(const Subject& subject, const Product& a, const Product
       "they are {} of the {} s{}, and less where misses overlap or are prefetched: {}.",
       format_millions(fewer), format_millions(misses_a->value), format_millions(misses_b->value),
       format_witness(witness), each, cached ? "a slow hit in the level below" : "a slow access to memory",
-      share >= 1 ? "all" : fmt::format("{:.0f} %", 100 * share), format_seconds(saved), time_clause(time),
+      share >= 1 ? "all" : fmt::format("{:.0f} %", 100 * share), format_number(saved), time_clause(time),
       share < explains_little ? "most of the difference is not explained"
                               : "how much they explain was not measured");
 }
@@ -368,7 +368,7 @@ std::vector<std::string> exceeded_capacities(const Product& a, const Product& b,
 /// The share of the modelled rise of L1 misses that the model loses without its TLB.
 std::string tlb_text(const Subject& subject, const Product& a, const Product& b) {
   const MetricName misses{"PAPI_L1_DCM", "L1 misses"};
-  const Witness bare(Witness::model, subject.model.machine() + "~no-tlb");
+  const Witness bare = subject.model.with("no-tlb");
   const auto with = find_step(subject.modelled, a, b, misses, subject.model),
              without = find_step(subject.modelled, a, b, misses, bare);
   if (!with || !without || with->rise() < least_rise) return {};
@@ -441,12 +441,6 @@ void add_jumps(Findings& findings, const Subject& subject) {
 
 // Another language against C++ at the largest size of each loops.
 
-std::string lower(std::string word) {
-  std::ranges::transform(word, word.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return word;
-}
-
 /// Only the vectorised C++ build can support vectorisation as the cause, and nothing here proves it.
 std::string vectorisation_text(const ProductGroup& group, const Product& plain, const std::string& language,
                                const Quantity& factor) {
@@ -478,14 +472,14 @@ void add_languages(Findings& findings, const ProductGroup& group) {
     const std::string& language = product.build;
     std::string text = fmt::format(
         "{0} takes {1} s and C++ {2} s: {0} is {3} as fast{4}.", language,
-        format_seconds(seconds(group, product)->value), format_seconds(seconds(group, plain)->value),
+        format_number(seconds(group, product)->value), format_number(seconds(group, plain)->value),
         format_times(factor.value),
         factor.low < factor.high ? fmt::format(" [{:.2f}, {:.2f}]", factor.low, factor.high) : "");
     if (!group.published) // else the table's source names compilers, or nobody does
       text += fmt::format(" C++: {}, {}, not vectorised. {}: {}.",
                           group.version("compiler", "compiler not recorded"),
                           group.version("kernel_flags", "flags not recorded"), language,
-                          group.version(lower(language), "version not recorded")) +
+                          group.version(base::lower_case(language), "version not recorded")) +
               vectorisation_text(group, plain, language, factor);
     findings.remarks.push_back({title, text, {}});
   }
@@ -546,7 +540,7 @@ void find_outliers(std::vector<std::string>& found, const Product& product,
                                 "differ by at most {:.1f} %",
                                 product_name(product), metric, format_witness(witness),
                                 one.process.repetition + 1,
-                                metric.ends_with("seconds") ? format_seconds(one.value) + " s"
+                                metric.ends_with("seconds") ? format_number(one.value) + " s"
                                                             : format_millions(one.value) + " million",
                                 100 * std::abs(distance / median), distance < 0 ? "below" : "above",
                                 others.size(), 100 * (most - least) / std::abs(median)));

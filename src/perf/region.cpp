@@ -67,8 +67,8 @@ struct Regions {
   bool begun = false;
   std::vector<std::string> events;
   std::vector<std::shared_ptr<Region::Thread>> threads;
-  std::vector<RegionTotal>
-      totals; ///< of ended threads; of all regions, in the order in which they were first entered
+  /// Of ended threads, for all regions in the order in which they were first entered.
+  std::vector<RegionTotal> totals;
 
   static Regions& all() {
     static Regions& regions = *new Regions; // never destroyed: threads may end after main()
@@ -279,7 +279,8 @@ std::string region_table(const std::vector<RegionTotal>& totals) {
       if (!event.reason.empty())
         text += ": " + base::printable(event.reason.cause);
       else if (event.uncounted > 0)
-        text += fmt::format(" ({} not counted: multiplexed)", base::format_count(event.uncounted, "call"));
+        text += fmt::format(" ({} not counted: multiplexed or not scheduled)",
+                            base::format_count(event.uncounted, "call"));
       text += "\n";
     }
   return text;

@@ -590,9 +590,9 @@ std::set<std::string> words_of(std::string_view prose) {
     if (!word.empty() && !common_word(word)) words.insert(word);
     word.clear();
   };
-  for (const char c : prose)
+  for (const char c : base::lower_case(prose))
     if (std::isalnum(static_cast<unsigned char>(c)))
-      word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+      word += c;
     else
       end();
   end();

@@ -242,7 +242,7 @@ std::vector<document::Block> warnings_section(const result::Results& results,
   for (const auto& failure : results.failures)
     items.push_back(fmt::format("A run failed: {} {}, repetition {}, by {}: {}", failure.kernel,
                                 result::describe(failure.params), failure.repetition + 1, failure.witness,
-                                failure.reason));
+                                failure.reason.text()));
   if (items.empty()) return {};
   std::vector<document::Block> blocks;
   blocks.emplace_back(document::Heading{"Warnings", 1});

@@ -66,7 +66,7 @@ void add_gaps(std::map<Key, Series>& all, const Results& results, const Machines
       const auto& [on, kernel, metric, witness, rest] = key;
       if (on != machine || kernel != failure.kernel || witness != failure.witness || rest != params) continue;
       series.points[*at];
-      if (series.reason.empty()) series.reason = failure.reason;
+      if (series.reason.empty()) series.reason = failure.reason.text();
     }
   }
 }

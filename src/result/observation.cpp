@@ -1,8 +1,10 @@
 #include "result/observation.hpp"
 
 #include <fmt/chrono.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cmath>
@@ -28,7 +30,7 @@ std::vector<Flag> disturbances(const Observation& observation) {
 }
 
 Flag sampled_flag(double percent, double error) {
-  // Few percent are told to two digits, as 0.012; 100 is never 1e+02.
+  // Below 10 %, two digits, as in 0.012; 100 is never 1e+02.
   const std::string share = percent < 10 ? fmt::format("{:.2g}", percent) : fmt::format("{:.0f}", percent);
   return {Flag::Kind::sampled,
           fmt::format("sampled {} % of the accesses, error {:.0f}", share, std::ceil(error)), percent,

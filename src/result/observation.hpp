@@ -163,7 +163,7 @@ struct Failure {
   Params params;
   int repetition = 0;
   Witness witness;
-  std::string reason;
+  Reason reason; ///< numbers of the run, such as its last message, are in its setting
 };
 
 /// A section marked by the program: `recount watch` and <recount/sections.h>.

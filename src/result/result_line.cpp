@@ -244,10 +244,7 @@ Flag parse_flag(const Fields& fields) {
           fields.maybe<double>("error")};
 }
 
-Observation parse_observation(const Fields& fields) {
-  Observation observation;
-  fields.common(observation);
-  observation.metric = fields.need<std::string>("metric");
+Reason parse_reason(const Fields& fields) {
   Reason reason;
   fields.load("reason", reason.cause);
   fields.load("setting", reason.setting);
@@ -255,7 +252,14 @@ Observation parse_observation(const Fields& fields) {
   std::string code;
   fields.load("reason_code", code);
   reason.code = reason_code(code);
-  observation.reason = std::move(reason);
+  return reason;
+}
+
+Observation parse_observation(const Fields& fields) {
+  Observation observation;
+  fields.common(observation);
+  observation.metric = fields.need<std::string>("metric");
+  observation.reason = parse_reason(fields);
   fields.load("unit", observation.unit);
   fields.load("nesting", observation.nesting);
   fields.load("placement", observation.placement);
@@ -316,7 +320,8 @@ Line parse_line(std::string_view text, const std::string& where) {
   if (type == "failure") {
     Failure failure;
     fields.common(failure);
-    failure.reason = fields.need<std::string>("reason");
+    failure.reason = parse_reason(fields);
+    failure.reason.cause = fields.need<std::string>("reason");
     return failure;
   }
   if (type == "section") return parse_section(fields);
@@ -331,6 +336,13 @@ Json make_json(const Params& params) {
 }
 
 namespace {
+
+void write_reason(Json& object, const Reason& reason) {
+  for (const auto& [key, part] : {std::pair("reason", &reason.cause), std::pair("setting", &reason.setting),
+                                  std::pair("fix", &reason.fix)})
+    if (!part->empty()) object[key] = *part;
+  if (reason.code != ReasonCode::other) object["reason_code"] = name_of(reason.code);
+}
 
 /// What observations, failures and sections share.
 template <class Line>
@@ -383,10 +395,7 @@ std::string to_line(const Observation& observation) {
     value = *real;
   else if (reason.empty()) // JSON has no infinities
     reason = real ? "the value is not a finite number" : "no reason given";
-  for (const auto& [key, part] : {std::pair("reason", &reason.cause), std::pair("setting", &reason.setting),
-                                  std::pair("fix", &reason.fix)})
-    if (!part->empty()) object[key] = *part;
-  if (reason.code != ReasonCode::other) object["reason_code"] = name_of(reason.code);
+  write_reason(object, reason);
   if (!observation.unit.empty()) object["unit"] = observation.unit.get();
   for (const auto& [name, member] : whole_members)
     if (observation.*member) object[name] = *(observation.*member);
@@ -405,7 +414,8 @@ std::string to_line(const Observation& observation) {
 
 std::string to_line(const Failure& failure) {
   Json object = start("failure", failure);
-  object["reason"] = failure.reason;
+  object["reason"] = failure.reason.cause;
+  write_reason(object, failure.reason);
   return dumped(object);
 }
 

@@ -103,15 +103,15 @@ void require_subject(const StatOptions& o, const Request& request) {
   if (!o.prepare.empty()) throw bad_input("--prepare " + o.prepare, "needs a command to prepare for");
 }
 
-/// "run 3 of 10 in 2.3 s, about 16 s left", written over itself, where stderr is a terminal.
+/// "3 runs of 10 in 2 s, about 5 s left", written over itself, where stderr is a terminal.
 std::function<void(int, double)> progress_line(int repeat) {
   if (repeat < 2 || ::isatty(STDERR_FILENO) != 1) return {};
-  return [repeat, total = 0.0](int done, double seconds) mutable {
-    total += seconds;
+  return [repeat, total = std::chrono::duration<double>(0)](int done, double seconds) mutable {
+    total += std::chrono::duration<double>(seconds);
     if (done == repeat) return;
     const std::string text =
-        fmt::format("{} of {} in {} s, about {} s left", base::format_count(done, "run"), repeat,
-                    base::format_seconds(total), base::format_seconds((repeat - done) * total / done));
+        fmt::format("{} of {} in {}, about {} left", base::format_count(done, "run"), repeat,
+                    base::format_duration(total), base::format_duration((repeat - done) * total / done));
     command::print(stderr, "\r{}\033[K", text.substr(0, command::line_width(stderr) - 1));
     command::flush(stderr);
   };

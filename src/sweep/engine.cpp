@@ -23,7 +23,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <chrono>
 #include <cstdio>
 #include <list>
@@ -103,10 +102,9 @@ public:
       if (!std::ranges::all_of(all.observations, belongs))
         throw bad_input("answer", "belongs to another run");
       if (!all.failed.empty() || (exit_.ok() && all.kernel_seconds)) return all;
-      all.failed = with_last_message(exit_.ok() ? "ended without an answer" : ending());
+      all.failed = ending("ended without an answer");
     } catch (const Error& error) {
-      all.failed =
-          with_last_message(exit_.ok() ? error.problem().subject + " " + error.problem().cause : ending());
+      all.failed = ending(error.problem().subject + " " + error.problem().cause);
     }
     all.observations.clear();
     return all;
@@ -124,23 +122,23 @@ private:
     return process::start_worker(std::move(spawn), to_request({how.run, job.kernel, job.point, job.repetition,
                                                                job.witness, job.metrics}));
   }
-  [[nodiscard]] std::string with_last_message(std::string reason) const {
-    const std::string_view words = worker_.last_words();
-    return words.empty() ? reason : fmt::format("{}; last message: {:.300}", reason, words);
-  }
   /// Remaining time; nothing without a limit. That of a simulation is CPU time, which does not depend on how
   /// many processes share the processor.
   [[nodiscard]] std::optional<nanoseconds> left() const {
     if (!limit_) return {};
     return native(*job_) ? started_ + *limit_ - Clock::now() : *limit_ - worker_.child().cpu_time();
   }
-  [[nodiscard]] std::string ending() const {
-    if (native(*job_)) return describe(exit_);
-    const std::string text =
-        exit_.how == process::Exit::How::timed_out
-            ? fmt::format("stopped after {} s of CPU time (--timeout)", exit_.code / 1000.0)
-            : describe(exit_);
-    return fmt::format("{}, {:.3g} % simulated", text, 100 * simulated_);
+  /// Why there is no answer. `otherwise`: the cause if the process did not fail.
+  [[nodiscard]] Reason ending(const std::string& otherwise) const {
+    Reason reason = exit_.ok() ? otherwise : describe(exit_);
+    if (!exit_.ok() && !native(*job_)) {
+      if (exit_.how == process::Exit::How::timed_out)
+        reason.cause = fmt::format("stopped after {} s of CPU time (--timeout)", exit_.code / 1000.0);
+      reason.setting = fmt::format("{:.3g} % simulated", 100 * simulated_);
+    }
+    if (const std::string_view words = worker_.last_words(); !words.empty())
+      reason.setting += fmt::format("{}last message: {:.300}", reason.setting.empty() ? "" : "; ", words);
+    return reason;
   }
 
   const Job* job_;
@@ -335,24 +333,12 @@ void limit_runs(Execution& how, const std::string& text, std::chrono::seconds ot
   how.model_limit = how.limit;
 }
 
-std::string show_time(std::chrono::nanoseconds time) {
-  const long s = std::chrono::duration_cast<std::chrono::seconds>(time).count();
-  if (s < 60) return fmt::format("{} s", s);
-  if (s < 3600) return fmt::format("{} min {} s", s / 60, s % 60);
-  return fmt::format("{} h {} min", s / 3600, s / 60 % 60);
-}
-
-std::string format_seconds(double seconds) {
-  constexpr double longest = 9e9; // longer times would overflow the nanoseconds
-  return show_time(std::chrono::nanoseconds(static_cast<std::int64_t>(1e9 * std::min(seconds, longest))));
-}
-
 std::string show_progress(const sweep::Progress& p) {
   std::string text = fmt::format("{} of {}", p.done, base::format_count(p.total, "run"));
   if (p.failed > 0) text += fmt::format(", {} failed", p.failed);
-  text += ", " + show_time(p.elapsed);
+  text += ", " + base::format_duration(p.elapsed);
   if (p.simulated) text += fmt::format(", {:.1f} % of this one simulated", 100 * *p.simulated);
-  if (p.remaining && p.done < p.total) text += ", about " + show_time(*p.remaining) + " left";
+  if (p.remaining && p.done < p.total) text += ", about " + base::format_duration(*p.remaining) + " left";
   return text;
 }
 
@@ -500,7 +486,7 @@ int serve(int in, int out, const Lookup& lookup) {
   try {
     text = answer(base::read_all(in, longest_request).value_or(""), lookup, out);
   } catch (const Error& error) {
-    text = failed_line(error.problem().subject + ": " + error.problem().cause) + '\n';
+    text = failed_line(error.problem().about(error.problem().subject)) + '\n';
     status = error.kind() == ErrorKind::bad_input ? 2 : 3;
   } catch (const std::bad_alloc&) {
     text = failed_line("out of memory") + '\n';
@@ -536,8 +522,10 @@ std::string done_line(double kernel_seconds) {
   return Json{{"type", "done"}, {"kernel_seconds", kernel_seconds}}.dump();
 }
 
-std::string failed_line(const std::string& reason) {
-  return dumped(Json{{"type", "failed"}, {"reason", reason}});
+std::string failed_line(const Reason& reason) {
+  result::Failure failure;
+  failure.reason = reason;
+  return to_line(failure);
 }
 
 Answer parse_answer(std::string_view text) {
@@ -546,22 +534,21 @@ Answer parse_answer(std::string_view text) {
     const std::size_t end = text.find('\n');
     const std::string_view line = text.substr(0, end);
     text.remove_prefix(end == text.npos ? text.size() : end + 1);
-    if (line.starts_with(R"({"type":"observation")")) {
-      const std::string where = "answer:" + std::to_string(number);
+    const std::string where = "answer:" + std::to_string(number);
+    if (line.starts_with(R"({"type":"observation")") || line.starts_with(R"({"type":"failure")")) {
       auto parsed = result::parse_line(line, where);
-      auto* observation = std::get_if<result::Observation>(&parsed);
-      if (!observation) throw bad_input(where, "is not a line of an answer");
-      answer.observations.push_back(std::move(*observation));
+      if (auto* const observation = std::get_if<result::Observation>(&parsed))
+        answer.observations.push_back(std::move(*observation));
+      else if (auto* const failure = std::get_if<result::Failure>(&parsed))
+        answer.failed = std::move(failure->reason);
+      else
+        throw bad_input(where, "is not a line of an answer");
       continue;
     }
     try {
-      const Json object = Json::parse(line);
-      if (object.contains("reason"))
-        answer.failed = object.at("reason").get<std::string>();
-      else
-        answer.kernel_seconds = object.at("kernel_seconds").get<double>();
+      answer.kernel_seconds = Json::parse(line).at("kernel_seconds").get<double>();
     } catch (const Json::exception&) {
-      throw bad_input("answer:" + std::to_string(number), "is not a line of an answer");
+      throw bad_input(where, "is not a line of an answer");
     }
   }
   return answer;
@@ -737,17 +724,6 @@ void check_memory(const std::vector<Job>& jobs, std::int64_t most, const std::st
                         setting, "leave out large sizes, or use --witness model, which needs no memory")});
 }
 
-/// Reasons that differ in their numbers only are one kind.
-std::string kind_of_reason(const std::string& reason) {
-  std::string text;
-  for (const char c : reason)
-    if (!std::isdigit(static_cast<unsigned char>(c)))
-      text += c;
-    else if (!text.ends_with('#'))
-      text += '#';
-  return text;
-}
-
 std::string unfinished_text(const std::vector<Unfinished>& runs) {
   std::string text;
   for (const auto& run : runs)
@@ -757,15 +733,13 @@ std::string unfinished_text(const std::vector<Unfinished>& runs) {
 }
 
 std::string failures_text(const std::vector<result::Failure>& failures) {
-  std::map<std::string, std::pair<std::size_t, const result::Failure*>> reasons;
-  for (const auto& failure : failures) {
-    auto& [count, first] = reasons[failure.witness.name() + kind_of_reason(failure.reason)];
-    if (count++ == 0) first = &failure;
-  }
   std::string text;
-  for (const auto& [key, found] : reasons)
-    text += fmt::format("{} of {} failed: {} (first: {})\n", base::format_count(found.first, "run"),
-                        found.second->witness, found.second->reason, result::describe(found.second->params));
+  for (const auto& [kind, group] : base::grouped(failures, [](const result::Failure& one) {
+         return std::tuple(one.witness, one.reason.code, one.reason.cause);
+       }))
+    text += fmt::format("{} of {} failed: {} (first: {})\n", base::format_count(group.size(), "run"),
+                        group.front()->witness, group.front()->reason.text(),
+                        result::describe(group.front()->params));
   return text;
 }
 

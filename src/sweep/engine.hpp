@@ -79,12 +79,6 @@ void limit_runs(Execution& how, const std::string& timeout, std::chrono::seconds
 
 // How far a sweep is: one line on a terminal, a line a minute elsewhere.
 
-/// "12 s", "3 min 20 s", "2 h 5 min".
-[[nodiscard]] std::string show_time(std::chrono::nanoseconds time);
-
-/// The same of any number of seconds.
-[[nodiscard]] std::string format_seconds(double seconds);
-
 /// "37 of 120 runs, 2 failed, 12 s, about 25 s left".
 [[nodiscard]] std::string show_progress(const sweep::Progress& progress);
 
@@ -112,7 +106,7 @@ using Lookup = std::function<const kernel::Kernel&(const std::string&)>;
 
 /// Reads a request from descriptor `in`, prepares the kernel, runs it once as a warm-up and measures it.
 /// Writes one observation per line to descriptor `out`, then {"type":"done","kernel_seconds":S}, or
-/// {"type":"failed","reason":R} after a recount::Error. Returns the exit status of the process.
+/// failed_line() after a recount::Error. Returns the exit status of the process.
 int serve(int in, int out, const Lookup& lookup);
 
 // The answer of a run, on the reading side.
@@ -121,7 +115,7 @@ int serve(int in, int out, const Lookup& lookup);
 struct Answer {
   std::vector<result::Observation> observations;
   std::optional<double> kernel_seconds; ///< time spent in the kernel and its witness; none: the run failed
-  std::string failed;                   ///< reason that the run reported; empty: none
+  Reason failed;                        ///< why the run failed; empty: it did not
 };
 
 /// A progress line, written before the answer: the completed share of a simulation.
@@ -131,7 +125,7 @@ struct Answer {
 
 /// The last lines of an answer.
 [[nodiscard]] std::string done_line(double kernel_seconds);
-[[nodiscard]] std::string failed_line(const std::string& reason);
+[[nodiscard]] std::string failed_line(const Reason& reason);
 
 /// Throws recount::Error (bad_input) for anything that is not an answer.
 [[nodiscard]] Answer parse_answer(std::string_view text);
@@ -189,8 +183,6 @@ struct Ended {
 /// limit is ("--max-memory 1 GiB"). Throws recount::Error (bad_input).
 void check_memory(const std::vector<Job>& jobs, std::int64_t most, const std::string& setting);
 
-/// A reason with # for its numbers: reasons that differ in them only are one kind.
-[[nodiscard]] std::string kind_of_reason(const std::string& reason);
 /// How far each model run came that was under way when the runs were stopped, a line each.
 [[nodiscard]] std::string unfinished_text(const std::vector<Unfinished>& runs);
 /// A line for each reason that runs failed for; empty when none did.

@@ -227,7 +227,8 @@ void announce(const SweepRun& run) {
   std::string model_time;
   if (std::ranges::any_of(run.batch.jobs, [](const auto& job) { return !witness::find(job.witness).native; }))
     model_time = "; the simulation takes about " +
-                 format_seconds(model_seconds(run.batch.jobs, run.batch.how.parallel));
+                 base::format_duration(
+                     std::chrono::duration<double>(model_seconds(run.batch.jobs, run.batch.how.parallel)));
   const auto& cpu = run.batch.how.cpu;
   command::print(
       stderr, "{}\n",
@@ -243,7 +244,7 @@ void report(const SweepRun& run, const Ended& ended, const SweepOptions& o,
             const command::TableExport& tables) {
   if (!o.quiet) {
     command::print(stderr, "recount sweep: {} in {}", base::format_count(ended.outcome.runs, "run"),
-                   show_time(ended.outcome.elapsed));
+                   base::format_duration(ended.outcome.elapsed));
     if (ended.there > 0)
       command::print(stderr, ", {} {} in the file already", ended.there, ended.there == 1 ? "was" : "were");
     if (!o.output.empty() && o.output != "-") command::print(stderr, "; {}", o.output);

@@ -65,7 +65,7 @@ Grid expand(const Plan& plan, const kernel::Kernel& kernel) {
     const auto broken = std::find_if(plan.conditions.begin(), plan.conditions.end(),
                                      [&](const Condition& condition) { return !condition.holds(at); });
     if (broken != plan.conditions.end()) {
-      grid.skipped.push_back({at, "--where " + broken->text});
+      grid.skipped.push_back({at, {"--where " + broken->text, "--where " + broken->text}});
       continue;
     }
     try {
@@ -73,13 +73,14 @@ Grid expand(const Plan& plan, const kernel::Kernel& kernel) {
       grid.points.push_back(at);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::bad_input) throw;
-      grid.skipped.push_back({at, error.problem().cause});
+      grid.skipped.push_back({at, error.problem()});
     }
   }
   if (grid.points.empty())
     throw bad_input("kernel " + plan.kernel,
                     fmt::format("no point of {} can be executed; {}: {}", grid.skipped.size(),
-                                result::describe(grid.skipped.front().point), grid.skipped.front().reason),
+                                result::describe(grid.skipped.front().point),
+                                grid.skipped.front().problem.cause),
                     "recount sweep --help " + plan.kernel);
   return grid;
 }
@@ -475,8 +476,8 @@ std::vector<Job> modelled_jobs(const Job& job, const ModelModes& modes) {
   const bool drawn = modes.draws > 0 && model::depends_on_placement(machine) &&
                      kernel::find_configured(job.kernel, job.point).unsimulated().empty();
   Job one = job;
-  if (drawn && !machine.placement) one.witness.detail = name + "~placement=any";
-  if (!machine.sampled && wants_samples(one, modes)) one.witness.detail = one.witness.machine() + "~sample";
+  if (drawn && !machine.placement) one.witness = one.witness.with("placement=any");
+  if (!machine.sampled && wants_samples(one, modes)) one.witness = one.witness.with("sample");
   std::vector<Job> all(drawn ? static_cast<std::size_t>(modes.draws) : 1, one);
   for (std::size_t i = 0; i < all.size(); ++i)
     all[i].repetition = static_cast<int>(i);

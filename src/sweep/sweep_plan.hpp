@@ -5,6 +5,8 @@
 #include "kernel/kernel.hpp"
 #include "result/observation.hpp"
 
+#include <recount/error.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -59,10 +61,11 @@ struct Plan {
   ModelModes modes = {};
 };
 
-/// A point of the grid that the kernel refuses, and why ("stride 64K is more than half of size 4K").
+/// A point of the grid that --where excludes or the kernel refuses. The subject is the condition, or the
+/// parameters that conflict.
 struct Skipped {
   result::Params point;
-  std::string reason;
+  Problem problem;
 };
 
 /// The grid, completed with defaults.

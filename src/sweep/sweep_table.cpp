@@ -152,25 +152,21 @@ std::string sweep_json(const SweepRun& run, const Ended& ended) {
     return Json{{"params", make_json(f.params)},
                 {"repetition", f.repetition},
                 {"witness", f.witness},
-                {"reason", f.reason}};
+                {"reason", f.reason.text()}};
   });
   object["skipped"] = make_array(run.grid.skipped, [](const Skipped& s) {
-    return Json{{"params", make_json(s.point)}, {"reason", s.reason}};
+    return Json{{"params", make_json(s.point)}, {"reason", s.problem.cause}};
   });
   return json_text("sweep", object);
 }
 
 std::string skipped_text(const Grid& grid) {
-  std::map<std::string, std::pair<std::size_t, const Skipped*>> kinds;
-  for (const auto& skipped : grid.skipped) {
-    auto& [count, first] = kinds[kind_of_reason(skipped.reason)];
-    if (count++ == 0) first = &skipped;
-  }
   std::string text;
-  for (const auto& [kind, found] : kinds)
-    text += fmt::format("{} of {} skipped: {} (first: {})\n", found.first,
+  for (const auto& [kind, group] :
+       base::grouped(grid.skipped, [](const Skipped& one) { return one.problem.subject; }))
+    text += fmt::format("{} of {} skipped: {} (first: {})\n", group.size(),
                         base::format_count(grid.points.size() + grid.skipped.size(), "point"),
-                        found.second->reason, result::describe(found.second->point));
+                        group.front()->problem.cause, result::describe(group.front()->point));
   return text;
 }
 
@@ -182,10 +178,6 @@ bool is_sweep(const result::Run& run) {
   const auto kernel = run.plan.find("kernel");
   return kernel != run.plan.end() && run.plan.contains("repeat") && kernel->second != "matmul" &&
          kernel->second != "command" && !result::is_inference(run);
-}
-
-std::string number_text(const std::string& metric, double value) {
-  return is_seconds(metric) ? base::format_seconds(value) : base::format_number(value);
 }
 
 std::string per_access_text(const SweepGroup& group) {
@@ -215,17 +207,16 @@ document::Table values_table(const std::string& caption, const std::vector<Sweep
     }
     const auto& s = *group.summary;
     row.insert(row.end(),
-               {group.metric, group.witness.name(), std::to_string(s.n), number_text(group.metric, s.value),
-                s.n < 2 || s.low == s.high ? "-"
-                                           : fmt::format("{} to {}", number_text(group.metric, s.low),
-                                                         number_text(group.metric, s.high)),
+               {group.metric, group.witness.name(), std::to_string(s.n), base::format_number(s.value),
+                s.n < 2 || s.low == s.high
+                    ? "-"
+                    : fmt::format("{} to {}", base::format_number(s.low), base::format_number(s.high)),
                 group.accesses ? std::to_string(*group.accesses) : "-", per_access_text(group),
                 group.flagged > 0 ? std::to_string(group.flagged) : "-"});
     if (timed)
-      row.push_back(
-          group.cpu_seconds.empty()
-              ? "-"
-              : number_text("seconds", statistics::summarise(group.cpu_seconds, s.statistic).value));
+      row.push_back(group.cpu_seconds.empty()
+                        ? "-"
+                        : base::format_number(statistics::summarise(group.cpu_seconds, s.statistic).value));
     table.rows.push_back(std::move(row));
   }
   if (std::string outliers = outliers_text(groups); !outliers.empty())

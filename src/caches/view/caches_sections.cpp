@@ -273,7 +273,7 @@ std::optional<document::Table> sums_table(const std::vector<sweep::SweepGroup>& 
   if (strides.size() < 2) return {};
   document::Table table{caption, {{"size"}, {"time (s)"}, {"accesses"}, {"mean access time (ns)"}}, {}};
   for (const auto& [size, sum] : sums) {
-    table.rows.push_back({base::format_bytes(size), base::format_seconds(sum.seconds),
+    table.rows.push_back({base::format_bytes(size), base::format_number(sum.seconds),
                           fmt::format("{:.0f}", sum.accesses),
                           fmt::format("{:.3f}", 1e9 * sum.seconds / sum.accesses)});
     document::Datum datum{{{"size", std::to_string(size)}}, "seconds", "sum over strides", sum.seconds};

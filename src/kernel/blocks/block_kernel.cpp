@@ -269,7 +269,7 @@ private:
                         fmt::format("{} or {}", std::bit_floor(static_cast<std::uint64_t>(value)),
                                     std::bit_ceil(static_cast<std::uint64_t>(value))));
     if (here.stride > here.size / native::steps_per_turn)
-      throw bad_input("scatter --stride",
+      throw bad_input("scatter --size, --stride",
                       fmt::format("{} leaves fewer than {} places", here.stride, native::steps_per_turn),
                       fmt::format("at most {}", here.size / native::steps_per_turn));
     if (std::int64_t total = 0; __builtin_mul_overflow(here.visited(), here.passes, &total))
@@ -558,7 +558,7 @@ CodePoint code_point(const Kernel& kernel, const result::Params& given) {
   if (at.stride % code_line != 0)
     throw bad_input("code --stride", fmt::format("{} is not a multiple of {}", at.stride, code_line));
   if (at.stride > at.size)
-    throw bad_input("code --stride", fmt::format("{} exceeds the size, {}", at.stride, at.size));
+    throw bad_input("code --size, --stride", fmt::format("{} exceeds the size, {}", at.stride, at.size));
   if (std::int64_t total = 0; __builtin_mul_overflow(at.blocks(), at.passes, &total))
     throw bad_input("code --passes", "the number of jumps exceeds 64 bits");
   return at;

@@ -55,7 +55,7 @@ void check_only_two_failed(const Made& made, const std::string& reason, std::siz
     BOOST_TEST(n_of(failure.params) == 2);
     BOOST_TEST(failure.run == "R");
     BOOST_TEST(failure.witness == "clock");
-    BOOST_TEST(failure.reason.find(reason) != std::string::npos, failure.reason);
+    BOOST_TEST(failure.reason.text().find(reason) != std::string::npos, failure.reason.text());
   }
   std::multiset<std::int64_t> points;
   for (const auto& o : made.observations)
@@ -122,7 +122,8 @@ BOOST_AUTO_TEST_CASE(a_model_run_is_limited_by_its_cpu_time_and_tells_how_far_it
   const Made spun = make(plan("1:3:1", "2", "spin", {"model:i7-9700"}, 1), how);
   BOOST_REQUIRE(spun.failures.size() == 1U);
   BOOST_TEST(n_of(spun.failures[0].params) == 2);
-  BOOST_TEST(spun.failures[0].reason == "stopped after 0.5 s of CPU time (--timeout), 41 % simulated");
+  BOOST_TEST(spun.failures[0].reason.cause == "stopped after 0.5 s of CPU time (--timeout)");
+  BOOST_TEST(spun.failures[0].reason.setting == "41 % simulated");
   const Made slept = make(plan("1:3:1", "2", "sleep", {"model:i7-9700"}, 1), how); // 2.4 s of wall time
   BOOST_TEST(slept.failures.empty());
 }

@@ -1,5 +1,6 @@
 // Whatever ends a sweep, what was measured stays, and the resumed results equal the uninterrupted ones.
 #include "../../skip.hpp"
+#include "process/temporary_folder.hpp"
 #include "result/observation.hpp"
 #include "result/results_file.hpp"
 
@@ -25,9 +26,8 @@ BOOST_AUTO_TEST_SUITE(resume)
 namespace {
 
 struct Folder {
-  fs::path path = fs::temp_directory_path() / ("recount-sweep-" + std::to_string(::getpid()));
-  Folder() { fs::create_directories(path); }
-  ~Folder() { fs::remove_all(path); }
+  process::TemporaryFolder folder{"recount-sweep"};
+  fs::path path = folder.path();
 };
 
 struct Sweep {
@@ -61,7 +61,8 @@ std::map<std::string, std::string> content(const std::string& file) {
     BOOST_TEST(all.emplace(key(o.params, o.repetition, o.witness, o.metric), value).second, "twice");
   }
   for (const auto& f : results.failures)
-    BOOST_TEST(all.emplace(key(f.params, f.repetition, f.witness, "failed"), f.reason).second, "twice");
+    BOOST_TEST(all.emplace(key(f.params, f.repetition, f.witness, "failed"), f.reason.text()).second,
+               "twice");
   return all;
 }
 

@@ -19,3 +19,29 @@ BOOST_AUTO_TEST_CASE(other_forms_are_given_in_full) {
   BOOST_TEST(format_count(1, "entry does", "entries do") == "1 entry does");
   BOOST_TEST(format_count(2, "entry does", "entries do") == "2 entries do");
 }
+
+BOOST_AUTO_TEST_CASE(numbers_have_four_digits) {
+  using recount::base::format_number;
+  BOOST_TEST(format_number(0) == "0");
+  BOOST_TEST(format_number(-0.0) == "0");
+  BOOST_TEST(format_number(0.12341) == "0.1234");
+  BOOST_TEST(format_number(30880) == "30880");
+  BOOST_TEST(format_number(std::numeric_limits<double>::infinity()) == "inf");
+}
+
+BOOST_AUTO_TEST_CASE(bytes_never_show_1024_of_a_unit) {
+  using recount::base::format_bytes;
+  BOOST_TEST(format_bytes(1023) == "1023 B");
+  BOOST_TEST(format_bytes(1024) == "1 KiB");
+  BOOST_TEST(format_bytes(1536) == "1.5 KiB");
+  BOOST_TEST(format_bytes(1048575) == "1 MiB");
+}
+
+BOOST_AUTO_TEST_CASE(durations_have_two_units) {
+  using recount::base::format_duration;
+  using namespace std::chrono_literals;
+  BOOST_TEST(format_duration(59.9s) == "59 s");
+  BOOST_TEST(format_duration(200s) == "3 min 20 s");
+  BOOST_TEST(format_duration(2h + 5min + 59s) == "2 h 5 min");
+  BOOST_TEST(format_duration(std::chrono::duration<double>(1e30)) == "2500000 h 0 min");
+}

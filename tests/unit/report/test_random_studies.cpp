@@ -410,7 +410,7 @@ private:
   void check_cells(const document::Table& table, const document::Datum& datum, const std::string& where) {
     ++compared["cells"];
     const double v = *datum.value;
-    const std::string texts[] = {base::format_seconds(v),  base::format_millions(v),
+    const std::string texts[] = {base::format_number(v),   base::format_millions(v),
                                  base::format_share(v),    base::format_points(v),
                                  base::format_number(v),   base::format_number(1000 * v),
                                  fmt::format("{:.2f}", v), fmt::format("{:.0f}", v)};
@@ -599,7 +599,7 @@ private:
     const double saved = *value(other, "clock", time) - *value(product, "clock", time),
                  share = (*there - *here) * 150e-9 / saved; // no third level is stated
     return fmt::format("they are {} of the {} s{}", share >= 1 ? "all" : fmt::format("{:.0f} %", 100 * share),
-                       base::format_seconds(saved), time == "seconds" ? ", and less" : " by CPU time");
+                       base::format_number(saved), time == "seconds" ? ", and less" : " by CPU time");
   }
 
   [[nodiscard]] Optional per_step(const Name& name, const std::string& witness,

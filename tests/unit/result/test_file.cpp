@@ -1,4 +1,6 @@
 // Results files: appended line by line, torn ends cut, foreign files refused untouched, merged by cat.
+#include "base/text.hpp"
+#include "process/temporary_folder.hpp"
 #include "result/observation.hpp"
 #include "result/results_file.hpp"
 
@@ -6,7 +8,6 @@
 #include <filesystem>
 #include <fstream>
 #include <recount/error.hpp>
-#include <sstream>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -17,17 +18,13 @@ BOOST_AUTO_TEST_SUITE(file)
 
 namespace {
 struct Folder {
-  fs::path path = fs::temp_directory_path() / ("recount-result-" + std::to_string(::getpid()));
-  Folder() { fs::create_directories(path); }
-  ~Folder() { fs::remove_all(path); }
+  recount::process::TemporaryFolder folder{"recount-result"};
+  fs::path path = folder.path();
   [[nodiscard]] std::string operator/(const char* name) const { return (path / name).string(); }
 };
 
 std::string contents(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  if (in.peek() != std::ifstream::traits_type::eof()) text << in.rdbuf();
-  return text.str();
+  return recount::base::read_file(path).value_or("");
 }
 void put(const std::string& path, std::string_view text) {
   std::ofstream(path, std::ios::binary) << text;
@@ -75,7 +72,7 @@ BOOST_AUTO_TEST_CASE(written_lines_are_readable_at_once) {
   BOOST_TEST(all.runs.size() == 1U);
   BOOST_TEST(all.observations.size() == 1U);
   BOOST_REQUIRE(all.failures.size() == 1U);
-  BOOST_TEST(all.failures[0].reason == "crashed");
+  BOOST_TEST(all.failures[0].reason.cause == "crashed");
   BOOST_TEST(all.runs_by_id().at("R") == &all.runs[0]);
   BOOST_TEST(!all.runs_by_id().contains("S"));
 }

@@ -53,7 +53,7 @@ BOOST_AUTO_TEST_CASE(a_grid_has_every_combination_once_and_says_what_it_skips) {
   const Grid grid = expand(plan(), steps());
   BOOST_TEST(grid.points.size() == 7U);
   BOOST_REQUIRE(grid.skipped.size() == 1U);
-  BOOST_TEST(grid.skipped[0].reason == "m is over n");
+  BOOST_TEST(grid.skipped[0].problem.cause == "m is over n");
   BOOST_TEST(get(grid.points[0], "n") == 1);
   BOOST_TEST(get(grid.points[1], "n") == 2); // the last axis is the fastest
   BOOST_TEST(get(grid.points[2], "m") == 2);

@@ -80,11 +80,20 @@ BOOST_AUTO_TEST_CASE(a_request_survives) {
     BOOST_CHECK_THROW(static_cast<void>(parse_request(bad)), Error);
 }
 
+BOOST_AUTO_TEST_CASE(failures_of_one_cause_are_one_line) {
+  const std::vector<result::Failure> failures{
+      {"R", "k", job(1, 0).point, 0, "clock", {"killed", "last message: 1", {}}},
+      {"R", "k", job(2, 0).point, 0, "clock", {"killed", "last message: 2", {}}},
+      {"R", "k", job(2, 0).point, 0, "perf", {"killed"}}};
+  BOOST_TEST(failures_text(failures) == "2 runs of clock failed: killed; last message: 1 (first: n=1)\n"
+                                        "1 run of perf failed: killed (first: n=2)\n");
+}
+
 BOOST_AUTO_TEST_CASE(an_answer_survives) {
   const Answer done = parse_answer(done_line(0.25) + '\n');
   BOOST_TEST(done.kernel_seconds.value() == 0.25);
-  const Answer failed = parse_answer(failed_line("no \"such\" thing"));
-  BOOST_TEST(failed.failed == "no \"such\" thing");
+  const Answer failed = parse_answer(failed_line({"no \"such\" thing", "n = 3", "take another"}));
+  BOOST_TEST(failed.failed.text() == "no \"such\" thing; n = 3; take another");
   BOOST_TEST(!failed.kernel_seconds.has_value());
   BOOST_TEST(!parse_answer("").kernel_seconds.has_value());
   for (const char* bad :
