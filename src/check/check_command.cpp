@@ -99,7 +99,7 @@ bool is_part(const CheckArguments& a) {
   return !sweep::parse_shard(a.shard, host::this_job()).whole();
 }
 
-sweep::Ended run_check(const CheckArguments& a, const CheckPlan& plan, std::uint64_t seed) {
+sweep::BatchResult run_check(const CheckArguments& a, const CheckPlan& plan, std::uint64_t seed) {
   sweep::Batch batch = sweep::make_batch("check", a, std::chrono::seconds(60), seed, plan.settings);
   batch.jobs = plan.jobs;
   batch.header.verdicts.clear(); // of another check
@@ -111,7 +111,7 @@ sweep::Ended run_check(const CheckArguments& a, const CheckPlan& plan, std::uint
                                       base::format_count(plan.jobs.size(), "run")));
   if (!a.quiet)
     command::note("recount check: {}, {}\n", base::format_count(batch.jobs.size(), "run"),
-                  batch.how.cpu ? fmt::format("on CPU {}", *batch.how.cpu) : "not pinned");
+                  batch.execution.cpu ? fmt::format("on CPU {}", *batch.execution.cpu) : "not pinned");
   return sweep::run_batch(batch);
 }
 
@@ -158,7 +158,7 @@ int status_of(const Checked& checked) {
 }
 
 void print_result(const CheckArguments& a, const Checked& checked, const CheckContext& context,
-                  const sweep::Ended& ended, const command::TableExport& tables) {
+                  const sweep::BatchResult& ended, const command::TableExport& tables) {
   if (a.json)
     command::print("{}", check_json(checked, context, ended));
   else if (a.output != "-")
@@ -235,7 +235,7 @@ int execute_check(const CheckArguments& given) {
   use_table(a);
   CheckContext context = check::check_context();
   CheckPlan plan = check::plan_check(context, options);
-  sweep::Ended ended;
+  sweep::BatchResult ended;
   if (!plan.jobs.empty()) ended = run_check(a, plan, options.seed);
   const bool interrupted = ended.outcome.stopped;
   if (interrupted) {

@@ -393,7 +393,7 @@ Json verdict_json(const PresetVerdict& verdict) {
 
 } // namespace
 
-std::string check_json(const Checked& checked, const CheckContext& context, const sweep::Ended& ended) {
+std::string check_json(const Checked& checked, const CheckContext& context, const sweep::BatchResult& ended) {
   const auto failure_json = [](const result::Failure& failure) {
     return Json{{"kernel", failure.kernel},
                 {"params", make_json(failure.params)},
@@ -495,7 +495,7 @@ void make_bundle_folder(const std::string& folder) {
 }
 
 void write_bundle(const std::string& folder, const Checked& checked, const CheckContext& context,
-                  const sweep::Ended& ended) {
+                  const sweep::BatchResult& ended) {
   const auto path = [&](const char* name) { return (fs::path(folder) / name).string(); };
   const result::Run header = ended.results.runs.empty()
                                  ? witness::machine_header(command::command_line(), RECOUNT_VERSION)

@@ -27,7 +27,7 @@ struct CheckText {
 
 /// One object, as recount-check(1) documents it.
 [[nodiscard]] std::string check_json(const Checked& checked, const CheckContext& context,
-                                     const sweep::Ended& ended);
+                                     const sweep::BatchResult& ended);
 
 /// The point without what is the kernel's default anyway: "pages=1000".
 [[nodiscard]] std::string short_point(const std::string& kernel, const result::Params& point);
@@ -40,7 +40,7 @@ void make_bundle_folder(const std::string& folder);
 /// Writes check.md (machine, verdicts, rows of the table), counts.jsonl (a results file), check.json and,
 /// where gnuplot is installed, agreement.svg. Throws Error (bad_input) where a file cannot be written.
 void write_bundle(const std::string& folder, const Checked& checked, const CheckContext& context,
-                  const sweep::Ended& ended);
+                  const sweep::BatchResult& ended);
 
 // The figure: counts relative to the expected ones; alone, and in a report.
 

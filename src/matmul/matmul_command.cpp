@@ -27,7 +27,7 @@
 namespace recount::matmul {
 
 /// One object, documented in recount-matmul(1).
-[[nodiscard]] std::string matmul_json(const sweep::Ended& ended);
+[[nodiscard]] std::string matmul_json(const sweep::BatchResult& ended);
 
 // recount matmul: the study of matrix products, from the runs to the tables.
 namespace {
@@ -121,12 +121,12 @@ void write_published(const sweep::Batch& batch, const std::vector<Published>& pu
 
 void announce_matmul(const MatmulPlan& plan, const sweep::Batch& batch) {
   if (!plan.skipped.empty()) command::note("{}\n", "recount matmul: " + command::without_text(plan.skipped));
-  const auto estimate = matmul::estimate_matmul(batch.jobs, batch.how.parallel);
-  command::note("recount matmul: {} by {}; {}, {}, seed {}; about {}\n",
-                base::format_count(plan.stops.size(), "point"), fmt::join(plan.witnesses, ", "),
-                base::format_count(batch.jobs.size(), "run"),
-                batch.how.cpu ? fmt::format("timed runs on CPU {}", *batch.how.cpu) : "not pinned",
-                batch.header.seed, base::format_duration(estimate));
+  const auto estimate = matmul::estimate_matmul(batch.jobs, batch.execution.parallel);
+  command::note(
+      "recount matmul: {} by {}; {}, {}, seed {}; about {}\n", base::format_count(plan.stops.size(), "point"),
+      fmt::join(plan.witnesses, ", "), base::format_count(batch.jobs.size(), "run"),
+      batch.execution.cpu ? fmt::format("timed runs on CPU {}", *batch.execution.cpu) : "not pinned",
+      batch.header.seed, base::format_duration(estimate));
 }
 
 void print_points(const MatmulPlan& plan) {
@@ -175,7 +175,7 @@ int execute_matmul(const MatmulArguments& a) {
     return 0;
   }
   write_published(batch, request.published, batch);
-  sweep::Ended ended = sweep::run_batch(batch);
+  sweep::BatchResult ended = sweep::run_batch(batch);
   ended.results.statistic = statistic;
   if (batch.file.empty())
     for (const Published& table : request.published) {
@@ -283,9 +283,10 @@ Json group_json(const ProductGroup& group) {
 
 } // namespace
 
-std::string matmul_json(const sweep::Ended& ended) {
+std::string matmul_json(const sweep::BatchResult& ended) {
   const auto groups = group_products(ended.results);
-  Json object{{"runs", ended.outcome.runs}, {"runs_there", ended.there}, {"runs_planned", ended.planned}};
+  Json object{
+      {"runs", ended.outcome.runs}, {"runs_there", ended.already_recorded}, {"runs_planned", ended.planned}};
   object["stopped"] = ended.outcome.stopped;
   object["machines"] = make_array(groups, group_json);
   object["remarks"] = make_array(remarks(groups), [](const Remark& remark) {

@@ -395,7 +395,7 @@ void check_options(const MeasureOptions& options) {
   if (!options.cpu.empty()) static_cast<void>(command::parse_cpu(options.cpu));
 }
 
-sweep::Ended measure(const MeasureOptions& options, const Proposals& relatives) {
+sweep::BatchResult measure(const MeasureOptions& options, const Proposals& relatives) {
   EventIndex index(lint::source_of(relatives.cpu, nullptr), PapiVersion::v7_0);
   const auto events = countable(options.events.empty() ? events_to_count(index, relatives) : options.events);
   const sweep::Batch batch = make_batch(options, relatives.cpu, events);

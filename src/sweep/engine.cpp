@@ -48,13 +48,13 @@ bool native(const Job& job) {
 class RunProcess {
 public:
   /// Starts it. Throws recount::Error (unavailable) when the program cannot be started at all.
-  RunProcess(const Job& job, const Execution& how)
+  RunProcess(const Job& job, const Execution& execution)
       : job_(&job),
-        run_(how.run),
-        limit_(native(job) ? how.limit : how.model_limit),
-        temporary_(how.temporary && native(job) ? std::optional<process::TemporaryFolder>("recount-run")
-                                                : std::nullopt),
-        worker_(start(job, how, temporary_)) {}
+        run_(execution.run),
+        limit_(native(job) ? execution.limit : execution.model_limit),
+        temporary_(execution.temporary && native(job) ? std::optional<process::TemporaryFolder>("recount-run")
+                                                      : std::nullopt),
+        worker_(start(job, execution, temporary_)) {}
 
   [[nodiscard]] const Job& job() const { return *job_; }
   [[nodiscard]] int out() const { return worker_.out(); } ///< to poll; -1 once all is read
@@ -111,16 +111,16 @@ public:
   }
 
 private:
-  static process::Worker start(const Job& job, const Execution& how,
+  static process::Worker start(const Job& job, const Execution& execution,
                                const std::optional<process::TemporaryFolder>& temporary) {
     process::Spawn spawn;
-    spawn.argv = how.program;
+    spawn.argv = execution.program;
     spawn.core_dump = false;
-    if (native(job)) spawn.cpu = how.cpu;
+    if (native(job)) spawn.cpu = execution.cpu;
     spawn.fixed_addresses = native(job);
     if (temporary) spawn.environment = {{"TMPDIR", temporary->path()}};
-    return process::start_worker(std::move(spawn), to_request({how.run, job.kernel, job.point, job.repetition,
-                                                               job.witness, job.metrics}));
+    return process::start_worker(std::move(spawn), to_request({execution.run, job.kernel, job.point,
+                                                               job.repetition, job.witness, job.metrics}));
   }
   /// Remaining time; nothing without a limit. That of a simulation is CPU time, which does not depend on how
   /// many processes share the processor.
@@ -167,8 +167,8 @@ struct Pace {
 
 class Engine {
 public:
-  Engine(const std::vector<Job>& jobs, const Execution& how, const Listener& listener)
-      : jobs_(jobs), how_(how), listener_(listener) {
+  Engine(const std::vector<Job>& jobs, const Execution& execution, const Listener& listener)
+      : jobs_(jobs), execution_(execution), listener_(listener) {
     for (const auto& job : jobs)
       ++pace(job).left;
   }
@@ -202,23 +202,23 @@ public:
 private:
   Pace& pace(const Job& job) { return native(job) ? timed_ : modelled_; }
 
-  /// Timed runs are exclusive; model runs are limited by how_.parallel.
+  /// Timed runs are exclusive; model runs are limited by execution_.parallel.
   void launch() {
     while (next_ < jobs_.size()) {
       const Job& job = jobs_[next_];
       const bool timed = native(job);
       if (timed ? !running_.empty()
                 : (!running_.empty() && native(running_.front().job())) ||
-                      running_.size() >= static_cast<std::size_t>(std::max(1, how_.parallel)))
+                      running_.size() >= static_cast<std::size_t>(std::max(1, execution_.parallel)))
         return;
-      running_.emplace_back(job, how_);
+      running_.emplace_back(job, execution_);
       ++next_;
     }
   }
 
   void wait() const {
     std::vector<pollfd> fds;
-    auto until = Clock::now() + milliseconds(250); // how long a stop may go unnoticed
+    auto until = Clock::now() + milliseconds(250); // a stop may go unnoticed for so long
     for (const auto& run : running_) {
       until = std::min(until, run.deadline());
       for (const int fd : {run.out(), run.err()})
@@ -248,7 +248,8 @@ private:
     if (!answer.failed.empty()) {
       ++outcome_.failures;
       if (listener_.failure)
-        listener_.failure({how_.run, job.kernel, job.point, job.repetition, job.witness, answer.failed});
+        listener_.failure(
+            {execution_.run, job.kernel, job.point, job.repetition, job.witness, answer.failed});
     } else {
       const auto kernel = std::chrono::duration_cast<nanoseconds>(
           std::chrono::duration<double>(answer.kernel_seconds.value_or(0)));
@@ -302,12 +303,12 @@ private:
       const nanoseconds mean = native(run.job()) ? timed : simulated;
       (native(run.job()) ? of_timed : of_simulated) += rest_of(run, mean) - mean;
     }
-    return of_timed + of_simulated / std::max(1, how_.parallel);
+    return of_timed + of_simulated / std::max(1, execution_.parallel);
   }
 
   static constexpr double least_share = 0.01; ///< of a simulation; a smaller one tells nothing
   const std::vector<Job>& jobs_;
-  const Execution& how_;
+  const Execution& execution_;
   const Listener& listener_;
   const Clock::time_point begin_ = Clock::now();
   Clock::time_point reported_ = begin_; ///< time of the last progress report
@@ -319,18 +320,18 @@ private:
 
 } // namespace
 
-Outcome execute(const std::vector<Job>& jobs, const Execution& how, const Listener& listener) {
-  return Engine(jobs, how, listener).run();
+Outcome execute(const std::vector<Job>& jobs, const Execution& execution, const Listener& listener) {
+  return Engine(jobs, execution, listener).run();
 }
 
-void limit_runs(Execution& how, const std::string& text, std::chrono::seconds otherwise) {
-  how.limit = otherwise;
-  if (text.empty()) return;
-  const auto seconds = base::parse<double>(text);
+void limit_runs(Execution& execution, const std::string& timeout, std::chrono::seconds default_timeout) {
+  execution.limit = default_timeout;
+  if (timeout.empty()) return;
+  const auto seconds = base::parse<double>(timeout);
   if (!seconds || !(*seconds > 0) || *seconds > 1e6)
-    throw bad_input("--timeout " + text, "must be a number of seconds above 0 and up to 1000000");
-  how.limit = milliseconds(static_cast<long>(*seconds * 1000) + 1);
-  how.model_limit = how.limit;
+    throw bad_input("--timeout " + timeout, "must be a number of seconds above 0 and up to 1000000");
+  execution.limit = milliseconds(static_cast<long>(*seconds * 1000) + 1);
+  execution.model_limit = execution.limit;
 }
 
 std::string show_progress(const sweep::Progress& p) {
@@ -368,13 +369,13 @@ void ProgressLine::clear() {
   shown_ = false;
 }
 
-std::vector<Job> remaining(const std::vector<Job>& jobs, const result::Results& there) {
+std::vector<Job> remaining(const std::vector<Job>& jobs, const result::Results& recorded) {
   using Key = std::tuple<std::string, result::Params, int, Witness>;
   std::map<Key, std::set<std::string>> metrics;
   std::set<Key> failed;
-  for (const auto& o : there.observations)
+  for (const auto& o : recorded.observations)
     metrics[{o.kernel, o.params, o.repetition, o.witness}].insert(o.metric);
-  for (const auto& f : there.failures)
+  for (const auto& f : recorded.failures)
     failed.emplace(f.kernel, f.params, f.repetition, f.witness);
 
   // A run is complete when all that it gives is there: each pass of each of its witnesses.
@@ -562,8 +563,8 @@ bool of_this_machine(const std::vector<Job>& jobs) {
                      [](const Job& job) { return !job.witness.described_machine(); });
 }
 
-void check_same(const Batch& batch, const result::Results& there) {
-  for (const auto& run : there.runs) {
+void check_same(const Batch& batch, const result::Results& recorded) {
+  for (const auto& run : recorded.runs) {
     if (run.plan.empty()) continue; // nobody's sweep: values taken over from elsewhere
     const std::string other = difference(run.plan, batch.header.plan);
     if (!other.empty())
@@ -578,14 +579,14 @@ void check_same(const Batch& batch, const result::Results& there) {
 }
 
 /// Opens the file and takes in what it holds.
-std::unique_ptr<result::Writer> open(const Batch& batch, result::Results& there) {
+std::unique_ptr<result::Writer> open(const Batch& batch, result::Results& recorded) {
   using Mode = result::Writer::Mode;
   if (batch.file.empty()) return nullptr;
   if (batch.file == "-" || !batch.resume || result::holds_nothing(batch.file))
     return std::make_unique<result::Writer>(batch.file, Mode::create, result::Writer::Resume::possible);
   check_same(batch, result::read(batch.file)); // before a torn line is cut: another's file stays as it is
   auto writer = std::make_unique<result::Writer>(batch.file, Mode::append);
-  there = result::read(batch.file);
+  recorded = result::read(batch.file);
   return writer;
 }
 
@@ -603,12 +604,12 @@ void state_plan(result::Run& header, const std::vector<Job>& jobs) {
   header.planned = std::move(planned);
 }
 
-Ended run_missing(const Batch& batch, Listener listener) {
-  Ended ended;
+BatchResult run_missing(const Batch& batch, Listener listener) {
+  BatchResult ended;
   const auto writer = open(batch, ended.results);
   const auto left = remaining(batch.jobs, ended.results);
   ended.planned = batch.jobs.size();
-  ended.there = batch.jobs.size() - left.size();
+  ended.already_recorded = batch.jobs.size() - left.size();
   if (left.empty()) return ended;
 
   result::Run header = batch.header;
@@ -616,8 +617,8 @@ Ended run_missing(const Batch& batch, Listener listener) {
   if (!ended.results.runs.empty()) header.resumes = ended.results.runs.front().id;
   if (writer) writer->write(header);
   ended.results.runs.push_back(header);
-  Execution how = batch.how;
-  how.run = header.id;
+  Execution execution = batch.execution;
+  execution.run = header.id;
   listener.observation = [&, then = std::move(listener.observation)](const result::Observation& observation) {
     if (writer) writer->write(observation);
     ended.results.observations.push_back(observation);
@@ -627,43 +628,43 @@ Ended run_missing(const Batch& batch, Listener listener) {
     if (writer) writer->write(failure);
     ended.results.failures.push_back(failure);
   };
-  ended.outcome = execute(left, how, listener);
+  ended.outcome = execute(left, execution, listener);
   return ended;
 }
 
 } // namespace
 
-void declare_runs(command::Options& options, BatchOptions& into, int limit) {
-  options
-      .text("--cpu", into.cpu, "N",
+void declare_runs(command::Options& parser, BatchOptions& options, int default_timeout) {
+  parser
+      .text("--cpu", options.cpu, "N",
             "measure on this CPU, or none for no pinning (default: the least disturbed)")
-      .text("--timeout", into.timeout, "SECONDS",
+      .text("--timeout", options.timeout, "SECONDS",
             fmt::format("time-out per run: wall time (default {}), for the model CPU time (default none)",
-                        limit))
-      .flag("--resume", into.resume, "resume FILE: run only what is missing")
-      .flag("-q,--quiet", into.quiet, "print no progress and no notes");
+                        default_timeout))
+      .flag("--resume", options.resume, "resume FILE: run only what is missing")
+      .flag("-q,--quiet", options.quiet, "print no progress and no notes");
 }
 
-void declare_sharded_runs(command::Options& options, BatchOptions& into, int limit) {
-  options.text("--seed", into.seed, "N", "seed of the order of the runs (default: random, printed)")
-      .text("--shard", into.shard, "K/N",
+void declare_sharded_runs(command::Options& parser, BatchOptions& options, int default_timeout) {
+  parser.text("--seed", options.seed, "N", "seed of the order of the runs (default: random, printed)")
+      .text("--shard", options.shard, "K/N",
             "run only part K of N of the points; auto: the task of srun, mpirun or a job array")
-      .number("-j,--jobs", into.parallel, "N", "model runs at a time (default: the number of usable CPUs)",
+      .number("-j,--jobs", options.parallel, "N", "model runs at a time (default: the number of usable CPUs)",
               {1, 10'000});
-  declare_runs(options, into, limit);
+  declare_runs(parser, options, default_timeout);
 }
 
-Batch make_batch(std::string command, const BatchOptions& options, std::chrono::seconds limit,
+Batch make_batch(std::string command, const BatchOptions& options, std::chrono::seconds default_timeout,
                  std::uint64_t seed, std::map<std::string, std::string> plan) {
   Batch batch;
   batch.command = std::move(command);
-  batch.how.cpu = command::parse_cpu(options.cpu);
-  limit_runs(batch.how, options.timeout, limit);
-  batch.how.parallel = options.parallel > 0
-                           ? static_cast<int>(options.parallel)
-                           : static_cast<int>(std::max<std::size_t>(1, host::candidates().size()));
+  batch.execution.cpu = command::parse_cpu(options.cpu);
+  limit_runs(batch.execution, options.timeout, default_timeout);
+  batch.execution.parallel = options.parallel > 0
+                                 ? static_cast<int>(options.parallel)
+                                 : static_cast<int>(std::max<std::size_t>(1, host::candidates().size()));
   batch.shard = parse_shard(options.shard, host::this_job());
-  batch.header = witness::machine_header(command::command_line(), RECOUNT_VERSION, batch.how.cpu);
+  batch.header = witness::machine_header(command::command_line(), RECOUNT_VERSION, batch.execution.cpu);
   batch.header.seed = seed;
   batch.header.plan = std::move(plan);
   state_shard(batch.header, batch.shard);
@@ -673,7 +674,7 @@ Batch make_batch(std::string command, const BatchOptions& options, std::chrono::
   return batch;
 }
 
-Ended run_batch(const Batch& batch) {
+BatchResult run_batch(const Batch& batch) {
   command::catch_stop_signals();
   ProgressLine line(batch.quiet, batch.command);
   bool measured = false;
@@ -686,7 +687,7 @@ Ended run_batch(const Batch& batch) {
     command::print_resume_command(batch.command, batch.file, batch.header.command, measured);
   };
   try {
-    Ended ended = run_missing(batch, listener);
+    BatchResult ended = run_missing(batch, listener);
     line.clear();
     measured = !ended.results.observations.empty();
     if (ended.outcome.stopped) print_resume_command();
@@ -697,7 +698,7 @@ Ended run_batch(const Batch& batch) {
   }
 }
 
-int exit_status(const Batch& batch, const Ended& ended) {
+int exit_status(const Batch& batch, const BatchResult& ended) {
   if (ended.outcome.stopped) return 128 + command::stop_signal();
   const auto& all = ended.results.observations;
   if (std::ranges::any_of(all, [](const auto& o) { return o.value.index() != 0; }))

@@ -9,7 +9,9 @@
 #include "witness/backend.hpp"
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -67,15 +69,15 @@ struct Outcome {
 /// Executes the jobs in order, whatever their kernels. A run that crashes, hangs past its limit or answers
 /// invalid lines is a Failure and the sweep goes on. Exceptions from the listener (disk full) kill what is in
 /// flight and pass through. One sweep at a time in a process.
-Outcome execute(const std::vector<Job>& jobs, const Execution& how, const Listener& listener);
+Outcome execute(const std::vector<Job>& jobs, const Execution& execution, const Listener& listener);
 
 /// The jobs that a file does not yet hold: each is left with the metrics that are missing. A failure of a
 /// job counts as its result.
-[[nodiscard]] std::vector<Job> remaining(const std::vector<Job>& jobs, const result::Results& there);
+[[nodiscard]] std::vector<Job> remaining(const std::vector<Job>& jobs, const result::Results& recorded);
 
-/// Takes --timeout, in seconds: the wall time of a timed run (`otherwise`, where it is empty) and the CPU
-/// time of a model run (no limit, where it is empty).
-void limit_runs(Execution& how, const std::string& timeout, std::chrono::seconds otherwise);
+/// Takes --timeout, in seconds: the wall time of a timed run (by default `default_timeout`) and the CPU time
+/// of a model run (by default without limit).
+void limit_runs(Execution& execution, const std::string& timeout, std::chrono::seconds default_timeout);
 
 // How far a sweep is: one line on a terminal, a line a minute elsewhere.
 
@@ -139,32 +141,34 @@ struct BatchOptions {
   bool resume = false, quiet = false;
 };
 
-/// Declares --cpu, --timeout (`limit`: the default in seconds), --resume and --quiet.
-void declare_runs(command::Options& options, BatchOptions& into, int limit);
+/// Declares --cpu, --timeout (`default_timeout`: in seconds), --resume and --quiet.
+void declare_runs(command::Options& parser, BatchOptions& options, int default_timeout);
 /// The same, and --seed, --shard and --jobs.
-void declare_sharded_runs(command::Options& options, BatchOptions& into, int limit);
+void declare_sharded_runs(command::Options& parser, BatchOptions& options, int default_timeout);
 
 /// Runs of any kernels, and where the results go.
 struct Batch {
   std::string command; ///< "sweep", for messages
   std::vector<Job> jobs;
-  Execution how;
+  Execution execution;
   Shard shard;        ///< stated in the header; the jobs are those of the shard
   result::Run header; ///< compared with the plan of an existing file
   std::string file;   ///< appended to as results are made; empty: kept in memory only
   bool resume = false, quiet = false;
 };
 
-/// A batch without jobs, on this machine. `limit`: of a timed run without --timeout; `plan`: its settings,
-/// for the header. Throws recount::Error (bad_input) for an option that is wrong.
-[[nodiscard]] Batch make_batch(std::string command, const BatchOptions& options, std::chrono::seconds limit,
-                               std::uint64_t seed, std::map<std::string, std::string> plan);
+/// A batch without jobs, on this machine. `default_timeout`: of a timed run; `plan`: its settings, for the
+/// header. Throws recount::Error (bad_input) for an option that is wrong.
+[[nodiscard]] Batch make_batch(std::string command, const BatchOptions& options,
+                               std::chrono::seconds default_timeout, std::uint64_t seed,
+                               std::map<std::string, std::string> plan);
 
-struct Ended {
+/// What the runs of a batch gave.
+struct BatchResult {
   Outcome outcome;
-  std::size_t there = 0;   ///< runs that the file held already
-  std::size_t planned = 0; ///< runs of the whole plan
-  result::Results results; ///< everything: what was there and what was made
+  std::size_t already_recorded = 0; ///< runs that the file held already
+  std::size_t planned = 0;          ///< runs of the whole plan
+  result::Results results;          ///< those that the file held, and new ones
 };
 
 /// Runs what the file does not hold, with a line of progress, until SIGINT or SIGTERM; then, and after an
@@ -173,11 +177,11 @@ struct Ended {
 /// unavailable when it cannot be written. Throws unavailable as well when the disk is full midway: the file
 /// then ends with a whole line and can be resumed. A file that is absent or empty is begun, also with
 /// `resume`.
-[[nodiscard]] Ended run_batch(const Batch& batch);
+[[nodiscard]] BatchResult run_batch(const Batch& batch);
 
 /// 0: everything was run; 1: a run failed; 3: nothing was counted, with a note that says so; 128 plus the
 /// number of the signal that stopped it.
-[[nodiscard]] int exit_status(const Batch& batch, const Ended& ended);
+[[nodiscard]] int exit_status(const Batch& batch, const BatchResult& ended);
 
 /// Refuses native runs that need more than `most` bytes, naming the largest point; `setting` says what the
 /// limit is ("--max-memory 1 GiB"). Throws recount::Error (bad_input).

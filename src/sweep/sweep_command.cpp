@@ -162,7 +162,7 @@ SweepRun make_sweep(const SweepOptions& o) {
     command::note("{}", empty_shard_text("sweep", batch.shard, points));
   else
     batch.jobs = schedule(plan, grid);
-  batch.how.temporary = kernel.compiles();
+  batch.execution.temporary = kernel.compiles();
   check_memory(batch.jobs, o.memory);
   batch.header.verdicts = command::verdict_marks("sweep", o.no_verdicts).by_name();
   return {kernel, std::move(plan), std::move(grid), std::move(batch)};
@@ -226,10 +226,10 @@ void announce(const SweepRun& run) {
     who.push_back(witness::find(name).native ? fmt::format("{} x {}", name, plan.repeat) : name.name());
   std::string model_time;
   if (std::ranges::any_of(run.batch.jobs, [](const auto& job) { return !witness::find(job.witness).native; }))
-    model_time = "; the simulation takes about " +
-                 base::format_duration(
-                     std::chrono::duration<double>(model_seconds(run.batch.jobs, run.batch.how.parallel)));
-  const auto& cpu = run.batch.how.cpu;
+    model_time =
+        "; the simulation takes about " + base::format_duration(std::chrono::duration<double>(
+                                              model_seconds(run.batch.jobs, run.batch.execution.parallel)));
+  const auto& cpu = run.batch.execution.cpu;
   command::print(
       stderr, "{}\n",
       command::fit(fmt::format("recount sweep: {}: {} by {}; {}, {}, seed {}{}", plan.kernel,
@@ -240,13 +240,14 @@ void announce(const SweepRun& run) {
                    command::line_width(stderr), 2));
 }
 
-void report(const SweepRun& run, const Ended& ended, const SweepOptions& o,
+void report(const SweepRun& run, const BatchResult& ended, const SweepOptions& o,
             const command::TableExport& tables) {
   if (!o.quiet) {
     command::print(stderr, "recount sweep: {} in {}", base::format_count(ended.outcome.runs, "run"),
                    base::format_duration(ended.outcome.elapsed));
-    if (ended.there > 0)
-      command::print(stderr, ", {} {} in the file already", ended.there, ended.there == 1 ? "was" : "were");
+    if (ended.already_recorded > 0)
+      command::print(stderr, ", {} {} in the file already", ended.already_recorded,
+                     ended.already_recorded == 1 ? "was" : "were");
     if (!o.output.empty() && o.output != "-") command::print(stderr, "; {}", o.output);
     command::print(stderr, "\n");
   }
@@ -285,7 +286,7 @@ int execute_sweep(const SweepOptions& o, const std::vector<plot::Figure>& figure
     announce(run);
   }
   if (o.dry_run) return 0;
-  Ended ended = run_batch(run.batch);
+  BatchResult ended = run_batch(run.batch);
   ended.results.statistic = statistic;
   report(run, ended, o, tables);
   if (!ended.results.observations.empty()) draw_sweep(o.plot, o.figure, figures, ended.results);

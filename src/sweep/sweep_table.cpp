@@ -64,7 +64,7 @@ Json json(const SweepGroup& group, const std::map<std::string, std::string>& mar
 
 } // namespace
 
-command::Table sweep_summary(const Ended& ended, const Selection& selection) {
+command::Table sweep_summary(const BatchResult& ended, const Selection& selection) {
   auto groups = sweep_groups(ended.results);
   const auto names = varying(groups);
   if (selection.least > 0) groups = least(std::move(groups), selection.least, selection.first);
@@ -115,7 +115,7 @@ command::Table sweep_summary(const Ended& ended, const Selection& selection) {
   return table;
 }
 
-std::string sweep_table(const Ended& ended, const Selection& selection) {
+std::string sweep_table(const BatchResult& ended, const Selection& selection) {
   const command::Table table = sweep_summary(ended, selection);
   std::string text = table.empty() ? "" : table.text();
   std::map<std::string, std::string> reasons;
@@ -138,11 +138,11 @@ std::string sweep_table(const Ended& ended, const Selection& selection) {
   return text;
 }
 
-std::string sweep_json(const SweepRun& run, const Ended& ended) {
+std::string sweep_json(const SweepRun& run, const BatchResult& ended) {
   Json object{{"kernel", run.plan.kernel}, {"seed", run.plan.seed}};
-  object["cpu"] = run.batch.how.cpu ? Json(*run.batch.how.cpu) : Json();
+  object["cpu"] = run.batch.execution.cpu ? Json(*run.batch.execution.cpu) : Json();
   object["runs"] = ended.outcome.runs;
-  object["runs_there"] = ended.there;
+  object["runs_there"] = ended.already_recorded;
   object["runs_planned"] = ended.planned;
   object["stopped"] = ended.outcome.stopped;
   const auto marks = ended.results.verdicts();

@@ -44,11 +44,11 @@ struct Selection {
 };
 
 /// A row for each point, witness and metric.
-[[nodiscard]] command::Table sweep_summary(const Ended& ended, const Selection& selection);
+[[nodiscard]] command::Table sweep_summary(const BatchResult& ended, const Selection& selection);
 /// Statistic and interval of each point, metric and witness; what was not counted, with its reasons.
-[[nodiscard]] std::string sweep_table(const Ended& ended, const Selection& selection);
+[[nodiscard]] std::string sweep_table(const BatchResult& ended, const Selection& selection);
 /// The same as one JSON object, documented in recount-sweep(1).
-[[nodiscard]] std::string sweep_json(const SweepRun& run, const Ended& ended);
+[[nodiscard]] std::string sweep_json(const SweepRun& run, const BatchResult& ended);
 /// "12 of 60 points skipped: ...", a line for each kind of reason; empty when none was.
 [[nodiscard]] std::string skipped_text(const Grid& grid);
 /// An appendix: every metric of every point, with its interval, accesses, and disturbed repetitions.

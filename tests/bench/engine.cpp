@@ -25,7 +25,7 @@ namespace {
 sweep::Batch make_batch(const sweep::Plan& plan, const sweep::Execution& how, const std::string& file) {
   sweep::Batch batch;
   batch.jobs = schedule(plan, expand(plan, kernel::find(plan.kernel)));
-  batch.how = how;
+  batch.execution = how;
   batch.header = result::new_run();
   batch.header.plan = settings(plan);
   batch.file = file;

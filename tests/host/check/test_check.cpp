@@ -59,7 +59,7 @@ recount::check::CheckContext context(const std::vector<std::string>& presets,
 
 struct Done {
   std::vector<PresetVerdict> verdicts;
-  sweep::Ended ended;
+  sweep::BatchResult ended;
   [[nodiscard]] const PresetVerdict& of(const std::string& preset) const {
     for (const auto& v : verdicts)
       if (v.preset == preset) return v;
@@ -75,8 +75,8 @@ Done run_check(const recount::check::CheckContext& g, const std::vector<std::str
   const auto plan = recount::check::plan_check(g, options);
   sweep::Batch batch;
   batch.jobs = plan.jobs;
-  batch.how.program = {CHECK_RUNNER, "run-point"};
-  batch.how.parallel = 2;
+  batch.execution.program = {CHECK_RUNNER, "run-point"};
+  batch.execution.parallel = 2;
   batch.header = result::new_run();
   batch.header.plan = plan.settings;
   batch.file = file;

@@ -32,14 +32,14 @@ int run_sweep(int argc, char** argv) {
   plan.seed = 1;
   sweep::Batch batch;
   batch.jobs = schedule(plan, expand(plan, kernel));
-  batch.how.limit = std::chrono::milliseconds(1500);
-  batch.how.parallel = 2;
+  batch.execution.limit = std::chrono::milliseconds(1500);
+  batch.execution.parallel = 2;
   batch.header = result::new_run();
   batch.header.plan = settings(plan);
   batch.file = argv[2];
   batch.resume = batch.quiet = true;
   const auto ended = run_batch(batch);
-  std::printf("%zu of %zu, %zu there\n", ended.outcome.runs, ended.planned, ended.there);
+  std::printf("%zu of %zu, %zu there\n", ended.outcome.runs, ended.planned, ended.already_recorded);
   return 0;
 }
 

@@ -1,6 +1,7 @@
 // Several, slow, dead and hostile viewers do not disturb the program or each other.
 #include "watching.hpp"
 
+#include "base/text.hpp"
 #include "process/child.hpp"
 #include "process/fd.hpp"
 #include "process/temporary_folder.hpp"
@@ -14,7 +15,6 @@
 #include <fmt/format.h>
 #include <fstream>
 #include <poll.h>
-#include <sstream>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <thread>
@@ -206,9 +206,7 @@ BOOST_AUTO_TEST_CASE(socket_is_private_and_removed_with_the_hub) {
   BOOST_TEST(!fs::exists(path));
   std::ofstream(path) << "mine";
   BOOST_CHECK_THROW(Hub{path}, Error); // not a socket: left alone
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  BOOST_TEST(text.str() == "mine");
+  BOOST_TEST(base::read_file(path).value_or("") == "mine");
 }
 
 BOOST_AUTO_TEST_CASE(what_took_the_place_of_the_socket_stays) {

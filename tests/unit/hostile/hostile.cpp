@@ -7,7 +7,6 @@
 #include <array>
 #include <cctype>
 #include <cstdlib>
-#include <fstream>
 #include <functional>
 #include <sstream>
 
@@ -177,9 +176,7 @@ int cases() {
 }
 
 std::string text_of(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
+  return base::read_file(path).value_or("");
 }
 
 std::vector<std::string> pieces(const std::string& marker) {

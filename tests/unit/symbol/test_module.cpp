@@ -1,4 +1,5 @@
 // Functions and lines of programs that this build made; and files that are none.
+#include "base/text.hpp"
 #include "fixture_lines.hpp"
 #include "process/temporary_folder.hpp"
 #include "symbol/disassembly.hpp"
@@ -10,8 +11,6 @@
 #include <boost/test/unit_test.hpp>
 #include <elf.h>
 #include <fcntl.h>
-#include <fstream>
-#include <sstream>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -49,9 +48,7 @@ Opened from_bytes(const std::string& bytes) {
 }
 
 std::string contents(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
+  return base::read_file(path).value_or("");
 }
 
 } // namespace
