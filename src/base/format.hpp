@@ -71,4 +71,16 @@ template <class T>
   return parse<std::uint64_t>(text, hex ? 16 : 10);
 }
 
+/// "600", "4K": a whole number, K, M or G (powers of 1024); none for anything else or more than 63 bits.
+/// Pure.
+[[nodiscard]] inline std::optional<std::int64_t> parse_size(std::string_view text) {
+  const std::size_t unit = text.empty() ? text.npos : std::string_view("kKmMgG").find(text.back());
+  std::size_t power = unit == text.npos ? 0 : unit / 2 + 1;
+  if (power > 0) text.remove_suffix(1);
+  auto number = parse<std::int64_t>(text);
+  for (; number && power > 0; --power)
+    if (__builtin_mul_overflow(*number, std::int64_t{1024}, &*number)) return {};
+  return number;
+}
+
 } // namespace recount::base

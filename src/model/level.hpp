@@ -1,7 +1,6 @@
 // One set-associative level of a cache or TLB: the lines that it holds, and evictions.
 #pragma once
 
-#include "base/format.hpp"
 #include "model/counts.hpp"
 #include "model/line_marks.hpp"
 #include "model/machine.hpp"
@@ -12,10 +11,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <span>
-#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -144,18 +141,6 @@ private:
   WideSets wide_sets_;
   Sets sets_;
 };
-
-// Sizes in text: "32K".
-
-/// "32K" in bytes: a number from 1, with K, M or G (powers of 1024) or without. Nothing for anything else.
-[[nodiscard]] inline std::optional<std::int64_t> parse_size(std::string_view text) {
-  const auto unit = std::string_view("KMG").find(text.empty() ? ' ' : text.back());
-  const std::int64_t factor = unit == std::string_view::npos ? 1 : std::int64_t{1} << (10 * (unit + 1));
-  if (factor > 1) text.remove_suffix(1);
-  const auto number = base::parse<std::int64_t>(text);
-  if (!number || *number < 1 || *number > std::numeric_limits<std::int64_t>::max() / factor) return {};
-  return *number * factor;
-}
 
 // One pass for a family of LRU caches: stack distances within each set.
 

@@ -58,7 +58,7 @@ std::string to_text(const FamilyMember& member) {
 MachineDescription resized(MachineDescription machine, std::string_view text) {
   const auto slash = text.find('/');
   const auto parse_ways = [](std::string_view number) { return base::parse<std::int64_t>(number); };
-  const auto sizes = parse_range(text.substr(0, slash), parse_size, most_bytes),
+  const auto sizes = parse_range(text.substr(0, slash), base::parse_size, most_bytes),
              ways = parse_range(slash == text.npos ? "" : text.substr(slash + 1), parse_ways, most_ways);
   const auto refuse = [&](const std::string& cause) {
     return bad_input(machine.name, cause, "sizes and ways are written as 8K:64K/1:16 or 32K/8");

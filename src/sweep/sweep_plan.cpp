@@ -344,17 +344,6 @@ namespace {
 constexpr const char* range_forms = "write FIRST:LAST:xFACTOR, FIRST:LAST:STEP or A,B,C; sizes take K, M, G: "
                                     "4K:4M:x2, 600:3000:400, 1,2,8";
 
-/// "600", "4K"; nothing for other text or more than 63 bits.
-std::optional<std::int64_t> parse_whole(std::string_view text) {
-  const std::size_t unit = text.empty() ? text.npos : std::string_view("kKmMgG").find(text.back());
-  std::size_t power = unit == text.npos ? 0 : unit / 2 + 1;
-  if (power > 0) text.remove_suffix(1);
-  auto number = base::parse<std::int64_t>(text);
-  for (; number && power > 0; --power)
-    if (__builtin_mul_overflow(*number, std::int64_t{1024}, &*number)) return {};
-  return number;
-}
-
 class RangeParser {
 public:
   RangeParser(std::string text, std::string subject) : text_(std::move(text)), subject_(std::move(subject)) {}
@@ -386,7 +375,7 @@ private:
   }
 
   [[nodiscard]] std::int64_t number(std::string_view text) const {
-    const auto value = parse_whole(text);
+    const auto value = base::parse_size(text);
     if (!value) fail(fmt::format("\"{:.40}\" is not a whole number below 2^63", text));
     return *value;
   }
@@ -430,7 +419,7 @@ std::vector<std::int64_t> parse_range(const std::string& text, const std::string
 }
 
 std::int64_t parse_size(const std::string& text, const std::string& subject) {
-  const auto value = parse_whole(text);
+  const auto value = base::parse_size(text);
   if (!value)
     throw bad_input(subject, fmt::format("\"{:.80}\" is not a whole number below 2^63", text),
                     "numbers may end in K, M or G (powers of 1024)");
