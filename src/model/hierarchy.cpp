@@ -46,8 +46,7 @@ void Instructions::reset_counters() {
 void Instructions::clear() {
   forget();
   cache.clear();
-  for (Level& level : tlb)
-    level.clear();
+  std::ranges::for_each(tlb, &Level::clear);
 }
 
 void Instructions::save(std::vector<std::uint64_t>& words) const {
@@ -105,9 +104,8 @@ void Hierarchy::remove_fetched(std::size_t at, std::uint64_t address) {
   for (std::size_t core = 0; core < instructions_.size(); ++core) {
     if (at < private_ && core != core_) continue;
     Level& cache = instructions_[core].cache;
-    const std::uint64_t parts = std::uint64_t{1} << (levels_[at].shift() - cache.shift());
-    for (std::uint64_t part = 0; part < parts; ++part)
-      if (cache.remove((address >> cache.shift()) + part) != Level::empty) {
+    for (const std::uint64_t line : cache.lines_of(address, levels_[at].shift()))
+      if (cache.remove(line) != Level::empty) {
         ++cache.counts.invalidations;
         instructions_[core].forget();
       }
@@ -177,11 +175,11 @@ void Hierarchy::begin(bool coherent) {
   simple_below_ = !coherent && std::ranges::all_of(machine_.levels, simple);
   boundary_ = coherent ? private_ : ~std::size_t{0};
   lost_.assign(coherent ? private_ : 0, {});
-  owners_.assign(coherent ? owners : 0, {});
+  owners_.assign(coherent ? owner_entries : 0, {});
 }
 
 template <Cause cause>
-RECOUNT_BY_EIGHT void Hierarchy::find_wide(Level::Entry* set, std::uint64_t address) {
+RECOUNT_AVX512 void Hierarchy::find_wide(Level::Entry* set, std::uint64_t address) {
   constexpr bool store = cause == Cause::store;
   if (!wide::use(set, levels_.front().wide().shape(), address >> wide_shift, store))
     miss_first(address, cause, store);
@@ -393,16 +391,15 @@ std::uint64_t Hierarchy::remove_within(std::size_t levels, std::uint64_t address
   std::uint64_t dirty = 0;
   for (std::size_t above = 0; above < levels; ++above) {
     Level& level = levels_[above];
-    const std::uint64_t first = address >> level.shift();
-    for (std::uint64_t part = 0; part >> (shift - level.shift()) == 0; ++part) {
-      const Level::Entry entry = level.remove(first + part);
+    for (const std::uint64_t line : level.lines_of(address, shift)) {
+      const Level::Entry entry = level.remove(line);
       if (entry == Level::empty) continue;
-      if (above == 0) newest_[entry >> 1 & newest_mask_] = Level::empty;
+      if (above == 0) newest_[line & newest_mask_] = Level::empty;
       ++level.counts.invalidations;
-      prefetchers_[above].evicted(entry >> 1);
+      prefetchers_[above].evicted(line);
       for (std::uint64_t own = level.take_dirty(entry); own != 0; own &= own - 1) {
         const std::uint64_t sector = static_cast<std::uint64_t>(std::countr_zero(own)) << level.unit_shift();
-        dirty |= std::uint64_t{1} << (((entry >> 1 << level.shift()) + sector - address) >> unit);
+        dirty |= std::uint64_t{1} << (((line << level.shift()) + sector - address) >> unit);
       }
     }
   }
@@ -435,26 +432,20 @@ void Hierarchy::reset_counters() {
   for (Prefetchers& prefetchers : prefetchers_)
     prefetchers.counts = {};
   if (distances_) distances_->reset_counters();
-  for (Instructions& one : instructions_)
-    one.reset_counters();
+  std::ranges::for_each(instructions_, &Instructions::reset_counters);
   memory_ = {};
   accesses_[0] = accesses_[1] = crossings_[0] = crossings_[1] = 0;
 }
 
 void Hierarchy::clear() {
-  for (Level& level : levels_)
-    level.clear();
+  std::ranges::for_each(levels_, &Level::clear);
   if (tlb_) tlb_->clear();
-  for (Prefetchers& prefetchers : prefetchers_)
-    prefetchers.clear();
+  std::ranges::for_each(prefetchers_, &Prefetchers::clear);
   if (distances_) distances_->clear();
-  for (Instructions& one : instructions_)
-    one.clear();
+  std::ranges::for_each(instructions_, &Instructions::clear);
   for (Core& core : cores_) {
-    for (Level& level : core.levels)
-      level.clear();
-    for (Prefetchers& prefetchers : core.prefetchers)
-      prefetchers.clear();
+    std::ranges::for_each(core.levels, &Level::clear);
+    std::ranges::for_each(core.prefetchers, &Prefetchers::clear);
     if (core.tlb) core.tlb->clear();
     core.lost.assign(private_, {});
   }
@@ -545,12 +536,6 @@ void Hierarchy::add(const Counts& later, const Counts& earlier, std::int64_t tim
 
 namespace {
 
-/// Exchanges the contents, not the counts: those are of all cores.
-void swap_contents(auto& one, auto& other) {
-  std::swap(one, other);
-  std::swap(one.counts, other.counts);
-}
-
 void save_lines(const std::vector<std::unordered_set<std::uint64_t>>& lost,
                 std::vector<std::uint64_t>& words) {
   for (const auto& lines : lost) {
@@ -596,25 +581,25 @@ void Hierarchy::change_core(std::uint64_t core) {
 }
 
 bool Hierarchy::has_part(const Core& core, std::uint64_t address, unsigned shift) const {
-  for (const Level& level : core.levels)
-    for (std::uint64_t part = 0; part >> (shift - level.shift()) == 0; ++part)
-      if (level.holds((address >> level.shift()) + part)) return true;
-  return false;
+  return std::ranges::any_of(core.levels, [&](const Level& level) {
+    return std::ranges::any_of(level.lines_of(address, shift),
+                               [&](std::uint64_t line) { return level.holds(line); });
+  });
 }
 
-// Before a store: no other core keeps a copy.
+// Invalidates the block in other cores, before a store.
 void Hierarchy::invalidate_others(std::uint64_t address) {
   const std::uint64_t block = address >> block_shift_;
-  Owner& owner = owners_[block % owners];
+  Owner& owner = owners_[block % owner_entries];
   if (owner.block == block && owner.core == core_) return;
   owner = {block, core_};
   at_others(block << block_shift_, block_shift_, [&] { publish(block, false); });
 }
 
-// Before a core requests a line from the shared levels: what another has stored is there.
+// Writes back dirty copies of other cores, before a request to the shared levels.
 void Hierarchy::clean_others(std::uint64_t address) {
   const std::uint64_t block = address >> block_shift_;
-  Owner& owner = owners_[block % owners];
+  Owner& owner = owners_[block % owner_entries];
   if (owner.block == block) {
     if (owner.core == core_) return;
     owner = {};
@@ -622,15 +607,13 @@ void Hierarchy::clean_others(std::uint64_t address) {
   at_others(block << block_shift_, block_shift_, [&] { publish(block, true); });
 }
 
-// The current core writes what it has stored in the block to the shared levels, and keeps it clean or loses
-// it.
+// Writes the block back from the current core to the shared levels; keeps clean copies or removes them.
 void Hierarchy::publish(std::uint64_t block, bool keep) {
   const std::uint64_t address = block << block_shift_;
   bool any_dirty = false;
   for (std::size_t at = 0; at < private_; ++at) {
     Level& level = levels_[at];
-    for (std::uint64_t part = 0; part >> (block_shift_ - level.shift()) == 0; ++part) {
-      const std::uint64_t line = (address >> level.shift()) + part;
+    for (const std::uint64_t line : level.lines_of(address, block_shift_)) {
       bool dirty = false;
       if (keep) {
         dirty = level.clean(line);

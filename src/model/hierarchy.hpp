@@ -229,7 +229,7 @@ private:
   struct Owner {
     std::uint64_t block = ~std::uint64_t{0}, core = 0;
   };
-  static constexpr std::size_t owners = 1 << 12;
+  static constexpr std::size_t owner_entries = 1 << 12;
   static constexpr std::uint64_t tlb_seed = 64; ///< seeds of TLBs do not depend on the number of caches
 
   void change_core(std::uint64_t core);

@@ -9,6 +9,18 @@
 
 namespace recount::model {
 
+namespace {
+
+unsigned log2_of(std::int64_t bytes) {
+  return static_cast<unsigned>(std::countr_zero(static_cast<std::uint64_t>(bytes)));
+}
+/// The index function of a LevelDescription or a TlbLevel.
+SetIndex set_index(const auto& level) {
+  return SetIndex(static_cast<std::uint64_t>(level.sets()), level.index);
+}
+
+} // namespace
+
 Level::Level(const SetIndex& index, std::size_t ways, Policy policy, const Qlru& qlru, std::uint64_t seed,
              unsigned shift)
     : wide_(WideSets::supported() && WideSets::allowed && policy == Policy::lru &&
@@ -20,17 +32,13 @@ Level::Level(const SetIndex& index, std::size_t ways, Policy policy, const Qlru&
       sets_(wide_ ? SetIndex(1) : index, wide_ ? 1 : ways, wide_ ? Policy::lru : policy, qlru, seed) {}
 
 Level::Level(const LevelDescription& level, std::uint64_t seed)
-    : Level(SetIndex(static_cast<std::uint64_t>(level.sets()), level.index),
-            static_cast<std::size_t>(level.ways), level.policy, level.qlru, seed,
-            static_cast<unsigned>(std::countr_zero(static_cast<std::uint64_t>(level.line)))) {
-  if (level.sector > 0)
-    sectors =
-        Sectors(shift_, static_cast<unsigned>(std::countr_zero(static_cast<std::uint64_t>(level.sector))));
+    : Level(set_index(level), static_cast<std::size_t>(level.ways), level.policy, level.qlru, seed,
+            log2_of(level.line)) {
+  if (level.sector > 0) sectors = Sectors(shift_, log2_of(level.sector));
 }
 
 Level::Level(const TlbLevel& level, std::uint64_t seed)
-    : Level(SetIndex(static_cast<std::uint64_t>(level.sets()), level.index),
-            static_cast<std::size_t>(level.ways), level.policy, level.qlru, seed, 0) {}
+    : Level(set_index(level), static_cast<std::size_t>(level.ways), level.policy, level.qlru, seed, 0) {}
 
 bool Level::clean(std::uint64_t line) {
   if (sectors.any()) sectors.clean(line);
@@ -133,19 +141,8 @@ void Distances::clear() {
   std::ranges::fill(lines_, no_line);
 }
 
-namespace {
-
-unsigned shift_of(std::int64_t bytes) {
-  return static_cast<unsigned>(std::countr_zero(static_cast<std::uint64_t>(bytes)));
-}
-
-} // namespace
-
 Tlb::Tlb(const TlbDescription& description, std::uint64_t seed, bool mixed)
-    : page_shift_(shift_of(description.page)), huge_shift_(shift_of(description.huge_page)), mixed_(mixed) {
-  const auto index = [](const TlbLevel& level) {
-    return SetIndex(static_cast<std::uint64_t>(level.sets()), level.index);
-  };
+    : page_shift_(log2_of(description.page)), huge_shift_(log2_of(description.huge_page)), mixed_(mixed) {
   const auto add = [&](std::vector<Level>& to, const TlbLevel& level) { to.emplace_back(level, seed++); };
   newest_.fill(no_page);
   for (const TlbLevel& level : description.levels)
@@ -160,7 +157,7 @@ Tlb::Tlb(const TlbDescription& description, std::uint64_t seed, bool mixed)
   for (std::size_t i = 0; i < of_huge.size(); ++i) {
     add(huge, of_huge[i]);
     shared_.emplace_back();
-    if (same || of_huge[i].shared) shared_.back() = {index(description.levels[i]), index(of_huge[i])};
+    if (same || of_huge[i].shared) shared_.back() = {set_index(description.levels[i]), set_index(of_huge[i])};
   }
 }
 
@@ -177,59 +174,52 @@ void Tlb::save(std::vector<std::uint64_t>& words) const {
 
 void Tlb::swap_contents(Tlb& other) {
   for (const auto part : parts)
-    for (std::size_t at = 0; at < (this->*part).size(); ++at) {
-      Level &one = (this->*part)[at], &another = (other.*part)[at];
-      std::swap(one, another);
-      std::swap(one.counts, another.counts);
-    }
+    for (std::size_t at = 0; at < (this->*part).size(); ++at)
+      model::swap_contents((this->*part)[at], (other.*part)[at]);
   newest_.swap(other.newest_);
 }
 
 void Tlb::clear() {
   for (const auto part : parts)
-    for (Level& level : this->*part)
-      level.clear();
+    std::ranges::for_each(this->*part, &Level::clear);
   newest_.fill(no_page);
 }
 
-bool Tlb::translate_huge(std::uint64_t page, Cause cause) {
-  const auto c = static_cast<unsigned>(cause);
-  const auto key = [&](std::size_t at) { return shared_[at] ? (*shared_[at])(page) : page; };
-  const auto entries = [&](std::size_t at) -> Level& { return shared_[at] ? levels[at] : huge[at]; };
-  std::size_t at = 0;
+// Counts are those of `levels`; entries(at) is the level with the entry key(at), of the first `held` levels.
+template <class Entries, class Key>
+bool Tlb::translate_from(std::size_t at, std::size_t held, Cause cause, Entries entries, Key key) {
+  const std::size_t c = number(cause);
   for (; at < levels.size(); ++at) {
     if (at > 0) ++levels[at].counts.accesses[c];
-    if (at < huge.size() && entries(at).use(key(at), false)) break;
+    if (at < held && entries(at).use(key(at), false)) break;
     ++levels[at].counts.misses[c];
   }
   const bool known = at < levels.size();
-  for (at = std::min(at, huge.size()); at-- > 0;)
+  for (at = std::min(at, held); at-- > 0;)
     if (entries(at).insert(key(at), false) != Level::empty) ++levels[at].counts.evictions;
   return known;
 }
 
-bool Tlb::beyond_first(std::uint64_t page, Cause cause) {
-  const auto c = static_cast<unsigned>(cause);
-  ++levels.front().counts.misses[c];
-  std::size_t at = 1;
-  for (; at < levels.size(); ++at) {
-    ++levels[at].counts.accesses[c];
-    if (levels[at].use(page, false)) break;
-    ++levels[at].counts.misses[c];
-  }
-  const bool known = at < levels.size();
-  while (at-- > 0)
-    if (levels[at].insert(page, false) != Level::empty) ++levels[at].counts.evictions;
-  return known;
+bool Tlb::translate_huge(std::uint64_t page, Cause cause) {
+  return translate_from(
+      0, huge.size(), cause, [&](std::size_t at) -> Level& { return shared_[at] ? levels[at] : huge[at]; },
+      [&](std::size_t at) { return shared_[at] ? (*shared_[at])(page) : page; });
 }
 
-RECOUNT_BY_EIGHT bool Tlb::translate_wide(std::uint64_t page, Cause cause) {
+bool Tlb::beyond_first(std::uint64_t page, Cause cause) {
+  ++levels.front().counts.misses[number(cause)];
+  return translate_from(
+      1, levels.size(), cause, [&](std::size_t at) -> Level& { return levels[at]; },
+      [&](std::size_t) { return page; });
+}
+
+RECOUNT_AVX512 bool Tlb::translate_wide(std::uint64_t page, Cause cause) {
   const std::size_t c = number(cause);
   Level* level = &levels.front();
-  const auto take = [page](Level& of) RECOUNT_BY_EIGHT {
-    return wide::take(of.wide().set_of(page), of.wide().shape(), page);
+  const auto use_or_insert = [page](Level& cached) RECOUNT_AVX512 {
+    return wide::use_or_insert(cached.wide().set_of(page), cached.wide().shape(), page);
   };
-  const wide::Taken first = take(*level);
+  const wide::UseResult first = use_or_insert(*level);
   if (first.found) return true;
   bool evicts = first.evicted != Level::empty;
   for (std::size_t at = 1;; ++at) {
@@ -238,41 +228,41 @@ RECOUNT_BY_EIGHT bool Tlb::translate_wide(std::uint64_t page, Cause cause) {
     if (at == levels.size()) return false;
     level = &levels[at];
     ++level->counts.accesses[c];
-    const wide::Taken taken = take(*level);
-    if (taken.found) return true;
-    evicts = taken.evicted != Level::empty;
+    const wide::UseResult result = use_or_insert(*level);
+    if (result.found) return true;
+    evicts = result.evicted != Level::empty;
   }
 }
 
 Prefetchers::Prefetchers(const std::vector<Prefetcher>& described, unsigned line_shift)
     : described_(described), shift_(line_shift) {}
 
-std::size_t Prefetchers::find(const Prefetcher& by, std::uint64_t line) {
-  auto at = static_cast<std::size_t>(std::ranges::find(pages_, page(line)) - pages_.begin());
-  if (at == pages_.size()) {
-    if (std::ssize(pages_) < by.streams) {
+std::size_t Prefetchers::find_or_add_stream(const Prefetcher& prefetcher, std::uint64_t line) {
+  auto stream = static_cast<std::size_t>(std::ranges::find(pages_, page(line)) - pages_.begin());
+  if (stream == pages_.size()) {
+    if (std::ssize(pages_) < prefetcher.streams) {
       pages_.emplace_back();
-      used_.emplace_back();
+      last_use_.emplace_back();
       streams_.emplace_back();
     } else {
-      at = static_cast<std::size_t>(std::ranges::min_element(used_) - used_.begin());
+      stream = static_cast<std::size_t>(std::ranges::min_element(last_use_) - last_use_.begin());
     }
-    pages_[at] = page(line);
-    streams_[at] = {line, line};
+    pages_[stream] = page(line);
+    streams_[stream] = {line, line};
   }
-  used_[at] = ++uses_;
-  return at;
+  last_use_[stream] = ++use_count_;
+  return stream;
 }
 
 void Prefetchers::save(std::vector<std::uint64_t>& words) const {
   if (none()) return;
   std::vector<std::size_t> newest_first(streams_.size());
   std::iota(newest_first.begin(), newest_first.end(), 0);
-  std::ranges::sort(newest_first, std::greater{}, [&](std::size_t at) { return used_[at]; });
+  std::ranges::sort(newest_first, std::greater{}, [&](std::size_t stream) { return last_use_[stream]; });
   words.push_back(streams_.size());
-  for (const std::size_t at : newest_first) {
-    const Stream& s = streams_[at];
-    words.insert(words.end(), {pages_[at], s.last, s.ahead, static_cast<std::uint64_t>(s.direction),
+  for (const std::size_t stream : newest_first) {
+    const Stream& s = streams_[stream];
+    words.insert(words.end(), {pages_[stream], s.last, s.ahead, static_cast<std::uint64_t>(s.direction),
                                static_cast<std::uint64_t>(s.steps)});
   }
   words.push_back(unused_.size());
@@ -282,7 +272,7 @@ void Prefetchers::save(std::vector<std::uint64_t>& words) const {
 void Prefetchers::clear() {
   streams_.clear();
   pages_.clear();
-  used_.clear();
+  last_use_.clear();
   latest_ = 0;
   unused_.clear();
 }

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -119,9 +120,14 @@ public:
     }
     return use(address >> shift_, dirty);
   }
+  /// The lines that hold the 2^shift bytes at an address, which is a multiple of that; a line is no longer.
+  [[nodiscard]] auto lines_of(std::uint64_t address, unsigned shift) const {
+    const std::uint64_t first = address >> shift_;
+    return std::views::iota(first, first + (std::uint64_t{1} << (shift - shift_)));
+  }
   /// log2 of the bytes that a miss fetches.
   [[nodiscard]] unsigned unit_shift() const { return sectors.any() ? sectors.shift() : shift_; }
-  /// Bit set of the dirty sectors of an evicted entry; without sectors, bit 0 stands for the line.
+  /// Bit set of the dirty sectors of an evicted entry; without sectors, bit 0 is the line.
   std::uint64_t take_dirty(Entry entry) { return sectors.any() ? sectors.take(entry >> 1) : entry & 1; }
 
   LevelCounts counts;
@@ -141,6 +147,12 @@ private:
   WideSets wide_sets_;
   Sets sets_;
 };
+
+/// Exchanges the contents of two levels or prefetchers, not the counts, which are those of all cores.
+void swap_contents(auto& one, auto& other) {
+  std::swap(one, other);
+  std::swap(one.counts, other.counts);
+}
 
 // One pass for a family of LRU caches: stack distances within each set.
 
@@ -239,6 +251,8 @@ public:
 
 private:
   bool beyond_first(std::uint64_t page, Cause cause);
+  template <class Entries, class Key>
+  bool translate_from(std::size_t at, std::size_t held, Cause cause, Entries entries, Key key);
   bool translate_wide(std::uint64_t page, Cause cause);
   /// How huge pages are kept in a level that holds small ones, too.
   struct Shared {
@@ -260,7 +274,7 @@ private:
   std::vector<std::optional<Shared>> shared_; ///< by level of huge pages; none: in `huge`
 };
 
-// The hardware prefetchers of one level: what they watch, what they ask for, and what became of it.
+// The hardware prefetchers of one level: requests that they observe, lines that they fetch, and their use.
 
 /// Decides which lines to fetch; the caller fetches them. Lines are line numbers. Not thread-safe.
 class Prefetchers {
@@ -268,18 +282,17 @@ public:
   Prefetchers(const std::vector<Prefetcher>& described, unsigned line_shift);
 
   [[nodiscard]] bool none() const { return described_.empty(); }
-  /// A load, store, fetch of instructions, walk or a prefetcher of the level above asked the level for a
-  /// line, which then was there or was brought in. Calls fetch(kind, line) for each line that a prefetcher
-  /// asks for, in order.
+  /// A load, store, fetch of instructions, walk or a prefetcher of the level above has requested a line,
+  /// which the level now holds. Calls fetch(kind, line) for each line that a prefetcher requests, in order.
   template <class Fetch>
   void watch(std::uint64_t line, Cause cause, bool missed, Fetch&& fetch) {
-    for (const Prefetcher& by : described_) {
-      if (cause == Cause::walk && by.kind != Prefetch::adjacent_line) continue;
-      if (by.kind == Prefetch::streamer) {
-        follow(by, line, fetch);
+    for (const Prefetcher& prefetcher : described_) {
+      if (cause == Cause::walk && prefetcher.kind != Prefetch::adjacent_line) continue;
+      if (prefetcher.kind == Prefetch::streamer) {
+        follow(prefetcher, line, fetch);
       } else if (missed) {
-        const std::uint64_t other = by.kind == Prefetch::next_line ? line + 1 : line ^ 1;
-        if (page(other) == page(line)) fetch(by.kind, other);
+        const std::uint64_t other = prefetcher.kind == Prefetch::next_line ? line + 1 : line ^ 1;
+        if (page(other) == page(line)) fetch(prefetcher.kind, other);
       }
     }
   }
@@ -303,29 +316,31 @@ private:
 
   [[nodiscard]] std::uint64_t page(std::uint64_t line) const { return line << shift_ >> page_shift; }
   /// The stream of the line's page, from now on the most recently used; a new one begins at the line.
-  Stream& stream(const Prefetcher& by, std::uint64_t line) {
-    if (latest_ >= streams_.size() || pages_[latest_] != page(line)) latest_ = find(by, line);
+  Stream& stream(const Prefetcher& prefetcher, std::uint64_t line) {
+    if (latest_ >= streams_.size() || pages_[latest_] != page(line))
+      latest_ = find_or_add_stream(prefetcher, line);
     return streams_[latest_];
   }
-  std::size_t find(const Prefetcher& by, std::uint64_t line);
+  /// The index of stream(); the least recently used one is replaced if all are in use.
+  std::size_t find_or_add_stream(const Prefetcher& prefetcher, std::uint64_t line);
   template <class Fetch>
-  void follow(const Prefetcher& by, std::uint64_t line, Fetch&& fetch) {
-    Stream& s = stream(by, line);
+  void follow(const Prefetcher& prefetcher, std::uint64_t line, Fetch&& fetch) {
+    Stream& s = stream(prefetcher, line);
     if (s.last == line) return;
     const std::int64_t direction = line > s.last ? 1 : -1;
     s.steps = direction == s.direction ? s.steps + 1 : 2;
     if (direction != s.direction) s.ahead = line;
     s.direction = direction;
     s.last = line;
-    if (s.steps < by.trigger) return;
-    s.steps = by.trigger; // further ones make no difference
+    if (s.steps < prefetcher.trigger) return;
+    s.steps = prefetcher.trigger; // further ones make no difference
     const auto ahead = [&](std::uint64_t x) { return static_cast<std::int64_t>(x - line) * s.direction; };
     if (ahead(s.ahead) < 0) s.ahead = line;
-    for (std::int64_t i = 0; i < by.degree; ++i) {
+    for (std::int64_t i = 0; i < prefetcher.degree; ++i) {
       const std::uint64_t next = s.ahead + static_cast<std::uint64_t>(s.direction);
-      if (ahead(next) > by.distance || page(next) != page(line)) return;
+      if (ahead(next) > prefetcher.distance || page(next) != page(line)) return;
       s.ahead = next;
-      fetch(by.kind, next);
+      fetch(prefetcher.kind, next);
     }
   }
   void settle(std::uint64_t line, std::int64_t PrefetchCounts::*count) {
@@ -335,10 +350,10 @@ private:
   std::vector<Prefetcher> described_;
   unsigned shift_;
   std::vector<Stream> streams_;
-  std::vector<std::uint64_t> pages_, used_; ///< of the streams: their page, the number of their last use
-  std::uint64_t uses_ = 0;                  ///< of streams
-  std::size_t latest_ = 0;                  ///< stream, the most recently used
-  LineMarks unused_;                        ///< prefetched lines that the level holds, with their Prefetch
+  std::vector<std::uint64_t> pages_, last_use_; ///< of each stream: page; use_count_ at the last use
+  std::uint64_t use_count_ = 0;
+  std::size_t latest_ = 0; ///< index of the most recently used stream
+  LineMarks unused_;       ///< prefetched lines that the level holds, with their Prefetch
 };
 
 } // namespace recount::model

@@ -44,7 +44,7 @@ struct Walker { ///< an access of an innermost loop
 
 /// Iterations of a few accesses, which stay in registers.
 template <std::size_t size, bool with_tlb>
-RECOUNT_BY_EIGHT void wide_iterations(Hierarchy& caches, const std::vector<Walker>& all, std::int64_t trips) {
+RECOUNT_AVX512 void wide_iterations(Hierarchy& caches, const std::vector<Walker>& all, std::int64_t trips) {
   const Hierarchy::WidePath<with_tlb> path(caches);
   typename Hierarchy::WidePath<with_tlb>::Tally tally;
   std::array<Walker, size> walkers;
@@ -481,17 +481,17 @@ void NestSimulation::run_completely(Hierarchy& caches) {
 bool NestSimulation::continues_as_first(std::size_t node, std::int64_t trips, Hierarchy& caches) {
   Hierarchy::State state = caches.state();
   if (!end_) {
-    marks_.push_back({node, trips, std::move(state), caches.counts()});
+    checkpoints_.push_back({node, trips, std::move(state), caches.counts()});
     return false;
   }
-  const auto mark =
-      std::ranges::find_if(marks_, [&](const Mark& m) { return m.node == node && m.trips == trips; });
-  if (mark == marks_.end() || mark->state != state) return false;
+  const auto checkpoint = std::ranges::find_if(
+      checkpoints_, [&](const Checkpoint& one) { return one.node == node && one.trips == trips; });
+  if (checkpoint == checkpoints_.end() || checkpoint->state != state) return false;
   const Counts counts = caches.counts();
   const Progress progress = caches.progress;
   caches = *end_;
   caches.progress = progress;
-  caches.add(counts, mark->counts, 1);
+  caches.add(counts, checkpoint->counts, 1);
   return true;
 }
 

@@ -43,14 +43,15 @@ public:
   NestSimulation(const NestSimulation&) = delete;
   NestSimulation& operator=(const NestSimulation&) = delete;
 
-  /// From and to the hierarchy's state, always of the same machine, adding to its counts.
+  /// Runs the nest once. Continues from the state of `caches`, always of the same machine, and adds to its
+  /// counts.
   void run(Hierarchy& caches);
 
   /// Whether run() simulates samples: the machine is sampled, and samples are fewer accesses than the nest.
   [[nodiscard]] bool sampled() const { return sampled_; }
 
 private:
-  struct Mark { ///< state of the first run after some iterations of an outermost loop
+  struct Checkpoint { ///< state of the first run after some iterations of an outermost loop
     std::size_t node = 0;
     std::int64_t trips = 0;
     Hierarchy::State state;
@@ -62,8 +63,8 @@ private:
   Nest nest_;
   std::int64_t accesses_;
   bool sampled_;
-  std::vector<Mark> marks_;
-  std::optional<Hierarchy> end_; ///< of the first run
+  std::vector<Checkpoint> checkpoints_;
+  std::optional<Hierarchy> end_; ///< state at the end of the first run
 };
 
 /// Simulates a nest once.

@@ -1,4 +1,4 @@
-// Loads and stores where levels are kept in vectors: included where loops are compiled for them.
+// Loads and stores where levels are kept in vectors; only loops that are compiled for AVX-512 include it.
 #pragma once
 
 #include "model/hierarchy.hpp"
@@ -29,10 +29,10 @@ public:
       if (pages_.entries) more_pages_ = tlb.levels[1].wide().view();
     }
   }
-  /// As load() or store(), not counted. False: nothing is done, as the access crosses a line. `access`: twice
-  /// its bytes, 1 more for a load.
-  [[gnu::always_inline]] RECOUNT_BY_EIGHT bool put(std::uint64_t address, std::uint64_t access,
-                                                   Tally& tally) const {
+  /// Simulates an access as load() or store() does, without counting it. Returns false and does nothing if it
+  /// crosses a line. `access`: twice the number of bytes, 1 more for a load.
+  [[gnu::always_inline]] RECOUNT_AVX512 bool put(std::uint64_t address, std::uint64_t access,
+                                                 Tally& tally) const {
     if (2 * (address % wide_line) + access > 2 * wide_line + 1) [[unlikely]]
       return false;
     const unsigned load = access & 1;
@@ -63,8 +63,8 @@ private:
     }
   }
   static Cause cause_of(unsigned load) { return load ? Cause::load : Cause::store; }
-  [[gnu::always_inline]] RECOUNT_BY_EIGHT void miss(Level::Entry* set, std::uint64_t address, unsigned load,
-                                                    Tally& tally) const {
+  [[gnu::always_inline]] RECOUNT_AVX512 void miss(Level::Entry* set, std::uint64_t address, unsigned load,
+                                                  Tally& tally) const {
     const std::uint64_t line = address >> wide_shift;
     if (!second_.entries || !wide::use(second_.set_of(line), second_.shape, line, false))
       return caches_.miss_first(address, cause_of(load), load == 0);
@@ -74,8 +74,8 @@ private:
     ++tally.unevicted;
     if (evicted != Level::empty) caches_.evict(0, evicted);
   }
-  [[gnu::always_inline]] RECOUNT_BY_EIGHT void translate(std::uint64_t page, unsigned load,
-                                                         Tally& tally) const {
+  [[gnu::always_inline]] RECOUNT_AVX512 void translate(std::uint64_t page, unsigned load,
+                                                       Tally& tally) const {
     if (caches_.tlb_->is_newest(page)) return;
     Level::Entry* set = nullptr;
     if (more_pages_.entries) {
@@ -92,7 +92,7 @@ private:
   }
 
   Hierarchy& caches_;
-  WideSets::View first_, second_, pages_, more_pages_; ///< no entries: not by way of it
+  WideSets::View first_, second_, pages_, more_pages_; ///< without entries: not used
   unsigned page_shift_ = 0;
 };
 

@@ -25,11 +25,11 @@ bool WideSets::supported() {
 #endif
 }
 
-RECOUNT_BY_EIGHT bool WideSets::use(std::uint64_t line, bool dirty) {
+RECOUNT_AVX512 bool WideSets::use(std::uint64_t line, bool dirty) {
   return wide::use(*this, line, dirty);
 }
 
-RECOUNT_BY_EIGHT WideSets::Entry WideSets::insert(std::uint64_t line, bool dirty) {
+RECOUNT_AVX512 WideSets::Entry WideSets::insert(std::uint64_t line, bool dirty) {
   return wide::insert(*this, line, dirty);
 }
 

@@ -13,8 +13,8 @@
 namespace recount::model {
 
 /// Sets of LRU whose entries are stored in order: newest first, empty places last. A set is one
-/// or two vectors of eight entries (9 to 16 ways: two), so that a look is a comparison and a reordering a
-/// permutation. The first vectors of all sets are contiguous, as most look-ups need no other: those of
+/// or two vectors of eight entries (9 to 16 ways: two), so that a look-up is a comparison and a reordering
+/// a permutation. The first vectors of all sets are contiguous, as most look-ups need no other: those of
 /// a large level then fill every line of this processor's caches. Only where supported(). Not thread-safe. An
 /// entry is 2 * line + dirty.
 class WideSets {
@@ -48,7 +48,7 @@ public:
   [[gnu::always_inline]] [[nodiscard]] Entry* set_of(std::uint64_t line) {
     return entries_.data() + index_(line) * lanes;
   }
-  /// Those of the set that begins so many bytes after the first one.
+  /// The places of the set that begins `bytes` after the first one.
   [[gnu::always_inline]] [[nodiscard]] Entry* set_after(std::uint64_t bytes) {
     return reinterpret_cast<Entry*>(reinterpret_cast<char*>(entries_.data()) + bytes);
   }
@@ -66,9 +66,9 @@ public:
     [[nodiscard]] unsigned last() const { return kept ^ kept >> 1; }
   };
   [[nodiscard]] const Shape& shape() const { return shape_; }
-  /// What look-ups need, in one piece that fits registers; valid as long as the sets.
+  /// What look-ups need, small enough for registers; valid as long as the sets.
   struct View {
-    Entry* entries = nullptr; ///< null: the set takes more to compute
+    Entry* entries = nullptr; ///< null: the index function is not a mask and a fold
     std::uint64_t mask = 0;
     unsigned fold = 0; ///< SetIndex::fold()
     Shape shape{};
@@ -86,7 +86,7 @@ private:
   [[nodiscard]] static auto& at(Self& self, std::uint64_t set, std::size_t way) {
     return self.entries_[set * lanes + self.shape_.place(way)];
   }
-  /// The way of a line, the number of ways when it is not there.
+  /// The way of a line; the number of ways if it is absent.
   [[nodiscard]] std::size_t find(std::uint64_t line) const;
 
   Shape shape_;

@@ -102,12 +102,12 @@ void split(model::Hierarchy& caches, std::uint64_t address, Blocks::Access what)
 }
 
 template <bool with_tlb, bool with_code>
-RECOUNT_BY_EIGHT bool plain_wide(model::Hierarchy& caches, CodeFetcher& code, const Blocks& blocks,
-                                 const std::uint64_t*& at, const std::uint64_t* end, PlainCounts& counts) {
+RECOUNT_AVX512 bool plain_wide(model::Hierarchy& caches, CodeFetcher& code, const Blocks& blocks,
+                               const std::uint64_t*& at, const std::uint64_t* end, PlainCounts& counts) {
   typename model::Hierarchy::WidePath<with_tlb>::Tally tally;
   const model::Hierarchy::WidePath<with_tlb> path(caches);
   const auto put = [&tally, path](std::uint64_t address, Blocks::Access what)
-                       RECOUNT_BY_EIGHT { return path.put(address, what, tally); };
+                       RECOUNT_AVX512 { return path.put(address, what, tally); };
   const auto across = [&](std::uint64_t address, Blocks::Access what) { split(caches, address, what); };
   const auto begin = [&](const Blocks::Block& block) {
     if constexpr (with_code) code.begin(block, caches);
