@@ -70,7 +70,7 @@ std::vector<Group> groups_of(const Shared& shared, std::span<const std::int32_t>
 /// Counters for the groups that get any at one moment.
 class Turn {
 public:
-  Turn(const Shared& shared, const Pmu& pmu) : shared_(shared), pmu_(pmu) {
+  Turn(const Shared& shared, const SimulatedPmu& pmu) : shared_(shared), pmu_(pmu) {
     if (settings().watchdog) taken_ = counter_bit(watchdog_counter());
   }
   /// False: it does not fit beside those that have counters.
@@ -102,7 +102,7 @@ private:
   }
 
   const Shared& shared_;
-  const Pmu& pmu_;
+  const SimulatedPmu& pmu_;
   std::uint64_t taken_ = 0;
   std::vector<Demand> demands_;
   std::vector<std::int32_t> who_;
@@ -111,8 +111,8 @@ private:
 
 /// Linux tries pinned groups first, each of them; then flexible ones in turn, until one does not fit
 /// (ctx_sched_in() and group_can_go_on() in kernel/events/core.c).
-Turn turn_of(const Shared& shared, const Pmu& pmu, const std::vector<Group>& groups, std::size_t rotation,
-             std::vector<std::int32_t>* failed) {
+Turn turn_of(const Shared& shared, const SimulatedPmu& pmu, const std::vector<Group>& groups,
+             std::size_t rotation, std::vector<std::int32_t>* failed) {
   Turn turn(shared, pmu);
   std::size_t flexible = 0;
   for (const Group& group : groups) {
@@ -132,7 +132,7 @@ std::size_t turns(const std::vector<Group>& groups) {
   return std::max<std::size_t>(flexible, 1);
 }
 
-bool here(const Pmu& pmu, int cpu) {
+bool here(const SimulatedPmu& pmu, int cpu) {
   return pmu.cpus.empty() || std::ranges::find(pmu.cpus, cpu) != pmu.cpus.end();
 }
 
@@ -155,7 +155,7 @@ public:
   }
 
 private:
-  void fill(const Pmu& pmu, const std::vector<Group>& groups) {
+  void fill(const SimulatedPmu& pmu, const std::vector<Group>& groups) {
     const double mux = 1e6 * settings().mux_ms;
     const auto n = static_cast<double>(turns(groups));
     for (std::size_t r = 0; r < turns(groups); ++r) {
@@ -215,7 +215,7 @@ double noise_of(const Slot& slot, std::uint64_t execution) {
 } // namespace
 
 Effect::Effect(const Work& work) {
-  for (const Pmu& pmu : settings().machine.pmus)
+  for (const SimulatedPmu& pmu : settings().machine.pmus)
     values_.push_back(recount::emulate::values(pmu, work));
 }
 
@@ -236,7 +236,7 @@ double Effect::cycles(std::size_t pmu) const {
 double count_of(const Slot& slot, const Effect& effect) {
   const auto p = static_cast<std::size_t>(slot.pmu);
   double sum = 0;
-  for (const Row* row : rows_of(settings().machine.pmus[p], slot.config, slot.config1))
+  for (const SimulatedEvent* row : rows_of(settings().machine.pmus[p], slot.config, slot.config1))
     sum += evaluate(row->count, effect.values(p));
   return std::max(sum, 0.0);
 }
@@ -330,7 +330,7 @@ private:
     std::ranges::sort(mine, {}, [&](std::int32_t i) { return shared.slots[i].order; });
     return mine;
   }
-  static const Pmu& pmu_of(const Slot& slot) {
+  static const SimulatedPmu& pmu_of(const Slot& slot) {
     return settings().machine.pmus[static_cast<std::size_t>(slot.pmu)];
   }
   void pass(Slot& slot, double share) const {

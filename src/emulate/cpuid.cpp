@@ -27,14 +27,14 @@ unsigned signature(const Processor& cpu) {
 }
 
 /// Architectural performance monitoring, version 4: all seven events.
-CpuidLeaf performance(const Machine& machine) {
+CpuidLeaf performance(const SimulatedMachine& machine) {
   constexpr unsigned leaf = 0xa;
   if (machine.processor.vendor != intel || machine.pmus.empty()) return {leaf, {}, {0, 0, 0, 0}};
-  const Pmu& pmu = machine.pmus.front();
+  const SimulatedPmu& pmu = machine.pmus.front();
   const auto general = static_cast<unsigned>(pmu.general), width = static_cast<unsigned>(pmu.width);
   // The parts of PERF_METRICS are no counters.
-  const auto fixed =
-      std::ranges::count_if(pmu.fixed, [](const Fixed& one) { return one.codes.front().umask < 0x80; });
+  const auto fixed = std::ranges::count_if(
+      pmu.fixed, [](const FixedCounter& one) { return one.codes.front().umask < 0x80; });
   return {leaf,
           {},
           {4U | general << 8 | width << 16 | 7U << 24, 0, 0, static_cast<unsigned>(fixed) | width << 5}};
@@ -101,7 +101,7 @@ void add_amd_caches(std::span<const CacheLevel> caches, std::vector<CpuidLeaf>& 
 
 } // namespace
 
-std::vector<CpuidLeaf> cpuid_leaves(const Machine& machine) {
+std::vector<CpuidLeaf> cpuid_leaves(const SimulatedMachine& machine) {
   const Processor& cpu = machine.processor;
   if (cpu.vendor.empty()) return {};
   const auto vendor = words<3>(cpu.vendor);

@@ -17,6 +17,6 @@ struct CpuidLeaf {
 
 /// Vendor, signature, name, counters and caches (Intel SDM volume 2, CPUID; AMD APM volume 3, appendix E). Of
 /// several that fit, the first one answers. Pure.
-[[nodiscard]] std::vector<CpuidLeaf> cpuid_leaves(const Machine& machine);
+[[nodiscard]] std::vector<CpuidLeaf> cpuid_leaves(const SimulatedMachine& machine);
 
 } // namespace recount::emulate

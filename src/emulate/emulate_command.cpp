@@ -121,9 +121,9 @@ Emulation emulation_from(const EmulateOptions& o, const std::string& machine) {
 void print_machines() {
   command::Table table({{"machine"}, {"CPU"}, {"PMUs"}}, "Emulated machines");
   for (const std::string& name : machine_names()) {
-    const Machine machine = checked_settings({find_machine(name), "", ""}).machine;
+    const SimulatedMachine machine = checked_settings({find_machine(name), "", ""}).machine;
     std::string pmus;
-    for (const Pmu& pmu : machine.pmus)
+    for (const SimulatedPmu& pmu : machine.pmus)
       pmus += fmt::format("{}{}: {} general counters", pmus.empty() ? "" : ", ", pmu.name, pmu.general);
     table.add({name, machine.processor.name.empty() ? "this one" : machine.processor.name,
                pmus.empty() ? "none" : pmus});
@@ -131,7 +131,7 @@ void print_machines() {
   command::print("{}", table.text());
 }
 
-std::string code_text(const Code& code) {
+std::string code_text(const EventSelect& code) {
   std::string text = fmt::format("{:#04x}.{:#04x}", code.event, code.umask);
   if (code.cmask != 0) text += fmt::format(" cmask={}", code.cmask);
   for (const auto& [set, name] :
@@ -140,11 +140,11 @@ std::string code_text(const Code& code) {
   return text;
 }
 
-void print_events(const Machine& machine) {
+void print_events(const SimulatedMachine& machine) {
   command::Table table({{"event"}, {"code"}, {"counts"}, {"description", command::Table::Align::left, 1}},
                        "Events of " + machine.name);
-  for (const Pmu& pmu : machine.pmus)
-    for (const Row& row : pmu.rows)
+  for (const SimulatedPmu& pmu : machine.pmus)
+    for (const SimulatedEvent& row : pmu.rows)
       table.add({machine.pmus.size() > 1 ? pmu.name + "/" + row.name : row.name, code_text(row.code),
                  row.formula, row.description});
   command::print("{}", table.text());
@@ -180,7 +180,7 @@ process::Exit run_in_real_time(const std::vector<std::string>& command, const Va
 }
 
 /// As the tool reads them (src/trace/valgrind/tool.h).
-std::vector<std::string> cpuid_texts(const Machine& machine) {
+std::vector<std::string> cpuid_texts(const SimulatedMachine& machine) {
   std::vector<std::string> texts;
   for (const CpuidLeaf& one : cpuid_leaves(machine)) {
     unsigned mask = 0;
@@ -196,7 +196,7 @@ std::vector<std::string> cpuid_texts(const Machine& machine) {
 
 /// Under the Valgrind tool. The slots are accounted for by this process, which therefore has the variables.
 process::Exit run_exactly(const std::vector<std::string>& command, Variables variables,
-                          const Machine& machine) {
+                          const SimulatedMachine& machine) {
   for (const auto& [name, value] : variables)
     if (name != "LD_PRELOAD") ::setenv(name.c_str(), value.c_str(), 1);
   const process::HeldSignals signals;
@@ -241,7 +241,7 @@ int execute_emulate(EmulateOptions& o) {
     throw bad_input("MACHINE", "missing", "recount emulate skl -- COMMAND; --list names machines");
   Emulation emulation = emulation_from(o, o.words.front());
   Settings settings = checked_settings(emulation);
-  const Machine& machine = settings.machine;
+  const SimulatedMachine& machine = settings.machine;
   if (o.exact && machine.caches.empty())
     throw bad_input("--exact", "the machine states no cache to simulate: " + machine.name, "--fast");
   if (!o.fast && !o.exact && !machine.caches.empty() && trace::untraceable().empty()) {

@@ -154,7 +154,7 @@ void write(const fs::path& folder, const Files& files) {
     write(folder, name, text);
 }
 
-void describe(const fs::path& folder, const Description& what, const Settings& settings) {
+void describe(const fs::path& folder, const PmuFiles& what, const Settings& settings) {
   write(folder, {{"perf_event_mux_interval_ms", fmt::format("{:.0f}", std::max(1.0, settings.mux_ms))},
                  {"rdpmc", settings.rdpmc ? "1" : "0"}});
   if (!what.cpus.empty()) write(folder, "cpus", what.cpus);
@@ -171,7 +171,7 @@ bool counts_cores(const std::string& pmu) {
 }
 
 void replace_pmus(const Settings& settings, FileOverlay& overlay) {
-  const Machine& machine = settings.machine;
+  const SimulatedMachine& machine = settings.machine;
   if (machine.pmus.empty()) return;
   const fs::path work = overlay.path();
   const fs::path folder = work / "devices";
@@ -189,7 +189,7 @@ void replace_pmus(const Settings& settings, FileOverlay& overlay) {
     describe(folder / device.name, device.description, settings);
     write(folder / device.name, {{"type", type.empty() ? "0" : type}, {"cpumask", device.cpumask}});
   }
-  for (const Pmu& pmu : machine.pmus) {
+  for (const SimulatedPmu& pmu : machine.pmus) {
     describe(folder / pmu.name, pmu.description, settings);
     write(folder / pmu.name, "type", std::to_string(pmu.type));
   }
@@ -214,7 +214,7 @@ std::string emulated_cpuinfo(const Processor& cpu, const std::string& microcode)
   return text;
 }
 
-void replace_cpuinfo(const Machine& machine, const std::string& microcode, FileOverlay& overlay) {
+void replace_cpuinfo(const SimulatedMachine& machine, const std::string& microcode, FileOverlay& overlay) {
   if (machine.processor.vendor.empty() || !fs::exists(cpuinfo)) return;
   const std::string file = overlay.path() + "/cpuinfo";
   if (!base::write_file(file, emulated_cpuinfo(machine.processor, microcode)))
@@ -259,14 +259,14 @@ bool is_cpu(const std::string& name) {
          std::all_of(name.begin() + 3, name.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
 }
 
-void write_caches(const Machine& machine, const fs::path& cpu, const std::string& online) {
+void write_caches(const SimulatedMachine& machine, const fs::path& cpu, const std::string& online) {
   const std::string number = cpu.filename().string().substr(3);
   for (std::size_t i = 0; i < machine.caches.size(); ++i)
     write(cpu / "cache" / fmt::format("index{}", i), cache_files(machine.caches[i], number, online));
 }
 
 /// Without a tree of Linux. In a mount namespace there is then nothing that it could replace: an error.
-void make_cpus(const Machine& machine, const fs::path& tree) {
+void make_cpus(const SimulatedMachine& machine, const fs::path& tree) {
   const int last = ::get_nprocs() - 1;
   const std::string online = last > 0 ? fmt::format("0-{}", last) : "0";
   for (const char* const name : {"online", "possible", "present"})
@@ -277,7 +277,7 @@ void make_cpus(const Machine& machine, const fs::path& tree) {
 
 /// Every CPU gets the machine's cache folders, whether or not it has some. All other entries lead to the real
 /// tree, which stays reachable within the new one.
-void replace_caches(const Machine& machine, FileOverlay& overlay) {
+void replace_caches(const SimulatedMachine& machine, FileOverlay& overlay) {
   if (machine.caches.empty()) return;
   const fs::path tree = fs::path(overlay.path()) / "cpus", real = ".linux";
   fs::create_directories(tree);

@@ -11,51 +11,55 @@ constexpr std::uint64_t low_half = 0xffffffff;
 
 /// PERF_TYPE_HARDWARE and _HW_CACHE carry the type of a PMU of a hybrid CPU in their upper half; without one
 /// they mean the first PMU (Documentation/arch/x86 of perf: tools/perf/Documentation/intel-hybrid.txt).
-int pmu_asked(const Machine& machine, std::uint64_t config) {
+int requested_pmu(const SimulatedMachine& machine, std::uint64_t config) {
   const auto type = static_cast<std::uint32_t>(config >> 32);
   for (std::size_t i = 0; i < machine.pmus.size(); ++i)
     if (machine.pmus[i].type == type) return static_cast<int>(i);
   return type == 0 ? 0 : -1;
 }
 
-Encoding looked_up(const Machine& machine, const perf_event_attr& attr,
-                   const std::map<std::uint64_t, Configuration> Pmu::*table, std::uint64_t most) {
-  Encoding made;
-  made.pmu = pmu_asked(machine, attr.config);
-  if (made.pmu < 0) return {.error = ENOENT};
+Encoding encode_generic(const SimulatedMachine& machine, const perf_event_attr& attr,
+                        const std::map<std::uint64_t, Configuration> SimulatedPmu::*table,
+                        std::uint64_t most) {
+  Encoding encoding;
+  encoding.pmu = requested_pmu(machine, attr.config);
+  if (encoding.pmu < 0) return {.error = ENOENT};
   if ((attr.config & low_half) >= most) return {.error = EINVAL};
-  const auto& known = machine.pmus[static_cast<std::size_t>(made.pmu)].*table;
+  const auto& known = machine.pmus[static_cast<std::size_t>(encoding.pmu)].*table;
   const auto found = known.find(attr.config & low_half);
   if (found == known.end()) return {.error = ENOENT};
-  made.config = found->second.config;
-  made.config1 = found->second.config1;
-  return made;
+  encoding.config = found->second.config;
+  encoding.config1 = found->second.config1;
+  return encoding;
 }
 
 constexpr std::uint64_t most_cache_events = 0x20000;
 
-bool suits(const Row& row, std::uint64_t config1) {
+bool suits(const SimulatedEvent& row, std::uint64_t config1) {
   return row.any_config1 || row.config1 == config1;
 }
 
 } // namespace
 
-std::optional<Encoding> encode(const Machine& machine, const perf_event_attr& attr) {
+std::optional<Encoding> encode(const SimulatedMachine& machine, const perf_event_attr& attr) {
   if (machine.pmus.empty()) return {};
-  if (attr.type == PERF_TYPE_HARDWARE) return looked_up(machine, attr, &Pmu::generic, PERF_COUNT_HW_MAX);
-  if (attr.type == PERF_TYPE_HW_CACHE) return looked_up(machine, attr, &Pmu::cache_event, most_cache_events);
+  if (attr.type == PERF_TYPE_HARDWARE)
+    return encode_generic(machine, attr, &SimulatedPmu::generic, PERF_COUNT_HW_MAX);
+  if (attr.type == PERF_TYPE_HW_CACHE)
+    return encode_generic(machine, attr, &SimulatedPmu::cache_event, most_cache_events);
   for (std::size_t i = 0; i < machine.pmus.size(); ++i)
     if (machine.pmus[i].type == attr.type) return Encoding{static_cast<int>(i), attr.config, attr.config1, 0};
   return {};
 }
 
-std::vector<const Row*> rows_of(const Pmu& pmu, std::uint64_t config, std::uint64_t config1) {
-  const Code code = code_of(config);
-  std::vector<const Row*> parts;
-  for (const Row& row : pmu.rows) {
+std::vector<const SimulatedEvent*> rows_of(const SimulatedPmu& pmu, std::uint64_t config,
+                                           std::uint64_t config1) {
+  const EventSelect code = decode_config(config);
+  std::vector<const SimulatedEvent*> parts;
+  for (const SimulatedEvent& row : pmu.rows) {
     if (!suits(row, config1)) continue;
     if (row.code == code) return {&row};
-    Code part = row.code;
+    EventSelect part = row.code;
     const bool bit = std::has_single_bit(part.umask) && (part.umask & code.umask) != 0;
     part.umask = code.umask;
     if (bit && part == code) parts.push_back(&row);
@@ -68,7 +72,7 @@ namespace {
 /// Bipartite matching by augmenting paths.
 class Matching {
 public:
-  Matching(const Pmu& pmu, std::span<const Demand> demands, std::uint64_t taken)
+  Matching(const SimulatedPmu& pmu, std::span<const Demand> demands, std::uint64_t taken)
       : demands_(demands), taken_(taken) {
     for (int i = 0; i < pmu.general; ++i)
       counters_.push_back(i);
@@ -119,23 +123,23 @@ std::uint64_t counter_bit(int counter) {
   return std::uint64_t{1} << counter;
 }
 
-Demand demand(const Pmu& pmu, std::uint64_t config, std::uint64_t config1) {
-  Demand made;
-  const Code code = code_of(config);
+Demand demand(const SimulatedPmu& pmu, std::uint64_t config, std::uint64_t config1) {
+  Demand needed;
+  const EventSelect code = decode_config(config);
   bool only = false;
   for (std::size_t i = 0; i < pmu.fixed.size(); ++i) {
     if (std::ranges::find(pmu.fixed[i].codes, code) == pmu.fixed[i].codes.end()) continue;
-    made.fixed.push_back(static_cast<int>(i));
+    needed.fixed.push_back(static_cast<int>(i));
     only = only || pmu.fixed[i].only;
   }
-  if (only) return made;
-  made.general = ~std::uint64_t{0};
-  for (const Row* row : rows_of(pmu, config, config1))
-    made.general &= row->counters;
-  return made;
+  if (only) return needed;
+  needed.general = ~std::uint64_t{0};
+  for (const SimulatedEvent* row : rows_of(pmu, config, config1))
+    needed.general &= row->counters;
+  return needed;
 }
 
-std::vector<int> assign(const Pmu& pmu, std::span<const Demand> demands, std::uint64_t taken) {
+std::vector<int> assign(const SimulatedPmu& pmu, std::span<const Demand> demands, std::uint64_t taken) {
   return Matching(pmu, demands, taken).find();
 }
 

@@ -18,11 +18,12 @@ struct Encoding {
   int error = 0;
 };
 /// Nothing where the event is none of a simulated PMU.
-[[nodiscard]] std::optional<Encoding> encode(const Machine& machine, const perf_event_attr& attr);
+[[nodiscard]] std::optional<Encoding> encode(const SimulatedMachine& machine, const perf_event_attr& attr);
 
 /// Rows whose counts add up: the one of this code, else those of its single unit-mask bits. A code that no
 /// row describes counts nothing, as on hardware.
-[[nodiscard]] std::vector<const Row*> rows_of(const Pmu& pmu, std::uint64_t config, std::uint64_t config1);
+[[nodiscard]] std::vector<const SimulatedEvent*> rows_of(const SimulatedPmu& pmu, std::uint64_t config,
+                                                         std::uint64_t config1);
 
 /// An event as far as counters matter.
 struct Demand {
@@ -30,13 +31,14 @@ struct Demand {
   std::vector<int> fixed = {}; ///< fixed ones
 };
 
-[[nodiscard]] Demand demand(const Pmu& pmu, std::uint64_t config, std::uint64_t config1);
+[[nodiscard]] Demand demand(const SimulatedPmu& pmu, std::uint64_t config, std::uint64_t config1);
 
 /// Where fixed counters begin in counter numbers, as Linux numbers them (INTEL_PMC_IDX_FIXED).
 inline constexpr int first_fixed = 32;
 
 /// A counter for each, all at once; empty: there are not enough. `taken` are counters of others.
-[[nodiscard]] std::vector<int> assign(const Pmu& pmu, std::span<const Demand> demands, std::uint64_t taken);
+[[nodiscard]] std::vector<int> assign(const SimulatedPmu& pmu, std::span<const Demand> demands,
+                                      std::uint64_t taken);
 [[nodiscard]] std::uint64_t counter_bit(int counter);
 
 } // namespace recount::emulate

@@ -12,16 +12,22 @@
 namespace recount::emulate {
 namespace {
 
-std::vector<std::string> fields_of(const std::string& name) {
-  std::vector<std::string> fields;
-  std::istringstream text(name);
-  for (std::string field; std::getline(text, field, '_');)
-    fields.push_back(field);
-  return fields;
-}
-
-bool means(const std::string& field, const char* value) {
-  return field == "any" || field == value;
+/// Indices of the floating-point quantities with these fields; "any" matches every value.
+std::vector<std::size_t> fp_matching(std::string_view operation, std::string_view element,
+                                     std::string_view width) {
+  const auto matches = [](std::string_view field, const char* value) {
+    return field == "any" || field == value;
+  };
+  std::vector<std::size_t> found;
+  std::size_t at = plain_quantities;
+  for (const char* one_operation : fp_operations)
+    for (const char* one_element : fp_elements)
+      for (const char* one_width : fp_widths) {
+        if (matches(operation, one_operation) && matches(element, one_element) && matches(width, one_width))
+          found.push_back(at);
+        ++at;
+      }
+  return found;
 }
 
 } // namespace
@@ -34,22 +40,13 @@ void add(Work& to, const Work& what, double times) {
 std::vector<std::size_t> quantities_named(const std::string& name) {
   const auto plain = std::ranges::find(quantity_names, name);
   if (plain != std::end(quantity_names)) return {static_cast<std::size_t>(plain - quantity_names)};
-  const auto fields = fields_of(name);
+  const auto fields = base::split(name, '_');
   if (fields.size() != 4 || fields[0] != "fp") return {};
-  std::vector<std::size_t> found;
-  std::size_t at = plain_quantities;
-  for (const char* operation : fp_operations)
-    for (const char* element : fp_elements)
-      for (const char* width : fp_widths) {
-        if (means(fields[1], operation) && means(fields[2], element) && means(fields[3], width))
-          found.push_back(at);
-        ++at;
-      }
-  return found;
+  return fp_matching(fields[1], fields[2], fields[3]);
 }
 
 std::size_t fp_quantity(const std::string& operation, const std::string& element, const std::string& width) {
-  return quantities_named("fp_" + operation + "_" + element + "_" + width).at(0);
+  return fp_matching(operation, element, width).at(0);
 }
 
 namespace {
@@ -101,7 +98,7 @@ std::size_t numbered(const std::string& word, std::initializer_list<const char*>
 
 class Reader {
 public:
-  explicit Reader(Machine& machine) : machine_(machine) {}
+  explicit Reader(SimulatedMachine& machine) : machine_(machine) {}
 
   void read_file(const std::string& file) {
     std::ifstream text(file);
@@ -171,7 +168,7 @@ private:
       current().cache_event[cache_event(words)] = {number(words.at(4)),
                                                    words.size() > 5 ? number(words[5]) : 0};
     else if (key == "general")
-      for_pmus([&](Pmu& pmu) { pmu.general = std::stoi(words.at(1)); });
+      for_pmus([&](SimulatedPmu& pmu) { pmu.general = std::stoi(words.at(1)); });
     else if (key == "general-alone")
       current().general_alone = std::stoi(words.at(1));
     else if (key == "setting")
@@ -198,9 +195,9 @@ private:
     else
       *same = std::move(part);
   }
-  void event(Row row) {
+  void event(SimulatedEvent row) {
     auto& rows = current().rows;
-    const auto same = std::ranges::find_if(rows, [&](const Row& known) {
+    const auto same = std::ranges::find_if(rows, [&](const SimulatedEvent& known) {
       return like_ && known.code == row.code && known.any_config1 == row.any_config1 &&
              known.config1 == row.config1;
     });
@@ -210,18 +207,17 @@ private:
       *same = std::move(row);
   }
   void without(const std::string& name) {
-    if (std::erase_if(current().rows, [&](const Row& row) { return row.name == name; }) == 0)
+    if (std::erase_if(current().rows, [&](const SimulatedEvent& row) { return row.name == name; }) == 0)
       throw std::runtime_error("no event \"" + name + "\"");
   }
 
   /// What sysfs says of the last PMU or device.
   bool describe(const Words& words) {
-    constexpr std::pair<const char*, Files Description::*> kinds[] = {
-        {"format", &Description::formats}, {"alias", &Description::aliases}, {"cap", &Description::caps}};
+    constexpr std::pair<const char*, Files PmuFiles::*> kinds[] = {
+        {"format", &PmuFiles::formats}, {"alias", &PmuFiles::aliases}, {"cap", &PmuFiles::caps}};
     for (const auto& [key, files] : kinds) {
       if (words[0] != key) continue;
-      Description& into =
-          machine_.devices.empty() ? current().description : machine_.devices.back().description;
+      PmuFiles& into = machine_.devices.empty() ? current().description : machine_.devices.back().description;
       (into.*files).emplace_back(file_name(words.at(1)), joined(words, 2));
       return true;
     }
@@ -256,13 +252,13 @@ private:
     const auto equals = word.find('=');
     return {word.substr(0, equals), equals == word.npos ? "" : word.substr(equals + 1)};
   }
-  Pmu& current() {
+  SimulatedPmu& current() {
     if (machine_.pmus.empty()) throw std::runtime_error("stands before the first \"pmu\"");
     return machine_.pmus.back();
   }
   template <class Body>
   void for_pmus(Body body) {
-    for (Pmu& pmu : machine_.pmus)
+    for (SimulatedPmu& pmu : machine_.pmus)
       body(pmu);
   }
 
@@ -294,14 +290,15 @@ private:
   }
   void begin(const Words& words) {
     const std::string name = file_name(words.at(1));
-    const auto known = like_ ? std::ranges::find(machine_.pmus, name, &Pmu::name) : machine_.pmus.end();
+    const auto known =
+        like_ ? std::ranges::find(machine_.pmus, name, &SimulatedPmu::name) : machine_.pmus.end();
     if (known != machine_.pmus.end()) return set_up(*known, words);
-    Pmu pmu;
+    SimulatedPmu pmu;
     pmu.name = name;
     set_up(pmu, words);
     machine_.pmus.push_back(pmu);
   }
-  static void set_up(Pmu& pmu, const Words& words) {
+  static void set_up(SimulatedPmu& pmu, const Words& words) {
     for (std::size_t i = 2; i < words.size(); ++i) {
       const auto [name, value] = assignment(words[i]);
       switch (numbered(name, {"type", "cpus", "general", "width", "mhz"})) {
@@ -316,8 +313,8 @@ private:
       }
     }
   }
-  static Fixed fixed(const Words& words) {
-    Fixed one;
+  static FixedCounter fixed(const Words& words) {
+    FixedCounter one;
     for (std::size_t i = 1; i < words.size(); ++i)
       if (words[i] == "only")
         one.only = true;
@@ -335,15 +332,15 @@ private:
            numbered(words.at(2), {"read", "write", "prefetch"}) << 8 |
            numbered(words.at(3), {"access", "miss"}) << 16;
   }
-  static Code code(const std::string& word) {
+  static EventSelect code(const std::string& word) {
     const auto dot = word.find('.');
-    Code code;
+    EventSelect code;
     code.event = static_cast<std::uint32_t>(number(word.substr(0, dot)));
     if (dot != word.npos) code.umask = static_cast<std::uint32_t>(number(word.substr(dot + 1)));
     return code;
   }
-  Row row(const Sides& sides, const std::string& remark) {
-    Row row = head(sides.left);
+  SimulatedEvent row(const Sides& sides, const std::string& remark) {
+    SimulatedEvent row = head(sides.left);
     row.count = expression(sides.right);
     const auto colon = remark.find(':');
     row.name = split(remark.substr(0, colon)).empty() ? "" : split(remark.substr(0, colon))[0];
@@ -351,8 +348,8 @@ private:
     if (colon != remark.npos) row.description = base::trim(std::string_view(remark).substr(colon + 1));
     return row;
   }
-  static Row head(const Words& words) {
-    Row row;
+  static SimulatedEvent head(const Words& words) {
+    SimulatedEvent row;
     row.code = code(words.at(1));
     for (std::size_t i = 2; i < words.size(); ++i) {
       const auto [name, value] = assignment(words[i]);
@@ -372,7 +369,7 @@ private:
     return row;
   }
   void let(const Sides& sides) {
-    Pmu& pmu = current();
+    SimulatedPmu& pmu = current();
     const Expression value = expression(sides.right);
     const std::string& name = sides.left.at(1);
     const auto known = like_ ? std::ranges::find(pmu.names, name) : pmu.names.end();
@@ -382,7 +379,7 @@ private:
     pmu.names.push_back(name);
   }
   /// In its place, as others follow from it.
-  static void define_again(Pmu& pmu, std::size_t at, const Expression& value) {
+  static void define_again(SimulatedPmu& pmu, std::size_t at, const Expression& value) {
     for (const auto& operands : value.operands)
       for (const std::size_t operand : operands)
         if (operand >= all_quantities + at)
@@ -392,13 +389,13 @@ private:
   /// Defined again, it changes: every PMU's definition of it.
   void parameter(const Words& words) {
     const Expression value = expression(words.at(2));
-    Pmu& last = current();
+    SimulatedPmu& last = current();
     if (std::ranges::find(last.names, words.at(1)) == last.names.end()) {
       last.lets.push_back(value);
       last.names.push_back(words.at(1));
       return;
     }
-    for_pmus([&](Pmu& pmu) {
+    for_pmus([&](SimulatedPmu& pmu) {
       const auto found = std::ranges::find(pmu.names, words.at(1));
       if (found != pmu.names.end()) pmu.lets[static_cast<std::size_t>(found - pmu.names.begin())] = value;
     });
@@ -407,8 +404,8 @@ private:
   void change(const Sides& sides) {
     const std::string& name = sides.left.at(1);
     bool known = false;
-    for_pmus([&](Pmu& pmu) {
-      for (Row& row : pmu.rows) {
+    for_pmus([&](SimulatedPmu& pmu) {
+      for (SimulatedEvent& row : pmu.rows) {
         const bool meant = name.starts_with("0x") ? row.code == head(sides.left).code : row.name == name;
         if (!meant) continue;
         known = true;
@@ -421,10 +418,10 @@ private:
     if (!known) throw std::runtime_error("no event \"" + name + "\"");
   }
   Expression expression(const std::string& text) {
-    static const Pmu none;
+    static const SimulatedPmu none;
     return expression(text, machine_.pmus.empty() ? none : machine_.pmus.back());
   }
-  static Expression expression(const std::string& text, const Pmu& pmu) {
+  static Expression expression(const std::string& text, const SimulatedPmu& pmu) {
     auto named = recount::formula::parse_named(text);
     if (!named.fault.empty()) throw std::runtime_error(named.fault + ": " + text);
     Expression made;
@@ -436,7 +433,7 @@ private:
     }
     return made;
   }
-  static std::vector<std::size_t> indices(const std::string& name, const Pmu& pmu) {
+  static std::vector<std::size_t> indices(const std::string& name, const SimulatedPmu& pmu) {
     for (std::size_t i = pmu.names.size(); i > 0; --i)
       if (pmu.names[i - 1] == name) return {all_quantities + i - 1};
     auto found = quantities_named(name);
@@ -444,14 +441,14 @@ private:
     return found;
   }
 
-  Machine& machine_;
+  SimulatedMachine& machine_;
   std::string folder_; ///< of the file, with its slash
   bool like_ = false;  ///< another machine has been read
 };
 
 } // namespace
 
-Code code_of(std::uint64_t config) {
+EventSelect decode_config(std::uint64_t config) {
   const auto field = [&](unsigned from, std::uint32_t mask) {
     return static_cast<std::uint32_t>(config >> from) & mask;
   };
@@ -464,14 +461,14 @@ Code code_of(std::uint64_t config) {
           field(21, 1) != 0};
 }
 
-Machine read_machine(const std::string& file, const std::string& changes) {
-  Machine machine;
+SimulatedMachine read_machine(const std::string& file, const std::string& changes) {
+  SimulatedMachine machine;
   Reader reader(machine);
   reader.read_file(file);
   std::istringstream more(changes);
   reader.read(more, "changes");
-  for (Pmu& pmu : machine.pmus) {
-    pmu.cycles = code_of(pmu.generic[PERF_COUNT_HW_CPU_CYCLES].config);
+  for (SimulatedPmu& pmu : machine.pmus) {
+    pmu.cycles = decode_config(pmu.generic[PERF_COUNT_HW_CPU_CYCLES].config);
     const auto found = std::ranges::find(pmu.names, "cycles");
     if (found == pmu.names.end()) throw std::runtime_error(file + ": PMU " + pmu.name + " defines no cycles");
     pmu.cycles_value = static_cast<int>(all_quantities) + static_cast<int>(found - pmu.names.begin());
@@ -479,7 +476,7 @@ Machine read_machine(const std::string& file, const std::string& changes) {
   return machine;
 }
 
-std::vector<double> values(const Pmu& pmu, const Work& work) {
+std::vector<double> values(const SimulatedPmu& pmu, const Work& work) {
   std::vector<double> all(work.of.begin(), work.of.end());
   all.reserve(all_quantities + pmu.lets.size());
   for (const Expression& let : pmu.lets)

@@ -124,7 +124,7 @@ private:
 /// All processes of an emulation. One thread uses it.
 class CountServer {
 public:
-  explicit CountServer(const Machine& machine) : machine_(machine) {}
+  explicit CountServer(const SimulatedMachine& machine) : machine_(machine) {}
   [[nodiscard]] std::unique_ptr<trace::Reader> begin(std::uint32_t pid, std::uint32_t parent);
   void end(trace::Reader& process);
   [[nodiscard]] const std::optional<trace::Undecoded>& undecoded() const { return undecoded_; }
@@ -139,7 +139,7 @@ private:
   };
   void settle();
 
-  const Machine& machine_;
+  const SimulatedMachine& machine_;
   BlockWorks works_;
   std::vector<Deferred> deferred_;
   std::set<CountedProcess*> running_;

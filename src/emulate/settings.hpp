@@ -18,7 +18,7 @@ struct Injection {
 };
 
 struct Settings {
-  Machine machine;
+  SimulatedMachine machine;
   std::optional<long> paranoid; ///< perf_event_paranoid; none: that of Linux
   std::optional<long> mlock_kb; ///< perf_event_mlock_kb, per CPU
   bool watchdog = false;        ///< the NMI watchdog holds a counter

@@ -7,7 +7,7 @@ namespace {
 
 using recount::model::Cause;
 
-recount::model::MachineDescription description(const Machine& machine, SimulatedCaches::Side side) {
+recount::model::MachineDescription description(const SimulatedMachine& machine, SimulatedCaches::Side side) {
   recount::model::MachineDescription made;
   made.name = machine.name;
   const std::string other = side == SimulatedCaches::Side::data ? "L1i" : "L1d";
@@ -30,7 +30,7 @@ recount::model::MachineDescription description(const Machine& machine, Simulated
 
 } // namespace
 
-SimulatedCaches::SimulatedCaches(const Machine& machine, Side side)
+SimulatedCaches::SimulatedCaches(const SimulatedMachine& machine, Side side)
     : side_(side), caches_(description(machine, side)) {}
 
 Work SimulatedCaches::work() {
@@ -70,7 +70,7 @@ Work SimulatedCaches::work() {
   return work;
 }
 
-SimulatedCaches& SimulatedCaches::of_thread(const Machine& machine, Side side) {
+SimulatedCaches& SimulatedCaches::of_thread(const SimulatedMachine& machine, Side side) {
   thread_local std::unique_ptr<SimulatedCaches> sides[2];
   auto& one = sides[static_cast<std::size_t>(side)];
   if (!one) one = std::make_unique<SimulatedCaches>(machine, side);

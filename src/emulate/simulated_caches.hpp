@@ -14,7 +14,7 @@ namespace recount::emulate {
 class SimulatedCaches {
 public:
   enum class Side { data, code };
-  SimulatedCaches(const Machine& machine, Side side);
+  SimulatedCaches(const SimulatedMachine& machine, Side side);
   void load(std::uint64_t address, unsigned bytes) { caches_.load(address, bytes); }
   void store(std::uint64_t address, unsigned bytes) { caches_.store(address, bytes); }
   /// A line of code.
@@ -22,7 +22,7 @@ public:
   [[nodiscard]] Work work();
   recount::model::Hierarchy& hierarchy() { return caches_; }
 
-  static SimulatedCaches& of_thread(const Machine& machine, Side side);
+  static SimulatedCaches& of_thread(const SimulatedMachine& machine, Side side);
 
 private:
   Side side_;

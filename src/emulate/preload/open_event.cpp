@@ -274,16 +274,17 @@ perf_event_attr backing(perf_event_attr attr, const Encoding& encoding, pid_t pi
   return attr;
 }
 
-const Pmu& pmu_of(int index) {
+const SimulatedPmu& pmu_of(int index) {
   return settings().machine.pmus[static_cast<std::size_t>(index)];
 }
 
 /// Whether the group could be scheduled on an empty PMU: validate_group() of arch/x86/events/core.c, which
 /// leaves out siblings that are off.
 int group_error(const Shared& shared, std::int32_t leader, const Encoding& encoding) {
-  const Pmu& pmu = pmu_of(encoding.pmu);
-  for (const Row* row : rows_of(pmu, encoding.config, encoding.config1))
-    if (row->leader && (leader < 0 || code_of(shared.slots[leader].config) != *row->leader)) return EINVAL;
+  const SimulatedPmu& pmu = pmu_of(encoding.pmu);
+  for (const SimulatedEvent* row : rows_of(pmu, encoding.config, encoding.config1))
+    if (row->leader && (leader < 0 || decode_config(shared.slots[leader].config) != *row->leader))
+      return EINVAL;
   std::vector<Demand> demands;
   if (leader >= 0)
     for (std::int32_t i = 0; i < shared.end; ++i) {
@@ -297,7 +298,7 @@ int group_error(const Shared& shared, std::int32_t leader, const Encoding& encod
 }
 
 int attribute_error(const perf_event_attr& attr, const Encoding& encoding, pid_t pid, int cpu) {
-  const Pmu& pmu = pmu_of(encoding.pmu);
+  const SimulatedPmu& pmu = pmu_of(encoding.pmu);
   constexpr int most_precise = 3;
   if (attr.precise_ip > most_precise) return EOPNOTSUPP;
   const bool elsewhere = !pmu.cpus.empty() && cpu >= 0 && std::ranges::find(pmu.cpus, cpu) == pmu.cpus.end();
