@@ -213,7 +213,7 @@ namespace {
 /// it.
 Subject preset_subject(const std::string& preset) {
   const witness::MetricEvents requested = witness::resolve_metric(preset);
-  Subject made{preset, preset, requested.by_row ? std::string() : requested.refused.text()};
+  Subject made{preset, preset, requested.definition_unusable ? std::string() : requested.refused.text()};
   if (requested.refused.empty() && requested.events.size() > 1)
     for (const Event& event : requested.events)
       made.terms.push_back(event.name);
@@ -245,7 +245,7 @@ void add_presets(CheckContext& context, const preset::MachinePresets& here) {
 /// A table that crashes PAPI, with the row at fault where it is known.
 Error crash_error(const Error& crash) {
   const std::string& table = crash.problem().subject;
-  const preset::MachinePresets here(witness::papi_reading());
+  const preset::MachinePresets here(witness::papi_table_version());
   for (const Preset& preset : here.view().loaded.presets)
     if (preset.half_read)
       return bad_input(
@@ -258,7 +258,7 @@ Error crash_error(const Error& crash) {
 /// Without a table, or on a CPU that libpfm4 does not know, there are no presets, but events.
 void add_presets(CheckContext& context) {
   try {
-    const preset::MachinePresets here(witness::papi_reading());
+    const preset::MachinePresets here(witness::papi_table_version());
     papi::require_harmless_tables();
     add_presets(context, here);
   } catch (const Error& error) {

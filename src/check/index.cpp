@@ -48,7 +48,7 @@ Measurement measurement(const Index::Series& series, const std::string& otherwis
     if (!counted && out.reason.empty()) out.reason = o->reason;
     for (const auto& flag : o->flags) {
       out.crashed = out.crashed || flag.kind == Flag::Kind::papi_crashes;
-      out.by_row = out.by_row || flag.kind == Flag::Kind::unevaluated_row;
+      out.definition_unusable = out.definition_unusable || flag.kind == Flag::Kind::unevaluated_row;
       if (flag.kind == Flag::Kind::other_papi_value) out.other_value = flag.text;
     }
   }
@@ -184,7 +184,7 @@ std::optional<double> tolerance_of(const std::string& kernel, const std::string&
 
 std::size_t rank(const std::string& metric) {
   const auto all = preset::standard_presets();
-  const auto found = std::ranges::find(all, std::string_view(metric), &preset::Standard::name);
+  const auto found = std::ranges::find(all, std::string_view(metric), &preset::StandardPreset::name);
   return static_cast<std::size_t>(found - all.begin());
 }
 

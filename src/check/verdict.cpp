@@ -48,7 +48,7 @@ private:
   /// The row has no value, or PAPI crashes: nothing to compare.
   bool unreadable() {
     if (trial_.papi.crashed) return end(Verdict::mapping_differs, trial_.papi.reason.text());
-    if (trial_.perf.by_row && out_.papi)
+    if (trial_.perf.definition_unusable && out_.papi)
       return end(Verdict::mapping_differs,
                  fmt::format("its row has no value as written ({}), but PAPI returns {}",
                              trial_.perf.reason.text(), count_text(out_.papi->median)));

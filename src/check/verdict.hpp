@@ -43,10 +43,10 @@ struct Measurement {
   statistics::Groups values; ///< the count of an empty region is already subtracted
   /// These counts of the empty region, by the nesting of the witnesses (result::Observation).
   std::map<std::string, std::vector<double>> empty;
-  Reason reason;           ///< why there are no values
-  bool crashed = false;    ///< counting it crashes the process
-  bool by_row = false;     ///< no value because the row of the table has none as it is written
-  std::string other_value; ///< perf's remark that PAPI computes another value from the same counts
+  Reason reason;                    ///< why there are no values
+  bool crashed = false;             ///< counting it crashes the process
+  bool definition_unusable = false; ///< no value because of the preset definition
+  std::string other_value;          ///< perf's remark that PAPI computes another value from the same counts
 
   [[nodiscard]] bool counted() const;
 };

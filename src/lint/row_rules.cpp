@@ -15,7 +15,7 @@ using Kind = preset::DiagnosticKind;
 
 std::string suggest_preset(const std::string& name) {
   const auto names = base::mapped(preset::standard_presets(),
-                                  [](const preset::Standard& one) { return std::string(one.name); });
+                                  [](const preset::StandardPreset& one) { return std::string(one.name); });
   return fmt::format("{}", fmt::join(base::nearest(name, names, 2), " or "));
 }
 

@@ -246,7 +246,7 @@ class Reader {
 public:
   explicit Reader(const Reading& reading)
       : r_(reading), most_(static_cast<std::size_t>(most_terms(reading.version))) {
-    for (const Standard& standard : standard_presets().first(r_.version == PapiVersion::v7_0 ? 108 : 110)) {
+    for (const auto& standard : standard_presets().first(r_.version == PapiVersion::v7_0 ? 108 : 110)) {
       Slot& slot = presets_.emplace_back();
       slot.symbol = std::string(standard.name);
       slot.fixed = true;

@@ -10,9 +10,9 @@
 #include <vector>
 
 namespace recount::preset {
-std::span<const Standard> standard_presets() {
-  static const std::vector<Standard> all = [] {
-    std::vector<Standard> presets;
+std::span<const StandardPreset> standard_presets() {
+  static const std::vector<StandardPreset> all = [] {
+    std::vector<StandardPreset> presets;
     for (const auto& row : base::data_rows(standard_data, "standard.txt"))
       presets.push_back({row.cells.at(0), row.cells.at(1)});
     return presets;
@@ -20,10 +20,11 @@ std::span<const Standard> standard_presets() {
   return all;
 }
 
-const Standard* standard_preset(std::string_view name) {
+const StandardPreset* standard_preset(std::string_view name) {
   const auto all = standard_presets();
-  const auto at = std::ranges::find_if(all, [&](const Standard& s) { return same_word(s.name, name); });
-  return at == all.end() ? nullptr : &*at;
+  const auto found =
+      std::ranges::find_if(all, [&](const StandardPreset& one) { return same_word(one.name, name); });
+  return found == all.end() ? nullptr : &*found;
 }
 
 namespace {

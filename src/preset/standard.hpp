@@ -8,14 +8,14 @@
 
 namespace recount::preset {
 
-struct Standard {
+struct StandardPreset {
   std::string_view name; ///< "PAPI_L1_DCM"
-  std::string_view text; ///< what it is meant to count
+  std::string_view text; ///< description by PAPI
 };
 
-/// All of them, in PAPI's order: a name that is not here gets one of the 20 places that are left.
-[[nodiscard]] std::span<const Standard> standard_presets();
-[[nodiscard]] const Standard* standard_preset(std::string_view name);
+/// In PAPI's order. Any other name takes one of PAPI's 20 spare preset slots.
+[[nodiscard]] std::span<const StandardPreset> standard_presets();
+[[nodiscard]] const StandardPreset* standard_preset(std::string_view name);
 
 // Relations between presets that hold for any code: data, in data/identities.txt.
 
@@ -29,7 +29,7 @@ struct Identity {
   CpuKind kind = CpuKind::any;
   std::string why;
 
-  /// Those of both sides.
+  /// The presets of both sides.
   [[nodiscard]] std::vector<std::string> presets() const {
     auto names = left;
     names.insert(names.end(), right.begin(), right.end());
@@ -38,9 +38,9 @@ struct Identity {
   [[nodiscard]] bool applies_to(CpuKind cpu) const { return kind == CpuKind::any || kind == cpu; }
 };
 
-/// Reads the format that data/identities.txt explains. Throws Error (bad_input) naming the line at fault.
+/// Parses the format of data/identities.txt. Throws Error (bad_input) naming the line at fault.
 [[nodiscard]] std::vector<Identity> parse_identities(std::string_view text, const std::string& file);
-/// Those built in.
+/// Built-in identities.
 [[nodiscard]] const std::vector<Identity>& identities();
 
 } // namespace recount::preset

@@ -204,7 +204,7 @@ namespace {
 
 /// Those of PAPI itself and those of the tables that it reads here.
 std::vector<std::string> preset_names() {
-  std::vector<std::string> names = presets_here();
+  std::vector<std::string> names = table_presets();
   for (const auto& standard : preset::standard_presets())
     names.emplace_back(standard.name);
   return names;
@@ -255,7 +255,7 @@ void require_known(const std::string& metric, const std::vector<std::string>& al
     static_cast<void>(encode_each(metric));
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::bad_input) return;
-    if (among(presets_here(), metric)) return; // a user event; reads tables, which takes milliseconds
+    if (among(table_presets(), metric)) return; // a user event; reads tables, which takes milliseconds
     Problem problem = error.problem();
     std::vector<std::string> others = also;
     for (auto& preset : preset_names())

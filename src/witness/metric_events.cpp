@@ -31,7 +31,7 @@ const Tables& tables() {
   static const Tables all = [] {
     Tables loaded;
     try {
-      loaded.here.emplace(papi_reading());
+      loaded.here.emplace(papi_table_version());
     } catch (const Error& error) {
       loaded.trouble = error.problem().about(error.problem().subject);
     }
@@ -67,7 +67,7 @@ Event encode_term(const std::string& name, const preset::CpuView& view, Domain d
 
 void add_events(MetricEvents& requested, PresetFormula& formula, const preset::CpuView& view, Domain domain) {
   for (const std::string& name : natives(formula.written))
-    formula.event_of[name] = event::place_among(requested.events, encode_term(name, view, domain));
+    formula.event_index[name] = event::place_among(requested.events, encode_term(name, view, domain));
 }
 
 /// Names the subject of the error unless it is the metric itself or the cause is common to all events.
@@ -89,13 +89,13 @@ MetricEvents resolve_preset(const Preset& found, const preset::MachinePresets& h
   formula->written = here.written(found);
   formula->papi_definition = found;
   requested.refused = formula->written.problem;
-  requested.by_row = !requested.refused.empty();
-  if (requested.by_row) return requested;
+  requested.definition_unusable = !requested.refused.empty();
+  if (requested.definition_unusable) return requested;
   try {
     add_events(requested, *formula, here.view(), domain);
   } catch (const Error& error) { // a term that is no event
     requested.refused = refusal(found.name, error.problem());
-    requested.by_row = true;
+    requested.definition_unusable = true;
     return requested;
   }
   requested.linear = linear(formula->written);
@@ -122,18 +122,18 @@ MetricEvents resolve_unguarded(const std::string& metric, Domain domain, const G
 
 } // namespace
 
-PapiVersion papi_reading(std::string_view release) {
+PapiVersion papi_table_version(std::string_view release) {
   const auto numbers = base::split(release, '.');
   const auto number = [&](std::size_t i) {
     return i < numbers.size() ? base::parse<int>(numbers[i]).value_or(0) : 0;
   };
   return std::pair(number(0), number(1)) < std::pair(7, 3) ? PapiVersion::v7_0 : PapiVersion::v7_3;
 }
-PapiVersion papi_reading() {
-  return papi_reading(papi::version());
+PapiVersion papi_table_version() {
+  return papi_table_version(papi::version());
 }
 
-std::vector<std::string> presets_here() {
+std::vector<std::string> table_presets() {
   std::vector<std::string> names;
   if (tables().here)
     for (const Preset& one : tables().here->view().loaded.presets)
@@ -168,11 +168,11 @@ const Count& least(std::span<const Count> counts) {
 std::optional<PresetValue> papi_value(const PresetFormula& formula, std::span<const Count> counts) {
   std::vector<long long> terms;
   for (const PresetNative& native : formula.papi_definition.natives) {
-    const auto at = formula.event_of.find(native.name);
-    if (at == formula.event_of.end()) return {};
+    const auto at = formula.event_index.find(native.name);
+    if (at == formula.event_index.end()) return {};
     terms.push_back(scaled(counts[at->second]));
   }
-  return evaluate(formula.papi_definition, terms, formula.max_mhz, papi_reading());
+  return evaluate(formula.papi_definition, terms, formula.max_mhz, papi_table_version());
 }
 
 void fill_preset(result::Observation& o, const PresetFormula& formula, std::span<const Count> counts) {
@@ -183,7 +183,7 @@ void fill_preset(result::Observation& o, const PresetFormula& formula, std::span
   }
   const PresetValue value = evaluate(
       formula.written,
-      [&](const std::string& native) -> long long { return scaled(counts[formula.event_of.at(native)]); },
+      [&](const std::string& native) -> long long { return scaled(counts[formula.event_index.at(native)]); },
       formula.max_mhz);
   const bool has_value = value.ending == PresetValue::Ending::value;
   if (has_value) {
@@ -202,7 +202,7 @@ void fill_preset(result::Observation& o, const PresetFormula& formula, std::span
 
 void refuse(result::Observation& o, const MetricEvents& requested) {
   o.reason = requested.refused;
-  if (requested.by_row) o.flags.emplace_back(Flag::Kind::unevaluated_row, row_without_value);
+  if (requested.definition_unusable) o.flags.emplace_back(Flag::Kind::unevaluated_row, row_without_value);
   if (requested.refused.code == ReasonCode::crash)
     o.flags.emplace_back(Flag::Kind::papi_crashes, papi_crashes);
 }

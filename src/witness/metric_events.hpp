@@ -1,4 +1,4 @@
-// A metric as perf counts it: events, and how their counts become its value.
+// A metric as perf counts it: events, and the value from their counts.
 #pragma once
 
 #include "preset/written.hpp"
@@ -20,30 +20,30 @@ namespace recount::witness {
 /// A preset or user event: its definition, over events that perf counts.
 struct PresetFormula {
   preset::Written written;
-  std::map<std::string, std::size_t> event_of; ///< which event each native name is
-  Preset papi_definition;                      ///< the definition in PAPI, which may differ
-  int max_mhz = 0;                             ///< as PAPI states it; 0 where no formula needs it
+  std::map<std::string, std::size_t> event_index; ///< by native name: its index in MetricEvents::events
+  Preset papi_definition;                         ///< the definition in PAPI, which may differ
+  int max_mhz = 0;                                ///< clock rate by PAPI; 0 where no formula needs it
 };
 
 struct MetricEvents {
-  std::vector<Event>
-      events; ///< of an event: it, on a hybrid CPU one for each core type; of a preset: its natives
+  /// The event (one per core type on a hybrid CPU), or the native events of the preset.
+  std::vector<Event> events;
   std::shared_ptr<const PresetFormula> preset; ///< null: an event
-  Reason refused;                              ///< why it cannot be counted; empty: it can
+  Reason refused;                              ///< why it cannot be counted; empty if it can
   std::vector<std::string> notes;              ///< core types of a hybrid CPU that cannot count it
-  bool by_row = false;                         ///< refused because of the preset definition
+  bool definition_unusable = false;            ///< refused because of the preset definition
   bool linear = true; ///< linear in the counts: counts of an empty region can be subtracted
 };
 
-/// How PAPI `release` ("7.1.0.0") reads tables. No function of PAPI returns the number of terms, and
+/// Table format of a PAPI release ("7.1.0.0"). No function of PAPI returns the number of terms, and
 /// PAPI_MAX_INFO_TERMS is 12 in all releases: PAPI_EVENTS_IN_DERIVED_EVENT (papi_internal.h) is 8 up to 7.2
 /// and 12 from 7.3 on.
-[[nodiscard]] PapiVersion papi_reading(std::string_view release);
-/// How the PAPI of this machine reads tables.
-[[nodiscard]] PapiVersion papi_reading();
+[[nodiscard]] PapiVersion papi_table_version(std::string_view release);
+/// Table format of the PAPI of this machine.
+[[nodiscard]] PapiVersion papi_table_version();
 
 /// The presets and user events of the tables that PAPI reads here; none where they cannot be read.
-[[nodiscard]] std::vector<std::string> presets_here();
+[[nodiscard]] std::vector<std::string> table_presets();
 
 /// Encodes the metric, and tries it alone so that a refusal names it. Presets and user events are those of
 /// the tables that PAPI reads, each event without a domain of its own in `domain`. Never throws
@@ -52,16 +52,15 @@ struct MetricEvents {
 [[nodiscard]] MetricEvents resolve_metric(const std::string& metric, Domain domain = Domain::user,
                                           const GroupOptions& options = {});
 
-/// Puts the reason why it is refused into the observation.
+/// Stores in the observation why the metric cannot be counted.
 void refuse(result::Observation& o, const MetricEvents& requested);
 
-/// Puts the value into the observation, or the reason why there is none. `counts` are those of its events; on
-/// a hybrid CPU the value is the sum over core types.
-/// A value that covers only part of the time, and one that PAPI would compute otherwise from the same counts,
-/// gets a flag.
+/// Stores the value in the observation, or the reason why there is none. `counts` are those of the events; on
+/// a hybrid CPU the value is the sum over core types. Flags a multiplexed value, and a value that PAPI
+/// computes differently.
 void fill(result::Observation& o, const MetricEvents& requested, std::span<const Count> counts);
 
-/// Flags the value of an event that was counted on several core types with the share of time on each.
+/// Adds to the value of an event on several core types a flag with the share of time on each.
 void flag_core_types(result::Observation& o, const MetricEvents& requested, std::span<const Count> counts);
 
 } // namespace recount::witness

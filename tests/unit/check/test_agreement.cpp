@@ -211,7 +211,7 @@ BOOST_AUTO_TEST_CASE(crashing_or_undefined_row_differs_in_mapping) {
   BOOST_TEST((of(dies) == check::Verdict::mapping_differs));
   check::Trial by_zero = trial({}, always(-9e18));
   by_zero.perf = silent("division by a count of 0");
-  by_zero.perf.by_row = true;
+  by_zero.perf.definition_unusable = true;
   by_zero.differences.clear();
   BOOST_TEST((of(by_zero) == check::Verdict::mapping_differs));
   BOOST_TEST(has(check::judge(by_zero).why, "division by a count of 0"));

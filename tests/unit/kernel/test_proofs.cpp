@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(every_standard_preset_has_a_proof_or_a_reason_and_never_bot
     BOOST_TEST((preset::standard_preset(row.preset) != nullptr), row.preset);
   }
   std::size_t covered = 0, counted = 0;
-  for (const preset::Standard& standard : preset::standard_presets()) {
+  for (const preset::StandardPreset& standard : preset::standard_presets()) {
     const std::string name(standard.name);
     BOOST_TEST((proven.contains(name) != reasons.contains(name)),
                name << " has " << (proven.contains(name) ? "a proof and a reason why not" : "neither"));
