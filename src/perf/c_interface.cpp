@@ -27,15 +27,14 @@
 #include <variant>
 #include <vector>
 
-/// Events, and where the counts of each name are.
 struct recount_counters {
   std::vector<std::string> names;
-  std::vector<std::vector<std::size_t>> at; ///< of each name: several on a hybrid CPU
+  std::vector<std::vector<std::size_t>> event_indices; ///< by name: several on a hybrid CPU
   std::vector<recount::Event> events;
   std::variant<std::monostate, recount::Counters, recount::Group, recount::UserRead> counters;
-  std::vector<recount::Count> counts; ///< of each name, as last read
-  std::vector<recount::Count> parts;  ///< of one name, while it is added up
-  std::vector<recount::Count> all;    ///< of UserRead
+  std::vector<recount::Count> counts;           ///< by name, as last read
+  std::vector<recount::Count> core_type_counts; ///< of one name, while they are added up
+  std::vector<recount::Count> user_reads;       ///< by event, of UserRead
 };
 struct recount_overflow : recount::Overflow {
   using Overflow::Overflow;
@@ -78,14 +77,14 @@ auto make_or_null(const Make& make) noexcept {
   return object.release();
 }
 
-/// What an argument points to.
+/// The object that an argument points to.
 template <class T>
 T& require(T* argument, const char* name) {
   if (argument == nullptr) throw bad_input(name, "NULL", "pass a pointer to an object");
   return *argument;
 }
 
-/// The options given, and the members that older programs do not know as they are in RECOUNT_OPTIONS.
+/// The given options; members that an older program lacks are those of RECOUNT_OPTIONS.
 recount_options known_options(const recount_options* given) {
   recount_options options = RECOUNT_OPTIONS;
   if (given == nullptr) return options;
@@ -139,7 +138,7 @@ std::unique_ptr<recount_counters> open_all(const char* const* names, std::size_t
   if (number > 0) require(names, "names");
   const GroupOptions options = group_options(requested);
   for (std::size_t i = 0; i < number; ++i) {
-    auto& indices = opened->at.emplace_back();
+    auto& indices = opened->event_indices.emplace_back();
     const std::string name = &require(names[i], "name of an event");
     for (Event& event : countable(encode_each(name, domain_of(requested)), options).events) {
       indices.push_back(opened->events.size());
@@ -154,14 +153,14 @@ std::unique_ptr<recount_counters> open_all(const char* const* names, std::size_t
   else
     opened->counters.emplace<Counters>(opened->events, options);
   opened->counts.resize(number, {{}, 0, 0, "not read yet"});
-  opened->parts.reserve(opened->events.size());
-  opened->all.resize(opened->events.size());
+  opened->core_type_counts.reserve(opened->events.size());
+  opened->user_reads.resize(opened->events.size());
   return opened;
 }
 
-/// Calls `body` with what counts: Counters, Group or UserRead.
+/// Calls `body` with the open Counters, Group or UserRead.
 template <class Body>
-void with(recount_counters* counters, const Body& body) {
+void visit_counters(recount_counters* counters, const Body& body) {
   std::visit(
       [&]<class Kind>(Kind& kind) {
         if constexpr (!std::is_same_v<Kind, std::monostate>) body(kind);
@@ -169,27 +168,29 @@ void with(recount_counters* counters, const Body& body) {
       require(counters, "counters").counters);
 }
 
-void take(recount_counters& into, const std::vector<Count>& all) {
-  for (std::size_t i = 0; i < into.at.size(); ++i) {
-    if (into.at[i].size() == 1) {
-      into.counts[i] = all[into.at[i].front()];
+/// Sets the count of each name from those of all events.
+void store_counts(recount_counters& counters, const std::vector<Count>& event_counts) {
+  for (std::size_t i = 0; i < counters.names.size(); ++i) {
+    const auto& indices = counters.event_indices[i];
+    if (indices.size() == 1) {
+      counters.counts[i] = event_counts[indices.front()];
       continue;
     }
-    into.parts.clear();
-    for (const std::size_t k : into.at[i])
-      into.parts.push_back(all[k]);
-    into.counts[i] = sum_of_core_types(into.parts);
+    counters.core_type_counts.clear();
+    for (const std::size_t event : indices)
+      counters.core_type_counts.push_back(event_counts[event]);
+    counters.counts[i] = sum_of_core_types(counters.core_type_counts);
   }
 }
 
 void read_all(recount_counters* counters) {
-  with(counters, [&]<class Kind>(Kind& kind) {
+  visit_counters(counters, [&]<class Kind>(Kind& kind) {
     if constexpr (std::is_same_v<Kind, UserRead>) {
-      for (std::size_t i = 0; i < counters->all.size(); ++i)
-        counters->all[i] = kind.read(i);
-      take(*counters, counters->all);
+      for (std::size_t i = 0; i < counters->user_reads.size(); ++i)
+        counters->user_reads[i] = kind.read(i);
+      store_counts(*counters, counters->user_reads);
     } else {
-      take(*counters, kind.read());
+      store_counts(*counters, kind.read());
     }
   });
 }
@@ -199,16 +200,13 @@ void read_all(recount_counters* counters) {
 }
 
 const Count& require_count(const recount_counters* counters, std::size_t event) {
-  if (event >= require(counters, "counters").counts.size())
-    throw bad_input("event " + std::to_string(event), "there is no such event",
-                    "use an index below recount_number()");
+  require_index("event", event, require(counters, "counters").counts.size());
   return counters->counts[event];
 }
 
 void read_values(recount_counters* counters, std::uint64_t* values, std::size_t number) {
   if (number > require(counters, "counters").names.size())
-    throw bad_input("recount_read_values", "asks for more values than there are events",
-                    "use at most recount_number()");
+    throw bad_input("recount_read_values", "more values than events", "use at most recount_number()");
   if (number > 0) require(values, "values");
   auto* const direct = std::get_if<UserRead>(&counters->counters);
   if (direct != nullptr && counters->events.size() == counters->names.size() &&
@@ -255,8 +253,8 @@ Event encoded(const char* const* names, std::size_t i, const recount_options& op
 
 void require_flags(const recount_options& options, unsigned allowed, const char* function) {
   if ((options.flags & ~allowed) != 0)
-    throw bad_input(function, "a flag that it does not know: " + std::to_string(options.flags & ~allowed),
-                    "recount.h says which flags are for it");
+    throw bad_input(function, "unknown flag: " + std::to_string(options.flags & ~allowed),
+                    "recount.h lists the flags of each function");
   if (options.cpu != -1) throw bad_input(function, "cpu is not -1", "leave it as in RECOUNT_OPTIONS");
 }
 
@@ -281,11 +279,12 @@ std::unique_ptr<recount_overflow> open_overflow(const char* const* names, const 
   std::vector<OverflowEvent> events;
   for (std::size_t i = 0; i < number; ++i)
     events.push_back({encoded(names, i, options), thresholds[i]});
-  OverflowOptions how;
-  how.delivery = given == nullptr ? Delivery::signal : Delivery::thread;
-  how.pid = options.pid;
-  how.inherit = (options.flags & RECOUNT_INHERIT) != 0;
-  return std::make_unique<recount_overflow>(std::move(events), c_callback(callback, argument), how);
+  OverflowOptions overflow_options;
+  overflow_options.delivery = given == nullptr ? Delivery::signal : Delivery::thread;
+  overflow_options.pid = options.pid;
+  overflow_options.inherit = (options.flags & RECOUNT_INHERIT) != 0;
+  return std::make_unique<recount_overflow>(std::move(events), c_callback(callback, argument),
+                                            overflow_options);
 }
 
 std::unique_ptr<recount_sampling> open_sampling_c(const char* const* names, const std::uint64_t* periods,
@@ -301,12 +300,12 @@ std::unique_ptr<recount_sampling> open_sampling_c(const char* const* names, cons
   std::vector<SampledEvent> events;
   for (std::size_t i = 0; i < number; ++i)
     events.push_back({encoded(names, i, options), frequency ? 0 : periods[i], frequency ? periods[i] : 0, 0});
-  SamplingOptions how;
-  how.pid = options.pid;
-  how.inherit = (options.flags & RECOUNT_INHERIT) != 0;
-  how.enable_on_exec = (options.flags & RECOUNT_ENABLE_ON_EXEC) != 0;
-  how.chains = (options.flags & RECOUNT_CHAINS) != 0;
-  return std::make_unique<recount_sampling>(std::move(events), how);
+  SamplingOptions sampling_options;
+  sampling_options.pid = options.pid;
+  sampling_options.inherit = (options.flags & RECOUNT_INHERIT) != 0;
+  sampling_options.enable_on_exec = (options.flags & RECOUNT_ENABLE_ON_EXEC) != 0;
+  sampling_options.chains = (options.flags & RECOUNT_CHAINS) != 0;
+  return std::make_unique<recount_sampling>(std::move(events), sampling_options);
 }
 
 Sampling::Sink c_sink(recount_sink sink, void* argument) {
@@ -348,24 +347,24 @@ void recount_close(recount_counters* counters) {
 }
 
 int recount_start(recount_counters* counters) {
-  return guarded([&] { with(counters, [](auto& kind) { kind.start(); }); });
+  return guarded([&] { visit_counters(counters, [](auto& kind) { kind.start(); }); });
 }
 int recount_stop(recount_counters* counters) {
-  return guarded([&] { with(counters, [](auto& kind) { kind.stop(); }); });
+  return guarded([&] { visit_counters(counters, [](auto& kind) { kind.stop(); }); });
 }
 int recount_reset(recount_counters* counters) {
-  return guarded([&] { with(counters, [](auto& kind) { kind.reset(); }); });
+  return guarded([&] { visit_counters(counters, [](auto& kind) { kind.reset(); }); });
 }
 int recount_read(recount_counters* counters) {
   return guarded([&] { read_all(counters); });
 }
 int recount_read_and_reset(recount_counters* counters) {
   return guarded([&] {
-    with(counters, [&]<class Kind>(Kind& kind) {
+    visit_counters(counters, [&]<class Kind>(Kind& kind) {
       if constexpr (std::is_same_v<Kind, UserRead>)
         throw bad_input("recount_read_and_reset", "not with RECOUNT_USER_READ", "use recount_read_values()");
       else
-        take(*counters, kind.read_and_reset());
+        store_counts(*counters, kind.read_and_reset());
     });
   });
 }

@@ -231,7 +231,7 @@ bool UserRead::values(std::span<std::uint64_t> out) {
   State& state = *state_;
   if (out.size() - 1 >= state.slots.size()) [[unlikely]] {
     if (out.empty()) return true;
-    throw bad_input("user-space read", "asks for more values than there are events");
+    throw bad_input("user-space read", "more values than events");
   }
   if (!state.values_by_register(out.data(), out.size())) [[unlikely]]
     return state.other_values(out);

@@ -209,7 +209,7 @@ int main(void) {
   CHECK(recount_count(counters, 0, &exact) == 0 && exact == 100);
   CHECK(recount_share(counters, 0) == 1);
   CHECK(recount_value(counters, 1, &time) == 0 && time > 0);
-  CHECK(recount_value(counters, 2, &time) == -1 && strstr(recount_error(), "no such event") != NULL);
+  CHECK(recount_value(counters, 2, &time) == -1 && strstr(recount_error(), "no index 2") != NULL);
 
   CHECK(recount_value(counters, 0, NULL) == -1 && strstr(recount_error(), "NULL") != NULL);
   CHECK(recount_count(counters, 0, NULL) == -1 && strstr(recount_error(), "NULL") != NULL);
