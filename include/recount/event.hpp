@@ -16,7 +16,7 @@ enum class Domain { user, kernel, all };
 /// A countable event: its name and its encoding. A plain value; copies are independent.
 struct Event {
   std::string name; ///< as requested, e.g. "perf::PAGE-FAULTS:u"
-  std::string pmu;  ///< that counts it: a libpfm4 PMU ("skl", "perf"), a sysfs PMU ("msr") or "breakpoint"
+  std::string pmu;  ///< a libpfm4 PMU ("skl", "perf"), a sysfs PMU ("msr") or "breakpoint"
   /// Type, config* and exclude_* are set, size = sizeof; sampling and read formats are not. Later kernels
   /// append fields: the storage keeps the layout of Event independent of the kernel headers of program and
   /// library. Fields that the library's headers lack are not passed on.
@@ -24,32 +24,30 @@ struct Event {
     perf_event_attr attr{};
     std::array<std::uint64_t, 32> attr_storage;
   };
-  bool domain_given = false; ///< the name has :u or :k, so the fallback was not used
+  bool domain_given = false; ///< the name has :u or :k
   bool present = true; ///< false: of another CPU's table, or of a PMU that this kernel lacks. Opening it
                        ///< is refused, because its code would mean another event here
 };
 
 static_assert(sizeof(Event::attr) <= sizeof(Event::attr_storage));
 
-/// Encodes an event; needs neither hardware nor permission. Names are
+/// Encodes an event; needs neither hardware nor permission. Names, each followed by :u, :k, :uk or modifiers
+/// of libpfm4, are
 ///  - libpfm4's, of any PMU it knows, present here or not: "skl::L1D:REPLACEMENT:u", "perf::PAGE-FAULTS",
 ///    and without "pmu::" those of the PMUs of this machine;
 ///  - sysfs terms, "PMU/term,term=value/": "msr/tsc/", "cpu/event=0x3c,umask=0x0/", with or without ":u";
 ///  - hardware breakpoints, "mem:ADDRESS[/LENGTH][:rwx]": length 1, 2, 4 (default) or 8 bytes, access rw
 ///    when none is given;
-/// each followed by :u, :k or :uk, or by the modifiers of libpfm4.
-/// Names of perf(1) are accepted as well: "r1c0", "cpu/r1c0/", "slots", "energy-pkg", "l1d-loads",
-/// "inst_retired.any", "sched:sched_switch", "imc/cas_count_read/"; and its modifiers :p, :pp, :ppp and :P
-/// (precise_ip; lowered to what the PMU offers when sampling), :G, :H, :h, :I, :D and :e (attr.pinned and
-/// attr.exclusive, which a counting group takes from its first event), :S and :W (no effect). period= and
-/// freq= between slashes set attr.sample_period, which counting ignores. Event files, which
-/// RECOUNT_EVENT_FILES names (recount-events(1)), add the names of a CPU's vendor: "mem_load_retired.l1_hit".
-/// They are read once, at the first use, and looked up before libpfm4. A file that cannot be read or parsed
-/// is an Error (bad_input) of every call. `fallback`: the domain if the name has none. PMUs that do not
-/// distinguish domains (msr, uncore) ignore it; a domain in the name is always passed on. On a hybrid CPU a
-/// generic event such as perf::INSTRUCTIONS is one event per core type: see encode_each(). Absent PMUs are
-/// unknown in a program that has initialised PAPI or libpfm4 before. Throws Error (bad_input) with the
-/// nearest known names. Thread-safe.
+///  - names of perf(1) with its modifiers (recount-events(1)): "r1c0", "cpu/r1c0/", "slots", "energy-pkg",
+///    "l1d-loads", "inst_retired.any", "sched:sched_switch", "imc/cas_count_read/";
+///  - names of the vendor in event files (RECOUNT_EVENT_FILES), which are read once, at the first use, and
+///    take precedence over libpfm4: "mem_load_retired.l1_hit". A file that cannot be read or parsed is an
+///    Error (bad_input) of every call.
+/// `fallback`: the domain if the name has none; PMUs without domains (msr, uncore) ignore it. A domain in the
+/// name is always passed on. For a generic event of a hybrid CPU (perf::INSTRUCTIONS) see encode_each().
+/// Absent PMUs are unknown in a program that has initialised PAPI or libpfm4 before. Throws Error (bad_input)
+/// with the nearest known names.
+/// Thread-safe.
 [[nodiscard]] Event encode(const std::string& name, Domain fallback = Domain::all);
 
 /// As encode(), but one event per core type on a hybrid CPU ("cpu_core/INSTRUCTIONS/",

@@ -1,4 +1,4 @@
-// A value that many objects have in common, kept once.
+// A value that many objects share in memory.
 #pragma once
 
 #include <concepts>
@@ -17,7 +17,7 @@ template <class T>
 class Shared {
 public:
   Shared() = default;
-  Shared(T value) { // NOLINT(google-explicit-constructor): stands for the value
+  Shared(T value) { // NOLINT(google-explicit-constructor): implicit, as for std::string
     if (!value.empty()) value_ = std::make_shared<const T>(std::move(value));
   }
   template <class U>
@@ -35,7 +35,7 @@ public:
   operator const T&() const { return get(); } // NOLINT(google-explicit-constructor)
   const T* operator->() const { return &get(); }
 
-  /// The same for copies: a key of what was worked out for them. Equal values may differ in it.
+  /// Cache key: equal for copies; equal values may have different keys.
   [[nodiscard]] const void* identity() const { return value_.get(); }
 
   [[nodiscard]] bool empty() const { return !value_; }
@@ -54,7 +54,7 @@ public:
   [[nodiscard]] const auto& at(const Key& key) const {
     return get().at(key);
   }
-  /// Of a map: the entry in a copy that is not shared.
+  /// The entry of a map. Copies the whole map on each call.
   template <class Key>
   auto& operator[](const Key& key) {
     auto own = std::make_shared<T>(get());
