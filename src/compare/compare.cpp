@@ -144,7 +144,7 @@ private:
   /// One run infers a property once: the interval is that of the inference, not of repetitions.
   static void add_property(const caches::Property& property, NodeQuantity& on) {
     if (!property.value) {
-      on.reason = property.unknown;
+      on.reason = property.unknown.text();
       return;
     }
     const double low = *property.value * (1 - property.tolerance),

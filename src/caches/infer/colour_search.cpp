@@ -258,7 +258,7 @@ public:
       find_enough_colours(rest);
       if (dropped_ > most_dropped) incomplete = fmt::format("noise mixed the pages of {} of them", dropped_);
     } catch (const Unknown& unknown) {
-      incomplete = unknown.reason;
+      incomplete = unknown.reason.text();
       // Few colours that noise ended the search for may be noise themselves.
       if (readings_.empty() && !sampler_.out_of_time()) throw;
       if (readings_.empty()) take_readings();
@@ -704,7 +704,7 @@ PageColours find_colours(Sampler& sampler, const ColourTask& task) {
     try {
       return ColourSearch(sampler, search).run();
     } catch (const Unknown& unknown) { // a burst of noise may be over
-      none.unknown = unknown.reason;
+      none.unknown = unknown.reason.text();
       if (sampler.out_of_time()) break;
     }
   }

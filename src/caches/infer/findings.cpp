@@ -28,7 +28,7 @@ const char* to_string(SharingSign sign) {
   return names[static_cast<std::size_t>(sign)];
 }
 
-Property unknown_property(const std::string& name, const std::string& unit, const std::string& reason) {
+Property unknown_property(const std::string& name, const std::string& unit, const Reason& reason) {
   return {.name = name, .unit = unit, .unknown = reason};
 }
 
@@ -40,8 +40,11 @@ Property time_property(const std::string& name, double ns, Confidence confidence
 std::string level_name(std::size_t level) {
   return level == 0 ? "L1d" : fmt::format("L{}", level + 1);
 }
+std::string miss_measure(std::size_t level) {
+  return fmt::format("{} misses per access ({})", level_name(level), miss_metric(level));
+}
 
-LevelFinding unknown_level(const std::string& name, const std::string& reason) {
+LevelFinding unknown_level(const std::string& name, const Reason& reason) {
   LevelFinding finding;
   finding.name = name;
   finding.geometry.unknown = finding.geometry.line_unknown = reason;
@@ -85,7 +88,7 @@ std::string comparison(const Property& p) {
 
 Paragraph argument(const std::string& level, const Property& p) {
   std::vector<std::string> sentences = argument_words(p);
-  if (!p.value) sentences.push_back(fmt::format("Unknown: {}.", p.unknown));
+  if (!p.value) sentences.push_back(fmt::format("Unknown: {}.", p.unknown.text()));
   if (p.value && p.routes.size() > 1) {
     std::vector<std::string> routes;
     for (const Route& route : p.routes)
@@ -135,7 +138,7 @@ std::string shared_use_text(const LevelFinding& level) {
       signs.push_back(fmt::format("rounds at {} in L2 differ by a factor of {:.1f}",
                                   base::format_bytes(use.bytes), use.measured));
       break;
-    case SharingSign::later_look_differs:
+    case SharingSign::repetition_differs:
       signs.push_back(fmt::format("some seconds later a set retained {:.0f} lines", use.measured));
       break;
     }
@@ -216,7 +219,7 @@ std::vector<Paragraph> justification(const Caches& found) {
                                  shared_use_text(level))});
     add(level.name, {&level.capacity, &level.line, &level.ways});
     for (const auto& [reason, names] : unknown_properties(level)) {
-      std::string text = fmt::format("Unknown: {}.", reason);
+      std::string text = fmt::format("Unknown: {}.", reason.text());
       for (const Property* p : {&level.capacity, &level.line, &level.ways})
         if (!p->value && p->unknown == reason && p->stated)
           text += fmt::format(" {} states {} {}.", p->stated_by, p->name, stated_text(*p));

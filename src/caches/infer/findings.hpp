@@ -44,8 +44,8 @@ struct Property {
   std::string name = {}; ///< "capacity", "line", "ways", "latency", "penalty", "entries", "cost"
   std::string unit = {}; ///< "bytes", "lines", "ns", "pages"
   std::optional<double> value = {};
-  std::string unknown = {}; ///< why there is no value; empty when there is one
-  double tolerance = 0;     ///< the true value is within value x (1 - tolerance ... 1 + tolerance)
+  Reason unknown = {};  ///< why there is no value; empty when there is one
+  double tolerance = 0; ///< the true value is within value x (1 - tolerance ... 1 + tolerance)
   Confidence confidence = Confidence::none;
   std::vector<Route> routes = {};
   std::string quantity = {};              ///< what the points are: "L1d misses per access"
@@ -60,14 +60,14 @@ struct Property {
   StatedMatch agreement = StatedMatch::not_stated;
   std::string remark = {}; ///< the reason of a difference
 
-  void forget(const std::string& reason) {
+  void forget(const Reason& reason) {
     value.reset();
     unknown = reason;
   }
 };
 /// A property without a value.
 [[nodiscard]] Property unknown_property(const std::string& name, const std::string& unit,
-                                        const std::string& reason);
+                                        const Reason& reason);
 /// A time in ns with its argument.
 [[nodiscard]] Property time_property(const std::string& name, double ns, Confidence confidence,
                                      const std::string& evidence);
@@ -76,7 +76,7 @@ struct Property {
 enum class SharingSign {
   hit_times_drift,   ///< working sets within the capacity take longer than a hit, by the reference chains, ns
   next_level_varies, ///< rounds of one working set in the next level differ by more than `expected`, a ratio
-  later_look_differs ///< lines of one set that were retained some seconds later
+  repetition_differs ///< lines of one set that were retained some seconds later
 };
 [[nodiscard]] const char* to_string(SharingSign sign);
 struct SharedUse {
@@ -96,8 +96,10 @@ struct LevelFinding {
 };
 /// "L1d" for 0, "L2" for 1 ...
 [[nodiscard]] std::string level_name(std::size_t level);
+/// "L1d misses per access (PAPI_L1_DCM)" for 0.
+[[nodiscard]] std::string miss_measure(std::size_t level);
 /// A level of which nothing is known, for one reason.
-[[nodiscard]] LevelFinding unknown_level(const std::string& name, const std::string& reason);
+[[nodiscard]] LevelFinding unknown_level(const std::string& name, const Reason& reason);
 
 struct TlbFinding {
   std::string name; ///< "L1 DTLB", "L2 DTLB"
@@ -107,7 +109,7 @@ struct TlbFinding {
 /// Everything that was found.
 struct Caches {
   Witness witness;
-  bool modelled = false, dead_counters = false;
+  bool modelled = false;
   std::vector<LevelFinding> levels; ///< from the core outwards
   std::vector<TlbFinding> tlbs;
   Property memory;                 ///< latency beyond the last level
@@ -147,7 +149,8 @@ struct Paragraph {
 
 /// The properties of capacity, line and ways that are unknown, their names joined where the reason is one.
 struct UnknownProperties {
-  std::string reason, names; ///< names: "capacity, ways"
+  Reason reason;
+  std::string names; ///< "capacity, ways"
 };
 [[nodiscard]] std::vector<UnknownProperties> unknown_properties(const LevelFinding& level);
 
@@ -268,17 +271,17 @@ struct CachesFindings {
 
 // The caches of a machine from readings, each property with its evidence.
 
-/// Called with the part that is measured next: "working sets", "L1d", "TLB", "L2".
+/// Called with the part being measured: "working sets", "L1d", "TLB", "L2".
 using StageCallback = std::function<void(const std::string&)>;
 
 /// Infers the caches from misses, time, or both; stated values are not used. Throws what the sampler throws,
 /// and nothing for lack of evidence.
 [[nodiscard]] Caches infer_caches(Sampler& sampler, const StageCallback& stage = {});
 
-/// What must be known before a measurement ends: the first level, on which all others depend, the second as
-/// well, or all levels and TLBs that can be timed.
-enum class Wanted { first_level, two_levels, everything };
-/// Whether any of it is unknown, perhaps because of noise. Pure.
-[[nodiscard]] bool needs_more_readings(const Caches& found, Wanted wanted = Wanted::first_level);
+/// Parts that more readings would not change: the first level, on which the others depend; the second as
+/// well; all levels and TLBs that can be timed.
+enum class Settled { nothing, first_level, two_levels, all };
+/// The parts that are known, or cannot be: of dead counters. Pure.
+[[nodiscard]] Settled settled(const Caches& found);
 
 } // namespace recount::caches

@@ -68,13 +68,13 @@ struct Geometry {
   bool onset_hidden = false;                ///< the level above holds some of it: the capacity may be smaller
   std::vector<PairPoint> pairs;             ///< by rising distance
   std::optional<std::int64_t> line;         ///< bytes
-  std::string line_unknown;                 ///< why it is not known
+  Reason line_unknown;                      ///< why it is not known
   bool prefetch_seen = false;               ///< the next line came along when lines were touched upwards
   std::vector<Conflict> conflicts;          ///< those that count as evidence
   bool inclusive = false;                   ///< evictions invalidate its lines in the levels above
   std::optional<Shape> shape;               ///< the one that is consistent with all evidence
   std::optional<std::int64_t> shifted_line; ///< second route: how far lines of one set may be shifted
-  std::string unknown;                      ///< why capacity and ways are not known; empty: they are
+  Reason unknown;                           ///< why capacity and ways are not known; empty: they are
   // Of find_noisy_geometry() only.
   bool line_by_shift = false; ///< the line is the second route's alone
   double probability = 0;     ///< of the shape, given the readings of all strides; 0: not estimated

@@ -140,7 +140,7 @@ private:
 
 /// Why a property cannot be determined; thrown within an inference and caught where the property is made.
 struct Unknown {
-  std::string reason; ///< a clause
+  Reason reason;
 };
 
 /// The time of a reading; throws Unknown with the reason of the reading, or `otherwise`.

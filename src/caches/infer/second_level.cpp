@@ -159,7 +159,7 @@ private:
   void fill_line(Property& p, const ColourSets& sets) const {
     const auto by_pairs = p.value;
     p.value = static_cast<double>(*sets.line);
-    p.unknown.clear();
+    p.unknown = {};
     p.routes = {{"shift that takes lines of one page colour to another set", *p.value}};
     if (by_pairs)
       p.routes.push_back({"shortest distance at which the second access of a pair misses", *by_pairs});
@@ -252,25 +252,25 @@ private:
 
   /// Without colours the rule of 54 % is left. It holds for LRU and for a core without other programs: on a
   /// busy one it gave 576 and 768 KiB for 1 MiB. So it is reported, but no value is stated.
-  void refuse_capacity(const std::string& why) {
+  void refuse_capacity(const Reason& why) {
     Property& p = level_.capacity;
     add_crossing(p);
     if (crossing_ > 0 && task_.next_is_level)
       p.forget(fmt::format(
           "a miss rate of 54 % at {} suggests about {}, but other programs on the core make it less and "
           "another replacement than LRU more; not confirmed independently: {}",
-          in_bytes(crossing_), in_bytes(crossing_of_some_policy * crossing_), why));
+          in_bytes(crossing_), in_bytes(crossing_of_some_policy * crossing_), why.text()));
+    else if (crossing_ > 0)
+      p.forget("the miss time varies too much to derive the miss rate; " + why.text());
     else
-      p.forget(crossing_ > 0         ? "the miss time varies too much to derive the miss rate; " + why
-               : no_crossing_ == why ? why
-                                     : no_crossing_ + "; " + why);
+      p.forget(no_crossing_ == why ? why : Reason(no_crossing_.text() + "; " + why.text()));
   }
 
   LevelFinding& level_;
   CachedSampler& cached_;
   Sampler& sampler_;
   const SecondLevelTask& task_;
-  std::string no_crossing_;
+  Reason no_crossing_;
   double crossing_ = 0;         ///< bytes
   std::int64_t fetched_to_ = 0; ///< bytes: pairs up to this distance cost less than those furthest apart
   std::vector<std::pair<double, double>> shares_; ///< bytes, share that leaves
@@ -569,7 +569,8 @@ std::vector<TlbFinding> tlb_findings(const Translation& translation, bool exact)
   return findings;
 }
 
-void doubt_tlbs(std::vector<TlbFinding>& tlbs, const Translation& translation, const LevelFinding& first) {
+void discard_cache_effects(std::vector<TlbFinding>& tlbs, const Translation& translation,
+                           const LevelFinding& first) {
   if (!first.capacity.value || !first.line.value) return;
   const double lines = *first.capacity.value / *first.line.value;
   for (std::size_t i = 1; i < tlbs.size(); ++i) {

@@ -44,10 +44,11 @@ struct Translation {
 /// `exact`: from counts without noise.
 [[nodiscard]] std::vector<TlbFinding> tlb_findings(const Translation& translation, bool exact);
 
-/// By time, where it was not measured what as many lines in half as many pages cost: removes the entries
-/// beyond the first TLB that are as many as the first cache has lines or sets. One line per page and adjacent
+/// Removes TLB levels beyond the first that a cache may have caused: as many entries as the first cache has
+/// lines or sets, and no measurement of as many lines in half as many pages. One line per page and adjacent
 /// lines then cost different times in the cache.
-void doubt_tlbs(std::vector<TlbFinding>& tlbs, const Translation& translation, const LevelFinding& first);
+void discard_cache_effects(std::vector<TlbFinding>& tlbs, const Translation& translation,
+                           const LevelFinding& first);
 
 /// What is known of the level and those above when its geometry is looked for.
 struct SecondLevelTask {

@@ -552,13 +552,11 @@ Caches infer_patiently(NativeSampler& sampler, bool patient, const TimeLimits& l
   for (std::uint64_t before = 0; sampler.cpu_time() < limits.repeat_cpu &&
                                  sampler.elapsed() < limits.repeat_elapsed && sampler.measured() > before;) {
     before = sampler.measured();
-    const bool first = !needs_more_readings(found, Wanted::first_level),
-               two_levels = !needs_more_readings(found, Wanted::two_levels),
-               all = !needs_more_readings(found, Wanted::everything);
-    if (all || (two_levels && !patient)) break;
+    const Settled parts = settled(found);
+    if (parts == Settled::all || (parts == Settled::two_levels && !patient)) break;
     if (patient && found.levels.front().effective) std::this_thread::sleep_for(until_others_end);
-    if (!first || patient) sampler.repeat_measurements();
-    if (!two_levels || patient) sampler.search_again();
+    if (parts < Settled::first_level || patient) sampler.repeat_measurements();
+    if (parts < Settled::two_levels || patient) sampler.search_again();
     found = infer_caches(sampler, stage);
   }
   return found;

@@ -110,7 +110,7 @@ private:
     for (const auto& shown : evidence_.found)
       for (const LevelFinding& one : shown.found.levels)
         if (one.name == level_ && !(one.*property_.found).unknown.empty())
-          return (one.*property_.found).unknown;
+          return (one.*property_.found).unknown.text();
     for (const auto& [reading, caption] : evidence_.readings)
       if (reading.level == level_ && !(reading.*property_.read).unknown.empty())
         return (reading.*property_.read).unknown;

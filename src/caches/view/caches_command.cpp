@@ -138,7 +138,7 @@ std::string caches_evidence(const CachesFindings& findings) {
     for (const Property* p : {&level.capacity, &level.line, &level.ways})
       add_found(level.name, *p);
     for (const auto& [reason, names] : unknown_properties(level))
-      add(fmt::format("{} {} (unknown): {}", level.name, names, reason));
+      add(fmt::format("{} {} (unknown): {}", level.name, names, reason.text()));
   }
   for (const auto& tlb : found.tlbs)
     add_found(tlb.name, tlb.entries);
@@ -208,7 +208,7 @@ Json property_json(const Property& p) {
     object["tolerance"] = p.tolerance;
     object["confidence"] = to_string(p.confidence);
   } else {
-    object["unknown"] = p.unknown;
+    object["unknown"] = p.unknown.text();
   }
   if (p.stated) {
     object["stated"] = number_json(*p.stated);

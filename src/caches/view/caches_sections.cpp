@@ -42,7 +42,7 @@ std::vector<document::Datum> property_data(const Caches& found) {
                           p->name};
     datum.unit = p->unit;
     datum.witness = found.witness.name();
-    datum.reason = p->value ? p->remark : p->unknown;
+    datum.reason = p->value ? p->remark : p->unknown.text();
     if (!p->value)
       all.push_back(datum);
     else if (p->tolerance > 0)

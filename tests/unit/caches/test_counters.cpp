@@ -120,7 +120,7 @@ void check_same(const caches::Caches& a, const caches::Caches& b) {
     BOOST_TEST(left[i]->value.has_value() == right[i]->value.has_value(), left[i]->name);
     if (left[i]->value && right[i]->value)
       BOOST_TEST(*left[i]->value == *right[i]->value, boost::test_tools::tolerance(1e-9));
-    BOOST_TEST(left[i]->unknown == right[i]->unknown);
+    BOOST_TEST((left[i]->unknown == right[i]->unknown));
   }
 }
 

@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(zen_5) {
     for (const caches::Property* p : {&level->capacity, &level->ways, &level->line})
       BOOST_TEST((p->confidence == caches::Confidence::high));
   }
-  BOOST_TEST(!caches::needs_more_readings(found));
+  BOOST_TEST((caches::settled(found) >= caches::Settled::first_level));
 }
 
 // Two of the ways were in use by another guest: what is left is an effective share, and no finding.
@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(ways_that_another_guest_uses_leave_an_effective_share) {
   BOOST_TEST(shows(caches::SharingSign::next_level_varies));
   BOOST_TEST_REQUIRE(!signs.empty());
   BOOST_TEST(signs.front().measured > 1.1 * signs.front().expected);
-  BOOST_TEST(caches::needs_more_readings(found)); // --patient waits for its end
+  BOOST_TEST((caches::settled(found) == caches::Settled::nothing)); // --patient waits for its end
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -14,7 +14,7 @@ void tally(TimingTallies& tallies, const std::string& level, const recount::cach
   if (!found.value) {
     ++t.unknown;
     if (level != "L2 DTLB")
-      log << fmt::format("{}: {} {} unknown: {}\n", machine, level, found.name, found.unknown);
+      log << fmt::format("{}: {} {} unknown: {}\n", machine, level, found.name, found.unknown.text());
   } else if (*found.value == truth) {
     ++t.exact;
   } else if (std::abs(*found.value - truth) <= found.tolerance * *found.value) {
