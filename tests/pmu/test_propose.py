@@ -31,6 +31,7 @@ class Propose(unittest.TestCase):
         cls.folder = pathlib.Path(cls.place.name)
         (cls.folder / "t.csv").write_text(TABLE)
         cls.measured = recount(cls.folder, "--measure", "-q", "-r", "1", "-e", EVENTS, "-o", "counts.jsonl")
+        cls.from_file = recount(cls.folder, "--from-results", "counts.jsonl")
 
     @classmethod
     def tearDownClass(cls):
@@ -52,19 +53,17 @@ class Propose(unittest.TestCase):
         self.assertNotRegex(self.measured.stdout, r"\nPRESET,PAPI_(FPU_IDL|LSU_IDL|STL_ICY),")
 
     def test_the_file_gives_the_same_rows_elsewhere(self):
-        answer = recount(self.folder, "--from-results", "counts.jsonl")
-        self.assertEqual(answer.returncode, 0, answer.stderr)
-        self.assertIn("# recount check was not run: the counts are from a file\n", answer.stdout)
+        self.assertEqual(self.from_file.returncode, 0, self.from_file.stderr)
+        self.assertIn("# recount check was not run: the counts are from a file\n", self.from_file.stdout)
         rows = set(re.findall(r"^PRESET.*", self.measured.stdout, re.M))
-        self.assertLessEqual(rows, set(re.findall(r"^PRESET.*", answer.stdout, re.M)))
+        self.assertLessEqual(rows, set(re.findall(r"^PRESET.*", self.from_file.stdout, re.M)))
         header = json.loads((self.folder / "counts.jsonl").read_text().splitlines()[0])
         self.assertIn("amd64_fam19h_zen4", json.dumps(header))
 
     def test_the_example_of_the_page_is_what_is_printed(self):
         page = pathlib.Path(PAGE).read_text().split("worked example", 1)[1]
         block = re.search(r"\.Bd -literal.*?\n(.*?)\.Ed", page, re.S).group(1)
-        answer = recount(self.folder, "--from-results", "counts.jsonl")
-        self.assertIn(block, answer.stdout)
+        self.assertIn(block, self.from_file.stdout)
 
     def test_resume_runs_what_is_missing(self):
         lines = (self.folder / "counts.jsonl").read_text().splitlines(keepends=True)

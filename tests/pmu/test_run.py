@@ -66,6 +66,10 @@ class Run(unittest.TestCase):
                      PARANOID, "/proc/sys/kernel/nmi_watchdog")
         self.assertEqual(answer.stdout.split(), ["10", "0", "4", "1"])
 
+    def test_doctor_names_the_watchdog(self):
+        answer = run("--watchdog", "skl", f"{RUN[-1]}/src/cli/recount", "doctor")
+        self.assertRegex(answer.stdout, r"limited +NMI watchdog: on: it uses one counter per core")
+
     def test_dead_classes_open_and_count_nothing(self):
         def counts(*options):
             return run(*options, "host", sys.executable, "-c", PROGRAM).stdout.split()

@@ -25,7 +25,10 @@ namespace {
 struct File {
   process::TemporaryFolder folder{"recount-perf-data"};
   std::string path = folder.path() + "/perf.data";
-  void put(const std::string& bytes) const { std::ofstream(path, std::ios::binary) << bytes; }
+  void put(const std::string& bytes) const {
+    std::filesystem::remove(path); // else ext4 writes what replaces truncated contents to the disk at once
+    std::ofstream(path, std::ios::binary) << bytes;
+  }
   [[nodiscard]] std::string bytes() const { return base::read_file(path).value_or(""); }
 };
 
