@@ -101,7 +101,7 @@ struct Subject {
   std::vector<std::string> names;
   std::vector<Event> events; ///< terms of presets each once
   std::vector<DerivedPreset> presets;
-  std::string refused; ///< why `events` cannot be counted though PAPI counts the names; else empty
+  Reason refused; ///< why `events` cannot be counted though PAPI counts the names; else empty
 };
 
 /// An interface, with the steps of its open events, stopped between them. Throws Error where it cannot count
@@ -332,7 +332,7 @@ private:
 template <class Calls>
 std::vector<Step> open(const Subject& subject, Domain domain) {
   if (!subject.refused.empty() && !std::same_as<Calls, PapiCalls>)
-    throw unavailable("the events", subject.refused);
+    throw Error(ErrorKind::unavailable, {"the events", subject.refused});
   const auto calls = std::make_shared<Calls>(subject, domain);
   const auto nothing = [] {};
   const auto start = [calls] { calls->start(); };
@@ -386,7 +386,7 @@ Subject make_subject(const std::vector<std::string>& names, Domain domain) {
       continue;
     }
     if (!requested.refused.empty() && subject.refused.empty())
-      subject.refused = name + ": " + requested.refused.text();
+      subject.refused = requested.refused.about(name);
     DerivedPreset& preset = subject.presets.emplace_back();
     preset.name = name;
     if (requested.preset) preset.type = name_of(requested.preset->papi_definition.type);
@@ -411,10 +411,10 @@ public:
       read_.emplace(encode("perf::INSTRUCTIONS", Domain::user));
       read_->start();
     } catch (const Error& e) {
-      reason_ = e.problem().cause;
+      reason_ = e.problem();
     }
   }
-  [[nodiscard]] const std::string& reason() const { return reason_; }
+  [[nodiscard]] const Reason& reason() const { return reason_; }
   [[nodiscard]] Probe probe() {
     return {[](void* self) { return static_cast<UserRead*>(self)->value().value_or(0); }, &*read_};
   }
@@ -423,7 +423,7 @@ public:
 
 private:
   std::optional<UserRead> read_;
-  std::string reason_;
+  Reason reason_;
 };
 
 struct Key {
@@ -480,7 +480,7 @@ void visit_all(const CostOptions& options, const std::vector<Subject>& subjects,
             samples[key].insert(samples[key].end(), values.begin(), values.end());
         } catch (const Error& e) {
           if (missing != nullptr && round == 0)
-            missing->push_back({entry.name, subject.names.size(), e.problem().cause});
+            missing->push_back({entry.name, subject.names.size(), e.problem()});
         }
       }
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <recount/event.hpp>
+#include <recount/reason.hpp>
 
 #include <cstddef>
 #include <optional>
@@ -21,7 +22,7 @@ struct CostOptions {
   int visits = 5, batches = 20, batch = 32;
 };
 
-/// One operation by one route.
+/// One operation through one interface (route).
 struct Cost {
   std::string operation, route;
   std::size_t events = 0;
@@ -42,7 +43,7 @@ struct DerivedPreset {
 struct MissingRoute {
   std::string route;
   std::size_t events = 0;
-  std::string reason;
+  Reason reason;
 };
 
 struct Costs {
@@ -50,9 +51,9 @@ struct Costs {
   /// Where this machine's clock advances with the instructions and with nothing else: nanoseconds per
   /// instruction. An emulator that counts instructions (qemu -icount) does so, and costs are then exact.
   std::optional<double> ns_per_instruction;
-  std::string no_instructions, no_user_instructions; ///< why there are none; empty: there are
-  std::vector<Cost> rows;                            ///< by operation, then route, then number of events
-  std::vector<DerivedPreset> presets;                ///< those that were counted
+  Reason no_instructions, no_user_instructions; ///< why there are none; empty: there are
+  std::vector<Cost> rows;                       ///< by operation, then route, then number of events
+  std::vector<DerivedPreset> presets;           ///< those that were counted
   std::vector<MissingRoute> missing;
 };
 

@@ -16,6 +16,7 @@
 #include <functional>
 #include <memory>
 #include <set>
+#include <utility>
 
 // recount cost: overhead of start, read and stop for each interface to the counters.
 namespace recount::cost {
@@ -74,15 +75,6 @@ const Cost* find(const Costs& costs, const std::string& operation, const std::st
   return found == costs.rows.end() ? nullptr : &*found;
 }
 
-/// Operations and routes in the order of the rows, each once.
-std::vector<std::pair<std::string, std::string>> lines(const Costs& costs) {
-  std::vector<std::pair<std::string, std::string>> all;
-  for (const Cost& row : costs.rows)
-    if (const std::pair line(row.operation, row.route); std::ranges::find(all, line) == all.end())
-      all.push_back(line);
-  return all;
-}
-
 std::vector<command::Table::Column> columns(const std::vector<std::size_t>& sizes) {
   std::vector<command::Table::Column> heads{{"operation"}, {"route"}};
   for (const std::size_t size : sizes) // the first is never left out
@@ -96,7 +88,11 @@ command::Table values_table(const Costs& costs, const std::vector<std::size_t>& 
                             const std::vector<Exported>& exported) {
   command::Table table(columns(sizes), title);
   std::string last;
-  for (const auto& [operation, route] : lines(costs)) {
+  std::pair<std::string, std::string> previous;
+  for (const Cost& row : costs.rows) {
+    const std::pair line(row.operation, row.route);
+    if (std::exchange(previous, line) == line) continue; // the rows are sorted
+    const auto& [operation, route] = line;
     std::vector<std::string> cells{operation == last ? "" : operation, route};
     bool any = false;
     for (const std::size_t size : sizes) {
@@ -131,12 +127,12 @@ Value relative_to_papi(const Costs& costs, const Value& value) {
   };
 }
 
-/// One line per interface and reason, for any number of events.
+/// One line per interface and cause, for any number of events. --json and --export have setting and fix, too.
 void print_missing(const Costs& costs) {
   std::set<std::string> printed;
   for (const auto& m : costs.missing)
-    if (printed.insert(m.route + ": " + m.reason).second)
-      command::print_wrapped(m.route + ": " + m.reason, 2);
+    if (const std::string line = m.route + ": " + m.reason.cause; printed.insert(line).second)
+      command::print_wrapped(line, 2);
 }
 
 Text rounded(const Value& value, int decimals = 0) {
@@ -170,7 +166,7 @@ std::vector<command::Table> cost_tables(const Costs& costs, const CostOptions& o
                               .quantity = "time",
                               .unit = "ns",
                               .witness = "clock",
-                              .reason = m.reason}});
+                              .reason = m.reason.text()}});
   tables.push_back(values_table(costs, sizes, "Instructions, user mode only", rounded(user),
                                 {{"user-mode instructions", "median", "", "perf", user}}));
   const Value relative = relative_to_papi(costs, costs.ns_per_instruction ? all : ns);
@@ -205,7 +201,7 @@ void print(const Costs& costs, const std::vector<command::Table>& tables) {
           table.text());
   print_missing(costs);
   if (!costs.no_user_instructions.empty())
-    command::print_wrapped("user-mode instructions: " + costs.no_user_instructions, 2);
+    command::print_wrapped("user-mode instructions: " + costs.no_user_instructions.cause, 2);
 }
 
 void print_cost_json(const Costs& costs) {
@@ -221,14 +217,14 @@ void print_cost_json(const Costs& costs) {
   };
   Json all{{"events", costs.events},
            {"ns_per_instruction", or_null(costs.ns_per_instruction)},
-           {"no_instructions", costs.no_instructions},
-           {"no_user_instructions", costs.no_user_instructions}};
+           {"no_instructions", costs.no_instructions.text()},
+           {"no_user_instructions", costs.no_user_instructions.text()}};
   all["presets"] = make_array(costs.presets, [](const DerivedPreset& p) {
     return Json{{"name", p.name}, {"type", p.type}, {"terms", p.terms}};
   });
   all["costs"] = make_array(costs.rows, row_json);
   all["missing"] = make_array(costs.missing, [](const MissingRoute& m) {
-    return Json{{"route", m.route}, {"events", m.events}, {"reason", m.reason}};
+    return Json{{"route", m.route}, {"events", m.events}, {"reason", m.reason.text()}};
   });
   command::print("{}", json_text("cost", all));
 }
