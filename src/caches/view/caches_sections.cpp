@@ -118,11 +118,9 @@ namespace {
 
 /// The part of one run.
 document::Part run_part(const document::Part& part, const result::Run& run) {
-  auto own = std::make_shared<result::Results>();
+  const auto of_run = [&](const auto& o) { return o.run == run.id; };
+  auto own = std::make_shared<result::Results>(*document::only(part, of_run).results);
   own->runs = {run};
-  own->statistic = part.results->statistic;
-  std::ranges::copy_if(part.results->observations, std::back_inserter(own->observations),
-                       [&](const auto& o) { return o.run == run.id; });
   return {part.machine, part.published, own};
 }
 
