@@ -308,17 +308,7 @@ std::optional<std::string> fault_of_html(std::string_view html, const std::set<s
 std::optional<std::string> fault_of_latex(std::string_view tex, const std::set<std::string>& commands) {
   if (auto fault = fault_of_terminal_text(tex)) return fault;
   if (tex.find("^^") != tex.npos) return "^^";
-  long depth = 0;
-  for (std::size_t at = 0; at < tex.size(); ++at) {
-    if (tex[at] == '\\') {
-      ++at;
-      continue;
-    }
-    if (tex[at] == '%') at = std::min(tex.find('\n', at), tex.size() - 1);
-    depth += tex[at] == '{' ? 1 : tex[at] == '}' ? -1 : 0;
-    if (depth < 0) return "a brace that closes nothing";
-  }
-  if (depth != 0) return "a brace that is not closed";
+  if (!test::latex_braces_match(tex)) return "a brace without the other one";
   return only_known(commands_of(tex), commands);
 }
 

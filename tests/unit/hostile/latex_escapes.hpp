@@ -1,4 +1,4 @@
-// The commands of a LaTeX text, and those that the escaping of text produces.
+// What a LaTeX text consists of: commands, those that the escaping of text produces, braces.
 #pragma once
 
 #include <algorithm>
@@ -33,6 +33,18 @@ inline std::vector<std::string> latex_commands(std::string_view tex) {
     names.emplace_back(tex.substr(from, at + 1 - from));
   }
   return names;
+}
+
+inline bool latex_braces_match(std::string_view tex) {
+  long depth = 0;
+  for (std::size_t at = 0; at < tex.size() && depth >= 0; ++at) {
+    if (tex[at] == '%') at = std::min(tex.find('\n', at), tex.size() - 1);
+    if (tex[at] == '\\')
+      ++at;
+    else
+      depth += tex[at] == '{' ? 1 : tex[at] == '}' ? -1 : 0;
+  }
+  return depth == 0;
 }
 
 } // namespace recount::test

@@ -148,17 +148,7 @@ BOOST_AUTO_TEST_CASE(random_bytes_add_no_element_and_no_command) {
     auto said = recount::test::latex_commands(tex);
     std::erase_if(said, is_escape);
     BOOST_TEST((said == tex_commands));
-    long depth = 0;
-    for (std::size_t at = 0; at < tex.size(); ++at) {
-      if (tex[at] == '\\') {
-        ++at;
-        continue;
-      }
-      if (tex[at] == '%' && depth < 0) break;
-      depth += tex[at] == '{' ? 1 : tex[at] == '}' ? -1 : 0;
-      if (depth < 0) break;
-    }
-    BOOST_TEST(depth == 0);
+    BOOST_TEST(recount::test::latex_braces_match(tex));
   }
 }
 
