@@ -391,15 +391,16 @@ std::uint64_t Hierarchy::remove_within(std::size_t levels, std::uint64_t address
   std::uint64_t dirty = 0;
   for (std::size_t above = 0; above < levels; ++above) {
     Level& level = levels_[above];
-    for (const std::uint64_t line : level.lines_of(address, shift)) {
-      const Level::Entry entry = level.remove(line);
+    const std::uint64_t first = address >> level.shift();
+    for (std::uint64_t part = 0; part >> (shift - level.shift()) == 0; ++part) {
+      const Level::Entry entry = level.remove(first + part);
       if (entry == Level::empty) continue;
-      if (above == 0) newest_[line & newest_mask_] = Level::empty;
+      if (above == 0) newest_[entry >> 1 & newest_mask_] = Level::empty;
       ++level.counts.invalidations;
-      prefetchers_[above].evicted(line);
+      prefetchers_[above].evicted(entry >> 1);
       for (std::uint64_t own = level.take_dirty(entry); own != 0; own &= own - 1) {
         const std::uint64_t sector = static_cast<std::uint64_t>(std::countr_zero(own)) << level.unit_shift();
-        dirty |= std::uint64_t{1} << (((line << level.shift()) + sector - address) >> unit);
+        dirty |= std::uint64_t{1} << (((entry >> 1 << level.shift()) + sector - address) >> unit);
       }
     }
   }
