@@ -91,7 +91,7 @@ std::vector<Subject> all_subjects(const CheckContext& context) {
 }
 
 /// The proofs and the side proofs of a metric.
-auto proofs_of(const CheckContext& context, const std::string& metric) {
+auto select_proofs(const CheckContext& context, const std::string& metric) {
   return ranges::views::concat(context.proofs, context.side_proofs) |
          ranges::views::filter([metric](const kernel::Proof& proof) { return proof.preset == metric; });
 }
@@ -213,14 +213,14 @@ namespace {
 /// it.
 Subject preset_subject(const std::string& preset) {
   const witness::MetricEvents requested = witness::resolve_metric(preset);
-  Subject made{preset, preset, requested.definition_unusable ? std::string() : requested.refused.text()};
+  Subject subject{preset, preset, requested.definition_unusable ? std::string() : requested.refused.text()};
   if (requested.refused.empty() && requested.events.size() > 1)
     for (const Event& event : requested.events)
-      made.terms.push_back(event.name);
+      subject.terms.push_back(event.name);
   if (requested.refused.empty() && requested.events.size() == 1 && requested.preset &&
       requested.preset->papi_definition.type == Derived::none)
-    made.event = requested.events.front().name;
-  return made;
+    subject.event = requested.events.front().name;
+  return subject;
 }
 
 void add_presets(CheckContext& context, const preset::MachinePresets& here) {
@@ -338,8 +338,8 @@ std::vector<Counted> counted(const Index& index, const NamesInRelations& names) 
     auto& one = all.emplace_back(Counted{kernel, point, witness, {}});
     int process = -1;
     for (const auto& [repetition, values] : passes) {
-      if (process_of(repetition) != process) one.passes.emplace_back();
-      process = process_of(repetition);
+      if (process_number(repetition) != process) one.passes.emplace_back();
+      process = process_number(repetition);
       one.passes.back().push_back(values);
     }
   }
@@ -352,7 +352,7 @@ std::vector<Term> count_terms(const Subject& subject, const CheckContext& contex
   for (const std::string& name : subject.terms) {
     auto& term = all.emplace_back();
     term.name = name;
-    for (const kernel::Proof& proof : proofs_of(context, subject.reference)) {
+    for (const kernel::Proof& proof : select_proofs(context, subject.reference)) {
       const std::string& kernel = proof.kernel->name();
       const auto measured = measurement(index.of(kernel, proof.point, name, Witness::perf), "not run");
       if (const auto counted = statistics::estimate(measured.values))

@@ -32,16 +32,16 @@ namespace {
 
 /// Of an event, and of a preset that is one event which counts nothing: what else opens that event gets the
 /// same count.
-std::string encoding_of(const PresetVerdict& v) {
+std::string format_encoding(const PresetVerdict& v) {
   const bool preset = is_preset(v.preset);
   if (sound(v.verdict) || (preset && v.verdict != Verdict::dead)) return {};
   const auto requested = witness::resolve_metric(v.preset);
-  return preset && requested.events.size() != 1 ? std::string() : verdict::encoding_of(requested.events);
+  return preset && requested.events.size() != 1 ? std::string() : verdict::format_encoding(requested.events);
 }
 
 /// What a value of the preset or event is marked with; empty where nothing is wrong. `reference`: the metric
 /// that it was compared with.
-std::string mark_of(const PresetVerdict& v, const std::string& reference) {
+std::string make_mark(const PresetVerdict& v, const std::string& reference) {
   const std::string than = reference == v.preset ? "" : " from " + reference;
   switch (v.verdict) {
   case Verdict::not_counted:
@@ -74,8 +74,8 @@ std::vector<verdict::Entry> kept_entries(const CheckPlan& plan, const Checked& c
     const auto subject = std::ranges::find(plan.subjects, v.preset, &Subject::name);
     const std::string reference = subject == plan.subjects.end() ? v.preset : subject->reference;
     if (v.verdict == Verdict::not_counted || (reference != v.preset && is_preset(v.preset))) continue;
-    entries.push_back({v.preset, std::string(name_of(v.verdict)), mark_of(v, reference).substr(0, longest),
-                       encoding_of(v), now});
+    entries.push_back({v.preset, std::string(name_of(v.verdict)), make_mark(v, reference).substr(0, longest),
+                       format_encoding(v), now});
   }
   return entries;
 }
@@ -146,7 +146,7 @@ void refuse_unfinished(CheckPlan& plan, const std::vector<sweep::Job>& remaining
         subject.reason = "interrupted before every kernel had counted it";
 }
 
-int status_of(const Checked& checked) {
+int exit_status(const Checked& checked) {
   const auto& all = checked.verdicts;
   if (!std::ranges::all_of(all, [](const auto& v) { return sound(v.verdict); })) return 1;
   if (std::ranges::any_of(all, counted_by_papi)) return 0;
@@ -216,7 +216,7 @@ int execute_program(const CheckArguments& a) {
                              "not describe, speculation, and what "
                              "the kernel does to the caches in system calls and interrupts.");
   print_result(a, checked, context, {}, tables);
-  return status_of(checked);
+  return exit_status(checked);
 }
 
 int execute_check(const CheckArguments& given) {
@@ -253,7 +253,7 @@ int execute_check(const CheckArguments& given) {
   plot_check(a.plot, checked, ended.results);
   // Its own points may verify nothing; the conclusion is that of all shards.
   if (is_part(a)) return ended.results.failures.empty() ? 0 : 1;
-  return status_of(checked);
+  return exit_status(checked);
 }
 
 } // namespace

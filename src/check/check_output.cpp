@@ -535,7 +535,7 @@ std::string short_name(const std::string& preset) {
   return preset;
 }
 
-std::optional<plot::ShareRow> row_of(const PresetVerdict& verdict) {
+std::optional<plot::ShareRow> make_row(const PresetVerdict& verdict) {
   if (verdict.trials.empty()) return {};
   const auto& [trial, judgement] = verdict.trials.front();
   if (!trial.stated || trial.stated->value == 0 || (!judgement.perf && !judgement.papi)) return {};
@@ -559,7 +559,7 @@ plot::Sheet compose_agreement(const std::vector<PresetVerdict>& verdicts, const 
   plot::Panel panel;
   std::vector<std::string> left_out;
   for (const auto& verdict : verdicts) {
-    if (auto row = row_of(verdict))
+    if (auto row = make_row(verdict))
       panel.rows.push_back(std::move(*row));
     else if (verdict.verdict != Verdict::not_counted)
       left_out.push_back(verdict.preset);
@@ -583,7 +583,7 @@ plot::Figure agreement_figure() {
            "counts of each preset by perf and by PAPI, relative to the expected count of its kernel",
            "the results of recount check"},
           [](const auto& results, const auto&) {
-            return compose_agreement(check::verdicts_of(results), results);
+            return compose_agreement(check::read_verdicts(results), results);
           },
           [](const auto& results, const auto&) { return check::is_check(results); }};
 }

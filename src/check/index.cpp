@@ -16,7 +16,7 @@
 
 namespace recount::check {
 
-int process_of(int repetition) {
+int process_number(int repetition) {
   static const int passes = witness::find(Witness::both).passes;
   return repetition / passes;
 }
@@ -30,8 +30,8 @@ statistics::Groups by_process(const Index::Series& series, const Value& value) {
   int process = -1;
   for (const auto& [repetition, o] : series)
     if (const std::optional<double> one = value(repetition, *o)) {
-      if (process_of(repetition) != process) groups.emplace_back();
-      process = process_of(repetition);
+      if (process_number(repetition) != process) groups.emplace_back();
+      process = process_number(repetition);
       groups.back().push_back(*one);
     }
   return groups;
@@ -175,7 +175,7 @@ std::string reference_metric(const result::Results& results, const std::string& 
 }
 
 /// Tolerance of the kernel's proof of the metric; none where the kernel does not verify it.
-std::optional<double> tolerance_of(const std::string& kernel, const std::string& metric) {
+std::optional<double> find_tolerance(const std::string& kernel, const std::string& metric) {
   for (const auto& row : kernel::proof_rows())
     if (row.kernel == kernel && std::ranges::count(base::words(row.presets), metric) > 0)
       return row.tolerance;
@@ -194,7 +194,7 @@ bool is_check(const result::Results& results) noexcept {
   return std::ranges::any_of(results.runs, [](const auto& run) { return run.plan.contains(setting); });
 }
 
-std::vector<PresetVerdict> verdicts_of(const result::Results& results) {
+std::vector<PresetVerdict> read_verdicts(const result::Results& results) {
   const Index index(results);
   std::set<std::tuple<std::size_t, std::string, std::string, result::Params>> seen;
   for (const auto& [key, series] : index.all()) {
@@ -206,7 +206,7 @@ std::vector<PresetVerdict> verdicts_of(const result::Results& results) {
     const kernel::Kernel* const kernel = kernel_named(name);
     if (!kernel) continue;
     const std::string reference = reference_metric(results, metric);
-    const auto tolerance = tolerance_of(name, reference);
+    const auto tolerance = find_tolerance(name, reference);
     if (!tolerance) continue;
     try {
       auto trial = make_trial(metric, {reference, kernel, point, *tolerance, {}}, index);

@@ -53,7 +53,7 @@ private:
 };
 
 /// The process that made the observation of that number.
-[[nodiscard]] int process_of(int repetition);
+[[nodiscard]] int process_number(int repetition);
 /// The measurement of a witness, its values by process; `otherwise` is the reason where there is none.
 [[nodiscard]] Measurement measurement(const Index::Series& series, const std::string& otherwise);
 /// perf - papi, pass by pass, by process.
@@ -86,6 +86,6 @@ struct Statement {
 
 /// One verdict for each metric that was counted and that its kernel or the model states, by each kernel's own
 /// tolerance; relations between presets are left out. Standard presets first, in PAPI's order.
-[[nodiscard]] std::vector<PresetVerdict> verdicts_of(const result::Results& results);
+[[nodiscard]] std::vector<PresetVerdict> read_verdicts(const result::Results& results);
 
 } // namespace recount::check

@@ -336,8 +336,8 @@ std::optional<double> sum_in(const std::map<std::string, double>& pass,
 
 /// `value(left, right)` over all passes in which each preset of the relation was counted.
 template <class Value>
-std::optional<statistics::Estimate> estimate_of(const Counted& counted, const preset::Identity& identity,
-                                                const Value& value) {
+std::optional<statistics::Estimate> make_estimate(const Counted& counted, const preset::Identity& identity,
+                                                  const Value& value) {
   statistics::Groups groups;
   for (const auto& process : counted.passes) {
     auto& values = groups.emplace_back();
@@ -385,9 +385,9 @@ std::vector<Broken> broken(const Counted& counted, std::span<const preset::Ident
   const double beyond_l1 = requests_beyond_l1(counted);
   for (const auto& identity : identities) {
     if (!identity.applies_to(kind)) continue;
-    const auto left = estimate_of(counted, identity, [](double l, double) { return l; }),
-               right = estimate_of(counted, identity, [](double, double r) { return r; }),
-               difference = estimate_of(counted, identity, std::minus<>());
+    const auto left = make_estimate(counted, identity, [](double l, double) { return l; }),
+               right = make_estimate(counted, identity, [](double, double r) { return r; }),
+               difference = make_estimate(counted, identity, std::minus<>());
     if (!left || !right || !difference) continue;
     const double larger = std::max(std::abs(left->median), std::abs(right->median));
     const double allowed_for_all = std::max(invariant_tolerance * larger, stray_occurrences);

@@ -257,7 +257,7 @@ void answer_value(const Candidates& candidates, const std::string& before, const
   answer("names", candidates.names, before, typed);
 }
 
-const DeclaredOption* option_of(const Declared& all, const std::string& word) {
+const DeclaredOption* find_option(const Declared& all, const std::string& word) {
   const auto named = [name = word.substr(0, word.find('='))](const DeclaredOption& one) {
     return std::ranges::find(one.names, name) != one.names.end();
   };
@@ -266,7 +266,7 @@ const DeclaredOption* option_of(const Declared& all, const std::string& word) {
 }
 
 bool takes_next(const Declared& all, const std::string& word) {
-  const auto* const option = option_of(all, word);
+  const auto* const option = find_option(all, word);
   return option && !option->value.empty() && word.find('=') == std::string::npos;
 }
 
@@ -314,8 +314,8 @@ void complete_arguments(const command::Command& command, Words words) {
       return answer(fmt::format("program {}", program + 2));
   }
   if (!before.empty() && takes_next(all, before.back()))
-    return answer_option(*option_of(all, before.back()), "", typed);
-  if (const auto* const option = option_of(all, typed); option && typed.find('=') != std::string::npos) {
+    return answer_option(*find_option(all, before.back()), "", typed);
+  if (const auto* const option = find_option(all, typed); option && typed.find('=') != std::string::npos) {
     const std::size_t value = typed.find('=') + 1;
     return answer_option(*option, typed.substr(0, value), typed.substr(value));
   }

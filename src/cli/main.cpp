@@ -107,7 +107,7 @@ void occupy_standard_descriptors() {
   if (fd > 2) ::close(fd);
 }
 
-int status_of(const Error& error) {
+int exit_status(const Error& error) {
   if (const auto* cannot = dynamic_cast<const process::CannotRun*>(&error); cannot && transparent)
     return cannot->status();
   if (transparent) return 125;
@@ -144,7 +144,7 @@ int main(int argc, char** argv) {
   } catch (const Error& e) {
     command::flush(stdout);
     complain(command::error_text(e));
-    return status_of(e);
+    return exit_status(e);
   } catch (const std::bad_alloc&) {
     complain("recount: not enough memory\n");
   } catch (const std::system_error& e) {

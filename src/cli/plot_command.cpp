@@ -33,7 +33,7 @@ double parse_width(const std::string& text) {
 
 /// The files that -o and --format ask for together.
 std::vector<plot::Target> targets(const Settings& s) {
-  const auto named = plot::format_of(s.output);
+  const auto named = plot::format_by_suffix(s.output);
   auto formats = base::mapped(command::list_words(s.formats), plot::parse_format);
   if (s.output.empty()) return {};
   if (formats.empty()) {

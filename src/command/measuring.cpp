@@ -122,7 +122,8 @@ void check_standard_output(const Outputs& o) {
 
 void check_plot(const Outputs& o) {
   if (o.plot.empty()) return;
-  const auto format = o.plot == "-" && o.plot_on_terminal ? plot::Format::dumb : plot::format_of(o.plot);
+  const auto format =
+      o.plot == "-" && o.plot_on_terminal ? plot::Format::dumb : plot::format_by_suffix(o.plot);
   if (!format)
     throw bad_input("--plot " + o.plot, "unknown figure format",
                     std::string("use the suffix .pdf, .svg, .png, .tikz, .tex or .txt") +
@@ -181,7 +182,7 @@ void print_resume_command(const std::string& command, const std::string& file, s
 void draw_to(const std::string& path, const plot::Sheet& sheet) {
   if (path == "-") return command::print("{}", own_controls(plot::draw_text(sheet, terminal_size())));
   plot::Options options;
-  options.targets = {{*plot::format_of(path), path}};
+  options.targets = {{*plot::format_by_suffix(path), path}};
   const plot::Drawn drawn = plot::draw(sheet, options);
   for (const auto& text : drawn.warnings)
     command::note("recount: warning: {}\n", text);

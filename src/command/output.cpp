@@ -504,7 +504,7 @@ struct TextWriter {
 
 } // namespace
 
-std::vector<Table> tables_of(const std::vector<document::Block>& blocks) {
+std::vector<Table> extract_tables(const std::vector<document::Block>& blocks) {
   std::vector<Table> tables;
   for (const auto& block : blocks)
     if (const auto* table = std::get_if<document::Table>(&block)) tables.push_back(printed(*table));

@@ -163,6 +163,6 @@ private:
                                         std::size_t columns = line_width());
 
 /// The tables alone, with their captions as titles.
-[[nodiscard]] std::vector<Table> tables_of(const std::vector<document::Block>& blocks);
+[[nodiscard]] std::vector<Table> extract_tables(const std::vector<document::Block>& blocks);
 
 } // namespace recount::command

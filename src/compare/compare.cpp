@@ -295,7 +295,7 @@ void find_disturbed(const result::Results& results, const Nodes& nodes, Comparis
 // Facts about the machines.
 
 /// By name; absent where the run does not state them.
-std::map<std::string, std::string> facts_of(const Run& run) {
+std::map<std::string, std::string> describe_run(const Run& run) {
   std::vector<std::string> caches;
   for (const auto& cache : run.caches)
     caches.push_back(cache.level + " " + base::format_bytes(cache.size));
@@ -319,7 +319,7 @@ std::map<std::string, std::vector<std::string>> facts_by_node(const result::Resu
   std::map<std::string, std::vector<std::set<std::string>>> values;
   for (const Run& run : results.runs)
     if (const auto node = nodes.find(run.id); node != nodes.end())
-      for (const auto& [name, value] : facts_of(run)) {
+      for (const auto& [name, value] : describe_run(run)) {
         auto& of_nodes = values[name];
         of_nodes.resize(count);
         of_nodes[node->second].insert(value);

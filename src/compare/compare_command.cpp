@@ -69,7 +69,7 @@ int execute_compare(const CompareArguments& a) {
                               : command::document_text(comparison_blocks(comparison, a.all)));
   command::flush(stdout);
   if (!a.export_to.empty())
-    tables.write("recount compare", command::tables_of(comparison_tables(comparison)));
+    tables.write("recount compare", command::extract_tables(comparison_tables(comparison)));
   if (!a.plot.empty()) command::draw_to(a.plot, compose_nodes(comparison, results));
   return comparison.findings.empty() ? 0 : 1;
 }

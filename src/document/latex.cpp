@@ -164,13 +164,13 @@ private:
 
   [[nodiscard]] bool no_key() const { return std::ranges::none_of(table_.columns, &Table::Column::key); }
   /// Text may be wrapped, numbers may not.
-  [[nodiscard]] std::size_t least_of(std::size_t column) const {
+  [[nodiscard]] std::size_t minimum_width(std::size_t column) const {
     return table_.columns[column].number ? natural_[column] : std::min(natural_[column], least_text);
   }
   [[nodiscard]] std::size_t least(const std::vector<std::size_t>& columns) const {
     std::size_t sum = gap * columns.size();
     for (const std::size_t i : columns)
-      sum += least_of(i);
+      sum += minimum_width(i);
     return sum;
   }
   /// The largest size in which the columns fit unwrapped; else the smallest, and what is left of the line is
@@ -179,7 +179,7 @@ private:
     std::size_t whole = gap * columns.size(), wanted = 0;
     for (const std::size_t i : columns) {
       whole += natural_[i];
-      wanted += natural_[i] - least_of(i);
+      wanted += natural_[i] - minimum_width(i);
     }
     const auto size = std::ranges::find_if(sizes, [&](const Size& one) { return whole <= one.characters; });
     const bool wraps = size == sizes.end();
@@ -189,8 +189,8 @@ private:
     const std::size_t left =
         wraps ? std::max(base, base > line ? sizes.back().characters : line) - base : wanted;
     for (const std::size_t i : part.columns) {
-      const std::size_t more = natural_[i] - least_of(i);
-      part.widths.push_back(least_of(i) +
+      const std::size_t more = natural_[i] - minimum_width(i);
+      part.widths.push_back(minimum_width(i) +
                             (more == 0 ? 0 : std::min(more, left * more / std::max<std::size_t>(wanted, 1))));
     }
     return part;

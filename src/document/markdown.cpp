@@ -50,7 +50,7 @@ std::string markdown_line(std::string_view text) {
 }
 
 /// Longer than any run of backticks within.
-std::string fence_of(const std::string& text) {
+std::string choose_fence(const std::string& text) {
   std::size_t longest = 0, run = 0;
   for (const char c : text) {
     run = c == '`' ? run + 1 : 0;
@@ -99,7 +99,7 @@ public:
         fmt::format("\n![Figure {0}]({1}.svg)\n\n**Figure {0}.** {2}\n", ++pictures_, picture.name, caption);
   }
   void operator()(const Code& code) {
-    const std::string fence = fence_of(code.text);
+    const std::string fence = choose_fence(code.text);
     text_ += "\n" + fence + "\n" + plain_line(code.text) + "\n" + fence + "\n";
   }
 

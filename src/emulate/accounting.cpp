@@ -49,7 +49,7 @@ struct Group {
   bool pinned = false;
 };
 
-std::vector<Group> groups_of(const Shared& shared, std::span<const std::int32_t> slots, int pmu) {
+std::vector<Group> list_groups(const Shared& shared, std::span<const std::int32_t> slots, int pmu) {
   std::vector<Group> all;
   std::vector<std::int32_t> leaders;
   for (const std::int32_t at : slots) {
@@ -111,8 +111,8 @@ private:
 
 /// Linux tries pinned groups first, each of them; then flexible ones in turn, until one does not fit
 /// (ctx_sched_in() and group_can_go_on() in kernel/events/core.c).
-Turn turn_of(const Shared& shared, const SimulatedPmu& pmu, const std::vector<Group>& groups,
-             std::size_t rotation, std::vector<std::int32_t>* failed) {
+Turn make_turn(const Shared& shared, const SimulatedPmu& pmu, const std::vector<Group>& groups,
+               std::size_t rotation, std::vector<std::int32_t>* failed) {
   Turn turn(shared, pmu);
   std::size_t flexible = 0;
   for (const Group& group : groups) {
@@ -146,7 +146,7 @@ public:
       for (const std::int32_t at : slots)
         if (shared.slots[at].simulated && shared.slots[at].pmu == static_cast<int>(p))
           shared.slots[at].counter = -1;
-      if (here(pmus[p], cpu)) fill(pmus[p], groups_of(shared, slots, static_cast<int>(p)));
+      if (here(pmus[p], cpu)) fill(pmus[p], list_groups(shared, slots, static_cast<int>(p)));
     }
   }
   [[nodiscard]] double of(std::int32_t slot) const {
@@ -163,7 +163,7 @@ private:
       const bool now = std::fmod(std::floor(to_ / mux), n) == static_cast<double>(r);
       if (weight <= 0 && !now) continue;
       std::vector<std::int32_t> failed;
-      const Turn turn = turn_of(shared_, pmu, groups, r, &failed);
+      const Turn turn = make_turn(shared_, pmu, groups, r, &failed);
       for (const std::int32_t leader : failed)
         shared_.slots[leader].failed = true;
       for (std::size_t i = 0; i < turn.who().size(); ++i) {
@@ -203,7 +203,7 @@ double gauss(std::uint64_t& state) {
 
 /// The same for every slot that counts the event while the same work is executed: two witnesses of it differ
 /// by nothing but their intervals.
-double noise_of(const Slot& slot, std::uint64_t execution) {
+double draw_noise(const Slot& slot, std::uint64_t execution) {
   constexpr std::uint64_t factor = 0x2545f4914f6cdd1dU;
   std::uint64_t state = settings().seed;
   for (const std::uint64_t word :
@@ -233,10 +233,10 @@ Effect::Effect(Work work, Executor& executor) : Effect(with_interrupts(work, exe
 double Effect::cycles(std::size_t pmu) const {
   return values_[pmu][static_cast<std::size_t>(settings().machine.pmus[pmu].cycles_value)];
 }
-double count_of(const Slot& slot, const Effect& effect) {
+double compute_count(const Slot& slot, const Effect& effect) {
   const auto p = static_cast<std::size_t>(slot.pmu);
   double sum = 0;
-  for (const SimulatedEvent* row : rows_of(settings().machine.pmus[p], slot.config, slot.config1))
+  for (const SimulatedEvent* row : find_rows(settings().machine.pmus[p], slot.config, slot.config1))
     sum += evaluate(row->count, effect.values(p));
   return std::max(sum, 0.0);
 }
@@ -340,9 +340,9 @@ private:
   }
   double increment(const Shared& shared, const Slot& slot) const {
     double more = 0;
-    if (user_ != nullptr && !slot.exclude_user) more += count_of(slot, *user_);
-    if (kernel_ != nullptr && !slot.exclude_kernel) more += count_of(slot, *kernel_);
-    if (settings().noise != 0) more *= noise_of(slot, shared.executions);
+    if (user_ != nullptr && !slot.exclude_user) more += compute_count(slot, *user_);
+    if (kernel_ != nullptr && !slot.exclude_kernel) more += compute_count(slot, *kernel_);
+    if (settings().noise != 0) more *= draw_noise(slot, shared.executions);
     return more;
   }
 
@@ -360,7 +360,7 @@ void account(Executor& executor, std::uint64_t now_ns, const Effect* user, const
   Account(executor, now_ns, user, kernel, observer).apply();
 }
 
-double share_of(const Shared& shared, const Slot& slot) {
+double scheduled_share(const Shared& shared, const Slot& slot) {
   const auto& pmu = settings().machine.pmus[static_cast<std::size_t>(slot.pmu)];
   std::vector<std::int32_t> all;
   for (std::int32_t i = 0; i < shared.end; ++i) {
@@ -368,11 +368,11 @@ double share_of(const Shared& shared, const Slot& slot) {
     if (other.used && other.foreign && other.target == slot.target && other.cpu == slot.cpu) all.push_back(i);
   }
   std::ranges::sort(all, {}, [&](std::int32_t i) { return shared.slots[i].order; });
-  const auto groups = groups_of(shared, all, slot.pmu);
+  const auto groups = list_groups(shared, all, slot.pmu);
   const auto self = static_cast<std::int32_t>(&slot - shared.slots);
   double share = 0;
   for (std::size_t r = 0; r < turns(groups); ++r) {
-    const Turn turn = turn_of(shared, pmu, groups, r, nullptr);
+    const Turn turn = make_turn(shared, pmu, groups, r, nullptr);
     if (std::ranges::find(turn.who(), self) != turn.who().end())
       share += 1.0 / static_cast<double>(turns(groups));
   }
@@ -413,7 +413,7 @@ bool is_static(std::size_t quantity) {
 
 /// Occurrences, less those of no work at all.
 double occurrences(const Slot& slot, const Work& work) {
-  const double more = count_of(slot, Effect(work)) - count_of(slot, Effect(Work{}));
+  const double more = compute_count(slot, Effect(work)) - compute_count(slot, Effect(Work{}));
   return std::isfinite(more) ? std::max(more, 0.0) : 0;
 }
 
@@ -477,7 +477,7 @@ double instructions_until(const Pace& pace, double left, double period) {
 
 } // namespace
 
-Pace pace_of(const Slot& slot) {
+Pace make_pace(const Slot& slot) {
   static std::map<std::tuple<int, std::uint64_t, std::uint64_t>, Pace> known; // under the lock of the slots
   const std::tuple key(slot.pmu, slot.config, slot.config1);
   auto found = known.find(key);
@@ -485,27 +485,27 @@ Pace pace_of(const Slot& slot) {
   return found->second;
 }
 
-trace::Countdown countdown_of(const Executor& executor) {
-  trace::Countdown made;
+trace::Countdown make_countdown(const Executor& executor) {
+  trace::Countdown countdown;
   const Locked shared;
   for (std::int32_t i = 0; i < shared->end; ++i) {
     const Slot& slot = shared->slots[i];
     if (!slot.used || !slot.simulated || slot.period == 0 || slot.exclude_user ||
         !is_enabled(*shared, slot) || !counts_thread(slot, executor.tid, executor.lineage))
       continue;
-    const Pace pace = pace_of(slot);
+    const Pace pace = make_pace(slot);
     if (pace.most <= 0) continue;
     const auto period = static_cast<double>(slot.period);
     double left = slot.next_sample - slot.reset - slot.value;
     if (left < sample_rounding) {
-      made.answer = RT_SAMPLE_DUE;
+      countdown.answer = RT_SAMPLE_DUE;
       left += period * (std::floor((sample_rounding - left) / period) + 1);
     }
-    auto& until = made.left[pace.countdown];
+    auto& until = countdown.left[pace.countdown];
     until =
         std::min(until, static_cast<std::int64_t>(std::min(instructions_until(pace, left, period), 1e15)));
   }
-  return made;
+  return countdown;
 }
 
 } // namespace recount::emulate

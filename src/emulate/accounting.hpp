@@ -37,7 +37,7 @@ private:
 };
 
 /// Counts of the slot's event in the effect.
-[[nodiscard]] double count_of(const Slot& slot, const Effect& effect);
+[[nodiscard]] double compute_count(const Slot& slot, const Effect& effect);
 
 /// Learns of what accounting does to slots; under their lock, but for deliver().
 class Observer {
@@ -68,7 +68,7 @@ void account(Executor& executor, std::uint64_t now_ns, const Effect* user, const
 [[nodiscard]] bool is_enabled(const Shared& shared, const Slot& slot);
 
 /// The share of time for which a foreign event is scheduled, by turns.
-[[nodiscard]] double share_of(const Shared& shared, const Slot& slot);
+[[nodiscard]] double scheduled_share(const Shared& shared, const Slot& slot);
 
 /// A thread has executed a program: begins what counts from there on. Linux removes the events of a user
 /// without capabilities from a set-user-ID program.
@@ -81,7 +81,7 @@ struct Pace {
   bool exact = false; ///< its samples are due at the very occurrence; else within `skid` instructions
 };
 /// Of the slot's event, which the formula of its machine decides.
-[[nodiscard]] Pace pace_of(const Slot& slot);
+[[nodiscard]] Pace make_pace(const Slot& slot);
 
 /// Events of caches, TLBs and time are looked at after so many instructions, or a 128th of their period if
 /// that is more.
@@ -89,6 +89,6 @@ inline constexpr double skid = 1000, skid_share = 1.0 / 128;
 
 /// Of a thread, after it has been accounted for; under the lock of the slots. Samples that are due count as
 /// taken.
-[[nodiscard]] trace::Countdown countdown_of(const Executor& executor);
+[[nodiscard]] trace::Countdown make_countdown(const Executor& executor);
 
 } // namespace recount::emulate

@@ -52,8 +52,8 @@ std::optional<Encoding> encode(const SimulatedMachine& machine, const perf_event
   return {};
 }
 
-std::vector<const SimulatedEvent*> rows_of(const SimulatedPmu& pmu, std::uint64_t config,
-                                           std::uint64_t config1) {
+std::vector<const SimulatedEvent*> find_rows(const SimulatedPmu& pmu, std::uint64_t config,
+                                             std::uint64_t config1) {
   const EventSelect code = decode_config(config);
   std::vector<const SimulatedEvent*> parts;
   for (const SimulatedEvent& row : pmu.rows) {
@@ -134,7 +134,7 @@ Demand demand(const SimulatedPmu& pmu, std::uint64_t config, std::uint64_t confi
   }
   if (only) return needed;
   needed.general = ~std::uint64_t{0};
-  for (const SimulatedEvent* row : rows_of(pmu, config, config1))
+  for (const SimulatedEvent* row : find_rows(pmu, config, config1))
     needed.general &= row->counters;
   return needed;
 }

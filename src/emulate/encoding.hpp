@@ -22,8 +22,8 @@ struct Encoding {
 
 /// Rows whose counts add up: the one of this code, else those of its single unit-mask bits. A code that no
 /// row describes counts nothing, as on hardware.
-[[nodiscard]] std::vector<const SimulatedEvent*> rows_of(const SimulatedPmu& pmu, std::uint64_t config,
-                                                         std::uint64_t config1);
+[[nodiscard]] std::vector<const SimulatedEvent*> find_rows(const SimulatedPmu& pmu, std::uint64_t config,
+                                                           std::uint64_t config1);
 
 /// An event as far as counters matter.
 struct Demand {

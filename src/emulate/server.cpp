@@ -136,7 +136,7 @@ std::optional<Quantity> flow(const cs_insn& one, bool& indirect) {
   return computed ? Quantity::indirect : Quantity::jumps;
 }
 
-InstructionWork work_of(const cs_insn& one) {
+InstructionWork count_work(const cs_insn& one) {
   InstructionWork work;
   const auto take = [&work](std::optional<Quantity> which) {
     if (which) work.quantities.push_back(static_cast<std::uint8_t>(*which));
@@ -167,7 +167,7 @@ std::vector<InstructionWork> decode_work(std::span<const unsigned char> code,
   for (const std::uint8_t length : lengths) {
     if (length > code.size() - at) break;
     const cs_insn* const one = decoder.decode(code.subspan(at, length));
-    all.push_back(one != nullptr ? work_of(*one) : InstructionWork{});
+    all.push_back(one != nullptr ? count_work(*one) : InstructionWork{});
     at += length;
   }
   all.resize(lengths.size());
@@ -371,9 +371,9 @@ bool CountedProcess::memory(std::uint64_t kind, std::span<const std::uint64_t> w
 std::optional<trace::Countdown> CountedProcess::busy() {
   if (!waiting_ || !threads_.contains(TryLocked::holder())) return {};
   waiting_.reset();
-  trace::Countdown made;
-  made.answer = RT_BUSY;
-  return made;
+  trace::Countdown countdown;
+  countdown.answer = RT_BUSY;
+  return countdown;
 }
 
 // Not those that have done nothing since: a program may have had hundreds of threads.
@@ -412,7 +412,7 @@ std::optional<trace::Countdown> CountedProcess::answer() {
   }
   const pid_t waiting = waiting_ ? waiting_->first : 0;
   waiting_.reset();
-  return countdown_of(threads_[waiting].executor);
+  return make_countdown(threads_[waiting].executor);
 }
 
 std::unique_ptr<CountedProcess> CountedProcess::forked(std::uint32_t pid) const {

@@ -8,8 +8,8 @@ namespace {
 using recount::model::Cause;
 
 recount::model::MachineDescription description(const SimulatedMachine& machine, SimulatedCaches::Side side) {
-  recount::model::MachineDescription made;
-  made.name = machine.name;
+  recount::model::MachineDescription description;
+  description.name = machine.name;
   const std::string other = side == SimulatedCaches::Side::data ? "L1i" : "L1d";
   for (const CacheLevel& level : machine.caches)
     if (level.name != other) {
@@ -18,14 +18,14 @@ recount::model::MachineDescription description(const SimulatedMachine& machine, 
       one.size = level.size;
       one.ways = level.ways;
       one.line = level.line;
-      made.levels.push_back(one);
+      description.levels.push_back(one);
     }
   recount::model::TlbDescription tlb;
   const std::string unused = side == SimulatedCaches::Side::data ? "code" : "data";
   for (const TlbLevel& level : machine.tlbs)
     if (level.name != unused) tlb.levels.push_back({level.entries, level.ways});
-  if (!tlb.levels.empty()) made.tlb = tlb;
-  return made;
+  if (!tlb.levels.empty()) description.tlb = tlb;
+  return description;
 }
 
 } // namespace

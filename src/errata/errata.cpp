@@ -50,7 +50,7 @@ bool within(int number, const std::vector<Range>& ranges) {
 
 /// Event select and unit mask as Linux programs them. Sources: arch/x86/events/intel/core.c
 /// (intel_perfmon_event_map), arch/x86/events/amd/core.c (amd_zen1_perfmon_event_map and later) of Linux 6.1.
-std::optional<EventCode> code_of(std::uint32_t type, std::uint64_t config, bool amd) {
+std::optional<EventCode> decode_config(std::uint32_t type, std::uint64_t config, bool amd) {
   if (type == PERF_TYPE_RAW) {
     const std::uint64_t high = amd ? config >> 24 & 0xf00 : 0;
     return EventCode{(config & 0xff) | high, config >> 8 & 0xff};
@@ -102,7 +102,7 @@ std::vector<const Erratum*> of_cpu(const host::Cpu& cpu, const std::vector<Errat
 
 std::vector<const Erratum*> of_event(const Event& event, const host::Cpu& cpu,
                                      const std::vector<Erratum>& all) {
-  const auto code = code_of(event.attr.type, event.attr.config, cpu.vendor == "AuthenticAMD");
+  const auto code = decode_config(event.attr.type, event.attr.config, cpu.vendor == "AuthenticAMD");
   std::vector<const Erratum*> found;
   if (!code) return found;
   for (const Erratum* const erratum : of_cpu(cpu, all))
@@ -114,7 +114,7 @@ std::vector<const Erratum*> of_pmu(std::string_view pmu, std::uint32_t type, std
                                    const std::vector<Erratum>& all) {
   std::vector<const Erratum*> found;
   for (const Erratum& erratum : all) {
-    const auto code = code_of(type, config, erratum.vendor == "AuthenticAMD");
+    const auto code = decode_config(type, config, erratum.vendor == "AuthenticAMD");
     if (code && std::ranges::find(erratum.pmus, pmu) != erratum.pmus.end() && concerns(erratum, *code))
       found.push_back(&erratum);
   }

@@ -76,15 +76,15 @@ std::optional<Event> encode_pfm(const std::string& name, Domain fallback, pfm::E
 }
 
 /// The events of names in the notation of sysfs.
-std::vector<Event> encode_each_of(const std::vector<std::string>& names, Domain fallback,
-                                  const std::vector<host::Pmu>& pmus) {
+std::vector<Event> encode_all(const std::vector<std::string>& names, Domain fallback,
+                              const std::vector<host::Pmu>& pmus) {
   return base::mapped(names, [&](const std::string& one) { return encode_sysfs(one, fallback, pmus); });
 }
 
 /// The same; a single one is called `name`.
 std::vector<Event> encode_all(const std::vector<std::string>& names, const std::string& name, Domain fallback,
                               const std::vector<host::Pmu>& pmus) {
-  auto each = encode_each_of(names, fallback, pmus);
+  auto each = encode_all(names, fallback, pmus);
   if (each.size() == 1) each.front().name = name;
   return each;
 }
@@ -120,7 +120,7 @@ std::vector<Event> encode_plain(const std::string& name, Domain fallback,
   if (name.starts_with("mem:")) return {encode_breakpoint(name, fallback)};
   if (in_sysfs_notation(name)) {
     const auto each = instances(name, pmus);
-    return encode_each_of(each.empty() ? std::vector{name} : each, fallback, pmus);
+    return encode_all(each.empty() ? std::vector{name} : each, fallback, pmus);
   }
   return encode_word(name, fallback, pmus);
 }
@@ -246,7 +246,7 @@ bool is_event(const host::Pmu& pmu, const std::string& alias, const perf_event_a
   }
 }
 
-std::optional<double> factor_of(const std::string& text) {
+std::optional<double> parse_factor(const std::string& text) {
   const auto factor = base::parse<double>(text);
   return factor && *factor > 0 ? factor : std::nullopt;
 }
@@ -262,7 +262,7 @@ std::optional<Scale> scale_of(const Event& event, const std::vector<host::Pmu>& 
     const auto scale = pmu->scales.find(alias);
     if ((unit == pmu->units.end() && scale == pmu->scales.end()) || !is_event(*pmu, alias, event.attr))
       continue;
-    const auto factor = scale == pmu->scales.end() ? std::optional(1.0) : factor_of(scale->second);
+    const auto factor = scale == pmu->scales.end() ? std::optional(1.0) : parse_factor(scale->second);
     if (!factor) return {}; // without it the unit would be wrong
     return Scale{*factor, unit == pmu->units.end() ? "" : unit->second};
   }

@@ -271,7 +271,7 @@ std::pair<std::string, std::string> split_core(const std::string& given) {
   return {given.substr(0, equals), given.substr(equals + 1)};
 }
 
-std::vector<std::string> files_of(const std::string& path) {
+std::vector<std::string> list_files(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::is_directory(path, error)) return {path};
   std::vector<std::string> found;
@@ -289,7 +289,7 @@ void add_file(std::vector<host::Pmu>& pmus, const std::string& given) {
     throw bad_input(base::printable(given), "this machine has no core PMU " + base::printable(core),
                     "leave " + base::printable(core) + "= out, or name one of /sys/bus/event_source/devices");
   bool any = false;
-  for (const std::string& file : files_of(path)) {
+  for (const std::string& file : list_files(path)) {
     auto events = parse_event_file(read(file), base::printable(file));
     any = any || !events.empty();
     auto absent = add_events(pmus, std::move(events), core, base::printable(file));

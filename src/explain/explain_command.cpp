@@ -44,7 +44,7 @@ std::string plain_field(std::string text) {
   return text;
 }
 
-std::string facts_of(const result::Run& run) {
+std::string describe_run(const result::Run& run) {
   std::vector<std::string> facts;
   for (const char* name : {"microcode", "papi", "recount"})
     if (const auto at = run.versions.find(name); at != run.versions.end())
@@ -81,7 +81,7 @@ std::string contribution(const result::Results& results) {
       if (!product || product->element != "f64" || !product->build.empty() || product->transposes || !value ||
           metric == contributed.end() || !by_counter(o.witness) || o.witness != preferred)
         continue;
-      const bool huge = matmul::word_of(o.params, "pagesize") == "huge";
+      const bool huge = matmul::find_word(o.params, "pagesize") == "huge";
       auto& cell = groups[{o.run.get(), huge}][{product->variant, product->n, product->block, o.repetition}]
                          [static_cast<std::size_t>(metric - contributed.begin())];
       if (!cell) cell = value;
@@ -94,7 +94,7 @@ std::string contribution(const result::Results& results) {
     if (!runs.contains(key.first)) continue;
     const result::Run* const run = runs.at(key.first);
     const std::string name = fmt::format("c{}", ++number);
-    head += fmt::format("# {}: {}\n", name, facts_of(*run));
+    head += fmt::format("# {}: {}\n", name, describe_run(*run));
     for (const auto& [row, values] : cells) {
       const auto& [variant, n, block, repetition] = row;
       rows += fmt::format("{},{},{},{},{},{},{}", name, plain_field(run->cpu), key.second ? "huge" : "",
@@ -329,7 +329,7 @@ Json explanation_json(const Explanation& e) {
   return object;
 }
 
-Hypotheses hypotheses_of(const ExplainArguments& a) {
+Hypotheses make_hypotheses(const ExplainArguments& a) {
   if (a.hypotheses.empty()) return shipped_hypotheses();
   const auto text = base::read_file(a.hypotheses);
   if (!text)
@@ -373,7 +373,7 @@ int write_contribution(const ExplainArguments& a) {
 }
 
 int execute_explain(const ExplainArguments& a) {
-  const Hypotheses hypotheses = hypotheses_of(a);
+  const Hypotheses hypotheses = make_hypotheses(a);
   if (a.list) return list_hypotheses(hypotheses);
   if (a.files.empty())
     throw bad_input("recount explain", "no file given",

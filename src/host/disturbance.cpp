@@ -41,7 +41,7 @@ std::map<int, Times> cpu_times() {
   return all;
 }
 
-const std::vector<int>& siblings_of(int cpu) {
+const std::vector<int>& read_siblings(int cpu) {
   thread_local std::map<int, std::vector<int>> known;
   const auto [it, fresh] = known.try_emplace(cpu);
   if (fresh) it->second = smt_siblings(cpu);
@@ -81,7 +81,7 @@ Disturbance disturbance() {
   now.cpu = ::sched_getcpu();
   const auto times = cpu_times();
   if (const auto it = times.find(now.cpu); it != times.end()) now.steal_ns = it->second.steal_ns;
-  const auto& siblings = siblings_of(now.cpu);
+  const auto& siblings = read_siblings(now.cpu);
   if (!siblings.empty()) now.sibling_busy_ns = 0;
   for (const int sibling : siblings) {
     if (const auto it = times.find(sibling); it != times.end()) *now.sibling_busy_ns += it->second.busy_ns;

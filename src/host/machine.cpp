@@ -42,7 +42,7 @@ Machine read_machine() {
   m.memory = ::sysconf(_SC_PHYS_PAGES) * m.page_size;
   m.allowed_cpus = base::parse_cpu_list(value_in("/proc/self/status", "Cpus_allowed_list:"));
   const int first = m.allowed_cpus.empty() ? 0 : m.allowed_cpus.front();
-  m.caches = caches_of(first);
+  m.caches = read_caches(first);
   m.threads_per_core = 1 + static_cast<int>(smt_siblings(first).size());
   m.governor =
       base::read_trimmed("/sys/devices/system/cpu/cpu" + std::to_string(first) + "/cpufreq/scaling_governor")
@@ -115,7 +115,7 @@ std::string Cache::name() const {
   return "L" + std::to_string(level) + (type == 'u' ? std::string() : std::string(1, type));
 }
 
-std::vector<Cache> caches_of(int cpu) {
+std::vector<Cache> read_caches(int cpu) {
   std::vector<Cache> caches;
   for (hwloc_obj_t object = processing_unit(cpu); object; object = object->parent) {
     if (!hwloc_obj_type_is_cache(object->type)) continue;

@@ -53,7 +53,7 @@ struct Machine {
 [[nodiscard]] const Machine& this_machine();
 
 /// Caches of one CPU, where cores differ (hybrid CPUs). Empty when hwloc knows no such CPU.
-[[nodiscard]] std::vector<Cache> caches_of(int cpu);
+[[nodiscard]] std::vector<Cache> read_caches(int cpu);
 
 /// The same as Linux states it in sysfs, and as the CPU itself does by CPUID (x86), where shared_by is the
 /// number of ids reserved for threads that share the cache. Empty where nothing is stated.

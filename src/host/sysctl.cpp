@@ -12,17 +12,17 @@
 
 namespace recount::host {
 namespace {
-std::string path_of(std::string name) {
+std::string sysctl_path(std::string name) {
   std::replace(name.begin(), name.end(), '.', '/');
   return "/proc/sys/" + name;
 }
 } // namespace
 
 std::optional<std::string> sysctl(const std::string& name) {
-  return base::read_trimmed(path_of(name));
+  return base::read_trimmed(sysctl_path(name));
 }
 std::optional<long long> sysctl_number(const std::string& name) {
-  return base::read_number(path_of(name));
+  return base::read_number(sysctl_path(name));
 }
 std::string show_setting(const std::string& name) {
   return name + " = " + sysctl(name).value_or("(not there)");

@@ -94,7 +94,7 @@ const std::map<std::string, std::string> languages{
 
 } // namespace
 
-std::vector<std::string> words_of(std::string_view line, const std::string& subject) {
+std::vector<std::string> split_words(std::string_view line, const std::string& subject) {
   std::vector<std::string> words;
   char quote = 0;
   bool inside = false;
@@ -157,7 +157,7 @@ std::optional<double> reported_seconds(std::string_view output) {
   return reported;
 }
 
-std::string language_of(const std::string& program) {
+std::string guess_language(const std::string& program) {
   const std::string name = program.substr(program.rfind('/') + 1);
   const auto known = languages.find(name);
   return known == languages.end() ? name : known->second;
@@ -231,7 +231,7 @@ private:
   [[nodiscard]] std::vector<std::string> words(const result::Params& given) const {
     const result::Params point = complete(*this, given);
     const std::string subject = "--command";
-    return filled_in(words_of(text(point, "command"), subject),
+    return filled_in(split_words(text(point, "command"), subject),
                      {{"variant", text(point, "variant")},
                       {"element", text(point, "element")},
                       {"n", std::to_string(number(point, "n"))},

@@ -12,9 +12,9 @@ namespace recount::kernel {
 /// Words as a shell would split them: blanks separate; '...' and "..." hold them together; a backslash
 /// escapes the next character, but not within '...'. Nothing is expanded. Throws recount::Error (bad_input),
 /// naming `subject`, for a quote that is not closed and for no word at all.
-[[nodiscard]] std::vector<std::string> words_of(std::string_view line, const std::string& subject);
+[[nodiscard]] std::vector<std::string> split_words(std::string_view line, const std::string& subject);
 
-/// Joins words into one line that words_of() and a shell split again.
+/// Joins words into one line that split_words() and a shell split again.
 [[nodiscard]] std::string quoted(const std::vector<std::string>& words);
 
 /// Every {NAME} in the words replaced by its value; {{ and }} stand for braces. Throws likewise for a name
@@ -28,6 +28,6 @@ namespace recount::kernel {
 [[nodiscard]] std::optional<double> reported_seconds(std::string_view output);
 
 /// The language of a program: "Java" for java; the program's own name where it is not known.
-[[nodiscard]] std::string language_of(const std::string& program);
+[[nodiscard]] std::string guess_language(const std::string& program);
 
 } // namespace recount::kernel

@@ -164,7 +164,7 @@ public:
     const double low = own->value - own->below - margin, high = own->value + own->above + margin;
     Others others;
     for (const Expectation& other : all) {
-      const std::size_t at = index_of(other.metric) * each;
+      const std::size_t at = find_index(other.metric) * each;
       if (at + each > others.size()) continue;
       others.set(at + factors.size(),
                  other.metric != by.preset && other.value - other.below > own->below + own->above + margin);
@@ -212,7 +212,7 @@ private:
     if (fresh) known->second = at.kernel->expected(at.point);
     return known->second;
   }
-  std::size_t index_of(const std::string& preset) {
+  std::size_t find_index(const std::string& preset) {
     return indices_.try_emplace(preset, indices_.size()).first->second;
   }
 

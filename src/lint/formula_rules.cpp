@@ -122,7 +122,7 @@ private:
           add("same-term-twice",
               fmt::format("{} adds and subtracts {}", preset_.name, spellings(variables_[i])));
   }
-  std::vector<std::string> names_of(formula::Variable v) const {
+  std::vector<std::string> list_names(formula::Variable v) const {
     std::vector<std::string> names;
     for (std::size_t i = 0; i < variables_.size(); ++i)
       if (variables_[i] == v && std::ranges::find(names, preset_.natives[i].name) == names.end())
@@ -131,11 +131,11 @@ private:
   }
   /// An event of two operations, added twice on purpose: the same name twice in a count of operations.
   bool weighted(formula::Variable v) const {
-    return names_of(v).size() == 1 && preset_.name.ends_with("_OPS");
+    return list_names(v).size() == 1 && preset_.name.ends_with("_OPS");
   }
   /// "A", or "A, also named B (one event, 0xc224),".
   std::string spellings(formula::Variable v) const {
-    const auto names = names_of(v);
+    const auto names = list_names(v);
     if (names.size() == 1) return names.front();
     return fmt::format("{} (one event, {:#x}),", fmt::join(names, ", also named "), code(v).config);
   }
@@ -212,9 +212,9 @@ private:
     const std::string formula =
         *type == Derived::infix ? formula::infix_to_postfix(preset_.written).postfix : preset_.written;
     const auto meant = preset::meaning(*type, formula, operands);
-    const auto made = view_.meanings.find(preset_.name);
+    const auto known = view_.meanings.find(preset_.name);
     if (!meant) return;
-    if (made != view_.meanings.end() && formula::equal(*meant, made->second).value_or(true)) return;
+    if (known != view_.meanings.end() && formula::equal(*meant, known->second).value_or(true)) return;
     add("nested-wrong",
         fmt::format("{}: PAPI {} does not compute the formula of the row over its nested presets",
                     preset_.name, view_.version == PapiVersion::v7_0 ? "7.0" : "7.3"),

@@ -42,7 +42,7 @@ std::string similar(const std::string& cpu, const std::set<std::string>& known) 
 /// A CPU whose event names nothing here can check. `suggestion`: the nearest names that are known.
 void add_unchecked(const preset::CpuView& view, const preset::Document& table, bool covered,
                    const std::string& suggestion, bool strict, Findings& findings) {
-  const auto& rows = table.rows_of(view.cpu);
+  const auto& rows = table.rows_for(view.cpu);
   if (rows.empty()) return;
   Finding& finding = findings.add(
       "unchecked-cpu", view.cpu, {table.lines[rows.front()].fields[1].place, {}, view.cpu},
@@ -90,7 +90,7 @@ std::set<std::string> known_pmus(const preset::Catalogue* named) {
   return names;
 }
 
-EventSource source_of(const std::string& cpu, const preset::Catalogue* named) {
+EventSource find_source(const std::string& cpu, const preset::Catalogue* named) {
   const auto* const architectural = preset::architectural_pmu();
   const auto* const own =
       architectural && preset::same_word(cpu, architectural->name) ? architectural : preset::core_pmu(cpu);
@@ -115,7 +115,7 @@ LintResult lint(const PresetTable& table, const LintOptions& options) {
   std::set<int> known_rows;
   std::vector<preset::CpuView> relatives; // of the requested CPU
   for (const std::string& cpu : cpus_to_view(table, options)) {
-    const auto [core, catalogue] = source_of(cpu, options.catalogue);
+    const auto [core, catalogue] = find_source(cpu, options.catalogue);
     auto view = preset::view(document, cpu, core, version, nullptr, catalogue);
     if (core)
       for (const Preset& preset : view.loaded.presets)
@@ -160,7 +160,7 @@ LintResult lint(const PresetTable& table, const LintOptions& options) {
   result.views.erase(result.views.begin() + static_cast<std::ptrdiff_t>(own), result.views.end());
   for (const preset::CpuView& view : result.views)
     if (impossible_name(view.cpu) && !covered(view, known_rows))
-      for (const std::size_t row : document.rows_of(view.cpu))
+      for (const std::size_t row : document.rows_for(view.cpu))
         findings.add("unknown-cpu", {}, {document.lines[row].fields[1].place, {}, view.cpu},
                      "rows only for CPU names with blanks or parentheses, which libpfm4 does not use");
   if (options.cpu.empty()) check_rows(document, result.views, findings);
@@ -316,7 +316,7 @@ LintResult lint_user_events(const PresetTable& table, const PresetTable& user, c
   check_text(user.document(), version, reading);
   for (const std::string& cpu : user.cpus()) {
     if (!options.cpu.empty() && !preset::same_word(cpu, options.cpu)) continue;
-    const auto [core, catalogue] = source_of(cpu, options.catalogue);
+    const auto [core, catalogue] = find_source(cpu, options.catalogue);
     const auto base = preset::view(table.document(), cpu, core, version, nullptr, catalogue);
     auto view = preset::view(table.document(), cpu, core, version, &user.document(), catalogue);
     if (core)

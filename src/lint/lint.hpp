@@ -51,7 +51,7 @@ struct EventSource {
   const event::pfm::Table* core = nullptr;
   const preset::Catalogue* catalogue = nullptr;
 };
-[[nodiscard]] EventSource source_of(const std::string& cpu, const preset::Catalogue* named);
+[[nodiscard]] EventSource find_source(const std::string& cpu, const preset::Catalogue* named);
 
 /// The names of all PMUs with known events: libpfm4's, and those of the catalogues. `named` may be null.
 [[nodiscard]] std::set<std::string> known_pmus(const preset::Catalogue* named);

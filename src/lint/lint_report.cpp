@@ -21,7 +21,7 @@
 namespace recount::lint {
 namespace {
 
-std::string message_of(const Finding& f) {
+std::string format_message(const Finding& f) {
   return f.suggestion.empty() ? f.message : f.message + "; suggestion: " + f.suggestion;
 }
 
@@ -184,8 +184,8 @@ std::string as_annotations(const std::string& file, const LintResult& result) {
     int last = 0;
     for (const Place& place : f.places)
       if (std::exchange(last, place.line) != place.line)
-        text += fmt::format("{}:{}: {}: {}{} [{}]\n", file, place.line, name_of(f.severity), message_of(f),
-                            cpus, f.rule->id);
+        text += fmt::format("{}:{}: {}: {}{} [{}]\n", file, place.line, name_of(f.severity),
+                            format_message(f), cpus, f.rule->id);
   }
   return text;
 }
@@ -322,7 +322,7 @@ Json result_json(const std::string& file, const Finding& finding, bool compared)
   Json json{{"ruleId", finding.rule->id},
             {"ruleIndex", static_cast<std::size_t>(finding.rule - rules().data())},
             {"level", name_of(finding.severity)},
-            {"message", {{"text", message_of(finding)}}},
+            {"message", {{"text", format_message(finding)}}},
             {"locations", Json::array({location(file, finding.places.front())})}};
   if (finding.places.size() > 1)
     json["relatedLocations"] = make_array(std::span(finding.places).subspan(1),
@@ -411,7 +411,7 @@ using formula::Variable;
 constexpr std::string_view baseline_head = "# recount lint baseline 1";
 
 /// The view of a CPU, whose name may be in any case of letters.
-const preset::CpuView* view_of(const LintResult& result, const std::string& cpu) {
+const preset::CpuView* find_view(const LintResult& result, const std::string& cpu) {
   const auto same = [&](const preset::CpuView& view) { return preset::same_word(view.cpu, cpu); };
   const auto at = std::ranges::find_if(result.views, same);
   return at == result.views.end() ? nullptr : &*at;
@@ -500,9 +500,9 @@ Comparison compare(const std::string& file, const LintResult& before, LintResult
   out.file = file;
   std::map<std::vector<int>, std::vector<std::string>> same_rows; // of the CPUs that both tables have
   for (const preset::CpuView& view : now.views)
-    if (view_of(before, view.cpu)) same_rows[rows(view)].push_back(view.cpu);
+    if (find_view(before, view.cpu)) same_rows[rows(view)].push_back(view.cpu);
   for (const preset::CpuView& view : now.views) {
-    if (const preset::CpuView* const old_view = view_of(before, view.cpu)) {
+    if (const preset::CpuView* const old_view = find_view(before, view.cpu)) {
       add_changes(*old_view, view, out.formulas);
       continue;
     }
@@ -511,7 +511,7 @@ Comparison compare(const std::string& file, const LintResult& before, LintResult
     out.added.push_back(std::move(added));
   }
   for (const preset::CpuView& view : before.views)
-    if (!view_of(now, view.cpu)) out.removed.push_back(view.cpu);
+    if (!find_view(now, view.cpu)) out.removed.push_back(view.cpu);
   out.gone = before.findings;
   const auto new_prints = prints(now);
   remove_occurrences(out.gone,
@@ -519,7 +519,7 @@ Comparison compare(const std::string& file, const LintResult& before, LintResult
   const auto old_prints = prints(before);
   // The same row has the finding on a CPU that both tables have: a copied row in a new block is not known.
   out.inherited = remove_occurrences(now.findings, [&](const Finding& finding, const Occurrence& o) {
-    return !o.cpu.empty() && !view_of(before, o.cpu) &&
+    return !o.cpu.empty() && !find_view(before, o.cpu) &&
            std::ranges::any_of(finding.occurrences, [&](const Occurrence& other) {
              return other.place == o.place && old_prints.contains(other.print);
            });

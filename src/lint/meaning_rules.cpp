@@ -47,7 +47,7 @@ const std::vector<MeaningRule>& meaning_rules() {
 }
 
 /// The runs of letters and digits, in capitals.
-Words words_of(std::string_view text) {
+Words split_words(std::string_view text) {
   Words words(1);
   for (const char c : text) {
     const bool small = c >= 'a' && c <= 'z';
@@ -163,7 +163,7 @@ void domains(const preset::CpuView& view, const Preset& preset, Findings& findin
 
 /// The names of the term's siblings: the same event with another width of vectors, the fixed and the scaled
 /// half of a count of operations, hits and misses in the second-level TLB of what misses the first.
-std::vector<std::string> siblings_of(const std::string& name) {
+std::vector<std::string> list_siblings(const std::string& name) {
   static const std::vector<Words> alternatives{{"128B", "256B", "512B"},
                                                {"FIXED_OPS", "SCALE_OPS"},
                                                {"_MISS_L2_ITLB_HIT", "_MISS_L2_ITLB_MISS"},
@@ -198,7 +198,7 @@ void missing_siblings(const preset::CpuView& view, const Preset& preset, const f
   for (const auto& [v, weight] : form.coefficients) {
     if (v < 0 || weight < 0) continue;
     const auto at = static_cast<std::size_t>(v);
-    for (const std::string& name : siblings_of(view.names[at]))
+    for (const std::string& name : list_siblings(view.names[at]))
       if (lacks(view, form, view.codes[at], name)) missing.insert(name);
   }
   for (const std::string& name : missing)
@@ -227,7 +227,7 @@ void weights(const preset::CpuView& view, const Preset& preset, const formula::L
 void check_meaning(const preset::CpuView& view, Findings& findings) {
   EventWords events;
   for (std::size_t v = 0; v < view.names.size(); ++v)
-    events.emplace_back(words_of(view.names[v]), words_of(view.codes[v].prose));
+    events.emplace_back(split_words(view.names[v]), split_words(view.codes[v].prose));
   for (const Preset& preset : view.loaded.presets) {
     domains(view, preset, findings);
     const auto means = view.meanings.find(preset.name);

@@ -72,7 +72,7 @@ struct Cache {
   int level = 0;
   std::string kind;
 };
-Cache cache_of(const std::string& name) {
+Cache parse_cache(const std::string& name) {
   if (name.size() != 11 || name.compare(0, 6, "PAPI_L") != 0 || name[7] != '_') return {};
   return {name[6] - '0', name.substr(8)};
 }
@@ -88,8 +88,8 @@ bool may_be_equal(const std::string& one, const std::string& other) {
   static const std::set<std::set<std::string>> accesses{
       {"PAPI_L1_DCR", "PAPI_LD_INS"}, {"PAPI_L1_DCW", "PAPI_SR_INS"}, {"PAPI_L1_DCA", "PAPI_LST_INS"}};
   if (accesses.contains({one, other})) return true;
-  Cache a = cache_of(one);
-  Cache b = cache_of(other);
+  Cache a = parse_cache(one);
+  Cache b = parse_cache(other);
   if (a.level == 0 || b.level == 0 || a.level == b.level) return false;
   if (a.level > b.level) std::swap(a, b);
   const bool inner_miss = a.kind.ends_with("CM") || a.kind == "LDM" || a.kind == "STM";
@@ -307,10 +307,10 @@ std::optional<CodedSum> coded(const RelativeRow& row, const preset::CpuView& vie
   for (const auto& [v, weight] : row.form.coefficients) {
     if (v < 0) return std::nullopt;
     const preset::Native& code = view.natives->of(row.view->names[static_cast<std::size_t>(v)]);
-    const preset::Native& there = row.view->codes[static_cast<std::size_t>(v)];
+    const preset::Native& other = row.view->codes[static_cast<std::size_t>(v)];
     // A name without unit masks may be two events: only one of the CPUs may have masks, with a default.
     const bool masked = row.view->names[static_cast<std::size_t>(v)].find(':') != std::string::npos;
-    if (!code.ok() || !there.ok() || (!masked && code.config != there.config)) return std::nullopt;
+    if (!code.ok() || !other.ok() || (!masked && code.config != other.config)) return std::nullopt;
     sum[{code.type, code.config, code.config1, code.config2}] += weight;
   }
   return sum;
@@ -325,8 +325,8 @@ std::pair<std::size_t, std::size_t> shape(const Linear& form) {
   return count;
 }
 
-std::vector<RelativeRow> rows_of(const std::string& preset,
-                                 const std::vector<const preset::CpuView*>& members) {
+std::vector<RelativeRow> list_rows(const std::string& preset,
+                                   const std::vector<const preset::CpuView*>& members) {
   std::vector<RelativeRow> rows;
   for (const preset::CpuView* const view : members) {
     const Preset* const found = view->loaded.find(preset);
@@ -455,7 +455,7 @@ void check_relatives(const std::vector<preset::CpuView>& views, Findings& findin
           presets.insert(name);
       }
     for (const std::string& preset : presets) {
-      const auto rows = rows_of(preset, members);
+      const auto rows = list_rows(preset, members);
       for (const RelativeRow& row : rows)
         for (const preset::CpuView* const view : row.views)
           compare_rows(rows, row, *view, findings);

@@ -67,11 +67,11 @@ Finding& Findings::add(std::string_view rule, const std::string& key, Occurrence
   if (fresh) {
     const Rule* const known = rule_named(rule);
     if (!known) throw std::logic_error("no such rule: " + std::string(rule));
-    Finding& made = found_.emplace_back();
-    made.rule = known;
-    made.severity = known->severity;
-    made.message = std::move(message);
-    made.suggestion = std::move(suggestion);
+    Finding& finding = found_.emplace_back();
+    finding.rule = known;
+    finding.severity = known->severity;
+    finding.message = std::move(message);
+    finding.suggestion = std::move(suggestion);
   }
   Finding& finding = found_[at->second];
   finding.occurrences.push_back(std::move(where));

@@ -59,7 +59,7 @@ std::int64_t line_here() {
   return l1 && l1->line > 0 ? l1->line : 64;
 }
 
-MatmulRequest request_of(const MatmulArguments& a) {
+MatmulRequest parse_request(const MatmulArguments& a) {
   MatmulRequest request;
   request.choice.studies = command::list_words(a.studies);
   if (request.choice.studies.empty() && a.published.empty()) request.choice.studies = {"lab", "report"};
@@ -94,8 +94,8 @@ void add_published_machines(MatmulRequest& request) {
   request.witnesses.insert(request.witnesses.end(), models.begin(), models.end());
 }
 
-sweep::Batch batch_of(const MatmulArguments& a, const MatmulRequest& request, const MatmulPlan& plan,
-                      const Java* java) {
+sweep::Batch make_batch(const MatmulArguments& a, const MatmulRequest& request, const MatmulPlan& plan,
+                        const Java* java) {
   sweep::Batch batch = sweep::make_batch("matmul", a, std::chrono::hours(10), request.seed, plan.settings);
   batch.jobs = plan.jobs;
   sweep::keep_shard(batch.jobs, batch.shard);
@@ -134,7 +134,7 @@ void print_points(const MatmulPlan& plan) {
     command::print("{} {}\n", stop.kernel, result::describe(stop.point));
 }
 
-std::vector<document::Block> blocks_of(const result::Results& results) {
+std::vector<document::Block> make_blocks(const result::Results& results) {
   const auto groups = group_products(results);
   std::vector<document::Block> blocks;
   for (const auto& study : result::incomplete(results))
@@ -158,11 +158,11 @@ int execute_matmul(const MatmulArguments& a) {
   check_matmul_outputs(a);
   const command::TableExport tables(a.dry_run ? std::string() : a.export_to);
   const auto statistic = command::parse_statistic(a.statistic);
-  MatmulRequest request = request_of(a);
+  MatmulRequest request = parse_request(a);
   add_published_machines(request);
   std::optional<Java> java;
   const MatmulPlan plan = plan_matmul(request, [&] { return java.emplace().missing(); });
-  sweep::Batch batch = batch_of(a, request, plan, java ? &*java : nullptr);
+  sweep::Batch batch = make_batch(a, request, plan, java ? &*java : nullptr);
   if (batch.jobs.empty() && !plan.jobs.empty()) {
     command::print(stderr, "{}", sweep::empty_shard_text("matmul", batch.shard, plan.stops.size()));
     return 0;
@@ -189,9 +189,10 @@ int execute_matmul(const MatmulArguments& a) {
   if (a.json)
     command::print("{}", matmul_json(ended));
   else if (a.output != "-")
-    command::print("{}", command::document_text(blocks_of(ended.results)));
+    command::print("{}", command::document_text(make_blocks(ended.results)));
   command::flush(stdout);
-  if (!a.export_to.empty()) tables.write("recount matmul", command::tables_of(blocks_of(ended.results)));
+  if (!a.export_to.empty())
+    tables.write("recount matmul", command::extract_tables(make_blocks(ended.results)));
   return sweep::exit_status(batch, ended);
 }
 

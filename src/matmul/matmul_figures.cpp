@@ -32,7 +32,7 @@ constexpr std::array colour_rows{ColourRow{"ijk", "", 1},           ColourRow{"i
                                  ColourRow{"dgemm", "", 7}};
 
 /// The colour of some loops, the same in every figure; 0: none of their own.
-int linetype_of(const Product& loops) {
+int choose_linetype(const Product& loops) {
   const auto* const row = std::ranges::find_if(
       colour_rows, [&](const ColourRow& r) { return r.variant == loops.variant && r.build == loops.build; });
   return row == colour_rows.end() ? 0 : row->linetype;
@@ -41,7 +41,7 @@ int linetype_of(const Product& loops) {
 plot::Series make_series(const Product& loops) {
   plot::Series series;
   series.label = loops_name(loops);
-  series.linetype = linetype_of(loops);
+  series.linetype = choose_linetype(loops);
   return series;
 }
 
@@ -168,7 +168,7 @@ bool plain_loops(const Product& loops) {
   return any_loops(loops) && loops.build.empty() && loops.variant != "dgemm";
 }
 
-Points points_of(const ProductGroup& group, const Product& loops) {
+Points collect_points(const ProductGroup& group, const Product& loops) {
   Points points;
   for (const auto n : group.sizes(loops))
     points.emplace_back(static_cast<double>(n), loops.at_size(n));
@@ -236,7 +236,7 @@ void size_figure(ProductSheet& sheet, const Groups& groups, const std::string& f
         plot::Series series = make_series(loops);
         if (together) series.linetype = 0;
         if (together && loops.build.empty() && loops.variant != "dgemm") series.label += ", " + group.machine;
-        sheet.add(panel, std::move(series), group, points_of(group, loops), row.quantity);
+        sheet.add(panel, std::move(series), group, collect_points(group, loops), row.quantity);
       }
       if (several && !together) sheet.finish(std::exchange(panel, size_panel(row)), group.machine);
     }
@@ -267,12 +267,12 @@ void add_model(ProductSheet& sheet, plot::Panel& panel, const Groups& groups, co
     if (group.published || model.empty()) continue;
     plot::Series series = make_series(loops);
     series.label = label;
-    sheet.add(panel, series, group, points_of(published, loops), quantity_by(model));
+    sheet.add(panel, series, group, collect_points(published, loops), quantity_by(model));
     if (loops.variant != "ijk") continue;
     series.label = loops_name(loops) + " without TLB";
     series.compact = "no TLB";
     series.linetype = 0;
-    sheet.add(panel, series, group, points_of(published, loops), quantity_by(model.with("no-tlb")));
+    sheet.add(panel, series, group, collect_points(published, loops), quantity_by(model.with("no-tlb")));
   }
 }
 
@@ -285,7 +285,7 @@ void published_figure(ProductSheet& sheet, const Groups& groups, const std::stri
     counts.y_decades = true;
     for (const Product& loops : published.loops()) {
       if (!plain_loops(loops)) continue;
-      const bool named = sheet.add(counts, make_series(loops), published, points_of(published, loops),
+      const bool named = sheet.add(counts, make_series(loops), published, collect_points(published, loops),
                                    in_millions("PAPI_L1_DCM"));
       solid = solid || named;
       // Dashed, next to the published curve.
@@ -333,8 +333,9 @@ void field_figure(ProductSheet& sheet, const Groups& groups, const std::string&)
           plot::Series series = make_series(loops);
           if (named) series.label.clear();
           series.look = plot::Series::Look::points;
-          if (!modelled.published && sheet.add(panel, std::move(series), modelled, points_of(*one, loops),
-                                               percent_off(*one, one->model_witness())))
+          if (!modelled.published &&
+              sheet.add(panel, std::move(series), modelled, collect_points(*one, loops),
+                        percent_off(*one, one->model_witness())))
             named = true;
         }
     }

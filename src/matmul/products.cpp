@@ -72,7 +72,7 @@ Product Product::with_build(const std::string& other) const {
   return product;
 }
 
-std::string word_of(const result::Params& point, const std::string& name) {
+std::string find_word(const result::Params& point, const std::string& name) {
   const auto found = point.find(name);
   const auto* const word = found == point.end() ? nullptr : std::get_if<std::string>(&found->second);
   return word ? *word : "";
@@ -82,7 +82,7 @@ std::optional<Product> parse_product(const std::string& kernel, const result::Pa
   if (kernel != "matmul" && kernel != "matmul-vectorised" && kernel != "external" && kernel != "dgemm")
     return {};
   const auto word = [&](const std::string& name, const std::string& otherwise) {
-    const std::string text = word_of(point, name);
+    const std::string text = find_word(point, name);
     return text.empty() ? otherwise : text;
   };
   Product product;
@@ -345,7 +345,7 @@ void add_ceilings(ProductGroups& groups, const result::Results& results) {
     const bool peak = o.kernel == "peak", bandwidth = o.kernel == "bandwidth";
     const auto value = result::as_double(o.value);
     if ((!peak && !bandwidth) || !value || *value <= 0) continue;
-    auto& at = best[{groups.find(o.run).second, word_of(o.params, "width"),
+    auto& at = best[{groups.find(o.run).second, find_word(o.params, "width"),
                      result::integer(o.params, "size").value_or(0)}];
     if (is_seconds(o.metric) && (at.seconds == 0 || *value < at.seconds)) {
       at.seconds = *value;
@@ -475,7 +475,7 @@ private:
     return whole;
   }
 
-  [[nodiscard]] result::Params product_of(const Cells& cells) const {
+  [[nodiscard]] result::Params make_product(const Cells& cells) const {
     if (!cells.contains("variant") || !cells.contains("n")) fail("the row has no variant or no n");
     const auto variant = parse_variant(cells.at("variant"));
     if (!variant || *variant == "dgemm")
@@ -493,13 +493,13 @@ private:
     Cells cells;
     for (std::size_t i = 0; i < columns.size(); ++i)
       if (!fields[i].empty()) cells.emplace(columns[i], fields[i]);
-    table_of(cells);
-    const auto given = product_of(cells);
+    read_table_row(cells);
+    const auto given = make_product(cells);
     const auto point = kernel::complete(kernel::find("matmul"), given);
     auto& points = tables_[current_].points;
     if (std::ranges::find(points, point) == points.end()) points.push_back(point);
     const auto repetition = cells.find("repetition");
-    const int number = repetition_of(repetition == cells.end() ? "1" : repetition->second, point);
+    const int number = parse_repetition(repetition == cells.end() ? "1" : repetition->second, point);
     if (const auto [before, added] = lines_.try_emplace({current_, point, number}, line_); !added)
       fail(fmt::format("the product is that of line {}", before->second),
            "for several runs of one product add a column repetition: 1, 2 ...");
@@ -509,7 +509,7 @@ private:
   }
 
   /// From 0. A word ("mean", "run-b") is the next repetition of its product.
-  int repetition_of(std::string_view field, const result::Params& point) {
+  int parse_repetition(std::string_view field, const result::Params& point) {
     const bool keep = duplicates_ == Duplicates::keep;
     if (std::isalpha(static_cast<unsigned char>(field.front())) == 0) {
       const int number = static_cast<int>(whole_number(field)) - 1;
@@ -543,7 +543,7 @@ private:
   }
 
   /// Selects the table of the row's group. What describes a machine is the same in all rows of a group.
-  void table_of(const Cells& cells) {
+  void read_table_row(const Cells& cells) {
     const auto group = cells.find("group");
     const std::string name = group == cells.end() ? std::string() : std::string(group->second);
     const auto [at, added] = groups_.try_emplace(name, tables_.size());
@@ -599,7 +599,7 @@ std::vector<std::string> counted(const Published& table) {
 }
 
 /// The description of the CPU that a table names, or of its microarchitecture; empty: there is none.
-std::string machine_of(const std::map<std::string, std::string>& versions, const std::string& file) {
+std::string find_machine(const std::map<std::string, std::string>& versions, const std::string& file) {
   const auto word = [&](const char* key) {
     const auto at = versions.find(key);
     return at == versions.end() ? std::string() : at->second;
@@ -616,7 +616,7 @@ void complete_run(Published& published, const std::string& file, const std::stri
                   const std::string& id) {
   const std::string name = std::filesystem::path(file).filename().string();
   auto& versions = published.run.versions;
-  const std::string known = machine.empty() ? machine_of(versions, name) : machine;
+  const std::string known = machine.empty() ? find_machine(versions, name) : machine;
   const auto group = versions.find("group"), cpu = versions.find("cpu");
   versions["published"] = name + (group == versions.end() ? "" : " " + group->second);
   if (versions["source"].empty()) versions["source"] = name;

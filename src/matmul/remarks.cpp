@@ -185,7 +185,7 @@ void add_transposition(Findings& findings, const ProductGroup& group) {
 // Products that are faster than what they are compared with though fewer of their accesses hit L1.
 
 /// The products that a product is compared with: those before it in the course of the study.
-std::vector<Product> references_of(const Product& product) {
+std::vector<Product> list_references(const Product& product) {
   struct Row {
     const char *element, *variant, *reference;
   };
@@ -247,7 +247,7 @@ bool sums_in_memory(const Product& product) {
 void add_faster_with_fewer_hits(Findings& findings, const Subject& subject) {
   const ProductGroup& group = subject.group;
   for (const auto& [product, metrics] : group.products)
-    for (const Product& reference : references_of(product)) {
+    for (const Product& reference : list_references(product)) {
       const std::string by = time_metric(group, product, reference);
       const auto time = speed_up(group, product, reference, metric(by)),
                  rate = difference(group, product, reference, "L1_HIT_RATE");
@@ -593,7 +593,7 @@ std::string only_machine(const ProductGroup& group) {
 }
 
 /// As stated in the run of a group, or as described.
-model::MachineDescription machine_of(const ProductGroup& group) {
+model::MachineDescription find_machine(const ProductGroup& group) {
   const std::string name = group.version("machine", only_machine(group));
   const bool described = !name.empty() && name != "host";
   if (described)
@@ -623,7 +623,7 @@ std::vector<Remark> remarks(const std::vector<ProductGroup>& groups) {
     const auto by_model =
         std::ranges::find_if(groups, [&](const ProductGroup& g) { return g.has_witness(model); });
     const Subject subject{group, group.published && by_model != groups.end() ? *by_model : group, model,
-                          machine_of(group)};
+                          find_machine(group)};
     add_misses_out_of_order(findings, subject);
     if (group.published)
       for (const ProductGroup& other : groups)

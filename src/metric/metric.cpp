@@ -205,7 +205,7 @@ void read(Metrics& all, const std::string& path) {
 }
 
 /// The metric files of a directory, in the order of their names; none when there is no such directory.
-std::vector<std::string> files_of(const std::string& folder) {
+std::vector<std::string> list_files(const std::string& folder) {
   std::vector<std::string> found;
   std::error_code error;
   for (files::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
@@ -236,7 +236,7 @@ void read_path(Metrics& all) {
       read(all, place);
       continue;
     }
-    for (const std::string& file : files_of(place))
+    for (const std::string& file : list_files(place))
       read(all, file);
   }
 }

@@ -27,9 +27,9 @@ std::optional<Qlru> parse_qlru(std::string_view name) {
   if (name == "srrip") name = "QLRU_H00_M2_R0_U0_UMO";
   std::string_view rest = name;
   const auto take = [&](std::string_view text) {
-    const bool there = rest.starts_with(text);
-    if (there) rest.remove_prefix(text.size());
-    return there;
+    const bool present = rest.starts_with(text);
+    if (present) rest.remove_prefix(text.size());
+    return present;
   };
   const auto digit = [&](unsigned most) -> std::optional<unsigned> {
     if (rest.empty() || rest[0] < '0' || rest[0] > static_cast<char>('0' + most)) return {};

@@ -55,10 +55,10 @@ Arithmetic evaluate(const Definition& nest, const Types& types, const Value& val
   switch (value.kind) {
   case Value::Kind::number: return Arithmetic::number;
   case Value::Kind::index: return Arithmetic::whole;
-  case Value::Kind::scalar: return arithmetic_of(type_of(nest.scalars[value.scalar].type, types));
+  case Value::Kind::scalar: return arithmetic_of(resolve_type(nest.scalars[value.scalar].type, types));
   case Value::Kind::element:
     ++work.loads;
-    return arithmetic_of(type_of(nest.arrays[value.element.array].type, types));
+    return arithmetic_of(resolve_type(nest.arrays[value.element.array].type, types));
   default: break;
   }
   const Arithmetic left = evaluate(nest, types, value.parts[0], work),
@@ -79,11 +79,11 @@ Arithmetic combined(Arithmetic left, Arithmetic right) {
 
 Type target_type(const Definition& nest, const Statement& statement, const Types& types) {
   if (const auto* const scalar = std::get_if<std::size_t>(&statement.target))
-    return type_of(nest.scalars[*scalar].type, types);
-  return type_of(nest.arrays[std::get<Element>(statement.target).array].type, types);
+    return resolve_type(nest.scalars[*scalar].type, types);
+  return resolve_type(nest.arrays[std::get<Element>(statement.target).array].type, types);
 }
 
-Work work_of(const Definition& nest, const Statement& statement, const Types& types) {
+Work count_work(const Definition& nest, const Statement& statement, const Types& types) {
   Work work;
   const Arithmetic target = arithmetic_of(target_type(nest, statement, types));
   Arithmetic value = evaluate(nest, types, statement.value, work);
@@ -209,7 +209,7 @@ std::int64_t next_page(std::int64_t bytes) {
 PlacedArray placed(const Definition& nest, const Array& array, const Setting& setting) {
   const Evaluator at(nest, setting.parameters);
   PlacedArray all;
-  all.type = type_of(array.type, setting.types);
+  all.type = resolve_type(array.type, setting.types);
   const std::size_t dimensions = array.extents.size();
   for (const Index& index : array.extents) {
     const std::int64_t extent = at.number(index);
@@ -341,7 +341,7 @@ private:
       for (int i = statement.operation ? 2 : 1; i > 0; --i)
         add_estimate(*target, times);
     }
-    const Work work = work_of(nest_, statement, point_.setting_.types);
+    const Work work = count_work(nest_, statement, point_.setting_.types);
     most_ += most * static_cast<double>(work.loads + work.stores);
   }
 
@@ -444,7 +444,7 @@ Work Point::work() const {
     return counted(
         *this,
         [&](model::Recorder& recorder, const Evaluator&, const Statement& statement) {
-          for (std::int64_t i = work_of(nest_, statement, setting_.types).*part; i > 0; --i)
+          for (std::int64_t i = count_work(nest_, statement, setting_.types).*part; i > 0; --i)
             recorder.access(model::Cause::load, 0, {}, 1);
         },
         nothing_outside);

@@ -134,7 +134,7 @@ void for_each_load(const Value& value, const Visit& visit) {
 /// The types at a point: the choice of each `type` parameter.
 using Types = std::vector<Type>;
 
-[[nodiscard]] inline Type type_of(const TypeName& name, const Types& types) {
+[[nodiscard]] inline Type resolve_type(const TypeName& name, const Types& types) {
   return name.choice ? types[*name.choice] : name.type;
 }
 
@@ -152,7 +152,7 @@ struct Work {
 
 /// Throws recount::Error (bad_input) for a quotient of whole numbers and for a floating-point value that is
 /// assigned to a whole number.
-[[nodiscard]] Work work_of(const Definition& nest, const Statement& statement, const Types& types);
+[[nodiscard]] Work count_work(const Definition& nest, const Statement& statement, const Types& types);
 
 /// Of the target.
 [[nodiscard]] Type target_type(const Definition& nest, const Statement& statement, const Types& types);

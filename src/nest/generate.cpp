@@ -70,7 +70,7 @@ private:
       all += fmt::format("  const i64 p{} = at->parameter[{}];\n", i, i);
     for (std::size_t a = 0; a < nest_.arrays.size(); ++a) {
       const Array& array = nest_.arrays[a];
-      const char* const type = name(type_of(array.type, types_));
+      const char* const type = name(resolve_type(array.type, types_));
       all += fmt::format("  volatile {}* const a{} = (volatile {}*)at->array[{}];\n", type, a, type, a);
       for (std::size_t d = 0; d < array.extents.size(); ++d)
         if (d != contiguous(array))
@@ -127,7 +127,7 @@ private:
   }
 
   void statement(const Statement& one) {
-    static_cast<void>(work_of(nest_, one, types_)); // refuses what has no meaning
+    static_cast<void>(count_work(nest_, one, types_)); // refuses what has no meaning
     const Type type = target_type(nest_, one, types_);
     const auto* const scalar = std::get_if<std::size_t>(&one.target);
     if (one.declares) line("{} x{};", name(type), *scalar);
@@ -157,9 +157,10 @@ private:
     case Value::Kind::number: return {{}, Arithmetic::number, false, value.number};
     case Value::Kind::index: return {"(u64)" + text(value.index), Arithmetic::whole, false};
     case Value::Kind::scalar:
-      return read(fmt::format("x{}", value.scalar), type_of(nest_.scalars[value.scalar].type, types_), false);
+      return read(fmt::format("x{}", value.scalar), resolve_type(nest_.scalars[value.scalar].type, types_),
+                  false);
     case Value::Kind::element:
-      return read(text(value.element), type_of(nest_.arrays[value.element.array].type, types_), true);
+      return read(text(value.element), resolve_type(nest_.arrays[value.element.array].type, types_), true);
     default: break;
     }
     const Computed left = computed(value.parts[0]), right = computed(value.parts[1]);

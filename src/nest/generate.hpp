@@ -23,7 +23,7 @@ inline constexpr const char* function_name = "recount_nest";
 /// C11 with extensions of GCC that clang has, too. `void recount_nest(void* context)` makes exactly the
 /// accesses of the text to the arrays, in order, and its floating-point operations: accesses are volatile,
 /// numbers are opaque to the compiler, and an operation without a loaded operand has opaque ones. No name of
-/// the file is in it. Throws recount::Error (bad_input) as work_of() does.
+/// the file is in it. Throws recount::Error (bad_input) as count_work() does.
 [[nodiscard]] std::string generate(const Definition& nest, const Types& types);
 
 // Loop nests as machine code: the system's C compiler, and the code that it made.

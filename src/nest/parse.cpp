@@ -155,7 +155,7 @@ std::string quoted(const Token& token) {
 
 /// Of a binary operation.
 template <class Expression>
-typename Expression::Kind kind_of(char symbol) {
+typename Expression::Kind parse_kind(char symbol) {
   using Kind = typename Expression::Kind;
   return symbol == '+'   ? Kind::sum
          : symbol == '-' ? Kind::difference
@@ -210,7 +210,7 @@ private:
     return take().whole;
   }
   /// Ends a statement or declaration; returns the comment behind it.
-  std::string end_of(const char* what) {
+  std::string expect_end(const char* what) {
     if (is("}") || next().kind == Token::Kind::end) return {};
     if (took(";")) return next().kind == Token::Kind::newline ? next().text : "";
     if (next().kind != Token::Kind::newline) fail(fmt::format("unexpected in {}", what));
@@ -288,7 +288,7 @@ private:
            fmt::format("{} = {} is not within {} to {}", p.name, p.fallback, p.least,
                        std::min(p.most, most_value)),
            fmt::format("bounds are at most {}", most_value));
-    p.prose = end_of("a parameter");
+    p.prose = expect_end("a parameter");
     nest_.parameters.push_back(std::move(p));
   }
 
@@ -306,7 +306,7 @@ private:
       p.choices.push_back(*type);
       take();
     } while (took_word("or"));
-    p.prose = end_of("a type");
+    p.prose = expect_end("a type");
     nest_.types.push_back(std::move(p));
   }
 
@@ -330,7 +330,7 @@ private:
       if (took_word("ld")) array.leading = index();
       nest_.arrays.push_back(std::move(array));
     } while (took(","));
-    end_of("a declaration");
+    expect_end("a declaration");
   }
 
   // Loops and statements.
@@ -397,7 +397,7 @@ private:
       target(statement);
       assignment(statement);
     }
-    end_of("a statement");
+    expect_end("a statement");
     into.emplace_back(std::move(statement));
   }
   void target(Statement& statement) {
@@ -417,7 +417,7 @@ private:
     const bool operation = symbol.size() == 2,
                assigns = next().kind == Token::Kind::symbol && symbol.back() == '=';
     if (!assigns || (statement.declares && operation)) fail("\"=\" is expected");
-    if (operation) statement.operation = kind_of<Value>(symbol.front());
+    if (operation) statement.operation = parse_kind<Value>(symbol.front());
     take();
     skip_lines();
     statement.value = value();
@@ -436,7 +436,7 @@ private:
     while (is(operators[0]) || is(operators[1])) {
       const Token& token = take();
       skip_lines();
-      left = joined(kind_of<Expression>(token.text.front()), std::move(left), operand(), token.at);
+      left = joined(parse_kind<Expression>(token.text.front()), std::move(left), operand(), token.at);
     }
     return left;
   }

@@ -128,11 +128,11 @@ void check_blocks(const Definition& nest, const std::vector<const Loop*>& loops,
            "omit --tile");
 }
 
-std::size_t depth_of(const std::vector<Node>& body) {
+std::size_t measure_depth(const std::vector<Node>& body) {
   std::size_t deepest = 0;
   for (const Node& node : body)
     if (const auto* const loop = std::get_if<Loop>(&node))
-      deepest = std::max(deepest, 1 + depth_of(loop->body));
+      deepest = std::max(deepest, 1 + measure_depth(loop->body));
   return deepest;
 }
 
@@ -210,7 +210,7 @@ Transformed transform(const Definition& nest, const Form& form) {
   Transformed result{nest, std::vector<std::size_t>(model::nest_depth)};
   const auto loops = perfect_loops(nest);
   const std::size_t blocks = form.tile > 0 ? loops.size() : 0;
-  if (form.tile > 0) check_blocks(nest, loops, depth_of(nest.body));
+  if (form.tile > 0) check_blocks(nest, loops, measure_depth(nest.body));
   for (std::size_t v = 0; v < model::nest_depth; ++v)
     result.variables[v] = v + blocks;
   for (std::size_t to = 0; to < form.order.size(); ++to)

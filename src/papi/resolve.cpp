@@ -67,7 +67,7 @@ Error no_native(const std::string& name, int code) {
   return absent(name, code);
 }
 
-int component_of(const char* name) {
+int find_component(const char* name) {
   const int at = PAPI_get_component_index(name);
   return at < 0 ? 0 : at;
 }
@@ -75,7 +75,7 @@ int component_of(const char* name) {
 } // namespace
 
 int cpu_component() {
-  return component_of("perf_event");
+  return find_component("perf_event");
 }
 
 std::string component_name(int component) {

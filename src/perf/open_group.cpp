@@ -184,7 +184,7 @@ bool OpenGroup::runs() {
   std::optional<OnCpus> on_core_type;
   if (self && core_ != nullptr && !core_->cpus.empty()) {
     on_core_type.emplace(core_->cpus);
-    if (!on_core_type->there()) return true;
+    if (!on_core_type->migrated()) return true;
   }
   const auto before = read_total(); // the existing group has times already
   if (!before) return false;        // pinned, and in error
@@ -403,8 +403,8 @@ Countable countable(std::vector<Event> each, const GroupOptions& options) {
   return out;
 }
 
-std::vector<std::vector<std::size_t>> passes_of(const std::vector<Event>& events,
-                                                const std::vector<std::vector<std::size_t>>& groups) {
+std::vector<std::vector<std::size_t>> make_passes(const std::vector<Event>& events,
+                                                  const std::vector<std::vector<std::size_t>>& groups) {
   std::vector<std::vector<std::size_t>> passes;
   std::map<const host::Pmu*, std::size_t> used;
   for (const auto& group : groups) {

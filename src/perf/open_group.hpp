@@ -189,7 +189,7 @@ struct Countable {
 /// Groups that need no counters of one another are one pass: the i-th group of each core type, and with them
 /// the first of the events that no core type counts. `groups` as Counters::groups().
 [[nodiscard]] std::vector<std::vector<std::size_t>>
-passes_of(const std::vector<Event>& events, const std::vector<std::vector<std::size_t>>& groups);
+make_passes(const std::vector<Event>& events, const std::vector<std::vector<std::size_t>>& groups);
 
 /// First fit: each event is added to the first group of its core type that accepts it, else to a new one. Not
 /// thread-safe.
@@ -233,19 +233,19 @@ public:
       if (cpu >= 0 && cpu < CPU_SETSIZE) CPU_SET(static_cast<unsigned>(cpu), &wanted);
     if (::sched_getaffinity(0, sizeof before_, &before_) != 0) return;
     CPU_AND(&wanted, &wanted, &before_);
-    there_ = CPU_COUNT(&wanted) > 0 && ::sched_setaffinity(0, sizeof wanted, &wanted) == 0;
+    migrated_ = CPU_COUNT(&wanted) > 0 && ::sched_setaffinity(0, sizeof wanted, &wanted) == 0;
   }
   OnCpus(const OnCpus&) = delete;
   OnCpus& operator=(const OnCpus&) = delete;
   ~OnCpus() {
-    if (there_) ::sched_setaffinity(0, sizeof before_, &before_);
+    if (migrated_) ::sched_setaffinity(0, sizeof before_, &before_);
   }
   /// False: it may use none of them, and stays where it was.
-  [[nodiscard]] bool there() const noexcept { return there_; }
+  [[nodiscard]] bool migrated() const noexcept { return migrated_; }
 
 private:
   cpu_set_t before_{};
-  bool there_ = false;
+  bool migrated_ = false;
 };
 
 } // namespace recount::perf

@@ -87,7 +87,7 @@ private:
   void read_feature(std::size_t number, const std::vector<unsigned char>& bytes);
   void read_names(const std::vector<unsigned char>& bytes);
   void read_build_ids(const std::vector<unsigned char>& bytes);
-  [[nodiscard]] const Attribute& attribute_of(std::span<const std::uint64_t> words) const;
+  [[nodiscard]] const Attribute& find_attribute(std::span<const std::uint64_t> words) const;
   [[nodiscard]] std::vector<Indexed> index();
   std::uint64_t index_chunk(std::span<const std::uint64_t> words, std::uint64_t offset,
                             std::vector<Indexed>& all);

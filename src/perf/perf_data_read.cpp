@@ -75,7 +75,7 @@ private:
   bool short_ = false;
 };
 
-perf_event_header header_of(std::uint64_t first) {
+perf_event_header read_header(std::uint64_t first) {
   perf_event_header header{};
   std::memcpy(&header, &first, sizeof header);
   return header;
@@ -87,7 +87,7 @@ std::string name_without_description(const perf_event_attr& attr) {
   return fmt::format("event of type {}, config {:#x}", attr.type, attr.config);
 }
 
-SampledEvent event_of(const perf_event_attr& attr) {
+SampledEvent make_event(const perf_event_attr& attr) {
   SampledEvent event;
   event.event.name = name_without_description(attr);
   event.event.attr = attr;
@@ -167,7 +167,7 @@ void PerfDataReader::read_attributes(FileSection section, std::uint64_t each) {
     attribute.others = attr.sample_id_all ? attribute.samples : RecordFormat{};
     const bool dummy = attr.type == PERF_TYPE_SOFTWARE && attr.config == PERF_COUNT_SW_DUMMY;
     attribute.event = dummy ? npos : events_.size();
-    if (!dummy) events_.push_back(event_of(attr));
+    if (!dummy) events_.push_back(make_event(attr));
     registers_ |= attr.sample_regs_user;
     if (ids.size > ids_left) continue;
     ids_left -= ids.size;
@@ -249,7 +249,7 @@ void PerfDataReader::read_build_ids(const FileBytes& bytes) {
   }
 }
 
-const PerfDataReader::Attribute& PerfDataReader::attribute_of(std::span<const std::uint64_t> words) const {
+const PerfDataReader::Attribute& PerfDataReader::find_attribute(std::span<const std::uint64_t> words) const {
   if (attributes_.size() == 1 || !identified_) return attributes_.front();
   const auto known = by_id_.find(id_of(words));
   return attributes_[known == by_id_.end() ? 0 : known->second];
@@ -257,7 +257,7 @@ const PerfDataReader::Attribute& PerfDataReader::attribute_of(std::span<const st
 
 /// Records of perf itself, which are not in the order of times.
 void PerfDataReader::look_at(std::span<const std::uint64_t> words) {
-  const auto type = header_of(words[0]).type;
+  const auto type = read_header(words[0]).type;
   if (type == record_compressed || type == record_compressed2)
     throw wrong(path_, "is compressed (perf record -z)", "record it without -z");
   // {pid, tid, start, length, offset, name}
@@ -273,7 +273,7 @@ std::uint64_t PerfDataReader::index_chunk(std::span<const std::uint64_t> words, 
   constexpr std::size_t most_records = 50'000'000;
   std::size_t used = 0;
   while (used < words.size()) {
-    const perf_event_header header = header_of(words[used]);
+    const perf_event_header header = read_header(words[used]);
     const std::size_t size = header.size / word_bytes;
     if (size == 0 || header.size % word_bytes != 0 || size > words.size() - used) break;
     const auto record = words.subspan(used, size);
@@ -281,7 +281,7 @@ std::uint64_t PerfDataReader::index_chunk(std::span<const std::uint64_t> words, 
     if (header.type < first_record_of_perf) {
       if (all.size() == most_records)
         throw wrong(path_, fmt::format("has more than {} records", most_records), "record fewer samples");
-      const Attribute& attribute = attribute_of(record);
+      const Attribute& attribute = find_attribute(record);
       const RecordFormat& format = header.type == PERF_RECORD_SAMPLE ? attribute.samples : attribute.others;
       all.push_back({time_of(record, format.sample_type), offset + used * word_bytes});
     }
@@ -349,14 +349,14 @@ SamplingReport PerfDataReader::read(const Sampling::Sink& sink) {
   for (const Indexed& one : index()) {
     std::uint64_t first = 0;
     if (!read_at(fd_.get(), one.offset, bytes_in(first))) break;
-    const std::size_t size = header_of(first).size;
+    const std::size_t size = read_header(first).size;
     if (size < word_bytes || size % word_bytes != 0 ||
         !read_at(fd_.get(), one.offset, {reinterpret_cast<unsigned char*>(words.data()), size}))
       break; // the file was changed meanwhile
     const auto record = std::span<const std::uint64_t>(words).first(size / word_bytes);
-    if (header_of(record[0]).size != size) break;
-    const Attribute& attribute = attribute_of(record);
-    const bool is_sample = header_of(record[0]).type == PERF_RECORD_SAMPLE;
+    if (read_header(record[0]).size != size) break;
+    const Attribute& attribute = find_attribute(record);
+    const bool is_sample = read_header(record[0]).type == PERF_RECORD_SAMPLE;
     const auto understood = decode(record, is_sample ? attribute.samples : attribute.others, decoded);
     if (understood == Understood::no) ++report_.damaged;
     if (understood != Understood::yes || !complete(decoded, attribute)) continue;

@@ -164,7 +164,7 @@ perf_event_attr file_attr(const SampledEvent& event, const RecordFormat& format)
 }
 
 template <class Struct>
-std::string_view bytes_of(const Struct& value) {
+std::string_view as_bytes(const Struct& value) {
   return {reinterpret_cast<const char*>(&value), sizeof value};
 }
 
@@ -173,24 +173,24 @@ std::string_view bytes_of(const Struct& value) {
 /// Its size, and the text with its NUL.
 std::string sized_text(const std::string& text) {
   const auto size = static_cast<std::uint32_t>(text.size() + 1);
-  return std::string(bytes_of(size)).append(text.c_str(), size);
+  return std::string(as_bytes(size)).append(text.c_str(), size);
 }
 
 std::string texts(const std::vector<std::string>& all) {
-  std::string bytes(bytes_of(static_cast<std::uint32_t>(all.size())));
+  std::string bytes(as_bytes(static_cast<std::uint32_t>(all.size())));
   for (const std::string& text : all)
     bytes += sized_text(text);
   return bytes;
 }
 
 std::string descriptions(const std::vector<SampledEvent>& events, const RecordFormat& format) {
-  std::string bytes(bytes_of(static_cast<std::uint32_t>(events.size())));
-  bytes.append(bytes_of(file_attr_size));
+  std::string bytes(as_bytes(static_cast<std::uint32_t>(events.size())));
+  bytes.append(as_bytes(file_attr_size));
   for (std::size_t e = 0; e < events.size(); ++e)
-    bytes.append(bytes_of(file_attr(events[e], format)).substr(0, file_attr_size))
-        .append(bytes_of(std::uint32_t{1}))
+    bytes.append(as_bytes(file_attr(events[e], format)).substr(0, file_attr_size))
+        .append(as_bytes(std::uint32_t{1}))
         .append(sized_text(events[e].event.name))
-        .append(bytes_of(id_of_event(e)));
+        .append(as_bytes(id_of_event(e)));
   return bytes;
 }
 
@@ -225,10 +225,10 @@ void PerfDataWriter::begin(const std::vector<SampledEvent>& events, const Record
     const FileSection ids{sizeof(FileHeader) + events_.size() * (file_attr_size + sizeof(FileSection)) +
                               static_cast<std::uint64_t>(&event - events_.data()) * sizeof(std::uint64_t),
                           sizeof(std::uint64_t)};
-    start.append(bytes_of(attr).substr(0, file_attr_size)).append(bytes_of(ids));
+    start.append(as_bytes(attr).substr(0, file_attr_size)).append(as_bytes(ids));
   }
   for (std::size_t e = 0; e < events_.size(); ++e)
-    start.append(bytes_of(id_of_event(e)));
+    start.append(as_bytes(id_of_event(e)));
 }
 
 void PerfDataWriter::open() {
@@ -276,12 +276,12 @@ void PerfDataWriter::finish(const PerfDataAbout& about) {
   std::string sections, contents;
   for (const auto& [number, bytes] : features) {
     header.features[number / 64] |= std::uint64_t{1} << number % 64;
-    sections.append(bytes_of(FileSection{at + contents.size(), bytes.size()}));
+    sections.append(as_bytes(FileSection{at + contents.size(), bytes.size()}));
     contents.append(bytes);
   }
   if (error_ == 0 &&
       (!process::write_all(fd_.get(), sections + contents) || ::lseek(fd_.get(), 0, SEEK_SET) < 0 ||
-       !process::write_all(fd_.get(), bytes_of(header))))
+       !process::write_all(fd_.get(), as_bytes(header))))
     error_ = errno;
   if (error_ != 0) throw base::cannot_write(path_, error_);
 }

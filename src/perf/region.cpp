@@ -83,7 +83,7 @@ struct Regions {
   std::shared_ptr<Region::Thread> begin_thread();
   void end_thread(const std::shared_ptr<Region::Thread>& thread);
   void choose_events();
-  RegionTotal& total_of(std::vector<RegionTotal>& all, const char* name) const;
+  RegionTotal& find_or_add_total(std::vector<RegionTotal>& all, const char* name) const;
   void add(std::vector<RegionTotal>& all, Region::Thread& thread) const;
 };
 
@@ -125,7 +125,7 @@ void Region::Thread::open(const std::vector<std::string>& names) {
 Region::Entry* Region::Thread::add_entry(const char* name) {
   Regions& all = Regions::all();
   const std::lock_guard all_lock(all.mutex);
-  static_cast<void>(all.total_of(all.totals, name));
+  static_cast<void>(all.find_or_add_total(all.totals, name));
   const std::lock_guard lock(entries_mutex);
   Entry& entry = entries.emplace_back();
   entry.name = name;
@@ -165,7 +165,7 @@ void Regions::end_thread(const std::shared_ptr<Region::Thread>& thread) {
   std::erase(threads, thread);
 }
 
-RegionTotal& Regions::total_of(std::vector<RegionTotal>& all, const char* name) const {
+RegionTotal& Regions::find_or_add_total(std::vector<RegionTotal>& all, const char* name) const {
   const auto found = std::ranges::find(all, name, &RegionTotal::name);
   if (found != all.end()) return *found;
   RegionTotal& total = all.emplace_back(RegionTotal{name, 0, 0, {}});
@@ -178,7 +178,7 @@ RegionTotal& Regions::total_of(std::vector<RegionTotal>& all, const char* name) 
 void Regions::add(std::vector<RegionTotal>& all, Region::Thread& thread) const {
   const std::lock_guard lock(thread.entries_mutex);
   for (const auto& entry : thread.entries) {
-    RegionTotal& total = total_of(all, entry.name);
+    RegionTotal& total = find_or_add_total(all, entry.name);
     const std::uint64_t calls = entry.calls.load(std::memory_order_relaxed);
     total.calls += calls;
     ++total.threads;

@@ -185,29 +185,29 @@ OpenSampling open_sampling(std::vector<SampledEvent> events, const SamplingOptio
                         paranoid_setting(), "sample it in the kernel, as a user who may: recount doctor");
     e.precise = most_precise(e.event, std::max<unsigned>(e.precise, e.event.attr.precise_ip));
   }
-  OpenSampling made;
-  made.events = std::move(events);
-  made.options = options;
-  made.has = features();
-  made.format = record_format(options, made.has, false);
-  made.with_period = record_format(options, made.has, true);
+  OpenSampling opened;
+  opened.events = std::move(events);
+  opened.options = options;
+  opened.has = features();
+  opened.format = record_format(options, opened.has, false);
+  opened.with_period = record_format(options, opened.has, true);
   const bool by_cpu = options.inherit || options.pid == -1;
   const std::vector<int> cpus = by_cpu ? host::online_cpus() : std::vector{-1};
-  std::size_t rings = by_cpu || options.pid == 0 ? cpus.size() : process::threads_of(options.pid).size();
+  std::size_t rings = by_cpu || options.pid == 0 ? cpus.size() : process::read_threads(options.pid).size();
   for (const pid_t pid : options.more_pids)
-    if (!by_cpu) rings += process::threads_of(pid).size();
+    if (!by_cpu) rings += process::read_threads(pid).size();
   for (std::size_t bytes = ring_bytes(options.buffer, rings);;) {
-    open_targets(made, bytes, cpus);
-    if (made.rings.empty())
-      throw unavailable(made.events.front().event.name, made.options.group
-                                                            ? "no CPU has the PMUs of all events of the group"
-                                                            : "its PMU has none of the CPUs that are online");
+    open_targets(opened, bytes, cpus);
+    if (opened.rings.empty())
+      throw unavailable(opened.events.front().event.name,
+                        opened.options.group ? "no CPU has the PMUs of all events of the group"
+                                             : "its PMU has none of the CPUs that are online");
     const auto size = [](const CpuRing& r) { return r.ring->bytes(); };
-    const std::size_t got = size(*std::ranges::min_element(made.rings, {}, size));
-    if (got == bytes) return made;
+    const std::size_t got = size(*std::ranges::min_element(opened.rings, {}, size));
+    if (got == bytes) return opened;
     bytes = got; // less memory may be locked: repeat with a watermark for the new size
-    made.rings.clear();
-    made.contexts.clear();
+    opened.rings.clear();
+    opened.contexts.clear();
   }
 }
 

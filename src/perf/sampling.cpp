@@ -163,17 +163,17 @@ void Sampling::State::deliver(const Sink& sink, std::uint64_t horizon) {
     ~Release() { merge.release(); }
   } release{merge};
   merge.begin();
-  for (auto words_of = merge.next(horizon); !words_of.empty(); words_of = merge.next(horizon)) {
-    const perf::Placed* placed = ids.find(perf::id_of(words_of));
+  for (auto split_words = merge.next(horizon); !split_words.empty(); split_words = merge.next(horizon)) {
+    const perf::Placed* placed = ids.find(perf::id_of(split_words));
     const auto& format = placed != nullptr ? open.format_of(open.events[placed->event]) : open.format;
-    const auto understood = perf::decode(words_of, format, decoded);
+    const auto understood = perf::decode(split_words, format, decoded);
     if (understood == perf::Understood::other) continue;
     if (understood == perf::Understood::no || !complete(decoded.record, placed)) {
       ++report.damaged;
       continue;
     }
     ++report.records;
-    report.bytes += words_of.size_bytes();
+    report.bytes += split_words.size_bytes();
     const std::uint64_t time = std::visit([](const auto& r) { return r.time; }, decoded.record);
     report.late += time < latest ? 1U : 0U;
     latest = std::max(latest, time);

@@ -154,7 +154,7 @@ void save(const Sheet& sheet, const Options& options) {
     drawings.push_back({t.format,
                         std::filesystem::path(t.path).filename().string(),
                         {},
-                        lay_out(sheet, canvas_of(t.format, options.width)),
+                        lay_out(sheet, make_canvas(t.format, options.width)),
                         false});
   const Delivery delivery(*options.script);
   const auto text = script_text([&](auto& gnuplot) { write_script(gnuplot, sheet, drawings); });
@@ -177,7 +177,7 @@ Drawn draw(const Sheet& sheet, const Options& options) {
   for (const auto& t : options.targets) {
     deliveries.push_back(std::make_unique<Delivery>(t.path));
     drawings.push_back({t.format, deliveries.back()->name(), deliveries.back()->folder(),
-                        lay_out(sheet, canvas_of(t.format, options.width)), false});
+                        lay_out(sheet, make_canvas(t.format, options.width)), false});
   }
   const auto output = run_gnuplot([&](auto& gnuplot) { write_script(gnuplot, sheet, drawings); });
   if (!output.empty()) drawn.warnings.push_back("gnuplot: " + output);
@@ -198,7 +198,7 @@ std::string draw_text(const Sheet& sheet, TextSize size) {
   size.rows = std::clamp(size.rows, 12L, 200L);
   const Delivery delivery((std::filesystem::temp_directory_path() / "figure.txt").string());
   const Drawing drawing{Format::dumb, delivery.name(), delivery.folder(),
-                        lay_out(sheet, canvas_of(Format::dumb, 0, size)), size.colour};
+                        lay_out(sheet, make_canvas(Format::dumb, 0, size)), size.colour};
   run_gnuplot([&](auto& gnuplot) { write_script(gnuplot, sheet, {drawing}); });
   delivery.verify("\n");
   return base::read_file(delivery.draft()).value_or("");

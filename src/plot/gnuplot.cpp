@@ -62,24 +62,24 @@ std::string escaped(std::string_view text, bool tex) {
 } // namespace
 
 GnuplotCode quoted(std::string_view text, bool tex) {
-  return {GnuplotCode::Made{}, string_literal(escaped(text, tex))};
+  return {GnuplotCode::FromText{}, string_literal(escaped(text, tex))};
 }
 
 GnuplotCode quoted_tic(std::string_view text, bool tex) {
   std::string doubled;
   for (const char c : escaped(text, tex)) // "\\%" becomes "\\%%"
     doubled += c == '%' ? std::string("%%") : std::string(1, c);
-  return {GnuplotCode::Made{}, string_literal(doubled)};
+  return {GnuplotCode::FromText{}, string_literal(doubled)};
 }
 
 GnuplotCode file_literal(std::string_view path) {
   const bool special = path == "-" || path.starts_with('|') || path.starts_with('~');
   const std::string name = (special ? "./" : "") + std::string(path);
-  return {GnuplotCode::Made{}, string_literal(name)};
+  return {GnuplotCode::FromText{}, string_literal(name)};
 }
 
 GnuplotCode comment(std::string_view text) {
-  return {GnuplotCode::Made{}, "# " + base::printable(text) + (text.ends_with('\\') ? " \n" : "\n")};
+  return {GnuplotCode::FromText{}, "# " + base::printable(text) + (text.ends_with('\\') ? " \n" : "\n")};
 }
 
 GnuplotWriter::GnuplotWriter(std::FILE* file) : gnuplot_(std::make_unique<gnuplotio::Gnuplot>(file)) {

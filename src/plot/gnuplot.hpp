@@ -43,8 +43,8 @@ public:
   friend GnuplotCode operator+(GnuplotCode a, const GnuplotCode& b) { return a += b; }
 
 private:
-  struct Made {}; ///< lest a literal would fit two constructors
-  GnuplotCode(Made /*tag*/, std::string text) : text_(std::move(text)) {}
+  struct FromText {}; ///< lest a literal would fit two constructors
+  GnuplotCode(FromText /*tag*/, std::string text) : text_(std::move(text)) {}
   std::string text_;
 
   friend GnuplotCode vcode(fmt::string_view pattern, fmt::format_args arguments);
@@ -55,7 +55,7 @@ private:
 };
 
 inline GnuplotCode vcode(fmt::string_view pattern, fmt::format_args arguments) {
-  return {GnuplotCode::Made{}, fmt::vformat(pattern, arguments)};
+  return {GnuplotCode::FromText{}, fmt::vformat(pattern, arguments)};
 }
 
 template <class T>

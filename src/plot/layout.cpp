@@ -74,7 +74,7 @@ std::vector<std::string> in_one_line(const std::vector<std::string>& pieces, dou
 }
 
 /// Two panels fit side by side on the width of a page; on that of a column they are stacked.
-Grid grid_of(std::size_t panels, const Canvas& canvas) {
+Grid make_grid(std::size_t panels, const Canvas& canvas) {
   const std::size_t columns = !canvas.cells && canvas.width >= 400 && panels > 1 ? 2 : 1;
   return {columns, (panels + columns - 1) / columns};
 }
@@ -95,7 +95,7 @@ double Canvas::wide(std::string_view text) const {
 
 Layout lay_out(const Sheet& sheet, const Canvas& canvas) {
   const bool strips = sheet.panels.front().x_along == Panel::Along::linear;
-  const Grid grid = strips ? Grid{1, sheet.panels.size()} : grid_of(sheet.panels.size(), canvas);
+  const Grid grid = strips ? Grid{1, sheet.panels.size()} : make_grid(sheet.panels.size(), canvas);
   Layout layout;
   layout.width = canvas.width;
   layout.caption =
@@ -455,7 +455,7 @@ double distance(Vec a, Vec b, const Box& box) {
   return least;
 }
 
-Canvas canvas_of(Format format, double inches, TextSize text) {
+Canvas make_canvas(Format format, double inches, TextSize text) {
   if (format != Format::dumb) return {inches * 72, 0, false, is_tex(format)};
   return {4.0 * static_cast<double>(text.columns), 8.0 * static_cast<double>(text.rows), true, false};
 }

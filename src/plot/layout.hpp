@@ -212,7 +212,7 @@ struct Margins {
 [[nodiscard]] Layout lay_out(const Sheet& sheet, const Canvas& canvas);
 
 /// The canvas that a format offers at this width in inches; text takes the size of the terminal instead.
-[[nodiscard]] Canvas canvas_of(Format format, double inches, TextSize text = {});
+[[nodiscard]] Canvas make_canvas(Format format, double inches, TextSize text = {});
 
 /// "set terminal ..." for a figure of the layout's size. Fonts come out at their size in points, PNG at 300
 /// dots an inch, SVG at the 96 of CSS.

@@ -132,7 +132,7 @@ Axis x_axis(const Panel& panel, const std::vector<Panel>& all, double length, co
 }
 
 /// Where a sample is on the page.
-Vec place_of(const Sample& s, const PanelLook& look) {
+Vec resolve_place(const Sample& s, const PanelLook& look) {
   const Box& p = look.plot;
   return {p.left + look.x.place(s.x) * p.width(), p.bottom + look.y.place(s.y) * p.height()};
 }
@@ -153,7 +153,7 @@ public:
   }
 
 private:
-  [[nodiscard]] Vec at(const Sample& s) const { return place_of(s, look_); }
+  [[nodiscard]] Vec at(const Sample& s) const { return resolve_place(s, look_); }
   [[nodiscard]] Vec end(const Series& series) const { return at(series.samples.back()); }
   [[nodiscard]] Box box(const Note& note) const {
     return box_around(note.at, canvas_.wide(note.text), canvas_.tall() - 0.5);
@@ -404,7 +404,7 @@ private:
     }
   }
 
-  [[nodiscard]] Vec at(const Sample& s) const { return place_of(s, look_); }
+  [[nodiscard]] Vec at(const Sample& s) const { return resolve_place(s, look_); }
 
   /// The first way in which every label touches its curve; else the first in which some are apart.
   bool try_labels() {
@@ -499,7 +499,7 @@ struct Extent {
   }
 };
 
-Extent extent_of(const Panel& panel) {
+Extent measure_extent(const Panel& panel) {
   Extent e;
   for (const ShareRow& row : panel.rows)
     for (const auto* const share : {&row.perf, &row.papi})
@@ -568,7 +568,7 @@ PanelLook make_rows_look(const Panel& panel, const Box& cell, const Canvas& canv
                cell.top - above_rows(canvas)};
   rows.remarks = look.plot.right + gap;
 
-  const Extent extent = extent_of(panel);
+  const Extent extent = measure_extent(panel);
   rows.least = std::exp2(std::floor(std::log2(extent.low) - 0.01));
   rows.most = std::exp2(std::ceil(std::log2(extent.high) + 0.01));
   // A lane is as wide as its tic's text needs; the rest of the width is the axis, a little beyond its ends.

@@ -686,14 +686,14 @@ std::string name_of(Format format) {
   return std::string(format_names[static_cast<std::size_t>(format)]);
 }
 
-std::optional<Format> format_of(const std::string& path) {
+std::optional<Format> format_by_suffix(const std::string& path) {
   const auto* const at =
       std::ranges::find_if(suffixes, [&](std::string_view suffix) { return path.ends_with(suffix); });
   return at == suffixes.end() ? std::nullopt : std::optional(static_cast<Format>(at - suffixes.begin()));
 }
 
 std::string with_suffix(const std::string& path, Format format) {
-  const auto named = format_of(path);
+  const auto named = format_by_suffix(path);
   return path.substr(0, path.size() - (named ? suffix_of(*named).size() : 0)) +
          (format == Format::cairolatex ? "-latex.tex" : suffix_of(format));
 }

@@ -22,7 +22,7 @@ inline constexpr Format formats[] = {Format::pdf,  Format::svg,        Format::p
 [[nodiscard]] Format parse_format(const std::string& name);
 [[nodiscard]] std::string name_of(Format format);
 /// The format that a path's suffix stands for (.pdf .svg .png .tikz .tex .txt); nothing for any other.
-[[nodiscard]] std::optional<Format> format_of(const std::string& path);
+[[nodiscard]] std::optional<Format> format_by_suffix(const std::string& path);
 /// `path` with its suffix, if it is one of a format, replaced by the one of `format`. A cairolatex figure
 /// becomes NAME-latex.tex, since it brings a PDF of the same name.
 [[nodiscard]] std::string with_suffix(const std::string& path, Format format);
@@ -38,7 +38,7 @@ struct Magnitude {
   std::string word; ///< "million"; empty: as they are
 };
 
-[[nodiscard]] inline Magnitude magnitude_of(double most) {
+[[nodiscard]] inline Magnitude choose_magnitude(double most) {
   if (most >= 2e9) return {1e9, "billion"};
   if (most >= 2e6) return {1e6, "million"};
   if (most >= 2e3) return {1e3, "thousand"};

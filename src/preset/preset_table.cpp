@@ -116,7 +116,7 @@ const Line* line_at(const Document& document, Place place) noexcept {
   return nullptr;
 }
 
-const std::vector<std::size_t>& Document::rows_of(std::string_view cpu) const {
+const std::vector<std::size_t>& Document::rows_for(std::string_view cpu) const {
   static const std::vector<std::size_t> none;
   const auto at = cpu_rows.find(base::lower_case(cpu));
   return at == cpu_rows.end() ? none : at->second;
@@ -297,7 +297,7 @@ void Reader::read(const Document& document, bool user) {
   getting_ = found_ = matched_ = false;
   stopped_ = out_.crashes;
   std::size_t next = 0; // the lines before it are read
-  for (const std::size_t row : document.rows_of(r_.cpu)) {
+  for (const std::size_t row : document.rows_for(r_.cpu)) {
     if (row < next) continue;
     if (stopped_ || ended(document, next, row)) return;
     read_block(document, row, user, next);
@@ -308,7 +308,7 @@ void Reader::read(const Document& document, bool user) {
 /// The first line behind `at` that matters to a CPU without presets so far: not the CPU rows of others.
 std::size_t next_row(const Document& document, std::string_view cpu, std::size_t at) {
   std::size_t next = document.lines.size();
-  for (const auto* const lines : {&document.presets, &document.others, &document.rows_of(cpu)})
+  for (const auto* const lines : {&document.presets, &document.others, &document.rows_for(cpu)})
     if (const auto found = std::ranges::upper_bound(*lines, at); found != lines->end())
       next = std::min(next, *found);
   return next;
@@ -338,7 +338,7 @@ bool Reader::ended(const Document& document, std::size_t from, std::size_t to) {
   const Line& line = document.lines[*at];
   const Field& word = line.fields.front();
   if (!names_component(line)) report(Reported::table_ended, word, {});
-  const auto& rows = document.rows_of(r_.cpu);
+  const auto& rows = document.rows_for(r_.cpu);
   for (auto row = std::ranges::upper_bound(rows, *at); row != rows.end(); ++row)
     report(Reported::lost_block, {word.text, document.lines[*row].fields.front().place}, {}, word.place);
   return true;

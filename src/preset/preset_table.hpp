@@ -42,7 +42,7 @@ struct Document {
   std::vector<std::size_t> presets = {},
                            others = {}; ///< indices of the lines of Kind::preset and Kind::other
   /// The CPU rows of that name, in any case of letters.
-  [[nodiscard]] const std::vector<std::size_t>& rows_of(std::string_view cpu) const;
+  [[nodiscard]] const std::vector<std::size_t>& rows_for(std::string_view cpu) const;
 };
 
 /// Bytes of a line that PAPI reads in one go (LINE_MAX - 1).

@@ -123,7 +123,7 @@ PresetValue undefined_value(std::string why) {
   return value;
 }
 
-PresetValue value_of(long long n) {
+PresetValue make_value(long long n) {
   PresetValue value;
   value.value = n;
   return value;
@@ -133,9 +133,9 @@ PresetValue value_of(long long n) {
 PresetValue per_second(long long units, long long cycles, int max_mhz) {
   const long long factors[] = {max_mhz, 1000000};
   const long long over = wrapping(factors, units, std::multiplies<>());
-  if (cycles != 0 && (cycles != -1 || over != INT64_MIN)) return value_of(over / cycles);
+  if (cycles != 0 && (cycles != -1 || over != INT64_MIN)) return make_value(over / cycles);
 #if defined(__aarch64__)
-  PresetValue value = value_of(cycles == 0 ? 0 : over); // this CPU divides without a trap
+  PresetValue value = make_value(cycles == 0 ? 0 : over); // this CPU divides without a trap
   value.divided_by_zero = cycles == 0;
 #else
   PresetValue value;
@@ -155,8 +155,8 @@ PresetValue evaluate(const Preset& preset, const std::vector<long long>& counts,
   const int slots = most_terms(version);
   const auto rest = std::span(counts).subspan(1);
   switch (preset.type) {
-  case Derived::add: return value_of(wrapping(rest, counts[0], std::plus<>()));
-  case Derived::sub: return value_of(wrapping(rest, counts[0], std::minus<>()));
+  case Derived::add: return make_value(wrapping(rest, counts[0], std::plus<>()));
+  case Derived::sub: return make_value(wrapping(rest, counts[0], std::minus<>()));
   case Derived::ps:
     if (rest.empty()) return undefined_value("DERIVED_PS has no second term");
     return per_second(rest[0], counts[0], max_mhz);
@@ -166,7 +166,7 @@ PresetValue evaluate(const Preset& preset, const std::vector<long long>& counts,
     return per_second(wrapping(rest, 0, std::plus<>()), counts[0], max_mhz);
   case Derived::postfix:
   case Derived::infix: return Machine(counts, slots, max_mhz).run(formula::parse_rpn(preset.postfix));
-  default: return value_of(counts[0]);
+  default: return make_value(counts[0]);
   }
 }
 

@@ -15,7 +15,7 @@ bool starts(std::string_view text, std::initializer_list<std::string_view> any) 
   });
 }
 
-CpuKind kind_of(const std::string& cpu, const event::pfm::Table* core) {
+CpuKind find_kind(const std::string& cpu, const event::pfm::Table* core) {
   if (starts(cpu, {"arm", "power", "ppc", "bgp", "bgq", "mips", "ultra", "niagara", "cell", "sicortex"}))
     return CpuKind::load_store;
   if (core && (starts(core->prose, {"Intel", "AMD"}) || starts(core->name, {"amd64"}))) return CpuKind::cisc;
@@ -95,7 +95,7 @@ CpuView view(const Document& table, const std::string& cpu, const event::pfm::Ta
   CpuView v;
   v.cpu = core ? core->name : cpu;
   v.core = core;
-  v.kind = kind_of(v.cpu, core);
+  v.kind = find_kind(v.cpu, core);
   v.version = version;
   if (core) v.natives = std::make_shared<Natives>(*core, version, catalogue);
   const NativeLookup trust = [](const std::string&) { return Known::yes; };

@@ -57,9 +57,9 @@ private:
       problem = inner ? "its presets refer to each other" : "its term " + term + " is an undefined preset";
       return {term, nullptr};
     }
-    auto made = std::make_shared<const Written>(of(*inner, depth + 1));
-    if (problem.empty()) problem = made->problem;
-    return {{}, std::move(made)};
+    auto row = std::make_shared<const Written>(of(*inner, depth + 1));
+    if (problem.empty()) problem = row->problem;
+    return {{}, std::move(row)};
   }
 
   const LoadedTable& loaded_;
@@ -77,10 +77,10 @@ void gather(const Written& written, std::vector<std::string>& names) {
 }
 
 /// As a polynomial in which each occurrence of a native event is a separate variable.
-std::optional<formula::Quotient> meaning_of(const Written& written, int& next) {
+std::optional<formula::Quotient> make_meaning(const Written& written, int& next) {
   std::vector<formula::Quotient> operands;
   for (const Written::Operand& operand : written.operands) {
-    const auto means = operand.preset ? meaning_of(*operand.preset, next) : formula::variable(next++);
+    const auto means = operand.preset ? make_meaning(*operand.preset, next) : formula::variable(next++);
     if (!means) return {};
     operands.push_back(*means);
   }
@@ -109,7 +109,7 @@ std::vector<std::string> natives(const Written& written) {
 
 bool linear(const Written& written) {
   int next = 0;
-  const auto means = meaning_of(written, next);
+  const auto means = make_meaning(written, next);
   if (!means) return false;
   const auto& [over, under] = *means;
   const bool undivided = under.size() == 1 && under.begin()->first.empty();

@@ -73,7 +73,7 @@ void Child::signal(int number) const noexcept {
   if (!own_group_ || ::kill(-pid_, number) != 0) ::kill(pid_, number);
 }
 
-Usage usage_of(const rusage& used) {
+Usage make_usage(const rusage& used) {
   const auto ns = [](const timeval& time) {
     return static_cast<double>(time.tv_sec) * 1e9 + static_cast<double>(time.tv_usec) * 1e3;
   };
@@ -87,7 +87,7 @@ std::optional<Exit> Child::reap(bool block) {
   while ((got = ::wait4(pid_, &status, block ? 0 : WNOHANG, &used)) < 0 && errno == EINTR) {
   }
   if (got == 0) return {};
-  const Usage usage = usage_of(used);
+  const Usage usage = make_usage(used);
   used_ = std::chrono::nanoseconds(std::llround(usage.user_ns + usage.system_ns));
   if (got < 0)
     ended_ = Exit{Exit::How::exited, 127}; // already reaped (SIGCHLD ignored)

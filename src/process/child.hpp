@@ -69,7 +69,7 @@ struct Usage {
   double max_rss = 0; ///< bytes, of the largest of these processes; that of the child before exec counts, too
 };
 
-[[nodiscard]] Usage usage_of(const rusage& used);
+[[nodiscard]] Usage make_usage(const rusage& used);
 
 /// How a child ended.
 struct Exit {

@@ -227,7 +227,7 @@ bool wait_at(int gate) {
   if (spawn.held) {
     rusage used{};
     ::getrusage(RUSAGE_SELF, &used);
-    send_report(report, {Step::held, 0, -1, usage_of(used)});
+    send_report(report, {Step::held, 0, -1, make_usage(used)});
     if (!wait_at(gate)) give_up(report, Step::hold);
   }
   ::execve(p.path.c_str(), p.argv.data(), p.environment.data());

@@ -77,7 +77,7 @@ void Processes::wait(const HeldSignals& signals, std::optional<std::chrono::stea
   std::erase_if(watched_, std::mem_fn(&ProcessEnd::reached));
 }
 
-std::vector<pid_t> threads_of(pid_t pid) {
+std::vector<pid_t> read_threads(pid_t pid) {
   std::vector<pid_t> found;
   std::error_code error;
   std::filesystem::directory_iterator at("/proc/" + std::to_string(pid) + "/task", error);
@@ -90,7 +90,7 @@ std::vector<pid_t> threads_of(pid_t pid) {
   return found;
 }
 
-std::optional<pid_t> process_of(pid_t tid) {
+std::optional<pid_t> read_process(pid_t tid) {
   const std::string status =
       base::read_file("/proc/" + std::to_string(tid) + "/status").value_or(std::string());
   constexpr std::string_view key = "Tgid:\t";
@@ -104,7 +104,7 @@ std::size_t each_thread(pid_t pid, const std::function<bool(pid_t)>& attach) {
   std::size_t attached = 0;
   for (bool more = true; more;) {
     more = false;
-    for (const pid_t tid : threads_of(pid)) {
+    for (const pid_t tid : read_threads(pid)) {
       if (!seen.insert(tid).second) continue;
       more = true;
       if (attach(tid)) ++attached;

@@ -68,10 +68,10 @@ private:
 
 /// The current thread IDs of a process, the main thread first. Empty if the process has ended or /proc is not
 /// mounted.
-[[nodiscard]] std::vector<pid_t> threads_of(pid_t pid);
+[[nodiscard]] std::vector<pid_t> read_threads(pid_t pid);
 
 /// The process (thread group) of a thread; none if the thread has ended or /proc is not mounted.
-[[nodiscard]] std::optional<pid_t> process_of(pid_t tid);
+[[nodiscard]] std::optional<pid_t> read_process(pid_t tid);
 
 /// Calls `attach` once per thread, until there are no new threads. `attach` must include the threads that the
 /// thread starts later (perf events with inherit do). It returns false if the thread has ended. Returns the

@@ -24,7 +24,7 @@ struct Step {
 };
 
 /// The frames of a chain, outermost first, with the process if it is known.
-std::vector<Step> steps_of(const Profile& p, std::size_t chain) {
+std::vector<Step> make_steps(const Profile& p, std::size_t chain) {
   std::vector<Step> steps;
   const auto& chains = p.recording.places.chains();
   for (std::size_t c = chain; c != 0; c = chains[c].caller) {
@@ -42,7 +42,7 @@ void each_chain(const Profile& p, Take take) {
   const Places& places = p.recording.places;
   for (std::size_t chain = 1; chain < places.chains().size(); ++chain)
     if (const auto tally = places.chain_tally(chain); !without_samples(tally))
-      take(steps_of(p, chain), tally);
+      take(make_steps(p, chain), tally);
 }
 
 /// Numbers of frames in the order of their first use.

@@ -151,7 +151,7 @@ public:
   /// As trace::MemoryMap::take().
   [[nodiscard]] bool memory(std::uint64_t kind, std::span<const std::uint64_t> words) {
     if (!map_.take(kind, words)) return false;
-    if (const auto& block = map_.made())
+    if (const auto& block = map_.last_added())
       if (const std::uint32_t number = allocated_by(ObjectKind::heap, block->number); number != 0) {
         ++(*objects_)[number].blocks;
         (*objects_)[number].bytes += block->end - block->start;
@@ -186,7 +186,9 @@ public:
   /// Sets the bytes of its rows.
   void set_row(std::uint64_t row) { (*objects_)[last_.number].row = row; }
   /// The block that the last memory() allocated; nothing: none.
-  [[nodiscard]] const std::optional<trace::MemoryMap::Region>& last_block() const { return map_.made(); }
+  [[nodiscard]] const std::optional<trace::MemoryMap::Region>& last_block() const {
+    return map_.last_added();
+  }
 
 private:
   struct Extent {
@@ -617,7 +619,7 @@ Recording record_modelled(const RecordSettings& settings) {
   const auto begin = [&](std::uint32_t pid, std::uint32_t) -> std::unique_ptr<trace::Reader> {
     recording.places.add(Name{.pid = pid, .tid = pid, .exec = true, .name = {}});
     return std::make_unique<Process>(run.blocks, std::make_unique<AttributedProcess>(run, pid),
-                                     trace::gate_of(run.blocks, functions));
+                                     trace::make_gate(run.blocks, functions));
   };
   const auto end = [](trace::Reader& process) { dynamic_cast<Process&>(process).sink().end(); };
   const auto started = std::chrono::steady_clock::now();

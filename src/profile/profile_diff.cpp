@@ -26,7 +26,7 @@ struct RowPair {
   std::vector<Tally> before, after;
 };
 
-double change_of(const ShareChange& change) {
+double difference(const ShareChange& change) {
   return change.after.value - change.before.value;
 }
 
@@ -53,7 +53,7 @@ std::vector<ShareChange> compare_shares(const Profile& before, std::size_t event
                        share_in(after, pair.after, event_after)});
   }
   std::ranges::stable_sort(changes, [](const ShareChange& a, const ShareChange& b) {
-    return std::pair(b.differs(), std::abs(change_of(b))) < std::pair(a.differs(), std::abs(change_of(a)));
+    return std::pair(b.differs(), std::abs(difference(b))) < std::pair(a.differs(), std::abs(difference(a)));
   });
   return changes;
 }
@@ -80,7 +80,7 @@ command::Table diff_table(const std::vector<ShareChange>& changes, const std::st
   for (std::size_t i = 0; i < std::min(top, changes.size()); ++i) {
     const ShareChange& change = changes[i];
     std::vector<std::string> line{share_text(change.before), share_text(change.after),
-                                  change.differs() ? fmt::format("{:+.3g}", 100 * change_of(change))
+                                  change.differs() ? fmt::format("{:+.3g}", 100 * difference(change))
                                                    : "none shown"};
     for (NameField& field : name_fields(change.row, by))
       line.push_back(field.brief.empty() ? std::move(field.cell) : std::move(field.brief));
@@ -89,7 +89,7 @@ command::Table diff_table(const std::vector<ShareChange>& changes, const std::st
     table.add_data({datum.with("share before", change.before.value, change.before.low, change.before.high),
                     datum.with("share after", change.after.value, change.after.low, change.after.high)});
     datum.reason = change.differs() ? "" : "the 95 % intervals overlap";
-    table.add_data({datum.with("change of the share", change_of(change))});
+    table.add_data({datum.with("change of the share", difference(change))});
   }
   return table;
 }

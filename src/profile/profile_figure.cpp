@@ -79,7 +79,7 @@ struct Group {
   std::string name;
   std::int64_t start = 0, end = 0;
 };
-std::optional<Group> group_of(const Observation& o, std::int64_t address, const std::string& by) {
+std::optional<Group> make_group(const Observation& o, std::int64_t address, const std::string& by) {
   constexpr std::int64_t longest = std::int64_t{1} << 40; // bytes of a function
   const std::string line = text(o, "source"), inlined = text(o, "inlined");
   if (by == "module") return Group{short_path(text(o, "module")), address, address + 1};
@@ -104,7 +104,7 @@ std::vector<Function> gather_functions(const result::Results& results, const std
     const auto address = parameter<std::int64_t>(o, "address");
     const double value = result::as_double(o.value).value_or(0);
     if (!o.params.contains("address")) totals[e] += value; // those of the kernel do not fit an int64
-    const auto group = address && is_address(*address) ? group_of(o, *address, by) : std::nullopt;
+    const auto group = address && is_address(*address) ? make_group(o, *address, by) : std::nullopt;
     if (!group) continue;
     const bool bounded = group->end - group->start > 1; // two symbols may have one name
     Function& f = functions[{text(o, "module"), group->name, bounded ? group->start : 0}];

@@ -28,7 +28,7 @@
 
 namespace recount::profile {
 
-std::string mark_of(const Profile& p, std::size_t event) {
+std::string make_mark(const Profile& p, std::size_t event) {
   const Event& e = p.recording.events[event].event;
   return p.marks.find(e.name, std::span(&e, 1));
 }
@@ -120,7 +120,7 @@ std::string event_line(const Profile& p, std::size_t e) {
   if (count.throttled > 0) text += ", throttled " + base::format_count(count.throttled, "time");
   if (const double share = scheduled_share(p, e); share < 0.995)
     text += fmt::format(", scheduled {:.0f} % of the time", 100 * share);
-  if (const std::string mark = mark_of(p, e); !mark.empty()) text += " " + command::in_parentheses(mark);
+  if (const std::string mark = make_mark(p, e); !mark.empty()) text += " " + command::in_parentheses(mark);
   return text;
 }
 
@@ -548,7 +548,7 @@ Json event_json(const Profile& p, std::size_t e) {
   const auto& event = p.recording.events[e];
   const auto& count = p.recording.report.events[e];
   Json json{{"name", event.event.name}};
-  if (const std::string mark = mark_of(p, e); !mark.empty()) json["verdict"] = mark;
+  if (const std::string mark = make_mark(p, e); !mark.empty()) json["verdict"] = mark;
   json[event.frequency != 0 ? "frequency" : "period"] = event.frequency != 0 ? event.frequency : event.period;
   if (!p.recording.not_counted.empty()) {
     json["counted"] = Json();

@@ -30,7 +30,7 @@ struct Profile {
 };
 
 /// What recount check found wrong with an event.
-[[nodiscard]] std::string mark_of(const Profile& profile, std::size_t event);
+[[nodiscard]] std::string make_mark(const Profile& profile, std::size_t event);
 /// Whether each occurrence of an event was sampled: shares are then exact.
 [[nodiscard]] bool every_occurrence(const Profile& profile, std::size_t event);
 /// The share of all samples of an event.

@@ -133,7 +133,7 @@ std::string deciding_point(const Fit& a, const Fit& b, const Counts& counts) {
     most = difference;
     const auto& [kernel, params] = counts.points[point];
     text = fmt::format("{} {}: {} counts {:.0f}, {} counts {:.0f}", kernel, result::describe(params),
-                       text_of(a), *by_a, text_of(b), *by_b);
+                       formula_text(a), *by_a, formula_text(b), *by_b);
   }
   return text;
 }
@@ -152,7 +152,7 @@ bool satisfies(const Fit& fit, const kernel::Relation& relation, const Counts& c
 }
 
 void add_evidence(MeasuredPreset& row, const Measured& measured, const Proposal* relative) {
-  row.kernels = kernels_of(row.preset);
+  row.kernels = find_kernels(row.preset);
   const Fit& first = row.fits.found.front();
   for (const auto& [name, factor] : first.terms)
     if (const auto others = measured.same_as(name); !others.empty())
@@ -207,8 +207,8 @@ std::vector<std::string> events_to_count(EventIndex& events, const Proposals& re
   return names;
 }
 
-std::vector<sweep::Job> jobs_of(const Statements& statements, const std::vector<std::string>& events,
-                                long repeat, std::uint64_t seed) {
+std::vector<sweep::Job> make_jobs(const Statements& statements, const std::vector<std::string>& events,
+                                  long repeat, std::uint64_t seed) {
   constexpr std::ptrdiff_t events_per_run = 64;        // lost if the run fails
   std::map<Point, std::vector<std::string>> simulated; // presets whose expected count is the model's
   std::vector<Point> order;
@@ -296,7 +296,7 @@ constexpr std::size_t most_named = 8;
 
 std::string alternatives(const MeasuredPreset& row) {
   auto texts =
-      base::mapped(std::span(row.fits.found).subspan(1), [](const Fit& fit) { return text_of(fit); });
+      base::mapped(std::span(row.fits.found).subspan(1), [](const Fit& fit) { return formula_text(fit); });
   if (texts.size() > most_named) {
     const auto more = fmt::format("and {} more", texts.size() - most_named);
     texts.resize(most_named);
@@ -325,14 +325,14 @@ std::string row_text(const MeasuredPreset& row) {
   // A row that is undecided or refuted is a comment, so that PAPI does not read it.
   const bool refuted = !row.verdict.empty() && row.verdict != "agrees" && row.verdict != "perf agrees" &&
                        row.verdict != "plausible";
-  const std::string line = row_of(row.preset, first) + "\n";
+  const std::string line = make_row(row.preset, first) + "\n";
   if (row.confidence != Confidence::low && !refuted) return text + line;
   return text + (refuted ? "# refuted: " : "# undecided: ") + line;
 }
 
 } // namespace
 
-std::string csv_of(const MeasuredProposals& proposals, const std::string& unchecked) {
+std::string format_csv(const MeasuredProposals& proposals, const std::string& unchecked) {
   std::string text = comment(fmt::format(
       "Presets of {}, proposed by recount {} from the counts of {} at {}.", proposals.cpu, RECOUNT_VERSION,
       base::format_count(proposals.events, "event"), base::format_count(proposals.points, "point")));
@@ -382,7 +382,7 @@ sweep::Batch make_batch(const MeasureOptions& options, const std::string& cpu,
                                          {{measured_setting, cpu},
                                           {"--event", fmt::format("{}", fmt::join(options.events, ","))},
                                           {"--repeat", std::to_string(options.repeat)}});
-  batch.jobs = jobs_of(statements(caches_here()), events, options.repeat, 1);
+  batch.jobs = make_jobs(statements(caches_here()), events, options.repeat, 1);
   batch.header.verdicts.clear();
   return batch;
 }
@@ -396,7 +396,7 @@ void check_options(const MeasureOptions& options) {
 }
 
 sweep::BatchResult measure(const MeasureOptions& options, const Proposals& relatives) {
-  EventIndex index(lint::source_of(relatives.cpu, nullptr), PapiVersion::v7_0);
+  EventIndex index(lint::find_source(relatives.cpu, nullptr), PapiVersion::v7_0);
   const auto events = countable(options.events.empty() ? events_to_count(index, relatives) : options.events);
   const sweep::Batch batch = make_batch(options, relatives.cpu, events);
   if (!options.quiet)
@@ -412,7 +412,7 @@ std::string check_rows(MeasuredProposals& proposals) {
   process::Spawn spawn;
   spawn.argv = {"/proc/self/exe", "check", "--table", file, "--json", "--no-verdicts", "-q", "--repeat", "1"};
   for (const MeasuredPreset& row : proposals.rows) {
-    table += row_of(row.preset, row.fits.found.front()) + "\n";
+    table += make_row(row.preset, row.fits.found.front()) + "\n";
     spawn.argv.push_back(row.preset);
   }
   if (!base::write_file(file, table)) throw base::cannot_write(file, errno);
@@ -444,7 +444,7 @@ double spread(const std::vector<double>& counts) {
   return statistics::quantile(counts, 0.9) - statistics::quantile(counts, 0.1);
 }
 /// The smallest count anywhere, as far as it can be the overhead of counting.
-double overhead_of(const MeasuredEvent& event) {
+double compute_overhead(const MeasuredEvent& event) {
   double least = overhead;
   for (const auto& counts : event.counts)
     if (!counts.empty()) least = std::min(least, middle(counts));
@@ -461,7 +461,7 @@ std::string_view name_of(Usability usability) noexcept {
 Usability usability(const MeasuredEvent& event) {
   double least = std::numeric_limits<double>::infinity(), most = 0;
   std::size_t points = 0, counting = 0, varying = 0;
-  const double floor = 2 * overhead_of(event);
+  const double floor = 2 * compute_overhead(event);
   for (const auto& counts : event.counts) {
     if (counts.empty()) continue;
     ++points;
@@ -484,7 +484,7 @@ std::size_t Fit::weight() const {
   return weight;
 }
 
-std::string text_of(const Fit& fit) {
+std::string formula_text(const Fit& fit) {
   std::string text;
   for (const bool added : {true, false})
     for (const auto& [name, factor] : fit.terms) {
@@ -495,7 +495,7 @@ std::string text_of(const Fit& fit) {
   return fit.divisor == 1 ? text : fmt::format("({}) / {}", text, fit.divisor);
 }
 
-std::string row_of(const std::string& preset, const Fit& fit) {
+std::string make_row(const std::string& preset, const Fit& fit) {
   std::vector<std::string> added, subtracted;
   bool factors = fit.divisor != 1;
   for (const auto& [name, factor] : fit.terms) {
@@ -523,7 +523,7 @@ Measured::Measured(const std::vector<MeasuredEvent>& events) {
   for (const MeasuredEvent& event : events) {
     if (usability(event) != Usability::usable) continue;
     Column column{{event.name}, {}, {}, {}};
-    const double slack = overhead_of(event);
+    const double slack = compute_overhead(event);
     for (const auto& counts : event.counts) {
       column.counted.push_back(!counts.empty());
       column.counts.push_back(counts.empty() ? 0 : middle(counts));

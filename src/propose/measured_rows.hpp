@@ -48,9 +48,9 @@ struct Fit {
   friend bool operator==(const Fit& a, const Fit& b) { return a.terms == b.terms && a.divisor == b.divisor; }
 };
 /// "2*A + B", "(A) / 2"
-[[nodiscard]] std::string text_of(const Fit& fit);
+[[nodiscard]] std::string formula_text(const Fit& fit);
 /// "PRESET,NAME,TYPE,..." as PAPI reads it.
-[[nodiscard]] std::string row_of(const std::string& preset, const Fit& fit);
+[[nodiscard]] std::string make_row(const std::string& preset, const Fit& fit);
 
 /// The formulas that reproduce every expected count within the noise of their events, fewest terms first.
 struct Fits {
@@ -99,9 +99,9 @@ struct Statements {
 /// The events to count: the terms of `relatives`, then all others of the CPU, each encoding once.
 [[nodiscard]] std::vector<std::string> events_to_count(EventIndex& events, const Proposals& relatives);
 /// Every event at every point of the statements by perf, `repeat` times, and the model's counts.
-[[nodiscard]] std::vector<sweep::Job> jobs_of(const Statements& statements,
-                                              const std::vector<std::string>& events, long repeat,
-                                              std::uint64_t seed);
+[[nodiscard]] std::vector<sweep::Job> make_jobs(const Statements& statements,
+                                                const std::vector<std::string>& events, long repeat,
+                                                std::uint64_t seed);
 
 /// A preset with its formulas; the first is proposed.
 struct MeasuredPreset {
@@ -132,7 +132,7 @@ struct MeasuredProposals {
                                                  const Proposals& relatives);
 /// As a preset table with comments. Rows that recount check finds wrong are comments. `unchecked`: why
 /// recount check was not run on the rows; empty: it was.
-[[nodiscard]] std::string csv_of(const MeasuredProposals& proposals, const std::string& unchecked);
+[[nodiscard]] std::string format_csv(const MeasuredProposals& proposals, const std::string& unchecked);
 
 // recount propose --measure: counts all events over the kernels, and has the proposed rows checked.
 

@@ -37,8 +37,8 @@ formula::Variable Codes::of(const preset::Native& native, const std::string& nam
   return static_cast<formula::Variable>(at);
 }
 
-std::string text_of(const Quotient& meaning, const std::vector<std::string>& codes, const Preset& preset,
-                    const std::vector<std::string>& terms) {
+std::string formula_text(const Quotient& meaning, const std::vector<std::string>& codes, const Preset& preset,
+                         const std::vector<std::string>& terms) {
   if (const auto form = formula::linear(meaning)) return formula::to_text(*form, codes);
   const std::string infix = formula::to_infix(formula::parse_rpn(preset.postfix), terms);
   return infix.empty() ? fmt::format("{} of {}", name_of(preset.type), fmt::join(terms, ", ")) : infix;
@@ -73,7 +73,7 @@ const std::vector<std::pair<std::string, Preset>>& architecture_rows() {
 constexpr double nearness = 4;
 
 /// Empty where it is no sum of small multiples of events.
-std::map<std::string, int> factors_of(const Quotient& meaning, const std::vector<std::string>& codes) {
+std::map<std::string, int> collect_factors(const Quotient& meaning, const std::vector<std::string>& codes) {
   constexpr std::int64_t largest = 1000;
   const auto form = formula::linear(meaning);
   std::map<std::string, int> factors;
@@ -93,9 +93,9 @@ std::optional<Formula> make_formula(const Preset& row, const std::vector<formula
   if (!meaning) return {};
   return Formula{fmt::format("PRESET,{},{},{}{}", row.name, name_of(row.type),
                              row.type == Derived::postfix ? row.postfix + "," : "", fmt::join(terms, ",")),
-                 text_of(*meaning, codes.names, row, terms),
+                 formula_text(*meaning, codes.names, row, terms),
                  *meaning,
-                 factors_of(*meaning, codes.names),
+                 collect_factors(*meaning, codes.names),
                  {from},
                  {row.place.line},
                  {},
@@ -115,7 +115,7 @@ void merge(std::vector<Formula>& all, Formula formula) {
   all.push_back(std::move(formula));
 }
 
-Confidence confidence_of(const Proposal& proposal) {
+Confidence judge_confidence(const Proposal& proposal) {
   const Formula& first = proposal.formulas.front();
   const std::size_t others = proposal.formulas.size() - 1;
   if (proposal.remarks.empty()) return first.lines.size() > 1 ? Confidence::high : Confidence::medium;
@@ -137,7 +137,7 @@ void add_remarks(Proposal& proposal, const std::vector<std::string>& lint) {
         fmt::format("{}: {}", fmt::join(proposal.formulas[i].from, " "), proposal.formulas[i].text));
   for (const std::string& text : lint)
     proposal.remarks.push_back("recount lint: " + text);
-  proposal.confidence = confidence_of(proposal);
+  proposal.confidence = judge_confidence(proposal);
 }
 
 } // namespace
@@ -155,7 +155,7 @@ Lineage::Lineage(const PresetTable& table, const preset::Catalogue* catalogue,
       version_(version.value_or(table_version_)) {
   preset::require_rows(table);
   for (const std::string& cpu : table.cpus())
-    if (const auto source = lint::source_of(cpu, catalogue); source.core)
+    if (const auto source = lint::find_source(cpu, catalogue); source.core)
       views_.push_back(
           preset::view(table.document(), cpu, source.core, table_version_, nullptr, source.catalogue));
 }
@@ -164,14 +164,14 @@ std::vector<std::string> Lineage::cpus() const {
   return base::mapped(views_, &preset::CpuView::cpu);
 }
 
-const preset::CpuView* Lineage::view_of(const std::string& cpu) const {
+const preset::CpuView* Lineage::find_view(const std::string& cpu) const {
   const auto at = std::ranges::find_if(views_, [&](const auto& v) { return preset::same_word(v.cpu, cpu); });
   return at == views_.end() ? nullptr : &*at;
 }
 
-EventIndex& Lineage::events_of(const std::string& cpu, PapiVersion version) {
+EventIndex& Lineage::event_index(const std::string& cpu, PapiVersion version) {
   auto& index = events_[{cpu, version}];
-  if (!index) index = std::make_unique<EventIndex>(lint::source_of(cpu, catalogue_), version);
+  if (!index) index = std::make_unique<EventIndex>(lint::find_source(cpu, catalogue_), version);
   return *index;
 }
 
@@ -182,22 +182,22 @@ std::vector<Lineage::Relative> Lineage::relatives(const std::string& cpu,
     for (const auto& family : lint::families())
       if (std::ranges::find(family, cpu) != family.end())
         names.insert(names.end(), family.begin(), family.end());
-  const EventIndex& here = events_of(cpu, version_);
+  const EventIndex& target = event_index(cpu, version_);
   std::vector<Relative> found;
   for (const std::string& name : names) {
-    const preset::CpuView* const view = view_of(name);
+    const preset::CpuView* const view = find_view(name);
     if (!view && !from.empty())
       throw bad_input("--from " + name, "no such CPU in " + table_.name(), base::did_you_mean(name, cpus()));
     if (!view || view->cpu == cpu) continue;
-    EventIndex& there = events_of(view->cpu, table_version_);
-    if (from.empty() && there.names() == here.names()) continue; // another name of the same events
-    found.push_back({view, &there, similarity(here.names(), there.names())});
+    EventIndex& origin = event_index(view->cpu, table_version_);
+    if (from.empty() && origin.names() == target.names()) continue; // another name of the same events
+    found.push_back({view, &origin, similarity(target.names(), origin.names())});
   }
   std::ranges::stable_sort(found, std::greater{}, &Relative::similarity);
   return found;
 }
 
-std::optional<Formula> Lineage::translated(const Preset& row, const Relative& relative, EventIndex& here,
+std::optional<Formula> Lineage::translated(const Preset& row, const Relative& relative, EventIndex& target,
                                            Codes& codes, std::string& why) {
   const preset::CpuView& view = *relative.view;
   if (!view.meanings.contains(row.name)) {
@@ -212,7 +212,7 @@ std::optional<Formula> Lineage::translated(const Preset& row, const Relative& re
   double quality = 1;
   for (const formula::Variable v : variables) {
     const std::string& term = view.names[static_cast<std::size_t>(v)];
-    const Translation found = translate(term, *relative.events, here);
+    const Translation found = translate(term, *relative.events, target);
     quality = std::min(quality, found.quality);
     if (found.name.empty()) {
       why = fmt::format("{}: {} has no counterpart here", view.cpu, term);
@@ -220,7 +220,7 @@ std::optional<Formula> Lineage::translated(const Preset& row, const Relative& re
     }
     if (!found.remark.empty()) remarks.push_back(fmt::format("{} ({})", found.remark, view.cpu));
     terms.push_back(found.name);
-    own.push_back(codes.of(here.natives().of(found.name), found.name));
+    own.push_back(codes.of(target.natives().of(found.name), found.name));
   }
   if (quality <= 0 || terms.empty()) return {};
   Preset translated = row;
@@ -235,16 +235,16 @@ std::optional<Formula> Lineage::translated(const Preset& row, const Relative& re
   return formula;
 }
 
-std::optional<Formula> Lineage::architectural(const std::string& preset, EventIndex& here, Codes& codes) {
+std::optional<Formula> Lineage::architectural(const std::string& preset, EventIndex& target, Codes& codes) {
   constexpr double score = 0.5; // relatives with more than 0.84 of the events in common outweigh it
-  const std::string& cpu = here.natives().core().name;
+  const std::string& cpu = target.natives().core().name;
   for (const auto& [pmus, row] : architecture_rows()) {
     if (row.name != preset || !base::Pattern(pmus).matches(cpu)) continue;
     std::vector<formula::Variable> own;
     std::vector<std::string> terms;
     for (const PresetNative& native : row.natives)
-      if (here.natives().of(native.name).ok()) {
-        own.push_back(codes.of(here.natives().of(native.name), native.name));
+      if (target.natives().of(native.name).ok()) {
+        own.push_back(codes.of(target.natives().of(native.name), native.name));
         terms.push_back(native.name);
       }
     auto formula = make_formula(row, own, terms, codes, "the architecture"); // none where events are missing
@@ -256,18 +256,18 @@ std::optional<Formula> Lineage::architectural(const std::string& preset, EventIn
 }
 
 std::vector<Formula> Lineage::formulas(const std::string& preset, const std::vector<Relative>& relatives,
-                                       const std::set<int>& hidden, EventIndex& here, Codes& codes,
+                                       const std::set<int>& hidden, EventIndex& target, Codes& codes,
                                        std::string& why) {
   std::vector<Formula> all;
   for (const Relative& relative : relatives) {
     const Preset* const row = relative.view->loaded.find(preset);
     if (!row || hidden.contains(row->place.line)) continue;
     std::string trouble;
-    if (auto formula = translated(*row, relative, here, codes, trouble)) merge(all, *std::move(formula));
+    if (auto formula = translated(*row, relative, target, codes, trouble)) merge(all, *std::move(formula));
     if (why.empty()) why = trouble;
   }
   if (!relatives.empty())
-    if (auto formula = architectural(preset, here, codes)) merge(all, *std::move(formula));
+    if (auto formula = architectural(preset, target, codes)) merge(all, *std::move(formula));
   std::ranges::stable_sort(all, std::greater{}, &Formula::score);
   return all;
 }
@@ -312,13 +312,13 @@ std::map<std::string, std::vector<std::string>> Lineage::faults(Proposals& all) 
 
 Proposals Lineage::propose(const std::string& cpu, const std::vector<std::string>& from, Codes& codes) {
   std::set<int> hidden; // lines of its own rows
-  if (const preset::CpuView* const own = view_of(cpu))
+  if (const preset::CpuView* const own = find_view(cpu))
     for (const Preset& preset : own->loaded.presets)
       hidden.insert(preset.place.line);
   Proposals all;
   all.cpu = cpu;
   all.own = hidden.size();
-  EventIndex& here = events_of(cpu, version_);
+  EventIndex& target = event_index(cpu, version_);
   auto near = relatives(cpu, from);
   std::erase_if(near, [&](const Relative& relative) {
     return std::ranges::all_of(relative.view->loaded.presets,
@@ -329,7 +329,7 @@ Proposals Lineage::propose(const std::string& cpu, const std::vector<std::string
   for (const auto& standard : preset::standard_presets()) {
     const std::string name(standard.name);
     std::string why;
-    auto found = formulas(name, near, hidden, here, codes, why);
+    auto found = formulas(name, near, hidden, target, codes, why);
     if (!found.empty())
       all.rows.push_back({name, std::move(found), {}, {}});
     else
@@ -338,7 +338,8 @@ Proposals Lineage::propose(const std::string& cpu, const std::vector<std::string
                                                  : why});
   }
   auto findings = faults(all);
-  const bool scalable = here.names().contains("SVE_INST_SPEC") || here.names().contains("FP_SCALE_OPS_SPEC");
+  const bool scalable =
+      target.names().contains("SVE_INST_SPEC") || target.names().contains("FP_SCALE_OPS_SPEC");
   for (Proposal& proposal : all.rows) {
     add_remarks(proposal, findings[proposal.preset]);
     if (scalable && speculative(proposal.formulas.front())) {
@@ -354,7 +355,7 @@ Proposals Lineage::propose(const std::string& cpu, const std::vector<std::string
 namespace {
 
 std::string measurement_text(const Proposal& proposal) {
-  const auto kernels = kernels_of(proposal.preset);
+  const auto kernels = find_kernels(proposal.preset);
   const std::size_t formulas = proposal.formulas.size();
   if (kernels.empty()) return "to measure: no kernel of recount check has a known count of this preset";
   return fmt::format("to measure: recount check --table FILE {} (kernels: {}){}", proposal.preset,
@@ -393,7 +394,7 @@ std::string not_proposed(const std::vector<Unproposed>& missing) {
   return text;
 }
 
-std::vector<std::string> kernels_of(const std::string& preset) {
+std::vector<std::string> find_kernels(const std::string& preset) {
   std::vector<std::string> names;
   for (const kernel::ProofRow& row : kernel::proof_rows())
     if (std::ranges::count(base::words(row.presets), preset) > 0 &&
@@ -402,7 +403,7 @@ std::vector<std::string> kernels_of(const std::string& preset) {
   return names;
 }
 
-std::string json_of(const Proposals& proposals, const std::string& table) {
+std::string format_json(const Proposals& proposals, const std::string& table) {
   const auto row = [](const Proposal& one) {
     const Formula& formula = one.formulas.front();
     return Json{{"preset", one.preset},
@@ -411,7 +412,7 @@ std::string json_of(const Proposals& proposals, const std::string& table) {
                 {"from", formula.from},
                 {"confidence", name_of(one.confidence)},
                 {"remarks", one.remarks},
-                {"kernels", kernels_of(one.preset)}};
+                {"kernels", find_kernels(one.preset)}};
   };
   const auto relative = [](const auto& one) {
     return Json{{"cpu", one.first}, {"common_events", one.second}};
@@ -426,7 +427,7 @@ std::string json_of(const Proposals& proposals, const std::string& table) {
                                    {"not_proposed", make_array(proposals.missing, missing)}});
 }
 
-std::string csv_of(const Proposals& proposals, const std::string& table) {
+std::string format_csv(const Proposals& proposals, const std::string& table) {
   std::string text =
       comment(fmt::format("Presets of {}, proposed by recount {} from the rows of related CPUs in {}.",
                           proposals.cpu, RECOUNT_VERSION, table));
@@ -448,7 +449,7 @@ std::string csv_of(const Proposals& proposals, const std::string& table) {
 // The rows of a CPU that has rows, compared with what would have been proposed without them.
 namespace {
 
-std::string vendor_of(const preset::CpuView& view) {
+std::string find_vendor(const preset::CpuView& view) {
   constexpr std::pair<std::string_view, std::string_view> prefixes[] = {{"amd64", "AMD"}, {"power", "IBM"},
                                                                         {"arm", "Arm"},   {"qcom", "Arm"},
                                                                         {"ultra", "Sun"}, {"niagara", "Sun"}};
@@ -460,12 +461,12 @@ std::string vendor_of(const preset::CpuView& view) {
 } // namespace
 
 Lineage::Comparison Lineage::leave_out(const std::string& cpu) {
-  const preset::CpuView& own = *view_of(cpu);
+  const preset::CpuView& own = *find_view(cpu);
   Codes codes;
   const Proposals all = propose(own.cpu, {}, codes);
-  Comparison result{.cpu = own.cpu, .vendor = vendor_of(own)};
+  Comparison result{.cpu = own.cpu, .vendor = find_vendor(own)};
   if (!all.relatives.empty()) result.nearest = all.relatives.front().first;
-  EventIndex& here = events_of(own.cpu, version_);
+  EventIndex& target = event_index(own.cpu, version_);
   for (const Preset& preset : own.loaded.presets) {
     if (!preset::standard_preset(preset.name) || !own.meanings.contains(preset.name)) continue;
     ++result.rows;
@@ -477,7 +478,7 @@ Lineage::Comparison Lineage::leave_out(const std::string& cpu) {
     std::vector<formula::Variable> variables;
     for (const formula::Variable v : own.variables(preset)) {
       const std::string& name = own.names[static_cast<std::size_t>(v)];
-      variables.push_back(codes.of(here.natives().of(name), name));
+      variables.push_back(codes.of(target.natives().of(name), name));
     }
     const auto meaning = preset::meaning(preset, variables);
     if (meaning && formula::equal(*meaning, at->formulas.front().meaning).value_or(false)) {
@@ -488,7 +489,7 @@ Lineage::Comparison Lineage::leave_out(const std::string& cpu) {
     if (at->remarks.empty()) ++result.unremarked;
     result.details.push_back(fmt::format("{}{}: {} proposed, {} in the table", preset.name,
                                          at->remarks.empty() ? " (no remark)" : "", at->formulas.front().text,
-                                         meaning ? text_of(*meaning, codes.names, preset, {}) : "?"));
+                                         meaning ? formula_text(*meaning, codes.names, preset, {}) : "?"));
   }
   result.extra = static_cast<int>(
       std::ranges::count_if(all.rows, [&](const Proposal& p) { return !own.loaded.find(p.preset); }));
@@ -524,12 +525,12 @@ std::string code_text(const preset::Native& native) {
          (native.config1 ? fmt::format("/{:#x}", native.config1) : std::string());
 }
 
-Translation by_name(const std::string& term, const preset::Native& there, const preset::Native& here) {
-  if (here.same_as(there)) return {term, {}, 1};
-  const bool same = similarity(words_of(there.prose), words_of(here.prose)) >= alike;
-  std::string remark = fmt::format("{}: code {} there, {} here", term, code_text(there), code_text(here));
+Translation by_name(const std::string& term, const preset::Native& origin, const preset::Native& target) {
+  if (target.same_as(origin)) return {term, {}, 1};
+  const bool same = similarity(split_words(origin.prose), split_words(target.prose)) >= alike;
+  std::string remark = fmt::format("{}: code {} there, {} here", term, code_text(origin), code_text(target));
   if (same) return {term, std::move(remark), 0.9};
-  return {term, remark + fmt::format("; described there as '{}', here as '{}'", there.prose, here.prose),
+  return {term, remark + fmt::format("; described there as '{}', here as '{}'", origin.prose, target.prose),
           0.4};
 }
 
@@ -546,44 +547,44 @@ struct Best {
 
 /// Intel's architectural events, the same on each core whatever the description says (SDM volume 3,
 /// "Pre-defined Architectural Performance Events").
-bool architectural(EventIndex& here, const preset::Native& native) {
+bool architectural(EventIndex& target, const preset::Native& native) {
   constexpr std::uint64_t codes[] = {0x3c, 0x13c, 0xc0, 0xc4, 0xc5, 0x4f2e, 0x412e};
-  return here.natives().core().prose.starts_with("Intel") && native.type == PERF_TYPE_RAW &&
+  return target.natives().core().prose.starts_with("Intel") && native.type == PERF_TYPE_RAW &&
          native.config1 == 0 && native.config2 == 0 &&
          std::ranges::find(codes, native.config) != std::end(codes);
 }
 
-Translation by_code(const std::string& bare, const preset::Native& there, EventIndex& here) {
-  const auto words = words_of(there.prose);
+Translation by_code(const std::string& bare, const preset::Native& origin, EventIndex& target) {
+  const auto words = split_words(origin.prose);
   Best best;
-  for (const std::size_t at : here.with_code_of(there))
-    best.offer(here.events()[at], similarity(words, here.events()[at].words));
+  for (const std::size_t at : target.events_with_code(origin))
+    best.offer(target.events()[at], similarity(words, target.events()[at].words));
   if (!best.event) return {};
-  if (architectural(here, there))
+  if (architectural(target, origin))
     return {best.event->name,
             bare == best.event->name ? "" : fmt::format("{} is named {} here", bare, best.event->name), 0.95};
   if (best.similarity < alike / 2) return {};
   return {best.event->name,
-          fmt::format("{} is named {} here (code {})", bare, best.event->name, code_text(there)),
+          fmt::format("{} is named {} here (code {})", bare, best.event->name, code_text(origin)),
           0.5 + best.similarity / 2};
 }
 
-Translation by_description(const std::string& bare, const preset::Native& there, EventIndex& here) {
-  const auto words = words_of(there.prose);
+Translation by_description(const std::string& bare, const preset::Native& origin, EventIndex& target) {
+  const auto words = split_words(origin.prose);
   if (words.size() < least_words) return {};
   Best best;
-  for (const NamedEvent& event : here.events())
+  for (const NamedEvent& event : target.events())
     best.offer(event, similarity(words, event.words));
   if (!best.event || best.similarity < equal_words) return {};
   return {best.event->name,
-          fmt::format("{} (code {}) has the description of {} here (code {})", bare, code_text(there),
+          fmt::format("{} (code {}) has the description of {} here (code {})", bare, code_text(origin),
                       best.event->name, code_text(best.event->native)),
           best.similarity - 0.3};
 }
 
 } // namespace
 
-std::set<std::string> words_of(std::string_view prose) {
+std::set<std::string> split_words(std::string_view prose) {
   std::set<std::string> words;
   std::string word;
   const auto end = [&] {
@@ -616,37 +617,37 @@ const std::vector<NamedEvent>& EventIndex::events() {
     const preset::Native& native = natives_.of(name);
     if (!native.ok()) continue;
     by_code_[{native.type, native.config, native.config1, native.config2}].push_back(events_.size());
-    events_.push_back({name, native, words_of(native.prose)});
+    events_.push_back({name, native, split_words(native.prose)});
   }
   return events_;
 }
 
-const std::vector<std::size_t>& EventIndex::with_code_of(const preset::Native& native) {
+const std::vector<std::size_t>& EventIndex::events_with_code(const preset::Native& native) {
   static const std::vector<std::size_t> none;
   (void)events();
   const auto at = by_code_.find({native.type, native.config, native.config1, native.config2});
   return at == by_code_.end() ? none : at->second;
 }
 
-Translation translate(const std::string& term, EventIndex& there, EventIndex& here) {
+Translation translate(const std::string& term, EventIndex& origin, EventIndex& target) {
   const auto [bare, modifiers] = without_modifiers(term);
-  const preset::Native source = there.natives().of(bare);
+  const preset::Native source = origin.natives().of(bare);
   Translation best;
   const auto offer = [&](Translation found) {
-    if (found.quality > best.quality && here.natives().of(found.name + modifiers).ok())
+    if (found.quality > best.quality && target.natives().of(found.name + modifiers).ok())
       best = std::move(found);
   };
-  if (const preset::Native& own = here.natives().of(bare); own.ok() && source.ok())
+  if (const preset::Native& own = target.natives().of(bare); own.ok() && source.ok())
     offer(by_name(bare, source, own));
   // From PAPI 7.3 on, names without a prefix are those of the core PMU only.
   const std::string prefixed = "ix86arch::" + bare;
-  if (best.name.empty() && source.ok() && source.pmu == "ix86arch" && here.natives().of(prefixed).ok())
+  if (best.name.empty() && source.ok() && source.pmu == "ix86arch" && target.natives().of(prefixed).ok())
     offer({prefixed, {}, 1});
-  if (best.quality < 0.9 && source.ok()) offer(by_code(bare, source, here));
-  if (best.quality < 0.5 && source.ok()) offer(by_description(bare, source, here));
+  if (best.quality < 0.9 && source.ok()) offer(by_code(bare, source, target));
+  if (best.quality < 0.5 && source.ok()) offer(by_description(bare, source, target));
   // Some events need modifiers to be encoded, and some unit masks are named like them.
-  if (best.name.empty() && here.natives().of(term).ok() && there.natives().of(term).ok())
-    return by_name(term, there.natives().of(term), here.natives().of(term));
+  if (best.name.empty() && target.natives().of(term).ok() && origin.natives().of(term).ok())
+    return by_name(term, origin.natives().of(term), target.natives().of(term));
   if (!best.name.empty()) best.name += modifiers;
   return best;
 }

@@ -19,7 +19,7 @@ namespace recount::propose {
 // The events of one CPU: by name, by encoding and by description.
 
 /// The words of a description, in small letters, without those that all descriptions have.
-[[nodiscard]] std::set<std::string> words_of(std::string_view prose);
+[[nodiscard]] std::set<std::string> split_words(std::string_view prose);
 /// Common words as a share of all words, 0 to 1; 0 without words.
 [[nodiscard]] double similarity(const std::set<std::string>& a, const std::set<std::string>& b);
 
@@ -42,7 +42,7 @@ public:
   /// Those that libpfm4 can encode. Encoded at the first call.
   [[nodiscard]] const std::vector<NamedEvent>& events();
   /// Indices into events().
-  [[nodiscard]] const std::vector<std::size_t>& with_code_of(const preset::Native& native);
+  [[nodiscard]] const std::vector<std::size_t>& events_with_code(const preset::Native& native);
 
 private:
   using Code = std::tuple<std::uint32_t, std::uint64_t, std::uint64_t, std::uint64_t>;
@@ -70,8 +70,9 @@ struct Codes {
   [[nodiscard]] formula::Variable of(const preset::Native& native, const std::string& name);
 };
 /// "A + B", else the formula as it is written. `codes`: names of the variables; `terms`: those of N0, N1 ...
-[[nodiscard]] std::string text_of(const formula::Quotient& meaning, const std::vector<std::string>& codes,
-                                  const Preset& preset, const std::vector<std::string>& terms);
+[[nodiscard]] std::string formula_text(const formula::Quotient& meaning,
+                                       const std::vector<std::string>& codes, const Preset& preset,
+                                       const std::vector<std::string>& terms);
 
 /// A formula over encodings of the CPU, and the rows that give it.
 struct Formula {
@@ -138,9 +139,9 @@ private:
     EventIndex* events;
     double similarity;
   };
-  EventIndex& events_of(const std::string& cpu, PapiVersion version);
+  EventIndex& event_index(const std::string& cpu, PapiVersion version);
   std::vector<Relative> relatives(const std::string& cpu, const std::vector<std::string>& from);
-  const preset::CpuView* view_of(const std::string& cpu) const;
+  const preset::CpuView* find_view(const std::string& cpu) const;
   Proposals propose(const std::string& cpu, const std::vector<std::string>& from, Codes& codes);
   /// The row of a relative as a formula of `here`; none, with `why`, where it has no counterpart.
   std::optional<Formula> translated(const Preset& row, const Relative& relative, EventIndex& here,
@@ -161,11 +162,11 @@ private:
 };
 
 /// The kernels of recount check that state a count of the preset.
-[[nodiscard]] std::vector<std::string> kernels_of(const std::string& preset);
+[[nodiscard]] std::vector<std::string> find_kernels(const std::string& preset);
 /// The proposals as a preset table with comments. `table`: the name of the table they are from.
-[[nodiscard]] std::string csv_of(const Proposals& proposals, const std::string& table);
+[[nodiscard]] std::string format_csv(const Proposals& proposals, const std::string& table);
 /// The proposals as one JSON object.
-[[nodiscard]] std::string json_of(const Proposals& proposals, const std::string& table);
+[[nodiscard]] std::string format_json(const Proposals& proposals, const std::string& table);
 
 // What the tables that recount propose writes have in common.
 

@@ -38,7 +38,7 @@ std::string requested_cpu(const ProposeArguments& requested, const preset::Catal
     if (const auto* const here = preset::default_pmu()) return here->name;
     throw unavailable("this CPU", "libpfm4 does not know it", {}, "recount propose --pmu NAME");
   }
-  if (const auto source = lint::source_of(requested.pmu, catalogue); source.core) return source.core->name;
+  if (const auto source = lint::find_source(requested.pmu, catalogue); source.core) return source.core->name;
   throw bad_input(
       "--pmu " + requested.pmu, "no core PMU of this name has known events",
       base::did_you_mean(requested.pmu, lint::known_pmus(catalogue), "name a newer libpfm4 with --libpfm"));
@@ -135,7 +135,7 @@ command::Table measured_table(const MeasuredProposals& all) {
       {{"preset"}, {"formula"}, {"from"}, {"points"}, {"not 0"}, {"formulas"}, {"recount check"}},
       "Proposals");
   for (const MeasuredPreset& one : all.rows)
-    table.add({one.preset, text_of(one.fits.found.front()), fmt::format("{}", fmt::join(one.from, " ")),
+    table.add({one.preset, formula_text(one.fits.found.front()), fmt::format("{}", fmt::join(one.from, " ")),
                std::to_string(one.fits.points), std::to_string(one.fits.positive),
                std::to_string(one.fits.found.size()), one.verdict});
   return table;
@@ -183,7 +183,7 @@ int propose_by_counts(Lineage& lineage, const ProposeArguments& requested, const
   std::string why = "recount check was not run: the counts are from a file";
   if (here && !all.rows.empty()) why = check_rows(all);
   file.write("recount propose", {measured_table(all)});
-  if (requested.measuring.output != "-") command::print("{}", csv_of(all, why));
+  if (requested.measuring.output != "-") command::print("{}", format_csv(all, why));
   return all.rows.empty() ? 1 : 0;
 }
 
@@ -203,7 +203,7 @@ int execute_propose(const ProposeArguments& requested) {
     return propose_by_counts(lineage, requested, named, file);
   const Proposals all = lineage.propose(requested_cpu(requested, named), command::list_words(requested.from));
   file.write("recount propose", {rows_table(all)});
-  command::print("{}", requested.json ? json_of(all, table.name()) : csv_of(all, table.name()));
+  command::print("{}", requested.json ? format_json(all, table.name()) : format_csv(all, table.name()));
   return all.rows.empty() ? 1 : 0;
 }
 

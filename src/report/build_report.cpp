@@ -109,7 +109,7 @@ std::vector<document::Block> answers_section(const std::vector<document::Part>& 
   return document::under("Answers", std::move(blocks));
 }
 
-std::string title_of(const std::vector<document::Part>& parts, const std::vector<std::string>& subjects) {
+std::string make_title(const std::vector<document::Part>& parts, const std::vector<std::string>& subjects) {
   std::vector<std::string> machines;
   for (const document::Part& part : parts)
     if (!part.published) machines.push_back(part.machine);
@@ -143,7 +143,7 @@ Report build_report(const result::Results& results, const Origin& origin, const 
                     "recount matmul -o FILE, recount caches -o FILE or recount sweep -o FILE");
   Report report;
   auto& blocks = report.document.blocks;
-  report.document.title = title_of(material.parts, subjects);
+  report.document.title = make_title(material.parts, subjects);
   report.document.subtitle =
       fmt::format("Written by recount {} from {}", origin.version, fmt::join(origin.files, ", "));
   for (const auto& study : result::incomplete(results))

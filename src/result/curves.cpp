@@ -129,7 +129,7 @@ std::vector<Curve> curves(const Results& results, const std::string& x,
 
 namespace {
 /// The number of different settings of these parameters.
-std::size_t settings_of(const std::vector<Curve>& curves, const std::vector<std::string>& names) {
+std::size_t count_settings(const std::vector<Curve>& curves, const std::vector<std::string>& names) {
   std::set<Params> different;
   for (const Curve& curve : curves) {
     Params some;
@@ -156,7 +156,7 @@ std::vector<std::string> varying(const std::vector<Curve>& curves) {
   }
   for (const char* dependent : {"passes", "rounds", "digest"}) { // the last one follows the file of a nest
     std::vector<std::string> others = names;
-    if (std::erase(others, dependent) > 0 && settings_of(curves, others) == settings_of(curves, names))
+    if (std::erase(others, dependent) > 0 && count_settings(curves, others) == count_settings(curves, names))
       names = std::move(others);
   }
   return names;

@@ -324,7 +324,7 @@ bool has_flag(const RowSummary& summary, Flag::Kind kind) {
   return std::ranges::find(summary.flags, kind, &Flag::kind) != summary.flags.end();
 }
 
-std::string cause_of(const PlanRow& row, const RowSummary& perf) {
+std::string explain_difference(const PlanRow& row, const RowSummary& perf) {
   const auto computed = std::ranges::find(perf.flags, Flag::Kind::other_papi_value, &Flag::kind);
   if (has_flag(perf, Flag::Kind::other_papi_value))
     return "PAPI evaluates the preset definition differently: " + computed->text;
@@ -369,7 +369,7 @@ std::vector<Difference> differences(const Plan& plan, const RunResult& ended) {
     difference.value = *papi.mean - *perf.mean;
     if (*perf.mean > 0) difference.relative = *difference.value / *perf.mean;
     if (!row.joint) difference.evidence = statistics::evidence(perf.values, papi.values);
-    if (*difference.value != 0) difference.why = cause_of(row, perf);
+    if (*difference.value != 0) difference.why = explain_difference(row, perf);
     difference.reported = is_reported(difference);
   }
   return all;

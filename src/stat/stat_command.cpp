@@ -137,7 +137,7 @@ private:
 /// What holds for every run of a command, of --compare too.
 void set_runs(const StatOptions& o, Request& request, int repeat) {
   request.repeat = repeat;
-  if (!o.prepare.empty()) request.prepare = kernel::words_of(o.prepare, "--prepare");
+  if (!o.prepare.empty()) request.prepare = kernel::split_words(o.prepare, "--prepare");
   request.silent = (repeat > 1 || request.warm_up > 0) && !o.show_output;
   if (o.interval == 0 && request.silent) request.progress = progress_line(repeat);
   if (o.timeout > 0) request.limit = std::chrono::milliseconds(o.timeout);
@@ -233,8 +233,8 @@ int execute_compare(const StatOptions& o) {
   tables.write("recount stat --compare", {comparison_table(rows)});
   for (const RunResult* ended : {&both.first, &both.second})
     if (ended->error) std::rethrow_exception(ended->error);
-  const int status = status_of(both.first);
-  return status != 0 ? status : status_of(both.second);
+  const int status = exit_status(both.first);
+  return status != 0 ? status : exit_status(both.second);
 }
 
 /// Processes and CPUs are not waited for when nothing of them can be counted.
@@ -293,7 +293,7 @@ void check_output_options(const StatOptions& o) {
 }
 
 /// "\t" is a tab, as in perf.
-std::string separator_of(const StatOptions& o) {
+std::string choose_separator(const StatOptions& o) {
   return o.separator == "\\t" ? "\t" : o.separator;
 }
 
@@ -325,13 +325,13 @@ public:
     else if (o_.separator.empty())
       command::print(stream_, "{}", stat_table(plan_, ended, subject_.text, stream_));
     else if (o_.interval == 0)
-      command::print("{}", stat_csv(plan_, ended, separator_of(o_)));
+      command::print("{}", stat_csv(plan_, ended, choose_separator(o_)));
     command::flush(stream_);
     if (ended.error) std::rethrow_exception(ended.error); // nothing counted is lost with the results file
     command::Table counts = values_table(plan_, ended);
     counts.add_data(count_data(plan_, ended, subject_.text));
     tables_.write(subject_.text, {counts});
-    return status_of(ended);
+    return exit_status(ended);
   }
 
 private:
@@ -341,7 +341,7 @@ private:
     if (o_.json) return intervals_.push_back(slice);
     command::print(stream_, "{}",
                    o_.separator.empty() ? interval_lines(plan_, slice, *slice.interval == 0)
-                                        : interval_csv(plan_, slice, separator_of(o_)));
+                                        : interval_csv(plan_, slice, choose_separator(o_)));
     command::flush(stream_);
   }
 
@@ -382,7 +382,7 @@ int execute_stat(const StatOptions& o) {
   Plan plan;
   if (witnesses.perf || witnesses.papi) {
     plan = make_plan(items, metrics, parse_domain(o.domain), subject.cpus, cgroup.get());
-    if (!o.null) plan.notes = notes_of(plan, o.domain);
+    if (!o.null) plan.notes = make_notes(plan, o.domain);
     plan.rates = o.events.empty() && o.names.empty();
   }
   const auto sets = witnesses.papi ? add_papi(plan, witnesses.perf) : std::vector<PapiNames>{};

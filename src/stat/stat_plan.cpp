@@ -30,7 +30,7 @@ namespace recount::stat {
 namespace {
 
 /// Nanoseconds for the clocks; other events are counted in themselves.
-std::string unit_of(const std::vector<Event>& events) {
+std::string common_unit(const std::vector<Event>& events) {
   for (const Event& event : events)
     if (event.attr.type == PERF_TYPE_SOFTWARE &&
         (event.attr.config == PERF_COUNT_SW_TASK_CLOCK || event.attr.config == PERF_COUNT_SW_CPU_CLOCK))
@@ -44,7 +44,7 @@ struct Usage {
 };
 constexpr std::array usages{Usage{"user-time", "user_time", "ns"}, Usage{"system-time", "system_time", "ns"},
                             Usage{"duration-time", "duration_time", "ns"}, Usage{"max-rss", "", "bytes"}};
-const Usage* usage_of(const std::string& name) {
+const Usage* find_usage(const std::string& name) {
   const auto found =
       std::ranges::find_if(usages, [&](const Usage& u) { return name == u.name || name == u.as_perf; });
   return found == usages.end() || name.empty() ? nullptr : &*found;
@@ -77,7 +77,7 @@ public:
     const std::size_t first = plan_.rows.size();
     if (const metric::Metric* const found = metric::find(metrics_, item.name))
       add_metric(*found);
-    else if (const Usage* const usage = usage_of(item.name))
+    else if (const Usage* const usage = find_usage(item.name))
       add_usage(*usage);
     else
       add_counted(item.name);
@@ -131,7 +131,7 @@ private:
     row.refused = requested.refused;
     row.operands.push_back(operand(name, requested));
     const std::string& stated = row.operands.front().scale.unit;
-    row.unit = row.kind != RowKind::event ? "" : stated.empty() ? unit_of(requested.events) : stated;
+    row.unit = row.kind != RowKind::event ? "" : stated.empty() ? common_unit(requested.events) : stated;
     const auto elsewhere = [&](const Event& event) { return cpus_among(plan_.cpus, event).empty(); };
     if (row.refused.empty() && row.kind == RowKind::event && !plan_.cpus.empty() &&
         std::ranges::all_of(requested.events, elsewhere))
@@ -585,7 +585,7 @@ std::vector<pid_t> parse_ids(const std::vector<std::string>& lists, const std::s
 std::vector<pid_t> parse_pids(const std::vector<std::string>& lists) {
   const auto pids = parse_ids(lists, "--pid ", "invalid PID", "ps -e lists the running processes");
   for (const pid_t pid : pids)
-    if (const auto process = process::process_of(pid); process && *process != pid)
+    if (const auto process = process::read_process(pid); process && *process != pid)
       throw bad_input(
           fmt::format("--pid {}", pid), fmt::format("is a thread of process {}", *process),
           fmt::format("--pid {} counts all threads of that process, --tid {} this one alone", *process, pid));
@@ -637,7 +637,7 @@ std::string show_pids(const std::vector<pid_t>& pids, bool threads) {
                      fmt::join(pids, " "));
 }
 
-std::vector<std::string> notes_of(const Plan& plan, const std::string& domain) {
+std::vector<std::string> make_notes(const Plan& plan, const std::string& domain) {
   auto notes = plan.notes;
   if (domain.empty() && plan.domain == Domain::user)
     notes.emplace_back(

@@ -144,7 +144,7 @@ void fill_usage(const Plan& plan, const process::Exit& exit, std::vector<result:
 [[nodiscard]] std::string show_pids(const std::vector<pid_t>& pids, bool threads = false);
 
 /// Notes about a plan; `domain` is the argument of --domain.
-[[nodiscard]] std::vector<std::string> notes_of(const Plan& plan, const std::string& domain);
+[[nodiscard]] std::vector<std::string> make_notes(const Plan& plan, const std::string& domain);
 /// --interval, in milliseconds.
 inline constexpr command::Options::Range interval_range{10, 3'600'000};
 

@@ -222,7 +222,7 @@ std::string cut_short_flag(const RunResult& ended) {
   return "incomplete: " + interruption_text(ended);
 }
 
-int status_of(const RunResult& ended) {
+int exit_status(const RunResult& ended) {
   const int status = ended.exit ? process::shell_status(*ended.exit) : 0;
   return status == 0 && ended.cut_short && (ended.requested > 1 || !ended.exit) ? 128 + ended.signal : status;
 }

@@ -102,7 +102,7 @@ inline constexpr const char* keep_failures = "-i also counts runs that fail";
 /// The flag of the values of a single run that was cut short; else empty.
 [[nodiscard]] std::string cut_short_flag(const RunResult& ended);
 /// The exit status of recount: of the command; of several runs that were interrupted, 128 + the signal.
-[[nodiscard]] int status_of(const RunResult& ended);
+[[nodiscard]] int exit_status(const RunResult& ended);
 
 /// Rows that were not counted although possible, and incomplete counts: one line each, with the row names.
 [[nodiscard]] std::vector<std::string> warnings(const Plan& plan, const Slice& slice);

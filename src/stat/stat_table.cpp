@@ -499,7 +499,7 @@ std::string stat_json(const Plan& plan, const Request& request, const RunResult&
   json["command"] = request.command;
   if (!request.pids.empty()) json["pids"] = request.pids;
   if (!plan.cpus.empty()) json["cpus"] = plan.cpus;
-  json["status"] = ended.exit ? Json(status_of(ended)) : Json();
+  json["status"] = ended.exit ? Json(exit_status(ended)) : Json();
   if (!request.command.empty()) json["runs"] = runs_json(ended);
   json["domain"] = plan.domain == Domain::user ? "user" : plan.domain == Domain::kernel ? "kernel" : "all";
   json["seconds"] = ended.repetitions | ranges::views::transform(&Slice::end) | ranges::to<std::vector>();

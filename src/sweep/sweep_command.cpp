@@ -37,7 +37,7 @@ std::vector<std::string> kernel_names() {
   return names;
 }
 
-const kernel::Kernel& kernel_of(const SweepOptions& o) {
+const kernel::Kernel& find_kernel(const SweepOptions& o) {
   if (o.kernel.empty())
     throw bad_input("recount sweep", "no kernel given",
                     fmt::format("recount sweep stride --size 4K:64K:x2; the kernels are {}", //
@@ -101,7 +101,7 @@ void choose_witnesses(Plan& plan, const kernel::Kernel& kernel, const SweepOptio
   for (const auto& name : plan.witnesses) {
     const auto& witness = witness::find(name);
     if (const auto machine = name.described_machine()) static_cast<void>(model::machine(*machine));
-    const auto metrics = metrics_of(plan, name);
+    const auto metrics = list_metrics(plan, name);
     if (const Reason why = witness.missing(metrics); !why.empty() && !o.quiet && !name.modelled())
       command::note("recount sweep: warning: {} cannot count any of its metrics here: {}\n", name,
                     why.text());
@@ -151,7 +151,7 @@ Plan make_plan(const kernel::Kernel& kernel, const SweepOptions& o) {
 
 /// Everything checked and filled in; no points where the shard has none. Throws recount::Error.
 SweepRun make_sweep(const SweepOptions& o) {
-  const auto& kernel = kernel_of(o);
+  const auto& kernel = find_kernel(o);
   Plan plan = make_plan(kernel, o);
   Grid grid = expand(plan, kernel);
   choose_witnesses(plan, kernel, o);

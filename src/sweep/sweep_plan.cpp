@@ -85,7 +85,7 @@ Grid expand(const Plan& plan, const kernel::Kernel& kernel) {
   return grid;
 }
 
-std::vector<std::string> metrics_of(const Plan& plan, const Witness& witness) {
+std::vector<std::string> list_metrics(const Plan& plan, const Witness& witness) {
   const auto& kind = witness::find(witness);
   if (plan.metrics.empty()) return kind.default_metrics;
   std::vector<std::string> own;
@@ -101,7 +101,7 @@ std::vector<Job> schedule(const Plan& plan, const Grid& grid) {
     return views::cartesian_product(grid.points, witnesses) |
            views::transform([&plan, repetition](auto&& pair) {
              const auto& [at, name] = pair;
-             return Job{plan.kernel, at, repetition, name, metrics_of(plan, name)};
+             return Job{plan.kernel, at, repetition, name, list_metrics(plan, name)};
            });
   };
   const std::size_t rounds = native.empty() ? 0 : static_cast<std::size_t>(plan.repeat);

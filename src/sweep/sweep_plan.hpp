@@ -92,7 +92,7 @@ struct Job {
 [[nodiscard]] Grid expand(const Plan& plan, const kernel::Kernel& kernel);
 
 /// The metrics that are requested of a witness under this plan.
-[[nodiscard]] std::vector<std::string> metrics_of(const Plan& plan, const Witness& witness);
+[[nodiscard]] std::vector<std::string> list_metrics(const Plan& plan, const Witness& witness);
 
 /// The runs in the order of execution. Native witnesses first: in each repetition every point by every
 /// witness once, shuffled, so that a burst of noise cannot spoil one point; then the model, each point

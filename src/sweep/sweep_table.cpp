@@ -43,7 +43,7 @@ std::string show_interval(const statistics::Summary& s) {
 }
 
 /// A modelled value has none.
-std::string mark_of(const SweepGroup& group, const std::map<std::string, std::string>& marks) {
+std::string make_mark(const SweepGroup& group, const std::map<std::string, std::string>& marks) {
   const auto found = marks.find(group.metric);
   return found == marks.end() || group.witness.modelled() ? std::string() : found->second;
 }
@@ -56,7 +56,7 @@ Json json(const SweepGroup& group, const std::map<std::string, std::string>& mar
   if (group.accesses) object["accesses"] = *group.accesses;
   if (const auto each = group.per_access()) object["per_access"] = *each;
   object["flagged"] = group.flagged;
-  if (const std::string mark = mark_of(group, marks); !mark.empty()) object["verdict"] = mark;
+  if (const std::string mark = make_mark(group, marks); !mark.empty()) object["verdict"] = mark;
   if (group.missing > 0) object["missing"] = group.missing;
   if (!group.reason.empty()) object["reason"] = group.reason->text();
   return object;
@@ -90,7 +90,7 @@ command::Table sweep_summary(const BatchResult& ended, const Selection& selectio
   const bool disturbed = !few || flagged;
   if (disturbed) columns.push_back({"disturbed", Align::right, flagged ? 0 : 4}); // a mark is never left out
   const bool marked =
-      std::ranges::any_of(groups, [&](const SweepGroup& group) { return !mark_of(group, marks).empty(); });
+      std::ranges::any_of(groups, [&](const SweepGroup& group) { return !make_mark(group, marks).empty(); });
   if (marked) columns.push_back({"verdict", Align::left});
   command::Table table(columns, "Summary");
   for (const auto& group : groups) {
@@ -108,7 +108,7 @@ command::Table sweep_summary(const BatchResult& ended, const Selection& selectio
     } else {
       row.push_back("not counted");
     }
-    if (group.summary && marked) row.push_back(command::in_parentheses(mark_of(group, marks)));
+    if (group.summary && marked) row.push_back(command::in_parentheses(make_mark(group, marks)));
     table.add(row);
   }
   table.add_data(sweep_data(groups, marks));

@@ -124,7 +124,7 @@ using Modules = std::vector<std::unique_ptr<symbol::Module>>;
 
 /// The program, and the libraries that its dynamic linker would load (ld.so(8), --list). Nothing for a
 /// script.
-Modules modules_of(const std::string& file) {
+Modules find_modules(const std::string& file) {
   Modules all;
   if (auto program = open_module(file)) all.push_back(std::move(program));
   const std::string linker = all.empty() ? std::string() : all.front()->interpreter();
@@ -164,7 +164,7 @@ std::unordered_set<std::uint64_t> addresses_of(const Module& module, const std::
 
 } // namespace
 
-std::optional<FunctionGate> gate_of(const Blocks& blocks, FunctionRange& range) {
+std::optional<FunctionGate> make_gate(const Blocks& blocks, FunctionRange& range) {
   if (range.empty()) return {};
   return FunctionGate(blocks, range, addresses_of);
 }
@@ -177,7 +177,7 @@ std::string never_entered(const FunctionRange& range) {
 void demand_functions(const std::vector<std::string>& command, const FunctionRange& range) {
   const auto file = range.empty() ? std::nullopt : process::find_program(command.front());
   if (!file) return;
-  const auto modules = modules_of(*file);
+  const auto modules = find_modules(*file);
   if (modules.empty()) return;
   demand_function(modules, "--from", range.from);
   demand_function(modules, "--to", range.to);

@@ -27,7 +27,7 @@ struct FunctionRange {
 
 class FunctionGate;
 /// That of a program that begins; none: everything is simulated.
-[[nodiscard]] std::optional<FunctionGate> gate_of(const Blocks& blocks, FunctionRange& range);
+[[nodiscard]] std::optional<FunctionGate> make_gate(const Blocks& blocks, FunctionRange& range);
 /// Why nothing was simulated, after the run; empty: `from` was entered, or is not asked for.
 [[nodiscard]] std::string never_entered(const FunctionRange& range);
 

@@ -39,12 +39,12 @@ bool MemoryMap::heap(std::span<const std::uint64_t> words) {
   const Region block{Region::Kind::block, static_cast<std::uint32_t>(words[2]), words[0],
                      words[0] + std::min(words[1], ~std::uint64_t{0} - words[0])};
   set(blocks_, block);
-  made_ = block;
+  last_added_ = block;
   return true;
 }
 
 bool MemoryMap::take(std::uint64_t kind, std::span<const std::uint64_t> words) {
-  made_.reset();
+  last_added_.reset();
   gone_ = {};
   ++changes_;
   if (kind == RT_HEAP) return heap(words);

@@ -33,7 +33,7 @@ public:
   /// Code addresses of a site's calls, the innermost first; empty: unknown.
   [[nodiscard]] std::span<const std::uint64_t> site(std::uint32_t number) const;
   /// The block that the last record made, if it made one.
-  [[nodiscard]] const std::optional<Region>& made() const { return made_; }
+  [[nodiscard]] const std::optional<Region>& last_added() const { return last_added_; }
   /// The memory that the last record told of as gone; empty.
   [[nodiscard]] std::pair<std::uint64_t, std::uint64_t> gone() const { return gone_; }
   /// Records so far that changed what find() tells.
@@ -47,7 +47,7 @@ private:
   Regions blocks_, mapped_;
   std::map<std::uint32_t, Region> stacks_; ///< by thread
   std::map<std::uint32_t, std::vector<std::uint64_t>> sites_;
-  std::optional<Region> made_;
+  std::optional<Region> last_added_;
   std::pair<std::uint64_t, std::uint64_t> gone_;
   std::uint64_t changes_ = 0;
 };

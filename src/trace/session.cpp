@@ -66,7 +66,7 @@ bool rung_soon(std::uint32_t& doorbell, std::uint32_t rings) {
   return shared(doorbell).load() != rings;
 }
 
-struct flock lock_of(off_t byte) {
+struct flock make_lock(off_t byte) {
   struct flock lock {};
   lock.l_type = F_WRLCK;
   lock.l_whence = SEEK_SET;
@@ -103,7 +103,7 @@ public:
         ::mmap(nullptr, memory_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file_.get(), 0);
     if (memory_ == MAP_FAILED) fail("cannot map the memory shared with the program");
     header().version = RT_VERSION;
-    struct flock lock = lock_of(RT_RECOUNT);
+    struct flock lock = make_lock(RT_RECOUNT);
     if (::fcntl(file_.get(), F_OFD_SETLK, &lock) != 0) fail("cannot lock the memory shared with the program");
   }
   ~Channel() {
@@ -187,7 +187,7 @@ private:
   }
   /// Of the process that has a slot, as this process knows it.
   [[nodiscard]] std::uint32_t pid_of(std::uint32_t number) const {
-    struct flock lock = lock_of(RT_PROCESS + static_cast<off_t>(number));
+    struct flock lock = make_lock(RT_PROCESS + static_cast<off_t>(number));
     const bool found = ::fcntl(file_.get(), F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK && lock.l_pid > 0;
     return found ? static_cast<std::uint32_t>(lock.l_pid) : slot(number).pid;
   }
@@ -511,28 +511,28 @@ ToolCommand tool_command(const std::vector<std::string>& command, const ToolOpti
     throw unavailable(options.subject, command.front() + ": " + why, {},
                       "count it without " + options.subject);
   const std::string folder = *tool_folder();
-  ToolCommand made;
-  made.argv = {folder + "/" + tool_file,  "--tool=recount-trace",
+  ToolCommand tool;
+  tool.argv = {folder + "/" + tool_file,  "--tool=recount-trace",
                "--command-line-only=yes", "-q",
                "--log-file=/dev/null",    "--vgdb=no",
                "--trace-children=yes",    "--channel=" + options.channel};
-  if (options.sections) made.argv.push_back(fmt::format("--sections={}", process::free_descriptor()));
-  if (options.objects) made.argv.emplace_back("--objects=yes");
-  if (options.code) made.argv.emplace_back("--code=yes");
+  if (options.sections) tool.argv.push_back(fmt::format("--sections={}", process::free_descriptor()));
+  if (options.objects) tool.argv.emplace_back("--objects=yes");
+  if (options.code) tool.argv.emplace_back("--code=yes");
   for (const std::string& leaf : options.cpuid)
-    made.argv.push_back("--cpuid=" + leaf);
+    tool.argv.push_back("--cpuid=" + leaf);
   // VEX executes the second part of `a && b` in advance, where it may, and unrolls loops; without
   // register-updates it drops loads whose value is overwritten unused. By default, the thread that yields may
   // get Valgrind's lock back each time: for ever after RT_BUSY, as recount waits for another one.
   if (options.exact)
-    made.argv.insert(made.argv.end(),
+    tool.argv.insert(tool.argv.end(),
                      {"--vex-guest-chase=no", "--vex-iropt-unroll-thresh=0",
                       "--vex-iropt-register-updates=allregs-at-each-insn", "--fair-sched=try"});
-  made.argv.insert(made.argv.end(), command.begin(), command.end());
-  made.environment = {{"VALGRIND_LAUNCHER", *launcher()}, {"VALGRIND_LIB", folder}};
+  tool.argv.insert(tool.argv.end(), command.begin(), command.end());
+  tool.environment = {{"VALGRIND_LAUNCHER", *launcher()}, {"VALGRIND_LIB", folder}};
   if (options.sections)
-    made.environment.emplace_back(base::sections_variable, std::to_string(process::free_descriptor()));
-  return made;
+    tool.environment.emplace_back(base::sections_variable, std::to_string(process::free_descriptor()));
+  return tool;
 }
 
 } // namespace recount::trace

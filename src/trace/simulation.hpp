@@ -208,7 +208,7 @@ public:
   [[nodiscard]] std::unique_ptr<Reader> begin() {
     return std::make_unique<Decoder<Simulated>>(
         blocks_, std::make_unique<Simulated>(blocks_, machine_, section_, every_, totals_),
-        gate_of(blocks_, functions_));
+        make_gate(blocks_, functions_));
   }
   static void end(Reader& process) { dynamic_cast<Decoder<Simulated>&>(process).sink().end(); }
   /// Metrics of all processes. After the Session has finished.

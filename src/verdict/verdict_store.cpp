@@ -58,7 +58,7 @@ bool same_name(std::string_view name, std::string_view known) {
 
 } // namespace
 
-std::string encoding_of(std::span<const Event> events) {
+std::string format_encoding(std::span<const Event> events) {
   std::vector<std::string> all;
   for (const Event& event : events)
     // A breakpoint has its address and length in the place of config1 and config2, its kind of access
@@ -134,7 +134,7 @@ std::string Marks::find(std::string_view name, std::span<const Event> events) co
   if (entries_.empty()) return {};
   for (const Entry& entry : entries_)
     if (same_name(name, entry.name)) return entry.mark;
-  if (const std::string code = encoding_of(events); !code.empty())
+  if (const std::string code = format_encoding(events); !code.empty())
     for (const Entry& entry : entries_)
       if (entry.encoding == code) return entry.mark;
   return {};
@@ -197,13 +197,13 @@ public:
   }
 
   Entry entry(const Parsed& from) const {
-    Entry made;
-    texts(from, entry_fields, made);
-    if (made.name.empty()) fail("\"name\" is missing");
+    Entry entry;
+    texts(from, entry_fields, entry);
+    if (entry.name.empty()) fail("\"name\" is missing");
     const Parsed* const time = find(from, "checked");
     if (time && !time->is_number_integer()) fail("\"checked\" is not a whole number");
-    if (time) made.checked = time->get<std::int64_t>();
-    return made;
+    if (time) entry.checked = time->get<std::int64_t>();
+    return entry;
   }
 
 private:

@@ -28,10 +28,10 @@ struct MachineKey {
 
 /// The verdict on one preset or event.
 struct Entry {
-  std::string name;         ///< "PAPI_L2_DCM"
-  std::string verdict;      ///< as recount-check(1) lists them
-  std::string mark;         ///< shown after a value: "dead on this machine"; empty: none
-  std::string encoding;     ///< encoding_of() the event, whose other names have the same mark; empty: none
+  std::string name;     ///< "PAPI_L2_DCM"
+  std::string verdict;  ///< as recount-check(1) lists them
+  std::string mark;     ///< shown after a value: "dead on this machine"; empty: none
+  std::string encoding; ///< format_encoding() the event, whose other names have the same mark; empty: none
   std::int64_t checked = 0; ///< seconds since 1970
 };
 
@@ -44,7 +44,7 @@ struct Record {
 using Records = std::vector<Record>;
 
 /// Type and configuration of events, without their domains: "4:2e:0:0". Pure.
-[[nodiscard]] std::string encoding_of(std::span<const Event> events);
+[[nodiscard]] std::string format_encoding(std::span<const Event> events);
 
 /// Writes and reads recount-verdicts(5). parse() makes strings printable and throws Error (bad_input) with
 /// `where` as subject. Pure.

@@ -174,7 +174,7 @@ int execute_watch(const WatchOptions& o) {
   {
     WatchOutputs outputs(o, plan, subject);
     status = watch(plan, outputs.settings(), outputs);
-    outputs.finish(stat::notes_of(plan, o.domain));
+    outputs.finish(stat::make_notes(plan, o.domain));
   }
   if (!o.plot.empty()) command::draw_to(o.plot, compose_over_time(result::read(o.output), {}));
   return status;

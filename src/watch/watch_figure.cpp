@@ -65,7 +65,7 @@ plot::Panel make_panel(const MetricTrace& trace) {
     for (const double x : {begin, begin + *o->seconds})
       series.samples.push_back({x, y, y, y});
   }
-  const plot::Magnitude magnitude = plot::magnitude_of(most);
+  const plot::Magnitude magnitude = plot::choose_magnitude(most);
   for (auto& s : series.samples)
     s.y /= magnitude.factor, s.low = s.high = s.y;
   panel.y_title = magnitude.word.empty() ? "" : magnitude.word + " ";

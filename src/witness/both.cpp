@@ -114,7 +114,7 @@ std::vector<std::string> names_of(const Set& set, const std::vector<std::string>
 }
 
 bool fits_one_group(const Set& set) {
-  return perf::passes_of(set.events, Counters(set.events).groups()).size() == 1;
+  return perf::make_passes(set.events, Counters(set.events).groups()).size() == 1;
 }
 
 std::vector<Set> make_sets(const std::vector<MetricEvents>& requested, const Fits& fits,

@@ -49,7 +49,7 @@ Reading count_in_passes(const std::vector<Event>& events, kernel::Instance& inst
   options.inherit = !instance.elsewhere().empty(); // it works in a child process
   Reading all;
   all.perf.resize(events.size());
-  for (const auto& group : perf::passes_of(events, Counters(events).groups())) {
+  for (const auto& group : perf::make_passes(events, Counters(events).groups())) {
     const auto own = base::mapped(group, [&](std::size_t i) { return events[i]; });
     Nested nested(own, {}, options);
     static_cast<void>(nested.execute_nothing(Order::perf_alone)); // warm-up: binds symbols, touches pages

@@ -61,7 +61,7 @@ result::Run machine_header(std::vector<std::string> command, const std::string& 
   run.host = machine.hostname;
   run.cpu = machine.cpu.name;
   run.cpus = machine.cpus;
-  run.caches = cache_notes(cpu ? host::caches_of(*cpu) : machine.caches);
+  run.caches = cache_notes(cpu ? host::read_caches(*cpu) : machine.caches);
   run.governor = machine.governor;
   run.os = machine.os + " " + machine.architecture;
   run.virtualised = machine.hypervisor;

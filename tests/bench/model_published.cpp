@@ -63,7 +63,7 @@ void fill(Row& row) {
   std::ranges::sort(row.prefetched);
 }
 
-std::vector<Row> rows_of(const matmul::Published& table) {
+std::vector<Row> find_rows(const matmul::Published& table) {
   std::vector<Row> rows;
   for (const auto& point : table.points) {
     Row row{point};
@@ -120,7 +120,7 @@ int main(int argc, char** argv) {
   }
   try {
     const auto table = matmul::read_published(argv[1]).front();
-    std::vector<Row> rows = rows_of(table);
+    std::vector<Row> rows = find_rows(table);
     std::vector<Row*> longest_first;
     for (Row& row : rows)
       longest_first.push_back(&row);

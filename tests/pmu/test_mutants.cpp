@@ -65,7 +65,7 @@ struct Row {
   }
 };
 
-std::vector<Row> rows_of(const std::string& file) {
+std::vector<Row> find_rows(const std::string& file) {
   std::vector<Row> all;
   std::ifstream in(file);
   for (std::string line; std::getline(in, line);) {
@@ -470,7 +470,7 @@ bool has(const std::string& text, const std::string& part) {
 
 /// Recorded once for all cases.
 struct Everything {
-  std::vector<Row> rows = rows_of(std::getenv("PAPI_CSV_EVENT_FILE"));
+  std::vector<Row> rows = find_rows(std::getenv("PAPI_CSV_EVENT_FILE"));
   std::vector<Mutant> mutants = contaminated() ? std::vector<Mutant>{} : Mutants(rows).all();
   Recording recording{rows, mutants};
 };

@@ -89,7 +89,7 @@ struct Everything {
 
   void record(const std::vector<std::string>& real) {
     std::mt19937_64 random(1);
-    for (const sweep::Job& job : propose::jobs_of(statements, {"x"}, 1, 1)) {
+    for (const sweep::Job& job : propose::make_jobs(statements, {"x"}, 1, 1)) {
       const kernel::Kernel& kernel = kernel::find(job.kernel);
       if (job.witness == "model") {
         for (auto& o : witness::find("model").observe(kernel, nullptr,
@@ -183,7 +183,7 @@ BOOST_AUTO_TEST_CASE(rows_are_found_from_counts) {
     if (at != found.begin())
       std::printf("%s: %s = %s, proposed %s (%zu formulas, %zu points, %zu not 0)\n",
                   at == found.end() ? "other" : "in set", preset.name.c_str(), text.c_str(),
-                  propose::text_of(found.front()).c_str(), found.size(), row->fits.points,
+                  propose::formula_text(found.front()).c_str(), found.size(), row->fits.points,
                   row->fits.positive);
     if (at == found.end() && found.size() == 1 && row->same.empty())
       wrong.push_back(preset.name + " without alternatives");

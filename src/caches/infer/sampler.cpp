@@ -461,7 +461,7 @@ bool agree_at_floor(const std::vector<SizePoint>& curve) {
   return at >= floor_points && below < floor_points;
 }
 
-std::string noise_of(const std::vector<SizePoint>& curve, std::int64_t from, std::int64_t to) {
+std::string describe_noise(const std::vector<SizePoint>& curve, std::int64_t from, std::int64_t to) {
   std::vector<double> spreads;
   std::size_t disturbed = 0;
   for (const SizePoint& point : curve) {

@@ -311,7 +311,8 @@ struct SizePoint {
 inline constexpr std::size_t floor_points = 4;
 /// Why no time can be stated from the points with sizes in [from, to]: every round of them was interrupted,
 /// or their rounds differ by more than a third. Empty: one can.
-[[nodiscard]] std::string noise_of(const std::vector<SizePoint>& curve, std::int64_t from, std::int64_t to);
+[[nodiscard]] std::string describe_noise(const std::vector<SizePoint>& curve, std::int64_t from,
+                                         std::int64_t to);
 /// The first size from which on every time exceeds `limit` ns; 0: there is none.
 [[nodiscard]] std::int64_t first_above(const std::vector<SizePoint>& curve, double limit);
 

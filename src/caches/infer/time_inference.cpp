@@ -79,7 +79,7 @@ private:
   /// A time, unless the working sets that show it are noise.
   [[nodiscard]] Property time(const char* name, double ns, Confidence confidence, const Range& shown_by,
                               const std::string& evidence) const {
-    const std::string noise = noise_of(found_.curve, shown_by.from, shown_by.to);
+    const std::string noise = describe_noise(found_.curve, shown_by.from, shown_by.to);
     return noise.empty() ? time_property(name, ns, confidence, evidence)
                          : unknown_property(name, "ns", noise);
   }
@@ -224,8 +224,8 @@ private:
                            fmt::format("Working sets that always miss in L2 take {:.1f} ns per access, TLB "
                                        "misses subtracted.",
                                        hit));
-    std::string why = noise_of(curve, before.bytes, last.bytes);
-    if (why.empty()) why = noise_of(curve, many_rounds_to / 2, many_rounds_to);
+    std::string why = describe_noise(curve, before.bytes, last.bytes);
+    if (why.empty()) why = describe_noise(curve, many_rounds_to / 2, many_rounds_to);
     if (last.ns > still_rising * before.ns)
       why = fmt::format("the access time still rises at {}, the largest working set measured",
                         rounded(static_cast<double>(last.bytes)));

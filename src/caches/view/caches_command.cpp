@@ -341,7 +341,7 @@ std::vector<std::optional<int>> one_of_each_kind() {
   std::map<std::string, std::vector<host::Candidate>> kinds;
   for (const auto& candidate : host::candidates()) {
     std::string kind = std::to_string(candidate.capacity);
-    for (const auto& cache : host::caches_of(candidate.cpu))
+    for (const auto& cache : host::read_caches(candidate.cpu))
       kind += fmt::format(" {} {} {}", cache.name(), cache.size, cache.ways);
     kinds[kind].push_back(candidate);
   }
@@ -378,7 +378,7 @@ StatedNotes sources_of_stated_values(const result::Run& run, std::optional<int> 
     else
       notes.otherwise += fmt::format("{}{}: {}", notes.otherwise.empty() ? "" : "; ", name, otherwise);
   }
-  for (const auto& cache : host::caches_of(requested))
+  for (const auto& cache : host::read_caches(requested))
     if (cache.type != 'i') notes.shared_by.emplace_back(cache.name(), cache.shared_by);
   return notes;
 }

@@ -115,7 +115,7 @@ void follow_server(void* context) {
     for (std::int32_t i = 0; i < shared->end; ++i) {
       Slot& slot = shared->slots[i];
       if (!slot.used || !slot.simulated) continue;
-      if (page_of(i) != nullptr) update_page(slot, i, slot.unscheduled_ns == 0);
+      if (find_page(i) != nullptr) update_page(slot, i, slot.unscheduled_ns == 0);
       if (slot.period > 0 && is_enabled(*shared, slot) && counts_thread(slot, tid, ancestors))
         overflows.take(*shared, slot, i);
     }
@@ -167,7 +167,7 @@ void announce_samples(std::int32_t slot) {
     const Locked shared;
     const Slot& sampled = shared->slots[slot];
     if (!sampled.simulated || sampled.period == 0) return;
-    countdowns = 1U << pace_of(sampled).countdown;
+    countdowns = 1U << make_pace(sampled).countdown;
   }
   request(RT_SAMPLED, countdowns);
 }

@@ -108,7 +108,7 @@ bool sampling_control(int fd, unsigned long request, unsigned long argument, lon
 
 bool samples_here(const pollfd& one) {
   const std::int32_t slot = one.fd < 0 ? -1 : find_slot(one.fd);
-  if (slot < 0 || page_of(slot) == nullptr) return false;
+  if (slot < 0 || find_page(slot) == nullptr) return false;
   const Pause pause;
   const Locked shared;
   return shared->slots[slot].period != 0;

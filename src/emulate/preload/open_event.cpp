@@ -85,7 +85,7 @@ int attribute_error(const perf_event_attr& attr, pid_t pid, int cpu, unsigned lo
 }
 
 /// A group counts one target, and its leader leads itself.
-int group_error_of(const perf_event_attr& attr, pid_t pid, int cpu, int group_fd) {
+int check_group(const perf_event_attr& attr, pid_t pid, int cpu, int group_fd) {
   if (group_fd == -1) return 0;
   const std::int32_t leader = find_slot(group_fd);
   if (leader < 0) return EBADF;
@@ -120,7 +120,7 @@ long open_unbacked(perf_event_attr& given, const perf_event_attr& attr, pid_t pi
                    unsigned long flags) {
   int error = size_error(given);
   if (error == 0) error = attribute_error(attr, pid, cpu, flags);
-  if (error == 0) error = group_error_of(attr, pid, cpu, group_fd);
+  if (error == 0) error = check_group(attr, pid, cpu, group_fd);
   if (error == 0) return open_pipe((flags & PERF_FLAG_FD_CLOEXEC) != 0);
   return real::refuse(error);
 }
@@ -234,7 +234,7 @@ double per_second(const Encoding& encoding) {
   slot.pmu = encoding.pmu;
   slot.config = encoding.config;
   slot.config1 = encoding.config1;
-  return count_of(slot, second);
+  return compute_count(slot, second);
 }
 
 /// The attributes that Linux reads: of as many bytes as the caller's structure has.
@@ -282,7 +282,7 @@ const SimulatedPmu& pmu_of(int index) {
 /// leaves out siblings that are off.
 int group_error(const Shared& shared, std::int32_t leader, const Encoding& encoding) {
   const SimulatedPmu& pmu = pmu_of(encoding.pmu);
-  for (const SimulatedEvent* row : rows_of(pmu, encoding.config, encoding.config1))
+  for (const SimulatedEvent* row : find_rows(pmu, encoding.config, encoding.config1))
     if (row->leader && (leader < 0 || decode_config(shared.slots[leader].config) != *row->leader))
       return EINVAL;
   std::vector<Demand> demands;
@@ -372,7 +372,7 @@ void remember(int fd, const perf_event_attr& attr, pid_t pid, int cpu, int behin
 }
 
 std::string event_name(const Encoding& encoding) {
-  const auto rows = rows_of(pmu_of(encoding.pmu), encoding.config, encoding.config1);
+  const auto rows = find_rows(pmu_of(encoding.pmu), encoding.config, encoding.config1);
   return rows.empty() ? "" : rows.front()->name;
 }
 

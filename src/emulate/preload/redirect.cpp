@@ -92,9 +92,9 @@ Redirected::Redirected(const char* path, int folder) : path_(path) {
   const int error = errno;
   std::string_view source, rest;
   char whole[PATH_MAX];
-  std::size_t length = 0, made = 0;
+  std::size_t length = 0, size = 0;
   if (absolute(path, folder, whole, length) && find({whole, length}, source, rest) &&
-      append(text_, made, source) && append(text_, made, rest))
+      append(text_, size, source) && append(text_, size, rest))
     path_ = text_;
   errno = error;
 }

@@ -143,7 +143,7 @@ void Overflows::take(const Shared& shared, Slot& slot, std::int32_t index) {
   while (slot.enabled && slot.next_sample - slot.reset - slot.value < sample_rounding) {
     slot.next_sample += static_cast<double>(slot.period);
     const auto number = static_cast<std::uint64_t>(slot.next_sample / static_cast<double>(slot.period));
-    if (auto* const page = ring_of(shared, slot.output >= 0 ? slot.output : index)) {
+    if (auto* const page = find_ring(shared, slot.output >= 0 ? slot.output : index)) {
       // A ring that has had no room tells so before the next record that fits.
       if (slot.unreported > 0 && write_record(page, lost_record(slot))) slot.unreported = 0;
       if (slot.unreported > 0 || !write_record(page, sample_record(shared, slot, number))) {
@@ -219,7 +219,7 @@ void Overflows::deliver(void* context) {
 }
 
 bool has_records(std::int32_t slot) {
-  const perf_event_mmap_page* const page = page_of(slot);
+  const perf_event_mmap_page* const page = find_page(slot);
   return page != nullptr && page->data_size != 0 && page->data_head != page->data_tail;
 }
 
@@ -252,7 +252,7 @@ bool by_rate(const Slot& slot) {
 bool counts_program(Slot& slot, std::uint64_t backing_ns) {
   if (!settings().machine.program) return false;
   static const Effect whole(*settings().machine.program);
-  if (backing_ns > 0 && !slot.dropped && !slot.exclude_user) slot.value = count_of(slot, whole);
+  if (backing_ns > 0 && !slot.dropped && !slot.exclude_user) slot.value = compute_count(slot, whole);
   return true;
 }
 
@@ -263,7 +263,7 @@ std::uint64_t total(const Shared& shared, Slot& slot, std::uint64_t backing_ns) 
     return static_cast<std::uint64_t>(std::llround(slot.value));
   if (by_rate(slot) && !slot.dropped && !slot.exclude_user && backing_ns > slot.seen_ns) {
     const auto passed = static_cast<double>(backing_ns - slot.seen_ns);
-    slot.value += count_of(slot, second()) * passed * 1e-9 * share_of(shared, slot);
+    slot.value += compute_count(slot, second()) * passed * 1e-9 * scheduled_share(shared, slot);
   }
   slot.seen_ns = backing_ns;
   return static_cast<std::uint64_t>(std::llround(slot.value));
@@ -285,7 +285,7 @@ std::uint64_t running(const Shared& shared, Slot& slot, std::uint64_t backing_ns
   if (slot.dropped) return 0;
   if (by_rate(slot)) {
     const auto passed = static_cast<double>(backing_ns - std::min(backing_ns, slot.seen_running_ns));
-    slot.reported_ns += static_cast<std::uint64_t>(passed * share_of(shared, slot));
+    slot.reported_ns += static_cast<std::uint64_t>(passed * scheduled_share(shared, slot));
     slot.seen_running_ns = backing_ns;
     return slot.reported_ns;
   }

@@ -91,10 +91,10 @@ bool answer(siginfo_t* /*info*/, void* context) {
   struct {
     void* at;
     std::size_t bytes;
-  } here{code, sizeof code}, there{const_cast<void*>(at), sizeof code};
+  } source{code, sizeof code}, destination{const_cast<void*>(at), sizeof code};
   const long self = real::getpid();
-  if (real::syscall(SYS_process_vm_readv, self, reinterpret_cast<long>(&here), 1,
-                    reinterpret_cast<long>(&there), 1, 0) != sizeof code ||
+  if (real::syscall(SYS_process_vm_readv, self, reinterpret_cast<long>(&source), 1,
+                    reinterpret_cast<long>(&destination), 1, 0) != sizeof code ||
       std::memcmp(code, rdpmc, sizeof rdpmc) != 0)
     return false;
   const auto number = static_cast<std::uint32_t>(registers[REG_RCX]);
@@ -140,7 +140,7 @@ bool name_ring(char (&name)[PATH_MAX], std::size_t bytes, std::uint64_t order) {
 }
 
 /// Memory for a page and a ring; with a ring where the server counts, a file that the sampled processes map.
-void* memory_of(std::size_t bytes, std::uint64_t order, bool create) {
+void* map_memory(std::size_t bytes, std::uint64_t order, bool create) {
   char name[PATH_MAX];
   if (!name_ring(name, bytes, order))
     return create ? real::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)
@@ -159,7 +159,7 @@ void* memory_of(std::size_t bytes, std::uint64_t order, bool create) {
 
 } // namespace
 
-perf_event_mmap_page* ring_of(const Shared& shared, std::int32_t at) {
+perf_event_mmap_page* find_ring(const Shared& shared, std::int32_t at) {
   const Slot& slot = shared.slots[at];
   if (slot.ring_bytes == 0) return nullptr;
   if (mappings[at].page != nullptr && mappings[at].order == slot.order) return mappings[at].page;
@@ -169,7 +169,7 @@ perf_event_mmap_page* ring_of(const Shared& shared, std::int32_t at) {
   } others[most_slots];
   auto& other = others[at];
   if (other.order != slot.order) {
-    void* const memory = memory_of(slot.ring_bytes, slot.order, false);
+    void* const memory = map_memory(slot.ring_bytes, slot.order, false);
     other = {slot.order, memory == MAP_FAILED ? nullptr : static_cast<perf_event_mmap_page*>(memory)};
   }
   return other.page;
@@ -210,7 +210,7 @@ void copy_linux_records(std::int32_t at) {
   }
 }
 
-perf_event_mmap_page* page_of(std::int32_t slot) {
+perf_event_mmap_page* find_page(std::int32_t slot) {
   return mappings[slot].page;
 }
 
@@ -255,7 +255,7 @@ void* map_event(int fd, std::int32_t at, std::size_t bytes, int protection, int 
   } else if (!std::has_single_bit(bytes / page_size() - (ring ? 1 : 0)) || (flags & MAP_SHARED) == 0) {
     return refuse(EINVAL); // perf_mmap(): a page, and a power of two of pages
   }
-  void* const memory = memory_of(bytes, order, true);
+  void* const memory = map_memory(bytes, order, true);
   if (memory == MAP_FAILED) return memory;
   auto* const page = static_cast<perf_event_mmap_page*>(memory);
   page->size = sizeof(perf_event_mmap_page) < page_size()

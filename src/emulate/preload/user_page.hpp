@@ -15,10 +15,10 @@ namespace recount::emulate {
 /// munmap(2); whatever else it may be is Linux's.
 void forget_mapping(void* at);
 /// The page of a slot, where this process has mapped it; nullptr else.
-[[nodiscard]] perf_event_mmap_page* page_of(std::int32_t slot);
+[[nodiscard]] perf_event_mmap_page* find_page(std::int32_t slot);
 
 /// The same with the ring behind it, of an event of any process; nullptr: it has none. Under the lock.
-[[nodiscard]] perf_event_mmap_page* ring_of(const Shared& shared, std::int32_t slot);
+[[nodiscard]] perf_event_mmap_page* find_ring(const Shared& shared, std::int32_t slot);
 /// What Linux has recorded of the slot's threads and their mappings goes to its ring.
 void copy_linux_records(std::int32_t slot);
 

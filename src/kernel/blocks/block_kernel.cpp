@@ -46,7 +46,7 @@ std::vector<Parameter> with_turns(std::vector<Parameter> choices, std::int64_t f
 constexpr std::size_t biased_period = 8; ///< bytes of which one is not zero
 
 /// Blocks that take their pattern from the data are identified by name.
-Data data_of(const native::Block& block, const Family& family) {
+Data choose_data(const native::Block& block, const Family& family) {
   if (block.name == "branch_biased") return Data::biased;
   return block.name.ends_with("_data") ? Data::coins : family.data;
 }
@@ -80,7 +80,7 @@ BlockKernel::At BlockKernel::at(const result::Params& given) const {
 
 std::int64_t BlockKernel::bytes(const result::Params& point) const {
   const At here = at(point);
-  return data_bytes(data_of(*here.block, family_), here.turns);
+  return data_bytes(choose_data(*here.block, family_), here.turns);
 }
 
 std::unique_ptr<Instance> BlockKernel::prepare(const result::Params& point) const {
@@ -88,7 +88,7 @@ std::unique_ptr<Instance> BlockKernel::prepare(const result::Params& point) cons
   const std::string subject = name() + " " + result::describe(complete(*this, point));
   if (const std::string lacks = missing(here.block->feature); !lacks.empty())
     throw unavailable(subject, lacks);
-  const Data data = data_of(*here.block, family_);
+  const Data data = choose_data(*here.block, family_);
   const std::int64_t bytes = data_bytes(data, here.turns);
   auto memory = std::make_unique<Memory>(bytes, 0, Memory::Pages::small, subject);
   lay_out(data, here.values.ends_with("random"), {memory->data(), static_cast<std::size_t>(bytes)});
@@ -105,9 +105,9 @@ std::vector<Expectation> BlockKernel::expected(const result::Params& point) cons
   const auto caches = cache_presets(turn, turns, block.once);
   all.insert(all.end(), caches.begin(), caches.end());
   const auto predictions = predicted(block.tally(turns),
-                                     here.values == "random"                   ? 1.0 / 2
-                                     : data_of(block, family_) == Data::biased ? 1.0 / biased_period
-                                                                               : 0,
+                                     here.values == "random"                       ? 1.0 / 2
+                                     : choose_data(block, family_) == Data::biased ? 1.0 / biased_period
+                                                                                   : 0,
                                      here.steps());
   all.insert(all.end(), predictions.begin(), predictions.end());
   for (const Bound& bound : family_.bounds)

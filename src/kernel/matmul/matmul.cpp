@@ -83,7 +83,7 @@ namespace {
 
 using Code = native::MatmulLoops::Code;
 
-Code code_of(const MatmulPoint& at, const native::MatmulLoops& loops) {
+Code select_code(const MatmulPoint& at, const native::MatmulLoops& loops) {
   using Variant = MatmulPoint::Variant;
   switch (at.variant) {
   case Variant::ijk: return loops.ijk;
@@ -127,7 +127,7 @@ std::unique_ptr<Instance> make_matmul(const MatmulPoint& at, const native::Matmu
     context.t = matrix(3);
     if (!at.transposes) loops.transpose(&context);
   }
-  return std::make_unique<MatmulInstance>(code_of(at, loops), context, at.accesses(), std::move(memory));
+  return std::make_unique<MatmulInstance>(select_code(at, loops), context, at.accesses(), std::move(memory));
 }
 
 class MatmulKernel : public BasicKernel {

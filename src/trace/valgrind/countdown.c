@@ -8,7 +8,8 @@
 #include "pub_tool_vki.h"
 #include "pub_tool_vkiscnums.h"
 
-/* Of valgrind's core (3.19): the interface for tools discards translations at requests of the program only. */
+/* Of valgrind's core (3.19): the interface for tools discards translations at requests of the program only.
+ */
 extern void VG_(discard_translations)(Addr start, ULong range, const HChar* who);
 extern SysRes VG_(do_syscall)(UWord number, RegWord, RegWord, RegWord, RegWord, RegWord, RegWord, RegWord,
                               RegWord);
@@ -21,13 +22,15 @@ static struct countdown {
   Long left[RT_COUNTDOWNS]; /* while the thread does not run, or is paused */
   UInt paused;              /* by so many requests RT_PAUSE */
   UInt changes;             /* rt_changes() when recount planned it */
-  UInt due;                 /* rt_due while the thread does not run: another one may run before it gets SIGTRAP */
-  Bool trapped;             /* it has got SIGTRAP and not yet asked why */
-}* threads;
+  UInt due;     /* rt_due while the thread does not run: another one may run before it gets SIGTRAP */
+  Bool trapped; /* it has got SIGTRAP and not yet asked why */
+} * threads;
 static ThreadId running = VG_INVALID_THREADID;
 static Bool traps; /* the program is ready for SIGTRAP */
 
-static struct countdown* current(void) { return &threads[running]; }
+static struct countdown* current(void) {
+  return &threads[running];
+}
 
 static void fill(Long* left, Long with) {
   for (UInt i = 0; i < RT_COUNTDOWNS; ++i)
@@ -48,8 +51,8 @@ static void freeze(void) {
   fill(rt_left, RT_NEVER);
 }
 
-/* The first time that an event samples, and whenever one needs another countdown, everything is translated again. As
-   blocks then end before any instruction, their registers are those of the program there. */
+/* The first time that an event samples, and whenever one needs another countdown, everything is translated
+   again. As blocks then end before any instruction, their registers are those of the program there. */
 static void translate_again(void) {
   const UInt sampled = rt_sampled();
   if (sampled == rt_counted_down) return;
@@ -71,7 +74,7 @@ void rt_countdown_start(void) {
   fill(rt_left, RT_NEVER);
 }
 
-void rt_countdown_of(ThreadId thread) {
+void rt_send_countdown(ThreadId thread) {
   translate_again();
   if (thread == running && current()->changes == rt_changes()) return;
   freeze();
@@ -89,7 +92,8 @@ void rt_countdown_begins(ThreadId thread) {
   fill(threads[thread].left, RT_NEVER);
 }
 
-/* The reader may know of pauses of the parent that began after the fork: the child names those that it has. */
+/* The reader may know of pauses of the parent that began after the fork: the child names those that it has.
+ */
 void rt_countdown_forked(ThreadId thread) {
   static const ULong pause_request[4] = {RT_PAUSE, 0, 0, 0};
   for (UInt i = 0; i < threads[thread].paused; ++i)

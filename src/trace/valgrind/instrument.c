@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  * Each block writes its number and then the address of each access, by stores within the block; whether there
- * is room is checked once, before the first. At a side exit the words so far are closed by RT_EXIT, unless nothing follows. */
+ * is room is checked once, before the first. At a side exit the words so far are closed by RT_EXIT, unless
+ * nothing follows. */
 #include "tool.h"
 
 #include "pub_tool_aspacemgr.h"
@@ -14,8 +15,17 @@
 /* Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2, chapter 2 and appendix A. */
 static Bool is_prefix(UChar byte) {
   switch (byte) {
-  case 0x26: case 0x2e: case 0x36: case 0x3e: case 0x64: case 0x65: /* segments, hints of branches */
-  case 0x66: case 0x67: case 0xf0: case 0xf2: case 0xf3: return True;
+  case 0x26:
+  case 0x2e:
+  case 0x36:
+  case 0x3e:
+  case 0x64:
+  case 0x65: /* segments, hints of branches */
+  case 0x66:
+  case 0x67:
+  case 0xf0:
+  case 0xf2:
+  case 0xf3: return True;
   default: return False;
   }
 }
@@ -26,7 +36,7 @@ static UInt flow_of_group_5(UChar modrm) {
   return operation == 4 || operation == 5 ? RT_JUMP : RT_PLAIN;
 }
 
-static UInt flow_of(const UChar* code, UInt bytes) {
+static UInt classify_flow(const UChar* code, UInt bytes) {
   UInt at = 0;
   Bool repeated = False;
   for (; at + 1 < bytes && is_prefix(code[at]); ++at)
@@ -36,18 +46,25 @@ static UInt flow_of(const UChar* code, UInt bytes) {
   if (opcode == 0x0f && (next & 0xf0) == 0x80) return RT_CONDITIONAL;
   if (opcode == 0x0f && next == 0x05) return RT_SYSTEM;
   if ((opcode & 0xf0) == 0x70 || (opcode >= 0xe0 && opcode <= 0xe3)) return RT_CONDITIONAL;
-  if (repeated && ((opcode >= 0xa4 && opcode <= 0xa7) || (opcode >= 0xaa && opcode <= 0xaf))) return RT_REPEATED;
+  if (repeated && ((opcode >= 0xa4 && opcode <= 0xa7) || (opcode >= 0xaa && opcode <= 0xaf)))
+    return RT_REPEATED;
   if (opcode == 0xff) return flow_of_group_5(next);
   switch (opcode) {
-  case 0xc2: case 0xc3: case 0xca: case 0xcb: case 0xcf: return RT_RETURN;
+  case 0xc2:
+  case 0xc3:
+  case 0xca:
+  case 0xcb:
+  case 0xcf: return RT_RETURN;
   case 0xe8: return RT_CALL;
-  case 0xe9: case 0xeb: return RT_JUMP;
+  case 0xe9:
+  case 0xeb: return RT_JUMP;
   default: return RT_PLAIN;
   }
 }
 #else
-/* Arm Architecture Reference Manual for A-profile, "Branches, Exception Generating and System instructions". */
-static UInt flow_of(const UChar* code, UInt bytes) {
+/* Arm Architecture Reference Manual for A-profile, "Branches, Exception Generating and System instructions".
+ */
+static UInt classify_flow(const UChar* code, UInt bytes) {
   if (bytes != 4) return RT_PLAIN;
   const UInt word = code[0] | code[1] << 8 | code[2] << 16 | (UInt)code[3] << 24;
   const Bool conditional = (word & 0xff000000) == 0x54000000 || (word & 0x7c000000) == 0x34000000;
@@ -66,27 +83,33 @@ enum { MOST = 1500 }; /* instructions, and accesses, of a block: those of VEX ha
 /* The block under way. */
 static struct {
   IRSB* out;
-  IRExpr* position;     /* of its first word */
-  UInt words;           /* written so far */
+  IRExpr* position; /* of its first word */
+  UInt words;       /* written so far */
   UInt instructions, accesses;
   ULong definition[2 + 2 * MOST]; /* RT_DEFINE; the accesses begin in the middle */
 } block;
 
-static IRExpr* u64(ULong value) { return IRExpr_Const(IRConst_U64(value)); }
-static void add(IRStmt* statement) { addStmtToIRSB(block.out, statement); }
-static IRExpr* assign(IRType type, IRExpr* value) {
-  const IRTemp made = newIRTemp(block.out->tyenv, type);
-  add(IRStmt_WrTmp(made, value));
-  return IRExpr_RdTmp(made);
+static IRExpr* u64(ULong value) {
+  return IRExpr_Const(IRConst_U64(value));
 }
-static Int size_of(IRExpr* value) { return sizeofIRType(typeOfIRExpr(block.out->tyenv, value)); }
+static void add(IRStmt* statement) {
+  addStmtToIRSB(block.out, statement);
+}
+static IRExpr* assign(IRType type, IRExpr* value) {
+  const IRTemp temporary = newIRTemp(block.out->tyenv, type);
+  add(IRStmt_WrTmp(temporary, value));
+  return IRExpr_RdTmp(temporary);
+}
+static Int size_of(IRExpr* value) {
+  return sizeofIRType(typeOfIRExpr(block.out->tyenv, value));
+}
 static IRExpr* assign_unary(IRType type, IROp operation, IRExpr* of) {
   return assign(type, IRExpr_Unop(operation, of));
 }
 
-/* Loads of scalars into vector registers: VEX stores zeros to the whole register and then the scalar to its lowest part.
- * The next instruction loads the whole again, which a processor cannot forward from two stores: it waits until both are
- * in its cache. One store of the whole register takes less than half of the time. */
+/* Loads of scalars into vector registers: VEX stores zeros to the whole register and then the scalar to its
+ * lowest part. The next instruction loads the whole again, which a processor cannot forward from two stores:
+ * it waits until both are in its cache. One store of the whole register takes less than half of the time. */
 static IRStmt* held; /* zeros to a vector register; NULL: none */
 
 enum { VECTOR_BYTES = 16 };
@@ -101,8 +124,8 @@ static Bool disjoint(Int offset, Int bytes) {
   return offset + bytes <= held->Ist.Put.offset || offset >= held->Ist.Put.offset + VECTOR_BYTES;
 }
 
-/* Whether what is held may come after the statement, which then neither reads nor changes the register, nor leaves the
-   block. */
+/* Whether what is held may come after the statement, which then neither reads nor changes the register, nor
+   leaves the block. */
 static Bool may_pass(const IRStmt* statement) {
   switch (statement->tag) {
   case Ist_NoOp:
@@ -144,7 +167,8 @@ static void add_held(void) {
   held = NULL;
 }
 
-/* Adds a statement of the program, now or, if it only stores zeros to a vector register, with one of the next. */
+/* Adds a statement of the program, now or, if it only stores zeros to a vector register, with one of the
+ * next. */
 static void add_program(IRStmt* statement) {
   if (held && joined(statement)) return;
   if (held && !may_pass(statement)) add_held();
@@ -153,13 +177,15 @@ static void add_program(IRStmt* statement) {
   held = statement;
 }
 
-static IRExpr* load_of(const uint64_t* where) {
+static IRExpr* make_load(const uint64_t* where) {
   return assign(Ity_I64, IRExpr_Load(Iend_LE, Ity_I64, u64((ULong)(Addr)where)));
 }
 static IRExpr* nth_word(UInt n) {
   return n == 0 ? block.position : assign(Ity_I64, IRExpr_Binop(Iop_Add64, block.position, u64(8ULL * n)));
 }
-static void put_word(IRExpr* word) { add(IRStmt_Store(Iend_LE, nth_word(block.words++), word)); }
+static void put_word(IRExpr* word) {
+  add(IRStmt_Store(Iend_LE, nth_word(block.words++), word));
+}
 static void put_position(UInt words) {
   add(IRStmt_Store(Iend_LE, u64((ULong)(Addr)&rt_slot->position), nth_word(words)));
 }
@@ -167,13 +193,13 @@ static void put_position(UInt words) {
 /* Makes room for so many words, and reads the position. */
 static void open_block(UInt number, UInt words) {
   IRExpr* const end =
-      assign(Ity_I64, IRExpr_Binop(Iop_Add64, load_of(&rt_slot->position), u64(8ULL * words)));
-  IRExpr* const full = assign(Ity_I1, IRExpr_Binop(Iop_CmpLT64U, load_of(&rt_slot->limit), end));
+      assign(Ity_I64, IRExpr_Binop(Iop_Add64, make_load(&rt_slot->position), u64(8ULL * words)));
+  IRExpr* const full = assign(Ity_I1, IRExpr_Binop(Iop_CmpLT64U, make_load(&rt_slot->limit), end));
   IRDirty* const flush =
       unsafeIRDirty_0_N(0, "rt_flush", VG_(fnptr_to_fnentry)((void*)rt_flush), mkIRExprVec_0());
   flush->guard = full;
   add(IRStmt_Dirty(flush));
-  block.position = load_of(&rt_slot->position);
+  block.position = make_load(&rt_slot->position);
   put_word(u64(RT_WORD(RT_BLOCK, number)));
 }
 
@@ -203,14 +229,14 @@ static void swap_accesses(const IRCAS* swap) {
 
 static void linked_access(const IRStmt* statement) {
   IRExpr* const stored = statement->Ist.LLSC.storedata;
-  const Int bytes = stored ? size_of(stored)
-                           : sizeofIRType(typeOfIRTemp(block.out->tyenv, statement->Ist.LLSC.result));
+  const Int bytes =
+      stored ? size_of(stored) : sizeofIRType(typeOfIRTemp(block.out->tyenv, statement->Ist.LLSC.result));
   access(statement->Ist.LLSC.addr, stored != NULL, bytes, NULL);
 }
 
 /* Countdowns: one of the block is read at its beginning and written wherever the block may end. */
 static struct {
-  UInt bits;                /* of those that the block has */
+  UInt bits;                 /* of those that the block has */
   IRExpr* at[RT_COUNTDOWNS]; /* as read at the beginning */
   UInt down[RT_COUNTDOWNS];  /* by the instructions so far */
   UInt changed;              /* bits of those that the last instruction has counted down */
@@ -218,7 +244,9 @@ static struct {
   Int offset_ip;
 } countdown;
 
-static IRExpr* left_address(UInt i) { return u64((ULong)(Addr)&rt_left[i]); }
+static IRExpr* left_address(UInt i) {
+  return u64((ULong)(Addr)&rt_left[i]);
+}
 
 static void read_countdowns(void) {
   for (UInt i = 0; i < RT_COUNTDOWNS; ++i)
@@ -237,10 +265,12 @@ static IRExpr* expired(UInt bits) {
   IRExpr* any = NULL;
   for (UInt i = 0; i < RT_COUNTDOWNS; ++i) {
     if (!(bits >> i & 1)) continue;
-    IRExpr* const one =
-        assign(Ity_I1, IRExpr_Binop(Iop_CmpLE64S, countdown.at[i], u64(countdown.down[i])));
-    any = any ? assign(Ity_I1, IRExpr_Unop(Iop_32to1, assign(Ity_I32, IRExpr_Binop(Iop_Or32, assign_unary(Ity_I32, Iop_1Uto32, any),
-                                                                                 assign_unary(Ity_I32, Iop_1Uto32, one)))))
+    IRExpr* const one = assign(Ity_I1, IRExpr_Binop(Iop_CmpLE64S, countdown.at[i], u64(countdown.down[i])));
+    any = any ? assign(
+                    Ity_I1,
+                    IRExpr_Unop(Iop_32to1,
+                                assign(Ity_I32, IRExpr_Binop(Iop_Or32, assign_unary(Ity_I32, Iop_1Uto32, any),
+                                                             assign_unary(Ity_I32, Iop_1Uto32, one)))))
               : one;
   }
   return any;
@@ -260,12 +290,15 @@ static void begin_countdowns(const IRSB* in, Addr code) {
     countdown.down[i] = 0;
   if (countdown.bits == 0) return;
   read_countdowns();
-  IRDirty* const ask = unsafeIRDirty_0_N(0, "rt_expired", VG_(fnptr_to_fnentry)((void*)rt_expired), mkIRExprVec_0());
+  IRDirty* const ask =
+      unsafeIRDirty_0_N(0, "rt_expired", VG_(fnptr_to_fnentry)((void*)rt_expired), mkIRExprVec_0());
   ask->guard = expired(countdown.bits);
   add(IRStmt_Dirty(ask));
   IRExpr* const due = assign(Ity_I32, IRExpr_Load(Iend_LE, Ity_I32, u64((ULong)(Addr)&rt_due)));
-  leave_to(code, assign(Ity_I1, IRExpr_Binop(Iop_CmpEQ32, due, IRExpr_Const(IRConst_U32(RT_SAMPLE_DUE)))), Ijk_SigTRAP);
-  leave_to(code, assign(Ity_I1, IRExpr_Binop(Iop_CmpEQ32, due, IRExpr_Const(IRConst_U32(RT_BUSY)))), Ijk_Yield);
+  leave_to(code, assign(Ity_I1, IRExpr_Binop(Iop_CmpEQ32, due, IRExpr_Const(IRConst_U32(RT_SAMPLE_DUE)))),
+           Ijk_SigTRAP);
+  leave_to(code, assign(Ity_I1, IRExpr_Binop(Iop_CmpEQ32, due, IRExpr_Const(IRConst_U32(RT_BUSY)))),
+           Ijk_Yield);
   read_countdowns();
 }
 
@@ -335,7 +368,7 @@ static void before_exit(Bool last) {
 
 static void begin_instruction(const IRSB* in, Int at) {
   const Addr address = in->stmts[at]->Ist.IMark.addr;
-  const UInt length = in->stmts[at]->Ist.IMark.len, flow = flow_of((const UChar*)address, length);
+  const UInt length = in->stmts[at]->Ist.IMark.len, flow = classify_flow((const UChar*)address, length);
   tl_assert(block.instructions < MOST);
   check_countdowns(address);
   block.definition[2 + block.instructions++] = RT_INSTRUCTION(address, length, flow);
@@ -371,7 +404,7 @@ static void before(const IRSB* in, Int at, Bool last) {
   }
 }
 
-static UInt accesses_of(const IRStmt* statement) {
+static UInt count_accesses(const IRStmt* statement) {
   switch (statement->tag) {
   case Ist_WrTmp: return statement->Ist.WrTmp.data->tag == Iex_Load;
   case Ist_Store:
@@ -387,16 +420,17 @@ static UInt accesses_of(const IRStmt* statement) {
 /* The last statement that makes words, ends the block, or begins an instruction; none: -1. */
 static Int last_of(const IRSB* in) {
   Int i = in->stmts_used - 1;
-  while (i >= 0 && in->stmts[i]->tag != Ist_IMark && in->stmts[i]->tag != Ist_Exit && accesses_of(in->stmts[i]) == 0)
+  while (i >= 0 && in->stmts[i]->tag != Ist_IMark && in->stmts[i]->tag != Ist_Exit &&
+         count_accesses(in->stmts[i]) == 0)
     --i;
   return i;
 }
 
 /* At most. */
-static UInt words_of(const IRSB* in) {
+static UInt count_words(const IRSB* in) {
   UInt words = 2; /* the number, RT_EXIT */
   for (Int i = 0; i < in->stmts_used; ++i)
-    words += accesses_of(in->stmts[i]);
+    words += count_accesses(in->stmts[i]);
   return words;
 }
 
@@ -420,8 +454,9 @@ static void report_code(UInt number) {
 static void define(UInt number) {
   block.definition[0] = number;
   block.definition[1] = block.instructions | (ULong)block.accesses << 32;
-  VG_(memmove)(block.definition + 2 + block.instructions, block.definition + 2 + MOST,
-               block.accesses * sizeof *block.definition);
+  VG_(memmove)
+  (block.definition + 2 + block.instructions, block.definition + 2 + MOST,
+   block.accesses * sizeof *block.definition);
   rt_record(RT_DEFINE, block.definition, 2 + block.instructions + block.accesses);
   if (rt_report_code) report_code(number);
 }
@@ -436,8 +471,9 @@ static VG_REGPARM(1) void undecoded(Addr at) {
 /* When it is executed, not when it is seen: branches may leave the block before. */
 static void report_undecoded(const IRSB* in) {
   if (in->jumpkind == Ijk_NoDecode)
-    addStmtToIRSB(block.out, IRStmt_Dirty(unsafeIRDirty_0_N(1, "undecoded", VG_(fnptr_to_fnentry)((void*)undecoded),
-                                                            mkIRExprVec_1(in->next))));
+    addStmtToIRSB(block.out,
+                  IRStmt_Dirty(unsafeIRDirty_0_N(1, "undecoded", VG_(fnptr_to_fnentry)((void*)undecoded),
+                                                 mkIRExprVec_1(in->next))));
 }
 
 IRSB* rt_instrument(VgCallbackClosure* closure, IRSB* in, const VexGuestLayout* layout,
@@ -445,7 +481,7 @@ IRSB* rt_instrument(VgCallbackClosure* closure, IRSB* in, const VexGuestLayout* 
                     IRType host_word) {
   (void)closure, (void)arch;
   tl_assert(guest_word == Ity_I64 && host_word == Ity_I64);
-  rt_module_of((Addr)extents->base[0]);
+  rt_send_module((Addr)extents->base[0]);
   const UInt number = rt_new_block();
   block.out = deepCopyIRSBExceptStmts(in);
   block.words = block.instructions = block.accesses = 0;
@@ -454,7 +490,7 @@ IRSB* rt_instrument(VgCallbackClosure* closure, IRSB* in, const VexGuestLayout* 
     add(in->stmts[i]); /* checks of self-modifying code */
   rt_watch_block(block.out, layout, (Addr)extents->base[0]);
   begin_countdowns(in, (Addr)extents->base[0]);
-  open_block(number, words_of(in));
+  open_block(number, count_words(in));
   const Int last = last_of(in);
   for (; i < in->stmts_used; ++i) {
     before(in, i, i == last);

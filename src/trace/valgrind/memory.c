@@ -37,10 +37,10 @@ typedef enum { NOTHING, BYTES_0, BYTES_1, BYTES_01, RESIZE_1, RESIZE_12, BY_POIN
 static const struct {
   const HChar* name;
   Call call;
-} family[] = {{"malloc", BYTES_0},        {"calloc", BYTES_01},         {"realloc", RESIZE_1},
-              {"reallocarray", RESIZE_12}, {"free", RELEASE},            {"cfree", RELEASE},
-              {"memalign", BYTES_1},      {"aligned_alloc", BYTES_1},   {"posix_memalign", BY_POINTER},
-              {"valloc", BYTES_0},        {"pvalloc", BYTES_0}};
+} family[] = {{"malloc", BYTES_0},         {"calloc", BYTES_01},       {"realloc", RESIZE_1},
+              {"reallocarray", RESIZE_12}, {"free", RELEASE},          {"cfree", RELEASE},
+              {"memalign", BYTES_1},       {"aligned_alloc", BYTES_1}, {"posix_memalign", BY_POINTER},
+              {"valloc", BYTES_0},         {"pvalloc", BYTES_0}};
 
 /* The outermost call of the family that a thread is in. */
 struct under_way {
@@ -60,7 +60,7 @@ void rt_watch_heap(void) {
 }
 
 /* Of operators, those with a pointer only state where an object is to be made. */
-static Call operator_of(const HChar* name) {
+static Call find_operator(const HChar* name) {
   if (VG_(strncmp)(name, "operator delete", 15) == 0) return RELEASE;
   return VG_(strncmp)(name, "operator new", 12) == 0 && !VG_(strstr)(name, "void*") ? BYTES_0 : NOTHING;
 }
@@ -75,7 +75,7 @@ static Call call_of(Addr code) {
   for (UInt i = 0; i < sizeof family / sizeof *family; ++i)
     if (VG_(strlen)(family[i].name) == length && VG_(strncmp)(family[i].name, name, (Int)length) == 0)
       return family[i].call;
-  return operator_of(name);
+  return find_operator(name);
 }
 
 struct site_words {
@@ -89,7 +89,7 @@ static void add_call(UInt n, DiEpoch epoch, Addr code, void* opaque) {
 }
 
 /* The number of the stack of calls, without that of the allocator. */
-static UInt site_of(ThreadId thread) {
+static UInt record_site(ThreadId thread) {
   ExeContext* const context = VG_(record_ExeContext)(thread, 0);
   const UInt number = VG_(get_ECU_from_ExeContext)(context);
   if (VG_(OSetWord_Contains)(sites, number)) return number;
@@ -103,7 +103,7 @@ static UInt site_of(ThreadId thread) {
 /* The site of what the running thread does; 0: nothing the program has requested itself. */
 static UInt site_of_running(void) {
   const ThreadId thread = VG_(get_running_tid)();
-  return calls && thread != VG_INVALID_THREADID && calls[thread].call == NOTHING ? site_of(thread) : 0;
+  return calls && thread != VG_INVALID_THREADID && calls[thread].call == NOTHING ? record_site(thread) : 0;
 }
 
 static void released(Addr address) {
@@ -121,11 +121,13 @@ static Addr return_address(Addr stack, ULong link) {
 #endif
 }
 
-void rt_heap_of(ThreadId thread) {
+void rt_send_heap(ThreadId thread) {
   if (calls) expected = calls[thread].call != NOTHING ? calls[thread].back : 0;
 }
 
-static ULong product(ULong a, ULong b) { return a != 0 && b > ~0ULL / a ? ~0ULL : a * b; }
+static ULong product(ULong a, ULong b) {
+  return a != 0 && b > ~0ULL / a ? ~0ULL : a * b;
+}
 
 static void entered(ULong kind, ULong stack, ULong link, ULong first, ULong second, ULong third) {
   const ThreadId thread = VG_(get_running_tid)();
@@ -141,12 +143,12 @@ static void entered(ULong kind, ULong stack, ULong link, ULong first, ULong seco
   call->stack = stack;
   call->back = back;
   call->old = kind == RESIZE_1 || kind == RESIZE_12 || kind == BY_POINTER ? first : 0;
-  call->bytes = kind == BYTES_0                         ? first
-                : kind == BYTES_1 || kind == RESIZE_1   ? second
-                : kind == RESIZE_12                     ? product(second, third)
-                : kind == BY_POINTER                    ? third
-                                                        : product(first, second);
-  call->site = site_of(thread);
+  call->bytes = kind == BYTES_0                       ? first
+                : kind == BYTES_1 || kind == RESIZE_1 ? second
+                : kind == RESIZE_12                   ? product(second, third)
+                : kind == BY_POINTER                  ? third
+                                                      : product(first, second);
+  call->site = record_site(thread);
   expected = back;
 }
 
@@ -172,8 +174,12 @@ static IRExpr* assign(IRSB* out, IRType type, IRExpr* value) {
   addStmtToIRSB(out, IRStmt_WrTmp(made, value));
   return IRExpr_RdTmp(made);
 }
-static IRExpr* get(IRSB* out, Int offset) { return assign(out, Ity_I64, IRExpr_Get(offset, Ity_I64)); }
-static IRExpr* constant(ULong value) { return IRExpr_Const(IRConst_U64(value)); }
+static IRExpr* get(IRSB* out, Int offset) {
+  return assign(out, Ity_I64, IRExpr_Get(offset, Ity_I64));
+}
+static IRExpr* constant(ULong value) {
+  return IRExpr_Const(IRConst_U64(value));
+}
 
 static void read_by(IRDirty* call, UInt at, Int offset, Int size) {
   call->fxState[at].fx = Ifx_Read;
@@ -203,9 +209,9 @@ void rt_watch_block(IRSB* out, const VexGuestLayout* layout, Addr code) {
 #else
   IRExpr* const link = get(out, offsetof(VexGuestARM64State, guest_X30));
 #endif
-  IRDirty* const watch = unsafeIRDirty_0_N(0, "entered", VG_(fnptr_to_fnentry)((void*)entered),
-                                           mkIRExprVec_6(constant(call), stack, link, get(out, ARG_0),
-                                                         get(out, ARG_1), get(out, ARG_2)));
+  IRDirty* const watch = unsafeIRDirty_0_N(
+      0, "entered", VG_(fnptr_to_fnentry)((void*)entered),
+      mkIRExprVec_6(constant(call), stack, link, get(out, ARG_0), get(out, ARG_1), get(out, ARG_2)));
   /* The stack is unwound from there. */
   addStmtToIRSB(out, IRStmt_Put(layout->offset_IP, constant(code)));
   watch->nFxState = 3;
@@ -239,7 +245,7 @@ static const HChar* file_of(const NSegment* segment) {
   return name && VG_(strlen)(name) < LONGEST_NAME ? name : NULL;
 }
 
-void rt_module_of(Addr code) {
+void rt_send_module(Addr code) {
   const NSegment* const segment = VG_(am_find_nsegment)(code);
   const HChar* const name = file_of(segment);
   if (!name) return;
@@ -253,7 +259,9 @@ void rt_module_of(Addr code) {
   module(segment->start, segment->end + 1, (ULong)segment->offset, name);
 }
 
-Bool rt_is_file(Addr code) { return file_of(VG_(am_find_nsegment)(code)) != NULL; }
+Bool rt_is_file(Addr code) {
+  return file_of(VG_(am_find_nsegment)(code)) != NULL;
+}
 
 Bool rt_is_recounts(Addr code) {
   const HChar* const name = file_of(VG_(am_find_nsegment)(code));
@@ -280,7 +288,7 @@ void rt_unmapped(Addr start, SizeT bytes) {
   rt_record(RT_UNMAPPED, words, 2);
 }
 
-void rt_stack_of(ThreadId thread) {
+void rt_send_stack(ThreadId thread) {
   const Addr end = VG_(thread_get_stack_max)(thread) + 1;
   const ULong words[3] = {thread, end - VG_(thread_get_stack_size)(thread), end};
   rt_record(RT_STACK, words, 3);

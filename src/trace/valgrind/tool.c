@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * recount-trace: a tool of Valgrind that hands the addresses of all accesses of a program to recount through shared
- * memory. It is linked with Valgrind's core, hence under the GNU General Public License, version 2 or later, which
- * /usr/share/common-licenses/GPL-2 holds on Debian; the rest of recount is not linked with it and has its own licence.
+ * recount-trace: a tool of Valgrind that hands the addresses of all accesses of a program to recount through
+ * shared memory. It is linked with Valgrind's core, hence under the GNU General Public License, version 2 or
+ * later, which /usr/share/common-licenses/GPL-2 holds on Debian; the rest of recount is not linked with it
+ * and has its own licence.
  */
 #include "pub_tool_aspacemgr.h"
 #include "pub_tool_basics.h"
-#include "pub_tool_libcbase.h"
 #include "pub_tool_libcassert.h"
+#include "pub_tool_libcbase.h"
 #include "pub_tool_libcfile.h"
 #include "pub_tool_libcprint.h"
 #include "pub_tool_libcproc.h"
 #include "pub_tool_options.h"
-#include "pub_tool_tooliface.h"
 #include "pub_tool_threadstate.h"
+#include "pub_tool_tooliface.h"
 #include "pub_tool_vkiscnums.h"
 
 #include "tool.h"
@@ -34,17 +35,18 @@ static Bool option(const HChar* arg) {
   return False;
 }
 static void usage(void) {
-  VG_(printf)("    --channel=PID:FD:INODE   memory shared with recount\n"
-              "    --sections=FD      descriptor of section messages\n"
-              "    --objects=yes      report where data are\n"
-              "    --code=yes         report the bytes of instructions\n"
-              "    --cpuid=LEAF:PART:MASK:EAX:EBX:ECX:EDX   answer of the processor\n");
+  VG_(printf)
+  ("    --channel=PID:FD:INODE   memory shared with recount\n"
+   "    --sections=FD      descriptor of section messages\n"
+   "    --objects=yes      report where data are\n"
+   "    --code=yes         report the bytes of instructions\n"
+   "    --cpuid=LEAF:PART:MASK:EAX:EBX:ECX:EDX   answer of the processor\n");
 }
 static void no_usage(void) {}
 
 static void name_thread(ThreadId thread) {
   running = thread;
-  rt_heap_of(thread);
+  rt_send_heap(thread);
   rt_word(RT_WORD(RT_THREAD, thread | (ULong)VG_(gettid)() << 16));
 }
 static void before_fork(ThreadId thread) {
@@ -74,7 +76,7 @@ static void start(void) {
 
 static void thread_runs(ThreadId thread, ULong blocks) {
   (void)blocks;
-  rt_countdown_of(thread);
+  rt_send_countdown(thread);
   if (thread != running) name_thread(thread);
 }
 
@@ -112,7 +114,7 @@ static void thread_is_created(ThreadId parent, ThreadId thread) {
   rt_countdown_begins(thread);
 }
 static void thread_begins(ThreadId thread) {
-  if (objects) rt_stack_of(thread);
+  if (objects) rt_send_stack(thread);
 }
 
 /* Linux would execute the file with other rights. */
@@ -121,7 +123,9 @@ static Bool is_privileged(UWord path) {
   struct vg_stat status;
   return !sr_isError(VG_(stat)((const HChar*)path, &status)) && (status.mode & SET_IDS) != 0;
 }
-static Bool executes(UInt number) { return number == __NR_execve || number == __NR_execveat; }
+static Bool executes(UInt number) {
+  return number == __NR_execve || number == __NR_execveat;
+}
 
 static void before_call(ThreadId thread, UInt number, UWord* args, UInt count) {
   (void)thread, (void)count;
@@ -137,7 +141,8 @@ static void after_call(ThreadId thread, UInt number, UWord* args, UInt count, Sy
   (void)thread, (void)count;
   const UWord large = (UWord)1 << 36;
   const UWord error = sr_isError(result) ? sr_Err(result) : 0;
-  if (executes(number)) rt_after_failed_exec(number == __NR_execve && error == VKI_EACCES && is_privileged(args[0]));
+  if (executes(number))
+    rt_after_failed_exec(number == __NR_execve && error == VKI_EACCES && is_privileged(args[0]));
   if (number == __NR_mmap && error != 0 && args[1] >= large) rt_refused_mapping();
 }
 

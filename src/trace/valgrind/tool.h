@@ -10,8 +10,8 @@
 
 /* The memory shared with recount, from the side of the traced process. */
 
-/* Of this process; its address never changes, as translations contain it. Private memory that nobody reads where recount
-   cannot be reached. */
+/* Of this process; its address never changes, as translations contain it. Private memory that nobody reads
+   where recount cannot be reached. */
 extern struct rt_slot* rt_slot;
 
 /* Maps the file with a number, inherited or behind descriptor `fd` of process `pid`, and claims a slot. */
@@ -33,7 +33,8 @@ void rt_watch(void);
 void rt_change_sampled(UInt countdowns);
 /* Publishes the chunk and waits for an empty one. */
 void rt_flush(void);
-/* Around execve(2): publishes what there is, and hands the file to the next program. `refused`: by Valgrind. */
+/* Around execve(2): publishes what there is, and hands the file to the next program. `refused`: by Valgrind.
+ */
 void rt_before_exec(void);
 void rt_after_failed_exec(Bool refused);
 /* Linux would have made a mapping for which Valgrind has no room. */
@@ -58,7 +59,7 @@ extern UInt rt_due;
 /* Once, before the program runs. */
 void rt_countdown_start(void);
 /* The thread runs from here on. */
-void rt_countdown_of(ThreadId thread);
+void rt_send_countdown(ThreadId thread);
 /* The thread is about to be created. */
 void rt_countdown_begins(ThreadId thread);
 /* The process has been forked: this thread goes on. */
@@ -86,19 +87,20 @@ Bool rt_add_cpuid(const HChar* text);
 /* The statement; a call of the CPUID helper is replaced. */
 IRStmt* rt_replace_cpuid(IRStmt* statement);
 
-/* Which file the program's code comes from, and where its data are. Heap blocks are known by the site of their
-   allocation: the program's own allocator runs, so that its accesses and the addresses of its blocks are those of a run
-   without Valgrind; its functions are recognised by their names when they are entered and when they return. */
+/* Which file the program's code comes from, and where its data are. Heap blocks are known by the site of
+   their allocation: the program's own allocator runs, so that its accesses and the addresses of its blocks
+   are those of a run without Valgrind; its functions are recognised by their names when they are entered and
+   when they return. */
 
 /* Once, before anything is translated. */
 void rt_watch_heap(void);
 /* When a thread begins or continues to run. */
-void rt_heap_of(ThreadId thread);
-/* At the beginning of the block of code at this address, before it has changed the registers; nothing unless the heap is
-   watched. */
+void rt_send_heap(ThreadId thread);
+/* At the beginning of the block of code at this address, before it has changed the registers; nothing unless
+   the heap is watched. */
 void rt_watch_block(IRSB* out, const VexGuestLayout* layout, Addr code);
 /* Records the mapping that holds this code, if it is new. */
-void rt_module_of(Addr code);
+void rt_send_module(Addr code);
 /* Whether the code is a file's; and that of recount in the program, which is not counted. */
 Bool rt_is_file(Addr code);
 Bool rt_is_recounts(Addr code);
@@ -106,6 +108,6 @@ Bool rt_is_recounts(Addr code);
 void rt_mapped(Addr start, SizeT bytes);
 void rt_unmapped(Addr start, SizeT bytes);
 /* Records where the stack of a thread is. */
-void rt_stack_of(ThreadId thread);
+void rt_send_stack(ThreadId thread);
 
 #endif

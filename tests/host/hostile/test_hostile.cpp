@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(nothing_in_results_is_executed) {
   all.resize(command_pieces); // few figures are drawn: the others are read by the unit test
   std::vector<JsonText> texts;
   for (const auto& entry : fs::directory_iterator(fs::path(RECOUNT_SOURCE) / "tests/data/results"))
-    texts.emplace_back(text_of(entry.path()));
+    texts.emplace_back(formula_text(entry.path()));
   static const std::set<std::string> known{"<?xml",    "<svg",         "</svg",   "<title",   "</title",
                                            "<desc",    "</desc",       "<g",      "<filter",  "</filter",
                                            "<feFlood", "<feComposite", "</g",     "<defs",    "</defs",

@@ -294,7 +294,7 @@ BOOST_AUTO_TEST_CASE(failed_run_is_no_repetition) {
   BOOST_TEST(stopped.completed() == 2U);
   BOOST_TEST(heard == 2); // the results file has what the table has
   BOOST_TEST(stopped.cut_short);
-  BOOST_TEST(status_of(stopped) == 1);
+  BOOST_TEST(exit_status(stopped) == 1);
   std::filesystem::remove(file);
   request.ignore_failure = true;
   const RunResult went_on = run(p, request, listener);

@@ -161,7 +161,7 @@ WrittenCode follow_jumps(const unsigned char* at, std::size_t bytes) {
   return code;
 }
 
-Work work_of(const WrittenCode& code, std::int64_t passes) {
+Work count_work(const WrittenCode& code, std::int64_t passes) {
   auto& caches = SimulatedCaches::of_thread(settings().machine, SimulatedCaches::Side::code);
   for (std::int64_t pass = 0; pass < passes; ++pass)
     for (const std::uint64_t line : code.lines)

@@ -30,6 +30,6 @@ struct WrittenCode {
   bool full = false;                ///< nops fill each line before its jump
 };
 [[nodiscard]] WrittenCode follow_jumps(const unsigned char* at, std::size_t bytes);
-[[nodiscard]] Work work_of(const WrittenCode& code, std::int64_t passes);
+[[nodiscard]] Work count_work(const WrittenCode& code, std::int64_t passes);
 
 } // namespace recount::emulate

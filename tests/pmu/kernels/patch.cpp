@@ -37,7 +37,7 @@ void call_measured(void* context, const Measured* function) {
 void call_written(void* context, const WrittenCode* code) {
   std::int64_t passes = 0;
   std::memcpy(&passes, context, sizeof passes);
-  account_work(work_of(*code, passes));
+  account_work(count_work(*code, passes));
 }
 
 template <class Argument>

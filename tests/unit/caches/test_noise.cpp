@@ -20,15 +20,15 @@ BOOST_AUTO_TEST_CASE(interrupted_rounds_count_where_there_are_no_others) {
 }
 
 BOOST_AUTO_TEST_CASE(times_of_noise_are_refused_with_their_reason) {
-  using recount::caches::noise_of;
+  using recount::caches::describe_noise;
   const std::vector<recount::caches::SizePoint> curve{{1024, 1, 1, false},
                                                       {2048, 1, 1.1, false},
                                                       {4096, 4, 1.9, false},
                                                       {8192, 4, 2.1, false},
                                                       {16384, 9, 1, true}};
-  BOOST_TEST(noise_of(curve, 0, 2048).empty());
-  BOOST_TEST(noise_of(curve, 4096, 8192).find("factor of 2.0") != std::string::npos);
-  BOOST_TEST(noise_of(curve, 16384, 16384).find("interrupted every round") != std::string::npos);
+  BOOST_TEST(describe_noise(curve, 0, 2048).empty());
+  BOOST_TEST(describe_noise(curve, 4096, 8192).find("factor of 2.0") != std::string::npos);
+  BOOST_TEST(describe_noise(curve, 16384, 16384).find("interrupted every round") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(disturbed_observations_of_a_record_are_no_rounds) {

@@ -49,7 +49,7 @@ BOOST_AUTO_TEST_CASE(cache_names_tell_data_from_instructions) {
   BOOST_TEST((recount::host::Cache{.level = 1, .type = 'd'}).name() == "L1d");
   BOOST_TEST((recount::host::Cache{.level = 1, .type = 'i'}).name() == "L1i");
   BOOST_TEST((recount::host::Cache{.level = 2, .type = 'u'}).name() == "L2");
-  BOOST_TEST(recount::host::caches_of(1 << 20).empty());
+  BOOST_TEST(recount::host::read_caches(1 << 20).empty());
 }
 
 BOOST_AUTO_TEST_CASE(settings_are_read_by_their_names) {

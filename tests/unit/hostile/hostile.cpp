@@ -175,7 +175,7 @@ int cases() {
   return requested ? std::atoi(requested) : RECOUNT_PROPERTY_CASES;
 }
 
-std::string text_of(const std::string& path) {
+std::string formula_text(const std::string& path) {
   return base::read_file(path).value_or("");
 }
 

@@ -15,7 +15,7 @@ namespace recount::hostile {
 [[nodiscard]] int cases();
 
 /// What each file of tests/data/results holds.
-[[nodiscard]] std::string text_of(const std::string& path);
+[[nodiscard]] std::string formula_text(const std::string& path);
 
 /// Pieces that mean something to gnuplot, a shell, LaTeX, HTML, Markdown, a terminal. A command in one of
 /// them makes the file `marker`.

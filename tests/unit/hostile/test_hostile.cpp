@@ -49,7 +49,7 @@ std::string script_of(const std::string& name, const result::Results& results) {
   }
   std::vector<plot::Drawing> drawings;
   for (const auto format : plot::formats)
-    drawings.push_back({format, "figure", "", lay_out(sheet, plot::canvas_of(format, 3.33)), false});
+    drawings.push_back({format, "figure", "", lay_out(sheet, plot::make_canvas(format, 3.33)), false});
   const int fd = ::memfd_create("script", 0); // gnuplot-iostream wants a descriptor
   {
     plot::GnuplotWriter writer(::fdopen(::dup(fd), "w"));
@@ -89,7 +89,7 @@ Shapes known_of(const std::vector<fs::path>& paths) {
                test::latex_escapes()};
   known.commands.insert({"subsection", "item", "ttfamily", "par"});
   for (const auto& path : paths) {
-    const auto results = result::read_text(text_of(path), "file.jsonl");
+    const auto results = result::read_text(formula_text(path), "file.jsonl");
     for (const auto& [entry, compose, suits] : cli::figures())
       collect_words(script_of(entry.name, results), known.words);
     if (const auto report = report_of(results)) {
@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(results_are_text_in_every_figure_and_report) {
   const auto all = pieces("PWNED");
   std::vector<JsonText> texts;
   for (const auto& path : paths)
-    texts.emplace_back(text_of(path));
+    texts.emplace_back(formula_text(path));
   std::mt19937 random(20261122);
   int refused = 0, scripts = 0, reports = 0;
   for (int i = 0; i < cases(); ++i) {
@@ -183,8 +183,8 @@ BOOST_AUTO_TEST_CASE(machines_and_metrics_are_text_on_a_terminal) {
   };
   std::vector<JsonText> machines;
   for (const auto& path : files("src/model/data", ".json"))
-    machines.emplace_back(text_of(path));
-  const std::string metrics = text_of(source / "src/metric/data/recount.metrics");
+    machines.emplace_back(formula_text(path));
+  const std::string metrics = formula_text(source / "src/metric/data/recount.metrics");
   for (int i = 0; i < cases(); ++i) {
     std::string machine = machines[random() % machines.size()].mutated(random, all), metric = metrics;
     metric.insert(random() % metric.size(), payload(random, all));
@@ -212,7 +212,7 @@ BOOST_AUTO_TEST_CASE(preset_tables_are_text_on_a_terminal_and_in_json) {
   const auto all = pieces("PWNED");
   std::vector<std::string> tables;
   for (const auto& path : files("tests/data/presets", ".csv"))
-    tables.push_back(text_of(path));
+    tables.push_back(formula_text(path));
   for (int i = 0; i < cases() / 4; ++i) {
     std::string text = tables[random() % tables.size()];
     text.insert(random() % (text.size() + 1), payload(random, all));

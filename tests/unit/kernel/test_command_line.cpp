@@ -18,14 +18,14 @@ bool names(const Error& error, const std::string& part) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(a_line_becomes_words_without_a_shell) {
-  BOOST_TEST((words_of("java -cp a/b  MatMul", "c") == Words{"java", "-cp", "a/b", "MatMul"}));
+  BOOST_TEST((split_words("java -cp a/b  MatMul", "c") == Words{"java", "-cp", "a/b", "MatMul"}));
   BOOST_TEST(
-      (words_of(R"(x 'a "b' "c d"e \'f g\ h '')", "c") == Words{"x", "a \"b", "c de", "'f", "g h", ""}));
-  BOOST_TEST((words_of(R"(x "\"" '\' $HOME;rm `y` *)", "c") ==
+      (split_words(R"(x 'a "b' "c d"e \'f g\ h '')", "c") == Words{"x", "a \"b", "c de", "'f", "g h", ""}));
+  BOOST_TEST((split_words(R"(x "\"" '\' $HOME;rm `y` *)", "c") ==
               Words{"x", "\"", "\\", "$HOME;rm", "`y`", "*"})); // nothing is expanded
-  BOOST_CHECK_EXCEPTION((void)words_of("a 'b", "--command"), Error,
+  BOOST_CHECK_EXCEPTION((void)split_words("a 'b", "--command"), Error,
                         [](const Error& e) { return names(e, "the quote ' is not closed"); });
-  BOOST_CHECK_EXCEPTION((void)words_of("  ", "--command"), Error,
+  BOOST_CHECK_EXCEPTION((void)split_words("  ", "--command"), Error,
                         [](const Error& e) { return names(e, "no command"); });
 }
 
@@ -48,9 +48,9 @@ BOOST_AUTO_TEST_CASE(a_command_tells_its_own_time) {
 }
 
 BOOST_AUTO_TEST_CASE(languages_are_known_by_their_programs) {
-  BOOST_TEST(language_of("/usr/bin/java") == "Java");
-  BOOST_TEST(language_of("python3") == "Python");
-  BOOST_TEST(language_of("./mine") == "mine");
+  BOOST_TEST(guess_language("/usr/bin/java") == "Java");
+  BOOST_TEST(guess_language("python3") == "Python");
+  BOOST_TEST(guess_language("./mine") == "mine");
 }
 
 BOOST_AUTO_TEST_CASE(a_command_is_run) {

@@ -15,7 +15,7 @@ namespace {
 
 const std::filesystem::path data = PRESET_TEST_DATA;
 
-std::string text_of(const std::filesystem::path& path) {
+std::string formula_text(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   BOOST_TEST_REQUIRE(file.good(), path.string());
   std::ostringstream text;
@@ -24,7 +24,7 @@ std::string text_of(const std::filesystem::path& path) {
 }
 
 lint::LintResult check(const std::filesystem::path& path) {
-  const std::string text = text_of(path);
+  const std::string text = formula_text(path);
   lint::LintOptions options;
   if (text.find("# papi: 7.3") != std::string::npos) options.version = PapiVersion::v7_3;
   return lint::lint(PresetTable::of(text, path.string()), options);
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(mistakes_that_shipped_are_found) {
   int tables = 0;
   for (const auto& entry : std::filesystem::directory_iterator(data)) {
     if (!entry.path().filename().string().starts_with("history-")) continue;
-    const std::string text = text_of(entry.path());
+    const std::string text = formula_text(entry.path());
     const std::string expected = text.substr(10, text.find('\n') - 10);
     BOOST_TEST_CONTEXT(entry.path().filename().string()) {
       const lint::LintResult result = check(entry.path());
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(a_cpu_that_libpfm4_does_not_know_is_named) {
 // Every finding of the rules about meaning and outliers in the table of PAPI 7.0.0 was judged by hand,
 // against the descriptions of the events, the definitions of PAPI and the vendors' manuals.
 BOOST_AUTO_TEST_CASE(judged_findings_are_mostly_right) {
-  std::istringstream lines(text_of(data / "judged.txt"));
+  std::istringstream lines(formula_text(data / "judged.txt"));
   std::map<std::string, bool> verdicts;
   std::set<std::string, std::less<>> judged_rules;
   for (std::string line; std::getline(lines, line);) {

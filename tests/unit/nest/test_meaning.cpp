@@ -41,7 +41,7 @@ void replay(const written::Nest& nest, std::int64_t offset, model::Hierarchy& ca
   meaning.run();
 }
 
-double count_of(const std::vector<kernel::Expectation>& all, const std::string& metric) {
+double compute_count(const std::vector<kernel::Expectation>& all, const std::string& metric) {
   for (const auto& known : all)
     if (known.metric == metric) return known.value;
   return -1;
@@ -86,10 +86,10 @@ BOOST_AUTO_TEST_CASE(the_model_replays_the_accesses_of_the_text) {
       BOOST_TEST((warm.counts() == plain.counts()));
       BOOST_TEST((warm.state() == plain.state()));
       const auto known = kernel.expected(point);
-      BOOST_TEST(count_of(known, "PAPI_LD_INS") == static_cast<double>(meaning.loads));
-      BOOST_TEST(count_of(known, "PAPI_SR_INS") == static_cast<double>(meaning.stores));
+      BOOST_TEST(compute_count(known, "PAPI_LD_INS") == static_cast<double>(meaning.loads));
+      BOOST_TEST(compute_count(known, "PAPI_SR_INS") == static_cast<double>(meaning.stores));
       const double operations = floating(random.nest().type) ? static_cast<double>(meaning.operations) : 0;
-      BOOST_TEST(count_of(known, "PAPI_FP_OPS") == operations);
+      BOOST_TEST(compute_count(known, "PAPI_FP_OPS") == operations);
     }
   }
   BOOST_TEST(compared > 2 * refused, compared << " compared, " << refused << " refused");

@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(every_text_stays_on_the_page) {
   for (const char* name : {"caches", "caches-ways", "caches-line", "caches-misses"}) {
     const recount::plot::Sheet sheet = compose(name, with_grid());
     for (const double width : {3.33, 7.0}) {
-      const recount::plot::Canvas canvas = recount::plot::canvas_of(recount::plot::Format::pdf, width);
+      const recount::plot::Canvas canvas = recount::plot::make_canvas(recount::plot::Format::pdf, width);
       const recount::plot::Layout layout = recount::plot::lay_out(sheet, canvas);
       for (const auto& line : layout.caption)
         BOOST_TEST(canvas.wide(line) <= layout.width, name << ": " << line);

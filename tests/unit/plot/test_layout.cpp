@@ -22,7 +22,7 @@ BOOST_AUTO_TEST_CASE(plots_labels_and_captions_stay_on_the_page) {
     for (const double inches : {2.0, 3.33, 7.0, 20.0}) {
       for (const auto& r : plot::recipes()) {
         if (!plot::drawable(plot::select(r, results, {}))) continue;
-        const plot::Canvas canvas = plot::canvas_of(plot::Format::pdf, inches);
+        const plot::Canvas canvas = plot::make_canvas(plot::Format::pdf, inches);
         const plot::Sheet sheet = plot::compose(r, results, {});
         const plot::Layout l = plot::lay_out(sheet, canvas);
         const plot::Box page{0, 0, l.width, l.height};
@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(labels_of_marks_never_overlap_and_stay_on_the_page) {
                  {3.3e7, "L3 32 MiB stated"}};
   sheet.panels = {panel};
   for (const double inches : {3.33, 7.0}) {
-    const plot::Canvas canvas = plot::canvas_of(plot::Format::pdf, inches);
+    const plot::Canvas canvas = plot::make_canvas(plot::Format::pdf, inches);
     const plot::Layout l = plot::lay_out(sheet, canvas);
     const auto& marks = l.panels.at(0).marks;
     BOOST_TEST_REQUIRE(marks.size() == 4U);
@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(a_hundred_ordered_curves_still_have_a_key) {
   }
   results.observations = many;
   const plot::Layout l =
-      plot::lay_out(plot::compose("access-time", results, {}), plot::canvas_of(plot::Format::pdf, 3.33));
+      plot::lay_out(plot::compose("access-time", results, {}), plot::make_canvas(plot::Format::pdf, 3.33));
   const auto& panel = l.panels[0];
   BOOST_TEST(!panel.labelled);
   BOOST_TEST(panel.plot.width() > 80);
@@ -97,7 +97,8 @@ BOOST_AUTO_TEST_CASE(a_hundred_ordered_curves_still_have_a_key) {
 BOOST_AUTO_TEST_CASE(steps_of_a_hierarchy_use_a_logarithmic_axis) {
   auto results = timed_sweep(1);
   const auto axis = [&] {
-    return plot::lay_out(plot::compose("working-set", results, {}), plot::canvas_of(plot::Format::pdf, 3.33))
+    return plot::lay_out(plot::compose("working-set", results, {}),
+                         plot::make_canvas(plot::Format::pdf, 3.33))
         .panels[0]
         .y;
   };
@@ -133,7 +134,7 @@ BOOST_AUTO_TEST_CASE(names_of_levels_close_to_one_another_do_not_overlap) {
         panel.series.push_back(level);
       }
       sheet.panels = {panel};
-      const plot::Canvas canvas = plot::canvas_of(plot::Format::pdf, inches);
+      const plot::Canvas canvas = plot::make_canvas(plot::Format::pdf, inches);
       const plot::Layout l = plot::lay_out(sheet, canvas);
       const auto& notes = l.panels.at(0).notes;
       std::string names;
@@ -213,7 +214,7 @@ BOOST_AUTO_TEST_CASE(extreme_data_stay_on_the_page) {
       })};
   for (const auto& sheet : sheets)
     for (const double inches : {3.33, 7.0}) {
-      const plot::Canvas canvas = plot::canvas_of(plot::Format::pdf, inches);
+      const plot::Canvas canvas = plot::make_canvas(plot::Format::pdf, inches);
       const plot::Layout l = plot::lay_out(sheet, canvas);
       const plot::Box page{0, 0, l.width, l.height};
       BOOST_TEST(l.caption.size() == 1U);
@@ -249,7 +250,7 @@ BOOST_AUTO_TEST_CASE(an_answer_that_is_no_power_of_two_has_its_tic) {
     curve.samples.push_back({x, y, y, y});
   panel.series = {curve};
   sheet.panels = {panel};
-  const plot::Canvas canvas = plot::canvas_of(plot::Format::pdf, 3.33);
+  const plot::Canvas canvas = plot::make_canvas(plot::Format::pdf, 3.33);
   const plot::PanelLook look = plot::lay_out(sheet, canvas).panels.at(0);
   const auto tic = std::ranges::find(look.y.tics, "12", &plot::Tic::text);
   BOOST_TEST_REQUIRE((tic != look.y.tics.end()));
@@ -272,7 +273,7 @@ BOOST_AUTO_TEST_CASE(panels_are_aligned) {
     sheet.panels.push_back(panel);
   }
   for (const double inches : {3.33, 7.0}) {
-    const plot::Layout l = plot::lay_out(sheet, plot::canvas_of(plot::Format::pdf, inches));
+    const plot::Layout l = plot::lay_out(sheet, plot::make_canvas(plot::Format::pdf, inches));
     const plot::Box &a = l.panels.at(0).plot, &b = l.panels.at(1).plot;
     const bool stacked = inches < 4;
     const double beside = stacked ? 0 : l.width / 2;

@@ -197,7 +197,7 @@ BOOST_AUTO_TEST_CASE(each_panel_of_the_laboratory_names_its_products) {
       results.observations.push_back(o);
     }
   const plot::Sheet sheet = matmul::compose_products("matmul-lab", results, {});
-  const plot::Layout layout = plot::lay_out(sheet, plot::canvas_of(plot::Format::pdf, 3.33));
+  const plot::Layout layout = plot::lay_out(sheet, plot::make_canvas(plot::Format::pdf, 3.33));
   BOOST_REQUIRE(layout.panels.size() == 2U);
   for (const auto& panel : layout.panels) {
     BOOST_REQUIRE(panel.x.tics.size() == 3U);
@@ -242,7 +242,7 @@ BOOST_AUTO_TEST_CASE(a_field_has_a_panel_for_each_core_and_a_point_for_each_grou
   BOOST_TEST(sheet.panels[0].series[1].samples.at(0).y == 50);
   BOOST_TEST(sheet.panels[1].series[0].samples.at(1).y == 0);
   // All panels are on one scale, which begins below the lowest value of any and ends above the highest.
-  const plot::Layout layout = plot::lay_out(sheet, plot::canvas_of(plot::Format::pdf, 7));
+  const plot::Layout layout = plot::lay_out(sheet, plot::make_canvas(plot::Format::pdf, 7));
   BOOST_TEST_REQUIRE(layout.panels.size() == 3U);
   BOOST_TEST(sheet.panels[2].series[0].samples.at(0).y == -50);
   for (const auto& panel : layout.panels)
@@ -254,7 +254,7 @@ BOOST_AUTO_TEST_CASE(everything_is_within_the_page) {
     for (const double inches : {2.0, 3.33, 7.0}) {
       const plot::Sheet sheet = matmul::compose_products(entry.name, study(), {});
       if (sheet.panels.empty()) continue;
-      const plot::Canvas canvas = plot::canvas_of(plot::Format::pdf, inches);
+      const plot::Canvas canvas = plot::make_canvas(plot::Format::pdf, inches);
       const plot::Layout layout = plot::lay_out(sheet, canvas);
       const plot::Box page{0, 0, layout.width, layout.height};
       for (const auto& panel : layout.panels) {

@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(everything_is_within_the_page) {
   const plot::Panel& panel = s.panels[0];
   for (const plot::Format format : {plot::Format::pdf, plot::Format::tikz, plot::Format::dumb}) {
     for (const double inches : {2.5, 3.33, 7.0}) {
-      const plot::Canvas canvas = plot::canvas_of(format, inches);
+      const plot::Canvas canvas = plot::make_canvas(format, inches);
       const plot::Layout l = plot::lay_out(s, canvas);
       const plot::PanelLook& look = l.panels.at(0);
       BOOST_TEST_REQUIRE(look.rows.has_value());
@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(everything_is_within_the_page) {
 }
 
 BOOST_AUTO_TEST_CASE(shares_off_the_axis_have_a_lane) {
-  const plot::Layout l = plot::lay_out(sheet(), plot::canvas_of(plot::Format::pdf, 3.33));
+  const plot::Layout l = plot::lay_out(sheet(), plot::make_canvas(plot::Format::pdf, 3.33));
   const plot::RowsLook& rows = *l.panels[0].rows;
   for (const double share : {0.0, -1.0, 1.0 / 1000, -1e30})
     BOOST_TEST(rows.x(share) == rows.below);
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(shares_off_the_axis_have_a_lane) {
   BOOST_TEST(l.panels[0].x.tics.back().text == "> 128");
   // Where all is well there are no lanes.
   const plot::Sheet good = check::compose_agreement({counts("PAPI_TLB_DM", 1000, 1000)}, timed_sweep(1));
-  const plot::Axis x = plot::lay_out(good, plot::canvas_of(plot::Format::pdf, 3.33)).panels[0].x;
+  const plot::Axis x = plot::lay_out(good, plot::make_canvas(plot::Format::pdf, 3.33)).panels[0].x;
   BOOST_TEST(x.tics.size() >= 3U);
   BOOST_TEST(x.low > 0.2);
   BOOST_TEST(x.high < 5);
@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(a_hundred_rows_are_as_far_apart_as_ten) {
   std::vector<check::PresetVerdict> many;
   for (int i = 0; i < 100; ++i)
     many.push_back(counts("PAPI_X" + std::to_string(i), 1000, 1000));
-  const plot::Canvas canvas = plot::canvas_of(plot::Format::pdf, 3.33);
+  const plot::Canvas canvas = plot::make_canvas(plot::Format::pdf, 3.33);
   const plot::Layout large = plot::lay_out(check::compose_agreement(many, timed_sweep(1)), canvas);
   many.resize(10);
   const plot::Layout small = plot::lay_out(check::compose_agreement(many, timed_sweep(1)), canvas);
@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE(nothing_to_draw_is_an_error) {
   auto stated_nothing = counts("PAPI_TLB_DM", 5, 5, 0);
   BOOST_CHECK_THROW(static_cast<void>(check::compose_agreement({stated_nothing}, timed_sweep(1))), Error);
   BOOST_TEST(!check::is_check(timed_sweep(1)));
-  BOOST_TEST(check::verdicts_of(timed_sweep(1)).empty());
+  BOOST_TEST(check::read_verdicts(timed_sweep(1)).empty());
   // What cannot be drawn beside what can is value.
   const plot::Sheet some =
       check::compose_agreement({stated_nothing, counts("PAPI_TLB_IM", 1000, 1000)}, timed_sweep(1));

@@ -111,8 +111,8 @@ BOOST_AUTO_TEST_CASE(log_tics_never_touch) {
 BOOST_AUTO_TEST_CASE(formats_by_name_and_suffix) {
   BOOST_CHECK(recount::plot::parse_format("tikz") == recount::plot::Format::tikz);
   BOOST_CHECK_THROW(static_cast<void>(recount::plot::parse_format("gif")), recount::Error);
-  BOOST_CHECK(recount::plot::format_of("a/b.svg") == recount::plot::Format::svg);
-  BOOST_CHECK(!recount::plot::format_of("a/b").has_value());
+  BOOST_CHECK(recount::plot::format_by_suffix("a/b.svg") == recount::plot::Format::svg);
+  BOOST_CHECK(!recount::plot::format_by_suffix("a/b").has_value());
   BOOST_TEST(recount::plot::with_suffix("fig.pdf", recount::plot::Format::png) == "fig.png");
   BOOST_TEST(recount::plot::with_suffix("fig", recount::plot::Format::svg) == "fig.svg");
   BOOST_TEST(recount::plot::with_suffix("fig.pdf", recount::plot::Format::cairolatex) == "fig-latex.tex");

@@ -46,16 +46,17 @@ BOOST_AUTO_TEST_CASE(a_single_event_is_preferred) {
   const propose::Measured measured(some_events());
   const auto fits = measured.fits(exactly({10000, 0, 0, 5000}), {});
   BOOST_TEST_REQUIRE(fits.found.size() == 1U);
-  BOOST_TEST(propose::text_of(fits.found.front()) == "A");
+  BOOST_TEST(propose::formula_text(fits.found.front()) == "A");
   BOOST_TEST(fits.points == 4U);
   BOOST_TEST(fits.positive == 2U);
 }
 
 BOOST_AUTO_TEST_CASE(factors_and_differences_are_found) {
   const propose::Measured measured(some_events());
-  BOOST_TEST(propose::text_of(measured.fits(exactly({0, 10000, 0, 1500}), {}).found.at(0)) == "(B) / 2");
-  BOOST_TEST(propose::text_of(measured.fits(exactly({4000, 4000, 2000, 76100}), {}).found.at(0)) == "D - C");
-  BOOST_TEST(propose::text_of(measured.fits(exactly({10000, 160000, 0, 29000}), {}).found.at(0)) ==
+  BOOST_TEST(propose::formula_text(measured.fits(exactly({0, 10000, 0, 1500}), {}).found.at(0)) == "(B) / 2");
+  BOOST_TEST(propose::formula_text(measured.fits(exactly({4000, 4000, 2000, 76100}), {}).found.at(0)) ==
+             "D - C");
+  BOOST_TEST(propose::formula_text(measured.fits(exactly({10000, 160000, 0, 29000}), {}).found.at(0)) ==
              "A + 8*B");
 }
 
@@ -63,7 +64,7 @@ BOOST_AUTO_TEST_CASE(sums_of_many_terms_are_found) {
   const propose::Measured measured(some_events());
   const auto fits = measured.fits(exactly({14000, 44000, 37000, 91600}), {}); // A + 2 B + 4 C + D
   BOOST_TEST_REQUIRE(!fits.found.empty());
-  BOOST_TEST(propose::text_of(fits.found.front()) == "A + 2*B + 4*C + D");
+  BOOST_TEST(propose::formula_text(fits.found.front()) == "A + 2*B + 4*C + D");
 }
 
 BOOST_AUTO_TEST_CASE(nothing_is_found_where_nothing_fits_or_nothing_must_count) {
@@ -82,7 +83,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_told_apart_is_named) {
   const auto fits = measured.fits(two, {});
   BOOST_TEST(fits.found.size() == 2U); // A and E
   const auto suggested = measured.fits(two, {Fit{{{"E", 1}}, 1, 0}});
-  BOOST_TEST(propose::text_of(suggested.found.at(0)) == "E"); // of a relative
+  BOOST_TEST(propose::formula_text(suggested.found.at(0)) == "E"); // of a relative
   BOOST_TEST(measured.fits(exactly({10000, 0, 0, 5000}), {Fit{{{"E", 1}}, 1, 0}}).found.size() == 1U);
 }
 
@@ -93,7 +94,7 @@ BOOST_AUTO_TEST_CASE(noise_of_the_events_is_allowed_for_and_no_more) {
 }
 
 BOOST_AUTO_TEST_CASE(rows_are_written_for_papi) {
-  const auto row = [](Fit fit) { return propose::row_of("PAPI_X", fit); };
+  const auto row = [](Fit fit) { return propose::make_row("PAPI_X", fit); };
   BOOST_TEST(row({{{"A", 1}}, 1, 0}) == "PRESET,PAPI_X,NOT_DERIVED,A");
   BOOST_TEST(row({{{"A", 1}, {"B", 1}}, 1, 0}) == "PRESET,PAPI_X,DERIVED_ADD,A,B");
   BOOST_TEST(row({{{"A", -1}, {"B", 1}}, 1, 0}) == "PRESET,PAPI_X,DERIVED_SUB,B,A");

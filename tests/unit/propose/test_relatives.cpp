@@ -113,7 +113,7 @@ BOOST_FIXTURE_TEST_CASE(other_formulas_of_relatives_are_named, Invented) {
 }
 
 BOOST_FIXTURE_TEST_CASE(the_csv_is_read_as_the_proposed_rows, Invented) {
-  const std::string csv = propose::csv_of(all, "t.csv");
+  const std::string csv = propose::format_csv(all, "t.csv");
   const LoadedTable loaded =
       PresetTable::of(csv).load("new", -1, [](const std::string&) { return Known::yes; });
   BOOST_TEST(loaded.presets.size() == all.rows.size());

@@ -90,7 +90,7 @@ bool says(const document::Document& document, const std::string& text) {
   return words(document).find(text) != std::string::npos;
 }
 
-std::size_t count_of(const std::string& text, const std::string& part) {
+std::size_t compute_count(const std::string& text, const std::string& part) {
   std::size_t n = 0;
   for (std::size_t at = 0; (at = text.find(part, at)) != text.npos; at += part.size())
     ++n;
@@ -124,8 +124,8 @@ BOOST_AUTO_TEST_CASE(no_table_is_empty_and_each_row_is_whole) {
 
 BOOST_AUTO_TEST_CASE(what_was_not_counted_is_told_once_with_its_reason) {
   const auto text = words(report::build_report(study(), {{"s.jsonl"}, "0", ""}, tables).document);
-  BOOST_TEST(count_of(text, "no such event here") == 1U);
-  BOOST_TEST(count_of(text, "perf: no PMU") == 1U);
+  BOOST_TEST(compute_count(text, "no such event here") == 1U);
+  BOOST_TEST(compute_count(text, "perf: no PMU") == 1U);
   BOOST_TEST(text.find("PAPI_L1_DCM, PAPI_L2_DCA, PAPI_L2_DCM, PAPI_LD_INS, PAPI_SR_INS by papi") !=
              text.npos);
 }

@@ -46,7 +46,7 @@ result::Results walk(bool counted) {
   return results;
 }
 
-std::string text_of(const result::Results& results) {
+std::string formula_text(const result::Results& results) {
   const report::Tables tables{cli::figures(), cli::sections()};
   return document::to_markdown(report::build_report(results, {{"walk.jsonl"}, "1", {}}, tables).document);
 }
@@ -67,7 +67,7 @@ std::size_t times(const std::string& text, const std::string& part) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(tables_have_strides_down_and_sizes_across) {
-  const std::string text = text_of(walk(true));
+  const std::string text = formula_text(walk(true));
   BOOST_TEST(has(text, "Mean access time in ns: kernel stride, by the clock, median of the repetitions"));
   BOOST_TEST(has(text, "| 16 B | 1.00 | 1.00 | 1.00 | 2.00 | 2.00 | 2.00 | 2.00 |"));
   BOOST_TEST(has(text, "| 16 B | 0.000 | 0.000 | 0.000 | 0.250 | 0.250 | 0.250 | 0.250 |"));
@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(tables_have_strides_down_and_sizes_across) {
 }
 
 BOOST_AUTO_TEST_CASE(size_line_and_ways_are_read_from_misses_and_stand_first) {
-  const std::string text = text_of(walk(true));
+  const std::string text = formula_text(walk(true));
   const std::string values = "capacity between 32 and 64 KiB, line 64 B, ways 8 to 15";
   BOOST_TEST(has(text, "L1d from the misses of the kernel stride: " + values));
   BOOST_TEST(text.find(values) < text.find("## Machine"));
@@ -86,14 +86,14 @@ BOOST_AUTO_TEST_CASE(size_line_and_ways_are_read_from_misses_and_stand_first) {
 }
 
 BOOST_AUTO_TEST_CASE(modelled_misses_answer_nothing_and_say_so_once) {
-  const std::string text = text_of(walk(false));
+  const std::string text = formula_text(walk(false));
   BOOST_TEST(times(text, "need a core PMU") == 1U);
   BOOST_TEST(has(text, "Misses were not counted here (no PMU)"));
   BOOST_TEST(has(text, "cannot contradict the statement"));
 }
 
 BOOST_AUTO_TEST_CASE(every_value_is_in_the_appendix) {
-  const std::string text = text_of(walk(true));
+  const std::string text = formula_text(walk(true));
   BOOST_TEST(has(text, "All values are in the appendix."));
   BOOST_TEST(has(text, "| 65536 | 16 | seconds | clock | 1 | 0.002000 | - | 1000000 | 2.000 ns | - |"));
   BOOST_TEST(has(text, "| 65536 | 16 | PAPI_L1_DCM | perf | 1 | 250000 | - | 1000000 | 0.2500 | - |"));
@@ -108,13 +108,13 @@ BOOST_AUTO_TEST_CASE(outliers_are_named_and_cpu_time_stands_beside_wall_time) {
     o.cpu_seconds = 0.9e-3;
     results.observations.push_back(o);
   }
-  const std::string text = text_of(results);
+  const std::string text = formula_text(results);
   BOOST_TEST(has(
       text, "1 outlier, further than 14.826 median absolute deviations from the median: size=8192 stride=1, "
             "seconds by clock, repetition 3"));
   BOOST_TEST(has(text, "| 8192 | 1 | seconds | clock | 7 | 0.001004 |"));
   BOOST_TEST(has(text, "| 1.004 ns | - | 0.0009000 |"));
-  BOOST_TEST(times(text_of(walk(true)), "outlier") == 0U);
+  BOOST_TEST(times(formula_text(walk(true)), "outlier") == 0U);
 }
 
 /// Somebody's table of the same walk, with one slip: at 64 KiB and stride 16.
@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(external_results_are_read_in_the_same_way_and_their_slips_f
   results.runs.push_back(external.runs[0]);
   results.observations.insert(results.observations.end(), external.observations.begin(),
                               external.observations.end());
-  const std::string text = text_of(results);
+  const std::string text = formula_text(results);
   BOOST_TEST(has(text, "### External results: group7.csv\n\nLaboratory group 7"));
   BOOST_TEST(has(
       text, "| stride | 64 KiB | 16 B | L1d | 0.900 | 0.250 | 4 accesses share a line of 64 B, and one of "
@@ -160,7 +160,7 @@ BOOST_AUTO_TEST_CASE(external_results_of_one_stride_or_of_all_together_have_thei
     auto external = caches::parse_external(csv, "lab.csv");
     results.runs.push_back(external.runs[0]);
     std::ranges::move(external.observations, std::back_inserter(results.observations));
-    return text_of(results);
+    return formula_text(results);
   };
   const std::string one = with("size,stride,ns\n4K,64,2.073\n8K,64,1.468\n");
   BOOST_TEST(has(one, "### External results: lab.csv"));
@@ -180,10 +180,11 @@ BOOST_AUTO_TEST_CASE(sums_over_all_strides_are_time_accesses_and_their_quotient)
   for (const auto& o : results.observations)
     if (o.metric == "seconds" && result::integer(o.params, "size") == 8192)
       seconds += std::get<double>(o.value), accesses += static_cast<double>(*o.accesses);
-  BOOST_TEST(has(text_of(results), fmt::format("| {:.0f} | {:.3f} |", accesses, 1e9 * seconds / accesses)));
+  BOOST_TEST(
+      has(formula_text(results), fmt::format("| {:.0f} | {:.3f} |", accesses, 1e9 * seconds / accesses)));
   for (auto& o : results.observations)
     if (o.metric == "seconds") o.accesses = 0;
-  BOOST_TEST(text_of(results).find("| inf |") == std::string::npos);
+  BOOST_TEST(formula_text(results).find("| inf |") == std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(external_results_that_are_none_are_refused) {

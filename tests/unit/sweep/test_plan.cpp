@@ -135,13 +135,13 @@ BOOST_AUTO_TEST_CASE(the_order_is_shuffled_by_the_seed_alone_and_repetitions_are
 BOOST_AUTO_TEST_CASE(metrics_go_to_the_witnesses_of_their_kind) {
   Plan p = plan();
   using Names = std::vector<std::string>;
-  BOOST_TEST((metrics_of(p, "clock") == Names{"seconds", "tsc_cycles"}));
-  BOOST_TEST((metrics_of(p, "model:i7-9700") == Names{"PAPI_L1_DCM", "PAPI_L2_DCM"}));
+  BOOST_TEST((list_metrics(p, "clock") == Names{"seconds", "tsc_cycles"}));
+  BOOST_TEST((list_metrics(p, "model:i7-9700") == Names{"PAPI_L1_DCM", "PAPI_L2_DCM"}));
   p.metrics = {"PAPI_L1_DCA", "seconds"};
-  BOOST_TEST((metrics_of(p, "clock") == Names{"seconds"}));
-  BOOST_TEST((metrics_of(p, "perf") == Names{"PAPI_L1_DCA"}));
+  BOOST_TEST((list_metrics(p, "clock") == Names{"seconds"}));
+  BOOST_TEST((list_metrics(p, "perf") == Names{"PAPI_L1_DCA"}));
   p.metrics = {"PAPI_L1_DCA"};
-  BOOST_TEST((metrics_of(p, "clock") == Names{"PAPI_L1_DCA"})); // asked by name, it says why not
+  BOOST_TEST((list_metrics(p, "clock") == Names{"PAPI_L1_DCA"})); // asked by name, it says why not
 }
 
 BOOST_AUTO_TEST_CASE(plans_differ_by_name) {

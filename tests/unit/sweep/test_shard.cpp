@@ -25,7 +25,7 @@ host::Job task(std::size_t task, std::size_t tasks) {
   return job;
 }
 
-std::vector<Job> jobs_of(std::uint64_t seed) {
+std::vector<Job> make_jobs(std::uint64_t seed) {
   std::vector<Job> jobs;
   for (std::int64_t n = 1; n <= 10; ++n)
     for (const char* witness : {"clock", "model:a", "model:b"})
@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(every_run_is_in_one_shard_and_all_of_a_point_in_the_same) {
     std::map<std::int64_t, std::set<std::size_t>> shards_of;
     std::size_t runs = 0;
     for (std::size_t number = 1; number <= of; ++number) {
-      auto jobs = jobs_of(number); // each task draws its own order
+      auto jobs = make_jobs(number); // each task draws its own order
       keep_shard(jobs, {number, of});
       runs += jobs.size();
       for (const Job& job : jobs)

@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(old_machines_are_forgotten) {
 
 BOOST_AUTO_TEST_CASE(marks_are_found_by_name_and_by_encoding) {
   Entry event = entry("perf::CACHE-REFERENCES", "dead", "dead on this machine");
-  event.encoding = encoding_of(std::vector{raw(0x4f2e)});
+  event.encoding = format_encoding(std::vector{raw(0x4f2e)});
   const Marks marks({entry("PAPI_L1_DCM", "meaning differs", "differs"), event});
   BOOST_TEST(marks.find("PAPI_L1_DCM") == "differs");
   BOOST_TEST(marks.find("l1_dcm") == "differs");
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(marks_are_found_by_name_and_by_encoding) {
   BOOST_TEST(marks.find("LONGEST_LAT_CACHE:MISS", std::vector{raw(0x412e)}).empty());
   BOOST_TEST(marks.find("nothing", {}).empty());
   const Event write = encode("mem:0x1000:w"), access = encode("mem:0x1000:rw");
-  BOOST_TEST(encoding_of(std::vector{write}) != encoding_of(std::vector{access}));
+  BOOST_TEST(format_encoding(std::vector{write}) != format_encoding(std::vector{access}));
   BOOST_TEST(Marks().find("PAPI_L1_DCM").empty());
 }
 
