@@ -1,9 +1,10 @@
 #include "emulate/machine.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 
 #include <algorithm>
-#include <charconv>
+#include <cmath>
 #include <fstream>
 #include <linux/perf_event.h>
 #include <sstream>
@@ -51,7 +52,13 @@ std::size_t fp_quantity(const std::string& operation, const std::string& element
 
 namespace {
 
-using Words = std::vector<std::string>;
+struct Words : std::vector<std::string> {
+  using vector::vector;
+  [[nodiscard]] const std::string& at(std::size_t i) const {
+    if (i < size()) return (*this)[i];
+    throw std::runtime_error(empty() ? "a word is missing" : "\"" + front() + "\": a word is missing");
+  }
+};
 
 Words split(const std::string& line) {
   std::istringstream text(line);
@@ -62,10 +69,22 @@ Words split(const std::string& line) {
 }
 
 std::uint64_t number(const std::string& text) {
-  std::size_t end = 0;
-  const auto value = std::stoull(text, &end, 0);
-  if (end != text.size()) throw std::runtime_error("\"" + text + "\" is no number");
-  return value;
+  const auto value = base::parse_number(text);
+  if (!value) throw std::runtime_error("\"" + text + "\" is no number");
+  return *value;
+}
+
+int small_number(const std::string& text, int most) {
+  const auto value = base::parse<int>(text);
+  if (!value || *value < 0 || *value > most)
+    throw std::runtime_error("\"" + text + "\" must be a number from 0 to " + std::to_string(most));
+  return *value;
+}
+
+double real_number(const std::string& text) {
+  const auto value = base::parse<double>(text);
+  if (!value || !std::isfinite(*value)) throw std::runtime_error("\"" + text + "\" is no number");
+  return *value;
 }
 
 /// "0-3,8" as bits.
@@ -168,9 +187,9 @@ private:
       current().cache_event[cache_event(words)] = {number(words.at(4)),
                                                    words.size() > 5 ? number(words[5]) : 0};
     else if (key == "general")
-      for_pmus([&](SimulatedPmu& pmu) { pmu.general = std::stoi(words.at(1)); });
+      for_pmus([&](SimulatedPmu& pmu) { pmu.general = small_number(words.at(1), 64); });
     else if (key == "general-alone")
-      current().general_alone = std::stoi(words.at(1));
+      current().general_alone = small_number(words.at(1), 64);
     else if (key == "setting")
       machine_.settings.emplace_back(words.at(1), words.at(2));
     else if (key == "device")
@@ -284,7 +303,7 @@ private:
     for (std::size_t i = 1; i + 1 < words.size(); i += 2) {
       const auto which = quantities_named(words[i]);
       if (which.size() != 1) throw std::runtime_error("no quantity \"" + words[i] + "\"");
-      work.of[which[0]] = std::stod(words[i + 1]);
+      work.of[which[0]] = real_number(words[i + 1]);
     }
     return work;
   }
@@ -307,9 +326,9 @@ private:
         pmu.cpus = base::parse_cpu_list(value);
         pmu.description.cpus = value;
         break;
-      case 2: pmu.general = std::stoi(value); break;
-      case 3: pmu.width = std::stoi(value); break;
-      case 4: pmu.mhz = std::stod(value); break;
+      case 2: pmu.general = small_number(value, 64); break;
+      case 3: pmu.width = small_number(value, 64); break;
+      case 4: pmu.mhz = real_number(value); break;
       }
     }
   }

@@ -1,7 +1,5 @@
 #include "model/metrics.hpp"
 
-#include "statistics/statistics.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -182,10 +180,15 @@ std::map<std::string, double> sampling_errors(const Hierarchy& hierarchy) {
   for (const Counts& estimate : hierarchy.sampling->estimates)
     for (const auto& [name, value] : metrics(estimate, hierarchy.machine()))
       values[name].push_back(static_cast<double>(value));
-  const double root = std::sqrt(double{Sampling::samples});
-  for (const auto& [name, all] : values) {
-    errors[name] = Sampling::t * statistics::standard_deviation(all) / root + unsettled(name, hierarchy);
-    if (!name.ends_with("_INS")) errors[name] += hierarchy.sampling->uneven * statistics::mean(all);
+  constexpr double n = Sampling::samples;
+  for (const auto& [name, all] :
+       values) { // without statistics/: the initialisers of Boost.Math would be counted
+    const double mean = std::accumulate(all.begin(), all.end(), 0.0) / n;
+    double squares = 0;
+    for (const double value : all)
+      squares += (value - mean) * (value - mean);
+    errors[name] = Sampling::t * std::sqrt(squares / (n - 1) / n) + unsettled(name, hierarchy);
+    if (!name.ends_with("_INS")) errors[name] += hierarchy.sampling->uneven * mean;
   }
   return errors;
 }

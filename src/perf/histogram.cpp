@@ -133,7 +133,8 @@ std::pair<std::uint64_t, std::uint64_t> Histogram::addresses(std::size_t range, 
 AddressProfile::AddressProfile(std::vector<ProfiledEvent> events, const OverflowOptions& options) {
   std::vector<OverflowEvent> overflowing;
   for (const ProfiledEvent& e : events) {
-    if (e.histogram == nullptr) throw bad_input(e.event.name, "has no histogram", "set ProfiledEvent::histogram");
+    if (e.histogram == nullptr)
+      throw bad_input(e.event.name, "has no histogram", "set ProfiledEvent::histogram");
     overflowing.push_back({e.event, e.threshold});
   }
   const auto add = [events = std::move(events)](const OverflowCall& call) {

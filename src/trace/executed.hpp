@@ -18,7 +18,8 @@ public:
     std::uint32_t access = 0, loads = 0;             ///< index of the first access, number of loads
     std::uint32_t stretch = 0, stretches = 0;        ///< index of the first, number
   };
-  /// Contiguous instructions of a block. A block that continues at the target of a jump has several stretches.
+  /// Contiguous instructions of a block. A block that continues at the target of a jump has several
+  /// stretches.
   struct Stretch {
     std::uint32_t first = 0, instructions = 0; ///< index of the first, number
   };
@@ -73,8 +74,8 @@ struct ExecutedCounts {
 /// (ToolOptions::exact).
 class Executed {
 public:
-  /// `at_entry`: start counting at the entry point of the program, or at main() if it is linked statically and
-  /// has symbols; else at the start of the dynamic linker.
+  /// `at_entry`: start counting at the entry point of the program, or at main() if it is linked statically
+  /// and has symbols; else at the start of the dynamic linker.
   Executed(const Blocks& blocks, bool at_entry) : blocks_(&blocks), entered_(!at_entry) {}
 
   void block(const Blocks::Block& block) {
