@@ -263,10 +263,14 @@ Observation parse_observation(const Fields& fields) {
   fields.load("unit", observation.unit);
   fields.load("nesting", observation.nesting);
   fields.load("placement", observation.placement);
-  for (const auto& [name, member] : whole_members)
-    fields.load(name, observation.*member);
-  for (const auto& [name, member] : real_members)
-    fields.load(name, observation.*member);
+  const auto load = [&](const auto& members) {
+    for (const auto& [name, member] : members) {
+      fields.load(name, observation.*member);
+      if ((observation.*member).value_or(0) < 0) fields.fail(fmt::format("\"{}\" is negative", name));
+    }
+  };
+  load(whole_members);
+  load(real_members);
   if (const nlohmann::json* value = fields.find("value")) {
     if (value->is_number_float())
       observation.value = value->get<double>();

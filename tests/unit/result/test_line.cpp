@@ -163,6 +163,8 @@ BOOST_AUTO_TEST_CASE(errors_name_place_and_cause) {
        "larger than 2^63"},
       {R"({"type":"observation","run":"R","kernel":"k","params":{},"repetition":0,"witness":"w","metric":"m","value":"1"})",
        "\"value\" is not a whole number"},
+      {R"({"type":"observation","run":"R","kernel":"k","params":{},"repetition":0,"witness":"w","metric":"m","value":1,"accesses":-5})",
+       "\"accesses\" is negative"},
       {R"({"type":"run","schema":"recount-results/1","run":"R","planned":{"clock stride size=4096":-1}})",
        "\"planned\" holds a negative number"},
       {R"({"type":"failure","run":"R","kernel":"k","params":{},"repetition":0,"witness":"w"})",
