@@ -220,10 +220,11 @@ std::vector<document::Block> compare_external(const document::Part& external, co
   if (table.rows.empty())
     return {document::Paragraph{fmt::format("All {} cells agree with the model within {} misses per access.",
                                             compared, external_tolerance)}};
-  table.notes.push_back(fmt::format("{} of {} {} it. The model has LRU replacement and no prefetcher: a "
-                                    "difference may be the processor's, or a slip.",
-                                    table.rows.size(), base::format_count(compared, "cell"),
-                                    table.rows.size() == 1 ? "contradicts" : "contradict"));
+  table.notes.push_back(
+      fmt::format("{} of {} {} it. Unless its machine describes others, the model has LRU "
+                  "replacement and no prefetcher: a difference may be the processor's, or a slip.",
+                  table.rows.size(), base::format_count(compared, "cell"),
+                  table.rows.size() == 1 ? "contradicts" : "contradict"));
   return {std::move(table)};
 }
 
