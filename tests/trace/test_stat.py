@@ -17,6 +17,7 @@ import programs
 RECOUNT = os.path.abspath(sys.argv.pop(1))
 MACHINE = 'i7-9700~no-tlb'
 PATIENCE = 240
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where a shell started the tests in the background
 
 
 class Traced(unittest.TestCase):
