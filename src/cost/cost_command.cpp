@@ -122,8 +122,8 @@ Value relative_to_papi(const Costs& costs, const Value& value) {
   return [&costs, value](const Cost& own) -> std::optional<double> {
     if (own.route != route_recount && own.route != route_user) return {};
     const Cost* const papi = find(costs, own.operation, route_papi, own.events);
-    const auto mine = value(own), other = papi ? value(*papi) : std::nullopt;
-    return mine && other && *other > 0 ? std::optional(*mine / *other) : std::nullopt;
+    const auto value_here = value(own), other = papi ? value(*papi) : std::nullopt;
+    return value_here && other && *other > 0 ? std::optional(*value_here / *other) : std::nullopt;
   };
 }
 

@@ -282,13 +282,13 @@ private:
   /// Applies a part of the work, as much as there is up to the next sample, and returns its size.
   double part(double left) {
     const Locked shared;
-    const auto mine = covering(*shared);
-    if (mine.empty()) return left;
+    const auto covering_slots = covering(*shared);
+    if (covering_slots.empty()) return left;
     ++shared->executions;
-    const Shares shares(*shared, mine, executor_.cpu, from_, to_);
+    const Shares shares(*shared, covering_slots, executor_.cpu, from_, to_);
     std::vector<Increment> increments;
     double step = left;
-    for (const std::int32_t i : mine) {
+    for (const std::int32_t i : covering_slots) {
       Slot& slot = shared->slots[i];
       if (!slot.simulated) continue;
       if (here(pmu_of(slot), executor_.cpu)) {
@@ -322,13 +322,13 @@ private:
   };
 
   [[nodiscard]] std::vector<std::int32_t> covering(const Shared& shared) const {
-    std::vector<std::int32_t> mine;
+    std::vector<std::int32_t> covering_slots;
     for (std::int32_t i = 0; i < shared.end; ++i) {
       const Slot& slot = shared.slots[i];
-      if (slot.used && is_enabled(shared, slot) && covers(slot, executor_)) mine.push_back(i);
+      if (slot.used && is_enabled(shared, slot) && covers(slot, executor_)) covering_slots.push_back(i);
     }
-    std::ranges::sort(mine, {}, [&](std::int32_t i) { return shared.slots[i].order; });
-    return mine;
+    std::ranges::sort(covering_slots, {}, [&](std::int32_t i) { return shared.slots[i].order; });
+    return covering_slots;
   }
   static const SimulatedPmu& pmu_of(const Slot& slot) {
     return settings().machine.pmus[static_cast<std::size_t>(slot.pmu)];

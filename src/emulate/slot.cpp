@@ -73,8 +73,8 @@ Locked::Locked() {
   for (unsigned turn = 0;; ++turn) {
     std::int32_t expected = 0;
     if (holder.compare_exchange_weak(expected, self)) return;
-    constexpr unsigned patience = 1000;
-    if (turn % patience == patience - 1 && expected != 0 && gone(expected))
+    constexpr unsigned polls = 1000;
+    if (turn % polls == polls - 1 && expected != 0 && gone(expected))
       holder.compare_exchange_strong(expected, 0); // killed while it held the lock
     real::syscall(SYS_sched_yield);
   }

@@ -387,11 +387,11 @@ void missing_part(const std::map<CodedSum, std::vector<const RelativeRow*>>& oth
       !is_partial(sum, usual->first))
     return;
   const RelativeRow& one = *usual->second.front();
-  const std::string theirs = formula::to_text(one.form, one.view->names);
-  findings.add("missing-part", own.preset->name + theirs,
-               {own.preset->place, own.preset->name, view.cpu, theirs},
+  const std::string other_formula = formula::to_text(one.form, one.view->names);
+  findings.add("missing-part", own.preset->name + other_formula,
+               {own.preset->place, own.preset->name, view.cpu, other_formula},
                fmt::format("{} = {}, but {} on {}, whose events exist here too", own.preset->name,
-                           formula::to_text(own.form, own.view->names), theirs, one.view->cpu));
+                           formula::to_text(own.form, own.view->names), other_formula, one.view->cpu));
 }
 
 void compare_rows(const std::vector<RelativeRow>& rows, const RelativeRow& own, const preset::CpuView& view,
@@ -402,12 +402,12 @@ void compare_rows(const std::vector<RelativeRow>& rows, const RelativeRow& own, 
   std::size_t comparable = 0;
   for (const RelativeRow& row : rows) {
     if (&row == &own) continue;
-    const auto theirs = coded(row, view);
-    if (!theirs) continue;
-    if (*theirs == *sum) return;
+    const auto other_sum = coded(row, view);
+    if (!other_sum) continue;
+    if (*other_sum == *sum) return;
     ++comparable;
-    all[*theirs].push_back(&row);
-    if (shape(row.form) == shape(own.form)) others[*theirs].push_back(&row);
+    all[*other_sum].push_back(&row);
+    if (shape(row.form) == shape(own.form)) others[*other_sum].push_back(&row);
   }
   missing_part(all, *sum, comparable, own, view, findings);
   if (own_design(view.cpu)) return;
@@ -417,7 +417,7 @@ void compare_rows(const std::vector<RelativeRow>& rows, const RelativeRow& own, 
     return;
   const RelativeRow& one = *usual->second.front();
   if (better(own, one)) return;
-  const std::string theirs = formula::to_text(one.form, one.view->names);
+  const std::string other_formula = formula::to_text(one.form, one.view->names);
   const std::string formula = formula::to_text(own.form, own.view->names);
   const std::string& preset = own.preset->name;
   const std::string codes = sum->size() == 1 && usual->first.size() == 1
@@ -427,8 +427,9 @@ void compare_rows(const std::vector<RelativeRow>& rows, const RelativeRow& own, 
   std::vector<std::string> cpus;
   for (const RelativeRow* const row : usual->second)
     cpus.push_back(row->view->cpu);
-  findings.add("outlier", preset + formula + theirs, {own.preset->place, preset, view.cpu, theirs},
-               fmt::format("{} = {}, but {} on {}{}", preset, formula, theirs, fmt::join(cpus, ", "), codes));
+  findings.add(
+      "outlier", preset + formula + other_formula, {own.preset->place, preset, view.cpu, other_formula},
+      fmt::format("{} = {}, but {} on {}{}", preset, formula, other_formula, fmt::join(cpus, ", "), codes));
 }
 
 } // namespace

@@ -203,32 +203,34 @@ private:
   }
   /// Chunks up to a number of publications: one round of the ring, so that every process has its turn.
   bool consume(std::uint32_t number, std::uint32_t upto) {
-    rt_slot& its = slot(number);
+    rt_slot& process_slot = slot(number);
     std::uint32_t& tail = processes_[number].tail;
     if (upto - tail > RT_CHUNKS) {
-      const std::uint32_t head = shared(its.head).load();
+      const std::uint32_t head = shared(process_slot.head).load();
       if (head - tail <= RT_CHUNKS) return false; // more was read meanwhile, as a fork needed it
       damage(number);                             // overwritten: the process runs on as if all had been read
       tail = head;
-      shared(its.tail).store(tail);
-      futex_wake(its.tail);
+      shared(process_slot.tail).store(tail);
+      futex_wake(process_slot.tail);
       return true;
     }
     const bool any = tail != upto;
     for (; tail != upto; ++tail) {
-      take(number, chunk(number, tail), shared(its.lengths[tail % RT_CHUNKS]).load());
-      shared(its.tail).store(tail + 1);
+      take(number, chunk(number, tail), shared(process_slot.lengths[tail % RT_CHUNKS]).load());
+      shared(process_slot.tail).store(tail + 1);
       // Not for each chunk: the tool would wait again after it.
-      if (shared(its.waiting).load() != 0 && shared(its.head).load() - (tail + 1) <= RT_CHUNKS / 2)
-        futex_wake(its.tail);
+      if (shared(process_slot.waiting).load() != 0 &&
+          shared(process_slot.head).load() - (tail + 1) <= RT_CHUNKS / 2)
+        futex_wake(process_slot.tail);
     }
     return any;
   }
   /// What a process that was killed had not published.
   void take_rest(std::uint32_t number) {
-    const rt_slot& its = slot(number);
-    const std::uint64_t words =
-        its.position >= its.base ? (its.position - its.base) / sizeof(std::uint64_t) : 0;
+    const rt_slot& process_slot = slot(number);
+    const std::uint64_t words = process_slot.position >= process_slot.base
+                                    ? (process_slot.position - process_slot.base) / sizeof(std::uint64_t)
+                                    : 0;
     const Process& process = processes_[number];
     // The last words may be part of a record: this is no damage.
     if (!process.damaged && words <= RT_CHUNK_WORDS)
@@ -242,25 +244,26 @@ private:
     shared(header().states[number]).store(RT_FREE);
   }
   void begin_process(std::uint32_t number, const Begin& begin, const End& end) {
-    const rt_slot& its = slot(number);
-    const std::uint32_t pid = pid_of(number), parent = its.parent, parent_pid = its.parent_pid;
+    const rt_slot& process_slot = slot(number);
+    const std::uint32_t pid = pid_of(number), parent = process_slot.parent,
+                        parent_pid = process_slot.parent_pid;
     const auto executed_this =
         [&](std::uint32_t other) { // in another PID namespace, the lock tells its PID, but not yet
-          return processes_[other].own_pid == its.pid && shared(slot(other).executing).load() != 0;
+          return processes_[other].own_pid == process_slot.pid && shared(slot(other).executing).load() != 0;
         };
     for (std::uint32_t other = 0; other < RT_SLOTS; ++other) // before execve(2), which began this one
       if (processes_[other].reader && (processes_[other].pid == pid || executed_this(other)))
         end_process(other, end);
     const bool forked = parent > 0 && parent <= RT_SLOTS;
     if (forked && processes_[parent - 1].reader && processes_[parent - 1].own_pid == parent_pid) {
-      const std::uint32_t missing = its.parent_head - processes_[parent - 1].tail;
-      if (missing <= RT_CHUNKS) consume(parent - 1, its.parent_head);
+      const std::uint32_t missing = process_slot.parent_head - processes_[parent - 1].tail;
+      if (missing <= RT_CHUNKS) consume(parent - 1, process_slot.parent_head);
       processes_[number].reader = processes_[parent - 1].reader->forked(pid);
     } else {
       processes_[number].reader = begin(pid, forked ? parent_pid : 0);
     }
     processes_[number].pid = pid;
-    processes_[number].own_pid = its.pid;
+    processes_[number].own_pid = process_slot.pid;
   }
   bool read_slot(std::uint32_t number, const Moment& upto, const End& end) {
     if (!processes_[number].reader) return false;
