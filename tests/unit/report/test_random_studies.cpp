@@ -2,7 +2,7 @@
 // state, computed again from the observations alone.
 #include "base/format.hpp"
 #include "cli/commands.hpp"
-#include "random_files.hpp"
+#include "random_study.hpp"
 
 #include <recount/error.hpp>
 
@@ -25,138 +25,6 @@ using namespace recount::test;
 BOOST_AUTO_TEST_SUITE(random_studies)
 
 namespace {
-
-/// One product of a file, and what a step of it costs on its machine.
-struct Loops {
-  std::string kernel, variant, element, transpose;
-  std::int64_t n = 0, block = 0;
-  double seconds = 0, l1 = 0, l2 = 0; ///< per step
-};
-
-class RandomFile {
-public:
-  explicit RandomFile(Random& random) : random_(random) {}
-
-  result::Results build() {
-    const int machines = chance(random_, 0.15) ? 2 : 1;
-    for (int i = 0; i < machines; ++i)
-      add_machine(i);
-    return std::move(results_);
-  }
-
-private:
-  void add_machine(int number) {
-    result::Run run;
-    run.id = fmt::format("R{}", number);
-    run.cpu = "Some CPU";
-    run.host = fmt::format("box{}", number);
-    const std::int64_t line = chance(random_, 0.8) ? 64 : 128;
-    run.caches = {{"L1d", chance(random_, 0.5) ? 32768 : 49152, line, 8}, {"L2", 1 << 20, line, 16}};
-    run.plan = {{"kernel", "matmul"}, {"study", "lab,report"}};
-    results_.runs.push_back(run);
-    run_ = run.id;
-    repetitions_ = 1 + static_cast<int>(random_() % 5);
-    noise_ = std::vector{0.0, 1e-4, 1e-2, 0.2}[random_() % 4];
-    missing_ = std::vector{0.0, 0.02, 0.3}[random_() % 3];
-    counter_ = std::vector<const char*>{"perf", "papi", ""}[random_() % 3];
-    modelled_ = chance(random_, 0.7);
-    for (const Loops& loops : all_loops())
-      add_product(loops);
-  }
-
-  std::vector<Loops> all_loops() {
-    std::vector<Loops> all;
-    const auto add = [&](const char* kernel, const char* variant, const char* element, std::int64_t n,
-                         std::int64_t block = 0, const char* transpose = "included") {
-      all.push_back({kernel, variant, element, transpose, n, block, 1e-9 * std::exp(uniform(random_, -2, 2)),
-                     std::exp(uniform(random_, -6, 0)), std::exp(uniform(random_, -6, 0))});
-    };
-    if (chance(random_, 0.7))
-      for (const char* kernel : {"matmul", "matmul-vectorised"}) {
-        add(kernel, "ijk-mem", "i16", 1024);
-        add(kernel, "transposed", "i16", 1024);
-        add(kernel, "transposed", "i16", 1024, 0, "excluded");
-        add(kernel, "blocked", "i16", 1024, 32);
-      }
-    for (const std::int64_t n : {300, 600, 1000})
-      if (all.empty() || chance(random_, 0.6)) {
-        add("matmul", "ijk", "f64", n);
-        add("matmul", "ikj", "f64", n);
-        for (const std::int64_t block : {32, 64})
-          if (chance(random_, 0.5)) add("matmul", "blocked", "f64", n, block);
-      }
-    return all;
-  }
-
-  void add_product(const Loops& loops) {
-    const auto n = static_cast<double>(loops.n);
-    const double steps = n * n * n, more = std::exp(uniform(random_, -1, 1));
-    if (modelled_) {
-      add(loops, 0, "model",
-          {{"PAPI_LD_INS", 3 * steps},
-           {"PAPI_SR_INS", steps},
-           {"PAPI_L1_DCM", std::round(steps * loops.l1)},
-           {"PAPI_L2_DCM", std::round(steps * loops.l2 * more)},
-           {"PAPI_L2_DCA", std::round(steps * loops.l1)},
-           {"PAPI_TLB_DM", std::round(steps * std::exp(uniform(random_, -6, 0)))}});
-      if (chance(random_, 0.5))
-        add(loops, 0, "model:host~no-tlb",
-            {{"PAPI_L1_DCM", std::round(steps * loops.l1 * uniform(random_, 0, 1))}});
-    }
-    for (int repetition = 0; repetition < repetitions_; ++repetition) {
-      const double seconds = varied(steps * loops.seconds);
-      add(loops, repetition, "clock", {{"seconds", seconds}, {"tsc_cycles", std::round(2.5e9 * seconds)}});
-      if (*counter_)
-        add(loops, repetition, counter_,
-            {{"PAPI_LD_INS", 3 * steps},
-             {"PAPI_SR_INS", steps},
-             {"PAPI_L1_DCM", std::round(varied(steps * loops.l1))},
-             {"PAPI_L2_DCM", std::round(varied(steps * loops.l2))},
-             {"PAPI_L2_DCA", std::round(varied(steps * loops.l1))},
-             {"PAPI_TOT_CYC", std::round(varied(3e9 * steps * loops.seconds))}});
-    }
-  }
-
-  double varied(double value) {
-    const double lost = noise_ > 0 && random_() % 8 == 0 ? 1 + 10 * noise_ : 1;
-    return value * lost * std::exp(noise_ * std::normal_distribution<>()(random_));
-  }
-
-  void add(const Loops& loops, int repetition, const char* witness,
-           const std::vector<std::pair<const char*, double>>& values) {
-    if (chance(random_, missing_)) return; // the run failed or was never made
-    for (const auto& [metric, value] : values) {
-      result::Observation o;
-      o.run = run_;
-      o.kernel = loops.kernel;
-      o.params = {{"variant", loops.variant},
-                  {"n", loops.n},
-                  {"element", loops.element},
-                  {"block", loops.block == 0 ? std::int64_t{64} : loops.block},
-                  {"transpose", loops.transpose}};
-      o.repetition = repetition;
-      o.witness = witness;
-      o.metric = metric;
-      o.value = value;
-      if (o.metric == "seconds") {
-        o.cpu_seconds = value * 0.9;
-        if (chance(random_, 0.1)) o.flags = {{Flag::Kind::steal, "steal 20 ms (30 %)", 30.0}};
-      } else if (chance(random_, missing_)) {
-        o.value = std::monostate{};
-        o.reason = "no such event here";
-      }
-      results_.observations.push_back(std::move(o));
-    }
-  }
-
-  Random& random_;
-  result::Results results_;
-  std::string run_;
-  int repetitions_ = 0;
-  double noise_ = 0, missing_ = 0;
-  const char* counter_ = "";
-  bool modelled_ = false;
-};
 
 // The same quantities, computed from the observations alone.
 
@@ -335,6 +203,8 @@ class Checked {
 public:
   Checked(const result::Results& results, const document::Document& document)
       : oracle_(results), document_(document), tables_(tables_in(document)) {
+    for (const auto& run : results.runs)
+      caches_[run.cpu + " on " + run.host] = run.caches;
     for (const auto* const table : tables_)
       for (const auto& datum : table->data)
         if (!key(datum, "loops").empty())
@@ -530,18 +400,133 @@ private:
     return all.contains(-1) ? Optional(all.at(-1)) : Optional();
   }
 
-  using Found = std::multimap<std::string, std::string>; ///< headings and their texts
+  using Found = std::multimap<std::string, std::string>; ///< headings and their texts, or list items
 
   void check_remarks() {
-    Found stated;
-    std::string heading;
+    Found stated, items;
+    std::string heading, last;
     for (const auto& block : document_.blocks) {
-      if (const auto* const head = std::get_if<document::Heading>(&block)) heading = head->text;
+      if (const auto* const head = std::get_if<document::Heading>(&block)) heading = last = head->text;
       if (const auto* const paragraph = std::get_if<document::Paragraph>(&block))
         if (!heading.empty()) stated.emplace(heading, paragraph->text), heading.clear();
+      if (const auto* const list = std::get_if<document::List>(&block))
+        for (const std::string& item : list->items)
+          items.emplace(last, item);
     }
     check_faster(stated);
     check_jumps(stated);
+    check_items(items, "Cost of the transposition", transposition());
+    check_items(items, "Cache levels that hold a block", capacities(stated));
+    std::erase_if(items, [](const auto& one) { return one.second.ends_with("in this repetition only"); });
+    check_items(items, "Outliers", outliers());
+  }
+
+  using Pieces = std::vector<std::string>; ///< what an item begins with, and what else it contains
+
+  /// Each expected item is there, and no other.
+  void check_items(const Found& items, const std::string& heading, const std::vector<Pieces>& expected) {
+    const auto [from, to] = items.equal_range(heading);
+    if (static_cast<std::size_t>(std::distance(from, to)) != expected.size())
+      fault(fmt::format("{}: {} items, {} are computed", heading, std::distance(from, to), expected.size()));
+    for (const Pieces& pieces : expected) {
+      ++compared[heading];
+      if (std::none_of(from, to, [&](const auto& item) {
+            return item.second.starts_with(pieces.front()) &&
+                   std::ranges::all_of(pieces, [&](const auto& piece) {
+                     return item.second.find(piece) != std::string::npos;
+                   });
+          }))
+        fault(fmt::format("{}: no item has {}", heading, fmt::join(pieces, " ... ")));
+    }
+  }
+
+  [[nodiscard]] std::vector<Pieces> transposition() const {
+    std::vector<Pieces> items;
+    for (const std::string& where : places()) {
+      const auto loops = loops_at(where);
+      const auto with = loops.find("transposed, with copy"), without = loops.find("transposed, without copy");
+      if (with == loops.end() || without == loops.end()) continue;
+      Pieces item{fmt::format("n = {}: ", Oracle::field(with->second, 4))};
+      const Compared time = compare(with->second, without->second, "clock", "seconds", true);
+      if (time.value)
+        item.push_back(time.clear ? fmt::format("time {:+.1f} %", 100 * (1 / *time.value - 1))
+                                  : "time no"); // "not distinguishable", "no conclusion"
+      const std::string witness = source(with->second, "L1_HIT_RATE");
+      const Compared rate = compare(with->second, without->second, witness, "L1_HIT_RATE", false);
+      if (rate.value)
+        item.push_back(rate.clear ? "L1 hit rate " + base::format_points(*rate.value) + " points"
+                                  : "L1 hit rate no");
+      if (item.size() > 1) items.push_back(item);
+    }
+    return items;
+  }
+
+  /// A square of whole elements in so many bytes.
+  static std::int64_t side(std::int64_t bytes, std::int64_t element) {
+    std::int64_t n = 0;
+    while ((n + 1) * (n + 1) * element <= bytes)
+      ++n;
+    return n;
+  }
+
+  std::vector<Pieces> capacities(const Found& stated) {
+    std::vector<Pieces> items;
+    for (const auto& [machine, caches] : caches_) {
+      std::set<std::pair<std::int64_t, std::int64_t>> blocks; // rows, bytes of an element
+      for (const auto& [name, values] : oracle_.all())
+        if (Oracle::field(name, 0) == machine && Oracle::field(name, 1) == "plain" &&
+            !Oracle::field(name, 5).empty())
+          blocks.emplace(std::stoll(Oracle::field(name, 5)), Oracle::field(name, 3) == "i16" ? 2 : 8);
+      if (blocks.empty()) continue;
+      const auto& first = caches.front();
+      const std::int64_t element = blocks.rbegin()->second;
+      const std::string text =
+          fmt::format("{0} of this machine holds {1}: one block of {2} x {2} elements of {3} bytes, or three "
+                      "(of a, b and c) of {4} x {4}.",
+                      first.level, base::format_bytes(first.size), side(first.size, element), element,
+                      side(first.size / 3, element));
+      const auto [from, to] = stated.equal_range("Cache levels that hold a block");
+      if (std::none_of(from, to, [&](const auto& one) { return one.second == text; }))
+        fault("not stated: " + text);
+      for (const auto& [rows, bytes] : blocks) {
+        const std::int64_t size = rows * rows * bytes;
+        const auto fits = std::ranges::find_if(caches, [&](const auto& cache) { return cache.size >= size; });
+        items.push_back({fmt::format("block {0} x {0}: {1} each, {2} three; ", rows, base::format_bytes(size),
+                                     base::format_bytes(3 * size)),
+                         "fits one: " + (fits == caches.end() ? "none of the 2" : fits->level)});
+      }
+    }
+    return items;
+  }
+
+  /// Of four or more repetitions, one that is 10 % off the median of the others and three times their spread.
+  [[nodiscard]] std::vector<Pieces> outliers() const {
+    std::vector<Pieces> items;
+    for (const auto& [text, product] : loops_) {
+      const auto found = oracle_.all().find(product);
+      if (found == oracle_.all().end()) continue;
+      for (const auto& [by, values] : found->second) {
+        const auto& [witness, metric] = by;
+        if (modelled(witness) || metric == "tsc_cycles" || values.size() < 4) continue;
+        for (const auto& [repetition, value] : values) {
+          Values others = values;
+          others.erase(repetition);
+          double least = 1e300, most = -1e300;
+          for (const auto& [r, v] : others)
+            least = std::min(least, v), most = std::max(most, v);
+          const double median = *middle(others), off = std::abs(value - median);
+          if (off < 0.1 * median || off < 3 * (most - least)) continue;
+          items.push_back(
+              {fmt::format("{}, n = {}, {} {}, repetition {}: ", text.substr(text.rfind('|') + 1),
+                           Oracle::field(product, 4), metric, base::format_witness(witness), repetition + 1),
+               fmt::format(", {:.0f} % {} the median of the other {}, which differ by at most "
+                           "{:.1f} %",
+                           100 * off / median, value < median ? "below" : "above", others.size(),
+                           100 * (most - least) / median)});
+        }
+      }
+    }
+    return items;
   }
 
   void check_faster(const Found& stated) {
@@ -738,6 +723,7 @@ private:
   const document::Document& document_;
   std::vector<const document::Table*> tables_;
   std::map<std::string, Name> loops_; ///< by place and loops: "Some CPU on box0|f64|600|line"
+  std::map<std::string, std::vector<result::CacheNote>> caches_; ///< by machine
 };
 
 } // namespace
@@ -764,8 +750,9 @@ BOOST_AUTO_TEST_CASE(numbers_orderings_and_causes_follow_from_the_observations) 
       if (faulty <= 5) BOOST_ERROR("file " << i << ": " << checked.faults[f]);
   }
   BOOST_TEST(faulty == 0);
-  for (const char* what : {"numbers", "cells", "comparisons", "answers", "causes", "jumps", "summary",
-                           "disturbed", "speed-ups of doubles"}) {
+  for (const char* what :
+       {"numbers", "cells", "comparisons", "answers", "causes", "jumps", "summary", "disturbed",
+        "speed-ups of doubles", "Cost of the transposition", "Cache levels that hold a block", "Outliers"}) {
     BOOST_TEST_MESSAGE(what << " compared: " << compared[what]);
     if (cases() >= 100) BOOST_TEST(compared[what] > cases() / 10, what);
   }
