@@ -43,7 +43,9 @@ struct Trial {
   int error = 0;   ///< errno of opening it; 0: it opens
 
   [[nodiscard]] bool counts() const { return why.empty(); }
-  [[nodiscard]] bool forbidden() const { return error == EACCES || error == EPERM; }
+  [[nodiscard]] ReasonCode code() const {
+    return error == EACCES || error == EPERM ? ReasonCode::permission : ReasonCode::other;
+  }
   /// "ENOENT", or the whole cause where opening did not fail.
   [[nodiscard]] std::string brief() const { return error > 0 ? strerrorname_np(error) : why; }
 };
@@ -79,32 +81,33 @@ std::string names(const std::vector<host::Pmu>& pmus) {
                       : fmt::format("{}", fmt::join(pmus | ranges::views::transform(&host::Pmu::name), ", "));
 }
 
+std::string permission_fix(ReasonCode code) {
+  return code == ReasonCode::permission ? "see Permission below" : "";
+}
+
 Finding no_core_pmu(const std::vector<host::Pmu>& all, const Trial& cycles) {
   const auto& m = host::this_machine();
   const std::string fix = m.virtualised()
                               ? "give the guest a virtual PMU (KVM: -cpu host,pmu=on; VMware: vpmc.enable; "
                                 "a cloud: a bare-metal instance)"
                               : "dmesg | grep -i pmu";
-  return {State::missing,
-          "core PMU",
+  return {State::missing, "core PMU",
           fmt::format("this machine has no core PMU that Linux can use: sysfs lists only {}, and opening "
                       "perf::CYCLES gives {}",
                       names(all), cycles.brief()),
-          fix,
-          cycles.forbidden(),
-          true};
+          fix, ReasonCode::no_pmu};
 }
 
 /// Of a hybrid CPU: what each core type counts in a trial.
 Finding core_types(const std::vector<host::Pmu>& cores) {
   std::vector<std::string> work, fail;
-  bool forbidden = false;
+  ReasonCode code = ReasonCode::other;
   for (const host::Pmu& core : cores) {
     std::string why;
     for (const char* name : {"CYCLES", "INSTRUCTIONS"})
       if (const Trial got = trial(fmt::format("{}/{}/", core.name, name)); !got.counts() && why.empty()) {
         why = fmt::format("{}/{}/: {}", core.name, name, got.why);
-        forbidden = forbidden || got.forbidden();
+        if (got.code() != ReasonCode::other) code = got.code();
       }
     why.empty() ? work.push_back(fmt::format("{} (CPUs {})", core.name, fmt::join(core.cpus, ",")))
                 : fail.push_back(why);
@@ -117,7 +120,7 @@ Finding core_types(const std::vector<host::Pmu>& cores) {
   return {fail.empty()   ? State::works
           : work.empty() ? State::missing
                          : State::limited,
-          "core PMU", text, forbidden ? "see Permission below" : "", forbidden};
+          "core PMU", text, permission_fix(code), code};
 }
 
 Finding core_pmu(const std::vector<host::Pmu>& all) {
@@ -130,12 +133,10 @@ Finding core_pmu(const std::vector<host::Pmu>& all) {
   if (cycles.counts() && instructions.counts())
     return {State::works, "core PMU", seen + " cycles and instructions are counted in a trial"};
   const Trial& failed = cycles.counts() ? instructions : cycles;
-  Finding finding{cycles.counts() || instructions.counts() ? State::limited : State::missing, "core PMU",
-                  fmt::format("{} a trial fails: perf::{}: {}", seen,
-                              &failed == &cycles ? "CYCLES" : "INSTRUCTIONS", failed.why),
-                  failed.forbidden() ? "see Permission below" : ""};
-  finding.forbidden = failed.forbidden();
-  return finding;
+  return {cycles.counts() || instructions.counts() ? State::limited : State::missing, "core PMU",
+          fmt::format("{} a trial fails: perf::{}: {}", seen, &failed == &cycles ? "CYCLES" : "INSTRUCTIONS",
+                      failed.why),
+          permission_fix(failed.code()), failed.code()};
 }
 
 Finding other_pmus(const std::vector<host::Pmu>& all) {
@@ -279,13 +280,13 @@ public:
   /// Why `subject` is missing, in a few words.
   [[nodiscard]] std::string why_not(const std::string& subject) const {
     const Finding* const f = find(subject);
-    if (f && f->no_pmu) {
+    if (f && f->code == ReasonCode::no_pmu) {
       const auto& machine = host::this_machine();
       if (!machine.virtualised()) return "no core PMU that Linux can use";
       const bool named = machine.hypervisor != "unknown";
       return "no core PMU in this " + (named ? machine.hypervisor + " guest" : std::string("guest"));
     }
-    return f && f->forbidden ? "not permitted" : "a trial fails, see below";
+    return f && f->code == ReasonCode::permission ? "not permitted" : "a trial fails, see below";
   }
   [[nodiscard]] std::vector<std::string> witnesses() const { return subjects("Witnesses", State::works); }
   /// Classes of events that open and then count nothing.

@@ -1,6 +1,8 @@
 // Findings of recount doctor, each with one sentence and at most one fix. One file per area.
 #pragma once
 
+#include <recount/reason.hpp>
+
 #include <string>
 #include <vector>
 
@@ -15,11 +17,10 @@ struct Finding {
     note     ///< a fact, neither good nor bad
   };
   State state = State::note;
-  std::string subject = {}; ///< "core PMU"
-  std::string text = {};    ///< one sentence, with the evidence
-  std::string fix = {};     ///< the fix; empty where none is needed or possible
-  bool forbidden = false;   ///< a trial failed because a permission is missing
-  bool no_pmu = false;      ///< Linux has no core PMU here
+  std::string subject = {};            ///< "core PMU"
+  std::string text = {};               ///< one sentence, with the evidence
+  std::string fix = {};                ///< the fix; empty where none is needed or possible
+  ReasonCode code = ReasonCode::other; ///< no_pmu, or permission: a trial failed because one is missing
 };
 /// "works", "limited", "missing", "dead", "note".
 [[nodiscard]] std::string name_of(Finding::State state);
