@@ -37,10 +37,10 @@ public:
   }
   bool memory(std::uint64_t kind, std::span<const std::uint64_t> words) {
     if (!map_.take(kind, words)) return false;
-    const auto made = map_.made();
-    if (made && made->end < made->start) std::abort();
-    if (made && made->end > made->start && map_.find(made->start) != made) std::abort();
-    if (made && map_.site(made->number).size() > words.size() + 65536) std::abort();
+    const auto added = map_.last_added();
+    if (added && added->end < added->start) std::abort();
+    if (added && added->end > added->start && map_.find(added->start) != added) std::abort();
+    if (added && map_.site(added->number).size() > words.size() + 65536) std::abort();
     return true;
   }
   void undecoded(const Undecoded&) {}
