@@ -264,8 +264,9 @@ void check_figure(const std::string& path, const std::string& figure,
 void draw_sweep(const std::string& path, const std::string& figure, const std::vector<plot::Figure>& figures,
                 const result::Results& results) {
   if (path.empty()) return;
-  const auto& drawn = figure.empty() ? plot::suitable(figures, results, {}) : plot::find(figures, figure);
-  command::draw_to(path, drawn.compose(results, {}));
+  const plot::Choice all;
+  const auto& drawn = figure.empty() ? plot::suitable(figures, results, all) : plot::find(figures, figure);
+  command::draw_to(path, drawn.compose(results, all));
 }
 
 std::optional<double> SweepGroup::per_access() const {
