@@ -255,16 +255,16 @@ private:
     return text;
   }
   static Device device(const Words& words) {
-    Device made;
-    made.name = file_name(words.at(1));
+    Device added;
+    added.name = file_name(words.at(1));
     for (std::size_t i = 2; i < words.size(); ++i) {
       const auto [name, value] = assignment(words[i]);
       switch (numbered(name, {"like", "cpumask"})) {
-      case 0: made.like = file_name(value); break;
-      case 1: made.cpumask = value; break;
+      case 0: added.like = file_name(value); break;
+      case 1: added.cpumask = value; break;
       }
     }
-    return made;
+    return added;
   }
   /// "name=value"; without '=', the value is empty.
   static std::pair<std::string, std::string> assignment(const std::string& word) {
@@ -443,14 +443,14 @@ private:
   static Expression expression(const std::string& text, const SimulatedPmu& pmu) {
     auto named = recount::formula::parse_named(text);
     if (!named.fault.empty()) throw std::runtime_error(named.fault + ": " + text);
-    Expression made;
-    made.rpn = named.rpn;
+    Expression compiled;
+    compiled.rpn = named.rpn;
     for (const auto& quantity : named.quantities) {
-      made.operands.push_back(quantity.name.empty() ? std::vector<std::size_t>{}
-                                                    : indices(quantity.name, pmu));
-      made.numbers.push_back(quantity.number);
+      compiled.operands.push_back(quantity.name.empty() ? std::vector<std::size_t>{}
+                                                        : indices(quantity.name, pmu));
+      compiled.numbers.push_back(quantity.number);
     }
-    return made;
+    return compiled;
   }
   static std::vector<std::size_t> indices(const std::string& name, const SimulatedPmu& pmu) {
     for (std::size_t i = pmu.names.size(); i > 0; --i)
