@@ -128,7 +128,7 @@ void keep_lines(Selected& s) {
   std::erase_if(points, [&](const std::string& kernel) { return lines.empty() || lines.contains(kernel); });
   std::erase_if(s.curves, [&](const Curve& curve) { return points.contains(curve.kernel); });
   if (!points.empty())
-    s.warnings.push_back(fmt::format("not drawn, one {} only: {}", s.x, fmt::join(points, ", ")));
+    s.warnings.push_back(fmt::format("not drawn, no curve has two values: {}", fmt::join(points, ", ")));
 }
 } // namespace
 
@@ -403,13 +403,15 @@ Panel make_panel(const Recipe& recipe, const result::Results& results, const std
   return panel;
 }
 
-/// A few curves share one panel.
+/// A few curves share one panel, as do the times of more kernels than there can be panels.
 std::vector<CurvesOfPanel> split(const Recipe& recipe, const std::vector<Curve>& curves) {
   const bool crowded = curves.size() > 7;
+  const auto kernels =
+      curves | ranges::views::transform(&Curve::kernel) | ranges::to<std::set<std::string>>();
   std::map<std::vector<std::string>, CurvesOfPanel> groups;
   for (const auto& c : curves) {
     const bool time = is_time(c.metric);
-    const bool each = recipe.panel_each || crowded;
+    const bool each = recipe.panel_each || (crowded && (!time || kernels.size() <= most_panels));
     groups[each ? std::vector{c.kernel, c.metric, c.witness.name()}
                 : std::vector<std::string>{time ? c.metric : ""}]
         .push_back(&c);

@@ -82,9 +82,9 @@ command::Table diff_table(const std::vector<ShareChange>& changes, const std::st
     std::vector<std::string> line{share_text(change.before), share_text(change.after),
                                   change.differs() ? fmt::format("{:+.3g}", 100 * difference(change))
                                                    : "none shown"};
-    for (NameField& field : name_fields(change.row, by))
-      line.push_back(field.brief.empty() ? std::move(field.cell) : std::move(field.brief));
-    table.add(std::move(line));
+    std::vector<std::string> narrow(line.size());
+    add_names(change.row, by, line, narrow);
+    table.add(std::move(line), std::move(narrow));
     document::Datum datum{.keys = name_keys(change.row, by), .quantity = event};
     table.add_data({datum.with("share before", change.before.value, change.before.low, change.before.high),
                     datum.with("share after", change.after.value, change.after.low, change.after.high)});

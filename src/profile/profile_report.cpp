@@ -219,6 +219,14 @@ std::vector<NameField> name_fields(const ProfileRow& row, By by) {
           module};
 }
 
+void add_names(const ProfileRow& row, By by, std::vector<std::string>& cells,
+               std::vector<std::string>& narrow) {
+  for (const NameField& field : name_fields(row, by)) {
+    narrow.push_back(field.brief.empty() ? command::shortened(field.cell, most_of_narrow) : field.brief);
+    cells.push_back(command::shortened(field.cell, most_of_wide));
+  }
+}
+
 std::vector<std::pair<std::string, std::string>> name_keys(const ProfileRow& row, By by) {
   std::vector<std::pair<std::string, std::string>> keys;
   for (NameField& field : name_fields(row, by))
@@ -264,10 +272,7 @@ command::Table make_table(const Profile& p, const std::vector<ProfileRow>& rows,
           std::to_string(modelled_event(p.recording.events[e].event.name) ? tally.weight : tally.samples));
     }
     std::vector<std::string> narrow(line.size());
-    for (NameField& field : name_fields(rows[i], by)) {
-      narrow.push_back(field.brief.empty() ? command::shortened(field.cell, most_of_narrow) : field.brief);
-      line.push_back(command::shortened(field.cell, most_of_wide));
-    }
+    add_names(rows[i], by, line, narrow);
     table.add(std::move(line), std::move(narrow));
   }
   return table;

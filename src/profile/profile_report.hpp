@@ -46,6 +46,9 @@ struct NameField {
   std::string brief = {}; ///< of a function without parameters, for narrow tables; empty: the cell
 };
 [[nodiscard]] std::vector<NameField> name_fields(const ProfileRow& row, By by);
+/// Appends the names to the cells of a row, and to those of its narrow form.
+void add_names(const ProfileRow& row, By by, std::vector<std::string>& cells,
+               std::vector<std::string>& narrow);
 /// Heads and cells, for CSV.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> name_keys(const ProfileRow& row, By by);
 

@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(kernels_with_single_points_are_left_out_with_a_warning) {
   const plot::Sheet sheet = plot::compose("access-time", results, {});
   BOOST_TEST_REQUIRE(sheet.panels.size() == 1U);
   BOOST_TEST(sheet.panels[0].title.starts_with("kernel stride"));
-  BOOST_TEST(said(sheet.warnings, "not drawn, one stride only: chase"));
+  BOOST_TEST(said(sheet.warnings, "not drawn, no curve has two values: chase"));
   // Against size both have curves, too many for one panel.
   const plot::Sheet sizes = plot::compose("working-set", results, {});
   BOOST_TEST_REQUIRE(sizes.panels.size() == 1U);
@@ -73,6 +73,17 @@ BOOST_AUTO_TEST_CASE(kernels_with_single_points_are_left_out_with_a_warning) {
   const plot::Sheet crowded = plot::compose("working-set", results, {});
   BOOST_TEST_REQUIRE(crowded.panels.size() == 3U);
   BOOST_TEST(crowded.panels[0].title == "kernel chase, by the clock, stride 64 B");
+  // More kernels than panels: all of them are drawn.
+  results.observations.clear();
+  for (int k = 0; k < 8; ++k)
+    for (auto o : strided) {
+      o.kernel = "k" + std::to_string(k);
+      if (result::integer(o.params, "stride") == 64) results.observations.push_back(o);
+    }
+  std::size_t drawn = 0;
+  for (const plot::Panel& panel : plot::compose("working-set", results, {}).panels)
+    drawn += panel.series.size();
+  BOOST_TEST(drawn == 8U);
 }
 
 BOOST_AUTO_TEST_CASE(curves_that_no_colours_tell_apart_are_refused) {
