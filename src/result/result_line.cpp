@@ -31,8 +31,7 @@ constexpr std::pair<const char*, std::map<std::string, std::string> Run::*> tabl
 constexpr std::pair<const char*, std::optional<std::int64_t> Observation::*> whole_members[] = {
     {"accesses", &Observation::accesses},
     {"enabled_ns", &Observation::enabled_ns},
-    {"running_ns", &Observation::running_ns},
-    {"bias", &Observation::bias}};
+    {"running_ns", &Observation::running_ns}};
 constexpr std::pair<const char*, std::optional<double> Observation::*> real_members[] = {
     {"seconds", &Observation::seconds}, {"cpu_seconds", &Observation::cpu_seconds}};
 
@@ -271,6 +270,7 @@ Observation parse_observation(const Fields& fields) {
   };
   load(whole_members);
   load(real_members);
+  fields.load("bias", observation.bias); // of a difference of two events it may be negative
   if (const nlohmann::json* value = fields.find("value")) {
     if (value->is_number_float())
       observation.value = value->get<double>();
@@ -405,6 +405,7 @@ std::string to_line(const Observation& observation) {
     if (observation.*member) object[name] = *(observation.*member);
   for (const auto& [name, member] : real_members)
     if (observation.*member && std::isfinite(*(observation.*member))) object[name] = *(observation.*member);
+  if (observation.bias) object["bias"] = *observation.bias;
   if (!observation.nesting.empty()) object["nesting"] = observation.nesting.get();
   if (!observation.placement.empty()) object["placement"] = observation.placement.get();
   for (const Flag& flag : observation.flags) {

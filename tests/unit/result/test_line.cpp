@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(all_fields_survive) {
   o.enabled_ns = 7;
   o.running_ns = 5;
   o.seconds = 0.25;
-  o.bias = 14;
+  o.bias = -14; // of the difference of two events
   o.nesting = "inner";
   o.flags = {{recount::Flag::Kind::migrated, "migrated"},
              {recount::Flag::Kind::steal, "steal 30 ms (12 %)", 12.0},
