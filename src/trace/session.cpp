@@ -58,7 +58,7 @@ void futex_wake(std::uint32_t& word) {
 /// more than they write meanwhile.
 bool rung_soon(std::uint32_t& doorbell, std::uint32_t rings) {
   constexpr timespec nap{0, 10'000};
-  constexpr int naps = 100;
+  constexpr int naps = 10;
   thread_local const int slack = ::prctl(PR_SET_TIMERSLACK, 1000UL);
   static_cast<void>(slack);
   for (int i = 0; i < naps && shared(doorbell).load() == rings; ++i)
