@@ -253,10 +253,10 @@ BOOST_AUTO_TEST_CASE(uretprobes_detect_returns_on_request) {
   NEEDS_PROBES;
   auto settings = settings_for("work::called", {"call", "100"});
   settings.uretprobe = true;
-  const auto made = record_functions(settings);
-  BOOST_TEST_REQUIRE(made.functions.size() == 1U);
-  BOOST_TEST(made.functions[0].replaced);
-  BOOST_TEST(made.functions[0].seen.completed == 100U);
+  const auto recorded = record_functions(settings);
+  BOOST_TEST_REQUIRE(recorded.functions.size() == 1U);
+  BOOST_TEST(recorded.functions[0].replaced);
+  BOOST_TEST(recorded.functions[0].seen.completed == 100U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

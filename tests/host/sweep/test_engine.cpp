@@ -14,7 +14,7 @@ BOOST_AUTO_TEST_SUITE(engine)
 
 namespace {
 
-struct Made {
+struct Gathered {
   std::vector<result::Observation> observations;
   std::vector<result::Failure> failures;
   Outcome outcome;
@@ -32,16 +32,16 @@ Plan plan(const std::string& n, const std::string& fault, const std::string& how
   return plan;
 }
 
-Made make(const Plan& plan, Execution how = {}, Listener listener = {}) {
+Gathered make(const Plan& plan, Execution how = {}, Listener listener = {}) {
   how.program = {SWEEP_RUNNER, "run-point"};
   how.run = "R";
   if (how.limit == Execution().limit) how.limit = std::chrono::milliseconds(20'000);
-  Made made;
-  listener.observation = [&](const result::Observation& o) { made.observations.push_back(o); };
-  listener.failure = [&](const result::Failure& f) { made.failures.push_back(f); };
+  Gathered gathered;
+  listener.observation = [&](const result::Observation& o) { gathered.observations.push_back(o); };
+  listener.failure = [&](const result::Failure& f) { gathered.failures.push_back(f); };
   const auto jobs = schedule(plan, expand(plan, test::steps_kernel()));
-  made.outcome = execute(jobs, how, listener);
-  return made;
+  gathered.outcome = execute(jobs, how, listener);
+  return gathered;
 }
 
 std::int64_t n_of(const result::Params& point) {
@@ -49,16 +49,16 @@ std::int64_t n_of(const result::Params& point) {
 }
 
 /// Which points came through, and what was said of n = 2.
-void check_only_two_failed(const Made& made, const std::string& reason, std::size_t repeat = 2) {
-  BOOST_TEST(made.failures.size() == repeat);
-  for (const auto& failure : made.failures) {
+void check_only_two_failed(const Gathered& gathered, const std::string& reason, std::size_t repeat = 2) {
+  BOOST_TEST(gathered.failures.size() == repeat);
+  for (const auto& failure : gathered.failures) {
     BOOST_TEST(n_of(failure.params) == 2);
     BOOST_TEST(failure.run == "R");
     BOOST_TEST(failure.witness == "clock");
     BOOST_TEST(failure.reason.text().find(reason) != std::string::npos, failure.reason.text());
   }
   std::multiset<std::int64_t> points;
-  for (const auto& o : made.observations)
+  for (const auto& o : gathered.observations)
     points.insert(n_of(o.params));
   for (const std::int64_t n : {1, 3})
     BOOST_TEST(points.count(n) == 2 * repeat); // seconds and tsc_cycles
@@ -68,18 +68,18 @@ void check_only_two_failed(const Made& made, const std::string& reason, std::siz
 } // namespace
 
 BOOST_AUTO_TEST_CASE(every_point_is_observed_once_a_repetition) {
-  const Made made = make(plan("1:4:1", "0", "segv", {"clock", "model:i7-9700"}, 3));
+  const Gathered gathered = make(plan("1:4:1", "0", "segv", {"clock", "model:i7-9700"}, 3));
   std::set<std::string> seen;
-  for (const auto& o : made.observations) {
+  for (const auto& o : gathered.observations) {
     BOOST_TEST(o.run.get() == "R");
     seen.insert(result::make_json(o.params).dump() + o.witness.name() + o.metric +
                 std::to_string(o.repetition));
   }
-  BOOST_TEST(seen.size() == made.observations.size());
+  BOOST_TEST(seen.size() == gathered.observations.size());
   BOOST_TEST(seen.size() == 4U * 3 * 2 + 4U * 2); // the model is asked once a point
-  BOOST_TEST(made.outcome.runs == 4U * 3 + 4);
-  BOOST_TEST(made.outcome.overheads.size() == made.outcome.runs);
-  BOOST_TEST(made.failures.empty());
+  BOOST_TEST(gathered.outcome.runs == 4U * 3 + 4);
+  BOOST_TEST(gathered.outcome.overheads.size() == gathered.outcome.runs);
+  BOOST_TEST(gathered.failures.empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_crash_is_a_failure_and_the_sweep_goes_on) {
@@ -87,9 +87,9 @@ BOOST_AUTO_TEST_CASE(a_crash_is_a_failure_and_the_sweep_goes_on) {
 }
 
 BOOST_AUTO_TEST_CASE(last_words_are_kept) {
-  const Made made = make(plan("1:3:1", "2", "words"));
-  check_only_two_failed(made, "SIGABRT");
-  check_only_two_failed(made, "last message: last words");
+  const Gathered gathered = make(plan("1:3:1", "2", "words"));
+  check_only_two_failed(gathered, "SIGABRT");
+  check_only_two_failed(gathered, "last message: last words");
 }
 
 BOOST_AUTO_TEST_CASE(an_exit_without_an_answer_is_a_failure) {
@@ -119,12 +119,12 @@ BOOST_AUTO_TEST_CASE(a_hang_with_closed_outputs_is_killed_as_well) {
 BOOST_AUTO_TEST_CASE(a_model_run_is_limited_by_its_cpu_time_and_tells_how_far_it_came) {
   Execution how;
   how.model_limit = std::chrono::milliseconds(500);
-  const Made spun = make(plan("1:3:1", "2", "spin", {"model:i7-9700"}, 1), how);
+  const Gathered spun = make(plan("1:3:1", "2", "spin", {"model:i7-9700"}, 1), how);
   BOOST_REQUIRE(spun.failures.size() == 1U);
   BOOST_TEST(n_of(spun.failures[0].params) == 2);
   BOOST_TEST(spun.failures[0].reason.cause == "stopped after 0.5 s of CPU time (--timeout)");
   BOOST_TEST(spun.failures[0].reason.setting == "41 % simulated");
-  const Made slept = make(plan("1:3:1", "2", "sleep", {"model:i7-9700"}, 1), how); // 2.4 s of wall time
+  const Gathered slept = make(plan("1:3:1", "2", "sleep", {"model:i7-9700"}, 1), how); // 2.4 s of wall time
   BOOST_TEST(slept.failures.empty());
 }
 
@@ -143,11 +143,11 @@ BOOST_AUTO_TEST_CASE(a_stopped_model_run_tells_how_far_it_came) {
     if (p.remaining && p.done == 0) BOOST_TEST((*p.remaining > p.elapsed && *p.remaining < 2 * p.elapsed));
   };
   listener.stop = [&] { return reported; };
-  const Made made = make(plan("2", "2", "hang", {"model:i7-9700"}, 1), {}, listener);
-  BOOST_TEST(made.outcome.stopped);
-  BOOST_REQUIRE(made.outcome.unfinished.size() == 1U);
-  BOOST_TEST(made.outcome.unfinished[0].simulated == 0.41, boost::test_tools::tolerance(1e-9));
-  BOOST_TEST(made.outcome.unfinished[0].job.witness == "model:i7-9700");
+  const Gathered gathered = make(plan("2", "2", "hang", {"model:i7-9700"}, 1), {}, listener);
+  BOOST_TEST(gathered.outcome.stopped);
+  BOOST_REQUIRE(gathered.outcome.unfinished.size() == 1U);
+  BOOST_TEST(gathered.outcome.unfinished[0].simulated == 0.41, boost::test_tools::tolerance(1e-9));
+  BOOST_TEST(gathered.outcome.unfinished[0].job.witness == "model:i7-9700");
 }
 
 BOOST_AUTO_TEST_CASE(a_stop_ends_the_run_in_flight_and_keeps_the_rest) {
@@ -159,19 +159,19 @@ BOOST_AUTO_TEST_CASE(a_stop_ends_the_run_in_flight_and_keeps_the_rest) {
     BOOST_TEST(p.remaining.has_value());
   };
   listener.stop = [&] { return done >= 5; };
-  const Made made = make(plan("1:20:1", "0", "segv"), {}, listener);
-  BOOST_TEST(made.outcome.stopped);
-  BOOST_TEST(made.outcome.runs == 5U);
-  BOOST_TEST(made.observations.size() == 10U);
+  const Gathered gathered = make(plan("1:20:1", "0", "segv"), {}, listener);
+  BOOST_TEST(gathered.outcome.stopped);
+  BOOST_TEST(gathered.outcome.runs == 5U);
+  BOOST_TEST(gathered.observations.size() == 10U);
 }
 
 BOOST_AUTO_TEST_CASE(a_stop_does_not_wait_for_a_hanging_run) {
   const auto begin = std::chrono::steady_clock::now();
   Listener listener;
   listener.stop = [&] { return std::chrono::steady_clock::now() - begin > std::chrono::milliseconds(300); };
-  const Made made = make(plan("2", "2", "hang"), {}, listener);
-  BOOST_TEST(made.outcome.stopped);
-  BOOST_TEST(made.outcome.runs == 0U);
+  const Gathered gathered = make(plan("2", "2", "hang"), {}, listener);
+  BOOST_TEST(gathered.outcome.stopped);
+  BOOST_TEST(gathered.outcome.runs == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(a_listener_that_fails_ends_the_sweep) {
@@ -195,9 +195,9 @@ BOOST_AUTO_TEST_CASE(a_program_that_is_not_there_is_an_error) {
 BOOST_AUTO_TEST_CASE(timed_runs_are_alone_on_their_cpu) {
   Execution how;
   how.cpu = 0;
-  const Made made = make(plan("1", "0", "segv", {"clock"}, 1), how);
-  BOOST_REQUIRE(made.observations.size() == 2U);
-  for (const auto& o : made.observations)
+  const Gathered gathered = make(plan("1", "0", "segv", {"clock"}, 1), how);
+  BOOST_REQUIRE(gathered.observations.size() == 2U);
+  for (const auto& o : gathered.observations)
     for (const auto& flag : o.flags)
       BOOST_TEST((flag.kind != Flag::Kind::migrated));
 }

@@ -59,18 +59,18 @@ Work scattered(const BlockArguments& at, bool stores) {
 struct Name {
   std::string family, operation, element, width;
 };
-Name parts(std::string_view name) {
-  std::istringstream text{std::string(name)};
-  Name made;
-  std::getline(text, made.family, '_');
-  if (made.family != "float") {
-    std::getline(text, made.operation);
-    return made;
+Name parts(std::string_view whole) {
+  std::istringstream text{std::string(whole)};
+  Name name;
+  std::getline(text, name.family, '_');
+  if (name.family != "float") {
+    std::getline(text, name.operation);
+    return name;
   }
-  std::getline(text, made.operation, '_');
-  std::getline(text, made.element, '_');
-  std::getline(text, made.width, '_');
-  return made;
+  std::getline(text, name.operation, '_');
+  std::getline(text, name.element, '_');
+  std::getline(text, name.width, '_');
+  return name;
 }
 
 Work from_tally(const Tally& tally) {

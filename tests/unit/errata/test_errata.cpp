@@ -15,19 +15,19 @@ BOOST_AUTO_TEST_SUITE(errata_table)
 namespace {
 
 host::Cpu cpu(const std::string& vendor, int family, int model, int stepping = 3) {
-  host::Cpu made;
-  made.vendor = vendor;
-  made.family = family;
-  made.model = model;
-  made.stepping = stepping;
-  return made;
+  host::Cpu cpu;
+  cpu.vendor = vendor;
+  cpu.family = family;
+  cpu.model = model;
+  cpu.stepping = stepping;
+  return cpu;
 }
 
 Event event(std::uint32_t type, std::uint64_t config) {
-  Event made;
-  made.attr.type = type;
-  made.attr.config = config;
-  return made;
+  Event event;
+  event.attr.type = type;
+  event.attr.config = config;
+  return event;
 }
 
 std::string numbers(const Event& event, const host::Cpu& cpu) {

@@ -30,16 +30,16 @@ void collect(const Json& json, std::set<std::string>& into) {
 Json replaced(const Json& json, const std::string& from, const std::string& to) {
   if (json.is_string()) return json.get<std::string>() == from ? Json(to) : json;
   if (json.is_array()) {
-    Json made = Json::array();
+    Json list = Json::array();
     for (const auto& member : json)
-      made.push_back(replaced(member, from, to));
-    return made;
+      list.push_back(replaced(member, from, to));
+    return list;
   }
   if (!json.is_object()) return json;
-  Json made = Json::object();
+  Json object = Json::object();
   for (const auto& [name, member] : json.items())
-    made[name == from ? to : name] = replaced(member, from, to);
-  return made;
+    object[name == from ? to : name] = replaced(member, from, to);
+  return object;
 }
 
 bool is_word(char c) {
@@ -54,19 +54,19 @@ bool is_data(std::string_view line) {
 /// Takes a string in double quotes: replaces its octal escapes; false where another sign that means something
 /// to gnuplot is left.
 bool plain(std::string& text) {
-  std::string made;
+  std::string clear;
   for (std::size_t at = 0; at < text.size(); ++at) {
     if (text[at] != '\\') {
       if (std::string_view("`@\"'$#").find(text[at]) != std::string_view::npos) return false;
-      made += text[at];
+      clear += text[at];
       continue;
     }
     const std::string digits = text.substr(at + 1, 3);
     if (digits.size() != 3 || digits.find_first_not_of("01234567") != std::string::npos) return false;
-    made += static_cast<char>(std::stoi(digits, nullptr, 8));
+    clear += static_cast<char>(std::stoi(digits, nullptr, 8));
     at += 3;
   }
-  text = made;
+  text = clear;
   return true;
 }
 
@@ -224,13 +224,13 @@ std::vector<std::string> pieces(const std::string& marker) {
 }
 
 std::string payload(std::mt19937& random, const std::vector<std::string>& pieces) {
-  std::string made;
+  std::string text;
   for (std::size_t n = 1 + below(random, 3); n > 0; --n)
-    made += pieces[below(random, pieces.size())];
+    text += pieces[below(random, pieces.size())];
   constexpr std::string_view signs = "abc019 _-.,:;=<>()[]{}'\"\\`@#$%^&*|~!?/\n\r\t";
   for (std::size_t n = below(random, 6); n > 0; --n)
-    made.insert(below(random, made.size() + 1), 1, signs[below(random, signs.size())]);
-  return made;
+    text.insert(below(random, text.size() + 1), 1, signs[below(random, signs.size())]);
+  return text;
 }
 
 JsonText::JsonText(const std::string& text) {
@@ -251,16 +251,16 @@ std::string JsonText::mutated(std::mt19937& random, const std::vector<std::strin
   std::vector<Json> lines = lines_;
   for (std::size_t n = 1 + below(random, 2); n > 0; --n) {
     const std::string& from = strings_[below(random, strings_.size())];
-    const std::string text = payload(random, pieces);
-    const std::array<std::string, 3> ways{text, from + text, text + from};
+    const std::string change = payload(random, pieces);
+    const std::array<std::string, 3> ways{change, from + change, change + from};
     const std::string to = ways[below(random, ways.size())];
     for (auto& line : lines)
       line = replaced(line, from, to);
   }
-  std::string made;
+  std::string text;
   for (const auto& line : lines)
-    made += dumped(line) + "\n";
-  return made;
+    text += dumped(line) + "\n";
+  return text;
 }
 
 void collect_words(std::string_view script, std::set<std::string>& words) {

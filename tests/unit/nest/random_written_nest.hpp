@@ -42,35 +42,35 @@ private:
     return all[static_cast<std::size_t>(chance_.from(0, static_cast<std::int64_t>(all.size()) - 1))];
   }
   written::Element element() {
-    written::Element made;
-    made.array =
+    written::Element chosen;
+    chosen.array =
         static_cast<std::size_t>(chance_.from(0, static_cast<std::int64_t>(nest_.arrays.size()) - 1));
-    for (std::size_t d = 0; d < nest_.arrays[made.array].extents.size(); ++d)
-      made.subscripts.push_back(linear(2));
-    return made;
+    for (std::size_t d = 0; d < nest_.arrays[chosen.array].extents.size(); ++d)
+      chosen.subscripts.push_back(linear(2));
+    return chosen;
   }
   written::Value value(int depth) {
-    written::Value made;
+    written::Value term;
     const std::int64_t kind = chance_.from(0, depth > 2 ? 3 : 6);
     if (kind == 0) {
-      made.number = static_cast<double>(chance_.from(0, 9)); // a negative one is text for an operation
-      if (floating(nest_.type) && chance_.one_in(2)) made.number += 0.5;
-      return made;
+      term.number = static_cast<double>(chance_.from(0, 9)); // a negative one is text for an operation
+      if (floating(nest_.type) && chance_.one_in(2)) term.number += 0.5;
+      return term;
     }
     if (kind == 1 && !scalars_.empty()) {
-      made.kind = 's';
-      made.scalar = any(scalars_);
-      return made;
+      term.kind = 's';
+      term.scalar = any(scalars_);
+      return term;
     }
     if (kind <= 3) {
-      made.kind = 'e';
-      made.element = element();
-      return made;
+      term.kind = 'e';
+      term.element = element();
+      return term;
     }
-    made.kind = "+-*/"[chance_.from(0, floating(nest_.type) ? 3 : 2)];
-    made.parts = {value(depth + 1), value(depth + 1)};
-    if (made.parts[0].kind == 'n' && made.parts[1].kind == 'n') made.parts[1] = {'e', 0, element(), {}, {}};
-    return made;
+    term.kind = "+-*/"[chance_.from(0, floating(nest_.type) ? 3 : 2)];
+    term.parts = {value(depth + 1), value(depth + 1)};
+    if (term.parts[0].kind == 'n' && term.parts[1].kind == 'n') term.parts[1] = {'e', 0, element(), {}, {}};
+    return term;
   }
   written::Node statement() {
     written::Node node;
@@ -93,16 +93,16 @@ private:
   written::Node loop(int depth) {
     written::Node node;
     node.loop = true;
-    written::Loop& made = node.of;
-    made.first = chance_.one_in(3) ? linear(1) : written::Linear{chance_.from(0, 2), {}};
-    made.last = chance_.one_in(3) ? linear(2) : written::Linear{chance_.from(0, 2), {{1, "n"}}};
-    if (chance_.one_in(3)) made.other.push_back(linear(1));
-    made.step = chance_.one_in(3) ? chance_.from(2, 4) : 1;
-    made.variable = "v" + std::to_string(names_++);
-    variables_.push_back(made.variable);
+    written::Loop& outer = node.of;
+    outer.first = chance_.one_in(3) ? linear(1) : written::Linear{chance_.from(0, 2), {}};
+    outer.last = chance_.one_in(3) ? linear(2) : written::Linear{chance_.from(0, 2), {{1, "n"}}};
+    if (chance_.one_in(3)) outer.other.push_back(linear(1));
+    outer.step = chance_.one_in(3) ? chance_.from(2, 4) : 1;
+    outer.variable = "v" + std::to_string(names_++);
+    variables_.push_back(outer.variable);
     const std::size_t scope = scalars_.size();
     for (std::int64_t i = chance_.from(1, 3); i > 0; --i)
-      made.body.push_back(depth < 3 && chance_.one_in(2) ? loop(depth + 1) : statement());
+      outer.body.push_back(depth < 3 && chance_.one_in(2) ? loop(depth + 1) : statement());
     scalars_.resize(scope);
     variables_.pop_back();
     return node;

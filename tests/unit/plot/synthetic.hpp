@@ -38,7 +38,7 @@ namespace recount::plot {
 /// The same points: L1 and L2 misses, which perf cannot count and the model gives.
 [[nodiscard]] inline result::Results missing_sweep() {
   result::Results results = timed_sweep(1);
-  std::vector<result::Observation> made;
+  std::vector<result::Observation> all;
   for (auto o : results.observations) {
     for (const char* metric : {"PAPI_L1_DCM", "PAPI_L2_DCM"}) {
       o.metric = metric;
@@ -47,14 +47,14 @@ namespace recount::plot {
                     ? *o.accesses
                     : std::int64_t{0};
       o.reason.clear();
-      made.push_back(o);
+      all.push_back(o);
       o.witness = "perf";
       o.value = std::monostate{};
       o.reason = "no such PMU on this machine";
-      made.push_back(o);
+      all.push_back(o);
     }
   }
-  results.observations = made;
+  results.observations = all;
   return results;
 }
 

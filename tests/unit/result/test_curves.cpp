@@ -32,15 +32,15 @@ BOOST_AUTO_TEST_CASE(repetitions_become_a_point_and_sizes_curves_in_order_of_num
     results.observations.push_back(observation(4096, 4, 4e-6, r));
     results.observations.push_back(observation(4096, 2, 2e-6, r));
   }
-  const auto made = result::curves(results, "stride", all, result::ns_per_access);
-  BOOST_TEST_REQUIRE(made.size() == 2U);
-  BOOST_CHECK(made[0].params == (result::Params{{"size", std::int64_t{4096}}}));
-  BOOST_TEST_REQUIRE(made[0].points.size() == 2U);
-  BOOST_TEST(made[0].points[0].x == 2.0);
-  BOOST_TEST(made[0].points[1].x == 4.0);
-  BOOST_TEST(made[0].points[1].y->median == 4.0, boost::test_tools::tolerance(1e-12));
-  BOOST_TEST(made[1].points[0].y->n == 3U);
-  BOOST_TEST(made[1].points[0].y->median == 2.0, boost::test_tools::tolerance(1e-12));
+  const auto curves = result::curves(results, "stride", all, result::ns_per_access);
+  BOOST_TEST_REQUIRE(curves.size() == 2U);
+  BOOST_CHECK(curves[0].params == (result::Params{{"size", std::int64_t{4096}}}));
+  BOOST_TEST_REQUIRE(curves[0].points.size() == 2U);
+  BOOST_TEST(curves[0].points[0].x == 2.0);
+  BOOST_TEST(curves[0].points[1].x == 4.0);
+  BOOST_TEST(curves[0].points[1].y->median == 4.0, boost::test_tools::tolerance(1e-12));
+  BOOST_TEST(curves[1].points[0].y->n == 3U);
+  BOOST_TEST(curves[1].points[0].y->median == 2.0, boost::test_tools::tolerance(1e-12));
 }
 
 BOOST_AUTO_TEST_CASE(missing_value_is_a_gap_with_reason) {
@@ -48,12 +48,12 @@ BOOST_AUTO_TEST_CASE(missing_value_is_a_gap_with_reason) {
   results.observations = {observation(4096, 1, 1e-6), observation(4096, 2, 1e-6)};
   results.observations[1].value = std::monostate{};
   results.observations[1].reason = "the counter never ran";
-  const auto made = result::curves(results, "stride", all, result::ns_per_access);
-  BOOST_TEST_REQUIRE(made.size() == 1U);
-  BOOST_TEST(made[0].points[0].y.has_value());
-  BOOST_TEST(!made[0].points[1].y.has_value());
-  BOOST_TEST(made[0].reason == "the counter never ran");
-  BOOST_TEST(made[0].counted());
+  const auto curves = result::curves(results, "stride", all, result::ns_per_access);
+  BOOST_TEST_REQUIRE(curves.size() == 1U);
+  BOOST_TEST(curves[0].points[0].y.has_value());
+  BOOST_TEST(!curves[0].points[1].y.has_value());
+  BOOST_TEST(curves[0].reason == "the counter never ran");
+  BOOST_TEST(curves[0].counted());
 }
 
 BOOST_AUTO_TEST_CASE(a_failed_run_is_a_gap_in_its_own_curve_only) {
@@ -61,12 +61,12 @@ BOOST_AUTO_TEST_CASE(a_failed_run_is_a_gap_in_its_own_curve_only) {
   results.observations = {observation(4096, 1, 1e-6), observation(8192, 1, 1e-6)};
   results.failures = {
       {"r", "stride", {{"size", std::int64_t{8192}}, {"stride", std::int64_t{2}}}, 0, "clock", "killed"}};
-  const auto made = result::curves(results, "stride", all, result::ns_per_access);
-  BOOST_TEST_REQUIRE(made.size() == 2U);
-  BOOST_TEST(made[0].points.size() == 1U);
-  BOOST_TEST_REQUIRE(made[1].points.size() == 2U);
-  BOOST_TEST(!made[1].points[1].y.has_value());
-  BOOST_TEST(made[1].reason == "killed");
+  const auto curves = result::curves(results, "stride", all, result::ns_per_access);
+  BOOST_TEST_REQUIRE(curves.size() == 2U);
+  BOOST_TEST(curves[0].points.size() == 1U);
+  BOOST_TEST_REQUIRE(curves[1].points.size() == 2U);
+  BOOST_TEST(!curves[1].points[1].y.has_value());
+  BOOST_TEST(curves[1].reason == "killed");
 }
 
 BOOST_AUTO_TEST_CASE(machines_are_not_mixed) {
@@ -79,8 +79,8 @@ BOOST_AUTO_TEST_CASE(machines_are_not_mixed) {
   results.runs = {a, b};
   results.observations = {observation(4096, 1, 1e-6), observation(4096, 1, 3e-6)};
   results.observations[1].run = "s";
-  const auto made = result::curves(results, "stride", all, result::ns_per_access);
-  BOOST_TEST(made.size() == 2U);
+  const auto curves = result::curves(results, "stride", all, result::ns_per_access);
+  BOOST_TEST(curves.size() == 2U);
 }
 
 BOOST_AUTO_TEST_CASE(disturbance_and_multiplexing_are_kept) {
@@ -89,10 +89,10 @@ BOOST_AUTO_TEST_CASE(disturbance_and_multiplexing_are_kept) {
   results.observations[0].flags = {{Flag::Kind::steal, "steal 3 ms (30 %)", 30.0}};
   results.observations[1].enabled_ns = 1000;
   results.observations[1].running_ns = 250;
-  const auto made = result::curves(results, "stride", all, result::value);
-  BOOST_TEST(made[0].points[0].flagged == 1U);
-  BOOST_TEST(made[0].points[0].least_running == 0.25);
-  BOOST_TEST(made[0].points[0].y->n == 2U);
+  const auto curves = result::curves(results, "stride", all, result::value);
+  BOOST_TEST(curves[0].points[0].flagged == 1U);
+  BOOST_TEST(curves[0].points[0].least_running == 0.25);
+  BOOST_TEST(curves[0].points[0].y->n == 2U);
 }
 
 BOOST_AUTO_TEST_CASE(no_accesses_no_mean) {
@@ -107,9 +107,9 @@ BOOST_AUTO_TEST_CASE(no_accesses_no_mean) {
 BOOST_AUTO_TEST_CASE(only_what_differs_varies) {
   result::Results results;
   results.observations = {observation(4096, 1, 1), observation(8192, 1, 1)};
-  const auto made = result::curves(results, "stride", all, result::value);
-  BOOST_CHECK(result::varying(made) == std::vector<std::string>{"size"});
-  const std::vector<result::Curve> one{made.front()};
+  const auto curves = result::curves(results, "stride", all, result::value);
+  BOOST_CHECK(result::varying(curves) == std::vector<std::string>{"size"});
+  const std::vector<result::Curve> one{curves.front()};
   BOOST_CHECK(result::varying(one).empty());
 }
 

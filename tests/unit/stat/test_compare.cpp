@@ -17,13 +17,13 @@ using Words = std::vector<std::string>;
 
 /// A plan with the rows "same", "other" and "absent".
 Plan plan() {
-  Plan made;
+  Plan plan;
   for (const char* name : {"same", "other", "absent"}) {
     PlanRow row;
     row.name = name;
-    made.rows.push_back(row);
+    plan.rows.push_back(row);
   }
-  return made;
+  return plan;
 }
 
 /// Ten repetitions; "other" is `times` as large as in the first command.
@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_SUITE(two_counts)
 namespace {
 
 Plan counted_twice(bool joint) {
-  Plan made;
+  Plan plan;
   PlanRow perf;
   perf.name = "PAPI_TOT_INS";
   perf.kind = RowKind::preset;
@@ -94,8 +94,8 @@ Plan counted_twice(bool joint) {
   papi.witness = Witness::papi;
   papi.twin = 0;
   papi.joint = joint;
-  made.rows = {perf, papi};
-  return made;
+  plan.rows = {perf, papi};
+  return plan;
 }
 
 RunResult counts(const std::vector<double>& perf, const std::vector<double>& papi) {

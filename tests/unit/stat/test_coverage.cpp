@@ -18,21 +18,22 @@ const CounterReading held = at(100us, 0ns, 0);
 
 BOOST_AUTO_TEST_CASE(set_user_id_program_has_no_counts) {
   BOOST_TEST(between(held, at(1ms, 900us, 0)).counts[0].value.has_value());
-  const auto made = between(held, at(1ms, 900us, 0), true);
-  BOOST_TEST(!made.counts[0].value.has_value());
-  BOOST_TEST(made.removed.cause.find("set-user-ID") != std::string::npos);
+  const auto interval = between(held, at(1ms, 900us, 0), true);
+  BOOST_TEST(!interval.counts[0].value.has_value());
+  BOOST_TEST(interval.removed.cause.find("set-user-ID") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(removed_counter_has_no_value) {
-  const auto made = between(held, at(1000us, 10us, 0)); // a set-user-ID /bin/true
-  BOOST_TEST(!made.counts[0].value.has_value());
-  BOOST_TEST(made.counts[0].reason->cause.starts_with("Linux removed the counters after 0.01 ms of 0.9 ms"));
+  const auto interval = between(held, at(1000us, 10us, 0)); // a set-user-ID /bin/true
+  BOOST_TEST(!interval.counts[0].value.has_value());
+  BOOST_TEST(
+      interval.counts[0].reason->cause.starts_with("Linux removed the counters after 0.01 ms of 0.9 ms"));
 }
 
 BOOST_AUTO_TEST_CASE(a_short_program_is_counted) {
-  const auto made = between(held, at(1000us, 490us, 26)); // a static program that only returns
-  BOOST_TEST(made.counts[0].value.value() == 26U);
-  BOOST_TEST(made.incomplete.empty());
+  const auto interval = between(held, at(1000us, 490us, 26)); // a static program that only returns
+  BOOST_TEST(interval.counts[0].value.value() == 26U);
+  BOOST_TEST(interval.incomplete.empty());
 }
 
 BOOST_AUTO_TEST_CASE(sleeping_program_is_counted) {
@@ -40,9 +41,9 @@ BOOST_AUTO_TEST_CASE(sleeping_program_is_counted) {
 }
 
 BOOST_AUTO_TEST_CASE(partly_counted_run_is_flagged) {
-  const auto made = between(held, at(60ms, 30ms, 5));
-  BOOST_TEST(made.counts[0].value.value() == 5U);
-  BOOST_TEST(made.incomplete.starts_with("incomplete: counted in 30 ms of 59.9 ms"));
+  const auto interval = between(held, at(60ms, 30ms, 5));
+  BOOST_TEST(interval.counts[0].value.value() == 5U);
+  BOOST_TEST(interval.incomplete.starts_with("incomplete: counted in 30 ms of 59.9 ms"));
 }
 
 BOOST_AUTO_TEST_CASE(attached_process_has_no_cpu_time) {

@@ -186,12 +186,12 @@ BOOST_AUTO_TEST_CASE(a_grid_over_the_memory_is_refused_before_it_starts) {
 
 BOOST_AUTO_TEST_CASE(least_points_may_be_sampled_or_exact) {
   const auto group = [](const char* witness, std::int64_t n, double value) {
-    SweepGroup made;
-    made.params = {{"n", n}};
-    made.witness = witness;
-    made.metric = "PAPI_L1_DCM";
-    made.summary = statistics::summarise(std::vector{value});
-    return made;
+    SweepGroup found;
+    found.params = {{"n", n}};
+    found.witness = witness;
+    found.metric = "PAPI_L1_DCM";
+    found.summary = statistics::summarise(std::vector{value});
+    return found;
   };
   const auto found = least({group("model:x", 1, 8), group("model:x~sample", 2, 2), group("clock", 1, 9)}, 1,
                            {{"n", std::int64_t{1}}});
@@ -210,25 +210,26 @@ BOOST_AUTO_TEST_CASE(model_runs_are_sampled_and_drawn_as_asked) {
                witness,
                {"PAPI_L1_DCM", "PAPI_L2_DCM"}};
   };
-  const auto made = [](const Job& one, const char* sample, long draws) {
+  const auto text_of_jobs = [](const Job& one, const char* sample, long draws) {
     std::string all;
     for (const Job& each : modelled_jobs(one, parse_modes(sample, draws)))
       all += std::to_string(each.repetition) + ' ' + each.witness.name() + ", ";
     return all;
   };
   const Job small = job("matmul", 64, "model:i7-9700"), large = job("matmul", 3000, "model:i7-9700");
-  BOOST_TEST(made(small, "", 0) == "0 model:i7-9700, ");
-  BOOST_TEST(made(job("matmul", 400, "model:i7-9700"), "", 0) == "0 model:i7-9700~sample, "); // 1.4 s
-  BOOST_TEST(made(large, "", 0) == "0 model:i7-9700~sample, "); // completely: far more than a second
-  BOOST_TEST(made(large, "never", 0) == "0 model:i7-9700, ");
-  BOOST_TEST(made(small, "always", 2) ==
+  BOOST_TEST(text_of_jobs(small, "", 0) == "0 model:i7-9700, ");
+  BOOST_TEST(text_of_jobs(job("matmul", 400, "model:i7-9700"), "", 0) == "0 model:i7-9700~sample, "); // 1.4 s
+  BOOST_TEST(text_of_jobs(large, "", 0) == "0 model:i7-9700~sample, "); // completely: far more than a second
+  BOOST_TEST(text_of_jobs(large, "never", 0) == "0 model:i7-9700, ");
+  BOOST_TEST(text_of_jobs(small, "always", 2) ==
              "0 model:i7-9700~placement=any~sample, 1 model:i7-9700~placement=any~sample, ");
-  BOOST_TEST(made(job("matmul", 64, "model:i7-9700~placement=4"), "", 2) ==
+  BOOST_TEST(text_of_jobs(job("matmul", 64, "model:i7-9700~placement=4"), "", 2) ==
              "0 model:i7-9700~placement=4, 1 model:i7-9700~placement=4, ");
-  BOOST_TEST(made(job("stride", 0, "model:i7-9700"), "always", 0) == "0 model:i7-9700, "); // no loop nest
-  BOOST_TEST(made(job("matmul", 64, "clock"), "always", 9) == "0 clock, ");
+  BOOST_TEST(text_of_jobs(job("stride", 0, "model:i7-9700"), "always", 0) ==
+             "0 model:i7-9700, "); // no loop nest
+  BOOST_TEST(text_of_jobs(job("matmul", 64, "clock"), "always", 9) == "0 clock, ");
   // The first level of 4 KiB per way and no TLB: no draw can differ from another.
-  BOOST_TEST(made(job("matmul", 64, "model:i7-9700~l1=32K/8~no-tlb"), "", 9) ==
+  BOOST_TEST(text_of_jobs(job("matmul", 64, "model:i7-9700~l1=32K/8~no-tlb"), "", 9) ==
              "0 model:i7-9700~l1=32K/8~no-tlb, ");
   BOOST_CHECK_THROW((void)parse_modes("allways", 0), recount::Error);
 }

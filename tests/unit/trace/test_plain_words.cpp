@@ -32,14 +32,14 @@ public:
   }
 
 private:
-  struct Made {
+  struct Access {
     bool store;
     unsigned bytes, instruction;
   };
   struct Block {
     unsigned instructions, near; ///< near: of them, before a jump that the block follows
     std::uint64_t start;
-    std::vector<Made> accesses;
+    std::vector<Access> accesses;
     [[nodiscard]] std::uint64_t address(unsigned i) const { return start + 4 * i + (i < near ? 0 : 300); }
   };
   void define(std::vector<std::uint64_t>& words) {
@@ -56,8 +56,8 @@ private:
     words.push_back(block.instructions | std::uint64_t{block.accesses.size()} << 32);
     for (unsigned i = 0; i < block.instructions; ++i)
       words.push_back(RT_INSTRUCTION(block.address(i), 4, RT_PLAIN));
-    for (const Made& made : block.accesses)
-      words.push_back(RT_ACCESS(made.instruction, 1, made.store ? 1 : 0, made.bytes));
+    for (const Access& access : block.accesses)
+      words.push_back(RT_ACCESS(access.instruction, 1, access.store ? 1 : 0, access.bytes));
     blocks_.push_back(block);
   }
   void execute(std::vector<std::uint64_t>& words, std::size_t number) {
@@ -65,16 +65,16 @@ private:
     words.push_back(RT_WORD(RT_BLOCK, number));
     const unsigned last =
         chance_.one_in(4) ? static_cast<unsigned>(chance_.from(1, block.instructions)) : block.instructions;
-    for (const Made& made : block.accesses) {
-      if (made.instruction >= last) break;
+    for (const Access& access : block.accesses) {
+      if (access.instruction >= last) break;
       if (chance_.one_in(8)) {
         words.push_back(RT_WORD(RT_SKIPPED, 0));
         continue;
       }
       const auto address = static_cast<std::uint64_t>(chance_.one_in(3) ? chance_.from(0, 4000) : near_ += 4);
       words.push_back(address);
-      made.store ? caches_.store(address, made.bytes) : caches_.load(address, made.bytes);
-      ++tally[made.store ? "PAPI_SR_INS" : "PAPI_LD_INS"];
+      access.store ? caches_.store(address, access.bytes) : caches_.load(address, access.bytes);
+      ++tally[access.store ? "PAPI_SR_INS" : "PAPI_LD_INS"];
       ++tally["PAPI_LST_INS"];
     }
     if (last != block.instructions || chance_.one_in(4)) words.push_back(RT_WORD(RT_EXIT, last));
