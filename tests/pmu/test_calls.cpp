@@ -235,7 +235,7 @@ BOOST_AUTO_TEST_CASE(a_child_is_counted_where_that_is_inherited) {
 }
 
 BOOST_AUTO_TEST_CASE(another_thread_is_counted_only_where_that_is_inherited) {
-  is_counted_where_inherited([] { std::thread([] { add_turns(2'000'000); }).join(); }, 1e6);
+  is_counted_where_inherited([] { std::thread([] { add_turns(20'000'000); }).join(); }, 10e6);
 }
 
 BOOST_AUTO_TEST_CASE(a_descriptor_is_readable_in_a_child) {
