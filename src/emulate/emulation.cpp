@@ -200,12 +200,13 @@ std::string emulated_cpuinfo(const Processor& cpu, const std::string& microcode)
   const Files known{{"vendor_id", cpu.vendor},
                     {"cpu family", std::to_string(cpu.family)},
                     {"model", std::to_string(cpu.model)},
-                    {"stepping", std::to_string(cpu.stepping)},
-                    {"microcode", microcode.empty() ? cpu.microcode : microcode},
+                    {"stepping", std::to_string(cpu.stepping) +
+                                     "\nmicrocode\t: " + (microcode.empty() ? cpu.microcode : microcode)},
                     {"model name", cpu.name + " (emulated)"}};
   std::ifstream file(cpuinfo);
   std::string text;
   for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("microcode")) continue; // which some guests do not state
     const std::string label = line.substr(0, line.find(':'));
     const auto found = std::ranges::find(known, label.substr(0, label.find_last_not_of("\t ") + 1),
                                          &Files::value_type::first);

@@ -31,6 +31,7 @@ std::string cpuid_hypervisor() {
   if (signature == "VMwareVMware") return "VMware";
   if (signature == "Microsoft Hv") return "Hyper-V";
   if (signature == "XenVMMXenVMM") return "Xen";
+  if (signature == "bhyve bhyve") return "bhyve";
   if (signature == "TCGTCGTCGTCG") return "QEMU (emulated)";
   if (!signature.empty()) return std::string(signature);
 #endif
