@@ -147,8 +147,9 @@ static void after_call(ThreadId thread, UInt number, UWord* args, UInt count, Sy
 }
 
 /* Linked in place of the core's reader of symbols and debug information, which is a third of the time of a short
-   program: only the names of allocators are asked for. */
-Bool __real_vgModuleLocal_read_elf_debug_info(void* file);
+   program: only the names of allocators are asked for. Valgrind 3.24 has no such function: it reads them when they
+   are asked for. */
+Bool __real_vgModuleLocal_read_elf_debug_info(void* file) __attribute__((weak));
 Bool __wrap_vgModuleLocal_read_elf_debug_info(void* file);
 Bool __wrap_vgModuleLocal_read_elf_debug_info(void* file) {
   return objects && __real_vgModuleLocal_read_elf_debug_info(file);
