@@ -119,7 +119,7 @@ private:
     o.kernel = command_kernel;
     o.witness = witness;
     o.metric = metrics_[metric];
-    o.nesting = std::string("apart");
+    o.nesting = result::Nesting::apart;
     return o;
   }
   void report(const result::Observation& o) const {

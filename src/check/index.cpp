@@ -81,7 +81,8 @@ Trial make_trial(const std::string& metric, const std::string& preset, const ker
   t.perf = measurement(perf, otherwise);
   t.papi = measurement(papi, otherwise);
   t.differences = differences(perf, papi);
-  t.separate_runs = std::ranges::any_of(perf, [](const auto& one) { return one.second->nesting == "apart"; });
+  t.separate_runs = std::ranges::any_of(
+      perf, [](const auto& one) { return one.second->nesting == result::Nesting::apart; });
   return t;
 }
 

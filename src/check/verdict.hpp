@@ -42,7 +42,7 @@ enum class Verdict {
 struct Measurement {
   statistics::Groups values; ///< the count of an empty region is already subtracted
   /// These counts of the empty region, by the nesting of the witnesses (result::Observation).
-  std::map<std::string, std::vector<double>> empty;
+  std::map<result::Nesting, std::vector<double>> empty;
   Reason reason;                    ///< why there are no values
   bool crashed = false;             ///< counting it crashes the process
   bool definition_unusable = false; ///< no value because of the preset definition

@@ -11,6 +11,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -114,6 +115,12 @@ using Number = std::variant<std::monostate, std::int64_t, double>;
 /// "size=32768 stride=64": the point for people, in messages and tables.
 [[nodiscard]] std::string describe(const Params& params);
 
+/// How the counters lay around the region beside another witness's: inside or outside of those over the same
+/// execution, or around an execution of their own.
+enum class Nesting : std::uint8_t { alone, inner, outer, apart };
+/// As results files write them.
+inline constexpr std::array<std::string_view, 4> nestings{"", "inner", "outer", "apart"};
+
 /// One line of a results file; see recount-results(5).
 struct Observation {
   Shared<std::string> run; ///< id of the run (the header line) that made it
@@ -132,9 +139,7 @@ struct Observation {
   /// CPU time of the measuring thread and of the processes that it awaited, with the value of "seconds".
   std::optional<double> cpu_seconds;
   std::optional<std::int64_t> bias; ///< count of an empty region, already subtracted from `value`
-  /// How the counters lay around the region beside another witness's: "inner" or "outer" over the same
-  /// execution, "apart" over one of their own; empty: nobody else was there.
-  Shared<std::string> nesting;
+  Nesting nesting = Nesting::alone;
   /// Where the measured data lay ("base", "offset", "page", "huge_bytes"); empty: nothing lay anywhere.
   Shared<std::map<std::string, std::int64_t>> placement;
   std::vector<Flag> flags; ///< see disturbances()

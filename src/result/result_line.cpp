@@ -254,13 +254,21 @@ Reason parse_reason(const Fields& fields) {
   return reason;
 }
 
+Nesting parse_nesting(const Fields& fields) {
+  const auto text = fields.maybe<std::string>("nesting").value_or("");
+  const auto found = std::ranges::find(nestings, text);
+  if (found == nestings.end())
+    fields.fail("the nesting \"" + text.substr(0, 40) + "\" is not inner, outer or apart");
+  return static_cast<Nesting>(found - nestings.begin());
+}
+
 Observation parse_observation(const Fields& fields) {
   Observation observation;
   fields.common(observation);
   observation.metric = fields.need<std::string>("metric");
   observation.reason = parse_reason(fields);
   fields.load("unit", observation.unit);
-  fields.load("nesting", observation.nesting);
+  observation.nesting = parse_nesting(fields);
   fields.load("placement", observation.placement);
   const auto load = [&](const auto& members) {
     for (const auto& [name, member] : members) {
@@ -406,7 +414,8 @@ std::string to_line(const Observation& observation) {
   for (const auto& [name, member] : real_members)
     if (observation.*member && std::isfinite(*(observation.*member))) object[name] = *(observation.*member);
   if (observation.bias) object["bias"] = *observation.bias;
-  if (!observation.nesting.empty()) object["nesting"] = observation.nesting.get();
+  if (observation.nesting != Nesting::alone)
+    object["nesting"] = nestings[static_cast<std::size_t>(observation.nesting)];
   if (!observation.placement.empty()) object["placement"] = observation.placement.get();
   for (const Flag& flag : observation.flags) {
     Json one{{"kind", name_of(flag.kind)}, {"text", flag.text}};

@@ -88,7 +88,6 @@ private:
       share(o.params, previous.params);
       share(o.reason, previous.reason);
       share(o.unit, previous.unit);
-      share(o.nesting, previous.nesting);
       share(o.placement, previous.placement);
     }
     into_.observations.push_back(std::move(o));

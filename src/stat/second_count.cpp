@@ -259,7 +259,7 @@ void fill_papi(const Plan& plan, const PapiCounts& counts, double seconds,
     const PlanRow& row = plan.rows[r];
     if (row.witness != Witness::papi || !row.refused.empty()) continue;
     result::Observation& o = rows[r];
-    o.nesting = std::string(row.joint ? "outer" : "apart");
+    o.nesting = row.joint ? result::Nesting::outer : result::Nesting::apart;
     if (const auto why = missing_operand(row, counts)) {
       o.reason = *why;
       continue;

@@ -169,10 +169,11 @@ struct PassPlan {
     return first ? std::vector{Order::perf_alone, Order::papi_alone}
                  : std::vector{Order::papi_alone, Order::perf_alone};
   }
-  [[nodiscard]] const char* nesting(Order order, Interface interface) const {
-    if (!perf || !papi) return "";
-    if (!together) return "apart";
-    return (order == Order::perf_outside) == (interface == Interface::perf) ? "outer" : "inner";
+  [[nodiscard]] result::Nesting nesting(Order order, Interface interface) const {
+    using enum result::Nesting;
+    if (!perf || !papi) return alone;
+    if (!together) return apart;
+    return (order == Order::perf_outside) == (interface == Interface::perf) ? outer : inner;
   }
 };
 

@@ -111,8 +111,8 @@ BOOST_AUTO_TEST_CASE(a_right_row_agrees_with_all_the_evidence) {
   BOOST_TEST(judgement.perf->n == 12U);
   BOOST_TEST(trial.stated->value == 200);
   BOOST_TEST(recount::check::bias(trial.perf).value() == 0);
-  BOOST_TEST(trial.perf.empty.contains("outer"));
-  BOOST_TEST(trial.perf.empty.contains("inner"));
+  BOOST_TEST(trial.perf.empty.contains(result::Nesting::outer));
+  BOOST_TEST(trial.perf.empty.contains(result::Nesting::inner));
   BOOST_TEST(!trial.separate_runs);
 }
 

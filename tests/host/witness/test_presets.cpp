@@ -155,14 +155,14 @@ BOOST_AUTO_TEST_CASE(both_count_the_same_executions_in_turn) {
   const Tables tables{"PRESET,PAPI_TLB_DM,DERIVED_ADD," + pf + "," + mf + "\n", {}};
   const auto all = observe_under(tables, "both", {"PAPI_TLB_DM", "perf::TASK-CLOCK"});
   BOOST_TEST_REQUIRE(all.size() == 16U); // four passes, two witnesses, two metrics
-  const std::vector<std::string> perf_is{"outer", "inner", "inner", "outer"},
-      papi_is{"inner", "outer", "outer", "inner"};
+  using enum result::Nesting;
+  const std::array perf_is{outer, inner, inner, outer}, papi_is{inner, outer, outer, inner};
   for (std::size_t i = 0; i < 8; ++i) {
     const auto &count = all[i], &time = all[8 + i];
     const std::size_t pass = i / 2;
     BOOST_TEST(count.repetition == static_cast<int>(pass));
     BOOST_TEST(count.witness == (i % 2 == 0 ? "perf" : "papi"));
-    BOOST_TEST(count.nesting.get() == (i % 2 == 0 ? perf_is : papi_is)[pass]);
+    BOOST_CHECK((count.nesting == (i % 2 == 0 ? perf_is : papi_is)[pass]));
     BOOST_TEST(text(count) == "642");
     BOOST_TEST(count.bias.value_or(-1) == 0); // an empty region has no faults
     BOOST_TEST(time.bias.value_or(0) > 0);    // but takes time
@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_CASE(what_an_empty_region_takes_is_taken_off) {
   std::map<std::string, bool> taken_off{{"papi", false}, {"perf", false}};
   for (int attempt = 0; attempt < 30 && !(taken_off["papi"] && taken_off["perf"]); ++attempt)
     for (const auto& o : observe_under({}, "both", {"perf::TASK-CLOCK"}, 0))
-      if (o.nesting == "outer" && std::get<std::int64_t>(o.value) < o.bias.value())
+      if (o.nesting == result::Nesting::outer && std::get<std::int64_t>(o.value) < o.bias.value())
         taken_off[o.witness.name()] = true;
   BOOST_TEST(taken_off["papi"]);
   BOOST_TEST(taken_off["perf"]);
@@ -209,7 +209,7 @@ BOOST_AUTO_TEST_CASE(both_go_on_when_one_of_them_cannot) {
     BOOST_TEST(text(at(1, pass, false)) == "321");
     BOOST_TEST(text(at(1, pass, true)) == "321");
     BOOST_TEST((at(2, pass, true).value.index() == 0)); // PAPI knows no sysfs names
-    BOOST_TEST(at(2, pass, false).nesting.empty());
+    BOOST_CHECK((at(2, pass, false).nesting == result::Nesting::alone));
     BOOST_TEST(at(3, pass, false).reason.get().cause.find("a time") == 0U);
   }
 }

@@ -95,7 +95,8 @@ BOOST_AUTO_TEST_CASE(noise_of_an_empty_region_is_tolerated) {
   check::Trial t =
       trial(always(1000), always(1015)); // within the 2 %, but the witnesses differ by more than 1 %
   BOOST_TEST((of(t) == check::Verdict::mapping_differs));
-  t.papi.empty = {{"inner", {160, 165, 190, 161}}, {"outer", {600, 601, 600, 602}}};
+  t.papi.empty = {{result::Nesting::inner, {160, 165, 190, 161}},
+                  {result::Nesting::outer, {600, 601, 600, 602}}};
   BOOST_TEST(check::noise(t.papi) > 15);
   BOOST_TEST(check::noise(t.papi) < 30);
   BOOST_TEST(check::bias(t.papi).value() == 163);
@@ -110,15 +111,16 @@ BOOST_AUTO_TEST_CASE(an_error_of_the_bias_is_no_other_mapping) {
   t.papi = said({{-4, -4, -4, -4}});
   t.differences = minus(t.perf.values, t.papi.values);
   BOOST_TEST((of(t) == check::Verdict::mapping_differs)); // 6.5, of a bias of 100
-  t.papi.empty = {{"inner", {100}}, {"outer", {221}}};
+  t.papi.empty = {{result::Nesting::inner, {100}}, {result::Nesting::outer, {221}}};
   BOOST_TEST((of(t) == check::Verdict::mapping_differs));
-  t.papi.empty = {{"inner", {200}}, {"outer", {221}}}; // a twentieth of which is 10
+  t.papi.empty = {{result::Nesting::inner, {200}},
+                  {result::Nesting::outer, {221}}}; // a twentieth of which is 10
   BOOST_TEST((of(t) != check::Verdict::mapping_differs));
   t.fixed_tolerance = true;
   BOOST_TEST((of(t) == check::Verdict::mapping_differs));
   check::Trial none = trial(always(-7), always(-7), 0);
   BOOST_TEST((of(none) == check::Verdict::meaning_differs));
-  none.perf.empty = {{"outer", {200}}};
+  none.perf.empty = {{result::Nesting::outer, {200}}};
   BOOST_TEST((of(none) == check::Verdict::agrees));
 }
 

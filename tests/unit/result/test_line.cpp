@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(all_fields_survive) {
   o.running_ns = 5;
   o.seconds = 0.25;
   o.bias = -14; // of the difference of two events
-  o.nesting = "inner";
+  o.nesting = recount::result::Nesting::inner;
   o.flags = {{recount::Flag::Kind::migrated, "migrated"},
              {recount::Flag::Kind::steal, "steal 30 ms (12 %)", 12.0},
              {recount::Flag::Kind::sampled, "sampled", 0.5, 40.0}};
@@ -165,6 +165,8 @@ BOOST_AUTO_TEST_CASE(errors_name_place_and_cause) {
        "\"value\" is not a whole number"},
       {R"({"type":"observation","run":"R","kernel":"k","params":{},"repetition":0,"witness":"w","metric":"m","value":1,"accesses":-5})",
        "\"accesses\" is negative"},
+      {R"({"type":"observation","run":"R","kernel":"k","params":{},"repetition":0,"witness":"w","metric":"m","value":1,"nesting":"over"})",
+       "the nesting \"over\" is not inner"},
       {R"({"type":"run","schema":"recount-results/1","run":"R","planned":{"clock stride size=4096":-1}})",
        "\"planned\" holds a negative number"},
       {R"({"type":"failure","run":"R","kernel":"k","params":{},"repetition":0,"witness":"w"})",
