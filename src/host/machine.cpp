@@ -1,10 +1,10 @@
 #include "host/machine.hpp"
 
+#include "base/affinity.hpp"
 #include "base/text.hpp"
 
 #include <gnu/libc-version.h>
 #include <hwloc.h>
-#include <sched.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 #if defined(__x86_64__)
@@ -209,10 +209,7 @@ std::optional<std::array<std::uint32_t, 4>> read_registers(std::uint32_t, std::u
 // Each kind of core states its own: ask on the CPU itself, in a thread whose affinity nobody misses.
 void on_cpu(int cpu, const std::function<void()>& ask) {
   std::thread asking([&] {
-    cpu_set_t only;
-    CPU_ZERO(&only);
-    CPU_SET(static_cast<std::size_t>(cpu), &only);
-    if (cpu >= 0 && cpu < CPU_SETSIZE && ::sched_setaffinity(0, sizeof only, &only) == 0) ask();
+    if (base::pin_to(cpu)) ask();
   });
   asking.join();
 }
