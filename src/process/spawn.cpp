@@ -424,15 +424,11 @@ std::optional<std::string> find_program(const std::string& name) {
   if (name.empty()) return {};
   if (name.find('/') != std::string::npos) return runnable(name) ? std::optional(name) : std::nullopt;
   const char* variable = std::getenv("PATH");
-  std::string_view path = variable ? variable : "/usr/local/bin:/usr/bin:/bin";
-  while (true) {
-    const auto colon = path.find(':');
-    const auto folder = path.substr(0, colon);
-    const std::string candidate = (folder.empty() ? "." : std::string(folder)) + "/" + name;
-    if (runnable(candidate)) return candidate;
-    if (colon == std::string_view::npos) return {};
-    path.remove_prefix(colon + 1);
-  }
+  for (const auto folder :
+       base::split(std::string_view(variable ? variable : "/usr/local/bin:/usr/bin:/bin"), ':'))
+    if (const std::string file = fmt::format("{}/{}", folder.empty() ? "." : folder, name); runnable(file))
+      return file;
+  return {};
 }
 
 std::string this_program() {

@@ -142,17 +142,15 @@ const Parameter& parameter(const kernel::Kernel& kernel, const std::string& name
 std::vector<result::ParamValue> choices(const Parameter& p, const std::string& text) {
   std::vector<result::ParamValue> all;
   if (text == "all") return {p.choices.begin(), p.choices.end()};
-  std::string_view rest = text;
-  for (;;) {
-    const std::string word(rest.substr(0, rest.find(',')));
+  for (const auto view : base::split(text, ',')) {
+    const std::string word(view);
     if (std::find(p.choices.begin(), p.choices.end(), word) == p.choices.end())
       throw bad_input("--" + p.name,
                       fmt::format("\"{:.80}\" is none of {}", word, fmt::join(p.choices, ", ")),
                       base::did_you_mean(word, p.choices));
     if (std::find(all.begin(), all.end(), result::ParamValue(word)) == all.end()) all.emplace_back(word);
-    if (rest.size() == word.size()) return all;
-    rest.remove_prefix(word.size() + 1);
   }
+  return all;
 }
 
 } // namespace

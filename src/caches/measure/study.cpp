@@ -519,12 +519,6 @@ void forward_line(std::string_view line, const std::string& run, const CachesLis
   if (listener.observation) listener.observation(*observation);
 }
 
-void forward(const std::string& lines, const std::string& run, const CachesListener& listener) {
-  std::size_t at = 0;
-  for (std::size_t end = 0; (end = lines.find('\n', at)) != std::string::npos; at = end + 1)
-    forward_line(std::string_view(lines).substr(at, end - at), run, listener);
-}
-
 std::int64_t largest_private(const Caches& found) {
   double largest = 0;
   for (const auto& level : found.levels)
@@ -609,7 +603,9 @@ bool take_readings(const CachesTask& task, const std::string& run, const CachesL
       throw unavailable("recount caches", fmt::format("time-out after {} s", limit.count()), {},
                         "try again when the machine is less busy");
     worker.read(100);
-    forward(worker.lines(), run, listener);
+    const std::string lines = worker.lines();
+    for (const auto line : base::split(lines, '\n'))
+      if (!line.empty()) forward_line(line, run, listener);
   }
   const process::Exit exit = worker.child().wait(std::chrono::seconds(5));
   if (exit.ok()) return true;

@@ -4,7 +4,7 @@
 #include "base/format.hpp"
 #include "base/nearest.hpp"
 #include "base/text.hpp"
-#include "caches/infer/sampler.hpp"
+#include "caches/infer/findings.hpp"
 #include "model/machine.hpp"
 #include "result/curves.hpp"
 #include "sweep/sweep_plan.hpp"
