@@ -2,6 +2,8 @@
 
 #include "base/format.hpp"
 
+#include <recount/error.hpp>
+
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <unistd.h>
@@ -43,6 +45,11 @@ std::optional<std::string> read_file(const std::string& path) {
   ::close(fd);
   errno = error;
   return text;
+}
+
+std::string require_file(const std::string& path, const std::string& fix) {
+  if (auto text = read_file(path)) return *std::move(text);
+  throw bad_input(printable(path), std::string("cannot be read: ") + std::strerror(errno), fix);
 }
 
 std::optional<std::string> read_trimmed(const std::string& path) {

@@ -17,6 +17,8 @@ namespace recount::base {
 [[nodiscard]] std::optional<std::string> read_all(int fd, std::size_t most = std::string::npos);
 /// The whole file. Nothing, with errno, when it cannot be read.
 [[nodiscard]] std::optional<std::string> read_file(const std::string& path);
+/// The same. Throws recount::Error (bad_input), with this fix, when it cannot be read.
+[[nodiscard]] std::string require_file(const std::string& path, const std::string& fix = {});
 /// The file without white space at its ends, or nothing when it cannot be read.
 [[nodiscard]] std::optional<std::string> read_trimmed(const std::string& path);
 /// The file as one integer, or nothing when it cannot be read or is none ("max").

@@ -1,4 +1,5 @@
 #include "doctor/doctor.hpp"
+#include "base/affinity.hpp"
 
 #include "base/format.hpp"
 #include "base/names.hpp"
@@ -53,7 +54,7 @@ struct Trial {
 Trial trial(const Event& event) {
   try {
     // A core type counts on its own CPUs only.
-    const perf::OnCpus pinned(event::cpus_of(event.attr, event::pmus()));
+    const base::Affinity pinned(event::cpus_of(event.attr, event::pmus()));
     Group group({event});
     group.start();
     volatile unsigned sink = 0;
@@ -223,7 +224,7 @@ Finding user_reads(bool core) {
     return {State::missing, subject, "not possible without a core PMU: every read is a system call, read(2)"};
   try {
     const Event event = encode_each("perf::INSTRUCTIONS", Domain::user).front();
-    const perf::OnCpus pinned(event::cpus_of(event.attr, event::pmus()));
+    const base::Affinity pinned(event::cpus_of(event.attr, event::pmus()));
     UserRead counter(event);
     counter.start();
     for (int i = 0; i < 100; ++i)

@@ -10,19 +10,15 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
-#include <fcntl.h>
 #include <filesystem>
 #include <iterator>
 #include <optional>
-#include <unistd.h>
 
 namespace recount::event {
 namespace {
 
-constexpr std::size_t largest_file = std::size_t{64} << 20, longest_name = 200, longest_prose = 1000;
+constexpr std::size_t longest_name = 200, longest_prose = 1000;
 
 bool good_name(std::string_view name) {
   return !name.empty() && name.size() <= longest_name && std::ranges::all_of(name, [](char c) {
@@ -251,17 +247,6 @@ Chosen& chosen() {
   return all;
 }
 
-std::string read(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  auto text = fd < 0 ? std::nullopt : base::read_all(fd, largest_file);
-  const int error = errno;
-  if (fd >= 0) ::close(fd);
-  if (!text)
-    throw bad_input(base::printable(path), std::string("cannot be read: ") + std::strerror(error),
-                    "name an event file, or a folder of them");
-  return std::move(*text);
-}
-
 /// "PMU=FILE", where no file has this name itself.
 std::pair<std::string, std::string> split_core(const std::string& given) {
   const auto equals = given.find('=');
@@ -290,7 +275,8 @@ void add_file(std::vector<host::Pmu>& pmus, const std::string& given) {
                     "leave " + base::printable(core) + "= out, or name one of /sys/bus/event_source/devices");
   bool any = false;
   for (const std::string& file : list_files(path)) {
-    auto events = parse_event_file(read(file), base::printable(file));
+    auto events = parse_event_file(base::require_file(file, "name an event file, or a folder of them"),
+                                   base::printable(file));
     any = any || !events.empty();
     auto absent = add_events(pmus, std::move(events), core, base::printable(file));
     std::ranges::move(absent, std::back_inserter(chosen().absent));

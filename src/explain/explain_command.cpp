@@ -331,10 +331,8 @@ Json explanation_json(const Explanation& e) {
 
 Hypotheses make_hypotheses(const ExplainArguments& a) {
   if (a.hypotheses.empty()) return shipped_hypotheses();
-  const auto text = base::read_file(a.hypotheses);
-  if (!text)
-    throw bad_input(a.hypotheses, "cannot be read", "recount explain --list shows the shipped hypotheses");
-  auto all = parse_hypotheses(*text, a.hypotheses);
+  auto all = parse_hypotheses(
+      base::require_file(a.hypotheses, "recount explain --list shows the shipped hypotheses"), a.hypotheses);
   for (const auto& one : all.machines)
     static_cast<void>(model::machine(one.machine));
   return all;

@@ -175,9 +175,8 @@ std::string table_from_text(std::string_view text, const std::string& file) {
 
 std::vector<matmul::Published> read_tables(const std::string& file) {
   if (file.ends_with(".csv")) return matmul::read_published(file, {}, matmul::Duplicates::keep);
-  const auto text = base::read_file(file);
-  if (!text) throw bad_input(file, "cannot be read");
-  return matmul::parse_published(table_from_text(*text, file), file, {}, matmul::Duplicates::keep);
+  return matmul::parse_published(table_from_text(base::require_file(file), file), file, {},
+                                 matmul::Duplicates::keep);
 }
 
 } // namespace

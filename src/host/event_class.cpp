@@ -1,5 +1,6 @@
 #include "host/event_class.hpp"
 
+#include "base/affinity.hpp"
 #include "base/clock.hpp"
 #include "base/text.hpp"
 #include "host/cpu.hpp"
@@ -81,18 +82,11 @@ std::uint64_t sleep_briefly() {
 
 /// Migrates to another CPU and back; 0 if the affinity of the thread allows one CPU only.
 std::uint64_t change_cpu() {
-  cpu_set_t before, one;
-  if (sched_getaffinity(0, sizeof before, &before) != 0) return 0;
-  std::uint64_t moves = 0;
+  const base::Affinity before;
   const int here = sched_getcpu();
-  for (int cpu = 0; cpu < CPU_SETSIZE && moves == 0; ++cpu) {
-    if (cpu == here || !CPU_ISSET(static_cast<unsigned>(cpu), &before)) continue;
-    CPU_ZERO(&one);
-    CPU_SET(static_cast<unsigned>(cpu), &one);
-    moves = sched_setaffinity(0, sizeof one, &one) == 0 ? 1 : 0;
-  }
-  sched_setaffinity(0, sizeof before, &before);
-  return moves;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (cpu != here && before.has(cpu) && base::pin_to(cpu)) return 1;
+  return 0;
 }
 
 std::uint64_t spend_time() {

@@ -3,6 +3,7 @@
 #include "base/format.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <cstring>
 
@@ -23,12 +24,7 @@ std::string id_in(const Variable& variable, std::initializer_list<const char*> n
     if (const char* const text = variable(name); text && *text) {
       std::string id = std::string(text).substr(0, 100);
       std::ranges::replace_if(
-          id,
-          [](char c) {
-            const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-            return !letter && !(c >= '0' && c <= '9') && c != '.' && c != '-';
-          },
-          '_');
+          id, [](unsigned char c) { return !std::isalnum(c) && c != '.' && c != '-'; }, '_');
       return id;
     }
   return {};

@@ -1,10 +1,10 @@
 #include "host/machine.hpp"
 
+#include "base/affinity.hpp"
 #include "base/text.hpp"
 
 #include <gnu/libc-version.h>
 #include <hwloc.h>
-#include <sched.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 #if defined(__x86_64__)
@@ -15,7 +15,6 @@
 #include <bit>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <memory>
 #include <thread>
 
@@ -152,13 +151,8 @@ std::vector<int> smt_siblings(int cpu) {
   return siblings;
 }
 
-// Caches as sysfs and as the CPU's own CPUID leaves state them: hwloc's view is usually one of the two. TLBs
-// as CPUID states them.
+// Caches and TLBs as the CPU's own CPUID leaves state them; hwloc has those of sysfs where there is one.
 namespace {
-
-void sort_caches(std::vector<Cache>& caches) {
-  std::ranges::sort(caches, {}, [](const Cache& c) { return std::pair(c.level, c.type); });
-}
 
 #if defined(__x86_64__)
 /// Intel's leaf 4 and AMD's 0x8000001d have one format (Intel SDM volume 2, CPUID; AMD APM volume 3, appendix
@@ -178,7 +172,7 @@ std::vector<Cache> read_leaf(unsigned leaf) {
                       line * partitions * ways * sets, line, full ? -1 : ways,
                       static_cast<int>((a >> 14 & 0xfff) + 1)});
   }
-  sort_caches(caches);
+  std::ranges::sort(caches, {}, [](const Cache& c) { return std::pair(c.level, c.type); });
   return caches;
 }
 
@@ -209,37 +203,12 @@ std::optional<std::array<std::uint32_t, 4>> read_registers(std::uint32_t, std::u
 // Each kind of core states its own: ask on the CPU itself, in a thread whose affinity nobody misses.
 void on_cpu(int cpu, const std::function<void()>& ask) {
   std::thread asking([&] {
-    cpu_set_t only;
-    CPU_ZERO(&only);
-    CPU_SET(static_cast<std::size_t>(cpu), &only);
-    if (cpu >= 0 && cpu < CPU_SETSIZE && ::sched_setaffinity(0, sizeof only, &only) == 0) ask();
+    if (base::pin_to(cpu)) ask();
   });
   asking.join();
 }
 
 } // namespace
-
-std::vector<Cache> caches_in_sysfs(int cpu) {
-  std::vector<Cache> caches;
-  const std::string folder = "/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/cache/index";
-  for (int index = 0; std::filesystem::exists(folder + std::to_string(index)); ++index) {
-    const std::string at = folder + std::to_string(index) + "/";
-    const std::string size = base::read_trimmed(at + "size").value_or(""),
-                      type = base::read_trimmed(at + "type").value_or("");
-    if (size.empty() || type.empty()) continue;
-    Cache cache;
-    cache.level = static_cast<int>(base::read_number(at + "level").value_or(0));
-    cache.type = type == "Data" ? 'd' : type == "Instruction" ? 'i' : 'u';
-    cache.size = std::atoll(size.c_str()) * (size.back() == 'M' ? 1 << 20 : size.back() == 'K' ? 1 << 10 : 1);
-    cache.line = base::read_number(at + "coherency_line_size").value_or(0);
-    cache.ways = base::read_number(at + "ways_of_associativity").value_or(0);
-    const auto sharing = base::parse_cpu_list(base::read_trimmed(at + "shared_cpu_list").value_or(""));
-    cache.shared_by = std::max(1, static_cast<int>(sharing.size()));
-    if (cache.level > 0 && cache.size > 0) caches.push_back(cache);
-  }
-  sort_caches(caches);
-  return caches;
-}
 
 std::vector<Cache> caches_by_cpuid(int cpu) {
   std::vector<Cache> caches;

@@ -55,9 +55,8 @@ struct Machine {
 /// Caches of one CPU, where cores differ (hybrid CPUs). Empty when hwloc knows no such CPU.
 [[nodiscard]] std::vector<Cache> read_caches(int cpu);
 
-/// The same as Linux states it in sysfs, and as the CPU itself does by CPUID (x86), where shared_by is the
-/// number of ids reserved for threads that share the cache. Empty where nothing is stated.
-[[nodiscard]] std::vector<Cache> caches_in_sysfs(int cpu);
+/// The same as the CPU itself states it by CPUID (x86), where shared_by is the number of ids reserved for
+/// threads that share the cache. Empty where nothing is stated.
 [[nodiscard]] std::vector<Cache> caches_by_cpuid(int cpu);
 
 /// Entries of one level of the data TLB for pages of one size.

@@ -149,11 +149,8 @@ std::vector<std::string> filled_in(std::vector<std::string> words,
 
 std::optional<double> reported_seconds(std::string_view output) {
   std::optional<double> reported;
-  while (!output.empty()) {
-    const std::size_t end = output.find('\n');
-    if (const auto seconds = seconds_in(output.substr(0, end))) reported = seconds;
-    output.remove_prefix(end == std::string_view::npos ? output.size() : end + 1);
-  }
+  for (const auto line : base::split(output, '\n'))
+    if (const auto seconds = seconds_in(line)) reported = seconds;
   return reported;
 }
 

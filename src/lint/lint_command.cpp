@@ -1,5 +1,6 @@
 #include "base/nearest.hpp"
 #include "base/output_file.hpp"
+#include "base/text.hpp"
 #include "command/command.hpp"
 #include "command/output.hpp"
 #include "command/print.hpp"
@@ -83,7 +84,7 @@ void check_arguments(const LintArguments& requested) {
 }
 
 PresetTable read_table(const std::string& path) {
-  auto table = path == "-" ? PresetTable::of(preset::read_file("/dev/stdin", "pipe a table to it"), "stdin")
+  auto table = path == "-" ? PresetTable::of(base::require_file("/dev/stdin", "pipe a table to it"), "stdin")
                            : PresetTable::read(path);
   preset::require_rows(table);
   return table;
@@ -144,7 +145,7 @@ int execute_lint(const LintArguments& requested) {
   std::vector<preset::Identity> identities;
   if (const std::string& path = requested.identities; !path.empty()) {
     identities = preset::parse_identities(
-        preset::read_file(path, "name a table of identities, see recount-identities(7)"), path);
+        base::require_file(path, "name a table of identities, see recount-identities(7)"), path);
     options.identities = &identities;
   }
   const command::TableExport file(requested.export_to);

@@ -530,7 +530,7 @@ Comparison compare(const std::string& file, const LintResult& before, LintResult
 }
 
 Baseline Baseline::read(const std::string& path) {
-  const std::string text = preset::read_file(path, "create it: recount lint TABLE --write-baseline " + path);
+  const std::string text = base::require_file(path, "create it: recount lint TABLE --write-baseline " + path);
   const auto lines = base::split(text, '\n');
   if (lines.front() != baseline_head)
     throw bad_input("--baseline " + path,

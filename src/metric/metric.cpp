@@ -9,10 +9,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cmath>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 
 namespace recount::metric {
@@ -198,10 +196,7 @@ void define(Metrics& all, Metrics more) {
 void read(Metrics& all, const std::string& path) {
   std::error_code error;
   if (files::is_directory(path, error)) throw bad_input(path, "is a directory", "name a file of metrics");
-  const auto text = base::read_file(path);
-  if (!text)
-    throw bad_input(path, std::string("cannot be read: ") + std::strerror(errno), "name a file of metrics");
-  define(all, parse(*text, path));
+  define(all, parse(base::require_file(path, "name a file of metrics"), path));
 }
 
 /// The metric files of a directory, in the order of their names; none when there is no such directory.

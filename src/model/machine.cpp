@@ -11,8 +11,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cerrno>
-#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -42,11 +40,6 @@ std::optional<Range> parse_range(std::string_view text, Parse&& parse, std::int6
 void make_full(LevelDescription& level) {
   level.ways = level.size / level.line;
   level.index.clear();
-}
-
-std::string read_whole(const std::string& path) {
-  if (auto text = base::read_file(path)) return *text;
-  throw bad_input(path, std::string("cannot be read: ") + std::strerror(errno));
 }
 
 } // namespace
@@ -192,10 +185,6 @@ std::string without_modes(const std::string& name) {
   return kept;
 }
 
-bool sectored(const MachineDescription& machine) {
-  return std::ranges::any_of(machine.levels, [](const LevelDescription& level) { return level.sector > 0; });
-}
-
 bool depends_on_placement(const MachineDescription& machine) {
   return machine.tlb || std::ranges::any_of(machine.levels, [](const LevelDescription& level) {
            return !level.index.empty() || level.line * level.sets() > Placement{}.page ||
@@ -227,7 +216,7 @@ MachineDescription machine(const std::string& name) {
     return altered(machine(name.substr(0, tilde)), name.substr(tilde + 1));
   if (name == "host") return host_machine();
   if (name.find('/') != std::string::npos || name.ends_with(".json"))
-    return parse_machine(read_whole(name), name);
+    return parse_machine(base::require_file(name), name);
   std::vector<std::string> known{"host"};
   for (const Shipped& shipped : shipped_machines()) {
     if (shipped.name == name) return parse_machine(shipped.json, name + ".json");

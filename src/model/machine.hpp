@@ -208,9 +208,6 @@ struct MachineDescription {
 /// how the machine is simulated but not the machine.
 [[nodiscard]] std::string without_modes(const std::string& name);
 
-/// Whether lines of some level have sectors.
-[[nodiscard]] bool sectored(const MachineDescription& machine);
-
 /// Whether a draw of placement can change what is counted: not if no level above memory uses address bits of
 /// page numbers.
 [[nodiscard]] bool depends_on_placement(const MachineDescription& machine);

@@ -1,6 +1,8 @@
 // After posix_profil() and _papi_hwi_dispatch_profile() of PAPI (src/extras.c), and profil(3).
 #include <recount/histogram.hpp>
 
+#include "base/random.hpp"
+
 #include <recount/error.hpp>
 
 #include <algorithm>
@@ -15,13 +17,8 @@ constexpr unsigned scale_bits = 17; // 2^16 is the scale for a bucket of two byt
 
 __extension__ using Wide = unsigned __int128; // an address times a scale does not fit 64 bits
 
-/// splitmix64, Steele, Lea and Flood 2014.
 std::uint16_t draw_16(std::uint64_t& state) {
-  state += 0x9e3779b97f4a7c15;
-  std::uint64_t z = state;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-  return static_cast<std::uint16_t>((z ^ (z >> 31)) >> 48);
+  return static_cast<std::uint16_t>(base::next_random(state) >> 48);
 }
 
 void require_valid(const std::vector<HistogramRange>& ranges, unsigned bits) {

@@ -1,5 +1,6 @@
 #include "perf/open_group.hpp"
 
+#include "base/affinity.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "event/sysfs.hpp"
@@ -181,10 +182,10 @@ bool OpenGroup::runs() {
   const bool self = options_.pid == 0 && options_.cpu < 0;
   if (!self && options_.pid >= 0) return true;
   // An event of one core type runs on its CPUs only.
-  std::optional<OnCpus> on_core_type;
+  std::optional<base::Affinity> on_core_type;
   if (self && core_ != nullptr && !core_->cpus.empty()) {
     on_core_type.emplace(core_->cpus);
-    if (!on_core_type->migrated()) return true;
+    if (!on_core_type->restricted()) return true;
   }
   const auto before = read_total(); // the existing group has times already
   if (!before) return false;        // pinned, and in error

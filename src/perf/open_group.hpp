@@ -10,8 +10,6 @@
 #include <recount/error.hpp>
 #include <recount/group.hpp>
 
-#include <sched.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -219,33 +217,6 @@ private:
   std::vector<OpenGroup> groups_;
   std::vector<std::vector<std::size_t>> members_;
   std::vector<std::string> notes_;
-};
-
-// Keeps the calling thread on some of its CPUs for a while.
-
-/// Restricts the calling thread to those CPUs of a list that it may use anyway; the destructor undoes it.
-class OnCpus {
-public:
-  explicit OnCpus(const std::vector<int>& cpus) {
-    cpu_set_t wanted;
-    CPU_ZERO(&wanted);
-    for (const int cpu : cpus)
-      if (cpu >= 0 && cpu < CPU_SETSIZE) CPU_SET(static_cast<unsigned>(cpu), &wanted);
-    if (::sched_getaffinity(0, sizeof before_, &before_) != 0) return;
-    CPU_AND(&wanted, &wanted, &before_);
-    migrated_ = CPU_COUNT(&wanted) > 0 && ::sched_setaffinity(0, sizeof wanted, &wanted) == 0;
-  }
-  OnCpus(const OnCpus&) = delete;
-  OnCpus& operator=(const OnCpus&) = delete;
-  ~OnCpus() {
-    if (migrated_) ::sched_setaffinity(0, sizeof before_, &before_);
-  }
-  /// False: it may use none of them, and stays where it was.
-  [[nodiscard]] bool migrated() const noexcept { return migrated_; }
-
-private:
-  cpu_set_t before_{};
-  bool migrated_ = false;
 };
 
 } // namespace recount::perf

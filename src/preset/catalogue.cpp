@@ -100,7 +100,7 @@ Catalogue Catalogue::of(std::string text, const std::string& name) {
 }
 
 Catalogue Catalogue::read(const std::string& path) {
-  return of(expanded(read_file(path, fix), path), path);
+  return of(expanded(base::require_file(path, fix), path), path);
 }
 
 const Catalogue& Catalogue::built_in() {

@@ -12,10 +12,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <charconv>
 #include <cstdlib>
-#include <cstring>
 #include <map>
 #include <memory>
 #include <optional>
@@ -702,11 +700,6 @@ const Preset* LoadedTable::find(std::string_view name) const noexcept {
   return at == presets.end() ? nullptr : &*at;
 }
 
-std::string preset::read_file(const std::string& path, const std::string& fix) {
-  if (auto text = base::read_file(path)) return *std::move(text);
-  throw bad_input(path, std::string("cannot be read: ") + std::strerror(errno), fix);
-}
-
 void preset::require_rows(const PresetTable& table) {
   const auto is_row = [](const Line& line) {
     return (line.kind == Kind::cpu && line.fields.size() > 1) ||
@@ -717,7 +710,7 @@ void preset::require_rows(const PresetTable& table) {
 }
 
 PresetTable PresetTable::read(const std::string& path) {
-  return of(preset::read_file(path, name_a_table), path);
+  return of(base::require_file(path, name_a_table), path);
 }
 
 PresetTable PresetTable::of(std::string text, std::string name) {

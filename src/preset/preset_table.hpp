@@ -51,8 +51,6 @@ inline constexpr std::size_t longest_line = 2047;
 [[nodiscard]] Document parse(std::string_view text);
 /// The line whose first field is at that place; null: none.
 [[nodiscard]] const Line* line_at(const Document& document, Place place) noexcept;
-/// The bytes of a file. Throws Error (bad_input) with this fix when it cannot be read.
-[[nodiscard]] std::string read_file(const std::string& path, const std::string& fix);
 
 /// Throws Error (bad_input) for a text without a row of a CPU or a preset: some other file.
 void require_rows(const PresetTable& table);

@@ -1,3 +1,4 @@
+#include "base/affinity.hpp"
 #include "base/text.hpp"
 #include "process/child.hpp"
 #include "process/fd.hpp"
@@ -10,7 +11,6 @@
 #include <fmt/format.h>
 #include <grp.h>
 #include <linux/close_range.h>
-#include <sched.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -171,17 +171,6 @@ bool limit_memory(const Spawn& spawn) {
   return ::setrlimit(RLIMIT_AS, &most) == 0;
 }
 
-bool pin(int cpu) {
-  if (cpu < 0 || cpu >= CPU_SETSIZE) {
-    errno = EINVAL;
-    return false;
-  }
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(static_cast<std::size_t>(cpu), &set);
-  return ::sched_setaffinity(0, sizeof set, &set) == 0;
-}
-
 bool become(const std::pair<uid_t, gid_t>& user) {
   return ::setgroups(0, nullptr) == 0 && ::setgid(user.second) == 0 && ::setuid(user.first) == 0;
 }
@@ -208,7 +197,7 @@ bool wait_at(int gate) {
   if (!move_descriptors(p)) give_up(report, Step::descriptors);
   close_the_rest(p);
   restore_open_files();
-  if (spawn.cpu && !pin(*spawn.cpu)) give_up(report, Step::cpu, *spawn.cpu);
+  if (spawn.cpu && !base::pin_to(*spawn.cpu)) give_up(report, Step::cpu, *spawn.cpu);
   if (!limit_memory(spawn)) give_up(report, Step::memory);
   if (spawn.user && !become(*spawn.user)) give_up(report, Step::user);
   if (spawn.fixed_addresses) {
@@ -435,15 +424,11 @@ std::optional<std::string> find_program(const std::string& name) {
   if (name.empty()) return {};
   if (name.find('/') != std::string::npos) return runnable(name) ? std::optional(name) : std::nullopt;
   const char* variable = std::getenv("PATH");
-  std::string_view path = variable ? variable : "/usr/local/bin:/usr/bin:/bin";
-  while (true) {
-    const auto colon = path.find(':');
-    const auto folder = path.substr(0, colon);
-    const std::string candidate = (folder.empty() ? "." : std::string(folder)) + "/" + name;
-    if (runnable(candidate)) return candidate;
-    if (colon == std::string_view::npos) return {};
-    path.remove_prefix(colon + 1);
-  }
+  for (const auto folder :
+       base::split(std::string_view(variable ? variable : "/usr/local/bin:/usr/bin:/bin"), ':'))
+    if (const std::string file = fmt::format("{}/{}", folder.empty() ? "." : folder, name); runnable(file))
+      return file;
+  return {};
 }
 
 std::string this_program() {

@@ -21,7 +21,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <random>
@@ -143,17 +142,15 @@ const Parameter& parameter(const kernel::Kernel& kernel, const std::string& name
 std::vector<result::ParamValue> choices(const Parameter& p, const std::string& text) {
   std::vector<result::ParamValue> all;
   if (text == "all") return {p.choices.begin(), p.choices.end()};
-  std::string_view rest = text;
-  for (;;) {
-    const std::string word(rest.substr(0, rest.find(',')));
+  for (const auto view : base::split(text, ',')) {
+    const std::string word(view);
     if (std::find(p.choices.begin(), p.choices.end(), word) == p.choices.end())
       throw bad_input("--" + p.name,
                       fmt::format("\"{:.80}\" is none of {}", word, fmt::join(p.choices, ", ")),
                       base::did_you_mean(word, p.choices));
     if (std::find(all.begin(), all.end(), result::ParamValue(word)) == all.end()) all.emplace_back(word);
-    if (rest.size() == word.size()) return all;
-    rest.remove_prefix(word.size() + 1);
   }
+  return all;
 }
 
 } // namespace
@@ -252,17 +249,13 @@ std::string Shard::text() const {
 Shard parse_shard(const std::string& text, const host::Job& job) {
   if (text.empty()) return {};
   if (text == "auto") return shard_of_job(job);
-  Shard shard;
-  const char* const end = text.data() + text.size();
-  const auto [slash, error] = std::from_chars(text.data(), end, shard.number);
-  const bool first = error == std::errc() && slash != end && *slash == '/';
-  const auto [last, other] = first ? std::from_chars(slash + 1, end, shard.of)
-                                   : std::from_chars_result{text.data(), std::errc::invalid_argument};
-  if (other != std::errc() || last != end || shard.number < 1 || shard.number > shard.of ||
-      shard.of > most_shards)
+  const auto parts = base::split(text, '/');
+  const auto number = base::parse<std::size_t>(parts[0]).value_or(0),
+             of = parts.size() == 2 ? base::parse<std::size_t>(parts[1]).value_or(0) : 0;
+  if (number < 1 || number > of || of > most_shards)
     throw bad_input("--shard " + text, fmt::format("is not K/N with K from 1 to N, N up to {}", most_shards),
                     "--shard 1/4, or --shard auto");
-  return shard;
+  return {number, of};
 }
 
 void keep_shard(std::vector<result::Params>& points, const Shard& shard) {
@@ -294,12 +287,7 @@ std::string empty_shard_text(const std::string& command, const Shard& shard, std
 namespace {
 
 std::string text(const Axis& axis) {
-  std::string all;
-  for (const auto& value : axis.values) {
-    if (!all.empty()) all += ',';
-    all += result::text(value);
-  }
-  return all;
+  return fmt::format("{}", fmt::join(axis.values | views::transform(result::text), ","));
 }
 
 /// Long lists are shortened in the middle.

@@ -185,7 +185,7 @@ ColourSets decide_colour_sets(const PageColours& colours) {
     }
   }
   if (counts.size() < least_colours) {
-    found.ways_unknown = found.line_unknown =
+    found.ways_unknown =
         fmt::format("page colours found: {}, needed: {}{}{}", colours.members.size(), least_colours,
                     colours.incomplete.empty() ? "" : ": ", colours.incomplete);
     return found;
@@ -199,7 +199,6 @@ ColourSets decide_colour_sets(const PageColours& colours) {
   if (!ways || together->ways != ways->first) {
     found.ways_unknown =
         "the page colours do not agree on the lines that a set holds: noise, or a hashed index";
-    found.line_unknown = "it needs the ways, which are unknown";
     return found;
   }
   found.ways = ways->first;
@@ -208,9 +207,6 @@ ColourSets decide_colour_sets(const PageColours& colours) {
   if (line) {
     found.line = line->first;
     found.with_line = line->second;
-  } else {
-    found.line_unknown = shifts.empty() ? "a hashed index hides which lines of two pages share a set"
-                                        : "lines of one page colour leave their set at no clear shift";
   }
   return found;
 }
@@ -307,24 +303,16 @@ CountedColours count_colours(const PageColours& found, std::int64_t ways) {
   const bool complete = found.incomplete.empty() && 2 * found.left_over <= ways && all_pages;
   const bool usual = odd_part(std::ssize(found.members)) <= (found.mixed ? 1 : 5);
   if (complete && (usual || found.sample == 0))
-    return {groups, 1, usual ? 0 : sampling_bias + 1.5 / groups, true, true, false};
+    return {groups, 1, usual ? 0 : sampling_bias + 1.5 / groups, true, false};
   const ColourNumber number =
       number_of_colours(std::ssize(found.members), found.sample, found.in_sample, found.mixed);
   // Pages lie anywhere: the share of all pages that a colour has is a share of a sample.
   if (number.colours == 0)
-    return {std::max(groups, pages * groups / members),
-            0,
-            sampling_bias + 4 / std::sqrt(members),
-            false,
-            false,
+    return {std::max(groups, pages * groups / members), 0, sampling_bias + 4 / std::sqrt(members), false,
             false};
   const bool stated = number.probability >= least_number_probability;
-  return {static_cast<double>(number.colours),
-          number.probability,
-          stated ? 0 : std::max(number.tolerance(), least_of_estimate),
-          false,
-          stated,
-          true};
+  return {static_cast<double>(number.colours), number.probability,
+          stated ? 0 : std::max(number.tolerance(), least_of_estimate), stated, true};
 }
 
 } // namespace recount::caches

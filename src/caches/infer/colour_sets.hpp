@@ -46,7 +46,7 @@ struct ColourSets {
   std::optional<std::int64_t> ways, line;   ///< what most colours show
   std::size_t with_ways = 0, with_line = 0; ///< colours that show these values
   double probability = 0;                   ///< of the ways, given the readings of all colours
-  std::string ways_unknown, line_unknown;
+  std::string ways_unknown;
 };
 
 [[nodiscard]] ColourSets decide_colour_sets(const PageColours& colours);
@@ -68,9 +68,8 @@ struct ColourNumber {
 /// How many colours a level has.
 struct CountedColours {
   double colours = 0, probability = 0, tolerance = 0;
-  bool complete = false; ///< every page was tried
-  bool stated = false;   ///< no estimate
-  bool sampled = false;  ///< from the share of a sample
+  bool stated = false;  ///< no estimate
+  bool sampled = false; ///< from the share of a sample
 };
 [[nodiscard]] CountedColours count_colours(const PageColours& found, std::int64_t ways);
 

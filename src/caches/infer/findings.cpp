@@ -396,7 +396,7 @@ StatedCaches stated_by_machine(const std::string& name) {
   const auto machine = model::machine(name);
   StatedCaches stated{"machine " + machine.name};
   for (const auto& level : machine.levels)
-    stated.levels.push_back({level.name, level.size, level.line, level.ways, 1});
+    stated.levels.push_back({level.name, level.size, level.line, level.ways});
   return stated;
 }
 
@@ -405,25 +405,25 @@ StatedCaches stated_on_record(const result::Run& run, const std::string& machine
   if (const auto described = Witness(note(run, "witness")).described_machine())
     return stated_by_machine(*described);
   const std::string sources = note(run, sources_note);
-  StatedCaches stated{sources.empty() ? "hwloc" : sources, {}, run.virtualised, note(run, otherwise_note)};
+  StatedCaches stated{sources.empty() ? "hwloc" : sources, run.caches, run.virtualised,
+                      note(run, otherwise_note)};
   for (const auto& cache : run.caches)
-    stated.levels.push_back({cache.level, cache.size, cache.line, cache.ways,
-                             base::parse<int>(note(run, shared_note + cache.level)).value_or(1)});
+    stated.shared_by[cache.level] = base::parse<int>(note(run, shared_note + cache.level)).value_or(1);
   return stated;
 }
 
 /// Why a value may differ.
-std::string reason_of_difference(const LevelFinding& level, const Property& p, const StatedLevel& stated,
-                                 bool virtual_machine) {
+std::string reason_of_difference(const LevelFinding& level, const Property& p, const StatedCaches& by) {
   if (!level.shared_use.empty())
     return "others used a part of it during the measurement: " + shared_use_text(level);
+  const auto shared = by.shared_by.find(level.name);
   if (level.effective)
     return "others may use a part of it, or pages may be placed unevenly" +
-           (stated.shared_by > 1
-                ? fmt::format("; it is stated to be shared by {} hardware threads", stated.shared_by)
+           (shared != by.shared_by.end() && shared->second > 1
+                ? fmt::format("; it is stated to be shared by {} hardware threads", shared->second)
                 : "");
-  const std::string other_cpu =
-      virtual_machine ? "the hypervisor may state the value of another CPU" : "the stated value may be wrong";
+  const std::string other_cpu = !by.hypervisor.empty() ? "the hypervisor may state the value of another CPU"
+                                                       : "the stated value may be wrong";
   if (p.name != "capacity") return other_cpu;
   return (*p.value < *p.stated ? "others on the core may use a part of it; or "
                                : "an exclusive level adds to the one above it; or ") +
@@ -441,7 +441,7 @@ void note_stated(result::Run& run, const StatedNotes& notes) {
 
 void compare(Caches& found, const StatedCaches& by) {
   for (LevelFinding& level : found.levels) {
-    const auto stated = std::ranges::find(by.levels, level.name, &StatedLevel::name);
+    const auto stated = std::ranges::find(by.levels, level.name, &result::CacheNote::level);
     if (stated == by.levels.end()) continue;
     const std::int64_t lines = stated->line > 0 ? stated->size / stated->line : 0;
     for (const auto& [property, value] :
@@ -457,8 +457,7 @@ void compare(Caches& found, const StatedCaches& by) {
         p.agreement = p.tolerance > most_of_exact ? StatedMatch::near : StatedMatch::agrees;
       else
         p.agreement = StatedMatch::differs;
-      if (p.agreement == StatedMatch::differs)
-        p.remark = reason_of_difference(level, p, *stated, !by.hypervisor.empty());
+      if (p.agreement == StatedMatch::differs) p.remark = reason_of_difference(level, p, by);
     }
   }
 }

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -162,20 +163,13 @@ void fill_from_geometry(LevelFinding& level, Gauge& gauge, const std::string& qu
 
 // Compares found with stated caches. The inference itself has no access to stated values.
 
-/// The stated values of one level; 0: not stated.
-struct StatedLevel {
-  std::string name; ///< "L1d"
-  std::int64_t size = 0, line = 0;
-  std::int64_t ways = 0; ///< -1: fully associative
-  int shared_by = 1;     ///< hardware threads
-};
-
 /// The stated caches of a machine, and their source.
 struct StatedCaches {
   std::string source; ///< "hwloc", "machine i7-9700"
-  std::vector<StatedLevel> levels = {};
-  std::string hypervisor = {}; ///< of the measured machine; empty: none seen
-  std::string otherwise = {};  ///< sources that differ, and their values; empty: none
+  std::vector<result::CacheNote> levels = {};
+  std::string hypervisor = {};               ///< of the measured machine; empty: none seen
+  std::string otherwise = {};                ///< sources that differ, and their values; empty: none
+  std::map<std::string, int> shared_by = {}; ///< hardware threads, by level
 };
 
 /// Fills in stated, stated_by, agreement and remark of every property; nothing else is touched.
@@ -183,9 +177,9 @@ void compare(Caches& found, const StatedCaches& stated);
 
 /// In the header of a run: other sources of stated caches, whether they agree, and sharing.
 struct StatedNotes {
-  std::string sources;                                ///< "hwloc, sysfs, CPUID": those that agree
-  std::string otherwise;                              ///< "CPUID: L2 1 MiB"; empty: none
-  std::vector<std::pair<std::string, int>> shared_by; ///< level, hardware threads
+  std::string sources;                  ///< "hwloc, CPUID": those that agree
+  std::string otherwise;                ///< "CPUID: L2 1 MiB"; empty: none
+  std::map<std::string, int> shared_by; ///< hardware threads, by level
 };
 void note_stated(result::Run& run, const StatedNotes& notes);
 

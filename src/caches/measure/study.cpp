@@ -519,12 +519,6 @@ void forward_line(std::string_view line, const std::string& run, const CachesLis
   if (listener.observation) listener.observation(*observation);
 }
 
-void forward(const std::string& lines, const std::string& run, const CachesListener& listener) {
-  std::size_t at = 0;
-  for (std::size_t end = 0; (end = lines.find('\n', at)) != std::string::npos; at = end + 1)
-    forward_line(std::string_view(lines).substr(at, end - at), run, listener);
-}
-
 std::int64_t largest_private(const Caches& found) {
   double largest = 0;
   for (const auto& level : found.levels)
@@ -609,7 +603,9 @@ bool take_readings(const CachesTask& task, const std::string& run, const CachesL
       throw unavailable("recount caches", fmt::format("time-out after {} s", limit.count()), {},
                         "try again when the machine is less busy");
     worker.read(100);
-    forward(worker.lines(), run, listener);
+    const std::string lines = worker.lines();
+    for (const auto line : base::split(lines, '\n'))
+      if (!line.empty()) forward_line(line, run, listener);
   }
   const process::Exit exit = worker.child().wait(std::chrono::seconds(5));
   if (exit.ok()) return true;
@@ -645,7 +641,7 @@ constexpr int grid_repetitions = 3, small_repetitions = 6; // of those that take
 constexpr const char* grid_cycles = "PAPI_TOT_CYC";
 
 /// Pages of each repetition lie elsewhere: what one placement spoils, another does not.
-void observe_point(const CachesTask& task, const GridPoint& point, int repetition,
+void observe_point(const CachesTask& task, const kernel::KernelPoint& point, int repetition,
                    const std::function<void(const result::Observation&)>& observed) {
   const auto& kernel = kernel::find(point.kernel);
   const auto instance = kernel.prepare(point.params);
@@ -665,11 +661,11 @@ void observe_point(const CachesTask& task, const GridPoint& point, int repetitio
 
 } // namespace
 
-std::vector<GridPoint> grid_points(std::int64_t largest_cache, bool modelled) {
+std::vector<kernel::KernelPoint> grid_points(std::int64_t largest_cache, bool modelled) {
   std::int64_t most = std::int64_t{4} << 20;
   while (most < 2 * largest_cache && most < std::int64_t{64} << 20)
     most *= 2;
-  std::vector<GridPoint> points;
+  std::vector<kernel::KernelPoint> points;
   const auto add = [&](const std::string& name, std::int64_t size, std::int64_t stride, std::int64_t rounds) {
     const auto& kernel = kernel::find(name);
     points.push_back({name, kernel::complete(kernel, {{"size", size},
@@ -690,7 +686,7 @@ std::vector<GridPoint> grid_points(std::int64_t largest_cache, bool modelled) {
   return points;
 }
 
-void take_grid(const CachesTask& task, const std::vector<GridPoint>& points,
+void take_grid(const CachesTask& task, const std::vector<kernel::KernelPoint>& points,
                const std::function<void(const result::Observation&)>& observed) {
   if (task.witness.modelled()) {
     const auto& model = witness::find(task.witness);
@@ -704,7 +700,7 @@ void take_grid(const CachesTask& task, const std::vector<GridPoint>& points,
   auto order = points;
   for (int repetition = 0; repetition < small_repetitions; ++repetition) {
     if (repetition == grid_repetitions)
-      std::erase_if(order, [](const GridPoint& point) {
+      std::erase_if(order, [](const kernel::KernelPoint& point) {
         return std::get<std::int64_t>(point.params.at("size")) > few_rounds_from;
       });
     base::shuffle(std::span(order), random);

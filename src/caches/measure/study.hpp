@@ -58,16 +58,12 @@ bool take_readings(const CachesTask& task, const std::string& run, const CachesL
 /// Returns the exit status of the process. Throws recount::Error (bad_input) when there is no task.
 int serve_caches(int in, int out);
 
-/// A point of the grid of sizes and strides of powers of two.
-struct GridPoint {
-  std::string kernel; ///< "stride", "chase"
-  result::Params params;
-};
-/// The points of the grid, for a machine whose largest private cache is about so large.
-[[nodiscard]] std::vector<GridPoint> grid_points(std::int64_t largest_cache, bool modelled);
+/// The grid of sizes and strides of powers of two, kernels stride and chase, for a machine whose largest
+/// private cache is about so large.
+[[nodiscard]] std::vector<kernel::KernelPoint> grid_points(std::int64_t largest_cache, bool modelled);
 
 /// Measures the grid in this process and hands the observations on.
-void take_grid(const CachesTask& task, const std::vector<GridPoint>& points,
+void take_grid(const CachesTask& task, const std::vector<kernel::KernelPoint>& points,
                const std::function<void(const result::Observation&)>& observed);
 
 // The model as a source of readings for the inference of caches.

@@ -365,21 +365,17 @@ std::string differences(const std::vector<host::Cache>& source, const result::Ru
   return fmt::format("{}", fmt::join(all, "; "));
 }
 
-/// The sources that agree with the caches that the header states, which are those of hwloc, and the others.
+/// Whether CPUID agrees with the caches that the header states, which are those of hwloc, and thus of sysfs.
 StatedNotes sources_of_stated_values(const result::Run& run, std::optional<int> cpu) {
   const int requested = cpu.value_or(host::this_machine().allowed_cpus.front());
   StatedNotes notes{"hwloc", {}, {}};
-  for (const auto& [name, caches] : {std::pair("sysfs", host::caches_in_sysfs(requested)),
-                                     std::pair("CPUID", host::caches_by_cpuid(requested))}) {
-    if (caches.empty()) continue;
-    const std::string otherwise = differences(caches, run);
-    if (otherwise.empty())
-      notes.sources += fmt::format(", {}", name);
-    else
-      notes.otherwise += fmt::format("{}{}: {}", notes.otherwise.empty() ? "" : "; ", name, otherwise);
-  }
+  const auto by_cpuid = host::caches_by_cpuid(requested);
+  if (const std::string otherwise = differences(by_cpuid, run); !otherwise.empty())
+    notes.otherwise = "CPUID: " + otherwise;
+  else if (!by_cpuid.empty())
+    notes.sources += ", CPUID";
   for (const auto& cache : host::read_caches(requested))
-    if (cache.type != 'i') notes.shared_by.emplace_back(cache.name(), cache.shared_by);
+    if (cache.type != 'i') notes.shared_by.emplace(cache.name(), cache.shared_by);
   return notes;
 }
 

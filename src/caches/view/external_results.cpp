@@ -4,7 +4,7 @@
 #include "base/format.hpp"
 #include "base/nearest.hpp"
 #include "base/text.hpp"
-#include "caches/infer/sampler.hpp"
+#include "caches/infer/findings.hpp"
 #include "model/machine.hpp"
 #include "result/curves.hpp"
 #include "sweep/sweep_plan.hpp"
@@ -179,9 +179,7 @@ result::Results parse_external(std::string_view text, const std::string& file) {
 }
 
 result::Results read_external(const std::string& file) {
-  const auto text = base::read_file(file);
-  if (!text) throw bad_input(file, std::filesystem::exists(file) ? "cannot be read" : "no such file");
-  return parse_external(*text, file);
+  return parse_external(base::require_file(file), file);
 }
 
 std::string stride_text(std::int64_t bytes) {

@@ -115,7 +115,7 @@ std::vector<std::int64_t> parse_slots(const std::string& list) {
 
 } // namespace
 
-PatternPoint to_point(const Pattern& p, std::int64_t passes) {
+KernelPoint to_point(const Pattern& p, std::int64_t passes) {
   result::Params params{{"stride", p.stride},
                         {"passes", passes},
                         {"offset", p.offset},

@@ -46,12 +46,13 @@ void link(std::byte* base, std::span<const std::uint64_t> places);
 void replay(std::span<const std::uint64_t> places, std::uint64_t base, std::int64_t passes,
             model::Hierarchy& caches);
 
-/// A kernel and its point as in results: chase for a dense pattern, visit for any other.
-struct PatternPoint {
+/// A kernel and its point, as in results.
+struct KernelPoint {
   std::string kernel;
   result::Params params;
 };
-[[nodiscard]] PatternPoint to_point(const Pattern& pattern, std::int64_t passes);
+/// chase for a dense pattern, visit for any other.
+[[nodiscard]] KernelPoint to_point(const Pattern& pattern, std::int64_t passes);
 /// The pattern of such a point; throws recount::Error (bad_input) when it is none of chase or visit or lacks
 /// a parameter. The number of passes is not part of it.
 [[nodiscard]] Pattern to_pattern(const std::string& kernel, const result::Params& params);

@@ -1,3 +1,4 @@
+#include "base/affinity.hpp"
 #include "kernel/blocks/block.hpp"
 #include "kernel/kernel.hpp"
 #include "kernel/point.hpp"
@@ -69,45 +70,20 @@ private:
 
 // CPUs for kernels that need more than one.
 
-/// The CPUs that the calling thread may run on, put back when destroyed.
-class Affinity {
-public:
-  Affinity() {
-    CPU_ZERO(&before_);
-    sched_getaffinity(0, sizeof before_, &before_);
-  }
-  Affinity(const Affinity&) = delete;
-  Affinity& operator=(const Affinity&) = delete;
-  ~Affinity() { sched_setaffinity(0, sizeof before_, &before_); }
-
-private:
-  cpu_set_t before_;
-};
-
-/// Moves the calling thread to this CPU and keeps it there; false when it may not run there.
-[[nodiscard]] bool move_to(int cpu) {
-  cpu_set_t one;
-  CPU_ZERO(&one);
-  CPU_SET(static_cast<unsigned>(cpu), &one);
-  return sched_setaffinity(0, sizeof one, &one) == 0;
-}
-
 /// Pins the calling thread to its current CPU, and finds another CPU allowed for the process.
 class TwoCpus {
 public:
   /// Throws recount::Error (unavailable) naming the kernel when there is no other.
   explicit TwoCpus(const char* kernel) : here_(std::max(0, sched_getcpu())) {
     // A sweep binds the process that measures to one CPU, but not the one that started it.
-    cpu_set_t own, parents;
-    CPU_ZERO(&own);
+    cpu_set_t parents;
     CPU_ZERO(&parents);
-    sched_getaffinity(0, sizeof own, &own);
     sched_getaffinity(getppid(), sizeof parents, &parents);
-    for (int cpu = 0; cpu < CPU_SETSIZE && other_ < 0; ++cpu) {
-      const auto at = static_cast<unsigned>(cpu);
-      if (cpu != here_ && (CPU_ISSET(at, &own) || CPU_ISSET(at, &parents)) && move_to(cpu)) other_ = cpu;
-    }
-    if (other_ < 0 || !move_to(here_))
+    for (int cpu = 0; cpu < CPU_SETSIZE && other_ < 0; ++cpu)
+      if (cpu != here_ && (before_.has(cpu) || CPU_ISSET(static_cast<unsigned>(cpu), &parents)) &&
+          base::pin_to(cpu))
+        other_ = cpu;
+    if (other_ < 0 || !base::pin_to(here_))
       throw unavailable(kernel, "needs two CPUs, but this process may run on one only", {},
                         "start recount without taskset(1), or in a cpuset of two CPUs");
   }
@@ -115,7 +91,7 @@ public:
   [[nodiscard]] int other() const { return other_; }
 
 private:
-  Affinity as_it_was_;
+  base::Affinity before_;
   int here_, other_ = -1;
 };
 
@@ -301,7 +277,7 @@ public:
   /// Starts it on `cpu`, on which this process must be allowed to run.
   Helper(int cpu, void (*play)(void* context), void* context)
       : thread_([this, cpu, play, context] {
-          static_cast<void>(move_to(cpu));
+          static_cast<void>(base::pin_to(cpu));
           while (!ends_) {
             if (awake_ == 0) std::this_thread::sleep_for(std::chrono::microseconds(50));
             busy_ = awake_;
