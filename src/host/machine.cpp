@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <thread>

@@ -23,7 +23,6 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
-#include <optional>
 #include <random>
 #include <string_view>
 #include <unordered_set>
