@@ -12,7 +12,6 @@
 #include <array>
 #include <cerrno>
 #include <cstdint>
-#include <cstring>
 #include <fmt/format.h>
 #include <iterator>
 

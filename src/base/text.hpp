@@ -73,6 +73,14 @@ template <class List, class Make>
   return all;
 }
 
+/// The value at a key of a map; one made by default where there is none.
+template <class Map, class Key = typename Map::key_type>
+[[nodiscard]] const typename Map::mapped_type& value_at(const Map& map, const Key& key) {
+  static const typename Map::mapped_type none{};
+  const auto at = map.find(key);
+  return at == map.end() ? none : at->second;
+}
+
 /// The elements of a list with the same `key(one)`, by key.
 template <class List, class Key>
 [[nodiscard]] auto grouped(const List& list, const Key& key) {

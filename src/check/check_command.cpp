@@ -13,7 +13,6 @@
 #include "verdict/verdict_store.hpp"
 #include "witness/backend.hpp"
 #include "witness/metric_events.hpp"
-#include "witness/results_header.hpp"
 
 #include <recount/error.hpp>
 

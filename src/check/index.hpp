@@ -1,6 +1,7 @@
 // The observations of a check by kernel, point, metric and witness.
 #pragma once
 
+#include "base/text.hpp"
 #include "check/verdict.hpp"
 #include "kernel/kernel.hpp"
 #include "kernel/proofs.hpp"
@@ -28,14 +29,11 @@ public:
   }
   [[nodiscard]] const Series& of(const std::string& kernel, const result::Params& point,
                                  const std::string& metric, const Witness& witness) const {
-    static const Series none;
-    const auto found = series_.find({kernel, point, metric, witness});
-    return found == series_.end() ? none : found->second;
+    return base::value_at(series_, {kernel, point, metric, witness});
   }
   /// Why the run there gave nothing; empty when it did.
   [[nodiscard]] std::string failure(const std::string& kernel, const result::Params& point) const {
-    const auto found = failures_.find({kernel, point});
-    return found == failures_.end() ? "" : found->second;
+    return base::value_at(failures_, {kernel, point});
   }
   [[nodiscard]] const std::map<Key, Series>& all() const { return series_; }
   /// Kernel::expected(), computed once. Not thread-safe.

@@ -372,8 +372,7 @@ double requests_beyond_l1(const Counted& counted) {
 /// Software prefetches miss without being loads, stores or demand reads: no relation between these holds
 /// there.
 bool prefetches(const result::Params& point) {
-  const auto operation = point.find("operation");
-  return operation != point.end() && operation->second == result::ParamValue(std::string("prefetch"));
+  return result::word(point, "operation") == "prefetch";
 }
 
 } // namespace

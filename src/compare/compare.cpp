@@ -2,6 +2,7 @@
 
 #include "base/format.hpp"
 #include "base/names.hpp"
+#include "base/text.hpp"
 #include "caches/infer/findings.hpp"
 #include "caches/infer/sampler.hpp"
 #include "plot/select.hpp"
@@ -35,14 +36,10 @@ constexpr AxisRow axis_rows[] = {
 
 /// Empty: the run does not state it.
 std::string axis_value(const Run& run, const std::string& axis, const CompareOptions& options) {
-  const auto find = [](const auto& map, const std::string& key) {
-    const auto found = map.find(key);
-    return found == map.end() ? std::string() : found->second;
-  };
   for (const AxisRow& row : axis_rows)
     if (axis == row.name) return run.*row.member;
-  if (axis == "file") return find(options.files, run.id);
-  const std::string value = find(run.versions, axis == "flags" ? "kernel_flags" : axis);
+  if (axis == "file") return base::value_at(options.files, run.id);
+  const std::string value = base::value_at(run.versions, axis == "flags" ? "kernel_flags" : axis);
   return axis == "node" && value.empty() ? run.host : value;
 }
 

@@ -17,7 +17,6 @@
 #include <grp.h>
 #include <range/v3/view/transform.hpp>
 #include <sys/personality.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <ranges>

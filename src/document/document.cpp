@@ -47,10 +47,6 @@ std::string raw_number(const std::optional<double>& value) {
   return value && std::isfinite(*value) ? fmt::format("{}", *value) : std::string();
 }
 
-std::string raw_count(std::size_t count) {
-  return count > 0 ? std::to_string(count) : std::string();
-}
-
 } // namespace
 
 std::string csv_data(const std::vector<Datum>& data) {
@@ -68,11 +64,11 @@ std::string csv_data(const std::vector<Datum>& data) {
     for (const auto& [name, value] : datum.keys)
       cells[static_cast<std::size_t>(std::ranges::find(heads, name) - heads.begin())] = value;
     const bool any = datum.value && std::isfinite(*datum.value);
-    cells.insert(cells.end(),
-                 {datum.quantity, datum.statistic, raw_number(datum.value), raw_number(datum.low),
-                  raw_number(datum.high), datum.unit, datum.witness, raw_count(datum.repetitions),
-                  any && datum.repetitions > 0 ? std::to_string(datum.disturbed) : "",
-                  any || !datum.reason.empty() ? datum.reason : "no reason given"});
+    cells.insert(cells.end(), {datum.quantity, datum.statistic, raw_number(datum.value),
+                               raw_number(datum.low), raw_number(datum.high), datum.unit, datum.witness,
+                               datum.repetitions > 0 ? std::to_string(datum.repetitions) : "",
+                               any && datum.repetitions > 0 ? std::to_string(datum.disturbed) : "",
+                               any || !datum.reason.empty() ? datum.reason : "no reason given"});
     text += csv_line(cells);
   }
   return text;

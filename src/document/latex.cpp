@@ -92,10 +92,6 @@ void append_latex(std::string& out, char32_t c) {
     out += fmt::format("\\texttt{{U+{:04X}}}", static_cast<unsigned long>(c));
 }
 
-bool is_digit(char32_t c) {
-  return c >= '0' && c <= '9';
-}
-
 /// `signs`: a hyphen that is the sign of a number becomes a minus; in a command line it stays.
 std::string latex_text(std::string_view text, bool signs = true) {
   std::string out;
@@ -104,8 +100,7 @@ std::string latex_text(std::string_view text, bool signs = true) {
     if (const auto exponent = take_exponent(before, text); !exponent.empty()) {
       out += fmt::format("\\textsuperscript{{{}}}", exponent);
     } else if (const bool starts = before == 0 || before == ' ' || before == '[' || before == '(';
-               signs && starts && text.size() > 1 && text[0] == '-' &&
-               is_digit(static_cast<unsigned char>(text[1]))) {
+               signs && starts && text.size() > 1 && text[0] == '-' && text[1] >= '0' && text[1] <= '9') {
       out += "$-$";
       before = U'-';
       text.remove_prefix(1);

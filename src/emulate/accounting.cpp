@@ -6,14 +6,11 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstdlib>
-#include <iterator>
 #include <map>
 #include <numbers>
 #include <span>
 #include <string>
 #include <tuple>
-#include <utility>
 
 namespace recount::emulate {
 
@@ -432,10 +429,7 @@ std::map<std::size_t, double> dependence(const Slot& slot) {
 /// Occurrences at one instruction: it is one kind of branch, loads or prefetches, and has one quantity of
 /// floating point.
 double most_at_once(const std::map<std::size_t, double>& by_quantity) {
-  const auto of = [&](Quantity q) {
-    const auto found = by_quantity.find(static_cast<std::size_t>(q));
-    return found == by_quantity.end() ? 0.0 : found->second;
-  };
+  const auto of = [&](Quantity q) { return base::value_at(by_quantity, static_cast<std::size_t>(q)); };
   double sum =
       std::max({of(conditional) + of(taken) + of(mispredicted) + of(mispredicted_taken),
                 std::max(of(indirect), of(calls)) + of(mispredicted_indirect), of(jumps), of(returns)});

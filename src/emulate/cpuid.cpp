@@ -1,8 +1,6 @@
 #include "emulate/cpuid.hpp"
 
 #include <algorithm>
-#include <cstring>
-#include <iterator>
 #include <span>
 #include <string>
 

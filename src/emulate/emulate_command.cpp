@@ -16,7 +16,6 @@
 #include <cstdlib>
 #include <fmt/format.h>
 #include <memory>
-#include <optional>
 #include <string>
 #include <sys/resource.h>
 #include <utility>

@@ -14,7 +14,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <elf.h>
-#include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
@@ -24,7 +23,6 @@
 #include <optional>
 #include <sched.h>
 #include <set>
-#include <stdexcept>
 #include <string>
 #include <sys/mount.h>
 #include <sys/prctl.h>

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <capstone/capstone.h>
 #include <chrono>
-#include <cstring>
 #include <string>
 #include <string_view>
 

@@ -17,7 +17,6 @@
 #include <filesystem>
 #include <set>
 #include <strings.h>
-#include <utility>
 
 namespace recount::event {
 namespace {

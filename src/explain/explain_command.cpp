@@ -21,7 +21,6 @@
 #include <cerrno>
 #include <cmath>
 #include <map>
-#include <memory>
 #include <optional>
 #include <ranges>
 #include <string>
@@ -60,10 +59,6 @@ std::string describe_run(const result::Run& run) {
   return fmt::format("{}", fmt::join(facts, "; "));
 }
 
-bool by_counter(const Witness& witness) {
-  return witness == Witness::papi || witness == Witness::perf || witness == Witness::clock;
-}
-
 /// Rows of one machine: PAPI's counts before those of perf_event.
 using Row = std::tuple<std::string, std::int64_t, std::int64_t, int>; // loops, n, block, repetition
 using Rows = std::map<Row, std::array<std::optional<double>, contributed.size()>>;
@@ -79,9 +74,9 @@ std::string contribution(const result::Results& results) {
       const auto metric = std::ranges::find(contributed, o.metric);
       const auto value = result::as_double(o.value);
       if (!product || product->element != "f64" || !product->build.empty() || product->transposes || !value ||
-          metric == contributed.end() || !by_counter(o.witness) || o.witness != preferred)
+          metric == contributed.end() || o.witness != preferred)
         continue;
-      const bool huge = matmul::find_word(o.params, "pagesize") == "huge";
+      const bool huge = result::word(o.params, "pagesize") == "huge";
       auto& cell = groups[{o.run.get(), huge}][{product->variant, product->n, product->block, o.repetition}]
                          [static_cast<std::size_t>(metric - contributed.begin())];
       if (!cell) cell = value;

@@ -93,9 +93,7 @@ Predicted Predictor::l1_misses(const std::string& machine, const std::string& or
     model::Hierarchy caches(described);
     model::simulate_nest(product_nest(order, n, block, described.placement), caches);
     const auto count = static_cast<double>(model::metrics(caches).at("PAPI_L1_DCM"));
-    const auto errors = model::sampling_errors(caches);
-    const auto error = errors.find("PAPI_L1_DCM");
-    const double half = error == errors.end() ? 0 : error->second;
+    const double half = base::value_at(model::sampling_errors(caches), "PAPI_L1_DCM");
     Predicted next = all.empty() ? Predicted{count, count - half, count + half} : all.back();
     next.low = std::min(next.low, count - half);
     next.high = std::max(next.high, count + half);

@@ -41,9 +41,7 @@ Values::Values(std::vector<double> all, Witness from) : runs(std::move(all)), wi
 }
 
 const Column& Group::column(const std::string& metric) const {
-  static const Column none;
-  const auto at = columns.find(metric);
-  return at == columns.end() ? none : at->second;
+  return base::value_at(columns, metric);
 }
 
 std::vector<Group> measured_groups(const std::vector<matmul::ProductGroup>& all) {

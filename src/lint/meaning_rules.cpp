@@ -23,11 +23,7 @@ struct MeaningRule {
   std::map<std::string, Words, std::less<>> lists; ///< by keyword; a switch is an empty list
 
   [[nodiscard]] bool has(const char* keyword) const { return lists.contains(keyword); }
-  [[nodiscard]] const Words& list(const char* keyword) const {
-    static const Words none;
-    const auto at = lists.find(keyword);
-    return at == lists.end() ? none : at->second;
-  }
+  [[nodiscard]] const Words& list(const char* keyword) const { return base::value_at(lists, keyword); }
 };
 
 std::vector<MeaningRule> parse_meaning(std::string_view text) {

@@ -558,15 +558,10 @@ const std::vector<FigureOfProducts>& product_table() {
 
 plot::Sheet compose_products(const std::string& name, const result::Results& results,
                              const plot::Choice& choice) {
-  result::Results chosen;
-  if (!choice.witnesses.empty()) {
-    chosen.runs = results.runs;
-    chosen.statistic = results.statistic;
-    std::ranges::copy_if(results.observations, std::back_inserter(chosen.observations), [&](const auto& o) {
-      return std::ranges::find(choice.witnesses, o.witness) != choice.witnesses.end();
-    });
-  }
-  const Groups groups = group_products(choice.witnesses.empty() ? results : chosen);
+  const auto chosen = document::only({"", false, document::unowned(results)}, [&](const auto& o) {
+    return choice.witnesses.empty() || std::ranges::count(choice.witnesses, o.witness) > 0;
+  });
+  const Groups groups = group_products(*chosen.results);
   ProductSheet sheet(name);
   for (const auto& row : product_table())
     if (row.entry.name == name && !groups.empty()) row.compose(sheet, groups, name);

@@ -132,9 +132,9 @@ Stops command_points(const MatmulChoice& choice) {
     const std::string language = named ? command.substr(0, equals)
                                        : kernel::guess_language(kernel::split_words(line, "--external")[0]);
     for (const MatmulStop& stop : matmul_points(choice)) {
-      const std::string variant = find_word(stop.point, "variant");
+      const std::string variant = result::word(stop.point, "variant");
       if (stop.kernel == "matmul" && (variant == "ijk" || variant == "ikj") &&
-          find_word(stop.point, "element") == "f64" && result::integer(stop.point, "n") <= most)
+          result::word(stop.point, "element") == "f64" && result::integer(stop.point, "n") <= most)
         add(stops, "external",
             {{"command", line}, {"language", language}, {"variant", variant}, {"n", stop.point.at("n")}},
             false);
@@ -350,7 +350,7 @@ double timed_seconds(const sweep::Job& job) {
   constexpr double start = 0.03, start_of_command = 0.2; // a process, memory, a corner multiplied
   const bool command = job.kernel == "external";
   const auto n = static_cast<double>(result::integer(job.point, "n").value_or(0));
-  const std::string variant = find_word(job.point, "variant");
+  const std::string variant = result::word(job.point, "variant");
   const auto* const time =
       std::ranges::find_if(step_times, [&](const StepTime& row) { return row.variant == variant; });
   if (time == step_times.end()) return start;

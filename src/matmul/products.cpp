@@ -72,17 +72,11 @@ Product Product::with_build(const std::string& other) const {
   return product;
 }
 
-std::string find_word(const result::Params& point, const std::string& name) {
-  const auto found = point.find(name);
-  const auto* const word = found == point.end() ? nullptr : std::get_if<std::string>(&found->second);
-  return word ? *word : "";
-}
-
 std::optional<Product> parse_product(const std::string& kernel, const result::Params& point) {
   if (kernel != "matmul" && kernel != "matmul-vectorised" && kernel != "external" && kernel != "dgemm")
     return {};
   const auto word = [&](const std::string& name, const std::string& otherwise) {
-    const std::string text = find_word(point, name);
+    const std::string text = result::word(point, name);
     return text.empty() ? otherwise : text;
   };
   Product product;
@@ -192,9 +186,7 @@ std::vector<Product> ProductGroup::loops() const {
 }
 
 const Metrics& ProductGroup::metrics(const Product& product) const {
-  static const Metrics none;
-  const auto at = products.find(product);
-  return at == products.end() ? none : at->second;
+  return base::value_at(products, product);
 }
 
 namespace {
@@ -267,8 +259,7 @@ public:
   std::pair<const result::Run*, ProductGroup*> find(const std::string& id) {
     auto [at, fresh] = by_run_.try_emplace(id);
     if (!fresh) return at->second;
-    const auto known = runs_.find(id);
-    const result::Run* const run = known == runs_.end() ? nullptr : known->second;
+    const result::Run* const run = base::value_at(runs_, id);
     const std::string machine = run ? machine_name(*run) : "an unknown machine";
     const bool published = run && run->versions.contains("published");
     const auto group = std::ranges::find_if(
@@ -345,7 +336,7 @@ void add_ceilings(ProductGroups& groups, const result::Results& results) {
     const bool peak = o.kernel == "peak", bandwidth = o.kernel == "bandwidth";
     const auto value = result::as_double(o.value);
     if ((!peak && !bandwidth) || !value || *value <= 0) continue;
-    auto& at = best[{groups.find(o.run).second, find_word(o.params, "width"),
+    auto& at = best[{groups.find(o.run).second, result::word(o.params, "width"),
                      result::integer(o.params, "size").value_or(0)}];
     if (is_seconds(o.metric) && (at.seconds == 0 || *value < at.seconds)) {
       at.seconds = *value;
@@ -600,10 +591,7 @@ std::vector<std::string> counted(const Published& table) {
 
 /// The description of the CPU that a table names, or of its microarchitecture; empty: there is none.
 std::string find_machine(const std::map<std::string, std::string>& versions, const std::string& file) {
-  const auto word = [&](const char* key) {
-    const auto at = versions.find(key);
-    return at == versions.end() ? std::string() : at->second;
-  };
+  const auto word = [&](const char* key) { return base::value_at(versions, key); };
   std::string found = machine_in(word("cpu"));
   if (found.empty() && word("cpu").empty()) found = machine_in(word("source") + " " + file);
   if (found.empty()) found = machine_of_microarchitecture(word("microarchitecture"));

@@ -45,8 +45,6 @@ struct Product {
 [[nodiscard]] std::optional<std::string> parse_variant(std::string_view name);
 /// The loops without the size: "line", "block 128", "transposed, with copy", "line, Java".
 [[nodiscard]] std::string loops_name(const Product& product);
-/// A parameter that is a word; empty: it is absent or a number.
-[[nodiscard]] std::string find_word(const result::Params& point, const std::string& name);
 
 /// One repetition of a product in a run: the values of one process belong together. In the order of the runs.
 struct Process {

@@ -3,7 +3,6 @@
 #include "model/wide_lookup.hpp"
 
 #include <algorithm>
-#include <bit>
 
 namespace recount::model {
 

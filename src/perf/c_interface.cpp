@@ -1,6 +1,4 @@
 // The C interface.
-#include "base/csv.hpp"
-#include "base/format.hpp"
 #include "base/text.hpp"
 #include "perf/open_group.hpp"
 #include "process/signals.hpp"

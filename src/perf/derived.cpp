@@ -1,7 +1,6 @@
 #include <recount/derived.hpp>
 
 #include "base/csv.hpp"
-#include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/nearest.hpp"
 #include "formula/named.hpp"

@@ -1,7 +1,6 @@
 #include "event/sysfs.hpp"
 #include "perf/open_group.hpp"
 #include "perf/read_page.hpp"
-#include "perf/record.hpp"
 #include "process/signals.hpp"
 
 #include <recount/error.hpp>

@@ -115,9 +115,7 @@ const Line* line_at(const Document& document, Place place) noexcept {
 }
 
 const std::vector<std::size_t>& Document::rows_for(std::string_view cpu) const {
-  static const std::vector<std::size_t> none;
-  const auto at = cpu_rows.find(base::lower_case(cpu));
-  return at == cpu_rows.end() ? none : at->second;
+  return base::value_at(cpu_rows, base::lower_case(cpu));
 }
 
 namespace {

@@ -115,18 +115,11 @@ struct CallgrindFunction {
   std::map<std::pair<int, FunctionKey>, Costs> calls; ///< by the line of the call, and callee
 };
 
-/// One line of text: control characters would end it.
-std::string one_line(std::string text) {
+/// One line of text: control characters would end it. `least`: of the characters that stay.
+std::string one_line(std::string text, unsigned char least = ' ', char other = '?') {
   std::ranges::replace_if(
-      text, [](char c) { return static_cast<unsigned char>(c) < ' '; }, '?');
+      text, [least](char c) { return static_cast<unsigned char>(c) < least; }, other);
   return text;
-}
-
-/// A name of callgrind's "events:", which blanks separate.
-std::string event_word(std::string name) {
-  std::ranges::replace_if(
-      name, [](char c) { return static_cast<unsigned char>(c) <= ' '; }, '_');
-  return name;
 }
 
 std::string cost_text(const Costs& costs) {
@@ -160,7 +153,7 @@ std::string callgrind_text(const Profile& p) {
                                  "\ncmd: {}\npart: 1\npositions: line\nevents:",
                                  one_line(p.subject));
   for (const SampledEvent& event : p.recording.events)
-    text += " " + event_word(event.event.name);
+    text += " " + one_line(event.event.name, ' ' + 1, '_'); // blanks separate them
   text += "\nsummary:" + cost_text(totals) + "\n";
   for (const auto& [key, function] : functions) {
     const auto& [file, object, name] = key;

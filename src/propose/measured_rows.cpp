@@ -36,7 +36,6 @@
 #include <random>
 #include <set>
 #include <span>
-#include <unistd.h>
 #include <utility>
 
 namespace recount::propose {

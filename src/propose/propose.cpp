@@ -21,7 +21,6 @@
 #include <cmath>
 #include <linux/perf_event.h>
 #include <optional>
-#include <ranges>
 
 namespace recount::propose {
 using formula::Quotient;
@@ -623,10 +622,8 @@ const std::vector<NamedEvent>& EventIndex::events() {
 }
 
 const std::vector<std::size_t>& EventIndex::events_with_code(const preset::Native& native) {
-  static const std::vector<std::size_t> none;
   (void)events();
-  const auto at = by_code_.find({native.type, native.config, native.config1, native.config2});
-  return at == by_code_.end() ? none : at->second;
+  return base::value_at(by_code_, {native.type, native.config, native.config1, native.config2});
 }
 
 Translation translate(const std::string& term, EventIndex& origin, EventIndex& target) {

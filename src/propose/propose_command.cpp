@@ -1,6 +1,5 @@
 #include "base/format.hpp"
 #include "base/nearest.hpp"
-#include "base/text.hpp"
 #include "command/command.hpp"
 #include "command/measuring.hpp"
 #include "command/output.hpp"

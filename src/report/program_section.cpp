@@ -19,16 +19,6 @@ namespace {
 
 constexpr std::size_t most_functions = 20;
 
-bool is_whole_program(const result::Observation& o) {
-  return o.kernel == "command" && !plot::is_interval(o);
-}
-
-std::string parameter_text(const result::Params& params, const std::string& name) {
-  const auto found = params.find(name);
-  const auto* text = found == params.end() ? nullptr : std::get_if<std::string>(&found->second);
-  return text ? *text : "";
-}
-
 /// A row for each metric of each command; one that was not counted has its reason.
 std::optional<document::Table> metrics_table(const document::Part& part) {
   document::Table table{"Counts of programs",
@@ -40,9 +30,10 @@ std::optional<document::Table> metrics_table(const document::Part& part) {
                          {"95 % interval"},
                          {"unit", false}},
                         {}};
-  const auto groups = sweep::sweep_groups(*document::only(part, is_whole_program).results);
+  const auto whole = [](const auto& o) { return o.kernel == "command" && !plot::is_interval(o); };
+  const auto groups = sweep::sweep_groups(*document::only(part, whole).results);
   for (const sweep::SweepGroup& group : groups) {
-    std::vector<std::string> row{parameter_text(group.params, "command"), group.metric,
+    std::vector<std::string> row{result::word(group.params, "command"), group.metric,
                                  base::format_witness(group.witness), std::to_string(group.values.size())};
     if (group.summary) {
       const auto& s = *group.summary;
@@ -69,8 +60,8 @@ std::optional<document::Table> functions_table(const document::Part& part, const
   for (const auto& o : part.results->observations) {
     const auto value = result::value(o);
     if (!plot::is_profile(o) || o.metric != metric || !value || !o.params.contains("address")) continue;
-    const std::string function = parameter_text(o.params, "function");
-    functions[{function.empty() ? "(unknown)" : function, parameter_text(o.params, "module")}] += *value;
+    const std::string function = result::word(o.params, "function");
+    functions[{function.empty() ? "(unknown)" : function, result::word(o.params, "module")}] += *value;
     all += *value;
     witnesses.insert(o.witness);
   }

@@ -277,13 +277,11 @@ Counts marked_counts(const document::Part& part, const Marks& marks) {
   Counts all;
   for (const auto& o : part.results->observations) {
     if (!marks.contains(o.metric) || o.witness.modelled() || o.params.contains("interval")) continue;
-    const auto command = o.params.find("command");
-    const auto* const program = o.kernel == "command" && command != o.params.end()
-                                    ? std::get_if<std::string>(&command->second)
-                                    : nullptr;
-    auto& values = all[{o.metric, program ? *program : "kernel " + o.kernel, o.witness}];
-    if (program && !values) values.emplace();
-    if (const auto value = result::as_double(o.value); value && program) values->push_back(*value);
+    const std::string program = o.kernel == "command" ? result::word(o.params, "command") : std::string();
+    auto& values = all[{o.metric, program.empty() ? "kernel " + o.kernel : program, o.witness}];
+    if (program.empty()) continue;
+    if (!values) values.emplace();
+    if (const auto value = result::as_double(o.value)) values->push_back(*value);
   }
   return all;
 }

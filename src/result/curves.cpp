@@ -1,5 +1,6 @@
 #include "result/curves.hpp"
 
+#include "base/text.hpp"
 #include "base/witness.hpp"
 
 #include <algorithm>
@@ -35,11 +36,6 @@ std::optional<double> take_x(Params& params, const std::string& x) {
 /// By the id of a run.
 using Machines = std::unordered_map<std::string, std::string>;
 
-std::string find_machine(const Machines& machines, const std::string& run) {
-  const auto found = machines.find(run);
-  return found == machines.end() ? std::string() : found->second;
-}
-
 void add(Series& series, double x, const Observation& o, const Measure& measure) {
   Gathered& at = series.points[x];
   const auto measured = measure(o);
@@ -61,7 +57,7 @@ void add_gaps(std::map<Key, Series>& all, const Results& results, const Machines
     auto params = failure.params;
     const auto at = take_x(params, x);
     if (!at) continue;
-    const auto machine = find_machine(machines, failure.run);
+    const auto machine = base::value_at(machines, failure.run);
     for (auto& [key, series] : all) {
       const auto& [on, kernel, metric, witness, rest] = key;
       if (on != machine || kernel != failure.kernel || witness != failure.witness || rest != params) continue;
@@ -117,7 +113,7 @@ std::vector<Curve> curves(const Results& results, const std::string& x,
     if (!wanted(o)) continue;
     Params params = o.params;
     if (const auto at = take_x(params, x))
-      add(all[{find_machine(machines, o.run), o.kernel, o.metric, o.witness, std::move(params)}], *at, o,
+      add(all[{base::value_at(machines, o.run), o.kernel, o.metric, o.witness, std::move(params)}], *at, o,
           measure);
   }
   add_gaps(all, results, machines, x);

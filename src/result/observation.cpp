@@ -56,6 +56,12 @@ std::optional<std::int64_t> integer(const Params& params, const std::string& nam
   return number ? std::optional(*number) : std::nullopt;
 }
 
+std::string word(const Params& params, const std::string& name) {
+  const auto found = params.find(name);
+  const auto* const word = found == params.end() ? nullptr : std::get_if<std::string>(&found->second);
+  return word ? *word : "";
+}
+
 std::string text(const ParamValue& value) {
   const auto* const number = std::get_if<std::int64_t>(&value);
   return number ? std::to_string(*number) : std::get<std::string>(value);

@@ -103,6 +103,8 @@ using Params = std::map<std::string, ParamValue>;
 
 /// The parameter's number; nothing where it is absent or a word.
 [[nodiscard]] std::optional<std::int64_t> integer(const Params& params, const std::string& name);
+/// A parameter that is a word; empty: it is absent or a number.
+[[nodiscard]] std::string word(const Params& params, const std::string& name);
 /// A number in digits, or the word.
 [[nodiscard]] std::string text(const ParamValue& value);
 

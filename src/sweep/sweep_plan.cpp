@@ -22,7 +22,6 @@
 #include <array>
 #include <cctype>
 #include <cmath>
-#include <optional>
 #include <random>
 #include <string_view>
 #include <unordered_set>

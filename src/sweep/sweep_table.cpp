@@ -6,7 +6,6 @@
 #include "base/witness.hpp"
 #include "command/measuring.hpp"
 #include "command/output.hpp"
-#include "command/print.hpp"
 #include "model/machine.hpp"
 
 #include <recount/error.hpp>

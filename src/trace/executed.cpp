@@ -6,7 +6,6 @@
 #include <elf.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <fstream>
 #include <optional>

@@ -18,7 +18,6 @@
 #include <span>
 #include <sys/socket.h>
 #include <unistd.h>
-#include <utility>
 
 namespace recount::watch {
 namespace {

@@ -6,7 +6,6 @@
 #include "event/encode.hpp"
 #include "event/sysfs.hpp"
 #include "papi/library.hpp"
-#include "perf/errno_hints.hpp"
 #include "witness/counting.hpp"
 
 #include <recount/papi.hpp>

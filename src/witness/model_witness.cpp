@@ -63,8 +63,7 @@ public:
   Simulation(const kernel::Kernel& kernel, const Task& task) : kernel_(kernel), task_(task) {
     try {
       machine_ = model::machine(task.witness.machine());
-      if (const auto pages = task.point.find("pagesize");
-          pages != task.point.end() && pages->second == result::ParamValue(std::string("huge")))
+      if (result::word(task.point, "pagesize") == "huge")
         machine_ = model::with_huge_pages(*std::move(machine_));
       if (machine_->placement) machine_->placement->draw = static_cast<std::uint64_t>(task.repetition);
     } catch (const Error& error) { // without cache sizes of the host, closed forms still hold

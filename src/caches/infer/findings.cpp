@@ -2,6 +2,7 @@
 
 #include "base/format.hpp"
 #include "base/names.hpp"
+#include "base/text.hpp"
 #include "base/witness.hpp"
 #include "caches/infer/sampler.hpp"
 #include "model/machine.hpp"
@@ -388,8 +389,7 @@ constexpr const char* otherwise_note = "stated_otherwise";
 constexpr const char* shared_note = "shared_by "; // and the level
 
 std::string note(const result::Run& run, const std::string& name) {
-  const auto found = run.plan.find(name);
-  return found == run.plan.end() ? std::string() : found->second;
+  return base::value_at(run.plan, name);
 }
 
 StatedCaches stated_by_machine(const std::string& name) {

@@ -1,13 +1,9 @@
 // The inference: by misses where addresses choose the sets, else by time and counters under random placement.
 
-#include "base/format.hpp"
-#include "base/witness.hpp"
 #include "caches/infer/findings.hpp"
 #include "caches/infer/sampler.hpp"
 #include "caches/infer/second_level.hpp"
 #include "caches/infer/time_inference.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <memory>

@@ -8,7 +8,6 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <dirent.h>
 #include <dlfcn.h>
 #include <limits.h>
@@ -19,18 +18,6 @@
 #include <sys/types.h>
 
 namespace recount::emulate {
-
-/// The path to be opened in place of one that the program names; mostly the same.
-class Redirected {
-public:
-  /// `folder`: what a relative path starts from.
-  explicit Redirected(const char* path, int folder = AT_FDCWD);
-  [[nodiscard]] const char* path() const { return path_; }
-
-private:
-  const char* path_;
-  char text_[PATH_MAX];
-};
 
 namespace {
 
@@ -84,21 +71,30 @@ F next_function(const char* name, F /*type*/) {
   return reinterpret_cast<F>(dlsym(RTLD_NEXT, name));
 }
 
+/// The path to be opened in place of one that the program names; mostly the same.
+class Redirected {
+public:
+  /// `folder`: what a relative path starts from.
+  explicit Redirected(const char* path, int folder = AT_FDCWD) : path_(path) {
+    if (path == nullptr || *redirections() == '\0') return;
+    const Pause pause;
+    const int error = errno;
+    std::string_view source, rest;
+    char whole[PATH_MAX];
+    std::size_t length = 0, size = 0;
+    if (absolute(path, folder, whole, length) && find({whole, length}, source, rest) &&
+        append(text_, size, source) && append(text_, size, rest))
+      path_ = text_;
+    errno = error;
+  }
+  [[nodiscard]] const char* path() const { return path_; }
+
+private:
+  const char* path_;
+  char text_[PATH_MAX];
+};
+
 } // namespace
-
-Redirected::Redirected(const char* path, int folder) : path_(path) {
-  if (path == nullptr || *redirections() == '\0') return;
-  const Pause pause;
-  const int error = errno;
-  std::string_view source, rest;
-  char whole[PATH_MAX];
-  std::size_t length = 0, size = 0;
-  if (absolute(path, folder, whole, length) && find({whole, length}, source, rest) &&
-      append(text_, size, source) && append(text_, size, rest))
-    path_ = text_;
-  errno = error;
-}
-
 } // namespace recount::emulate
 
 using recount::emulate::Redirected;
@@ -126,29 +122,19 @@ int __xstat64(int version, const char* path, struct stat64* to) noexcept;
 int __lxstat64(int version, const char* path, struct stat64* to) noexcept;
 
 // The mode is read whether or not there is one, as libc's callers pass it in a register.
-#define OPEN(name)                                                                                           \
-  int name(const char* path, int flags, ...) {                                                               \
+#define OPEN(name, parameters, ...)                                                                          \
+  int name parameters {                                                                                      \
     NEXT(name);                                                                                              \
     va_list list;                                                                                            \
     va_start(list, flags);                                                                                   \
     const auto mode = va_arg(list, unsigned);                                                                \
     va_end(list);                                                                                            \
-    return next(Redirected(path).path(), flags, mode);                                                       \
+    return next(__VA_ARGS__, flags, mode);                                                                   \
   }
-OPEN(open)
-OPEN(open64)
-
-#define OPEN_AT(name)                                                                                        \
-  int name(int folder, const char* path, int flags, ...) {                                                   \
-    NEXT(name);                                                                                              \
-    va_list list;                                                                                            \
-    va_start(list, flags);                                                                                   \
-    const auto mode = va_arg(list, unsigned);                                                                \
-    va_end(list);                                                                                            \
-    return next(folder, Redirected(path, folder).path(), flags, mode);                                       \
-  }
-OPEN_AT(openat)
-OPEN_AT(openat64)
+OPEN(open, (const char* path, int flags, ...), Redirected(path).path())
+OPEN(open64, (const char* path, int flags, ...), Redirected(path).path())
+OPEN(openat, (int folder, const char* path, int flags, ...), folder, Redirected(path, folder).path())
+OPEN(openat64, (int folder, const char* path, int flags, ...), folder, Redirected(path, folder).path())
 
 #define REDIRECT(type, name, parameters, ...)                                                                \
   type name parameters {                                                                                     \

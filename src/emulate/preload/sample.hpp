@@ -6,7 +6,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <linux/perf_event.h>
 #include <sys/types.h>
 
 namespace recount::emulate {

@@ -154,17 +154,16 @@ NestKernel::NestKernel(const std::string& file, const std::string& text)
 }
 
 const Kernel& NestKernel::configured(const result::Params& given) const {
-  const auto file = given.find("file");
-  const auto* const path = file == given.end() ? nullptr : std::get_if<std::string>(&file->second);
-  if (path == nullptr || path->empty())
+  const std::string path = result::word(given, "file");
+  if (path.empty())
     throw bad_input("recount sweep nest", "no file given",
                     "recount sweep nest --file gemm.nest; recount-nest(5) describes the format");
   static std::map<std::pair<std::string, std::string>, NestKernel> kernels;
-  std::string text = read_nest(*path);
-  const auto known = kernels.find({*path, text});
+  std::string text = read_nest(path);
+  const auto known = kernels.find({path, text});
   if (known != kernels.end()) return known->second;
-  NestKernel kernel(*path, text);
-  return kernels.emplace(std::pair(*path, std::move(text)), std::move(kernel)).first->second;
+  NestKernel kernel(path, text);
+  return kernels.emplace(std::pair(path, std::move(text)), std::move(kernel)).first->second;
 }
 
 nest::Point NestKernel::at(const result::Params& given) const {
