@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace recount::perf {
 namespace {
@@ -33,10 +34,14 @@ double times(double part, nanoseconds of) {
 std::string milliseconds(nanoseconds time) {
   return fmt::format("{:.3g} ms", times(1e-6, time));
 }
+/// recount emulate does not count the start of Valgrind, which takes processor time, and loses no program.
+bool emulated() {
+  return std::getenv("RECOUNT_PMU_SHARED") != nullptr;
+}
 } // namespace
 
 bool removed(nanoseconds enabled, nanoseconds used) {
-  return times(1, enabled) < times(seen_of_removed, used);
+  return !emulated() && times(1, enabled) < times(seen_of_removed, used);
 }
 
 Reason removed_reason(nanoseconds enabled, nanoseconds used) {
@@ -60,7 +65,7 @@ bool removed_at_exec(const std::string& program) {
 }
 
 std::string removed_in_part(nanoseconds enabled, nanoseconds used) {
-  if (times(1, enabled) >= times(seen_of_all, used) || used - enabled < noticeable) return {};
+  if (emulated() || times(1, enabled) >= times(seen_of_all, used) || used - enabled < noticeable) return {};
   return fmt::format(
       "incomplete: counted in {} of {} of processor time; Linux does not count programs that are "
       "set-user-ID or set-group-ID, have capabilities, or may not be read",
