@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <string_view>
 
 namespace recount::perf {
 namespace {
@@ -34,9 +35,11 @@ double times(double part, nanoseconds of) {
 std::string milliseconds(nanoseconds time) {
   return fmt::format("{:.3g} ms", times(1e-6, time));
 }
-/// recount emulate does not count the start of Valgrind, which takes processor time, and loses no program.
+/// recount emulate --exact does not count the start of Valgrind, which takes processor time, and loses no
+/// program.
 bool emulated() {
-  return std::getenv("RECOUNT_PMU_SHARED") != nullptr;
+  const char* const options = std::getenv("RECOUNT_PMU_OPTIONS");
+  return options != nullptr && std::string_view(options).find("exact 1") != std::string_view::npos;
 }
 } // namespace
 
