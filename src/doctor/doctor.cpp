@@ -345,7 +345,7 @@ std::vector<SummaryLine> summarise(const std::vector<Area>& areas) {
 
 void check_readiness_name(const std::string& command) {
   if (std::ranges::find(ready_commands, command) == ready_commands.end())
-    throw bad_input("--for " + command, "no such command",
+    throw bad_input("--for " + command, "not one of the commands that doctor tests",
                     base::did_you_mean(command, ready_commands,
                                        fmt::format("one of {}", fmt::join(ready_commands, ", "))));
 }

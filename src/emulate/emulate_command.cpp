@@ -41,8 +41,17 @@ double non_negative(const std::string& option, const std::string& text, double o
   if (text.empty()) return otherwise;
   const auto value = base::parse<double>(text);
   if (!value || !(*value >= 0) || *value > 1e15)
-    throw bad_input(option, "\"" + text + "\" is not a number from 0 to 1e15", option + " 4");
+    throw bad_input(option, "\"" + text + "\" is not a number from 0 to 1e15",
+                    option + (otherwise == 0 ? " 0.01" : " 4"));
   return *value;
+}
+
+/// Periods: a shorter one would divide by 0.
+double at_least_one(const std::string& option, const std::string& text, double otherwise) {
+  const double value = non_negative(option, text, otherwise);
+  if (value < 1)
+    throw bad_input(option, "\"" + text + "\" is less than 1", option + fmt::format(" {:g}", otherwise));
+  return value;
 }
 
 /// "NAME=TEXT".
@@ -98,7 +107,7 @@ std::string options_from(const EmulateOptions& o) {
       fmt::format("watchdog {:d}\nvirtual_time {:d}\nrdpmc {:d}\nnoise {}\nmux_ms {}\ntick {}\n"
                   "seed {}\n",
                   o.watchdog, o.virtual_time, !o.no_rdpmc, non_negative("--noise", o.noise, 0),
-                  non_negative("--mux-ms", o.mux_ms, 4), non_negative("--tick", o.tick, 4e6), o.seed);
+                  at_least_one("--mux-ms", o.mux_ms, 4), at_least_one("--tick", o.tick, 4e6), o.seed);
   if (o.exact)
     text += "exact 1\n";
   else if (!std::getenv("RECOUNT_PMU_LIBRARY"))

@@ -142,6 +142,12 @@ public:
     }
   }
 
+  /// Statements of the command line, which define no names.
+  void read_changes(std::istream& text) {
+    changing_ = true;
+    read(text, "changes");
+  }
+
 private:
   void statement(const Words& words, const std::string& line, const std::string& remark) {
     const std::string& key = words[0];
@@ -410,6 +416,7 @@ private:
     const Expression value = expression(words.at(2));
     SimulatedPmu& last = current();
     if (std::ranges::find(last.names, words.at(1)) == last.names.end()) {
+      if (changing_) throw std::runtime_error("no parameter \"" + words.at(1) + "\"");
       last.lets.push_back(value);
       last.names.push_back(words.at(1));
       return;
@@ -463,6 +470,7 @@ private:
   SimulatedMachine& machine_;
   std::string folder_; ///< of the file, with its slash
   bool like_ = false;  ///< another machine has been read
+  bool changing_ = false;
 };
 
 } // namespace
@@ -485,7 +493,7 @@ SimulatedMachine read_machine(const std::string& file, const std::string& change
   Reader reader(machine);
   reader.read_file(file);
   std::istringstream more(changes);
-  reader.read(more, "changes");
+  reader.read_changes(more);
   for (SimulatedPmu& pmu : machine.pmus) {
     pmu.cycles = decode_config(pmu.generic[PERF_COUNT_HW_CPU_CYCLES].config);
     const auto found = std::ranges::find(pmu.names, "cycles");

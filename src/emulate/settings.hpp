@@ -3,6 +3,7 @@
 
 #include "emulate/machine.hpp"
 
+#include <linux/perf_event.h>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,6 +35,16 @@ struct Settings {
   std::vector<Injection> injections;
   std::vector<std::string> dead_classes; ///< software events that open and count 0
 };
+
+/// Software events by the names of perf, as classes of events.
+inline constexpr std::pair<const char*, perf_sw_ids> software_classes[] = {
+    {"cpu-clock", PERF_COUNT_SW_CPU_CLOCK},
+    {"task-clock", PERF_COUNT_SW_TASK_CLOCK},
+    {"page-faults", PERF_COUNT_SW_PAGE_FAULTS},
+    {"minor-faults", PERF_COUNT_SW_PAGE_FAULTS_MIN},
+    {"major-faults", PERF_COUNT_SW_PAGE_FAULTS_MAJ},
+    {"cpu-migrations", PERF_COUNT_SW_CPU_MIGRATIONS},
+    {"context-switches", PERF_COUNT_SW_CONTEXT_SWITCHES}};
 
 /// `changes`: see read_machine(); `options`: "noise 0.01\nwatchdog 1". Throws std::runtime_error.
 [[nodiscard]] Settings read_settings(const std::string& machine_file, const std::string& changes,

@@ -13,6 +13,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <string_view>
 
 namespace recount::perf {
 namespace {
@@ -33,10 +35,16 @@ double times(double part, nanoseconds of) {
 std::string milliseconds(nanoseconds time) {
   return fmt::format("{:.3g} ms", times(1e-6, time));
 }
+/// recount emulate --exact does not count the start of Valgrind, which takes processor time, and loses no
+/// program.
+bool emulated() {
+  const char* const options = std::getenv("RECOUNT_PMU_OPTIONS");
+  return options != nullptr && std::string_view(options).find("exact 1") != std::string_view::npos;
+}
 } // namespace
 
 bool removed(nanoseconds enabled, nanoseconds used) {
-  return times(1, enabled) < times(seen_of_removed, used);
+  return !emulated() && times(1, enabled) < times(seen_of_removed, used);
 }
 
 Reason removed_reason(nanoseconds enabled, nanoseconds used) {
@@ -60,7 +68,7 @@ bool removed_at_exec(const std::string& program) {
 }
 
 std::string removed_in_part(nanoseconds enabled, nanoseconds used) {
-  if (times(1, enabled) >= times(seen_of_all, used) || used - enabled < noticeable) return {};
+  if (emulated() || times(1, enabled) >= times(seen_of_all, used) || used - enabled < noticeable) return {};
   return fmt::format(
       "incomplete: counted in {} of {} of processor time; Linux does not count programs that are "
       "set-user-ID or set-group-ID, have capabilities, or may not be read",

@@ -196,7 +196,7 @@ Drawn draw(const Sheet& sheet, const Options& options) {
 std::string draw_text(const Sheet& sheet, TextSize size) {
   size.columns = std::clamp(size.columns, 40L, 400L);
   size.rows = std::clamp(size.rows, 12L, 200L);
-  const Delivery delivery((std::filesystem::temp_directory_path() / "figure.txt").string());
+  const Delivery delivery("-");
   const Drawing drawing{Format::dumb, delivery.name(), delivery.folder(),
                         lay_out(sheet, make_canvas(Format::dumb, 0, size)), size.colour};
   run_gnuplot([&](auto& gnuplot) { write_script(gnuplot, sheet, {drawing}); });

@@ -71,12 +71,21 @@ struct Prepared {
   int first_free = 3;                     ///< above every descriptor the child wants
 };
 
+/// Valgrind shows /proc/self/exe as the file of the program, but would execute its own.
+std::string executable(const std::string& file) {
+  if (file != "/proc/self/exe") return file;
+  std::error_code error;
+  const auto target = std::filesystem::read_symlink(file, error);
+  const bool other = !error && !std::filesystem::equivalent(target, file, error) && !error;
+  return other ? target.string() : file;
+}
+
 Prepared prepare(const Spawn& spawn, int null) {
   Prepared p;
   if (spawn.argv.empty()) throw bad_input("(empty command)", "no program to run");
   const auto path = find_program(spawn.argv[0]);
   // Without a file, exec is still tried with the given name, for its errno.
-  p.path = path ? *path : spawn.argv[0];
+  p.path = executable(path ? *path : spawn.argv[0]);
   for (const auto& word : spawn.argv)
     p.argv.push_back(const_cast<char*>(word.c_str()));
   p.argv.push_back(nullptr);

@@ -86,7 +86,8 @@ bool dead(std::uint32_t pid) {
 }
 
 [[noreturn]] void fail(const std::string& what) {
-  throw unavailable("recount-trace", what + ": " + std::strerror(errno), {}, "ulimit -f unlimited");
+  const char* const fix = errno == ENOMEM ? "ulimit -v unlimited" : "ulimit -f unlimited";
+  throw unavailable("recount-trace", what + ": " + std::strerror(errno), {}, fix);
 }
 
 /// A file in memory without a name: nothing of it stays behind. One thread reads.
@@ -399,7 +400,8 @@ std::string Session::unsimulated() const {
                        processes(untraced), static_cast<int>(RT_SLOTS));
   if (channel_->damaged > 0) return "the program has overwritten the memory of the simulation";
   if (channel_->lost > 0)
-    return fmt::format("{} not simulated: Valgrind could not start there (memory limits, chroot, no /proc); "
+    return fmt::format("{} not simulated: Valgrind could not start there (memory limits, chroot, no /proc, a "
+                       "program that executes /proc/self/exe); "
                        "fix: count that program by itself",
                        processes(channel_->lost));
   return {};

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """The machines of recount emulate, and files that say what differs from another machine. Arguments: recount, the program of counted.c."""
+import json
 import os
 import pathlib
 import shutil
@@ -126,6 +127,37 @@ class Like(unittest.TestCase):
         self.assertIn("follows from what is defined after it", self.refused("like skl", "let uops = cycles"))
         self.machine("like mine", name="other")
         self.assertIn("not the first statement", self.refused("like other"))
+
+
+class Options(unittest.TestCase):
+    def test_names_that_nothing_has_are_refused(self):
+        for words, said in ((("--set", "prefech=1"), 'no parameter "prefech"'), (("--dead-class", "breakpoints"), 'no class "breakpoints"'),
+                            (("--inject", "opn:any:EBUSY"), 'no call "opn"'), (("--inject", "read:NOTHING:EBUSY"), 'no event "NOTHING"'),
+                            (("--inject", "read:breakpoint:EBUSY"), 'no event "breakpoint"'), (("--tick", "0"), "less than 1"), (("--mux-ms", "0.5"), "less than 1")):
+            with self.subTest(words=words):
+                answer = recount("-q", *words, "skl", "--", "true")
+                self.assertEqual(answer.returncode, 125, answer.stderr)
+                self.assertIn(said, answer.stderr)
+        self.assertEqual(recount("-q", "--fast", "--inject", "open:page-faults:EBUSY", "--dead-class", "breakpoint", "skl", "--", "true").returncode, 0)
+
+    def test_calls_about_a_class_fail_as_often_as_stated(self):
+        answer = recount("-q", "--fast", "--inject", "open:page-faults:ENFILE:1", "skl", "--", RECOUNT, "stat", "-e", "page-faults", "--", "true")
+        self.assertRegex(answer.stderr, r"page-faults +\d+\n")  # opened once more after the failure
+
+
+class Itself(unittest.TestCase):
+    def test_recount_measures_in_processes_of_its_own(self):
+        answer = recount("-q", "skl", "--", RECOUNT, "sweep", "chase", "--size", "4K", "--witness", "clock", "--repeat", "1", "-q")
+        self.assertEqual(answer.returncode, 0, answer.stderr)
+
+    def test_counts_are_not_called_incomplete(self):
+        answer = recount("-q", "skl", "--", RECOUNT, "stat", "-e", "instructions:u", "--", "true")
+        self.assertRegex(answer.stderr, r"instructions:u +[\d,]+\n")
+        self.assertNotIn("incomplete", answer.stderr)
+
+    def test_hypervisor_has_a_name(self):
+        machine = json.loads(recount("-q", "skl", "--", RECOUNT, "doctor", "--json").stdout)["machine"]
+        self.assertTrue((machine["hypervisor"] or "none").isprintable(), machine)
 
 
 unittest.main(argv=sys.argv[:1])

@@ -152,25 +152,29 @@ bool of_class(const perf_event_attr& attr, const std::string& name) {
   if (name == "tracepoint") return attr.type == PERF_TYPE_TRACEPOINT;
   if (name == "hardware")
     return attr.type == PERF_TYPE_HARDWARE || attr.type == PERF_TYPE_HW_CACHE || attr.type == PERF_TYPE_RAW;
-  constexpr std::pair<const char*, perf_sw_ids> software[] = {
-      {"cpu-clock", PERF_COUNT_SW_CPU_CLOCK},
-      {"task-clock", PERF_COUNT_SW_TASK_CLOCK},
-      {"page-faults", PERF_COUNT_SW_PAGE_FAULTS},
-      {"minor-faults", PERF_COUNT_SW_PAGE_FAULTS_MIN},
-      {"major-faults", PERF_COUNT_SW_PAGE_FAULTS_MAJ},
-      {"cpu-migrations", PERF_COUNT_SW_CPU_MIGRATIONS},
-      {"context-switches", PERF_COUNT_SW_CONTEXT_SWITCHES}};
-  for (const auto& [known, config] : software)
+  for (const auto& [known, config] : software_classes)
     if (name == known) return attr.type == PERF_TYPE_SOFTWARE && attr.config == config;
   std::ifstream file("/sys/bus/event_source/devices/" + name + "/type");
   std::uint32_t type = 0;
   return file >> type && attr.type == type;
 }
 
-int injected_for_class(const perf_event_attr& attr) {
-  for (const Injection& one : settings().injections)
-    if (one.call == "open" && one.event != "any" && of_class(attr, one.event)) return one.error;
+/// The error of the first injection into `call` whose event `concerns` accepts, while it has turns left.
+template <typename F>
+int injected_where(const char* call, F concerns) {
+  const auto& all = settings().injections;
+  for (std::size_t i = 0; i < all.size() && i < std::size(Shared{}.injected); ++i) {
+    const Injection& one = all[i];
+    if (one.call != call || !concerns(one.event)) continue;
+    const Locked shared;
+    if (one.times == 0 || shared->injected[i]++ < one.times) return one.error;
+  }
   return 0;
+}
+
+int injected_for_class(const perf_event_attr& attr) {
+  return injected_where("open",
+                        [&](const std::string& name) { return name != "any" && of_class(attr, name); });
 }
 
 /// What opens in place of an event of a dead class: a breakpoint where no program can have memory
@@ -377,14 +381,7 @@ std::string event_name(const Encoding& encoding) {
 }
 
 int injected_for(const char* call, const std::string& event) {
-  const auto& all = settings().injections;
-  for (std::size_t i = 0; i < all.size() && i < std::size(Shared{}.injected); ++i) {
-    const Injection& one = all[i];
-    if (one.call != call || (one.event != "any" && one.event != event)) continue;
-    const Locked shared;
-    if (one.times == 0 || shared->injected[i]++ < one.times) return one.error;
-  }
-  return 0;
+  return injected_where(call, [&](const std::string& name) { return name == "any" || name == event; });
 }
 
 /// Whether the preload library is in the process or thread, as in all whose instructions are counted.
