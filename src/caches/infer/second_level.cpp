@@ -548,8 +548,6 @@ Property entries(const Translation& translation, std::size_t i, bool exact) {
     p.forget(fmt::format("the cost rises at about {:.0f} pages, but as many lines in half as many pages cost "
                          "{:.0f} % of it: the cache, not the TLB",
                          *p.value, 100 * std::min(1.0, *level.of_lines)));
-  else if (i > 0 && !level.of_lines)
-    p.forget("as many lines in half as many pages were not timed, and the cache may cause the rise as well");
   else if (level.of_lines)
     p.words.push_back(fmt::format("As many lines in half as many pages cost {:.0f} % of the rise.",
                                   100 * std::max(0.0, *level.of_lines)));
@@ -569,6 +567,23 @@ std::vector<TlbFinding> tlb_findings(const Translation& translation, bool exact)
               : unknown_property("cost", "ns", "the witness counts misses and measures no time")});
   }
   return findings;
+}
+
+void discard_cache_effects(std::vector<TlbFinding>& tlbs, const Translation& translation,
+                           const LevelFinding& first) {
+  if (!first.capacity.value || !first.line.value) return;
+  const double lines = *first.capacity.value / *first.line.value;
+  for (std::size_t i = 1; i < tlbs.size(); ++i) {
+    Property& p = tlbs[i].entries;
+    if (!p.value || translation.levels[i].of_lines) continue;
+    const bool as_lines = *p.value > 0.5 * lines && *p.value < 1.5 * lines;
+    const bool as_sets = first.ways.value && std::abs(*p.value * *first.ways.value / lines - 1) < 0.05;
+    if (as_lines || as_sets)
+      p.forget(fmt::format(
+          "the cost rises at about {:.0f} pages, and {} has {:.0f} {}: which of the two ends "
+          "there cannot be determined",
+          *p.value, first.name, as_lines ? lines : lines / *first.ways.value, as_lines ? "lines" : "sets"));
+  }
 }
 
 } // namespace recount::caches

@@ -44,10 +44,16 @@ struct Translation {
 /// `exact`: from counts without noise.
 [[nodiscard]] std::vector<TlbFinding> tlb_findings(const Translation& translation, bool exact);
 
+/// Removes TLB levels beyond the first that a cache may have caused: as many entries as the first cache has
+/// lines or sets, and no measurement of as many lines in half as many pages. One line per page and adjacent
+/// lines then cost different times in the cache.
+void discard_cache_effects(std::vector<TlbFinding>& tlbs, const Translation& translation,
+                           const LevelFinding& first);
+
 /// What is known of the level and those above when its geometry is looked for.
 struct SecondLevelTask {
-  double hit = 0, next_hit = 0; ///< ns: of this level, of the next
-  std::int64_t line = 64;       ///< bytes
+  double first_hit = 0, hit = 0, next_hit = 0; ///< ns: of the first level, of this one, of the next
+  std::int64_t line = 64;                      ///< bytes
   std::int64_t ways_above = 0;
   std::int64_t page_sets_above = 1; ///< sets of the first level that lines at one page offset fall into
   std::int64_t onset = 0;           ///< bytes: where it begins to overflow

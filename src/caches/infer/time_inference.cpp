@@ -58,6 +58,7 @@ public:
       stage_("TLB");
       translation_ = find_translation(cached_, line());
       found_.tlbs = tlb_findings(translation_, false);
+      discard_cache_effects(found_.tlbs, translation_, found_.levels.front());
       second_level();
       if (beyond_second_.hit > 0) outer_levels();
       repeat_set_measurement();
@@ -191,6 +192,7 @@ private:
   void geometry_of_second(LevelFinding& finding, bool next_is_level) {
     const LevelFinding& first = found_.levels.front();
     SecondLevelTask task;
+    task.first_hit = first_hit_;
     task.hit = second_hit_;
     task.next_hit = beyond_second_.hit;
     task.line = line();
