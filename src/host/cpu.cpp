@@ -33,7 +33,6 @@ std::string cpuid_hypervisor() {
   if (signature == "XenVMMXenVMM") return "Xen";
   if (signature == "bhyve bhyve") return "bhyve";
   if (signature == "TCGTCGTCGTCG") return "QEMU (emulated)";
-  if (signature == "bhyve bhyve") return "bhyve";
   const bool text_only = std::ranges::all_of(signature, [](char c) { return c >= ' ' && c <= '~'; });
   if (text_only && !signature.empty()) return std::string(signature); // Valgrind answers by numbers
 #endif
