@@ -388,9 +388,41 @@ std::string find_machine(const std::string& name) {
   return file;
 }
 
+/// Whether events of the class can exist under the machine: by its PMUs, or by those of this one that stay.
+bool is_class(const SimulatedMachine& machine, const std::string& name) {
+  for (const char* const known : {"breakpoint", "tracepoint", "hardware"})
+    if (name == known) return true;
+  for (const auto& software : software_classes)
+    if (name == software.first) return true;
+  const auto named = [&](const auto& one) { return one.name == name; };
+  return std::ranges::any_of(machine.pmus, named) || std::ranges::any_of(machine.devices, named) ||
+         fs::exists(devices / name / "type");
+}
+
+bool has_event(const SimulatedMachine& machine, const std::string& name) {
+  return std::ranges::any_of(machine.pmus, [&](const SimulatedPmu& pmu) {
+    return std::ranges::find(pmu.rows, name, &SimulatedEvent::name) != pmu.rows.end();
+  });
+}
+
+void check_names(const Settings& s) {
+  for (const std::string& name : s.dead_classes)
+    if (!is_class(s.machine, name)) throw std::runtime_error("no class \"" + name + "\" of events");
+  for (const Injection& one : s.injections) {
+    const auto calls = {"open", "read", "ioctl", "mmap"};
+    if (std::ranges::find(calls, one.call) == calls.end())
+      throw std::runtime_error("no call \"" + one.call + "\": open, read, ioctl or mmap");
+    if (one.event != "any" && !has_event(s.machine, one.event) &&
+        !(one.call == "open" && is_class(s.machine, one.event)))
+      throw std::runtime_error("no event \"" + one.event + "\"");
+  }
+}
+
 Settings checked_settings(const Emulation& emulation) {
   try {
-    return read_settings(emulation.machine_file, emulation.changes, emulation.options);
+    Settings settings = read_settings(emulation.machine_file, emulation.changes, emulation.options);
+    check_names(settings);
+    return settings;
   } catch (const std::exception& error) {
     throw bad_input("machine", error.what(), "see recount-emulate(1) for the format");
   }

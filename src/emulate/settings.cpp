@@ -64,33 +64,6 @@ void set_option(Settings& s, const std::string& name, std::istringstream& words)
   if (!known) throw std::runtime_error("unknown option \"" + name + "\"");
 }
 
-bool is_class(const std::string& name) {
-  for (const char* const known : {"breakpoint", "tracepoint", "hardware"})
-    if (name == known) return true;
-  for (const auto& software : software_classes)
-    if (name == software.first) return true;
-  return access(("/sys/bus/event_source/devices/" + name + "/type").c_str(), F_OK) == 0;
-}
-
-bool has_event(const SimulatedMachine& machine, const std::string& name) {
-  return std::ranges::any_of(machine.pmus, [&](const SimulatedPmu& pmu) {
-    return std::ranges::find(pmu.rows, name, &SimulatedEvent::name) != pmu.rows.end();
-  });
-}
-
-void check_names(const Settings& s) {
-  for (const std::string& name : s.dead_classes)
-    if (!is_class(name)) throw std::runtime_error("no class \"" + name + "\" of events");
-  for (const Injection& one : s.injections) {
-    const auto calls = {"open", "read", "ioctl", "mmap"};
-    if (std::ranges::find(calls, one.call) == calls.end())
-      throw std::runtime_error("no call \"" + one.call + "\": open, read, ioctl or mmap");
-    if (one.event != "any" && !has_event(s.machine, one.event) &&
-        !(one.call == "open" && is_class(one.event)))
-      throw std::runtime_error("no event \"" + one.event + "\"");
-  }
-}
-
 } // namespace
 
 Settings read_settings(const std::string& machine_file, const std::string& changes,
@@ -103,7 +76,6 @@ Settings read_settings(const std::string& machine_file, const std::string& chang
     if (words >> name) set_option(s, name, words);
   }
   s.machine = read_machine(machine_file, changes);
-  check_names(s);
   return s;
 }
 

@@ -139,6 +139,8 @@ class Options(unittest.TestCase):
                 self.assertEqual(answer.returncode, 125, answer.stderr)
                 self.assertIn(said, answer.stderr)
         self.assertEqual(recount("-q", "--fast", "--inject", "open:page-faults:EBUSY", "--dead-class", "breakpoint", "skl", "--", "true").returncode, 0)
+        # A device of the machine that this one does not have.
+        self.assertEqual(recount("-q", "--fast", "--dead-class", "uncore_imc_0", "spr", "--", "true").returncode, 0)
 
     def test_calls_about_a_class_fail_as_often_as_stated(self):
         answer = recount("-q", "--fast", "--inject", "open:page-faults:ENFILE:1", "skl", "--", RECOUNT, "stat", "-e", "page-faults", "--", "true")

@@ -147,8 +147,8 @@ static void after_call(ThreadId thread, UInt number, UWord* args, UInt count, Sy
 }
 
 /* Linked in place of the core's reader of symbols and debug information, which is a third of the time of a short
-   program: only the names of allocators are asked for. Valgrind 3.24 has no such function: it reads them when they
-   are asked for. */
+   program: the tool needs only the names of allocators. Valgrind 3.24 has no such function: it reads a file when a
+   name in it is needed. */
 Bool __real_vgModuleLocal_read_elf_debug_info(void* file) __attribute__((weak));
 Bool __wrap_vgModuleLocal_read_elf_debug_info(void* file);
 Bool __wrap_vgModuleLocal_read_elf_debug_info(void* file) {

@@ -77,16 +77,15 @@ Seen profiled(const std::string& event, const std::vector<std::string>& words, b
 } // namespace
 
 BOOST_AUTO_TEST_CASE(cpu_time_is_attributed_to_the_busy_function) {
-  const Seen seen = profiled("cpu-clock:freq=2000", {"spin", "300"});
+  const Seen seen = profiled("cpu-clock:u:freq=2000", {"spin", "300"}); // interrupts are long on a busy host
   const auto all = static_cast<double>(seen.count().samples);
   BOOST_TEST(all > 100);
-  // The rest is the kernel's: of interrupts, which a busy host makes long.
-  BOOST_TEST(static_cast<double>(seen.in_function("work::spin")) > 0.5 * all);
+  BOOST_TEST(static_cast<double>(seen.in_function("work::spin")) > 0.8 * all);
   const int line = line_of("profiled.cpp", "spin");
   const auto near = seen.samples(By::line, [&](const ProfileRow& r) {
     return r.file.ends_with("profiled.cpp") && std::abs(r.line - line) <= 1;
   });
-  BOOST_TEST(static_cast<double>(near) > 0.5 * all);
+  BOOST_TEST(static_cast<double>(near) > 0.8 * all);
   BOOST_TEST(seen.recording.report.complete());
   BOOST_TEST(shell_status(seen.recording.exit) == 0);
 }
