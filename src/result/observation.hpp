@@ -117,8 +117,8 @@ using Number = std::variant<std::monostate, std::int64_t, double>;
 /// "size=32768 stride=64": the point for people, in messages and tables.
 [[nodiscard]] std::string describe(const Params& params);
 
-/// How the counters lay around the region beside another witness's: inside or outside of those over the same
-/// execution, or around an execution of their own.
+/// Order of the counters of this witness and those of another one around the measured code: one within the
+/// other, or separate executions (apart); alone: there is no other witness.
 enum class Nesting : std::uint8_t { alone, inner, outer, apart };
 /// As results files write them.
 inline constexpr std::array<std::string_view, 4> nestings{"", "inner", "outer", "apart"};
