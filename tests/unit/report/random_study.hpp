@@ -15,7 +15,7 @@ namespace recount::test {
 
 /// One product of a file, and what a step of it costs on its machine.
 struct Loops {
-  std::string kernel, variant, element, transpose;
+  std::string kernel, variant, element, transpose, language;
   std::int64_t n = 0, block = 0;
   double seconds = 0, l1 = 0, l2 = 0; ///< per step
 };
@@ -54,9 +54,11 @@ private:
   std::vector<Loops> all_loops() {
     std::vector<Loops> all;
     const auto add = [&](const char* kernel, const char* variant, const char* element, std::int64_t n,
-                         std::int64_t block = 0, const char* transpose = "included") {
-      all.push_back({kernel, variant, element, transpose, n, block, 1e-9 * std::exp(uniform(random_, -2, 2)),
-                     std::exp(uniform(random_, -6, 0)), std::exp(uniform(random_, -6, 0))});
+                         std::int64_t block = 0, const char* transpose = "included",
+                         const char* language = "") {
+      all.push_back({kernel, variant, element, transpose, language, n, block,
+                     1e-9 * std::exp(uniform(random_, -2, 2)), std::exp(uniform(random_, -6, 0)),
+                     std::exp(uniform(random_, -6, 0))});
     };
     if (chance(random_, 0.7))
       for (const char* kernel : {"matmul", "matmul-vectorised"}) {
@@ -71,6 +73,11 @@ private:
         add("matmul", "ikj", "f64", n);
         for (const std::int64_t block : {32, 64})
           if (chance(random_, 0.5)) add("matmul", "blocked", "f64", n, block);
+        for (const char* variant : {"ijk", "ikj"}) {
+          if (chance(random_, 0.3)) add("matmul-vectorised", variant, "f64", n);
+          for (const char* language : {"Java", "Python"})
+            if (chance(random_, 0.4)) add("external", variant, "f64", n, 0, "", language);
+        }
       }
     return all;
   }
@@ -78,6 +85,11 @@ private:
   void add_product(const Loops& loops) {
     const auto n = static_cast<double>(loops.n);
     const double steps = n * n * n, more = std::exp(uniform(random_, -1, 1));
+    if (!loops.language.empty()) { // nothing but its time is known
+      for (int repetition = 0; repetition < repetitions_; ++repetition)
+        add(loops, repetition, "clock", {{"seconds", varied(steps * loops.seconds)}});
+      return;
+    }
     if (modelled_) {
       add(loops, 0, "model",
           {{"PAPI_LD_INS", 3 * steps},
@@ -121,12 +133,17 @@ private:
                   {"element", loops.element},
                   {"block", loops.block == 0 ? std::int64_t{64} : loops.block},
                   {"transpose", loops.transpose}};
+      if (!loops.language.empty())
+        o.params = {{"variant", loops.variant},
+                    {"n", loops.n},
+                    {"language", loops.language},
+                    {"command", "mm " + loops.variant}};
       o.repetition = repetition;
       o.witness = witness;
       o.metric = metric;
       o.value = value;
       if (o.metric == "seconds") {
-        o.cpu_seconds = value * 0.9;
+        if (loops.language.empty()) o.cpu_seconds = value * 0.9;
         if (chance(random_, 0.1)) o.flags = {{Flag::Kind::steal, "steal 20 ms (30 %)", 30.0}};
       } else if (chance(random_, missing_)) {
         o.value = std::monostate{};

@@ -84,10 +84,13 @@ public:
       const auto value = result::as_double(o.value);
       const auto* const run = runs.at(o.run);
       const std::string variant = text(o, "variant");
-      const Name name =
-          name_of({run->cpu + " on " + run->host, o.kernel == "matmul" ? "plain" : "vectorised", variant,
-                   text(o, "element"), text(o, "n"), variant == "blocked" ? text(o, "block") : "",
-                   variant == "transposed" ? text(o, "transpose") : ""});
+      const Name name = name_of({run->cpu + " on " + run->host,
+                                 o.kernel == "matmul"     ? "plain"
+                                 : o.kernel == "external" ? text(o, "language")
+                                                          : "vectorised",
+                                 variant, o.kernel == "external" ? "f64" : text(o, "element"), text(o, "n"),
+                                 variant == "blocked" ? text(o, "block") : "",
+                                 variant == "transposed" ? text(o, "transpose") : ""});
       auto& of_product = all_[name];
       if (value) of_product[{o.witness.name(), o.metric}][o.repetition] = *value;
       if (o.cpu_seconds) of_product[{o.witness.name(), "cpu_seconds"}][o.repetition] = *o.cpu_seconds;
@@ -256,23 +259,25 @@ private:
   /// Every repetition is counted once, however many of its values the table has.
   void check_disturbed(const document::Table& table) {
     static const std::regex note(R"(^(\d+) of (\d+) repetitions? disturbed.*)");
-    std::set<Name> products;
+    std::set<Name> measured, timed; // only times know of disturbances
     for (const auto& datum : table.data)
-      if (datum.witness == "clock" && !key(datum, "loops").empty()) {
-        products.insert(product_of(datum));
+      if (!modelled(datum.witness) && !key(datum, "loops").empty()) {
+        std::set<Name> both{product_of(datum)};
         const auto other = loops_.find(place(datum) + "|" + key(datum, "compared with"));
-        if (other != loops_.end()) products.insert(other->second);
+        if (other != loops_.end()) both.insert(other->second);
+        measured.insert(both.begin(), both.end());
+        if (datum.witness == "clock") timed.insert(both.begin(), both.end());
       }
     std::size_t disturbed = 0;
-    for (const Name& product : products)
+    for (const Name& product : timed)
       disturbed += oracle_.disturbed(product);
     for (const auto& text : table.notes) {
       std::smatch found;
       if (!std::regex_match(text, found, note)) continue;
       ++compared["disturbed"];
-      if (std::stoul(found[1]) != disturbed || std::stoul(found[2]) > 5 * products.size())
+      if (std::stoul(found[1]) != disturbed || std::stoul(found[2]) > 5 * measured.size())
         fault(fmt::format("{}: {} of {} products have {} disturbed repetitions", table.caption, text,
-                          products.size(), disturbed));
+                          measured.size(), disturbed));
     }
   }
 
@@ -415,6 +420,7 @@ private:
     }
     check_faster(stated);
     check_jumps(stated);
+    check_languages(stated);
     check_items(items, "Cost of the transposition", transposition());
     check_items(items, "Cache levels that hold a block", capacities(stated));
     std::erase_if(items, [](const auto& one) { return one.second.ends_with("in this repetition only"); });
@@ -587,6 +593,55 @@ private:
                        base::format_number(saved), time == "seconds" ? ", and less" : " by CPU time");
   }
 
+  /// Another language is compared with plain C++ at the largest size at which both were timed.
+  void check_languages(const Found& stated) {
+    std::map<std::string, std::map<int, Name>> sizes; // of a machine, language and variant
+    for (const auto& [name, values] : oracle_.all())
+      if (const std::string build = Oracle::field(name, 1); build == "Java" || build == "Python")
+        if (value(name, "clock", "seconds") && value(rebuilt(name, "plain"), "clock", "seconds"))
+          sizes[Oracle::field(name, 0) + build + Oracle::field(name, 2)][std::stoi(Oracle::field(name, 4))] =
+              name;
+    Found expected;
+    for (const auto& [where, by_size] : sizes) {
+      const Name &name = by_size.rbegin()->second, plain = rebuilt(name, "plain");
+      const Compared factor = compare(name, plain, "clock", "seconds", true);
+      if (!factor.clear) continue;
+      const std::string language = Oracle::field(name, 1);
+      const Compared gain = compare(rebuilt(name, "vectorised"), plain, "clock", "seconds", true);
+      expected.emplace(
+          fmt::format("{}, {} compared with C++, n = {}", Oracle::field(name, 2) == "ijk" ? "simple" : "line",
+                      language, Oracle::field(name, 4)),
+          fmt::format("{0} takes {1} s and C++ {2} s: {0} is {3} as fast|{4}", language,
+                      base::format_number(*value(name, "clock", "seconds")),
+                      base::format_number(*value(plain, "clock", "seconds")),
+                      base::format_times(*factor.value),
+                      gain.value && gain.clear
+                          ? fmt::format("{} as fast as the plain build", base::format_times(*gain.value))
+                          : "not measured or does not differ, so the cause is open"));
+    }
+    const auto found = std::ranges::count_if(stated, [](const auto& one) {
+      return one.first.find(" compared with C++, n = ") != std::string::npos;
+    });
+    if (found != std::ssize(expected))
+      fault(fmt::format("{} comparisons of languages, {} are computed", found, expected.size()));
+    for (const auto& [heading, texts] : expected) {
+      ++compared["languages"];
+      const auto bar = texts.find('|');
+      const auto [from, to] = stated.equal_range(heading);
+      if (std::none_of(from, to, [&](const auto& one) {
+            return one.second.starts_with(texts.substr(0, bar)) &&
+                   one.second.find(texts.substr(bar + 1)) != std::string::npos;
+          }))
+        fault(fmt::format("{}: \"{}\" is not stated, but: {}", heading, texts,
+                          from == to ? "nothing" : from->second));
+    }
+  }
+
+  static Name rebuilt(const Name& name, const std::string& build) {
+    const std::string first = Oracle::field(name, 0);
+    return first + "|" + build + name.substr(name.find('|', first.size() + 1));
+  }
+
   [[nodiscard]] Optional per_step(const Name& name, const std::string& witness,
                                   const std::string& what) const {
     const auto all = value(name, witness, what);
@@ -751,7 +806,7 @@ BOOST_AUTO_TEST_CASE(numbers_orderings_and_causes_follow_from_the_observations) 
   }
   BOOST_TEST(faulty == 0);
   for (const char* what :
-       {"numbers", "cells", "comparisons", "answers", "causes", "jumps", "summary", "disturbed",
+       {"numbers", "cells", "comparisons", "answers", "causes", "jumps", "summary", "disturbed", "languages",
         "speed-ups of doubles", "Cost of the transposition", "Cache levels that hold a block", "Outliers"}) {
     BOOST_TEST_MESSAGE(what << " compared: " << compared[what]);
     if (cases() >= 100) BOOST_TEST(compared[what] > cases() / 10, what);
