@@ -1,6 +1,6 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
-#include "counters_data.hpp"
+#include "lint/counters_data.hpp"
 #include "lint/lint.hpp"
 
 #include <fmt/core.h>

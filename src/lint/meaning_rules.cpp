@@ -2,8 +2,8 @@
 #include "base/names.hpp"
 #include "base/text.hpp"
 #include "lint/lint.hpp"
-#include "meaning_data.hpp"
-#include "weights_data.hpp"
+#include "lint/meaning_data.hpp"
+#include "lint/weights_data.hpp"
 
 #include <fmt/core.h>
 

@@ -1,7 +1,7 @@
 #include "base/text.hpp"
 #include "lint/lint.hpp"
-#include "relatives_data.hpp"
-#include "sums_data.hpp"
+#include "lint/relatives_data.hpp"
+#include "lint/sums_data.hpp"
 
 #include <fmt/ranges.h>
 #include <linux/perf_event.h>

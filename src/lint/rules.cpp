@@ -2,7 +2,7 @@
 
 #include "base/format.hpp"
 #include "base/text.hpp"
-#include "rules_data.hpp" // made from data/rules.txt by the build
+#include "lint/rules_data.hpp" // made from data/rules.txt by the build
 
 #include <algorithm>
 #include <stdexcept>

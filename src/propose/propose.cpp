@@ -1,6 +1,5 @@
 #include "propose/propose.hpp"
 
-#include "architecture_data.hpp"
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/nearest.hpp"
@@ -10,6 +9,7 @@
 #include "preset/catalogue.hpp"
 #include "preset/preset_table.hpp"
 #include "preset/standard.hpp"
+#include "propose/architecture_data.hpp"
 
 #include <recount/error.hpp>
 

@@ -56,7 +56,7 @@ class Recount(MesonPackage):
             # Libraries of Spack are found by the run path of what is linked with them.
             "-Don_demand=false",
             "-Dunity=on",
-            "-Dunity_size=40",
+            "-Dunity_size=12",
             enabled("symbols", "symbols"),
             enabled("native", "native"),
         ]
