@@ -17,6 +17,7 @@
 #include <recount/error.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -29,8 +30,8 @@
 namespace recount::check {
 namespace {
 
-/// Of an event, and of a preset that is one event which counts nothing: what else opens that event gets the
-/// same count.
+/// The encoding of a wrong event, or of a preset that is one dead event: whatever else opens that event gets
+/// the same count. Otherwise empty.
 std::string format_encoding(const PresetVerdict& v) {
   const bool preset = is_preset(v.preset);
   if (sound(v.verdict) || (preset && v.verdict != Verdict::dead)) return {};
@@ -38,8 +39,8 @@ std::string format_encoding(const PresetVerdict& v) {
   return preset && requested.events.size() != 1 ? std::string() : verdict::format_encoding(requested.events);
 }
 
-/// What a value of the preset or event is marked with; empty where nothing is wrong. `reference`: the metric
-/// that it was compared with.
+/// The mark of values of a preset or event; empty where nothing is wrong. `reference`: the metric that it was
+/// compared with.
 std::string make_mark(const PresetVerdict& v, const std::string& reference) {
   const std::string than = reference == v.preset ? "" : " from " + reference;
   switch (v.verdict) {
@@ -52,7 +53,7 @@ std::string make_mark(const PresetVerdict& v, const std::string& reference) {
   case Verdict::broken_invariant: return "contradicts another preset: " + v.why;
   case Verdict::mapping_differs: return "PAPI and its table row differ: " + v.why;
   case Verdict::meaning_differs: {
-    // A part that is missing is a statement on several points; else that of the decisive one is complete.
+    // The first trial decided, unless the verdict follows from several points.
     if (v.trials.empty() || v.why != v.trials.front().judgement.why) return "differs" + than + ": " + v.why;
     const Judgement& j = v.trials.front().judgement;
     return fmt::format("differs{}: {}{}", than,
@@ -63,8 +64,8 @@ std::string make_mark(const PresetVerdict& v, const std::string& reference) {
   return {};
 }
 
-/// The verdicts on everything that was counted. NAME=METRIC is kept for events only: of a preset it is a
-/// question about another meaning. Encodes the events.
+/// The verdicts on everything that was counted. NAME=METRIC is kept for events only: a preset is asked there
+/// for a meaning that it need not have.
 std::vector<verdict::Entry> kept_entries(const CheckPlan& plan, const Checked& checked) {
   constexpr std::size_t longest = 200;
   std::vector<verdict::Entry> entries;
@@ -104,18 +105,16 @@ sweep::BatchResult run_check(const CheckArguments& a, const CheckPlan& plan, std
   batch.header.verdicts.clear(); // of another check
   sweep::keep_shard(batch.jobs, batch.shard);
   if (!a.quiet && !batch.shard.whole())
-    command::note("{}\n", fmt::format("recount check: shard {}: {} of {}; join the files of all "
-                                      "shards with cat, and conclude with --resume without --shard",
-                                      batch.shard.text(), batch.jobs.size(),
-                                      base::format_count(plan.jobs.size(), "run")));
+    command::note("recount check: shard {}: {} of {}; join the files of all shards with cat, and conclude "
+                  "with --resume without --shard\n",
+                  batch.shard.text(), batch.jobs.size(), base::format_count(plan.jobs.size(), "run"));
   if (!a.quiet)
     command::note("recount check: {}, {}\n", base::format_count(batch.jobs.size(), "run"),
                   batch.execution.cpu ? fmt::format("on CPU {}", *batch.execution.cpu) : "not pinned");
   return sweep::run_batch(batch);
 }
 
-/// For the marks of other commands. Counts with a tolerance of the user's own say nothing to others, nor do
-/// those of a part of the points.
+/// For the marks of other commands: not with the user's own tolerance, nor of a part of the points.
 void keep_verdicts(const CheckArguments& a, const CheckPlan& plan, const Checked& checked) {
   if (a.no_verdicts || !a.tolerance.empty() || is_part(a)) return;
   const auto entries = kept_entries(plan, checked);
@@ -183,9 +182,11 @@ ProgramRequest program_request(const CheckArguments& a) {
   request.command = a.names;
   request.repeat = static_cast<int>(a.repeat);
   request.tolerance = parse_tolerance(a.tolerance);
-  const auto witnesses = stat::parse_witnesses(a.witnesses);
-  if (witnesses.models.size() > 1) throw bad_input("--witness", "names several models", "name one");
-  for (const Witness& model : witnesses.models)
+  const auto [perf, papi, models] = stat::parse_witnesses(a.witnesses);
+  if (!a.witnesses.empty() && (perf || papi || models.size() != 1))
+    throw bad_input(fmt::format("--witness {}", fmt::join(a.witnesses, ",")),
+                    "is not one model; perf and PAPI count the program in any case", "--witness model:NAME");
+  for (const Witness& model : models)
     request.machine = model.machine();
   if (!a.timeout.empty()) {
     sweep::Execution how;
@@ -212,8 +213,8 @@ int execute_program(const CheckArguments& a) {
   const Checked checked = check_program(request, plan, expected);
   context.notes = expected.notes;
   context.notes.emplace_back("Expected counts are modelled. Not modelled: prefetches that the machine does "
-                             "not describe, speculation, and what "
-                             "the kernel does to the caches in system calls and interrupts.");
+                             "not describe, speculation, and what the kernel does to the caches in system "
+                             "calls and interrupts.");
   print_result(a, checked, context, {}, tables);
   return exit_status(checked);
 }
@@ -266,9 +267,8 @@ command::Command check_command() {
                    "presets or events; NAME=METRIC compares NAME with the counts expected for METRIC "
                    "(default: all)")
             .flag("--program", a.program,
-                  "compare what PRESET... count of the command after -- with what it must do (default: "
-                  "all presets "
-                  "that its execution states)")
+                  "compare what PRESET... count of the command after -- with what it must do (default: all "
+                  "presets that its execution states)")
             .list("-e,--event", a.events, "LIST",
                   "presets and events, as PRESET; with --program the only way")
             .event_files()

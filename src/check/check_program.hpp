@@ -1,4 +1,4 @@
-// recount check --program: counts of a program, compared with what its execution under Valgrind states.
+// recount check --program: counts of a program, compared with those of its execution under Valgrind.
 #pragma once
 
 #include "check/check.hpp"
@@ -14,7 +14,7 @@ namespace recount::check {
 struct ProgramRequest {
   std::vector<std::string> command = {};
   std::string machine = "host"; ///< whose caches are simulated, see model::machine()
-  int repeat = 3;
+  int repeat = 4;
   std::optional<double> tolerance = {};
   std::optional<std::chrono::milliseconds> limit = {}; ///< of each counted execution
 };
@@ -22,16 +22,16 @@ struct ProgramRequest {
 /// Throws Error (unavailable) where nothing could be compared: no core PMU, no Valgrind.
 void require_program_check(const ProgramRequest& request);
 
-/// What a program must do, by preset; modelled.
+/// Modelled counts of a program, by preset.
 struct ExpectedProgram {
   std::map<std::string, Stated> presets;
-  std::vector<std::string> notes; ///< what is missing
+  std::vector<std::string> notes; ///< why some are missing or uncertain
 };
 /// Executes the command once under the tool. Throws Error as trace::tool_command() does.
 [[nodiscard]] ExpectedProgram trace_program(const ProgramRequest& request);
 
-/// Counts the command for the subjects of the plan, and judges. A subject without an expected count is not
-/// counted.
+/// Counts the command for those subjects of the plan that have an expected count, and judges. The others are
+/// not counted.
 [[nodiscard]] Checked check_program(const ProgramRequest& request, const CheckPlan& plan,
                                     const ExpectedProgram& expected);
 

@@ -12,25 +12,23 @@
 
 namespace recount::check {
 
-/// Those of one PMU of libpfm4 ("skl"), in the format that data/joint.txt explains. Names of events have no
+/// The relations of one PMU of libpfm4 ("skl"); data/joint.txt describes the format. Names of events have no
 /// PMU.
 [[nodiscard]] std::vector<preset::Identity> parse_joint_relations(std::string_view text,
                                                                   const std::string& pmu);
-/// Those built in.
+/// The relations of data/joint.txt.
 [[nodiscard]] std::vector<preset::Identity> joint_relations(const std::string& pmu);
 
 /// Relations that the counts contradict: the interval of the difference of both sides, execution by
-/// execution, lies outside of what is allowed, by nine standard errors at least. That is wider than the
-/// projection, on the relation, of a joint confidence region of all counts at a place: for 20 events the
-/// ellipsoid of 99.9 % has 6.7 standard errors in each direction (chi-squared of 20 degrees of
-/// freedom: 45.3).
+/// execution, is outside of what is allowed by at least nine standard errors. A joint confidence region of
+/// all counts is narrower: for 20 events the ellipsoid of 99.9 % has 6.7 standard errors in each direction
+/// (chi-squared of 20 degrees of freedom: 45.3).
 struct Inconsistency {
-  std::vector<Broken>
-      broken; ///< each relation once, by the witness and at the place where it was found first
-  /// Without any one of these events, all relations of the rest hold. Those that also occur in a sum that
-  /// holds are left out while others remain.
+  std::vector<Broken> broken; ///< each relation once: the first place and witness that contradict it
+  /// Each of these events occurs in all broken relations. One that also occurs in a sum that holds is left
+  /// out, unless all do.
   std::vector<std::string> suspects;
-  /// Where no one event is enough: these, together.
+  /// Without suspects: events such that each broken relation has one of them.
   std::vector<std::string> together;
 };
 

@@ -22,11 +22,12 @@
 #include <initializer_list>
 #include <map>
 #include <memory>
+#include <ranges>
 #include <span>
 #include <string>
 #include <vector>
 
-// Names that an argument may be, for completions: what this program and this machine know at the moment.
+// recount completion: what a word of a command line may become, from what this program and machine know.
 namespace recount::cli {
 
 namespace {
@@ -48,7 +49,7 @@ Names operator+(Names one, const Names& other) {
   return one;
 }
 
-/// `text` and `prose` give those of an element.
+/// `text` and `prose` project an element.
 template <class Range, class Text, class Prose>
 Names make_names(Range&& all, Text text, Prose prose) {
   Names names;
@@ -94,7 +95,7 @@ Names witnesses() {
       witness::all(), [](const auto& backend) { return Witness(backend.kind).name(); },
       &witness::Backend::prose);
   for (const auto& machine : model::machine_names())
-    names.push_back({"model:" + machine, "the model of this machine"});
+    names.push_back({"model:" + machine, "simulated caches of " + machine});
   return names;
 }
 
@@ -108,10 +109,8 @@ Names processes() {
 }
 
 Names cpus() {
-  Names names;
-  for (int cpu = 0; cpu < host::this_machine().cpus; ++cpu)
-    names.push_back({std::to_string(cpu), ""});
-  return names;
+  return make_names(
+      std::views::iota(0, host::this_machine().cpus), [](int cpu) { return std::to_string(cpu); }, no_prose);
 }
 
 /// The commands that users see.
@@ -135,8 +134,7 @@ Source any(Function function) {
   return [function](const std::string&) { return Names(function()); };
 }
 
-/// Values of an option by its long name. It has one meaning in all commands (tests/cli/conventions.py). Those
-/// of one command only, whose value is one of few words, are here with these words.
+/// Values of an option by its long name, after the command where commands differ.
 const Table& option_table() {
   static const Source machines = any([] { return words(model::machine_names()); });
   static const Table table{
@@ -167,7 +165,9 @@ const Table& option_table() {
       {"--statistic", fixed({"median", "minimum", "mean"})},
       {"--sample", fixed({"auto", "always", "never"})},
       {"--study", fixed({"lab", "report"})},
-      {"--by", fixed({"module", "symbol", "function", "line", "address"})},
+      {"profile --by", fixed({"module", "symbol", "function", "line", "address", "object", "line+object"})},
+      {"compare --by", fixed({"node", "host", "file", "cpu", "kernel", "governor", "flags", "compiler",
+                              "recount", "papi", "microcode", "java", "job", "step", "task"})},
       {"--call-graph", fixed({"fp", "dwarf", "lbr"})},
       {"--fail-on", fixed({"error", "warning", "note", "none"})},
       {"--papi-version", fixed({"7.0", "7.3"})},
@@ -191,7 +191,7 @@ const Table& argument_table() {
   return table;
 }
 
-/// `typed`: what is there of the value already, or of its last item.
+/// `typed`: the beginning of the value, or of its last item.
 Candidates look_up(const Table& table, const std::string& name, const std::string& placeholder,
                    const std::string& typed) {
   if (const auto found = table.find(name); found != table.end())
@@ -207,10 +207,10 @@ Names parameter_options(std::span<const kernel::Parameter> parameters) {
       parameters, [](const auto& p) { return "--" + p.name; }, [](const auto& p) { return p.prose; });
 }
 
-/// The options that a kernel adds to `recount sweep`; none for any other word.
-Names kernel_options(const std::string& name) {
+/// The parameters of a kernel, which are options of `recount sweep`; none for any other word.
+std::span<const kernel::Parameter> kernel_parameters(const std::string& name) {
   for (const auto* kernel : kernel::all())
-    if (kernel->name() == name) return parameter_options(kernel->parameters());
+    if (kernel->name() == name) return kernel->parameters();
   return {};
 }
 
@@ -223,17 +223,12 @@ Names nest_options(const std::string& file) {
   }
 }
 
-/// What the option "--NAME" of a kernel takes.
-Candidates kernel_values(const std::string& name, const std::string& option) {
-  for (const auto* kernel : kernel::all())
-    for (const auto& parameter : kernel->parameters())
-      if (kernel->name() == name && "--" + parameter.name == option)
-        return {parameter.name == "file" ? Candidates::Kind::files : Candidates::Kind::names,
-                words(parameter.choices)};
-  return {};
+Candidates parameter_values(const kernel::Parameter& parameter) {
+  return {parameter.name == "file" ? Candidates::Kind::files : Candidates::Kind::names,
+          words(parameter.choices)};
 }
 
-// recount completion: the scripts of the shells, and what they request at each press of the key.
+// What the scripts of the shells request at each press of the key.
 
 using command::Declared;
 using command::DeclaredOption;
@@ -252,9 +247,8 @@ void answer(std::string_view kind, const std::vector<Candidate>& names = {}, std
 
 /// `before` comes before the value in the same word: "--event=".
 void answer_value(const Candidates& candidates, const std::string& before, const std::string& typed) {
-  if (candidates.kind == Candidates::Kind::files) return answer("files");
-  if (candidates.kind == Candidates::Kind::folders) return answer("folders");
-  answer("names", candidates.names, before, typed);
+  static constexpr std::string_view kinds[] = {"names", "files", "folders"};
+  answer(kinds[static_cast<std::size_t>(candidates.kind)], candidates.names, before, typed);
 }
 
 const DeclaredOption* find_option(const Declared& all, const std::string& word) {
@@ -271,13 +265,16 @@ bool takes_next(const Declared& all, const std::string& word) {
 }
 
 /// A value, the last of a list where the option takes one.
-void answer_option(const DeclaredOption& option, std::string before, std::string typed) {
+void answer_option(const std::string& command, const DeclaredOption& option, std::string before,
+                   std::string typed) {
   const bool list = option.value.starts_with("LIST") || option.value.ends_with(",...");
   if (const auto comma = typed.find_last_of(",{"); list && comma != std::string::npos) {
     before += typed.substr(0, comma + 1);
     typed.erase(0, comma + 1);
   }
-  answer_value(look_up(option_table(), option.names.back(), option.value, typed), before, typed);
+  const std::string &name = option.names.back(), own = command + " " + name;
+  answer_value(look_up(option_table(), option_table().contains(own) ? own : name, option.value, typed),
+               before, typed);
 }
 
 /// Where the first argument is that is neither an option nor the value of one; the number of words if none.
@@ -296,8 +293,8 @@ void answer_option_names(const Declared& all, Words words, const std::string& ty
   for (const auto& option : all.options)
     names.push_back({option.names.back(), option.prose});
   for (std::size_t i = 0; i < words.size(); ++i)
-    for (auto&& option :
-         i > 0 && words[i - 1] == "--file" ? nest_options(words[i]) : kernel_options(words[i]))
+    for (auto&& option : i > 0 && words[i - 1] == "--file" ? nest_options(words[i])
+                                                           : parameter_options(kernel_parameters(words[i])))
       if (std::ranges::find(names, option.text, &Candidate::text) == names.end()) names.push_back(option);
   answer("names", names, {}, typed);
 }
@@ -314,16 +311,17 @@ void complete_arguments(const command::Command& command, Words words) {
       return answer(fmt::format("program {}", program + 2));
   }
   if (!before.empty() && takes_next(all, before.back()))
-    return answer_option(*find_option(all, before.back()), "", typed);
+    return answer_option(command.name, *find_option(all, before.back()), "", typed);
   if (const auto* const option = find_option(all, typed); option && typed.find('=') != std::string::npos) {
     const std::size_t value = typed.find('=') + 1;
-    return answer_option(*option, typed.substr(0, value), typed.substr(value));
+    return answer_option(command.name, *option, typed.substr(0, value), typed.substr(value));
   }
   if (typed.starts_with("-")) return answer_option_names(all, before, typed);
   if (!before.empty() && before.back().starts_with("--"))
     for (const auto& word : before)
-      for (const auto& option : kernel_options(word))
-        if (option.text == before.back()) return answer_value(kernel_values(word, option.text), "", typed);
+      for (const auto& parameter : kernel_parameters(word))
+        if ("--" + parameter.name == before.back())
+          return answer_value(parameter_values(parameter), "", typed);
   answer_value(look_up(argument_table(), command.name, all.words, typed), "", typed);
 }
 

@@ -114,8 +114,8 @@ int exit_status(const Error& error) {
   return error.kind() == ErrorKind::bad_input ? 2 : 3;
 }
 
-/// Unlike cli::print() this does not throw when stderr cannot be written: the exit status still reports the
-/// error.
+/// Unlike command::note() this does not throw when stderr cannot be written: the exit status still reports
+/// the error.
 void complain(const std::string& text) {
   try {
     command::note("{}", text);

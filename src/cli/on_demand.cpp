@@ -29,10 +29,12 @@ extern "C" {
   const Library& library = *function->library;
   void* const handle = dlopen(library.file, RTLD_LAZY); // counts references: the library remains loaded
   void* const address = handle != nullptr ? dlsym(handle, function->name) : nullptr;
-  if (const char* const why = address == nullptr ? dlerror() : nullptr; address == nullptr)
+  if (address == nullptr) {
+    const char* const why = dlerror();
     throw recount::unavailable(
         library.file, std::string("the library cannot be loaded: ") + (why != nullptr ? why : ""), {},
         std::string("install it (Debian: apt-get install ") + library.package + ")");
+  }
   function->address.store(address, std::memory_order_relaxed);
   return address;
 }

@@ -1,4 +1,4 @@
-// Shared by the commands that measure: options and signals.
+// What commands that measure share: parsing of options, stop signals, marks of verdicts, output files.
 #pragma once
 
 #include "base/witness.hpp"
@@ -23,7 +23,7 @@ namespace recount::command {
 [[nodiscard]] std::optional<int> parse_cpu(const std::string& text);
 /// The words of comma-separated lists, empty ones left out, each once.
 [[nodiscard]] std::vector<std::string> list_words(const std::vector<std::string>& lists);
-/// The same as witnesses.
+/// The same, parsed as witnesses.
 [[nodiscard]] std::vector<Witness> list_witnesses(const std::vector<std::string>& lists);
 
 /// "without perf, papi: REASON": one line for all that is left out, with brief() reasons. Where there is no
@@ -35,7 +35,7 @@ namespace recount::command {
 
 /// From now on SIGINT, SIGTERM and SIGHUP are recorded only; a second one ends the program at once.
 void catch_stop_signals();
-/// The number of the one that came; 0: none did.
+/// The number of the recorded signal; 0: none.
 [[nodiscard]] int stop_signal();
 
 // The marks of recount check beside the values of other commands.
@@ -43,8 +43,8 @@ void catch_stop_signals();
 /// The help of --no-verdicts.
 inline constexpr const char* no_verdicts_help = "do not mark values with the verdicts of recount check";
 
-/// The marks on this machine; none where `left_out` (--no-verdicts). Verdicts that cannot be read are one
-/// warning on stderr.
+/// The marks on this machine; none if `left_out` (--no-verdicts). Where verdicts cannot be read: one warning
+/// on stderr.
 [[nodiscard]] verdict::Marks verdict_marks(const std::string& command, bool left_out);
 
 /// "(dead on this machine)"; empty for an empty mark.

@@ -102,7 +102,7 @@ private:
         all_.try_emplace({quantity.kernel, quantity.witness, quantity.metric, quantity.point}, quantity);
     if (fresh) at->second.nodes.resize(count_);
     NodeQuantity& on = at->second.nodes[nodes_.at(run)];
-    on.measured = true;
+    on.listed = true;
     return on;
   }
 
@@ -192,7 +192,7 @@ std::vector<Quantity> over_points(const std::vector<Quantity>& each) {
     Quantity& whole =
         all.emplace_back(Quantity{kernel, witness, metric, "ratio to the median", {}, points.size(), {}});
     for (std::size_t node = 0; node < points.front()->nodes.size(); ++node) {
-      whole.nodes.push_back({.measured = true});
+      whole.nodes.push_back({.listed = true});
       for (const Quantity* point : points)
         whole.nodes[node].values.push_back(*point->nodes[node].ratio);
     }
@@ -231,10 +231,10 @@ void shorten_points(std::vector<Quantity>& all) {
 
 /// Whether three quarters of the nodes have a value, and this one has none.
 bool lacks_value(const Quantity& quantity, const NodeQuantity& on) {
-  const auto measured =
-      static_cast<std::size_t>(std::ranges::count(quantity.nodes, true, &NodeQuantity::measured));
-  return on.measured && on.values.empty() && measured >= statistics::least_nodes &&
-         4 * quantity.count() >= 3 * measured;
+  const auto listed =
+      static_cast<std::size_t>(std::ranges::count(quantity.nodes, true, &NodeQuantity::listed));
+  return on.listed && on.values.empty() && listed >= statistics::least_nodes &&
+         4 * quantity.count() >= 3 * listed;
 }
 
 std::string outlier_text(const Quantity& quantity, const NodeQuantity& on) {
@@ -390,9 +390,9 @@ Comparison compare(const result::Results& results, const CompareOptions& options
   const Nodes nodes = find_nodes(results, options, c);
   std::vector<Quantity> each = Collector(results, nodes, c.nodes.size()).collect();
   std::erase_if(each, [&](const Quantity& quantity) {
-    const auto measured = std::ranges::count(quantity.nodes, true, &NodeQuantity::measured);
-    c.on_one_node += measured < 2 ? 1U : 0U;
-    return measured < 2 || quantity.count() == 0;
+    const auto listed = std::ranges::count(quantity.nodes, true, &NodeQuantity::listed);
+    c.on_one_node += listed < 2 ? 1U : 0U;
+    return listed < 2 || quantity.count() == 0;
   });
   std::ranges::for_each(each, summarise);
   shorten_points(each);

@@ -16,8 +16,8 @@ namespace recount::compare {
 
 /// One quantity on one node.
 struct NodeQuantity {
-  std::vector<double> values = {};     ///< repetitions; of a quantity over all points, ratios to the median
-  bool measured = false;               ///< there is a line for it, with or without a value
+  std::vector<double> values = {};     ///< by repetition; of a median over points: ratios to the median
+  bool listed = false;                 ///< in the results, with or without a value
   Shared<Reason> reason = {};          ///< the first reason for a value that is missing
   double error = 0;                    ///< the largest sampling error of a simulation
   double value = 0, low = 0, high = 0; ///< median and its 95 % interval, where there are values
@@ -33,7 +33,7 @@ struct Quantity {
   std::string metric, unit;
   result::Params point = {};               ///< without the parameters that do not vary
   std::size_t points = 1;                  ///< more than 1: the median over that many points
-  std::vector<NodeQuantity> nodes = {};    ///< as Comparison::nodes
+  std::vector<NodeQuantity> nodes = {};    ///< in the order of Comparison::nodes
   double median = 0;                       ///< over the nodes
   std::optional<double> limit = {};        ///< |z| of an outlier; none: too few nodes
   [[nodiscard]] std::size_t count() const; ///< nodes with a value
@@ -53,9 +53,9 @@ struct Finding {
   std::string text;    ///< "1.81 times the median at size=4096"
 };
 
-/// A quantity at one point on two nodes, where too few nodes allow no outlier.
+/// A quantity at one point on two nodes, where the nodes are too few for outliers.
 struct Pair {
-  std::size_t quantity = 0, first = 0, second = 0; ///< places in Comparison
+  std::size_t quantity = 0, first = 0, second = 0; ///< indices in Comparison
   double ratio = 0, low = 0, high = 0; ///< of the second to the first, by medians and their intervals
   statistics::Evidence evidence = statistics::Evidence::few;
   bool zero = false; ///< one of them is 0: there is no ratio

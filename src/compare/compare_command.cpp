@@ -158,7 +158,7 @@ document::Table quantity_table(const Comparison& c, const Quantity& quantity, bo
   constexpr std::size_t few = 16;
   auto table = make_table(c, quantity_title(quantity));
   for (std::size_t node = 0; node < c.nodes.size(); ++node)
-    if (quantity.nodes[node].measured && (all || c.nodes.size() <= few || quantity.nodes[node].outlier))
+    if (quantity.nodes[node].listed && (all || c.nodes.size() <= few || quantity.nodes[node].outlier))
       table.rows.push_back(make_row(c, quantity, node));
   return table;
 }
@@ -198,7 +198,7 @@ document::Table quantities_table(const Comparison& c) {
   table.columns.insert(table.columns.begin(), std::begin(keys), std::end(keys));
   for (const Quantity& quantity : c.quantities)
     for (std::size_t node = 0; node < c.nodes.size(); ++node) {
-      if (!quantity.nodes[node].measured) continue;
+      if (!quantity.nodes[node].listed) continue;
       Row& row = table.rows.emplace_back(
           Row{quantity.kernel, quantity.witness.name() + " " + quantity.metric, point_name(quantity)});
       std::ranges::move(make_row(c, quantity, node), std::back_inserter(row));
@@ -266,7 +266,7 @@ Json quantity_json(const Comparison& c, const Quantity& quantity) {
   json["nodes"] = Json::array();
   for (std::size_t node = 0; node < c.nodes.size(); ++node) {
     const NodeQuantity& on = quantity.nodes[node];
-    if (!on.measured) continue;
+    if (!on.listed) continue;
     const bool counted = !on.values.empty();
     Json& one = json["nodes"].emplace_back(Json{{"node", c.nodes[node]}, {"n", on.values.size()}});
     one["median"] = counted ? Json(on.value) : Json();

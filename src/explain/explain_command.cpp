@@ -182,7 +182,7 @@ void add_next_texts(const Explanation& e, Texts& texts) {
       predicted.push_back(fmt::format("{:.4g} by {}", value, hypothesis->machine));
     texts.push_back(
         fmt::format("measure next: PAPI_L1_DCM of {}: {}", e.next->cell.text(), fmt::join(predicted, ", ")));
-  } else if (e.l1 && e.survivors().size() > 1) {
+  } else if (e.survivors().size() > 1) {
     texts.emplace_back("measure next: no size of simple up to 4000 separates these; repeat with small pages "
                        "(/sys/kernel/mm/transparent_hugepage/enabled = never)");
   }
@@ -290,8 +290,8 @@ Json trial_json(const Trial& trial) {
 }
 
 Json explanation_json(const Explanation& e) {
-  static constexpr const char* kinds[] = {"digit lost", "digit added", "copied",      "outlier",
-                                          "rotated",    "rounded",     "more than L1"};
+  static constexpr const char* kinds[] = {"digit lost", "digit added", "copied",       "outlier",
+                                          "rotated",    "rounded",     "more than L1", "dead"};
   Json object{
       {"group", e.group}, {"cpu", e.cpu}, {"determined", e.determined()}, {"undetermined", e.undetermined()}};
   object["columns_exchanged"] = e.exchanged;

@@ -13,13 +13,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <recount/error.hpp>
 
 namespace recount::explain {
 namespace {
 
-/// A way to write a product, other than as its row is called.
+/// An order of the loops of a product, and how it is printed.
 struct LoopOrder {
   const char* order;
   const char* text;
@@ -113,8 +114,8 @@ std::size_t count_survivors(const std::vector<Trial>& trials) {
   return static_cast<std::size_t>(std::ranges::count(trials, true, &Trial::survives));
 }
 
-/// Of misses of L1 per n^3 for any first level of 32 to 64 KiB with lines of 64 bytes, with or without page
-/// walks: a line per step of a column is 1, per step of a row 1/8; a walk adds up to one line.
+/// Bounds of L1 misses per n^3 for any L1 of 32 to 64 KiB with lines of 64 bytes: 1 per step of a column, 1/8
+/// per step of a row; a page walk adds up to 1.
 struct PossibleMisses {
   const char* loops;
   double least, most;
@@ -127,49 +128,47 @@ bool is_possible(const Cell& cell, double value) {
   return row == std::end(possible) || (value >= row->least * cell.cube() && value <= row->most * cell.cube());
 }
 
-/// Values in the order of the sizes, if that makes them possible; one of them times ten, if that does.
-struct Sorted {
-  std::vector<double> values;
-  bool digit = false;
-};
-std::optional<Sorted> sort_values(const std::vector<Cell>& by_size, std::vector<double> values) {
-  const auto fits = [&](std::vector<double> some) {
-    std::ranges::sort(some);
-    for (std::size_t i = 0; i < some.size(); ++i)
-      if (!is_possible(by_size[i], some[i])) return false;
+/// Sorts the values. Whether each is then possible for the size at its place.
+bool fit_sorted(const std::vector<Cell>& by_size, std::vector<Values>& values) {
+  std::ranges::sort(values, {}, &Values::median);
+  return std::ranges::equal(by_size, values,
+                            [](const Cell& cell, const Values& at) { return is_possible(cell, at.median); });
+}
+
+/// Whether the values, sorted, fit once one of them is multiplied by ten; then it is.
+bool fit_with_digit(const std::vector<Cell>& by_size, std::vector<Values>& values) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    std::vector<Values> tried = values;
+    for (double& run : tried[i].runs)
+      run *= 10;
+    tried[i] = Values(tried[i].runs, tried[i].witness);
+    if (!fit_sorted(by_size, tried)) continue;
+    values = std::move(tried);
     return true;
-  };
-  if (fits(values)) {
-    std::ranges::sort(values);
-    return Sorted{values, false};
   }
-  for (double& value : values) {
-    value *= 10;
-    if (fits(values)) {
-      std::ranges::sort(values);
-      return Sorted{values, true};
-    }
-    value /= 10;
-  }
-  return {};
+  return false;
 }
 
-std::string ways_text(const model::TlbLevel& level) {
-  return fmt::format("{} entries, {} ways{}", level.entries, level.ways,
-                     level.index.empty() ? "" : ", hashed index");
-}
-
-/// What a hypothesis says, by subject.
-std::vector<std::pair<std::string, std::string>> facts(const MachineHypothesis& hypothesis) {
-  const std::string name = hypothesis.machine.substr(0, hypothesis.machine.find("~huge"));
-  const auto machine = model::machine(name);
+/// What a hypothesis claims about one subject.
+struct Claim {
+  const char* subject;
+  std::string text;
+  bool restricts = true; ///< it excludes anything
+};
+std::vector<Claim> claims(const MachineHypothesis& hypothesis) {
+  const auto machine = model::machine(hypothesis.machine.substr(0, hypothesis.machine.find("~huge")));
   const auto& l1 = machine.levels.front();
   const bool walks = machine.tlb && !hypothesis.huge;
+  const auto tlb = machine.tlb ? machine.tlb->levels.back() : model::TlbLevel{};
   return {
       {"L1", fmt::format("L1 of {} KiB, {} ways", l1.size / 1024, l1.ways)},
       {"page walks", walks ? "4 KiB pages, and page walks are counted"
                            : "no page walks among the counted misses: huge pages, or walks are not counted"},
-      {"second TLB level", machine.tlb ? ways_text(machine.tlb->levels.back()) : "any"}};
+      {"second TLB level",
+       machine.tlb ? fmt::format("second TLB level of {} entries, {} ways{}", tlb.entries, tlb.ways,
+                                 tlb.index.empty() ? "" : ", hashed index")
+                   : "any second TLB level",
+       machine.tlb.has_value()}};
 }
 
 } // namespace
@@ -177,7 +176,7 @@ std::vector<std::pair<std::string, std::string>> facts(const MachineHypothesis& 
 Comparison compare_cell(const Cell& cell, const Values& measured, const Predicted& predicted,
                         double allowance) {
   Comparison c{cell, measured.median, predicted, 0, allowance, measured.witness};
-  if (predicted.low > measured.high) c.off = predicted.low / measured.high - 1;
+  if (predicted.low > measured.high) c.off = predicted.low / std::max(measured.high, 1.0) - 1;
   if (predicted.high < measured.low) c.off = predicted.high / measured.low - 1;
   return c;
 }
@@ -210,12 +209,12 @@ std::vector<MovedRows> sort_moved_rows(Column& column) {
   std::vector<MovedRows> moved;
   for (const PossibleMisses& row : possible) {
     std::vector<Cell> cells;
-    std::vector<double> values;
+    std::vector<Values> values;
     MovedRows rows{row.loops, 0, 0, false};
     for (const auto& [cell, all] : column)
       if (cell.loops == row.loops) {
         cells.push_back(cell);
-        values.push_back(all.median);
+        values.push_back(all);
         if (is_possible(cell, all.median)) ++rows.in_place;
       }
     rows.cells = cells.size();
@@ -224,11 +223,12 @@ std::vector<MovedRows> sort_moved_rows(Column& column) {
     std::ranges::sort(cells, {}, [](const Cell& c) {
       return c.cube() * (1 + (c.block > 0 ? 8.0 / static_cast<double>(c.block) : 0));
     });
-    const auto sorted = sort_values(cells, values);
-    if (!sorted) continue;
-    rows.digit = sorted->digit;
+    if (!fit_sorted(cells, values)) {
+      if (!fit_with_digit(cells, values)) continue;
+      rows.digit = true;
+    }
     for (std::size_t i = 0; i < cells.size(); ++i)
-      column.at(cells[i]) = Values({sorted->values[i]});
+      column.at(cells[i]) = std::move(values[i]);
     moved.push_back(rows);
   }
   return moved;
@@ -242,21 +242,19 @@ double NextMeasurement::factor() const {
 std::vector<const Trial*> Explanation::survivors() const {
   std::vector<const Trial*> all;
   for (const Trial& trial : trials)
-    if (trial.survives) all.push_back(&trial);
+    if (l1 && trial.survives) all.push_back(&trial);
   return all;
 }
 
 namespace {
 
-/// What the survivors say of each subject, in its order.
-std::vector<std::pair<std::string, std::vector<std::string>>> said(const Explanation& e) {
-  std::vector<std::pair<std::string, std::vector<std::string>>> all;
+/// The different claims of the survivors, by subject.
+std::map<std::string_view, std::vector<Claim>> surviving_claims(const Explanation& e) {
+  std::map<std::string_view, std::vector<Claim>> all;
   for (const Trial* trial : e.survivors())
-    for (const auto& [subject, text] : facts(*trial->hypothesis)) {
-      auto at = std::ranges::find(all, subject, [](const auto& one) { return one.first; });
-      if (at == all.end()) at = all.insert(all.end(), {subject, {}});
-      if (std::ranges::find(at->second, text) == at->second.end()) at->second.push_back(text);
-    }
+    for (Claim& claim : claims(*trial->hypothesis))
+      if (auto& others = all[claim.subject]; !std::ranges::count(others, claim.text, &Claim::text))
+        others.push_back(std::move(claim));
   return all;
 }
 
@@ -264,21 +262,22 @@ std::vector<std::pair<std::string, std::vector<std::string>>> said(const Explana
 
 std::vector<std::string> Explanation::determined() const {
   std::vector<std::string> texts;
-  for (const auto& [subject, all] : said(*this))
-    if (all.size() == 1) texts.push_back(subject == "second TLB level" ? subject + " of " + all[0] : all[0]);
+  for (const auto& [subject, all] : surviving_claims(*this))
+    if (all.size() == 1 && all[0].restricts) texts.push_back(all[0].text);
   return texts;
 }
 
 std::vector<std::string> Explanation::undetermined() const {
   std::vector<std::string> texts;
-  for (const auto& [subject, all] : said(*this))
-    if (all.size() > 1) texts.push_back(fmt::format("{}: {}", subject, fmt::join(all, "; or ")));
+  for (const auto& [subject, all] : surviving_claims(*this))
+    if (all.size() > 1)
+      texts.push_back(fmt::format("{}", fmt::join(base::mapped(all, &Claim::text), "; or ")));
   return texts;
 }
 
 Comparison Explainer::predict(const MachineHypothesis& hypothesis, const Cell& cell, const Values& values,
                               const std::string& order, double rounded) {
-  // One draw refutes what is far off; only for the rest it matters where the matrices are.
+  // Where the matrices are changes the count by less than this.
   constexpr double far = 0.05;
   constexpr std::size_t most_draws = 8;
   const double allowance = hypotheses_.allowance(cell.loops, cell.n) + rounded;
@@ -289,20 +288,17 @@ Comparison Explainer::predict(const MachineHypothesis& hypothesis, const Cell& c
   }
 }
 
-/// Compares the survivors with the cells of some loops.
-std::vector<Cell> Explainer::try_loops(std::vector<Trial>& trials, const Column& column,
-                                       const std::string& loops) {
+bool Explainer::compare(const MachineHypothesis& hypothesis, const Column& column, const std::string& loops,
+                        const std::string& order, std::vector<Comparison>& to) {
   const std::size_t most = most_unexplained(count_cells(column, loops));
   const double rounded = rounding(column);
-  for (Trial& trial : trials) {
-    std::size_t refuting = 0;
-    for (const auto& [cell, values] : column) {
-      if (!trial.survives || cell.loops != loops || trial.abandoned) continue;
-      trial.compared.push_back(predict(*trial.hypothesis, cell, values, loops, rounded));
-      if (trial.compared.back().refutes() && ++refuting > most) trial.abandoned = true;
-    }
+  std::size_t refuting = 0;
+  for (const auto& [cell, values] : column) {
+    if (cell.loops != loops) continue;
+    to.push_back(predict(hypothesis, cell, values, order, rounded));
+    if (to.back().refutes() && ++refuting > most) return false;
   }
-  return refute(trials, loops);
+  return true;
 }
 
 void Explainer::try_machines(const Column& column, Explanation& to) {
@@ -318,10 +314,12 @@ void Explainer::try_machines(const Column& column, Explanation& to) {
     to.l1 = true;
     const std::vector<Trial> before = to.trials;
     if (count_survivors(before) == 0) return;
-    const auto unexplained = try_loops(to.trials, column, loops);
+    for (Trial& trial : to.trials)
+      if (trial.survives) trial.abandoned = !compare(*trial.hypothesis, column, loops, loops, trial.compared);
+    const auto unexplained = refute(to.trials, loops);
     const bool later =
         std::ranges::any_of(before, [](const Trial& trial) { return !trial.compared.empty(); });
-    if (later && count_survivors(to.trials) == 0) { // of other code, rather than of another machine
+    if (later && count_survivors(to.trials) == 0) { // other code is likelier than another machine
       to.trials = before;
       find_other_loops(column, loops, to);
       continue;
@@ -330,26 +328,18 @@ void Explainer::try_machines(const Column& column, Explanation& to) {
   }
 }
 
-/// Orders whose values fit on a machine that other loops have left, or for a group of one kind of loops on a
-/// shipped one.
+/// Finds the orders of the loops whose values fit, on one of the first surviving machines.
 void Explainer::find_other_loops(const Column& column, const std::string& loops, Explanation& to) {
   constexpr std::size_t most_machines = 3;
   OtherLoops found{loops, {}};
-  const double rounded = rounding(column);
-  for (const LoopOrder& order : loop_orders) {
-    if (order.order == loops) continue;
-    std::size_t machines = 0;
-    for (const Trial& trial : to.trials) {
-      if (!trial.survives || machines++ == most_machines) continue;
-      std::size_t refuting = 0;
-      for (const auto& [cell, values] : column)
-        if (cell.loops == loops && refuting <= most_unexplained(count_cells(column, loops)))
-          refuting += std::size_t{predict(*trial.hypothesis, cell, values, order.order, rounded).refutes()};
-      if (refuting > most_unexplained(count_cells(column, loops))) continue;
+  auto machines = to.survivors();
+  machines.resize(std::min(machines.size(), most_machines));
+  for (const LoopOrder& order : loop_orders)
+    if (order.order != loops && std::ranges::any_of(machines, [&](const Trial* trial) {
+          std::vector<Comparison> compared;
+          return compare(*trial->hypothesis, column, loops, order.order, compared);
+        }))
       found.orders.emplace_back(order.text);
-      break;
-    }
-  }
   to.other_loops.push_back(found);
 }
 
@@ -369,7 +359,7 @@ void Explainer::measure_blocks(const Column& column, Explanation& to) {
 void Explainer::choose_next(Explanation& to) {
   constexpr std::int64_t sizes[] = {800, 1200, 1600, 2400, 4000};
   const auto survivors = to.survivors();
-  if (!to.l1 || survivors.size() < 2) return;
+  if (survivors.size() < 2) return;
   for (const std::int64_t n : sizes) {
     NextMeasurement next{{"ijk", 0, n}, {}};
     for (const Trial* trial : survivors)
@@ -384,19 +374,15 @@ void Explainer::choose_next(Explanation& to) {
 namespace {
 
 /// Compares the counts of streamed matrices with the lines that must come into L2 at least.
-void try_counts(const Hypotheses& hypotheses, const Group& group, const std::vector<TableFinding>& findings,
-                Explanation& to) {
+void try_counts(const Hypotheses& hypotheses, const Column& column, Explanation& to) {
   constexpr std::int64_t streamed = 1000; // rows: 8 MB, more than any L2 described holds
   constexpr double lines_per_step = 1.0 / 8;
   std::map<Cell, double> times;
-  for (const auto& [cell, values] : group.column(to.exchanged ? l1_metric : l2_metric))
-    if (cell.loops == "ikj" && cell.n >= streamed && !is_mistaken(findings, l2_metric, cell))
+  for (const auto& [cell, values] : column)
+    if (cell.loops == "ikj" && cell.n >= streamed)
       times[cell] = values.median / (lines_per_step * cell.cube());
   if (times.size() < 3) return;
-  std::vector<double> all;
-  for (const auto& [cell, factor] : times)
-    all.push_back(factor);
-  to.lines_requested = statistics::median(all);
+  to.lines_requested = statistics::median(base::mapped(times, [](const auto& one) { return one.second; }));
   for (const CountHypothesis& hypothesis : hypotheses.counts) {
     CountTrial trial{&hypothesis, {}, false};
     for (const auto& [cell, factor] : times)
@@ -424,23 +410,31 @@ Explanation Explainer::explain(const Group& group) {
   e.group = group.name;
   e.cpu = group.cpu;
   e.findings = check_table(group);
-  Column l1 = group.column(l1_metric);
+  Column l1 = group.column(l1_metric), l2 = group.column(l2_metric);
   e.moved = sort_moved_rows(l1);
   std::erase_if(l1, [&](const auto& one) { return is_mistaken(e.findings, l1_metric, one.first); });
+  std::erase_if(l2, [&](const auto& one) { return is_mistaken(e.findings, l2_metric, one.first); });
   try_machines(l1, e);
   if (e.l1 && e.survivors().empty()) {
-    Explanation other = e;
-    try_machines(group.column(l2_metric), other);
-    other.exchanged = true;
-    if (!other.l1 || other.survivors().empty()) {
-      other.exchanged = false;
-      other.exchanged_labels = true;
-      try_machines(exchange_labels(l1), other);
+    struct Reading {
+      bool Explanation::*mistake;
+      Column l1, l2;
+    };
+    for (Reading& read : std::array<Reading, 2>{
+             {{&Explanation::exchanged, l2, l1},
+              {&Explanation::exchanged_labels, exchange_labels(l1), exchange_labels(l2)}}}) {
+      Explanation other = e;
+      other.*read.mistake = true;
+      try_machines(read.l1, other);
+      if (other.survivors().empty()) continue;
+      e = std::move(other);
+      l1 = std::move(read.l1);
+      l2 = std::move(read.l2);
+      break;
     }
-    if (other.l1 && !other.survivors().empty()) e = other;
   }
   measure_blocks(l1, e);
-  try_counts(hypotheses_, group, e.findings, e);
+  try_counts(hypotheses_, l2, e);
   choose_next(e);
   return e;
 }
@@ -463,20 +457,20 @@ Hypotheses parse_hypotheses(std::string_view text, const std::string& file) {
   for (const base::DataRow& row : base::data_rows(text, file)) {
     const auto& cells = row.cells;
     if (cells.size() == 3 && cells[0] == "L1") {
-      for (const bool huge : {false, true})
-        if (!huge || cells[1].find('~') == cells[1].npos)
-          all.machines.push_back(
-              {std::string(cells[1]) + (huge ? "~huge" : ""), huge, std::string(cells[2])});
+      const std::string machine(cells[1]), claim(cells[2]);
+      all.machines.push_back({machine, machine.ends_with("~huge"), claim});
+      if (machine.find('~') == machine.npos) all.machines.push_back({machine + "~huge", true, claim});
     } else if (cells.size() == 4 && cells[0] == "L2") {
-      const auto bounds = base::words(cells[2]);
-      if (bounds.size() != 2) throw bad_input(row.where, "two bounds are needed");
-      all.counts.push_back(
-          {std::string(cells[1]), number(row, bounds[0]), number(row, bounds[1]), std::string(cells[3])});
+      const auto bounds = base::mapped(base::words(cells[2]), [&](auto& word) { return number(row, word); });
+      if (bounds.size() != 2 || bounds[0] > bounds[1])
+        throw bad_input(row.where, fmt::format("\"{}\" is not LEAST MOST", cells[2]),
+                        fmt::format("L2 | {} | 0.93 1.07 | {}", cells[1], cells[3]));
+      all.counts.push_back({std::string(cells[1]), bounds[0], bounds[1], std::string(cells[3])});
     } else if (cells.size() == 4 && cells[0] == "allowance") {
       all.allowances.push_back({std::string(cells[1]), static_cast<std::int64_t>(number(row, cells[2])),
                                 number(row, cells[3]) / 100});
     } else {
-      throw bad_input(row.where, "is not a row of L1, L2 or allowance");
+      throw bad_input(row.where, "is not a row of L1, L2 or allowance", "see recount-explain(1), HYPOTHESES");
     }
   }
   return all;

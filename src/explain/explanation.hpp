@@ -23,7 +23,6 @@ struct MachineHypothesis {
   std::string machine; ///< as after "model:"
   bool huge = false;   ///< the data are in huge pages
   std::string claim;
-  [[nodiscard]] std::string pages() const { return huge ? "huge pages" : "4 KiB pages"; }
 };
 
 /// What a preset of L2 counts, as multiples of the lines that must come from outside.
@@ -45,26 +44,24 @@ struct Hypotheses {
   std::vector<CountHypothesis> counts;
   std::vector<Allowance> allowances;
 
-  /// Of the last row that applies; 0: there is none.
+  /// The share of the last row that applies; 0 if none does.
   [[nodiscard]] double allowance(const std::string& loops, std::int64_t n) const;
 };
 
 /// Rows "L1 | ...", "L2 | ..." and "allowance | ...", as in data/hypotheses.txt. Throws recount::Error
 /// (bad_input) naming the line. Machines are not looked up.
 [[nodiscard]] Hypotheses parse_hypotheses(std::string_view text, const std::string& file);
-/// The shipped ones.
+/// data/hypotheses.txt.
 [[nodiscard]] const Hypotheses& shipped_hypotheses();
-
-// What the model counts in a cell for a machine: each simulated once. The loops of a cell in any order.
 
 /// c += a * b for n x n doubles whose first element is 16 bytes from a page boundary, as malloc() returns it.
 /// `order`: a permutation of i, j and k, the outermost first; if k is innermost, the sum is kept in a
-/// register; "2" behind it: two steps of k at a time. `block` > 0: square blocks, visited in the order of
-/// ii, jj and kk, inside of them `order`. Bases of the matrices: model::array_base().
+/// register; with a suffix "2", k is unrolled by two. `block` > 0: square blocks in the order ii, jj, kk, and
+/// `order` inside of each. Bases of the matrices: model::array_base().
 [[nodiscard]] model::Nest product_nest(const std::string& order, std::int64_t n, std::int64_t block,
                                        const std::optional<model::Placement>& placement);
 
-/// A modelled count. Ranges: the draws of placement and the error of sampling.
+/// A modelled count, and its range over the draws of placement, with the error of sampling.
 struct Predicted {
   double value = 0, low = 0, high = 0;
 };
@@ -84,7 +81,7 @@ private:
   const model::MachineDescription& first_level(const std::string& machine);
 
   std::map<std::string, model::MachineDescription> machines_;
-  std::map<Key, std::vector<Predicted>> cells_; ///< of the first draw, the first two, and so on
+  std::map<Key, std::vector<Predicted>> cells_; ///< element i: over the draws 0 to i
 };
 
 /// A cell and what a hypothesis predicts for it.
@@ -92,7 +89,7 @@ struct Comparison {
   Cell cell;
   double measured = 0;
   Predicted predicted;
-  double off = 0;       ///< how far the predicted range is outside of the measured one, as a share; signed
+  double off = 0;       ///< signed gap between the predicted and the measured range, as a share; 0: none
   double allowance = 0; ///< of `off`: of the model and of rounded values
   Witness witness = {}; ///< of `measured`
   [[nodiscard]] bool refutes() const { return off > allowance || off < -allowance; }
@@ -106,36 +103,36 @@ struct Comparison {
 struct Trial {
   const MachineHypothesis* hypothesis = nullptr;
   std::vector<Comparison> compared; ///< cells of simple, and of line unless it was refuted before
-  bool abandoned = false;           ///< refuted by so many cells that the rest was not simulated
+  bool abandoned = false;           ///< refuted by too many cells, so that the rest was not simulated
   bool survives = true;
   [[nodiscard]] std::vector<Comparison> refuting() const;
 };
 
-/// The most cells of `all` that may refute a hypothesis before it is out, whatever the others explain.
+/// A hypothesis that more cells refute is refuted, whatever the others explain.
 [[nodiscard]] constexpr std::size_t most_unexplained(std::size_t all) {
   return all / 4;
 }
 
-/// Decides which of the surviving trials survive the cells of some loops. A trial that was abandoned is out.
-/// A cell that refutes every other one decides nothing: it is unexplained. A cell that one of them explains
-/// refutes the others. Returns the unexplained cells. Pure.
+/// Decides which of the surviving trials survive the cells of some loops. An abandoned one does not. A cell
+/// that refutes all others decides nothing; such cells are returned. Any other cell ends the trials that it
+/// refutes. Pure.
 std::vector<Cell> refute(std::vector<Trial>& trials, const std::string& loops);
 
-/// Loops whose values do not fit their name, and loops that they do fit.
+/// Rows whose values do not fit the loops that they are named after.
 struct OtherLoops {
   std::string named;               ///< "ijk"
-  std::vector<std::string> orders; ///< how they are written; empty: none was found
+  std::vector<std::string> orders; ///< those that fit, as printed; empty: none was found
 };
 
-/// Rows of some loops that hold one another's values.
+/// Rows of the same loops whose values are in the wrong order.
 struct MovedRows {
   std::string loops;
   std::size_t cells = 0, in_place = 0; ///< rows, and those whose value is possible for their size
-  bool digit = false;                  ///< one value also lost a digit
+  bool digit = false;                  ///< one value had also lost a digit
 };
 
-/// Looks for rows of PAPI_L1_DCM whose values are impossible for their sizes, and possible in the order of
-/// the sizes, and puts them in that order. Pure.
+/// Sorts the values of PAPI_L1_DCM by size where most are impossible for their sizes and all are possible
+/// once sorted. Pure.
 [[nodiscard]] std::vector<MovedRows> sort_moved_rows(Column& column);
 
 /// A hypothesis about what PAPI_L2_DCM counts.
@@ -173,8 +170,9 @@ struct Explanation {
   std::vector<BlockExcess> blocks;
   std::optional<NextMeasurement> next;
 
+  /// None where nothing was tried.
   [[nodiscard]] std::vector<const Trial*> survivors() const;
-  /// What all survivors have in common ("4 KiB pages"), and between what the data do not decide.
+  /// What all survivors have in common ("4 KiB pages"), and what they differ in.
   [[nodiscard]] std::vector<std::string> determined() const;
   [[nodiscard]] std::vector<std::string> undetermined() const;
 };
@@ -188,7 +186,9 @@ public:
 
 private:
   void try_machines(const Column& column, Explanation& to);
-  std::vector<Cell> try_loops(std::vector<Trial>& trials, const Column& column, const std::string& loops);
+  /// Compares with the cells of some loops, written in some order, until too many refute: then false.
+  bool compare(const MachineHypothesis& hypothesis, const Column& column, const std::string& loops,
+               const std::string& order, std::vector<Comparison>& to);
   void find_other_loops(const Column& column, const std::string& loops, Explanation& to);
   void measure_blocks(const Column& column, Explanation& to);
   void choose_next(Explanation& to);

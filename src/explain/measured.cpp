@@ -326,6 +326,15 @@ void check_levels(const Group& group, std::vector<TableFinding>& found) {
   found.push_back(std::move(finding));
 }
 
+/// Counts of 0, also of a product whose matrices exceed the level: any machine misses there.
+void check_dead(const Group& group, const std::string& metric, std::int64_t exceeds,
+                std::vector<TableFinding>& found) {
+  const Column& column = group.column(metric);
+  if (std::ranges::all_of(column, [](const auto& one) { return one.second.median == 0; }) &&
+      std::ranges::any_of(column, [&](const auto& one) { return one.first.n >= exceeds; }))
+    found.push_back({Kind::dead, metric, {}, metric + " is 0 everywhere: the event counts nothing there"});
+}
+
 } // namespace
 
 double rounding(const Column& column) {
@@ -352,13 +361,16 @@ std::vector<TableFinding> check_table(const Group& group) {
                        {},
                        fmt::format("{} is rounded: its values are exact to {:.2g} %", metric, 100 * half)});
   check_levels(group, found);
+  check_dead(group, l1_metric, 100, found);
+  check_dead(group, l2_metric, 1000, found);
   return found;
 }
 
 bool is_mistaken(const std::vector<TableFinding>& findings, const std::string& metric, const Cell& cell) {
   return std::ranges::any_of(findings, [&](const TableFinding& finding) {
-    return (finding.kind == Kind::digit_lost || finding.kind == Kind::digit_added) &&
-           finding.metric == metric && finding.cells.front() == cell;
+    const bool digit = finding.kind == Kind::digit_lost || finding.kind == Kind::digit_added;
+    return finding.metric == metric &&
+           (finding.kind == Kind::dead || (digit && finding.cells.front() == cell));
   });
 }
 

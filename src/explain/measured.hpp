@@ -61,7 +61,7 @@ struct Group {
 
 /// Something that is wrong with a table, or that limits what it can show.
 struct TableFinding {
-  enum class Kind { digit_lost, digit_added, copied, outlier, rotated, rounded, more_than_l1 };
+  enum class Kind { digit_lost, digit_added, copied, outlier, rotated, rounded, more_than_l1, dead };
   Kind kind;
   std::string metric; ///< of the first cell
   std::vector<Cell> cells;
@@ -71,7 +71,7 @@ struct TableFinding {
 /// In the order of the kinds. Pure.
 [[nodiscard]] std::vector<TableFinding> check_table(const Group& group);
 
-/// Whether the value of a cell is wrong by a finding: a digit lost or added.
+/// Whether the value of a cell is wrong by a finding: a digit lost or added, a dead event.
 [[nodiscard]] bool is_mistaken(const std::vector<TableFinding>& findings, const std::string& metric,
                                const Cell& cell);
 

@@ -3,11 +3,11 @@
 namespace recount::formula {
 namespace {
 
-// Far beyond any preset; what keeps a hostile formula from taking long.
+// Far beyond any preset: they bound the time that a hostile formula takes.
 constexpr std::size_t most_monomials = 512;
 constexpr std::size_t most_products = 4096;
 constexpr int highest_power = 1000;
-constexpr std::int64_t largest = INT64_MAX / 4; // so that a difference of two stays in range
+constexpr std::int64_t largest = INT64_MAX / 4; // a difference of two stays in range
 
 bool add_to(Polynomial& sum, const Monomial& m, std::int64_t c) {
   const auto at = sum.try_emplace(m, 0).first;

@@ -11,7 +11,7 @@
 
 namespace recount::formula {
 
-/// Which unknown: an index into the caller's list of events. `clock` is max_mhz * 10^6.
+/// An index into the caller's list of events, or the clock: max_mhz * 10^6.
 using Variable = int;
 inline constexpr Variable clock_variable = -1;
 
@@ -43,7 +43,7 @@ struct Linear {
 /// one value, uses an N without an operand, or exceeds the limits of combine().
 [[nodiscard]] std::optional<Quotient> meaning(const Rpn& rpn, std::span<const Quotient> operands);
 
-/// As a linear form; none if it is not linear with integer coefficients.
+/// The linear form of a quotient; none if it is not linear with integer coefficients.
 [[nodiscard]] std::optional<Linear> linear(const Quotient& q);
 
 /// Whether two quotients are equal wherever both are defined; no value if the products exceed the limits.

@@ -15,7 +15,7 @@ public:
 
   Named read() && {
     while (out_.fault.empty() && skip_blanks())
-      take(text_[at_]);
+      read_token(text_[at_]);
     if (out_.fault.empty() && want_operand_)
       fault(text_.empty() ? "is empty" : "ends where an operand is expected");
     if (out_.fault.empty() && !open_.empty()) {
@@ -39,7 +39,7 @@ private:
     return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == ':' || c == '.';
   }
 
-  void take(char c) {
+  void read_token(char c) {
     if (c == '(') {
       if (!want_operand_) return fault("an operator is expected before (");
       open_.push_back(at_);
@@ -114,13 +114,11 @@ Named parse_named(std::string_view text) {
 }
 
 Real evaluate_real(const Rpn& rpn, std::span<const double> operands) {
-  std::string why = "the formula cannot be read";
+  std::string why = "no formula, or an operand is missing";
   const auto operand = [&](const Step& step) -> std::optional<double> {
     if (step.op == Op::number) return step.value;
     const auto index = static_cast<std::size_t>(step.value);
-    if (step.op == Op::native && index < operands.size()) return operands[index];
-    if (step.op == Op::native) why = "an operand is missing";
-    return {};
+    return step.op == Op::native && index < operands.size() ? std::optional(operands[index]) : std::nullopt;
   };
   const auto combine = [&](double a, double b, Op op) -> std::optional<double> {
     if (op != Op::div || b != 0) return apply(a, b, op);

@@ -12,7 +12,7 @@
 
 namespace recount::formula {
 
-/// The operand behind an N of the formula.
+/// An operand: N0 of the formula is the first.
 struct Quantity {
   std::string name;  ///< empty: a number
   double number = 0; ///< of a number
@@ -24,13 +24,13 @@ struct Quantity {
 struct Named {
   Rpn rpn;
   std::vector<Quantity> quantities; ///< each name once
-  std::string fault;                ///< why it cannot be parsed, one clause; empty: it can
-  std::size_t fault_at = 0;         ///< where in the text
+  std::string fault;                ///< why it cannot be parsed, one clause; empty: it can be
+  std::size_t fault_at = 0;         ///< position of the fault in the text
 };
 [[nodiscard]] Named parse_named(std::string_view text);
 
-/// The value of a formula over real numbers, one for each N; no value, with a reason, where arithmetic has
-/// none.
+/// The value of a formula over real numbers, one operand for each N; or why it has none: division by 0,
+/// overflow.
 struct Real {
   std::optional<double> value;
   std::string why;

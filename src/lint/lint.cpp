@@ -24,8 +24,8 @@ bool impossible_name(const std::string& cpu) {
   return cpu.find_first_of(" ()") != std::string::npos;
 }
 
-/// Whether a CPU that libpfm4 does not know only has rows that a known one has too: those are checked there,
-/// and better, with the encodings at hand.
+/// Whether a CPU that libpfm4 does not know has only rows that a known CPU has too: these are checked there,
+/// where the encodings are known.
 bool covered(const preset::CpuView& view, const std::set<int>& known_rows) {
   return !view.core && std::ranges::all_of(view.loaded.presets, [&](const Preset& preset) {
     return known_rows.contains(preset.place.line);
@@ -76,6 +76,32 @@ preset::NeededVersion version_for(const LintOptions& options, const PresetTable&
   return preset::needed_version(table.document());
 }
 
+bool requested(const LintOptions& options, const std::string& cpu) {
+  return options.cpu.empty() || preset::same_word(cpu, options.cpu);
+}
+
+/// Reads the table for each requested CPU. Returns the views of the CPUs that these are compared with.
+std::vector<preset::CpuView> read_views(const PresetTable& table, const LintOptions& options,
+                                        LintResult& result) {
+  std::vector<preset::CpuView> relatives;
+  for (const std::string& cpu : cpus_to_view(table, options)) {
+    const auto [core, catalogue] = find_source(cpu, options.catalogue);
+    auto view = preset::view(table.document(), cpu, core, result.version.version, nullptr, catalogue);
+    if (!requested(options, cpu)) {
+      relatives.push_back(std::move(view));
+      continue;
+    }
+    if (catalogue) result.listed.push_back(view.cpu);
+    if (!core && impossible_name(cpu)) result.obsolete.push_back(view.cpu);
+    if (core) {
+      result.checked.push_back(view.cpu);
+      result.presets += static_cast<int>(view.loaded.presets.size());
+    }
+    result.views.push_back(std::move(view));
+  }
+  return relatives;
+}
+
 } // namespace
 
 std::set<std::string> known_pmus(const preset::Catalogue* named) {
@@ -109,29 +135,12 @@ LintResult lint(const PresetTable& table, const LintOptions& options) {
   const preset::Document& document = table.document();
   result.version = version_for(options, table);
   const PapiVersion version = result.version.version;
-  const auto requested = [&](const std::string& cpu) {
-    return options.cpu.empty() || preset::same_word(cpu, options.cpu);
-  };
-  std::set<int> known_rows;
-  std::vector<preset::CpuView> relatives; // of the requested CPU
-  for (const std::string& cpu : cpus_to_view(table, options)) {
-    const auto [core, catalogue] = find_source(cpu, options.catalogue);
-    auto view = preset::view(document, cpu, core, version, nullptr, catalogue);
-    if (core)
+  auto relatives = read_views(table, options, result);
+  std::set<int> known_rows; // whose events are checked
+  for (const auto* views : {&result.views, &relatives})
+    for (const preset::CpuView& view : *views)
       for (const Preset& preset : view.loaded.presets)
-        known_rows.insert(preset.place.line);
-    if (!requested(cpu)) {
-      relatives.push_back(std::move(view));
-      continue;
-    }
-    if (catalogue) result.listed.push_back(view.cpu);
-    if (!core && impossible_name(cpu)) result.obsolete.push_back(view.cpu);
-    if (core) {
-      result.checked.push_back(view.cpu);
-      result.presets += static_cast<int>(view.loaded.presets.size());
-    }
-    result.views.push_back(std::move(view));
-  }
+        if (view.core) known_rows.insert(preset.place.line);
   check_text(document, version, findings);
   if (version != PapiVersion::v7_0) result.components = preset::component_blocks(document);
   check_components(result.components, findings);
@@ -167,7 +176,7 @@ LintResult lint(const PresetTable& table, const LintOptions& options) {
   check_blocks(document, impossible_name, findings);
   result.findings = std::move(findings).ranked({result.checked.begin(), result.checked.end()});
   remove_occurrences(result.findings, [&](const Finding&, const Occurrence& o) {
-    return !o.cpu.empty() && !requested(o.cpu);
+    return !o.cpu.empty() && !requested(options, o.cpu);
   });
   apply_allowances(document, options.cpu.empty(), result);
   mark(document, result.findings);
@@ -177,32 +186,18 @@ LintResult lint(const PresetTable& table, const LintOptions& options) {
 // "# recount: allow RULE reason" above a row suppresses the rule there; above a CPU row, for its whole block.
 namespace {
 
-struct Allowance {
-  std::string rule, reason;
-  int line = 0;
-  int from = 0, to = 0;   ///< the lines it covers
-  std::size_t places = 0; ///< number of suppressed places
+struct Allowance : Allowed {
+  int from = 0, to = 0; ///< the lines it covers
 };
-
-/// The last line of the block whose CPU row is lines[at].
-int block_end(const preset::Document& table, std::size_t at) {
-  bool rows = false;
-  int last = table.lines[at].number;
-  for (; at < table.lines.size(); ++at) {
-    if (table.lines[at].kind == preset::Kind::cpu && rows) return last;
-    rows = rows || table.lines[at].kind == preset::Kind::preset;
-    last = table.lines[at].number;
-  }
-  return last;
-}
 
 std::vector<Allowance> allowances(const preset::Document& table) {
   std::vector<Allowance> found;
+  const auto block = blocks(table);
   for (std::size_t i = 0; i < table.lines.size(); ++i) {
     if (table.lines[i].kind != preset::Kind::comment) continue;
     std::istringstream words(table.lines[i].comment);
     std::string tool, verb;
-    Allowance allowance{{}, {}, table.lines[i].number};
+    Allowance allowance{{.line = table.lines[i].number}};
     words >> tool >> verb >> allowance.rule;
     if (tool != "recount:" || verb != "allow") continue;
     std::getline(words >> std::ws, allowance.reason);
@@ -212,8 +207,11 @@ std::vector<Allowance> allowances(const preset::Document& table) {
            (table.lines[next].kind == preset::Kind::comment || table.lines[next].kind == preset::Kind::blank))
       ++next;
     if (next < table.lines.size()) {
-      allowance.from = table.lines[next].number;
-      allowance.to = table.lines[next].kind == preset::Kind::cpu ? block_end(table, next) : allowance.from;
+      allowance.from = allowance.to = table.lines[next].number;
+      if (table.lines[next].kind == preset::Kind::cpu)
+        for (auto at = block.find(allowance.from);
+             at != block.end() && at->second == block.at(allowance.from); ++at)
+          allowance.to = at->first;
     }
     found.push_back(std::move(allowance));
   }
@@ -233,7 +231,7 @@ void apply_allowances(const preset::Document& table, bool all_cpus, LintResult& 
     return silent;
   });
   for (const Allowance& a : allowed) {
-    if (a.places > 0) result.allowed.push_back({a.line, a.rule, a.reason, a.places});
+    if (a.places > 0) result.allowed.push_back(a);
     if (a.places > 0 || (!all_cpus && rule_named(a.rule) && !a.reason.empty())) continue;
     Finding& unused = findings.emplace_back();
     unused.rule = rule_named("unused-allowance");
@@ -315,7 +313,7 @@ LintResult lint_user_events(const PresetTable& table, const PresetTable& user, c
   std::set<std::string> names;
   check_text(user.document(), version, reading);
   for (const std::string& cpu : user.cpus()) {
-    if (!options.cpu.empty() && !preset::same_word(cpu, options.cpu)) continue;
+    if (!requested(options, cpu)) continue;
     const auto [core, catalogue] = find_source(cpu, options.catalogue);
     const auto base = preset::view(table.document(), cpu, core, version, nullptr, catalogue);
     auto view = preset::view(table.document(), cpu, core, version, &user.document(), catalogue);

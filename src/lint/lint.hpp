@@ -14,16 +14,16 @@ struct LintOptions {
   std::optional<PapiVersion> version;                        ///< none: chosen by the table
   std::string cpu;                                           ///< only this one; empty: all
   const std::vector<preset::Identity>* identities = nullptr; ///< null: those built in
-  const preset::Catalogue* catalogue = nullptr; ///< for PMUs that it has, before libpfm4; may be null
+  const preset::Catalogue* catalogue = nullptr; ///< preferred to libpfm4 for its PMUs; may be null
   bool cpu_may_lack = false;                    ///< a table without `cpu` has no findings
   bool strict = false;                          ///< CPUs whose event names cannot be checked are errors
 };
 
-/// What an allowance suppresses.
+/// A comment of the table that suppresses findings.
 struct Allowed {
   int line = 0; ///< of the comment
-  std::string rule, reason;
-  std::size_t places = 0; ///< of findings
+  std::string rule = {}, reason = {};
+  std::size_t places = 0; ///< number of suppressed places
 };
 
 struct LintResult {
@@ -67,7 +67,11 @@ void use_papi_source(const std::string& folder);
 /// Replaces events that are sums of others by their parts where the form has all parts.
 void expand_sums(const preset::CpuView& view, formula::Linear& form);
 
-/// The families of rules. Each looks at one CPU, the first and the last at the text.
+/// The number of the block of each line: CPU rows one after the other, and the rows below them.
+[[nodiscard]] std::map<int, int> blocks(const preset::Document& table);
+
+// The families of rules: over the text, over one CPU, over all.
+
 void check_text(const preset::Document& table, PapiVersion version, Findings& findings);
 void check_reading(const preset::CpuView& view, Findings& findings);
 void check_formulas(const preset::CpuView& view, const preset::Document& table, Findings& findings);

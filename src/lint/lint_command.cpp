@@ -99,14 +99,16 @@ LintResults lint_files(const LintArguments& requested, const LintOptions& option
   if (tables.empty() && !requested.papi_source.empty())
     tables.push_back(requested.papi_source + "/src/papi_events.csv");
   if (tables.empty()) tables = preset::installed_tables();
-  for (const std::string& path : tables)
-    results.emplace_back(path, lint(read_table(path), options));
+  std::optional<PresetTable> first; // standard input can be read once
+  for (const std::string& path : tables) {
+    const PresetTable table = read_table(path);
+    results.emplace_back(path, lint(table, options));
+    if (!first) first = table;
+  }
   std::string user = requested.user_events;
   if (user.empty() && requested.tables.empty() && requested.papi_source.empty())
     user = preset::papi_user_events();
-  if (!user.empty())
-    results.emplace_back(user,
-                         lint_user_events(PresetTable::read(tables.front()), read_table(user), options));
+  if (!user.empty()) results.emplace_back(user, lint_user_events(first.value(), read_table(user), options));
   for (auto& [path, result] : results)
     keep_rules(result.findings, requested.rules);
   return results;

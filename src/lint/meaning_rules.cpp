@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 
 // Findings about what an event counts, by its name and description: the rules are data, in data/meaning.txt.
@@ -116,25 +117,24 @@ std::vector<std::size_t> violations(const MeaningRule& rule, const formula::Line
   return accompanied && (!rule.has("each") || found.size() == added) ? found : std::vector<std::size_t>{};
 }
 
-/// "Each count represents 4 computations", as Intel describes its events of packed operations: 4; else 0.
-int operations(std::string_view prose) {
+/// "Each count represents 4 computations", as Intel describes its events of packed operations: 4.
+std::optional<int> described_operations(std::string_view prose) {
   for (const std::string_view phrase : {"represents ", "multiply by ", "multiplied by "})
     if (const auto at = prose.rfind(phrase); at != prose.npos) { // the unit mask's own text is the last
       const std::string_view rest = prose.substr(at + phrase.size());
       const auto digits = rest.substr(0, rest.find_first_not_of("0123456789"));
-      if (!digits.empty() && digits.size() < 3) return std::stoi(std::string(digits));
+      if (!digits.empty() && digits.size() < 3) return base::parse<int>(digits);
     }
-  return 0;
+  return {};
 }
 
-/// The operations per count that data/weights.txt states; 0: nothing.
-int stated_operations(const std::string& cpu, const std::string& event) {
+/// The operations per count that data/weights.txt states.
+std::optional<int> stated_operations(const std::string& cpu, const std::string& event) {
   static const auto rows = base::data_rows(weights_data, "weights.txt");
   for (const auto& [where, cells] : rows)
     if (const auto cpus = base::words(cells.at(0)); std::ranges::find(cpus, cpu) != cpus.end())
-      if (base::Pattern(std::string(cells.at(1))).matches(event))
-        return base::parse<int>(cells.at(2)).value_or(0);
-  return 0;
+      if (base::Pattern(std::string(cells.at(1))).matches(event)) return base::parse<int>(cells.at(2));
+  return {};
 }
 
 /// Whether modifiers of an event, such as k=1 or u=0, restrict it to the kernel.
@@ -148,7 +148,7 @@ bool kernel_only(const std::string& name) {
   return no_user || (kernel && !user);
 }
 
-void domains(const preset::CpuView& view, const Preset& preset, Findings& findings) {
+void check_domain(const preset::CpuView& view, const Preset& preset, Findings& findings) {
   for (const PresetNative& native : preset.natives)
     if (kernel_only(native.name))
       findings.add("kernel-only", preset.name + native.name,
@@ -187,8 +187,8 @@ bool lacks(const preset::CpuView& view, const formula::Linear& form, const prese
   });
 }
 
-void missing_siblings(const preset::CpuView& view, const Preset& preset, const formula::Linear& form,
-                      Findings& findings) {
+void check_siblings(const preset::CpuView& view, const Preset& preset, const formula::Linear& form,
+                    Findings& findings) {
   if (!view.natives || !matches_one({"*_OPS", "PAPI_VEC_*", "PAPI_TLB_*"}, preset.name)) return;
   std::set<std::string> missing;
   for (const auto& [v, weight] : form.coefficients) {
@@ -203,18 +203,18 @@ void missing_siblings(const preset::CpuView& view, const Preset& preset, const f
                  "add " + name);
 }
 
-void weights(const preset::CpuView& view, const Preset& preset, const formula::Linear& form,
-             Findings& findings) {
+void check_weights(const preset::CpuView& view, const Preset& preset, const formula::Linear& form,
+                   Findings& findings) {
   if (!preset.name.ends_with("_OPS")) return;
   for (const auto& [v, weight] : form.coefficients) {
     if (v < 0) continue;
     const std::string& event = view.names[static_cast<std::size_t>(v)];
-    const int stated = stated_operations(view.cpu, event);
-    const int wanted = stated != 0 ? stated : operations(view.codes[static_cast<std::size_t>(v)].prose);
-    if (wanted == 0 || weight == wanted) continue;
+    auto wanted = stated_operations(view.cpu, event);
+    if (!wanted) wanted = described_operations(view.codes[static_cast<std::size_t>(v)].prose);
+    if (!wanted || weight == *wanted) continue;
     findings.add("flop-weight", preset.name + event, {preset.place, preset.name, view.cpu, event},
                  fmt::format("{} counts {} {}, but each count is {}", preset.name, event,
-                             base::format_count(weight, "time"), base::format_count(wanted, "operation")));
+                             base::format_count(weight, "time"), base::format_count(*wanted, "operation")));
   }
 }
 
@@ -225,16 +225,16 @@ void check_meaning(const preset::CpuView& view, Findings& findings) {
   for (std::size_t v = 0; v < view.names.size(); ++v)
     events.emplace_back(split_words(view.names[v]), split_words(view.codes[v].prose));
   for (const Preset& preset : view.loaded.presets) {
-    domains(view, preset, findings);
+    check_domain(view, preset, findings);
     const auto means = view.meanings.find(preset.name);
     if (means == view.meanings.end() || !is_preset(preset.name)) continue;
     const auto form = formula::linear(means->second);
     if (!form) continue;
-    weights(view, preset, *form, findings);
-    missing_siblings(view, preset, *form, findings);
+    check_weights(view, preset, *form, findings);
+    check_siblings(view, preset, *form, findings);
     if (preset.type == Derived::compound) continue; // the other terms set up what the first one counts
     for (const MeaningRule& rule : meaning_rules()) {
-      if (!applies(rule, view, preset.name.substr(5))) continue;
+      if (!applies(rule, view, preset.name.substr(preset_prefix.size()))) continue;
       const auto found = violations(rule, *form, events);
       if (!found.empty() && rule.has("exists") && !exists(view, rule.list("exists"))) continue;
       for (const std::size_t at : found)

@@ -33,18 +33,19 @@ struct TermProblem {
 
 TermProblem term_problem(const preset::CpuView& view, const std::string& term) {
   const std::string shown = visible(term);
-  if (shown != term) return {"carriage-return", fmt::format("{} ends with a CR", shown), "end lines with LF"};
+  if (term.ends_with('\r'))
+    return {"carriage-return", fmt::format("{} ends with a CR", shown), "end lines with LF"};
   if (!view.natives) return {"unknown-event", shown + " is not an event", {}};
   const preset::Native& native = view.natives->of(term);
   const std::string suggestion = fmt::format("{}", fmt::join(view.natives->suggest(term), " or "));
   switch (native.status) {
   case preset::Native::Status::unknown_mask:
-    return {"unknown-mask", fmt::format("{} has no mask {}", native.event, native.part), suggestion};
+    return {"unknown-mask", visible(fmt::format("{} has no mask {}", native.event, native.part)), suggestion};
   case preset::Native::Status::refused:
     return {"refused-event", fmt::format("libpfm4 rejects {}: {}", shown, native.failure), {}};
   case preset::Native::Status::elsewhere:
     return {"wrong-pmu", fmt::format("{} belongs to {}, which presets cannot use", shown, native.part), {}};
-  default: return {"unknown-event", native.event + " is not an event of this CPU", suggestion};
+  default: return {"unknown-event", visible(native.event) + " is not an event of this CPU", suggestion};
   }
 }
 
@@ -212,9 +213,7 @@ void check_text(const preset::Document& table, PapiVersion version, Findings& fi
 }
 
 // Findings between the rows of a table: redefined rows and rows without effect.
-namespace {
 
-/// The block of each line: a run of CPU rows and the presets below it.
 std::map<int, int> blocks(const preset::Document& table) {
   std::map<int, int> block;
   int number = 0;
@@ -229,8 +228,6 @@ std::map<int, int> blocks(const preset::Document& table) {
   }
   return block;
 }
-
-} // namespace
 
 void check_rows(const preset::Document& table, const std::vector<preset::CpuView>& views,
                 Findings& findings) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <tuple>
 #include <utility>
 
 namespace recount::lint {
@@ -44,11 +45,11 @@ const Rule* rule_named(std::string_view id) {
 
 void Finding::keep(std::vector<Occurrence> wanted) {
   occurrences = std::move(wanted);
-  std::set<std::pair<int, int>> sorted;
+  places.clear();
   presets.clear();
   cpus.clear();
   for (const Occurrence& o : occurrences) {
-    sorted.emplace(o.place.line, o.place.column);
+    places.push_back(o.place);
     add_once(presets, o.preset);
     if (o.known) add_once(cpus, o.cpu);
   }
@@ -56,9 +57,8 @@ void Finding::keep(std::vector<Occurrence> wanted) {
   for (const Occurrence& o : occurrences)
     add_once(cpus, o.cpu);
   if (!cpus.empty()) known_cpus = known;
-  places.clear();
-  for (const auto& [line, column] : sorted)
-    places.push_back({line, column});
+  std::ranges::sort(places, {}, [](Place place) { return std::pair(place.line, place.column); });
+  places.erase(std::ranges::unique(places).begin(), places.end());
 }
 
 Finding& Findings::add(std::string_view rule, const std::string& key, Occurrence where, std::string message,
@@ -92,14 +92,10 @@ std::vector<Finding> Findings::ranked(const std::set<std::string>& known_cpus) &
     finding.known_cpus = known_cpus.size();
     finding.keep(std::move(finding.occurrences));
   }
-  const auto order = [](const Finding& a, const Finding& b) {
-    if ((a.known_cpus == 0) != (b.known_cpus == 0)) return b.known_cpus == 0;
-    if (a.severity != b.severity) return a.severity < b.severity;
-    if (a.rule->rank != b.rule->rank) return a.rule->rank < b.rule->rank;
-    if (a.known_cpus != b.known_cpus) return a.known_cpus > b.known_cpus;
-    return a.places.front().line < b.places.front().line;
-  };
-  std::ranges::stable_sort(found_, order);
+  std::ranges::stable_sort(found_, {}, [](const Finding& f) {
+    return std::tuple(f.known_cpus == 0, f.severity, f.rule->rank, -static_cast<std::ptrdiff_t>(f.known_cpus),
+                      f.places.front().line);
+  });
   return std::move(found_);
 }
 

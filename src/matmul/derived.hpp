@@ -16,7 +16,7 @@ namespace recount::matmul {
 struct Derivation {
   const char* name;  ///< "L1_HIT_RATE"
   const char* label; ///< "L1 hit rate"
-  /// The first whose metrics were all counted applies. `operations`: 2 n^3; `line`: bytes of a cache line.
+  /// The first applies whose metrics were all counted. `operations`: 2 n^3; `line`: bytes of a cache line.
   std::vector<const char*> formulas;
   const char* unit = ""; ///< "GFLOP/s"; empty: a count or a ratio
 };
@@ -27,19 +27,19 @@ using QuantityOf = std::function<std::optional<Quantity>(const ProductGroup&, co
 
 /// The derived metric of this name, or the counted one: derived() or ProductGroup::quantity().
 [[nodiscard]] QuantityOf metric(const std::string& name, const Witness& witness = {});
-/// The formula applied to the statistic of each part; the interval is that of its values by repetition. By
-/// the preferred witness that gives all parts, or by that one. Throws std::out_of_range for a name that is
-/// not in the table.
+/// The formula applied to the statistic of each operand; the interval is that of its values by repetition. By
+/// `witness`, or if that is empty by the preferred one that counted all operands. Throws std::out_of_range
+/// for a name that is not in the table.
 [[nodiscard]] std::optional<Quantity> derived(const ProductGroup& group, const Product& product,
                                               const std::string& name, const Witness& witness = {});
 /// Cycles of the core (PAPI_TOT_CYC), where they were counted.
 [[nodiscard]] std::optional<Quantity> core_cycles(const ProductGroup& group, const Product& product);
-/// Cycles of the time-stamp counter, which runs at a constant rate: where those of the core were not counted.
+/// Ticks of the time-stamp counter, which has a constant rate, where cycles of the core were not counted.
 [[nodiscard]] std::optional<Quantity> tsc_cycles(const ProductGroup& group, const Product& product);
 /// Seconds, by the clock or as published.
 [[nodiscard]] std::optional<Quantity> seconds(const ProductGroup& group, const Product& product);
-/// The metric by which the times of two products are compared: "cpu_seconds" where a repetition of one was
-/// disturbed, since others on the machine lengthen its elapsed time and hardly its CPU time; else "seconds".
+/// The metric by which the times of two products are compared: "cpu_seconds" where a repetition of either was
+/// disturbed, since that lengthens its elapsed time but hardly its CPU time; else "seconds".
 [[nodiscard]] std::string time_metric(const ProductGroup& group, const Product& a, const Product& b);
 /// " by CPU time" of "cpu_seconds"; empty of "seconds".
 [[nodiscard]] const char* time_clause(const std::string& metric);
@@ -58,16 +58,16 @@ using QuantityOf = std::function<std::optional<Quantity>(const ProductGroup&, co
 /// Chooses one side of a comparison from the product of a row.
 using Side = std::function<Product(const Product&)>;
 
-/// A number of each product. Rows and columns without any number are left out: what was not counted is
-/// explained once, elsewhere.
+/// A number of each product. Rows and columns without any number are left out; the reason is given once,
+/// elsewhere.
 struct Measure {
   std::string label; ///< "L1 misses (10^6)"
   QuantityOf quantity;
   std::string (*format)(double);
   bool comparison = false;           ///< an absent value is a dash, not the reason for it
-  std::optional<Product> loops = {}; ///< of these loops at the size of the row; none: of the row's product
+  std::optional<Product> loops = {}; ///< another product, at the size of the row; none: the row's own
   std::string name = {};             ///< of the metric, for CSV
-  Side of = {}, against = {};        ///< of a comparison: the sides; none: it is not of products
+  Side of = {}, against = {};        ///< the sides of a comparison of products
 };
 
 /// Why a metric of a product has no value, as the results state it.

@@ -23,13 +23,8 @@
 #include <optional>
 #include <string>
 
-// What recount matmul found, as JSON.
-namespace recount::matmul {
-
-/// One object, documented in recount-matmul(1).
-[[nodiscard]] std::string matmul_json(const sweep::BatchResult& ended);
-
 // recount matmul: the study of matrix products, from the runs to the tables.
+namespace recount::matmul {
 namespace {
 
 struct MatmulArguments : sweep::BatchOptions {
@@ -45,11 +40,11 @@ void check_matmul_outputs(const MatmulArguments& a) {
     throw bad_input("--published-machine", "no published table given", "add --published FILE");
 }
 
-std::vector<std::int64_t> range_of(const std::string& text, const std::string& option) {
+std::vector<std::int64_t> parse_sizes(const std::string& text, const std::string& option) {
   if (text.empty()) return {};
   auto values = sweep::parse_range(text, option);
-  for (const auto value : values)
-    if (value < 1) throw bad_input(option + " " + text, "is not at least 1");
+  if (std::ranges::any_of(values, [](std::int64_t value) { return value < 1; }))
+    throw bad_input(option + " " + text, "must be at least 1", option + " 128:1024:x2");
   return values;
 }
 
@@ -64,8 +59,8 @@ MatmulRequest parse_request(const MatmulArguments& a) {
   request.choice.studies = command::list_words(a.studies);
   if (request.choice.studies.empty() && a.published.empty()) request.choice.studies = {"lab", "report"};
   request.choice.quick = a.quick;
-  request.choice.sizes = range_of(a.sizes, "--n");
-  request.choice.blocks = range_of(a.blocks, "--block");
+  request.choice.sizes = parse_sizes(a.sizes, "--n");
+  request.choice.blocks = parse_sizes(a.blocks, "--block");
   request.choice.commands = a.commands;
   request.choice.line = line_here();
   request.witnesses = command::list_witnesses(a.witnesses);
@@ -77,7 +72,7 @@ MatmulRequest parse_request(const MatmulArguments& a) {
   return request;
 }
 
-/// Adds the models of the machines of published tables, unless witnesses were named.
+/// Adds the models of the machines that published tables name, unless witnesses were named.
 void add_published_machines(MatmulRequest& request) {
   if (!request.witnesses.empty()) return;
   std::vector<Witness> models;
@@ -88,7 +83,7 @@ void add_published_machines(MatmulRequest& request) {
         models.push_back(model);
   if (models.empty()) return;
   request.published_witnesses = true;
-  // One machine may be this one: its counts and its model are compared as well. Several are others'.
+  // A single machine may be this one.
   if (request.published.size() == 1)
     request.witnesses = {Witness::clock, Witness::perf, Witness::papi, Witness::model};
   request.witnesses.insert(request.witnesses.end(), models.begin(), models.end());
@@ -106,8 +101,8 @@ sweep::Batch make_batch(const MatmulArguments& a, const MatmulRequest& request, 
   return batch;
 }
 
-/// Writes the published table first to a new file, which is then resumed.
-void write_published(const sweep::Batch& batch, const std::vector<Published>& published, sweep::Batch& into) {
+/// Begins a new results file with the published tables; it is then resumed.
+void write_published(const std::vector<Published>& published, sweep::Batch& batch) {
   if (published.empty() || batch.file.empty() || batch.file == "-") return;
   if (batch.resume && !result::holds_nothing(batch.file)) return;
   result::Writer writer(batch.file, result::Writer::Mode::create, result::Writer::Resume::possible);
@@ -116,7 +111,7 @@ void write_published(const sweep::Batch& batch, const std::vector<Published>& pu
     for (const auto& observation : table.observations)
       writer.write(observation);
   }
-  into.resume = true;
+  batch.resume = true;
 }
 
 void announce_matmul(const MatmulPlan& plan, const sweep::Batch& batch) {
@@ -153,81 +148,6 @@ std::vector<document::Block> make_blocks(const result::Results& results) {
   document::append(blocks, document::under("Remarks", remark_blocks(groups)));
   return blocks;
 }
-
-int execute_matmul(const MatmulArguments& a) {
-  check_matmul_outputs(a);
-  const command::TableExport tables(a.dry_run ? std::string() : a.export_to);
-  const auto statistic = command::parse_statistic(a.statistic);
-  MatmulRequest request = parse_request(a);
-  add_published_machines(request);
-  std::optional<Java> java;
-  const MatmulPlan plan = plan_matmul(request, [&] { return java.emplace().missing(); });
-  sweep::Batch batch = make_batch(a, request, plan, java ? &*java : nullptr);
-  if (batch.jobs.empty() && !plan.jobs.empty()) {
-    command::print(stderr, "{}", sweep::empty_shard_text("matmul", batch.shard, plan.stops.size()));
-    return 0;
-  }
-  const std::int64_t available = host::memory_available();
-  sweep::check_memory(batch.jobs, available, fmt::format("available memory = {} bytes", available));
-  if (!a.quiet) announce_matmul(plan, batch);
-  if (a.dry_run) {
-    print_points(plan);
-    return 0;
-  }
-  write_published(batch, request.published, batch);
-  sweep::BatchResult ended = sweep::run_batch(batch);
-  ended.results.statistic = statistic;
-  if (batch.file.empty())
-    for (const Published& table : request.published) {
-      auto& results = ended.results;
-      results.runs.push_back(table.run);
-      results.observations.insert(results.observations.end(), table.observations.begin(),
-                                  table.observations.end());
-    }
-  command::note("{}{}", sweep::failures_text(ended.results.failures),
-                sweep::unfinished_text(ended.outcome.unfinished));
-  if (a.json)
-    command::print("{}", matmul_json(ended));
-  else if (a.output != "-")
-    command::print("{}", command::document_text(make_blocks(ended.results)));
-  command::flush(stdout);
-  if (!a.export_to.empty())
-    tables.write("recount matmul", command::extract_tables(make_blocks(ended.results)));
-  return sweep::exit_status(batch, ended);
-}
-
-} // namespace
-
-command::Command matmul_command() {
-  return command::make_command<MatmulArguments>(
-      "matmul", "run the matrix-multiplication study and analyse its cache behaviour",
-      [](command::Options& options, MatmulArguments& a) {
-        options.list("--study", a.studies, "LIST", "lab, report (default: both, or none with --published)")
-            .flag("--quick", a.quick, "only sizes that take minutes, not hours")
-            .text("--n", a.sizes, "RANGE", "matrix sizes (default: those of the report)")
-            .text("--block", a.blocks, "RANGE", "block sizes (default: those of the report)")
-            .text("--published", a.published, "FILE.csv", "compare with this published table, at its points")
-            .text("--published-machine", a.published_machine, "NAME",
-                  "described machine of the published table (default: the one that it names)")
-            .list("--external", a.commands, "COMMAND",
-                  "also run this program: 'LANGUAGE=COMMAND', with {variant} and {n} in it")
-            .flag("--no-java", a.no_java, "do not run the Java version")
-            .list("--witness", a.witnesses, "LIST",
-                  "clock, perf, papi, model, model:NAME (default: all available)")
-            .number("-r,--repeat", a.repeat, "N", "repetitions, each in a new process (default 5)", {1, 1000})
-            .text("--sample", a.sample, "WHEN", sweep::sample_help)
-            .number("--draws", a.draws, "N", sweep::draws_help, {1, 1000})
-            .text("-o,--output", a.output, "FILE", "write results to FILE as they are measured; - is stdout")
-            .flag("--json", a.json, "print the products as one JSON object")
-            .text("--statistic", a.statistic, "NAME", command::statistic_help)
-            .text("--export", a.export_to, "FILE", command::export_help)
-            .flag("-n,--dry-run", a.dry_run, "print the plan and the estimated time and exit");
-        sweep::declare_sharded_runs(options, a, 36000);
-      },
-      execute_matmul);
-}
-
-namespace {
 
 Json metrics_json(const Metrics& metrics) {
   Json list = Json::array();
@@ -282,8 +202,7 @@ Json group_json(const ProductGroup& group) {
   return object;
 }
 
-} // namespace
-
+/// One object, documented in recount-matmul(1).
 std::string matmul_json(const sweep::BatchResult& ended) {
   const auto groups = group_products(ended.results);
   Json object{
@@ -305,6 +224,77 @@ std::string matmul_json(const sweep::BatchResult& ended) {
                 {"reason", failure.reason.text()}};
   });
   return json_text("matmul", object);
+}
+
+int execute_matmul(const MatmulArguments& a) {
+  check_matmul_outputs(a);
+  const command::TableExport tables(a.dry_run ? std::string() : a.export_to);
+  const auto statistic = command::parse_statistic(a.statistic);
+  MatmulRequest request = parse_request(a);
+  add_published_machines(request);
+  std::optional<Java> java;
+  const MatmulPlan plan = plan_matmul(request, [&] { return java.emplace().missing(); });
+  sweep::Batch batch = make_batch(a, request, plan, java ? &*java : nullptr);
+  if (batch.jobs.empty() && !plan.jobs.empty()) {
+    command::print(stderr, "{}", sweep::empty_shard_text("matmul", batch.shard, plan.stops.size()));
+    return 0;
+  }
+  const std::int64_t available = host::memory_available();
+  sweep::check_memory(batch.jobs, available, fmt::format("available memory = {} bytes", available));
+  if (!a.quiet) announce_matmul(plan, batch);
+  if (a.dry_run) {
+    print_points(plan);
+    return 0;
+  }
+  write_published(request.published, batch);
+  sweep::BatchResult ended = sweep::run_batch(batch);
+  ended.results.statistic = statistic;
+  if (batch.file.empty())
+    for (const Published& table : request.published) {
+      ended.results.runs.push_back(table.run);
+      std::ranges::copy(table.observations, std::back_inserter(ended.results.observations));
+    }
+  command::note("{}{}", sweep::failures_text(ended.results.failures),
+                sweep::unfinished_text(ended.outcome.unfinished));
+  if (a.json)
+    command::print("{}", matmul_json(ended));
+  else if (a.output != "-")
+    command::print("{}", command::document_text(make_blocks(ended.results)));
+  command::flush(stdout);
+  if (!a.export_to.empty())
+    tables.write("recount matmul", command::extract_tables(make_blocks(ended.results)));
+  return sweep::exit_status(batch, ended);
+}
+
+} // namespace
+
+command::Command matmul_command() {
+  return command::make_command<MatmulArguments>(
+      "matmul", "run the matrix-multiplication study and analyse its cache behaviour",
+      [](command::Options& options, MatmulArguments& a) {
+        options.list("--study", a.studies, "LIST", "lab, report (default: both, or none with --published)")
+            .flag("--quick", a.quick, "only sizes that take minutes, not hours")
+            .text("--n", a.sizes, "RANGE", "matrix sizes (default: those of the report)")
+            .text("--block", a.blocks, "RANGE", "block sizes (default: those of the report)")
+            .text("--published", a.published, "FILE.csv", "compare with this published table, at its points")
+            .text("--published-machine", a.published_machine, "NAME",
+                  "described machine of the published table (default: the one that it names)")
+            .list("--external", a.commands, "COMMAND",
+                  "also run this program: 'LANGUAGE=COMMAND', with {variant} and {n} in it")
+            .flag("--no-java", a.no_java, "do not run the Java version")
+            .list("--witness", a.witnesses, "LIST",
+                  "clock, perf, papi, model, model:NAME (default: all available)")
+            .number("-r,--repeat", a.repeat, "N", "repetitions, each in a new process (default 5)", {1, 1000})
+            .text("--sample", a.sample, "WHEN", sweep::sample_help)
+            .number("--draws", a.draws, "N", sweep::draws_help, {1, 1000})
+            .text("-o,--output", a.output, "FILE", "write results to FILE as they are measured; - is stdout")
+            .flag("--json", a.json, "print the products as one JSON object")
+            .text("--statistic", a.statistic, "NAME", command::statistic_help)
+            .text("--export", a.export_to, "FILE", command::export_help)
+            .flag("-n,--dry-run", a.dry_run, "print the plan and the estimated time and exit");
+        sweep::declare_sharded_runs(options, a, 36000);
+      },
+      execute_matmul);
 }
 
 } // namespace recount::matmul

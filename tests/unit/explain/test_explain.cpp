@@ -92,13 +92,16 @@ BOOST_AUTO_TEST_CASE(rows_in_another_order_are_put_back) {
   const std::int64_t sizes[] = {4096, 6144, 8192, 10240};
   for (std::size_t i = 0; i < 4; ++i) {
     const Cell from{"blocked", 128, sizes[(i + 1) % 4]}, to{"blocked", 128, sizes[i]};
-    column.try_emplace(to, std::vector{0.14 * from.cube()});
+    column.try_emplace(to, std::vector{0.14 * from.cube(), 0.141 * from.cube()}, Witness::papi);
   }
   const auto moved = sort_moved_rows(column);
   BOOST_REQUIRE(moved.size() == 1U);
   BOOST_TEST((moved[0].cells == 4U && moved[0].in_place == 1U && !moved[0].digit));
-  for (const auto& [cell, values] : column)
-    BOOST_TEST(values.median == 0.14 * cell.cube(), boost::test_tools::tolerance(1e-9));
+  for (const auto& [cell, values] : column) {
+    BOOST_TEST(values.median == 0.1405 * cell.cube(), boost::test_tools::tolerance(1e-9));
+    BOOST_TEST(values.high == 0.141 * cell.cube(), boost::test_tools::tolerance(1e-9));
+    BOOST_TEST(values.witness == Witness(Witness::papi));
+  }
   BOOST_TEST(sort_moved_rows(column).empty());
 }
 
@@ -126,13 +129,30 @@ BOOST_AUTO_TEST_CASE(a_range_is_refuted_only_outside_of_the_measured_one) {
 }
 
 BOOST_AUTO_TEST_CASE(hypotheses_are_read_strictly) {
-  for (const char* bad : {"L1 | a", "L2 | a | 1 | b", "L2 | a | 1 x | b", "allowance | ijk | -1 | 2",
-                          "L3 | a | b", "allowance | ijk | 0 | nan"})
+  for (const char* bad : {"L1 | a", "L2 | a | 1 | b", "L2 | a | 1 x | b", "L2 | a | 2 1 | b",
+                          "allowance | ijk | -1 | 2", "L3 | a | b", "allowance | ijk | 0 | nan"})
     BOOST_CHECK_THROW((void)parse_hypotheses(bad, "h.txt"), Error);
+  const auto huge = parse_hypotheses("L1 | i7-9700~huge | huge pages", "h.txt");
+  BOOST_TEST((huge.machines.size() == 1U && huge.machines[0].huge));
   const auto& shipped = shipped_hypotheses();
   for (const auto& one : shipped.machines)
     BOOST_TEST(!model::machine(one.machine).levels.empty());
   BOOST_TEST(shipped.allowance("ikj", 4096) > shipped.allowance("ikj", 600));
+}
+
+BOOST_AUTO_TEST_CASE(untested_hypotheses_determine_nothing) {
+  const auto one = parse_hypotheses("L1 | i7-2600~huge | huge pages", "h.txt");
+  const Explanation e = Explainer(one, shared_predictor()).explain(group_of("line,1000,,1,,125000001\n"));
+  BOOST_TEST(!e.l1);
+  BOOST_TEST(e.determined().empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_dead_event_has_no_meaning) {
+  const Group dead = group_of("line,1000,,1,,0\nline,1400,,1,,0\nline,1800,,1,,0\n");
+  const Explanation e = Explainer(shipped_hypotheses(), shared_predictor()).explain(dead);
+  BOOST_TEST(count_kind(e.findings, Kind::dead) == 1U);
+  BOOST_TEST(e.counts.empty());
+  BOOST_TEST(check_table(group_of("line,60,,1,,0\nline,70,,1,,0\n")).empty()); // fits in L2
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cmath>
 #include <random>
 
 using namespace recount;
@@ -77,13 +78,17 @@ BOOST_AUTO_TEST_CASE(exchanged_labels_and_other_loops_are_found) {
   Predictor& predictor = shared_predictor();
   std::string exchanged;
   for (const char* name : {"line", "simple"})
-    for (const std::int64_t n : {600, 1000, 1400, 1800})
-      exchanged += fmt::format(
-          "{},{},,1,{:.0f},\n", name, n,
-          predictor.l1_misses("i7-9700", name == std::string("line") ? "ijk" : "ikj", n, 0).value);
+    for (const std::int64_t n : {600, 1000, 1400, 1800}) {
+      const bool is_simple = name == std::string("line");
+      exchanged +=
+          fmt::format("{},{},,1,{:.0f},{:.0f}\n", name, n,
+                      predictor.l1_misses("i7-9700", is_simple ? "ijk" : "ikj", n, 0).value,
+                      (is_simple ? 0.6 : 0.125) * static_cast<double>(n) * static_cast<double>(n * n));
+    }
   const auto labels = explainer.explain(group_of(exchanged));
   BOOST_TEST(labels.exchanged_labels);
   BOOST_TEST(survives(labels, "i7-9700"));
+  BOOST_TEST(labels.lines_requested == 1, boost::test_tools::tolerance(1e-6));
   std::string columns;
   for (const std::int64_t n : {600, 1000, 1400, 1800}) {
     columns += fmt::format("simple,{},,1,{:.0f},\n", n, predictor.l1_misses("i7-9700", "ijk", n, 0).value);
@@ -93,6 +98,31 @@ BOOST_AUTO_TEST_CASE(exchanged_labels_and_other_loops_are_found) {
   BOOST_TEST(survives(other, "i7-9700"));
   BOOST_REQUIRE(other.other_loops.size() == 1U);
   BOOST_TEST((other.other_loops[0].named == "ikj" && !other.other_loops[0].orders.empty()));
+}
+
+BOOST_AUTO_TEST_CASE(exchanged_columns_are_exchanged_for_blocks_too) {
+  Predictor& predictor = shared_predictor();
+  std::string rows;
+  for (const char* name : {"simple", "line", "block"})
+    for (const std::int64_t n : {600, 1000, 1400, 1800}) {
+      const std::int64_t block = name == std::string("block") ? 100 : 0;
+      const bool simple = name == std::string("simple");
+      rows += fmt::format("{},{},{},1,{:.0f},{:.0f}\n", name, n, block > 0 ? "100" : "",
+                          0.05 * static_cast<double>(n) * static_cast<double>(n * n),
+                          predictor.l1_misses("i7-9700", simple ? "ijk" : "ikj", n, block).value);
+    }
+  const auto e = Explainer(shipped_hypotheses(), predictor).explain(group_of(rows));
+  BOOST_TEST((e.exchanged && survives(e, "i7-9700")));
+  BOOST_REQUIRE(e.blocks.size() == 1U);
+  BOOST_TEST(std::abs(e.blocks[0].lines) < 0.5);
+}
+
+BOOST_AUTO_TEST_CASE(a_machine_without_tlb_restricts_no_tlb) {
+  const auto none = parse_hypotheses(
+      "L1 | i7-9700~no-tlb | no walks\nallowance | ijk | 0 | 3\nallowance | ikj | 0 | 3", "h.txt");
+  const auto e = Explainer(none, shared_predictor())
+                     .explain(group_of(table_of(shared_predictor(), "i7-9700~no-tlb", as_counted)));
+  BOOST_TEST(e.determined().size() == 2U); // L1, no page walks
 }
 
 BOOST_AUTO_TEST_CASE(what_l2_counts_is_bounded_by_the_lines_of_streamed_matrices) {
