@@ -117,9 +117,12 @@ LintResult lint(const PresetTable& table, const LintOptions& options) {
   for (const std::string& cpu : cpus_to_view(table, options)) {
     const auto [core, catalogue] = find_source(cpu, options.catalogue);
     auto view = preset::view(document, cpu, core, version, nullptr, catalogue);
-    if (core)
+    if (core) {
       for (const Preset& preset : view.loaded.presets)
         known_rows.insert(preset.place.line);
+      for (const auto& diagnostic : view.diagnostics) // a row that does not load is checked as well
+        known_rows.insert(diagnostic.place.line);
+    }
     if (!requested(cpu)) {
       relatives.push_back(std::move(view));
       continue;
