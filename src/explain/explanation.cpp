@@ -355,12 +355,12 @@ void Explainer::find_other_loops(const Column& column, const std::string& loops,
 
 void Explainer::measure_blocks(const Column& column, Explanation& to) {
   const auto survivors = to.survivors();
-  const std::string machine = survivors.empty() ? "i7-9700" : survivors.front()->hypothesis->machine;
+  to.blocks_model = survivors.empty() ? "i7-9700" : survivors.front()->hypothesis->machine;
   for (const auto& [cell, values] : column) {
     if (cell.loops != "blocked" || cell.block < 1 ||
         (!to.blocks.empty() && to.blocks.back().block == cell.block))
       continue;
-    const double modelled = predictor_.l1_misses(machine, "ikj", cell.n, cell.block).value;
+    const double modelled = predictor_.l1_misses(to.blocks_model, "ikj", cell.n, cell.block).value;
     to.blocks.push_back(
         {cell.block, (values.median - modelled) * static_cast<double>(cell.block) / cell.cube()});
   }
@@ -384,13 +384,12 @@ void Explainer::choose_next(Explanation& to) {
 namespace {
 
 /// Compares the counts of streamed matrices with the lines that must come into L2 at least.
-void try_counts(const Hypotheses& hypotheses, const Group& group, const std::vector<TableFinding>& findings,
-                Explanation& to) {
+void try_counts(const Hypotheses& hypotheses, const Group& group, Explanation& to) {
   constexpr std::int64_t streamed = 1000; // rows: 8 MB, more than any L2 described holds
   constexpr double lines_per_step = 1.0 / 8;
   std::map<Cell, double> times;
-  for (const auto& [cell, values] : group.column(to.exchanged ? l1_metric : l2_metric))
-    if (cell.loops == "ikj" && cell.n >= streamed && !is_mistaken(findings, l2_metric, cell))
+  for (const auto& [cell, values] : group.column(l2_metric))
+    if (cell.loops == "ikj" && cell.n >= streamed)
       times[cell] = values.median / (lines_per_step * cell.cube());
   if (times.size() < 3) return;
   std::vector<double> all;
@@ -417,6 +416,17 @@ Column exchange_labels(const Column& column) {
   return other;
 }
 
+/// Exchanges columns and labels back, so that what follows is about the events and loops that were counted.
+void put_right(Group& group, Explanation& e) {
+  if (!e.exchanged && !e.exchanged_labels) return;
+  if (e.exchanged) std::swap(group.columns[l1_metric], group.columns[l2_metric]);
+  if (e.exchanged_labels)
+    for (auto& [metric, column] : group.columns)
+      column = exchange_labels(column);
+  std::erase_if(e.findings, [](const TableFinding& f) { return f.kind == TableFinding::Kind::more_than_l1; });
+  check_levels(group, e.findings);
+}
+
 } // namespace
 
 Explanation Explainer::explain(const Group& group) {
@@ -424,13 +434,17 @@ Explanation Explainer::explain(const Group& group) {
   e.group = group.name;
   e.cpu = group.cpu;
   e.findings = check_table(group);
-  Column l1 = group.column(l1_metric);
-  e.moved = sort_moved_rows(l1);
-  std::erase_if(l1, [&](const auto& one) { return is_mistaken(e.findings, l1_metric, one.first); });
+  Group counted = group;
+  for (const TableFinding& finding : e.findings)
+    if (finding.kind == TableFinding::Kind::dead) counted.columns.erase(finding.metric);
+  if (!counted.column(l1_metric).empty()) e.moved = sort_moved_rows(counted.columns.at(l1_metric));
+  for (auto& [metric, column] : counted.columns)
+    std::erase_if(column, [&](const auto& one) { return is_mistaken(e.findings, metric, one.first); });
+  const Column& l1 = counted.column(l1_metric);
   try_machines(l1, e);
   if (e.l1 && e.survivors().empty()) {
     Explanation other = e;
-    try_machines(group.column(l2_metric), other);
+    try_machines(counted.column(l2_metric), other);
     other.exchanged = true;
     if (!other.l1 || other.survivors().empty()) {
       other.exchanged = false;
@@ -439,8 +453,9 @@ Explanation Explainer::explain(const Group& group) {
     }
     if (other.l1 && !other.survivors().empty()) e = other;
   }
-  measure_blocks(l1, e);
-  try_counts(hypotheses_, group, e.findings, e);
+  put_right(counted, e);
+  measure_blocks(counted.column(l1_metric), e);
+  try_counts(hypotheses_, counted, e);
   choose_next(e);
   return e;
 }

@@ -313,8 +313,18 @@ void check_identity(const Group& group, int level, std::vector<TableFinding>& fo
                                names[1], names[2], fmt::join(texts, "; or "))});
 }
 
+/// Every product misses: a counter that is 0 in all of them counts nothing.
+bool is_dead(const Column& column) {
+  return !column.empty() && std::ranges::all_of(column, [](const auto& one) {
+    return std::ranges::all_of(one.second.runs, [](double run) { return run == 0; });
+  });
+}
+
+} // namespace
+
 void check_levels(const Group& group, std::vector<TableFinding>& found) {
-  TableFinding finding{Kind::more_than_l1, l2_metric, {}, {}};
+  if (is_dead(group.column(l1_metric))) return;
+  TableFinding finding{TableFinding::Kind::more_than_l1, l2_metric, {}, {}};
   for (const auto& [cell, values] : group.column(l2_metric)) {
     const auto l1 = group.column(l1_metric).find(cell);
     if (l1 != group.column(l1_metric).end() && values.low > l1->second.high) finding.cells.push_back(cell);
@@ -325,8 +335,6 @@ void check_levels(const Group& group, std::vector<TableFinding>& found) {
       l1_metric, base::format_count(finding.cells.size(), "cell"), group.column(l2_metric).size());
   found.push_back(std::move(finding));
 }
-
-} // namespace
 
 double rounding(const Column& column) {
   int most = 0;
@@ -352,6 +360,13 @@ std::vector<TableFinding> check_table(const Group& group) {
                        {},
                        fmt::format("{} is rounded: its values are exact to {:.2g} %", metric, 100 * half)});
   check_levels(group, found);
+  for (const char* metric : {l1_metric, l2_metric})
+    if (is_dead(group.column(metric)))
+      found.push_back(
+          {Kind::dead,
+           metric,
+           {},
+           fmt::format("{} is 0 in every product, which none can be: it was not counted", metric)});
   return found;
 }
 

@@ -61,7 +61,7 @@ struct Group {
 
 /// Something that is wrong with a table, or that limits what it can show.
 struct TableFinding {
-  enum class Kind { digit_lost, digit_added, copied, outlier, rotated, rounded, more_than_l1 };
+  enum class Kind { digit_lost, digit_added, copied, outlier, rotated, rounded, more_than_l1, dead };
   Kind kind;
   std::string metric; ///< of the first cell
   std::vector<Cell> cells;
@@ -70,6 +70,9 @@ struct TableFinding {
 
 /// In the order of the kinds. Pure.
 [[nodiscard]] std::vector<TableFinding> check_table(const Group& group);
+
+/// Adds the cells with more misses in L2 than in L1, as one finding; part of check_table(). Pure.
+void check_levels(const Group& group, std::vector<TableFinding>& found);
 
 /// Whether the value of a cell is wrong by a finding: a digit lost or added.
 [[nodiscard]] bool is_mistaken(const std::vector<TableFinding>& findings, const std::string& metric,

@@ -78,12 +78,14 @@ BOOST_AUTO_TEST_CASE(exchanged_labels_and_other_loops_are_found) {
   std::string exchanged;
   for (const char* name : {"line", "simple"})
     for (const std::int64_t n : {600, 1000, 1400, 1800})
-      exchanged += fmt::format(
-          "{},{},,1,{:.0f},\n", name, n,
-          predictor.l1_misses("i7-9700", name == std::string("line") ? "ijk" : "ikj", n, 0).value);
+      exchanged +=
+          fmt::format("{},{},,1,{:.0f},{}\n", name, n,
+                      predictor.l1_misses("i7-9700", name == std::string("line") ? "ijk" : "ikj", n, 0).value,
+                      name == std::string("line") ? 9 * n * n * n : n * n * n / 8);
   const auto labels = explainer.explain(group_of(exchanged));
   BOOST_TEST(labels.exchanged_labels);
   BOOST_TEST(survives(labels, "i7-9700"));
+  BOOST_TEST(labels.lines_requested == 1.0); // of the loops that line are, whatever they are called
   std::string columns;
   for (const std::int64_t n : {600, 1000, 1400, 1800}) {
     columns += fmt::format("simple,{},,1,{:.0f},\n", n, predictor.l1_misses("i7-9700", "ijk", n, 0).value);
@@ -93,6 +95,32 @@ BOOST_AUTO_TEST_CASE(exchanged_labels_and_other_loops_are_found) {
   BOOST_TEST(survives(other, "i7-9700"));
   BOOST_REQUIRE(other.other_loops.size() == 1U);
   BOOST_TEST((other.other_loops[0].named == "ikj" && !other.other_loops[0].orders.empty()));
+}
+
+BOOST_AUTO_TEST_CASE(what_follows_is_about_columns_in_their_places) {
+  Explainer explainer(shipped_hypotheses(), shared_predictor());
+  std::string rows, exchanged;
+  const auto add = [&](const char* name, std::int64_t n, std::int64_t block, double l1, std::int64_t l2) {
+    const std::string size = block > 0 ? std::to_string(block) : "";
+    rows += fmt::format("{},{},{},1,{:.0f},{}\n", name, n, size, l1, l2);
+    exchanged += fmt::format("{},{},{},1,{},{:.0f}\n", name, n, size, l2, l1);
+  };
+  for (const std::int64_t n : {600, 1000, 1400, 1800}) {
+    add("simple", n, 0, shared_predictor().l1_misses("i7-9700", "ijk", n, 0).value, 9 * n * n * n);
+    add("line", n, 0, shared_predictor().l1_misses("i7-9700", "ikj", n, 0).value, n * n * n / 8 + 1);
+  }
+  add("block", 256, 64, shared_predictor().l1_misses("i7-9700", "ikj", 256, 64).value, 7);
+  const Explanation right = explainer.explain(group_of(rows)), wrong = explainer.explain(group_of(exchanged));
+  BOOST_TEST((!right.exchanged && wrong.exchanged));
+  BOOST_REQUIRE((right.blocks.size() == 1U && wrong.blocks.size() == 1U));
+  BOOST_TEST(right.blocks[0].lines == wrong.blocks[0].lines);
+  BOOST_TEST(right.lines_requested == wrong.lines_requested);
+  const auto more_than_l1 = [](const Explanation& e) {
+    const auto found = std::ranges::find(e.findings, TableFinding::Kind::more_than_l1, &TableFinding::kind);
+    return found == e.findings.end() ? "" : found->text;
+  };
+  BOOST_TEST(!more_than_l1(right).empty());
+  BOOST_TEST(more_than_l1(right) == more_than_l1(wrong));
 }
 
 BOOST_AUTO_TEST_CASE(what_l2_counts_is_bounded_by_the_lines_of_streamed_matrices) {
