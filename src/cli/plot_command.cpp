@@ -43,6 +43,9 @@ std::vector<plot::Target> targets(const Settings& s) {
     return {{*named, s.output}};
   }
   if (formats.size() == 1) return {{formats[0], s.output}};
+  if (s.output == "-")
+    throw bad_input("-o -", fmt::format("one format at a time (--format = {})", s.formats),
+                    "recount plot FILE -o - --format " + plot::name_of(formats[0]));
   return base::mapped(formats, [&](plot::Format format) {
     return plot::Target{format, format == named ? s.output : plot::with_suffix(s.output, format)};
   });
@@ -86,7 +89,7 @@ int execute_plot(const Settings& s) {
       s.figure.empty() ? plot::suitable(figures(), results, choice) : plot::find(figures(), s.figure);
   auto sheet = figure.compose(results, choice);
   if (!s.caption_file.empty() &&
-      !base::write_file(s.caption_file, plot::caption_text(figure.entry, sheet) + "\n"))
+      !base::write_file(s.caption_file, command::one_line(plot::caption_text(figure.entry, sheet)) + "\n"))
     throw base::cannot_write(s.caption_file, errno);
   if (s.no_caption) sheet.caption.clear();
   const bool text = options.targets.empty() && s.script.empty();

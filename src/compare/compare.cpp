@@ -86,7 +86,7 @@ public:
 
   std::vector<Quantity> collect() {
     for (const result::Observation& o : results_.observations)
-      if (nodes_.contains(o.run) && !plot::is_interval(o) && !plot::is_profile(o) && !result::is_reading(o))
+      if (nodes_.contains(o.run) && !plot::in_interval(o) && !plot::is_profile(o) && !result::is_reading(o))
         add(o);
     for (const Run& run : results_.runs)
       if (nodes_.contains(run.id) && result::is_inference(run)) add_caches(run);
@@ -98,8 +98,8 @@ public:
 
 private:
   NodeQuantity& find(const Quantity& quantity, const std::string& run) {
-    const auto [at, fresh] =
-        all_.try_emplace({quantity.kernel, quantity.witness, quantity.metric, quantity.point}, quantity);
+    const auto [at, fresh] = all_.try_emplace(
+        {quantity.kernel, quantity.witness, quantity.metric, quantity.unit, quantity.point}, quantity);
     if (fresh) at->second.nodes.resize(count_);
     NodeQuantity& on = at->second.nodes[nodes_.at(run)];
     on.listed = true;
@@ -154,8 +154,8 @@ private:
   const result::Results& results_;
   const Nodes& nodes_;
   std::size_t count_;
-  /// By kernel, witness, metric and point.
-  std::map<std::tuple<std::string, Witness, std::string, result::Params>, Quantity> all_;
+  /// By kernel, witness, metric, unit and point.
+  std::map<std::tuple<std::string, Witness, std::string, std::string, result::Params>, Quantity> all_;
 };
 
 // Statistics over the nodes.

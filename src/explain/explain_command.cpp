@@ -147,18 +147,16 @@ void add_count_texts(const Explanation& e, Texts& texts) {
     add("no hypothesis survives");
   if (e.blocks.empty()) return;
   Texts excess;
-  for (const BlockExcess& block : e.blocks)
-    excess.push_back(fmt::format("{:.1f} at {}", block.lines, block.block));
-  texts.push_back(fmt::format("lines that L1 fetched beyond demand, per inner run of block: {}",
-                              fmt::join(excess, ", ")));
+  for (const BlockExcess& block : e.blocks) // + 0.0: no "-0.0"
+    excess.push_back(fmt::format("{:.1f} at {}", std::round(10 * block.lines) / 10 + 0.0, block.block));
+  texts.push_back(
+      fmt::format("lines that L1 fetched beyond the misses modelled for {}, per inner run of block: {}",
+                  e.blocks_model, fmt::join(excess, ", ")));
 }
 
 void add_mistake_texts(const Explanation& e, Texts& texts) {
   for (const TableFinding& finding : e.findings)
     texts.push_back(finding.text);
-  if (e.exchanged) texts.emplace_back("columns exchanged: PAPI_L2_DCM holds the values of PAPI_L1_DCM");
-  if (e.exchanged_labels)
-    texts.emplace_back("labels exchanged: rows of simple hold the values of line, and the other way round");
   for (const MovedRows& rows : e.moved)
     texts.push_back(
         fmt::format("rows of {} hold one another's PAPI_L1_DCM: {} of {} are possible for their size, all in "
@@ -191,6 +189,10 @@ void add_next_texts(const Explanation& e, Texts& texts) {
 /// What the counts tell, without the refuted hypotheses.
 Texts conclusions(const Explanation& e) {
   Texts texts = machine_texts(e);
+  // What follows is about the values in their places.
+  if (e.exchanged) texts.emplace_back("columns exchanged: PAPI_L2_DCM holds the values of PAPI_L1_DCM");
+  if (e.exchanged_labels)
+    texts.emplace_back("labels exchanged: rows of simple hold the values of line, and the other way round");
   add_count_texts(e, texts);
   add_mistake_texts(e, texts);
   add_next_texts(e, texts);
@@ -391,7 +393,9 @@ int execute_explain(const ExplainArguments& a) {
       any = true;
       command::flush(stdout);
     }
-  if (!any) throw bad_input("--group", "no such group in the files", "recount explain FILE without --group");
+  if (!any)
+    throw bad_input(fmt::format("--group {}", fmt::join(a.groups, ",")), "no such group in the files",
+                    "recount explain FILE without --group");
   if (a.json)
     command::print("{}",
                    json_text("explain", Json{{"groups", groups}, {"simulated", predictor.simulated()}}));

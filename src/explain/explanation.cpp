@@ -345,12 +345,12 @@ void Explainer::find_other_loops(const Column& column, const std::string& loops,
 
 void Explainer::measure_blocks(const Column& column, Explanation& to) {
   const auto survivors = to.survivors();
-  const std::string machine = survivors.empty() ? "i7-9700" : survivors.front()->hypothesis->machine;
+  to.blocks_model = survivors.empty() ? "i7-9700" : survivors.front()->hypothesis->machine;
   for (const auto& [cell, values] : column) {
     if (cell.loops != "blocked" || cell.block < 1 ||
         (!to.blocks.empty() && to.blocks.back().block == cell.block))
       continue;
-    const double modelled = predictor_.l1_misses(machine, "ikj", cell.n, cell.block).value;
+    const double modelled = predictor_.l1_misses(to.blocks_model, "ikj", cell.n, cell.block).value;
     to.blocks.push_back(
         {cell.block, (values.median - modelled) * static_cast<double>(cell.block) / cell.cube()});
   }
@@ -433,6 +433,7 @@ Explanation Explainer::explain(const Group& group) {
       break;
     }
   }
+  check_levels(l1, l2, e.findings);
   measure_blocks(l1, e);
   try_counts(hypotheses_, l2, e);
   choose_next(e);

@@ -168,6 +168,7 @@ struct Explanation {
   std::vector<CountTrial> counts;
   double lines_requested = 0; ///< median of PAPI_L2_DCM over the lines of streamed matrices; 0: not known
   std::vector<BlockExcess> blocks;
+  std::string blocks_model; ///< of which machine: the first survivor, else a shipped one
   std::optional<NextMeasurement> next;
 
   /// None where nothing was tried.

@@ -313,29 +313,31 @@ void check_identity(const Group& group, int level, std::vector<TableFinding>& fo
                                names[1], names[2], fmt::join(texts, "; or "))});
 }
 
-void check_levels(const Group& group, std::vector<TableFinding>& found) {
-  TableFinding finding{Kind::more_than_l1, l2_metric, {}, {}};
-  for (const auto& [cell, values] : group.column(l2_metric)) {
-    const auto l1 = group.column(l1_metric).find(cell);
-    if (l1 != group.column(l1_metric).end() && values.low > l1->second.high) finding.cells.push_back(cell);
-  }
-  if (finding.cells.empty()) return;
-  finding.text = fmt::format(
-      "{} exceeds {} in {} of {}: it counts more than the misses of L1 that miss L2 as well", l2_metric,
-      l1_metric, base::format_count(finding.cells.size(), "cell"), group.column(l2_metric).size());
-  found.push_back(std::move(finding));
-}
-
 /// Counts of 0, also of a product whose matrices exceed the level: any machine misses there.
 void check_dead(const Group& group, const std::string& metric, std::int64_t exceeds,
                 std::vector<TableFinding>& found) {
   const Column& column = group.column(metric);
   if (std::ranges::all_of(column, [](const auto& one) { return one.second.median == 0; }) &&
       std::ranges::any_of(column, [&](const auto& one) { return one.first.n >= exceeds; }))
-    found.push_back({Kind::dead, metric, {}, metric + " is 0 everywhere: the event counts nothing there"});
+    found.push_back(
+        {Kind::dead, metric, {}, metric + " is 0 in every product: the event counts nothing there"});
 }
 
 } // namespace
+
+void check_levels(const Column& l1, const Column& l2, std::vector<TableFinding>& found) {
+  std::erase_if(found, [](const auto& one) { return one.kind == Kind::more_than_l1; });
+  TableFinding finding{Kind::more_than_l1, l2_metric, {}, {}};
+  for (const auto& [cell, values] : l2) {
+    const auto first = l1.find(cell);
+    if (first != l1.end() && values.low > first->second.high) finding.cells.push_back(cell);
+  }
+  if (finding.cells.empty()) return;
+  finding.text =
+      fmt::format("{} exceeds {} in {} of {}: it counts more than the misses of L1 that miss L2 as well",
+                  l2_metric, l1_metric, base::format_count(finding.cells.size(), "cell"), l2.size());
+  found.push_back(std::move(finding));
+}
 
 double rounding(const Column& column) {
   int most = 0;
@@ -360,7 +362,6 @@ std::vector<TableFinding> check_table(const Group& group) {
                        metric,
                        {},
                        fmt::format("{} is rounded: its values are exact to {:.2g} %", metric, 100 * half)});
-  check_levels(group, found);
   check_dead(group, l1_metric, 100, found);
   check_dead(group, l2_metric, 1000, found);
   return found;

@@ -68,8 +68,11 @@ struct TableFinding {
   std::string text; ///< one sentence
 };
 
-/// In the order of the kinds. Pure.
+/// In the order of the kinds, without more_than_l1. Pure.
 [[nodiscard]] std::vector<TableFinding> check_table(const Group& group);
+
+/// Finds anew the cells with more misses in L2 than in L1, as one finding. Pure.
+void check_levels(const Column& l1, const Column& l2, std::vector<TableFinding>& found);
 
 /// Whether the value of a cell is wrong by a finding: a digit lost or added, a dead event.
 [[nodiscard]] bool is_mistaken(const std::vector<TableFinding>& findings, const std::string& metric,

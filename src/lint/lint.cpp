@@ -139,8 +139,12 @@ LintResult lint(const PresetTable& table, const LintOptions& options) {
   std::set<int> known_rows; // whose events are checked
   for (const auto* views : {&result.views, &relatives})
     for (const preset::CpuView& view : *views)
-      for (const Preset& preset : view.loaded.presets)
-        if (view.core) known_rows.insert(preset.place.line);
+      if (view.core) {
+        for (const Preset& preset : view.loaded.presets)
+          known_rows.insert(preset.place.line);
+        for (const auto& diagnostic : view.diagnostics) // a row that does not load is checked as well
+          known_rows.insert(diagnostic.place.line);
+      }
   check_text(document, version, findings);
   if (version != PapiVersion::v7_0) result.components = preset::component_blocks(document);
   check_components(result.components, findings);

@@ -87,6 +87,7 @@ std::optional<Quantity> derived_by(const ProductGroup& group, const Product& pro
   const statistics::Summary s = statistics::summarise(quantity.values);
   quantity.low = std::min(*value, s.low);
   quantity.high = std::max(*value, s.high);
+  const double least = quantity.low, most = quantity.high;
   // Sampling errors of the parts add up at most.
   for (const std::string& part : parts) {
     const auto all = metrics.find({witness, part});
@@ -108,8 +109,8 @@ std::optional<Quantity> derived_by(const ProductGroup& group, const Product& pro
   }
   if (std::string_view(row.name).ends_with(
           "_HIT_RATE")) { // an error of sampling does not make it less than none
-    quantity.low = std::max(quantity.low, std::min(0.0, *value));
-    quantity.high = std::min(quantity.high, std::max(1.0, *value));
+    quantity.low = std::max(quantity.low, std::min(0.0, least));
+    quantity.high = std::min(quantity.high, std::max(1.0, most));
   }
   return quantity;
 }
@@ -215,10 +216,32 @@ std::optional<Quantity> difference(const ProductGroup& group, const Product& pro
   return {};
 }
 
+namespace {
+
+/// Everything was counted, but the divisor of a ratio is 0.
+bool divides_by_zero(const ProductGroup& group, const Product& product, const std::string& name) {
+  const Derivation* const row = find_derivation(name);
+  return row && std::ranges::any_of(group.witnesses, [&](const Witness& witness) {
+           return std::ranges::any_of(row->formulas, [&](const char* formula) {
+             bool counted = true;
+             const Value value = evaluate(formula, [&](const std::string& part) -> Value {
+               if (part == "operations") return product.operations();
+               if (part == "line") return static_cast<double>(group.line());
+               const auto quantity = group.quantity(product, part, witness);
+               counted = counted && quantity;
+               return quantity ? Value(quantity->value) : Value();
+             });
+             return counted && !value;
+           });
+         });
+}
+
+} // namespace
+
 std::string absence_reason(const ProductGroup& group, const Product& product, const std::string& metric) {
   for (const auto& [key, all] : group.metrics(product))
     if (key.second == metric && !all.summary && !all.reason.empty()) return all.reason->text();
-  return group.absence(product);
+  return divides_by_zero(group, product, metric) ? "divisor is 0" : group.absence(product);
 }
 
 std::string size_text(const Product& product) {
@@ -340,7 +363,9 @@ Cells fill_cells(const ProductGroup& group, const Measure& measure, const std::v
   for (const Product& row : products) {
     const Product product = measure.loops ? measure.loops->at_size(row.n) : row;
     quantities.push_back(measure.quantity(group, product));
-    cells.texts.emplace_back(measure.comparison ? "-" : group.absence(product));
+    cells.texts.emplace_back(measure.comparison                              ? "-"
+                             : divides_by_zero(group, product, measure.name) ? "divisor is 0"
+                                                                             : group.absence(product));
     cells.data.push_back(make_datum(group, measure, product, quantities.back()));
     if (quantities.back()) cells.witnesses.insert(quantities.back()->witness);
   }

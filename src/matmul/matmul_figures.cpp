@@ -120,6 +120,7 @@ public:
     if (most_ > 1)
       for (auto& text : plot::statistic_texts(statistic_, least_, most_))
         sheet_.caption.push_back(std::move(text));
+    if (plot::cuts_bands(sheet_.panels)) sheet_.caption.emplace_back(plot::cut_bands_text);
     if (modelled_) sheet_.caption.push_back(plot::modelled_text(sheet_, published_ || most_ > 0));
     if (const std::size_t disturbed = count_disturbed(processes_); disturbed > 0) {
       sheet_.caption.insert(sheet_.caption.begin(), plot::disturbed_text(disturbed, processes_.size()));

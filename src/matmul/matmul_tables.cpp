@@ -489,7 +489,7 @@ class AnswerText {
 public:
   explicit AnswerText(const ProductGroup& group) : group_(group) {}
 
-  /// The number as in its cell, without its interval. An absent comparison is left out.
+  /// The number as in its cell; a comparison with its interval. An absent comparison is left out.
   void add(const Measure& measure, const Product& product, const std::string& before = {}) {
     const auto quantity = measure.quantity(group_, product);
     if (!quantity) {
@@ -497,7 +497,9 @@ public:
     } else if (!quantity->clear()) {
       missing_[reservation(*quantity)].insert(before + measure.label);
     } else {
-      parts_.push_back(fmt::format("{}{}: {}", before, measure.label, measure.format(quantity->value)));
+      const std::string low = measure.format(quantity->low), high = measure.format(quantity->high);
+      parts_.push_back(fmt::format("{}{}: {}", before, measure.label, measure.format(quantity->value)) +
+                       (measure.comparison && low != high ? fmt::format(" [{}, {}]", low, high) : ""));
       trust_.insert(trust_in(*quantity, measure.comparison));
     }
   }

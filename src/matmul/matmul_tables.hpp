@@ -33,6 +33,7 @@ struct Remark {
   std::string title;                 ///< "More misses in L2 than in L1"
   std::string text;                  ///< sentences
   std::vector<std::string> evidence; ///< a line each
+  bool operator==(const Remark&) const = default;
 };
 
 /// The remarks on each group, in the order of the groups: misses out of order, parts of published presets,

@@ -85,22 +85,34 @@ void add_misses_out_of_order(Findings& findings, const Subject& subject) {
   const ProductGroup& group = subject.group;
   Remark remark{"More misses in L2 than in L1", "", {}};
   std::size_t compared = 0;
+  bool dead = true; // L1, in every product
   for (const auto& [product, metrics] : group.products)
     for (const Witness::Kind witness : {Witness::perf, Witness::papi, Witness::published}) {
       const auto l1 = group.quantity(product, "PAPI_L1_DCM", witness),
                  l2 = group.quantity(product, "PAPI_L2_DCM", witness);
       if (!l1 || !l2) continue;
       ++compared;
+      dead = dead && l1->value == 0;
       if (l2->value <= excess_share * l1->value || evidence(*l1, *l2) != statistics::Evidence::clear)
         continue;
       auto& line = remark.evidence.emplace_back(
-          fmt::format("{}: {} million in L2, {} million in L1 ({}), {}", product_name(product),
+          fmt::format("{}: {} million in L2, {} million in L1{}, {}", product_name(product),
                       format_millions(l2->value), format_millions(l1->value),
-                      format_times(l2->value / l1->value), format_witness(witness)));
+                      l1->value > 0 ? fmt::format(" ({})", format_times(l2->value / l1->value)) : "",
+                      format_witness(witness)));
       if (const auto demand = subject.modelled.quantity(product, "PAPI_L2_DCM", subject.model))
         line +=
             fmt::format("; {} million, {}", format_millions(demand->value), format_witness(subject.model));
     }
+  if (dead && !remark.evidence.empty()) {
+    findings.remarks.push_back(
+        {"PAPI_L1_DCM counted nothing",
+         fmt::format("It is 0 in {}, though every product misses in L1: no hit rate of "
+                     "L1 follows from it.",
+                     base::format_count(compared, "product")),
+         {}});
+    return;
+  }
   const std::string formula = preset_text(group, "PAPI_L2_DCM");
   remark.text =
       fmt::format("In {} of {} PAPI_L2_DCM is larger than PAPI_L1_DCM, so the two do not count misses of the "
@@ -503,16 +515,19 @@ void add_capacities(Findings& findings, const Subject& subject) {
                   levels.front().name, subject.machine.name, format_bytes(levels.front().size), largest(1),
                   element, largest(3)),
       {}};
+  const bool mixed = std::ranges::any_of(blocks, [&](const auto& one) { return one.second != element; });
   for (const auto& [block, bytes] : blocks) {
     const std::int64_t size = block * block * bytes;
     const auto level = std::ranges::find_if(levels, [&](const auto& l) { return size <= l.size; });
-    remark.evidence.push_back(
-        fmt::format("block {0} x {0}: {1} each, {2} three; smallest level that fits one: {3}", block,
-                    format_bytes(size), format_bytes(3 * size),
-                    level == levels.end() ? fmt::format("none of the {} that are described", levels.size())
-                                          : level->name));
+    remark.evidence.push_back(fmt::format(
+        "block {0} x {0}{4}: {1} each, {2} three; smallest level that fits one: {3}", block,
+        format_bytes(size), format_bytes(3 * size),
+        level == levels.end() ? fmt::format("none of the {} that are described", levels.size()) : level->name,
+        mixed ? fmt::format(" of {} bytes", bytes) : ""));
   }
-  findings.remarks.push_back(std::move(remark));
+  // The model of a published table may have the same blocks, and be a group of its own.
+  if (!subject.group.published || std::ranges::find(findings.remarks, remark) == findings.remarks.end())
+    findings.remarks.push_back(std::move(remark));
 }
 
 // Repetitions that break the pattern of the others: reported, and never averaged silently.

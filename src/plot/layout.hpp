@@ -209,6 +209,10 @@ struct Margins {
 [[nodiscard]] PanelLook make_panel_look(const std::vector<Panel>& all, std::size_t index, const Box& cell,
                                         const Canvas& canvas, bool key, const Margins& least = {});
 
+/// Whether the band of a point leaves the picture. Of panels over rows: never.
+[[nodiscard]] bool cuts_bands(const std::vector<Panel>& panels);
+inline constexpr const char* cut_bands_text = "bands end at the edge of the plot";
+
 [[nodiscard]] Layout lay_out(const Sheet& sheet, const Canvas& canvas);
 
 /// The canvas that a format offers at this width in inches; text takes the size of the terminal instead.

@@ -475,6 +475,18 @@ PanelLook make_panel_look(const std::vector<Panel>& all, std::size_t index, cons
   return PanelLayout(all, index, cell, canvas, least).build(key);
 }
 
+bool cuts_bands(const std::vector<Panel>& panels) {
+  return std::ranges::any_of(panels, [&](const Panel& panel) {
+    if (panel.series.empty()) return false;
+    const Axis axis = y_axis(panel, panels, {0, 0, 100, 100}, {}); // the size decides about tics only
+    return std::ranges::any_of(panel.series, [&](const Series& series) {
+      return std::ranges::any_of(series.samples, [&](const Sample& s) {
+        return s.high > s.low && (s.high > axis.high || (axis.low > 0 && s.low < axis.low));
+      });
+    });
+  });
+}
+
 // The layout of a panel of rows.
 namespace {
 

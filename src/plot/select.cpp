@@ -151,9 +151,13 @@ Choice resolve(const Choice& choice, const result::Results& results, std::vector
               ranges::to<std::vector<Witness>>()};
 }
 
+bool in_interval(const result::Observation& o) {
+  return o.kernel == "command" && o.params.contains("interval");
+}
+
 bool is_interval(const result::Observation& o) {
-  return o.kernel == "command" && o.witness != Witness::clock && o.params.contains("interval") &&
-         result::integer(o.params, "begin_us") && o.seconds.value_or(0) > 0;
+  return in_interval(o) && o.witness != Witness::clock && result::integer(o.params, "begin_us") &&
+         o.seconds.value_or(0) > 0;
 }
 
 bool is_profile(const result::Observation& o) {
@@ -540,6 +544,7 @@ void write_caption(Sheet& sheet, const result::Results& results, const Selected&
   if (t.measured > 0)
     for (auto& text : statistic_texts(results.statistic, t.least, t.most))
       sheet.caption.push_back(std::move(text));
+  if (cuts_bands(sheet.panels)) sheet.caption.emplace_back(cut_bands_text);
   if (t.modelled) sheet.caption.push_back(modelled_text(sheet, t.measured > 0));
   if (std::ranges::any_of(sheet.panels, [](const Panel& p) { return !p.marks.empty(); }))
     sheet.caption.push_back("dotted lines: stated capacities");
@@ -603,9 +608,7 @@ const std::vector<Recipe>& recipes() {
        .x = "stride",
        .required = {"size", "stride"},
        .panel_each = true},
-      {.entry = {"working-set",
-                 "access time against the size of the working set, with the stated cache capacities",
-                 times + by_size},
+      {.entry = {"working-set", "access time against the size of the working set", times + by_size},
        .x = "size",
        .required = {"size"},
        .capacities = true},
@@ -615,8 +618,7 @@ const std::vector<Recipe>& recipes() {
        .required = {"size", "stride"},
        .quantity = count,
        .panel_each = true},
-      {.entry = {"working-set-misses",
-                 "misses per access against the size of the working set, with the stated capacities",
+      {.entry = {"working-set-misses", "misses per access against the size of the working set",
                  misses + by_size},
        .x = "size",
        .required = {"size"},

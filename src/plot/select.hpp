@@ -48,7 +48,9 @@ struct Selected {
 /// "kernel stride: clock seconds; kernel chase: ...", the contents of the results, for messages.
 [[nodiscard]] std::string inventory(const result::Results& results);
 
-/// Of an interval, as `recount watch` and `recount stat -I` count them; not the time that it took.
+/// Of an interval, as `recount watch` and `recount stat -I` count them: a part of what its command counted.
+[[nodiscard]] bool in_interval(const result::Observation& observation);
+/// A count of an interval with its place in time; not the time that it took.
 [[nodiscard]] bool is_interval(const result::Observation& observation);
 /// Of `recount profile`.
 [[nodiscard]] bool is_profile(const result::Observation& observation);

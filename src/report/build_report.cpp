@@ -109,11 +109,25 @@ std::vector<document::Block> answers_section(const std::vector<document::Part>& 
   return document::under("Answers", std::move(blocks));
 }
 
+/// That of the values: the machine of the run, or the described one where nothing else was modelled or
+/// measured.
+std::string title_machine(const document::Part& part) {
+  std::set<std::string> described;
+  for (const auto& o : part.results->observations) {
+    if (o.value.index() == 0) continue;
+    const auto machine = o.witness.described_machine();
+    if (!machine) return part.machine;
+    described.insert(machine->substr(0, machine->find('~')));
+  }
+  return described.empty() ? part.machine : fmt::format("{} (modelled)", fmt::join(described, ", "));
+}
+
 std::string make_title(const std::vector<document::Part>& parts, const std::vector<std::string>& subjects) {
   std::vector<std::string> machines;
   for (const document::Part& part : parts)
-    if (!part.published) machines.push_back(part.machine);
-  std::string title = subjects.empty() ? "counts" : fmt::format("{}", fmt::join(subjects, " and "));
+    if (!part.published) machines.push_back(title_machine(part));
+  std::string title = subjects.empty() ? "counts" : fmt::format("{}", fmt::join(subjects, ", "));
+  if (subjects.size() > 1) title.replace(title.rfind(", "), 2, " and ");
   if (machines.empty()) return "Published " + title;
   if (title[0] >= 'a' && title[0] <= 'z') title[0] = static_cast<char>(title[0] - 'a' + 'A');
   return fmt::format("{} of {}", title,

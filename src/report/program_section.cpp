@@ -30,7 +30,7 @@ std::optional<document::Table> metrics_table(const document::Part& part) {
                          {"95 % interval"},
                          {"unit", false}},
                         {}};
-  const auto whole = [](const auto& o) { return o.kernel == "command" && !plot::is_interval(o); };
+  const auto whole = [](const auto& o) { return o.kernel == "command" && !plot::in_interval(o); };
   const auto groups = sweep::sweep_groups(*document::only(part, whole).results);
   for (const sweep::SweepGroup& group : groups) {
     std::vector<std::string> row{result::word(group.params, "command"), group.metric,
@@ -52,28 +52,37 @@ std::optional<document::Table> metrics_table(const document::Part& part) {
   return table;
 }
 
-/// The functions of one metric, the first ones by occurrences.
+/// The functions of one metric, the first ones by occurrences. Shares are of all samples: of some the place
+/// is unknown.
 std::optional<document::Table> functions_table(const document::Part& part, const std::string& metric) {
   std::map<std::pair<std::string, std::string>, double> functions; // name and module
-  double all = 0;
+  double located = 0, total = 0;
+  std::string unit;
   std::set<Witness> witnesses;
   for (const auto& o : part.results->observations) {
     const auto value = result::value(o);
-    if (!plot::is_profile(o) || o.metric != metric || !value || !o.params.contains("address")) continue;
+    if (!plot::is_profile(o) || o.metric != metric || !value) continue;
+    unit = o.unit;
+    if (!o.params.contains("address")) {
+      total += *value;
+      continue;
+    }
     const std::string function = result::word(o.params, "function");
     functions[{function.empty() ? "(unknown)" : function, result::word(o.params, "module")}] += *value;
-    all += *value;
+    located += *value;
     witnesses.insert(o.witness);
   }
-  if (all <= 0) return {};
+  const double all = std::max(located, total);
+  if (located <= 0) return {};
   std::vector<std::pair<double, std::pair<std::string, std::string>>> sorted;
   for (const auto& [name, value] : functions)
     sorted.emplace_back(value, name);
   std::ranges::stable_sort(sorted, std::greater{}, [](const auto& row) { return row.first; });
-  document::Table table{fmt::format("Functions with most occurrences: {}, {}", metric,
-                                    base::format_witness(*witnesses.begin())),
-                        {{"function", false}, {"object", false}, {"occurrences"}, {"share"}},
-                        {}};
+  document::Table table{
+      fmt::format("Functions with most occurrences: {}, {}", metric,
+                  base::format_witness(*witnesses.begin())),
+      {{"function", false}, {"object", false}, {unit.empty() ? "occurrences" : unit}, {"share"}},
+      {}};
   for (const auto& [value, name] : sorted) {
     if (table.rows.size() == most_functions) {
       table.notes.push_back(fmt::format("{} of {} functions.", most_functions, sorted.size()));
@@ -83,6 +92,7 @@ std::optional<document::Table> functions_table(const document::Part& part, const
         {name.first, name.second, fmt::format("{:.0f}", value), base::format_share(value / all)});
     document::Datum& datum = table.data.emplace_back();
     datum = {{{"function", name.first}, {"object", name.second}}, metric, "sum", value};
+    datum.unit = unit;
     datum.witness = witnesses.begin()->name();
   }
   return table;

@@ -183,10 +183,13 @@ std::vector<document::Block> method_section(const result::Results& results,
     const auto kernel = run.plan.find("kernel");
     return kernel != run.plan.end() && (kernel->second == "command" || kernel->second == "profile");
   };
+  const bool measured = std::ranges::any_of(results.observations, [](const auto& o) {
+    return o.value.index() != 0 && !o.witness.modelled() && o.witness != Witness::published;
+  });
   if (has_run([](const result::Run&) { return true; }))
     blocks.emplace_back(document::Paragraph{
         std::string(
-            has_run(std::not_fn(of_program))
+            has_run(std::not_fn(of_program)) && measured
                 ? "Each repetition of a kernel ran in a new process, in random order, with its memory "
                   "written before the measurement. "
                 : "") +

@@ -85,7 +85,7 @@ public:
     for (const auto& [reading, caption] : evidence_.readings)
       if (!reading.misses && !(reading.*property_.read).unknown.empty())
         return {.reason = (reading.*property_.read).unknown};
-    return {.reason = "no times over sizes and strides: run recount caches"};
+    return {.reason = "no times over enough sizes and strides: run recount caches"};
   }
 
   /// Counted misses, then whatever the inference measured, then the model.
@@ -133,8 +133,9 @@ Answer answer_penalty(const CacheEvidence& evidence) {
               .proof = caption,
               .cells = "difference between the plateaus below and beyond the capacity",
               .confidence = "medium"};
-  return {.reason = "no dependent loads were timed (recount caches, or the kernel chase); accesses of the "
-                    "kernel stride overlap and are prefetched"};
+  return {.reason = "no dependent loads were timed over enough sizes and strides (recount caches, or the "
+                    "kernel chase); "
+                    "accesses of the kernel stride overlap and are prefetched"};
 }
 
 Answer answer_meaning(const CacheEvidence& evidence) {

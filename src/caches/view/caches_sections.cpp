@@ -366,6 +366,7 @@ void add_readings(std::vector<document::Block>& blocks, const std::vector<GridRe
 /// Whether misses were counted and modelled, and why not counted.
 struct CountedMisses {
   bool counted = false, modelled = false;
+  std::set<std::string> machines; ///< that the models describe, other than that of the run
   std::string reason;
 };
 
@@ -375,6 +376,7 @@ CountedMisses counted_misses(const document::Part& part) {
     if (!level_of_misses(o.metric)) continue;
     const bool by_model = o.witness.modelled();
     (by_model ? misses.modelled : misses.counted) |= o.value.index() != 0;
+    if (const auto machine = o.witness.described_machine()) misses.machines.insert(*machine);
     if (!by_model && o.value.index() == 0 && misses.reason.empty()) misses.reason = o.reason->text();
   }
   for (const auto& run : part.results->runs)
@@ -387,13 +389,16 @@ CountedMisses counted_misses(const document::Part& part) {
 std::string uncounted(const document::Part& part) {
   const CountedMisses misses = counted_misses(part);
   if (misses.counted) return {};
-  return fmt::format(
-      "Misses were not counted here{}. Size, line and ways by counted misses need "
-      "a core PMU.{}",
-      misses.reason.empty() ? "" : " (" + misses.reason + ")",
-      misses.modelled ? " The misses below are modelled, of the stated caches: they show what the counters "
-                        "should count, and cannot contradict the statement."
-                      : "");
+  return fmt::format("Misses were not counted here{}. Size, line and ways by counted misses need "
+                     "a core PMU.{}",
+                     misses.reason.empty() ? "" : " (" + misses.reason + ")",
+                     !misses.modelled ? ""
+                     : misses.machines.empty()
+                         ? " The misses below are modelled, of the stated caches: they show what the "
+                           "counters should count, and cannot contradict the statement."
+                         : fmt::format(" The misses below are modelled, of the described {}: they show "
+                                       "what its counters should count, and nothing of this machine.",
+                                       fmt::join(misses.machines, ", ")));
 }
 
 /// Time and cycles per access, then misses.

@@ -335,7 +335,8 @@ private:
 
   /// The words of each answer are in the cells that prove it.
   void check_answers() {
-    static const std::regex proof(R"(^Table (\d+): (column|row) (.+)$)"), number(R"([+-]?\d+(\.\d+)?( %)?$)");
+    static const std::regex proof(R"(^Table (\d+): (column|row) (.+)$)"),
+        number(R"([+-]?\d+(\.\d+)?( %)?( \[[^\]]*\])?$)");
     for (const auto* const table : tables_) {
       if (!table->caption.starts_with("Questions and answers")) continue;
       for (const auto& row : table->rows) {
@@ -497,9 +498,10 @@ private:
       for (const auto& [rows, bytes] : blocks) {
         const std::int64_t size = rows * rows * bytes;
         const auto fits = std::ranges::find_if(caches, [&](const auto& cache) { return cache.size >= size; });
-        items.push_back({fmt::format("block {0} x {0}: {1} each, {2} three; ", rows, base::format_bytes(size),
-                                     base::format_bytes(3 * size)),
-                         "fits one: " + (fits == caches.end() ? "none of the 2" : fits->level)});
+        items.push_back(
+            {fmt::format("block {0} x {0}", rows),
+             fmt::format(": {} each, {} three; ", base::format_bytes(size), base::format_bytes(3 * size)),
+             "fits one: " + (fits == caches.end() ? "none of the 2" : fits->level)});
       }
     }
     return items;
