@@ -9,9 +9,9 @@
 //    Destructors, Region and the C interface postpone the cancellation.
 //  - Signals: no function is async-signal-safe unless it says so.
 //  - Descriptors: one per event, thread and CPU. Where they run out (EMFILE) the soft limit RLIMIT_NOFILE of
-//    the process is raised to the hard limit and remains there, also for programs
-//    that it starts later. A program that must not exceed its soft limit (select(2) takes no descriptor over
-//    1023) sets the hard limit to it.
+//    the process is raised to the hard limit and remains there, also for programs that it starts later. A
+//    program that must not exceed its soft limit (select(2) takes no descriptor over 1023) sets the hard
+//    limit to it.
 #pragma once
 
 #include <recount/count.hpp>
@@ -68,7 +68,7 @@ public:
   Group& operator=(Group&&) noexcept;
   ~Group();
 
-  void start(); ///< counts on from where it stopped
+  void start(); ///< continues from where it stopped
   void stop();
   void reset(); ///< values and times count from here; running or not
   /// Values since construction or reset(), in the order of the events; valid until the next read(). A
@@ -88,8 +88,8 @@ private:
   std::unique_ptr<Targets> targets_;
 };
 
-/// Any number of events, in as few kernel groups as they fit in. Where there are several groups the kernel
-/// takes turns among them when counters are short: each Count then says how long it ran (see scale()).
+/// Any number of events, in as few kernel groups as they fit in. Several groups are multiplexed when counters
+/// are short: each Count then has the time for which it ran (see scale()).
 /// Same costs as Group, once for each group.
 ///
 ///     recount::Counters counters({"perf::PAGE-FAULTS", "perf::TASK-CLOCK"});

@@ -84,7 +84,7 @@ void initialise();
 struct Component {
   std::string name;            ///< "perf_event"
   bool enabled = false;        ///< by PAPI's own account
-  std::string disabled_reason; ///< PAPI's words when it is not enabled
+  std::string disabled_reason; ///< PAPI's reason when it is not enabled
 };
 
 /// One preset as PAPI claims it and as a trial found it.

@@ -15,7 +15,7 @@ namespace recount::papi {
 [[nodiscard]] long long virtual_ns();
 /// The same in microseconds. Source: PAPI_get_virt_usec.
 [[nodiscard]] long long virtual_us();
-/// The same in cycles at the frequency PAPI believes in (its time multiplied by the MHz it read at start):
+/// The same in cycles at the frequency that PAPI assumes (its time multiplied by the MHz it read at start):
 /// an estimate. Source: PAPI_get_virt_cyc.
 [[nodiscard]] long long virtual_cycles();
 

@@ -35,8 +35,8 @@ public:
   /// shared its counter: read() then reports the times to scale by.
   std::optional<std::uint64_t> value();
   /// As value(), for as many events as `out` has elements, at most size(); one after the other, so that each
-  /// includes a few instructions of reading those before. False: at least one has no value, and `out` means
-  /// nothing.
+  /// includes a few instructions of reading those before. False: at least one has no value, and `out` is
+  /// unspecified.
   [[nodiscard]] bool values(std::span<std::uint64_t> out);
   [[nodiscard]] std::size_t size() const noexcept; ///< events
   /// How many calls of read(), value(), values() and reset() needed no system call, and how many did.

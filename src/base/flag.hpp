@@ -1,4 +1,4 @@
-// What has to be known about one value or repetition besides the number: a disturbance, a limitation.
+// A disturbance or limitation of one value or repetition.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ struct Flag {
     steal,            ///< time taken by the hypervisor; `share`
     preempted,        ///< by other threads; `share`
     throttled,        ///< by the control group; `share`
-    frequency,        ///< changed; `share`: by how much
+    frequency,        ///< changed, by `share`
     thermal,          ///< throttled by heat
     migrated,         ///< to another CPU
     sibling_busy,     ///< the other hardware thread of the core

@@ -1,7 +1,5 @@
 #include "base/format.hpp"
 
-#include "base/witness.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +17,9 @@ int decimal_places(double value, int most) {
 } // namespace
 
 std::string format_number(double value) {
-  return value == 0 ? "0" : fmt::format("{:.{}f}", value, decimal_places(value, 9));
+  if (value == 0) return "0";
+  if (std::abs(value) < 1e-6) return fmt::format("{:.4g}", value);
+  return fmt::format("{:.{}f}", value, decimal_places(value, 9));
 }
 
 std::string format_millions(double value) {
@@ -51,7 +51,7 @@ std::string format_duration(std::chrono::duration<double> time) {
 }
 
 std::string format_bytes(double bytes, bool compact) {
-  constexpr std::array prefixes{"", "K", "M", "G", "T"};
+  constexpr std::array prefixes{"", "K", "M", "G", "T", "P", "E"};
   std::size_t power = 0;
   constexpr double least_of_next = 1023.5; // which four digits would show as 1024
   while (bytes >= least_of_next && power + 1 < prefixes.size()) {

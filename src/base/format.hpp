@@ -14,7 +14,7 @@
 
 namespace recount::base {
 
-/// Four significant digits at least, no exponent: "0.1234", "27.11", "30880".
+/// Four significant digits at least: "0.1234", "27.11", "30880"; an exponent below 1e-6 only.
 [[nodiscard]] std::string format_number(double value);
 /// In units of 10^6, without the unit.
 [[nodiscard]] std::string format_millions(double value);
@@ -46,10 +46,10 @@ namespace recount::base {
 /// The source of a value: "counted by perf", "published", "modelled (i7-9700)".
 [[nodiscard]] std::string format_witness(const Witness& witness);
 
-// Numbers in texts.
+// Numbers from text.
 
-/// The number that the whole text is; none for anything else, blanks and signs of unsigned ones included.
-/// Pure.
+/// The whole text as a number; none for anything else, such as blanks or the sign of an unsigned one.
+/// Floating point: also "inf" and "nan". Pure.
 template <class T>
 [[nodiscard]] std::optional<T> parse(std::string_view text, [[maybe_unused]] int base = 10) {
   T value{};

@@ -1,4 +1,4 @@
-// What the name of a metric states.
+// The kind of a metric by its name, of a count by its unit.
 #pragma once
 
 #include <string_view>

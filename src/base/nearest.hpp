@@ -1,4 +1,4 @@
-// Which known names a mistyped one may have meant.
+// Known names near a mistyped one.
 #pragma once
 
 #include <cstddef>
@@ -13,19 +13,19 @@ namespace recount::base {
 /// ignored: the optimal string alignment distance. Pure.
 [[nodiscard]] std::size_t edit_distance(std::string_view a, std::string_view b);
 
-/// At most `most` of the names, nearest first: those within a third of the longer text in edits (one edit at
-/// least), then those of which one contains the other. Letter case is ignored. Pure.
+/// At most `most` of the names, nearest first: those whose edits are at most a third of the longer text (one
+/// edit always), then those that contain `wanted` or are contained in it. Letter case is ignored. Pure.
 [[nodiscard]] std::vector<std::string> nearest(std::string_view wanted, const std::vector<std::string>& names,
                                                std::size_t most = 3);
 
 /// "did you mean a, b or c?"; `otherwise` when there is no name. For the fix of an Error.
 [[nodiscard]] std::string did_you_mean(const std::vector<std::string>& names, std::string otherwise = {});
 
-/// The same with the names nearest to one that is not known.
+/// The same with the names nearest to `wanted`.
 [[nodiscard]] std::string did_you_mean(std::string_view wanted, const std::vector<std::string>& names,
                                        std::string otherwise = {});
 
-/// For any range of things that convert to std::string.
+/// For any range of texts.
 template <class Names>
 requires(!std::is_convertible_v<const Names&, std::vector<std::string>>) [[nodiscard]] std::string
     did_you_mean(std::string_view wanted, const Names& names, std::string otherwise = {}) {

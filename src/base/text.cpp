@@ -100,7 +100,7 @@ std::vector<int> parse_cpu_list(std::string_view text) {
 }
 
 namespace {
-/// Removes the first word and the blank behind it.
+/// Removes the first word and the blank after it.
 std::string_view take_word(std::string_view& text) {
   const std::string_view word = text.substr(0, text.find(' '));
   text.remove_prefix(std::min(word.size() + 1, text.size()));
@@ -111,8 +111,9 @@ std::string_view take_word(std::string_view& text) {
 SectionLine parse_section_line(std::string_view line) {
   SectionLine parsed;
   parsed.edge = take_word(line);
-  if (line.starts_with('@')) parsed.time = parse<std::uint64_t>(take_word(line).substr(1));
   parsed.name = line;
+  if (line.starts_with('@')) parsed.time = parse<std::uint64_t>(take_word(line).substr(1));
+  if (parsed.time) parsed.name = line;
   return parsed;
 }
 

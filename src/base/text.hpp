@@ -73,7 +73,7 @@ template <class List, class Make>
   return all;
 }
 
-/// The value at a key of a map; one made by default where there is none.
+/// The value at a key of a map; a default-constructed one where there is none.
 template <class Map, class Key = typename Map::key_type>
 [[nodiscard]] const typename Map::mapped_type& value_at(const Map& map, const Key& key) {
   static const typename Map::mapped_type none{};

@@ -223,7 +223,7 @@ MachineDescription machine(const std::string& name) {
     known.emplace_back(shipped.name);
   }
   throw bad_input(name, "no such machine",
-                  base::did_you_mean_or_all(name, known) + " A file needs a slash or .json");
+                  base::did_you_mean_or_all(name, known) + " (a file name has a slash or .json)");
 }
 
 std::optional<MachineDescription> shipped_machine(const std::string& name) {

@@ -18,13 +18,13 @@
 namespace recount::witness {
 namespace {
 
-/// Tolerance for counts of the measuring code in a closed form.
+/// Counts of the measuring code, by which a closed form may be off.
 constexpr double stray_counts = 100;
 /// A sampled value is not stated if its error is a larger share of it.
 constexpr double most_error = 0.5;
 
-/// Whether some kernel states the metric by closed form.
-bool stated(const std::string& metric) {
+/// Whether some kernel has a closed form for the metric.
+bool has_closed_form(const std::string& metric) {
   return std::ranges::any_of(kernel::all(), [&](const kernel::Kernel* kernel) {
     const auto known = kernel->expected(kernel::complete(*kernel, {}));
     return std::ranges::count(known, metric, &kernel::Expectation::metric) > 0;
@@ -32,18 +32,17 @@ bool stated(const std::string& metric) {
 }
 
 Reason model_missing(const std::vector<std::string>& metrics) {
-  if (std::ranges::any_of(metrics, stated)) return {}; // needs no caches
+  if (std::ranges::any_of(metrics, has_closed_form)) return {}; // needs no caches
   try {
     const auto names = model::metric_names(model::machine("host"));
-    for (const auto& metric : metrics)
-      if (std::find(names.begin(), names.end(), metric) != names.end()) return {};
-    return "it has no metric of this name";
+    if (std::ranges::find_first_of(metrics, names) != metrics.end()) return {};
+    return Reason("the model has none of these metrics", {}, "recount-machines(5) lists its metrics");
   } catch (const Error& error) {
-    return error.problem().cause;
+    return error.problem();
   }
 }
 
-/// An exact closed form becomes a value; bounds become a reason.
+/// A closed form becomes a value if its bounds are narrow, else a reason.
 void fill(result::Observation& o, const kernel::Expectation& known) {
   constexpr double narrow = 0.25;
   const double least = known.value - known.below, most = known.value + known.above;
@@ -68,11 +67,11 @@ public:
       if (machine_->placement) machine_->placement->draw = static_cast<std::uint64_t>(task.repetition);
     } catch (const Error& error) { // without cache sizes of the host, closed forms still hold
       if (error.kind() != ErrorKind::unavailable) throw;
-      no_machine_ = error.problem().cause;
+      no_machine_ = error.problem();
     }
   }
 
-  /// The machines that one simulation stands for: those of a family, or one without a name of its own.
+  /// The witnesses of one simulation: one per member of a family of machines, else that of the task.
   [[nodiscard]] std::vector<Witness> members() const {
     std::vector<Witness> names;
     if (machine_)
@@ -83,7 +82,7 @@ public:
     return names;
   }
 
-  /// The metric that `o` names, of a member.
+  /// Sets the value of o.metric for a member, or the reason why there is none.
   void fill(result::Observation& o, std::size_t member) {
     if (const std::string reason = kernel_.unsimulated(); !reason.empty()) {
       o.reason = reason + ", and it has no closed form";
@@ -93,7 +92,7 @@ public:
       if (values_.empty() && no_machine_.empty()) run();
     } catch (const Error& error) { // the machine does not have what the kernel needs
       if (error.kind() != ErrorKind::unavailable) throw;
-      no_machine_ = error.problem().cause;
+      no_machine_ = error.problem();
     }
     if (values_.empty()) {
       o.reason = no_machine_;
@@ -143,7 +142,7 @@ private:
   const kernel::Kernel& kernel_;
   const Task& task_;
   std::optional<model::MachineDescription> machine_;
-  std::string no_machine_;                                  ///< why there is none
+  Reason no_machine_;                                       ///< why there is none
   std::vector<std::map<std::string, std::int64_t>> values_; ///< of each member
   std::map<std::string, double> errors_;                    ///< of sampled values
   double sampled_percent_ = 100;
@@ -161,7 +160,7 @@ std::vector<result::Observation> observe_model(const kernel::Kernel& kernel, ker
       auto& o = all.emplace_back(blank_observation(task, metric));
       o.witness = members[member];
       const auto found = std::ranges::find(known, metric, &kernel::Expectation::metric);
-      // What is simulated is exact; of instructions, closed forms give bounds for any cache.
+      // A simulation is exact; closed forms of instructions are bounds for any cache.
       const bool bounded = found != known.end() && found->below + found->above > 0;
       const bool simulated = found == known.end() || (kernel.fetches() && bounded);
       if (simulated) simulation.fill(o, member);

@@ -1,4 +1,5 @@
-
+// Cache properties from the curves of a grid of power-of-two sizes and strides, as read by eye from its
+// figure.
 #include "base/format.hpp"
 #include "base/names.hpp"
 #include "base/witness.hpp"
@@ -25,14 +26,16 @@ namespace recount::caches {
 
 namespace {
 
-/// Of the way from the floor to the plateau: up to here an access stays, from there on it leaves.
-constexpr double classic_flat = 0.05, classic_full = 0.75;
+/// Miss rates: up to the first a curve is flat, from the second on nearly every access misses.
+constexpr double flat_miss_rate = 0.05, full_miss_rate = 0.75;
 /// A curve of times whose maximum is below this multiple of the floor is flat; passes over few elements cost
 /// more for reasons of their own (a load that waits for the store before it).
 constexpr double time_flat = 1.25, time_flat_of_stride = 1.5;
 constexpr std::int64_t fewest_elements = 128;
-constexpr double miss_words = 0.01; ///< lower values are reported as below it
-constexpr double least_climb = 1.3; ///< of times, from stride 1 to the plateau: less shows no line
+constexpr double least_printed = 0.01; ///< lower values are reported as below it
+constexpr double least_rise = 1.3;     ///< of times, from the floor to the plateau: less shows no line
+constexpr std::int64_t largest_size = std::int64_t{1} << 40; ///< bytes; larger cells are left out
+constexpr std::int64_t most_possible_ways = 256;             ///< more than a set of any cache has
 
 using Curve = std::map<std::int64_t, double>; ///< by stride
 using Curves = std::map<std::int64_t, Curve>; ///< by size
@@ -53,46 +56,44 @@ double highest(const Curve& curve) {
   return std::ranges::max(curve | std::views::values);
 }
 
-/// What separates staying from leaving, in the unit of the curves.
+/// Lines fit up to `fits` and conflict from `exceeds` on, in the unit of the curves.
 struct Limits {
   double fits = 0, exceeds = 0;
 };
 
-/// Which rows of times took no part: passes over few elements cost more for reasons of their own.
-std::string short_passes(const ClassicReading& reading) {
-  return reading.kernel == "stride" ? fmt::format(" of at least {} accesses per pass", fewest_elements) : "";
-}
-
 void read_capacity(ClassicReading& reading, const Curves& curves, const Limits& limits) {
-  const auto leaving = std::ranges::find_if(
-      curves, [&](const auto& of_size) { return highest(of_size.second) > limits.fits; });
-  if (leaving == curves.begin()) {
+  const auto exceeding = std::ranges::find_if(
+      curves, [&](const auto& size_and_curve) { return highest(size_and_curve.second) > limits.fits; });
+  if (exceeding == curves.begin()) {
     reading.capacity.unknown = "no curve is flat";
-  } else if (leaving == curves.end()) {
+  } else if (exceeding == curves.end()) {
     reading.capacity.unknown =
         fmt::format("every curve is flat up to {}", base::format_bytes(curves.rbegin()->first));
   } else {
-    reading.capacity.value = std::prev(leaving)->first;
-    reading.capacity.below = leaving->first;
+    reading.capacity.value = std::prev(exceeding)->first;
+    reading.capacity.below = exceeding->first;
     double highest_flat = 0;
-    for (auto at = curves.begin(); at != leaving; ++at)
+    for (auto at = curves.begin(); at != exceeding; ++at)
       highest_flat = std::max(highest_flat, highest(at->second));
-    const double top = highest(leaving->second);
+    const double top = highest(exceeding->second);
     const auto first =
-        std::ranges::find_if(leaving->second, [&](const auto& p) { return p.second >= 0.98 * top; });
+        std::ranges::find_if(exceeding->second, [&](const auto& p) { return p.second >= 0.98 * top; });
     reading.words.push_back(fmt::format(
         "{} are {} up to {} at every stride{} and reach {:.2f} at {}, stride {}.", reading.curves,
-        highest_flat < miss_words ? fmt::format("below {}", miss_words)
-                                  : fmt::format("at most {:.2f}", highest_flat),
-        base::format_bytes(*reading.capacity.value), reading.misses ? "" : short_passes(reading),
+        highest_flat < least_printed ? fmt::format("below {}", least_printed)
+                                     : fmt::format("at most {:.2f}", highest_flat),
+        base::format_bytes(*reading.capacity.value),
+        reading.misses || reading.kernel != "stride"
+            ? "" // shorter passes take no part in times, see time_flat
+            : fmt::format(" of at least {} accesses per pass", fewest_elements),
         first->second, base::format_bytes(reading.capacity.below), base::format_bytes(first->first)));
   }
 }
 
-/// The stride past which curves of large sizes stop climbing; 0: it does not climb.
-std::int64_t end_of_climb(const Curve& curve, double floor) {
+/// The stride from which on a curve is within a tenth of its maximum; 0: it does not rise with the stride.
+std::int64_t saturating_stride(const Curve& curve, double floor) {
   const double top = highest(curve);
-  if (curve.begin()->second - floor > 0.5 * (top - floor)) return 0;
+  if (top <= floor || curve.begin()->second - floor > 0.5 * (top - floor)) return 0;
   for (const auto& [stride, value] : curve)
     if (value - floor >= 0.9 * (top - floor)) return stride;
   return 0;
@@ -102,7 +103,7 @@ void read_line(ClassicReading& reading, const Curves& curves, double floor) {
   std::map<std::int64_t, std::vector<std::int64_t>> sizes_by_line;
   for (const auto& [size, curve] : curves)
     if (size >= 2 * reading.capacity.below && curve.size() >= 4)
-      sizes_by_line[end_of_climb(curve, floor)].push_back(size);
+      sizes_by_line[saturating_stride(curve, floor)].push_back(size);
   if (sizes_by_line.empty()) {
     reading.line.unknown = "no size well above the capacity was measured";
   } else if (sizes_by_line.size() > 1 || sizes_by_line.begin()->first == 0) {
@@ -126,29 +127,28 @@ void read_line(ClassicReading& reading, const Curves& curves, double floor) {
   }
 }
 
-struct Vanishing {
+/// The stride at which the conflict misses of a curve end: so few lines fit a set.
+struct ConflictEnd {
   std::int64_t size = 0, stride = 0;
   [[nodiscard]] std::int64_t lines() const { return size / stride; }
 };
 
-/// The stride from which on a curve that left stays again.
-std::optional<Vanishing> vanishes(std::int64_t size, const Curve& curve, const Limits& limits) {
+std::optional<ConflictEnd> end_of_conflicts(std::int64_t size, const Curve& curve, const Limits& limits) {
   std::int64_t fits_from = 0;
   for (auto at = curve.rbegin(); at != curve.rend(); ++at) {
     if (at->second > limits.fits)
       return fits_from > 0 && at->second >= limits.exceeds && fits_from == 2 * at->first
-                 ? std::optional(Vanishing{size, fits_from})
+                 ? std::optional(ConflictEnd{size, fits_from})
                  : std::nullopt;
     fits_from = at->first;
   }
   return {};
 }
 
-/// Whether passes over `lines` lines of one set stay, and over twice as many leave, a level of `ways` ways
-/// below one of `ways_above`: by simulation, as dirty lines that the level above evicts are written to this
-/// one, which keeps them longer.
-bool curve_falls_alike(std::int64_t lines, std::int64_t ways_above, std::int64_t ways, const Limits& limits,
-                       bool stores) {
+/// Whether `lines` lines of one set fit a level of `ways` ways below one of `ways_above`, and twice as many
+/// do not. Simulated, because writing back a dirty line from the level above makes it the most recently used
+/// of this one.
+bool would_fit(std::int64_t lines, std::int64_t ways_above, std::int64_t ways, const Limits& limits) {
   constexpr std::int64_t line = 64;
   model::MachineDescription machine;
   for (const std::int64_t one : {ways_above, ways}) {
@@ -163,7 +163,7 @@ bool curve_falls_alike(std::int64_t lines, std::int64_t ways_above, std::int64_t
       if (pass == 2) caches.reset_counters();
       for (std::int64_t i = 0; i < visited; ++i) {
         caches.load(static_cast<std::uint64_t>(i * line), 8);
-        if (stores) caches.store(static_cast<std::uint64_t>(i * line), 8);
+        caches.store(static_cast<std::uint64_t>(i * line), 8);
       }
     }
     const model::LevelCounts& counts = caches.level(1).counts;
@@ -173,21 +173,16 @@ bool curve_falls_alike(std::int64_t lines, std::int64_t ways_above, std::int64_t
   return misses_per_visit(lines) <= limits.fits && misses_per_visit(2 * lines) >= limits.exceeds;
 }
 
-/// The level above, as far as it was read.
-struct LevelAbove {
-  ClassicValue ways;
-  bool stores = false; ///< the kernel stores to what it visits
-};
-
-/// Why this number of lines does not tell the ways of a level below `above`; empty: it does.
-std::string hidden_ways(std::int64_t lines, const LevelAbove& above, const Limits& limits) {
-  if (!above.ways.value) return "those of the level above are unknown";
-  if (lines <= *above.ways.value)
+/// Why the ways of a level cannot be inferred from this number of lines, with so many ways above it; empty:
+/// they can. The kernel stride loads and stores.
+std::string hidden_ways(std::int64_t lines, const ClassicValue& above, const Limits& limits) {
+  if (!above.value) return "those of the level above are unknown";
+  if (lines <= *above.value)
     return fmt::format("{} the level above, which has {} or more",
                        base::format_count(lines, "line fits", "lines fit"),
-                       base::format_count(*above.ways.value, "way"));
-  for (std::int64_t ways_above = *above.ways.value; ways_above < above.ways.below; ++ways_above)
-    if (lines > 1 && curve_falls_alike(lines, ways_above, lines / 2, limits, above.stores))
+                       base::format_count(*above.value, "way"));
+  for (std::int64_t ways_above = *above.value; ways_above < above.below; ++ways_above)
+    if (lines > 1 && would_fit(lines, ways_above, lines / 2, limits))
       return fmt::format("{} under a level of {} would give the same curve",
                          base::format_count(lines / 2, "way"), ways_above);
   return {};
@@ -195,12 +190,12 @@ std::string hidden_ways(std::int64_t lines, const LevelAbove& above, const Limit
 
 /// From curves of at most `most` bytes.
 void read_ways(ClassicReading& reading, const Curves& curves, const Limits& limits,
-               const std::optional<LevelAbove>& above = {},
+               const std::optional<ClassicValue>& ways_above = {},
                std::int64_t most = std::numeric_limits<std::int64_t>::max()) {
-  std::vector<Vanishing> all;
+  std::vector<ConflictEnd> all;
   for (const auto& [size, curve] : curves)
     if (size >= reading.capacity.below && size <= most)
-      if (const auto found = vanishes(size, curve, limits)) all.push_back(*found);
+      if (const auto found = end_of_conflicts(size, curve, limits)) all.push_back(*found);
   if (all.size() < 2) {
     reading.ways.unknown = fmt::format("fewer than two curves fall from {:.2f} or more to {:.2f} or less "
                                        "between a stride and its double, and stay there",
@@ -208,7 +203,7 @@ void read_ways(ClassicReading& reading, const Curves& curves, const Limits& limi
     return;
   }
   const std::int64_t lines = all.front().lines();
-  if (std::ranges::any_of(all, [&](const Vanishing& v) { return v.lines() != lines; })) {
+  if (std::ranges::any_of(all, [&](const ConflictEnd& end) { return end.lines() != lines; })) {
     reading.ways.unknown = "the curves fall at different numbers of lines";
     return;
   }
@@ -219,7 +214,10 @@ void read_ways(ClassicReading& reading, const Curves& curves, const Limits& limi
                   base::format_count(lines, "line maps", "lines map"),
                   base::format_bytes(all.front().stride / 2), 2 * lines, base::format_bytes(all.back().size),
                   base::format_bytes(all.back().stride), base::format_count(lines, "line")));
-  if (above) reading.ways.unknown = hidden_ways(lines, *above, limits);
+  if (lines > most_possible_ways)
+    reading.ways.unknown = fmt::format("no cache has sets of {} lines", lines);
+  else if (ways_above)
+    reading.ways.unknown = hidden_ways(lines, *ways_above, limits);
   if (!reading.ways.unknown.empty()) return;
   reading.ways.value = lines;
   reading.ways.below = 2 * lines;
@@ -228,7 +226,9 @@ void read_ways(ClassicReading& reading, const Curves& curves, const Limits& limi
                                       classic_ways_text(reading)));
 }
 
-void read_misses(std::vector<ClassicReading>& all, const std::vector<GridRow>& rows, std::size_t level) {
+/// `above`: the reading of the level above.
+std::optional<ClassicReading> misses_reading(const std::vector<GridRow>& rows, std::size_t level,
+                                             const std::optional<ClassicReading>& above) {
   ClassicReading reading;
   reading.level = level_name(level);
   reading.kernel = "stride";
@@ -240,23 +240,23 @@ void read_misses(std::vector<ClassicReading>& all, const std::vector<GridRow>& r
     reading.modelled = row.counted_by.modelled();
     return row.misses[level];
   });
-  if (!curves) return;
-  const Limits limits{classic_flat, classic_full};
+  if (!curves) return {};
+  const Limits limits{flat_miss_rate, full_miss_rate};
   read_capacity(reading, *curves, limits);
   if (reading.capacity.value) {
     read_line(reading, *curves, 0);
     read_ways(reading, *curves, limits,
-              all.empty() ? std::nullopt : std::optional(LevelAbove{all.back().ways, true}));
+              level == 0 ? std::nullopt : std::optional(above ? above->ways : ClassicValue{}));
   } else {
     reading.line.unknown = reading.ways.unknown = "the capacity is unknown";
   }
-  all.push_back(std::move(reading));
+  return reading;
 }
 
-/// Of times the floor is a hit, and the plateau that of the first curve well above the capacity.
+/// The floor is the time of a hit, the plateau that of the first curve well above the capacity.
 ClassicReading times_reading(const Curves& curves, const std::string& kernel,
                              statistics::Statistic statistic) {
-  const bool waits = kernel == "chase"; // each access for the one before
+  const bool dependent = kernel == "chase"; // each load waits for the one before
   ClassicReading reading;
   reading.level = level_name(0);
   reading.kernel = kernel;
@@ -268,7 +268,7 @@ ClassicReading times_reading(const Curves& curves, const std::string& kernel,
   };
   const double floor =
       statistics::median(curves.begin()->second | ranges::views::values | ranges::to<std::vector>);
-  const double flat = (waits ? time_flat : time_flat_of_stride) * floor;
+  const double flat = (dependent ? time_flat : time_flat_of_stride) * floor;
   read_capacity(reading, curves, {flat, flat});
   if (!reading.capacity.value) return unknown("the capacity is unknown");
   const auto beyond = curves.find(2 * reading.capacity.below);
@@ -276,20 +276,20 @@ ClassicReading times_reading(const Curves& curves, const std::string& kernel,
     return unknown(fmt::format("{} was not measured", base::format_bytes(2 * reading.capacity.below)));
   std::vector<double> plateau;
   for (const auto& [stride, ns] : beyond->second)
-    if (stride >= 64 && beyond->first / stride >= 128) plateau.push_back(ns); // lines enough not to fit a set
+    if (stride >= 64 && beyond->first / stride >= 128) plateau.push_back(ns); // more lines than fit a set
   const double top = plateau.empty() ? floor : statistics::median(plateau);
-  if (top < least_climb * floor) return unknown("prefetching and overlap hide the misses in this loop");
-  if (waits) {
+  if (top < least_rise * floor) return unknown("prefetching and overlap hide the misses in this loop");
+  if (dependent) {
     reading.penalty = top - floor;
     reading.words.push_back(fmt::format("Average access time = hit time + miss rate x penalty: {:.3g} ns "
-                                        "where all fit, {:.3g} ns where none stays, so the penalty is "
+                                        "where all accesses hit, {:.3g} ns where all miss, so the penalty is "
                                         "{:.3g} ns.",
                                         floor, top, top - floor));
     reading.line.unknown = "in random order, accesses to one line are too far apart to show it";
-    read_ways(reading, curves, {floor + 0.25 * (top - floor), floor + classic_full * (top - floor)}, {},
+    read_ways(reading, curves, {floor + 0.25 * (top - floor), floor + full_miss_rate * (top - floor)}, {},
               4 * reading.capacity.below);
   } else {
-    reading.words.push_back("Its accesses overlap and are prefetched, so the times tell no miss penalty.");
+    reading.words.push_back("Its accesses overlap and are prefetched, so the times show no miss penalty.");
     read_line(reading, curves, floor);
     reading.ways.unknown = "passes over few elements have overheads larger than a miss";
   }
@@ -300,8 +300,9 @@ ClassicReading times_reading(const Curves& curves, const std::string& kernel,
 
 std::vector<ClassicReading> classic_readings(const std::vector<GridRow>& rows) {
   std::vector<ClassicReading> all;
+  std::optional<ClassicReading> above;
   for (std::size_t level = 0; level < counted_levels; ++level)
-    read_misses(all, rows, level);
+    if (above = misses_reading(rows, level, above); above) all.push_back(*above);
   for (const char* kernel : {"stride", "chase"})
     if (const auto curves = make_curves(rows, kernel, [&](const GridRow& row) {
           const bool enough = row.kernel == "chase" || row.size / row.stride >= fewest_elements;
@@ -359,7 +360,9 @@ struct GridCell {
 
 std::int64_t power_of_two(const result::Observation& o, const std::string& name) {
   const std::int64_t number = result::integer(o.params, name).value_or(0);
-  return number > 0 && std::has_single_bit(static_cast<std::uint64_t>(number)) ? number : 0;
+  const bool valid =
+      number > 0 && number <= largest_size && std::has_single_bit(static_cast<std::uint64_t>(number));
+  return valid ? number : 0;
 }
 
 void take(GridCell& cell, const result::Observation& o) {
@@ -386,10 +389,8 @@ std::vector<GridRow> make_rows(const GridCells& run, statistics::Statistic stati
   const auto& [record, cells] = run;
   std::vector<GridRow> rows;
   for (const auto& [key, cell] : cells) {
-    GridRow row{.kernel = std::get<0>(key),
-                .size = std::get<1>(key),
-                .stride = std::get<2>(key),
-                .counted_by = cell.counted_by};
+    const auto& [kernel, size, stride] = key;
+    GridRow row{.kernel = kernel, .size = size, .stride = stride, .counted_by = cell.counted_by};
     row.times = record ? statistics::Statistic::minimum : statistic;
     row.disturbed = cell.times.undisturbed.empty();
     auto ns = row.disturbed || !record ? cell.times.disturbed : std::vector<double>();

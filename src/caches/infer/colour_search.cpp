@@ -1,4 +1,4 @@
-
+// The search for page colours by time, and readings of the colours found.
 #include "base/random.hpp"
 #include "caches/infer/colour_sets.hpp"
 #include "statistics/statistics.hpp"
@@ -27,7 +27,7 @@ namespace recount::caches {
 namespace {
 
 using Pages = std::vector<std::int64_t>;
-constexpr double endless = std::numeric_limits<double>::infinity();
+constexpr double infinity = std::numeric_limits<double>::infinity();
 
 Pages slice(const Pages& pages, std::size_t from, std::size_t end) {
   return pages | ranges::views::take(end) | ranges::views::drop(from) | ranges::to<Pages>;
@@ -45,9 +45,8 @@ Pages first_pages(std::int64_t count) {
   return ranges::views::iota(std::int64_t{0}, count) | ranges::to<Pages>;
 }
 
-/// The first `count` pages, in order, taken so that as many as possible fall into each set of the level
-/// above. Lines that are alone in such a set would stay there, and leave it with the first page added to it:
-/// that would look like an overflow of the level.
+/// The first `count` pages, spread evenly over the sets of the level above. A line that is alone in such a
+/// set would hit there until another page is added: that would look like an overflow of the level below.
 Pages spread_over_page_sets(const Pages& pages, std::size_t count, const ColourTask& task) {
   std::vector<Pages> by_set(static_cast<std::size_t>(task.page_sets_above));
   for (const std::int64_t page : pages)
@@ -59,15 +58,15 @@ Pages spread_over_page_sets(const Pages& pages, std::size_t count, const ColourT
   return chosen;
 }
 
-/// Moves the lines of page i by (i % wrap) * bytes, counted for each of `page_sets` of the level above: pages
-/// at random would leave some of its sets so few lines that it holds them.
+/// Moves the lines of page i by (i % wrap) * bytes. Pages are counted separately in each of `page_sets` sets
+/// of the level above: counted together, some sets could get so few lines that they hit there.
 struct Shift {
   std::int64_t bytes = 0, wrap = 2, page_sets = 1;
 };
 
 /// The visited lines of the pages, a few pages at a time, in random order.
-std::vector<std::uint64_t> places_of(const Pages& pages, const ColourTask& task, std::mt19937_64& random,
-                                     const Shift& shift = {}) {
+std::vector<std::uint64_t> visited_places(const Pages& pages, const ColourTask& task, std::mt19937_64& random,
+                                          const Shift& shift = {}) {
   constexpr std::size_t at_a_time = 16; // few enough that the smallest TLB translates them
   std::vector<std::uint64_t> all;
   std::vector<std::int64_t> before(static_cast<std::size_t>(shift.page_sets));
@@ -84,17 +83,17 @@ std::vector<std::uint64_t> places_of(const Pages& pages, const ColourTask& task,
   return all;
 }
 
-/// Takes the visited lines of a page to sets that none of them was in.
+/// Moves the visited lines of a page to sets that none of them was in.
 Shift shift_to_other_sets(const ColourTask& task, std::int64_t wrap) {
   return {task.distance == task.line ? task.lines * task.line : task.line, wrap, task.page_sets_above};
 }
 
-/// Times where every line fits, by number of pages: more pages never take less. One reading may be too low
-/// because of an error of the clock rate, so the second lowest counts.
+/// Times where every line fits, by number of pages: more pages never take less. An error of the clock rate
+/// may make the lowest time too low, so the second lowest counts.
 class FittingTimes {
 public:
   struct Lowest {
-    double first = endless, second = endless;
+    double first = infinity, second = infinity;
     int controls = 0;
   };
   Lowest& at(std::size_t pages) { return lowest_[pages]; }
@@ -104,7 +103,7 @@ public:
     first = std::min(first, ns);
   }
   [[nodiscard]] double time(std::size_t pages) const {
-    double ns = endless;
+    double ns = infinity;
     for (auto at = lowest_.lower_bound(pages); at != lowest_.end(); ++at)
       ns = std::min(ns, at->second.second);
     return ns;
@@ -117,15 +116,16 @@ private:
 constexpr std::int64_t fewest_lines = 4; ///< of a page: the time is an average over as many sets
 constexpr std::size_t most_colours_tried = 8;
 constexpr std::size_t most_lines_tried = 34;
-constexpr std::int64_t least_reference = 3; ///< lines that show the time of a hit; fewer stay above
-constexpr std::size_t most_of_another = 4;  ///< lines of one other colour: no second level has fewer ways
+constexpr std::int64_t least_reference =
+    3; ///< lines that show the time of a hit; fewer hit in the level above
+constexpr std::size_t most_of_another = 4; ///< lines of one other colour: no second level has fewer ways
 constexpr int rounds_of_readings = 4, least_rounds = 2; ///< the latter even when time is over: they are brief
 constexpr double least_penalty = 0.1;                   ///< of what the working sets show
 constexpr std::int64_t farthest_shift = 512, least_range = 256; ///< bytes
 
-/// Takes readings of colours that were found: 1, 2 ... lines of one colour together with lines of other
-/// colours, so many that the level above holds none of them; then twice as many lines as a set holds, every
-/// second one shifted. Compared with as many lines of other colours, which fit.
+/// Measures the miss rates of found colours: of 1, 2 ... lines of one colour, visited together with enough
+/// lines of other colours that all miss in the level above; then of twice as many lines as a set holds, every
+/// second one shifted. The reference is as many lines of other colours, which fit.
 class ColourReadings {
 public:
   /// `spare`: pages of none of these colours, for when the other colours have too few lines.
@@ -135,7 +135,7 @@ public:
   std::vector<ColourReading> take() {
     const std::size_t tried = std::min(colours_.members.size(), most_colours_tried);
     if (tried < least_colours) return {};
-    // Most of a few colours, where there are no more of them; the smallest group may lack lines.
+    // With few colours, more lines of each; half as many as overflow a set still fit.
     of_another_ = std::max(most_of_another, std::ranges::min(colours_.smallest, {}, &Pages::size).size() / 2);
     const auto above = static_cast<std::size_t>(task_.ways_above);
     const std::size_t others =
@@ -165,7 +165,7 @@ private:
   struct Trial {
     ColourReading reading;
     std::size_t others = 0; ///< lines of other colours
-    double together = endless, fitting = endless;
+    double together = infinity, fitting = infinity;
     std::size_t pages = 0;
     /// Time lost in a pass, in visits times ns.
     [[nodiscard]] double lost(double step) const {
@@ -175,7 +175,7 @@ private:
 
   [[nodiscard]] const Pages& members(std::size_t colour) const { return colours_.members[colour]; }
 
-  /// Pages of all colours but this one in turn, so few of each that they fit.
+  /// Pages of all colours but this one, round robin, so few of each that they fit.
   [[nodiscard]] Pages others_of(std::int64_t colour, std::size_t count) const {
     Pages others;
     for (std::size_t at = 0; at < of_another_; ++at)
@@ -186,24 +186,24 @@ private:
     return spread_over_page_sets(others, count, task_);
   }
 
-  void look(Trial& trial) {
+  void time(Trial& trial) {
     const auto [colour, lines, shift, share] = trial.reading;
     const auto& own = members(static_cast<std::size_t>(colour));
     const Pages pages =
         joined(slice(own, 0, static_cast<std::size_t>(lines)), others_of(colour, trial.others));
-    const auto time = [&](const Pages& visited, std::int64_t bytes) {
-      return sampler_.quick_time(places_of(visited, task_, random_, {bytes, 2}));
+    const auto ns = [&](const Pages& visited, std::int64_t bytes) {
+      return sampler_.quick_time(visited_places(visited, task_, random_, {bytes, 2}));
     };
     trial.pages = pages.size();
-    trial.together = std::min(trial.together, time(pages, shift));
-    trial.fitting = std::min(trial.fitting, time(others_of(colour, pages.size()), 0));
+    trial.together = std::min(trial.together, ns(pages, shift));
+    trial.fitting = std::min(trial.fitting, ns(others_of(colour, pages.size()), 0));
   }
 
   void measure(std::vector<Trial>& trials) {
     for (int round = 0; round < rounds_of_readings; ++round)
       for (Trial& trial : trials) {
         if (round >= least_rounds && sampler_.out_of_time()) break;
-        look(trial);
+        time(trial);
       }
     if (penalty_ == 0) calibrate(trials);
     for (Trial& trial : trials) {
@@ -212,9 +212,9 @@ private:
     }
   }
 
-  /// Three or four lines of a colour fit, which tells the time of a hit. As many as there are mostly
-  /// overflow: what that takes is the cost of a miss here and now, unless it is so little that nothing seems
-  /// to overflow.
+  /// Three or four lines of a colour fit: their time is that of a hit. All lines of a colour usually
+  /// overflow: their additional time is the present miss penalty, unless it is so small that nothing seems to
+  /// overflow.
   void calibrate(const std::vector<Trial>& trials) {
     std::vector<double> fitting;
     for (const Trial& trial : trials)
@@ -247,14 +247,14 @@ public:
   /// What was found until time, noise or the pages ended it. Throws Unknown when that is nothing.
   PageColours run() {
     Pages rest = first_pages(task_.pages);
-    map_all();
+    map_pages();
     shuffle(rest);
     sample_ = slice(rest, rest.size() - static_cast<std::size_t>(task_.sample), rest.size());
     rest.resize(rest.size() - sample_.size());
     whole_sample_ = sample_;
     std::string incomplete;
     try {
-      set_aside(rest);
+      choose_background(rest);
       find_enough_colours(rest);
       if (dropped_ > most_dropped) incomplete = fmt::format("noise mixed the pages of {} of them", dropped_);
     } catch (const Unknown& unknown) {
@@ -267,7 +267,7 @@ public:
     if (found_.empty())
       throw Unknown{incomplete.empty() ? "no pages were found that share a set" : incomplete};
     PageColours colours = page_colours();
-    colours.pages = task_.pages - std::ssize(aside_);
+    colours.pages = task_.pages - std::ssize(background_);
     colours.left_over = std::ssize(rest) + std::ssize(sample_);
     colours.readings = readings_;
     colours.incomplete = incomplete;
@@ -277,8 +277,8 @@ public:
   }
 
 private:
-  static constexpr double half_of_overflow = 0.45; ///< of the visits that leave a full set
-  static constexpr double first_overflow = 1.3;    ///< such visits in a pass, until a colour is known
+  static constexpr double half_of_overflow = 0.45; ///< of the misses of an overflowing set
+  static constexpr double first_overflow = 1.3;    ///< misses per pass, until a colour is known
   static constexpr double least_overflow = 0.8, most_overflow = 4;
   static constexpr std::size_t first_prefix = 24, usual_colour = 10; ///< pages, where none is known yet
   static constexpr std::size_t colours_to_compare = 3;
@@ -287,15 +287,15 @@ private:
   static constexpr double sure_of_number = 0.9995; ///< probability at which no more colours are searched for
   static constexpr double unlikely = 4; ///< roots of the usual number of pages that a colour is off: noise
   static constexpr int failures_allowed = 12; ///< reductions that noise may spoil, one after the other
-  static constexpr int passes_again = 4;
+  static constexpr int failed_passes = 4;
   static constexpr int most_dropped = 4; ///< colours whose pages are searched again
-  static constexpr int choices_aside = 6;
+  static constexpr int background_choices = 6;
   static constexpr double least_seen = 0.15;       ///< of the penalty: less is no miss
   static constexpr double least_of_penalty = 0.3;  ///< of what the working sets show
-  static constexpr int looks = 3, attempts = 3;    ///< looks at one set of pages
+  static constexpr int repeats = 3, attempts = 3;  ///< of the measurement of one set of pages
   static constexpr std::size_t pages_left_out = 4; ///< one at a time, to see whether each is needed
   static constexpr double most_rise = 1.1; ///< of the time of many pages, where their lines cannot be spread
-  static constexpr std::size_t most_together = 12; ///< pages tried together
+  static constexpr std::size_t most_candidates = 12; ///< pages tried together
 
   /// ways + 1 pages that overflow a set, and all pages of their colour.
   struct Colour {
@@ -304,26 +304,26 @@ private:
   };
 
   void shuffle(Pages& pages) { base::shuffle(std::span(pages), random_); }
-  std::int64_t any_page() {
+  std::int64_t random_page() {
     return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(task_.pages));
   }
 
-  /// Before the first look, so that all looks have the same pages.
-  void map_all() {
+  /// Maps all pages, so that every measurement uses the same ones.
+  void map_pages() {
     const auto last = static_cast<std::uint64_t>((task_.pages - 1) * task_.page);
     static_cast<void>(sampler_.quick_time(std::span(&last, 1), true));
   }
 
-  /// A few colours tell the ways, and their share of the sample how many there are: their readings come
-  /// first, while there is time for them.
+  /// A few colours suffice for the ways, and their share of the sample for the number of colours: their
+  /// readings are taken first, while there is time.
   void find_enough_colours(Pages& rest) {
     std::size_t wanted =
         std::max(fewest_colours, colours_to_read * static_cast<std::size_t>(task_.page_sets_above));
     for (bool all = false; !all; wanted = found_.size() + more_colours) {
       all = find_colours(rest, wanted);
       const int dropped = dropped_;
-      join_twins(rest);
-      drop_odd_sizes(rest);
+      merge_duplicates(rest);
+      drop_unusual_sizes(rest);
       checked_ = found_.size();
       if (dropped_ > dropped && dropped_ <= most_dropped) all = false; // their pages are searched again
       if (readings_.empty()) take_readings();
@@ -332,14 +332,15 @@ private:
         return;
     }
     std::erase_if(rest, [&](std::int64_t page) {
-      return std::ranges::any_of(found_, [&](const Colour& c) { return belongs(page, c.smallest); });
+      return std::ranges::any_of(found_, [&](const Colour& c) { return shares_sets(page, c.smallest); });
     });
   }
 
   [[nodiscard]] std::int64_t in_sample() const {
     return ranges::accumulate(found_, std::int64_t{0}, {}, &Colour::in_sample);
   }
-  /// Where the fewest lines of a page overflow the level as all do, the index mixes the offset with nothing.
+  /// If the fewest lines of a page overflow the level as all lines do, no other bits are mixed with the
+  /// offset.
   [[nodiscard]] bool index_is_mixed() const { return task_.lines > fewest_lines; }
 
   [[nodiscard]] PageColours page_colours() const {
@@ -395,7 +396,7 @@ private:
       const std::size_t middle = (fits + over) / 2;
       (overflows(slice(pages, 0, middle)) ? over : fits) = middle;
     }
-    if (fits > fitting_pages_.size() && leaving(slice(pages, 0, fits)) < overflow_)
+    if (fits > fitting_pages_.size() && misses_per_pass(slice(pages, 0, fits)) < overflow_)
       fitting_pages_ = slice(pages, 0, fits);
     return slice(pages, 0, over);
   }
@@ -419,7 +420,7 @@ private:
     for (std::size_t chunk = std::max<std::size_t>(1, pages.size() / colour / 2);;) {
       Pages fewer = reduced_by(pages, chunk);
       if (!overflows(fewer)) {
-        if (++failures > passes_again) return {};
+        if (++failures > failed_passes) return {};
         continue;
       }
       const bool minimal = chunk == 1 && fewer.size() == pages.size();
@@ -433,32 +434,34 @@ private:
   /// matters alone, a TLB overflows.
   bool needs_each(const Pages& pages) {
     for (std::size_t i = 0; i < std::min(pages.size(), pages_left_out); ++i) {
-      double least = endless;
-      for (int look = 0; look < looks; ++look) {
+      double least = infinity;
+      for (int repeat = 0; repeat < repeats; ++repeat) {
         Pages other = without(pages, i, i + 1);
-        other.push_back(any_page());
-        least = std::min(least, leaving(other));
+        other.push_back(random_page());
+        least = std::min(least, misses_per_pass(other));
       }
       if (least >= overflow_ / 2) return false;
     }
     return true;
   }
 
-  /// Moves a colour from the rest and from the sample to found_: all pages that overflow in the place of one
-  /// of `smallest`.
+  /// Moves a colour from `rest` and the sample to found_: all pages that overflow a set with all but one of
+  /// `smallest`.
   void add_colour(const Pages& smallest, Pages& rest) {
-    // Now it is known what an overflow costs: a good part of it is the threshold that noise does not reach.
-    overflow_ = std::clamp(half_of_overflow * least_leaving(smallest), least_overflow, most_overflow);
+    // The threshold is about half of this overflow: noise does not reach it.
+    const double misses =
+        std::min({misses_per_pass(smallest), misses_per_pass(smallest), misses_per_pass(smallest)});
+    overflow_ = std::clamp(half_of_overflow * misses, least_overflow, most_overflow);
     remove(rest, smallest);
     Colour colour{smallest, smallest, 0};
-    rest = other_pages(rest, colour);
+    rest = take_members(rest, colour);
     const std::int64_t before = std::ssize(colour.members);
-    sample_ = other_pages(sample_, colour);
+    sample_ = take_members(sample_, colour);
     colour.in_sample = std::ssize(colour.members) - before;
     found_.push_back(std::move(colour));
   }
 
-  /// What noise made a colour: its pages are searched again.
+  /// Drops a colour that was noise: its pages are searched again.
   void drop(std::size_t i, Pages& rest) {
     ++dropped_;
     for (const std::int64_t page : found_[i].members)
@@ -466,80 +469,81 @@ private:
     found_.erase(found_.begin() + static_cast<std::ptrdiff_t>(i));
   }
 
-  /// Pages of a colour found before that noise had kept out of it are no new colour; what no longer overflows
-  /// is none.
-  void join_twins(Pages& rest) {
+  /// Merges a new colour with one found before, if noise had only hidden that its pages belong there; drops
+  /// it if it no longer overflows.
+  void merge_duplicates(Pages& rest) {
     for (std::size_t i = found_.size(); i-- > checked_;) {
       const Pages& smallest = found_[i].smallest;
       if (!overflows(smallest)) {
         drop(i, rest);
         continue;
       }
-      const auto twin = std::ranges::find_if(
+      const auto duplicate = std::ranges::find_if(
           found_.begin(), found_.begin() + static_cast<std::ptrdiff_t>(i), [&](const Colour& other) {
-            return belongs(smallest.front(), other.smallest) && belongs(other.smallest.front(), smallest);
+            return shares_sets(smallest.front(), other.smallest) &&
+                   shares_sets(other.smallest.front(), smallest);
           });
-      if (twin == found_.begin() + static_cast<std::ptrdiff_t>(i)) continue;
-      twin->members = joined(twin->members, found_[i].members);
-      twin->in_sample += found_[i].in_sample;
+      if (duplicate == found_.begin() + static_cast<std::ptrdiff_t>(i)) continue;
+      duplicate->members = joined(duplicate->members, found_[i].members);
+      duplicate->in_sample += found_[i].in_sample;
       found_.erase(found_.begin() + static_cast<std::ptrdiff_t>(i));
     }
   }
 
-  /// Pages lie anywhere, so colours have much the same number of them. One with as many as two was two.
-  void drop_odd_sizes(Pages& rest) {
+  /// Pages are placed at random, so colours have similar numbers of them; one with twice as many is two.
+  void drop_unusual_sizes(Pages& rest) {
     if (found_.empty()) return;
     const double usual = median_size(&Colour::members), off = unlikely * std::sqrt(usual);
     for (std::size_t i = found_.size(); i-- > checked_;)
       if (std::abs(static_cast<double>(found_[i].members.size()) - usual) > off) drop(i, rest);
   }
 
-  /// Adds the pages that are of the colour to its members, and returns the others.
-  Pages other_pages(const Pages& pages, Colour& colour) {
+  /// Adds the pages of the colour to its members; returns the others.
+  Pages take_members(const Pages& pages, Colour& colour) {
     Pages others;
-    for (std::size_t from = 0; from < pages.size(); from += most_together)
-      sort_out(slice(pages, from, from + most_together), colour, others);
+    for (std::size_t from = 0; from < pages.size(); from += most_candidates)
+      classify(slice(pages, from, from + most_candidates), colour, others);
     return others;
   }
 
   /// Sorts candidates into members of the colour and others, many at a time: a full set overflows if any of
-  /// them belongs to it. Pages known not to belong fill up, so that every look visits as many.
-  void sort_out(const Pages& candidates, Colour& colour, Pages& others) {
-    if (candidates.size() == 1 && belongs(candidates.front(), colour.smallest)) {
+  /// them belongs to it. Pages known not to belong fill up, so that every measurement visits as many.
+  void classify(const Pages& candidates, Colour& colour, Pages& others) {
+    if (candidates.size() == 1 && shares_sets(candidates.front(), colour.smallest)) {
       colour.members.push_back(candidates.front());
       return;
     }
-    const std::size_t fill = std::min(most_together - candidates.size(), others.size());
+    const std::size_t fill = std::min(most_candidates - candidates.size(), others.size());
     const Pages tried = joined(joined(all_but_one(colour.smallest), candidates),
                                slice(others, others.size() - fill, others.size()));
     if (candidates.size() == 1 || !overflows(tried)) {
       others = joined(others, candidates);
       return;
     }
-    sort_out(slice(candidates, 0, candidates.size() / 2), colour, others);
-    sort_out(slice(candidates, candidates.size() / 2, candidates.size()), colour, others);
+    classify(slice(candidates, 0, candidates.size() / 2), colour, others);
+    classify(slice(candidates, candidates.size() / 2, candidates.size()), colour, others);
   }
 
   static Pages all_but_one(const Pages& group) { return slice(group, 0, group.size() - 1); }
 
-  /// While another program has a line in the set, the group overflows with any page, and without one of its
-  /// own: that is no evidence on this page.
-  bool belongs(std::int64_t page, const Pages& group) {
+  /// While another program has a line in the set, the group overflows with any page, even with one fewer:
+  /// that is no evidence about this page.
+  bool shares_sets(std::int64_t page, const Pages& group) {
     Pages others = all_but_one(group);
     return overflows(joined(others, {page})) && !overflows(others);
   }
 
-  /// Chooses pages of any colour whose lines are visited with all others: the level above then holds none of
-  /// them, and what reaches this level does not depend on the ways of that one. Of several choices, the one
-  /// that takes least time has no overflow, and tells what a hit costs here and now.
-  void set_aside(Pages& rest) {
+  /// Chooses background pages, whose lines are visited with all others: all then miss in the level above, so
+  /// that its ways have no influence. The fastest of several choices has no overflow; its time is that of a
+  /// hit at present.
+  void choose_background(Pages& rest) {
     const auto count = static_cast<std::size_t>(2 * task_.ways_above + 2);
     if (rest.size() < 2 * count) throw Unknown{"too few pages to tell their sets apart"};
     if (sampler_.out_of_time()) throw Unknown{gave_up};
     calibrate(rest);
-    hit_ = endless;
+    hit_ = infinity;
     Pages best;
-    for (int choice = 0; choice < choices_aside; ++choice) {
+    for (int choice = 0; choice < background_choices; ++choice) {
       shuffle(rest);
       const Pages chosen = spread_over_page_sets(rest, count, task_);
       const double ns = visit_time(chosen);
@@ -547,86 +551,86 @@ private:
       best = chosen;
       hit_ = ns;
     }
-    aside_ = best;
+    background_ = best;
     remove(rest, best);
   }
 
-  /// Most lines of all pages together overflow their sets: what that costs beyond a hit is the cost of a miss
-  /// here and now, which other users of the next level change.
+  /// Most lines of all pages together overflow their sets: their time beyond a hit is the present miss
+  /// penalty, which depends on other users of the next level.
   void calibrate(const Pages& all) {
-    double together = endless;
-    for (int look = 0; look < choices_aside; ++look)
+    double together = infinity;
+    for (int repeat = 0; repeat < background_choices; ++repeat)
       together = std::min(together, visit_time(all));
     const double here = together - task_.hit;
     if (here < least_seen * task_.penalty) throw Unknown{"no pages were found that share a set"};
     penalty_ = std::clamp(here, least_of_penalty * task_.penalty, task_.penalty);
   }
 
-  /// Of the pages and those set aside, in random order.
+  /// ns per visit of the pages and the background, in random order.
   [[nodiscard]] double visit_time(const Pages& pages, bool quickly = false, const Shift& shift = {}) {
-    Pages all = joined(pages, aside_);
+    Pages all = joined(pages, background_);
     shuffle(all);
-    return sampler_.quick_time(places_of(all, task_, random_, shift), quickly);
+    return sampler_.quick_time(visited_places(all, task_, random_, shift), quickly);
   }
 
-  /// Visits of a pass that leave the level, an average over the visited lines of a page.
-  double leaving(const Pages& pages) {
+  /// Misses in the level per pass, an average over the visited lines of a page.
+  double misses_per_pass(const Pages& pages) {
     const double ns = visit_time(pages, true);
-    return (ns - time_of_fitting(pages, ns)) * static_cast<double>(pages.size() + aside_.size()) / penalty_;
+    return (ns - time_without_misses(pages, ns)) * static_cast<double>(pages.size() + background_.size()) /
+           penalty_;
   }
-  double least_leaving(const Pages& pages) {
-    return std::min({leaving(pages), leaving(pages), leaving(pages)});
-  }
-  /// The same, as the difference from controls that visit as many pages: the same with the lines in other
-  /// sets, in one order, where L1 has no room for them; and others, of which some choice fits.
-  double leaving_beyond_control(const Pages& pages) {
-    Pages all = joined(pages, aside_);
+  /// The same, as the difference from controls that visit as many pages: the same pages in the same order
+  /// with the lines in other sets, if they still miss in L1; and random pages, some choice of which fits.
+  double misses_beyond_controls(const Pages& pages) {
+    Pages all = joined(pages, background_);
     shuffle(all);
     std::mt19937_64 same = random_;
-    const double together = sampler_.quick_time(places_of(all, task_, random_));
-    double control = endless;
+    const double together = sampler_.quick_time(visited_places(all, task_, random_));
+    double control = infinity;
     if (const std::int64_t wrap = most_wrap(all.size()); wrap > 1)
-      control = sampler_.quick_time(places_of(all, task_, same, shift_to_other_sets(task_, wrap)));
-    for (int choice = 0; choice < choices_aside; ++choice) {
+      control = sampler_.quick_time(visited_places(all, task_, same, shift_to_other_sets(task_, wrap)));
+    for (int choice = 0; choice < background_choices; ++choice) {
       Pages others(pages.size());
-      std::ranges::generate(others, [&] { return any_page(); });
+      std::ranges::generate(others, [&] { return random_page(); });
       control = std::min(control, visit_time(others));
     }
     return (together - control) * static_cast<double>(all.size()) / penalty_;
   }
-  /// Over so many sets of the level the lines of one set may be spread while L1 still holds none of them.
+  /// The number of sets over which the lines of one set can be spread while all still miss in L1.
   [[nodiscard]] std::int64_t most_wrap(std::size_t pages) const {
-    return std::min(task_.page / task_.line / task_.lines, static_cast<std::int64_t>(pages / aside_.size()));
+    return std::min(task_.page / task_.line / task_.lines,
+                    static_cast<std::int64_t>(pages / background_.size()));
   }
 
-  /// What the pages would take if nothing left, `ns` being what they take. Many pages take longer than few,
-  /// by translation: so do the same pages with their lines in several times as many sets of the level, and
-  /// still so many in each set of L1 that it holds none.
-  double time_of_fitting(const Pages& pages, double ns) {
-    const std::size_t count = pages.size() + aside_.size();
+  /// The time of the pages if nothing missed; `ns` is their time. More pages take longer to translate: so do
+  /// the same pages with their lines in several times as many sets of the level, all of which still miss in
+  /// L1.
+  double time_without_misses(const Pages& pages, double ns) {
+    const std::size_t count = pages.size() + background_.size();
     fitting_.add(count, ns);
     const std::int64_t wrap = most_wrap(count);
     if (wrap < 2) return std::clamp(fitting_.time(count), hit_, most_rise * hit_);
-    for (int& controls = fitting_.at(count).controls; controls < looks; ++controls)
+    for (int& controls = fitting_.at(count).controls; controls < repeats; ++controls)
       fitting_.add(count, visit_time(pages, false, shift_to_other_sets(task_, wrap)));
     return std::max(fitting_.time(count), hit_);
   }
 
-  /// All sets of a page overflow or none, and disturbances only add time: one look without overflow decides.
-  /// Others may use the level for a while, which all looks then show: so do pages that are known to fit.
+  /// All sets of a page overflow or none, and disturbances only add time: one measurement without overflow
+  /// decides. Others may use the level for a while: then pages that are known to fit are slower, too.
   bool overflows(const Pages& pages) {
     if (sampler_.out_of_time()) throw Unknown{gave_up};
     if (pages.size() < 2) return false;
-    double least = endless, known = 0;
+    double least = infinity, known = 0;
     for (int attempt = 0; attempt < attempts; ++attempt) {
-      for (int look = 0; look < looks; ++look) {
-        least = std::min(look == 0 ? endless : least, leaving(pages));
+      for (int repeat = 0; repeat < repeats; ++repeat) {
+        least = std::min(repeat == 0 ? infinity : least, misses_per_pass(pages));
         if (least < overflow_) return false;
       }
-      if (fitting_pages_.size() < pages.size()) return leaving_beyond_control(pages) >= overflow_;
+      if (fitting_pages_.size() < pages.size()) return misses_beyond_controls(pages) >= overflow_;
       const Pages as_many = slice(fitting_pages_, 0, pages.size());
-      known = std::max(0.0, std::min(leaving(as_many), leaving(as_many)));
-      if (known < overflow_ / 2) return leaving(pages) >= overflow_; // it was no disturbance that has ended
+      known = std::max(0.0, std::min(misses_per_pass(as_many), misses_per_pass(as_many)));
+      if (known < overflow_ / 2)
+        return misses_per_pass(pages) >= overflow_; // it was no disturbance that has ended
     }
     return least - known >= overflow_;
   }
@@ -637,7 +641,7 @@ private:
   FittingTimes fitting_;
   Pages fitting_pages_; ///< the most pages seen that do not overflow
   double overflow_ = first_overflow;
-  Pages aside_;                  ///< visited with all others
+  Pages background_;             ///< visited with all others
   double hit_ = 0, penalty_ = 0; ///< ns
   Pages sample_, whole_sample_;  ///< pages of the sample without a known colour; all
   std::vector<Colour> found_;
@@ -647,9 +651,9 @@ private:
 };
 
 constexpr std::uint64_t most_searches = 3;
-constexpr int looks_at_lines = 5;
-constexpr double some_sets = 0.35; ///< of the penalty, that pages show of which a part overflows
-constexpr double same_rise = 0.6;  ///< of the time that all lines of these pages show
+constexpr int line_repeats = 5;
+constexpr double some_sets = 0.35; ///< of the penalty: the rise where a part of the sets overflows
+constexpr double same_rise = 0.6;  ///< of the rise with all lines of these pages
 
 /// The task with the fewest lines of a page with which pages share all of their sets or none: lines of which
 /// only those bits of the offset differ that the index mixes with others. All lines of the page, if no fewer
@@ -658,13 +662,13 @@ ColourTask with_fewest_lines(Sampler& sampler, ColourTask task) {
   const std::int64_t few = 2 * task.ways_above + 2, all_lines = task.page / task.line;
   std::mt19937_64 random(task.seed);
   const auto time_of_pages = [&](std::int64_t count, const Shift& shift = {}) {
-    double least = endless;
-    for (int look = 0; look < looks_at_lines; ++look)
-      least = std::min(least, sampler.quick_time(places_of(first_pages(count), task, random, shift)));
+    double least = infinity;
+    for (int repeat = 0; repeat < line_repeats; ++repeat)
+      least = std::min(least, sampler.quick_time(visited_places(first_pages(count), task, random, shift)));
     return least;
   };
-  // The fewer lines of a page are visited, the more translation adds to each. The same pages with their lines
-  // in several times as many sets take that, too.
+  // The fewer lines of a page are visited, the more translation adds to each; also to the same pages with
+  // their lines in several times as many sets.
   const auto rise_at = [&](std::int64_t many) {
     const std::int64_t wrap = std::min(all_lines / task.lines, many / few);
     return time_of_pages(many) -
@@ -675,7 +679,7 @@ ColourTask with_fewest_lines(Sampler& sampler, ColourTask task) {
     task.distance = distance;
   };
   choose(all_lines, task.line);
-  // So many pages that some sets overflow and others do not: with half as many, nearly none would.
+  // So many pages that a part of the sets overflows.
   std::int64_t many = std::max(2 * few, task.capacity / 2);
   double of_all = rise_at(many);
   while (of_all < some_sets * task.penalty && many < task.pages / 2 && !sampler.out_of_time()) {

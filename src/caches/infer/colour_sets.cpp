@@ -22,12 +22,12 @@ constexpr std::int64_t most_ways_decided = 64;
 constexpr std::int64_t smallest_way = 512, largest_way = std::int64_t{128} << 10;
 constexpr double odd_penalty = 4; ///< log of how much rarer a number of sets that is no power of two is
 constexpr double least_noise = 0.004, most_noise = 0.1;
-constexpr double disturbed_part = 0.05;                    ///< readings that tell nothing
-constexpr double narrowest_share = -0.2, widest_share = 4; ///< shares beyond are cut
-constexpr double least_loss = 0.12; ///< of the overfull lines; 16 ways at random keep nearly all of 17 lines
+constexpr double disturbed_part = 0.05;                  ///< readings that tell nothing
+constexpr double lowest_share = -0.2, highest_share = 4; ///< shares beyond are cut
+constexpr double least_loss =
+    0.12; ///< of the overfull lines; random replacement keeps most of 17 lines in 16 ways
 constexpr double most_loss = 1.3, beyond_most = 0.2; ///< and the probability of more than that
-constexpr double tempered =
-    0.5; ///< readings share disturbances: they are worth half as many independent ones
+constexpr double likelihood_exponent = 0.5; ///< readings share disturbances: half as many are independent
 constexpr std::size_t steps_of_share = 16;
 
 /// Log-likelihoods of one reading by the overfull share under a hypothesis, in steps of 1/16.
@@ -39,18 +39,18 @@ double density_of_fit(double share, double noise) {
 
 double density_of_loss(double share, double overfull, double noise) {
   const double low = least_loss * overfull, high = most_loss * overfull;
-  if (share > high) return beyond_most / (widest_share - high);
+  if (share > high) return beyond_most / (highest_share - high);
   const double below = std::max(0.0, low - share);
   return (1 - beyond_most) / (high - low) * std::exp(-below * below / (2 * noise * noise));
 }
 
 Likelihoods likelihoods(double reading, double noise) {
-  const double share = std::clamp(reading, narrowest_share, widest_share);
+  const double share = std::clamp(reading, lowest_share, highest_share);
   Likelihoods all;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const double overfull = static_cast<double>(i) / steps_of_share;
     const double density = i == 0 ? density_of_fit(share, noise) : density_of_loss(share, overfull, noise);
-    all[i] = std::log((1 - disturbed_part) * density + disturbed_part / (widest_share - narrowest_share));
+    all[i] = std::log((1 - disturbed_part) * density + disturbed_part / (highest_share - lowest_share));
   }
   return all;
 }
@@ -74,7 +74,7 @@ double noise_of_fitting(std::span<const StrideReading> readings) {
   for (int step = 0; step < 20; ++step) {
     double weight = 0, squares = 0;
     for (const StrideReading& r : readings) {
-      const double fits = density_of_fit(r.share, noise), of_fit = fits / (fits + 1 / widest_share);
+      const double fits = density_of_fit(r.share, noise), of_fit = fits / (fits + 1 / highest_share);
       weight += of_fit;
       squares += of_fit * r.share * r.share;
     }
@@ -98,7 +98,7 @@ std::optional<ShapeDecision> most_probable(std::span<const StrideReading> readin
     for (std::int64_t ways = 1; ways <= most_ways_decided; ++ways) {
       double log = std::has_single_bit(static_cast<std::uint64_t>(way)) ? 0 : -odd_penalty;
       for (std::size_t i = 0; i < readings.size(); ++i)
-        log += tempered * by_reading[i][overfull_steps(ways, way, readings[i])];
+        log += likelihood_exponent * by_reading[i][overfull_steps(ways, way, readings[i])];
       if (log > highest) {
         highest = log;
         best = {ways, way, 0};
@@ -124,7 +124,7 @@ std::optional<ShapeDecision> decide_shape(std::span<const StrideReading> reading
 
 namespace {
 
-/// The ways of one set: the same decision for lines of one set alone, as `lines` of each reading.
+/// The ways of one set, from readings whose `lines` all map to it.
 std::optional<ShapeDecision> decide_ways(std::span<const StrideReading> readings) {
   constexpr std::int64_t one_set[] = {1};
   return most_probable(readings, one_set);
@@ -224,15 +224,13 @@ struct Misplaced {
 };
 /// Of the known colours: not recognised.
 constexpr std::array<Misplaced, 4> hidden_shares{{{0, 0.4}, {0.02, 0.3}, {0.05, 0.2}, {0.1, 0.1}}};
-/// Of other colours: taken for one of the known. Beside other programs, 28 of 32 colours seemed to have all
-/// pages.
+/// Of other colours: taken for one of the known. While other programs ran, 28 of 32 colours seemed to have
+/// all pages.
 constexpr std::array<Misplaced, 5> strays{
     {{0.002, 0.957}, {0.03, 0.04}, {0.1, 0.001}, {0.3, 0.001}, {0.8, 0.001}}};
 
 std::int64_t odd_part(std::int64_t number) {
-  while (number > 0 && number % 2 == 0)
-    number /= 2;
-  return number;
+  return number == 0 ? 0 : number >> std::countr_zero(static_cast<std::uint64_t>(number));
 }
 
 double prior(std::int64_t colours, bool of_address_bits) {
@@ -306,7 +304,7 @@ CountedColours count_colours(const PageColours& found, std::int64_t ways) {
     return {groups, 1, usual ? 0 : sampling_bias + 1.5 / groups, true, false};
   const ColourNumber number =
       number_of_colours(std::ssize(found.members), found.sample, found.in_sample, found.mixed);
-  // Pages lie anywhere: the share of all pages that a colour has is a share of a sample.
+  // Pages are placed at random, so all pages are a sample, too.
   if (number.colours == 0)
     return {std::max(groups, pages * groups / members), 0, sampling_bias + 4 / std::sqrt(members), false,
             false};

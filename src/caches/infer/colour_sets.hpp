@@ -1,5 +1,5 @@
-// What page colours tell of a level: ways, line and number of sets; ways and way size
-// from lines at strides. Pure.
+// Ways, line and number of sets of a level from page colours; ways and way size from lines at strides; the
+// search for page colours.
 #pragma once
 
 #include "caches/infer/sampler.hpp"
@@ -59,9 +59,9 @@ struct ColourNumber {
 };
 
 /// `groups` colours are known, and of `sample` pages that took no part in finding them, `in_sample` have one
-/// of these. Pages lie anywhere, so each colour has the same share of them, less the pages that noise
-/// hides, and those that it takes for one of the known. Sets of real caches are a power of two, sometimes
-/// times 3 or 5; where exclusive ors of address bits choose them, a power of two.
+/// of these. Pages are placed at random, so each colour has the same share of them, apart from pages that
+/// noise hides or assigns to a known colour. Numbers of sets are powers of two, sometimes times 3 or 5; where
+/// exclusive ors of address bits choose the set, powers of two.
 [[nodiscard]] ColourNumber number_of_colours(std::int64_t groups, std::int64_t sample, std::int64_t in_sample,
                                              bool of_address_bits = false);
 
@@ -83,7 +83,7 @@ struct ColourTask {
   std::int64_t capacity = 0;           ///< pages that the level holds, about
   std::int64_t sample = 0;             ///< of `pages`: kept out of the search, to count the colours with
   std::int64_t ways_above = 0;         ///< of the level above
-  std::int64_t page_sets_above = 1;    ///< sets of the level above that lines at one page offset fall into
+  std::int64_t page_sets_above = 1;    ///< sets of the level above that lines at one page offset map to
   std::uint64_t seed = 1;
   std::int64_t lines = 0, distance = 0; ///< visited in each page, and the bytes from one to the next
 };

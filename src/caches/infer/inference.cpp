@@ -6,7 +6,7 @@
 #include "caches/infer/time_inference.hpp"
 
 #include <algorithm>
-#include <memory>
+#include <deque>
 
 namespace recount::caches {
 
@@ -17,16 +17,16 @@ class LevelsAbove {
 public:
   LevelsAbove(CachedSampler& cached, std::size_t counted) {
     for (std::size_t level = 0; level < counted; ++level)
-      gauges_.push_back(std::make_unique<CountGauge>(cached, level));
+      gauges_.emplace_back(cached, level);
   }
-  [[nodiscard]] CountGauge& gauge(std::size_t level) { return *gauges_[level]; }
-  [[nodiscard]] Neighbours around(std::size_t level) const {
+  [[nodiscard]] CountGauge& gauge(std::size_t level) { return gauges_[level]; }
+  [[nodiscard]] Neighbours around(std::size_t level) {
     Neighbours n = above_;
-    if (level > 0) n.above = gauges_[level - 1].get();
-    if (level + 1 < gauges_.size()) n.below = gauges_[level + 1].get();
+    if (level > 0) n.above = &gauges_[level - 1];
+    if (level + 1 < gauges_.size()) n.below = &gauges_[level + 1];
     return n;
   }
-  /// Adds a level; false if too little is known of it to measure the next one.
+  /// Adds a level; false if the next one cannot be measured below it.
   bool add(const Geometry& g) {
     if (!g.unknown.empty() || !g.shape) return false;
     const Shape& shape = *g.shape;
@@ -40,7 +40,7 @@ public:
   }
 
 private:
-  /// Whether the levels above retained lines for which this level has no ways.
+  /// Whether the levels above retained more lines of a set than this level has ways.
   [[nodiscard]] bool is_not_inclusive(const Geometry& g) const {
     return std::ranges::any_of(g.conflicts, [&](const Conflict& c) {
       return c.lines.exceeds != 0 && c.lines.fits == above_.inner.ways &&
@@ -48,7 +48,7 @@ private:
     });
   }
 
-  std::vector<std::unique_ptr<CountGauge>> gauges_;
+  std::deque<CountGauge> gauges_;
   Neighbours above_;
 };
 

@@ -2,11 +2,13 @@
 
 #include "base/format.hpp"
 #include "base/names.hpp"
+#include "base/text.hpp"
 #include "recount/error.hpp"
 #include "result/curves.hpp"
 #include "statistics/statistics.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <fmt/format.h>
 #include <set>
@@ -14,7 +16,7 @@
 namespace recount::caches {
 
 namespace {
-constexpr std::int64_t shared_from = std::int64_t{8} << 20; ///< bytes; larger patterns reach shared levels
+constexpr std::int64_t shared_from = 8 << 20; ///< bytes; larger patterns reach shared levels
 constexpr std::size_t rounds_that_agree = 3;
 } // namespace
 
@@ -54,10 +56,7 @@ std::vector<Reading> CachedSampler::read(std::span<const kernel::Pattern> patter
     for (std::size_t i = 0; i < fresh.size(); ++i)
       taken_.emplace(fresh[i], std::move(readings[i]));
   }
-  std::vector<Reading> all;
-  for (const auto& pattern : patterns)
-    all.push_back(taken_.at(pattern));
-  return all;
+  return base::mapped(patterns, [&](const kernel::Pattern& pattern) { return taken_.at(pattern); });
 }
 
 namespace {
@@ -70,18 +69,6 @@ constexpr const char* incomplete_metric = "page_colours_complete";
 constexpr const char* share_metric = "page_colour_misses";  // per line of a colour
 constexpr const char* sample_metric = "page_colour_sample"; // pages of it that have a colour
 constexpr const char* left_over_metric = "pages_without_colour";
-
-/// A number of the plan, at most `most`.
-std::int64_t plan_number(const result::Run& run, const std::string& name, std::int64_t least,
-                         std::int64_t most) {
-  const auto found = run.plan.find(name);
-  if (found == run.plan.end()) throw bad_input("run " + run.id, "its plan has no " + name);
-  const auto value = base::parse<std::int64_t>(found->second);
-  if (!value || *value < least || *value > most)
-    throw bad_input("run " + run.id,
-                    fmt::format("its plan has an invalid value ({} = {})", name, found->second));
-  return *value;
-}
 
 /// The order differs from round to round; the pattern is the same.
 kernel::Pattern without_round(kernel::Pattern pattern) {
@@ -174,10 +161,15 @@ RecordSampler::RecordSampler(const result::Results& results, const result::Run& 
     throw bad_input("run " + run.id, "has no readings of recount caches",
                     "record some: recount caches -o FILE");
   constexpr std::int64_t most_levels = 8;
-  const auto number = [&](const char* name, std::int64_t least, std::int64_t most) {
-    return plan_number(run, name, least, most);
+  const auto number = [&](const std::string& name, std::int64_t least, std::int64_t most) {
+    const std::string& text = base::value_at(run.plan, name);
+    const auto value = base::parse<std::int64_t>(text);
+    if (!value || *value < least || *value > most)
+      throw bad_input("run " + run.id, fmt::format("{0} of its plan must be between {1} and {2} ({0} = {3})",
+                                                   name, least, most, text.empty() ? "missing" : text));
+    return *value;
   };
-  abilities_.witness = run.plan.contains("witness") ? run.plan.at("witness") : "";
+  abilities_.witness = base::value_at(run.plan, "witness");
   abilities_.times = number("times", 0, 1) != 0;
   abilities_.counted = static_cast<std::size_t>(number("counted", 0, most_levels));
   abilities_.counted_tlbs = static_cast<std::size_t>(number("counted_tlbs", 0, most_levels));
@@ -226,10 +218,18 @@ void RecordSampler::add_reading(const result::Observation& o) {
 
 /// False when the observation is not of page colours.
 bool RecordSampler::add_colours(const result::Observation& o) {
-  PageColours colours = colours_.value_or(PageColours{});
+  constexpr std::array<std::string_view, 6> metrics{colour_metric, members_metric, incomplete_metric,
+                                                    share_metric,  sample_metric,  left_over_metric};
+  if (std::ranges::find(metrics, o.metric) == metrics.end()) return false;
+  PageColours& colours = colours_ ? *colours_ : colours_.emplace();
   const auto value = result::as_double(o.value);
   const auto number = [&](const char* name) { return result::integer(o.params, name).value_or(0); };
   const auto pages = value && *value >= 0 && *value <= 1e15 ? static_cast<std::int64_t>(*value) : 0;
+  const auto slots = [&] {
+    auto listed = kernel::to_pattern(o.kernel, o.params).slots;
+    if (listed.empty()) throw bad_input("run " + o.run.get(), o.metric + " lists no pages");
+    return listed;
+  };
   if (o.metric == incomplete_metric)
     colours.incomplete = o.reason->cause;
   else if (o.metric == share_metric && value)
@@ -238,17 +238,15 @@ bool RecordSampler::add_colours(const result::Observation& o) {
     colours.sample = number("count");
     colours.in_sample = pages;
   } else if (o.metric == members_metric)
-    colours.members.push_back(kernel::to_pattern(o.kernel, o.params).slots);
+    colours.members.push_back(slots());
   else if (o.metric == colour_metric)
-    colours.smallest.push_back(kernel::to_pattern(o.kernel, o.params).slots);
+    colours.smallest.push_back(slots());
   else if (o.metric == left_over_metric) {
     if (!value) colours.unknown = o.reason->cause;
     colours.left_over = pages;
     colours.pages = number("count");
     colours.mixed = result::integer(o.params, "mixed").value_or(number("whole")) != 0; // older records: whole
-  } else
-    return false;
-  colours_ = std::move(colours);
+  }
   return true;
 }
 
@@ -341,10 +339,8 @@ std::string TimeGauge::thresholds() const {
 
 namespace {
 
-std::vector<Fit> verdicts(Gauge& gauge, const Family& family, const std::vector<std::int64_t>& members) {
-  std::vector<kernel::Pattern> patterns;
-  for (const std::int64_t n : members)
-    patterns.push_back(family(n));
+std::vector<Fit> judge_all(Gauge& gauge, const Family& family, const std::vector<std::int64_t>& members) {
+  const auto patterns = base::mapped(members, family);
   const auto shares = gauge.shares(patterns);
   std::vector<Fit> all;
   for (std::size_t i = 0; i < patterns.size(); ++i)
@@ -367,13 +363,13 @@ std::vector<std::int64_t> between(const Boundary& b, std::size_t count) {
 Boundary narrow(Gauge& gauge, const Family& family, Boundary b, std::size_t at_once) {
   while (b.exceeds - b.fits > 1) {
     const auto members = between(b, at_once);
-    const auto fits = verdicts(gauge, family, members);
+    const auto fits = judge_all(gauge, family, members);
     Boundary next = b;
     for (std::size_t i = 0; i < members.size() && next.exceeds == b.exceeds; ++i) {
       if (fits[i] == Fit::exceeds) next.exceeds = members[i];
       if (fits[i] == Fit::fits) next.fits = members[i];
     }
-    if (next.fits == b.fits && next.exceeds == b.exceeds) return b; // nothing but unclear ones in between
+    if (next.fits == b.fits && next.exceeds == b.exceeds) return b; // all in between are unclear
     b = next;
   }
   return b;
@@ -382,16 +378,15 @@ Boundary narrow(Gauge& gauge, const Family& family, Boundary b, std::size_t at_o
 Boundary double_until_exceeds(Gauge& gauge, const Family& family, std::int64_t first, std::int64_t most) {
   Boundary b{0, 0};
   for (std::int64_t n = first; n <= most && b.exceeds == 0; n *= 2)
-    (verdicts(gauge, family, {n}).front() == Fit::exceeds ? b.exceeds : b.fits) = n;
+    (judge_all(gauge, family, {n}).front() == Fit::exceeds ? b.exceeds : b.fits) = n;
   return b;
 }
 
 namespace {
 
 constexpr std::int64_t survey_from = 2048, survey_line = 64; ///< bytes; longer lines than that only help
-constexpr std::int64_t survey_huge_from = std::int64_t{8}
-                                          << 20; ///< bytes from which large pages are requested
-constexpr std::int64_t survey_wide_from = std::int64_t{32} << 20; ///< bytes
+constexpr std::int64_t survey_huge_from = 8 << 20;           ///< bytes from which large pages are requested
+constexpr std::int64_t survey_wide_from = 32 << 20;          ///< bytes
 constexpr double flat_most = 1.1;
 constexpr double floor_spread = 1.01;
 constexpr double most_spread = 1.33; ///< quiet machines have 1.0 to 1.15, busy ones 1.8 and more
@@ -409,10 +404,8 @@ std::vector<SizePoint> survey(CachedSampler& cached, std::int64_t most) {
   double size = survey_from;
   while (size <= static_cast<double>(most)) {
     patterns.push_back(survey_pattern(std::llround(size / 1024) * 1024));
-    // Four sizes an octave, two where they take longer, one where they take longest.
-    const int steps = size < static_cast<double>(survey_huge_from)   ? 4
-                      : size < static_cast<double>(survey_wide_from) ? 2
-                                                                     : 1;
+    // Sizes per doubling: fewer where they take longer.
+    const int steps = size < survey_huge_from ? 4 : size < survey_wide_from ? 2 : 1;
     size *= std::exp2(1.0 / steps);
   }
   if (patterns.empty() || patterns.back().count * survey_line < most - most / 8)
@@ -442,9 +435,7 @@ std::optional<double> flattest(const std::vector<SizePoint>& curve, std::int64_t
 }
 
 double floor_of(const std::vector<SizePoint>& curve) {
-  std::vector<double> ns;
-  for (const SizePoint& point : curve)
-    ns.push_back(point.ns);
+  auto ns = base::mapped(curve, &SizePoint::ns);
   std::ranges::sort(ns);
   for (std::size_t i = 0; i + floor_points <= ns.size(); ++i)
     if (ns[i + floor_points - 1] <= floor_spread * ns[i]) return ns[i];
@@ -454,10 +445,11 @@ double floor_of(const std::vector<SizePoint>& curve) {
 bool agree_at_floor(const std::vector<SizePoint>& curve) {
   const double floor = floor_of(curve);
   std::size_t at = 0, below = 0;
-  for (const SizePoint& point : curve) {
-    below += point.ns * floor_spread < floor ? 1 : 0;
-    at += point.ns * floor_spread >= floor && point.ns <= floor_spread * floor ? 1 : 0;
-  }
+  for (const SizePoint& point : curve)
+    if (point.ns * floor_spread < floor)
+      ++below;
+    else if (point.ns <= floor_spread * floor)
+      ++at;
   return at >= floor_points && below < floor_points;
 }
 

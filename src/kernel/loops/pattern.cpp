@@ -72,7 +72,8 @@ std::vector<std::uint64_t> places(const Pattern& p) {
 
 std::int64_t extent(const Pattern& p) {
   std::uint64_t last = 0;
-  for (std::int64_t i = 0; i < p.count; ++i)
+  // Without slots, elements a group apart ascend.
+  for (std::int64_t i = p.slots.empty() ? std::max<std::int64_t>(0, p.count - p.wrap) : 0; i < p.count; ++i)
     last = std::max(last, element_place(p, i));
   return static_cast<std::int64_t>(last) + p.pair + std::int64_t{sizeof(void*)};
 }

@@ -21,15 +21,15 @@ struct MatmulPoint {
   Variant variant = Variant::ijk;
   std::int64_t element = 8; ///< bytes
   std::int64_t n = 0, block = 0, offset = 0;
-  bool transposes = true; ///< whether the transposition belongs to the region
+  bool transposes = true; ///< whether the transposition is part of the region
   Memory::Pages pages = Memory::Pages::small;
 
   /// a, b, c and, for transposed, t.
   [[nodiscard]] std::int64_t matrices() const { return variant == Variant::transposed ? 4 : 3; }
-  /// From the first element of a matrix to that of the next: whole pages, as malloc(3) maps large blocks each
-  /// for itself.
+  /// Bytes from the first element of a matrix to that of the next: whole pages, because malloc(3) maps each
+  /// large block separately.
   [[nodiscard]] std::int64_t pitch() const;
-  /// Of the memory from the first element of a to the end of the last matrix.
+  /// From the first element of a to the end of the last matrix.
   [[nodiscard]] std::int64_t bytes() const;
   /// Loads and stores of the region.
   [[nodiscard]] std::int64_t accesses() const;

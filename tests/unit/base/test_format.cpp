@@ -26,6 +26,8 @@ BOOST_AUTO_TEST_CASE(numbers_have_four_digits) {
   BOOST_TEST(format_number(-0.0) == "0");
   BOOST_TEST(format_number(0.12341) == "0.1234");
   BOOST_TEST(format_number(30880) == "30880");
+  BOOST_TEST(format_number(1e-5) == "0.00001000");
+  BOOST_TEST(format_number(-2.5e-12) == "-2.5e-12"); // not zero
   BOOST_TEST(format_number(std::numeric_limits<double>::infinity()) == "inf");
 }
 
@@ -35,6 +37,7 @@ BOOST_AUTO_TEST_CASE(bytes_never_show_1024_of_a_unit) {
   BOOST_TEST(format_bytes(1024) == "1 KiB");
   BOOST_TEST(format_bytes(1536) == "1.5 KiB");
   BOOST_TEST(format_bytes(1048575) == "1 MiB");
+  BOOST_TEST(format_bytes(std::int64_t{1} << 62) == "4 EiB");
 }
 
 BOOST_AUTO_TEST_CASE(durations_have_two_units) {

@@ -82,6 +82,20 @@ BOOST_AUTO_TEST_CASE(ways_below_another_level_are_stated_only_if_half_as_many_gi
   BOOST_TEST(second_level(64).ways.value.value_or(0) == 64);
 }
 
+BOOST_AUTO_TEST_CASE(ways_below_a_level_that_was_not_counted_are_unknown) {
+  std::vector<caches::GridRow> rows;
+  for (std::int64_t size = 4096; size <= 2 << 20; size *= 2)
+    for (std::int64_t stride = 64; stride <= size / 2; stride *= 2) {
+      const double misses = size > 256 << 10 && size / stride > 8 ? 1 : 0;
+      rows.push_back({"stride", size, stride, "papi", {std::nullopt, misses}, {}, {}});
+    }
+  const auto reading = caches::classic_readings(rows).at(0); // 8 lines may fit the first level
+  BOOST_TEST(reading.level == "L2");
+  BOOST_TEST(reading.capacity.value.value_or(0) == 256 << 10);
+  BOOST_TEST(!reading.ways.value);
+  BOOST_TEST(reading.ways.unknown == "those of the level above are unknown");
+}
+
 BOOST_AUTO_TEST_CASE(the_grid_has_every_size_and_stride) {
   const auto rows = modelled_grid("model:i7-9700");
   std::size_t expected = 0;
@@ -140,6 +154,47 @@ BOOST_AUTO_TEST_CASE(disturbed_times_decide_nothing) {
   rows.front().disturbed = true;
   BOOST_TEST(caches::classic_readings(rows).at(0).words.back() ==
              "Left out: 1 cell whose repetitions were all disturbed.");
+}
+
+BOOST_AUTO_TEST_CASE(misses_of_one_size_alone_show_no_line) {
+  std::vector<caches::GridRow> rows;
+  for (std::int64_t size = 4096; size <= 64 << 10; size *= 2)
+    for (std::int64_t stride = 8; stride <= 64; stride *= 2)
+      rows.push_back({"stride", size, stride, "papi", {size == 8192 ? 1.0 : 0.0}, {}, {}});
+  const auto reading = caches::classic_readings(rows).at(0);
+  BOOST_TEST(reading.capacity.value.value_or(0) == 4096);
+  BOOST_TEST(!reading.line.value);
+  BOOST_TEST(reading.line.unknown == "the curves do not rise with the stride");
+}
+
+BOOST_AUTO_TEST_CASE(sets_larger_than_those_of_any_cache_are_no_ways) {
+  std::vector<caches::GridRow> rows;
+  for (std::int64_t size = 1 << 20; size <= 8 << 20; size *= 2)
+    for (std::int64_t stride = 8; stride <= size / 2; stride *= 2)
+      rows.push_back(
+          {"stride", size, stride, "papi", {size > 1 << 20 && size / stride > 4096 ? 1.0 : 0.0}, {}, {}});
+  const auto reading = caches::classic_readings(rows).at(0);
+  BOOST_TEST(reading.capacity.value.value_or(0) == 1 << 20);
+  BOOST_TEST(!reading.ways.value);
+  BOOST_TEST(reading.ways.unknown == "no cache has sets of 4096 lines");
+}
+
+BOOST_AUTO_TEST_CASE(sizes_beyond_any_memory_are_left_out) {
+  result::Results results;
+  results.runs.push_back({});
+  results.runs[0].id = "R";
+  for (const int log2 : {12, 40, 62}) {
+    auto& o = results.observations.emplace_back();
+    o.run = "R";
+    o.kernel = "stride";
+    o.params = result::Params{{"size", std::int64_t{1} << log2}, {"stride", std::int64_t{64}}};
+    o.metric = "PAPI_L1_DCM";
+    o.value = std::int64_t{1};
+    o.accesses = 1;
+  }
+  const auto rows = caches::grid_rows(results, results.runs).front();
+  BOOST_TEST_REQUIRE(rows.size() == 2U); // twice the largest must fit a number
+  BOOST_TEST(rows.back().size == std::int64_t{1} << 40);
 }
 
 BOOST_AUTO_TEST_CASE(flat_or_wild_curves_have_no_answer_but_a_reason) {

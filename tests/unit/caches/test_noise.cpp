@@ -1,6 +1,8 @@
 // Disturbed rounds, and times that are noise alone.
 #include "caches/infer/sampler.hpp"
 
+#include <recount/error.hpp>
+
 #include <boost/test/unit_test.hpp>
 
 BOOST_AUTO_TEST_SUITE(noise)
@@ -57,6 +59,26 @@ BOOST_AUTO_TEST_CASE(disturbed_observations_of_a_record_are_no_rounds) {
   const auto reading = sampler.read(std::span(&pattern, 1)).front();
   BOOST_TEST(*reading.ns == 7, boost::test_tools::tolerance(1e-9));
   BOOST_TEST(reading.disturbed == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(recorded_colours_must_list_their_pages) {
+  namespace caches = recount::caches;
+  recount::result::Results results;
+  auto& run = results.runs.emplace_back();
+  run.id = "R";
+  run.plan = caches::record_plan({});
+  caches::PageColours colours;
+  colours.members.push_back({1, 2, 3});
+  colours.smallest = colours.members;
+  results.observations = caches::colour_observations(colours, 4096);
+  for (auto& o : results.observations)
+    o.run = "R";
+  BOOST_TEST((caches::RecordSampler(results, run).colours()->members == colours.members));
+  for (auto& o : results.observations)
+    if (o.metric == "page_colour_members") o.params = {{"count", std::int64_t{3}}};
+  BOOST_CHECK_EXCEPTION(caches::RecordSampler(results, run), recount::Error, [](const recount::Error& error) {
+    return error.problem().cause == "page_colour_members lists no pages";
+  });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -70,6 +70,17 @@ BOOST_AUTO_TEST_CASE(places_are_where_the_parameters_say) {
   BOOST_TEST(kernel::places(p) == (std::vector<std::uint64_t>{64, 0}));
 }
 
+BOOST_AUTO_TEST_CASE(extent_ends_with_the_last_visited_pointer) {
+  std::mt19937_64 engine(5);
+  for (int i = 0; i < 500; ++i) {
+    Pattern p = random_pattern(engine);
+    p.shift = static_cast<std::int64_t>(engine() % 3) * 200; // a group may reach beyond the next one
+    const auto last = static_cast<std::int64_t>(std::ranges::max(kernel::places(p)));
+    BOOST_TEST(kernel::extent(p) == last + 8);
+  }
+  BOOST_TEST(kernel::extent(kernel::dense(std::int64_t{1} << 41, 8)) == std::int64_t{1} << 44); // at once
+}
+
 BOOST_AUTO_TEST_CASE(a_pattern_survives_being_a_point) {
   std::mt19937_64 engine(3);
   for (int i = 0; i < 200; ++i) {

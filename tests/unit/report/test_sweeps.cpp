@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(size_line_and_ways_are_read_from_misses_and_stand_first) {
   BOOST_TEST(text.find(values) < text.find("## Machine"));
   BOOST_TEST(times(text, "while several accesses share a line") == 2U); // of misses, and of times
   BOOST_TEST(!has(text, "so the penalty"));                             // accesses of this kernel overlap
-  BOOST_TEST(has(text, "tell no miss penalty"));
+  BOOST_TEST(has(text, "show no miss penalty"));
   BOOST_TEST(times(text, "need a core PMU") == 0U);
 }
 

@@ -1,7 +1,12 @@
 // The history of a watch, and section marks of programs.
 #include "watch/message.hpp"
 
+#include <recount/sections.h>
+
 #include <boost/test/unit_test.hpp>
+
+#include <sys/wait.h>
+#include <unistd.h>
 
 using namespace recount::watch;
 using Edge = Section::Edge;
@@ -25,6 +30,25 @@ Section section(std::string_view text) {
   const auto all = parsed(text);
   BOOST_TEST_REQUIRE(all.size() == 1U);
   return std::get<Section>(all[0]);
+}
+
+/// The message of a program with this RECOUNT_SECTIONS_FD that marks `name`; its standard input is a socket.
+std::string sent(const char* descriptor, const char* name) {
+  int ends[2];
+  BOOST_TEST_REQUIRE(::socketpair(AF_UNIX, SOCK_DGRAM, 0, ends) == 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::dup2(ends[1], 0);
+    ::setenv("RECOUNT_SECTIONS_FD", descriptor, 1);
+    recount_section_mark(name);
+    ::_exit(0);
+  }
+  ::waitpid(child, nullptr, 0);
+  char text[512];
+  const ssize_t size = ::recv(ends[0], text, sizeof text, MSG_DONTWAIT);
+  for (const int end : ends)
+    ::close(end);
+  return {text, static_cast<std::size_t>(std::max<ssize_t>(size, 0))};
 }
 } // namespace
 
@@ -89,10 +113,20 @@ BOOST_AUTO_TEST_CASE(section_lines_are_parsed) {
   BOOST_TEST(given.name == "main loop");
   BOOST_TEST(section("mark here").time == 2.0); // now
   BOOST_TEST(section("end x").name == "x");
+  BOOST_TEST(section("begin @home work").name == "@home work");
+  BOOST_TEST(section("mark @").name == "@");
   BOOST_TEST(parsed("begin a\nend a\nbegin b\n").size() == 3U);
   const auto dropped = parsed("dropped 17\n");
   BOOST_TEST(std::get<Dropped>(dropped.at(0)).lines == 17U);
   BOOST_TEST(std::get<Dropped>(dropped.at(0)).by_program);
+}
+
+BOOST_AUTO_TEST_CASE(header_writes_one_line_to_a_valid_descriptor) {
+  BOOST_TEST(section(sent("0", "a b")).name == "a b");
+  BOOST_TEST(section(sent("0", "a\nend b")).name == "a");
+  BOOST_TEST(section(sent("0", std::string(300, 'x').c_str())).name.size() == 200U);
+  for (const char* invalid : {"", "none", "0x", "-1", "4294967296"})
+    BOOST_TEST(sent(invalid, "a").empty());
 }
 
 BOOST_AUTO_TEST_CASE(times_are_clamped_to_the_watch) {
