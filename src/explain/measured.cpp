@@ -362,6 +362,7 @@ std::vector<TableFinding> check_table(const Group& group) {
                        metric,
                        {},
                        fmt::format("{} is rounded: its values are exact to {:.2g} %", metric, 100 * half)});
+  check_levels(group.column(l1_metric), group.column(l2_metric), found);
   check_dead(group, l1_metric, 100, found);
   check_dead(group, l2_metric, 1000, found);
   return found;

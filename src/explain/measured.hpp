@@ -68,7 +68,7 @@ struct TableFinding {
   std::string text; ///< one sentence
 };
 
-/// In the order of the kinds, without more_than_l1. Pure.
+/// In the order of the kinds. Pure.
 [[nodiscard]] std::vector<TableFinding> check_table(const Group& group);
 
 /// Finds anew the cells with more misses in L2 than in L1, as one finding. Pure.
