@@ -64,8 +64,8 @@ std::string make_mark(const PresetVerdict& v, const std::string& reference) {
   return {};
 }
 
-/// The verdicts on everything that was counted. NAME=METRIC is kept for events only: a preset is asked there
-/// for a meaning that it need not have.
+/// The verdicts on everything that was counted. NAME=METRIC is kept for events only: a preset is compared
+/// there with a meaning that it need not have.
 std::vector<verdict::Entry> kept_entries(const CheckPlan& plan, const Checked& checked) {
   constexpr std::size_t longest = 200;
   std::vector<verdict::Entry> entries;

@@ -51,18 +51,24 @@ const Derivation* find_derivation(const std::string& name) {
   return row == derivations().end() ? nullptr : &*row;
 }
 
+/// A quantity of a formula: of all processes, or of one.
+Value operand(const ProductGroup& group, const Product& product, const Witness& witness,
+              const std::string& name, const Process* process = nullptr) {
+  if (name == "operations") return product.operations();
+  if (name == "line") return static_cast<double>(group.line());
+  const Metrics& metrics = group.metrics(product);
+  const auto all = metrics.find({witness, name});
+  if (all == metrics.end() || !all->second.summary) return {};
+  if (!process) return all->second.summary->value;
+  const auto one = std::ranges::find(all->second.values, *process, &Repeated::process);
+  return one == all->second.values.end() ? Value() : Value(one->value);
+}
+
 std::optional<Quantity> derived_by(const ProductGroup& group, const Product& product, const Derivation& row,
                                    const Witness& witness) {
   const Metrics& metrics = group.metrics(product);
-  // Of all processes, or of one.
-  const auto counted = [&](const std::string& name, const Process* process) -> Value {
-    if (name == "operations") return product.operations();
-    if (name == "line") return static_cast<double>(group.line());
-    const auto all = metrics.find({witness, name});
-    if (all == metrics.end() || !all->second.summary) return {};
-    if (!process) return all->second.summary->value;
-    const auto one = std::ranges::find(all->second.values, *process, &Repeated::process);
-    return one == all->second.values.end() ? Value() : Value(one->value);
+  const auto counted = [&](const std::string& name, const Process* process) {
+    return operand(group, product, witness, name, process);
   };
   std::set<std::string> parts;
   const Value value = derive(row, [&](const std::string& name) {
@@ -224,16 +230,19 @@ bool divides_by_zero(const ProductGroup& group, const Product& product, const st
   return row && std::ranges::any_of(group.witnesses, [&](const Witness& witness) {
            return std::ranges::any_of(row->formulas, [&](const char* formula) {
              bool counted = true;
-             const Value value = evaluate(formula, [&](const std::string& part) -> Value {
-               if (part == "operations") return product.operations();
-               if (part == "line") return static_cast<double>(group.line());
-               const auto quantity = group.quantity(product, part, witness);
-               counted = counted && quantity;
-               return quantity ? Value(quantity->value) : Value();
+             const Value value = evaluate(formula, [&](const std::string& part) {
+               const Value one = operand(group, product, witness, part);
+               counted = counted && one;
+               return one;
              });
              return counted && !value;
            });
          });
+}
+
+/// In the cell of a quantity that has no value.
+std::string absence_text(const ProductGroup& group, const Product& product, const std::string& name) {
+  return divides_by_zero(group, product, name) ? "divisor is 0" : group.absence(product);
 }
 
 } // namespace
@@ -241,7 +250,7 @@ bool divides_by_zero(const ProductGroup& group, const Product& product, const st
 std::string absence_reason(const ProductGroup& group, const Product& product, const std::string& metric) {
   for (const auto& [key, all] : group.metrics(product))
     if (key.second == metric && !all.summary && !all.reason.empty()) return all.reason->text();
-  return divides_by_zero(group, product, metric) ? "divisor is 0" : group.absence(product);
+  return absence_text(group, product, metric);
 }
 
 std::string size_text(const Product& product) {
@@ -363,9 +372,7 @@ Cells fill_cells(const ProductGroup& group, const Measure& measure, const std::v
   for (const Product& row : products) {
     const Product product = measure.loops ? measure.loops->at_size(row.n) : row;
     quantities.push_back(measure.quantity(group, product));
-    cells.texts.emplace_back(measure.comparison                              ? "-"
-                             : divides_by_zero(group, product, measure.name) ? "divisor is 0"
-                                                                             : group.absence(product));
+    cells.texts.emplace_back(measure.comparison ? "-" : absence_text(group, product, measure.name));
     cells.data.push_back(make_datum(group, measure, product, quantities.back()));
     if (quantities.back()) cells.witnesses.insert(quantities.back()->witness);
   }

@@ -116,9 +116,8 @@ private:
 constexpr std::int64_t fewest_lines = 4; ///< of a page: the time is an average over as many sets
 constexpr std::size_t most_colours_tried = 8;
 constexpr std::size_t most_lines_tried = 34;
-constexpr std::int64_t least_reference =
-    3; ///< lines that show the time of a hit; fewer hit in the level above
-constexpr std::size_t most_of_another = 4; ///< lines of one other colour: no second level has fewer ways
+constexpr std::int64_t least_reference = 3; ///< lines that show the time of a hit; fewer hit above
+constexpr std::size_t most_of_another = 4;  ///< lines of one other colour: no second level has fewer ways
 constexpr int rounds_of_readings = 4, least_rounds = 2; ///< the latter even when time is over: they are brief
 constexpr double least_penalty = 0.1;                   ///< of what the working sets show
 constexpr std::int64_t farthest_shift = 512, least_range = 256; ///< bytes

@@ -134,8 +134,7 @@ Answer answer_penalty(const CacheEvidence& evidence) {
               .cells = "difference between the plateaus below and beyond the capacity",
               .confidence = "medium"};
   return {.reason = "no dependent loads were timed over enough sizes and strides (recount caches, or the "
-                    "kernel chase); "
-                    "accesses of the kernel stride overlap and are prefetched"};
+                    "kernel chase); accesses of the kernel stride overlap and are prefetched"};
 }
 
 Answer answer_meaning(const CacheEvidence& evidence) {

@@ -365,8 +365,8 @@ void add_readings(std::vector<document::Block>& blocks, const std::vector<GridRe
 
 /// Whether misses were counted and modelled, and why not counted.
 struct CountedMisses {
-  bool counted = false, modelled = false;
-  std::set<std::string> machines; ///< that the models describe, other than that of the run
+  bool counted = false, modelled = false; ///< modelled: of this machine
+  std::set<std::string> machines;         ///< others that were modelled
   std::string reason;
 };
 
@@ -374,10 +374,12 @@ CountedMisses counted_misses(const document::Part& part) {
   CountedMisses misses;
   for (const auto& o : part.results->observations) {
     if (!level_of_misses(o.metric)) continue;
-    const bool by_model = o.witness.modelled();
-    (by_model ? misses.modelled : misses.counted) |= o.value.index() != 0;
-    if (const auto machine = o.witness.described_machine()) misses.machines.insert(*machine);
-    if (!by_model && o.value.index() == 0 && misses.reason.empty()) misses.reason = o.reason->text();
+    const bool by_model = o.witness.modelled(), has_value = o.value.index() != 0;
+    if (const auto machine = o.witness.described_machine(); machine && has_value)
+      misses.machines.insert(*machine);
+    else
+      (by_model ? misses.modelled : misses.counted) |= has_value;
+    if (!by_model && !has_value && misses.reason.empty()) misses.reason = o.reason->text();
   }
   for (const auto& run : part.results->runs)
     if (const auto skipped = run.skipped.find("perf"); misses.reason.empty() && skipped != run.skipped.end())
@@ -389,16 +391,18 @@ CountedMisses counted_misses(const document::Part& part) {
 std::string uncounted(const document::Part& part) {
   const CountedMisses misses = counted_misses(part);
   if (misses.counted) return {};
-  return fmt::format("Misses were not counted here{}. Size, line and ways by counted misses need "
-                     "a core PMU.{}",
-                     misses.reason.empty() ? "" : " (" + misses.reason + ")",
-                     !misses.modelled ? ""
-                     : misses.machines.empty()
-                         ? " The misses below are modelled, of the stated caches: they show what the "
-                           "counters should count, and cannot contradict the statement."
-                         : fmt::format(" The misses below are modelled, of the described {}: they show "
-                                       "what its counters should count, and nothing of this machine.",
-                                       fmt::join(misses.machines, ", ")));
+  std::string text =
+      fmt::format("Misses were not counted here{}. Size, line and ways by counted misses need a core PMU.",
+                  misses.reason.empty() ? "" : " (" + misses.reason + ")");
+  if (misses.modelled)
+    text +=
+        " Misses modelled for the stated caches show what the counters should count, and cannot contradict "
+        "the statement.";
+  if (!misses.machines.empty())
+    text += fmt::format(" Misses modelled for {} show what the counters of that machine should count, and "
+                        "nothing of this one.",
+                        fmt::join(misses.machines, ", "));
+  return text;
 }
 
 /// Time and cycles per access, then misses.
@@ -502,7 +506,7 @@ std::vector<document::Answer> cache_answers(const document::Part& part) {
       evidence.readings.push_back(std::move(reading));
   }
   const CountedMisses misses = counted_misses(part);
-  evidence.modelled = misses.modelled;
+  evidence.modelled = misses.modelled || !misses.machines.empty();
   if (!misses.counted)
     evidence.uncounted = "misses were not counted" + (misses.reason.empty() ? "" : ": " + misses.reason);
   return any ? answer_questions(evidence) : std::vector<document::Answer>();
