@@ -10,7 +10,7 @@ DEPS = g++ binutils meson ninja-build pkg-config libfmt-dev nlohmann-json3-dev l
        libpapi-dev libpfm4-dev libhwloc-dev libisl-dev libgmp-dev libdw-dev zlib1g-dev libiberty-dev libcapstone-dev libboost-dev libboost-iostreams-dev \
        libboost-filesystem-dev libboost-system-dev libboost-test-dev libgnuplot-iostream-dev gnuplot-nox fonts-liberation fontconfig valgrind
 # Needed by the tests only.
-TEST_DEPS = libzydis-dev poppler-utils abigail-tools
+TEST_DEPS = libzydis-dev poppler-utils abigail-tools strace
 # Needed by tests that are skipped without, `make lint`, `make format-check` and tests/fuzz/run only.
 CI_DEPS = $(TEST_DEPS) zsh fish $(if $(filter x86_64,$(shell uname -m)),g++-aarch64-linux-gnu qemu-user) ccache clang clang-format clang-tidy-16 libclang-rt-14-dev mandoc debootstrap
 

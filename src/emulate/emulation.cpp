@@ -5,6 +5,7 @@
 #include "base/text.hpp"
 #include "perf/try_open.hpp"
 #include "process/child.hpp"
+#include "process/fd.hpp"
 
 #include <recount/error.hpp>
 
@@ -14,6 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <elf.h>
+#include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
@@ -47,6 +49,16 @@ namespace fs = std::filesystem;
   throw unavailable("files of the emulated machine", what + ": " + std::strerror(errno), {}, fix);
 }
 
+std::string fix_of_write(int error) {
+  switch (error) {
+  case ENOSPC:
+  case ENOMEM: return "free memory";
+  case EMFILE:
+  case ENFILE: return "ulimit -n 1024";
+  default: return "set TMPDIR to a folder that can be written";
+  }
+}
+
 /// Files in place of others, below a folder of their own.
 class FileOverlay {
 public:
@@ -55,14 +67,23 @@ public:
     if (!bound_)
       ::chmod(path().c_str(), 0755); // programs of the command may run as other users
     else if (::mount("recount", path().c_str(), "tmpfs", MS_NOSUID | MS_NODEV, "mode=755") != 0)
-      fail("tmpfs at " + path(), "set TMPDIR to a folder that can be written");
+      fail("tmpfs at " + path().string(), "set TMPDIR to a folder that can be written");
   }
   ~FileOverlay() {
     if (bound_) ::umount2(path().c_str(), MNT_DETACH);
   }
   /// Where the files are to be written.
-  [[nodiscard]] const std::string& path() const { return folder_.path(); }
+  [[nodiscard]] fs::path path() const { return folder_.path(); }
   [[nodiscard]] bool bound() const { return bound_; }
+  /// Writes a line of text to `file`, a path below path(), whose folders are created. Never through a
+  /// symbolic link, which may lead to files of this machine. Throws recount::Error (unavailable).
+  void write(const fs::path& file, const std::string& text) const {
+    if (!write_below(file, text + "\n")) fail((path() / file).string(), fix_of_write(errno));
+  }
+  void write(const fs::path& folder, const Files& files) const {
+    for (const auto& [name, text] : files)
+      write(folder / name, text);
+  }
   /// Where they are not bound: the folder, which must remain.
   [[nodiscard]] process::TemporaryFolder take_folder() { return std::move(folder_); }
   /// The file or folder `source` is found at `target`.
@@ -83,6 +104,18 @@ public:
   [[nodiscard]] const std::string& redirections() const { return redirections_; }
 
 private:
+  [[nodiscard]] bool write_below(const fs::path& file, const std::string& text) const {
+    constexpr int never_through_links = O_NOFOLLOW | O_CLOEXEC;
+    process::Fd folder(::open(path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    for (const fs::path& part : file.parent_path()) {
+      if (::mkdirat(folder.get(), part.c_str(), 0755) != 0 && errno != EEXIST) return false;
+      folder.reset(::openat(folder.get(), part.c_str(), O_PATH | O_DIRECTORY | never_through_links));
+      if (!folder) return false;
+    }
+    const process::Fd to(::openat(folder.get(), file.filename().c_str(),
+                                  O_WRONLY | O_CREAT | O_TRUNC | never_through_links, 0644));
+    return to && process::write_all(to.get(), text);
+  }
   static void bind(const std::string& source, const std::string& target) {
     if (::mount(source.c_str(), target.c_str(), nullptr, MS_BIND | MS_REC, nullptr) != 0)
       fail("mount --bind over " + target, "see recount-emulate(1)");
@@ -141,25 +174,16 @@ const fs::path devices = "/sys/bus/event_source/devices", cpus = "/sys/devices/s
                kernel_settings = "/proc/sys/kernel";
 constexpr const char* cpuinfo = "/proc/cpuinfo";
 
-void write(const fs::path& folder, const std::string& name, const std::string& text) {
-  fs::create_directories(folder);
-  if (!base::write_file((folder / name).string(), text + "\n"))
-    throw unavailable((folder / name).string(), std::strerror(errno), {}, "free memory");
-}
-
-void write(const fs::path& folder, const Files& files) {
-  for (const auto& [name, text] : files)
-    write(folder, name, text);
-}
-
-void describe(const fs::path& folder, const PmuFiles& what, const Settings& settings) {
-  write(folder, {{"perf_event_mux_interval_ms", fmt::format("{:.0f}", std::max(1.0, settings.mux_ms))},
+void describe(const FileOverlay& overlay, const fs::path& folder, const PmuFiles& what,
+              const Settings& settings) {
+  overlay.write(folder,
+                {{"perf_event_mux_interval_ms", fmt::format("{:.0f}", std::max(1.0, settings.mux_ms))},
                  {"rdpmc", settings.rdpmc ? "1" : "0"}});
-  if (!what.cpus.empty()) write(folder, "cpus", what.cpus);
+  if (!what.cpus.empty()) overlay.write(folder / "cpus", what.cpus);
   for (const auto& [name, files] : {std::pair("format", &what.formats), std::pair("events", &what.aliases),
                                     std::pair("caps", &what.caps)}) {
-    fs::create_directories(folder / name);
-    write(folder / name, *files);
+    fs::create_directories(overlay.path() / folder / name);
+    overlay.write(folder / name, *files);
   }
 }
 
@@ -168,30 +192,39 @@ bool counts_cores(const std::string& pmu) {
   return pmu == "cpu" || pmu == "cpu_core" || pmu == "cpu_atom" || pmu == "cpu_lowpower";
 }
 
+/// Whether the emulated machine has a PMU of that name or type, or one that counts in its place.
+bool is_replaced(const SimulatedMachine& machine, const std::string& name, const std::string& type) {
+  return counts_cores(name) ||
+         std::ranges::any_of(machine.devices,
+                             [&](const Device& one) { return name == one.name || name == one.like; }) ||
+         std::ranges::any_of(machine.pmus, [&](const SimulatedPmu& one) {
+           return name == one.name || type == std::to_string(one.type);
+         });
+}
+
 void replace_pmus(const Settings& settings, FileOverlay& overlay) {
   const SimulatedMachine& machine = settings.machine;
   if (machine.pmus.empty()) return;
-  const fs::path work = overlay.path();
-  const fs::path folder = work / "devices";
-  fs::create_directories(folder);
-  const auto hidden = [&](const std::string& name) {
-    return counts_cores(name) ||
-           std::ranges::find(machine.devices, name, &Device::like) != machine.devices.end();
+  const fs::path folder = "devices", copy = overlay.path() / folder;
+  fs::create_directories(copy);
+  const auto type = [](const std::string& pmu) {
+    return base::read_trimmed(devices / pmu / "type").value_or("");
   };
   std::error_code ignored; // some containers have no such folder
   for (const auto& entry : fs::directory_iterator(devices, ignored))
-    if (const std::string name = entry.path().filename(); !hidden(name))
-      fs::create_symlink(fs::canonical(entry.path()), folder / name);
+    if (const std::string name = entry.path().filename(); !is_replaced(machine, name, type(name)))
+      fs::create_symlink(fs::canonical(entry.path()), copy / name);
   for (const Device& device : machine.devices) {
-    const std::string type = base::read_trimmed(devices / device.like / "type").value_or("");
-    describe(folder / device.name, device.description, settings);
-    write(folder / device.name, {{"type", type.empty() ? "0" : type}, {"cpumask", device.cpumask}});
+    const std::string counted = type(device.like);
+    if (counted.empty()) continue; // nothing here could count in its place
+    describe(overlay, folder / device.name, device.description, settings);
+    overlay.write(folder / device.name, {{"type", counted}, {"cpumask", device.cpumask}});
   }
   for (const SimulatedPmu& pmu : machine.pmus) {
-    describe(folder / pmu.name, pmu.description, settings);
-    write(folder / pmu.name, "type", std::to_string(pmu.type));
+    describe(overlay, folder / pmu.name, pmu.description, settings);
+    overlay.write(folder / pmu.name / "type", std::to_string(pmu.type));
   }
-  overlay.replace(folder, devices);
+  overlay.replace(copy, devices);
 }
 
 std::string emulated_cpuinfo(const Processor& cpu, const std::string& microcode) {
@@ -215,10 +248,8 @@ std::string emulated_cpuinfo(const Processor& cpu, const std::string& microcode)
 
 void replace_cpuinfo(const SimulatedMachine& machine, const std::string& microcode, FileOverlay& overlay) {
   if (machine.processor.vendor.empty() || !fs::exists(cpuinfo)) return;
-  const std::string file = overlay.path() + "/cpuinfo";
-  if (!base::write_file(file, emulated_cpuinfo(machine.processor, microcode)))
-    throw unavailable(cpuinfo, std::strerror(errno), {}, "free memory");
-  overlay.replace(file, cpuinfo);
+  overlay.write("cpuinfo", emulated_cpuinfo(machine.processor, microcode));
+  overlay.replace(overlay.path() / "cpuinfo", cpuinfo);
 }
 
 /// As sysfs prints a set of CPUs: words of 32 bits, the highest first.
@@ -258,30 +289,30 @@ bool is_cpu(const std::string& name) {
          std::all_of(name.begin() + 3, name.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
 }
 
-void write_caches(const SimulatedMachine& machine, const fs::path& cpu, const std::string& online) {
+void write_caches(const SimulatedMachine& machine, const FileOverlay& overlay, const fs::path& cpu,
+                  const std::string& online) {
   const std::string number = cpu.filename().string().substr(3);
   for (std::size_t i = 0; i < machine.caches.size(); ++i)
-    write(cpu / "cache" / fmt::format("index{}", i), cache_files(machine.caches[i], number, online));
+    overlay.write(cpu / "cache" / fmt::format("index{}", i), cache_files(machine.caches[i], number, online));
 }
 
 /// Without a tree of Linux. In a mount namespace there is then nothing that it could replace: an error.
-void make_cpus(const SimulatedMachine& machine, const fs::path& tree) {
+void make_cpus(const SimulatedMachine& machine, const FileOverlay& overlay, const fs::path& tree) {
   const int last = ::get_nprocs() - 1;
   const std::string online = last > 0 ? fmt::format("0-{}", last) : "0";
-  for (const char* const name : {"online", "possible", "present"})
-    write(tree, name, online);
+  overlay.write(tree, {{"online", online}, {"possible", online}, {"present", online}});
   for (int cpu = 0; cpu <= last; ++cpu)
-    write_caches(machine, tree / fmt::format("cpu{}", cpu), online);
+    write_caches(machine, overlay, tree / fmt::format("cpu{}", cpu), online);
 }
 
 /// Every CPU gets the machine's cache folders, whether or not it has some. All other entries lead to the real
 /// tree, which stays reachable within the new one.
 void replace_caches(const SimulatedMachine& machine, FileOverlay& overlay) {
   if (machine.caches.empty()) return;
-  const fs::path tree = fs::path(overlay.path()) / "cpus", real = ".linux";
+  const fs::path folder = "cpus", tree = overlay.path() / folder, real = ".linux";
   fs::create_directories(tree);
   if (!fs::exists(cpus)) {
-    make_cpus(machine, tree);
+    make_cpus(machine, overlay, folder);
     return overlay.replace(tree, cpus);
   }
   const std::string online = base::read_trimmed(cpus / "online").value_or("");
@@ -296,7 +327,7 @@ void replace_caches(const SimulatedMachine& machine, FileOverlay& overlay) {
     for (const auto& own : fs::directory_iterator(entry.path()))
       if (const std::string file = own.path().filename(); file != "cache")
         fs::create_symlink(".." / real / name / file, tree / name / file);
-    write_caches(machine, tree / name, online);
+    write_caches(machine, overlay, folder / name, online);
   }
   overlay.replace(tree, cpus);
 }
@@ -308,11 +339,11 @@ void replace_settings(const Settings& settings, bool unbacked, FileOverlay& over
   files.insert(files.end(), settings.machine.settings.begin(), settings.machine.settings.end());
   if (paranoid) files.emplace_back("perf_event_paranoid", std::to_string(*paranoid));
   if (settings.mlock_kb) files.emplace_back("perf_event_mlock_kb", std::to_string(*settings.mlock_kb));
-  const fs::path folder = fs::path(overlay.path()) / "settings";
   for (const auto& [name, text] : files) {
     if (overlay.bound() && !fs::exists(kernel_settings / name)) continue;
-    write(folder, name, text);
-    overlay.replace(folder / name, kernel_settings / name);
+    const fs::path file = fs::path("settings") / name;
+    overlay.write(file, text);
+    overlay.replace(overlay.path() / file, kernel_settings / name);
   }
 }
 
@@ -342,10 +373,13 @@ std::vector<fs::path> folders() {
   return all;
 }
 
-std::optional<std::string> installed(const fs::path& name) {
-  std::error_code ignored;
-  for (const fs::path& folder : folders())
-    if (fs::is_regular_file(folder / name, ignored)) return fs::canonical(folder / name).string();
+/// `denied`: the first file that might be it and cannot be reached.
+std::optional<std::string> installed(const fs::path& name, fs::path* denied = nullptr) {
+  for (const fs::path& folder : folders()) {
+    std::error_code error;
+    if (fs::is_regular_file(folder / name, error)) return fs::canonical(folder / name).string();
+    if (error == std::errc::permission_denied && denied && denied->empty()) *denied = folder / name;
+  }
   return {};
 }
 
@@ -379,7 +413,11 @@ std::vector<std::string> machine_names() {
 
 std::string find_machine(const std::string& name) {
   if (name.find('/') == name.npos) {
-    if (const auto found = installed(fs::path("machines") / (name + suffix))) return *found;
+    fs::path denied;
+    if (const auto found = installed(fs::path("machines") / (name + suffix), &denied)) return *found;
+    if (!denied.empty())
+      throw bad_input(denied.lexically_normal(), std::strerror(EACCES),
+                      "let this user read the folder, or set RECOUNT_LIBEXEC");
     throw bad_input(name, "no such machine", base::did_you_mean_or_all(name, machine_names()));
   }
   std::error_code error;

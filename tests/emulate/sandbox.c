@@ -8,6 +8,7 @@
 #include <linux/filter.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
+#include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,9 +45,10 @@ static void drop_privileges(const char* command) {
   const uid_t nobody = 65534;
   struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
   const struct __user_cap_data_struct none[2] = {{0, 0, 0}, {0, 0, 0}};
+  char path[PATH_MAX]; /* whole: a relative one may pass below a folder that the user cannot enter */
   if (geteuid() == 0) {
-    if (seteuid(nobody) == 0) {
-      const int executable = faccessat(-100, command, X_OK, 0x200 /* AT_EACCESS */) == 0;
+    if (realpath(command, path) && seteuid(nobody) == 0) {
+      const int executable = faccessat(-100, path, X_OK, 0x200 /* AT_EACCESS */) == 0;
       if (seteuid(0) != 0) exit(125);
       if (executable && (setresgid(nobody, nobody, nobody) || setresuid(nobody, nobody, nobody))) exit(125);
     }

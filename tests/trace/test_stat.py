@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 import unittest
+import unittest.mock
 
 import programs
 
@@ -244,6 +245,14 @@ class Traced(unittest.TestCase):
         if os.geteuid() != 0:
             self.skipTest('only root becomes another user')
         os.chmod(self.folder, 0o755)
+        tool = self.folder / 'tool'  # the build may be below a folder that other users cannot enter
+        tool.mkdir()
+        for file in (pathlib.Path(RECOUNT).resolve().parent / '../trace').iterdir():
+            if file.is_file():
+                shutil.copy(file, tool)
+        libexec = unittest.mock.patch.dict(os.environ, RECOUNT_LIBEXEC=str(tool))
+        libexec.start()
+        self.addCleanup(libexec.stop)
         ways = [['setpriv', '--reuid', '65534', '--clear-groups'], ['unshare', '--pid', '--fork', '--mount-proc'], ['env', '-i']]
         for way in ways:
             if subprocess.run([*way, 'true'], capture_output=True).returncode != 0:

@@ -21,6 +21,8 @@ def count(kind, config, address):
 print(json.dumps({{
     "clock": count(1, 1, 0), "breakpoint": count(5, 0, ctypes.addressof(word)), "uid": os.getuid(),
     "caches": len(glob.glob("/sys/devices/system/cpu/cpu0/cache/index*")), "topology": os.path.exists("/sys/devices/system/cpu/cpu0/topology/core_id"),
+    "pmus": sorted(os.listdir("/sys/bus/event_source/devices")) if os.path.exists("/sys/bus/event_source/devices") else [],
+    "cpus": len(glob.glob("/sys/devices/system/cpu/cpu[0-9]*")),
     "sys": len(glob.glob("/sys/*")), "tracefs": os.path.exists("/sys/kernel/tracing/trace"),
     "paranoid": open("/proc/sys/kernel/perf_event_paranoid").read().strip(),
     "hwloc": os.environ.get("HWLOC_XMLFILE", ""), "libpfm": os.environ.get("LIBPFM_FORCE_PMU", "")}}))
@@ -59,7 +61,12 @@ class Worlds(unittest.TestCase):
         self.assertEqual(found["paranoid"], "3")
 
     def test_no_sysfs(self):
-        self.assertEqual(self.differs("no-sysfs", "sys", "caches", "topology", "tracefs")["sys"], 0)
+        self.assertEqual(self.differs("no-sysfs", "sys", "caches", "topology", "tracefs", "pmus", "cpus")["sys"], 0)
+
+    def test_more_pmus_and_cpus(self):
+        found = self.differs("server", "pmus", "cpus")
+        self.assertEqual((found["cpus"], set(found["pmus"]) - set(HERE["pmus"]) - {"power", "uncore_imc_0"}), (128, set()))
+        self.assertLessEqual({"cpu_core", "cpu_atom"}, set(self.differs("hybrid", "pmus")["pmus"]))
 
     def test_status_and_wrong_use(self):
         self.assertEqual(subprocess.run([RUN, "wrong-hwloc", "sh", "-c", "exit 3"], check=False).returncode, 3)
