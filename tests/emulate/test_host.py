@@ -12,7 +12,7 @@ import unittest
 
 RECOUNT, WORLD, COUNTED = map(os.path.abspath, sys.argv[1:4])
 MACHINES = sorted(path.stem for path in (pathlib.Path(RECOUNT).resolve().parent / "../emulate/machines").glob("*.pmu"))
-WORLDS = (), (WORLD, "server"), (WORLD, "hybrid")
+WORLDS = (), (WORLD, "large"), (WORLD, "hybrid")
 # Calls that create, change or remove what a path names.
 CHANGES = "mkdir,rmdir,unlink,rename,link,symlink,chmod,chown,truncate,mknod,setxattr,removexattr,utimens"
 CALLS = ",".join(["open,openat,openat2,creat,renameat2,utime,utimes,futimesat,fchmodat2,chown32", *(

@@ -28,6 +28,7 @@ public:
   Target& operator=(const Target&) = delete;
   ~Target() {
     close(gate_);
+    if (pid_ > 0) kill(pid_, SIGKILL); // it may wait for what a case that failed no longer does
     join();
   }
   [[nodiscard]] pid_t pid() const { return pid_; }
