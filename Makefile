@@ -9,8 +9,8 @@ MESON_FLAGS ?= -Ddebug=false -Dunity=on -Dunity_size=12
 DEPS = g++ binutils meson ninja-build pkg-config libfmt-dev nlohmann-json3-dev librange-v3-dev libcli11-dev \
        libpapi-dev libpfm4-dev libhwloc-dev libisl-dev libgmp-dev libdw-dev zlib1g-dev libiberty-dev libcapstone-dev libboost-dev libboost-iostreams-dev \
        libboost-filesystem-dev libboost-system-dev libboost-test-dev libgnuplot-iostream-dev gnuplot-nox fonts-liberation fontconfig valgrind
-# Needed by the tests only.
-TEST_DEPS = libzydis-dev poppler-utils abigail-tools strace
+# Needed by the tests only; perf(1) has other packages elsewhere.
+TEST_DEPS = libzydis-dev poppler-utils abigail-tools strace papi-tools sqlite3 $(shell grep -qsx ID=debian /etc/os-release && echo linux-perf)
 # Needed by tests that are skipped without, `make lint`, `make format-check` and tests/fuzz/run only.
 CI_DEPS = $(TEST_DEPS) zsh fish $(if $(filter x86_64,$(shell uname -m)),g++-aarch64-linux-gnu qemu-user) ccache clang clang-format clang-tidy-16 libclang-rt-14-dev mandoc debootstrap
 

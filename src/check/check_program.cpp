@@ -54,7 +54,8 @@ std::vector<std::pair<std::string, std::string>> same_functions() {
   constexpr const char* tunables = "GLIBC_TUNABLES";
   const char* const own = std::getenv(tunables);
   return {{tunables, std::string(own ? own : "") + (own ? ":" : "") +
-                         "glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX512BW,-AVX512CD,-AVX512DQ,-FSRM,-RTM"}};
+                         "glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX512BW,-AVX512CD,-AVX512DQ,-FSRM,-RTM,"
+                         "-Prefer_No_VZEROUPPER"}}; // set where there is RTM, before it is taken away
 #else
   return {};
 #endif

@@ -8,6 +8,7 @@
 #include <perfmon/pfmlib_perf_event.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <dlfcn.h>
 #include <filesystem>
 #include <fmt/format.h>
@@ -111,38 +112,55 @@ int privilege(Domain domain) {
   return PFM_PLM0 | PFM_PLM3 | PFM_PLMH;
 }
 
-/// An event of an Intel core that libpfm4 encodes by a code that no counter has. Fixed counters have no codes
-/// of their own: Linux puts an event on one if it has the architectural code (fixed event constraints of
-/// arch/x86/events/intel/core.c), and any other code on a general counter, where these count 0.
+/// An event of an Intel core that libpfm4 encodes by a code that no counter has, or of another event. Fixed
+/// counters have no codes of their own: Linux puts an event on one if it has the architectural code (fixed
+/// event constraints of arch/x86/events/intel/core.c), and any other code on a general counter, where these
+/// count 0.
 struct Correction {
   std::string_view pmu; ///< empty: every Intel PMU
-  std::string_view event;
+  std::string_view event, mask;
   std::uint64_t given, counted;
 };
 // Counted codes: SDM volume 3B, "Pre-defined Architectural Performance Events", and Intel's event lists
 // (perfmon).
 constexpr Correction corrections[] = {
-    {{}, "CPU_CLK_UNHALTED", 0x0200, 0x003c},    // THREAD, CORE
-    {"glm", "CPU_CLK_UNHALTED", 0x0000, 0x003c}, // CORE_P
-    {"glm", "CPU_CLK_UNHALTED", 0x0100, 0x013c}, // REF
-    {"spr", "INST_RETIRED", 0x01c0, 0x00c0},     // ANY
-    {"emr", "INST_RETIRED", 0x01c0, 0x00c0},
-    {{}, "TOPDOWN", 0x0200, 0x02a4}, // BACKEND_BOUND_SLOTS
-    {{}, "TOPDOWN", 0x0800, 0x08a4}, // BR_MISPREDICT_SLOTS
-    {{}, "TOPDOWN", 0x1000, 0x10a4}, // MEMORY_BOUND_SLOTS
+    {{}, "CPU_CLK_UNHALTED", "THREAD", 0x0200, 0x003c},
+    {{}, "CPU_CLK_UNHALTED", "CORE", 0x0200, 0x003c},
+    {"glm", "CPU_CLK_UNHALTED", "CORE_P", 0x0000, 0x003c},
+    {"glm", "CPU_CLK_UNHALTED", "REF", 0x0100, 0x013c},
+    {{}, "INST_RETIRED", "ANY", 0x0100, 0x00c0}, // adl_grt: no counter; others: fixed counter 0 alone
+    {"spr", "INST_RETIRED", "ANY", 0x01c0, 0x00c0},
+    {"emr", "INST_RETIRED", "ANY", 0x01c0, 0x00c0},
+    {{}, "TOPDOWN", "BACKEND_BOUND_SLOTS", 0x0200, 0x02a4},
+    {{}, "TOPDOWN", "BR_MISPREDICT_SLOTS", 0x0800, 0x08a4},
+    {{}, "TOPDOWN", "MEMORY_BOUND_SLOTS", 0x1000, 0x10a4},
+    {"gnr", "TOPDOWN", "BAD_SPEC_SLOTS", 0x0400, 0x04a4},
+    // Of the codes of an event, libpfm4 has the first one for all its masks.
+    {"adl_glc", "INST_RETIRED", "ANY", 0x01c0, 0x00c0},
+    {"adl_glc", "INST_RETIRED", "PREC_DIST", 0x01c0, 0x0100},
+    {"adl_glc", "CPU_CLK_UNHALTED", "THREAD", 0x023c, 0x003c},
+    {"adl_glc", "CPU_CLK_UNHALTED", "REF_TSC", 0x033c, 0x0300},
+    {"adl_glc", "CPU_CLK_UNHALTED", "DISTRIBUTED", 0x023c, 0x02ec},
+    {"adl_glc", "CPU_CLK_UNHALTED", "C01", 0x103c, 0x10ec},
+    {"adl_glc", "CPU_CLK_UNHALTED", "C02", 0x203c, 0x20ec},
+    {"adl_glc", "CPU_CLK_UNHALTED", "C0_WAIT", 0x703c, 0x70ec},
+    {"adl_glc", "CPU_CLK_UNHALTED", "PAUSE", 0x403c, 0x40ec},
+    {"adl_glc", "CPU_CLK_UNHALTED", "PAUSE_INST", 0x104403c, 0x10440ec},
 };
 
-void correct(const std::string& event, Encoded& out) {
-  if (out.kind != Table::Kind::core || out.attr.type != PERF_TYPE_RAW) return;
+/// `full`: "spr::INST_RETIRED:ANY:e=0:i=0", the name with all its modifiers.
+void correct(const std::string& full, const std::string& event, Encoded& out) {
+  if (out.kind != Table::Kind::core) return;
   for (const Correction& row : corrections)
-    if (out.attr.config == row.given && event == row.event && (row.pmu.empty() || out.pmu == row.pmu)) {
+    if (out.attr.config == row.given && event == row.event && (row.pmu.empty() || out.pmu == row.pmu) &&
+        (full + ":").find(fmt::format(":{}:", row.mask)) != full.npos) {
       out.attr.config = row.counted;
       return;
     }
 }
 
 /// Adds the source of an encoding.
-void locate(int index, Encoded& out) {
+void locate(int index, const std::string& full, Encoded& out) {
   pfm_event_info_t event = sized<pfm_event_info_t>();
   pfm_pmu_info_t pmu = sized<pfm_pmu_info_t>();
   if (calls().get_event_info(index, PFM_OS_PERF_EVENT_EXT, &event) != PFM_SUCCESS ||
@@ -154,7 +172,7 @@ void locate(int index, Encoded& out) {
   // raw core events, whose code would count another event.
   const bool misplaced = out.kind == Table::Kind::uncore && out.attr.type == PERF_TYPE_RAW;
   out.present = pmu.is_present && !misplaced;
-  correct(text(event.name), out);
+  correct(full, text(event.name), out);
 }
 
 } // namespace
@@ -267,12 +285,15 @@ Encoded encode(const std::string& name, Domain domain) {
   out.attr.size = sizeof out.attr;
   pfm_perf_encode_arg_t argument = sized<pfm_perf_encode_arg_t>();
   argument.attr = &out.attr;
+  char* full = nullptr;
+  argument.fstr = &full;
   const int result =
       calls().get_os_event_encoding(name.c_str(), privilege(domain), PFM_OS_PERF_EVENT_EXT, &argument);
   out.ok = result == PFM_SUCCESS;
   if (out.ok) {
     out.attr.size = sizeof out.attr;
-    locate(argument.idx, out);
+    locate(argument.idx, text(full), out);
+    std::free(full);
     return out;
   }
   out.failure = calls().strerror(result);

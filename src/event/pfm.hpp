@@ -66,9 +66,9 @@ struct Encoded {
   Table::Kind kind = Table::Kind::core;
   bool present = false;
 };
-/// pfm_get_os_event_encoding(3) for perf_event, with the architectural code where libpfm4 has one that counts
-/// 0 (events of fixed counters of Sapphire Rapids and Goldmont). Tables of absent x86 PMUs encode as well.
-/// Thread-safe, as everything here: one lock for all, since the library has none.
+/// pfm_get_os_event_encoding(3) for perf_event, with the code of Intel's lists where libpfm4 has one that
+/// counts 0 or another event (Goldmont, Sapphire Rapids and newer; Alder Lake). Tables of absent x86 PMUs
+/// encode as well. Thread-safe, as everything here: one lock for all, since the library has none.
 [[nodiscard]] Encoded encode(const std::string& name, Domain domain);
 
 } // namespace recount::event::pfm

@@ -277,8 +277,9 @@ std::string described_name(const host::Pmu& pmu, const std::string& stem) {
 } // namespace
 
 std::vector<std::string> file_names(const std::string& name, const std::vector<host::Pmu>& pmus) {
-  return names_on(name, pmus, [](const host::Pmu& pmu, const std::string& stem) {
-    return pmu.described.empty() ? std::string() : described_name(pmu, stem);
+  const bool hybrid = !hybrid_cores(pmus).empty();
+  return names_on(name, pmus, [hybrid](const host::Pmu& pmu, const std::string& stem) {
+    return pmu.described.empty() && !hybrid ? std::string() : described_name(pmu, stem);
   });
 }
 

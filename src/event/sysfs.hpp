@@ -31,7 +31,8 @@ namespace recount::event {
                                  const std::vector<host::Pmu>& pmus);
 
 /// An event of an event file by its bare name, "mem_load_retired.l1_hit", in the notation of sysfs: one name
-/// for each PMU that has it. Empty: none has. Pure.
+/// for each PMU that has it. On a hybrid CPU also an architectural event, which libpfm4 has for one core type
+/// alone. Empty: none has. Pure.
 [[nodiscard]] std::vector<std::string> file_names(const std::string& name,
                                                   const std::vector<host::Pmu>& pmus);
 

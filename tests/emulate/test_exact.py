@@ -56,10 +56,10 @@ EXACT = ("--vex-guest-chase=no", "--vex-iropt-unroll-thresh=0", "--vex-iropt-reg
 
 def cachegrind(*command):
     with tempfile.TemporaryDirectory() as folder:
-        answer = subprocess.run(["valgrind", "--tool=cachegrind", *EXACT, "--branch-sim=yes", "--D1=32768,8,64", "--LL=8388608,16,64",
-                                 f"--cachegrind-out-file={folder}/out", *command], capture_output=True, check=False).stderr.decode()
-    values = re.search(r"I\s+refs:\s+([\d,]+).*?D\s+refs:.*?\(([\d,]+) rd\s+\+\s*([\d,]+) wr\).*?D1\s+misses:\s+([\d,]+)"
-                       r".*?Branches:.*?\(([\d,]+) cond", answer, re.S)
+        answer = subprocess.run(["valgrind", "--tool=cachegrind", *EXACT, "--cache-sim=yes", "--branch-sim=yes", "--D1=32768,8,64",
+                                 "--LL=8388608,16,64", f"--cachegrind-out-file={folder}/out", *command], capture_output=True, check=False).stderr.decode()
+    values = re.search(r"I\s+refs:\s+([\d,]+).*?D\s+refs:.*?\(\s*([\d,]+) rd\s+\+\s*([\d,]+) wr\).*?D1\s+misses:\s+([\d,]+)"
+                       r".*?Branches:.*?\(\s*([\d,]+) cond", answer, re.S)
     counts = [int(value.replace(",", "")) for value in values.groups()]
     return dict(zip((INSTRUCTIONS, LOADS, STORES, L1D_MISSES, CONDITIONAL), counts))
 

@@ -94,8 +94,8 @@ def lackey(*command):
 
 def cachegrind(*command):
     """Conditional branches, beside which lackey counts other side exits of Valgrind's blocks, and D1 misses."""
-    text = run("valgrind", "--tool=cachegrind", *EXACT, "--branch-sim=yes", "--D1=32768,8,64", "--LL=8388608,16,64", "--cachegrind-out-file=/dev/null",
-               *command)
+    text = run("valgrind", "--tool=cachegrind", *EXACT, "--cache-sim=yes", "--branch-sim=yes", "--D1=32768,8,64", "--LL=8388608,16,64",
+               "--cachegrind-out-file=/dev/null", *command)
     return numbers(re.search(r"\(\s*([\d,]+) cond", text)[1], re.search(r"D1\s+misses:\s+([\d,]+)", text)[1])
 
 

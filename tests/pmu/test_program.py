@@ -188,5 +188,9 @@ class Program(unittest.TestCase):
 
 if __name__ == '__main__':
     programs.skip_untraceable(RECOUNT)
+    first = subprocess.run([*RUN, 'skl', 'true'], capture_output=True, text=True, check=False)
+    if first.returncode == 77:
+        print(first.stderr, end='')
+        sys.exit(77)
     del sys.argv[1:]
     unittest.main(verbosity=2)

@@ -6,6 +6,7 @@
 #include "model/machine.hpp"
 #include "preset/catalogue.hpp"
 #include "preset/preset_table.hpp"
+#include "preset/written.hpp"
 #include "propose/measured_rows.hpp"
 #include "witness/backend.hpp"
 
@@ -17,7 +18,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <fmt/format.h>
 #include <random>
 #include <set>
@@ -73,12 +73,13 @@ struct Everything {
     proposed = std::move(made);
   }
 
-  /// PAPI's table where it is installed; the rows of the CPU are not used.
+  /// PAPI's table where one is installed; the rows of the CPU are not used.
   static propose::Proposals relatives_of(const std::string& cpu) {
-    const char* const installed = "/usr/share/papi/7.0/papi_events.csv";
-    const bool there = std::filesystem::exists(installed);
-    const PresetTable table = there ? PresetTable::read(installed)
-                                    : PresetTable::of("CPU,none\nPRESET,PAPI_TOT_INS,NOT_DERIVED,X\n");
+    PresetTable table = PresetTable::of("CPU,none\nPRESET,PAPI_TOT_INS,NOT_DERIVED,X\n");
+    try {
+      table = PresetTable::read(preset::installed_tables().back());
+    } catch (const Error&) {
+    }
     return propose::Lineage(table, nullptr).propose(cpu, {});
   }
   static bool opens(const std::string& name) {

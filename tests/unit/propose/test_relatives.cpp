@@ -1,15 +1,15 @@
 // Rows for a CPU from the rows of others: events of an invented vendor, whose every case is known; and PAPI's
 // table with the rows of each CPU hidden.
 #include "preset/catalogue.hpp"
+#include "preset/written.hpp"
 #include "propose/propose.hpp"
+#include "skip.hpp"
 
 #include <recount/error.hpp>
 
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
-#include <filesystem>
-#include <iostream>
 
 using namespace recount;
 
@@ -123,12 +123,14 @@ BOOST_FIXTURE_TEST_CASE(the_csv_is_read_as_the_proposed_rows, Invented) {
 
 // PAPI's own table: the shares that recount-propose(1) states are at least these.
 BOOST_AUTO_TEST_CASE(rows_of_papi_are_found_again) {
-  const std::filesystem::path installed = "/usr/share/papi/7.0/papi_events.csv";
-  if (!std::filesystem::exists(installed) || !preset::core_pmu("skl")) {
-    std::cerr << "SKIP: PAPI 7.0's table or libpfm4's x86 tables are not installed\n";
-    return;
+  if (!preset::core_pmu("skl")) return test::skip("libpfm4 has no tables of x86 CPUs");
+  std::string installed;
+  try {
+    installed = preset::installed_tables().back();
+  } catch (const Error& error) {
+    return test::skip(error.what());
   }
-  const PresetTable papi = PresetTable::read(installed.string());
+  const PresetTable papi = PresetTable::read(installed);
   propose::Lineage lineage(papi, nullptr);
   int rows = 0, equal = 0, unremarked = 0;
   for (const std::string& cpu : lineage.cpus()) {
