@@ -205,7 +205,7 @@ int execute_program(const CheckArguments& a) {
   const ExpectedProgram expected = trace_program(request);
   CheckOptions options;
   for (const auto& item : stat::parse_items(a.events))
-    options.requested.push_back(item.name);
+    if (!item.repeated) options.requested.push_back(item.name);
   if (options.requested.empty())
     for (const Subject& preset : context.presets)
       if (expected.presets.contains(preset.name)) options.requested.push_back(preset.name);
@@ -225,7 +225,7 @@ int execute_check(const CheckArguments& given) {
     throw bad_input("--witness", "chooses the modelled machine of a program", "add --program -- COMMAND");
   CheckArguments a = given;
   for (const auto& item : stat::parse_items(a.events))
-    a.names.push_back(item.name);
+    if (!item.repeated) a.names.push_back(item.name);
   command::check_outputs(
       {.results = a.output, .plot = a.plot, .plot_on_terminal = true, .json = a.json, .resume = a.resume});
   const command::TableExport tables(a.export_to);
