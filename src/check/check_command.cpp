@@ -82,7 +82,7 @@ std::vector<verdict::Entry> kept_entries(const CheckPlan& plan, const Checked& c
 
 struct CheckArguments : sweep::BatchOptions {
   std::vector<std::string> names, events, witnesses;
-  std::string table, tolerance, bundle, plot, export_to;
+  std::string table, tolerance, bundle, plot, export_to, input;
   long repeat = 4;
   bool program = false, all = false, json = false, no_verdicts = false;
 };
@@ -180,6 +180,7 @@ ProgramRequest program_request(const CheckArguments& a) {
   if (a.names.empty()) throw bad_input("--program", "no command", "recount check --program -- COMMAND");
   ProgramRequest request;
   request.command = a.names;
+  request.input = process::Input(a.input);
   request.repeat = static_cast<int>(a.repeat);
   request.tolerance = parse_tolerance(a.tolerance);
   const auto [perf, papi, models] = stat::parse_witnesses(a.witnesses);
@@ -199,6 +200,7 @@ ProgramRequest program_request(const CheckArguments& a) {
 int execute_program(const CheckArguments& a) {
   const ProgramRequest request = program_request(a);
   const command::TableExport tables(a.export_to);
+  command::require_repeatable("check", request.input, request.command);
   require_program_check(request);
   use_table(a);
   CheckContext context = check::check_context();
@@ -223,6 +225,8 @@ int execute_check(const CheckArguments& given) {
   if (given.program) return execute_program(given);
   if (!given.witnesses.empty())
     throw bad_input("--witness", "chooses the modelled machine of a program", "add --program -- COMMAND");
+  if (!given.input.empty())
+    throw bad_input("--input " + given.input, "needs a program that reads it", "add --program -- COMMAND");
   CheckArguments a = given;
   for (const auto& item : stat::parse_items(a.events))
     if (!item.repeated) a.names.push_back(item.name);
@@ -275,6 +279,7 @@ command::Command check_command() {
             .list("--witness", a.witnesses, "LIST",
                   "with --program: model:NAME, the machine whose misses are expected (default: model, "
                   "this machine)")
+            .text("--input", a.input, "FILE", command::input_help)
             .text("--table", a.table, "FILE", "use this preset table (default: PAPI's)")
             .number("-r,--repeat", a.repeat, "N",
                     "processes per kernel, with four executions each (default 4)", {1, 1000})

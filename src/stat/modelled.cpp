@@ -85,7 +85,7 @@ public:
     const process::Fd sink = process::null_output();
     const process::Exit exit =
         stat::execute(tool.argv, execution.signals, execution.ended.signal, tool.environment,
-                      trace::descriptors(sink, sections), request_.silent);
+                      trace::descriptors(sink, sections), request_.streams());
     session.finish();
     const trace::Totals& totals = simulation.totals();
     values_ = simulation.values();
