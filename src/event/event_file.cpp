@@ -332,6 +332,10 @@ void use_event_files(const std::vector<std::string>& files) {
   chosen().files = files;
 }
 
+const std::vector<std::string>& chosen_event_files() {
+  return chosen().files;
+}
+
 void add_chosen_files(std::vector<host::Pmu>& pmus) {
   chosen().absent.clear();
   if (const char* const given = std::getenv("RECOUNT_EVENT_FILES"); given != nullptr)
