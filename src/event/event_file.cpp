@@ -166,12 +166,16 @@ private:
     }
     return {};
   }
-  /// A number other than 0, also in a text or a list in a text.
+  /// A number other than 0, also as a text or a list of numbers in one; prose has numbers among its words.
   static bool is_set(const Json& value) {
     if (!value.is_string()) return (value.is_number() && value != 0) || value == true;
-    const auto& text = value.get_ref<const std::string&>();
-    return std::ranges::any_of(base::split(std::string_view(text), ','),
-                               [](auto one) { return base::parse_number(base::trim(one)).value_or(0) != 0; });
+    bool any = false;
+    for (const auto one : base::split(std::string_view(value.get_ref<const std::string&>()), ',')) {
+      const auto number = base::parse_number(base::trim(one));
+      if (!number) return false;
+      any = any || *number != 0;
+    }
+    return any;
   }
   static std::string shown(const std::string& text) { return base::printable(text.substr(0, 60)); }
 

@@ -207,7 +207,7 @@ BOOST_AUTO_TEST_CASE(fields_that_are_not_applied_are_refused) {
        R"("Errata": "BDM69", "Speculative": "1", "PDISTCounter": "0,1", "Precise": "1", "PerPkg": "1")",
        R"("CounterMask": "1", "EdgeDetect": "1", "Invert": "1", "AnyThread": "1", "UMaskExt": "0x2")",
        R"("FILTER_VALUE": "0x00", "MSRValue": "0", "Offcore": "0", "Unknown": false, "New": null, "Other": "0,0")",
-       R"("PublicDescription": "7 of these", "CounterType": "PGMABLE", "ProgrammingRestriction": "None")",
+       R"("PublicDescription": "uops on ports 0, 1, 5", "CounterType": "PGMABLE", "ProgrammingRestriction": "None")",
        R"("Notes": ["1"], "More": {"a": 1}, "Word": "fast")"})
     BOOST_TEST(problem(field) == "", field);
   const auto arm = parse_event_file(R"([{"EventName": "L1D", "ArchStdEvent": "L1D_CACHE"}])", "FILE");
