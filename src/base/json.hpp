@@ -34,6 +34,11 @@ template <class List, class Element>
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
+/// The text as dumped() writes it.
+[[nodiscard]] inline std::string as_utf8(const std::string& text) {
+  return Json::parse(dumped(text)).get<std::string>();
+}
+
 /// The output of --json: one object whose first member, "schema", names its format: "recount-NAME/1".
 [[nodiscard]] inline std::string json_text(const std::string& name, const Json& object) {
   Json all{{"schema", "recount-" + name + "/1"}};

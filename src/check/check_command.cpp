@@ -82,7 +82,7 @@ std::vector<verdict::Entry> kept_entries(const CheckPlan& plan, const Checked& c
 
 struct CheckArguments : sweep::BatchOptions {
   std::vector<std::string> names, events, witnesses;
-  std::string table, tolerance, bundle, plot, export_to;
+  std::string table, tolerance, bundle, plot, export_to, input;
   long repeat = 4;
   bool program = false, all = false, json = false, no_verdicts = false;
 };
@@ -180,6 +180,7 @@ ProgramRequest program_request(const CheckArguments& a) {
   if (a.names.empty()) throw bad_input("--program", "no command", "recount check --program -- COMMAND");
   ProgramRequest request;
   request.command = a.names;
+  request.input = process::Input(a.input);
   request.repeat = static_cast<int>(a.repeat);
   request.tolerance = parse_tolerance(a.tolerance);
   const auto [perf, papi, models] = stat::parse_witnesses(a.witnesses);
@@ -199,13 +200,14 @@ ProgramRequest program_request(const CheckArguments& a) {
 int execute_program(const CheckArguments& a) {
   const ProgramRequest request = program_request(a);
   const command::TableExport tables(a.export_to);
+  command::require_repeatable("check", request.input, request.command);
   require_program_check(request);
   use_table(a);
   CheckContext context = check::check_context();
   const ExpectedProgram expected = trace_program(request);
   CheckOptions options;
   for (const auto& item : stat::parse_items(a.events))
-    options.requested.push_back(item.name);
+    if (!item.repeated) options.requested.push_back(item.name);
   if (options.requested.empty())
     for (const Subject& preset : context.presets)
       if (expected.presets.contains(preset.name)) options.requested.push_back(preset.name);
@@ -223,9 +225,11 @@ int execute_check(const CheckArguments& given) {
   if (given.program) return execute_program(given);
   if (!given.witnesses.empty())
     throw bad_input("--witness", "chooses the modelled machine of a program", "add --program -- COMMAND");
+  if (!given.input.empty())
+    throw bad_input("--input " + given.input, "needs a program that reads it", "add --program -- COMMAND");
   CheckArguments a = given;
   for (const auto& item : stat::parse_items(a.events))
-    a.names.push_back(item.name);
+    if (!item.repeated) a.names.push_back(item.name);
   command::check_outputs(
       {.results = a.output, .plot = a.plot, .plot_on_terminal = true, .json = a.json, .resume = a.resume});
   const command::TableExport tables(a.export_to);
@@ -275,6 +279,7 @@ command::Command check_command() {
             .list("--witness", a.witnesses, "LIST",
                   "with --program: model:NAME, the machine whose misses are expected (default: model, "
                   "this machine)")
+            .text("--input", a.input, "FILE", command::input_help)
             .text("--table", a.table, "FILE", "use this preset table (default: PAPI's)")
             .number("-r,--repeat", a.repeat, "N",
                     "processes per kernel, with four executions each (default 4)", {1, 1000})

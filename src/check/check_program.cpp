@@ -61,6 +61,12 @@ std::vector<std::pair<std::string, std::string>> same_functions() {
 #endif
 }
 
+/// Rewound for the next execution. A terminal is not read, as the command is not in its foreground.
+int input_of(const ProgramRequest& request) {
+  request.input.rewind();
+  return ::isatty(request.input.fd()) == 1 ? -1 : request.input.fd();
+}
+
 using Observations = std::vector<result::Observation>;
 using witness::MetricEvents, witness::Set;
 
@@ -87,6 +93,7 @@ private:
   static process::Spawn spawn(const ProgramRequest& request, int null_output, int errors) {
     process::Spawn spawn{request.command};
     spawn.environment = same_functions();
+    spawn.in = input_of(request);
     spawn.out = null_output;
     spawn.err = errors;
     spawn.inherits = true;
@@ -192,7 +199,7 @@ private:
   int fd_, errors_;
 };
 
-/// Executes the command with standard input and output at /dev/null, counts it and its descendants in user
+/// Executes the command with standard output at /dev/null, counts it and its descendants in user
 /// mode from its entry point on, and never multiplexes: one observation for each metric, witness and
 /// repetition. Everything happens in a forked child. Throws Error (unavailable) for a command that cannot be
 /// executed, or if counting it crashes.
@@ -377,6 +384,7 @@ process::Exit trace_command(const ProgramRequest& request, const std::vector<mod
   const process::Fd null_output = process::null_output();
   process::Spawn spawn{tool.argv};
   spawn.environment = tool.environment;
+  spawn.in = input_of(request);
   spawn.out = null_output.get();
   spawn.inherits = true;
   process::Child child(spawn);

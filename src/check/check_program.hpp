@@ -2,6 +2,7 @@
 #pragma once
 
 #include "check/check.hpp"
+#include "process/input.hpp"
 
 #include <chrono>
 #include <map>
@@ -17,6 +18,7 @@ struct ProgramRequest {
   int repeat = 4;
   std::optional<double> tolerance = {};
   std::optional<std::chrono::milliseconds> limit = {}; ///< of each counted execution
+  process::Input input = process::Input();             ///< of each execution
 };
 
 /// Throws Error (unavailable) where nothing could be compared: no core PMU, no Valgrind.

@@ -108,6 +108,19 @@ verdict::Marks verdict_marks(const std::string& command, bool left_out) {
   }
 }
 
+void require_repeatable(const std::string& command, const process::Input& input,
+                        const std::vector<std::string>& program) {
+  if (!input.once().empty())
+    throw bad_input(
+        "standard input",
+        fmt::format("is {}: of several runs of the program, only the first could read it", input.once()),
+        "--input FILE (--input /dev/null for a program that reads nothing)");
+  for (const std::string& word : process::fifos_among(program))
+    note("recount {}: warning: {} is a FIFO: of several runs of the program, only the first can read what it "
+         "holds\n",
+         command, base::printable(word));
+}
+
 namespace {
 
 void check_standard_output(const Outputs& o) {

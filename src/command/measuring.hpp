@@ -4,6 +4,7 @@
 #include "base/witness.hpp"
 
 #include "plot/sheet.hpp"
+#include "process/input.hpp"
 #include "statistics/statistics.hpp"
 #include "verdict/verdict_store.hpp"
 
@@ -61,6 +62,16 @@ inline constexpr const char* statistic_help =
 [[nodiscard]] inline statistics::Statistic parse_statistic(const std::string& text) {
   return text.empty() ? statistics::Statistic::median : statistics::parse_statistic(text);
 }
+
+// The input of a program that is executed several times.
+
+inline constexpr const char* input_help =
+    "standard input of each run of COMMAND (default: that of recount, which must be a file if it runs twice)";
+
+/// Before the first of several executions: refuses input that only one of them could read (bad_input), and
+/// warns on stderr of FIFOs among the arguments. `command`: of recount, for the message.
+void require_repeatable(const std::string& command, const process::Input& input,
+                        const std::vector<std::string>& program);
 
 // Where the output of a command goes: checked before anything is measured.
 

@@ -34,6 +34,19 @@ constexpr std::pair<const char*, const char*> fields[] = {
     {"NodeType", "type"},           {"RdWrMask", "rdwrmask"}, {"EnAllCores", "enallcores"},
     {"EnAllSlices", "enallslices"}, {"SliceId", "sliceid"},   {"ThreadMask", "threadmask"}};
 
+/// Other fields that terms() and parse() apply.
+constexpr std::string_view applied[] = {
+    "EventName", "Unit",   "Deprecated", "BriefDescription", "PEBS",     "ConfigCode", "EventidCode",
+    "EventCode", "ExtSel", "UMask",      "UMaskExt",         "MSRIndex", "Filter"};
+
+/// Numbers that describe an event, or how it is scheduled and sampled, in the files of perfmon and of perf:
+/// no part of its encoding.
+constexpr std::string_view descriptive =
+    "CollectPEBSRecord Counter CounterHTOff Data_LA ELLC Equal Errata Experimental L1_Hit_Indication "
+    "PDIR_COUNTER "
+    "PDISTCounter PEBScounters PRECISE_STORE PerPkg Precise RetirementLatencyMax RetirementLatencyMean "
+    "RetirementLatencyMin SampleAfterValue ScaleUnit Speculative TakenAlone";
+
 /// Units that Linux does not call uncore_UNIT (unit_to_pmu() of jevents.py).
 constexpr std::pair<const char*, const char*> units[] = {
     {"CBO", "uncore_cbox"},       {"QPI LL", "uncore_qpi"}, {"SBO", "uncore_sbox"},  {"iMPH-U", "uncore_arb"},
@@ -77,6 +90,7 @@ public:
     if (number("PEBS") == 2) out.event.prose += " (must be precise)";
     const char* const fixed = find(fixed_events, base::lower_case(name));
     out.event.terms = fixed ? fixed : terms();
+    if (problem_.empty()) problem_ = unapplied();
     out.event.problem = problem_;
     return out;
   }
@@ -134,6 +148,36 @@ private:
     filter(all);
     return all;
   }
+
+  /// Why the terms are not the whole encoding; empty: they are. What is no number is taken for a description.
+  [[nodiscard]] std::string unapplied() const {
+    if (!text("ArchStdEvent").empty() && !object_.contains("EventCode"))
+      return "has the code of another file: ArchStdEvent = " + shown(text("ArchStdEvent"));
+    const bool registers = number("MSRIndex") != 0;
+    for (const auto& [name, value] : object_.items()) {
+      if (std::ranges::count(applied, name) > 0 || std::ranges::count(base::words(descriptive), name) > 0 ||
+          find(fields, name) != nullptr)
+        continue;
+      // Which registers, and what is in them.
+      if (registers && (name == "MSRValue" || name == "Offcore" || name == "Offmodule")) continue;
+      if (is_set(value))
+        return fmt::format("{} = {} changes the event, and recount does not know how", shown(name),
+                           shown(value.is_string() ? value.template get<std::string>() : dumped(value)));
+    }
+    return {};
+  }
+  /// A number other than 0, also as a text or a list of numbers in one; prose has numbers among its words.
+  static bool is_set(const Json& value) {
+    if (!value.is_string()) return (value.is_number() && value != 0) || value == true;
+    bool any = false;
+    for (const auto one : base::split(std::string_view(value.get_ref<const std::string&>()), ',')) {
+      const auto number = base::parse_number(base::trim(one));
+      if (!number) return false;
+      any = any || *number != 0;
+    }
+    return any;
+  }
+  static std::string shown(const std::string& text) { return base::printable(text.substr(0, 60)); }
 
   /// The term that goes into a model-specific register (lookup_msr() of jevents.py).
   static const char* register_term(std::uint64_t index) {
@@ -290,6 +334,10 @@ void add_file(std::vector<host::Pmu>& pmus, const std::string& given) {
 
 void use_event_files(const std::vector<std::string>& files) {
   chosen().files = files;
+}
+
+const std::vector<std::string>& chosen_event_files() {
+  return chosen().files;
 }
 
 void add_chosen_files(std::vector<host::Pmu>& pmus) {

@@ -34,6 +34,9 @@ std::vector<FileEvent> add_events(std::vector<host::Pmu>& pmus, std::vector<File
 /// the start of a command, before pmus() is called.
 void use_event_files(const std::vector<std::string>& files);
 
+/// Those that were chosen.
+[[nodiscard]] const std::vector<std::string>& chosen_event_files();
+
 /// Adds the events of the chosen files. Throws Error (bad_input) for a file that cannot be read or parsed, or
 /// that has no events.
 void add_chosen_files(std::vector<host::Pmu>& pmus);

@@ -181,8 +181,7 @@ Error never_runs_error(const Event& event, const std::vector<std::string>& other
           : Reason(
                 fmt::format("the event group with {} opened but was never scheduled: too few free counters",
                             fmt::join(others, ", ")),
-                setting, "count it in another group: class Counters splits events into groups",
-                ReasonCode::busy);
+                setting, fix_of_group, ReasonCode::busy);
   return {ErrorKind::unavailable, {event.name, why}};
 }
 
@@ -290,7 +289,7 @@ constexpr std::array rows{
          "PMU {pmu} does not support a feature requested by the event", nullptr,
          "drop its modifiers and try again; count instead of sampling"},
     Hint{EINVAL, Operation::open, fits_alone, cannot, "does not fit into one event group with {others}",
-         nullptr, "count it in another group: class Counters splits events into groups"},
+         nullptr, fix_of_group},
     Hint{EINVAL, Operation::open, uncore_of_a_process, cannot,
          "PMU {pmu} counts whole CPUs or packages and cannot count a process", nullptr,
          "recount stat -a -e {event} -- COMMAND; in a program, GroupOptions with pid = -1 and a CPU of "
@@ -332,7 +331,7 @@ constexpr std::array rows{
          "remove modifiers such as precise; recount doctor lists the features of the CPU"},
     Hint{E2BIG, Operation::open, grouped, cannot,
          "the event group is too large: the kernel limits what one read(2) of a group returns to 16 KiB",
-         nullptr, "count it in another group: class Counters splits events into groups"},
+         nullptr, fix_of_group},
     Hint{EINTR, Operation::open, nullptr, cannot,
          "a signal interrupted the call while it waited for process {pid} to finish execve(2)", nullptr,
          "try again"},

@@ -31,6 +31,9 @@ struct Situation {
 inline constexpr const char* no_core_pmu =
     "this kernel has no core PMU: a virtual machine without one, or a CPU unknown to Linux";
 
+/// The fix where events do not fit into one event group.
+inline constexpr const char* fix_of_group = "count it in another event group";
+
 /// One row: the first whose number, operation and condition match is used. In `cause` and `fix`, {event},
 /// {pmu}, {others}, {cpu} and {pid} are replaced.
 struct Hint {

@@ -25,6 +25,8 @@ namespace recount::process {
 /// as the kernel reaps children otherwise and wait4(2) fails; SIGPIPE and SIGXFSZ ignored, as errors of
 /// write(2).
 void record_inherited();
+/// From 3 on those that the user's commands inherit.
+[[nodiscard]] const std::vector<int>& inherited_descriptors();
 /// The smallest descriptor from 3 on that the user's commands do not inherit.
 [[nodiscard]] int free_descriptor();
 /// Raises the soft limit of open files to the hard one; false: it is there already. Every child that is

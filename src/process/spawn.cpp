@@ -270,6 +270,10 @@ void record_inherited() {
   }
 }
 
+const std::vector<int>& inherited_descriptors() {
+  return inherited.descriptors;
+}
+
 int free_descriptor() {
   int fd = STDERR_FILENO + 1;
   while (std::ranges::count(inherited.descriptors, fd) > 0)

@@ -71,10 +71,21 @@ public:
   }
 
 private:
-  /// What distinguishes an observation from others.
+  /// What distinguishes an observation from others. With lengths, as texts can hold anything.
   static std::string identity(const Observation& o) {
-    return fmt::format("{}\n{}\n{}\n{}\n{}\n{}", o.run, o.kernel, describe(o.params), o.witness, o.metric,
-                       o.repetition);
+    std::string all = fmt::format("{}", o.repetition);
+    const auto add = [&](char kind, std::string_view text) {
+      fmt::format_to(std::back_inserter(all), "{}{}:{}", kind, text.size(), text);
+    };
+    for (const std::string_view text :
+         {std::string_view(o.run.get()), std::string_view(o.kernel), std::string_view(o.metric)})
+      add('t', text);
+    add('w', o.witness.name());
+    for (const auto& [name, value] : o.params.get()) {
+      add('p', name);
+      add(value.index() == 0 ? 'n' : 't', result::text(value));
+    }
+    return all;
   }
 
   void add(Observation&& o) {
@@ -248,14 +259,14 @@ bool holds_nothing(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return errno == ENOENT;
   struct stat status {};
-  const bool regular = ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
-  const bool small = regular && status.st_size < static_cast<off_t>(longest_line);
-  std::string text(small ? static_cast<std::size_t>(status.st_size) : 0, '\0');
-  const bool got = small && ::pread(fd, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size());
-  ::close(fd);
-  if (!got || text.find('\n') != text.npos) return false;
+  const bool lineless =
+      ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && whole_lines(fd, status.st_size) == 0;
   const std::string_view header = R"({"type":"run","schema":"recount-results/)";
-  return text.substr(0, header.size()) == header.substr(0, text.size());
+  std::string begin(header.size(), '\0');
+  const ssize_t got = lineless ? ::pread(fd, begin.data(), begin.size(), 0) : -1;
+  ::close(fd);
+  return got >= 0 &&
+         begin.substr(0, static_cast<std::size_t>(got)) == header.substr(0, static_cast<std::size_t>(got));
 }
 
 Writer::~Writer() {

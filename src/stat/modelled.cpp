@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <range/v3/range/conversion.hpp>
+#include <range/v3/view/remove_if.hpp>
 #include <range/v3/view/transform.hpp>
 
 namespace recount::stat {
@@ -84,7 +85,7 @@ public:
     const process::Fd sink = process::null_output();
     const process::Exit exit =
         stat::execute(tool.argv, execution.signals, execution.ended.signal, tool.environment,
-                      trace::descriptors(sink, sections), request_.silent);
+                      trace::descriptors(sink, sections), request_.streams());
     session.finish();
     const trace::Totals& totals = simulation.totals();
     values_ = simulation.values();
@@ -153,9 +154,9 @@ std::vector<ModelledRows> add_modelled(Plan& plan, const std::vector<Item>& item
   for (const Witness& witness : models) {
     ModelledRows& rows =
         all.emplace_back(ModelledRows{sampled(witness, sample), find_machine(witness), plan.rows.size(), 0});
-    const auto names = items.empty()
-                           ? default_names(rows.machine)
-                           : items | ranges::views::transform(&Item::name) | ranges::to<std::vector>();
+    const auto names = items.empty() ? default_names(rows.machine)
+                                     : items | ranges::views::remove_if(&Item::repeated) |
+                                           ranges::views::transform(&Item::name) | ranges::to<std::vector>();
     for (const std::string& name : names)
       plan.rows.push_back(make_row(name, rows.witness, rows.machine));
     rows.count = names.size();

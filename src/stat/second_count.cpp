@@ -25,7 +25,7 @@ namespace {
 // What PAPI can count: tried in a forked child, as a preset table can crash PAPI.
 
 bool has_papi_row(const PlanRow& row) {
-  return row.kind != RowKind::usage && row.kind != RowKind::modelled && !row.part;
+  return row.kind != RowKind::usage && row.kind != RowKind::modelled && !row.part && !row.repeated;
 }
 
 /// The names that PAPI has to count for the rows.

@@ -39,7 +39,7 @@ namespace {
 struct StatOptions {
   Request request; ///< as far as options state it
   std::vector<std::string> events, names, metrics, pids, tids, cpus, witnesses;
-  std::string cgroup, output, domain, export_to, separator, control, prepare;
+  std::string cgroup, output, domain, export_to, separator, control, prepare, input;
   long repeat = 0, interval = 0, delay = -1, timeout = 0; ///< 0, -1: not given
   bool json = false, list = false, no_verdicts = false, all_cpus = false, compare = false, detailed = false,
        null = false, append = false, no_inherit = false, show_output = false, per_core = false,
@@ -101,6 +101,7 @@ void require_subject(const StatOptions& o, const Request& request) {
   if (request.warm_up > 0)
     throw bad_input(fmt::format("--warm-up {}", request.warm_up), "needs a command to run");
   if (!o.prepare.empty()) throw bad_input("--prepare " + o.prepare, "needs a command to prepare for");
+  if (!o.input.empty()) throw bad_input("--input " + o.input, "needs a command that reads it");
 }
 
 /// "3 runs of 10 in 2 s, about 5 s left", written over itself, where stderr is a terminal.
@@ -137,6 +138,7 @@ private:
 /// What holds for every run of a command, of --compare too.
 void set_runs(const StatOptions& o, Request& request, int repeat) {
   request.repeat = repeat;
+  request.input = process::Input(o.input);
   if (!o.prepare.empty()) request.prepare = kernel::split_words(o.prepare, "--prepare");
   request.silent = (repeat > 1 || request.warm_up > 0) && !o.show_output;
   if (o.interval == 0 && request.silent) request.progress = progress_line(repeat);
@@ -217,6 +219,7 @@ int execute_compare(const StatOptions& o) {
   const auto metrics = metric::load(o.metrics);
   const Plan plan =
       make_plan(requested_items(o, Counted::command, metrics), metrics, parse_domain(o.domain), {});
+  command::require_repeatable("stat", first.input, o.request.command);
   const command::TableExport tables(o.export_to);
   const TwoResults both = [&] {
     const ProgressEnd end(first);
@@ -303,6 +306,12 @@ struct Subject {
   std::string text;
 };
 
+std::map<std::string, std::string> plan_settings(const StatOptions& o, const Request& request) {
+  std::map<std::string, std::string> settings{{"repeat", std::to_string(request.repeat)}};
+  if (!o.input.empty()) settings["input"] = o.input;
+  return settings;
+}
+
 /// Counts, prints intervals, and writes results.
 class Statistics {
 public:
@@ -312,8 +321,7 @@ public:
         request_(request),
         subject_(subject),
         tables_(o.export_to),
-        results_(o.output, subject.text, {{"repeat", std::to_string(request.repeat)}}, row_marks(plan),
-                 o.append),
+        results_(o.output, subject.text, plan_settings(o, request), row_marks(plan), o.append),
         stream_(request.command.empty() || !o.separator.empty() ? stdout : stderr) {}
 
   Listener listener() {
@@ -391,13 +399,13 @@ int execute_stat(const StatOptions& o) {
       add_modelled(plan, chosen ? items : std::vector<Item>{}, witnesses.models, request.sample);
   if (subject.what != Counted::command) require_countable(plan, subject.text);
   mark_rows(plan, command::verdict_marks("stat", o.no_verdicts));
+  const auto passes = make_passes(plan, witnesses, sets, models, request);
+  if (request.warm_up > 0 || request.repeat > 1 || passes.size() > 1)
+    command::require_repeatable("stat", request.input, request.command);
   Statistics statistics(o, plan, request, subject);
-  const bool by_perf_alone = models.empty() && !witnesses.papi;
   const auto execute = [&] {
     const ProgressEnd end(request);
-    return by_perf_alone ? run(plan, request, statistics.listener())
-                         : run_passes(plan, request, make_passes(plan, witnesses, sets, models, request),
-                                      witnesses.papi, statistics.listener());
+    return run_passes(plan, request, passes, witnesses.papi, statistics.listener());
   };
   return statistics.finish(execute());
 }
@@ -419,6 +427,7 @@ command::Command stat_command() {
             .number("-w,--warm-up", o.request.warm_up, "N",
                     "runs before the first that are not counted (default 0)", {0, 1'000'000})
             .text("--prepare", o.prepare, "COMMAND", "execute this before each run, without a shell")
+            .text("--input", o.input, "FILE", command::input_help)
             .flag("--show-output", o.show_output,
                   "show the output of COMMAND in several runs (default: discard it)")
             .flag("-i,--ignore-failure", o.request.ignore_failure,

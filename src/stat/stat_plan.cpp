@@ -7,6 +7,7 @@
 #include "errata/errata.hpp"
 #include "event/sysfs.hpp"
 #include "host/pmu.hpp"
+#include "perf/errno_hints.hpp"
 #include "perf/try_open.hpp"
 #include "process/waiter.hpp"
 #include "witness/counting.hpp"
@@ -77,11 +78,16 @@ public:
     const std::size_t first = plan_.rows.size();
     if (const metric::Metric* const found = metric::find(metrics_, item.name))
       add_metric(*found);
-    else if (const Usage* const usage = find_usage(item.name))
+    else if (const Usage* const usage = find_usage(item.name)) {
+      if (item.repeated) return;
       add_usage(*usage);
-    else
+    } else
       add_counted(item.name);
     if (!item.group) return;
+    for (std::size_t row = first; item.repeated && row < plan_.rows.size(); ++row) {
+      plan_.rows[row].repeated = true;
+      plan_.rows[row].name += fmt::format(" (group {})", *item.group + 1);
+    }
     if (braces_.size() <= *item.group) braces_.resize(*item.group + 1);
     Braces& braces = braces_[*item.group];
     braces.weak = item.weak;
@@ -222,13 +228,21 @@ private:
 
   void group(const Braces& braces, std::vector<bool>& grouped) {
     std::vector<std::size_t> members;
+    std::map<std::size_t, std::size_t> places; // in this group, of events by their first place
     for (const std::size_t r : braces.rows)
-      for (const Operand& operand : plan_.rows[r].operands)
-        for (const std::size_t e : operand.events)
-          if (!grouped[e]) {
-            grouped[e] = true;
-            members.push_back(e);
+      for (Operand& operand : plan_.rows[r].operands)
+        for (std::size_t& e : operand.events) {
+          const auto [known, added] = places.try_emplace(e, e);
+          if (added && grouped[e]) { // in an earlier group: opened once more in this one
+            known->second = plan_.events.size();
+            plan_.events.push_back(Event(plan_.events[e]));
+            grouped.push_back(false);
           }
+          e = known->second;
+          if (!added) continue;
+          grouped[e] = true;
+          members.push_back(e);
+        }
     slots_first(members);
     // Events of different core types are never in one kernel group.
     while (!members.empty()) {
@@ -251,9 +265,12 @@ private:
   [[nodiscard]] bool opens(const std::vector<std::size_t>& members, bool weak) const {
     try {
       (void)Group(events(members), options_);
-    } catch (const Error&) {
-      if (!weak) throw;
-      return false;
+    } catch (const Error& error) {
+      if (weak) return false;
+      Problem problem = error.problem();
+      if (problem.fix == perf::fix_of_group)
+        problem.fix = "'{a,b}:W' allows recount to split the group; or write two groups: '{a},{b}'";
+      throw Error(error.kind(), problem);
     }
     return true;
   }
@@ -353,16 +370,31 @@ void add_modifiers(std::span<Item> items, std::string letters, const std::string
   }
 }
 
+/// Adds a name once, and once more for each further group that it is in.
+void add_item(const Item& item, std::vector<Item>& items) {
+  bool known = false;
+  for (Item& one : items) {
+    if (one.name != item.name) continue;
+    if (!item.group || one.group == item.group) return;
+    if (!one.group) {
+      one = item;
+      return;
+    }
+    known = true;
+  }
+  items.push_back(item);
+  items.back().repeated = known;
+}
+
 void take_list(const std::string& list, std::size_t& groups, std::vector<Item>& items) {
   const std::string option = "-e " + list;
   bool in_group = false;
-  std::size_t first = 0; // item of the group
+  std::vector<Item> members; // of the group
   for (const std::string& text : split_names(list)) {
     std::string_view word = base::trim(text);
     if (word.starts_with('{')) {
       if (in_group) throw bad_input(option, "a { within a {", list_forms);
       in_group = true;
-      first = items.size();
       word = base::trim(word.substr(1));
     }
     const std::size_t after_terms = word.rfind('/') == word.npos ? 0 : word.rfind('/');
@@ -373,10 +405,14 @@ void take_list(const std::string& list, std::size_t& groups, std::vector<Item>& 
     if (close != word.npos && !in_group) throw bad_input(option, "a } without a matching {", list_forms);
     const std::string name(base::trim(word.substr(0, close)));
     if (name.empty() && !base::trim(list).empty()) throw bad_input(option, "a name is missing", list_forms);
-    if (!name.empty() && std::ranges::find(items, name, &Item::name) == items.end())
-      items.push_back({name, in_group ? std::optional(groups) : std::nullopt});
+    if (in_group && !name.empty())
+      members.push_back({name, groups});
+    else if (!name.empty())
+      add_item({name, {}}, items);
     if (close == word.npos) continue;
-    add_modifiers(std::span(items).subspan(first), std::string(base::trim(word.substr(close + 1))), option);
+    add_modifiers(members, std::string(base::trim(word.substr(close + 1))), option);
+    for (const Item& member : std::exchange(members, {}))
+      add_item(member, items);
     in_group = false;
     ++groups;
   }
@@ -420,7 +456,7 @@ std::string errata_note(const Plan& plan, const host::Cpu& cpu) {
       const auto known = std::ranges::find(events, erratum->number, &decltype(events)::value_type::first);
       if (known == events.end())
         events.emplace_back(erratum->number, event.name);
-      else
+      else if (known->second != event.name && !known->second.ends_with(", " + event.name))
         known->second += ", " + event.name;
     }
   std::string text;

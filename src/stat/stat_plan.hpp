@@ -30,6 +30,7 @@ struct Item {
   std::string name;
   std::optional<std::size_t> group; ///< counted from 0 over all lists; none: not in braces
   bool weak = false;                ///< a group that may be split ({a,b}:W)
+  bool repeated = false;            ///< in an earlier group, too
 };
 
 /// The words between the commas of a list. A comma within PMU/terms/ belongs to the name. Throws Error
@@ -37,8 +38,8 @@ struct Item {
 [[nodiscard]] std::vector<std::string> split_names(std::string_view list);
 
 /// Parses lists of names, separated by commas, and {groups} of names. A comma within PMU/terms/ belongs
-/// to the name. Modifiers behind a group, {a,b}:u, are those of each name. Repeated names are removed. Throws
-/// Error (bad_input). Pure.
+/// to the name. Modifiers behind a group, {a,b}:u, are those of each name. Repeated names are removed; a name
+/// in several groups is an item of each. Throws Error (bad_input). Pure.
 [[nodiscard]] std::vector<Item> parse_items(const std::vector<std::string>& lists);
 
 /// An event or preset, and where its counts are.
@@ -72,12 +73,13 @@ struct PlanRow {
   std::string mark = {};                ///< what recount check found wrong with it; see mark_rows()
   Witness witness = {};                 ///< papi, or of a modelled one; else none: perf
   std::optional<std::size_t> twin = {}; ///< of PAPI's row: that of perf in Plan::rows, if perf counts too
+  bool repeated = false;                ///< of a name in an earlier group, too: counted again with this one
   bool joint = false;                   ///< of PAPI's row: over the executions that perf counts
 };
 
 struct Plan {
   std::vector<PlanRow> rows;
-  std::vector<Event> events;                    ///< all opened events, each once
+  std::vector<Event> events;                    ///< all opened events, each once per group of the user
   std::vector<std::vector<std::size_t>> groups; ///< of kernel groups, the indices of the events
   std::vector<std::string> notes;               ///< for example, why there are more groups than requested
   bool rates = false; ///< the default items: a metric is shown beside its event, as are counts per second

@@ -141,7 +141,7 @@ CountedRun make_counted_run(Slice slice, std::optional<process::Exit> exit, cons
 CountedRun count_command(const Plan& plan, const Request& request, const Companion& companion,
                          const Execution& run) {
   using When = Attached::When;
-  process::Child child = start(request.command, true, {}, {}, request.silent);
+  process::Child child = start(request.command, true, {}, {}, request.streams());
   const auto finish = companion ? companion(child.pid()) : nullptr;
   Attached counters(plan, {child.pid()},
                     companion       ? When::at_once
@@ -170,7 +170,7 @@ CountedRun count_others(const Plan& plan, const Request& request, const Executio
   Repetition repetition(plan, request, run, counters, nullptr);
   std::optional<process::Exit> exit;
   if (!request.command.empty()) {
-    process::Child child = start(request.command, false, {}, {}, request.silent);
+    process::Child child = start(request.command, false, {}, {}, request.streams());
     repetition.stop_at_limit(child);
     exit = wait_for_command(
         child, run.signals, run.ended.signal, [&] { return repetition.tick(); }, descriptor_of(request));
@@ -253,15 +253,17 @@ void add_run(RunResult& ended, const Request& request, Slice slice, const std::o
   ended.repetitions.push_back(std::move(slice));
 }
 
-/// Executes Request::prepare. False if it failed or was interrupted: no run follows.
-bool run_prepare_command(RunResult& ended, const Request& request, const process::HeldSignals& signals) {
+/// Executes Request::prepare, which reads nothing, and rewinds the input. False if it failed or was
+/// interrupted: no run follows.
+bool prepare_run(RunResult& ended, const Request& request, const process::HeldSignals& signals) {
   if (!request.prepare.empty()) {
-    const process::Exit exit = execute(request.prepare, signals, ended.signal, {}, {}, request.silent);
+    const process::Exit exit = execute(request.prepare, signals, ended.signal, {}, {}, {-1, request.silent});
     if (!exit.ok() && ended.signal == 0)
       ended.error =
           std::make_exception_ptr(unavailable("--prepare " + request.prepare.front(), process::describe(exit),
                                               {}, "run it alone: " + kernel::quoted(request.prepare)));
   }
+  request.input.rewind();
   ended.cut_short = ended.cut_short || ended.signal != 0;
   return ended.goes_on();
 }
@@ -269,8 +271,8 @@ bool run_prepare_command(RunResult& ended, const Request& request, const process
 
 void warm_up(RunResult& ended, const Request& request, const process::HeldSignals& signals) {
   for (int number = 0; number < request.warm_up && ended.goes_on(); ++number) {
-    if (!run_prepare_command(ended, request, signals)) return;
-    const process::Exit exit = execute(request.command, signals, ended.signal, {}, {}, request.silent);
+    if (!prepare_run(ended, request, signals)) return;
+    const process::Exit exit = execute(request.command, signals, ended.signal, {}, {}, request.streams());
     ended.cut_short = ended.signal != 0 || (!exit.ok() && !request.ignore_failure);
     if (ended.cut_short) ended.keep(exit);
   }
@@ -301,7 +303,7 @@ void add_repetition(RunResult& ended, const Plan& plan, const Request& request,
   std::optional<process::Exit> exit;
   for (const Pass& pass : passes) {
     if (ended.signal != 0 || (exit && !exit->ok() && !request.ignore_failure)) break;
-    if (!run_prepare_command(ended, request, signals)) return;
+    if (!prepare_run(ended, request, signals)) return;
     const auto of_pass = pass({number, signals, listener, ended}, slice);
     if (!exit || exit->ok()) exit = of_pass;
   }
@@ -331,13 +333,13 @@ RunResult run(const Plan& plan, const Request& request, const Listener& listener
 
 process::Child start(const std::vector<std::string>& command, bool held,
                      const std::vector<std::pair<std::string, std::string>>& environment,
-                     const std::vector<std::pair<int, int>>& descriptors, bool silent) {
+                     const std::vector<std::pair<int, int>>& descriptors, Streams streams) {
   process::Spawn spawn{command};
-  const process::Fd null_output = silent ? process::null_output() : process::Fd();
-  if (silent) spawn.out = spawn.err = null_output.get();
+  const process::Fd null_output = streams.silent ? process::null_output() : process::Fd();
+  if (streams.silent) spawn.out = spawn.err = null_output.get();
   spawn.environment = environment;
   spawn.descriptors = descriptors;
-  spawn.in = STDIN_FILENO;
+  spawn.in = streams.in;
   spawn.inherits = true;
   spawn.own_group = false;
   spawn.die_with_parent = false;
@@ -347,8 +349,8 @@ process::Child start(const std::vector<std::string>& command, bool held,
 
 process::Exit execute(const std::vector<std::string>& command, const process::HeldSignals& signals,
                       int& signal, const std::vector<std::pair<std::string, std::string>>& environment,
-                      const std::vector<std::pair<int, int>>& descriptors, bool silent) {
-  process::Child child = start(command, false, environment, descriptors, silent);
+                      const std::vector<std::pair<int, int>>& descriptors, Streams streams) {
+  process::Child child = start(command, false, environment, descriptors, streams);
   return wait_for_command(child, signals, signal);
 }
 

@@ -3,6 +3,7 @@
 
 #include "process/child.hpp"
 #include "process/fd.hpp"
+#include "process/input.hpp"
 #include "process/waiter.hpp"
 #include "result/observation.hpp"
 #include "stat/attached.hpp"
@@ -51,21 +52,28 @@ private:
   std::string rest_; ///< of a line
 };
 
+/// What a command reads and writes.
+struct Streams {
+  int in = STDIN_FILENO; ///< -1: /dev/null
+  bool silent = false;   ///< its output goes to /dev/null
+};
+
 struct Request {
   std::vector<std::string>
       command;             ///< may be empty with pids and CPUs; it is then not counted, only waited for
   std::vector<pid_t> pids; ///< empty: the command is counted, or the plan's CPUs
   int repeat = 1;
-  std::chrono::milliseconds interval{0}; ///< 0: only whole repetitions
-  std::string section = {};              ///< a model simulates only this one; empty: everything
-  std::string from = {}, to = {};        ///< and only between these functions, see trace::FunctionRange
-  long sample = 0;                       ///< of so many windows of accesses, a model simulates one; 0: all
-  bool ignore_failure = false;           ///< a run of the command that fails is a repetition, too
-  bool inherit = true;                   ///< also what the counted threads start
-  bool threads = false;                  ///< `pids` are threads, each counted alone
-  long warm_up = 0;                      ///< runs before the first, which are not counted
-  std::vector<std::string> prepare = {}; ///< executed before each run; empty: nothing
-  bool silent = false;                   ///< the command's output goes to /dev/null
+  std::chrono::milliseconds interval{0};   ///< 0: only whole repetitions
+  std::string section = {};                ///< a model simulates only this one; empty: everything
+  std::string from = {}, to = {};          ///< and only between these functions, see trace::FunctionRange
+  long sample = 0;                         ///< of so many windows of accesses, a model simulates one; 0: all
+  bool ignore_failure = false;             ///< a run of the command that fails is a repetition, too
+  bool inherit = true;                     ///< also what the counted threads start
+  bool threads = false;                    ///< `pids` are threads, each counted alone
+  long warm_up = 0;                        ///< runs before the first, which are not counted
+  std::vector<std::string> prepare = {};   ///< executed before each run; empty: nothing
+  bool silent = false;                     ///< the output of all of them goes to /dev/null
+  process::Input input = process::Input(); ///< of the command
   std::optional<std::chrono::milliseconds> delay = {}; ///< counting starts so long after the command
   std::optional<std::chrono::milliseconds> limit = {}; ///< then the command gets SIGTERM, or counting ends
   Control* control = nullptr;                          ///< starts and stops counting; not owned
@@ -74,6 +82,7 @@ struct Request {
   std::function<void(int done, double seconds)> progress = {}; ///< called after each repetition
   /// Whether counting is limited otherwise than by exec and exit.
   [[nodiscard]] bool in_part() const { return delay.has_value() || control != nullptr; }
+  [[nodiscard]] Streams streams() const { return {input.fd(), silent}; }
 };
 
 struct RunResult {
@@ -124,10 +133,10 @@ using Pass = std::function<std::optional<process::Exit>(const Execution& executi
 [[nodiscard]] Pass perf_pass(const Plan& plan, const Request& request, const Companion& companion = {});
 
 /// Executes each pass once per repetition; `in_turn`: every second repetition in reverse order, so that a
-/// slow change of the machine affects all alike. The command has this process's terminal, standard input and
-/// output; a terminal's Ctrl-C reaches both, and this waits for the command; signals from other processes are
-/// forwarded. A run that was interrupted or failed is the last one and no repetition. Throws Error as
-/// Attached does, process::CannotRun for the command.
+/// slow change of the machine affects all alike. The command has this process's terminal and output, and each
+/// execution reads the same input; a terminal's Ctrl-C reaches both, and this waits for the command; signals
+/// from other processes are forwarded. A run that was interrupted or failed is the last one and no
+/// repetition. Throws Error as Attached does, process::CannotRun for the command.
 [[nodiscard]] RunResult run_passes(const Plan& plan, const Request& request, const std::vector<Pass>& passes,
                                    bool in_turn, const Listener& listener);
 /// The same by perf alone.
@@ -161,17 +170,16 @@ struct RowSummary {
 /// Called while a command runs; returns when to call it next, at the latest; none: at no certain time.
 using Tick = std::function<std::optional<std::chrono::steady_clock::time_point>()>;
 
-/// Standard input and the process group are this process's; `held`: see process::Spawn; `silent`: its output
-/// goes to /dev/null. Throws as process::Child.
+/// The process group is this process's; `held`: see process::Spawn. Throws as process::Child.
 [[nodiscard]] process::Child start(const std::vector<std::string>& command, bool held,
                                    const std::vector<std::pair<std::string, std::string>>& environment = {},
                                    const std::vector<std::pair<int, int>>& descriptors = {},
-                                   bool silent = false);
+                                   Streams streams = {});
 
 /// Starts a command, not held, and waits for it.
 process::Exit execute(const std::vector<std::string>& command, const process::HeldSignals& signals,
                       int& signal, const std::vector<std::pair<std::string, std::string>>& environment = {},
-                      const std::vector<std::pair<int, int>>& descriptors = {}, bool silent = false);
+                      const std::vector<std::pair<int, int>>& descriptors = {}, Streams streams = {});
 
 /// Waits for the command and forwards signals to it; the last one is left in `signal`. Exceptions of `tick`
 /// are rethrown after its end. `also`: a descriptor at whose input the tick is called, too; -1: none.

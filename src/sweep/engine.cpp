@@ -6,6 +6,7 @@
 #include "command/measuring.hpp"
 #include "command/output.hpp"
 #include "command/print.hpp"
+#include "event/event_file.hpp"
 #include "host/job.hpp"
 #include "host/pmu.hpp"
 #include "process/child.hpp"
@@ -658,6 +659,8 @@ Batch make_batch(std::string command, const BatchOptions& options, std::chrono::
                  std::uint64_t seed, std::map<std::string, std::string> plan) {
   Batch batch;
   batch.command = std::move(command);
+  for (const std::string& file : event::chosen_event_files())
+    batch.execution.program.push_back("--events-file=" + file);
   batch.execution.cpu = command::parse_cpu(options.cpu);
   limit_runs(batch.execution, options.timeout, default_timeout);
   batch.execution.parallel = options.parallel > 0

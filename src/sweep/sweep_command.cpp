@@ -335,7 +335,8 @@ command::Command sweep_command(const std::vector<plot::Figure>& figures) {
 
 command::Command run_point_command() {
   return {"run-point", "serve one run of a sweep",
-          [](command::Options&) -> std::function<int()> {
+          [](command::Options& options) -> std::function<int()> {
+            options.event_files();
             return [] { return sweep::serve(STDIN_FILENO, STDOUT_FILENO, kernel::find); };
           },
           true};

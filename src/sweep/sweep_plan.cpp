@@ -1,6 +1,7 @@
 #include "sweep/sweep_plan.hpp"
 
 #include "base/format.hpp"
+#include "base/json.hpp"
 #include "base/nearest.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
@@ -156,7 +157,12 @@ std::vector<result::ParamValue> choices(const Parameter& p, const std::string& t
 
 Axis parse_axis(const kernel::Kernel& kernel, const std::string& name, const std::string& text) {
   const Parameter& p = parameter(kernel, name);
-  if (p.unit == Parameter::Unit::text) return {name, {text}};
+  if (p.unit == Parameter::Unit::text) {
+    if (as_utf8(text) != text)
+      throw bad_input("--" + name, "contains bytes that are not UTF-8, which a results file cannot hold",
+                      "name the file otherwise, or name a script that does: --" + name + " 'sh run.sh'");
+    return {name, {text}};
+  }
   if (p.unit == Parameter::Unit::choice) return {name, choices(p, text)};
   Axis axis{name, {}};
   for (const std::int64_t value : parse_range(text, "--" + name)) {
@@ -317,7 +323,7 @@ std::string difference(const std::map<std::string, std::string>& in_file,
     const auto found = now.find(name);
     if (found == now.end())
       return fmt::format("{} was {} in the file and is not given now", name, brief(value));
-    if (found->second != value)
+    if (found->second != value && as_utf8(found->second) != value)
       return fmt::format("{} was {} in the file and is {} now", name, brief(value), brief(found->second));
   }
   for (const auto& [name, value] : now)

@@ -32,6 +32,30 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t most_bytes = std::size_t{8} << 20, most_records = 32;
+/// What parse() accepts of a text and of a machine. merge() keeps no more: one text too many would make the
+/// whole file unreadable.
+constexpr std::size_t longest = 300, most_entries = 5000;
+
+/// As parse() returns it.
+std::string storable(std::string_view text) {
+  std::string kept;
+  while (!text.empty()) {
+    const std::size_t before = kept.size();
+    base::append_printable(kept, text);
+    if (kept.size() <= longest) continue;
+    kept.resize(before);
+    break;
+  }
+  return kept;
+}
+
+MachineKey storable(const MachineKey& machine) {
+  MachineKey kept = machine;
+  for (std::string* const text :
+       {&kept.cpu, &kept.microcode, &kept.kernel, &kept.hypervisor, &kept.papi, &kept.table})
+    *text = storable(*text);
+  return kept;
+}
 
 Error unreadable(const std::string& where, int error) {
   return bad_input(where, std::string("cannot be read: ") + std::strerror(error), "remove it");
@@ -70,17 +94,24 @@ std::string format_encoding(std::span<const Event> events) {
   return fmt::format("{}", fmt::join(all, ","));
 }
 
-void merge(Records& records, const MachineKey& machine, const std::vector<Entry>& entries) {
+void merge(Records& records, const MachineKey& of, const std::vector<Entry>& entries) {
+  const MachineKey machine = storable(of);
   const auto found = std::ranges::find(records, machine, &Record::machine);
   if (found == records.end())
     records.insert(records.begin(), Record{machine, {}});
   else
     std::rotate(records.begin(), found, found + 1);
   auto& known = records.front().entries;
-  for (const Entry& entry : entries) {
+  for (const Entry& given : entries) {
+    const Entry entry{storable(given.name), storable(given.verdict), storable(given.mark),
+                      given.encoding.size() > longest ? "" : storable(given.encoding), given.checked};
+    if (entry.name.empty() || entry.name != base::printable(given.name))
+      continue; // a name that is cut is another one
     std::erase_if(known, [&](const Entry& old) { return old.name == entry.name; });
     known.push_back(entry);
   }
+  if (known.size() > most_entries)
+    known.erase(known.begin(), known.end() - static_cast<std::ptrdiff_t>(most_entries));
   if (records.size() > most_records) records.resize(most_records);
 }
 
@@ -115,7 +146,10 @@ void store(const MachineKey& machine, const std::vector<Entry>& entries) {
   } catch (const Error&) { // nothing of it can be used
   }
   merge(records, machine, entries);
-  if (!base::replace_file(*where, to_text(records))) throw base::cannot_write(*where, errno);
+  std::string text = to_text(records);
+  for (; text.size() > most_bytes && records.size() > 1; text = to_text(records))
+    records.pop_back();
+  if (!base::replace_file(*where, text)) throw base::cannot_write(*where, errno);
 }
 
 Marks Marks::of_this_machine() {
@@ -126,7 +160,7 @@ Marks Marks::of_this_machine() {
             return one.machine.cpu == cpu && one.machine.kernel == kernel;
           }))
     return {};
-  const auto found = std::ranges::find(records, this_machine_key(), &Record::machine);
+  const auto found = std::ranges::find(records, storable(this_machine_key()), &Record::machine);
   return found == records.end() ? Marks() : Marks(found->entries);
 }
 
@@ -150,7 +184,6 @@ std::map<std::string, std::string> Marks::by_name() const {
 namespace {
 
 constexpr const char* schema = "recount-verdicts/1";
-constexpr std::size_t longest = 300, most_entries = 5000;
 
 constexpr std::array machine_fields{
     std::pair("cpu", &MachineKey::cpu),       std::pair("microcode", &MachineKey::microcode),

@@ -52,8 +52,8 @@ using Records = std::vector<Record>;
 [[nodiscard]] Records parse(std::string_view text, const std::string& where);
 
 /// Adds entries of a machine, replacing those of the same names, and moves its record to the front. Drops the
-/// oldest record if there are too many. Pure.
-void merge(Records& records, const MachineKey& machine, const std::vector<Entry>& entries);
+/// oldest record and entries if there are too many, and cuts or drops what parse() would not accept. Pure.
+void merge(Records& records, const MachineKey& of, const std::vector<Entry>& entries);
 
 /// recount/verdicts.json in $XDG_STATE_HOME (default ~/.local/state); nothing without a home directory.
 [[nodiscard]] std::optional<std::string> path();

@@ -55,6 +55,15 @@ struct ToJson {
   }
 };
 
+/// Names and reasons are cut rather than a line sent that no viewer accepts.
+void cut_texts(Json& json, std::size_t most) {
+  if (json.is_string())
+    json = json.get<std::string>().substr(0, most);
+  else if (json.is_structured())
+    for (Json& member : json)
+      cut_texts(member, most);
+}
+
 /// Thrown for invalid lines, as Json::exception; caught in parse_line().
 struct BadLine {};
 
@@ -143,7 +152,13 @@ Message parse_message(const Json& json) {
 } // namespace
 
 std::string to_line(const Message& message) {
-  return dumped(std::visit(ToJson{}, message));
+  Json json = std::visit(ToJson{}, message);
+  std::string line = dumped(json);
+  for (std::size_t most = longest_subject; line.size() > longest_line; most /= 2) {
+    cut_texts(json, most);
+    line = dumped(json);
+  }
+  return line;
 }
 
 std::optional<Message> parse_line(std::string_view line) {

@@ -90,12 +90,12 @@ class Program(unittest.TestCase):
     def tearDownClass(cls):
         cls.place.cleanup()
 
-    def run_check(self, *words, amounts=None, changes='', command=('./count',), **settings):
+    def run_check(self, *words, amounts=None, changes='', command=('./count',), stdin=subprocess.DEVNULL, **settings):
         stated = ' '.join(f'{name} {value}' for name, value in (amounts or self.amounts).items())
         environment = {**os.environ, 'XDG_STATE_HOME': str(self.folder / 'state'), 'COLUMNS': '200',
                        'RECOUNT_PMU_CHANGES': f'program {stated};{changes}', **settings}
         return subprocess.run([*RUN, 'skl', 'env', f'RECOUNT_PMU_CHANGES={environment["RECOUNT_PMU_CHANGES"]}', RECOUNT, 'check', '--program', *words, '--', *command],
-                              cwd=self.folder, env=environment, capture_output=True, text=True, timeout=200)
+                              cwd=self.folder, env=environment, stdin=stdin, capture_output=True, text=True, timeout=200)
 
     def verdicts(self, *words, **how):
         done = self.run_check('--json', *words, **how)
@@ -179,6 +179,16 @@ class Program(unittest.TestCase):
             done = self.run_check(*words, command=command)
             self.assertEqual(done.returncode, status, (words, command, done.stderr))
             self.assertIn(why, done.stderr)
+
+    def test_every_execution_reads_the_same_input(self):
+        (self.folder / 'in').write_text('12345')
+        command = ('sh', '-c', 'echo "<$(wc -c)>" >&2')
+        for words, begin, size in ((['--input', 'in'], None, '5'), ([], 2, '3'), ([], None, '0')):
+            with open(self.folder / 'in' if begin else os.devnull) as given:
+                os.lseek(given.fileno(), begin or 0, os.SEEK_SET)
+                read = re.findall('<(.*)>', self.run_check('-r', '2', '-e', 'PAPI_TOT_INS', *words, command=command, stdin=given).stderr)
+            self.assertGreaterEqual(len(read), 3, words)  # under Valgrind, and twice by perf
+            self.assertEqual(set(read), {size}, words)
 
     def test_the_command_runs_silently_and_fails(self):
         told, done = self.verdicts('-r', '1', '-e', 'PAPI_TOT_INS', command=('sh', '-c', 'echo out; exit 3'))

@@ -182,6 +182,38 @@ BOOST_AUTO_TEST_CASE(what_perf_event_has_no_term_for_is_refused) {
              "needs a value for the filter CBoFilter0[23:17], which the file does not give as a term");
 }
 
+// The fields of perfmon, of perf and some that are unknown: what is not applied may be a description only.
+BOOST_AUTO_TEST_CASE(fields_that_are_not_applied_are_refused) {
+  const auto problem = [](const std::string& fields) {
+    const auto events = parse_event_file(
+        R"([{"EventName": "A", "EventCode": "0xB7", "UMask": "0x01", )" + fields + "}]", "FILE");
+    BOOST_TEST_REQUIRE(events.size() == 1U);
+    return events.front().event.problem;
+  };
+  // Of perfmon's CLX: FILTER_VALUE of UNC_CHA_TOR_INSERTS.IO_MISS_RDCUR; of the files of other tools.
+  for (const char* field :
+       {R"("FILTER_VALUE": "0x43C33")", R"("MSRValue": "0x10")", R"("Offcore": "1")", R"("InTx": 1)",
+        R"("LegacyConfigCode": "0x3")", R"("Umask": "0x02")", R"("OCR": "0, 0x1")", R"("Threshold": true)",
+        R"("Occupancy": 0.5)", R"("Mask": "7")", R"("MSRIndex": "0", "MSRValue": "0x1")"}) {
+    const std::string why = problem(field);
+    BOOST_TEST(why.ends_with(" changes the event, and recount does not know how"), field << ": " << why);
+  }
+  BOOST_TEST(problem(R"("Umask": "0x02")").starts_with("Umask = 0x02 "));
+  for (
+      const char* field :
+      {R"("SampleAfterValue": "100003", "Counter": "0,1,2,3", "CounterHTOff": "3", "PEBScounters": "0")",
+       R"("Offcore": "1", "MSRIndex": "0x1a6,0x1a7", "MSRValue": "0x3F804C0001")",
+       R"("TakenAlone": "1", "Data_LA": "1", "ELLC": "1", "PEBS": "1", "CollectPEBSRecord": "2")",
+       R"("Errata": "BDM69", "Speculative": "1", "PDISTCounter": "0,1", "Precise": "1", "PerPkg": "1")",
+       R"("CounterMask": "1", "EdgeDetect": "1", "Invert": "1", "AnyThread": "1", "UMaskExt": "0x2")",
+       R"("FILTER_VALUE": "0x00", "MSRValue": "0", "Offcore": "0", "Unknown": false, "New": null, "Other": "0,0")",
+       R"("PublicDescription": "uops on ports 0, 1, 5", "CounterType": "PGMABLE", "ProgrammingRestriction": "None")",
+       R"("Notes": ["1"], "More": {"a": 1}, "Word": "fast")"})
+    BOOST_TEST(problem(field) == "", field);
+  const auto arm = parse_event_file(R"([{"EventName": "L1D", "ArchStdEvent": "L1D_CACHE"}])", "FILE");
+  BOOST_TEST(arm.at(0).event.problem == "has the code of another file: ArchStdEvent = L1D_CACHE");
+}
+
 BOOST_AUTO_TEST_CASE(units_name_pmus) {
   std::vector<host::Pmu> pmus(4);
   pmus[0].name = "cpu", pmus[0].type = 4;

@@ -47,6 +47,16 @@ BOOST_AUTO_TEST_CASE(lists_and_groups) {
   BOOST_TEST(understood({""}) == "");
 }
 
+BOOST_AUTO_TEST_CASE(a_name_is_in_each_of_its_groups) {
+  BOOST_TEST(understood({"{a,b},{c,b}"}) == " {a b} {c b}");
+  BOOST_TEST(understood({"{a,b}", "{b,a,a}"}) == " {a b} {b a}");
+  BOOST_TEST(understood({"b,{c,b},b"}) == " {b c}"); // counted with its group wherever it is first named
+  BOOST_TEST(understood({"a,b,{c,b}"}) == "a {b c}");
+  BOOST_TEST(understood({"a,{a,b}:u"}) == "a {a:u b:u}");
+  BOOST_TEST(understood({"{a,b}:u,{a,c}:u,a:u"}) == " {a:u b:u} {a:u c:u}");
+  BOOST_TEST(understood({"a,{a,b}:W"}) == " {a~ b~}");
+}
+
 BOOST_AUTO_TEST_CASE(modifiers_of_groups) {
   BOOST_TEST(understood({"{a,b}:u,c"}) == " {a:u b:u} c");
   BOOST_TEST(understood({"a,{b,cpu/c/}:ukp"}) == "a {b:ukp cpu/c/ukp}");
