@@ -33,7 +33,7 @@ struct Overflowed {
 
 /// The argument of a callback. Valid during the call.
 struct OverflowCall {
-  std::uint64_t address = 0;              ///< instruction pointer at the overflow
+  std::uint64_t address = 0;              ///< instruction pointer at the overflow; 0: found by stop()
   std::uint64_t data_address = 0;         ///< of the data concerned, see Sample::address
   std::uint64_t events = 0;               ///< bit i: event i overflowed (the first 64 events)
   std::span<const Overflowed> overflowed; ///< the same with numbers, at least one
@@ -78,13 +78,14 @@ struct OverflowCount {
 };
 
 /// Calls back every N occurrences of each of several events. Events that do not interrupt here
-/// (can_interrupt()) are emulated: a timer reads them and computes the thresholds passed. Construction does
-/// not start it. One thread at a time may use an object: with Delivery::signal the one that constructed it.
-/// There may be any number of objects. The handlers of their signal and of SIGIO (for a full queue of
-/// signals) remain installed after the last one, since a signal that is still pending would end the process:
-/// they then do nothing. A handler that the program installs for SIGIO is left alone. Of several equal
-/// software events of one thread Linux may report the overflows of one only (seen with 6.18, by
-/// perf-record(1) as well). fork(2), cancellation, descriptors: see group.hpp.
+/// (can_interrupt()) are emulated: a timer reads them and computes the thresholds passed, and stop() those
+/// since its last interrupt (not with `inherit`). Construction does not start it. One thread at a time may
+/// use an object: with Delivery::signal the one that constructed it. There may be any number of objects. The
+/// handlers of their signal and of SIGIO (for a full queue of signals) remain installed after the last one,
+/// since a signal that is still pending would end the process: they then do nothing. A handler that the
+/// program installs for SIGIO is left alone. Of several equal software events of one thread Linux may report
+/// the overflows of one only (seen with 6.18, by perf-record(1) as well). fork(2), cancellation, descriptors:
+/// see group.hpp.
 ///
 ///     std::atomic<int> calls = 0;
 ///     recount::Overflow overflow({{recount::encode("perf::PAGE-FAULTS:u"), 10}},

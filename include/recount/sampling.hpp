@@ -194,7 +194,8 @@ private:
 [[nodiscard]] bool can_interrupt(const Event& event);
 
 /// Calls `sink` with a Mapping (time 0) for each existing executable mapping of a process: records report
-/// only later ones. No calls if /proc/PID/maps cannot be read.
+/// only later ones. Paths are those that the process sees, as in records. No calls if /proc/PID/maps cannot
+/// be read.
 void existing_mappings(pid_t pid, const Sampling::Sink& sink);
 
 } // namespace recount

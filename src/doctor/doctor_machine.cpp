@@ -186,24 +186,29 @@ namespace {
 /// What a process may observe, by opening a software event in each way.
 struct Scope {
   bool user = false, kernel = false, cpu = false;
-  std::string why; ///< the first refusal
+  std::string why, fix; ///< of the first refusal
 };
 
-bool opens(Domain domain, const GroupOptions& options, std::string& why) {
+bool opens(Domain domain, const GroupOptions& options, Scope& scope) {
   try {
     const Group group({"perf::TASK-CLOCK"}, domain, options);
     return true;
   } catch (const Error& e) {
-    if (why.empty()) why = e.problem().cause;
+    if (!scope.why.empty()) return false;
+    scope.why = e.problem().cause;
+    scope.fix = e.problem().fix;
+    const long long needed = !scope.user ? 2 : scope.kernel ? 0 : 1;
+    if (e.problem().error == EACCES && host::sysctl_number("kernel.perf_event_paranoid").value_or(4) > needed)
+      scope.fix = fmt::format("sudo sysctl kernel.perf_event_paranoid={}", needed);
     return false;
   }
 }
 
 Scope try_scope() {
   Scope s;
-  s.user = opens(Domain::user, {}, s.why);
-  s.kernel = opens(Domain::all, {}, s.why);
-  s.cpu = opens(Domain::all, {.pid = -1, .cpu = 0}, s.why);
+  s.user = opens(Domain::user, {}, s);
+  s.kernel = opens(Domain::all, {}, s);
+  s.cpu = opens(Domain::all, {.pid = -1, .cpu = 0}, s);
   return s;
 }
 
@@ -220,23 +225,22 @@ std::optional<Scope> try_scope_unprivileged() {
       [](int fd) {
         if (::setgroups(0, nullptr) != 0 || ::setgid(65534) != 0 || ::setuid(65534) != 0) return 1;
         const Scope s = try_scope();
-        const std::string text = fmt::format("{:d}{:d}{:d}{}", s.user, s.kernel, s.cpu, s.why);
+        const std::string text = fmt::format("{:d}{:d}{:d}{}\n{}", s.user, s.kernel, s.cpu, s.why, s.fix);
         return process::write_all(fd, text) ? 0 : 1;
       },
       10s);
   if (!got.exit.ok() || got.out.size() < 3) return {};
-  return Scope{got.out[0] == '1', got.out[1] == '1', got.out[2] == '1', got.out.substr(3)};
+  const std::size_t line = std::min(got.out.find('\n'), got.out.size() - 1);
+  return Scope{got.out[0] == '1', got.out[1] == '1', got.out[2] == '1', got.out.substr(3, line - 3),
+               got.out.substr(line + 1)};
 }
 
 Finding scope(const std::string& who, const Scope& s) {
-  const std::string fix =
-      s.cpu ? ""
-            : "sudo sysctl kernel.perf_event_paranoid=" + std::string(s.user ? (s.kernel ? "0" : "1") : "2");
   const State state = s.cpu ? State::works : s.user ? State::limited : State::missing;
   return {
       state, who,
       fmt::format("can count {} (tested; {})", describe(s), host::show_setting("kernel.perf_event_paranoid")),
-      fix};
+      s.fix};
 }
 
 Finding surroundings(const host::Permission& p) {

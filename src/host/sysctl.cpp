@@ -4,11 +4,14 @@
 #include "base/text.hpp"
 
 #include <linux/capability.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <string_view>
+#include <utility>
 
 namespace recount::host {
 namespace {
@@ -29,19 +32,38 @@ std::string show_setting(const std::string& name) {
 }
 
 namespace {
-std::string container() {
+
+std::string container_variable() {
   if (const char* name = std::getenv("container"); name && *name) return name;
   const std::string init = base::read_file("/proc/1/environ").value_or("");
   for (const auto variable : base::split(init, '\0')) {
     constexpr std::string_view key = "container=";
-    if (variable.starts_with(key) && variable.size() > key.size())
-      return std::string(variable.substr(key.size()));
+    if (variable.starts_with(key)) return std::string(variable.substr(key.size()));
   }
-  if (::access("/.dockerenv", F_OK) == 0) return "docker";
-  if (::access("/run/.containerenv", F_OK) == 0) return "podman";
   return {};
 }
+
+/// Their inode numbers are fixed (include/linux/proc_ns.h of Linux).
+bool has_own_namespaces() {
+  constexpr std::pair<const char*, ino_t> first[] = {{"ipc", 0xEFFFFFFF},
+                                                     {"uts", 0xEFFFFFFE},
+                                                     {"user", 0xEFFFFFFD},
+                                                     {"pid", 0xEFFFFFFC},
+                                                     {"cgroup", 0xEFFFFFFB}};
+  return std::ranges::any_of(first, [](const auto& one) {
+    struct stat status {};
+    return ::stat((std::string("/proc/self/ns/") + one.first).c_str(), &status) == 0 &&
+           status.st_ino != one.second;
+  });
+}
+
 } // namespace
+
+std::string container_name(const ContainerSigns& signs) {
+  if (!signs.own_namespaces) return {};
+  if (!signs.variable.empty()) return signs.variable;
+  return signs.docker_file ? "docker" : signs.podman_file ? "podman" : "";
+}
 
 void parse_status(const std::string& status, Permission& into) {
   for (const auto line : base::split(status, '\n')) {
@@ -60,7 +82,8 @@ void parse_status(const std::string& status, Permission& into) {
 Permission permission() {
   Permission p;
   p.root = ::geteuid() == 0;
-  p.container = container();
+  p.container = container_name({container_variable(), ::access("/.dockerenv", F_OK) == 0,
+                                ::access("/run/.containerenv", F_OK) == 0, has_own_namespaces()});
   parse_status(base::read_file("/proc/self/status").value_or(""), p);
   return p;
 }

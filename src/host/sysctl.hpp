@@ -27,6 +27,17 @@ struct Permission {
 };
 [[nodiscard]] Permission permission();
 
+/// What a container is recognised by.
+struct ContainerSigns {
+  std::string variable; ///< "container" in the environment of this process or of process 1
+  bool docker_file = false, podman_file = false; ///< /.dockerenv, /run/.containerenv
+  /// A PID, UTS, IPC, cgroup or user namespace is another than those that Linux starts with. Where none is,
+  /// the other signs came with the image of a virtual machine.
+  bool own_namespaces = false;
+};
+/// Permission::container of these. Pure.
+[[nodiscard]] std::string container_name(const ContainerSigns& signs);
+
 /// The Seccomp and CapEff lines of a status file. Pure.
 void parse_status(const std::string& status, Permission& into);
 

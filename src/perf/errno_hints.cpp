@@ -159,8 +159,9 @@ Error hint(const Situation& situation, int error) {
 Error open_error(const Event& event, int error, const GroupOptions& options,
                  std::vector<std::string> others) {
   if (error == dead_class) return {ErrorKind::unavailable, {event.name, host::dead_reason(event.attr)}};
-  Situation situation{Operation::open, event,          options,         std::move(others),
-                      false,           has_core_pmu(), is_uncore(event)};
+  Situation situation{
+      Operation::open, event,          options,          std::move(others),
+      false,           has_core_pmu(), is_uncore(event), host::sysctl_number("kernel.perf_event_paranoid")};
   if (!situation.others.empty()) situation.alone_opens = opens_alone(event, options);
   return hint(situation, error);
 }
@@ -205,6 +206,13 @@ constexpr auto with_kernel = [](const Situation& s) { return !s.event.attr.exclu
 constexpr auto excludes = [](const Situation& s) {
   return s.event.attr.exclude_user || s.event.attr.exclude_kernel;
 };
+/// perf_event_paranoid allows it to everybody (perf_allow_kernel() and perf_allow_cpu() of Linux; level 2 is
+/// the highest of a kernel without patches), so that another cause has refused it. What a process permits to
+/// be observed does not depend on it.
+constexpr auto permitted = [](const Situation& s) {
+  const bool kernel = !s.event.attr.exclude_kernel;
+  return !other(s) && s.paranoid && *s.paranoid <= (everyone(s) ? 0 : kernel ? 1 : 2);
+};
 constexpr auto samples = [](const Situation& s) {
   return s.event.attr.sample_period != 0 || s.event.attr.precise_ip != 0;
 };
@@ -242,7 +250,15 @@ constexpr auto raise_paranoid =
     "sysctl -w kernel.perf_event_paranoid=0 (as root), or give the program the capability: "
     "setcap cap_perfmon+ep PROGRAM";
 
+constexpr auto allow_the_call =
+    "in a container start it with --cap-add PERFMON and a seccomp profile that allows perf_event_open "
+    "(--security-opt seccomp=FILE)";
+
 constexpr std::array rows{
+    Hint{EACCES, Operation::open, permitted, cannot,
+         "perf_event_open is forbidden here, though not by perf_event_paranoid: by a seccomp filter or a "
+         "security module",
+         confinement, allow_the_call},
     Hint{EACCES, Operation::open, everyone, cannot, "this user may not count all processes on CPU {cpu}",
          paranoid_setting, raise_paranoid},
     Hint{EACCES, Operation::open, kernel_only, cannot,
@@ -270,9 +286,7 @@ constexpr std::array rows{
          "perf_event_open (--security-opt seccomp=FILE)"},
     Hint{EPERM, Operation::open, nullptr, cannot,
          "perf_event_open is forbidden here, by a seccomp filter, kernel lockdown or a security module",
-         confinement,
-         "in a container start it with --cap-add PERFMON and a seccomp profile that allows perf_event_open "
-         "(--security-opt seccomp=FILE)"},
+         confinement, allow_the_call},
     Hint{EPERM, Operation::map, nullptr, cannot,
          "the ring buffer exceeds the locked-memory limit of this user", mlock,
          "use a smaller buffer, or sysctl -w kernel.perf_event_mlock_kb=4096 (as root)"},

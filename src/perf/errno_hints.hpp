@@ -4,6 +4,7 @@
 #include <recount/error.hpp>
 #include <recount/group.hpp>
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,10 +19,11 @@ struct Situation {
   Operation operation = Operation::open;
   const Event& event;
   GroupOptions options = {};
-  std::vector<std::string> others = {}; ///< names of the events already in the group
-  bool alone_opens = false;             ///< the same event opens by itself
-  bool core_pmu = true;                 ///< sysfs has a core PMU
-  bool uncore = false;                  ///< the PMU of the event states a cpumask
+  std::vector<std::string> others = {};   ///< names of the events already in the group
+  bool alone_opens = false;               ///< the same event opens by itself
+  bool core_pmu = true;                   ///< sysfs has a core PMU
+  bool uncore = false;                    ///< the PMU of the event states a cpumask
+  std::optional<long long> paranoid = {}; ///< kernel.perf_event_paranoid, where it is known
 };
 
 /// "kernel.perf_event_paranoid = 2 (own processes, user mode only, without CAP_PERFMON)".

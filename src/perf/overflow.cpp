@@ -225,6 +225,7 @@ private:
         reader_->woken.wait_for(lock, look_every, [this] { return end_; });
       }
       take(&Sampling::finish);
+      take_rest();
     } catch (...) { // of the callback, or of a read that failed: stop() throws it
       failure_ = std::current_exception();
       calls_.mute(true);
@@ -242,20 +243,38 @@ private:
       calls_.add(plan_.interrupting[sample->event], *sample);
   }
 
+  std::vector<Seen>& seen_on(std::uint32_t tid, std::uint32_t cpu) {
+    auto& seen = plan_.options.inherit ? reader_->seen[{tid, cpu}] : reader_->seen[{0, 0}];
+    for (std::size_t i = seen.size(); i < plan_.emulated.size(); ++i)
+      seen.push_back({Ticks(plan_.events[plan_.emulated[i]].threshold), 0});
+    return seen;
+  }
+
+  void look(std::size_t i, Seen& seen, std::uint64_t count, const Sample& where) {
+    seen.last = count;
+    Overflowed passed = seen.ticks.at(count);
+    passed.event = plan_.emulated[i];
+    if (passed.times > 0) calls_.add(passed, where);
+  }
+
+  /// What has occurred since the last interrupt of the timer: of one thread, whose share of the sum is known.
+  void take_rest() {
+    if (!timer_ || plan_.options.inherit) return;
+    const auto counts = timer_->report().events;
+    auto& seen = seen_on(0, 0);
+    for (std::size_t i = 0; i < seen.size(); ++i)
+      look(i, seen[i], counts[i + 1].occurrences, Sample{});
+    calls_.flush();
+  }
+
   void take_timer(const Record& record) {
     const auto* sample = std::get_if<Sample>(&record);
     if (sample == nullptr || sample->values.empty()) return;
     Sample where = *sample;
     if (where.mode != Mode::user && !where.user_registers.empty()) where.ip = where.user_registers[0];
-    auto& seen = reader_->seen[{sample->tid, plan_.options.inherit ? sample->cpu : 0}];
-    for (std::size_t i = seen.size(); i < plan_.emulated.size(); ++i)
-      seen.push_back({Ticks(plan_.events[plan_.emulated[i]].threshold), 0});
-    for (std::size_t i = 0; i < plan_.emulated.size(); ++i) {
-      seen[i].last = sample->values[i + 1];
-      Overflowed passed = seen[i].ticks.at(seen[i].last);
-      passed.event = plan_.emulated[i];
-      if (passed.times > 0) calls_.add(passed, where);
-    }
+    auto& seen = seen_on(sample->tid, sample->cpu);
+    for (std::size_t i = 0; i < seen.size(); ++i)
+      look(i, seen[i], sample->values[i + 1], where);
     calls_.flush();
   }
 
@@ -322,6 +341,12 @@ public:
     ucontext_t context;
     getcontext(&context);
     handle(&context); // what a blocked signal would report later
+    Sample last{};    // what has occurred since the last interrupt of the timer
+    last.pid = static_cast<std::uint32_t>(::getpid());
+    last.tid = static_cast<std::uint32_t>(tid_);
+    calls_.set_context(&context);
+    poll(last);
+    calls_.set_context(nullptr);
   }
   void set_threshold(std::size_t event, std::uint64_t threshold) override {
     const process::SignalsBlocked blocked; // the handler reads what is changed here
@@ -417,6 +442,9 @@ private:
     if (placed.event < plan_.interrupting.size()) return calls_.add(plan_.interrupting[placed.event], sample);
     Sample where = sample;
     if (sample.mode != Mode::user) where.ip = program_counter(*context_);
+    poll(where);
+  }
+  void poll(const Sample& where) {
     for (Polled& polled : polled_) {
       Overflowed passed = polled.ticks.at(polled.count());
       passed.event = polled.event;

@@ -12,11 +12,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <filesystem>
 #include <fmt/core.h>
 #include <functional>
 #include <linux/perf_event.h>
 #include <poll.h>
 #include <sys/mman.h>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -272,10 +274,15 @@ bool can_interrupt(const Event& event) {
 void existing_mappings(pid_t pid, const Sampling::Sink& sink) {
   const auto maps = base::read_file(fmt::format("/proc/{}/maps", pid));
   if (!maps) return;
+  // Paths as this process sees them, unlike those of Mapping records.
+  std::error_code error;
+  std::string root = std::filesystem::read_symlink(fmt::format("/proc/{}/root", pid), error);
+  if (root == "/") root.clear();
   for (const std::string_view line : base::split(*maps, '\n')) {
     auto mapping = perf::parse_maps_line(line);
     if (!mapping || (mapping->protection & PROT_EXEC) == 0) continue;
     mapping->pid = mapping->tid = static_cast<std::uint32_t>(pid);
+    if (mapping->file.starts_with(root + '/')) mapping->file.remove_prefix(root.size());
     sink(*mapping);
   }
 }

@@ -134,7 +134,7 @@ private:
   bool add_matches(const MappedModule& mapped, const FunctionName& wanted) {
     symbol::Module& module = *mapped.module;
     const auto found = module.functions(wanted.name);
-    process::Fd file = open_regular(fmt::format("/proc/{}/root{}", pid_, mapped.path));
+    process::Fd file(::fcntl(mapped.file.get(), F_DUPFD_CLOEXEC, 0));
     if (found.empty() || !file) return false;
     bool matched = false;
     for (const auto& function : found) {

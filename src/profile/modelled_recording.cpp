@@ -329,14 +329,15 @@ public:
 
   void module(const trace::Module& module) {
     Recording& recording = run_->recording;
-    recording.places.add(Mapping{.pid = pid_,
-                                 .tid = pid_,
-                                 .start = module.start,
-                                 .length = module.end - module.start,
-                                 .offset = module.offset,
-                                 .build_id = {},
-                                 .file = module.file});
-    recording.files.open_new(recording.places.spaces(), pid_);
+    const Record mapping = Mapping{.pid = pid_,
+                                   .tid = pid_,
+                                   .start = module.start,
+                                   .length = module.end - module.start,
+                                   .offset = module.offset,
+                                   .build_id = {},
+                                   .file = module.file};
+    recording.places.add(mapping);
+    recording.files.add(mapping, recording.places.spaces());
     if (data_) data_->module(module);
   }
 

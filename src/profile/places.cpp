@@ -25,29 +25,37 @@
 
 namespace recount::profile {
 
-process::Fd open_regular(const std::string& path) {
-  process::Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  struct stat status {};
-  if (fd && (::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode))) {
-    fd.reset();
-    errno = EINVAL;
-  }
-  return fd;
-}
-
 std::string short_path(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-void Files::open_new(const symbol::Spaces& spaces, std::uint32_t pid) {
+/// The file as it was mapped, if its inode is known; else any of this path. What a process maps in its own
+/// namespace may have another path there than in /proc/PID/maps.
+process::Fd Files::open(const symbol::MappedFile& file, int root) const {
+  const auto is_mapped_file = [&file](const process::Fd& fd) {
+    struct stat status {};
+    return fd && (file.inode == 0 || (::fstat(fd.get(), &status) == 0 && status.st_ino == file.inode));
+  };
+  process::Fd seen = process::open_regular(file.path, root);
+  if (root < 0 || is_mapped_file(seen)) return seen;
+  process::Fd here = process::open_regular(file.path);
+  return seen && !is_mapped_file(here) ? std::move(seen) : std::move(here);
+}
+
+void Files::add(const Record& record, const symbol::Spaces& spaces) {
   constexpr std::size_t most_open = 512;
+  if (const auto* fork = std::get_if<Fork>(&record); fork != nullptr && fork->pid != fork->parent_pid) {
+    views_.fork(fork->parent_pid, fork->pid);
+    seen_.erase(fork->pid);
+  }
+  const auto* const mapping = std::get_if<Mapping>(&record);
+  if (mapping == nullptr) return;
+  // A process changes its root before it executes something there.
+  if (seen_.insert(mapping->pid).second || open_.size() < spaces.files().size()) views_.look(mapping->pid);
   while (open_.size() < spaces.files().size()) {
     const auto& file = spaces.files()[open_.size()];
     process::Fd fd;
-    if (file.is_file() && open_.size() < most_open) {
-      fd = open_regular(fmt::format("/proc/{}/root{}", pid, file.path));
-      if (!fd) fd = open_regular(file.path);
-    }
+    if (file.is_file() && open_.size() < most_open) fd = open(file, views_.root(mapping->pid));
     open_.push_back(std::move(fd));
   }
 }
@@ -64,7 +72,7 @@ process::Fd Files::descriptor(const symbol::Spaces& spaces, std::uint32_t file) 
   if (spaces.files()[file].path == "[vdso]") return symbol::vdso_file();
   process::Fd fd;
   if (file < open_.size() && open_[file]) fd.reset(::fcntl(open_[file].get(), F_DUPFD_CLOEXEC, 0));
-  return fd ? std::move(fd) : open_regular(spaces.files()[file].path);
+  return fd ? std::move(fd) : process::open_regular(spaces.files()[file].path);
 }
 
 Files::Found Files::module(const symbol::Spaces& spaces, std::uint32_t file, const std::string& debug_path) {
@@ -90,7 +98,7 @@ std::vector<MappedModule> mapped_modules(pid_t pid, const std::string& debug_pat
   Files files;
   existing_mappings(pid, [&](const Record& record) {
     spaces.add(record);
-    files.open_new(spaces, number);
+    files.add(record, spaces);
   });
   std::vector<MappedModule> all;
   for (std::uint32_t file = 0; file < spaces.files().size(); ++file) {
@@ -98,7 +106,8 @@ std::vector<MappedModule> mapped_modules(pid_t pid, const std::string& debug_pat
     const auto mapping = spaces.mapped(number, file);
     if (!mapped.is_file() || !mapping) continue;
     if (auto module = files.module(spaces, file, debug_path).module)
-      all.push_back({mapped.path, std::move(module), mapping->first, mapping->second});
+      all.push_back(
+          {mapped.path, files.descriptor(spaces, file), std::move(module), mapping->first, mapping->second});
   }
   return all;
 }
@@ -334,8 +343,9 @@ void name_memory(const Places& places, const Indices& which, const Files& files,
   const std::uint32_t pid = places.places()[which.front()].pid;
   symbol::JitSymbols functions;
   std::string missing;
-  functions.add_map(symbol::perf_map_text(pid, missing));
-  add_dumps(places, files, pid, functions);
+  functions.add_map(symbol::perf_map_text(files.views(), pid, missing));
+  const std::uint32_t known = files.views().own_pid(pid), own = known != 0 ? known : pid;
+  add_dumps(places, files, own, functions);
   for (const std::size_t i : which) {
     Located& at = naming.places[i];
     const auto* const found = functions.find(at.address);
@@ -350,7 +360,7 @@ void name_memory(const Places& places, const Indices& which, const Files& files,
       missing.empty()
           ? fmt::format("process {} ran generated code without names: it wrote no /tmp/perf-{}.map and no "
                         "jit-{}.dump (see GENERATED CODE in recount-profile(1))",
-                        pid, pid, pid)
+                        pid, own, own)
           : missing);
 }
 

@@ -1,7 +1,7 @@
 // Samples summed by the place where they occurred, the names of the places, and their groups.
 #pragma once
 
-#include "process/fd.hpp"
+#include "process/views.hpp"
 #include "symbol/module.hpp"
 #include "symbol/spaces.hpp"
 
@@ -16,13 +16,10 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace recount::profile {
-
-/// Opens a regular file for reading; not a device or a pipe, whose opening may have side effects.
-/// None with errno otherwise.
-[[nodiscard]] process::Fd open_regular(const std::string& path);
 
 /// The last part of a path.
 [[nodiscard]] std::string short_path(const std::string& path);
@@ -31,8 +28,8 @@ namespace recount::profile {
 /// another mount namespace, can still be read. Not thread-safe.
 class Files {
 public:
-  /// Opens the files that are new in `spaces`, as `pid` sees them.
-  void open_new(const symbol::Spaces& spaces, std::uint32_t pid);
+  /// Opens the files that are new in `spaces` after this record, as the process of it sees them.
+  void add(const Record& record, const symbol::Spaces& spaces);
 
   struct Found {
     std::unique_ptr<symbol::Module> module;
@@ -41,15 +38,21 @@ public:
   [[nodiscard]] Found module(const symbol::Spaces& spaces, std::uint32_t file, const std::string& debug_path);
   /// The file as it was mapped; empty with errno: it cannot be read.
   [[nodiscard]] process::Fd descriptor(const symbol::Spaces& spaces, std::uint32_t file) const;
+  [[nodiscard]] const process::Views& views() const noexcept { return views_; }
   bool kernel_runs = true; ///< the sampled kernel is the running one: its symbols are those of the samples
 
 private:
+  [[nodiscard]] process::Fd open(const symbol::MappedFile& file, int root) const;
+
   std::vector<process::Fd> open_; ///< by the numbers of the files
+  process::Views views_;
+  std::unordered_set<std::uint32_t> seen_; ///< processes that have mapped something since they were created
 };
 
 /// A program or library that a process has mapped, with the address and file offset of its first mapping.
 struct MappedModule {
   std::string path;
+  process::Fd file;
   std::unique_ptr<symbol::Module> module;
   std::uint64_t start = 0, offset = 0;
 };

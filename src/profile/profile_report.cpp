@@ -416,7 +416,7 @@ std::string annotated_text(const Profile& p, const std::string& function) {
     return fmt::format("{}: no samples in a function of this name\n", base::printable(function));
   std::string text;
   for (const auto& [path, lines] : files) {
-    const process::Fd file = open_regular(path);
+    const process::Fd file = process::open_regular(path);
     const auto source = file ? base::read_all(file.get(), largest) : std::nullopt;
     text += base::printable(path) + (source ? "" : std::string(": ") + std::strerror(errno)) + "\n";
     text += annotated_table(p, lines, base::split(std::string_view(source ? *source : ""), '\n')).text();

@@ -249,8 +249,7 @@ public:
       return;
     }
     into_.places.add(record);
-    if (const auto* mapping = std::get_if<Mapping>(&record))
-      into_.files.open_new(into_.places.spaces(), mapping->pid);
+    into_.files.add(record, into_.places.spaces());
     if (const auto* name = std::get_if<Name>(&record); name != nullptr && name->exec)
       unwinder_.forget(name->pid);
     if (const auto* end = std::get_if<End>(&record); end != nullptr && end->pid == end->tid)

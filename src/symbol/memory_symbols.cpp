@@ -2,7 +2,6 @@
 
 #include "base/format.hpp"
 #include "base/text.hpp"
-#include "process/fd.hpp"
 #include "symbol/module.hpp"
 
 #include <fcntl.h>
@@ -108,37 +107,25 @@ const std::pair<const std::uint64_t, JitSymbols::Function>* JitSymbols::find(std
   return &*at;
 }
 
-namespace {
-
-/// The PID that a process has in its own PID namespace.
-std::string own_number(std::uint32_t pid) {
-  const std::string status = base::read_file(fmt::format("/proc/{}/status", pid)).value_or("");
-  for (const std::string_view line : base::split(std::string_view(status), '\n'))
-    if (line.starts_with("NSpid:")) return std::string(base::split(line, '\t').back());
-  return std::to_string(pid);
-}
-
-} // namespace
-
-std::string perf_map_text(std::uint32_t pid, std::string& missing) {
-  const std::string paths[]{fmt::format("/proc/{}/root/tmp/perf-{}.map", pid, own_number(pid)),
-                            fmt::format("/tmp/perf-{}.map", pid)};
-  for (const std::string& path : paths) {
-    const process::Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW));
+std::string perf_map_text(const process::Views& views, std::uint32_t pid, std::string& missing) {
+  const std::pair<int, std::uint32_t> places[]{{views.root(pid), views.own_pid(pid)}, {-1, pid}};
+  for (const auto& [root, number] : places) {
+    const std::string path = fmt::format("/tmp/perf-{}.map", number);
+    const process::Fd fd = process::open_regular(path, root, O_NOFOLLOW);
     struct stat status {};
-    if (!fd && (errno == ENOENT || errno == ESRCH)) continue;
+    if (!fd && errno == ENOENT) continue;
     std::string why;
     if (!fd || ::fstat(fd.get(), &status) != 0) {
-      why = std::strerror(errno);
-    } else if (!S_ISREG(status.st_mode)) {
-      why = "not a regular file";
-    } else if (status.st_uid != 0 && status.st_uid != ::geteuid()) {
-      why = fmt::format("it belongs to user {}, not to root or this user", status.st_uid);
+      why = errno == EINVAL ? "not a regular file" : std::strerror(errno);
+    } else if (status.st_uid != 0 && status.st_uid != ::geteuid() && !views.runs_as(pid, status.st_uid)) {
+      why =
+          fmt::format("it belongs to user {}, not to root, this user or that of the process", status.st_uid);
     } else {
       if (auto text = base::read_all(fd.get(), largest_file)) return *text;
       why = std::strerror(errno);
     }
-    missing = path + ": not used: " + why;
+    missing =
+        fmt::format("{}{}: not used: {}", path, root < 0 ? "" : " in the container of the process", why);
     return {};
   }
   return {};

@@ -1,6 +1,8 @@
 // Names of code that no mapped file has symbols for: the kernel, and what is generated at run time.
 #pragma once
 
+#include "process/views.hpp"
+
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -34,10 +36,10 @@ private:
   std::map<std::uint64_t, Function> functions_; ///< by start; disjoint
 };
 
-/// The text of the perf map of a process, from its own /tmp while it runs. As perf(1) does, only a regular
-/// file of root or this user is read, and no symbolic link. `missing`: why a file that exists is not read;
-/// empty: there is none.
-[[nodiscard]] std::string perf_map_text(std::uint32_t pid, std::string& missing);
+/// The text of the perf map of a process: of its own PID below its own root where they are known, else of
+/// `pid` in /tmp. Only a regular file of root, this user or the user of the process is read, and no symbolic
+/// link. `missing`: why a file that exists is not read; empty: there is none.
+[[nodiscard]] std::string perf_map_text(const process::Views& views, std::uint32_t pid, std::string& missing);
 
 // The kernel's own functions, from /proc/kallsyms.
 

@@ -21,11 +21,11 @@ template <class... Types>
 struct All {
   std::tuple<Types*...> of;
 };
-extern All<Count, DerivedValue, Error, Problem, Event, Group, GroupOptions, Counters, Histogram, Overflow,
-           OverflowEvent, OverflowCall, OverflowOptions, OverflowCount, PapiSet, papi::Inventory, Preset,
-           PresetTable, LoadedTable, PresetValue, Region, RegionTotal, Sampling, SampledEvent,
-           SamplingOptions, SamplingReport, Sample, Mapping, Name, Fork, End, Loss, Throttle,
-           simple::CounterCount, simple::Meter, simple::IpcMeter, simple::FlopsMeter, simple::Ipc,
+extern All<AddressProfile, ProfiledEvent, Count, DerivedValue, Error, Problem, Event, Group, GroupOptions,
+           Counters, Histogram, Overflow, OverflowEvent, OverflowCall, OverflowOptions, OverflowCount,
+           PapiSet, papi::Inventory, Preset, PresetTable, LoadedTable, PresetValue, Region, RegionTotal,
+           Sampling, SampledEvent, SamplingOptions, SamplingReport, Sample, Mapping, Name, Fork, End, Loss,
+           Throttle, simple::CounterCount, simple::Meter, simple::IpcMeter, simple::FlopsMeter, simple::Ipc,
            simple::Flops, UserRead, ErrorKind, Domain, Derived>
     all;
 decltype(all) all;

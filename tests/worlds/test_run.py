@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Each world lacks what its line in worlds.table says, and nothing else. Arguments: tests/worlds/run."""
+"""Each world lacks what its line in worlds.table says, and nothing else. Arguments: tests/worlds/run, recount."""
 import json
 import platform
 import subprocess
 import sys
 import unittest
 
-RUN = sys.argv[1]
+RUN, RECOUNT = sys.argv[1:3]
 # What is found inside: the events that open, as "ok" or the name of an errno, and files.
 PROBE = f'''
 import ctypes, errno, glob, json, os, struct
@@ -67,6 +67,16 @@ class Worlds(unittest.TestCase):
         found = self.differs("server", "pmus", "cpus")
         self.assertEqual((found["cpus"], set(found["pmus"]) - set(HERE["pmus"]) - {"power", "uncore_imc_0"}), (128, set()))
         self.assertLessEqual({"cpu_core", "cpu_atom"}, set(self.differs("hybrid", "pmus")["pmus"]))
+
+    def test_doctor_fixes_what_refuses(self):
+        for world, level in (("container", HERE["paranoid"]), ("paranoid", "3")):
+            got = subprocess.run([RUN, world, RECOUNT, "doctor", "--json"], capture_output=True, text=True, check=False)
+            found = {one["subject"]: one for one in json.loads(got.stdout)["findings"]}
+            fixes = [found[who]["fix"] for who in ("you", "root (you)", "an unprivileged user") if who in found]
+            self.assertTrue(fixes, got.stdout)
+            for fix in fixes:
+                self.assertEqual("sudo sysctl kernel.perf_event_paranoid=2" in fix, int(level) > 2 and world == "paranoid", fix)
+                self.assertEqual("seccomp" in fix, world == "container", fix)
 
     def test_status_and_wrong_use(self):
         self.assertEqual(subprocess.run([RUN, "wrong-hwloc", "sh", "-c", "exit 3"], check=False).returncode, 3)

@@ -258,6 +258,27 @@ BOOST_AUTO_TEST_CASE(by_a_timer_where_an_event_cannot_interrupt) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(stop_reports_what_the_timer_has_not_seen) {
+  if (const auto why = message([] { Group group(std::vector<std::string>{"msr/tsc/"}); }); !why.empty())
+    return skip(why);
+  for (auto options : {OverflowOptions{}, by_thread()}) {
+    options.interval = 1h;
+    const auto seen = std::make_unique<Seen>();
+    Overflow overflow({{encode("msr/tsc/"), 1000}}, seen->callback(), options);
+    for (int run = 1; run <= 2; ++run) {
+      overflow.start();
+      spin(1ms);
+      overflow.stop();
+      const OverflowCount count = overflow.counts()[0];
+      BOOST_TEST(count.occurrences > 1000U);
+      BOOST_TEST(count.overflows == count.occurrences / 1000);
+      BOOST_TEST(seen->count == static_cast<std::size_t>(run));
+    }
+    BOOST_TEST(seen->calls[0].emulated);
+    BOOST_TEST(seen->calls[0].address == 0U);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(another_process_with_its_children_by_thread) {
   Target target([] {
     FreshPages(500).touch(0, 500);

@@ -59,3 +59,13 @@ BOOST_AUTO_TEST_CASE(capabilities_and_seccomp_are_read_from_the_status) {
   BOOST_TEST(!p.cap_sys_admin);
   BOOST_TEST(p.seccomp == 2);
 }
+BOOST_AUTO_TEST_CASE(a_container_has_namespaces_of_its_own) {
+  using recount::host::container_name;
+  BOOST_TEST(container_name({"", true, false, true}) == "docker");
+  BOOST_TEST(container_name({"", false, true, true}) == "podman");
+  BOOST_TEST(container_name({"lxc", true, false, true}) == "lxc");
+  BOOST_TEST(container_name({"", false, false, true}).empty());
+  // A virtual machine made from an image of a container.
+  BOOST_TEST(container_name({"", true, false, false}).empty());
+  BOOST_TEST(container_name({"docker", false, true, false}).empty());
+}

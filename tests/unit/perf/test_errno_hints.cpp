@@ -118,4 +118,27 @@ BOOST_AUTO_TEST_CASE(an_unheard_of_errno_keeps_the_systems_words) {
   BOOST_TEST(holds(hint({Operation::open, event()}, EXDEV), "cross-device"));
 }
 
+BOOST_AUTO_TEST_CASE(a_setting_that_permits_it_is_not_the_cause) {
+  // The highest levels at which Linux lets any user count (perf_event_paranoid in its documentation).
+  Event user = event();
+  user.attr.exclude_kernel = 1;
+  const Event kernel = event();
+  const GroupOptions own, everyone{-1, 1}, other{77, -1};
+  struct Case {
+    const Event& event;
+    const GroupOptions& options;
+    long long level;
+    bool permitted;
+  };
+  for (const Case& c : {Case{user, own, 2, true}, Case{user, own, 3, false}, Case{kernel, own, 1, true},
+                        Case{kernel, own, 2, false}, Case{user, everyone, 0, true},
+                        Case{user, everyone, 1, false}, Case{user, other, -1, false}}) {
+    const Error refused =
+        hint({Operation::open, c.event, c.options, {}, false, true, false, c.level}, EACCES);
+    const bool sysctl = refused.problem().fix.find("sysctl") != std::string::npos;
+    BOOST_TEST(holds(refused, "seccomp filter") == c.permitted, refused.what());
+    BOOST_TEST((!c.permitted || !sysctl), refused.what());
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -124,18 +124,18 @@ BOOST_AUTO_TEST_CASE(maps_are_not_read_through_links) {
   std::ofstream(target) << "1000 10 hot\n";
   std::string missing;
   fs::remove(map);
-  BOOST_TEST(symbol::perf_map_text(pid, missing).empty());
+  BOOST_TEST(symbol::perf_map_text(process::Views(), pid, missing).empty());
   BOOST_TEST(missing.empty());
   fs::create_symlink(target, map);
-  BOOST_TEST(symbol::perf_map_text(pid, missing).empty());
+  BOOST_TEST(symbol::perf_map_text(process::Views(), pid, missing).empty());
   BOOST_TEST(missing.find("not used") != std::string::npos);
   fs::remove(map);
   fs::rename(target, map);
   missing.clear();
-  BOOST_TEST(symbol::perf_map_text(pid, missing) == "1000 10 hot\n");
+  BOOST_TEST(symbol::perf_map_text(process::Views(), pid, missing) == "1000 10 hot\n");
   BOOST_TEST(missing.empty());
   if (::geteuid() == 0 && ::chown(map.c_str(), 1, 1) == 0) {
-    BOOST_TEST(symbol::perf_map_text(pid, missing).empty());
+    BOOST_TEST(symbol::perf_map_text(process::Views(), pid, missing).empty());
     BOOST_TEST(missing.find("belongs to user 1") != std::string::npos);
   }
   fs::remove(map);
