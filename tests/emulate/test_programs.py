@@ -112,8 +112,8 @@ class Programs(unittest.TestCase):
 
     def same(self, commands, tolerance, misses=None):
         counted, reference = growth(emulated, commands), growth(lackey, commands)
+        reference[1], *more = growth(cachegrind, commands)
         if misses is not None:
-            reference[1], *more = growth(cachegrind, commands)
             reference += more
         print(self.id(), *(f"{name} {a} {b}" for name, a, b in zip(NAMES, counted, reference)), sep="\n  ", file=sys.stderr)
         for name, ours, theirs in zip(NAMES, counted, reference):
