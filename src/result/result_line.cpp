@@ -311,7 +311,13 @@ Section parse_section(const Fields& fields) {
 nlohmann::json parse(std::string_view text, const std::string& where) {
   if (text.find('\0') != std::string_view::npos)
     throw bad_input(where, "contains a NUL byte: not a results file of recount");
-  nlohmann::json object = nlohmann::json::parse(text, nullptr, false);
+  // The elements of a deep nesting take 80 times the memory of the text.
+  constexpr std::size_t long_line = 1 << 20;
+  const auto shallow = [](int depth, nlohmann::json::parse_event_t, const nlohmann::json&) {
+    return depth < 8;
+  };
+  nlohmann::json object = text.size() > long_line ? nlohmann::json::parse(text, shallow, false)
+                                                  : nlohmann::json::parse(text, nullptr, false);
   if (object.is_discarded()) throw bad_input(where, "is not JSON: not a results file of recount, or damaged");
   return object;
 }

@@ -29,9 +29,9 @@ struct Results {
   [[nodiscard]] std::map<std::string, std::string> verdicts() const;
 };
 
-/// Longest line accepted, in bytes: a header has a command line, of 6 MiB at most (execve(2)), of which JSON
-/// writes a control character as six.
-inline constexpr std::size_t longest_line = 64 << 20;
+/// Longest line accepted, in bytes: a header has a command line, of 2 MiB with the usual stack (execve(2)),
+/// of which JSON writes a control character as six.
+inline constexpr std::size_t longest_line = 16 << 20;
 
 /// Reads a results file. The contents are not trusted: whatever they are, the outcome is Results or a
 /// recount::Error (bad_input) that names FILE:LINE and the cause. A torn last line is ignored with a warning.

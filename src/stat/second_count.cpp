@@ -167,7 +167,8 @@ std::vector<PapiNames> add_papi(Plan& plan, bool perf) {
   };
   std::vector<PlanRow> rows;
   for (const PlanRow& row : plan.rows) {
-    if (perf || !has_papi_row(row)) rows.push_back(row);
+    // Without perf, parts of a count and names in a second group are rows of nobody.
+    if (perf || row.kind == RowKind::usage) rows.push_back(row);
     if (!has_papi_row(row)) continue;
     PlanRow& papi = rows.emplace_back(papi_row(row, trial));
     papi.joint = joint(row);

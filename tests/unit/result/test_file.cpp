@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(foreign_files_are_refused_with_their_line_and_left_alone) {
       {header + "nonsense\n" + header, ":2: is not JSON"},
       {recount::result::to_line(observation("R", 0)) + '\n', "a results file starts with a line of type run"},
       {header + recount::result::to_line(observation("X", 0)) + '\n', ":2: no header line of run \"X\""},
-      {std::string((1 << 20) + 200'000, 'x'), ":1: the line is longer than"},
+      {std::string(recount::result::longest_line + 200'000, 'x'), ":1: the line is longer than"},
       {"", "is empty"},
   };
   for (const auto& [text, cause] : table) {
