@@ -34,7 +34,8 @@ namespace fs = std::filesystem;
 constexpr std::size_t most_bytes = std::size_t{8} << 20, most_records = 32;
 
 Error unreadable(const std::string& where, int error) {
-  return bad_input(where, std::string("cannot be read: ") + std::strerror(error), "remove it");
+  return bad_input(where, std::string("cannot be read: ") + std::strerror(error),
+                   error == EACCES || error == EPERM ? "let this user read it: chmod u+r" : "remove it");
 }
 
 std::string read_text(const std::string& where) {
