@@ -6,14 +6,15 @@
 namespace recount::base {
 namespace {
 
-/// Fields between commas that are not quoted. Quotes around a field are removed; doubled ones inside stay.
-std::vector<std::string_view> split_fields(std::string_view line) {
+/// Fields between separators that are not quoted. Quotes around a field are removed; doubled ones inside
+/// stay.
+std::vector<std::string_view> split_fields(std::string_view line, char separator) {
   std::vector<std::string_view> fields;
   bool quoted = false;
   std::size_t from = 0;
   for (std::size_t i = 0; i <= line.size(); ++i) {
     if (i < line.size() && line[i] == '"') quoted = !quoted;
-    if (i < line.size() && (quoted || line[i] != ',')) continue;
+    if (i < line.size() && (quoted || line[i] != separator)) continue;
     std::string_view field = trim(line.substr(from, i - from));
     if (field.size() >= 2 && field.starts_with('"') && field.ends_with('"'))
       field = trim(field.substr(1, field.size() - 2));
@@ -23,12 +24,24 @@ std::vector<std::string_view> split_fields(std::string_view line) {
   return fields;
 }
 
+/// Spreadsheets write semicolons where the comma is the decimal sign, and tabs.
+char separator_of(std::string_view header) {
+  for (const char separator : {',', ';', '\t'})
+    if (split_fields(header, separator).size() > 1) return separator;
+  return ',';
+}
+
 } // namespace
 
 CsvTable parse_csv(std::string_view text, const std::string& file, const std::string& fix) {
   if (text.size() > longest_csv) throw bad_input(file, "is longer than 1 MB, the limit for such a table");
+  if (text.find('\0') != text.npos)
+    throw bad_input(file, "is not text in UTF-8", "iconv -f UTF-16 -t UTF-8, or save it as CSV UTF-8");
+  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+  if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
   CsvTable table;
   table.file = file;
+  char separator = ',';
   int number = 0;
   for (std::string_view line : split(text, '\n')) {
     ++number;
@@ -39,7 +52,8 @@ CsvTable parse_csv(std::string_view text, const std::string& file, const std::st
       table.comments += trim(line.substr(1));
       continue;
     }
-    CsvTable::Line row{number, split_fields(line)};
+    if (table.head.fields.empty()) separator = separator_of(line);
+    CsvTable::Line row{number, split_fields(line, separator)};
     if (table.head.fields.empty()) {
       table.head = std::move(row);
       continue;

@@ -1,4 +1,4 @@
-// Tables that people write by hand: comments, a header, rows of comma-separated fields, in quotes or not.
+// Tables that people write by hand: comments, a header, rows of fields, in quotes or not.
 #pragma once
 
 #include "base/format.hpp"
@@ -42,10 +42,10 @@ struct CsvTable {
 /// Longest file that read_csv() accepts, in bytes.
 inline constexpr std::size_t longest_csv = 1 << 20;
 
-/// Lines end with LF or CRLF; empty ones are skipped. A field in double quotes may contain commas. Throws
-/// recount::Error (bad_input), with the fix,
-/// where the text is too long, or a row has more or fewer fields than the header. `text` must outlive the
-/// table.
+/// Lines end with LF or CRLF; empty ones are skipped. Fields are separated by the first of comma, semicolon
+/// and tab that the header has; in double quotes they may contain it. A byte-order mark is skipped. Throws
+/// recount::Error (bad_input), with the fix, where the text is too long, or a row has more or fewer fields
+/// than the header. `text` must outlive the table.
 [[nodiscard]] CsvTable parse_csv(std::string_view text, const std::string& file, const std::string& fix);
 
 /// The text as a field (RFC 4180): in double quotes where it must be, and with an apostrophe before a "=",

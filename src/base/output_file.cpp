@@ -1,5 +1,7 @@
 #include "base/output_file.hpp"
 
+#include "base/errno_fix.hpp"
+
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -75,17 +77,15 @@ Error cannot_write(const std::string& path, int error) {
   Problem problem{
       standard_output ? "standard output" : path,
       Reason(std::string("cannot be written: ") + std::strerror(error), {}, {}, ReasonCode::other, error)};
-  if (error == ENOSPC || error == EDQUOT) {
-    problem.fix = "free space exists, or name a file elsewhere";
-  } else if (error == EFBIG) {
+  if (error == EFBIG) {
     rlimit limit{};
     ::getrlimit(RLIMIT_FSIZE, &limit);
     if (limit.rlim_cur != RLIM_INFINITY) { // else the limit of the file system
       problem.setting = fmt::format("RLIMIT_FSIZE = {} bytes", limit.rlim_cur);
       problem.fix = "ulimit -f unlimited";
     }
-  } else if (!standard_output) {
-    problem.fix = "use a folder that exists and is writable";
+  } else if (!standard_output || error == ENOSPC || error == EDQUOT) {
+    problem.fix = errno_fix(error);
   }
   return {standard_output ? ErrorKind::unavailable : ErrorKind::bad_input, std::move(problem)};
 }

@@ -18,9 +18,12 @@
 #include <exception>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <iterator>
 #include <new>
+#include <string_view>
 #include <system_error>
 #include <unistd.h>
+#include <utility>
 #include <zlib.h>
 
 namespace recount::cli {
@@ -95,6 +98,20 @@ int dispatch(std::vector<std::string> words) {
     }
     if (!command.hidden) names.push_back(command.name);
   }
+  constexpr std::pair<std::string_view, const char*> of_perf[] = {
+      {"annotate", "recount profile --annotate FUNCTION -- COMMAND"},
+      {"bench", "recount cost"},
+      {"diff", "recount profile --diff BEFORE --input AFTER"},
+      {"list", "recount events"},
+      {"mem", "recount profile -w model:NAME --by object -- COMMAND"},
+      {"probe", "recount profile --function NAME -- COMMAND"},
+      {"record", "recount profile --perf-data FILE -- COMMAND"},
+      {"script", "recount profile --input FILE"},
+      {"test", "recount doctor"},
+      {"top", "recount watch"}};
+  if (const auto* known = std::ranges::find(of_perf, name, &std::pair<std::string_view, const char*>::first);
+      known != std::end(of_perf))
+    throw bad_input(name, "no such command; it is one of perf(1)", known->second);
   throw bad_input(name, name.starts_with("-") ? "no such option" : "no such command",
                   base::did_you_mean(name, names, "recount --help"));
 }

@@ -1,11 +1,13 @@
 #include "event/encode.hpp"
 
 #include "base/format.hpp"
+#include "base/names.hpp"
 #include "base/nearest.hpp"
 #include "base/text.hpp"
 #include "event/event_file.hpp"
 #include "event/pfm.hpp"
 #include "event/sysfs.hpp"
+#include "host/cpu.hpp"
 
 #include <recount/error.hpp>
 
@@ -47,16 +49,49 @@ bool is_hidden_tracepoint(const std::string& name) {
          ::access("/sys/kernel/tracing/events", R_OK) != 0;
 }
 
+/// The CPUs of other machines that have an event of this name, by libpfm4: "Intel Skylake, ..."; empty: none.
+std::string other_cpus_with(const std::string& name) {
+  constexpr std::size_t most_named = 2;
+  if (name.find("::") != std::string::npos) return {};
+  const std::string event = name.substr(0, name.find_first_of(":."));
+  std::vector<std::string> cpus;
+  for (const pfm::Table& table : pfm::tables()) {
+    if (table.kind != pfm::Table::Kind::core) continue;
+    const auto all = pfm::entries(table);
+    const bool has = std::ranges::any_of(
+        all, [&](const pfm::Entry& entry) { return ::strcasecmp(entry.name.c_str(), event.c_str()) == 0; });
+    if (has && table.present) return {};
+    if (has) cpus.push_back(table.prose);
+  }
+  const std::size_t more = cpus.size() > most_named ? cpus.size() - most_named : 0;
+  cpus.resize(cpus.size() - more);
+  return fmt::format("{}{}", fmt::join(cpus, ", "), more > 0 ? fmt::format(" and {} more CPUs", more) : "");
+}
+
 [[noreturn]] void unknown(const std::string& name, const std::string& cause,
                           const std::vector<host::Pmu>& pmus) {
   if (const std::string pmu = absent_pmu(name); !pmu.empty())
     throw unavailable(name, "the event is in an event file, but this machine has no PMU " + pmu, {},
                       "recount doctor");
+  if (is_preset(name))
+    throw bad_input(
+        name, "no such event: names with PAPI_ are presets, which PAPI makes of events",
+        fmt::format("recount stat -e {0} counts it, recount presets {0} shows its events; in a program: "
+                    "PapiSet of recount/papi.hpp, PAPI_add_named_event(3)",
+                    name));
+  if (const std::string others = other_cpus_with(name); !others.empty())
+    throw bad_input(
+        name, fmt::format("no such event on this CPU ({}); it is one of {}", host::this_cpu().name, others),
+        "recount events PATTERN searches those of this CPU; --events-file FILE adds those that its "
+        "vendor publishes");
   std::string fix = base::did_you_mean(suggestions(name, pmus));
   if (fix.empty() && is_hidden_tracepoint(name))
     throw bad_input(name, "no such event; tracepoints need a mounted and readable tracefs",
                     "as root: mount -t tracefs nodev /sys/kernel/tracing");
-  if (fix.empty()) fix = "recount events PATTERN searches the known events";
+  if (fix.empty())
+    fix = "recount events PATTERN searches the known events; --events-file FILE adds those of perf(1) or of "
+          "the "
+          "vendor";
   throw bad_input(name, cause, fix);
 }
 

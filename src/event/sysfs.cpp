@@ -125,6 +125,10 @@ struct Builder {
     for (const auto& [lower, event] : pmu.described)
       known.push_back(event.name);
     std::string fix = base::did_you_mean(key, known);
+    if (pmu.core() && (key == "mem-loads" || key == "mem-stores" || key == "ldlat"))
+      fix =
+          "only Intel's PMUs have it, with PEBS (in a virtual machine, if the host exposes it); AMD: sample "
+          "ibs_op//";
     known.resize(listed);
     if (fix.empty()) fix = fmt::format("PMU {} takes {}", pmu.name, fmt::join(known, ", "));
     throw bad_input(name, fmt::format("PMU {} has no event or term \"{}\"", pmu.name, key), fix);
@@ -136,6 +140,19 @@ const host::Pmu& find_pmu(std::string_view wanted, const std::string& name,
   for (const host::Pmu& pmu : pmus)
     if (pmu.name == wanted) return pmu;
   const auto names = base::mapped(pmus, &host::Pmu::name);
+  if (wanted == "cpu" || wanted.starts_with("cpu_")) {
+    std::vector<std::string> cores;
+    for (const host::Pmu& pmu : pmus)
+      if (pmu.core()) cores.push_back(pmu.name + name.substr(wanted.size()));
+    const std::string cause = fmt::format("this kernel has no PMU \"{}\"", wanted);
+    if (!cores.empty())
+      throw bad_input(name, cause + "; its core PMUs have other names", base::did_you_mean(cores));
+    throw unavailable(
+        name, cause + " or other core PMU: a virtual machine without one, or a CPU unknown to Linux",
+        names.empty() ? "" : fmt::format("PMUs: {}", fmt::join(names, ", ")),
+        "count software events (recount events --pmu perf), or give the machine a PMU (qemu/KVM: "
+        "-cpu host,pmu=on)");
+  }
   throw bad_input(name, fmt::format("this kernel has no PMU \"{}\" (/sys/bus/event_source/devices)", wanted),
                   base::did_you_mean(wanted, names,
                                      names.empty()

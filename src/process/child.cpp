@@ -1,5 +1,6 @@
 #include "process/child.hpp"
 
+#include "base/errno_fix.hpp"
 #include "process/signals.hpp"
 
 #include <fcntl.h>
@@ -30,7 +31,8 @@ Fd null_output() {
 
 Pipe::Pipe() {
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) throw unavailable("pipe", std::strerror(errno), {}, "ulimit -n");
+  if (::pipe2(ends, O_CLOEXEC) != 0)
+    throw unavailable("pipe", std::strerror(errno), {}, base::errno_fix(errno));
   read.reset(ends[0]);
   write.reset(ends[1]);
 }
@@ -254,7 +256,7 @@ Captured in_fork(const std::function<int(int)>& body, milliseconds limit) {
     pid = ::fork();
     if (pid == 0) run_body(body, out.write.get(), err.write.get(), parent);
   }
-  if (pid < 0) throw unavailable("fork", std::strerror(errno), {}, "ulimit -u");
+  if (pid < 0) throw no_fork("fork");
   ::setpgid(pid, pid);
   out.write.reset();
   err.write.reset();

@@ -65,6 +65,11 @@ private:
   int status_;
 };
 
+/// For a program that does not exist, whose name may be a whole command line.
+[[nodiscard]] CannotRun not_found(const std::string& name);
+/// For a failure of fork(2), after errno.
+[[nodiscard]] Error no_fork(const std::string& subject);
+
 /// Resource usage of a child and the descendants that it waited for (getrusage(2)).
 struct Usage {
   double user_ns = 0, system_ns = 0;

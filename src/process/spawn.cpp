@@ -1,4 +1,5 @@
 #include "base/affinity.hpp"
+#include "base/errno_fix.hpp"
 #include "base/text.hpp"
 #include "process/child.hpp"
 #include "process/fd.hpp"
@@ -236,7 +237,7 @@ bool wait_at(int gate) {
   const std::string why = std::strerror(report.error);
   switch (report.step) {
   case Step::descriptors:
-    throw unavailable(name, "cannot pass its file descriptors: " + why, {}, "ulimit -n");
+    throw unavailable(name, "cannot pass its file descriptors: " + why, {}, base::errno_fix(report.error));
   case Step::cpu:
     throw unavailable(name, "cannot be pinned to CPU " + std::to_string(report.cpu) + ": " + why,
                       "cpus allowed: see Cpus_allowed_list in /proc/self/status", "choose one of these CPUs");
@@ -247,12 +248,36 @@ bool wait_at(int gate) {
   case Step::hold: throw unavailable(name, "was stopped before exec and never resumed");
   case Step::exec: break;
   }
-  if (report.error == ENOENT && name.find('/') == std::string::npos)
-    throw CannotRun(
-        unavailable(name, "program not found in PATH", {}, "install it, or add its directory to PATH"), 127);
-  throw CannotRun(unavailable(name, "cannot be run: " + why), report.error == ENOENT ? 127 : 126);
+  if (report.error == ENOENT) throw not_found(name);
+  throw CannotRun(unavailable(name, "cannot be run: " + why), 126);
 }
 } // namespace
+
+CannotRun not_found(const std::string& name) {
+  constexpr std::string_view blanks = " \t\n", syntax = "|&;<>()$`\\\"'*?[#~{}!\n";
+  std::string cause = "program not found in PATH", fix = "install it, or add its directory to PATH";
+  if (name.find('/') != std::string::npos) {
+    cause = ::access(name.c_str(), F_OK) == 0
+                ? "cannot be run: its interpreter (of the line #!, or the dynamic linker) does not exist"
+                : "cannot be run: No such file or directory";
+    fix.clear();
+  }
+  if (name.find_first_of(blanks) != std::string::npos) {
+    std::string quoted = name;
+    for (auto at = quoted.find('\''); at != std::string::npos; at = quoted.find('\'', at + 4))
+      quoted.replace(at, 1, "'\\''");
+    cause += "; it is one word with blanks";
+    fix = "-- sh -c '" + quoted + "'";
+    if (name.find_first_of(syntax) == std::string::npos) fix = "give words: -- " + name + "; or " + fix;
+  }
+  return {unavailable(name, cause, {}, fix), 127};
+}
+
+Error no_fork(const std::string& subject) {
+  const int error = errno;
+  return unavailable(subject, std::string("fork: ") + std::strerror(error), {},
+                     error == EAGAIN ? "ulimit -u" : base::errno_fix(error));
+}
 
 void record_inherited() {
   inherited = {};
@@ -296,7 +321,8 @@ Child::Child(const Spawn& spawn) {
   Pipe pipe;
   int gate[2] = {-1, -1}; // sockets: writing to a child that was killed raises no SIGPIPE then
   if (spawn.held && ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, gate) != 0)
-    throw unavailable(spawn.argv[0], std::string("socketpair: ") + std::strerror(errno), {}, "ulimit -n");
+    throw unavailable(spawn.argv[0], std::string("socketpair: ") + std::strerror(errno), {},
+                      base::errno_fix(errno));
   gate_.reset(gate[0]);
   const Fd gate_of_child(gate[1]);
   const pid_t parent = ::getpid();
@@ -309,8 +335,7 @@ Child::Child(const Spawn& spawn) {
       run_child(spawn, prepared, {pipe.write.get(), gate_of_child.get()}, parent);
     }
   }
-  if (pid_ < 0)
-    throw unavailable(spawn.argv[0], std::string("fork: ") + std::strerror(errno), {}, "ulimit -u");
+  if (pid_ < 0) throw no_fork(spawn.argv[0]);
   own_group_ = spawn.own_group;
   if (own_group_) ::setpgid(pid_, pid_); // also here, so that signal() works at once
   name_ = spawn.argv[0];

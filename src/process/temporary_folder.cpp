@@ -1,5 +1,7 @@
 #include "process/temporary_folder.hpp"
 
+#include "base/errno_fix.hpp"
+
 #include <recount/error.hpp>
 
 #include <cerrno>
@@ -17,10 +19,12 @@ TemporaryFolder::TemporaryFolder(const std::string& prefix) {
   const fs::path parent = fs::temp_directory_path(none);
   path_ = ((none ? fs::path("/tmp") : parent) / (prefix + "-XXXXXX")).string();
   if (::mkdtemp(path_.data())) return;
-  const std::string cause = std::string("cannot create a folder: ") + std::strerror(errno);
+  const int error = errno;
+  const std::string cause = std::string("cannot create a folder: ") + std::strerror(error);
   const char* const setting = std::getenv("TMPDIR");
   throw unavailable(path_, cause, setting ? std::string("TMPDIR = ") + setting : "TMPDIR is not set",
-                    "set TMPDIR to a folder that can be written");
+                    error == ENOSPC || error == EDQUOT ? base::errno_fix(error)
+                                                       : "set TMPDIR to a folder that can be written");
 }
 
 TemporaryFolder::TemporaryFolder(TemporaryFolder&& other) noexcept

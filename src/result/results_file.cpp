@@ -2,6 +2,7 @@
 
 #include "base/format.hpp"
 #include "base/output_file.hpp"
+#include "host/job.hpp"
 
 #include <recount/error.hpp>
 
@@ -25,6 +26,15 @@
 
 namespace recount::result {
 namespace {
+
+/// The tasks of a job that was started by an MPI launcher or a batch system have the same arguments.
+std::string file_of_each_task(const std::string& path) {
+  if (host::this_job().tasks < 2) return {};
+  const auto dot = path.rfind('.'), slash = path.rfind('/');
+  const bool suffix = dot != path.npos && dot > 0 && (slash == path.npos || dot > slash + 1);
+  const std::size_t end = suffix ? dot : path.size();
+  return ", one for each task: -o " + path.substr(0, end) + "-{task}" + path.substr(end);
+}
 
 /// Lines that follow one another have much in common: the value is shared where it is equal.
 template <class T>
@@ -241,12 +251,13 @@ Writer::Writer(std::string path, Mode mode, Resume resume) : path_(std::move(pat
   if (!regular_) return;
   try {
     if (::flock(fd_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-      throw bad_input(path_, "another recount writes to it", "wait for it, or choose another -o FILE");
+      throw bad_input(path_, "another recount writes to it",
+                      "wait for it, or choose another -o FILE" + file_of_each_task(path_));
     if (::fstat(fd_, &status) != 0) throw base::cannot_write(path_, errno);
     if (mode == Mode::create && status.st_size > 0 && !holds_nothing(path_))
       throw bad_input(path_, "exists already, and results are never overwritten",
                       std::string(resume == Resume::possible ? "resume it with --resume, or " : "") +
-                          "choose another -o FILE");
+                          "choose another -o FILE" + file_of_each_task(path_));
     const off_t whole = whole_lines(fd_, status.st_size);
     if (whole != status.st_size && ::ftruncate(fd_, whole) != 0) throw base::cannot_write(path_, errno);
   } catch (...) {

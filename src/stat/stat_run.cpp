@@ -1,5 +1,6 @@
 #include "stat/stat_run.hpp"
 
+#include "base/errno_fix.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "command/measuring.hpp"
@@ -470,7 +471,7 @@ process::Fd open_fifo(const std::string& text, std::string_view path) {
   process::Fd fd(::open(std::string(path).c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
   if (!fd)
     throw bad_input("--control " + text, fmt::format("{} cannot be opened: {}", path, std::strerror(errno)),
-                    fmt::format("mkfifo {}", path));
+                    errno == ENOENT ? fmt::format("mkfifo {}", path) : base::errno_fix(errno));
   return fd;
 }
 

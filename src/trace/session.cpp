@@ -1,5 +1,6 @@
 #include "trace/session.hpp"
 
+#include "base/errno_fix.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "process/child.hpp"
@@ -86,7 +87,9 @@ bool dead(std::uint32_t pid) {
 }
 
 [[noreturn]] void fail(const std::string& what) {
-  const char* const fix = errno == ENOMEM ? "ulimit -v unlimited" : "ulimit -f unlimited";
+  const char* const fix = errno == ENOMEM  ? "ulimit -v unlimited"
+                          : errno == EFBIG ? "ulimit -f unlimited"
+                                           : base::errno_fix(errno);
   throw unavailable("recount-trace", what + ": " + std::strerror(errno), {}, fix);
 }
 
@@ -506,11 +509,11 @@ ToolCommand tool_command(const std::vector<std::string>& command, const ToolOpti
                       "apt-get install valgrind, then build recount again if it was built without");
   const auto file = process::find_program(command.front());
   if (!file) {
-    constexpr int not_found = 127, not_executable = 126;
+    constexpr int not_executable = 126;
     const bool exists =
         ::access(command.front().c_str(), F_OK) == 0 && command.front().find('/') != std::string::npos;
-    throw process::CannotRun(unavailable(command.front(), exists ? "cannot be executed" : "no such program"),
-                             exists ? not_executable : not_found);
+    if (!exists) throw process::not_found(command.front());
+    throw process::CannotRun(unavailable(command.front(), "cannot be executed"), not_executable);
   }
   if (const std::string why = unexecutable(*file); !why.empty())
     throw unavailable(options.subject, command.front() + ": " + why, {},

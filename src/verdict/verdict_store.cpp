@@ -58,7 +58,8 @@ MachineKey storable(const MachineKey& machine) {
 }
 
 Error unreadable(const std::string& where, int error) {
-  return bad_input(where, std::string("cannot be read: ") + std::strerror(error), "remove it");
+  return bad_input(where, std::string("cannot be read: ") + std::strerror(error),
+                   error == EACCES || error == EPERM ? "let this user read it: chmod u+r" : "remove it");
 }
 
 std::string read_text(const std::string& where) {

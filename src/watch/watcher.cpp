@@ -1,5 +1,6 @@
 #include "watch/watcher.hpp"
 
+#include "base/errno_fix.hpp"
 #include "base/names.hpp"
 #include "base/text.hpp"
 #include "perf/removed.hpp"
@@ -29,7 +30,7 @@ std::uint64_t nanoseconds_of(std::chrono::steady_clock::time_point time) {
 SectionSocket::SectionSocket() {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0)
-    throw unavailable("socketpair", std::strerror(errno), {}, "ulimit -n");
+    throw unavailable("socketpair", std::strerror(errno), {}, base::errno_fix(errno));
   fd_.reset(ends[0]);
   program_end_.reset(ends[1]);
 }

@@ -71,6 +71,24 @@ BOOST_AUTO_TEST_CASE(a_named_file_is_bad_input_and_standard_output_is_not) {
   BOOST_TEST(out.problem().subject == "standard output");
 }
 
+BOOST_AUTO_TEST_CASE(the_fix_follows_the_errno) {
+  const auto fix = [](int error) { return base::cannot_write("a", error).problem().fix; };
+  const auto holds = [&](int error, const char* part) { return fix(error).find(part) != std::string::npos; };
+  for (const int error : {ENOSPC, EDQUOT}) {
+    BOOST_TEST(holds(error, "remove files"));
+    BOOST_TEST(base::cannot_write("-", error).problem().fix == fix(error));
+  }
+  BOOST_TEST(holds(ENOENT, "exists"));
+  BOOST_TEST(holds(EACCES, "may write"));
+  BOOST_TEST(!holds(EACCES, "exists"));
+  BOOST_TEST(!holds(ENOENT, "write"));
+  BOOST_TEST(holds(EROFS, "mounted for writing"));
+  BOOST_TEST(holds(EISDIR, "not a folder"));
+  BOOST_TEST(holds(EMFILE, "ulimit -n"));
+  BOOST_TEST(fix(EIO).empty());
+  BOOST_TEST(base::cannot_write("-", EACCES).problem().fix.empty());
+}
+
 BOOST_AUTO_TEST_CASE(a_file_is_written_whole_or_reported) {
   const Place place;
   const std::string path = (place.path / "text").string(), text(100'000, 'x');

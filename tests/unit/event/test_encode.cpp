@@ -166,4 +166,26 @@ BOOST_AUTO_TEST_CASE(what_is_no_generic_event_stays_one) {
   BOOST_TEST(event::encode_each_over("perf::INSTRUCTIONS", Domain::all, {}).size() == 1U);
 }
 
+BOOST_AUTO_TEST_CASE(names_of_other_kinds_say_where_they_belong) {
+  const auto why = [](const std::string& name) {
+    try {
+      (void)encode(name);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  BOOST_TEST(why("PAPI_L1_DCM").find("PAPI makes of events") != std::string::npos, why("PAPI_L1_DCM"));
+  BOOST_TEST(why("PAPI_L1_DCM").find("PapiSet") != std::string::npos, why("PAPI_L1_DCM"));
+  // Of AMD's Bulldozer and Intel's Sandy Bridge alone: one of them is another machine's.
+  for (const auto& [name, cpu] : {std::pair("RETIRED_INDIRECT_BRANCH_INFO", "AMD64"),
+                                  std::pair("L1D_BLOCKS:BANK_CONFLICT_CYCLES", "Intel Sandy Bridge")}) {
+    const std::string text = why(name);
+    if (text == "no error") continue;
+    BOOST_TEST(text.find("no such event on this CPU") != std::string::npos, text);
+    BOOST_TEST(text.find(cpu) != std::string::npos, text);
+    BOOST_TEST(text.find("--events-file") != std::string::npos, text);
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()

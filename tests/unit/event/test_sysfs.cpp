@@ -109,4 +109,21 @@ BOOST_AUTO_TEST_CASE(an_event_with_a_parameter_needs_it) {
   BOOST_TEST(holds(message(*this, "power/thread,thread_id=3/"), "needs a value for id"));
 }
 
+BOOST_AUTO_TEST_CASE(events_of_a_core_pmu_elsewhere) {
+  // AMD has no PEBS, whose events perf(1) calls so.
+  for (const char* const name : {"cpu/mem-loads,ldlat=30/", "cpu/mem-stores/", "cpu/cpu-cycles,ldlat=3/"})
+    BOOST_TEST(holds(message(*this, name), "AMD: sample ibs_op//"), message(*this, name));
+  BOOST_TEST(holds(message(*this, "cpu_core/mem-loads,ldlat=30/"), "did you mean cpu/mem-loads,ldlat=30/"),
+             message(*this, "cpu_core/mem-loads,ldlat=30/"));
+}
+
+BOOST_AUTO_TEST_CASE(without_a_core_pmu_the_machine_is_the_cause) {
+  const SysfsTree none;
+  BOOST_CHECK_EXCEPTION(encode_sysfs("cpu/mem-loads,ldlat=30/", Domain::all, none.pmus()), Error,
+                        [](const Error& error) {
+                          return error.kind() == ErrorKind::unavailable &&
+                                 holds(error.what(), "no PMU \"cpu\" or other core PMU");
+                        });
+}
+
 BOOST_AUTO_TEST_SUITE_END()
