@@ -109,7 +109,8 @@ BOOST_AUTO_TEST_CASE(part_of_a_core_type_follows_the_time_of_all) {
   const Count elsewhere = count(3, 400'000'000, 126); // all but this time on the other core type
   BOOST_TEST(number(evaluate(plan, std::vector{count(6), count(4, 400'000'000, 399'000'000), elsewhere},
                              1)[1]) == 3);
-  BOOST_TEST(!result::as_double(evaluate(plan, std::vector<Count>(3), 1)[1].value).has_value()); // not run yet
+  BOOST_TEST(
+      !result::as_double(evaluate(plan, std::vector<Count>(3), 1)[1].value).has_value()); // not run yet
   const auto rows = evaluate(plan, std::vector{count(6), none("taken"), elsewhere}, 1);
   BOOST_TEST(!result::as_double(rows[1].value).has_value());
   BOOST_TEST(rows[1].reason.get().cause.starts_with("scheduled for 126 ns of 400 ms"));
