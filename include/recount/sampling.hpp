@@ -116,7 +116,10 @@ struct SampledCount {
   std::uint64_t throttled = 0;       ///< times that the kernel stopped it for a while
   std::uint64_t occurrences = 0;     ///< counted while it was enabled and on the PMU
   std::uint64_t enabled_ns = 0, running_ns = 0; ///< summed over threads and CPUs
-  std::uint64_t opened = 0; ///< on how many CPUs of each thread; fewer for an event of one core type
+  /// With SamplingOptions::follow, of enabled_ns the time in which the threads ran on the CPUs of the event.
+  /// An inherited event of a CPU is also enabled while its thread runs elsewhere: from its first run on that
+  /// CPU on, so that enabled_ns lies between this time and its product with the number of CPUs.
+  std::uint64_t present_ns = 0;
 };
 /// Counts and overhead of a Sampling so far.
 struct SamplingReport {

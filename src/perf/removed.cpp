@@ -1,5 +1,6 @@
 #include "perf/removed.hpp"
 
+#include "base/format.hpp"
 #include "perf/try_open.hpp"
 #include "process/child.hpp"
 
@@ -28,6 +29,8 @@ constexpr double seen_of_removed = 0.05; ///< at most: the rest of execve(2)
 constexpr nanoseconds noticeable{10'000'000};
 #endif
 constexpr double seen_of_all = 0.9; ///< at least: all but the beginning of execve(2) and the exit
+constexpr nanoseconds of_switch{
+    100'000}; ///< not counted, at most; 10 to 33 us were measured in a virtual machine
 
 double times(double part, nanoseconds of) {
   return part * static_cast<double>(of.count());
@@ -67,12 +70,40 @@ bool removed_at_exec(const std::string& program) {
          ((of.st_mode & S_ISGID) != 0 && (of.st_mode & S_IXGRP) != 0 && of.st_gid != ::getgid());
 }
 
-std::string removed_in_part(nanoseconds enabled, nanoseconds used) {
-  if (emulated() || times(1, enabled) >= times(seen_of_all, used) || used - enabled < noticeable) return {};
+std::string counted_in_part(nanoseconds enabled, nanoseconds used, std::uint64_t switches) {
+  const nanoseconds missing = used - enabled;
+  if (emulated() || times(1, enabled) >= times(seen_of_all, used) || missing < noticeable ||
+      missing < of_switch * switches)
+    return {};
+  return fmt::format("incomplete: counted in {} of {} of processor time", milliseconds(enabled),
+                     milliseconds(used));
+}
+
+void Removals::add(const Record& record) {
+  if (const auto* name = std::get_if<Name>(&record); name != nullptr && name->exec) {
+    starting_[name->pid] = {name->pid, std::string(name->name), !started_.contains(name->pid)};
+  } else if (const auto* mapping = std::get_if<Mapping>(&record)) {
+    if (starting_.erase(mapping->pid) > 0) started_.insert(mapping->pid);
+  } else if (const auto* end = std::get_if<End>(&record); end != nullptr && end->pid == end->tid) {
+    if (const auto at = starting_.find(end->pid); at != starting_.end()) {
+      programs_.push_back(std::move(at->second));
+      starting_.erase(at);
+    }
+    started_.erase(end->pid);
+  }
+}
+
+std::string removed_in_part(const Removals& removals, nanoseconds counted, nanoseconds used) {
+  const auto& programs = removals.programs();
+  if (programs.empty()) return {};
+  const std::string part = used <= nanoseconds(0) ? ""
+                                                  : fmt::format("counted in {} of {} of processor time; ",
+                                                                milliseconds(counted), milliseconds(used));
   return fmt::format(
-      "incomplete: counted in {} of {} of processor time; Linux does not count programs that are "
-      "set-user-ID or set-group-ID, have capabilities, or may not be read",
-      milliseconds(enabled), milliseconds(used));
+      "incomplete: {}Linux removed the counters of {} ({}{}): set-user-ID or set-group-ID, with "
+      "capabilities, or not readable",
+      part, base::format_count(programs.size(), "program"), programs.size() > 1 ? "the first: " : "",
+      programs.front().name);
 }
 
 namespace {

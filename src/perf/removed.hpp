@@ -4,12 +4,17 @@
 #include "process/fd.hpp"
 
 #include <recount/reason.hpp>
+#include <recount/sampling.hpp>
 
 #include <sys/types.h>
 
 #include <chrono>
+#include <cstdint>
+#include <map>
+#include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace recount::perf {
 
@@ -26,8 +31,34 @@ namespace recount::perf {
 /// where only the processor time can tell: a file with capabilities.
 [[nodiscard]] bool removed_at_exec(const std::string& program);
 
-/// The same for descendants of the command: what is missing from the counts; empty: nothing known.
-[[nodiscard]] std::string removed_in_part(std::chrono::nanoseconds enabled, std::chrono::nanoseconds used);
+/// What is missing from the counts of a command and its descendants where the processor time alone is known,
+/// which does not tell the cause; empty: nothing known. `switches`: context switches of all. Linux counts
+/// neither them nor the beginning and the end of a task: tens of microseconds for each. Pure.
+[[nodiscard]] std::string counted_in_part(std::chrono::nanoseconds enabled, std::chrono::nanoseconds used,
+                                          std::uint64_t switches);
+
+/// Programs whose execve(2) removed the events, observed in the records of a Sampling that follows. It is
+/// recorded as a Name, and the removal as an End of the task right after it (perf_event_exit_task() in
+/// kernel/events/core.c); a program that keeps its events maps its file first. Valid if no record was lost.
+class Removals {
+public:
+  struct Program {
+    std::uint32_t pid = 0;
+    std::string name;   ///< as Linux shortens it, from outside
+    bool first = false; ///< the process had not executed another one
+  };
+  void add(const Record& record);
+  [[nodiscard]] const std::vector<Program>& programs() const noexcept { return programs_; }
+
+private:
+  std::map<std::uint32_t, Program> starting_; ///< by PID: nothing is mapped yet
+  std::set<std::uint32_t> started_;           ///< processes that have executed a program
+  std::vector<Program> programs_;
+};
+
+/// What is missing from the counts then; empty: nothing. `used`: 0: unknown. Pure.
+[[nodiscard]] std::string removed_in_part(const Removals& removals, std::chrono::nanoseconds counted,
+                                          std::chrono::nanoseconds used);
 
 // Whether the descendants of a process have ended.
 

@@ -5,7 +5,6 @@
 #include "host/event_class.hpp"
 #include "host/pmu.hpp"
 #include "perf/errno_hints.hpp"
-#include "perf/open_group.hpp"
 #include "process/waiter.hpp"
 
 #include <recount/error.hpp>
@@ -331,15 +330,15 @@ public:
     return layout_.take(words, ids, times, out) ? out : std::span<const Raw>{};
   }
 
-  void add(const Context& context, std::vector<SampledCount>& into) {
+  void add(const Context& context, std::uint64_t followed_ns, std::vector<SampledCount>& into) {
     const std::size_t each = open_.options.group ? context.fds.size() : 1;
     for (std::size_t first = 0; first < context.fds.size(); first += each) {
       if (!context.fds[first]) continue;
       const auto ids = std::span(context.ids).subspan(first, each);
       const auto raw = read(context.fds[first].get(), ids, open_.events[first].event);
       for (std::size_t i = 0; i < raw.size(); ++i) {
-        add(raw[i], into[first + i]);
-        into[first + i].opened += context.tid == open_.contexts.front().tid ? 1U : 0U;
+        add_read(into[first + i], raw[i], times, followed_ns);
+        if (open_.has.lost) into[first + i].lost = into[first + i].lost.value_or(0) + raw[i].lost;
       }
     }
   }
@@ -347,13 +346,6 @@ public:
   Times times;
 
 private:
-  void add(const Raw& raw, SampledCount& count) const {
-    count.occurrences += raw.value;
-    count.enabled_ns += times.enabled;
-    count.running_ns += times.running;
-    if (open_.has.lost) count.lost = count.lost.value_or(0) + raw.lost;
-  }
-
   const OpenSampling& open_;
   Layout layout_;
   std::vector<std::uint64_t> words_;
@@ -362,19 +354,31 @@ private:
 
 } // namespace
 
+void add_read(SampledCount& count, const Raw& raw, const Times& times, std::uint64_t followed_ns) {
+  count.occurrences += raw.value;
+  count.enabled_ns += times.enabled;
+  count.running_ns += times.running;
+  // The follower also counts from before start(), and a software event is on the CPU whenever its thread is.
+  count.present_ns += std::min(times.enabled, followed_ns);
+}
+
 std::uint64_t read_counts(const OpenSampling& open, std::vector<SampledCount>& into) {
   for (SampledCount& count : into) {
-    count.occurrences = count.enabled_ns = count.running_ns = count.opened = 0;
+    count.occurrences = count.enabled_ns = count.running_ns = count.present_ns = 0;
     count.lost.reset();
   }
   ReadBack reader(open);
   std::uint64_t lost = 0;
   for (const Context& context : open.contexts) {
-    reader.add(context, into);
-    if (!context.follower) continue;
-    const std::uint64_t id[] = {context.follower_id};
-    for (const Raw& raw : reader.read(context.follower.get(), id, open.events.front().event))
-      lost += raw.lost;
+    std::uint64_t followed_ns = 0;
+    if (context.follower) {
+      const std::uint64_t id[] = {context.follower_id};
+      for (const Raw& raw : reader.read(context.follower.get(), id, open.events.front().event)) {
+        lost += raw.lost;
+        followed_ns = reader.times.running;
+      }
+    }
+    reader.add(context, followed_ns, into);
   }
   return lost;
 }

@@ -1,6 +1,7 @@
 // Opens the events of a Sampling on threads and CPUs, and their rings; reads their counts.
 #pragma once
 
+#include "perf/open_group.hpp"
 #include "perf/record.hpp"
 #include "perf/try_open.hpp"
 #include "process/fd.hpp"
@@ -76,6 +77,10 @@ void set_period(OpenSampling& open, std::size_t event, std::uint64_t period);
 
 /// Throws Error, see Sampling's constructor.
 [[nodiscard]] OpenSampling open_sampling(std::vector<SampledEvent> events, const SamplingOptions& options);
+
+/// Adds what was read of an event on one thread and CPU. `followed_ns`: for how long the follower of the same
+/// thread and CPU was on it; 0: there is none. Pure.
+void add_read(SampledCount& count, const Raw& raw, const Times& times, std::uint64_t followed_ns);
 
 /// Fills in occurrences, times and lost of each event, summed over the contexts; the rest of `into`, which
 /// has one element per event, is unchanged. Returns the records lost by followers. Throws Error when the

@@ -77,7 +77,8 @@ Usage make_usage(const rusage& used) {
   const auto ns = [](const timeval& time) {
     return static_cast<double>(time.tv_sec) * 1e9 + static_cast<double>(time.tv_usec) * 1e3;
   };
-  return {ns(used.ru_utime), ns(used.ru_stime), static_cast<double>(used.ru_maxrss) * 1024};
+  return {ns(used.ru_utime), ns(used.ru_stime), static_cast<double>(used.ru_maxrss) * 1024,
+          static_cast<std::uint64_t>(used.ru_nvcsw + used.ru_nivcsw)};
 }
 
 std::optional<Exit> Child::reap(bool block) {
@@ -97,7 +98,7 @@ std::optional<Exit> Child::reap(bool block) {
     ended_ = Exit{Exit::How::exited, WEXITSTATUS(status)};
   if (got > 0) {
     ended_->usage = {std::max(0.0, usage.user_ns - before_.user_ns),
-                     std::max(0.0, usage.system_ns - before_.system_ns), usage.max_rss};
+                     std::max(0.0, usage.system_ns - before_.system_ns), usage.max_rss, usage.switches};
     ended_->before_exec = before_;
   }
   return ended_;

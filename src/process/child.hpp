@@ -67,6 +67,7 @@ private:
 struct Usage {
   double user_ns = 0, system_ns = 0;
   double max_rss = 0; ///< bytes, of the largest of these processes; that of the child before exec counts, too
+  std::uint64_t switches = 0; ///< context switches, voluntary and involuntary
 };
 
 [[nodiscard]] Usage make_usage(const rusage& used);
@@ -119,6 +120,10 @@ public:
   /// Processor time: while it runs, its own; once it has ended, also that of the descendants that it waited
   /// for.
   [[nodiscard]] std::chrono::nanoseconds cpu_time() const;
+  /// Context switches; 0 while it runs, or where somebody else reaped it.
+  [[nodiscard]] std::uint64_t switches() const {
+    return ended_ && ended_->usage ? ended_->usage->switches : 0;
+  }
   /// Sends a signal to the group (or to the child when it has none of its own); nothing once it is reaped.
   void signal(int number) const noexcept;
 

@@ -170,6 +170,14 @@ std::vector<By> parse_ways(const ProfileOptions& o) {
   return ways;
 }
 
+const char* why_no_samples(const Profile& p) {
+  for (std::size_t e = 0; e < p.recording.events.size(); ++e)
+    if (const double period = sampling_period(p.recording.events[e]);
+        period > 0 && static_cast<double>(p.recording.report.events[e].occurrences) >= period)
+      return "no thread had as many occurrences on one CPU as make a sampling period";
+  return "fewer occurrences than one sampling period";
+}
+
 void print(const Profile& p, const ProfileOptions& o, const std::vector<By>& ways) {
   if (o.json) {
     command::print("{}", profile_json(p, ways));
@@ -180,8 +188,7 @@ void print(const Profile& p, const ProfileOptions& o, const std::vector<By>& way
   command::print(stream, "{}", profile_summary(p));
   const auto none = [](const SampledCount& count) { return count.samples == 0; };
   if (std::ranges::all_of(p.recording.report.events, none)) {
-    if (p.recording.not_counted.empty())
-      command::print(stream, "no samples: fewer occurrences than one sampling period\n");
+    if (p.recording.not_counted.empty()) command::print(stream, "no samples: {}\n", why_no_samples(p));
     return;
   }
   for (const auto by : ways)

@@ -82,19 +82,12 @@ std::string share_cell(const Profile& p, const Tally& tally, std::size_t event) 
   return share_text(share, tally.samples < few);
 }
 
-std::string amount_text(const SampledEvent& event, double amount) {
-  if (!is_clock(event.event)) return base::format_count(std::llrint(amount), "occurrence");
-  return amount >= 1e9 ? fmt::format("{:.3g} s", amount / 1e9) : fmt::format("{:.3g} ms", amount / 1e6);
-}
-
-/// Share of the time that the event was scheduled. It is open on each CPU, and enabled on all of them while
-/// the target runs on one.
+/// Share of the time that the event was scheduled, see SampledCount::present_ns.
 double scheduled_share(const Profile& p, std::size_t e) {
   const auto& count = p.recording.report.events[e];
   const auto type = p.recording.events[e].event.attr.type;
-  if (type == PERF_TYPE_SOFTWARE || type == PERF_TYPE_BREAKPOINT || count.enabled_ns == 0) return 1;
-  const auto cpus = static_cast<double>(std::max<std::size_t>(p.recording.report.rings, 1));
-  return std::min(1.0, static_cast<double>(count.running_ns) * cpus / static_cast<double>(count.enabled_ns));
+  if (type == PERF_TYPE_SOFTWARE || type == PERF_TYPE_BREAKPOINT || count.present_ns == 0) return 1;
+  return std::min(1.0, static_cast<double>(count.running_ns) / static_cast<double>(count.present_ns));
 }
 
 std::string event_line(const Profile& p, std::size_t e) {

@@ -8,7 +8,6 @@
 #include "kernel/command_line.hpp"
 #include "perf/open_group.hpp"
 #include "perf/perf_data.hpp"
-#include "perf/removed.hpp"
 #include "perf/sample_open.hpp"
 #include "perf/try_open.hpp"
 #include "process/child.hpp"
@@ -107,6 +106,16 @@ bool is_clock(const Event& event) {
          (event.attr.config == PERF_COUNT_SW_CPU_CLOCK || event.attr.config == PERF_COUNT_SW_TASK_CLOCK);
 }
 
+double sampling_period(const SampledEvent& event) {
+  if (event.frequency != 0 && is_clock(event.event)) return 1e9 / static_cast<double>(event.frequency);
+  return static_cast<double>(event.period);
+}
+
+std::string amount_text(const SampledEvent& event, double amount) {
+  if (!is_clock(event.event)) return base::format_count(std::llrint(amount), "occurrence");
+  return amount >= 1e9 ? fmt::format("{:.3g} s", amount / 1e9) : fmt::format("{:.3g} ms", amount / 1e6);
+}
+
 namespace {
 bool is_gone(pid_t pid) {
   return ::kill(pid, 0) != 0 && errno == ESRCH;
@@ -147,10 +156,6 @@ bool Target::over() {
   const int signal = process::forward(signals_, child_ ? &*child_ : nullptr);
   if (child_ && child_->wait_for(std::chrono::milliseconds(0))) return true;
   return !started_here() && (std::ranges::all_of(pids_, is_gone) || (!child_ && signal != 0));
-}
-
-bool Target::removed_at_exec() const {
-  return started_here() && perf::removed_at_exec(options_.command.front());
 }
 
 std::chrono::nanoseconds Target::cpu_time() const {
@@ -336,23 +341,45 @@ void existing_process(pid_t pid, const Sampling::Sink& sink) {
   existing_mappings(pid, sink);
 }
 
-/// Conditions not visible in samples: Linux removed the events, or descendants outlived the command.
-void add_limitations(Recording& recording, const Target& target, std::chrono::nanoseconds used,
-                     bool descendants) {
-  // Enabled on each CPU of the event while the task runs on one.
-  std::uint64_t longest = 0;
-  for (const SampledCount& count : recording.report.events)
-    longest = std::max(longest, count.enabled_ns / std::max<std::uint64_t>(count.opened, 1));
-  const std::chrono::nanoseconds enabled(longest);
-  if (target.removed_at_exec() || perf::removed(enabled, used))
-    recording.not_counted = perf::removed_reason(enabled, used);
-  else if (auto part = perf::removed_in_part(enabled, used); !part.empty())
-    recording.notes.push_back(std::move(part));
-  if (descendants) recording.notes.emplace_back(perf::outlived);
-  if (auto note = missing_frame_pointers(recording.places); !note.empty())
-    recording.notes.push_back(std::move(note));
+/// How much of the occurrences has no sample, because tasks ended within a period; empty: little, or the
+/// period is unknown.
+std::string without_sample(const SampledEvent& event, const SampledCount& count) {
+  constexpr double noticeable = 0.1;
+  const double period = sampling_period(event), counted = static_cast<double>(count.occurrences),
+               missing = counted - static_cast<double>(count.weight);
+  if (period == 0 || missing < noticeable * counted || missing <= 2 * period || count.throttled > 0)
+    return {};
+  const std::string& name = event.event.name;
+  return fmt::format(
+      "{}: {:.0f} % of {} have no sample: each thread has sampling periods of its own, one on each CPU, and "
+      "what is left of them when it ends is not sampled; fix: {}",
+      name, 100 * missing / counted, amount_text(event, counted),
+      event.frequency != 0 ? fmt::format("a higher frequency, -e {}:freq={}", name, 10 * event.frequency)
+                           : fmt::format("a shorter period, -e {}:period={}", name,
+                                         std::max<std::uint64_t>(event.period / 10, 1)));
 }
 } // namespace
+
+void add_limitations(Recording& recording, const perf::Removals& removals, pid_t command,
+                     std::chrono::nanoseconds used) {
+  const SamplingReport& report = recording.report;
+  std::uint64_t longest = 0;
+  for (const SampledCount& count : report.events)
+    longest = std::max(longest, count.present_ns);
+  const std::chrono::nanoseconds counted(longest);
+  const bool observed = !removals.programs().empty() && report.lost_records == 0 && report.lost_followed == 0;
+  const bool all = observed && (perf::removed(counted, used) ||
+                                std::ranges::any_of(removals.programs(), [&](const auto& program) {
+                                  return program.first && program.pid == static_cast<std::uint32_t>(command);
+                                }));
+  if (all)
+    recording.not_counted = perf::removed_reason(counted, used);
+  else if (observed)
+    recording.notes.push_back(perf::removed_in_part(removals, counted, used));
+  for (std::size_t e = 0; !all && report.complete() && e < report.events.size(); ++e)
+    if (auto note = without_sample(recording.events[e], report.events[e]); !note.empty())
+      recording.notes.push_back(std::move(note));
+}
 
 std::string missing_frame_pointers(const Places& places) {
   constexpr std::uint64_t enough = 10;
@@ -405,11 +432,13 @@ Recording record(const RecordSettings& settings) {
       sampling.events(), Places(next_instruction(sampling.events()), settings.chains), {}, {}, {},
       std::move(notes)};
   Intake intake(recording, options.user_registers, settings.frames);
+  perf::Removals removals;
   std::optional<perf::PerfDataWriter> writer;
   if (!settings.perf_data.empty()) writer.emplace(settings.perf_data);
   if (writer) writer->begin(recording.events, perf::record_format(options, {}, true));
   const Sampling::Sink sink = [&](const Record& record) {
     if (writer) writer->add(record);
+    removals.add(record);
     intake(record);
   };
   if (stopped || !target.started_here()) {
@@ -428,7 +457,10 @@ Recording record(const RecordSettings& settings) {
   sampling.finish(sink);
   recording.report = sampling.report();
   recording.exit = target.end();
-  add_limitations(recording, target, target.cpu_time() - used, descendants);
+  add_limitations(recording, removals, target.started_here() ? target.pid() : 0, target.cpu_time() - used);
+  if (descendants) recording.notes.emplace_back(perf::outlived);
+  if (auto note = missing_frame_pointers(recording.places); !note.empty())
+    recording.notes.push_back(std::move(note));
   if (auto note = intake.note(); !note.empty()) recording.notes.push_back(std::move(note));
   if (writer) finish(*writer, recording);
   return recording;

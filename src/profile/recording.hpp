@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/flag.hpp"
+#include "perf/removed.hpp"
 #include "process/child.hpp"
 #include "process/waiter.hpp"
 #include "profile/places.hpp"
@@ -48,6 +49,10 @@ struct WatchedVariable {
 [[nodiscard]] bool reports_next_instruction(const Event& event);
 /// Whether its occurrences are nanoseconds.
 [[nodiscard]] bool is_clock(const Event& event);
+/// Occurrences per sample, also of a clock with a frequency; 0: Linux adapts it. Pure.
+[[nodiscard]] double sampling_period(const SampledEvent& event);
+/// "3 occurrences", "12.5 ms" of a clock. Pure.
+[[nodiscard]] std::string amount_text(const SampledEvent& event, double amount);
 
 /// What to profile: the processes, until the command ends if there is one; without processes, the command.
 struct TargetOptions {
@@ -72,8 +77,6 @@ public:
   /// Whether to stop: the profiled processes or the command have ended, or a signal arrived while profiling
   /// processes (a command handles its signals itself).
   [[nodiscard]] bool over();
-  /// Whether Linux removes the events of the command when it starts, see perf::removed_at_exec().
-  [[nodiscard]] bool removed_at_exec() const;
   /// Processor time of a profiled command, see process::Child::cpu_time(); 0 else.
   [[nodiscard]] std::chrono::nanoseconds cpu_time() const;
   /// Waits for the command: how it ended. Without a command as if it had succeeded.
@@ -139,6 +142,11 @@ struct Recording {
 /// (bad_input) for a file that cannot be read.
 [[nodiscard]] Recording read_recording(const std::string& perf_data, bool chains, unsigned frames,
                                        std::string& command);
+
+/// Adds what samples do not show: events that Linux removed, and occurrences without a sample. `command`: its
+/// PID, and the processor time that it used; 0: none was started.
+void add_limitations(Recording& recording, const perf::Removals& removals, pid_t command,
+                     std::chrono::nanoseconds used);
 
 /// A note if most call chains have one frame, as without frame pointers; else, and with few samples, empty.
 /// Pure.

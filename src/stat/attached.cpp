@@ -103,6 +103,7 @@ CounterReading read(Attached& counters, const process::Child* command) {
   reading.before = used();
   reading.counts = counters.read();
   reading.after = used();
+  reading.switches = command ? command->switches() : 0;
   return reading;
 }
 
@@ -137,7 +138,7 @@ IntervalCounts between(const CounterReading& first, const CounterReading& now, b
   if (removed || perf::removed(all.enabled, all.used))
     remove(all.counted, perf::removed_reason(all.enabled, all.used));
   else
-    all.counted.incomplete = perf::removed_in_part(all.enabled, all.used);
+    all.counted.incomplete = perf::counted_in_part(all.enabled, all.used, now.switches);
   return all.counted;
 }
 

@@ -60,6 +60,7 @@ private:
 struct CounterReading {
   std::vector<Count> counts;
   std::chrono::nanoseconds before{0}, after{0};
+  std::uint64_t switches = 0; ///< of the command; 0 until it has ended
 };
 
 /// Difference between two readings.

@@ -62,12 +62,13 @@ struct Seen {
   }
 };
 
-Seen profiled(const std::string& event, const std::vector<std::string>& words, bool chains = false) {
+Seen profiled(const std::string& event, const std::vector<std::string>& words, bool chains = false,
+              bool pinned = true) {
   RecordSettings settings;
   settings.events = parse_event_requests({event});
   settings.who.command = {std::string(FIXTURES) + "/profiled"};
   settings.who.command.insert(settings.who.command.end(), words.begin(), words.end());
-  settings.who.cpu = first_cpu();
+  if (pinned) settings.who.cpu = first_cpu();
   settings.chains = chains;
   Seen seen{record(settings), {}};
   seen.naming = name_places(seen.recording.places, seen.recording.files);
@@ -163,6 +164,40 @@ BOOST_AUTO_TEST_CASE(threads_and_forks_are_sampled_completely, *test::needs(test
     BOOST_TEST(seen.count().samples == seen.count().occurrences);
     BOOST_TEST(seen.recording.report.complete());
   }
+}
+
+namespace {
+bool has_note(const Recording& recording, const std::string& text) {
+  return std::ranges::any_of(recording.notes,
+                             [&](const std::string& note) { return note.find(text) != std::string::npos; });
+}
+} // namespace
+
+// An inherited event of a CPU is enabled from a thread's first run on it, not while any thread runs anywhere.
+BOOST_AUTO_TEST_CASE(every_number_of_threads_is_sampled_as_a_whole) {
+  for (const long threads : {1, 2, 4, 20})
+    for (const bool pinned : {false, true}) {
+      const long each = 200 / threads;
+      const Seen seen = profiled("task-clock:freq=200",
+                                 {"busy", std::to_string(threads), std::to_string(each), "1"}, false, pinned);
+      BOOST_TEST_CONTEXT(threads << " threads, pinned " << pinned << ": "
+                                 << fmt::format("{}", fmt::join(seen.recording.notes, "; "))) {
+        BOOST_TEST(seen.recording.not_counted.empty());
+        BOOST_TEST(!has_note(seen.recording, "incomplete"));
+        const auto present = static_cast<double>(seen.count().present_ns);
+        BOOST_TEST(present > 0.95e6 * static_cast<double>(threads * each));
+        BOOST_TEST(present < 1.01 * static_cast<double>(seen.count().occurrences) + 1e6);
+      }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(threads_shorter_than_a_period_have_a_reason) {
+  const Seen seen = profiled("task-clock:freq=20", {"busy", "1", "3", "100"}, false, false);
+  BOOST_TEST(seen.count().occurrences > 290'000'000U);
+  BOOST_TEST(seen.count().samples < 5U);
+  BOOST_TEST(has_note(seen.recording, "have no sample: each thread has sampling periods of its own"));
+  const Seen long_enough = profiled("task-clock:freq=1000", {"busy", "1", "100", "2"}, false, false);
+  BOOST_TEST(!has_note(long_enough.recording, "have no sample"));
 }
 
 BOOST_AUTO_TEST_CASE(call_chains_reach_main) {
