@@ -24,9 +24,18 @@ struct Count {
 /// Whether the value covers only part of the time and has to be scaled.
 [[nodiscard]] bool multiplexed(const Count& count) noexcept;
 
+/// A count is not scaled to the whole region if its event was scheduled for less than this time, a few turns
+/// of the rotation among event groups, and also for less than this share of the region.
+inline constexpr std::uint64_t least_scaled_ns = 10'000'000;
+inline constexpr double least_scaled_share = 0.01;
+
 /// The estimate for the whole region: value * enabled / running; the value itself when the event always
-/// ran; none when it was not counted.
+/// ran; none when it was not counted, or for too short a time (see above).
 [[nodiscard]] std::optional<double> scale(const Count& count) noexcept;
+
+/// Why scale() gives none: the reason of the count, or for how long the event was scheduled. Empty: it gives
+/// a value.
+[[nodiscard]] Reason why_not_scaled(const Count& count);
 
 /// What happened between two reads of one counter, values and times each subtracted, so that scaling uses
 /// the times of this region alone. Not counted when either was not, or when the counter did not run in

@@ -25,7 +25,7 @@ struct DerivedValue {
                                   const std::vector<Count>& counts);
 
 /// One JSON object per count in an array: "event", "value" (null: not counted), "scaled", "share",
-/// "enabled_ns", "running_ns", "reason" (only where there is no value). One line.
+/// "enabled_ns", "running_ns", "reason" (only where "scaled" is null). One line.
 [[nodiscard]] std::string to_json(const std::vector<std::string>& names, const std::vector<Count>& counts);
 /// The same as CSV (RFC 4180, lines end with \n) with a header; an absent value is an empty field.
 [[nodiscard]] std::string to_csv(const std::vector<std::string>& names, const std::vector<Count>& counts);

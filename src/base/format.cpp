@@ -50,6 +50,12 @@ std::string format_duration(std::chrono::duration<double> time) {
   return fmt::format("{} h {} min", s / 3600, s / 60 % 60);
 }
 
+std::string format_nanoseconds(std::uint64_t ns) {
+  const auto time = static_cast<double>(ns);
+  if (ns < 10'000) return fmt::format("{} ns", ns);
+  return ns < 1'000'000'000 ? fmt::format("{:.3g} ms", time / 1e6) : fmt::format("{:.1f} s", time / 1e9);
+}
+
 std::string format_bytes(double bytes, bool compact) {
   constexpr std::array prefixes{"", "K", "M", "G", "T", "P", "E"};
   std::size_t power = 0;

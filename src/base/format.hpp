@@ -26,6 +26,8 @@ namespace recount::base {
 [[nodiscard]] std::string format_times(double factor);
 /// "12 s", "3 min 20 s", "2 h 5 min".
 [[nodiscard]] std::string format_duration(std::chrono::duration<double> time);
+/// "126 ns", "0.25 ms", "2.5 s".
+[[nodiscard]] std::string format_nanoseconds(std::uint64_t ns);
 /// Four significant digits: "512 B", "4 KiB", "1.5 MiB"; compact, for axes: "512", "4K", "1.5M".
 [[nodiscard]] std::string format_bytes(double bytes, bool compact = false);
 [[nodiscard]] inline std::string format_bytes(std::integral auto bytes, bool compact = false) {

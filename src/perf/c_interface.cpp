@@ -194,7 +194,7 @@ void read_all(recount_counters* counters) {
 }
 
 [[noreturn]] void throw_uncounted(const recount_counters& counters, std::size_t event) {
-  throw Error(ErrorKind::unavailable, {counters.names[event], counters.counts[event].reason});
+  throw Error(ErrorKind::unavailable, {counters.names[event], why_not_scaled(counters.counts[event])});
 }
 
 const Count& require_count(const recount_counters* counters, std::size_t event) {

@@ -31,7 +31,7 @@ DerivedValue derive(const std::string& formula, const std::vector<std::string>& 
       throw bad_input(quantity.name, "is not among the events that are counted",
                       base::did_you_mean(quantity.name, names, "use the names as they were given"));
     const auto value = scale(counts[at]);
-    if (!value && derived.reason.empty()) derived.reason = counts[at].reason.get().about(quantity.name);
+    if (!value && derived.reason.empty()) derived.reason = why_not_scaled(counts[at]).about(quantity.name);
     derived.share = std::min(derived.share, share(counts[at]));
     operands.push_back(value.value_or(0));
   }
@@ -50,7 +50,7 @@ std::string to_json(const std::vector<std::string>& names, const std::vector<Cou
     one["share"] = share(count);
     one["enabled_ns"] = count.enabled_ns;
     one["running_ns"] = count.running_ns;
-    if (!count.value) one["reason"] = count.reason.get().text();
+    if (const Reason why = why_not_scaled(count); !why.empty()) one["reason"] = why.text();
     all.push_back(std::move(one));
   }
   return dumped(all);
@@ -64,7 +64,7 @@ std::string to_csv(const std::vector<std::string>& names, const std::vector<Coun
     text += fmt::format("{},{},{},{},{},{},{}\n", base::csv_field(names[i]),
                         count.value ? fmt::to_string(*count.value) : "",
                         scaled ? fmt::format("{}", *scaled) : "", share(count), count.enabled_ns,
-                        count.running_ns, count.value ? "" : base::csv_field(count.reason.get().text()));
+                        count.running_ns, base::csv_field(why_not_scaled(count).text()));
   }
   return text;
 }

@@ -1,5 +1,6 @@
 // Classes Group and Counters: kernel groups on one target, or on each thread of a process or each CPU,
 // summed.
+#include "base/format.hpp"
 #include "event/sysfs.hpp"
 #include "host/pmu.hpp"
 #include "perf/open_group.hpp"
@@ -10,6 +11,7 @@
 #include <recount/event.hpp>
 #include <recount/group.hpp>
 
+#include <fmt/format.h>
 #include <range/v3/range/conversion.hpp>
 #include <range/v3/view/transform.hpp>
 #include <unistd.h>
@@ -265,8 +267,25 @@ bool multiplexed(const Count& count) noexcept {
   return count.running_ns < count.enabled_ns;
 }
 
+namespace {
+bool too_short(const Count& count) noexcept {
+  return multiplexed(count) &&
+         (count.running_ns == 0 || (count.running_ns < least_scaled_ns && share(count) < least_scaled_share));
+}
+} // namespace
+
+Reason why_not_scaled(const Count& count) {
+  if (!count.value) return count.reason.empty() ? Reason("not counted") : count.reason.get();
+  if (!too_short(count)) return {};
+  return Reason(fmt::format("scheduled for {} of {}, less than {} and {:.0f} %",
+                            base::format_nanoseconds(count.running_ns),
+                            base::format_nanoseconds(count.enabled_ns),
+                            base::format_nanoseconds(least_scaled_ns), 100 * least_scaled_share),
+                ReasonCode::busy);
+}
+
 std::optional<double> scale(const Count& count) noexcept {
-  if (!count.value || (count.enabled_ns > 0 && count.running_ns == 0)) return {};
+  if (!count.value || too_short(count)) return {};
   const auto value = static_cast<double>(*count.value);
   if (!multiplexed(count)) return value;
   return value * static_cast<double>(count.enabled_ns) / static_cast<double>(count.running_ns);

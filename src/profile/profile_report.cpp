@@ -12,6 +12,8 @@
 #include "trace/miss_kinds.hpp"
 #include "witness/results_header.hpp"
 
+#include <recount/count.hpp>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -90,11 +92,17 @@ double scheduled_share(const Profile& p, std::size_t e) {
   return std::min(1.0, static_cast<double>(count.running_ns) / static_cast<double>(count.present_ns));
 }
 
+Reason why_not_counted(const Profile& p, std::size_t e) {
+  const auto& count = p.recording.report.events[e];
+  if (!p.recording.not_counted.empty() || scheduled_share(p, e) >= 1) return p.recording.not_counted;
+  return why_not_scaled({count.occurrences, count.present_ns, count.running_ns, {}});
+}
+
 std::string event_line(const Profile& p, std::size_t e) {
   const auto& event = p.recording.events[e];
   const auto& count = p.recording.report.events[e];
-  if (!p.recording.not_counted.empty())
-    return fmt::format("  not counted: {}: {}", event.event.name, p.recording.not_counted.cause);
+  if (const Reason why = why_not_counted(p, e); !why.empty())
+    return fmt::format("  not counted: {}: {}", event.event.name, why.cause);
   if (modelled_event(event.event.name))
     return fmt::format("  {}: {}, modelled{}", event.event.name,
                        base::format_count(count.occurrences, "occurrence"),
@@ -548,9 +556,9 @@ Json event_json(const Profile& p, std::size_t e) {
   Json json{{"name", event.event.name}};
   if (const std::string mark = make_mark(p, e); !mark.empty()) json["verdict"] = mark;
   json[event.frequency != 0 ? "frequency" : "period"] = event.frequency != 0 ? event.frequency : event.period;
-  if (!p.recording.not_counted.empty()) {
+  if (const Reason why = why_not_counted(p, e); !why.empty()) {
     json["counted"] = Json();
-    json["reason"] = p.recording.not_counted.cause;
+    json["reason"] = why.cause;
     return json;
   }
   json.update({{"samples", count.samples},

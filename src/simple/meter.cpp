@@ -33,8 +33,8 @@ Value value_of(const MeterEvent& event, const std::vector<Count>& counts) {
   for (const std::size_t i : event.at)
     parts.push_back(counts[i]);
   const Count sum = sum_of_core_types(parts);
-  out.reason = sum.reason;
-  if (!sum.value) return out;
+  out.reason = why_not_scaled(sum);
+  if (!out.reason.empty()) return out;
   out.share = share(sum);
   out.count =
       multiplexed(sum) ? static_cast<std::uint64_t>(std::llround(scale(sum).value_or(0))) : *sum.value;

@@ -277,6 +277,7 @@ void fill_papi(const Plan& plan, const PapiCounts& counts, double seconds,
       o.value = std::int64_t{count};
     else
       o.value = static_cast<double>(count) * scale.factor;
+    witness::refuse_negative(o);
   }
 }
 

@@ -440,6 +440,7 @@ std::vector<Count> select(const Operand& operand, std::span<const Count> counts)
 result::Observation observe(const Operand& operand, std::span<const Count> counts) {
   result::Observation o;
   witness::fill(o, operand.requested, select(operand, counts));
+  witness::refuse_negative(o);
   if (const auto value = result::as_double(o.value); value && !operand.scale.unit.empty())
     o.value = *value * operand.scale.factor;
   return o;
@@ -452,10 +453,10 @@ result::Observation observe_part(const Operand& operand, std::size_t part, std::
   result::Observation o;
   o.enabled_ns = static_cast<std::int64_t>(own.enabled_ns);
   o.running_ns = static_cast<std::int64_t>(own.running_ns);
-  o.reason = own.reason;
-  if (own.value)
-    o.value = static_cast<std::int64_t>(
-        std::llround(static_cast<double>(*own.value) / share(sum_of_core_types(all))));
+  const Count whole = sum_of_core_types(all);
+  o.reason = own.value ? Shared<Reason>(why_not_scaled(whole)) : own.reason;
+  if (own.value && o.reason.empty())
+    o.value = static_cast<std::int64_t>(std::llround(static_cast<double>(*own.value) / share(whole)));
   return o;
 }
 
@@ -502,11 +503,14 @@ void fill_metric(const PlanRow& row, const std::function<double(const std::strin
     if (!quantity.name.empty())
       values.push_back(quantity.name == metric::seconds ? seconds : value(quantity.name));
   const metric::Value result = metric::evaluate(row.metric, formula, values);
-  if (result.value)
+  const bool impossible = result.outside && *result.value < 0;
+  if (impossible)
+    o.reason = fmt::format("its formula gives {:.3g}, which is outside its range", *result.value);
+  else if (result.value)
     o.value = *result.value;
   else
     o.reason = result.reason;
-  if (result.outside)
+  if (result.outside && !impossible)
     o.flags.emplace_back(Flag::Kind::note,
                          "outside its range: the events do not count what " + formula.text + " assumes");
 }

@@ -175,11 +175,11 @@ std::optional<PresetValue> papi_value(const PresetFormula& formula, std::span<co
 }
 
 void fill_preset(result::Observation& o, const PresetFormula& formula, std::span<const Count> counts) {
-  const auto missing = std::ranges::find_if(counts, [](const Count& c) { return !c.value; });
-  if (missing != counts.end()) {
-    o.reason = missing->reason;
-    return;
-  }
+  for (const Count& count : counts)
+    if (Reason why = why_not_scaled(count); !why.empty()) {
+      o.reason = std::move(why);
+      return;
+    }
   const PresetValue value = evaluate(
       formula.written,
       [&](const std::string& native) -> long long { return scaled(counts[formula.event_index.at(native)]); },
@@ -198,6 +198,13 @@ void fill_preset(result::Observation& o, const PresetFormula& formula, std::span
 }
 
 } // namespace
+
+void refuse_negative(result::Observation& o) {
+  const auto value = result::as_double(o.value);
+  if (!value || *value >= 0) return;
+  o.reason = fmt::format("its formula gives {:.0f}, and no count is negative", *value);
+  o.value = {};
+}
 
 void refuse(result::Observation& o, const MetricEvents& requested) {
   o.reason = requested.refused;
@@ -225,10 +232,11 @@ void fill(result::Observation& o, const MetricEvents& requested, std::span<const
   o.running_ns = static_cast<std::int64_t>(whole.running_ns);
   if (requested.preset)
     fill_preset(o, *requested.preset, counts);
-  else if (whole.value)
+  else if (Reason why = why_not_scaled(whole); why.empty())
     o.value = scaled(whole);
   else
-    o.reason = whole.reason;
+    o.reason = std::move(why);
+  if (multiplexed(whole)) refuse_negative(o);
   if (o.value.index() != 0 && multiplexed(whole))
     o.flags.emplace_back(Flag::Kind::note,
                          fmt::format("multiplexed, counted {:.1f} % of the time", 100 * share(whole)));

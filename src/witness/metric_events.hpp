@@ -60,6 +60,11 @@ void refuse(result::Observation& o, const MetricEvents& requested);
 /// computes differently.
 void fill(result::Observation& o, const MetricEvents& requested, std::span<const Count> counts);
 
+/// Takes a value below 0 away, with a reason: a formula over counts that were estimated, or that do not
+/// belong together. fill() does so with estimates alone: a formula that gives less than 0 for exact counts is
+/// wrong, which recount check proves.
+void refuse_negative(result::Observation& o);
+
 /// Adds to the value of an event on several core types a flag with the share of time on each.
 void flag_core_types(result::Observation& o, const MetricEvents& requested, std::span<const Count> counts);
 

@@ -40,6 +40,23 @@ BOOST_AUTO_TEST_CASE(never_running_is_no_zero) {
   BOOST_TEST(!scale(Count{std::nullopt, 8000, 8000, "refused"}).has_value());
 }
 
+BOOST_AUTO_TEST_CASE(almost_no_counting_time_gives_no_estimate) {
+  const Count instant{0, 400'000'000, 126, {}};
+  BOOST_TEST(!scale(instant).has_value());
+  BOOST_TEST(why_not_scaled(instant).cause == "scheduled for 126 ns of 400 ms, less than 10 ms and 1 %");
+  BOOST_TEST((why_not_scaled(instant).code == ReasonCode::busy));
+  BOOST_TEST(why_not_scaled(Count{7, 30'000'000'000, 9'999'999, {}}).cause ==
+             "scheduled for 10 ms of 30.0 s, less than 10 ms and 1 %");
+  BOOST_TEST(*scale(Count{7, 1'000'000'000, 10'000'000, {}}) == 700.0); // the least time, and the least share
+  BOOST_TEST(*scale(Count{7, 126, 63, {}}) == 14.0);                    // a short region, half of it
+  BOOST_TEST(*scale(Count{7, 126, 126, {}}) == 7.0);                    // a short region, all of it
+  BOOST_TEST(*scale(Count{7, 100'000'000'000, 10'000'000, {}}) == 70'000.0);
+  BOOST_TEST(why_not_scaled(Count{7, 126, 63, {}}).empty());
+  BOOST_TEST(why_not_scaled(Count{std::nullopt, 8000, 0, "taken"}).cause == "taken");
+  BOOST_TEST(why_not_scaled(Count{}).cause == "not counted");
+  BOOST_TEST(why_not_scaled(Count{0, 8000, 0, {}}).cause.starts_with("scheduled for 0 ns of 8000 ns"));
+}
+
 BOOST_AUTO_TEST_CASE(scaling_uses_the_times_of_the_region_alone) {
   // First half all on the PMU, second half a quarter: totals would scale the second half by 8/5 only.
   const Count before{1000, 4000, 4000, {}}, after{1100, 8000, 5000, {}};

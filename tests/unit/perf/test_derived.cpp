@@ -40,6 +40,19 @@ BOOST_AUTO_TEST_CASE(a_value_that_is_missing_has_a_reason) {
   BOOST_TEST(!infinite.reason.cause.empty());
 }
 
+BOOST_AUTO_TEST_CASE(almost_no_counting_time_gives_no_value) {
+  const std::vector<std::string> both{"a", "b"};
+  const std::vector<Count> instant{{5, 400'000'000, 400'000'000, {}}, {0, 400'000'000, 126, {}}};
+  const DerivedValue difference = derive("b - a", both, instant);
+  BOOST_TEST(!difference.value.has_value());
+  BOOST_TEST(difference.reason.cause.starts_with("b: scheduled for 126 ns of 400 ms"));
+  const auto all = nlohmann::json::parse(to_json(both, instant));
+  BOOST_TEST(all[1]["scaled"].is_null());
+  BOOST_TEST_REQUIRE(all[1].contains("reason"));
+  BOOST_TEST(all[1]["reason"].get<std::string>().starts_with("scheduled for 126 ns of 400 ms"));
+  BOOST_TEST(to_csv(both, instant).find(",\"scheduled for 126 ns of 400 ms, less than") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(a_formula_that_cannot_be_read_is_bad_input) {
   for (const char* const formula : {"", "skl::INST_RETIRED +", "perf::NO_SUCH", "perf::PAGE-FAULTS", "((1)"})
     BOOST_CHECK_EXCEPTION((void)derive(formula, names, counts()), Error,

@@ -90,6 +90,48 @@ BOOST_AUTO_TEST_CASE(multiplexed_values_are_scaled_and_flagged) {
   BOOST_TEST(rows[2].flags[0].text == "multiplexed, counted 50.0 % of the time");
 }
 
+BOOST_AUTO_TEST_CASE(almost_no_counting_time_gives_no_value) {
+  const std::vector<Count> counts{count(553'787, 400'000'000, 400'000'000), count(0, 400'000'000, 126)};
+  const auto rows = evaluate(plan_of("B - A"), counts, 1);
+  BOOST_TEST(number(rows[0]) == 553'787);
+  BOOST_TEST(!result::as_double(rows[1].value).has_value());
+  BOOST_TEST(rows[1].reason.get().cause.starts_with("scheduled for 126 ns of 400 ms"));
+  BOOST_TEST(!result::as_double(rows[2].value).has_value());
+  BOOST_TEST(rows[2].reason.get().cause.starts_with("B: scheduled for 126 ns of 400 ms"));
+}
+
+BOOST_AUTO_TEST_CASE(part_of_a_core_type_follows_the_time_of_all) {
+  Plan plan = plan_of("A / B");
+  plan.events.resize(3);
+  plan.rows[1].operands[0].events = {1, 2};
+  plan.rows[1].operands[0].requested.events.resize(2);
+  plan.rows[1].part = 1;
+  const Count elsewhere = count(3, 400'000'000, 126); // all but this time on the other core type
+  BOOST_TEST(number(evaluate(plan, std::vector{count(6), count(4, 400'000'000, 399'000'000), elsewhere},
+                             1)[1]) == 3);
+  BOOST_TEST(
+      !result::as_double(evaluate(plan, std::vector<Count>(3), 1)[1].value).has_value()); // not run yet
+  const auto rows = evaluate(plan, std::vector{count(6), none("taken"), elsewhere}, 1);
+  BOOST_TEST(!result::as_double(rows[1].value).has_value());
+  BOOST_TEST(rows[1].reason.get().cause.starts_with("scheduled for 126 ns of 400 ms"));
+}
+
+BOOST_AUTO_TEST_CASE(impossible_value_has_reason) {
+  const auto rows = evaluate(plan_of("A - B"), std::vector{count(4), count(6)}, 1);
+  BOOST_TEST(!result::as_double(rows[2].value).has_value());
+  BOOST_TEST(rows[2].reason.get().cause == "its formula gives -2, which is outside its range");
+  BOOST_TEST(rows[2].flags.empty());
+  result::Observation o;
+  o.value = std::int64_t{-553'787};
+  witness::refuse_negative(o);
+  BOOST_TEST(!result::as_double(o.value).has_value());
+  BOOST_TEST(o.reason.get().cause == "its formula gives -553787, and no count is negative");
+  o = {};
+  o.value = std::int64_t{0};
+  witness::refuse_negative(o);
+  BOOST_TEST(number(o) == 0);
+}
+
 BOOST_AUTO_TEST_CASE(a_ratio_outside_its_range_is_flagged) {
   const std::vector<Count> counts{count(60), count(4)};
   const auto rows = evaluate(plan_of("A / B"), counts, 1);
