@@ -470,12 +470,14 @@ Recording read_recording(const std::string& perf_data, bool chains, unsigned fra
   perf::PerfDataReader reader(perf_data);
   Recording recording{reader.events(), Places(next_instruction(reader.events()), chains), {}, {}, {}, {}};
   Intake intake(recording, reader.registers(), frames);
+  perf::Removals removals;
   std::uint64_t first = 0, last = 0;
   recording.report = reader.read([&](const Record& record) {
     if (const auto* sample = std::get_if<Sample>(&record)) {
       first = first == 0 ? sample->time : first;
       last = sample->time;
     }
+    removals.add(record);
     intake(record);
   });
   const perf::PerfDataAbout& about = reader.about();
@@ -489,6 +491,7 @@ Recording read_recording(const std::string& perf_data, bool chains, unsigned fra
   ::uname(&system);
   recording.files.kernel_runs =
       about.release == system.release && about.kernel_text != 0 && about.kernel_text == kernel_text();
+  add_limitations(recording, removals, 0, std::chrono::nanoseconds(0));
   for (auto note : {intake.note(), missing_frame_pointers(recording.places)})
     if (!note.empty()) recording.notes.push_back(std::move(note));
   command = kernel::quoted(about.command);
