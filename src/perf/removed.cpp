@@ -36,7 +36,8 @@ double times(double part, nanoseconds of) {
   return part * static_cast<double>(of.count());
 }
 std::string milliseconds(nanoseconds time) {
-  return fmt::format("{:.3g} ms", times(1e-6, time));
+  const double ms = times(1e-6, time);
+  return ms < 1000 ? fmt::format("{:.3g} ms", ms) : fmt::format("{:.0f} ms", ms);
 }
 /// recount emulate --exact does not count the start of Valgrind, which takes processor time, and loses no
 /// program.
