@@ -174,7 +174,7 @@ class Program(unittest.TestCase):
 
     def test_refused(self):
         for words, command, status, why in ((['-e', 'PAPI_TOT_INZ'], ['./count'], 2, 'PAPI_TOT_INS'), (['-o', 'x'], ['./count'], 2, 'cannot be combined'),
-                                            ([], [], 2, 'no command'), ([], ['./nothing'], 3, 'no such program'), (['-e', 'PAPI_TOT_CYC'], ['./count'], 3, 'nothing could be checked'),
+                                            ([], [], 2, 'no command'), ([], ['./nothing'], 3, 'No such file'), (['-e', 'PAPI_TOT_CYC'], ['./count'], 3, 'nothing could be checked'),
                                             ([], ['sh', '-c', 'sleep 60 & sleep 2; kill -9 $!'], 3, 'not simulated')):
             done = self.run_check(*words, command=command)
             self.assertEqual(done.returncode, status, (words, command, done.stderr))

@@ -35,8 +35,9 @@ class Traced(unittest.TestCase):
     def command(self, *command, events='PAPI_L1_DCM', machine=MACHINE, options=()):
         return [RECOUNT, 'stat', '--json', '-e', events, '--witness', f'model:{machine}', *options, '--', *command]
 
-    def run_stat(self, *command, stdin=b'', **how):
-        return subprocess.run(self.command(*command, **how), cwd=self.folder, input=stdin, capture_output=True,
+    def run_stat(self, *command, stdin=None, **how):
+        return subprocess.run(self.command(*command, **how), cwd=self.folder, capture_output=True,
+                              **({'stdin': subprocess.DEVNULL} if stdin is None else {'input': stdin}),
                               timeout=PATIENCE)
 
     def values(self, *command, **how):
