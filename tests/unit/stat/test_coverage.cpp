@@ -47,12 +47,13 @@ BOOST_AUTO_TEST_CASE(partly_counted_run_is_flagged) {
 }
 
 BOOST_AUTO_TEST_CASE(starting_processes_leaves_nothing_out) {
-  // 300 subshells of bash, as measured in a virtual machine; the same time in a program with few switches.
-  CounterReading end = at(70200us, 57700us, 24471);
-  end.switches = 627;
+  // 900 subshells of bash, 3 times what was measured in a virtual machine; the same time in a program with
+  // few switches.
+  CounterReading end = at(210600us, 173100us, 73413);
+  end.switches = 1881;
   BOOST_TEST(between(held, end).incomplete.empty());
   end.switches = 20;
-  BOOST_TEST(between(held, end).incomplete == "incomplete: counted in 57.7 ms of 70.1 ms of processor time");
+  BOOST_TEST(between(held, end).incomplete.starts_with("incomplete: counted in 173 ms of 21"));
 }
 
 BOOST_AUTO_TEST_CASE(attached_process_has_no_cpu_time) {
