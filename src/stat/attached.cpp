@@ -76,21 +76,17 @@ void Attached::stop() {
     part.counts.stop();
 }
 
-std::map<int, std::vector<Count>> Attached::read_places() {
-  std::map<int, std::vector<Count>> all;
+std::vector<Count> Attached::read() {
+  places_.clear();
   for (Part& part : parts_) {
-    std::vector<Count>& sums = all[part.place];
+    std::vector<Count>& sums = places_[part.place];
     sums.resize(plan_.events.size());
     const auto& counts = part.counts.read();
     for (std::size_t i = 0; i < counts.size(); ++i)
       add(sums[plan_.groups[part.group][i]], counts[i]);
   }
-  return all;
-}
-
-std::vector<Count> Attached::read() {
   std::vector<Count> all(plan_.events.size());
-  for (const auto& [place, counts] : read_places())
+  for (const auto& [place, counts] : places_)
     for (std::size_t e = 0; e < counts.size(); ++e)
       add(all[e], counts[e]);
   return all;

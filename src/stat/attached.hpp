@@ -35,8 +35,8 @@ public:
   void stop();
   /// The counts so far, in the order of the plan's events, summed over threads; the times too.
   [[nodiscard]] std::vector<Count> read();
-  /// The same for each thread (with what it started) or CPU, by its number.
-  [[nodiscard]] std::map<int, std::vector<Count>> read_places();
+  /// Of the last read(), which sums them: the counts of each thread (with what it started) or CPU, by its number.
+  [[nodiscard]] const std::map<int, std::vector<Count>>& places() const { return places_; }
 
 private:
   /// A group of the plan on one thread or CPU.
@@ -51,6 +51,7 @@ private:
 
   const Plan& plan_;
   std::vector<Part> parts_;
+  std::map<int, std::vector<Count>> places_;
 };
 
 // Which part of the run time of a command its counters covered.

@@ -45,7 +45,7 @@ public:
     if (request.delay) start_at_ = intervals_.begin() + *request.delay;
     if (request.limit) limit_at_ = intervals_.begin() + *request.limit;
     if (!request.place_name) return;
-    for (const auto& [place, counts] : first_places_ = counters_.read_places())
+    for (const auto& [place, counts] : first_places_ = counters_.places())
       place_names_[place] = request.place_name(place);
   }
 
@@ -95,7 +95,7 @@ private:
   }
   void fill_places(Slice& whole) {
     std::map<std::string, std::vector<Count>> sums;
-    for (const auto& [place, counts] : counters_.read_places()) {
+    for (const auto& [place, counts] : counters_.places()) {
       std::vector<Count>& sum = sums[place_names_[place]];
       sum.resize(counts.size());
       for (std::size_t e = 0; e < counts.size(); ++e)
