@@ -487,10 +487,16 @@ std::string unexecutable(const std::string& file) {
 
 } // namespace
 
-std::string untraceable() {
+bool under_valgrind() {
 #if __has_include(<valgrind/valgrind.h>)
-  if (RUNNING_ON_VALGRIND != 0) return "recount runs under Valgrind itself here, as in recount emulate --exact";
+  return RUNNING_ON_VALGRIND != 0;
+#else
+  return false;
 #endif
+}
+
+std::string untraceable() {
+  if (under_valgrind()) return "recount runs under Valgrind itself here, as in recount emulate --exact";
   if (!launcher()) return "valgrind is not installed, or not in PATH";
   if (!tool_folder()) return "this recount was built without its Valgrind tool, recount-trace";
   return {};
