@@ -124,8 +124,8 @@ private:
     return end(Verdict::not_counted, "no expected count: " + trial_.unstated.text());
   }
 
-  /// Whether both witnesses count what is expected, and their difference is small beside its range; any is where
-  /// nothing must be counted.
+  /// Whether both witnesses count what is expected, and their difference is small beside its range; any is
+  /// where nothing must be counted.
   [[nodiscard]] bool immaterial() const {
     if (!trial_.stated) return false;
     const double width = trial_.stated->below + trial_.stated->above,

@@ -14,11 +14,11 @@ using TallyKinds = std::vector<double Tally::*>;
 struct TallySum {
   std::vector<const char*> presets; ///< all count the same
   TallyKinds plus, minus = {};
-  TallyKinds maybe = {}; ///< what a correct counter may also count
+  TallyKinds maybe = {};       ///< what a correct counter may also count
   TallyKinds maybe_minus = {}; ///< except these
-  double less = 0;       ///< share of the value that a correct counter may omit
-  double stray = 0;      ///< counts possibly added by the measuring code
-  const char* but = "";  ///< appended to the form
+  double less = 0;             ///< share of the value that a correct counter may omit
+  double stray = 0;            ///< counts possibly added by the measuring code
+  const char* but = "";        ///< appended to the form
 };
 
 constexpr double stray_misses = 64;

@@ -40,7 +40,8 @@ std::string milliseconds(nanoseconds time) {
 }
 } // namespace
 
-// recount emulate --exact does not count the start of Valgrind, which takes processor time, and loses no program.
+// recount emulate --exact does not count the start of Valgrind, which takes processor time, and loses no
+// program.
 bool removed(nanoseconds enabled, nanoseconds used) {
   return !base::emulated_exactly() && times(1, enabled) < times(seen_of_removed, used);
 }

@@ -392,8 +392,8 @@ bool is_emulated(pid_t pid) {
   return false;
 }
 
-/// Whether the machine has a rule for the event, and the rule something that one emulated core does: it has no other
-/// that answers requests, and predicts all targets of direct branches.
+/// Whether the machine has a rule for the event, and the rule something that one emulated core does: it has
+/// no other that answers requests, and predicts all targets of direct branches.
 bool has_rule(const Encoding& encoding) {
   using enum Quantity;
   Work probe;
@@ -412,7 +412,8 @@ bool has_rule(const Encoding& encoding) {
 /// emulated; without a clock of Linux, also what another thread does with --fast.
 bool uncountable(const perf_event_attr& attr, const Encoding& encoding, pid_t pid) {
   if (!exact()) return settings().unbacked && pid != 0 && pid != real::gettid();
-  return encoding.pmu >= 0 && (!has_rule(encoding) || attr.exclude_user != 0 || (pid > 0 && !is_emulated(pid)));
+  return encoding.pmu >= 0 &&
+         (!has_rule(encoding) || attr.exclude_user != 0 || (pid > 0 && !is_emulated(pid)));
 }
 
 } // namespace

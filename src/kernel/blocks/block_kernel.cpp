@@ -51,7 +51,8 @@ Data choose_data(const native::Block& block, const Family& family) {
   return block.name.ends_with("_data") ? Data::coins : family.data;
 }
 
-/// Widens what is expected of caches for data that are read once from one end to the other: each line may miss in any.
+/// Widens what is expected of caches for data that are read once from one end to the other: each line may
+/// miss in any.
 void read_through(std::vector<Expectation>& caches, double bytes) {
   constexpr double line = 64, few = 64;
   if (bytes <= few * line) return;

@@ -235,7 +235,8 @@ static LineHint line_hint(const UChar* code, UInt bytes) {
   const UInt operation = code[at + 2] >> 3 & 7;
   hint.modrm = code + at + 2;
   if (code[at + 1] == 0xae && operation == 7) hint.what = RT_FLUSHED;
-  if (code[at + 1] == 0x18 ? operation < 4 : code[at + 1] == 0x0d) hint.what = rt_report_code ? RT_PREFETCHED : 0;
+  if (code[at + 1] == 0x18 ? operation < 4 : code[at + 1] == 0x0d)
+    hint.what = rt_report_code ? RT_PREFETCHED : 0;
   return hint;
 }
 
@@ -246,9 +247,9 @@ static IRExpr* sum_of(IRExpr* a, IRExpr* b) {
   return assign(Ity_I64, IRExpr_Binop(Iop_Add64, a, b));
 }
 
-/* VEX keeps no address: it rounds that of a flush down, and drops that of a prefetch. The registers are those of the
- * program because VEX ends the block after a flush, and where code is reported stores them at each instruction. Intel 64
- * and IA-32 Architectures Software Developer's Manual, volume 2, tables 2-2 and 2-3. */
+/* VEX keeps no address: it rounds that of a flush down, and drops that of a prefetch. The registers are those
+ * of the program because VEX ends the block after a flush, and where code is reported stores them at each
+ * instruction. Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2, tables 2-2 and 2-3. */
 static IRExpr* hinted_address(const LineHint* hint, Addr next) {
   const UInt mode = *hint->modrm >> 6;
   UInt base = *hint->modrm & 7;
@@ -259,8 +260,8 @@ static IRExpr* hinted_address(const LineHint* hint, Addr next) {
   if (base == 4) {
     const UInt number = (*at >> 3 & 7) | (hint->rex & 2) << 2;
     if (number != 4)
-      index = assign(Ity_I64, IRExpr_Binop(Iop_Shl64, guest_register(number),
-                                           IRExpr_Const(IRConst_U8(*at >> 6))));
+      index = assign(Ity_I64,
+                     IRExpr_Binop(Iop_Shl64, guest_register(number), IRExpr_Const(IRConst_U8(*at >> 6))));
     base = *at++ & 7;
     absolute = mode == 0 && base == 5;
   }
@@ -483,7 +484,8 @@ static void before(const IRSB* in, Int at, Bool last) {
 
 static UInt count_accesses(const IRStmt* statement) {
   switch (statement->tag) {
-  case Ist_IMark: return line_hint((const UChar*)statement->Ist.IMark.addr, statement->Ist.IMark.len).what != 0;
+  case Ist_IMark:
+    return line_hint((const UChar*)statement->Ist.IMark.addr, statement->Ist.IMark.len).what != 0;
   case Ist_WrTmp: return statement->Ist.WrTmp.data->tag == Iex_Load;
   case Ist_Store:
   case Ist_LoadG:
