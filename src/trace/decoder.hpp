@@ -22,13 +22,13 @@ namespace recount::trace {
 ///   void block(const Blocks::Block&)   an execution of a block begins
 ///   void left(unsigned instructions)                  it ended after so many instructions at a side exit
 ///   template <bool store> void access(address, bytes, std::uint32_t access)   number of the access in Blocks
-///   void thread(std::uint64_t), void module(Module), void undecoded(Undecoded)
-///   void section(std::string_view)
-///   bool memory(kind, words)   where data are (MemoryMap); false: damaged; left out where nobody asks for it
-///   bool plain(const Blocks&, const std::uint64_t*& at, end)   takes words of blocks and accesses itself, as
-///   many as it likes; false: damaged; left out where nothing is gained
-///   bool waits(), std::optional<Countdown> answer()   as those of Reader; left out where nobody requests
-///   anything std::unique_ptr<Sink> forked() const
+///   void flush(address), void prefetch(address)   of the line, by software; left out where nothing is
+///   simulated void thread(std::uint64_t), void module(Module), void undecoded(Undecoded) void
+///   section(std::string_view) bool memory(kind, words)   where data are (MemoryMap); false: damaged; left
+///   out where nobody asks for it bool plain(const Blocks&, const std::uint64_t*& at, end)   takes words of
+///   blocks and accesses itself, as many as it likes; false: damaged; left out where nothing is gained bool
+///   waits(), std::optional<Countdown> answer()   as those of Reader; left out where nobody requests anything
+///   std::unique_ptr<Sink> forked() const
 template <class Sink>
 class Decoder : public Reader {
 public:
@@ -79,7 +79,12 @@ private:
           gate_->access(word);
           if (!gate_->open()) continue;
         }
-        if (Blocks::loads(what))
+        if (Blocks::hints(what)) [[unlikely]] {
+          if constexpr (requires { sink.flush(word); })
+            if (what == Blocks::flush) sink.flush(word);
+          if constexpr (requires { sink.prefetch(word); })
+            if (what == Blocks::prefetch) sink.prefetch(word);
+        } else if (Blocks::loads(what))
           sink.template access<false>(word, Blocks::bytes(what), number);
         else
           sink.template access<true>(word, Blocks::bytes(what), number);

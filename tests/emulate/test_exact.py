@@ -105,6 +105,12 @@ class Exact(unittest.TestCase):
         self.assertIn("Permission denied", told("--paranoid", "3").stderr)
         self.assertEqual(told("--inject", f"read:{event}:EINTR:1").returncode, 1)
 
+    def test_what_is_not_emulated_is_not_supported(self):
+        snoops, fill_buffer, unknown = "0x4d2", "0x40d1", "0xfe99"  # answers of other cores; a rule of 0; no rule
+        for event in (snoops, fill_buffer, unknown):
+            with self.subTest(event=event):
+                self.assertIn("Operation not supported", emulate(COUNTED, event, "1000").stderr)
+
     def test_witnesses_of_one_execution_have_one_noise(self):
         values = []
         for seed in ("1", "2"):
