@@ -131,7 +131,7 @@ private:
   }
   /// A request to recount of a program that knows the tool; nobody waits for its answer.
   static bool is_unanswered(std::uint64_t kind, std::span<const std::uint64_t> words) {
-    return kind == RT_REQUEST && words.size() == 4 && words[0] != RT_SYNC;
+    return kind == RT_REQUEST && words.size() == 4 && words[0] != RT_SYNC && words[0] != RT_CLOCK;
   }
   /// The words are copied first: the program can change them at any time.
   bool record(std::uint64_t kind, std::span<const std::uint64_t> shared) {
