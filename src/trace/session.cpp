@@ -315,6 +315,7 @@ private:
       process.requested = false;
       std::ranges::copy(countdown->left, slot(number).left);
       slot(number).answer = countdown->answer;
+      slot(number).reading = countdown->reading;
       shared(slot(number).answered).fetch_add(1);
       futex_wake(slot(number).answered);
     }
@@ -540,6 +541,7 @@ ToolCommand tool_command(const std::vector<std::string>& command, const ToolOpti
   if (options.sections) tool.argv.push_back(fmt::format("--sections={}", process::free_descriptor()));
   if (options.objects) tool.argv.emplace_back("--objects=yes");
   if (options.code) tool.argv.emplace_back("--code=yes");
+  if (options.clock) tool.argv.emplace_back("--clock=yes");
   for (const std::string& leaf : options.cpuid)
     tool.argv.push_back("--cpuid=" + leaf);
   // VEX executes the second part of `a && b` in advance, where it may, and unrolls loops; without
