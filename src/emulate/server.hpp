@@ -8,6 +8,7 @@
 #include "trace/reader.hpp"
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -42,6 +43,7 @@ public:
   }
   /// RT_CODE. False: damaged.
   [[nodiscard]] bool define(std::span<const std::uint64_t> words);
+  void forget(std::uint64_t number);
   /// What the instructions of a block after the first `count` would have added.
   [[nodiscard]] Work after(std::size_t number, unsigned count) const;
 
@@ -51,12 +53,31 @@ private:
   std::vector<std::vector<std::uint8_t>> decoded_; ///< quantities by instruction
 };
 
+/// Numbers of blocks that a process has defined. They are forgotten once neither it nor a process that was
+/// forked from it executes them.
+class DefinedBlocks {
+public:
+  DefinedBlocks(BlockWorks& works, std::shared_ptr<const DefinedBlocks> inherited)
+      : works_(works), inherited_(std::move(inherited)) {}
+  DefinedBlocks(const DefinedBlocks&) = delete;
+  DefinedBlocks& operator=(const DefinedBlocks&) = delete;
+  ~DefinedBlocks();
+  void add(std::uint64_t number) { numbers_.push_back(number); }
+
+private:
+  BlockWorks& works_;
+  std::shared_ptr<const DefinedBlocks> inherited_;
+  std::vector<std::uint64_t> numbers_;
+};
+
 class CountServer;
 
 /// One process. Its caches, TLBs and predictor are its own, shared by its threads.
 class CountedProcess {
 public:
-  CountedProcess(CountServer& server, std::vector<pid_t> lineage);
+  /// `inherited`: by a process whose parent has ended already.
+  CountedProcess(CountServer& server, std::vector<pid_t> lineage,
+                 std::shared_ptr<const DefinedBlocks> inherited);
   CountedProcess& operator=(const CountedProcess&) = delete;
   ~CountedProcess();
 
@@ -82,6 +103,7 @@ public:
   /// Accounts for what its threads have executed last.
   void end();
   [[nodiscard]] const std::vector<pid_t>& lineage() const { return lineage_; }
+  [[nodiscard]] const std::shared_ptr<DefinedBlocks>& defined() const { return defined_; }
   [[nodiscard]] const std::optional<trace::Undecoded>& last_undecoded() const { return undecoded_; }
 
 private:
@@ -105,6 +127,7 @@ private:
 
   CountServer* server_;
   BlockWorks* works_;
+  std::shared_ptr<DefinedBlocks> defined_;
   std::vector<pid_t> lineage_;
   SimulatedCaches data_, code_;
   BranchPredictor predictor_;
@@ -137,13 +160,20 @@ private:
     Executor executor;
     std::optional<Work> work;
   };
+  /// A process that has ended, for those that it has forked, or executed in its place.
+  struct Ended {
+    std::vector<pid_t> lineage;
+    std::shared_ptr<const DefinedBlocks> defined;
+  };
   void settle();
+  void keep(Ended ended);
+  [[nodiscard]] const Ended* find_ended(pid_t process) const;
 
   const SimulatedMachine& machine_;
   BlockWorks works_;
   std::vector<Deferred> deferred_;
   std::set<CountedProcess*> running_;
-  std::map<pid_t, std::vector<pid_t>> lineages_; ///< of processes that have executed
+  std::deque<Ended> ended_; ///< the last ones; later entries of a PID replace earlier ones
   std::optional<trace::Undecoded> undecoded_;
 };
 

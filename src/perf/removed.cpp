@@ -1,6 +1,7 @@
 #include "perf/removed.hpp"
 
 #include "base/format.hpp"
+#include "host/emulation.hpp"
 #include "perf/try_open.hpp"
 #include "process/child.hpp"
 
@@ -14,8 +15,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <string_view>
 
 namespace recount::perf {
 namespace {
@@ -42,8 +41,7 @@ std::string milliseconds(nanoseconds time) {
 /// recount emulate --exact does not count the start of Valgrind, which takes processor time, and loses no
 /// program.
 bool emulated() {
-  const char* const options = std::getenv("RECOUNT_PMU_OPTIONS");
-  return options != nullptr && std::string_view(options).find("exact 1") != std::string_view::npos;
+  return host::this_emulation().exact;
 }
 } // namespace
 
