@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <tuple>
+#include <utility>
 
 namespace recount::emulate {
 
@@ -230,6 +231,13 @@ Effect::Effect(Work work, Executor& executor) : Effect(with_interrupts(work, exe
 double Effect::cycles(std::size_t pmu) const {
   return values_[pmu][static_cast<std::size_t>(settings().machine.pmus[pmu].cycles_value)];
 }
+double nanoseconds(const Effect& effect, int cpu) {
+  const auto& pmus = settings().machine.pmus;
+  std::size_t core = 0;
+  while (core + 1 < pmus.size() && !here(pmus[core], cpu))
+    ++core;
+  return effect.cycles(core) * 1000 / pmus[core].mhz;
+}
 double compute_count(const Slot& slot, const Effect& effect) {
   const auto p = static_cast<std::size_t>(slot.pmu);
   double sum = 0;
@@ -248,22 +256,19 @@ public:
       : user_(user), kernel_(kernel), executor_(executor), observer_(observer) {
     passed_ = executor.last_ns == 0 || now_ns < executor.last_ns ? 0 : now_ns - executor.last_ns;
     executor.last_ns = now_ns;
-    const auto& pmus = settings().machine.pmus;
-    std::size_t core = 0;
-    while (core + 1 < pmus.size() && !here(pmus[core], executor.cpu))
-      ++core;
-    const double simulated = (user != nullptr ? user->cycles(core) : 0) * 1000 / pmus[core].mhz;
+    const double simulated =
+        (user != nullptr ? nanoseconds(*user, executor.cpu) : 0) + std::exchange(executor.kernel_ns, 0);
     // A program takes many times longer under Valgrind: its time there would be no share of anything.
-    const bool emulated_time = settings().virtual_time || settings().exact;
-    const auto rounded = static_cast<std::uint64_t>(simulated);
+    const bool by_cycles = settings().exact || settings().emulated_time();
     from_ = executor.clock_ns;
-    executor.clock_ns += emulated_time ? simulated : std::max(simulated, static_cast<double>(passed_));
+    executor.clock_ns += by_cycles ? simulated : std::max(simulated, static_cast<double>(passed_));
     to_ = executor.clock_ns;
+    const auto simulated_ns = static_cast<std::uint64_t>(to_) - static_cast<std::uint64_t>(from_);
     // Where no event of Linux keeps times, those of slots are all that there is to be read.
-    if (settings().unbacked && !settings().virtual_time)
-      passed_ = std::max(passed_, rounded);
-    else if (emulated_time)
-      passed_ = rounded;
+    if (settings().unbacked && !settings().emulated_time())
+      passed_ = std::max(passed_, simulated_ns);
+    else if (by_cycles)
+      passed_ = simulated_ns;
   }
 
   void apply() {
@@ -287,6 +292,7 @@ private:
     double step = left;
     for (const std::int32_t i : covering_slots) {
       Slot& slot = shared->slots[i];
+      if (slot.clock) tell_time(*shared, slot, shares, covering_slots);
       if (!slot.simulated) continue;
       if (here(pmu_of(slot), executor_.cpu)) {
         const double share = shares.of(i);
@@ -330,10 +336,24 @@ private:
   static const SimulatedPmu& pmu_of(const Slot& slot) {
     return settings().machine.pmus[static_cast<std::size_t>(slot.pmu)];
   }
+  /// Where there is any, it shows.
   void pass(Slot& slot, double share) const {
     const auto scheduled = static_cast<std::uint64_t>(share * static_cast<double>(passed_));
-    slot.scheduled_ns += scheduled + (share > 0 ? 1 : 0);
-    slot.unscheduled_ns += share < 1 ? passed_ - scheduled + 1 : 0;
+    slot.scheduled_ns +=
+        share > 0 && slot.scheduled_ns == 0 ? std::max<std::uint64_t>(scheduled, 1) : scheduled;
+    if (share >= 1) return;
+    slot.unscheduled_ns +=
+        slot.unscheduled_ns == 0 ? std::max<std::uint64_t>(passed_ - scheduled, 1) : passed_ - scheduled;
+  }
+  /// It runs while the others of its group do.
+  void tell_time(const Shared& shared, Slot& slot, const Shares& shares,
+                 std::span<const std::int32_t> covering) const {
+    const auto beside = std::ranges::find_if(covering, [&](std::int32_t i) {
+      return shared.slots[i].simulated && shared.slots[i].leader == slot.leader;
+    });
+    const std::uint64_t before = slot.scheduled_ns;
+    pass(slot, beside == covering.end() ? 1 : shares.of(*beside));
+    slot.value += static_cast<double>(slot.scheduled_ns - before);
   }
   double increment(const Shared& shared, const Slot& slot) const {
     double more = 0;

@@ -20,6 +20,7 @@ struct Executor {
   int cpu = 0;
   std::uint64_t last_ns = 0; ///< CPU time when it was last accounted for; 0: never
   double clock_ns = 0;       ///< of rotation
+  double kernel_ns = 0;      ///< in the kernel, by the emulated clock, since it was last accounted for
   double instructions = 0;
 };
 
@@ -35,6 +36,9 @@ public:
 private:
   std::vector<std::vector<double>> values_;
 };
+
+/// How long a thread on the CPU takes for it.
+[[nodiscard]] double nanoseconds(const Effect& effect, int cpu);
 
 /// Counts of the slot's event in the effect.
 [[nodiscard]] double compute_count(const Slot& slot, const Effect& effect);

@@ -32,7 +32,7 @@ struct EmulateOptions {
   std::string noise, mux_ms, microcode, tick;
   long seed = 1, general = 0, paranoid = -100, mlock_kb = -1;
   bool fast = false, exact = false, list = false, describe = false, quiet = false, no_smt = false,
-       watchdog = false, virtual_time = false, no_rdpmc = false, unprivileged = false;
+       watchdog = false, real_time = false, no_rdpmc = false, unprivileged = false;
 };
 
 constexpr long no_level = -100;
@@ -104,9 +104,9 @@ std::string injection(const std::string& text) {
 
 std::string options_from(const EmulateOptions& o) {
   std::string text =
-      fmt::format("watchdog {:d}\nvirtual_time {:d}\nrdpmc {:d}\nnoise {}\nmux_ms {}\ntick {}\n"
+      fmt::format("watchdog {:d}\nreal_time {:d}\nrdpmc {:d}\nnoise {}\nmux_ms {}\ntick {}\n"
                   "seed {}\n",
-                  o.watchdog, o.virtual_time, !o.no_rdpmc, non_negative("--noise", o.noise, 0),
+                  o.watchdog, o.real_time, !o.no_rdpmc, non_negative("--noise", o.noise, 0),
                   at_least_one("--mux-ms", o.mux_ms, 4), at_least_one("--tick", o.tick, 4e6), o.seed);
   if (o.exact)
     text += "exact 1\n";
@@ -215,8 +215,10 @@ process::Exit run_exactly(const std::vector<std::string>& command, Variables var
                                                   .code = true,
                                                   .subject = "recount emulate --exact",
                                                   .cpuid = cpuid_texts(machine),
+                                                  .clock = settings().emulated_time(),
                                                   .exact = true});
   variables.insert(variables.end(), tool.environment.begin(), tool.environment.end());
+  variables.emplace_back("HWLOC_COMPONENTS", "-x86"); // it asks CPUs one by one, and complains under Valgrind
   int signal = 0;
   const process::Exit exit = stat::execute(tool.argv, signals, signal, variables);
   session.finish();
@@ -293,7 +295,7 @@ void declare_machine_options(command::Options& options, EmulateOptions& o) {
       .flag("--no-smt", o.no_smt, "as many general counters as without SMT")
       .flag("--watchdog", o.watchdog, "the NMI watchdog holds a counter")
       .text("--mux-ms", o.mux_ms, "MS", "time between rotations of multiplexed events (default 4)")
-      .flag("--virtual-time", o.virtual_time, "time passes by emulated cycles instead of CPU time")
+      .flag("--real-time", o.real_time, "time is that of this machine, not emulated cycles by their rate")
       .flag("--no-rdpmc", o.no_rdpmc, "counters cannot be read in user space")
       .text("--microcode", o.microcode, "VERSION",
             "microcode version in /proc/cpuinfo (default: the machine's)")

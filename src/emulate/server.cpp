@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <capstone/capstone.h>
 #include <chrono>
+#include <cmath>
+#include <ctime>
 #include <string>
 #include <string_view>
 
@@ -318,7 +320,7 @@ void CountedProcess::left(unsigned instructions) {
 void CountedProcess::collect() {
   if (current_ == nullptr) return;
   current_->executed = true;
-  Work& work = current_->work;
+  Work work;
   for (const std::uint32_t number : touched_) {
     for (const auto& [quantity, amount] : works_->of(number).amounts)
       work.of[quantity] += double{1} * amount * counts_[number];
@@ -331,6 +333,47 @@ void CountedProcess::collect() {
   add(work, std::exchange(events_, Work{}));
   add(work, data_.work());
   add(work, code_.work());
+  add(current_->work, work);
+  if (settings().emulated_time()) spend(*current_, nanoseconds(Effect(work), current_->executor.cpu));
+}
+
+/// The one CPU of the clock.
+void CountedProcess::spend(Thread& thread, double ns) {
+  thread.cpu_ns += ns;
+  cpu_ns_ += ns;
+  server_->now_ns_ += ns;
+}
+
+/// In nanoseconds, of RT_ELAPSED where the clock is none of a CPU; cycles of the first PMU.
+double CountedProcess::reading(const ClockRequest& request) {
+  switch (request.clock) {
+  case CLOCK_PROCESS_CPUTIME_ID: return cpu_ns_;
+  case CLOCK_THREAD_CPUTIME_ID: return threads_[request.tid].cpu_ns;
+  case RT_CPU_OF_CHILDREN: return children_ns_;
+  case RT_CPU_OF_WAITED: return children_ns_ - std::exchange(waited_ns_, children_ns_);
+  case RT_CYCLE_COUNTER: return std::round(server_->now_ns_ * server_->machine_.pmus.front().mhz / 1000);
+  default: return server_->now_ns_;
+  }
+}
+
+/// Reading it takes time, too: that of the kernel, or of the instruction.
+std::uint64_t CountedProcess::read_clock(const ClockRequest& request) {
+  static const Effect call(settings().machine.kernel_background);
+  constexpr double instruction_cycles = 25;
+  Thread& thread = threads_[request.tid];
+  const std::uint64_t started = request.clock < RT_CLOCKS ? server_->started_[request.clock] : 0;
+  const auto read = started + static_cast<std::uint64_t>(reading(request));
+  if (request.until > read) {
+    server_->now_ns_ += static_cast<double>(request.until - read);
+    return request.until;
+  }
+  const double cost = request.clock == RT_CYCLE_COUNTER
+                          ? instruction_cycles * 1000 / server_->machine_.pmus.front().mhz
+                          : nanoseconds(call, thread.executor.cpu);
+  thread.executor.kernel_ns += cost;
+  thread.executed = true;
+  spend(thread, cost);
+  return read;
 }
 
 void CountedProcess::thread(std::uint64_t number) {
@@ -352,8 +395,12 @@ void CountedProcess::request(std::span<const std::uint64_t> words) {
   if (current_ == nullptr) return;
   if (words[0] == RT_PAUSE) ++current_->paused;
   if (words[0] == RT_RESUME && current_->paused > 0) --current_->paused;
-  if (words[0] != RT_SYNC) return;
+  if (words[0] != RT_SYNC && words[0] != RT_CLOCK) return;
   collect();
+  if (words[0] == RT_CLOCK) {
+    asks_ = {static_cast<pid_t>(words[1]), words[2], words[3]};
+    return;
+  }
   current_->executor.cpu = static_cast<int>(words[2] & 0xffff);
   waiting_.emplace(current_->executor.tid, words[3]);
 }
@@ -391,7 +438,7 @@ bool CountedProcess::watched() const {
   const Locked shared;
   const std::span slots(shared->slots, static_cast<std::size_t>(shared->end));
   return std::ranges::any_of(slots, [this](const Slot& slot) {
-    return slot.used && slot.simulated && (slot.foreign || slot.inherit) &&
+    return slot.used && slot.counted() && (slot.foreign || slot.inherit) &&
            std::ranges::any_of(
                threads_, [&](const auto& thread) { return counts_thread(slot, thread.first, lineage_); });
   });
@@ -400,6 +447,13 @@ bool CountedProcess::watched() const {
 // Those of other threads and processes, too: the program may read an event that counts one of them, which
 // runs on.
 std::optional<trace::Countdown> CountedProcess::answer() {
+  if (asks_) {
+    for (CountedProcess* const other : server_->running_)
+      other->collect();
+    trace::Countdown countdown;
+    countdown.reading = read_clock(*std::exchange(asks_, {}));
+    return countdown;
+  }
   const TryLocked slots;
   if (!slots) return busy();
   server_->settle();
@@ -422,6 +476,8 @@ std::unique_ptr<CountedProcess> CountedProcess::forked(std::uint32_t pid) const 
   child->threads_.clear();
   child->current_ = nullptr;
   child->waiting_.reset();
+  child->asks_.reset();
+  child->cpu_ns_ = child->children_ns_ = child->waited_ns_ = 0;
   std::ranges::fill(child->counts_, 0);
   child->touched_.clear();
   child->lefts_.clear();
@@ -434,8 +490,17 @@ std::unique_ptr<CountedProcess> CountedProcess::forked(std::uint32_t pid) const 
 
 void CountedProcess::end() {
   collect();
+  server_->last_ended_ = {lineage_.front(), cpu_ns_, children_ns_};
+  if (CountedProcess* const parent = server_->parent_of(*this))
+    parent->children_ns_ += cpu_ns_ + children_ns_;
   for (auto& [tid, thread] : threads_)
     server_->deferred_.push_back({thread.executor, thread.work});
+}
+
+void CountedProcess::go_on(double cpu_ns, double children_ns) {
+  cpu_ns_ = cpu_ns;
+  children_ns_ = waited_ns_ = children_ns;
+  if (CountedProcess* const parent = server_->parent_of(*this)) parent->children_ns_ -= cpu_ns + children_ns;
 }
 
 /// With the slots held.
@@ -446,6 +511,25 @@ void CountServer::settle() {
     else
       begin_program(one.executor.tid, false);
   deferred_.clear();
+}
+
+/// To the second, that fractions of it repeat.
+CountServer::CountServer(const SimulatedMachine& machine) : machine_(machine) {
+  constexpr std::uint64_t second = 1'000'000'000;
+  for (std::size_t clock = 0; clock < started_.size(); ++clock) {
+    timespec now{};
+    const bool of_cpu = clock == CLOCK_PROCESS_CPUTIME_ID || clock == CLOCK_THREAD_CPUTIME_ID;
+    if (!of_cpu && ::clock_gettime(static_cast<clockid_t>(clock), &now) == 0)
+      started_[clock] = static_cast<std::uint64_t>(now.tv_sec) * second;
+  }
+}
+
+/// The process that has forked it and still runs.
+CountedProcess* CountServer::parent_of(const CountedProcess& child) const {
+  if (child.lineage().size() < 2) return nullptr;
+  const auto found = std::ranges::find_if(
+      running_, [&](const CountedProcess* one) { return one->lineage().front() == child.lineage()[1]; });
+  return found == running_.end() ? nullptr : *found;
 }
 
 std::unique_ptr<trace::Reader> CountServer::begin(std::uint32_t pid, std::uint32_t parent) {
@@ -462,8 +546,9 @@ std::unique_ptr<trace::Reader> CountServer::begin(std::uint32_t pid, std::uint32
     beginning.tid = process;
     deferred_.push_back({beginning, {}});
   }
-  return std::make_unique<trace::Decoder<CountedProcess>>(
-      works_.blocks, std::make_unique<CountedProcess>(*this, known->second));
+  auto counted = std::make_unique<CountedProcess>(*this, known->second);
+  if (last_ended_.process == process) counted->go_on(last_ended_.cpu_ns, last_ended_.children_ns);
+  return std::make_unique<trace::Decoder<CountedProcess>>(works_.blocks, std::move(counted));
 }
 
 void CountServer::end(trace::Reader& reader) {

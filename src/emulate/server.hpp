@@ -7,6 +7,7 @@
 #include "trace/executed.hpp"
 #include "trace/reader.hpp"
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -53,6 +54,12 @@ private:
 
 class CountServer;
 
+/// A clock that a thread asks for, and the reading that has passed with its wait (0: none).
+struct ClockRequest {
+  pid_t tid = 0;
+  std::uint64_t clock = 0, until = 0;
+};
+
 /// One process. Its caches, TLBs and predictor are its own, shared by its threads.
 class CountedProcess {
 public:
@@ -82,12 +89,14 @@ public:
   void undecoded(const trace::Undecoded& instruction) { undecoded_ = instruction; }
   void section(std::string_view) {}
   bool memory(std::uint64_t kind, std::span<const std::uint64_t> words);
-  [[nodiscard]] bool waits() const { return waiting_.has_value(); }
+  [[nodiscard]] bool waits() const { return waiting_.has_value() || asks_; }
   /// Nothing: somebody has the slots.
   std::optional<trace::Countdown> answer();
   [[nodiscard]] std::unique_ptr<CountedProcess> forked(std::uint32_t pid) const;
   /// Accounts for what its threads have executed last.
   void end();
+  /// With the CPU time of the program before, which has executed this one and has not ended as a child.
+  void go_on(double cpu_ns, double children_ns);
   [[nodiscard]] const std::vector<pid_t>& lineage() const { return lineage_; }
   [[nodiscard]] const std::optional<trace::Undecoded>& last_undecoded() const { return undecoded_; }
 
@@ -98,6 +107,7 @@ private:
     Executor executor;
     Work work;             ///< not accounted for
     bool executed = false; ///< since it was accounted for
+    double cpu_ns = 0;
     int paused = 0;
   };
   struct Range {
@@ -109,6 +119,9 @@ private:
   void account_threads();
   [[nodiscard]] bool watched() const;
   void request(std::span<const std::uint64_t> words);
+  [[nodiscard]] std::uint64_t read_clock(const ClockRequest& request);
+  [[nodiscard]] double reading(const ClockRequest& request);
+  void spend(Thread& thread, double ns);
 
   CountServer* server_;
   BlockWorks* works_;
@@ -125,13 +138,16 @@ private:
   std::uint32_t block_ = none, last_ = none; ///< the last block, the last instruction that was executed
   bool counting_ = false;
   std::optional<std::pair<pid_t, std::uint64_t>> waiting_; ///< thread, its CPU time
+  std::optional<ClockRequest> asks_;
+  double cpu_ns_ = 0, children_ns_ = 0,
+         waited_ns_ = 0; ///< children_ns_: of those that have ended, and theirs
   std::optional<trace::Undecoded> undecoded_;
 };
 
 /// All processes of an emulation. One thread uses it.
 class CountServer {
 public:
-  explicit CountServer(const SimulatedMachine& machine) : machine_(machine) {}
+  explicit CountServer(const SimulatedMachine& machine);
   [[nodiscard]] std::unique_ptr<trace::Reader> begin(std::uint32_t pid, std::uint32_t parent);
   void end(trace::Reader& process);
   [[nodiscard]] const std::optional<trace::Undecoded>& undecoded() const { return undecoded_; }
@@ -145,6 +161,7 @@ private:
     std::optional<Work> work;
   };
   void settle();
+  [[nodiscard]] CountedProcess* parent_of(const CountedProcess& child) const;
 
   const SimulatedMachine& machine_;
   BlockWorks works_;
@@ -152,6 +169,12 @@ private:
   std::set<CountedProcess*> running_;
   std::map<pid_t, std::vector<pid_t>> lineages_; ///< of processes that have executed
   std::optional<trace::Undecoded> undecoded_;
+  double now_ns_ = 0;                              ///< what all threads have executed and waited for
+  std::array<std::uint64_t, RT_CLOCKS> started_{}; ///< what the clocks of Linux read when it was 0
+  struct {
+    pid_t process = 0;
+    double cpu_ns = 0, children_ns = 0;
+  } last_ended_; ///< it may go on with another program
 };
 
 } // namespace recount::emulate

@@ -26,12 +26,9 @@ int error_named(const std::string& name) {
 }
 
 void set_option(Settings& s, const std::string& name, std::istringstream& words) {
-  constexpr std::pair<const char*, bool Settings::*> flags[] = {{"watchdog", &Settings::watchdog},
-                                                                {"rdpmc", &Settings::rdpmc},
-                                                                {"virtual_time", &Settings::virtual_time},
-                                                                {"exact", &Settings::exact},
-                                                                {"rates", &Settings::rates},
-                                                                {"unbacked", &Settings::unbacked}};
+  constexpr std::pair<const char*, bool Settings::*> flags[] = {
+      {"watchdog", &Settings::watchdog}, {"rdpmc", &Settings::rdpmc}, {"real_time", &Settings::real_time},
+      {"exact", &Settings::exact},       {"rates", &Settings::rates}, {"unbacked", &Settings::unbacked}};
   constexpr std::pair<const char*, double Settings::*> numbers[] = {
       {"noise", &Settings::noise}, {"mux_ms", &Settings::mux_ms}, {"tick", &Settings::tick}};
   constexpr std::pair<const char*, std::optional<long> Settings::*> levels[] = {

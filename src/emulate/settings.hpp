@@ -30,10 +30,12 @@ struct Settings {
   bool exact = false;           ///< the server counts the executed instructions
   bool rates = false;           ///< counts are estimated from the CPU time of threads
   bool unbacked = false;        ///< no event of Linux is opened for an emulated one
-  bool virtual_time = false;    ///< time advances with simulated cycles only
+  bool real_time = false;       ///< clocks are those of Linux
   double tick = 4e6;            ///< instructions between timer interrupts
   std::vector<Injection> injections;
   std::vector<std::string> dead_classes; ///< software events that open and count 0
+  /// Whether emulated cycles are the time; not at constant rates of CPU time.
+  [[nodiscard]] bool emulated_time() const { return !rates && !real_time; }
 };
 
 /// Software events by the names of perf, as classes of events.

@@ -15,6 +15,7 @@ namespace recount::emulate {
 struct Slot {
   bool used = false;
   bool simulated = false;
+  bool clock = false;      ///< task-clock or cpu-clock by the emulated clock
   std::uint64_t id = 0;    ///< of the backing event
   std::uint64_t order = 0; ///< of opening
   pid_t owner = 0;         ///< the process that opened it
@@ -41,6 +42,8 @@ struct Slot {
   std::int32_t output = -1;     ///< slot whose ring takes its samples, by PERF_EVENT_IOC_SET_OUTPUT
   std::uint64_t ring_bytes = 0; ///< of the mapping with its ring; 0: none
   std::uint64_t unreported = 0; ///< samples that the ring had no room for, of which it does not tell yet
+  /// Whether its value and its times are kept here.
+  [[nodiscard]] bool counted() const { return simulated || clock; }
 };
 
 /// A sample is due where its value lacks less: values are sums of products.

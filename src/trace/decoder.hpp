@@ -22,13 +22,14 @@ namespace recount::trace {
 ///   void block(const Blocks::Block&)   an execution of a block begins
 ///   void left(unsigned instructions)                  it ended after so many instructions at a side exit
 ///   template <bool store> void access(address, bytes, std::uint32_t access)   number of the access in Blocks
-///   void flush(address), void prefetch(address)   of the line, by software; left out where nothing is
-///   simulated void thread(std::uint64_t), void module(Module), void undecoded(Undecoded) void
-///   section(std::string_view) bool memory(kind, words)   where data are (MemoryMap); false: damaged; left
-///   out where nobody asks for it bool plain(const Blocks&, const std::uint64_t*& at, end)   takes words of
-///   blocks and accesses itself, as many as it likes; false: damaged; left out where nothing is gained bool
-///   waits(), std::optional<Countdown> answer()   as those of Reader; left out where nobody requests anything
-///   std::unique_ptr<Sink> forked() const
+///   void flush(address), void prefetch(address)   by software; left out where no caches are simulated
+///   void thread(std::uint64_t), void module(Module), void undecoded(Undecoded)
+///   void section(std::string_view)
+///   bool memory(kind, words)   where data are (MemoryMap); false: damaged; left out where nobody asks for it
+///   bool plain(const Blocks&, const std::uint64_t*& at, end)   takes words of blocks and accesses itself, as
+///   many as it likes; false: damaged; left out where nothing is gained
+///   bool waits(), std::optional<Countdown> answer()   as those of Reader; left out where nobody requests
+///   anything std::unique_ptr<Sink> forked() const
 template <class Sink>
 class Decoder : public Reader {
 public:
@@ -136,7 +137,7 @@ private:
   }
   /// A request to recount of a program that knows the tool; nobody waits for its answer.
   static bool is_unanswered(std::uint64_t kind, std::span<const std::uint64_t> words) {
-    return kind == RT_REQUEST && words.size() == 4 && words[0] != RT_SYNC;
+    return kind == RT_REQUEST && words.size() == 4 && words[0] != RT_SYNC && words[0] != RT_CLOCK;
   }
   /// The words are copied first: the program can change them at any time.
   bool record(std::uint64_t kind, std::span<const std::uint64_t> shared) {

@@ -74,13 +74,24 @@ enum {
   RT_ASK = 1,    /* does the tool execute this program? */
   RT_PAUSE = 2,  /* what the thread executes from here on is not the program's ... */
   RT_RESUME = 3, /* ... until here; pairs may be nested; a forked child repeats those that it is in */
-  RT_SYNC = 4,   /* returns when recount has accounted for the words before; thread, CPU, nanoseconds of its CPU time;
-                    the result is 0 for RT_BUSY */
-  RT_SAMPLED = 5, /* events sample that these countdowns are for (bits), or have changed: every thread asks again */
+  RT_SYNC = 4, /* returns when recount has accounted for the words before; thread, CPU, nanoseconds of its CPU
+                  time; the result is 0 for RT_BUSY */
+  RT_SAMPLED =
+      5, /* events sample that these countdowns are for (bits), or have changed: every thread asks again */
   RT_TRAPS = 6,   /* from here on, a thread for which a sample is due gets SIGTRAP */
   RT_DUE = 7,     /* in the handler of SIGTRAP: whether a sample has caused it, as the result */
-  RT_WATCHED = 8  /* an event counts other threads than the one that reads it: from here on, what threads have executed is
-                     published before they may sleep in a system call */
+  RT_WATCHED = 8, /* an event counts other threads than the one that reads it: from here on, what threads have
+                     executed is published before they may sleep in a system call */
+  RT_CLOCK = 9    /* returns when recount has read a clock of the emulated machine: thread, clock, see
+                     RT_ELAPSED, a    reading that has passed with a wait (0: none) */
+};
+/* Clocks besides those of clock_gettime(2) below 16: */
+enum {
+  RT_CLOCKS = 16,
+  RT_ELAPSED = 16, /* nanoseconds since the emulation began */
+  RT_CYCLE_COUNTER = 17,
+  RT_CPU_OF_CHILDREN = 18, /* that have ended */
+  RT_CPU_OF_WAITED = 19    /* that have ended since this was last asked for */
 };
 
 /* For sampling at exact instructions, the tool counts down what a thread executes, and asks again (RT_SYNC) at the first
@@ -142,7 +153,8 @@ struct rt_slot { /* the tool's addresses in `position`, `limit` and `base` */
   uint32_t answer;      /* RT_DONE ... */
   uint32_t pad2;
   int64_t left[RT_COUNTDOWNS]; /* with the answer: countdowns of the thread that has asked */
-  uint32_t pad3[18];
+  uint64_t reading;            /* with the answer to RT_CLOCK */
+  uint32_t pad3[16];
   uint32_t lengths[RT_CHUNKS]; /* words of a published chunk */
 };
 

@@ -44,11 +44,12 @@ inline constexpr const char* handled_undecoded =
 }
 
 /// The answer to RT_SYNC: what the thread that waits may execute before it is to ask again, see
-/// RT_COUNTDOWNS; and RT_DONE ...
+/// RT_COUNTDOWNS; and RT_DONE ... That to RT_CLOCK is a reading.
 struct Countdown {
   Countdown() { left.fill(RT_NEVER); }
   std::array<std::int64_t, RT_COUNTDOWNS> left{};
   std::uint32_t answer = RT_DONE;
+  std::uint64_t reading = 0;
 };
 
 /// Of one process.
@@ -60,8 +61,8 @@ public:
   virtual ~Reader() = default;
   /// A chunk of words, which begins with no execution under way. False: damaged.
   [[nodiscard]] virtual bool take(std::span<const std::uint64_t> words) = 0;
-  /// Whether the process waits for an answer to RT_SYNC; answer() is called once all that was published
-  /// before has been read, of every process. Nothing: not yet.
+  /// Whether the process waits for an answer to RT_SYNC or RT_CLOCK; answer() is called once all that was
+  /// published before has been read, of every process. Nothing: not yet.
   [[nodiscard]] virtual bool waits() const { return false; }
   virtual std::optional<Countdown> answer() { return Countdown(); }
   /// That of a process which this one has just forked.

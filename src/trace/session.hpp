@@ -72,8 +72,12 @@ struct ToolOptions {
   bool code = false;     ///< the bytes of instructions are wanted: for a sink with memory()
   std::string subject = "--witness model"; ///< of errors
   std::vector<std::string> cpuid = {};     ///< what the processor answers: see valgrind/tool.h
+  bool clock = false; ///< recount answers what time it is: for a sink that is asked RT_CLOCK
   bool exact = false; ///< every instruction that is executed, and no other: blocks end at each branch
 };
+
+/// Whether Valgrind executes this process, as under recount emulate --exact.
+[[nodiscard]] bool under_valgrind();
 
 /// Why nothing can be traced here; empty: it can.
 [[nodiscard]] std::string untraceable();

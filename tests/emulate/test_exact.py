@@ -191,6 +191,20 @@ class Exact(unittest.TestCase):
         self.assertEqual((answer.returncode, answer.stdout, answer.stderr), (3, "in\n", ""))
         self.assertEqual(emulate("sh", "-c", "kill -TERM $$").returncode, -signal.SIGTERM)
 
+    def test_what_needs_valgrind_is_refused_at_once(self):
+        for words, status in ((["stat", "--witness", "model:i7-9700", "-e", "PAPI_L1_DCM", "--", "true"], 125), (["check", "--program", "true"], 3),
+                              (["profile", "-e", "model:i7-9700:PAPI_L1_DCM", "true"], 125), (["profile", "--function", "main", "true"], 125)):
+            with self.subTest(command=words):
+                answer = emulate(RECOUNT, *words)
+                self.assertEqual(answer.returncode, status)
+                self.assertRegex(answer.stderr, r"recount runs under Valgrind\s+itself here|Valgrind executes copies")
+                self.assertNotIn("valgrind:", answer.stderr)
+
+    def test_doctor_reads_the_machine(self):
+        answer = emulate(RECOUNT, "doctor")
+        self.assertEqual(answer.stderr, "")  # hwloc is silent
+        self.assertNotRegex(answer.stdout, r"clock source tsc,[^/]*fix: echo tsc")
+
     def test_first_line_says_that_counts_are_emulated(self):
         self.assertIn("counts are emulated: skl", emulate("true", options=()).stderr.splitlines()[0])
 

@@ -346,6 +346,19 @@ std::uint64_t event_id(int fd) {
   return real::ioctl(fd, PERF_EVENT_IOC_ID, reinterpret_cast<unsigned long>(&id)) == 0 ? id : 0;
 }
 
+/// Whether the emulated clock takes the place of Linux's.
+bool is_clock(const perf_event_attr& attr, pid_t pid) {
+  return exact() && settings().emulated_time() && pid != -1 && attr.type == PERF_TYPE_SOFTWARE &&
+         attr.config <= PERF_COUNT_SW_TASK_CLOCK && attr.sample_period == 0 && attr.exclude_user == 0 &&
+         std::ranges::none_of(settings().dead_classes,
+                              [&](const std::string& name) { return of_class(attr, name); });
+}
+
+/// What threads have executed that others read is published.
+void watch(const perf_event_attr& attr, pid_t pid) {
+  if (attr.inherit || (pid > 0 && pid != real::gettid())) request(RT_WATCHED);
+}
+
 /// Remembers an event that Linux has opened.
 void remember(int fd, const perf_event_attr& attr, pid_t pid, int cpu, int behind_cpu, int group_fd,
               const std::optional<Encoding>& encoding) {
@@ -356,6 +369,7 @@ void remember(int fd, const perf_event_attr& attr, pid_t pid, int cpu, int behin
   Slot& slot = shared->slots[at];
   fill(slot, attr, pid, cpu);
   slot.id = id;
+  slot.clock = !encoding && is_clock(attr, pid);
   slot.backing_cpu = behind_cpu;
   const std::int32_t leader = find_slot(group_fd);
   slot.leader = leader >= 0 ? leader : at;
@@ -438,8 +452,9 @@ long open_event(perf_event_attr* given, pid_t pid, int cpu, int group_fd, unsign
   if (!encoding) {
     if (const int error = injected_for_class(attr)) return real::refuse(error);
     const long fd = open_own(*given, attr, pid, cpu, group_fd, flags);
-    if (fd >= 0 && !settings().machine.pmus.empty())
-      remember(static_cast<int>(fd), attr, pid, cpu, cpu, group_fd, {});
+    if (fd < 0 || settings().machine.pmus.empty()) return fd;
+    remember(static_cast<int>(fd), attr, pid, cpu, cpu, group_fd, {});
+    if (is_clock(attr, pid)) watch(attr, pid);
     return fd;
   }
   // What Linux refuses of any event comes first, as it does there: sizes, unknown bits, targets.
@@ -461,7 +476,7 @@ long open_event(perf_event_attr* given, pid_t pid, int cpu, int group_fd, unsign
     return real::refuse(error);
   }
   remember(static_cast<int>(fd), attr, pid, cpu, behind_cpu, group_fd, encoding);
-  if (attr.inherit || (pid > 0 && pid != real::gettid())) request(RT_WATCHED);
+  watch(attr, pid);
   if (attr.sample_period != 0) announce_samples(find_slot(static_cast<int>(fd)));
   return fd;
 }

@@ -289,7 +289,7 @@ std::uint64_t running(const Shared& shared, Slot& slot, std::uint64_t backing_ns
     slot.seen_running_ns = backing_ns;
     return slot.reported_ns;
   }
-  if (settings().virtual_time) return slot.scheduled_ns;
+  if (settings().emulated_time()) return slot.scheduled_ns;
   if (settings().exact)
     return static_cast<std::uint64_t>(static_cast<double>(backing_ns) * scheduled_share(slot));
   if (slot.unscheduled_ns == 0) return backing_ns;
@@ -362,13 +362,13 @@ ssize_t translate(std::int32_t at, void* data, ssize_t bytes) {
   if (shared->slots[slot.leader].failed) return 0; // as Linux reads a pinned event in error: end of file
   const std::uint64_t format = slot.read_format;
   const bool group = (format & PERF_FORMAT_GROUP) != 0;
-  Slot* const timing = slot.simulated ? &slot : group ? timed(*shared, slot.leader) : nullptr;
+  Slot* const timing = slot.counted() ? &slot : group ? timed(*shared, slot.leader) : nullptr;
   if (timing == nullptr) return bytes;
   std::size_t word = 1;
   const bool has_enabled = (format & PERF_FORMAT_TOTAL_TIME_ENABLED) != 0;
   const bool has_running = (format & PERF_FORMAT_TOTAL_TIME_RUNNING) != 0;
   if (has_enabled && slot.dropped) words[word] = 0;
-  if (has_enabled && settings().virtual_time && !timing->foreign && !slot.dropped)
+  if (has_enabled && settings().emulated_time() && !by_rate(*timing) && !slot.dropped)
     words[word] = timing->scheduled_ns + timing->unscheduled_ns;
   if (has_running) {
     std::uint64_t& time = words[word + (has_enabled ? 1 : 0)];
@@ -386,7 +386,7 @@ ssize_t translate(std::int32_t at, void* data, ssize_t bytes) {
   for (const std::int32_t member : members(*shared, slot.leader)) {
     if ((word + each) * sizeof words[0] > static_cast<std::size_t>(bytes)) break;
     Slot& one = shared->slots[member];
-    if (one.simulated) {
+    if (one.counted()) {
       words[word] = total(*shared, one, words[word]);
       if ((format & PERF_FORMAT_LOST) != 0) words[word + each - 1] = one.lost;
     } else { // Linux's own event runs only while its group does

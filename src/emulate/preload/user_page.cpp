@@ -116,7 +116,7 @@ bool answer(siginfo_t* /*info*/, void* context) {
 
 void copy_times(perf_event_mmap_page& page, const perf_event_mmap_page* backing, const Slot& slot) {
   const std::uint64_t unscheduled_ns = slot.unscheduled_ns;
-  if (backing == nullptr) {
+  if (backing == nullptr || settings().emulated_time()) {
     page.time_enabled = slot.scheduled_ns + unscheduled_ns;
     page.time_running = slot.scheduled_ns;
     return;

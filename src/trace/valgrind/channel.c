@@ -23,7 +23,7 @@ static Int channel_fd = -1;   /* not accessible to the program */
 static Bool inherited_open;   /* RT_INHERITED is the channel, for the next program */
 static UInt own_slot;         /* index of the slot plus 1; 0: private memory */
 static UInt parent, parent_head, parent_pid;
-static UInt requested;        /* requests RT_SYNC */
+static UInt requested; /* requests RT_SYNC and RT_CLOCK */
 
 enum { FUTEX_WAIT_ = 0, FUTEX_WAKE_ = 1, WAIT_MS = 200 };
 
@@ -220,7 +220,7 @@ void rt_record(UInt kind, const ULong* words, UInt count) {
 
 Bool rt_request(const ULong* words, UInt count) {
   rt_record(RT_REQUEST, words, count);
-  if (words[0] != RT_SYNC || own_slot == 0) return False;
+  if ((words[0] != RT_SYNC && words[0] != RT_CLOCK) || own_slot == 0) return False;
   ++requested;
   rt_flush();
   while (own_slot != 0) {

@@ -120,6 +120,10 @@ void rt_expired(void) {
   take_plan(rt_left);
 }
 
+Bool rt_paused(ThreadId thread) {
+  return threads[thread].paused > 0;
+}
+
 /* Where a sample is due, the thread is in its handler of SIGTRAP by now. */
 static UWord pause(void) {
   freeze();

@@ -41,17 +41,55 @@ static void emulated_cpuid(VexGuestAMD64State* state) {
   }
 }
 
-IRStmt* rt_replace_cpuid(IRStmt* statement) {
-  static const HChar name[] = "amd64g_dirtyhelper_CPUID";
-  if (leaf_count == 0 || statement->tag != Ist_Dirty ||
-      VG_(strncmp)(statement->Ist.Dirty.details->cee->name, name, sizeof name - 1) != 0)
-    return statement;
+static ULong cycles;              /* as last read */
+static Bool cycles_known = False; /* recount has answered */
+static ULong (*original_rdtsc)(void) = NULL;
+static void (*original_rdtscp)(VexGuestAMD64State*) = NULL;
+
+void rt_read_cycles(void) {
+  cycles_known = rt_ask_clock(RT_CYCLE_COUNTER, 0, &cycles);
+}
+
+static ULong emulated_rdtsc(void) {
+  return cycles_known ? cycles : original_rdtsc();
+}
+
+static void emulated_rdtscp(VexGuestAMD64State* state) {
+  original_rdtscp(state);
+  if (!cycles_known) return;
+  state->guest_RAX = (UInt)cycles;
+  state->guest_RDX = cycles >> 32;
+}
+
+/* The name of the helper that the statement calls, of those of Valgrind for instructions; empty: another
+ * one's. */
+static const HChar* helper_of(const IRStmt* statement) {
+  static const HChar prefix[] = "amd64g_dirtyhelper_";
+  if (statement->tag != Ist_Dirty) return "";
+  const HChar* const name = statement->Ist.Dirty.details->cee->name;
+  return VG_(strncmp)(name, prefix, sizeof prefix - 1) == 0 ? name + sizeof prefix - 1 : "";
+}
+
+static IRStmt* calling(const IRStmt* statement, void* function, void** original) {
   IRStmt* const replaced = deepCopyIRStmt(statement);
   IRCallee* const callee = replaced->Ist.Dirty.details->cee;
-  original_cpuid = (void (*)(VexGuestAMD64State*))callee->addr;
-  callee->name = "recount-cpuid";
-  callee->addr = VG_(fnptr_to_fnentry)((void*)emulated_cpuid);
+  *original = callee->addr;
+  callee->name = "recount-helper";
+  callee->addr = VG_(fnptr_to_fnentry)(function);
   return replaced;
+}
+
+Bool rt_reads_cycles(const IRStmt* statement) {
+  return rt_clock && VG_(strncmp)(helper_of(statement), "RDTSC", 5) == 0;
+}
+
+IRStmt* rt_replace_helper(IRStmt* statement) {
+  const HChar* const helper = helper_of(statement);
+  if (leaf_count > 0 && VG_(strncmp)(helper, "CPUID", 5) == 0)
+    return calling(statement, emulated_cpuid, (void**)&original_cpuid);
+  if (!rt_reads_cycles(statement)) return statement;
+  return helper[5] == 'P' ? calling(statement, emulated_rdtscp, (void**)&original_rdtscp)
+                          : calling(statement, emulated_rdtsc, (void**)&original_rdtsc);
 }
 
 #else
@@ -59,5 +97,12 @@ Bool rt_add_cpuid(const HChar* text) {
   (void)text;
   return False;
 }
-IRStmt* rt_replace_cpuid(IRStmt* statement) { return statement; }
+Bool rt_reads_cycles(const IRStmt* statement) {
+  (void)statement;
+  return False;
+}
+void rt_read_cycles(void) {}
+IRStmt* rt_replace_helper(IRStmt* statement) {
+  return statement;
+}
 #endif

@@ -378,14 +378,19 @@ static void begin_countdowns(const IRSB* in, Addr code) {
   read_countdowns();
 }
 
-/* Before the next instruction: where a countdown has ended, the block ends, and one that begins here asks. */
-static void check_countdowns(Addr code) {
-  if (countdown.changed == 0 || !countdown.divisible) return;
+/* Ends the block before an instruction, where another one begins. */
+static void end_before(Addr code, IRExpr* guard) {
   add_held();
   write_countdowns();
   add(IRStmt_Store(Iend_LE, nth_word(block.words), u64(RT_WORD(RT_EXIT, block.instructions))));
   put_position(block.words + 1);
-  leave_to(code, expired(countdown.changed), Ijk_Boring);
+  leave_to(code, guard, Ijk_Boring);
+}
+
+/* Before the next instruction: where a countdown has ended, the block ends, and one that begins here asks. */
+static void check_countdowns(Addr code) {
+  if (countdown.changed == 0 || !countdown.divisible) return;
+  end_before(code, expired(countdown.changed));
   countdown.changed = 0;
 }
 
@@ -436,6 +441,23 @@ static void count_down(const IRSB* in, Int statement, UInt flow) {
     countdown.down[i] += bits >> i & 1;
 }
 
+/* Whether the instruction that begins with a statement reads the cycle counter. */
+static Bool reads_cycles(const IRSB* in, Int statement) {
+  for (Int i = statement + 1; i < in->stmts_used && in->stmts[i]->tag != Ist_IMark; ++i)
+    if (rt_reads_cycles(in->stmts[i])) return True;
+  return False;
+}
+
+/* Before the first instruction, whose beginning a statement is, of a block that has written no words. */
+static void begin_reading_cycles(const IRSB* in, Int statement) {
+  Bool reads = reads_cycles(in, statement);
+  for (Int i = statement; !countdown.divisible && i < in->stmts_used; ++i)
+    reads = reads || rt_reads_cycles(in->stmts[i]);
+  if (reads)
+    add(IRStmt_Dirty(unsafeIRDirty_0_N(0, "rt_read_cycles", VG_(fnptr_to_fnentry)((void*)rt_read_cycles),
+                                       mkIRExprVec_0())));
+}
+
 static void before_exit(Bool last) {
   write_countdowns();
   if (!last) add(IRStmt_Store(Iend_LE, nth_word(block.words), u64(RT_WORD(RT_EXIT, block.instructions))));
@@ -447,6 +469,8 @@ static void begin_instruction(const IRSB* in, Int at) {
   const UInt length = in->stmts[at]->Ist.IMark.len, flow = classify_flow((const UChar*)address, length);
   tl_assert(block.instructions < MOST);
   check_countdowns(address);
+  if (block.instructions > 0 && countdown.divisible && reads_cycles(in, at))
+    end_before(address, IRExpr_Const(IRConst_U1(True)));
   block.definition[2 + block.instructions++] = RT_INSTRUCTION(address, length, flow);
   count_down(in, at, flow);
   const LineHint hint = line_hint((const UChar*)address, length);
@@ -570,11 +594,12 @@ IRSB* rt_instrument(VgCallbackClosure* closure, IRSB* in, const VexGuestLayout* 
     add(in->stmts[i]); /* checks of self-modifying code */
   rt_watch_block(block.out, layout, (Addr)extents->base[0]);
   begin_countdowns(in, (Addr)extents->base[0]);
+  begin_reading_cycles(in, i);
   open_block(number, count_words(in));
   const Int last = last_of(in);
   for (; i < in->stmts_used; ++i) {
     before(in, i, i == last);
-    add_program(rt_replace_cpuid(in->stmts[i]));
+    add_program(rt_replace_helper(in->stmts[i]));
   }
   add_held();
   write_countdowns();

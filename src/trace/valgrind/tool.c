@@ -31,6 +31,7 @@ static Bool option(const HChar* arg) {
   if VG_BINT_CLO (arg, "--sections", sections, 0, 1023) return True;
   if VG_BOOL_CLO (arg, "--objects", objects) return True;
   if VG_BOOL_CLO (arg, "--code", code) return True;
+  if VG_BOOL_CLO (arg, "--clock", rt_clock) return True;
   if VG_STR_CLO (arg, "--cpuid", leaf) return rt_add_cpuid(leaf);
   return False;
 }
@@ -40,6 +41,7 @@ static void usage(void) {
    "    --sections=FD      descriptor of section messages\n"
    "    --objects=yes      report where data are\n"
    "    --code=yes         report the bytes of instructions\n"
+   "    --clock=yes        recount tells what time it is\n"
    "    --cpuid=LEAF:PART:MASK:EAX:EBX:ECX:EDX   answer of the processor\n");
 }
 static void no_usage(void) {}
@@ -72,6 +74,7 @@ static void start(void) {
   if (objects) rt_watch_heap();
   rt_report_code = code;
   rt_countdown_start();
+  rt_clock_start();
 }
 
 static void thread_runs(ThreadId thread, ULong blocks) {
@@ -128,7 +131,7 @@ static Bool executes(UInt number) {
 }
 
 static void before_call(ThreadId thread, UInt number, UWord* args, UInt count) {
-  (void)thread, (void)count;
+  (void)count;
   if (executes(number)) /* the next program has a slot of its own */
     rt_before_exec();
   else if (rt_watched())
@@ -136,14 +139,16 @@ static void before_call(ThreadId thread, UInt number, UWord* args, UInt count) {
   if ((number == __NR_sendto || number == __NR_write) && sections >= 0 && args[0] == (UWord)sections &&
       VG_(am_is_valid_for_client)(args[1], args[2], VKI_PROT_READ))
     section((const HChar*)args[1], args[2]);
+  rt_clock_before_call(thread, number, args);
 }
 static void after_call(ThreadId thread, UInt number, UWord* args, UInt count, SysRes result) {
-  (void)thread, (void)count;
+  (void)count;
   const UWord large = (UWord)1 << 36;
   const UWord error = sr_isError(result) ? sr_Err(result) : 0;
   if (executes(number))
     rt_after_failed_exec(number == __NR_execve && error == VKI_EACCES && is_privileged(args[0]));
   if (number == __NR_mmap && error != 0 && args[1] >= large) rt_refused_mapping();
+  rt_clock_after_call(thread, number, args, result);
 }
 
 /* Linked in place of the core's reader of symbols and debug information, which is a third of the time of a short

@@ -66,6 +66,8 @@ void rt_countdown_begins(ThreadId thread);
 void rt_countdown_forked(ThreadId thread);
 /* A request of the program, with the first argument. Returns its result. */
 UWord rt_countdown_request(UWord kind, UWord argument, Bool answered);
+/* Whether what the thread executes is not the program's. */
+Bool rt_paused(ThreadId thread);
 /* Called by translations when a countdown is not above zero: asks recount for new ones. */
 void rt_expired(void);
 
@@ -78,14 +80,33 @@ IRSB* rt_instrument(VgCallbackClosure* closure, IRSB* in, const VexGuestLayout* 
                     const VexGuestExtents* extents, const VexArchInfo* arch, IRType guest_word,
                     IRType host_word);
 
-/* CPUID of a described processor, where it differs from that of Valgrind. */
+/* The clock of the emulated machine, which recount keeps. */
+
+/* Whether there is one. */
+extern Bool rt_clock;
+
+/* Once, before the program runs. */
+void rt_clock_start(void);
+/* Reads a clock of clock_gettime(2) or RT_ELAPSED ..., by which a wait until `until` has passed (0: none).
+   Whether there was an answer. */
+Bool rt_ask_clock(UInt clock, ULong until, ULong* reading);
+/* Around a system call: what tells the program the time tells that of the emulated machine, to which a wait
+   adds the time waited. */
+void rt_clock_before_call(ThreadId thread, UInt number, const UWord* args);
+void rt_clock_after_call(ThreadId thread, UInt number, const UWord* args, SysRes result);
+/* Whether the statement reads the cycle counter; called by translations before a block that does. */
+Bool rt_reads_cycles(const IRStmt* statement);
+void rt_read_cycles(void);
+
+/* CPUID of a described processor and the cycle counter of an emulated machine, where they differ from those
+   of Valgrind. */
 
 enum { RT_ANY_SUBLEAF = 0xffffffffu };
 
 /* "LEAF:SUBLEAF:MASK:EAX:EBX:ECX:EDX" in hexadecimal; the first match applies. False: invalid text. */
 Bool rt_add_cpuid(const HChar* text);
-/* The statement; a call of the CPUID helper is replaced. */
-IRStmt* rt_replace_cpuid(IRStmt* statement);
+/* The statement; a call of a helper for these is replaced. */
+IRStmt* rt_replace_helper(IRStmt* statement);
 
 /* Which file the program's code comes from, and where its data are. Heap blocks are known by the site of
    their allocation: the program's own allocator runs, so that its accesses and the addresses of its blocks
