@@ -249,7 +249,7 @@ void require_program_check(const ProgramRequest& request) {
   if (std::ranges::none_of(pmus, &host::Pmu::core))
     throw unavailable("--program", "this machine has no core PMU: there are no counters to compare", {},
                       "recount stat --witness model -- COMMAND states what the program must do");
-  static_cast<void>(trace::tool_command(request.command, {}));
+  static_cast<void>(trace::tool_command(request.command, {.channel = {}, .subject = "check --program"}));
 }
 
 Checked check_program(const ProgramRequest& request, const CheckPlan& plan, const ExpectedProgram& expected) {

@@ -100,7 +100,7 @@ private:
     case statistics::Held::inside: return false;
     case statistics::Held::undecided:
       // A ratio varies with its divisor: where both are far from the expected count, that is the verdict.
-      if (outside() || widen_for_difference({-limit, limit}, share, larger)) return false;
+      if (outside() || immaterial() || widen_for_difference({-limit, limit}, share, larger)) return false;
       return end(Verdict::unstable,
                  fmt::format("the difference of perf and PAPI varies from {} to {}",
                              count_text(out_.difference->low), count_text(out_.difference->high)));
@@ -122,6 +122,17 @@ private:
   bool unstated() {
     if (trial_.stated) return false;
     return end(Verdict::not_counted, "no expected count: " + trial_.unstated.text());
+  }
+
+  /// Whether both witnesses count what is expected, and their difference is small beside its range; any is
+  /// where nothing must be counted.
+  [[nodiscard]] bool immaterial() const {
+    if (!trial_.stated) return false;
+    const double width = trial_.stated->below + trial_.stated->above,
+                 small = trial_.stated->value > trial_.stated->below ? 0.25 : 1;
+    return std::max(std::abs(out_.difference->low), std::abs(out_.difference->high)) <= small * width &&
+           statistics::held(*out_.perf, band(trial_.perf)) == statistics::Held::inside &&
+           statistics::held(*out_.papi, band(trial_.papi)) == statistics::Held::inside;
   }
 
   /// Whether every witness counts something else than what is expected.

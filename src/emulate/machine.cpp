@@ -438,6 +438,7 @@ private:
         pmu.lets.push_back(row.count);
         pmu.names.push_back("it");
         row.count = expression(sides.right, pmu);
+        row.changed = true;
         pmu.names.back() = "it_of_" + row.name;
       }
     });

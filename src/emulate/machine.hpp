@@ -87,6 +87,7 @@ struct SimulatedEvent {
   Expression count;
   std::string name, description; ///< by the vendor
   std::string formula;           ///< text of `count`
+  bool changed = false;          ///< by the command line
 };
 
 struct Configuration {

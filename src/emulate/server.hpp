@@ -77,6 +77,13 @@ public:
     else
       data_.load(address, bytes);
   }
+  void flush(std::uint64_t address) {
+    data_.flush(address);
+    code_.flush(address);
+  }
+  void prefetch(std::uint64_t address) {
+    if (counting_) data_.prefetch(address);
+  }
   void thread(std::uint64_t number);
   void module(const trace::Module& module);
   void undecoded(const trace::Undecoded& instruction) { undecoded_ = instruction; }

@@ -61,6 +61,7 @@ Work SimulatedCaches::work() {
   for (std::size_t level = 0; level < 3; ++level)
     for (std::size_t cause = 0; cause < 3; ++cause)
       work[misses[level][cause]] = missed(level, by[cause]);
+  work[prefetch_misses] = missed(0, Cause::prefetch);
   work[l1d_write_backs] = static_cast<double>(counts.levels[0].write_backs);
   work[l2_write_backs] = counts.levels.size() > 1 ? static_cast<double>(counts.levels[1].write_backs) : 0.0;
   work[dtlb_load_misses] = untranslated(0, Cause::load);

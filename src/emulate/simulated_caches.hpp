@@ -19,6 +19,8 @@ public:
   void store(std::uint64_t address, unsigned bytes) { caches_.store(address, bytes); }
   /// A line of code.
   void fetch(std::uint64_t address) { caches_.load(address, 1); }
+  void flush(std::uint64_t address) { caches_.flush(address); }
+  void prefetch(std::uint64_t address) { caches_.prefetch(address); }
   [[nodiscard]] Work work();
   recount::model::Hierarchy& hierarchy() { return caches_; }
 

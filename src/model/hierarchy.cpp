@@ -232,20 +232,21 @@ void Hierarchy::walk(std::uint64_t page, std::size_t last) {
     ++missed;
   for (std::size_t above = missed; above > last; --above) {
     caches[above - 1].insert(key(above), false);
-    read_entry(page_table + above * table_above + 8 * key(above));
+    read_line(page_table + above * table_above + 8 * key(above), Cause::walk);
   }
-  read_entry(page_table + last * table_above + 8 * key(last));
+  read_line(page_table + last * table_above + 8 * key(last), Cause::walk);
 }
 
-void Hierarchy::read_entry(std::uint64_t entry) {
-  const std::uint64_t address = physical_ ? (*physical_)(entry) : entry, line = address >> shift_;
+void Hierarchy::read_line(std::uint64_t address, Cause cause) {
+  if (physical_) address = (*physical_)(address);
+  const std::uint64_t line = address >> shift_;
   if (first_ == Path::full) {
-    request(0, address, Cause::walk, false);
+    request(0, address, cause, false);
     return;
   }
-  ++levels_.front().counts.accesses[number(Cause::walk)];
+  ++levels_.front().counts.accesses[number(cause)];
   if (first_ == Path::simple && is_newest(line, false)) return;
-  if (!levels_.front().use(line, false)) miss_first(address, Cause::walk, false);
+  if (!levels_.front().use(line, false)) miss_first(address, cause, false);
 }
 
 // After a miss in a first level whose path is not full.
@@ -405,6 +406,31 @@ std::uint64_t Hierarchy::remove_within(std::size_t levels, std::uint64_t address
     }
   }
   return dirty;
+}
+
+// Distances keep no lines.
+void Hierarchy::flush(std::uint64_t address) {
+  if (physical_) address = (*physical_)(address);
+  bool dirty = false;
+  const auto remove = [&](std::size_t levels) {
+    for (std::size_t at = 0; at < levels; ++at) {
+      Level& level = levels_[at];
+      const Level::Entry entry = level.remove(address >> level.shift());
+      if (entry == Level::empty) continue;
+      if (at == 0) newest_[entry >> 1 & newest_mask_] = Level::empty;
+      prefetchers_[at].evicted(entry >> 1);
+      if (level.take_dirty(entry) == 0) continue;
+      ++level.counts.write_backs;
+      dirty = true;
+    }
+  };
+  remove(levels_.size());
+  at_others(address >> block_shift_ << block_shift_, block_shift_, [&] { remove(private_); });
+  for (Instructions& own : instructions_) {
+    own.cache.remove(address >> own.cache.shift());
+    own.forget();
+  }
+  if (dirty) ++memory_.accesses[number(Cause::write_back)];
 }
 
 void Hierarchy::prefetch_after(std::size_t at, std::uint64_t line, Cause cause, bool missed) {

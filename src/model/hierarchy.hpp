@@ -92,6 +92,10 @@ public:
   /// A store of `bytes` (at least 1) at `address`.
   void store(std::uint64_t address, unsigned bytes) { access<Cause::store>(address, bytes); }
 
+  /// Software fetches the line that holds `address`: neither load nor store, without translation.
+  void prefetch(std::uint64_t address) { read_line(address, Cause::prefetch); }
+  /// The line that holds `address` leaves all caches of all cores: written back to memory, if it is dirty.
+  void flush(std::uint64_t address);
   /// A fetch of `bytes` (at least 1) of instructions at `address`, which nothing stores to. The machine has
   /// MachineDescription::instructions and pages of one size.
   void fetch(std::uint64_t address, unsigned bytes);
@@ -206,7 +210,7 @@ private:
   void remove_fetched(std::size_t at, std::uint64_t address);
   void count_instructions(Counts& all) const;
   void add_instructions(const Counts& later, const Counts& earlier, std::int64_t times);
-  void read_entry(std::uint64_t entry);
+  void read_line(std::uint64_t address, Cause cause);
   void miss_first(std::uint64_t address, Cause cause, bool dirty);
   void miss_simple(std::uint64_t address, Cause cause, bool dirty);
 

@@ -1,5 +1,6 @@
 #include "perf/removed.hpp"
 
+#include "base/emulated.hpp"
 #include "base/format.hpp"
 #include "perf/try_open.hpp"
 #include "process/child.hpp"
@@ -14,8 +15,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <string_view>
 
 namespace recount::perf {
 namespace {
@@ -39,16 +38,12 @@ std::string milliseconds(nanoseconds time) {
   const double ms = times(1e-6, time);
   return ms < 1000 ? fmt::format("{:.3g} ms", ms) : fmt::format("{:.0f} ms", ms);
 }
-/// recount emulate --exact does not count the start of Valgrind, which takes processor time, and loses no
-/// program.
-bool emulated() {
-  const char* const options = std::getenv("RECOUNT_PMU_OPTIONS");
-  return options != nullptr && std::string_view(options).find("exact 1") != std::string_view::npos;
-}
 } // namespace
 
+// recount emulate --exact does not count the start of Valgrind, which takes processor time, and loses no
+// program.
 bool removed(nanoseconds enabled, nanoseconds used) {
-  return !emulated() && times(1, enabled) < times(seen_of_removed, used);
+  return !base::emulated_exactly() && times(1, enabled) < times(seen_of_removed, used);
 }
 
 Reason removed_reason(nanoseconds enabled, nanoseconds used) {
@@ -73,7 +68,7 @@ bool removed_at_exec(const std::string& program) {
 
 std::string counted_in_part(nanoseconds enabled, nanoseconds used, std::uint64_t switches) {
   const nanoseconds missing = used - enabled;
-  if (emulated() || times(1, enabled) >= times(seen_of_all, used) || missing < noticeable ||
+  if (base::emulated_exactly() || times(1, enabled) >= times(seen_of_all, used) || missing < noticeable ||
       missing < of_switch * switches)
     return {};
   return fmt::format("incomplete: counted in {} of {} of processor time", milliseconds(enabled),

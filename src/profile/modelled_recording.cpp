@@ -322,6 +322,11 @@ public:
     const bool kind_changed = kinds_ && classify<store>(address, bytes);
     if (kind_changed || caches_.first_misses() != misses_ || prefetches_on_hits_) attribute(number, address);
   }
+  void flush(std::uint64_t address) {
+    if (!gate_.open() || !sampler_.simulates()) return;
+    caches_.flush(address);
+    if (kinds_) kinds_->flush(address);
+  }
   void thread(std::uint64_t number) {
     caches_.select(trace::core_of(number));
     if (kinds_) kinds_->select(trace::core_of(number));

@@ -10,6 +10,7 @@
 #include "profile/profile_report.hpp"
 #include "profile/recording.hpp"
 #include "stat/stat_plan.hpp"
+#include "trace/session.hpp"
 
 #include <recount/error.hpp>
 #include <recount/event.hpp>
@@ -213,6 +214,9 @@ int profile_functions(const ProfileOptions& o) {
   if (!o.output.empty() || !o.plot.empty() || !o.folded.empty())
     throw bad_input("--function", "cannot be combined with --output, --plot and --folded, which need samples",
                     "use --json for machine-readable output");
+  if (trace::under_valgrind())
+    throw unavailable("--function", "Valgrind executes copies of the code, in which no probe is met", {},
+                      "sample: recount profile -e EVENT; or start it without recount emulate");
   FunctionSettings settings;
   settings.names = command::list_words(o.functions);
   for (const auto& requested : parse_event_requests(

@@ -1,6 +1,7 @@
 #include "profile/recording.hpp"
 
 #include "base/format.hpp"
+#include "base/names.hpp"
 #include "base/nearest.hpp"
 #include "base/text.hpp"
 #include "command/measuring.hpp"
@@ -14,10 +15,12 @@
 #include "stat/stat_plan.hpp"
 #include "stat/stat_run.hpp"
 #include "symbol/unwinder.hpp"
+#include "witness/metric_events.hpp"
 
 #include <recount/error.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <linux/hw_breakpoint.h>
 #include <sys/ptrace.h>
 #include <sys/utsname.h>
@@ -26,6 +29,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <ranges>
 
 namespace recount::profile {
 namespace {
@@ -80,10 +84,28 @@ std::optional<WatchedVariable> parse_watched_variable(const std::string& event) 
   return watched;
 }
 
+namespace {
+/// The one native event that a preset counts, under the preset's name.
+std::vector<Event> event_of_preset(const std::string& name, Domain domain) {
+  witness::MetricEvents found = witness::resolve_metric(name, domain);
+  if (!found.refused.empty()) throw Error(ErrorKind::unavailable, {name, found.refused});
+  const auto value_at = [&](long long count) {
+    return evaluate(found.preset->written, [count](const std::string&) { return count; }, found.preset->max_mhz).value;
+  };
+  if (found.events.size() != 1 || value_at(1) != 1 || value_at(1000) != 1000)
+    throw bad_input(name, "is computed from events, and only an event has samples",
+                    fmt::format("recount profile -e {}", fmt::join(found.events | std::views::transform(&Event::name), ",")));
+  found.events.front().name = name;
+  return found.events;
+}
+} // namespace
+
 std::vector<SampledEvent> sampled_events(const EventRequest& requested, Domain fallback) {
   constexpr std::uint64_t default_frequency = 1000;
   std::vector<SampledEvent> all;
-  for (Event& event : perf::countable(encode_each(requested.name, fallback)).events) {
+  const bool preset = is_preset(requested.name);
+  auto events = preset ? event_of_preset(requested.name, fallback) : encode_each(requested.name, fallback);
+  for (Event& event : perf::countable(std::move(events)).events) {
     const auto type = event.attr.type;
     const bool every = (type == PERF_TYPE_SOFTWARE && !is_clock(event)) || type == PERF_TYPE_BREAKPOINT ||
                        type == PERF_TYPE_TRACEPOINT;

@@ -22,6 +22,7 @@ namespace recount::trace {
 ///   void block(const Blocks::Block&)   an execution of a block begins
 ///   void left(unsigned instructions)                  it ended after so many instructions at a side exit
 ///   template <bool store> void access(address, bytes, std::uint32_t access)   number of the access in Blocks
+///   void flush(address), void prefetch(address)   by software; left out where no caches are simulated
 ///   void thread(std::uint64_t), void module(Module), void undecoded(Undecoded)
 ///   void section(std::string_view)
 ///   bool memory(kind, words)   where data are (MemoryMap); false: damaged; left out where nobody asks for it
@@ -79,7 +80,12 @@ private:
           gate_->access(word);
           if (!gate_->open()) continue;
         }
-        if (Blocks::loads(what))
+        if (Blocks::hints(what)) [[unlikely]] {
+          if constexpr (requires { sink.flush(word); })
+            if (what == Blocks::flush) sink.flush(word);
+          if constexpr (requires { sink.prefetch(word); })
+            if (what == Blocks::prefetch) sink.prefetch(word);
+        } else if (Blocks::loads(what))
           sink.template access<false>(word, Blocks::bytes(what), number);
         else
           sink.template access<true>(word, Blocks::bytes(what), number);

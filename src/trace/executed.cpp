@@ -136,10 +136,14 @@ bool Blocks::define(std::span<const std::uint64_t> words) {
   }
   block.stretches = static_cast<std::uint32_t>(stretches_.size()) - block.stretch;
   for (const std::uint64_t word : its_accesses) {
+    owners_.push_back(block.instruction + static_cast<std::uint32_t>(word >> 32));
+    if (const auto hint = static_cast<Access>(2 * (word & word_bytes)); hints(hint)) {
+      accesses_.push_back(hint);
+      continue;
+    }
     const bool stores = (word & word_stores) != 0;
     accesses_.push_back(static_cast<Access>((word & word_bytes) << 1 | (stores ? 0 : 1)));
     block.loads += stores ? 0 : 1;
-    owners_.push_back(block.instruction + static_cast<std::uint32_t>(word >> 32));
     Instruction& owner = instructions_[owners_.back()];
     if ((word & word_guarded) == 0) (stores ? owner.stores : owner.loads) = true;
   }

@@ -29,9 +29,11 @@ public:
     std::uint8_t flow = RT_PLAIN;       ///< RT_CONDITIONAL ...
     bool loads = false, stores = false; ///< in every execution
   };
-  /// 2 * bytes, plus 1 for a load. `end` follows the accesses of a block; its size exceeds that of any line.
+  /// 2 * bytes, plus 1 for a load; `flush` and `prefetch` are none. `end` follows the accesses of a block;
+  /// its size exceeds that of any line.
   using Access = std::uint32_t;
-  static constexpr Access end = ~Access{0};
+  static constexpr Access end = ~Access{0}, flush = 2 * RT_FLUSHED, prefetch = 2 * RT_PREFETCHED;
+  [[nodiscard]] static constexpr bool hints(Access access) { return access == flush || access == prefetch; }
   [[nodiscard]] static constexpr bool loads(Access access) { return (access & 1) != 0; }
   [[nodiscard]] static constexpr unsigned bytes(Access access) { return access >> 1; }
 

@@ -118,6 +118,13 @@ public:
     sum_ = all;
     return changed;
   }
+  /// The line leaves the caches.
+  void flush(std::uint64_t address) {
+    full_.flush(address);
+    twice_.flush(address);
+    padded_.flush(padding_(address));
+    if (full_prefetching_) full_prefetching_->flush(address);
+  }
   [[nodiscard]] std::int64_t count(std::size_t kind) const;
   /// Adds a conflict miss in the data [start, end). Returns the bytes of a row if the data are padded from
   /// now on.

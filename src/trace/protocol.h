@@ -61,7 +61,9 @@ enum {
   RT_SYSTEM = 5,      /* a system call */
   RT_REPEATED = 6     /* executed as an instruction for each element, such as `rep movsb` */
 };
-/* Instruction of the block << 32 | guarded << 17 | store << 16 | bytes. */
+/* Instruction of the block << 32 | guarded << 17 | store << 16 | bytes. Of RT_FLUSHED bytes: the line leaves all caches; of
+ * RT_PREFETCHED, where code is reported: software asks for the line. */
+enum { RT_FLUSHED = 0xffff, RT_PREFETCHED = 0xfffe };
 #define RT_ACCESS(instruction, guarded, store, bytes) \
   (UINT64_C(1) * (instruction) << 32 | UINT64_C(1) * (guarded) << 17 | UINT64_C(1) * (store) << 16 | (bytes))
 

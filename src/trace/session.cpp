@@ -18,6 +18,9 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#if __has_include(<valgrind/valgrind.h>)
+#include <valgrind/valgrind.h>
+#endif
 
 #include <algorithm>
 #include <array>
@@ -485,7 +488,16 @@ std::string unexecutable(const std::string& file) {
 
 } // namespace
 
+bool under_valgrind() {
+#if __has_include(<valgrind/valgrind.h>)
+  return RUNNING_ON_VALGRIND != 0;
+#else
+  return false;
+#endif
+}
+
 std::string untraceable() {
+  if (under_valgrind()) return "recount runs under Valgrind itself here, as in recount emulate --exact";
   if (!launcher()) return "valgrind is not installed, or not in PATH";
   if (!tool_folder()) return "this recount was built without its Valgrind tool, recount-trace";
   return {};
@@ -507,7 +519,8 @@ std::string unexecuted(const std::optional<Undecoded>& last, const process::Exit
 ToolCommand tool_command(const std::vector<std::string>& command, const ToolOptions& options) {
   if (const std::string why = untraceable(); !why.empty())
     throw unavailable(options.subject, "a program is simulated with Valgrind's help: " + why, {},
-                      "apt-get install valgrind, then build recount again if it was built without");
+                      launcher() && tool_folder() ? "start this recount without Valgrind"
+                                                  : "apt-get install valgrind, then build recount again if it was built without");
   const auto file = process::find_program(command.front());
   if (!file) {
     constexpr int not_executable = 126;

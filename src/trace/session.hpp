@@ -76,6 +76,9 @@ struct ToolOptions {
   bool exact = false; ///< every instruction that is executed, and no other: blocks end at each branch
 };
 
+/// Whether Valgrind executes this process, as under recount emulate --exact.
+[[nodiscard]] bool under_valgrind();
+
 /// Why nothing can be traced here; empty: it can.
 [[nodiscard]] std::string untraceable();
 

@@ -41,6 +41,7 @@ template <class Put, class Split, class Begin, class Leave>
       if (!put(word, what)) [[unlikely]] {
         if (what == Blocks::end) return false;
         split(word, what);
+        others += Blocks::hints(what);
       }
       continue;
     }
@@ -89,10 +90,12 @@ Totals::Values Simulation::values() const {
 
 namespace {
 
-/// An access that crosses lines, which take_plain() counts.
+/// A hint, or an access that crosses lines, which take_plain() counts.
 void split(model::Hierarchy& caches, std::uint64_t address, Blocks::Access what) {
   const unsigned bytes = Blocks::bytes(what);
-  if (Blocks::loads(what)) {
+  if (Blocks::hints(what)) {
+    if (what == Blocks::flush) caches.flush(address);
+  } else if (Blocks::loads(what)) {
     caches.load(address, bytes);
     caches.count(-1, 0);
   } else {

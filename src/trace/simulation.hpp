@@ -168,6 +168,9 @@ public:
     else
       caches_.load(address, bytes);
   }
+  void flush(std::uint64_t address) {
+    if (gate_.open() && sampler_.simulates()) caches_.flush(address);
+  }
   /// Takes words up to one that takes more than an access: none where not every access is simulated alike.
   bool plain(const Blocks& blocks, const std::uint64_t*& at, const std::uint64_t* end);
   void thread(std::uint64_t number) {

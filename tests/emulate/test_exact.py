@@ -105,6 +105,12 @@ class Exact(unittest.TestCase):
         self.assertIn("Permission denied", told("--paranoid", "3").stderr)
         self.assertEqual(told("--inject", f"read:{event}:EINTR:1").returncode, 1)
 
+    def test_what_is_not_emulated_is_not_supported(self):
+        snoops, fill_buffer, unknown = "0x4d2", "0x40d1", "0xfe99"  # answers of other cores; a rule of 0; no rule
+        for event in (snoops, fill_buffer, unknown):
+            with self.subTest(event=event):
+                self.assertIn("Operation not supported", emulate(COUNTED, event, "1000").stderr)
+
     def test_witnesses_of_one_execution_have_one_noise(self):
         values = []
         for seed in ("1", "2"):
@@ -184,6 +190,20 @@ class Exact(unittest.TestCase):
                                 capture_output=True, text=True, check=False, timeout=250)
         self.assertEqual((answer.returncode, answer.stdout, answer.stderr), (3, "in\n", ""))
         self.assertEqual(emulate("sh", "-c", "kill -TERM $$").returncode, -signal.SIGTERM)
+
+    def test_what_needs_valgrind_is_refused_at_once(self):
+        for words, status in ((["stat", "--witness", "model:i7-9700", "-e", "PAPI_L1_DCM", "--", "true"], 125), (["check", "--program", "true"], 3),
+                              (["profile", "-e", "model:i7-9700:PAPI_L1_DCM", "true"], 125), (["profile", "--function", "main", "true"], 125)):
+            with self.subTest(command=words):
+                answer = emulate(RECOUNT, *words)
+                self.assertEqual(answer.returncode, status)
+                self.assertRegex(answer.stderr, r"recount runs under Valgrind\s+itself here|Valgrind executes copies")
+                self.assertNotIn("valgrind:", answer.stderr)
+
+    def test_doctor_reads_the_machine(self):
+        answer = emulate(RECOUNT, "doctor")
+        self.assertEqual(answer.stderr, "")  # hwloc is silent
+        self.assertNotRegex(answer.stdout, r"clock source tsc,[^/]*fix: echo tsc")
 
     def test_first_line_says_that_counts_are_emulated(self):
         self.assertIn("counts are emulated: skl", emulate("true", options=()).stderr.splitlines()[0])

@@ -296,8 +296,6 @@ private:
              {"PAPI_VEC_DP", "FP_ARITH:128B_PACKED_DOUBLE"}})
       add("published", {preset, "NOT_DERIVED", {}, {event}});
     add("published",
-        {"PAPI_LST_INS", "DERIVED_ADD", {}, {"MEM_UOPS_RETIRED:ALL_LOADS", "MEM_UOPS_RETIRED:ALL_STORES"}});
-    add("published",
         {"PAPI_L2_TCA", "DERIVED_ADD", {}, {"L2_RQSTS:ALL_DEMAND_REFERENCES", "L2_RQSTS:ALL_CODE_RD"}});
     add("published", {"PAPI_L2_DCW", "DERIVED_ADD", {}, {"L2_RQSTS:DEMAND_RFO_HIT", "L2_RQSTS:RFO_HIT"}});
   }

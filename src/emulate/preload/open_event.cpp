@@ -406,11 +406,28 @@ bool is_emulated(pid_t pid) {
   return false;
 }
 
+/// Whether the machine has a rule for the event, and the rule something that one emulated core does: it has
+/// no other that answers requests, and predicts all targets of direct branches.
+bool has_rule(const Encoding& encoding) {
+  using enum Quantity;
+  Work probe;
+  for (std::size_t i = 0; i < all_quantities; ++i)
+    probe.of[i] = static_cast<double>(all_quantities + i);
+  for (const Quantity none : {snoops, page_faults, branch_target_misses})
+    probe[none] = 0;
+  const SimulatedPmu& pmu = pmu_of(encoding.pmu);
+  const std::vector<double> amounts = values(pmu, probe);
+  return std::ranges::any_of(
+      find_rows(pmu, encoding.config, encoding.config1),
+      [&](const SimulatedEvent* row) { return row->changed || evaluate(row->count, amounts) != 0; });
+}
+
 /// Whether the count would be none: nobody knows what the kernel executes, or what a process does that is not
 /// emulated; without a clock of Linux, also what another thread does with --fast.
-bool uncountable(const perf_event_attr& attr, bool of_pmu, pid_t pid) {
+bool uncountable(const perf_event_attr& attr, const Encoding& encoding, pid_t pid) {
   if (!exact()) return settings().unbacked && pid != 0 && pid != real::gettid();
-  return of_pmu && (attr.exclude_user != 0 || (pid > 0 && !is_emulated(pid)));
+  return encoding.pmu >= 0 &&
+         (!has_rule(encoding) || attr.exclude_user != 0 || (pid > 0 && !is_emulated(pid)));
 }
 
 } // namespace
@@ -447,7 +464,7 @@ long open_event(perf_event_attr* given, pid_t pid, int cpu, int group_fd, unsign
                                       : open_behind(behind, *given, pid, behind_cpu, group_fd, flags);
   if (fd < 0) return fd;
   int error = encoding->error;
-  if (error == 0 && uncountable(attr, encoding->pmu >= 0, pid)) error = EOPNOTSUPP;
+  if (error == 0 && uncountable(attr, *encoding, pid)) error = EOPNOTSUPP;
   if (error == 0) error = attribute_error(attr, *encoding, pid, cpu);
   if (error == 0) error = injected_for("open", event_name(*encoding));
   if (error == 0) {

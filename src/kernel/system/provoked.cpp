@@ -1,4 +1,5 @@
 #include "base/affinity.hpp"
+#include "base/emulated.hpp"
 #include "kernel/blocks/block.hpp"
 #include "kernel/kernel.hpp"
 #include "kernel/point.hpp"
@@ -75,6 +76,9 @@ class TwoCpus {
 public:
   /// Throws recount::Error (unavailable) naming the kernel when there is no other.
   explicit TwoCpus(const char* kernel) : here_(std::max(0, sched_getcpu())) {
+    if (base::emulated_exactly())
+      throw unavailable(kernel, "needs two cores with caches of their own, and the emulated machine has one",
+                        {}, "recount emulate --fast");
     // A sweep binds the process that measures to one CPU, but not the one that started it.
     cpu_set_t parents;
     CPU_ZERO(&parents);

@@ -10,6 +10,12 @@
 #include "pub_tool_machine.h"
 #include "pub_tool_vki.h"
 
+#if defined(VGA_amd64)
+#include "libvex_guest_amd64.h"
+
+#include <stddef.h>
+#endif
+
 /* RT_PLAIN ... of the instruction of so many bytes. */
 #if defined(VGA_amd64)
 /* Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2, chapter 2 and appendix A. */
@@ -210,6 +216,76 @@ static void access(IRExpr* address, Bool store, Int bytes, IRExpr* guard) {
   put_word(guarded ? assign(Ity_I64, IRExpr_ITE(guard, address, u64(RT_WORD(RT_SKIPPED, 0)))) : address);
 }
 
+#if defined(VGA_amd64)
+/* Of an instruction that is about a line: its RT_FLUSHED ... and its operand. */
+typedef struct {
+  UInt what; /* 0: another instruction */
+  const UChar* modrm;
+  UChar rex;
+} LineHint;
+
+/* CLFLUSH, CLFLUSHOPT, PREFETCHh, PREFETCHW; CLWB (66 0F AE /6) keeps the line. */
+static LineHint line_hint(const UChar* code, UInt bytes) {
+  LineHint hint = {0, NULL, 0};
+  UInt at = 0;
+  while (at < bytes && (code[at] == 0x66 || code[at] == 0x3e))
+    ++at;
+  if (at < bytes && (code[at] & 0xf0) == 0x40) hint.rex = code[at++];
+  if (at + 2 >= bytes || code[at] != 0x0f || code[at + 2] >> 6 == 3) return hint;
+  const UInt operation = code[at + 2] >> 3 & 7;
+  hint.modrm = code + at + 2;
+  if (code[at + 1] == 0xae && operation == 7) hint.what = RT_FLUSHED;
+  if (code[at + 1] == 0x18 ? operation < 4 : code[at + 1] == 0x0d)
+    hint.what = rt_report_code ? RT_PREFETCHED : 0;
+  return hint;
+}
+
+static IRExpr* guest_register(UInt number) {
+  return assign(Ity_I64, IRExpr_Get(offsetof(VexGuestAMD64State, guest_RAX) + 8 * number, Ity_I64));
+}
+static IRExpr* sum_of(IRExpr* a, IRExpr* b) {
+  return assign(Ity_I64, IRExpr_Binop(Iop_Add64, a, b));
+}
+
+/* VEX keeps no address: it rounds that of a flush down, and drops that of a prefetch. The registers are those
+ * of the program because VEX ends the block after a flush, and where code is reported stores them at each
+ * instruction. Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2, tables 2-2 and 2-3. */
+static IRExpr* hinted_address(const LineHint* hint, Addr next) {
+  const UInt mode = *hint->modrm >> 6;
+  UInt base = *hint->modrm & 7;
+  const UChar* at = hint->modrm + 1;
+  IRExpr* index = NULL;
+  const Bool relative = mode == 0 && base == 5;
+  Bool absolute = relative;
+  if (base == 4) {
+    const UInt number = (*at >> 3 & 7) | (hint->rex & 2) << 2;
+    if (number != 4)
+      index = assign(Ity_I64,
+                     IRExpr_Binop(Iop_Shl64, guest_register(number), IRExpr_Const(IRConst_U8(*at >> 6))));
+    base = *at++ & 7;
+    absolute = mode == 0 && base == 5;
+  }
+  Long displacement = 0;
+  if (mode == 1) displacement = (Char)*at;
+  if (mode == 2 || absolute) displacement = (Int)(at[0] | at[1] << 8 | at[2] << 16 | (UInt)at[3] << 24);
+  IRExpr* address = u64(displacement + (relative ? next : 0));
+  if (!absolute) address = sum_of(address, guest_register(base | (hint->rex & 1) << 3));
+  return index ? sum_of(address, index) : address;
+}
+#else
+typedef struct {
+  UInt what;
+} LineHint;
+static LineHint line_hint(const UChar* code, UInt bytes) {
+  (void)code, (void)bytes;
+  return (LineHint){0};
+}
+static IRExpr* hinted_address(const LineHint* hint, Addr next) {
+  (void)hint;
+  return u64(next);
+}
+#endif
+
 static Int size_of_guarded(const IRLoadG* load) {
   IRType to = Ity_INVALID, from = Ity_INVALID;
   typeOfIRLoadGOp(load->cvt, &to, &from);
@@ -397,6 +473,8 @@ static void begin_instruction(const IRSB* in, Int at) {
     end_before(address, IRExpr_Const(IRConst_U1(True)));
   block.definition[2 + block.instructions++] = RT_INSTRUCTION(address, length, flow);
   count_down(in, at, flow);
+  const LineHint hint = line_hint((const UChar*)address, length);
+  if (hint.what) access(hinted_address(&hint, address + length), False, hint.what, NULL);
 }
 
 /* The words before a statement. `last`: no words come after it. */
@@ -430,6 +508,8 @@ static void before(const IRSB* in, Int at, Bool last) {
 
 static UInt count_accesses(const IRStmt* statement) {
   switch (statement->tag) {
+  case Ist_IMark:
+    return line_hint((const UChar*)statement->Ist.IMark.addr, statement->Ist.IMark.len).what != 0;
   case Ist_WrTmp: return statement->Ist.WrTmp.data->tag == Iex_Load;
   case Ist_Store:
   case Ist_LoadG:

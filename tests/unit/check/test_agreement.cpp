@@ -85,10 +85,19 @@ BOOST_AUTO_TEST_CASE(intermittent_differences_are_unstable) {
   const statistics::Groups perf = always(1000),
                            papi{{1000, 1040, 1000, 1040}, {1000, 1000, 1040, 1040}, {1040, 1040, 1000, 1000}};
   check::Trial t = trial(perf, papi);
-  t.stated->below = t.stated->above = 500; // the model would be content
+  t.stated->below = t.stated->above = 50; // the model would be content
   const check::Judgement j = check::judge(t);
   BOOST_TEST((j.verdict == check::Verdict::unstable), j.why);
   BOOST_TEST(has(j.why, "the difference of perf and PAPI varies from -40 to 0"), j.why);
+}
+
+BOOST_AUTO_TEST_CASE(differences_that_are_small_beside_the_expected_range_are_not_unstable) {
+  const statistics::Groups perf{{28, 30, 29, 31}, {2, 30, 29, 31}, {28, 30, 29, 6}},
+      papi{{25, 26, 24, 25}, {25, 3, 24, 25}, {800, 26, 24, 25}};
+  check::Trial t = trial(perf, papi, 0);
+  t.tolerance = 0;
+  t.stated->above = 3264;
+  BOOST_TEST((of(t) == check::Verdict::agrees), check::judge(t).why);
 }
 
 BOOST_AUTO_TEST_CASE(noise_of_an_empty_region_is_tolerated) {

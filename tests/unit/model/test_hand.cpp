@@ -350,4 +350,35 @@ BOOST_AUTO_TEST_CASE(counters_restart_and_caches_empty_apart) {
   BOOST_TEST(caches.counts().levels[0].missed(Cause::load) == 1);
 }
 
+BOOST_AUTO_TEST_CASE(a_flushed_line_is_in_no_cache_of_any_core) {
+  Hierarchy caches(two_cores(of({level(64, 4), level(128, 4)}), 1));
+  replay(caches, "s0 l16 l16");
+  caches.flush(5); // dirty in L1, clean in L2
+  caches.flush(5);
+  Counts counts = caches.counts();
+  BOOST_TEST(counts.levels[0].write_backs == 1);
+  BOOST_TEST(counts.levels[1].accessed(Cause::write_back) == 0);
+  BOOST_TEST(counts.memory.accessed(Cause::write_back) == 1);
+  replay(caches, "l0 l16 c1 l0");
+  BOOST_TEST(caches.counts().levels[0].missed(Cause::load) == 3); // 16, 0 and 0 on the other core
+  caches.flush(0);
+  caches.reset_counters();
+  replay(caches, "l0 c0 l0");
+  counts = caches.counts();
+  BOOST_TEST(counts.levels[0].missed(Cause::load) == 2);
+  BOOST_TEST(counts.levels[1].missed(Cause::load) == 1);
+}
+
+BOOST_AUTO_TEST_CASE(software_prefetches_are_neither_loads_nor_stores) {
+  Hierarchy caches(of({level(64, 4), level(128, 4)}));
+  caches.prefetch(3);
+  caches.prefetch(16);
+  replay(caches, "l0");
+  const Counts counts = caches.counts();
+  BOOST_TEST(counts.loads == 1);
+  BOOST_TEST(counts.levels[0].missed(Cause::load) == 0);
+  BOOST_TEST(counts.levels[0].missed(Cause::prefetch) == 2);
+  BOOST_TEST(counts.levels[1].missed(Cause::prefetch) == 2);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -50,7 +50,8 @@ private:
                 {}};
     for (unsigned i = 0; i < block.instructions; ++i)
       for (std::int64_t n = chance_.from(0, 2); n > 0; --n)
-        block.accesses.push_back({chance_.one_in(3), 1u << chance_.from(0, 5), i});
+        block.accesses.push_back(
+            {chance_.one_in(3), chance_.one_in(20) ? unsigned{RT_FLUSHED} : 1u << chance_.from(0, 5), i});
     words.push_back(RT_WORD(RT_DEFINE, 2 + block.instructions + block.accesses.size()));
     words.push_back(blocks_.size());
     words.push_back(block.instructions | std::uint64_t{block.accesses.size()} << 32);
@@ -73,6 +74,10 @@ private:
       }
       const auto address = static_cast<std::uint64_t>(chance_.one_in(3) ? chance_.from(0, 4000) : near_ += 4);
       words.push_back(address);
+      if (access.bytes == RT_FLUSHED) {
+        caches_.flush(address);
+        continue;
+      }
       access.store ? caches_.store(address, access.bytes) : caches_.load(address, access.bytes);
       ++tally[access.store ? "PAPI_SR_INS" : "PAPI_LD_INS"];
       ++tally["PAPI_LST_INS"];
