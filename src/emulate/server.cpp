@@ -1,6 +1,7 @@
 #include "emulate/server.hpp"
 
 #include "emulate/accounting.hpp"
+#include "emulate/load_chain.hpp"
 #include "emulate/settings.hpp"
 
 #include <algorithm>
@@ -45,6 +46,7 @@ public:
                ? instruction_
                : nullptr;
   }
+  [[nodiscard]] csh handle() const { return handle_; }
 
 private:
   csh handle_ = 0;
@@ -164,13 +166,17 @@ std::vector<InstructionWork> decode_work(std::span<const unsigned char> code,
                                          std::span<const std::uint8_t> lengths) {
   thread_local X86Decoder decoder;
   std::vector<InstructionWork> all;
+  std::vector<RegisterFlow> flows;
   std::size_t at = 0;
   for (const std::uint8_t length : lengths) {
     if (length > code.size() - at) break;
     const cs_insn* const one = decoder.decode(code.subspan(at, length));
     all.push_back(one != nullptr ? count_work(*one) : InstructionWork{});
+    flows.push_back(one != nullptr ? register_flow(decoder.handle(), *one) : RegisterFlow{});
     at += length;
   }
+  for (const std::size_t load : chained_loads(flows))
+    all[load].quantities.push_back(static_cast<std::uint8_t>(Quantity::chained_loads));
   all.resize(lengths.size());
   return all;
 }

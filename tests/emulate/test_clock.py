@@ -23,7 +23,7 @@ def emulate(*command, options=()):
 @functools.cache
 def timed():
     """Of each thing that timed.c does: its numbers."""
-    what = ("work", "waits", "child", "threads")
+    what = ("work", "waits", "child", "threads", "chase")
     text = emulate(TIMED, str(TURNS), *what)
     return text, dict(zip(what, [[int(word) for word in line.split()] for line in text.splitlines()]))
 
@@ -57,6 +57,10 @@ class Clock(unittest.TestCase):
         decreased, elapsed = timed()[1]["threads"]
         self.assertEqual(decreased, 0)
         self.assertGreaterEqual(elapsed, 4 * TURNS * CYCLES_PER_TURN / RATE)
+
+    def test_chained_loads_wait_for_the_caches_that_hold_them(self):
+        for reading, latency in zip(timed()[1]["chase"], (0, 4, 14, 44)):  # none known, L1, L2, L3 of skl
+            self.assert_close(reading, TURNS * (0.75 + latency) / RATE, 0.02 * TURNS * (0.75 + latency) / RATE + READING)
 
     def test_repetitions_are_equal(self):
         self.assertEqual(*(emulate(TIMED, str(TURNS), "work", "waits") for _ in range(2)))

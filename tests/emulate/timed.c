@@ -1,6 +1,6 @@
 /* What clocks of the emulated machine say, in nanoseconds, a line for each of WHAT ...: "work", of N turns,
  * each of which waits for the multiplication before; "waits"; "child", which executes the turns; "threads",
- * which look whether a clock decreases; "now". timed N WHAT ... */
+ * which look whether a clock decreases; "chase"; "now". timed N WHAT ... */
 #include <linux/perf_event.h>
 #include <poll.h>
 #include <pthread.h>
@@ -168,6 +168,39 @@ static void threads(long n) {
   printf("%llu %llu\n", decreased, now(CLOCK_MONOTONIC) - began);
 }
 
+enum { LINE = 64, LARGEST = 1 << 20 };
+static char* lines[LARGEST / sizeof(char*)];
+
+/* N loads, each of which has the address of the next, in so many bytes; the same where they are known before.
+ */
+static Time chase(long n, long bytes, int chained) {
+  char* const first = (char*)lines;
+  for (long at = 0; at < bytes; at += LINE)
+    *(char**)(first + at) = first + (at + LINE) % bytes;
+  char* at = first;
+  Time began = 0;
+  for (int warm = 1; warm >= 0; --warm) {
+    began = now(CLOCK_MONOTONIC);
+    long left = warm ? bytes / LINE : n;
+#if defined(__x86_64__)
+    if (chained)
+      __asm__ volatile("1: mov (%1), %1\n dec %0\n jnz 1b\n" : "+r"(left), "+r"(at) : : "memory", "cc");
+    else
+      __asm__ volatile("1: mov (%1), %%rax\n dec %0\n jnz 1b\n"
+                       : "+r"(left), "+r"(at)
+                       :
+                       : "rax", "memory", "cc");
+#else
+    (void)left, (void)at, (void)chained;
+#endif
+  }
+  return now(CLOCK_MONOTONIC) - began;
+}
+static void chases(long n) {
+  printf("%llu %llu", chase(n, 16384, 0), chase(n, 16384, 1));
+  printf(" %llu %llu\n", chase(n, 131072, 1), chase(n, LARGEST, 1));
+}
+
 int main(int count, char** arguments) {
   const long n = count > 1 ? atol(arguments[1]) : 0;
   for (int i = 2; i < count; ++i) {
@@ -175,6 +208,7 @@ int main(int count, char** arguments) {
     if (!strcmp(arguments[i], "waits")) waits();
     if (!strcmp(arguments[i], "child")) child(n);
     if (!strcmp(arguments[i], "threads")) threads(n);
+    if (!strcmp(arguments[i], "chase")) chases(n);
     if (!strcmp(arguments[i], "now")) printf("%llu\n", now(CLOCK_MONOTONIC));
   }
   return 0;
