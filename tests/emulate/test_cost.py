@@ -63,5 +63,27 @@ class Runs(unittest.TestCase):
         self.assertNotIn("hwloc", answer.stderr)
 
 
+def stated(machine):
+    text = (MACHINE_FILES / (machine + ".pmu")).read_text()
+    like = re.search(r"(?m)^like (\w+)", text)
+    caches = stated(like[1]) if like else {}
+    return caches | {name: {"capacity": int(size), "ways": int(ways), "line": int(line)}
+                     for name, size, ways, line in re.findall(r"(?m)^cache (\S+) (\d+) (\d+) (\d+)", text)}
+
+
+class Caches(unittest.TestCase):
+    def test_counters_find_the_caches_that_the_machine_states(self):
+        for machine in MACHINES:
+            with self.subTest(machine=machine):
+                answer = recount(machine, "caches", "--json", "-q")
+                self.assertEqual(answer.returncode, 0, answer.stderr)
+                found = json.loads(answer.stdout)
+                levels = {level["level"]: level for level in found["levels"]}
+                for name, own in (("L1d", "L1d"), ("L2", "L2")):
+                    for what, value in stated(machine)[own].items():
+                        if (name, what) != ("L2", "ways") or "value" in levels[name][what]:
+                            self.assertEqual(levels[name][what].get("value"), value, (machine, name, what, levels[name][what]))
+
+
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])

@@ -6,7 +6,9 @@
 #include "base/text.hpp"
 #include "caches/infer/colour_sets.hpp"
 #include "caches/infer/sampler.hpp"
+#include "caches/measure/counting_sampler.hpp"
 #include "host/disturbance.hpp"
+#include "host/emulation.hpp"
 #include "kernel/native.hpp"
 #include "kernel/point.hpp"
 #include "model/machine.hpp"
@@ -233,17 +235,6 @@ TimedChase timed_undisturbed(void*& at, std::int64_t steps, const Effort& effort
   return least;
 }
 
-/// What is laid out, as an instance that witnesses can observe.
-class LaidInstance : public kernel::Instance {
-public:
-  LaidInstance(void* start, std::int64_t steps) : context_{start, steps, nullptr} {}
-  kernel::Region region() override { return {kernel::native::recount_kernel_chase, &context_}; }
-  [[nodiscard]] std::int64_t accesses() const override { return context_.steps; }
-
-private:
-  kernel::native::Chase context_;
-};
-
 /// Whether anything was found, every page was tried, and how many colours there are: the more, the better.
 auto rank(const PageColours& colours) {
   return std::tuple(colours.unknown.empty(), decide_colour_sets(colours).ways.has_value(),
@@ -333,6 +324,11 @@ public:
     can.page = ::sysconf(_SC_PAGESIZE);
     can.most_bytes = most_bytes;
     can.at_once = 12;
+    if (metrics > 0 && host::this_emulation().repeatable) {
+      can.times = false;
+      can.exact = true;
+      can.at_once = 1;
+    }
     return can;
   }
 
@@ -621,11 +617,17 @@ int serve_caches(int in, int out) {
   const CachesTask task = read_request(in);
   const auto observed = [&](const result::Observation& o) { write_line(result::to_line(o)); };
   const auto stage = [&](const std::string& name) { write_line(Json{{"stage", name}}.dump()); };
-  const TimeLimits& limits = task.patient ? patient_limits : usual_limits;
-  NativeSampler sampler(
-      {task.witness, task.metrics, task.most_bytes, task.seed, limits.cpu, limits.elapsed, observed});
-  const Caches found = infer_patiently(sampler, task.patient, limits, stage);
-  sampler.record_colours();
+  Caches found;
+  if (caches_abilities(task).exact) {
+    CountingSampler sampler(task, observed);
+    found = infer_caches(sampler, stage);
+  } else {
+    const TimeLimits& limits = task.patient ? patient_limits : usual_limits;
+    NativeSampler sampler(
+        {task.witness, task.metrics, task.most_bytes, task.seed, limits.cpu, limits.elapsed, observed});
+    found = infer_patiently(sampler, task.patient, limits, stage);
+    sampler.record_colours();
+  }
   if (task.grid) {
     stage("grid");
     take_grid(task, grid_points(largest_private(found), false), observed);
