@@ -6,6 +6,7 @@
 #include "command/measuring.hpp"
 #include "command/output.hpp"
 #include "command/print.hpp"
+#include "host/emulation.hpp"
 #include "preset/preset_table.hpp"
 #include "stat/modelled.hpp"
 #include "stat/stat_plan.hpp"
@@ -83,9 +84,11 @@ std::vector<verdict::Entry> kept_entries(const CheckPlan& plan, const Checked& c
 struct CheckArguments : sweep::BatchOptions {
   std::vector<std::string> names, events, witnesses;
   std::string table, tolerance, bundle, plot, export_to, input;
-  long repeat = 4;
+  long repeat = 0; ///< 0: not given
   bool program = false, all = false, json = false, no_verdicts = false;
 };
+
+constexpr int usual_repetitions = 4;
 
 std::optional<double> parse_tolerance(const std::string& text) {
   if (text.empty()) return {};
@@ -109,8 +112,9 @@ sweep::BatchResult run_check(const CheckArguments& a, const CheckPlan& plan, std
                   "with --resume without --shard\n",
                   batch.shard.text(), batch.jobs.size(), base::format_count(plan.jobs.size(), "run"));
   if (!a.quiet)
-    command::note("recount check: {}, {}\n", base::format_count(batch.jobs.size(), "run"),
-                  batch.execution.cpu ? fmt::format("on CPU {}", *batch.execution.cpu) : "not pinned");
+    command::note("recount check: {}, {}{}\n", base::format_count(batch.jobs.size(), "run"),
+                  batch.execution.cpu ? fmt::format("on CPU {}", *batch.execution.cpu) : "not pinned",
+                  host::single_execution_text(a.repeat));
   return sweep::run_batch(batch);
 }
 
@@ -181,7 +185,7 @@ ProgramRequest program_request(const CheckArguments& a) {
   ProgramRequest request;
   request.command = a.names;
   request.input = process::Input(a.input);
-  request.repeat = static_cast<int>(a.repeat);
+  request.repeat = host::repetitions(a.repeat, usual_repetitions);
   request.tolerance = parse_tolerance(a.tolerance);
   const auto [perf, papi, models] = stat::parse_witnesses(a.witnesses);
   if (!a.witnesses.empty() && (perf || papi || models.size() != 1))
@@ -233,8 +237,8 @@ int execute_check(const CheckArguments& given) {
   command::check_outputs(
       {.results = a.output, .plot = a.plot, .plot_on_terminal = true, .json = a.json, .resume = a.resume});
   const command::TableExport tables(a.export_to);
-  const CheckOptions options{a.names, static_cast<int>(a.repeat), parse_tolerance(a.tolerance),
-                             command::parse_seed(a.seed)};
+  const CheckOptions options{a.names, host::repetitions(a.repeat, usual_repetitions),
+                             parse_tolerance(a.tolerance), command::parse_seed(a.seed)};
   if (!a.bundle.empty()) make_bundle_folder(a.bundle);
   use_table(a);
   CheckContext context = check::check_context();

@@ -6,6 +6,7 @@
 #include "emulate/cpuid.hpp"
 #include "emulate/emulation.hpp"
 #include "emulate/server.hpp"
+#include "host/emulation.hpp"
 #include "process/waiter.hpp"
 #include "stat/stat_run.hpp"
 #include "trace/session.hpp"
@@ -207,6 +208,8 @@ process::Exit run_exactly(const std::vector<std::string>& command, Variables var
                           const SimulatedMachine& machine) {
   for (const auto& [name, value] : variables)
     if (name != "LD_PRELOAD") ::setenv(name.c_str(), value.c_str(), 1);
+  if (!std::getenv("HWLOC_COMPONENTS")) // else hwloc prints that this backend cannot work under Valgrind
+    variables.emplace_back("HWLOC_COMPONENTS", "-x86");
   const process::HeldSignals signals;
   CountServer server(machine);
   trace::Session session([&](std::uint32_t pid, std::uint32_t parent) { return server.begin(pid, parent); },
@@ -267,6 +270,9 @@ int execute_emulate(EmulateOptions& o) {
     print_events(machine);
     return 0;
   }
+  if (o.exact && host::this_emulation().exact)
+    throw unavailable("recount emulate --exact", "runs Valgrind, which cannot run in itself", {},
+                      "leave out one of the two recount emulate");
   std::vector<std::string> command(o.words.begin() + 1, o.words.end());
   if (!command.empty() && command.front() == "--") command.erase(command.begin());
   if (command.empty())

@@ -218,7 +218,7 @@ bool BlockWorks::define(std::span<const std::uint64_t> words) {
                         (words.size() - 1) * sizeof words[0]);
   const auto decoded = decode_work(bytes, lengths);
   if (decoded_.size() < blocks.instruction_count()) decoded_.resize(blocks.instruction_count());
-  BlockWork& work = works_[words[0]];
+  BlockWork& work = works_[number(*block)];
   work = {};
   work.known = true;
   for (std::uint32_t i = 0; i < block->instructions; ++i) {
@@ -232,6 +232,21 @@ bool BlockWorks::define(std::span<const std::uint64_t> words) {
   }
   work.indirect = !decoded.empty() && decoded.back().indirect;
   return true;
+}
+
+void BlockWorks::forget(std::uint64_t number) {
+  const trace::Blocks::Block* const block = blocks.find(number);
+  if (block == nullptr) return;
+  const std::size_t place = this->number(*block);
+  if (place < works_.size()) works_[place] = {};
+  for (std::uint32_t i = block->instruction; i < block->instruction + block->instructions; ++i)
+    if (i < decoded_.size()) decoded_[i] = {};
+  blocks.forget(number);
+}
+
+DefinedBlocks::~DefinedBlocks() {
+  for (const std::uint64_t number : numbers_)
+    works_.forget(number);
 }
 
 // Loads, stores and transfers are instructions that access memory, whatever number of accesses they make.
@@ -264,9 +279,11 @@ Work BlockWorks::after(std::size_t number, unsigned count) const {
   return work;
 }
 
-CountedProcess::CountedProcess(CountServer& server, std::vector<pid_t> lineage)
+CountedProcess::CountedProcess(CountServer& server, std::vector<pid_t> lineage,
+                               std::shared_ptr<const DefinedBlocks> inherited)
     : server_(&server),
       works_(&server.works_),
+      defined_(std::make_shared<DefinedBlocks>(server.works_, std::move(inherited))),
       lineage_(std::move(lineage)),
       data_(server.machine_, SimulatedCaches::Side::data),
       code_(server.machine_, SimulatedCaches::Side::code) {
@@ -413,7 +430,11 @@ void CountedProcess::request(std::span<const std::uint64_t> words) {
 }
 
 bool CountedProcess::memory(std::uint64_t kind, std::span<const std::uint64_t> words) {
-  if (kind == RT_CODE) return works_->define(words);
+  if (kind == RT_CODE) {
+    if (!works_->define(words)) return false;
+    defined_->add(words[0]);
+    return true;
+  }
   if (kind != RT_REQUEST || words.size() != 4) return false;
   request(words);
   return true;
@@ -478,6 +499,7 @@ std::optional<trace::Countdown> CountedProcess::answer() {
 std::unique_ptr<CountedProcess> CountedProcess::forked(std::uint32_t pid) const {
   std::unique_ptr<CountedProcess> child(new CountedProcess(*this));
   server_->running_.insert(child.get());
+  child->defined_ = std::make_shared<DefinedBlocks>(*works_, defined_);
   child->lineage_.assign(lineage_.size() + 1, static_cast<pid_t>(pid));
   std::ranges::copy(lineage_, child->lineage_.begin() + 1);
   child->threads_.clear();
@@ -539,21 +561,40 @@ CountedProcess* CountServer::parent_of(const CountedProcess& child) const {
   return found == running_.end() ? nullptr : *found;
 }
 
+// Their number is limited, as is thus the memory of a session without end: a child begins before a few more
+// processes have ended.
+void CountServer::keep(Ended ended) {
+  constexpr std::size_t most = 64, most_with_blocks = 4;
+  ended_.push_front(std::move(ended));
+  if (ended_.size() > most_with_blocks) ended_[most_with_blocks].defined.reset();
+  if (ended_.size() > most) ended_.pop_back();
+}
+
+const CountServer::Ended* CountServer::find_ended(pid_t process) const {
+  const auto found =
+      std::ranges::find_if(ended_, [&](const Ended& one) { return one.lineage.front() == process; });
+  return found == ended_.end() ? nullptr : &*found;
+}
+
 std::unique_ptr<trace::Reader> CountServer::begin(std::uint32_t pid, std::uint32_t parent) {
   const auto process = static_cast<pid_t>(pid);
-  if (const auto ended = lineages_.find(static_cast<pid_t>(parent)); ended != lineages_.end()) {
-    std::vector<pid_t> lineage(ended->second.size() + 1, process);
-    std::ranges::copy(ended->second, lineage.begin() + 1);
-    lineages_[process] = std::move(lineage);
+  std::vector<pid_t> lineage;
+  std::shared_ptr<const DefinedBlocks> inherited;
+  if (const Ended* const forker = parent > 0 ? find_ended(static_cast<pid_t>(parent)) : nullptr) {
+    lineage = forker->lineage;
+    lineage.insert(lineage.begin(), process);
+    inherited = forker->defined;
+  } else if (const Ended* const before = find_ended(process)) {
+    lineage = before->lineage;
+  } else {
+    lineage = lineage_of(process);
   }
-  auto known = lineages_.find(process);
-  if (known == lineages_.end()) known = lineages_.emplace(process, lineage_of(process)).first;
   if (parent == 0) { // not forked: a program
     Executor beginning;
     beginning.tid = process;
     deferred_.push_back({beginning, {}});
   }
-  auto counted = std::make_unique<CountedProcess>(*this, known->second);
+  auto counted = std::make_unique<CountedProcess>(*this, std::move(lineage), std::move(inherited));
   if (last_ended_.process == process) counted->go_on(last_ended_.cpu_ns, last_ended_.children_ns);
   return std::make_unique<trace::Decoder<CountedProcess>>(works_.blocks, std::move(counted));
 }
@@ -562,7 +603,8 @@ void CountServer::end(trace::Reader& reader) {
   CountedProcess& process = dynamic_cast<trace::Decoder<CountedProcess>&>(reader).sink();
   process.end();
   if (process.last_undecoded()) undecoded_ = process.last_undecoded();
-  lineages_[process.lineage().front()] = process.lineage(); // it may have executed another program
+  keep({process.lineage(), process.defined()});
+  if (const TryLocked slots; slots) settle();
 }
 
 } // namespace recount::emulate

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -43,6 +44,7 @@ public:
   }
   /// RT_CODE. False: damaged.
   [[nodiscard]] bool define(std::span<const std::uint64_t> words);
+  void forget(std::uint64_t number);
   /// What the instructions of a block after the first `count` would have added.
   [[nodiscard]] Work after(std::size_t number, unsigned count) const;
 
@@ -50,6 +52,23 @@ private:
   void add_instruction(BlockWork& work, std::uint32_t instruction) const;
   std::vector<BlockWork> works_;
   std::vector<std::vector<std::uint8_t>> decoded_; ///< quantities by instruction
+};
+
+/// Numbers of blocks that a process has defined. They are forgotten once neither it nor a process that was
+/// forked from it executes them.
+class DefinedBlocks {
+public:
+  DefinedBlocks(BlockWorks& works, std::shared_ptr<const DefinedBlocks> inherited)
+      : works_(works), inherited_(std::move(inherited)) {}
+  DefinedBlocks(const DefinedBlocks&) = delete;
+  DefinedBlocks& operator=(const DefinedBlocks&) = delete;
+  ~DefinedBlocks();
+  void add(std::uint64_t number) { numbers_.push_back(number); }
+
+private:
+  BlockWorks& works_;
+  std::shared_ptr<const DefinedBlocks> inherited_;
+  std::vector<std::uint64_t> numbers_;
 };
 
 class CountServer;
@@ -64,7 +83,9 @@ struct ClockRequest {
 /// One process. Its caches, TLBs and predictor are its own, shared by its threads.
 class CountedProcess {
 public:
-  CountedProcess(CountServer& server, std::vector<pid_t> lineage);
+  /// `inherited`: by a process whose parent has ended already.
+  CountedProcess(CountServer& server, std::vector<pid_t> lineage,
+                 std::shared_ptr<const DefinedBlocks> inherited);
   CountedProcess& operator=(const CountedProcess&) = delete;
   ~CountedProcess();
 
@@ -99,6 +120,7 @@ public:
   /// With the CPU time of the program before, which has executed this one and has not ended as a child.
   void go_on(double cpu_ns, double children_ns);
   [[nodiscard]] const std::vector<pid_t>& lineage() const { return lineage_; }
+  [[nodiscard]] const std::shared_ptr<DefinedBlocks>& defined() const { return defined_; }
   [[nodiscard]] const std::optional<trace::Undecoded>& last_undecoded() const { return undecoded_; }
 
 private:
@@ -126,6 +148,7 @@ private:
 
   CountServer* server_;
   BlockWorks* works_;
+  std::shared_ptr<DefinedBlocks> defined_;
   std::vector<pid_t> lineage_;
   SimulatedCaches data_, code_;
   BranchPredictor predictor_;
@@ -161,14 +184,21 @@ private:
     Executor executor;
     std::optional<Work> work;
   };
+  /// A process that has ended, for those that it has forked, or executed in its place.
+  struct Ended {
+    std::vector<pid_t> lineage;
+    std::shared_ptr<const DefinedBlocks> defined;
+  };
   void settle();
   [[nodiscard]] CountedProcess* parent_of(const CountedProcess& child) const;
+  void keep(Ended ended);
+  [[nodiscard]] const Ended* find_ended(pid_t process) const;
 
   const SimulatedMachine& machine_;
   BlockWorks works_;
   std::vector<Deferred> deferred_;
   std::set<CountedProcess*> running_;
-  std::map<pid_t, std::vector<pid_t>> lineages_; ///< of processes that have executed
+  std::deque<Ended> ended_; ///< the last ones; later entries of a PID replace earlier ones
   std::optional<trace::Undecoded> undecoded_;
   double now_ns_ = 0;                              ///< what all threads have executed and waited for
   std::array<std::uint64_t, RT_CLOCKS> started_{}; ///< what the clocks of Linux read when it was 0

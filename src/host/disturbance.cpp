@@ -3,6 +3,7 @@
 #include "base/clock.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
+#include "host/emulation.hpp"
 #include "host/machine.hpp"
 
 #include <fmt/format.h>
@@ -100,6 +101,7 @@ Disturbance disturbance() {
 
 std::vector<Flag> flags(const Disturbance& before, const Disturbance& after) {
   std::vector<Flag> out;
+  if (this_emulation().exact) return out; // what happens to this machine changes nothing there
   const std::int64_t passed = after.monotonic_ns - before.monotonic_ns;
   if (before.cpu != after.cpu) {
     out.emplace_back(Flag::Kind::migrated,

@@ -4,6 +4,7 @@
 #include "command/measuring.hpp"
 #include "command/output.hpp"
 #include "host/disturbance.hpp"
+#include "host/emulation.hpp"
 #include "host/machine.hpp"
 #include "matmul/derived.hpp"
 #include "matmul/matmul_study.hpp"
@@ -30,7 +31,7 @@ namespace {
 struct MatmulArguments : sweep::BatchOptions {
   std::vector<std::string> studies, witnesses, commands;
   std::string sizes, blocks, published, published_machine, export_to, statistic, sample;
-  long repeat = 5, draws = 0;
+  long repeat = 0, draws = 0; ///< repeat 0: not given
   bool quick = false, no_java = false, json = false, dry_run = false;
 };
 
@@ -64,7 +65,7 @@ MatmulRequest parse_request(const MatmulArguments& a) {
   request.choice.commands = a.commands;
   request.choice.line = line_here();
   request.witnesses = command::list_witnesses(a.witnesses);
-  request.repeat = static_cast<int>(a.repeat);
+  request.repeat = host::repetitions(a.repeat, request.repeat);
   request.seed = command::parse_seed(a.seed);
   request.modes = sweep::parse_modes(a.sample, a.draws);
   request.java = !a.no_java;
@@ -114,14 +115,15 @@ void write_published(const std::vector<Published>& published, sweep::Batch& batc
   batch.resume = true;
 }
 
-void announce_matmul(const MatmulPlan& plan, const sweep::Batch& batch) {
+void announce_matmul(const MatmulPlan& plan, const sweep::Batch& batch, long repeat) {
   if (!plan.skipped.empty()) command::note("{}\n", "recount matmul: " + command::without_text(plan.skipped));
   const auto estimate = matmul::estimate_matmul(batch.jobs, batch.execution.parallel);
-  command::note(
-      "recount matmul: {} by {}; {}, {}, seed {}; about {}\n", base::format_count(plan.stops.size(), "point"),
-      fmt::join(plan.witnesses, ", "), base::format_count(batch.jobs.size(), "run"),
-      batch.execution.cpu ? fmt::format("timed runs on CPU {}", *batch.execution.cpu) : "not pinned",
-      batch.header.seed, base::format_duration(estimate));
+  command::note("recount matmul: {} by {}; {}{}, {}, seed {}; about {}\n",
+                base::format_count(plan.stops.size(), "point"), fmt::join(plan.witnesses, ", "),
+                base::format_count(batch.jobs.size(), "run"), host::single_execution_text(repeat),
+                batch.execution.cpu ? fmt::format("timed runs on CPU {}", *batch.execution.cpu)
+                                    : "not pinned",
+                batch.header.seed, base::format_duration(estimate));
 }
 
 void print_points(const MatmulPlan& plan) {
@@ -241,7 +243,7 @@ int execute_matmul(const MatmulArguments& a) {
   }
   const std::int64_t available = host::memory_available();
   sweep::check_memory(batch.jobs, available, fmt::format("available memory = {} bytes", available));
-  if (!a.quiet) announce_matmul(plan, batch);
+  if (!a.quiet) announce_matmul(plan, batch, a.repeat);
   if (a.dry_run) {
     print_points(plan);
     return 0;

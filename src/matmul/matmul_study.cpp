@@ -3,6 +3,7 @@
 #include "base/nearest.hpp"
 #include "base/random.hpp"
 #include "base/witness.hpp"
+#include "host/emulation.hpp"
 #include "host/machine.hpp"
 #include "kernel/command_line.hpp"
 #include "kernel/kernel.hpp"
@@ -360,11 +361,15 @@ double timed_seconds(const sweep::Job& job) {
 
 } // namespace
 
+/// Of the tool and the server of recount emulate, measured with products of doubles, n = 300.
+constexpr double slower_when_emulated = 100;
+
 std::chrono::nanoseconds estimate_matmul(const std::vector<sweep::Job>& jobs, int parallel) {
   constexpr double longest = 9e9; // seconds: longer ones hardly fit into nanoseconds
   double seconds = sweep::model_seconds(jobs, parallel);
   for (const auto& job : jobs)
     if (witness::find(job.witness).native) seconds += timed_seconds(job);
+  if (host::this_emulation().exact) seconds *= slower_when_emulated;
   return std::chrono::nanoseconds(static_cast<std::int64_t>(1e9 * std::min(seconds, longest)));
 }
 

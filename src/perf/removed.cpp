@@ -1,7 +1,7 @@
 #include "perf/removed.hpp"
 
-#include "base/emulated.hpp"
 #include "base/format.hpp"
+#include "host/emulation.hpp"
 #include "perf/try_open.hpp"
 #include "process/child.hpp"
 
@@ -43,7 +43,7 @@ std::string milliseconds(nanoseconds time) {
 // recount emulate --exact does not count the start of Valgrind, which takes processor time, and loses no
 // program.
 bool removed(nanoseconds enabled, nanoseconds used) {
-  return !base::emulated_exactly() && times(1, enabled) < times(seen_of_removed, used);
+  return !host::this_emulation().exact && times(1, enabled) < times(seen_of_removed, used);
 }
 
 Reason removed_reason(nanoseconds enabled, nanoseconds used) {
@@ -68,7 +68,7 @@ bool removed_at_exec(const std::string& program) {
 
 std::string counted_in_part(nanoseconds enabled, nanoseconds used, std::uint64_t switches) {
   const nanoseconds missing = used - enabled;
-  if (base::emulated_exactly() || times(1, enabled) >= times(seen_of_all, used) || missing < noticeable ||
+  if (host::this_emulation().exact || times(1, enabled) >= times(seen_of_all, used) || missing < noticeable ||
       missing < of_switch * switches)
     return {};
   return fmt::format("incomplete: counted in {} of {} of processor time", milliseconds(enabled),

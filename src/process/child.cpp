@@ -1,5 +1,7 @@
 #include "process/child.hpp"
 
+#include "process/fork_worker.hpp"
+
 #include "base/errno_fix.hpp"
 #include "process/signals.hpp"
 
@@ -246,7 +248,7 @@ Captured capture(Spawn spawn, std::string_view input, std::optional<milliseconds
   return gather(start_worker(std::move(spawn), input, most), limit);
 }
 
-Captured in_fork(const std::function<int(int)>& body, milliseconds limit) {
+Worker fork_worker(const std::function<int(int)>& body) {
   Pipe out, err;
   const pid_t parent = ::getpid();
   std::fflush(nullptr); // else the child would write the buffered text again
@@ -258,9 +260,11 @@ Captured in_fork(const std::function<int(int)>& body, milliseconds limit) {
   }
   if (pid < 0) throw no_fork("fork");
   ::setpgid(pid, pid);
-  out.write.reset();
-  err.write.reset();
-  return gather({adopt(pid, true), std::move(out.read), std::move(err.read), 16 << 20}, limit);
+  return {adopt(pid, true), std::move(out.read), std::move(err.read), 16 << 20};
+}
+
+Captured in_fork(const std::function<int(int)>& body, milliseconds limit) {
+  return gather(fork_worker(body), limit);
 }
 
 } // namespace recount::process

@@ -1,5 +1,6 @@
 #include "sweep/engine.hpp"
 
+#include "base/affinity.hpp"
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
@@ -7,10 +8,12 @@
 #include "command/output.hpp"
 #include "command/print.hpp"
 #include "event/event_file.hpp"
+#include "host/emulation.hpp"
 #include "host/job.hpp"
 #include "host/pmu.hpp"
 #include "process/child.hpp"
 #include "process/fd.hpp"
+#include "process/fork_worker.hpp"
 #include "process/temporary_folder.hpp"
 #include "result/observation.hpp"
 #include "result/results_file.hpp"
@@ -18,6 +21,7 @@
 #include "witness/results_header.hpp"
 
 #include <recount/error.hpp>
+#include <recount/papi.hpp>
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -26,6 +30,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <list>
 #include <map>
 #include <memory>
@@ -43,6 +48,26 @@ using std::chrono::nanoseconds;
 bool native(const Job& job) {
   return witness::find(job.witness).native;
 }
+
+/// Whether runs are forks of this process: in Valgrind a start takes a second, and processes begin with equal
+/// addresses in any case. Elsewhere they are executed, so that they have nothing of this process.
+bool forks(const Execution& execution) {
+  return host::this_emulation().exact && execution.program.front() == "/proc/self/exe";
+}
+
+/// What each fork would load and read again. Where PAPI cannot start, each run gives the reason.
+void prepare_forks(const std::vector<Job>& jobs) {
+  const auto counted_by_papi = [](const Job& job) {
+    return job.witness.kind == Witness::papi || job.witness.kind == Witness::both;
+  };
+  if (!std::ranges::any_of(jobs, counted_by_papi)) return;
+  try {
+    papi::initialise();
+  } catch (const Error&) {
+  }
+}
+
+int serve_request(const std::string& request, int out, const Lookup& lookup);
 
 /// One run in its own process, which reads a request and answers through a pipe. Destroying it kills the
 /// process. Movable.
@@ -114,14 +139,22 @@ public:
 private:
   static process::Worker start(const Job& job, const Execution& execution,
                                const std::optional<process::TemporaryFolder>& temporary) {
+    const std::string request =
+        to_request({execution.run, job.kernel, job.point, job.repetition, job.witness, job.metrics});
+    const auto cpu = native(job) ? execution.cpu : std::nullopt;
+    if (forks(execution))
+      return process::fork_worker([&](int out) {
+        if (cpu && !base::pin_to(*cpu)) throw unavailable("run", "cannot be pinned to its CPU");
+        if (temporary) ::setenv("TMPDIR", temporary->path().c_str(), 1);
+        return serve_request(request, out, kernel::find);
+      });
     process::Spawn spawn;
     spawn.argv = execution.program;
     spawn.core_dump = false;
-    if (native(job)) spawn.cpu = execution.cpu;
+    spawn.cpu = cpu;
     spawn.fixed_addresses = native(job);
     if (temporary) spawn.environment = {{"TMPDIR", temporary->path()}};
-    return process::start_worker(std::move(spawn), to_request({execution.run, job.kernel, job.point,
-                                                               job.repetition, job.witness, job.metrics}));
+    return process::start_worker(std::move(spawn), request);
   }
   /// Remaining time; nothing without a limit. That of a simulation is CPU time, which does not depend on how
   /// many processes share the processor.
@@ -172,6 +205,7 @@ public:
       : jobs_(jobs), execution_(execution), listener_(listener) {
     for (const auto& job : jobs)
       ++pace(job).left;
+    if (forks(execution)) prepare_forks(jobs);
   }
 
   Outcome run() {
@@ -482,11 +516,13 @@ witness::Task parse_request(std::string_view text) {
   }
 }
 
-int serve(int in, int out, const Lookup& lookup) {
+namespace {
+
+int serve_request(const std::string& request, int out, const Lookup& lookup) {
   std::string text;
   int status = 0;
   try {
-    text = answer(base::read_all(in, longest_request).value_or(""), lookup, out);
+    text = answer(request, lookup, out);
   } catch (const Error& error) {
     text = failed_line(error.problem().about(error.problem().subject)) + '\n';
     status = error.kind() == ErrorKind::bad_input ? 2 : 3;
@@ -495,6 +531,12 @@ int serve(int in, int out, const Lookup& lookup) {
     status = 3;
   }
   return process::write_all(out, text) ? status : 3;
+}
+
+} // namespace
+
+int serve(int in, int out, const Lookup& lookup) {
+  return serve_request(base::read_all(in, longest_request).value_or(""), out, lookup);
 }
 
 namespace {

@@ -6,6 +6,7 @@
 #include "command/output.hpp"
 #include "command/print.hpp"
 #include "host/disturbance.hpp"
+#include "host/emulation.hpp"
 #include "kernel/kernel.hpp"
 #include "model/machine.hpp"
 #include "sweep/engine.hpp"
@@ -29,6 +30,8 @@ namespace recount::sweep {
 command::Command sweep_command(const std::vector<plot::Figure>& figures);
 
 namespace {
+
+constexpr int usual_repetitions = 5;
 
 std::vector<std::string> kernel_names() {
   std::vector<std::string> names;
@@ -140,7 +143,7 @@ Plan make_plan(const kernel::Kernel& kernel, const SweepOptions& o) {
   add_texts_of_file(plan, kernel);
   for (const auto& text : o.conditions)
     plan.conditions.push_back(parse_condition(kernel, text));
-  plan.repeat = static_cast<int>(o.repeat);
+  plan.repeat = host::repetitions(o.repeat, usual_repetitions);
   plan.seed = command::parse_seed(o.seed);
   plan.modes = parse_modes(o.sample, o.draws);
   plan.metrics = command::list_words(o.metrics);
@@ -219,7 +222,7 @@ std::string kernels_help() {
   return "\n" + table.text();
 }
 
-void announce(const SweepRun& run) {
+void announce(const SweepRun& run, long repeat) {
   const auto& plan = run.plan;
   std::vector<std::string> who;
   for (const auto& name : plan.witnesses)
@@ -232,12 +235,12 @@ void announce(const SweepRun& run) {
   const auto& cpu = run.batch.execution.cpu;
   command::print(
       stderr, "{}\n",
-      command::fit(fmt::format("recount sweep: {}: {} by {}; {}, {}, seed {}{}", plan.kernel,
-                               base::format_count(run.grid.points.size(), "point"), fmt::join(who, ", "),
-                               base::format_count(run.batch.jobs.size(), "run"),
-                               cpu ? fmt::format("timed ones on CPU {}", *cpu) : "not pinned", plan.seed,
-                               model_time),
-                   command::line_width(stderr), 2));
+      command::fit(
+          fmt::format("recount sweep: {}: {} by {}; {}{}, {}, seed {}{}", plan.kernel,
+                      base::format_count(run.grid.points.size(), "point"), fmt::join(who, ", "),
+                      base::format_count(run.batch.jobs.size(), "run"), host::single_execution_text(repeat),
+                      cpu ? fmt::format("timed ones on CPU {}", *cpu) : "not pinned", plan.seed, model_time),
+          command::line_width(stderr), 2));
 }
 
 void report(const SweepRun& run, const BatchResult& ended, const SweepOptions& o,
@@ -283,7 +286,7 @@ int execute_sweep(const SweepOptions& o, const std::vector<plot::Figure>& figure
   if (run.grid.points.empty()) return 0; // of a shard
   if (!o.quiet) {
     command::note("{}", skipped_text(run.grid));
-    announce(run);
+    announce(run, o.repeat);
   }
   if (o.dry_run) return 0;
   BatchResult ended = run_batch(run.batch);

@@ -22,7 +22,7 @@ struct SweepOptions : BatchOptions {
   std::vector<std::string> parameters; ///< "--size", "4K:4M:x2", ...
   std::vector<std::string> witnesses, metrics, conditions;
   std::string memory, plot, figure, export_to, statistic, sample;
-  long repeat = 5, draws = 0, least = 0;
+  long repeat = 0, draws = 0, least = 0; ///< repeat 0: not given
   bool json = false, dry_run = false, no_verdicts = false;
 };
 

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fstream>
 #include <optional>
+#include <utility>
 
 namespace recount::trace {
 namespace {
@@ -107,48 +108,98 @@ constexpr std::uint64_t word_stores = 1u << 16, word_bytes = word_stores - 1, wo
 
 } // namespace
 
+std::uint32_t& Blocks::place_of(std::uint64_t number) {
+  if (number / page_size >= pages_.size()) pages_.resize(number / page_size + 1);
+  auto& page = pages_[number / page_size];
+  if (!page) page = std::make_unique<Page>();
+  return page->places[number % page_size];
+}
+
+/// The place of a block: that of a forgotten one of the same shape, else a new one.
+std::uint32_t Blocks::allocate(const Shape& shape) {
+  if (const auto found = forgotten_.find(shape); found != forgotten_.end() && !found->second.empty()) {
+    const std::uint32_t place = found->second.back();
+    found->second.pop_back();
+    return place;
+  }
+  const auto [instructions, accesses, stretches] = shape;
+  Block& block = blocks_.emplace_back();
+  block.instruction = static_cast<std::uint32_t>(instructions_.size());
+  block.access = static_cast<std::uint32_t>(accesses_.size());
+  block.stretch = static_cast<std::uint32_t>(stretches_.size());
+  block.stretches = stretches;
+  instructions_.resize(instructions_.size() + instructions);
+  accesses_.resize(accesses_.size() + accesses + 1);
+  owners_.resize(accesses_.size());
+  stretches_.resize(stretches_.size() + stretches);
+  return static_cast<std::uint32_t>(blocks_.size());
+}
+
+void Blocks::forget(std::uint64_t number) {
+  const Block* const known = find(number);
+  if (known == nullptr) return;
+  auto& page = pages_[number / page_size];
+  const std::uint32_t place = std::exchange(page->places[number % page_size], 0);
+  if (--page->defined == 0) page.reset();
+  Block& block = blocks_[place - 1];
+  std::uint32_t accesses = 0;
+  while (accesses_[block.access + accesses] != end)
+    ++accesses;
+  forgotten_[{block.instructions, accesses, block.stretches}].push_back(place);
+  block.instructions = 0;
+}
+
 // Nothing is taken over from damaged words: other processes execute blocks, too.
 bool Blocks::define(std::span<const std::uint64_t> words) {
-  constexpr std::uint64_t most_blocks = 1 << 24;
+  constexpr std::uint64_t most_blocks = 1 << 30;
   if (words.size() < 2 || words[0] >= most_blocks) return false;
   const std::uint64_t instructions = words[1] & 0xffffffff, accesses = words[1] >> 32;
   if (instructions == 0 || instructions + accesses + 2 != words.size()) return false;
-  const auto its_accesses = words.subspan(2 + instructions);
+  const auto its_instructions = words.subspan(2, instructions),
+             its_accesses = words.subspan(2 + instructions);
   const auto wrong = [&](std::uint64_t word) {
     return word >> 32 >= instructions || (word & word_bytes) == 0;
   };
   if (std::ranges::any_of(its_accesses, wrong)) return false;
-  if (words[0] >= blocks_.size()) blocks_.resize(words[0] + 1);
-  Block& block = blocks_[words[0]];
-  block.instruction = static_cast<std::uint32_t>(instructions_.size());
+  const auto bytes = [](std::uint64_t word) { return static_cast<std::uint8_t>(word >> 56 & 15); };
+  const auto continues = [&](std::size_t i) {
+    return i > 0 && RT_PAYLOAD(its_instructions[i - 1]) + bytes(its_instructions[i - 1]) ==
+                        RT_PAYLOAD(its_instructions[i]);
+  };
+  std::uint32_t stretches = 0;
+  for (std::size_t i = 0; i < instructions; ++i)
+    if (!continues(i)) ++stretches;
+  forget(words[0]);
+  std::uint32_t& place = place_of(words[0]);
+  ++pages_[words[0] / page_size]->defined;
+  place =
+      allocate({static_cast<std::uint32_t>(instructions), static_cast<std::uint32_t>(accesses), stretches});
+  Block& block = blocks_[place - 1];
   block.instructions = static_cast<std::uint32_t>(instructions);
-  block.access = static_cast<std::uint32_t>(accesses_.size());
   block.loads = 0;
-  block.stretch = static_cast<std::uint32_t>(stretches_.size());
-  for (const std::uint64_t word : words.subspan(2, instructions)) {
-    const auto number = static_cast<std::uint32_t>(instructions_.size());
-    const bool first = number == block.instruction;
-    if (first || instructions_.back().address + instructions_.back().bytes != RT_PAYLOAD(word))
-      stretches_.push_back({number});
-    ++stretches_.back().instructions;
-    instructions_.push_back({RT_PAYLOAD(word), static_cast<std::uint8_t>(word >> 56 & 15),
-                             static_cast<std::uint8_t>(word >> 60)});
+  std::uint32_t stretch = block.stretch;
+  for (std::size_t i = 0; i < instructions; ++i) {
+    const auto number = static_cast<std::uint32_t>(block.instruction + i);
+    if (!continues(i)) stretches_[stretch++] = {number};
+    ++stretches_[stretch - 1].instructions;
+    const std::uint64_t word = its_instructions[i];
+    instructions_[number] = {RT_PAYLOAD(word), bytes(word), static_cast<std::uint8_t>(word >> 60)};
   }
-  block.stretches = static_cast<std::uint32_t>(stretches_.size()) - block.stretch;
+  std::uint32_t access = block.access;
   for (const std::uint64_t word : its_accesses) {
-    owners_.push_back(block.instruction + static_cast<std::uint32_t>(word >> 32));
+    owners_[access] = block.instruction + static_cast<std::uint32_t>(word >> 32);
     if (const auto hint = static_cast<Access>(2 * (word & word_bytes)); hints(hint)) {
-      accesses_.push_back(hint);
+      accesses_[access++] = hint;
       continue;
     }
     const bool stores = (word & word_stores) != 0;
-    accesses_.push_back(static_cast<Access>((word & word_bytes) << 1 | (stores ? 0 : 1)));
-    block.loads += stores ? 0 : 1;
-    Instruction& owner = instructions_[owners_.back()];
+    accesses_[access] = static_cast<Access>((word & word_bytes) << 1 | (stores ? 0 : 1));
+    if (!stores) ++block.loads;
+    Instruction& owner = instructions_[owners_[access++]];
     if ((word & word_guarded) == 0) (stores ? owner.stores : owner.loads) = true;
   }
-  accesses_.push_back(end);
-  owners_.push_back(block.instruction);
+  accesses_[access] = end;
+  owners_[access] = block.instruction;
   return true;
 }
 

@@ -4,7 +4,11 @@
 #include "trace/protocol.h"
 #include "trace/reader.hpp"
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -41,9 +45,13 @@ public:
   [[nodiscard]] bool define(std::span<const std::uint64_t> words);
   /// Null if the block is not defined.
   [[nodiscard]] const Block* find(std::uint64_t number) const {
-    return number < blocks_.size() && blocks_[number].instructions > 0 ? &blocks_[number] : nullptr;
+    if (number / page_size >= pages_.size() || !pages_[number / page_size]) return nullptr;
+    const std::uint32_t place = pages_[number / page_size]->places[number % page_size];
+    return place > 0 ? &blocks_[place - 1] : nullptr;
   }
-  /// All blocks; those without instructions are not defined.
+  /// Nobody executes the block any more: its storage is that of a later one. Numbers do not return.
+  void forget(std::uint64_t number);
+  /// All blocks, at places that later ones take over; those without instructions are forgotten.
   [[nodiscard]] std::span<const Block> defined() const { return blocks_; }
   /// Accesses of all blocks; valid until the next definition.
   [[nodiscard]] const Access* all() const { return accesses_.data(); }
@@ -54,6 +62,17 @@ public:
   [[nodiscard]] std::size_t instruction_count() const { return instructions_.size(); }
 
 private:
+  static constexpr std::size_t page_size = 4096;
+  struct Page {
+    std::array<std::uint32_t, page_size> places{}; ///< in blocks_, from 1 on; 0: not defined
+    std::size_t defined = 0;
+  };
+  using Shape = std::array<std::uint32_t, 3>; ///< numbers of instructions, accesses and stretches
+  [[nodiscard]] std::uint32_t& place_of(std::uint64_t number);
+  std::uint32_t allocate(const Shape& shape);
+
+  std::vector<std::unique_ptr<Page>> pages_;
+  std::map<Shape, std::vector<std::uint32_t>> forgotten_; ///< places in blocks_
   std::vector<Block> blocks_;
   std::vector<Instruction> instructions_;
   std::vector<Stretch> stretches_;

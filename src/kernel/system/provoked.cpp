@@ -1,5 +1,5 @@
 #include "base/affinity.hpp"
-#include "base/emulated.hpp"
+#include "host/emulation.hpp"
 #include "kernel/blocks/block.hpp"
 #include "kernel/kernel.hpp"
 #include "kernel/point.hpp"
@@ -76,7 +76,7 @@ class TwoCpus {
 public:
   /// Throws recount::Error (unavailable) naming the kernel when there is no other.
   explicit TwoCpus(const char* kernel) : here_(std::max(0, sched_getcpu())) {
-    if (base::emulated_exactly())
+    if (host::this_emulation().exact)
       throw unavailable(kernel, "needs two cores with caches of their own, and the emulated machine has one",
                         {}, "recount emulate --fast");
     // A sweep binds the process that measures to one CPU, but not the one that started it.
