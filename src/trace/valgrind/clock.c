@@ -148,12 +148,17 @@ static void let_others_run(ThreadId thread) {
 
 /* While others execute, they make the time pass in which this thread waits; when nobody does, it is over. */
 static void pass(ThreadId thread, UInt clock, ULong until) {
-  enum { LOOKS = 5 }; /* a system call need not be a wait */
-  ULong now = 0;
-  for (UInt idle = 0; idle < LOOKS; let_others_run(thread)) {
+  enum {
+    LOOKS = 5,
+    PATIENCE = 5000
+  }; /* a system call need not be a wait, nor what a process executes be counted */
+  ULong now = 0, before = 0;
+  for (UInt idle = 0, still = 0; idle < LOOKS && still < PATIENCE; let_others_run(thread)) {
     if (!rt_ask_clock(clock | RT_WAITING, 0, &now) || now >= until) return;
     if (!rt_others_exist() && VG_(count_living_threads)() == 1) break;
     idle = rt_others_run() || VG_(count_runnable_threads)() > 1 ? 0 : idle + 1;
+    still = now == before ? still + 1 : 0;
+    before = now;
   }
   (void)rt_ask_clock(clock | RT_WAITING, until, &now);
 }
