@@ -385,11 +385,12 @@ std::uint64_t CountedProcess::read_clock(const ClockRequest& request) {
   constexpr double instruction_cycles = 25;
   Thread& thread = threads_[request.tid];
   const std::uint64_t started = request.clock < RT_CLOCKS ? server_->started_[request.clock] : 0;
-  const auto read = started + static_cast<std::uint64_t>(reading(request));
+  const std::uint64_t read = started + static_cast<std::uint64_t>(reading(request));
   if (request.until > read) {
     server_->now_ns_ += static_cast<double>(request.until - read);
     return request.until;
   }
+  if (request.waiting) return read;
   const double cost = request.clock == RT_CYCLE_COUNTER
                           ? instruction_cycles * 1000 / server_->machine_.pmus.front().mhz
                           : nanoseconds(call, thread.executor.cpu);
@@ -421,7 +422,7 @@ void CountedProcess::request(std::span<const std::uint64_t> words) {
   if (words[0] != RT_SYNC && words[0] != RT_CLOCK) return;
   collect();
   if (words[0] == RT_CLOCK) {
-    asks_ = {static_cast<pid_t>(words[1]), words[2], words[3]};
+    asks_ = {static_cast<pid_t>(words[1]), words[2] % RT_WAITING, words[3], words[2] >= RT_WAITING};
     return;
   }
   current_->executor.cpu = static_cast<int>(words[2] & 0xffff);

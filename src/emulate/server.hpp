@@ -73,10 +73,11 @@ private:
 
 class CountServer;
 
-/// A clock that a thread asks for, and the reading that has passed with its wait (0: none).
+/// A clock that a thread asks for, and the reading to which it goes forward (0: none).
 struct ClockRequest {
   pid_t tid = 0;
   std::uint64_t clock = 0, until = 0;
+  bool waiting = false; ///< the reading takes no time
 };
 
 /// One process. Its caches, TLBs and predictor are its own, shared by its threads.

@@ -82,8 +82,9 @@ enum {
   RT_DUE = 7,     /* in the handler of SIGTRAP: whether a sample has caused it, as the result */
   RT_WATCHED = 8, /* an event counts other threads than the one that reads it: from here on, what threads have
                      executed is published before they may sleep in a system call */
-  RT_CLOCK = 9    /* returns when recount has read a clock of the emulated machine: thread, clock, see
-                     RT_ELAPSED, a    reading that has passed with a wait (0: none) */
+  RT_CLOCK =
+      9 /* returns when recount has read a clock of the emulated machine: thread, clock, see RT_ELAPSED,
+           a reading to which it goes forward, as everybody has waited until then (0: none) */
 };
 /* Clocks besides those of clock_gettime(2) below 16: */
 enum {
@@ -91,7 +92,8 @@ enum {
   RT_ELAPSED = 16, /* nanoseconds since the emulation began */
   RT_CYCLE_COUNTER = 17,
   RT_CPU_OF_CHILDREN = 18, /* that have ended */
-  RT_CPU_OF_WAITED = 19    /* that have ended since this was last asked for */
+  RT_CPU_OF_WAITED = 19,   /* that have ended since this was last asked for */
+  RT_WAITING = 256         /* added: the reading takes no time */
 };
 
 /* For sampling at exact instructions, the tool counts down what a thread executes, and asks again (RT_SYNC) at the first
@@ -132,6 +134,7 @@ struct rt_header {
   uint32_t refused_mappings; /* calls of mmap(2) that Valgrind has no room for */
   uint32_t refused_programs; /* that Valgrind does not execute: set-user-ID, set-group-ID, capabilities */
   uint32_t states[RT_SLOTS]; /* RT_FREE ... */
+  uint8_t running[RT_SLOTS]; /* 1: the process executes its program; 0: it may wait in a system call */
 };
 
 /* What different cores write is in different cache lines. */

@@ -486,15 +486,17 @@ void print(const CachesArguments& a, const std::vector<ShownCaches>& all) {
     const std::string where = found.modelled  ? "simulated, not measured"
                               : shown.all.cpu ? fmt::format("on CPU {}", *shown.all.cpu)
                                               : "not pinned";
+    // As /proc/cpuinfo of the emulated machine says.
+    const char* const emulated = shown.all.cpu_model.ends_with("(emulated)") ? ", emulated" : "";
     const std::string how =
         shown.seconds > 0 ? fmt::format(", {} in {:.1f} s{}", base::format_count(found.readings, "reading"),
                                         shown.seconds, shown.interrupted ? ", interrupted" : "")
                           : "";
-    command::print(
-        "{}{}\n\n{}\n{}", &shown == &all.front() ? "" : "\n",
-        command::fit(fmt::format("witness {}, {}{}", found.witness, where, how), command::line_width(), 2),
-        a.verbose ? caches_table(shown.all).text() : caches_summary(shown.all).text(),
-        a.verbose ? caches_reasons(shown.all) : caches_evidence(shown.all));
+    command::print("{}{}\n\n{}\n{}", &shown == &all.front() ? "" : "\n",
+                   command::fit(fmt::format("witness {}, {}{}{}", found.witness, where, emulated, how),
+                                command::line_width(), 2),
+                   a.verbose ? caches_table(shown.all).text() : caches_summary(shown.all).text(),
+                   a.verbose ? caches_reasons(shown.all) : caches_evidence(shown.all));
     if (!a.rows) continue;
     const command::Table rows = caches_rows(shown.all);
     if (rows.empty())

@@ -97,6 +97,7 @@ static UInt claim(void) {
       __atomic_store_n(&header->states[i], RT_FREE, __ATOMIC_RELEASE);
       return 0;
     }
+    header->running[i] = 0;
     return i + 1;
   }
   return 0;
@@ -231,6 +232,24 @@ Bool rt_request(const ULong* words, UInt count) {
     if (__atomic_load_n(&rt_slot->answered, __ATOMIC_ACQUIRE) == answered && !recount_runs()) return False;
   }
   return False;
+}
+
+void rt_run(Bool program) {
+  if (own_slot != 0) __atomic_store_n(&header->running[own_slot - 1], program, __ATOMIC_RELEASE);
+}
+static UInt live(Bool running) {
+  UInt count = 0;
+  const UInt slots = header ? __atomic_load_n(&header->slots, __ATOMIC_RELAXED) : 0;
+  for (UInt i = 0; i < slots && i < RT_SLOTS; ++i)
+    count += i + 1 != own_slot && __atomic_load_n(&header->states[i], __ATOMIC_ACQUIRE) == RT_LIVE &&
+             (!running || __atomic_load_n(&header->running[i], __ATOMIC_ACQUIRE));
+  return count;
+}
+Bool rt_others_exist(void) {
+  return live(False) > 0;
+}
+Bool rt_others_run(void) {
+  return live(True) > 0;
 }
 
 UInt rt_watched(void) { return header ? __atomic_load_n(&header->watched, __ATOMIC_RELAXED) : 0; }

@@ -12,6 +12,14 @@
 #include "pub_tool_vki.h"
 #include "pub_tool_vkiscnums.h"
 
+/* Functions of Valgrind's core (3.19). */
+extern SysRes VG_(do_syscall)(UWord number, RegWord, RegWord, RegWord, RegWord, RegWord, RegWord, RegWord,
+                              RegWord);
+extern void VG_(release_BigLock)(ThreadId thread, Int state, const HChar* who);
+extern void VG_(acquire_BigLock)(ThreadId thread, const HChar* who);
+extern Int VG_(count_living_threads)(void);
+extern Int VG_(count_runnable_threads)(void);
+
 Bool rt_clock = False;
 
 enum {
@@ -109,7 +117,7 @@ void rt_clock_before_call(ThreadId thread, UInt number, const UWord* args) {
   if (waits_until(number, args)) return;
   ULong now = 0;
   wait->clock = RT_ELAPSED;
-  wait->until = rt_ask_clock(RT_ELAPSED, 0, &now) ? now + limit : 0;
+  wait->until = rt_ask_clock(RT_ELAPSED | RT_WAITING, 0, &now) ? now + limit : 0;
 }
 
 /* What is left of a wait that a call has ended; the whole if something else has happened. */
@@ -129,10 +137,36 @@ static ULong left_of(UInt number, const UWord* args, SysRes result, ULong whole)
   }
 }
 
-static void end_wait(UInt number, const UWord* args, SysRes result, const struct wait* wait) {
+/* Lets other threads execute for a moment of Linux's time. */
+static void let_others_run(ThreadId thread) {
+  enum { WAITS_IN_CALL = 3 }; /* VgTs_WaitSys */
+  struct vki_timespec moment = {0, 200000};
+  VG_(release_BigLock)(thread, WAITS_IN_CALL, "recount");
+  (void)VG_(do_syscall)(__NR_nanosleep, (RegWord)&moment, 0, 0, 0, 0, 0, 0, 0);
+  VG_(acquire_BigLock)(thread, "recount");
+}
+
+/* While others execute, they make the time pass in which this thread waits; when nobody does, it is over. */
+static void pass(ThreadId thread, UInt clock, ULong until) {
+  enum {
+    LOOKS = 5,
+    PATIENCE = 5000
+  }; /* a system call need not be a wait, nor what a process executes be counted */
+  ULong now = 0, before = 0;
+  for (UInt idle = 0, still = 0; idle < LOOKS && still < PATIENCE; let_others_run(thread)) {
+    if (!rt_ask_clock(clock | RT_WAITING, 0, &now) || now >= until) return;
+    if (!rt_others_exist() && VG_(count_living_threads)() == 1) break;
+    idle = rt_others_run() || VG_(count_runnable_threads)() > 1 ? 0 : idle + 1;
+    still = now == before ? still + 1 : 0;
+    before = now;
+  }
+  (void)rt_ask_clock(clock | RT_WAITING, until, &now);
+}
+
+static void end_wait(ThreadId thread, UInt number, const UWord* args, SysRes result,
+                     const struct wait* wait) {
   const ULong left = left_of(number, args, result, wait->until);
-  ULong now = 0;
-  if (left < wait->until) (void)rt_ask_clock(wait->clock, wait->until - left, &now);
+  if (left < wait->until) pass(thread, wait->clock, wait->until - left);
 }
 
 /* struct tms, in hundredths of a second. */
@@ -188,13 +222,13 @@ static void answer_time(UWord clock, UWord buffer, ULong parts) {
 
 void rt_clock_after_call(ThreadId thread, UInt number, const UWord* args, SysRes result) {
   if (!rt_clock || rt_paused(thread)) return;
-  if (waits[thread].until != 0) return end_wait(number, args, result, &waits[thread]);
+  if (waits[thread].until != 0) return end_wait(thread, number, args, result, &waits[thread]);
   if (sr_isError(result)) return;
   switch (number) {
   case __NR_clock_gettime: return answer_time(args[0], args[1], nano);
   case __NR_gettimeofday: return answer_time(REALTIME, args[0], micro);
   case __NR_getrusage: return answer_usage(clock_of_usage((Int)args[0]), args[1]);
-  case __NR_wait4: return answer_usage(RT_CPU_OF_WAITED, args[3]);
+  case __NR_wait4: return sr_Res(result) == 0 ? (void)0 : answer_usage(RT_CPU_OF_WAITED, args[3]);
   case __NR_times: return answer_times(thread, args[0]);
 #if defined(__NR_time)
   case __NR_time: return answer_seconds(thread, args[0]);

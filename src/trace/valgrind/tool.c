@@ -59,6 +59,7 @@ static void in_child(ThreadId thread) {
   rt_after_fork_in_child();
   name_thread(thread);
   rt_countdown_forked(thread);
+  if (rt_clock) rt_watch();
 }
 
 static void start(void) {
@@ -77,8 +78,13 @@ static void start(void) {
   rt_clock_start();
 }
 
+static void thread_stops(ThreadId thread, ULong blocks) {
+  (void)thread, (void)blocks;
+  rt_run(False);
+}
 static void thread_runs(ThreadId thread, ULong blocks) {
   (void)blocks;
+  rt_run(True);
   rt_send_countdown(thread);
   if (thread != running) name_thread(thread);
 }
@@ -176,6 +182,7 @@ static void declare(void) {
   VG_(needs_syscall_wrapper)(before_call, after_call);
   VG_(needs_client_requests)(request);
   VG_(track_start_client_code)(thread_runs);
+  VG_(track_stop_client_code)(thread_stops);
   VG_(track_new_mem_startup)(mapped);
   VG_(track_new_mem_mmap)(mapped);
   VG_(track_die_mem_munmap)(unmapped);

@@ -26,6 +26,11 @@ Bool rt_request(const ULong* words, UInt count);
 /* Bits of the countdowns that events need, and the number of changes of them; 0 where nobody samples. */
 UInt rt_sampled(void);
 UInt rt_changes(void);
+/* The process executes its program from here on; or it may wait. */
+void rt_run(Bool program);
+/* Whether there are other processes; whether one of them executes its program. */
+Bool rt_others_exist(void);
+Bool rt_others_run(void);
 /* Whether system calls are to be preceded by rt_flush(), and from here on they are, in all processes. */
 UInt rt_watched(void);
 void rt_watch(void);
