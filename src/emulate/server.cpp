@@ -173,10 +173,10 @@ std::vector<InstructionWork> decode_work(std::span<const unsigned char> code,
   return all;
 }
 
-std::vector<pid_t> lineage_of(pid_t process) {
-  constexpr std::size_t most = 64;
-  std::vector<pid_t> all(most);
-  all.resize(read_lineage(process, all));
+/// Of what the thread with that lineage creates now.
+Lineage descend(pid_t tid, const Lineage& lineage) {
+  Lineage all{{tid, count_opened()}};
+  all.insert(all.end(), lineage.begin(), lineage.end());
   return all;
 }
 
@@ -256,9 +256,10 @@ Work BlockWorks::after(std::size_t number, unsigned count) const {
   return work;
 }
 
-CountedProcess::CountedProcess(CountServer& server, std::vector<pid_t> lineage)
+CountedProcess::CountedProcess(CountServer& server, pid_t process, Lineage lineage)
     : server_(&server),
       works_(&server.works_),
+      process_(process),
       lineage_(std::move(lineage)),
       data_(server.machine_, SimulatedCaches::Side::data),
       code_(server.machine_, SimulatedCaches::Side::code) {
@@ -337,10 +338,13 @@ void CountedProcess::thread(std::uint64_t number) {
   collect();
   last_ = none;
   const auto tid = static_cast<pid_t>(number >> 16);
-  current_ = &threads_[tid];
+  const auto [at, begins] = threads_.try_emplace(tid);
+  current_ = &at->second;
   if (settings().unbacked && current_->executor.last_ns == 0) current_->executor.last_ns = wall_ns();
   current_->executor.tid = tid;
-  current_->executor.lineage = lineage_;
+  if (!begins) return;
+  const auto created = created_.extract(number & 0xffff);
+  current_->executor.lineage = created ? created.mapped() : lineage_;
 }
 
 void CountedProcess::module(const trace::Module& module) {
@@ -352,6 +356,8 @@ void CountedProcess::request(std::span<const std::uint64_t> words) {
   if (current_ == nullptr) return;
   if (words[0] == RT_PAUSE) ++current_->paused;
   if (words[0] == RT_RESUME && current_->paused > 0) --current_->paused;
+  if (words[0] == RT_CREATED)
+    created_[words[1]] = descend(current_->executor.tid, current_->executor.lineage);
   if (words[0] != RT_SYNC) return;
   collect();
   current_->executor.cpu = static_cast<int>(words[2] & 0xffff);
@@ -392,8 +398,9 @@ bool CountedProcess::watched() const {
   const std::span slots(shared->slots, static_cast<std::size_t>(shared->end));
   return std::ranges::any_of(slots, [this](const Slot& slot) {
     return slot.used && slot.simulated && (slot.foreign || slot.inherit) &&
-           std::ranges::any_of(
-               threads_, [&](const auto& thread) { return counts_thread(slot, thread.first, lineage_); });
+           std::ranges::any_of(threads_, [&](const auto& thread) {
+             return counts_thread(slot, thread.first, thread.second.executor.lineage);
+           });
   });
 }
 
@@ -417,8 +424,10 @@ std::optional<trace::Countdown> CountedProcess::answer() {
 std::unique_ptr<CountedProcess> CountedProcess::forked(std::uint32_t pid) const {
   std::unique_ptr<CountedProcess> child(new CountedProcess(*this));
   server_->running_.insert(child.get());
-  child->lineage_.assign(lineage_.size() + 1, static_cast<pid_t>(pid));
-  std::ranges::copy(lineage_, child->lineage_.begin() + 1);
+  child->process_ = static_cast<pid_t>(pid);
+  const auto created = created_.find(0);
+  child->lineage_ = created != created_.end() ? created->second : descend(process_, lineage_);
+  child->created_.clear();
   child->threads_.clear();
   child->current_ = nullptr;
   child->waiting_.reset();
@@ -451,26 +460,28 @@ void CountServer::settle() {
 std::unique_ptr<trace::Reader> CountServer::begin(std::uint32_t pid, std::uint32_t parent) {
   const auto process = static_cast<pid_t>(pid);
   if (const auto ended = lineages_.find(static_cast<pid_t>(parent)); ended != lineages_.end()) {
-    std::vector<pid_t> lineage(ended->second.size() + 1, process);
-    std::ranges::copy(ended->second, lineage.begin() + 1);
-    lineages_[process] = std::move(lineage);
+    lineages_[process] = descend(ended->first, ended->second);
   }
   auto known = lineages_.find(process);
-  if (known == lineages_.end()) known = lineages_.emplace(process, lineage_of(process)).first;
+  if (known == lineages_.end()) {
+    Lineage ancestors = read_lineage(process);
+    ancestors.erase(ancestors.begin()); // the process itself
+    known = lineages_.emplace(process, std::move(ancestors)).first;
+  }
   if (parent == 0) { // not forked: a program
     Executor beginning;
     beginning.tid = process;
     deferred_.push_back({beginning, {}});
   }
   return std::make_unique<trace::Decoder<CountedProcess>>(
-      works_.blocks, std::make_unique<CountedProcess>(*this, known->second));
+      works_.blocks, std::make_unique<CountedProcess>(*this, process, known->second));
 }
 
 void CountServer::end(trace::Reader& reader) {
   CountedProcess& process = dynamic_cast<trace::Decoder<CountedProcess>&>(reader).sink();
   process.end();
   if (process.last_undecoded()) undecoded_ = process.last_undecoded();
-  lineages_[process.lineage().front()] = process.lineage(); // it may have executed another program
+  lineages_[process.process()] = process.lineage(); // it may have executed another program
 }
 
 } // namespace recount::emulate

@@ -56,7 +56,7 @@ class CountServer;
 /// One process. Its caches, TLBs and predictor are its own, shared by its threads.
 class CountedProcess {
 public:
-  CountedProcess(CountServer& server, std::vector<pid_t> lineage);
+  CountedProcess(CountServer& server, pid_t process, Lineage lineage);
   CountedProcess& operator=(const CountedProcess&) = delete;
   ~CountedProcess();
 
@@ -81,7 +81,8 @@ public:
   [[nodiscard]] std::unique_ptr<CountedProcess> forked(std::uint32_t pid) const;
   /// Accounts for what its threads have executed last.
   void end();
-  [[nodiscard]] const std::vector<pid_t>& lineage() const { return lineage_; }
+  [[nodiscard]] pid_t process() const { return process_; }
+  [[nodiscard]] const Lineage& lineage() const { return lineage_; }
   [[nodiscard]] const std::optional<trace::Undecoded>& last_undecoded() const { return undecoded_; }
 
 private:
@@ -105,7 +106,9 @@ private:
 
   CountServer* server_;
   BlockWorks* works_;
-  std::vector<pid_t> lineage_;
+  pid_t process_;
+  Lineage lineage_;                          ///< of its first thread
+  std::map<std::uint64_t, Lineage> created_; ///< of threads that begin, by number, and 0: of a child
   SimulatedCaches data_, code_;
   BranchPredictor predictor_;
   std::vector<Range> own_; ///< code of the preload library
@@ -143,7 +146,7 @@ private:
   BlockWorks works_;
   std::vector<Deferred> deferred_;
   std::set<CountedProcess*> running_;
-  std::map<pid_t, std::vector<pid_t>> lineages_; ///< of processes that have executed
+  std::map<pid_t, Lineage> lineages_; ///< of processes that have executed
   std::optional<trace::Undecoded> undecoded_;
 };
 

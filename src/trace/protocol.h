@@ -16,7 +16,7 @@
 
 #include <stdint.h>
 
-#define RT_VERSION 10u
+#define RT_VERSION 11u
 enum {
   RT_SLOTS = 512,
   RT_CHUNKS = 32,
@@ -77,8 +77,9 @@ enum {
   RT_SAMPLED = 5, /* events sample that these countdowns are for (bits), or have changed: every thread asks again */
   RT_TRAPS = 6,   /* from here on, a thread for which a sample is due gets SIGTRAP */
   RT_DUE = 7,     /* in the handler of SIGTRAP: whether a sample has caused it, as the result */
-  RT_WATCHED = 8  /* an event counts other threads than the one that reads it: from here on, what threads have executed is
+  RT_WATCHED = 8, /* an event counts other threads than the one that reads it: from here on, what threads have executed is
                      published before they may sleep in a system call */
+  RT_CREATED = 9  /* by the tool: the thread that executes creates the thread of this number, or, 0, forks */
 };
 
 /* For sampling at exact instructions, the tool counts down what a thread executes, and asks again (RT_SYNC) at the first
