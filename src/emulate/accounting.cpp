@@ -15,20 +15,24 @@
 
 namespace recount::emulate {
 
-std::size_t read_lineage(pid_t process, std::span<pid_t> into) {
-  std::size_t count = 0;
-  while (process > 0 && count < into.size()) {
-    into[count++] = process;
+Lineage read_lineage(pid_t process) {
+  Lineage all;
+  constexpr std::size_t most = 64;
+  while (process > 0 && all.size() < most) {
+    all.push_back({process});
     const std::string text = base::read_file("/proc/" + std::to_string(process) + "/stat").value_or("");
     const auto name_end = text.rfind(')'); // the name may contain any other character
     process = name_end == text.npos || name_end + 4 >= text.size() ? 0 : std::atoi(&text[name_end + 4]);
   }
-  return count;
+  return all;
 }
 
-bool counts_thread(const Slot& slot, pid_t tid, std::span<const pid_t> lineage) {
+// perf_event_init_task() of kernel/events/core.c: a new task has copies of the events that its creator has.
+bool counts_thread(const Slot& slot, pid_t tid, const Lineage& lineage) {
   if (slot.target == tid || slot.target < 0) return true;
-  return slot.inherit && std::ranges::find(lineage, slot.target) != lineage.end();
+  return slot.inherit && std::ranges::any_of(lineage, [&slot](const Ancestor& one) {
+           return one.tid == slot.target && slot.order <= one.opened;
+         });
 }
 
 bool is_enabled(const Shared& shared, const Slot& slot) {
@@ -503,7 +507,7 @@ trace::Countdown make_countdown(const Executor& executor) {
   trace::Countdown countdown;
   const Locked shared;
   for (std::int32_t i = 0; i < shared->end; ++i) {
-    const Slot& slot = shared->slots[i];
+    Slot& slot = shared->slots[i];
     if (!slot.used || !slot.simulated || slot.period == 0 || slot.exclude_user ||
         !is_enabled(*shared, slot) || !counts_thread(slot, executor.tid, executor.lineage))
       continue;
@@ -513,6 +517,7 @@ trace::Countdown make_countdown(const Executor& executor) {
     double left = slot.next_sample - slot.reset - slot.value;
     if (left < sample_rounding) {
       countdown.answer = RT_SAMPLE_DUE;
+      slot.due = executor.tid;
       left += period * (std::floor((sample_rounding - left) / period) + 1);
     }
     auto& until = countdown.left[pace.countdown];

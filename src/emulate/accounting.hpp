@@ -7,16 +7,23 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <sys/types.h>
 #include <vector>
 
 namespace recount::emulate {
 
+/// A thread from which another one descends, by clone(2) or fork(2).
+struct Ancestor {
+  pid_t tid = 0;
+  std::uint64_t opened =
+      ~std::uint64_t{0}; ///< events when it created the next one, which inherits those; else unknown
+};
+using Lineage = std::vector<Ancestor>; ///< the nearest first
+
 /// A thread that executes: how events know it, and its clocks.
 struct Executor {
   pid_t tid = 0;
-  std::vector<pid_t> lineage; ///< the processes that it descends from, its own first
+  Lineage lineage;
   int cpu = 0;
   std::uint64_t last_ns = 0; ///< CPU time when it was last accounted for; 0: never
   double clock_ns = 0;       ///< of rotation
@@ -63,11 +70,11 @@ public:
 void account(Executor& executor, std::uint64_t now_ns, const Effect* user, const Effect* kernel,
              Observer& observer);
 
-/// Fills in the process and those that it descends from, by /proc. Their number.
-[[nodiscard]] std::size_t read_lineage(pid_t process, std::span<pid_t> into);
+/// The process and those that it descends from, by /proc.
+[[nodiscard]] Lineage read_lineage(pid_t process);
 
 /// Whether the slot's event counts what the thread executes, on whichever CPU that is.
-[[nodiscard]] bool counts_thread(const Slot& slot, pid_t tid, std::span<const pid_t> lineage);
+[[nodiscard]] bool counts_thread(const Slot& slot, pid_t tid, const Lineage& lineage);
 /// Enabled, as its group is.
 [[nodiscard]] bool is_enabled(const Shared& shared, const Slot& slot);
 
@@ -91,8 +98,8 @@ struct Pace {
 /// that is more.
 inline constexpr double skid = 1000, skid_share = 1.0 / 128;
 
-/// Of a thread, after it has been accounted for; under the lock of the slots. Samples that are due count as
-/// taken.
+/// Of a thread, after it has been accounted for; under the lock of the slots. Samples that are due are left
+/// to it, and count as taken.
 [[nodiscard]] trace::Countdown make_countdown(const Executor& executor);
 
 } // namespace recount::emulate

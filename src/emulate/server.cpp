@@ -181,10 +181,10 @@ std::vector<InstructionWork> decode_work(std::span<const unsigned char> code,
   return all;
 }
 
-std::vector<pid_t> lineage_of(pid_t process) {
-  constexpr std::size_t most = 64;
-  std::vector<pid_t> all(most);
-  all.resize(read_lineage(process, all));
+/// Of what the thread with that lineage creates now.
+Lineage descend(pid_t tid, const Lineage& lineage) {
+  Lineage all{{tid, count_opened()}};
+  all.insert(all.end(), lineage.begin(), lineage.end());
   return all;
 }
 
@@ -279,11 +279,12 @@ Work BlockWorks::after(std::size_t number, unsigned count) const {
   return work;
 }
 
-CountedProcess::CountedProcess(CountServer& server, std::vector<pid_t> lineage,
+CountedProcess::CountedProcess(CountServer& server, pid_t process, Lineage lineage,
                                std::shared_ptr<const DefinedBlocks> inherited)
     : server_(&server),
       works_(&server.works_),
       defined_(std::make_shared<DefinedBlocks>(server.works_, std::move(inherited))),
+      process_(process),
       lineage_(std::move(lineage)),
       data_(server.machine_, SimulatedCaches::Side::data),
       code_(server.machine_, SimulatedCaches::Side::code) {
@@ -404,10 +405,13 @@ void CountedProcess::thread(std::uint64_t number) {
   collect();
   last_ = none;
   const auto tid = static_cast<pid_t>(number >> 16);
-  current_ = &threads_[tid];
+  const auto [at, begins] = threads_.try_emplace(tid);
+  current_ = &at->second;
   if (settings().unbacked && current_->executor.last_ns == 0) current_->executor.last_ns = wall_ns();
   current_->executor.tid = tid;
-  current_->executor.lineage = lineage_;
+  if (!begins) return;
+  const auto created = created_.extract(number & 0xffff);
+  current_->executor.lineage = created ? created.mapped() : lineage_;
 }
 
 void CountedProcess::module(const trace::Module& module) {
@@ -419,6 +423,8 @@ void CountedProcess::request(std::span<const std::uint64_t> words) {
   if (current_ == nullptr) return;
   if (words[0] == RT_PAUSE) ++current_->paused;
   if (words[0] == RT_RESUME && current_->paused > 0) --current_->paused;
+  if (words[0] == RT_CREATED)
+    created_[words[1]] = descend(current_->executor.tid, current_->executor.lineage);
   if (words[0] != RT_SYNC && words[0] != RT_CLOCK) return;
   collect();
   if (words[0] == RT_CLOCK) {
@@ -467,8 +473,9 @@ bool CountedProcess::watched() const {
   const std::span slots(shared->slots, static_cast<std::size_t>(shared->end));
   return std::ranges::any_of(slots, [this](const Slot& slot) {
     return slot.used && slot.counted() && (slot.foreign || slot.inherit) &&
-           std::ranges::any_of(
-               threads_, [&](const auto& thread) { return counts_thread(slot, thread.first, lineage_); });
+           std::ranges::any_of(threads_, [&](const auto& thread) {
+             return counts_thread(slot, thread.first, thread.second.executor.lineage);
+           });
   });
 }
 
@@ -500,8 +507,10 @@ std::unique_ptr<CountedProcess> CountedProcess::forked(std::uint32_t pid) const 
   std::unique_ptr<CountedProcess> child(new CountedProcess(*this));
   server_->running_.insert(child.get());
   child->defined_ = std::make_shared<DefinedBlocks>(*works_, defined_);
-  child->lineage_.assign(lineage_.size() + 1, static_cast<pid_t>(pid));
-  std::ranges::copy(lineage_, child->lineage_.begin() + 1);
+  child->process_ = static_cast<pid_t>(pid);
+  const auto created = created_.find(0);
+  child->lineage_ = created != created_.end() ? created->second : descend(process_, lineage_);
+  child->created_.clear();
   child->threads_.clear();
   child->current_ = nullptr;
   child->waiting_.reset();
@@ -519,7 +528,7 @@ std::unique_ptr<CountedProcess> CountedProcess::forked(std::uint32_t pid) const 
 
 void CountedProcess::end() {
   collect();
-  server_->last_ended_ = {lineage_.front(), cpu_ns_, children_ns_};
+  server_->last_ended_ = {process_, cpu_ns_, children_ns_};
   if (CountedProcess* const parent = server_->parent_of(*this))
     parent->children_ns_ += cpu_ns_ + children_ns_;
   for (auto& [tid, thread] : threads_)
@@ -555,9 +564,10 @@ CountServer::CountServer(const SimulatedMachine& machine) : machine_(machine) {
 
 /// The process that has forked it and still runs.
 CountedProcess* CountServer::parent_of(const CountedProcess& child) const {
-  if (child.lineage().size() < 2) return nullptr;
-  const auto found = std::ranges::find_if(
-      running_, [&](const CountedProcess* one) { return one->lineage().front() == child.lineage()[1]; });
+  if (child.lineage().empty()) return nullptr;
+  const auto found = std::ranges::find_if(running_, [&](const CountedProcess* one) {
+    return one != &child && one->executes(child.lineage().front().tid);
+  });
   return found == running_.end() ? nullptr : *found;
 }
 
@@ -571,30 +581,29 @@ void CountServer::keep(Ended ended) {
 }
 
 const CountServer::Ended* CountServer::find_ended(pid_t process) const {
-  const auto found =
-      std::ranges::find_if(ended_, [&](const Ended& one) { return one.lineage.front() == process; });
+  const auto found = std::ranges::find(ended_, process, &Ended::process);
   return found == ended_.end() ? nullptr : &*found;
 }
 
 std::unique_ptr<trace::Reader> CountServer::begin(std::uint32_t pid, std::uint32_t parent) {
   const auto process = static_cast<pid_t>(pid);
-  std::vector<pid_t> lineage;
+  Lineage lineage;
   std::shared_ptr<const DefinedBlocks> inherited;
   if (const Ended* const forker = parent > 0 ? find_ended(static_cast<pid_t>(parent)) : nullptr) {
-    lineage = forker->lineage;
-    lineage.insert(lineage.begin(), process);
+    lineage = descend(forker->process, forker->lineage);
     inherited = forker->defined;
   } else if (const Ended* const before = find_ended(process)) {
     lineage = before->lineage;
   } else {
-    lineage = lineage_of(process);
+    lineage = read_lineage(process);
+    lineage.erase(lineage.begin()); // the process itself
   }
   if (parent == 0) { // not forked: a program
     Executor beginning;
     beginning.tid = process;
     deferred_.push_back({beginning, {}});
   }
-  auto counted = std::make_unique<CountedProcess>(*this, std::move(lineage), std::move(inherited));
+  auto counted = std::make_unique<CountedProcess>(*this, process, std::move(lineage), std::move(inherited));
   if (last_ended_.process == process) counted->go_on(last_ended_.cpu_ns, last_ended_.children_ns);
   return std::make_unique<trace::Decoder<CountedProcess>>(works_.blocks, std::move(counted));
 }
@@ -603,7 +612,7 @@ void CountServer::end(trace::Reader& reader) {
   CountedProcess& process = dynamic_cast<trace::Decoder<CountedProcess>&>(reader).sink();
   process.end();
   if (process.last_undecoded()) undecoded_ = process.last_undecoded();
-  keep({process.lineage(), process.defined()});
+  keep({process.process(), process.lineage(), process.defined()});
   if (const TryLocked slots; slots) settle();
 }
 

@@ -84,7 +84,7 @@ struct ClockRequest {
 class CountedProcess {
 public:
   /// `inherited`: by a process whose parent has ended already.
-  CountedProcess(CountServer& server, std::vector<pid_t> lineage,
+  CountedProcess(CountServer& server, pid_t process, Lineage lineage,
                  std::shared_ptr<const DefinedBlocks> inherited);
   CountedProcess& operator=(const CountedProcess&) = delete;
   ~CountedProcess();
@@ -119,7 +119,9 @@ public:
   void end();
   /// With the CPU time of the program before, which has executed this one and has not ended as a child.
   void go_on(double cpu_ns, double children_ns);
-  [[nodiscard]] const std::vector<pid_t>& lineage() const { return lineage_; }
+  [[nodiscard]] pid_t process() const { return process_; }
+  [[nodiscard]] bool executes(pid_t tid) const { return tid == process_ || threads_.contains(tid); }
+  [[nodiscard]] const Lineage& lineage() const { return lineage_; }
   [[nodiscard]] const std::shared_ptr<DefinedBlocks>& defined() const { return defined_; }
   [[nodiscard]] const std::optional<trace::Undecoded>& last_undecoded() const { return undecoded_; }
 
@@ -149,7 +151,9 @@ private:
   CountServer* server_;
   BlockWorks* works_;
   std::shared_ptr<DefinedBlocks> defined_;
-  std::vector<pid_t> lineage_;
+  pid_t process_;
+  Lineage lineage_;                          ///< of its first thread
+  std::map<std::uint64_t, Lineage> created_; ///< of threads that begin, by number, and 0: of a child
   SimulatedCaches data_, code_;
   BranchPredictor predictor_;
   std::vector<Range> own_; ///< code of the preload library
@@ -186,7 +190,8 @@ private:
   };
   /// A process that has ended, for those that it has forked, or executed in its place.
   struct Ended {
-    std::vector<pid_t> lineage;
+    pid_t process = 0;
+    Lineage lineage;
     std::shared_ptr<const DefinedBlocks> defined;
   };
   void settle();

@@ -57,8 +57,8 @@ bool gone(pid_t process) {
          (std::strncmp(name_end, ") Z", 3) == 0 || std::strncmp(name_end, ") X", 3) == 0);
 }
 
-constexpr int most_descriptors = 1 << 16;
 std::atomic<std::int16_t> slots_of_descriptors[most_descriptors]; // slot + 1
+std::atomic<int> descriptors_of_slots[most_slots];
 
 } // namespace
 
@@ -110,6 +110,10 @@ Shared& Locked::operator*() const {
   return file().shared;
 }
 
+std::uint64_t count_opened() {
+  return std::atomic_ref(file().shared.opened).load();
+}
+
 std::int32_t take_slot(Shared& shared) {
   for (int round = 0; round < 2; ++round) {
     const auto found = std::ranges::find(shared.slots, false, &Slot::used);
@@ -132,7 +136,14 @@ std::int32_t find_slot(int fd) {
 }
 
 void set_slot(int fd, std::int32_t slot) {
-  if (fd >= 0 && fd < most_descriptors) slots_of_descriptors[fd].store(static_cast<std::int16_t>(slot + 1));
+  if (fd < 0 || fd >= most_descriptors) return;
+  const std::int32_t before = slots_of_descriptors[fd].exchange(static_cast<std::int16_t>(slot + 1)) - 1;
+  if (before >= 0) --descriptors_of_slots[before];
+  if (slot >= 0) ++descriptors_of_slots[slot];
+}
+
+bool has_descriptor(std::int32_t slot) {
+  return descriptors_of_slots[slot] > 0;
 }
 
 } // namespace recount::emulate

@@ -19,6 +19,7 @@ struct Slot {
   std::uint64_t id = 0;    ///< of the backing event
   std::uint64_t order = 0; ///< of opening
   pid_t owner = 0;         ///< the process that opened it
+  pid_t opener = 0;        ///< its thread that did
   pid_t target = 0;        ///< thread whose work it counts; -1: of a CPU
   int cpu = -1;            ///< as requested; -1: any
   int backing_cpu =
@@ -38,9 +39,11 @@ struct Slot {
   std::int32_t counter = -1;     ///< where it runs; fixed ones from 32 on
   std::uint64_t period = 0, lost = 0;
   double next_sample = 0;
+  pid_t due = 0;                ///< by the server: the thread that is to take its samples
   perf_event_attr attr{};       ///< as requested, for the layout of its samples
   std::int32_t output = -1;     ///< slot whose ring takes its samples, by PERF_EVENT_IOC_SET_OUTPUT
   std::uint64_t ring_bytes = 0; ///< of the mapping with its ring; 0: none
+  bool paused = false;          ///< its ring, by PERF_EVENT_IOC_PAUSE_OUTPUT
   std::uint64_t unreported = 0; ///< samples that the ring had no room for, of which it does not tell yet
   /// Whether its value and its times are kept here.
   [[nodiscard]] bool counted() const { return simulated || clock; }
@@ -50,6 +53,7 @@ struct Slot {
 inline constexpr double sample_rounding = 1e-6;
 
 inline constexpr std::size_t most_slots = 1024;
+inline constexpr int most_descriptors = 1 << 16; ///< of a process that can be events
 
 /// What all processes of one `run` share.
 struct Shared {
@@ -94,11 +98,16 @@ private:
   bool held_;
 };
 
+/// The events that were ever opened, without the lock.
+[[nodiscard]] std::uint64_t count_opened();
+
 /// A free slot, or -1; drops slots of processes that are gone.
 [[nodiscard]] std::int32_t take_slot(Shared& shared);
 
 /// The slot behind a descriptor of this process, or -1.
 [[nodiscard]] std::int32_t find_slot(int fd);
 void set_slot(int fd, std::int32_t slot);
+/// Whether a descriptor of this process is behind the slot: dup(2) makes several.
+[[nodiscard]] bool has_descriptor(std::int32_t slot);
 
 } // namespace recount::emulate

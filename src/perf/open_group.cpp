@@ -56,6 +56,8 @@ private:
   std::chrono::steady_clock::time_point since_;
 };
 
+constexpr NoCount times_decreased{"the times of the event group decreased between two reads",
+                                  ReasonCode::other};
 constexpr NoCount not_started{"not started", ReasonCode::not_started};
 constexpr NoCount never_ran{"the event group was never scheduled while enabled: its counters were in use "
                             "(by the NMI watchdog, a pinned group), or it needs more counters than exist",
@@ -260,6 +262,8 @@ void OpenGroup::count_from_now() noexcept {
   const std::uint64_t *now = now_.data(), *base = base_.data();
   const std::uint64_t enabled = now[layout_.enabled()] - base[layout_.enabled()];
   const std::uint64_t running = now[layout_.running()] - base[layout_.running()];
+  if (((enabled | running) >> 63) != 0) // less than at the start
+    return deliver_reason(times_decreased, 0, 0);
   if (running == 0) { // rare
     if (enabled > 0) return deliver_reason(core_ != nullptr ? other_core_type : never_ran, enabled, running);
     if (!started_ && !options_.enable_on_exec) return deliver_reason(not_started, enabled, running);

@@ -82,8 +82,9 @@ enum {
   RT_DUE = 7,     /* in the handler of SIGTRAP: whether a sample has caused it, as the result */
   RT_WATCHED = 8, /* an event counts other threads than the one that reads it: from here on, what threads have
                      executed is published before they may sleep in a system call */
+  RT_CREATED = 9, /* by the tool: the thread that executes creates the thread of this number, or, 0, forks */
   RT_CLOCK =
-      9 /* returns when recount has read a clock of the emulated machine: thread, clock, see RT_ELAPSED,
+      10 /* returns when recount has read a clock of the emulated machine: thread, clock, see RT_ELAPSED,
            a reading to which it goes forward, as everybody has waited until then (0: none) */
 };
 /* Clocks besides those of clock_gettime(2) below 16: */

@@ -5,15 +5,13 @@
 #include "emulate/real.hpp"
 #include "emulate/settings.hpp"
 
-#include <algorithm>
-#include <array>
 #include <cstdint>
 #include <ctime>
 #include <sched.h>
-#include <span>
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
+#include <utility>
 
 namespace recount::emulate {
 
@@ -56,30 +54,19 @@ std::uint64_t thread_ns() {
   return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(t.tv_nsec);
 }
 
-/// The process and its ancestors.
-struct Lineage {
-  static constexpr std::size_t most = 64;
-  std::array<pid_t, most> all{};
-  std::size_t count = 0;
-};
-Lineage lineage;
-
-/// Also called in signal handlers. In a forked child, the memory still holds the lineage of its parent.
-std::span<const pid_t> lineage_of(pid_t process) {
-  if (lineage.count == 0) lineage.count = read_lineage(process, lineage.all);
-  if (lineage.all[0] != process) {
-    std::ranges::copy_backward(std::span(lineage.all).first(Lineage::most - 1), lineage.all.end());
-    lineage.all[0] = process;
-    lineage.count = std::min(lineage.count + 1, Lineage::most);
-  }
-  return std::span(lineage.all).first(lineage.count);
+/// The process and its ancestors. In a forked child, the memory still holds the lineage of its parent.
+const Lineage& lineage_of(pid_t process) {
+  static Lineage lineage = read_lineage(process);
+  if (!lineage.empty() && lineage.front().tid == process) return lineage;
+  Lineage own{{process}};
+  own.insert(own.end(), lineage.begin(), lineage.end());
+  lineage = std::move(own);
+  return lineage;
 }
 
 Executor& executor() {
   thread_local Executor self;
-  const auto process = real::getpid();
-  const auto known = lineage_of(process);
-  self.lineage.assign(known.begin(), known.end());
+  self.lineage = lineage_of(real::getpid());
   self.tid = real::gettid();
   self.cpu = sched_getcpu();
   return self;
@@ -108,7 +95,6 @@ void account_own(Executor& self, const Effect* user, const Effect* kernel) {
 /// Updates the pages and takes due samples after the server has added counts.
 void follow_server(void* context) {
   const auto tid = real::gettid();
-  const auto ancestors = lineage_of(real::getpid());
   Overflows overflows;
   {
     const Locked shared;
@@ -116,8 +102,7 @@ void follow_server(void* context) {
       Slot& slot = shared->slots[i];
       if (!slot.used || !slot.simulated) continue;
       if (find_page(i) != nullptr) update_page(slot, i, slot.unscheduled_ns == 0);
-      if (slot.period > 0 && is_enabled(*shared, slot) && counts_thread(slot, tid, ancestors))
-        overflows.take(*shared, slot, i);
+      if (std::exchange(slot.due, slot.due == tid ? 0 : slot.due) == tid) overflows.take(*shared, slot, i);
     }
   }
   overflows.deliver(context);

@@ -15,6 +15,7 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <linux/perf_event.h>
 #include <optional>
 #include <poll.h>
@@ -55,11 +56,19 @@ void control(std::int32_t at, unsigned long request, bool group) {
   }
 }
 
+/// _perf_event_refresh(): of an event that samples, and has no copies in children.
+bool refreshes(std::int32_t at) {
+  const Locked shared;
+  const Slot& slot = shared->slots[at];
+  return slot.attr.sample_period != 0 && slot.attr.inherit == 0;
+}
+
 long control_event(int fd, std::int32_t slot, unsigned long request, unsigned long argument) {
   if (const int error = injected("ioctl", slot)) return real::refuse(error);
   const bool group = (argument & PERF_IOC_FLAG_GROUP) != 0;
   account_call(); // what comes before the call is counted with the state before it
   if (request == PERF_EVENT_IOC_REFRESH) {
+    if (!refreshes(slot)) return real::refuse(EINVAL);
     sampler(slot).limit += static_cast<std::int64_t>(argument);
     request = PERF_EVENT_IOC_ENABLE;
     argument = 0;
@@ -75,10 +84,11 @@ long control_event(int fd, std::int32_t slot, unsigned long request, unsigned lo
 
 /// PERF_EVENT_IOC_PERIOD: from now on.
 int set_period(std::int32_t at, std::uint64_t period) {
-  if (period == 0) return EINVAL;
   const Locked shared;
   Slot& slot = shared->slots[at];
-  if (slot.period == 0) return EINVAL;
+  const bool frequency = slot.attr.freq != 0;
+  if (period == 0 || (frequency ? too_frequent(period) : period >> 63 != 0)) return EINVAL;
+  period = period_of(slot, frequency, period);
   slot.next_sample += static_cast<double>(period) - static_cast<double>(slot.period);
   slot.period = period;
   return 0;
@@ -91,11 +101,12 @@ bool sampling_control(int fd, unsigned long request, unsigned long argument, lon
     const Locked shared;
     if (!shared->slots[slot].simulated || shared->slots[slot].period == 0) return false;
   }
-  if (request == PERF_EVENT_IOC_SET_OUTPUT) {
-    const Locked shared;
-    shared->slots[slot].output = find_slot(static_cast<int>(argument));
-  }
   if (request != PERF_EVENT_IOC_PERIOD) return false;
+  // The event behind it does not sample: Linux says EFAULT of the address, or else EINVAL.
+  if (argument == 0 || (!settings().unbacked && real::ioctl(fd, request, argument) != 0 && errno == EFAULT)) {
+    result = real::refuse(EFAULT);
+    return true;
+  }
   std::uint64_t period = 0;
   std::memcpy(&period, reinterpret_cast<const void*>(argument), sizeof period);
   account_call();
@@ -104,6 +115,20 @@ bool sampling_control(int fd, unsigned long request, unsigned long argument, lon
   account_call();
   result = error == 0 ? 0 : real::refuse(error);
   return true;
+}
+
+bool is_simulated(std::int32_t slot) {
+  const Locked shared;
+  return shared->slots[slot].simulated;
+}
+
+/// perf_event_modify_attr(): only breakpoints can be modified.
+int modify_attributes(std::int32_t at, unsigned long argument) {
+  if (argument == 0) return real::refuse(EFAULT);
+  std::uint32_t type = 0;
+  std::memcpy(&type, reinterpret_cast<const void*>(argument), sizeof type);
+  const Locked shared;
+  return real::refuse(type == shared->slots[at].attr.type ? EOPNOTSUPP : EINVAL);
 }
 
 bool samples_here(const pollfd& one) {
@@ -143,6 +168,39 @@ int control_unbacked(std::int32_t slot, unsigned long given, unsigned long argum
   const Locked shared;
   std::memcpy(reinterpret_cast<void*>(argument), &shared->slots[slot].id, sizeof shared->slots[slot].id);
   return 0;
+}
+
+/// What Linux has done with the rings of the events behind is done with those of the simulation.
+void follow_output(std::int32_t at, unsigned long request, unsigned long argument) {
+  const int target = static_cast<int>(argument);
+  if (request == PERF_EVENT_IOC_SET_OUTPUT && target >= 0) take_ring_of_linux(target, at);
+  const Locked shared;
+  if (request == PERF_EVENT_IOC_SET_OUTPUT) shared->slots[at].output = find_slot(target);
+  if (request == PERF_EVENT_IOC_PAUSE_OUTPUT) shared->slots[at].paused = argument != 0;
+}
+
+/// PR_TASK_PERF_EVENTS_ENABLE and its opposite: of all events that the calling thread has opened.
+void control_own(bool enable) {
+  const Pause pause;
+  account_call();
+  {
+    const auto self = real::gettid();
+    const Locked shared;
+    for (std::int32_t i = 0; i < shared->end; ++i) {
+      Slot& slot = shared->slots[i];
+      if (!slot.used || !slot.simulated || slot.opener != self) continue;
+      slot.enabled = enable;
+      if (!enable) slot.counter = -1;
+      update_page(slot, i, slot.unscheduled_ns == 0);
+    }
+  }
+  account_call();
+}
+
+/// The descriptor that dup(2) or its like has returned is another one of the same event.
+int copied(int from, long to) {
+  if (to >= 0) copy_event(from, static_cast<int>(to));
+  return static_cast<int>(to);
 }
 
 bool controls(unsigned long request) {
@@ -201,23 +259,27 @@ int ioctl(int fd, unsigned long request, ...) {
   const Pause pause;
   long result = 0;
   if (sampling_control(fd, request, argument, result)) return static_cast<int>(result);
-  if (!controls(request))
-    return settings().unbacked ? control_unbacked(slot, request, argument)
-                               : real::ioctl(fd, request, argument);
+  if (!controls(request)) {
+    if (request == PERF_EVENT_IOC_MODIFY_ATTRIBUTES && is_simulated(slot)) // of breakpoints only
+      return modify_attributes(slot, argument);
+    const int answer =
+        settings().unbacked ? control_unbacked(slot, request, argument) : real::ioctl(fd, request, argument);
+    if (answer == 0) follow_output(slot, request, argument);
+    return answer;
+  }
   return static_cast<int>(control_event(fd, slot, request, argument));
 }
 
 void* mmap(void* at, std::size_t bytes, int protection, int flags, int fd, off_t offset) noexcept {
   const auto slot = (flags & MAP_ANONYMOUS) != 0 ? -1 : find_slot(fd);
   return slot < 0 ? real::mmap(at, bytes, protection, flags, fd, offset)
-                  : map_event(fd, slot, bytes, protection, flags);
+                  : map_event(fd, slot, bytes, protection, flags, offset);
 }
 void* mmap64(void* at, std::size_t bytes, int protection, int flags, int fd, off_t offset) noexcept {
   return mmap(at, bytes, protection, flags, fd, offset);
 }
 int munmap(void* at, std::size_t bytes) noexcept {
-  forget_mapping(at);
-  return real::munmap(at, bytes);
+  return forget_mapping(at) ? real::munmap(at, bytes) : 0;
 }
 int mprotect(void* at, std::size_t bytes, int protection) {
   const auto added = additions.executable;
@@ -244,8 +306,11 @@ int fcntl(int fd, int command, ...) {
   va_start(list, command);
   const auto argument = va_arg(list, unsigned long);
   va_end(list);
-  if (const auto slot = find_slot(fd); slot >= 0) note_control(slot, command, argument);
-  return static_cast<int>(real::syscall(SYS_fcntl, fd, command, static_cast<long>(argument)));
+  const auto slot = find_slot(fd);
+  if (slot >= 0) note_control(slot, command, argument);
+  const long answer = real::syscall(SYS_fcntl, fd, command, static_cast<long>(argument));
+  if (command == F_DUPFD || command == F_DUPFD_CLOEXEC) return copied(fd, answer);
+  return static_cast<int>(answer);
 }
 int fcntl64(int fd, int command, ...) {
   va_list list;
@@ -253,6 +318,31 @@ int fcntl64(int fd, int command, ...) {
   const auto argument = va_arg(list, unsigned long);
   va_end(list);
   return fcntl(fd, command, argument);
+}
+int dup(int fd) noexcept {
+  return copied(fd, real::syscall(SYS_dup, fd));
+}
+int dup2(int fd, int to) noexcept {
+  return copied(fd, real::syscall(SYS_dup2, fd, to));
+}
+int dup3(int fd, int to, int flags) noexcept {
+  return copied(fd, real::syscall(SYS_dup3, fd, to, flags));
+}
+int close_range(unsigned first, unsigned last, int flags) noexcept {
+  const long answer = real::syscall(SYS_close_range, first, last, flags);
+  if (answer == 0 && (static_cast<unsigned>(flags) & CLOSE_RANGE_CLOEXEC) == 0) close_events(first, last);
+  return static_cast<int>(answer);
+}
+int prctl(int option, ...) noexcept {
+  va_list list;
+  va_start(list, option);
+  long a[4];
+  for (long& one : a)
+    one = va_arg(list, long);
+  va_end(list);
+  if (option == PR_TASK_PERF_EVENTS_DISABLE || option == PR_TASK_PERF_EVENTS_ENABLE)
+    control_own(option == PR_TASK_PERF_EVENTS_ENABLE);
+  return static_cast<int>(real::syscall(SYS_prctl, option, a[0], a[1], a[2], a[3]));
 }
 int poll(pollfd* fds, nfds_t count, int timeout) {
   for (nfds_t i = 0; i < count; ++i)

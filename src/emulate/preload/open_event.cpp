@@ -196,8 +196,9 @@ void kill(perf_event_attr& attr) {
 long open_behind(const perf_event_attr& behind, const perf_event_attr& given, pid_t pid, int cpu,
                  int group_fd, unsigned long flags) {
   constexpr std::size_t most = 4096;
-  if (given.size <= sizeof behind || given.size > most)
-    return open_real(given.size > most ? &given : &behind, pid, cpu, group_fd, flags);
+  const bool fits = given.size == 0 || (given.size >= PERF_ATTR_SIZE_VER0 && given.size <= most);
+  if (given.size <= sizeof behind || !fits)
+    return open_real(fits ? &behind : &given, pid, cpu, group_fd, flags); // Linux writes the size that it has
   alignas(perf_event_attr) std::array<unsigned char, most> all{};
   std::memcpy(all.data(), &given, given.size);
   std::memcpy(all.data(), &behind, sizeof behind);
@@ -232,13 +233,16 @@ long open_own(const perf_event_attr& given, perf_event_attr attr, pid_t pid, int
 }
 
 /// Occurrences in a second of CPU time of a program that no kernel is known of.
-double per_second(const Encoding& encoding) {
+double per_second(const Slot& slot) {
   static const Effect second(settings().machine.per_second);
+  return compute_count(slot, second);
+}
+double per_second(const Encoding& encoding) {
   Slot slot;
   slot.pmu = encoding.pmu;
   slot.config = encoding.config;
   slot.config1 = encoding.config1;
-  return compute_count(slot, second);
+  return per_second(slot);
 }
 
 /// The attributes that Linux reads: of as many bytes as the caller's structure has.
@@ -305,6 +309,7 @@ int attribute_error(const perf_event_attr& attr, const Encoding& encoding, pid_t
   const SimulatedPmu& pmu = pmu_of(encoding.pmu);
   constexpr int most_precise = 3;
   if (attr.precise_ip > most_precise) return EOPNOTSUPP;
+  if (attr.freq ? too_frequent(attr.sample_freq) : attr.sample_period >> 63 != 0) return EINVAL;
   const bool elsewhere = !pmu.cpus.empty() && cpu >= 0 && std::ranges::find(pmu.cpus, cpu) == pmu.cpus.end();
   if (elsewhere) return ENOENT; // x86_pmu_event_init()
   static_cast<void>(pid);
@@ -316,7 +321,7 @@ int attribute_error(const perf_event_attr& attr, const Encoding& encoding, pid_t
 int backing_cpu(const Encoding& encoding, int cpu, int group_fd) {
   if (const std::int32_t leader = find_slot(group_fd); leader >= 0) {
     const Locked shared;
-    return shared->slots[leader].backing_cpu;
+    if (shared->slots[leader].cpu == cpu) return shared->slots[leader].backing_cpu; // else Linux refuses it
   }
   const auto& cpus = pmu_of(encoding.pmu).cpus;
   return cpu < 0 && cpus.size() == 1 ? cpus.front() : cpu;
@@ -325,6 +330,7 @@ int backing_cpu(const Encoding& encoding, int cpu, int group_fd) {
 void fill(Slot& slot, const perf_event_attr& attr, pid_t pid, int cpu) {
   const auto self = real::gettid();
   slot.owner = real::getpid();
+  slot.opener = self;
   slot.target = pid == 0 ? self : pid;
   slot.cpu = cpu;
   slot.foreign = slot.target != self;
@@ -379,9 +385,7 @@ void remember(int fd, const perf_event_attr& attr, pid_t pid, int cpu, int behin
     slot.config = encoding->config;
     slot.config1 = encoding->config1;
   }
-  if (encoding && slot.period != 0 && attr.freq != 0)
-    slot.period = static_cast<std::uint64_t>(
-        std::max(1.0, per_second(*encoding) / static_cast<double>(attr.sample_freq)));
+  if (encoding && slot.period != 0) slot.period = period_of(slot, attr.freq != 0, attr.sample_freq);
   slot.next_sample = static_cast<double>(slot.period);
   slot.attr = attr;
   sampler(at) = {};
@@ -432,6 +436,17 @@ bool uncountable(const perf_event_attr& attr, const Encoding& encoding, pid_t pi
 
 } // namespace
 
+std::uint64_t period_of(const Slot& slot, bool frequency, std::uint64_t value) {
+  if (!frequency) return value;
+  return static_cast<std::uint64_t>(std::max(1.0, per_second(slot) / static_cast<double>(value)));
+}
+
+bool too_frequent(std::uint64_t frequency) {
+  std::ifstream file("/proc/sys/kernel/perf_event_max_sample_rate");
+  std::uint64_t most = 0;
+  return file >> most && frequency > most;
+}
+
 int injected(const char* call, int slot) {
   if (settings().injections.empty() || slot < 0) return 0;
   Encoding encoding;
@@ -459,6 +474,7 @@ long open_event(perf_event_attr* given, pid_t pid, int cpu, int group_fd, unsign
   }
   // What Linux refuses of any event comes first, as it does there: sizes, unknown bits, targets.
   const perf_event_attr behind = backing(attr, *encoding, pid);
+  if (attr.inherit && exact()) account_call(); // who was created before has no copy of it
   const int behind_cpu = encoding->pmu < 0 ? cpu : backing_cpu(*encoding, cpu, group_fd);
   const long fd = settings().unbacked ? open_unbacked(*given, attr, pid, cpu, group_fd, flags)
                                       : open_behind(behind, *given, pid, behind_cpu, group_fd, flags);
@@ -485,12 +501,26 @@ void close_event(int fd) {
   const std::int32_t at = find_slot(fd);
   if (at < 0) return;
   set_slot(fd, -1);
+  if (has_descriptor(at)) return;
   const Locked shared;
   Slot& slot = shared->slots[at];
   if (slot.owner != real::getpid()) return;
   slot.used = false;
   for (std::int32_t i = 0; i < shared->end; ++i) // siblings of a leader that is gone are on their own
     if (shared->slots[i].used && shared->slots[i].leader == at) shared->slots[i].leader = i;
+}
+
+void close_events(unsigned first, unsigned last) {
+  const Pause pause;
+  for (unsigned fd = first; fd <= std::min(last, most_descriptors - 1U); ++fd)
+    close_event(static_cast<int>(fd));
+}
+
+void copy_event(int from, int to) {
+  if (to == from || (find_slot(from) < 0 && find_slot(to) < 0)) return;
+  const Pause pause;
+  close_event(to);
+  set_slot(to, find_slot(from));
 }
 
 void adopt_descriptors() {

@@ -19,6 +19,14 @@ namespace recount::emulate {
 [[nodiscard]] int injected(const char* call, int slot);
 /// The descriptor is closed in this process.
 void close_event(int fd);
+/// dup(2) and its like have given another descriptor, in place of what that was before.
+void copy_event(int from, int to);
+/// So are all of these.
+void close_events(unsigned first, unsigned last);
+/// The samples' period of an event that requests one, or a frequency.
+[[nodiscard]] std::uint64_t period_of(const Slot& slot, bool frequency, std::uint64_t value);
+/// Whether Linux refuses the frequency (perf_event_max_sample_rate).
+[[nodiscard]] bool too_frequent(std::uint64_t frequency);
 /// Descriptors of events that were there before this program was executed.
 void adopt_descriptors();
 

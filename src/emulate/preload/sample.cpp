@@ -143,10 +143,12 @@ void Overflows::take(const Shared& shared, Slot& slot, std::int32_t index) {
   while (slot.enabled && slot.next_sample - slot.reset - slot.value < sample_rounding) {
     slot.next_sample += static_cast<double>(slot.period);
     const auto number = static_cast<std::uint64_t>(slot.next_sample / static_cast<double>(slot.period));
-    if (auto* const page = find_ring(shared, slot.output >= 0 ? slot.output : index)) {
+    const std::int32_t output = slot.output >= 0 ? slot.output : index;
+    if (auto* const page = find_ring(shared, output)) {
+      const bool paused = shared.slots[output].paused; // perf_output_begin() counts what it drops then
       // A ring that has had no room tells so before the next record that fits.
-      if (slot.unreported > 0 && write_record(page, lost_record(slot))) slot.unreported = 0;
-      if (slot.unreported > 0 || !write_record(page, sample_record(shared, slot, number))) {
+      if (!paused && slot.unreported > 0 && write_record(page, lost_record(slot))) slot.unreported = 0;
+      if (paused || slot.unreported > 0 || !write_record(page, sample_record(shared, slot, number))) {
         ++slot.unreported;
         ++slot.lost;
       }
@@ -290,8 +292,11 @@ std::uint64_t running(const Shared& shared, Slot& slot, std::uint64_t backing_ns
     return slot.reported_ns;
   }
   if (settings().emulated_time()) return slot.scheduled_ns;
-  if (settings().exact)
-    return static_cast<std::uint64_t>(static_cast<double>(backing_ns) * scheduled_share(slot));
+  if (settings().exact) { // the share changes from read to read, the time never decreases
+    const auto now = static_cast<std::uint64_t>(static_cast<double>(backing_ns) * scheduled_share(slot));
+    slot.reported_ns = std::min(std::max(slot.reported_ns, now), backing_ns);
+    return slot.reported_ns;
+  }
   if (slot.unscheduled_ns == 0) return backing_ns;
   if (slot.scheduled_ns == 0) return 0;
   const std::uint64_t left = backing_ns - std::min(backing_ns, slot.unscheduled_ns);

@@ -29,7 +29,9 @@ struct Mapping {
   perf_event_mmap_page* page = nullptr;
   const perf_event_mmap_page* backing = nullptr; ///< of the software event: its times
   std::size_t bytes = 0;
-  std::uint64_t order = 0; ///< of the slot's event
+  std::uint64_t order = 0;  ///< of the slot's event
+  int times = 1;            ///< mapped by the program, always at the same address
+  void* of_linux = nullptr; ///< the ring of an event of Linux's own, without page
 };
 Mapping mappings[most_slots];
 
@@ -233,7 +235,26 @@ void update_page(const Slot& slot, std::int32_t index, bool scheduled) {
   lock.fetch_add(1);
 }
 
-void* map_event(int fd, std::int32_t at, std::size_t bytes, int protection, int flags) {
+namespace {
+
+/// The memory is the page of the slot's event, with the ring behind it if there is more.
+void use_memory(void* memory, std::int32_t at, const perf_event_mmap_page* backing, std::size_t bytes,
+                std::uint64_t order) {
+  auto* const page = static_cast<perf_event_mmap_page*>(memory);
+  page->size = sizeof(perf_event_mmap_page) < page_size()
+                   ? offsetof(perf_event_mmap_page, size) + sizeof page->size
+                   : 0;
+  page->cap_bit0_is_deprecated = 1;
+  page->data_offset = page_size();
+  page->data_size = bytes - page_size();
+  const Locked shared;
+  mappings[at] = {page, backing, bytes, order};
+  if (bytes > page_size()) shared->slots[at].ring_bytes = bytes;
+}
+
+} // namespace
+
+void* map_event(int fd, std::int32_t at, std::size_t bytes, int protection, int flags, off_t offset) {
   const Pause pause;
   if (const int error = injected("mmap", at)) return refuse(error);
   bool simulated = false;
@@ -250,30 +271,63 @@ void* map_event(int fd, std::int32_t at, std::size_t bytes, int protection, int 
   // Linux checks length and protection, and keeps the times.
   void* backing = nullptr;
   if (!settings().unbacked) {
-    backing = real::mmap(nullptr, bytes, protection, flags, fd, 0);
-    if (backing == MAP_FAILED || !simulated) return backing;
+    backing = real::mmap(nullptr, bytes, protection, flags, fd, offset);
+    if (backing == MAP_FAILED) return backing;
+    if (!simulated) {
+      const Locked shared;
+      if (ring && offset == 0) mappings[at] = {.bytes = bytes, .order = order, .of_linux = backing};
+      return backing;
+    }
   } else if (!std::has_single_bit(bytes / page_size() - (ring ? 1 : 0)) || (flags & MAP_SHARED) == 0) {
     return refuse(EINVAL); // perf_mmap(): a page, and a power of two of pages
   }
+  if (mappings[at].page != nullptr && mappings[at].order == order) {
+    if (backing != nullptr) real::munmap(backing, bytes);
+    if (mappings[at].bytes != bytes) return refuse(EINVAL);
+    ++mappings[at].times;
+    return mappings[at].page;
+  }
   void* const memory = map_memory(bytes, order, true);
   if (memory == MAP_FAILED) return memory;
-  auto* const page = static_cast<perf_event_mmap_page*>(memory);
-  page->size = sizeof(perf_event_mmap_page) < page_size()
-                   ? offsetof(perf_event_mmap_page, size) + sizeof page->size
-                   : 0;
-  page->cap_bit0_is_deprecated = 1;
-  page->data_offset = page_size();
-  page->data_size = bytes - page_size();
+  use_memory(memory, at, static_cast<const perf_event_mmap_page*>(backing), bytes, order);
   const Locked shared;
-  mappings[at] = {page, static_cast<const perf_event_mmap_page*>(backing), bytes, order};
-  if (ring) shared->slots[at].ring_bytes = bytes;
   update_page(shared->slots[at], at, shared->slots[at].unscheduled_ns == 0);
   return memory;
 }
 
-void forget_mapping(void* at) {
+void take_ring_of_linux(int fd, std::int32_t slot) {
+  const std::int32_t at = find_slot(fd);
+  if (!exact() || at < 0 || at == slot || mappings[at].of_linux == nullptr) return;
+  const Mapping before = mappings[at];
+  {
+    const Locked shared;
+    if (!shared->slots[slot].simulated || shared->slots[slot].period == 0 ||
+        shared->slots[at].order != before.order)
+      return;
+  }
+  void* const behind =
+      real::mmap(nullptr, before.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0); // a second time
+  if (behind == MAP_FAILED) return; // read only: nothing is sampled into it
+  void* const memory = map_memory(before.bytes, before.order, true);
+  const long moved =
+      memory == MAP_FAILED
+          ? -1
+          : real::syscall(SYS_mremap, reinterpret_cast<long>(memory), static_cast<long>(before.bytes),
+                          static_cast<long>(before.bytes), MREMAP_MAYMOVE | MREMAP_FIXED,
+                          reinterpret_cast<long>(before.of_linux));
+  if (moved == -1) {
+    real::munmap(behind, before.bytes);
+    return;
+  }
+  use_memory(before.of_linux, at, static_cast<const perf_event_mmap_page*>(behind), before.bytes,
+             before.order);
+}
+
+bool forget_mapping(void* at) {
   for (Mapping& mapping : mappings) {
+    if (mapping.of_linux == at && at != nullptr) mapping = {};
     if (mapping.page == nullptr || mapping.page != at) continue;
+    if (--mapping.times > 0) return false;
     const Pause pause;
     const std::int64_t pages = static_cast<std::int64_t>(mapping.bytes / page_size());
     const Locked shared; // other threads update the page by what is behind it
@@ -288,6 +342,7 @@ void forget_mapping(void* at) {
     if (slot.order == mapping.order) slot.ring_bytes = 0;
     mapping = {};
   }
+  return true;
 }
 
 void answer_rdpmc() {

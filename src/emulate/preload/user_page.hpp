@@ -11,9 +11,13 @@ namespace recount::emulate {
 
 /// mmap(2) of an event of this process: memory of the simulation's own, or what Linux gives for its own
 /// events.
-[[nodiscard]] void* map_event(int fd, std::int32_t slot, std::size_t bytes, int protection, int flags);
-/// munmap(2); whatever else it may be is Linux's.
-void forget_mapping(void* at);
+[[nodiscard]] void* map_event(int fd, std::int32_t slot, std::size_t bytes, int protection, int flags,
+                              off_t offset);
+/// munmap(2) of memory. False: it stays, as it was mapped more than once.
+[[nodiscard]] bool forget_mapping(void* at);
+/// The ring of an event of Linux's own, at the descriptor, becomes one of the simulation where `slot` samples
+/// into it: both write there.
+void take_ring_of_linux(int fd, std::int32_t slot);
 /// The page of a slot, where this process has mapped it; nullptr else.
 [[nodiscard]] perf_event_mmap_page* find_page(std::int32_t slot);
 

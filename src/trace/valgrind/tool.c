@@ -51,8 +51,14 @@ static void name_thread(ThreadId thread) {
   rt_send_heap(thread);
   rt_word(RT_WORD(RT_THREAD, thread | (ULong)VG_(gettid)() << 16));
 }
+/* What events count depends on who has created a thread or process, and on what was open then. */
+static void creates(ThreadId thread) {
+  const ULong words[4] = {RT_CREATED, thread, 0, 0};
+  if (code) (void)rt_request(words, 4);
+}
 static void before_fork(ThreadId thread) {
   (void)thread;
+  creates(0);
   rt_before_fork();
 }
 static void in_child(ThreadId thread) {
@@ -119,8 +125,10 @@ static void unmapped(Addr start, SizeT bytes) {
   if (objects) rt_unmapped(start, bytes);
 }
 static void thread_is_created(ThreadId parent, ThreadId thread) {
-  (void)parent;
   rt_countdown_begins(thread);
+  if (parent == VG_INVALID_THREADID) return;
+  creates(thread);
+  rt_flush();
 }
 static void thread_begins(ThreadId thread) {
   if (objects) rt_send_stack(thread);

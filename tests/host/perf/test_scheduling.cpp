@@ -7,13 +7,48 @@
 
 #include <boost/test/unit_test.hpp>
 #include <cerrno>
+#include <string>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <vector>
 
 using namespace recount;
 using perf::OpenGroup;
 using perf::Split;
 
 BOOST_AUTO_TEST_SUITE(scheduling, *test::needs(test::no_software_events))
+
+/// The descriptor of an event of this process answers with the words from now on.
+BOOST_AUTO_TEST_CASE(times_that_decrease_are_no_count) {
+  OpenGroup group({});
+  BOOST_TEST_REQUIRE(group.add(encode("perf::PAGE-FAULTS")).ok());
+  group.start();
+  BOOST_TEST(group.read().front().value.has_value());
+  int event = -1;
+  for (int fd = 3; fd < 100; ++fd) {
+    char target[64] = {};
+    const std::string link = "/proc/self/fd/" + std::to_string(fd);
+    if (::readlink(link.c_str(), target, sizeof target - 1) > 0 &&
+        std::string(target) == "anon_inode:[perf_event]")
+      event = fd;
+  }
+  BOOST_TEST_REQUIRE(event >= 0);
+  std::vector<std::uint64_t> words(16);
+  const ssize_t bytes = ::read(event, words.data(), words.size() * sizeof words[0]);
+  BOOST_TEST_REQUIRE(bytes > 0);
+  group.reset();
+  words[2] = 0; // the running time, after the number of events and the enabled time
+  const int file = ::memfd_create("words", 0);
+  BOOST_TEST_REQUIRE(::write(file, words.data(), static_cast<std::size_t>(bytes)) == bytes);
+  ::lseek(file, 0, SEEK_SET);
+  ::dup2(file, event);
+  const Count count = group.read().front();
+  BOOST_TEST(!count.value.has_value());
+  BOOST_TEST(count.running_ns == 0);
+  BOOST_TEST(count.reason->text().find("decreased") != std::string::npos);
+  ::close(file);
+}
 
 namespace {
 
