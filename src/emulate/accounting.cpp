@@ -306,6 +306,7 @@ private:
         if (slot.period > 0 && all > 0 && !settings().exact) // else the tool stops at samples
           step = std::min(step, std::max(0.0, slot.next_sample - slot.reset - slot.value) / all);
       } else {
+        pass(slot, 0); // on another core type
         increments.push_back({i, 0, false});
       }
     }

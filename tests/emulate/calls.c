@@ -250,16 +250,13 @@ static void rings(void) {
          (unsigned long)ring->data_offset);
   DONE((long)MAP(5 * page, MAP_SHARED, 0));
   DONE((long)MAP(page, MAP_SHARED, 0));
-  struct perf_event_mmap_page* const again = MAP(9 * page, MAP_SHARED, 0);
-  printf("again: %d\n", (void*)again != MAP_FAILED);
+  // Not a second time: Linux 6.18 would never give back the locked memory of the user.
   SAY(poll(&one, 1, 0));
   SAY(ioctl(fd, PERF_EVENT_IOC_ENABLE, 0));
   work();
   SAY(ioctl(fd, PERF_EVENT_IOC_DISABLE, 0));
   SAY(poll(&one, 1, 0));
   printf("events %d\n", one.revents);
-  printf("the same in both: %d\n", (void*)again != MAP_FAILED && again->data_head == ring->data_head);
-  if ((void*)again != MAP_FAILED) munmap(again, (size_t)(9 * page));
   printf("samples: %d\n", samples(ring) > 10);
   SAY(ioctl(fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1));
   SAY(ioctl(fd, PERF_EVENT_IOC_ENABLE, 0));
