@@ -90,11 +90,14 @@ std::vector<Event> event_of_preset(const std::string& name, Domain domain) {
   witness::MetricEvents found = witness::resolve_metric(name, domain);
   if (!found.refused.empty()) throw Error(ErrorKind::unavailable, {name, found.refused});
   const auto value_at = [&](long long count) {
-    return evaluate(found.preset->written, [count](const std::string&) { return count; }, found.preset->max_mhz).value;
+    return evaluate(
+               found.preset->written, [count](const std::string&) { return count; }, found.preset->max_mhz)
+        .value;
   };
   if (found.events.size() != 1 || value_at(1) != 1 || value_at(1000) != 1000)
     throw bad_input(name, "is computed from events, and only an event has samples",
-                    fmt::format("recount profile -e {}", fmt::join(found.events | std::views::transform(&Event::name), ",")));
+                    fmt::format("recount profile -e {}",
+                                fmt::join(found.events | std::views::transform(&Event::name), ",")));
   found.events.front().name = name;
   return found.events;
 }

@@ -35,7 +35,8 @@ public:
   void stop();
   /// The counts so far, in the order of the plan's events, summed over threads; the times too.
   [[nodiscard]] std::vector<Count> read();
-  /// Of the last read(), which sums them: the counts of each thread (with what it started) or CPU, by its number.
+  /// Of the last read(), which sums them: the counts of each thread (with what it started) or CPU, by its
+  /// number.
   [[nodiscard]] const std::map<int, std::vector<Count>>& places() const { return places_; }
 
 private:

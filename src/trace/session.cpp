@@ -519,8 +519,9 @@ std::string unexecuted(const std::optional<Undecoded>& last, const process::Exit
 ToolCommand tool_command(const std::vector<std::string>& command, const ToolOptions& options) {
   if (const std::string why = untraceable(); !why.empty())
     throw unavailable(options.subject, "a program is simulated with Valgrind's help: " + why, {},
-                      launcher() && tool_folder() ? "start this recount without Valgrind"
-                                                  : "apt-get install valgrind, then build recount again if it was built without");
+                      launcher() && tool_folder()
+                          ? "start this recount without Valgrind"
+                          : "apt-get install valgrind, then build recount again if it was built without");
   const auto file = process::find_program(command.front());
   if (!file) {
     constexpr int not_executable = 126;
