@@ -15,6 +15,7 @@
 #include "stat/stat_plan.hpp"
 #include "stat/stat_run.hpp"
 #include "symbol/unwinder.hpp"
+#include "witness/counting.hpp"
 #include "witness/metric_events.hpp"
 
 #include <recount/error.hpp>
@@ -87,6 +88,7 @@ std::optional<WatchedVariable> parse_watched_variable(const std::string& event) 
 namespace {
 /// The one native event that a preset counts, under the preset's name.
 std::vector<Event> event_of_preset(const std::string& name, Domain domain) {
+  witness::require_known(name);
   witness::MetricEvents found = witness::resolve_metric(name, domain);
   if (!found.refused.empty()) throw Error(ErrorKind::unavailable, {name, found.refused});
   const auto value_at = [&](long long count) {

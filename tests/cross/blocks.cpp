@@ -16,7 +16,7 @@ using namespace recount::kernel;
 
 namespace {
 
-/// Enough for every kind of data; every other byte of it 1, for the branches that the data decide.
+/// Enough for every kind of data; every other byte of it 1, or one in eight, for the branches that the data decide.
 alignas(4096) unsigned char data[8192];
 
 void print(const char* name, double value) {
@@ -87,10 +87,10 @@ bool claim_codes(const char* file) {
 } // namespace
 
 int main(int, char** arguments) {
-  for (std::size_t i = 0; i < sizeof data; i += 2)
-    data[i] = 1;
   for (const auto& block : native::blocks())
     for (const std::int64_t turns : {1, 4}) {
+      for (std::size_t i = 0; i < sizeof data; ++i) // anew: blocks store to it
+        data[i] = i % (block.name == "branch_biased" ? 8 : 2) == 0;
       claim(block.name, reinterpret_cast<const void*>(block.code), block.tally(static_cast<double>(turns)));
       native::BlockArguments context{turns, data, 4095, 64};
       block.code(&context);
