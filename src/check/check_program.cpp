@@ -47,15 +47,20 @@ double largest_tolerance(const std::string& preset) {
   return widest;
 }
 
-/// Valgrind states other features of the CPU than it has, by which libc selects its functions: it is made to
-/// select the same ones when it is counted (glibc manual, "Hardware Capability Tunables").
+/// Valgrind states another CPU, by whose vendor, caches and features libc selects its functions, and sizes
+/// from which it uses `rep`: in every execution it is made to select the same ones (glibc manual, "Hardware
+/// Capability Tunables" and "x86 tunables").
 std::vector<std::pair<std::string, std::string>> same_functions() {
 #if defined(__x86_64__)
   constexpr const char* tunables = "GLIBC_TUNABLES";
   const char* const own = std::getenv(tunables);
-  return {{tunables, std::string(own ? own : "") + (own ? ":" : "") +
-                         "glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX512BW,-AVX512CD,-AVX512DQ,-FSRM,-RTM,"
-                         "-Prefer_No_VZEROUPPER"}}; // set where there is RTM, before it is taken away
+  return {
+      {tunables, std::string(own ? own : "") + (own ? ":" : "") +
+                     "glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX512BW,-AVX512CD,-AVX512DQ,-FSRM,-RTM,"
+                     "-Prefer_No_VZEROUPPER," // set where there is RTM, before it is taken away
+                     "-Fast_Rep_String,-Fast_Unaligned_Load,-Fast_Unaligned_Copy,-Prefer_PMINUB_for_stringop:"
+                     "glibc.cpu.x86_rep_movsb_threshold=2048:glibc.cpu.x86_rep_stosb_threshold=2048:"
+                     "glibc.cpu.x86_non_temporal_threshold=1048576"}};
 #else
   return {};
 #endif
@@ -384,6 +389,8 @@ process::Exit trace_command(const ProgramRequest& request, const std::vector<mod
   const process::Fd null_output = process::null_output();
   process::Spawn spawn{tool.argv};
   spawn.environment = tool.environment;
+  for (auto& variable : same_functions())
+    spawn.environment.push_back(std::move(variable));
   spawn.in = input_of(request);
   spawn.out = null_output.get();
   spawn.inherits = true;
