@@ -266,7 +266,7 @@ static IRExpr* hinted_address(const LineHint* hint, Addr next) {
     absolute = mode == 0 && base == 5;
   }
   Long displacement = 0;
-  if (mode == 1) displacement = (Char)*at;
+  if (mode == 1) displacement = (Long)(*at ^ 0x80) - 0x80; /* signed */
   if (mode == 2 || absolute) displacement = (Int)(at[0] | at[1] << 8 | at[2] << 16 | (UInt)at[3] << 24);
   IRExpr* address = u64(displacement + (relative ? next : 0));
   if (!absolute) address = sum_of(address, guest_register(base | (hint->rex & 1) << 3));
