@@ -1,7 +1,6 @@
 /* What clocks of the emulated machine say, in nanoseconds, a line for each of WHAT ...: "work", of N turns,
  * each of which waits for the multiplication before; "waits"; "child", which executes the turns; "threads",
- * which look whether a clock decreases; "chase"; "watched", a
- * child; "now". timed N WHAT ... */
+ * which look whether a clock decreases; "chase"; "now". timed N WHAT ... */
 #include <linux/perf_event.h>
 #include <poll.h>
 #include <pthread.h>
@@ -144,27 +143,6 @@ static void child(long n) {
          (Time)times_used.tms_cutime * 10000000, told, own_end - own);
 }
 
-/* How long the turns take in a child while the parent looks after it by waits of 2 ms: the least of three. */
-static void watched_child(long n) {
-  Time least = ~(Time)0, took = 0;
-  int ends[2];
-  if (pipe(ends) != 0) return;
-  for (int i = 0; i < 3; ++i) {
-    const pid_t one = fork();
-    if (one == 0) {
-      const Time began = now(CLOCK_MONOTONIC);
-      turns(n);
-      const Time passed = now(CLOCK_MONOTONIC) - began;
-      _exit(write(ends[1], &passed, sizeof passed) != sizeof passed);
-    }
-    while (waitpid(one, NULL, WNOHANG) == 0)
-      poll(NULL, 0, 2);
-    if (read(ends[0], &took, sizeof took) != sizeof took) return;
-    if (took < least) least = took;
-  }
-  printf("%llu\n", least);
-}
-
 static Time last, decreased;
 static pthread_mutex_t one_reads = PTHREAD_MUTEX_INITIALIZER;
 
@@ -229,7 +207,6 @@ int main(int count, char** arguments) {
     if (!strcmp(arguments[i], "work")) work(n);
     if (!strcmp(arguments[i], "waits")) waits();
     if (!strcmp(arguments[i], "child")) child(n);
-    if (!strcmp(arguments[i], "watched")) watched_child(n);
     if (!strcmp(arguments[i], "threads")) threads(n);
     if (!strcmp(arguments[i], "chase")) chases(n);
     if (!strcmp(arguments[i], "now")) printf("%llu\n", now(CLOCK_MONOTONIC));
