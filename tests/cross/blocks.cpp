@@ -16,7 +16,8 @@ using namespace recount::kernel;
 
 namespace {
 
-/// Enough for every kind of data; every other byte of it 1, or one in eight, for the branches that the data decide.
+/// Enough for every kind of data; every other byte of it 1, or one in eight, for the branches that the data
+/// decide.
 alignas(4096) unsigned char data[8192];
 
 void print(const char* name, double value) {

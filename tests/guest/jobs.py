@@ -25,15 +25,15 @@ BOOTS = [
     Boot('a57-check', tables('check-a57', limit=240)),
     Boot('a53', tables('a53', limit=240), cpu='cortex-a53'),
     Boot('a57-repeat', [Step('repeat', '/repeat 20 /recount check -q --json --repeat 1 TOT_INS L1_DCM perf::PAGE-FAULTS', 480)]),
-    Boot('a57-tables', tables('main', 'doctor', 'events', 'a57', 'sweep', limit=180)),
-    Boot('n1', suites('groups', 'scheduling', 'kernels') + tables('n1', limit=180), cpu='neoverse-n1'),
+    Boot('a57-tables', tables('main', 'doctor', 'events', 'a57', 'sweep', limit=900)),
+    Boot('n1', suites('groups', 'scheduling', 'kernels') + tables('n1', limit=900), cpu='neoverse-n1'),
     Boot('a57', suites('groups', 'scheduling', 'wrap', 'targets', 'user_reads', 'sampling', 'cost', 'region', 'kernels') +
          [Step('cost-table', f'/recount cost --repeat 1 -e {EVENTS}', show=True)]),
-    Boot('a64fx', tables('a64fx', limit=180), cpu='a64fx'),
-    Boot('a57-wrong', tables('check-wrong', limit=180)),
+    Boot('a64fx', tables('a64fx', limit=900), cpu='a64fx'),
+    Boot('a57-wrong', tables('check-wrong', limit=900)),
     Boot('a57-trace', [Step('traced', '/traced 40', 180, show=True)], shift=None),
     # Two cycles per instruction: detects swapped counts.
-    Boot('a57-shift1', suites('groups', 'user_reads', 'sampling', 'cost') + tables('check-shift1', limit=180), shift=1),
+    Boot('a57-shift1', suites('groups', 'user_reads', 'sampling', 'cost') + tables('check-shift1', limit=900), shift=1),
     # Virtual time is independent of instructions.
-    Boot('a57-off', tables('check-off', limit=180), shift=None),
+    Boot('a57-off', tables('check-off', limit=900), shift=None),
 ]
