@@ -15,7 +15,7 @@ class Step:
     """A command of a job. `limit`: seconds until it counts as hung. `cases`: it must report Boost.Test cases."""
     name: str
     command: str
-    limit: int = 90
+    limit: int = 600
     cases: bool = False
     show: bool = False  # print its output also on success
 

@@ -6,12 +6,12 @@ RESTRICTED = 'echo 2 >/proc/sys/kernel/perf_event_paranoid; '
 TESTS = '/guest-tests --log_level=message --color_output=no'
 
 
-def suites(*names, limit=90):
+def suites(*names, limit=600):
     """Suites of tests/guest/*.cpp, each as a separate step, so that a hang or crash does not affect the others."""
     return [Step(name, f'{TESTS} --run_test={name}', limit, cases=True) for name in names]
 
 
-def tables(*names, limit=90):
+def tables(*names, limit=600):
     """Tables of tests/cli and tests/guest: the program as a user runs it."""
     return [Step(f'table-{name}', f'{RESTRICTED}RECOUNT=/recount RECOUNT_TABLE=/tables/{name}.table /cli-tests --run_test=table --color_output=no', limit,
                  cases=True) for name in names]
