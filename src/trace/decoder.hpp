@@ -29,7 +29,8 @@ namespace recount::trace {
 ///   bool plain(const Blocks&, const std::uint64_t*& at, end)   takes words of blocks and accesses itself, as
 ///   many as it likes; false: damaged; left out where nothing is gained
 ///   bool waits(), std::optional<Countdown> answer()   as those of Reader; left out where nobody requests
-///   anything std::unique_ptr<Sink> forked() const
+///   anything
+///   std::unique_ptr<Sink> forked() const
 template <class Sink>
 class Decoder : public Reader {
 public:
