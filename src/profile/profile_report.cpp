@@ -543,10 +543,7 @@ std::string advice_text(const Profile& p) {
   }
   if (text.empty()) return text;
   return "what would help (the first level and the TLB, each simulated alone)\n" + text +
-         command::wrap("  not simulated here: another loop order, or blocks. recount sweep nest --order all "
-                       "simulates them for a loop written as text, see recount-nest(5)",
-                       columns, 4) +
-         "\n";
+         command::wrap("  not simulated here: another loop order, or blocks", columns, 4) + "\n";
 }
 
 namespace {

@@ -24,7 +24,6 @@ FLOORS = [
      ('result', 'observations, the results file, curves over a parameter')],
     [('preset', 'preset tables, read as PAPI reads them'),
      ('perf', 'counting and sampling through perf_event'),
-     ('nest', 'loop nests as text: format, points, C code and its compilation'),
      ('simple', 'one-line calls: rates, instructions per cycle'),
      ('papi', 'counting through PAPI'),
      ('trace', 'accesses of any program, by a Valgrind tool through shared memory, in the simulated machine'),
