@@ -2,7 +2,6 @@
 #include "hostile.hpp"
 
 #include "base/text.hpp"
-#include "perf/perf_data.hpp"
 #include "result/results_file.hpp"
 #include "sweep/engine.hpp"
 #include "sweep/sweep_plan.hpp"
@@ -320,57 +319,6 @@ BOOST_AUTO_TEST_CASE(verdicts) {
     BOOST_TEST(verdict::Marks(records.front().entries).find("PAPI_L1_DCM") == "dead on this machine");
   }
   BOOST_TEST(kept > 0U);
-}
-
-BOOST_AUTO_TEST_CASE(recorded_samples) {
-  Draw draw(20261201);
-  const auto no_nul = [&] {
-    std::string text = draw.text();
-    std::erase(text, '\0'); // names and arguments end there
-    return text;
-  };
-  const std::string path =
-      (fs::temp_directory_path() / ("recount-perf-data-" + std::to_string(::getpid()))).string();
-  for (int i = 0; i < cases() / 5; ++i) {
-    perf::PerfDataAbout about;
-    for (std::size_t n = draw.below(6); n > 0; --n)
-      about.command.push_back(no_nul());
-    about.host = no_nul();
-    about.release = no_nul();
-    std::vector<SampledEvent> events(1 + draw.below(3));
-    for (SampledEvent& event : events) {
-      event.event.name = "e" + no_nul();
-      event.event.attr.type = PERF_TYPE_SOFTWARE;
-      event.event.attr.config = PERF_COUNT_SW_PAGE_FAULTS;
-      event.period = 1;
-    }
-    const std::string file = no_nul().substr(0, 4000);
-    {
-      perf::PerfDataWriter writer(path);
-      writer.begin(events, {0, 0, 0});
-      writer.add(Name{1, 10, 10, true, file});
-      Sample sample;
-      sample.time = 2;
-      sample.pid = sample.tid = 10;
-      writer.add(sample);
-      writer.finish(about);
-    }
-    perf::PerfDataReader reader(path);
-    BOOST_TEST((reader.about().command == about.command));
-    BOOST_TEST((reader.about().host == about.host));
-    BOOST_TEST((reader.about().release == about.release));
-    BOOST_TEST_REQUIRE(reader.events().size() == events.size());
-    for (std::size_t e = 0; e < events.size(); ++e)
-      BOOST_TEST((reader.events()[e].event.name == base::printable(events[e].event.name)));
-    std::string name = "none";
-    const auto report = reader.read([&](const Record& record) {
-      if (const auto* const one = std::get_if<Name>(&record)) name = one->name;
-    });
-    BOOST_TEST((name == file));
-    BOOST_TEST(report.damaged == 0U);
-    BOOST_TEST(report.events.at(0).samples == 1U);
-  }
-  fs::remove(path);
 }
 
 BOOST_AUTO_TEST_CASE(messages_of_a_watch) {
