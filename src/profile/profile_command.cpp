@@ -31,7 +31,7 @@ struct ProfileOptions {
   std::vector<std::string> events, by, annotate, functions, pids, command;
   std::string folded, output, plot, export_to, call_graph;
   long cpu = -1, top = 15, frames = 0;
-  bool no_verdicts = false, chains = false, json = false, calls = false, uretprobe = false, kinds = false;
+  bool chains = false, json = false, calls = false, uretprobe = false, kinds = false;
 };
 
 void check(const ProfileOptions& o) {
@@ -157,14 +157,6 @@ void print(const Profile& p, const ProfileOptions& o, const std::vector<By>& way
   command::flush(stream);
 }
 
-std::string event_mark(const std::string& event, const verdict::Marks& marks) {
-  try {
-    return marks.empty() ? std::string() : marks.find(event, encode_each(event));
-  } catch (const Error&) { // a variable of the program
-    return marks.find(event);
-  }
-}
-
 /// --function: counts per call.
 int profile_functions(const ProfileOptions& o) {
   if (!o.output.empty() || !o.plot.empty() || !o.folded.empty())
@@ -187,11 +179,7 @@ int profile_functions(const ProfileOptions& o) {
   settings.uretprobe = o.uretprobe;
   settings.debug_path = o.record.debug_path;
   const command::TableExport file(o.export_to);
-  const auto marks = command::verdict_marks("profile", o.no_verdicts);
   auto recording = record_functions(settings);
-  for (const std::string& counter : recording.counters)
-    if (const auto mark = event_mark(counter, marks); !mark.empty())
-      recording.notes.push_back(counter + ": " + mark);
   const std::string subject = subject_text(o);
   if (o.json)
     command::print("{}", functions_json(recording, subject));
@@ -228,16 +216,10 @@ int execute_profile(const ProfileOptions& o) {
   const auto ways = parse_ways(o);
   const auto settings = record_settings(o, ways);
   const command::TableExport exported(o.export_to);
-  const auto marks = command::verdict_marks("profile", o.no_verdicts);
-  std::map<std::string, std::string> verdicts;
-  for (const auto& event : settings.events)
-    if (auto mark = event_mark(event.name, marks); !mark.empty())
-      verdicts.emplace(event.name, std::move(mark));
-  ProfileResults results(o.output, o.plot, figure_by(ways), std::move(verdicts));
+  ProfileResults results(o.output, o.plot, figure_by(ways));
   Profile p{are_modelled(settings.events) ? record_modelled(settings) : record(settings),
             {},
-            subject_text(o),
-            marks};
+            subject_text(o)};
   add_names(p, o, ways, settings.objects);
   print(p, o, ways); // first: a file that cannot be written must not lose the profile
   write_files(p, o, ways, results, exported);
@@ -286,7 +268,6 @@ command::Command profile_command() {
         .text("--debug-path", o->record.debug_path, "DIRS",
               "search DIRS for debug files, besides /usr/lib/debug")
         .number("--cpu", o->cpu, "N", "run the command on this CPU only", {0, 65535})
-        .flag("--no-verdicts", o->no_verdicts, command::no_verdicts_help)
         .flag("--json", o->json, "print the profile as one JSON object on stdout")
         .text("--export", o->export_to, "FILE", command::export_help)
         .program(o->command, "program to run and profile");

@@ -30,11 +30,6 @@
 
 namespace recount::profile {
 
-std::string make_mark(const Profile& p, std::size_t event) {
-  const Event& e = p.recording.events[event].event;
-  return p.marks.find(e.name, std::span(&e, 1));
-}
-
 bool every_occurrence(const Profile& p, std::size_t event) {
   const auto& count = p.recording.report.events[event];
   return p.recording.events[event].period == 1 && count.samples == count.occurrences;
@@ -117,7 +112,6 @@ std::string event_line(const Profile& p, std::size_t e) {
   if (count.throttled > 0) text += ", throttled " + base::format_count(count.throttled, "time");
   if (const double share = scheduled_share(p, e); share < 0.995)
     text += fmt::format(", scheduled {:.0f} % of the time", 100 * share);
-  if (const std::string mark = make_mark(p, e); !mark.empty()) text += " " + command::in_parentheses(mark);
   return text;
 }
 
@@ -555,7 +549,6 @@ Json event_json(const Profile& p, std::size_t e) {
   const auto& event = p.recording.events[e];
   const auto& count = p.recording.report.events[e];
   Json json{{"name", event.event.name}};
-  if (const std::string mark = make_mark(p, e); !mark.empty()) json["verdict"] = mark;
   json[event.frequency != 0 ? "frequency" : "period"] = event.frequency != 0 ? event.frequency : event.period;
   if (const Reason why = why_not_counted(p, e); !why.empty()) {
     json["counted"] = Json();
@@ -710,13 +703,11 @@ std::vector<result::Observation> make_observations(const Profile& p, const std::
 }
 } // namespace
 
-ProfileResults::ProfileResults(const std::string& output, std::string plot, By by,
-                               std::map<std::string, std::string> verdicts)
+ProfileResults::ProfileResults(const std::string& output, std::string plot, By by)
     : plot_(std::move(plot)) {
   if (output.empty() && plot_.empty()) return;
   header_ = witness::machine_header(command::command_line(), RECOUNT_VERSION);
   header_.plan = {{"kernel", "profile"}, {"by", name_of(by)}};
-  header_.verdicts = std::move(verdicts);
   if (output.empty()) return;
   writer_ = std::make_unique<result::Writer>(output, result::Writer::Mode::create);
   writer_->write(header_);

@@ -5,7 +5,6 @@
 #include "plot/sheet.hpp"
 #include "profile/recording.hpp"
 #include "result/observation.hpp"
-#include "verdict/verdict_store.hpp"
 
 #include <cstddef>
 #include <cstdio>
@@ -26,11 +25,8 @@ struct Profile {
   Recording recording;
   Naming naming;
   std::string subject;  ///< the command or the process
-  verdict::Marks marks; ///< of recount check
 };
 
-/// What recount check found wrong with an event.
-[[nodiscard]] std::string make_mark(const Profile& profile, std::size_t event);
 /// Whether each occurrence of an event was sampled: shares are then exact.
 [[nodiscard]] bool every_occurrence(const Profile& profile, std::size_t event);
 /// The share of all samples of an event.
@@ -60,10 +56,8 @@ struct Profile {
 class ProfileResults {
 public:
   /// `output`: a results file, `plot`: a figure that check_outputs() has accepted; empty: none. `by`: what
-  /// the figure attributes to. `verdicts`: the marks of the events by name. Throws Error for a results file
-  /// that cannot be created.
-  ProfileResults(const std::string& output, std::string plot, By by,
-                 std::map<std::string, std::string> verdicts);
+  /// the figure attributes to. Throws Error for a results file that cannot be created.
+  ProfileResults(const std::string& output, std::string plot, By by);
   ~ProfileResults();
   /// Writes and draws. Throws Error as result::Writer and plot::draw() do.
   void finish(const Profile& profile);

@@ -26,7 +26,6 @@ constexpr std::pair<const char*, std::map<std::string, std::string> Run::*> tabl
     {"versions", &Run::versions},
     {"plan", &Run::plan},
     {"presets", &Run::presets},
-    {"verdicts", &Run::verdicts},
     {"skipped", &Run::skipped}};
 constexpr std::pair<const char*, std::optional<std::int64_t> Observation::*> whole_members[] = {
     {"accesses", &Observation::accesses},

@@ -133,7 +133,6 @@ SweepRun make_sweep(const SweepOptions& o) {
   else
     batch.jobs = schedule(plan, grid);
   check_memory(batch.jobs, o.memory);
-  batch.header.verdicts = command::verdict_marks("sweep", o.no_verdicts).by_name();
   return {kernel, std::move(plan), std::move(grid), std::move(batch)};
 }
 
@@ -272,7 +271,6 @@ command::Command sweep_command(const std::vector<plot::Figure>& figures) {
                 .text("--max-memory", o->memory, "SIZE",
                       "reject points that need more memory (default: the available memory)")
                 .text("-o,--output", o->output, "FILE", "append each result to FILE; - is stdout")
-                .flag("--no-verdicts", o->no_verdicts, command::no_verdicts_help)
                 .flag("--json", o->json, "print the summary as one JSON object")
                 .number("--least", o->least, "N", "show the N points of least value of each metric only",
                         {1, 1'000'000})

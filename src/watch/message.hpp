@@ -23,7 +23,6 @@ struct Series {
   std::string name;      ///< "page-faults", "ipc"
   std::string unit;      ///< "/s", "CPUs", "instructions/cycle"
   Reason refused;        ///< why it has no values; empty: it has
-  std::string mark = {}; ///< what recount check found wrong with it
 };
 /// The first line: the watched program, and the series of values.
 struct Hello {

@@ -196,7 +196,7 @@ std::vector<Series> make_series(const stat::Plan& plan) {
                    metric                     ? row.unit
                    : is_nanoseconds(row.unit) ? "CPUs"
                                               : "/s",
-                   row.refused, row.mark});
+                   row.refused});
   }
   return all;
 }

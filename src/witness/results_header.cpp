@@ -6,7 +6,6 @@
 #include "host/job.hpp"
 #include "host/machine.hpp"
 #include "kernel/matmul/matmul.hpp"
-#include "verdict/verdict_store.hpp"
 
 #include <recount/error.hpp>
 #include <recount/papi.hpp>
@@ -75,10 +74,6 @@ result::Run machine_header(std::vector<std::string> command, const std::string& 
       {"vectorised_flags", std::string(RECOUNT_VECTORISED_FLAGS " (") + kernel::vectorised_for() + ")"}};
   add_circumstances(run, cpu);
   run.command = std::move(command);
-  try {
-    run.verdicts = verdict::Marks::of_this_machine().by_name();
-  } catch (const Error&) { // nothing that is measured depends on them; commands that show them warn
-  }
   return run;
 }
 

@@ -73,7 +73,6 @@ faults = []
 def run(program, words, folder, columns=None):
     environment = dict(os.environ)
     environment.pop('COLUMNS', None)
-    environment['XDG_STATE_HOME'] = folder  # no verdicts of this user
     if columns:
         environment['COLUMNS'] = str(columns)
     return subprocess.run([program, *words], cwd=folder, env=environment, capture_output=True, text=True, timeout=240,

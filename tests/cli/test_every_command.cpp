@@ -104,7 +104,6 @@ struct Place {
     spawn.argv = {"/bin/sh", "-c", "cd \"$0\" && " + shell, folder.path().string(), variable("RECOUNT")};
     for (const auto& word : words(line))
       spawn.argv.push_back(word);
-    spawn.environment.emplace_back("XDG_STATE_HOME", (folder.path() / "state").string());
     spawn.core_dump = false;
     return process::capture(spawn, {}, std::chrono::minutes(5));
   }

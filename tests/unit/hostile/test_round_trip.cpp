@@ -5,7 +5,6 @@
 #include "result/results_file.hpp"
 #include "sweep/engine.hpp"
 #include "sweep/sweep_plan.hpp"
-#include "verdict/verdict_store.hpp"
 #include "watch/message.hpp"
 
 #include <recount/error.hpp>
@@ -93,7 +92,7 @@ public:
     for (std::string* const into :
          {&run.started, &run.host, &run.cpu, &run.governor, &run.os, &run.virtualised, &run.resumes})
       *into = text();
-    for (auto* const into : {&run.versions, &run.plan, &run.presets, &run.verdicts, &run.skipped})
+    for (auto* const into : {&run.versions, &run.plan, &run.presets, &run.skipped})
       *into = table();
     run.cpus = whole();
     run.command = texts(20);
@@ -296,37 +295,12 @@ BOOST_AUTO_TEST_CASE(runs_of_a_plan) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(verdicts) {
-  Draw draw(20261130);
-  verdict::Records records;
-  std::size_t kept = 0;
-  for (int i = 0; i < cases() / 5; ++i) {
-    if (draw.below(10) == 0) records.clear();
-    const verdict::MachineKey machine{draw.text(),  draw.text(), draw.text(),
-                                      draw.small(), draw.text(), draw.text()};
-    std::vector<verdict::Entry> entries;
-    for (std::size_t n = draw.below(5); n > 0; --n)
-      entries.push_back({draw.text(), draw.text(), draw.text(), draw.text(), draw.whole()});
-    if (draw.rarely())
-      for (int n = 0; n < 6000; ++n)
-        entries.push_back({"event " + std::to_string(n), "dead", "dead", "", n});
-    entries.push_back({"PAPI_L1_DCM", "dead", "dead on this machine", "4:2e:0:0", 1});
-    verdict::merge(records, machine, entries);
-    records = verdict::parse(verdict::to_text(records), "FILE");
-    // The same machine finds them again, in what was read.
-    verdict::merge(records, machine, {});
-    kept += records.front().entries.size();
-    BOOST_TEST(verdict::Marks(records.front().entries).find("PAPI_L1_DCM") == "dead on this machine");
-  }
-  BOOST_TEST(kept > 0U);
-}
-
 BOOST_AUTO_TEST_CASE(messages_of_a_watch) {
   Draw draw(20261202);
   for (int i = 0; i < cases() / 5; ++i) {
     watch::Hello hello{draw.text(), 100, {}};
     for (std::size_t n = draw.below(watch::most_series + 1); n > 0; --n)
-      hello.series.push_back({draw.text(), draw.small(), draw.reason(), draw.text()});
+      hello.series.push_back({draw.text(), draw.small(), draw.reason()});
     const watch::Section section{watch::Section::Edge::begin, 1.5, draw.text()};
     const watch::End end{{}, draw.text()};
     std::size_t read = 0;
