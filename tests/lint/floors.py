@@ -28,7 +28,7 @@ FLOORS = [
      ('papi', 'counting through PAPI'),
      ('trace', 'accesses of any program, by a Valgrind tool through shared memory, in the simulated machine'),
      ('symbol', 'addresses to functions and lines: ELF and DWARF')],
-    [('kernel', 'the measured code, registered with its parameters and expected counts'),
+    [('kernel', 'the measured code, registered with its parameters and expected counts')],
     [('witness', 'clock, perf, papi and model: each measures a kernel at a point')],
     [('plot', 'gnuplot figures: axes, labels, style, terminals; figures of curves'),
      ('document', 'the document model and its Markdown, HTML and LaTeX writers')],
