@@ -116,7 +116,6 @@ struct LevelDescription {
   std::vector<std::uint64_t> index = {};
   Qlru qlru = {};          ///< of Policy::qlru
   bool shared = false;     ///< by all cores; else each has its own
-  std::int64_t sector = 0; ///< bytes that are brought in at a time; 0: a line
 
   [[nodiscard]] std::int64_t sets() const { return size / (line * ways); }
 };
