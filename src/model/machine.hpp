@@ -31,10 +31,6 @@ struct Placement {
   std::int64_t huge_page = std::int64_t{2} << 20; ///< bytes of those
 };
 
-/// The options that "pages" can mean: the fix where one of them is given by that name.
-inline constexpr const char* page_options = "--pagesize small|huge: page size of the data; "
-                                            "model:NAME~placement=PLACEMENT: their place in physical memory";
-
 /// "contiguous", "random", "any", "mixed", or the pages of a run: a power of two up to 512. Nothing
 /// for other words.
 [[nodiscard]] std::optional<Placement> parse_placement(std::string_view text);

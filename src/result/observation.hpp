@@ -24,8 +24,6 @@ namespace recount::result {
 
 /// What the first line of every results file declares.
 inline constexpr const char* schema = "recount-results/2";
-/// Of recount 0.1; its flags are text without fields.
-inline constexpr const char* old_schema = "recount-results/1";
 
 /// A data or unified cache as the system states it; kept with the results so that figures can mark it.
 struct CacheNote {

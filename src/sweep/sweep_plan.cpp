@@ -131,7 +131,6 @@ const Parameter& parameter(const kernel::Kernel& kernel, const std::string& name
     if (p.name == name) return p;
     names.push_back("--" + p.name);
   }
-  if (name == "pages") throw bad_input("--pages", "is ambiguous", model::page_options);
   throw bad_input("--" + name, "neither an option of sweep nor a parameter of kernel " + kernel.name(),
                   base::did_you_mean("--" + name, names,
                                      fmt::format("its parameters are {}; see recount sweep --help {}",

@@ -79,9 +79,9 @@ const std::set<std::string> read_only{
     "--hypotheses",       "--input",        "--events-file"};
 
 /// The same value on two machines.
-constexpr const char* two_nodes = R"({"type":"run","schema":"recount-results/1","run":"A","host":"a"}
+constexpr const char* two_nodes = R"({"type":"run","schema":"recount-results/2","run":"A","host":"a"}
 {"type":"observation","run":"A","kernel":"stride","params":{"size":4096},"repetition":0,"witness":"clock","metric":"seconds","value":1}
-{"type":"run","schema":"recount-results/1","run":"B","host":"b"}
+{"type":"run","schema":"recount-results/2","run":"B","host":"b"}
 {"type":"observation","run":"B","kernel":"stride","params":{"size":4096},"repetition":0,"witness":"clock","metric":"seconds","value":1}
 )";
 

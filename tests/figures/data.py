@@ -7,7 +7,7 @@ import random
 
 KI = 1024
 RUN = {
-    'type': 'run', 'schema': 'recount-results/1', 'run': 'R', 'started': '2026-11-22T05:33:48Z', 'host': 'vm',
+    'type': 'run', 'schema': 'recount-results/2', 'run': 'R', 'started': '2026-11-22T05:33:48Z', 'host': 'vm',
     'cpu': 'Intel(R) Core(TM) i7-9700 CPU @ 3.00GHz', 'cpus': 8,
     'caches': [{'level': 'L1d', 'size': 32 * KI, 'line': 64, 'ways': 8}, {'level': 'L2', 'size': 256 * KI, 'line': 64, 'ways': 4},
                {'level': 'L3', 'size': 12288 * KI, 'line': 64, 'ways': 12}],
