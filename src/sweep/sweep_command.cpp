@@ -5,6 +5,7 @@
 #include "command/measuring.hpp"
 #include "command/output.hpp"
 #include "command/print.hpp"
+#include "command/removed.hpp"
 #include "host/disturbance.hpp"
 #include "host/emulation.hpp"
 #include "kernel/kernel.hpp"
@@ -46,6 +47,8 @@ const kernel::Kernel& find_kernel(const SweepOptions& o) {
                     fmt::format("recount sweep stride --size 4K:64K:x2; the kernels are {}", //
                                 fmt::join(kernel_names(), ", ")));
   if (o.kernel.size() > 1) throw bad_input(o.kernel[1], "one kernel at a time", "recount sweep --help");
+  if (const auto* const removed = command::find_removed("sweep", o.kernel[0]))
+    throw bad_input(o.kernel[0], std::string(removed->was), std::string(removed->fix));
   return kernel::find(o.kernel[0]);
 }
 
