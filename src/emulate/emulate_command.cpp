@@ -282,6 +282,12 @@ int execute_emulate(EmulateOptions& o) {
                       command.front() + " is statically linked: it would see the real machine", {},
                       "link it dynamically, or count it from outside: recount emulate " + o.words.front() +
                           " -- perf stat " + command.front());
+  if (const std::string sanitizer = impossible_sanitizer(command.front()); !sanitizer.empty())
+    throw unavailable(
+        "recount emulate",
+        fmt::format("{} is built with {}, which needs its own addresses and to be the first library",
+                    command.front(), sanitizer),
+        {}, "build it without -fsanitize");
   return end_as(run_command(o, emulation, settings, command));
 }
 
