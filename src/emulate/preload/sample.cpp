@@ -82,6 +82,7 @@ const Words& sample_record(const Shared& shared, const Slot& slot, std::uint64_t
   field(PERF_SAMPLE_PERIOD, {slot.period});
   if ((attr.sample_type & PERF_SAMPLE_READ) != 0) append_read(shared, slot, attr.read_format, words);
   field(PERF_SAMPLE_CALLCHAIN, {2, static_cast<std::uint64_t>(PERF_CONTEXT_USER), ip});
+  field(PERF_SAMPLE_RAW, {pair(sizeof(std::uint32_t), 0)});
   field(PERF_SAMPLE_BRANCH_STACK, {0});
   field(PERF_SAMPLE_REGS_USER, {PERF_SAMPLE_REGS_ABI_NONE});
   field(PERF_SAMPLE_STACK_USER, {0});
@@ -89,6 +90,9 @@ const Words& sample_record(const Shared& shared, const Slot& slot, std::uint64_t
   field(PERF_SAMPLE_DATA_SRC, {0});
   field(PERF_SAMPLE_TRANSACTION, {0});
   field(PERF_SAMPLE_REGS_INTR, {PERF_SAMPLE_REGS_ABI_NONE});
+  for (const std::uint64_t unknown :
+       {PERF_SAMPLE_PHYS_ADDR, PERF_SAMPLE_CGROUP, PERF_SAMPLE_DATA_PAGE_SIZE, PERF_SAMPLE_CODE_PAGE_SIZE})
+    field(unknown, {0});
   const bool exact = attr.precise_ip > 0;
   words[0] =
       header(PERF_RECORD_SAMPLE,
