@@ -14,6 +14,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -423,6 +424,17 @@ static void lineage(void) {
   pthread_join(threads[0], NULL);
 }
 
+/// Events until there is no room for more.
+static int open_all(void) {
+  const struct rlimit limit = {2000, 2000};
+  setrlimit(RLIMIT_NOFILE, &limit);
+  int number = 0;
+  while (open_in(event(), -1) >= 0)
+    ++number;
+  printf("%d: %s\n", number, strerror(errno));
+  return 0;
+}
+
 /// A counter in user space, as perf_event_open(2) says.
 static int read_in_user_space(void) {
   const int fd = open_in(event(), -1);
@@ -457,6 +469,10 @@ int main(int argc, char** argv) {
   if (argc > 1 && strcmp(argv[1], "rdpmc") == 0) {
     hardware = 1;
     return read_in_user_space();
+  }
+  if (argc > 1 && strcmp(argv[1], "all") == 0) {
+    hardware = 1;
+    return open_all();
   }
   const int fd = open_in(event(), -1);
   if (fd < 0) return 77;

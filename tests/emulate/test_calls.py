@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Calls about events under recount emulate --exact against those of Linux. Arguments: recount, the programs of calls.c and counted.c."""
+import errno
 import os
 import re
 import shutil
@@ -24,6 +25,9 @@ class Calls(unittest.TestCase):
         answer = emulate(CALLS, "hardware")
         self.assertEqual(answer.returncode, 0, answer.stderr)
         self.assertEqual(answer.stdout.splitlines(), NATIVE.stdout.splitlines())
+
+    def test_an_event_without_room_is_refused(self):
+        self.assertEqual(emulate(CALLS, "all").stdout, f"1024: {os.strerror(errno.EMFILE)}\n")
 
     def test_counters_are_read_in_user_space(self):
         for options, expected in ((("--rdpmc",), "can: 1\n" + 3 * "between: 1\n"), ((), "can: 0\n")):

@@ -369,13 +369,16 @@ void watch(const perf_event_attr& attr, pid_t pid) {
   if (attr.inherit || (pid > 0 && pid != real::gettid())) request(RT_WATCHED);
 }
 
-/// Remembers an event that Linux has opened.
-void remember(int fd, const perf_event_attr& attr, pid_t pid, int cpu, int behind_cpu, int group_fd,
+/// Remembers an event that Linux has opened, or closes it where there is no room for it.
+long remember(int fd, const perf_event_attr& attr, pid_t pid, int cpu, int behind_cpu, int group_fd,
               unsigned long flags, const std::optional<Encoding>& encoding) {
   const std::uint64_t id = event_id(fd);
   const Locked shared;
   const std::int32_t at = take_slot(*shared);
-  if (at < 0) return;
+  if (at < 0) {
+    real::close(fd);
+    return real::refuse(EMFILE);
+  }
   Slot& slot = shared->slots[at];
   fill(slot, attr, pid, cpu);
   slot.id = id;
@@ -396,6 +399,7 @@ void remember(int fd, const perf_event_attr& attr, pid_t pid, int cpu, int behin
   sampler(at) = {};
   sampler(at).fd = fd;
   set_slot(fd, at);
+  return fd;
 }
 
 std::string event_name(const Encoding& encoding) {
@@ -473,9 +477,8 @@ long open_event(perf_event_attr* given, pid_t pid, int cpu, int group_fd, unsign
     if (const int error = injected_for_class(attr)) return real::refuse(error);
     const long fd = open_own(*given, attr, pid, cpu, group_fd, flags);
     if (fd < 0 || settings().machine.pmus.empty()) return fd;
-    remember(static_cast<int>(fd), attr, pid, cpu, cpu, group_fd, flags, {});
     if (is_clock(attr, pid)) watch(attr, pid);
-    return fd;
+    return remember(static_cast<int>(fd), attr, pid, cpu, cpu, group_fd, flags, {});
   }
   // What Linux refuses of any event comes first, as it does there: sizes, unknown bits, targets.
   const perf_event_attr behind = backing(attr, *encoding, pid);
@@ -496,7 +499,7 @@ long open_event(perf_event_attr* given, pid_t pid, int cpu, int group_fd, unsign
     real::close(static_cast<int>(fd));
     return real::refuse(error);
   }
-  remember(static_cast<int>(fd), attr, pid, cpu, behind_cpu, group_fd, flags, encoding);
+  if (remember(static_cast<int>(fd), attr, pid, cpu, behind_cpu, group_fd, flags, encoding) < 0) return -1;
   watch(attr, pid);
   if (attr.sample_period != 0) announce_samples(find_slot(static_cast<int>(fd)));
   return fd;
