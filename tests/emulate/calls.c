@@ -348,6 +348,8 @@ static void groups(void) {
   close(fd); // the mapping keeps it
   work();
   printf("samples after close: %d\n", samples(ring) > 10);
+  memset(ring, 0x44, (size_t)page); // sizes and all
+  work();
   munmap(ring, (size_t)(9 * page));
   close(sibling), close(other);
 }

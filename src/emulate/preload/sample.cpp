@@ -123,12 +123,14 @@ const Words& lost_record(const Slot& slot) {
   return words;
 }
 
-bool write_record(perf_event_mmap_page* page, const Words& words) {
+/// The page itself is the program's: it may write anything there.
+bool write_record(perf_event_mmap_page* page, std::uint64_t ring_bytes, const Words& words) {
+  static const auto offset = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
   const std::uint64_t head = page->data_head, tail = std::atomic_ref(page->data_tail).load(),
-                      size = page->data_size;
+                      size = ring_bytes - offset;
   const std::size_t bytes = words.size() * sizeof words[0];
-  if (size == 0 || size - (head - tail) < bytes) return false;
-  auto* const data = reinterpret_cast<unsigned char*>(page) + page->data_offset;
+  if (size == 0 || head - tail > size || size - (head - tail) < bytes) return false;
+  auto* const data = reinterpret_cast<unsigned char*>(page) + offset;
   for (std::size_t i = 0; i < words.size(); ++i)
     std::memcpy(data + (head + i * sizeof words[0]) % size, words.data() + i, sizeof words[0]);
   std::atomic_ref(page->data_head).store(head + bytes, std::memory_order_release);
@@ -149,10 +151,11 @@ void Overflows::take(const Shared& shared, Slot& slot, std::int32_t index) {
     const auto number = static_cast<std::uint64_t>(slot.next_sample / static_cast<double>(slot.period));
     const std::int32_t output = slot.output >= 0 ? slot.output : index;
     if (auto* const page = find_ring(shared, output)) {
+      const std::uint64_t bytes = shared.slots[output].ring_bytes;
       const bool paused = shared.slots[output].paused; // perf_output_begin() counts what it drops then
       // A ring that has had no room tells so before the next record that fits.
-      if (!paused && slot.unreported > 0 && write_record(page, lost_record(slot))) slot.unreported = 0;
-      if (paused || slot.unreported > 0 || !write_record(page, sample_record(shared, slot, number))) {
+      if (!paused && slot.unreported > 0 && write_record(page, bytes, lost_record(slot))) slot.unreported = 0;
+      if (paused || slot.unreported > 0 || !write_record(page, bytes, sample_record(shared, slot, number))) {
         ++slot.unreported;
         ++slot.lost;
       }

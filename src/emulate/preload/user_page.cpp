@@ -192,13 +192,13 @@ void copy_ring(unsigned char* to, std::uint64_t to_at, const unsigned char* from
 // In poll(2), too, which the program executes.
 void copy_linux_records(std::int32_t at) {
   const Mapping& mapping = mappings[at];
-  if (!exact() || mapping.page == nullptr || mapping.backing == nullptr || mapping.page->data_size == 0)
+  if (!exact() || mapping.page == nullptr || mapping.backing == nullptr || mapping.bytes <= page_size())
     return;
   perf_event_mmap_page& page = *mapping.page;
   auto& linux_page = *const_cast<perf_event_mmap_page*>(mapping.backing);
-  const auto* const from = reinterpret_cast<const unsigned char*>(&linux_page) + page.data_offset;
-  auto* const to = reinterpret_cast<unsigned char*>(&page) + page.data_offset;
-  const std::uint64_t size = page.data_size;
+  const auto* const from = reinterpret_cast<const unsigned char*>(&linux_page) + page_size();
+  auto* const to = reinterpret_cast<unsigned char*>(&page) + page_size();
+  const std::uint64_t size = mapping.bytes - page_size();
   const Pause pause;
   const Locked shared;
   const std::uint64_t end = std::atomic_ref(linux_page.data_head).load();
