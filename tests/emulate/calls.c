@@ -329,6 +329,16 @@ static void execute(void) {
 }
 
 static void groups(void) {
+  struct perf_event_attr point = event();
+  static long watched;
+  point.type = PERF_TYPE_BREAKPOINT;
+  point.config = 0;
+  point.bp_type = 3; // reads and writes
+  point.bp_addr = (uint64_t)&watched;
+  point.bp_len = 8;
+  const int at = open_in(point, -1);
+  SAY(ioctl(at, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &point));
+  close(at);
   struct perf_event_attr attr = sampling();
   attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TIME | PERF_SAMPLE_RAW;
   int fd = open_in(attr, -1);

@@ -227,7 +227,8 @@ long open_own(const perf_event_attr& given, perf_event_attr attr, pid_t pid, int
     kill(attr);
     return open_real(&attr, pid, cpu, group_fd, flags);
   }
-  if (exact()) use_clock_of_samples(attr);
+  const bool timed = attr.type != PERF_TYPE_BREAKPOINT || (attr.sample_type & PERF_SAMPLE_TIME) != 0;
+  if (exact() && timed) use_clock_of_samples(attr); // a breakpoint is modified by attributes that are equal
   const long fd = attr.use_clockid && !given.use_clockid ? open_behind(attr, given, pid, cpu, group_fd, flags)
                                                          : open_real(&given, pid, cpu, group_fd, flags);
   const bool same = attr.type == PERF_TYPE_SOFTWARE && attr.config <= PERF_COUNT_SW_PAGE_FAULTS;
