@@ -98,7 +98,7 @@ struct LevelFinding {
 /// "L1d" for 0, "L2" for 1 ...
 [[nodiscard]] std::string level_name(std::size_t level);
 /// "L1d misses per access (PAPI_L1_DCM)" for 0.
-[[nodiscard]] std::string miss_measure(std::size_t level);
+[[nodiscard]] std::string miss_measure(std::size_t level, const Abilities& can);
 /// A level of which nothing is known, for one reason.
 [[nodiscard]] LevelFinding unknown_level(const std::string& name, const Reason& reason);
 

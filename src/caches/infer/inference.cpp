@@ -1,9 +1,12 @@
 // The inference: by misses where addresses choose the sets, else by time and counters under random placement.
 
+#include "base/format.hpp"
 #include "caches/infer/findings.hpp"
 #include "caches/infer/sampler.hpp"
 #include "caches/infer/second_level.hpp"
 #include "caches/infer/time_inference.hpp"
+
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <deque>
@@ -64,6 +67,9 @@ std::string meaning_of_counts(const Abilities& abilities) {
   if (abilities.witness.modelled())
     return "PAPI_L1_DCM, PAPI_L2_DCM: demand misses of the simulated levels, without prefetches and page "
            "walks.";
+  if (!abilities.events.empty())
+    return fmt::format("Misses are counted by {}.",
+                       fmt::join(base::mapped(abilities.events, &CountedMiss::text), "; "));
   return "PAPI_L1_DCM counts lines brought into L1; on many CPUs prefetches and page walks are included. "
          "PAPI_L2_DCM is often derived from references to the last level, which include the L2 prefetcher. "
          "Counts are therefore compared with a threshold, not with 0, and the patterns are unpredictable for "
@@ -78,7 +84,7 @@ void infer_by_counts(Caches& found, CachedSampler& cached, const StageCallback& 
   for (std::size_t level = 0; level < abilities.counted; ++level) {
     LevelFinding finding = unknown_level(level_name(level), "the witness counts misses and measures no time");
     stage(finding.name);
-    finding.measure = miss_measure(level);
+    finding.measure = miss_measure(level, abilities);
     if (known)
       finding.geometry = find_geometry(cached, above.gauge(level), above.around(level));
     else

@@ -132,7 +132,7 @@ private:
       gauge = std::make_unique<CountGauge>(cached_, 0);
     else
       gauge = std::make_unique<TimeGauge>(cached_, first_hit_, second_hit_ - first_hit_, 64);
-    finding.measure = abilities_.counted > 0 ? miss_measure(0) : "L1d miss rate, from time";
+    finding.measure = abilities_.counted > 0 ? miss_measure(0, abilities_) : "L1d miss rate, from time";
     finding.geometry = find_noisy_geometry(*gauge, first_onset_);
     fill_from_geometry(finding, *gauge, finding.measure, false);
     finding.latency = time("latency", first_hit_, Confidence::high, {0, first_onset_ / 2},

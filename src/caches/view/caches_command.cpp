@@ -319,8 +319,12 @@ constexpr std::int64_t usual_most = std::int64_t{128} << 20, modelled_most = std
 
 /// Counters that count misses here, else the clock.
 Witness default_witness() {
-  for (const Witness::Kind name : {Witness::perf, Witness::papi})
-    if (!miss_metrics(name).empty()) return name;
+  for (const Witness::Kind name : {Witness::perf, Witness::papi}) {
+    CachesTask task;
+    task.witness = name;
+    choose_metrics(task);
+    if (!task.metrics.empty()) return name;
+  }
   return Witness::clock;
 }
 
@@ -405,7 +409,7 @@ CachesTask make_task(const CachesArguments& a, const Witness& name, std::optiona
   const bool modelled = name.modelled();
   CachesTask task{name, {}, most_bytes(a, modelled), seed, a.patient, a.grid || a.rows, cpu};
   if (modelled || name.kind == Witness::clock) return task;
-  task.metrics = miss_metrics(name);
+  choose_metrics(task);
   if (task.metrics.empty())
     throw unavailable("--witness " + name.name(),
                       "it counts no misses here: " + witness::find(name).missing({miss_metric(0)}).text(), {},
