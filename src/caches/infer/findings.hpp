@@ -113,9 +113,10 @@ struct Caches {
   bool modelled = false;
   std::vector<LevelFinding> levels; ///< from the core outwards
   std::vector<TlbFinding> tlbs;
-  Property memory;                 ///< latency beyond the last level
-  std::vector<SizePoint> curve;    ///< time against working set; empty without a clock
-  std::vector<std::string> method; ///< how it was measured, and what changed from level to level and why
+  Property memory;                     ///< latency beyond the last level
+  std::vector<SizePoint> curve;        ///< time against working set; empty without a clock
+  std::vector<std::string> counted_by; ///< "L1d misses: PAPI_L1_DCM", of each counted level and TLB
+  std::vector<std::string> method;     ///< how it was measured, and what changed from level to level and why
   std::size_t readings = 0;
   std::size_t rounds = 0, disturbed = 0; ///< timed; of them interrupted by other programs or the hypervisor
 };

@@ -117,16 +117,17 @@ std::map<std::string, std::string> record_plan(const Abilities& can) {
   std::map<std::string, std::string> events;
   if (!can.events.empty()) events.emplace(events_note, to_note(can.events));
   if (!can.tlb_events.empty()) events.emplace(tlb_events_note, to_note(can.tlb_events));
-  std::map<std::string, std::string> plan{{"study", study_name},
-          {"witness", can.witness.name()},
-          {"times", can.times ? "1" : "0"},
-          {"counted", std::to_string(can.counted)},
-          {"counted_tlbs", std::to_string(can.counted_tlbs)},
-          {"exact", can.exact ? "1" : "0"},
-          {"contiguous", can.exact ? "1" : "0"}, // readers of 0.1.0 require it
-          {"page", std::to_string(can.page)},
-          {"most_bytes", std::to_string(can.most_bytes)},
-          {"at_once", std::to_string(can.at_once)}};
+  std::map<std::string, std::string> plan{
+      {"study", study_name},
+      {"witness", can.witness.name()},
+      {"times", can.times ? "1" : "0"},
+      {"counted", std::to_string(can.counted)},
+      {"counted_tlbs", std::to_string(can.counted_tlbs)},
+      {"exact", can.exact ? "1" : "0"},
+      {"contiguous", can.exact ? "1" : "0"}, // readers of 0.1.0 require it
+      {"page", std::to_string(can.page)},
+      {"most_bytes", std::to_string(can.most_bytes)},
+      {"at_once", std::to_string(can.at_once)}};
   plan.merge(events);
   return plan;
 }

@@ -15,6 +15,12 @@
 
 namespace recount::caches {
 
+namespace {
+/// Passes in which lines of others leave: a line that hits in the level above does not renew its place below,
+/// so that one pass may leave some.
+constexpr std::int64_t settling = 4;
+} // namespace
+
 CountingSampler::CountingSampler(CachesTask task, std::function<void(const result::Observation&)> observed)
     : task_(std::move(task)), abilities_(caches_abilities(task_)), observed_(std::move(observed)) {
   for (const auto* misses : {&task_.metrics, &task_.tlb_metrics})
@@ -82,8 +88,8 @@ Reading CountingSampler::read(const kernel::Pattern& pattern) {
 std::vector<CountingSampler::Counted> CountingSampler::added(std::size_t set, void* start,
                                                              std::int64_t visits, std::int64_t passes) {
   static_cast<void>(count(set, start, visits));
-  const auto first = count(set, start, visits);
-  auto all = count(set, start, (1 + passes) * visits);
+  const auto first = count(set, start, settling * visits);
+  auto all = count(set, start, (settling + passes) * visits);
   for (std::size_t i = 0; i < all.size(); ++i)
     all[i] = first[i] && all[i] ? Counted(*all[i] - *first[i]) : std::nullopt;
   return all;

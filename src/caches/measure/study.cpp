@@ -576,7 +576,8 @@ MissEvents own_events(const CachesTask& task) {
   if (task.witness.kind != Witness::perf) return {};
   for (const MissEvents& row : miss_events(host::this_cpu()))
     for (const host::Pmu& pmu : event::pmus())
-      if (pmu.name == row.pmu && (!task.cpu || pmu.cpus.empty() || std::ranges::count(pmu.cpus, *task.cpu) > 0))
+      if (pmu.name == row.pmu &&
+          (!task.cpu || pmu.cpus.empty() || std::ranges::count(pmu.cpus, *task.cpu) > 0))
         return row;
   return {};
 }
@@ -674,8 +675,8 @@ int serve_caches(int in, int out) {
     found = infer_caches(sampler, stage);
   } else {
     const TimeLimits& limits = task.patient ? patient_limits : usual_limits;
-    NativeSampler sampler(
-        {task.witness, names_of(task.metrics), task.most_bytes, task.seed, limits.cpu, limits.elapsed, observed});
+    NativeSampler sampler({task.witness, names_of(task.metrics), task.most_bytes, task.seed, limits.cpu,
+                           limits.elapsed, observed});
     found = infer_patiently(sampler, task.patient, limits, stage);
     sampler.record_colours();
   }

@@ -26,7 +26,7 @@ struct CachesTask {
   std::uint64_t seed = 1;
   bool patient = false; ///< measures until every property is decided, or for two minutes
   bool grid = false;    ///< also the grid of sizes and strides of powers of two, kernels stride and chase
-  std::optional<int> cpu = {};                 ///< pinned to it
+  std::optional<int> cpu = {};               ///< pinned to it
   std::vector<CountedMiss> tlb_metrics = {}; ///< misses of each data TLB
 };
 
@@ -38,8 +38,8 @@ struct CachesListener {
 };
 
 /// Puts into a task what its witness can count on its CPU of the misses of L1, L2 ... up to the first that it
-/// cannot, and of data TLBs. Presets come first, except where counts are exact: they may contain prefetches and
-/// page walks, which exact counts never leave out. Else the events of data/misses.txt.
+/// cannot, and of data TLBs. Presets come first, except where counts are exact: they may contain prefetches
+/// and page walks, which exact counts never leave out. Else the events of data/misses.txt.
 void choose_metrics(CachesTask& task);
 
 /// The abilities of the task's witness, as in the record.

@@ -142,6 +142,7 @@ std::string caches_evidence(const CachesFindings& findings) {
   }
   for (const auto& tlb : found.tlbs)
     add_found(tlb.name, tlb.entries);
+  if (!found.modelled) std::ranges::for_each(found.counted_by, add);
   if (found.disturbed > 0) text += plot::disturbed_text(found.disturbed, found.rounds) + "\n";
   return text;
 }
@@ -188,6 +189,7 @@ std::string caches_reasons(const CachesFindings& findings) {
     add(paragraph.text);
   }
   text += command::paint(command::Style::strong, "Method") + "\n";
+  if (!findings.found.modelled) std::ranges::for_each(findings.found.counted_by, add);
   std::ranges::for_each(findings.found.method, add);
   if (findings.found.disturbed > 0)
     add(plot::disturbed_text(findings.found.disturbed, findings.found.rounds));
@@ -294,6 +296,7 @@ Json run_json(const ShownCaches& shown) {
   object["memory_ns"] = property_json(found.memory);
   if (!shown.all.classic.empty()) object["classic"] = make_array(shown.all.classic, classic_json);
   if (!shown.all.rows.empty()) object["rows"] = make_array(shown.all.rows, row_json);
+  object["counted_by"] = found.counted_by;
   object["method"] = found.method;
   object["readings"] = found.readings;
   object["rounds"] = found.rounds;
