@@ -98,7 +98,7 @@ private:
     throw Unknown{
         {fmt::format("{} counts nothing here: {:.4f} misses per access over {} in random order, where nearly "
                      "every access misses",
-                     miss_metric(0), *reading.misses.front(),
+                     abilities_.counted_by(0).text(), *reading.misses.front(),
                      base::format_bytes(pattern.count * pattern.stride)),
          "", "--witness clock needs no counters", ReasonCode::dead}};
   }
