@@ -5,6 +5,8 @@
 #include "caches/infer/second_level.hpp"
 #include "caches/infer/time_inference.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <deque>
 
@@ -64,6 +66,10 @@ std::string meaning_of_counts(const Abilities& abilities) {
   if (abilities.witness.modelled())
     return "PAPI_L1_DCM, PAPI_L2_DCM: demand misses of the simulated levels, without prefetches and page "
            "walks.";
+  if (!abilities.events.empty())
+    return "Misses are counted by events of loads, without prefetches of the hardware. Exact counts are "
+           "compared "
+           "with one miss per pass, others with a threshold.";
   return "PAPI_L1_DCM counts lines brought into L1; on many CPUs prefetches and page walks are included. "
          "PAPI_L2_DCM is often derived from references to the last level, which include the L2 prefetcher. "
          "Counts are therefore compared with a threshold, not with 0, and the patterns are unpredictable for "
@@ -78,7 +84,7 @@ void infer_by_counts(Caches& found, CachedSampler& cached, const StageCallback& 
   for (std::size_t level = 0; level < abilities.counted; ++level) {
     LevelFinding finding = unknown_level(level_name(level), "the witness counts misses and measures no time");
     stage(finding.name);
-    finding.measure = miss_measure(level);
+    finding.measure = miss_measure(level, abilities);
     if (known)
       finding.geometry = find_geometry(cached, above.gauge(level), above.around(level));
     else
@@ -138,6 +144,12 @@ Caches infer_caches(Sampler& sampler, const StageCallback& stage) {
   found.method = by_counts ? method_by_counts : method_by_time;
   if (abilities.counted > 0) found.method.push_back(meaning_of_counts(abilities));
   found.memory = unknown_property("latency", "ns", "the witness counts misses and measures no time");
+  for (std::size_t level = 0; level < abilities.counted; ++level)
+    found.counted_by.push_back(
+        fmt::format("{} misses: {}", level_name(level), abilities.counted_by(level).text()));
+  for (std::size_t level = 0; level < abilities.counted_tlbs; ++level)
+    found.counted_by.push_back(
+        fmt::format("L{} DTLB misses: {}", level + 1, abilities.tlb_counted_by(level).text()));
   const StageCallback reported = stage ? stage : [](const std::string&) {};
   if (by_counts)
     infer_by_counts(found, cached, reported);

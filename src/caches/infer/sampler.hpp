@@ -34,6 +34,15 @@ struct TimedRounds {
   void add(double ns, bool was_disturbed) { (was_disturbed ? disturbed : undisturbed).push_back(ns); }
 };
 
+/// A metric of misses.
+struct CountedMiss {
+  std::string metric; ///< as witnesses count it: "PAPI_L1_DCM", "cpu/event=0xd1,umask=0x08/"
+  std::string name;   ///< the vendor's; empty: the metric has one
+
+  /// "MEM_LOAD_RETIRED.L1_MISS, cpu/event=0xd1,umask=0x08/"
+  [[nodiscard]] std::string text() const { return name.empty() ? metric : name + ", " + metric; }
+};
+
 /// The abilities of a sampler.
 struct Abilities {
   Witness witness;
@@ -44,6 +53,12 @@ struct Abilities {
   std::int64_t page = 4096;     ///< bytes
   std::int64_t most_bytes = 0;  ///< largest extent of a dense pattern
   std::size_t at_once = 1;      ///< readings that are best requested together
+  /// What the misses of levels and of data TLBs are counted by; empty: miss_metric() and tlb_metric().
+  std::vector<CountedMiss> events = {}, tlb_events = {};
+
+  /// What the misses of a level, and of a data TLB, are counted by.
+  [[nodiscard]] CountedMiss counted_by(std::size_t level) const;
+  [[nodiscard]] CountedMiss tlb_counted_by(std::size_t level) const;
 };
 
 /// Lines of one page colour visited in turn, together with lines of others.
