@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What an emulation costs, and the commands of recount in one: runs, memory, caches by counters. Arguments: recount, machines
-whose caches are looked for (default: skl)."""
+whose caches are looked for (default: skl), -k and a part of the names of tests."""
 import json
 import os
 import pathlib
@@ -10,7 +10,8 @@ import sys
 import unittest
 
 RECOUNT = os.path.abspath(sys.argv[1])
-MACHINES = sys.argv[2:] or ["skl"]
+OPTIONS = sys.argv[sys.argv.index("-k"):] if "-k" in sys.argv else []  # of unittest
+MACHINES = sys.argv[2:len(sys.argv) - len(OPTIONS)] or ["skl"]
 MACHINE_FILES = pathlib.Path(RECOUNT).resolve().parent / "../emulate/machines"
 ENVIRONMENT = dict(os.environ, COLUMNS="400")
 # Prints the largest resident set of the process that the tool reports to: the server.
@@ -72,13 +73,25 @@ def stated(machine):
 
 
 class Caches(unittest.TestCase):
+    def find(self, machine, *options):
+        answer = recount(machine, "caches", "--json", "-q", *options)
+        self.assertEqual(answer.returncode, 0, answer.stderr)
+        return json.loads(answer.stdout)["levels"]
+
+    def test_times_find_the_caches_that_the_machine_states_and_nothing_else(self):
+        for machine in MACHINES:
+            with self.subTest(machine=machine):
+                levels = self.find(machine, "--witness", "clock")
+                found = {(level["level"], what): level[what]["value"] for level in levels for what in ("capacity", "line", "ways")
+                         if "value" in level[what]}
+                self.assertEqual(found, {(name, what): stated(machine)[name][what] for name in ("L1d", "L2")
+                                         for what in ("capacity", "line", "ways")})
+                self.assertEqual(levels, self.find(machine, "--witness", "clock"))
+
     def test_counters_find_the_caches_that_the_machine_states(self):
         for machine in MACHINES:
             with self.subTest(machine=machine):
-                answer = recount(machine, "caches", "--json", "-q")
-                self.assertEqual(answer.returncode, 0, answer.stderr)
-                found = json.loads(answer.stdout)
-                levels = {level["level"]: level for level in found["levels"]}
+                levels = {level["level"]: level for level in self.find(machine)}
                 for name, own in (("L1d", "L1d"), ("L2", "L2")):
                     for what, value in stated(machine)[own].items():
                         if (name, what) != ("L2", "ways") or "value" in levels[name][what]:
@@ -86,4 +99,4 @@ class Caches(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])
+    unittest.main(argv=sys.argv[:1] + OPTIONS)
