@@ -34,9 +34,11 @@ Reading TimingSampler::read(const kernel::Pattern& pattern) {
   kernel::link(base, places);
   void* const start = base + places.front();
   const std::int64_t visits = pattern.visits();
-  // One miss per pass is some nanoseconds; whole ones and a few mispredictions are less in many passes.
-  constexpr std::int64_t few = 300'000;
-  const std::int64_t passes = std::clamp<std::int64_t>(few / visits, 8, 64);
+  // One miss per pass is some nanoseconds; whole ones, mispredictions and what reading a clock evicts are
+  // less in many passes. Larger patterns than fit a second level miss often.
+  constexpr std::int64_t many_passes_to = 40'000;
+  const std::int64_t passes =
+      std::clamp<std::int64_t>(2'000'000 / visits, 8, visits <= many_passes_to ? 64 : 8);
   static_cast<void>(time(start, visits));
   const std::int64_t first = time(start, visits), all = time(start, (1 + passes) * visits);
   result::Observation o = make_observation(pattern, passes, "seconds");
