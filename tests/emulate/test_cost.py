@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What an emulation costs, and the commands of recount in one: runs, memory, caches by counters. Arguments: recount, machines
-whose caches are found three times each, and nothing else (default: everything, with skl)."""
+whose caches are looked for (default: skl), -k and a part of the names of tests."""
 import json
 import os
 import pathlib
@@ -10,7 +10,8 @@ import sys
 import unittest
 
 RECOUNT = os.path.abspath(sys.argv[1])
-MACHINES = sys.argv[2:] or ["skl"]
+OPTIONS = sys.argv[sys.argv.index("-k"):] if "-k" in sys.argv else []  # of unittest
+MACHINES = sys.argv[2:len(sys.argv) - len(OPTIONS)] or ["skl"]
 MACHINE_FILES = pathlib.Path(RECOUNT).resolve().parent / "../emulate/machines"
 ENVIRONMENT = dict(os.environ, COLUMNS="400")
 # Prints the largest resident set of the process that the tool reports to: the server.
@@ -100,9 +101,19 @@ class Caches(unittest.TestCase):
                 with self.subTest(machine=machine, options=options):
                     found = self.find(machine, *options)
                     self.check(machine, found)
-                    for _ in range(2 if sys.argv[2:] else 0):
+                    for _ in range(2 if len(MACHINES) > 1 else 0):
                         self.assertEqual(without_time(self.find(machine, *options)), without_time(found))
+
+    def test_times_find_the_caches_that_the_machine_states_and_nothing_else(self):
+        for machine in MACHINES:
+            with self.subTest(machine=machine):
+                levels = self.find(machine, "--witness", "clock")["levels"]
+                found = {(level["level"], what): level[what]["value"] for level in levels for what in ("capacity", "line", "ways")
+                         if "value" in level[what]}
+                self.assertEqual(found, {(name, what): stated(machine)[name][what] for name in ("L1d", "L2")
+                                         for what in ("capacity", "line", "ways")})
+                self.assertEqual(levels, self.find(machine, "--witness", "clock")["levels"])
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1] + (["Caches"] if sys.argv[2:] else []))
+    unittest.main(argv=sys.argv[:1] + OPTIONS)

@@ -333,14 +333,22 @@ std::vector<Share> CountGauge::measure(std::span<const kernel::Pattern> patterns
   return all;
 }
 
-Fit CountGauge::judge(double share, std::int64_t visits) const {
-  if (!cached_.abilities().exact) return Gauge::judge(share, visits);
-  // More lines than fit miss once per pass at least; counting misses a few times, in many passes.
+namespace {
+
+/// More lines than fit miss once per pass at least; counting misses a few times, in many passes.
+Fit judge_exactly(double share, std::int64_t visits) {
   return share * static_cast<double>(visits) < 0.5 ? Fit::fits : Fit::exceeds;
+}
+constexpr const char* exact_threshold = "one miss per pass";
+
+} // namespace
+
+Fit CountGauge::judge(double share, std::int64_t visits) const {
+  return cached_.abilities().exact ? judge_exactly(share, visits) : Gauge::judge(share, visits);
 }
 
 std::string CountGauge::thresholds() const {
-  if (cached_.abilities().exact) return "one miss per pass";
+  if (cached_.abilities().exact) return exact_threshold;
   return fmt::format("fits: at most {:g} misses per access; does not fit: at least {:g}", fits_most,
                      exceeds_least);
 }
@@ -365,13 +373,26 @@ std::vector<Share> TimeGauge::measure(std::span<const kernel::Pattern> patterns)
     const Reading& hit = crosses_pages ? readings[control++] : readings[i];
     if (!readings[i].ns || !hit.ns)
       all.push_back(missing(readings[i].ns ? hit : readings[i]));
+    else if (patterns[i].pair != 0) // of which the second access hits in the first level, or none does
+      all.push_back({(*readings[i].ns - first_hit_) / (hit_ + penalty_ - first_hit_), {}});
     else
-      all.push_back({(*readings[i].ns - (crosses_pages ? *hit.ns : hit_)) / penalty_, {}});
+      all.push_back({(*readings[i].ns - (crosses_pages ? *hit.ns - first_hit_ : 0) - hit_) / penalty_, {}});
   }
+  if (!cached_.abilities().exact) return all;
+  for (std::size_t i = 0; i < patterns.size(); ++i) // a pass misses a whole number of times
+    if (auto& value = all[i].value) {
+      const auto visits = static_cast<double>(patterns[i].visits());
+      value = std::round(*value * visits) / visits + 0.0; // no negative zero
+    }
   return all;
 }
 
+Fit TimeGauge::judge(double share, std::int64_t visits) const {
+  return cached_.abilities().exact ? judge_exactly(share, visits) : Gauge::judge(share, visits);
+}
+
 std::string TimeGauge::thresholds() const {
+  if (cached_.abilities().exact) return exact_threshold;
   return fmt::format("fits: at most {:g} of the step between the plateaus; does not fit: at least {:g}",
                      fits_most, exceeds_least);
 }

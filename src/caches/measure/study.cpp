@@ -9,6 +9,7 @@
 #include "caches/infer/sampler.hpp"
 #include "caches/measure/counting_sampler.hpp"
 #include "caches/measure/miss_events.hpp"
+#include "caches/measure/timing_sampler.hpp"
 #include "event/sysfs.hpp"
 #include "host/cpu.hpp"
 #include "host/disturbance.hpp"
@@ -328,8 +329,9 @@ public:
     can.page = ::sysconf(_SC_PAGESIZE);
     can.most_bytes = most_bytes;
     can.at_once = 12;
-    if (metrics > 0 && host::this_emulation().repeatable) {
-      can.times = false;
+    const host::Emulation emulation = host::this_emulation();
+    if (metrics > 0 ? emulation.repeatable : emulation.clock) {
+      can.times = metrics == 0;
       can.exact = true;
       can.at_once = 1;
     }
@@ -670,8 +672,11 @@ int serve_caches(int in, int out) {
   const auto observed = [&](const result::Observation& o) { write_line(result::to_line(o)); };
   const auto stage = [&](const std::string& name) { write_line(Json{{"stage", name}}.dump()); };
   Caches found;
-  if (caches_abilities(task).exact) {
+  if (caches_abilities(task).exact && !task.metrics.empty()) {
     CountingSampler sampler(task, observed);
+    found = infer_caches(sampler, stage);
+  } else if (caches_abilities(task).exact) {
+    TimingSampler sampler(caches_abilities(task), observed);
     found = infer_caches(sampler, stage);
   } else {
     const TimeLimits& limits = task.patient ? patient_limits : usual_limits;
