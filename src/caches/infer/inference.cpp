@@ -119,7 +119,7 @@ void infer_by_counts(Caches& found, CachedSampler& cached, const StageCallback& 
 
 constexpr std::int64_t survey_exactly_to = std::int64_t{8} << 20; ///< bytes
 constexpr std::size_t least_agreeing = 3;                         ///< working sets
-constexpr double same_time = 1.01;                                ///< nanoseconds are whole
+constexpr double same_time = 1.03; ///< nanoseconds are whole, and reading a clock evicts a line
 
 /// The time of working sets that all miss in some levels and fit the next one.
 struct Plateau {
