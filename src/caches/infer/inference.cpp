@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fmt/format.h>
 #include <functional>
 #include <memory>
 #include <optional>
