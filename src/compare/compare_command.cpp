@@ -45,6 +45,18 @@ result::Results read_files(const CompareArguments& a, CompareOptions& options) {
   return results;
 }
 
+/// What an emulated machine takes is no property of a real one.
+void require_one_kind(const std::vector<result::Run>& runs) {
+  // As /proc/cpuinfo of an emulated machine says.
+  const auto emulated = [](const result::Run& run) { return run.cpu.ends_with("(emulated)"); };
+  const auto one = std::ranges::find_if(runs, emulated);
+  const auto other = std::ranges::find_if_not(runs, emulated);
+  if (one == runs.end() || other == runs.end()) return;
+  throw bad_input("recount compare",
+                  fmt::format("run {} is of an emulated machine, run {} is measured", one->id, other->id),
+                  "compare emulated machines with each other");
+}
+
 void require_comparable(const Comparison& c) {
   if (c.nodes.size() < 2)
     throw bad_input(
@@ -63,6 +75,7 @@ int execute_compare(const CompareArguments& a) {
   if (!a.by.empty()) options.by = command::list_words(a.by);
   options.least_share = static_cast<double>(a.threshold) / 100;
   const result::Results results = read_files(a, options);
+  require_one_kind(results.runs);
   const Comparison comparison = compare(results, options);
   require_comparable(comparison);
   command::print("{}", a.json ? comparison_json(comparison)

@@ -33,7 +33,7 @@ struct EmulateOptions {
   std::string noise, mux_ms, microcode, tick;
   long seed = 1, general = 0, paranoid = -100, mlock_kb = -1;
   bool fast = false, exact = false, list = false, describe = false, quiet = false, no_smt = false,
-       watchdog = false, real_time = false, no_rdpmc = false, unprivileged = false;
+       watchdog = false, real_time = false, rdpmc = false, no_rdpmc = false, unprivileged = false;
 };
 
 constexpr long no_level = -100;
@@ -104,11 +104,11 @@ std::string injection(const std::string& text) {
 }
 
 std::string options_from(const EmulateOptions& o) {
-  std::string text =
-      fmt::format("watchdog {:d}\nreal_time {:d}\nrdpmc {:d}\nnoise {}\nmux_ms {}\ntick {}\n"
-                  "seed {}\n",
-                  o.watchdog, o.real_time, !o.no_rdpmc, non_negative("--noise", o.noise, 0),
-                  at_least_one("--mux-ms", o.mux_ms, 4), at_least_one("--tick", o.tick, 4e6), o.seed);
+  std::string text = fmt::format("watchdog {:d}\nreal_time {:d}\nrdpmc {:d}\nnoise {}\nmux_ms {}\ntick {}\n"
+                                 "seed {}\n",
+                                 o.watchdog, o.real_time, o.exact ? o.rdpmc : !o.no_rdpmc,
+                                 non_negative("--noise", o.noise, 0), at_least_one("--mux-ms", o.mux_ms, 4),
+                                 at_least_one("--tick", o.tick, 4e6), o.seed);
   if (o.exact)
     text += "exact 1\n";
   else if (!std::getenv("RECOUNT_PMU_LIBRARY"))
@@ -282,6 +282,12 @@ int execute_emulate(EmulateOptions& o) {
                       command.front() + " is statically linked: it would see the real machine", {},
                       "link it dynamically, or count it from outside: recount emulate " + o.words.front() +
                           " -- perf stat " + command.front());
+  if (const std::string sanitizer = impossible_sanitizer(command.front()); !sanitizer.empty())
+    throw unavailable(
+        "recount emulate",
+        fmt::format("{} is built with {}, which needs its own addresses and to be the first library",
+                    command.front(), sanitizer),
+        {}, "build it without -fsanitize");
   return end_as(run_command(o, emulation, settings, command));
 }
 
@@ -302,6 +308,7 @@ void declare_machine_options(command::Options& options, EmulateOptions& o) {
       .flag("--watchdog", o.watchdog, "the NMI watchdog holds a counter")
       .text("--mux-ms", o.mux_ms, "MS", "time between rotations of multiplexed events (default 4)")
       .flag("--real-time", o.real_time, "time is that of this machine, not emulated cycles by their rate")
+      .flag("--rdpmc", o.rdpmc, "counters can be read in user space with --exact, too")
       .flag("--no-rdpmc", o.no_rdpmc, "counters cannot be read in user space")
       .text("--microcode", o.microcode, "VERSION",
             "microcode version in /proc/cpuinfo (default: the machine's)")

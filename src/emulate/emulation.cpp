@@ -466,26 +466,58 @@ Settings checked_settings(const Emulation& emulation) {
   }
 }
 
+namespace {
+
+/// A program of ELF, as far as it can be read.
+class Elf {
+public:
+  explicit Elf(const std::string& program)
+      : in_(process::find_program(program).value_or(""), std::ios::binary) {
+    if (!read(0, head) || std::memcmp(head.e_ident, ELFMAG, SELFMAG) != 0) head = {};
+  }
+  bool read(std::uint64_t at, auto& into) { return read(at, &into, sizeof into); }
+  bool read(std::uint64_t at, void* into, std::size_t bytes) {
+    in_.clear();
+    in_.seekg(static_cast<std::streamoff>(at));
+    return static_cast<bool>(in_.read(static_cast<char*>(into), static_cast<std::streamsize>(bytes)));
+  }
+  Elf64_Ehdr head{}; ///< all 0 where it is no such program
+
+private:
+  std::ifstream in_;
+};
+
+} // namespace
+
 bool is_static(const std::string& program) {
-  const auto file = process::find_program(program);
-  std::ifstream in(file.value_or(""), std::ios::binary);
-  const auto read = [&in](std::uint64_t at, auto& into) {
-    in.seekg(static_cast<std::streamoff>(at));
-    return static_cast<bool>(in.read(reinterpret_cast<char*>(&into), sizeof into));
-  };
-  Elf64_Ehdr head{};
-  if (!read(0, head) || std::memcmp(head.e_ident, ELFMAG, SELFMAG) != 0) return false;
-  bool program_of_its_own = head.e_type == ET_EXEC;
-  for (unsigned i = 0; i < head.e_phnum; ++i) {
+  Elf file(program);
+  bool program_of_its_own = file.head.e_type == ET_EXEC;
+  for (unsigned i = 0; i < file.head.e_phnum; ++i) {
     Elf64_Phdr part{};
-    if (!read(head.e_phoff + i * sizeof part, part) || part.p_type == PT_INTERP) return false;
+    if (!file.read(file.head.e_phoff + i * sizeof part, part) || part.p_type == PT_INTERP) return false;
     if (part.p_type != PT_DYNAMIC) continue;
     Elf64_Dyn entry{}; // the dynamic linker itself, which may be the program, has no PT_INTERP either
-    for (std::uint64_t at = 0; at + sizeof entry <= part.p_filesz && read(part.p_offset + at, entry);
+    for (std::uint64_t at = 0; at + sizeof entry <= part.p_filesz && file.read(part.p_offset + at, entry);
          at += sizeof entry)
       if (entry.d_tag == DT_FLAGS_1 && (entry.d_un.d_val & DF_1_PIE) != 0) program_of_its_own = true;
   }
   return program_of_its_own;
+}
+
+std::string impossible_sanitizer(const std::string& program) {
+  constexpr std::uint64_t most = std::uint64_t{1} << 30;
+  Elf file(program);
+  for (unsigned i = 0; i < file.head.e_shnum; ++i) {
+    Elf64_Shdr section{};
+    if (!file.read(file.head.e_shoff + i * sizeof section, section)) break;
+    if (section.sh_type != SHT_STRTAB || section.sh_size > most) continue;
+    std::string names(section.sh_size, '\0');
+    if (!file.read(section.sh_offset, names.data(), names.size())) continue;
+    for (const auto& [symbol, name] :
+         {std::pair("__asan_init", "AddressSanitizer"), std::pair("__msan_init", "MemorySanitizer")})
+      if (names.find(std::string{'\0'} + symbol + '\0') != names.npos) return name;
+  }
+  return {};
 }
 
 EmulatedMachine::EmulatedMachine(const Emulation& emulation, const Settings& settings)

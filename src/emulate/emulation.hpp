@@ -30,6 +30,9 @@ struct Emulation {
 
 /// Whether nothing can be preloaded into the program of that name: it has no dynamic linker.
 [[nodiscard]] bool is_static(const std::string& program);
+/// The sanitizer that the program of that name is built with and that cannot run beside a preloaded library
+/// or under Valgrind; empty: none.
+[[nodiscard]] std::string impossible_sanitizer(const std::string& program);
 
 using Variables = std::vector<std::pair<std::string, std::string>>; ///< of the environment
 

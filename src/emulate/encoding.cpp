@@ -35,6 +35,14 @@ Encoding encode_generic(const SimulatedMachine& machine, const perf_event_attr& 
 
 constexpr std::uint64_t most_cache_events = 0x20000;
 
+/// -1 in every table of arch/x86/events: code is not written, TLBs of code and predictors are only looked up.
+bool makes_no_sense(std::uint64_t cache_event) {
+  const std::uint64_t cache = cache_event & 0xff, operation = cache_event >> 8 & 0xff;
+  return (operation == PERF_COUNT_HW_CACHE_OP_WRITE && cache == PERF_COUNT_HW_CACHE_L1I) ||
+         (operation != PERF_COUNT_HW_CACHE_OP_READ &&
+          (cache == PERF_COUNT_HW_CACHE_ITLB || cache == PERF_COUNT_HW_CACHE_BPU));
+}
+
 bool suits(const SimulatedEvent& row, std::uint64_t config1) {
   return row.any_config1 || row.config1 == config1;
 }
@@ -45,6 +53,7 @@ std::optional<Encoding> encode(const SimulatedMachine& machine, const perf_event
   if (machine.pmus.empty()) return {};
   if (attr.type == PERF_TYPE_HARDWARE)
     return encode_generic(machine, attr, &SimulatedPmu::generic, PERF_COUNT_HW_MAX);
+  if (attr.type == PERF_TYPE_HW_CACHE && makes_no_sense(attr.config)) return Encoding{.error = EINVAL};
   if (attr.type == PERF_TYPE_HW_CACHE)
     return encode_generic(machine, attr, &SimulatedPmu::cache_event, most_cache_events);
   for (std::size_t i = 0; i < machine.pmus.size(); ++i)

@@ -125,8 +125,11 @@ std::int32_t take_slot(Shared& shared) {
       shared.end = std::max(shared.end, at + 1);
       return at;
     }
-    for (Slot& slot : shared.slots)
-      if (gone(slot.owner)) slot.used = false;
+    pid_t last = 0; // most belong to one process
+    for (Slot& slot : shared.slots) {
+      if (slot.owner != last) slot.used = !gone(slot.owner);
+      if (slot.used) last = slot.owner;
+    }
   }
   return -1;
 }

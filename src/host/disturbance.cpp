@@ -101,7 +101,7 @@ Disturbance disturbance() {
 
 std::vector<Flag> flags(const Disturbance& before, const Disturbance& after) {
   std::vector<Flag> out;
-  if (this_emulation().exact) return out; // what happens to this machine changes nothing there
+  if (this_emulation().clock) return out; // what happens to this machine changes nothing there
   const std::int64_t passed = after.monotonic_ns - before.monotonic_ns;
   if (before.cpu != after.cpu) {
     out.emplace_back(Flag::Kind::migrated,

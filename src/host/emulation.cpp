@@ -8,16 +8,17 @@
 namespace recount::host {
 
 Emulation parse_emulation(std::string_view options) {
-  double exact = 0, noise = 0;
+  double exact = 0, noise = 0, real_time = 0;
   bool counted_failures = false;
   for (const std::string_view line : base::split(options, '\n')) {
     const auto words = base::words(line);
     if (words.size() < 2) continue;
     if (words[0] == "exact") exact = base::parse<double>(words[1]).value_or(0);
+    if (words[0] == "real_time") real_time = base::parse<double>(words[1]).value_or(1);
     if (words[0] == "noise") noise = base::parse<double>(words[1]).value_or(1);
     if (words[0] == "inject" && words.back() != "0") counted_failures = true;
   }
-  return {exact != 0, exact != 0 && noise == 0 && !counted_failures};
+  return {exact != 0, exact != 0 && real_time == 0, exact != 0 && noise == 0 && !counted_failures};
 }
 
 Emulation this_emulation() {

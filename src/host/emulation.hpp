@@ -7,6 +7,7 @@ namespace recount::host {
 
 struct Emulation {
   bool exact = false;      ///< what is executed is counted (--exact), in Valgrind
+  bool clock = false;      ///< and clocks tell its cycles (without --real-time)
   bool repeatable = false; ///< and nothing is random: an execution repeated has the same counts
 };
 

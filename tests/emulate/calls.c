@@ -7,12 +7,14 @@
 #include <linux/perf_event.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -305,6 +307,63 @@ static void rings(void) {
 }
 
 /// What an event has counted, in calls of many().
+/// Executes this program again, which the signal of an event of before ends.
+static const char* program;
+static void ignore(int number) {
+  (void)number;
+}
+static void execute(void) {
+  const pid_t child = fork();
+  if (child == 0) {
+    const int fd = open_in(sampling(), -1);
+    signal(SIGIO, ignore); // until execve(2)
+    fcntl(fd, F_SETFL, O_ASYNC);
+    fcntl(fd, F_SETOWN, getpid());
+    ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+    execl(program, program, hardware ? "hardware" : "software", "formats", (char*)NULL);
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  printf("signal after execve: %d\n", WIFSIGNALED(status) ? WTERMSIG(status) : 0);
+}
+
+static void groups(void) {
+  struct perf_event_attr point = event();
+  static long watched;
+  point.type = PERF_TYPE_BREAKPOINT;
+  point.config = 0;
+  point.bp_type = 3; // reads and writes
+  point.bp_addr = (uint64_t)&watched;
+  point.bp_len = 8;
+  const int at = open_in(point, -1);
+  SAY(ioctl(at, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &point));
+  close(at);
+  struct perf_event_attr attr = sampling();
+  attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TIME | PERF_SAMPLE_RAW;
+  int fd = open_in(attr, -1);
+  struct perf_event_mmap_page* const ring = MAP(9 * page, MAP_SHARED, 0);
+  const int sibling = open_in(event(), fd); // without times
+  printf("sibling: %d\n", sibling >= 0);
+  struct perf_event_attr alone = event();
+  const int other =
+      (int)syscall(SYS_perf_event_open, &alone, 0, -1, fd, (unsigned long)PERF_FLAG_FD_NO_GROUP);
+  work();
+  printf("of a group that is off: %d\n", value(sibling) == 0);
+  printf("of no group: %d\n", value(other) >= 64 && value(other) < (uint64_t)-1);
+  SAY(ioctl(fd, PERF_EVENT_IOC_ENABLE, 0));
+  work();
+  printf("bytes of a sample: %d\n", ((const struct perf_event_header*)((const char*)ring + page))->size);
+  samples(ring);
+  close(fd); // the mapping keeps it
+  work();
+  printf("samples after close: %d\n", samples(ring) > 10);
+  memset(ring, 0x44, (size_t)page); // sizes and all
+  work();
+  munmap(ring, (size_t)(9 * page));
+  close(sibling), close(other);
+}
+
 static uint64_t each;
 static void many(void) {
   for (int i = 0; i < 16; ++i)
@@ -377,18 +436,64 @@ static void lineage(void) {
   pthread_join(threads[0], NULL);
 }
 
+/// Events until there is no room for more.
+static int open_all(void) {
+  const struct rlimit limit = {2000, 2000};
+  setrlimit(RLIMIT_NOFILE, &limit);
+  int number = 0;
+  while (open_in(event(), -1) >= 0)
+    ++number;
+  printf("%d: %s\n", number, strerror(errno));
+  return 0;
+}
+
+/// A counter in user space, as perf_event_open(2) says.
+static int read_in_user_space(void) {
+  const int fd = open_in(event(), -1);
+  const volatile struct perf_event_mmap_page* const at = MAP(page, MAP_SHARED, 0);
+  printf("can: %d\n", (int)at->cap_user_rdpmc);
+  if (!at->cap_user_rdpmc) return 0;
+#ifdef __x86_64__
+  for (int i = 0; i < 3; ++i) {
+    const uint64_t before = value(fd);
+    int64_t counted = 0;
+    uint32_t sequence = 0;
+    do {
+      sequence = at->lock;
+      uint32_t low = 0, high = 0;
+      __asm__ volatile("rdpmc" : "=a"(low), "=d"(high) : "c"(at->index - 1));
+      counted = (int64_t)(((uint64_t)high << 32 | low) << (64 - at->pmc_width)) >> (64 - at->pmc_width);
+      counted += at->offset;
+    } while (at->lock != sequence);
+    const uint64_t after = value(fd);
+    printf("between: %d\n", before < (uint64_t)counted && (uint64_t)counted < after && after < before + 2000);
+    if (i == 0) ioctl(fd, PERF_EVENT_IOC_RESET, 0);
+  }
+#endif
+  return 0;
+}
+
 int main(int argc, char** argv) {
   setvbuf(stdout, NULL, _IOLBF, 0);
   page = sysconf(_SC_PAGESIZE);
+  program = argv[0];
   hardware = argc > 1 && strcmp(argv[1], "hardware") == 0;
+  if (argc > 1 && strcmp(argv[1], "rdpmc") == 0) {
+    hardware = 1;
+    return read_in_user_space();
+  }
+  if (argc > 1 && strcmp(argv[1], "all") == 0) {
+    hardware = 1;
+    return open_all();
+  }
   const int fd = open_in(event(), -1);
   if (fd < 0) return 77;
   close(fd);
   const struct {
     const char* name;
     void (*calls)(void);
-  } all[] = {{"copies", copies},         {"controls", controls}, {"formats", formats},
-             {"attributes", attributes}, {"rings", rings},       {"lineage", lineage}};
+  } all[] = {{"copies", copies}, {"controls", controls}, {"formats", formats}, {"attributes", attributes},
+             {"rings", rings},   {"groups", groups},     {"execute", execute}, {"lineage", lineage}};
   for (unsigned i = 0; i < sizeof all / sizeof *all; ++i) {
     if (argc > 2 && strcmp(argv[2], all[i].name) != 0) continue;
     printf("# %s\n", all[i].name);

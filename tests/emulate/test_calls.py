@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Calls about events under recount emulate --exact against those of Linux. Arguments: recount, the programs of calls.c and counted.c."""
+import errno
 import os
 import re
 import shutil
@@ -12,8 +13,8 @@ RECOUNT, CALLS, COUNTED = map(os.path.abspath, sys.argv[1:4])
 PERF = shutil.which("perf")
 
 
-def emulate(*command, machine="skl", folder=None):
-    return subprocess.run([RECOUNT, "emulate", "--exact", "-q", machine, "--", *command], capture_output=True, text=True, errors="replace",
+def emulate(*command, machine="skl", folder=None, options=()):
+    return subprocess.run([RECOUNT, "emulate", "--exact", "-q", *options, machine, "--", *command], capture_output=True, text=True, errors="replace",
                           check=False, timeout=250, cwd=folder)
 
 
@@ -24,6 +25,14 @@ class Calls(unittest.TestCase):
         answer = emulate(CALLS, "hardware")
         self.assertEqual(answer.returncode, 0, answer.stderr)
         self.assertEqual(answer.stdout.splitlines(), NATIVE.stdout.splitlines())
+
+    def test_an_event_without_room_is_refused(self):
+        self.assertEqual(emulate(CALLS, "all").stdout, f"1024: {os.strerror(errno.EMFILE)}\n")
+
+    def test_counters_are_read_in_user_space(self):
+        for options, expected in ((("--rdpmc",), "can: 1\n" + 3 * "between: 1\n"), ((), "can: 0\n")):
+            answer = emulate(CALLS, "rdpmc", options=options)
+            self.assertEqual((answer.returncode, answer.stdout), (0, expected), answer.stderr)
 
     @unittest.skipUnless(PERF, "perf is not installed")
     def test_events_of_linux_and_of_the_machine_share_a_ring(self):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What an emulation costs, and the commands of recount in one: runs, memory, caches by counters. Arguments: recount, machines
-whose caches are looked for (default: skl)."""
+whose caches are looked for (default: skl), -k and a part of the names of tests."""
 import json
 import os
 import pathlib
@@ -10,7 +10,8 @@ import sys
 import unittest
 
 RECOUNT = os.path.abspath(sys.argv[1])
-MACHINES = sys.argv[2:] or ["skl"]
+OPTIONS = sys.argv[sys.argv.index("-k"):] if "-k" in sys.argv else []  # of unittest
+MACHINES = sys.argv[2:len(sys.argv) - len(OPTIONS)] or ["skl"]
 MACHINE_FILES = pathlib.Path(RECOUNT).resolve().parent / "../emulate/machines"
 ENVIRONMENT = dict(os.environ, COLUMNS="400")
 # Prints the largest resident set of the process that the tool reports to: the server.
@@ -67,23 +68,52 @@ def stated(machine):
     text = (MACHINE_FILES / (machine + ".pmu")).read_text()
     like = re.search(r"(?m)^like (\w+)", text)
     caches = stated(like[1]) if like else {}
-    return caches | {name: {"capacity": int(size), "ways": int(ways), "line": int(line)}
-                     for name, size, ways, line in re.findall(r"(?m)^cache (\S+) (\d+) (\d+) (\d+)", text)}
+    caches |= {name: {"capacity": int(size), "ways": int(ways), "line": int(line)}
+               for name, size, ways, line in re.findall(r"(?m)^cache (\S+) (\d+) (\d+) (\d+)", text)}
+    return caches | {name: int(entries) for name, entries in re.findall(r"(?m)^tlb (\w+) (\d+)", text)}
+
+
+def without_time(found):
+    return {name: value for name, value in found.items() if name not in ("seconds", "cpu")}
 
 
 class Caches(unittest.TestCase):
+    def find(self, machine, *options):
+        answer = recount(machine, "caches", "--json", "-q", *options)
+        self.assertEqual(answer.returncode, 0, answer.stderr)
+        return json.loads(answer.stdout)
+
+    def check(self, machine, found):
+        truth = stated(machine)
+        levels = {level["level"]: level for level in found["levels"]}
+        self.assertEqual(list(levels), ["L1d", "L2"])
+        for name, level in levels.items():
+            for what, value in truth[name].items():
+                self.assertEqual(level[what].get("value"), value, (machine, name, what, level[what]))
+        self.assertEqual([tlb["entries"].get("value") for tlb in found["tlb"]], [truth["data"], truth["second"]], (machine, found["tlb"]))
+        self.assertEqual([text.split(":")[0] for text in found["counted_by"]],
+                         ["L1d misses", "L2 misses", "L1 DTLB misses", "L2 DTLB misses"], machine)
+
     def test_counters_find_the_caches_that_the_machine_states(self):
         for machine in MACHINES:
+            cpus = [("--cpu", "0"), ("--cpu", "1")] if machine == "adl" else [()]
+            for options in cpus:
+                with self.subTest(machine=machine, options=options):
+                    found = self.find(machine, *options)
+                    self.check(machine, found)
+                    for _ in range(2 if len(MACHINES) > 1 else 0):
+                        self.assertEqual(without_time(self.find(machine, *options)), without_time(found))
+
+    def test_times_find_the_caches_that_the_machine_states_and_nothing_else(self):
+        for machine in MACHINES:
             with self.subTest(machine=machine):
-                answer = recount(machine, "caches", "--json", "-q")
-                self.assertEqual(answer.returncode, 0, answer.stderr)
-                found = json.loads(answer.stdout)
-                levels = {level["level"]: level for level in found["levels"]}
-                for name, own in (("L1d", "L1d"), ("L2", "L2")):
-                    for what, value in stated(machine)[own].items():
-                        if (name, what) != ("L2", "ways") or "value" in levels[name][what]:
-                            self.assertEqual(levels[name][what].get("value"), value, (machine, name, what, levels[name][what]))
+                levels = self.find(machine, "--witness", "clock")["levels"]
+                found = {(level["level"], what): level[what]["value"] for level in levels for what in ("capacity", "line", "ways")
+                         if "value" in level[what]}
+                self.assertEqual(found, {(name, what): stated(machine)[name][what] for name in ("L1d", "L2")
+                                         for what in ("capacity", "line", "ways")})
+                self.assertEqual(levels, self.find(machine, "--witness", "clock")["levels"])
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])
+    unittest.main(argv=sys.argv[:1] + OPTIONS)

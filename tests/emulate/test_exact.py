@@ -147,6 +147,18 @@ class Exact(unittest.TestCase):
             if shutil.which("perf"):
                 self.assertLess(perf([INSTRUCTIONS], program)[INSTRUCTIONS], 20)
 
+    @unittest.skipUnless(shutil.which("cc"), "no C compiler is installed")
+    def test_programs_with_address_sanitizer_are_refused(self):
+        with tempfile.TemporaryDirectory() as folder:
+            source, program = pathlib.Path(folder, "p.c"), pathlib.Path(folder, "p")
+            source.write_text("int main(void) { return 0; }\n")
+            if subprocess.run(["cc", "-fsanitize=address", source, "-o", program], check=False, capture_output=True).returncode:
+                self.skipTest("the compiler has no AddressSanitizer")
+            for how in ("--exact", "--fast"):
+                answer = subprocess.run([RECOUNT, "emulate", how, "skl", "--", program], capture_output=True, text=True, check=False)
+                self.assertEqual((answer.returncode, answer.stdout), (125, ""))
+                self.assertRegex(answer.stderr, r"\A.*is built with AddressSanitizer")
+
     def test_cachegrind_counts_the_same(self):
         few, many, counts = cachegrind(COUNTED, "-", str(FEW)), cachegrind(COUNTED, "-", str(2 * FEW)), counted_twice()
         for event in (INSTRUCTIONS, LOADS, STORES, CONDITIONAL):

@@ -299,7 +299,8 @@ BOOST_AUTO_TEST_CASE(user_space_reads_of_a_group_are_those_of_read) {
       case 0: run_on(static_cast<int>(i / 1000 % 2)); break; // a migration
       case 300: counter.stop(); break;                       // index 0
       case 301: counter.start(); break;
-      case 600: others.start(); break; // more events than counters
+      case 599: add_turns(600'000); break; // so that rotation goes on between
+      case 600: others.start(); break;     // more events than counters
       case 620: others.stop(), counter.reset(); break;
       default: disturbed = false;
       }

@@ -41,8 +41,8 @@ Property time_property(const std::string& name, double ns, Confidence confidence
 std::string level_name(std::size_t level) {
   return level == 0 ? "L1d" : fmt::format("L{}", level + 1);
 }
-std::string miss_measure(std::size_t level) {
-  return fmt::format("{} misses per access ({})", level_name(level), miss_metric(level));
+std::string miss_measure(std::size_t level, const Abilities& can) {
+  return fmt::format("{} misses per access ({})", level_name(level), can.counted_by(level).text());
 }
 
 LevelFinding unknown_level(const std::string& name, const Reason& reason) {

@@ -98,7 +98,7 @@ struct LevelFinding {
 /// "L1d" for 0, "L2" for 1 ...
 [[nodiscard]] std::string level_name(std::size_t level);
 /// "L1d misses per access (PAPI_L1_DCM)" for 0.
-[[nodiscard]] std::string miss_measure(std::size_t level);
+[[nodiscard]] std::string miss_measure(std::size_t level, const Abilities& can);
 /// A level of which nothing is known, for one reason.
 [[nodiscard]] LevelFinding unknown_level(const std::string& name, const Reason& reason);
 
@@ -113,9 +113,10 @@ struct Caches {
   bool modelled = false;
   std::vector<LevelFinding> levels; ///< from the core outwards
   std::vector<TlbFinding> tlbs;
-  Property memory;                 ///< latency beyond the last level
-  std::vector<SizePoint> curve;    ///< time against working set; empty without a clock
-  std::vector<std::string> method; ///< how it was measured, and what changed from level to level and why
+  Property memory;                     ///< latency beyond the last level
+  std::vector<SizePoint> curve;        ///< time against working set; empty without a clock
+  std::vector<std::string> counted_by; ///< "L1d misses: PAPI_L1_DCM", of each counted level and TLB
+  std::vector<std::string> method;     ///< how it was measured, and what changed from level to level and why
   std::size_t readings = 0;
   std::size_t rounds = 0, disturbed = 0; ///< timed; of them interrupted by other programs or the hypervisor
 };

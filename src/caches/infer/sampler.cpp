@@ -83,17 +83,53 @@ void add(std::vector<std::vector<double>>& all, std::size_t at, double value) {
 
 } // namespace
 
+CountedMiss Abilities::counted_by(std::size_t level) const {
+  return level < events.size() ? events[level] : CountedMiss{miss_metric(level), {}};
+}
+CountedMiss Abilities::tlb_counted_by(std::size_t level) const {
+  return level < tlb_events.size() ? tlb_events[level] : CountedMiss{tlb_metric(level), {}};
+}
+
+namespace {
+
+constexpr const char* events_note = "events";
+constexpr const char* tlb_events_note = "tlb_events";
+
+/// "NAME@METRIC ...", as in records.
+std::string to_note(const std::vector<CountedMiss>& events) {
+  std::string text;
+  for (const CountedMiss& event : events)
+    text += (text.empty() ? "" : " ") + event.name + (event.name.empty() ? "" : "@") + event.metric;
+  return text;
+}
+
+std::vector<CountedMiss> parse_note(const std::string& text) {
+  return base::mapped(base::words(text), [](const std::string_view word) {
+    const auto at = word.find('@');
+    if (at == word.npos) return CountedMiss{std::string(word), {}};
+    return CountedMiss{std::string(word.substr(at + 1)), std::string(word.substr(0, at))};
+  });
+}
+
+} // namespace
+
 std::map<std::string, std::string> record_plan(const Abilities& can) {
-  return {{"study", study_name},
-          {"witness", can.witness.name()},
-          {"times", can.times ? "1" : "0"},
-          {"counted", std::to_string(can.counted)},
-          {"counted_tlbs", std::to_string(can.counted_tlbs)},
-          {"exact", can.exact ? "1" : "0"},
-          {"contiguous", can.exact ? "1" : "0"}, // readers of 0.1.0 require it
-          {"page", std::to_string(can.page)},
-          {"most_bytes", std::to_string(can.most_bytes)},
-          {"at_once", std::to_string(can.at_once)}};
+  std::map<std::string, std::string> events;
+  if (!can.events.empty()) events.emplace(events_note, to_note(can.events));
+  if (!can.tlb_events.empty()) events.emplace(tlb_events_note, to_note(can.tlb_events));
+  std::map<std::string, std::string> plan{
+      {"study", study_name},
+      {"witness", can.witness.name()},
+      {"times", can.times ? "1" : "0"},
+      {"counted", std::to_string(can.counted)},
+      {"counted_tlbs", std::to_string(can.counted_tlbs)},
+      {"exact", can.exact ? "1" : "0"},
+      {"contiguous", can.exact ? "1" : "0"}, // readers of 0.1.0 require it
+      {"page", std::to_string(can.page)},
+      {"most_bytes", std::to_string(can.most_bytes)},
+      {"at_once", std::to_string(can.at_once)}};
+  plan.merge(events);
+  return plan;
 }
 
 std::string miss_metric(std::size_t level) {
@@ -177,6 +213,8 @@ RecordSampler::RecordSampler(const result::Results& results, const result::Run& 
   abilities_.page = number("page", 64, std::int64_t{1} << 40);
   abilities_.most_bytes = number("most_bytes", 0, std::int64_t{1} << 40);
   abilities_.at_once = static_cast<std::size_t>(number("at_once", 1, 1000));
+  abilities_.events = parse_note(base::value_at(run.plan, events_note));
+  abilities_.tlb_events = parse_note(base::value_at(run.plan, tlb_events_note));
   for (const auto& o : results.observations)
     if (o.run == run.id && result::is_reading(o)) add_reference(o);
   for (const auto& o : results.observations)
@@ -210,10 +248,10 @@ void RecordSampler::add_reading(const result::Observation& o) {
         normalised_time(base_, reference == references_.end() ? 0 : reference->second, pattern, *each),
         !result::disturbances(o).empty());
   }
-  if (const auto level = level_of_misses(o.metric); level && *level < abilities_.counted)
-    add(rounds.misses, *level, *each);
+  for (std::size_t level = 0; level < abilities_.counted; ++level)
+    if (o.metric == abilities_.counted_by(level).metric) add(rounds.misses, level, *each);
   for (std::size_t level = 0; level < abilities_.counted_tlbs; ++level)
-    if (o.metric == tlb_metric(level)) add(rounds.translations, level, *each);
+    if (o.metric == abilities_.tlb_counted_by(level).metric) add(rounds.translations, level, *each);
 }
 
 /// False when the observation is not of page colours.
@@ -295,14 +333,22 @@ std::vector<Share> CountGauge::measure(std::span<const kernel::Pattern> patterns
   return all;
 }
 
-Fit CountGauge::judge(double share, std::int64_t visits) const {
-  if (!cached_.abilities().exact) return Gauge::judge(share, visits);
-  // More lines than fit miss once per pass at least; counting misses a few times, in many passes.
+namespace {
+
+/// More lines than fit miss once per pass at least; counting misses a few times, in many passes.
+Fit judge_exactly(double share, std::int64_t visits) {
   return share * static_cast<double>(visits) < 0.5 ? Fit::fits : Fit::exceeds;
+}
+constexpr const char* exact_threshold = "one miss per pass";
+
+} // namespace
+
+Fit CountGauge::judge(double share, std::int64_t visits) const {
+  return cached_.abilities().exact ? judge_exactly(share, visits) : Gauge::judge(share, visits);
 }
 
 std::string CountGauge::thresholds() const {
-  if (cached_.abilities().exact) return "one miss per pass";
+  if (cached_.abilities().exact) return exact_threshold;
   return fmt::format("fits: at most {:g} misses per access; does not fit: at least {:g}", fits_most,
                      exceeds_least);
 }
@@ -327,13 +373,26 @@ std::vector<Share> TimeGauge::measure(std::span<const kernel::Pattern> patterns)
     const Reading& hit = crosses_pages ? readings[control++] : readings[i];
     if (!readings[i].ns || !hit.ns)
       all.push_back(missing(readings[i].ns ? hit : readings[i]));
+    else if (patterns[i].pair != 0) // of which the second access hits in the first level, or none does
+      all.push_back({(*readings[i].ns - first_hit_) / (hit_ + penalty_ - first_hit_), {}});
     else
-      all.push_back({(*readings[i].ns - (crosses_pages ? *hit.ns : hit_)) / penalty_, {}});
+      all.push_back({(*readings[i].ns - (crosses_pages ? *hit.ns - first_hit_ : 0) - hit_) / penalty_, {}});
   }
+  if (!cached_.abilities().exact) return all;
+  for (std::size_t i = 0; i < patterns.size(); ++i) // a pass misses a whole number of times
+    if (auto& value = all[i].value) {
+      const auto visits = static_cast<double>(patterns[i].visits());
+      value = std::round(*value * visits) / visits + 0.0; // no negative zero
+    }
   return all;
 }
 
+Fit TimeGauge::judge(double share, std::int64_t visits) const {
+  return cached_.abilities().exact ? judge_exactly(share, visits) : Gauge::judge(share, visits);
+}
+
 std::string TimeGauge::thresholds() const {
+  if (cached_.abilities().exact) return exact_threshold;
   return fmt::format("fits: at most {:g} of the step between the plateaus; does not fit: at least {:g}",
                      fits_most, exceeds_least);
 }

@@ -34,16 +34,31 @@ struct TimedRounds {
   void add(double ns, bool was_disturbed) { (was_disturbed ? disturbed : undisturbed).push_back(ns); }
 };
 
+/// A metric of misses.
+struct CountedMiss {
+  std::string metric; ///< as witnesses count it: "PAPI_L1_DCM", "cpu/event=0xd1,umask=0x08/"
+  std::string name;   ///< the vendor's; empty: the metric has one
+
+  /// "MEM_LOAD_RETIRED.L1_MISS, cpu/event=0xd1,umask=0x08/"
+  [[nodiscard]] std::string text() const { return name.empty() ? metric : name + ", " + metric; }
+};
+
 /// The abilities of a sampler.
 struct Abilities {
   Witness witness;
   bool times = false;           ///< Reading::ns
   std::size_t counted = 0;      ///< levels whose misses are counted
   std::size_t counted_tlbs = 0; ///< data TLBs whose misses are counted
-  bool exact = false;           ///< counts without noise; sets are chosen by the addresses of the pattern
-  std::int64_t page = 4096;     ///< bytes
-  std::int64_t most_bytes = 0;  ///< largest extent of a dense pattern
-  std::size_t at_once = 1;      ///< readings that are best requested together
+  bool exact = false; ///< counts or times without noise; sets are chosen by the addresses of the pattern
+  std::int64_t page = 4096;    ///< bytes
+  std::int64_t most_bytes = 0; ///< largest extent of a dense pattern
+  std::size_t at_once = 1;     ///< readings that are best requested together
+  /// What the misses of levels and of data TLBs are counted by; empty: miss_metric() and tlb_metric().
+  std::vector<CountedMiss> events = {}, tlb_events = {};
+
+  /// What the misses of a level, and of a data TLB, are counted by.
+  [[nodiscard]] CountedMiss counted_by(std::size_t level) const;
+  [[nodiscard]] CountedMiss tlb_counted_by(std::size_t level) const;
 };
 
 /// Lines of one page colour visited in turn, together with lines of others.
@@ -250,19 +265,21 @@ private:
 };
 
 /// Time beyond a hit in a level, as a share of the miss penalty. Where elements lie pages apart, the same
-/// pages are visited again with the elements spread over the cache sets: what that takes beyond a hit is
-/// the cost of translation, and is subtracted.
+/// pages are visited again with the elements spread over the cache sets: what that takes beyond a hit in the
+/// first level is the cost of translation, and is subtracted.
 class TimeGauge : public Gauge {
 public:
-  /// `hit` and `penalty` in ns, `line` in bytes.
-  TimeGauge(CachedSampler& cached, double hit, double penalty, std::int64_t line)
-      : cached_(cached), hit_(hit), penalty_(penalty), line_(line) {}
+  /// `hit` and `penalty` in ns, `line` in bytes; `first_hit`: of the first level, where this is another.
+  TimeGauge(CachedSampler& cached, double hit, double penalty, std::int64_t line,
+            std::optional<double> first_hit = {})
+      : cached_(cached), first_hit_(first_hit.value_or(hit)), hit_(hit), penalty_(penalty), line_(line) {}
   std::vector<Share> measure(std::span<const kernel::Pattern> patterns) override;
+  [[nodiscard]] Fit judge(double share, std::int64_t visits) const override;
   [[nodiscard]] std::string thresholds() const override;
 
 private:
   CachedSampler& cached_;
-  double hit_, penalty_;
+  double first_hit_, hit_, penalty_;
   std::int64_t line_;
 };
 

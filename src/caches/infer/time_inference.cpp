@@ -98,7 +98,7 @@ private:
     throw Unknown{
         {fmt::format("{} counts nothing here: {:.4f} misses per access over {} in random order, where nearly "
                      "every access misses",
-                     miss_metric(0), *reading.misses.front(),
+                     abilities_.counted_by(0).text(), *reading.misses.front(),
                      base::format_bytes(pattern.count * pattern.stride)),
          "", "--witness clock needs no counters", ReasonCode::dead}};
   }
@@ -132,7 +132,7 @@ private:
       gauge = std::make_unique<CountGauge>(cached_, 0);
     else
       gauge = std::make_unique<TimeGauge>(cached_, first_hit_, second_hit_ - first_hit_, 64);
-    finding.measure = abilities_.counted > 0 ? miss_measure(0) : "L1d miss rate, from time";
+    finding.measure = abilities_.counted > 0 ? miss_measure(0, abilities_) : "L1d miss rate, from time";
     finding.geometry = find_noisy_geometry(*gauge, first_onset_);
     fill_from_geometry(finding, *gauge, finding.measure, false);
     finding.latency = time("latency", first_hit_, Confidence::high, {0, first_onset_ / 2},

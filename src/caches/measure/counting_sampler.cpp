@@ -15,9 +15,18 @@
 
 namespace recount::caches {
 
+namespace {
+/// Passes in which lines of others leave: a line that hits in the level above does not renew its place below,
+/// so that one pass may leave some.
+constexpr std::int64_t settling = 4;
+} // namespace
+
 CountingSampler::CountingSampler(CachesTask task, std::function<void(const result::Observation&)> observed)
     : task_(std::move(task)), abilities_(caches_abilities(task_)), observed_(std::move(observed)) {
-  for (const std::string& metric : task_.metrics)
+  for (const auto* misses : {&task_.metrics, &task_.tlb_metrics})
+    for (const CountedMiss& miss : *misses)
+      metrics_.push_back(miss.metric);
+  for (const std::string& metric : metrics_)
     requested_.push_back(witness::resolve_metric(metric));
   const bool perf = task_.witness.kind == Witness::perf;
   const auto alone = [](const witness::Set&) { return false; };
@@ -27,7 +36,7 @@ CountingSampler::CountingSampler(CachesTask task, std::function<void(const resul
     if (perf)
       counting.perf.emplace(set.events);
     else
-      counting.papi.emplace(witness::names_of(set, task_.metrics), Domain::user);
+      counting.papi.emplace(witness::names_of(set, metrics_), Domain::user);
   }
 }
 
@@ -45,6 +54,7 @@ Reading CountingSampler::read(const kernel::Pattern& pattern) {
   const std::int64_t visits = pattern.visits();
   Reading reading;
   reading.misses.resize(task_.metrics.size());
+  reading.translations.resize(task_.tlb_metrics.size());
   for (std::size_t set = 0; set < sets_.size(); ++set) {
     // Lines that do not fit miss once per pass at least; a few misses of what happens around an execution are
     // less in more passes.
@@ -59,15 +69,16 @@ Reading CountingSampler::read(const kernel::Pattern& pattern) {
       misses = added(set, base + places.front(), visits, passes);
     }
     for (std::size_t i = 0; i < misses.size(); ++i) {
-      const std::size_t level = sets_[set].metrics[i];
-      result::Observation o = make_observation(pattern, passes, task_.metrics[level]);
+      const std::size_t metric = sets_[set].metrics[i], levels = reading.misses.size();
+      result::Observation o = make_observation(pattern, passes, metrics_[metric]);
       o.witness = task_.witness;
       o.accesses = passes * visits;
       if (misses[i])
         o.value = *misses[i];
       else
         o.reason = "not counted all the time";
-      reading.misses[level] = result::per_access(o);
+      (metric < levels ? reading.misses[metric] : reading.translations[metric - levels]) =
+          result::per_access(o);
       observed_(o);
     }
   }
@@ -77,8 +88,8 @@ Reading CountingSampler::read(const kernel::Pattern& pattern) {
 std::vector<CountingSampler::Counted> CountingSampler::added(std::size_t set, void* start,
                                                              std::int64_t visits, std::int64_t passes) {
   static_cast<void>(count(set, start, visits));
-  const auto first = count(set, start, visits);
-  auto all = count(set, start, (1 + passes) * visits);
+  const auto first = count(set, start, settling * visits);
+  auto all = count(set, start, (settling + passes) * visits);
   for (std::size_t i = 0; i < all.size(); ++i)
     all[i] = first[i] && all[i] ? Counted(*all[i] - *first[i]) : std::nullopt;
   return all;

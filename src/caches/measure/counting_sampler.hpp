@@ -64,6 +64,7 @@ private:
   std::vector<Counted> count(std::size_t set, void* start, std::int64_t steps);
 
   CachesTask task_;
+  std::vector<std::string> metrics_; ///< of levels, then of TLBs
   Abilities abilities_;
   std::function<void(const result::Observation&)> observed_;
   std::vector<witness::MetricEvents> requested_;

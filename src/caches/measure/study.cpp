@@ -1,12 +1,17 @@
 #include "caches/measure/study.hpp"
 
 #include "base/clock.hpp"
+#include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
 #include "caches/infer/colour_sets.hpp"
 #include "caches/infer/sampler.hpp"
 #include "caches/measure/counting_sampler.hpp"
+#include "caches/measure/miss_events.hpp"
+#include "caches/measure/timing_sampler.hpp"
+#include "event/sysfs.hpp"
+#include "host/cpu.hpp"
 #include "host/disturbance.hpp"
 #include "host/emulation.hpp"
 #include "kernel/native.hpp"
@@ -324,8 +329,9 @@ public:
     can.page = ::sysconf(_SC_PAGESIZE);
     can.most_bytes = most_bytes;
     can.at_once = 12;
-    if (metrics > 0 && host::this_emulation().repeatable) {
-      can.times = false;
+    const host::Emulation emulation = host::this_emulation();
+    if (metrics > 0 ? emulation.repeatable : emulation.clock) {
+      can.times = metrics == 0;
       can.exact = true;
       can.at_once = 1;
     }
@@ -486,7 +492,8 @@ private:
 
 // What goes through the pipes between recount caches and its measuring process: a request in JSON; then lines
 // of JSON, each an observation or {"stage": NAME}.
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CachesTask, witness, metrics, most_bytes, seed, patient, grid)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CountedMiss, metric, name)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CachesTask, witness, metrics, most_bytes, seed, patient, grid, tlb_metrics)
 
 namespace {
 
@@ -513,6 +520,10 @@ void forward_line(std::string_view line, const std::string& run, const CachesLis
     throw bad_input("the measuring process", "wrote something other than observations");
   observation->run = run;
   if (listener.observation) listener.observation(*observation);
+}
+
+std::vector<std::string> names_of(const std::vector<CountedMiss>& metrics) {
+  return base::mapped(metrics, &CountedMiss::metric);
 }
 
 std::int64_t largest_private(const Caches& found) {
@@ -554,21 +565,64 @@ Caches infer_patiently(NativeSampler& sampler, bool patient, const TimeLimits& l
 
 } // namespace
 
-std::vector<std::string> miss_metrics(const Witness& witness) {
-  std::vector<std::string> metrics;
+namespace {
+
+/// Whether the witness counts it here.
+bool countable(const Witness& witness, const std::string& metric) {
   const auto& by = witness::find(witness);
-  for (std::size_t level = 0; level < 2; ++level) {
-    const std::string metric = miss_metric(level);
-    if (!by.provides(metric) || !by.missing({metric}).empty()) break;
-    metrics.push_back(metric);
+  return by.provides(metric) && by.missing({metric}).empty();
+}
+
+/// The events of this CPU's type of core; none for PAPI, which has other names for events.
+MissEvents own_events(const CachesTask& task) {
+  if (task.witness.kind != Witness::perf) return {};
+  for (const MissEvents& row : miss_events(host::this_cpu()))
+    for (const host::Pmu& pmu : event::pmus())
+      if (pmu.name == row.pmu &&
+          (!task.cpu || pmu.cpus.empty() || std::ranges::count(pmu.cpus, *task.cpu) > 0))
+        return row;
+  return {};
+}
+
+/// Those countable, up to the first that is not.
+std::vector<CountedMiss> first_countable(const Witness& witness,
+                                         const std::vector<std::vector<CountedMiss>>& choices) {
+  std::vector<CountedMiss> chosen;
+  for (const auto& of_level : choices) {
+    const auto found = std::ranges::find_if(
+        of_level, [&](const CountedMiss& miss) { return countable(witness, miss.metric); });
+    if (found == of_level.end()) break;
+    chosen.push_back(*found);
   }
-  return metrics;
+  return chosen;
+}
+
+} // namespace
+
+void choose_metrics(CachesTask& task) {
+  const bool exact = host::this_emulation().repeatable;
+  const MissEvents own = own_events(task);
+  std::vector<std::vector<CountedMiss>> levels, tlbs;
+  for (std::size_t level = 0; level < 2; ++level) {
+    auto& choices = levels.emplace_back(1, CountedMiss{miss_metric(level), {}});
+    if (level < own.levels.size() && own.levels[level])
+      choices.insert(exact ? choices.begin() : choices.end(), *own.levels[level]);
+  }
+  for (const auto& event : own.tlbs)
+    tlbs.push_back(event ? std::vector{*event} : std::vector<CountedMiss>{});
+  task.metrics = first_countable(task.witness, levels);
+  if (exact && !task.metrics.empty()) task.tlb_metrics = first_countable(task.witness, tlbs);
 }
 
 Abilities caches_abilities(const CachesTask& task) {
   if (task.witness.modelled())
     return ModelSampler::abilities_for(model::machine(task.witness.machine()), task.witness, task.most_bytes);
-  return NativeSampler::abilities_for(task.witness, task.metrics.size(), task.most_bytes);
+  Abilities can = NativeSampler::abilities_for(task.witness, task.metrics.size(), task.most_bytes);
+  const bool presets = std::ranges::all_of(task.metrics, [](const CountedMiss& m) { return m.name.empty(); });
+  if (!presets) can.events = task.metrics;
+  can.tlb_events = task.tlb_metrics;
+  can.counted_tlbs = task.tlb_metrics.size();
+  return can;
 }
 
 Caches model_caches(const CachesTask& task, const std::string& run, const CachesListener& listener) {
@@ -618,13 +672,16 @@ int serve_caches(int in, int out) {
   const auto observed = [&](const result::Observation& o) { write_line(result::to_line(o)); };
   const auto stage = [&](const std::string& name) { write_line(Json{{"stage", name}}.dump()); };
   Caches found;
-  if (caches_abilities(task).exact) {
+  if (caches_abilities(task).exact && !task.metrics.empty()) {
     CountingSampler sampler(task, observed);
+    found = infer_caches(sampler, stage);
+  } else if (caches_abilities(task).exact) {
+    TimingSampler sampler(caches_abilities(task), observed);
     found = infer_caches(sampler, stage);
   } else {
     const TimeLimits& limits = task.patient ? patient_limits : usual_limits;
-    NativeSampler sampler(
-        {task.witness, task.metrics, task.most_bytes, task.seed, limits.cpu, limits.elapsed, observed});
+    NativeSampler sampler({task.witness, names_of(task.metrics), task.most_bytes, task.seed, limits.cpu,
+                           limits.elapsed, observed});
     found = infer_patiently(sampler, task.patient, limits, stage);
     sampler.record_colours();
   }
@@ -649,10 +706,13 @@ void observe_point(const CachesTask& task, const kernel::KernelPoint& point, int
   const auto instance = kernel.prepare(point.params);
   instance->region()();
   std::vector<Witness> witnesses{Witness::clock};
-  if (!task.metrics.empty()) witnesses.push_back(task.witness);
+  std::vector<std::string> counted;
+  for (const CountedMiss& miss : task.metrics)
+    if (miss.name.empty()) counted.push_back(miss.metric); // a grid has no plan that says what others count
+  if (!counted.empty()) witnesses.push_back(task.witness);
   for (const auto& name : witnesses) {
     const auto& witness = witness::find(name);
-    auto metrics = name == Witness::clock ? std::vector<std::string>{"seconds"} : task.metrics;
+    auto metrics = name == Witness::clock ? std::vector<std::string>{"seconds"} : counted;
     if (name != Witness::clock && witness.provides(grid_cycles) && witness.missing({grid_cycles}).empty())
       metrics.emplace_back(grid_cycles);
     for (const auto& observation : witness.observe(

@@ -20,13 +20,14 @@ namespace recount::caches {
 /// What is to be measured.
 struct CachesTask {
   Witness witness = Witness::clock;
-  std::vector<std::string>
+  std::vector<CountedMiss>
       metrics;                 ///< misses of each level, of those that the witness counts; see miss_metrics()
   std::int64_t most_bytes = 0; ///< largest working set
   std::uint64_t seed = 1;
   bool patient = false; ///< measures until every property is decided, or for two minutes
   bool grid = false;    ///< also the grid of sizes and strides of powers of two, kernels stride and chase
-  std::optional<int> cpu = {}; ///< pinned to it
+  std::optional<int> cpu = {};               ///< pinned to it
+  std::vector<CountedMiss> tlb_metrics = {}; ///< misses of each data TLB
 };
 
 /// Called from the thread that called; any may be empty.
@@ -36,8 +37,10 @@ struct CachesListener {
   std::function<bool()> stop; ///< true: end; called often
 };
 
-/// The metrics of L1, L2 ... that a counting witness can count here, up to the first that it cannot.
-[[nodiscard]] std::vector<std::string> miss_metrics(const Witness& witness);
+/// Puts into a task what its witness can count on its CPU of the misses of L1, L2 ... up to the first that it
+/// cannot, and of data TLBs. Presets come first, except where counts are exact: they may contain prefetches
+/// and page walks, which exact counts never leave out. Else the events of data/misses.txt.
+void choose_metrics(CachesTask& task);
 
 /// The abilities of the task's witness, as in the record.
 [[nodiscard]] Abilities caches_abilities(const CachesTask& task);

@@ -142,6 +142,7 @@ std::string caches_evidence(const CachesFindings& findings) {
   }
   for (const auto& tlb : found.tlbs)
     add_found(tlb.name, tlb.entries);
+  if (!found.modelled) std::ranges::for_each(found.counted_by, add);
   if (found.disturbed > 0) text += plot::disturbed_text(found.disturbed, found.rounds) + "\n";
   return text;
 }
@@ -188,6 +189,7 @@ std::string caches_reasons(const CachesFindings& findings) {
     add(paragraph.text);
   }
   text += command::paint(command::Style::strong, "Method") + "\n";
+  if (!findings.found.modelled) std::ranges::for_each(findings.found.counted_by, add);
   std::ranges::for_each(findings.found.method, add);
   if (findings.found.disturbed > 0)
     add(plot::disturbed_text(findings.found.disturbed, findings.found.rounds));
@@ -294,6 +296,7 @@ Json run_json(const ShownCaches& shown) {
   object["memory_ns"] = property_json(found.memory);
   if (!shown.all.classic.empty()) object["classic"] = make_array(shown.all.classic, classic_json);
   if (!shown.all.rows.empty()) object["rows"] = make_array(shown.all.rows, row_json);
+  object["counted_by"] = found.counted_by;
   object["method"] = found.method;
   object["readings"] = found.readings;
   object["rounds"] = found.rounds;
@@ -319,8 +322,12 @@ constexpr std::int64_t usual_most = std::int64_t{128} << 20, modelled_most = std
 
 /// Counters that count misses here, else the clock.
 Witness default_witness() {
-  for (const Witness::Kind name : {Witness::perf, Witness::papi})
-    if (!miss_metrics(name).empty()) return name;
+  for (const Witness::Kind name : {Witness::perf, Witness::papi}) {
+    CachesTask task;
+    task.witness = name;
+    choose_metrics(task);
+    if (!task.metrics.empty()) return name;
+  }
   return Witness::clock;
 }
 
@@ -405,7 +412,7 @@ CachesTask make_task(const CachesArguments& a, const Witness& name, std::optiona
   const bool modelled = name.modelled();
   CachesTask task{name, {}, most_bytes(a, modelled), seed, a.patient, a.grid || a.rows, cpu};
   if (modelled || name.kind == Witness::clock) return task;
-  task.metrics = miss_metrics(name);
+  choose_metrics(task);
   if (task.metrics.empty())
     throw unavailable("--witness " + name.name(),
                       "it counts no misses here: " + witness::find(name).missing({miss_metric(0)}).text(), {},

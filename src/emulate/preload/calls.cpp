@@ -9,6 +9,7 @@
 #include "emulate/real.hpp"
 #include "emulate/settings.hpp"
 
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdarg>
@@ -208,6 +209,15 @@ bool controls(unsigned long request) {
          request == PERF_EVENT_IOC_RESET || request == PERF_EVENT_IOC_REFRESH;
 }
 
+/// So many words of the list, given or not: as many as the system call takes.
+template <std::size_t count>
+std::array<long, count> take(va_list list) {
+  std::array<long, count> all{};
+  for (long& one : all)
+    one = va_arg(list, long);
+  return all;
+}
+
 ssize_t read_event(int fd, std::int32_t slot, void* to, std::size_t bytes) {
   const Pause pause;
   if (const int error = injected("read", slot)) return real::refuse(error);
@@ -228,9 +238,7 @@ extern "C" {
 long syscall(long number, ...) {
   va_list list;
   va_start(list, number);
-  long a[6];
-  for (long& one : a)
-    one = va_arg(list, long);
+  const auto a = take<6>(list);
   va_end(list);
   if (number == SYS_perf_event_open) {
     const Pause pause;
@@ -336,9 +344,7 @@ int close_range(unsigned first, unsigned last, int flags) noexcept {
 int prctl(int option, ...) noexcept {
   va_list list;
   va_start(list, option);
-  long a[4];
-  for (long& one : a)
-    one = va_arg(list, long);
+  const auto a = take<4>(list);
   va_end(list);
   if (option == PR_TASK_PERF_EVENTS_DISABLE || option == PR_TASK_PERF_EVENTS_ENABLE)
     control_own(option == PR_TASK_PERF_EVENTS_ENABLE);

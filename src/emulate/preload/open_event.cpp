@@ -3,6 +3,7 @@
 #include "emulate/encoding.hpp"
 #include "emulate/preload/account.hpp"
 #include "emulate/preload/sample.hpp"
+#include "emulate/preload/user_page.hpp"
 #include "emulate/real.hpp"
 #include "emulate/settings.hpp"
 #include "emulate/slot.hpp"
@@ -14,9 +15,9 @@
 #include <cstring>
 #include <ctime>
 #include <dirent.h>
+#include <fcntl.h>
 #include <fstream>
 #include <linux/capability.h>
-#include <linux/fcntl.h>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -207,9 +208,12 @@ long open_behind(const perf_event_attr& behind, const perf_event_attr& given, pi
   return open_real(attr, pid, cpu, group_fd, flags);
 }
 
-/// Records of Linux, of mappings and threads, are sorted among samples by their time.
+/// Records of Linux, of mappings and threads, are sorted among samples by their time. Events of one group or
+/// ring have one clock, also those without times in samples.
 void use_clock_of_samples(perf_event_attr& attr) {
-  if (attr.use_clockid || (attr.sample_type & PERF_SAMPLE_TIME) == 0) return;
+  const bool old = attr.size == 0 || (attr.size >= PERF_ATTR_SIZE_VER0 && attr.size < PERF_ATTR_SIZE_VER4);
+  if (attr.use_clockid || (attr.size < PERF_ATTR_SIZE_VER0 && !old)) return;
+  if (old) attr.size = PERF_ATTR_SIZE_VER4;
   attr.use_clockid = 1;
   attr.clockid = CLOCK_MONOTONIC;
 }
@@ -223,7 +227,8 @@ long open_own(const perf_event_attr& given, perf_event_attr attr, pid_t pid, int
     kill(attr);
     return open_real(&attr, pid, cpu, group_fd, flags);
   }
-  if (exact()) use_clock_of_samples(attr);
+  const bool timed = attr.type != PERF_TYPE_BREAKPOINT || (attr.sample_type & PERF_SAMPLE_TIME) != 0;
+  if (exact() && timed) use_clock_of_samples(attr); // a breakpoint is modified by attributes that are equal
   const long fd = attr.use_clockid && !given.use_clockid ? open_behind(attr, given, pid, cpu, group_fd, flags)
                                                          : open_real(&given, pid, cpu, group_fd, flags);
   const bool same = attr.type == PERF_TYPE_SOFTWARE && attr.config <= PERF_COUNT_SW_PAGE_FAULTS;
@@ -365,20 +370,24 @@ void watch(const perf_event_attr& attr, pid_t pid) {
   if (attr.inherit || (pid > 0 && pid != real::gettid())) request(RT_WATCHED);
 }
 
-/// Remembers an event that Linux has opened.
-void remember(int fd, const perf_event_attr& attr, pid_t pid, int cpu, int behind_cpu, int group_fd,
-              const std::optional<Encoding>& encoding) {
+/// Remembers an event that Linux has opened, or closes it where there is no room for it.
+long remember(int fd, const perf_event_attr& attr, pid_t pid, int cpu, int behind_cpu, int group_fd,
+              unsigned long flags, const std::optional<Encoding>& encoding) {
   const std::uint64_t id = event_id(fd);
   const Locked shared;
   const std::int32_t at = take_slot(*shared);
-  if (at < 0) return;
+  if (at < 0) {
+    real::close(fd);
+    return real::refuse(EMFILE);
+  }
   Slot& slot = shared->slots[at];
   fill(slot, attr, pid, cpu);
   slot.id = id;
   slot.clock = !encoding && is_clock(attr, pid);
   slot.backing_cpu = behind_cpu;
   const std::int32_t leader = find_slot(group_fd);
-  slot.leader = leader >= 0 ? leader : at;
+  slot.leader = leader >= 0 && (flags & PERF_FLAG_FD_NO_GROUP) == 0 ? leader : at;
+  if ((flags & PERF_FLAG_FD_OUTPUT) != 0) slot.output = leader;
   if (encoding) {
     slot.simulated = true;
     slot.pmu = encoding->pmu;
@@ -391,6 +400,7 @@ void remember(int fd, const perf_event_attr& attr, pid_t pid, int cpu, int behin
   sampler(at) = {};
   sampler(at).fd = fd;
   set_slot(fd, at);
+  return fd;
 }
 
 std::string event_name(const Encoding& encoding) {
@@ -468,9 +478,8 @@ long open_event(perf_event_attr* given, pid_t pid, int cpu, int group_fd, unsign
     if (const int error = injected_for_class(attr)) return real::refuse(error);
     const long fd = open_own(*given, attr, pid, cpu, group_fd, flags);
     if (fd < 0 || settings().machine.pmus.empty()) return fd;
-    remember(static_cast<int>(fd), attr, pid, cpu, cpu, group_fd, {});
     if (is_clock(attr, pid)) watch(attr, pid);
-    return fd;
+    return remember(static_cast<int>(fd), attr, pid, cpu, cpu, group_fd, flags, {});
   }
   // What Linux refuses of any event comes first, as it does there: sizes, unknown bits, targets.
   const perf_event_attr behind = backing(attr, *encoding, pid);
@@ -485,13 +494,13 @@ long open_event(perf_event_attr* given, pid_t pid, int cpu, int group_fd, unsign
   if (error == 0) error = injected_for("open", event_name(*encoding));
   if (error == 0) {
     const Locked shared;
-    error = group_error(*shared, find_slot(group_fd), *encoding);
+    error = group_error(*shared, (flags & PERF_FLAG_FD_NO_GROUP) != 0 ? -1 : find_slot(group_fd), *encoding);
   }
   if (error != 0) {
     real::close(static_cast<int>(fd));
     return real::refuse(error);
   }
-  remember(static_cast<int>(fd), attr, pid, cpu, behind_cpu, group_fd, encoding);
+  if (remember(static_cast<int>(fd), attr, pid, cpu, behind_cpu, group_fd, flags, encoding) < 0) return -1;
   watch(attr, pid);
   if (attr.sample_period != 0) announce_samples(find_slot(static_cast<int>(fd)));
   return fd;
@@ -501,10 +510,15 @@ void close_event(int fd) {
   const std::int32_t at = find_slot(fd);
   if (at < 0) return;
   set_slot(fd, -1);
-  if (has_descriptor(at)) return;
+  release_event(at);
+}
+
+// A mapping keeps it, too.
+void release_event(std::int32_t at) {
+  if (has_descriptor(at) || find_page(at) != nullptr) return;
   const Locked shared;
   Slot& slot = shared->slots[at];
-  if (slot.owner != real::getpid()) return;
+  if (!slot.used || slot.owner != real::getpid()) return;
   slot.used = false;
   for (std::int32_t i = 0; i < shared->end; ++i) // siblings of a leader that is gone are on their own
     if (shared->slots[i].used && shared->slots[i].leader == at) shared->slots[i].leader = i;
@@ -523,6 +537,19 @@ void copy_event(int from, int to) {
   set_slot(to, find_slot(from));
 }
 
+namespace {
+
+/// How the descriptor signals, from before execve(2).
+void adopt_sampler(int fd, std::int32_t slot) {
+  f_owner_ex owner{};
+  real::syscall(SYS_fcntl, fd, F_GETOWN_EX, reinterpret_cast<long>(&owner));
+  const auto now = [fd](int command) { return static_cast<int>(real::syscall(SYS_fcntl, fd, command)); };
+  sampler(slot) = {
+      .fd = fd, .signal = now(F_GETSIG), .async = (now(F_GETFL) & O_ASYNC) != 0, .owner = owner.pid};
+}
+
+} // namespace
+
 void adopt_descriptors() {
   DIR* const directory = opendir("/proc/self/fd");
   if (directory == nullptr) return;
@@ -537,7 +564,10 @@ void adopt_descriptors() {
     if (id == 0) continue;
     const Locked shared;
     for (std::int32_t i = 0; i < shared->end; ++i)
-      if (shared->slots[i].used && shared->slots[i].id == id) set_slot(fd, i);
+      if (shared->slots[i].used && shared->slots[i].id == id) {
+        set_slot(fd, i);
+        adopt_sampler(fd, i);
+      }
   }
   closedir(directory);
 }

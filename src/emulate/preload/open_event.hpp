@@ -19,6 +19,8 @@ namespace recount::emulate {
 [[nodiscard]] int injected(const char* call, int slot);
 /// The descriptor is closed in this process.
 void close_event(int fd);
+/// Forgets an event of this process that nothing refers to any more.
+void release_event(std::int32_t slot);
 /// dup(2) and its like have given another descriptor, in place of what that was before.
 void copy_event(int from, int to);
 /// So are all of these.

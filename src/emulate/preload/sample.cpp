@@ -82,6 +82,7 @@ const Words& sample_record(const Shared& shared, const Slot& slot, std::uint64_t
   field(PERF_SAMPLE_PERIOD, {slot.period});
   if ((attr.sample_type & PERF_SAMPLE_READ) != 0) append_read(shared, slot, attr.read_format, words);
   field(PERF_SAMPLE_CALLCHAIN, {2, static_cast<std::uint64_t>(PERF_CONTEXT_USER), ip});
+  field(PERF_SAMPLE_RAW, {pair(sizeof(std::uint32_t), 0)});
   field(PERF_SAMPLE_BRANCH_STACK, {0});
   field(PERF_SAMPLE_REGS_USER, {PERF_SAMPLE_REGS_ABI_NONE});
   field(PERF_SAMPLE_STACK_USER, {0});
@@ -89,6 +90,9 @@ const Words& sample_record(const Shared& shared, const Slot& slot, std::uint64_t
   field(PERF_SAMPLE_DATA_SRC, {0});
   field(PERF_SAMPLE_TRANSACTION, {0});
   field(PERF_SAMPLE_REGS_INTR, {PERF_SAMPLE_REGS_ABI_NONE});
+  for (const std::uint64_t unknown :
+       {PERF_SAMPLE_PHYS_ADDR, PERF_SAMPLE_CGROUP, PERF_SAMPLE_DATA_PAGE_SIZE, PERF_SAMPLE_CODE_PAGE_SIZE})
+    field(unknown, {0});
   const bool exact = attr.precise_ip > 0;
   words[0] =
       header(PERF_RECORD_SAMPLE,
@@ -119,12 +123,14 @@ const Words& lost_record(const Slot& slot) {
   return words;
 }
 
-bool write_record(perf_event_mmap_page* page, const Words& words) {
+/// The page itself is the program's: it may write anything there.
+bool write_record(perf_event_mmap_page* page, std::uint64_t ring_bytes, const Words& words) {
+  static const auto offset = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
   const std::uint64_t head = page->data_head, tail = std::atomic_ref(page->data_tail).load(),
-                      size = page->data_size;
+                      size = ring_bytes - offset;
   const std::size_t bytes = words.size() * sizeof words[0];
-  if (size == 0 || size - (head - tail) < bytes) return false;
-  auto* const data = reinterpret_cast<unsigned char*>(page) + page->data_offset;
+  if (size == 0 || head - tail > size || size - (head - tail) < bytes) return false;
+  auto* const data = reinterpret_cast<unsigned char*>(page) + offset;
   for (std::size_t i = 0; i < words.size(); ++i)
     std::memcpy(data + (head + i * sizeof words[0]) % size, words.data() + i, sizeof words[0]);
   std::atomic_ref(page->data_head).store(head + bytes, std::memory_order_release);
@@ -145,10 +151,11 @@ void Overflows::take(const Shared& shared, Slot& slot, std::int32_t index) {
     const auto number = static_cast<std::uint64_t>(slot.next_sample / static_cast<double>(slot.period));
     const std::int32_t output = slot.output >= 0 ? slot.output : index;
     if (auto* const page = find_ring(shared, output)) {
+      const std::uint64_t bytes = shared.slots[output].ring_bytes;
       const bool paused = shared.slots[output].paused; // perf_output_begin() counts what it drops then
       // A ring that has had no room tells so before the next record that fits.
-      if (!paused && slot.unreported > 0 && write_record(page, lost_record(slot))) slot.unreported = 0;
-      if (paused || slot.unreported > 0 || !write_record(page, sample_record(shared, slot, number))) {
+      if (!paused && slot.unreported > 0 && write_record(page, bytes, lost_record(slot))) slot.unreported = 0;
+      if (paused || slot.unreported > 0 || !write_record(page, bytes, sample_record(shared, slot, number))) {
         ++slot.unreported;
         ++slot.lost;
       }

@@ -101,6 +101,7 @@ bool answer(siginfo_t* /*info*/, void* context) {
     return false;
   const auto number = static_cast<std::uint32_t>(registers[REG_RCX]);
   const auto thread = real::gettid();
+  if (exact()) account_call(); // what comes before it
   const Locked shared;
   for (std::int32_t i = 0; i < shared->end; ++i) {
     const Slot& slot = shared->slots[i];
@@ -191,13 +192,13 @@ void copy_ring(unsigned char* to, std::uint64_t to_at, const unsigned char* from
 // In poll(2), too, which the program executes.
 void copy_linux_records(std::int32_t at) {
   const Mapping& mapping = mappings[at];
-  if (!exact() || mapping.page == nullptr || mapping.backing == nullptr || mapping.page->data_size == 0)
+  if (!exact() || mapping.page == nullptr || mapping.backing == nullptr || mapping.bytes <= page_size())
     return;
   perf_event_mmap_page& page = *mapping.page;
   auto& linux_page = *const_cast<perf_event_mmap_page*>(mapping.backing);
-  const auto* const from = reinterpret_cast<const unsigned char*>(&linux_page) + page.data_offset;
-  auto* const to = reinterpret_cast<unsigned char*>(&page) + page.data_offset;
-  const std::uint64_t size = page.data_size;
+  const auto* const from = reinterpret_cast<const unsigned char*>(&linux_page) + page_size();
+  auto* const to = reinterpret_cast<unsigned char*>(&page) + page_size();
+  const std::uint64_t size = mapping.bytes - page_size();
   const Pause pause;
   const Locked shared;
   const std::uint64_t end = std::atomic_ref(linux_page.data_head).load();
@@ -221,18 +222,21 @@ void update_page(const Slot& slot, std::int32_t index, bool scheduled) {
   if (mapping.page == nullptr) return;
   perf_event_mmap_page& page = *mapping.page;
   const bool self = slot.target == real::gettid();
-  const bool rdpmc = settings().rdpmc && !exact(); // VEX does not decode it
+  const bool rdpmc = settings().rdpmc;
   const bool counts = rdpmc && self && slot.enabled && slot.counter >= 0 && scheduled;
-  const auto value = std::int64_t{std::llround(slot.value)};
+  const std::uint32_t number = counts ? rdpmc_number(slot.counter) + 1 : 0;
+  const std::int64_t base = counts ? offset(slot) : std::int64_t{std::llround(slot.value)};
+  // Not where only times pass: reading a counter accounts for what came before, and a reader would try again.
+  const unsigned step = page.index != number || page.offset != base ? 1 : 0;
   std::atomic_ref lock(page.lock);
-  lock.fetch_add(1);
+  lock.fetch_add(step);
   page.cap_user_rdpmc = rdpmc;
   page.pmc_width =
       static_cast<std::uint16_t>(settings().machine.pmus[static_cast<std::size_t>(slot.pmu)].width);
-  page.index = counts ? rdpmc_number(slot.counter) + 1 : 0;
-  page.offset = counts ? offset(slot) : value;
+  page.index = number;
+  page.offset = base;
   copy_times(page, mapping.backing, slot);
-  lock.fetch_add(1);
+  lock.fetch_add(step);
 }
 
 namespace {
@@ -339,14 +343,16 @@ bool forget_mapping(void* at) {
     if (slot.order == mapping.order && slot.owner == real::getpid() &&
         name_ring(name, mapping.bytes, mapping.order)) // it may be mapped again
       real::syscall(SYS_unlinkat, AT_FDCWD, reinterpret_cast<long>(name), 0);
-    if (slot.order == mapping.order) slot.ring_bytes = 0;
+    const bool current = slot.order == mapping.order;
+    if (current) slot.ring_bytes = 0;
     mapping = {};
+    if (current) release_event(static_cast<std::int32_t>(&slot - shared->slots));
   }
   return true;
 }
 
 void answer_rdpmc() {
-  if (settings().rdpmc) keep_signal(SIGSEGV, answer);
+  if (settings().rdpmc) keep_signal(exact() ? SIGILL : SIGSEGV, answer); // VEX does not decode it
 }
 
 } // namespace recount::emulate

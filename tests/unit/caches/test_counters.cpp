@@ -2,6 +2,7 @@
 // recorded, replayed, inferred; and nothing that is stated has a part in it.
 #include "caches/infer/findings.hpp"
 #include "caches/infer/sampler.hpp"
+#include "caches/measure/miss_events.hpp"
 #include "caches/measure/study.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -183,6 +184,56 @@ BOOST_AUTO_TEST_CASE(what_is_stated_changes_no_finding) {
   const caches::CachesFindings sheet = caches::findings_on_record(record, false_ones, "i7-9700");
   check_same(without.found, sheet.found);
   BOOST_TEST(sheet.found.levels[0].capacity.stated.value_or(0) == 32 << 10);
+}
+
+BOOST_AUTO_TEST_CASE(events_are_those_of_the_cpu_and_its_core_type) {
+  const auto rows = [](const char* vendor, int family, int model) {
+    return caches::miss_events(
+        host::Cpu{.name = {}, .vendor = vendor, .family = family, .model = model, .microcode = {}});
+  };
+  BOOST_TEST(rows("GenuineIntel", 6, 999).empty());
+  BOOST_TEST(rows("AuthenticAMD", 6, 94).empty());
+  BOOST_REQUIRE(rows("GenuineIntel", 6, 94).size() == 1U);
+  BOOST_TEST(rows("GenuineIntel", 6, 94)[0].levels[1]->text() ==
+             "MEM_LOAD_RETIRED.L2_MISS, cpu/event=0xd1,umask=0x10/");
+  BOOST_TEST(rows("GenuineIntel", 6, 94)[0].tlbs[0]->metric == "cpu/event=0x08,umask=0x2e/");
+  const auto hybrid = rows("GenuineIntel", 6, 151);
+  BOOST_REQUIRE(hybrid.size() == 2U);
+  BOOST_TEST(hybrid[0].pmu == "cpu_core");
+  BOOST_TEST(hybrid[1].levels[0]->metric == "cpu_atom/event=0xd1,umask=0x86/");
+  BOOST_TEST(rows("AuthenticAMD", 25, 17).size() == 1U);
+  BOOST_TEST(rows("AuthenticAMD", 25, 80).empty()); // Zen 3
+  const auto absent =
+      caches::parse_miss_events("V 1 2..3 | cpu | A 1.2 | - | - | B 3.4\n",
+                                {.name = {}, .vendor = "V", .family = 1, .model = 3, .microcode = {}});
+  BOOST_REQUIRE(absent.size() == 1U);
+  BOOST_TEST((!absent[0].levels[1] && !absent[0].tlbs[0] && absent[0].tlbs[1]));
+}
+
+BOOST_AUTO_TEST_CASE(a_record_names_the_event_of_each_level) {
+  caches::Abilities can;
+  can.witness = Witness(Witness::perf);
+  can.exact = true;
+  can.counted = can.counted_tlbs = 1;
+  can.most_bytes = 1 << 23;
+  can.events = {{"cpu/event=0xd1,umask=0x08/", "L1_MISS"}};
+  can.tlb_events = {{"cpu/event=0x08,umask=0x0e/", ""}};
+  result::Results record;
+  record.runs.emplace_back(result::new_run()).plan = caches::record_plan(can);
+  const auto pattern = kernel::dense(4, 64);
+  for (const auto& [metric, misses] :
+       {std::pair(can.events[0].metric, 2), std::pair(can.tlb_events[0].metric, 1)}) {
+    result::Observation& o = record.observations.emplace_back(caches::make_observation(pattern, 1, metric));
+    o.run = record.runs[0].id;
+    o.value = std::int64_t{misses};
+    o.accesses = 4;
+  }
+  caches::RecordSampler sampler(record, record.runs[0]);
+  BOOST_TEST(sampler.abilities().counted_by(0).text() == "L1_MISS, cpu/event=0xd1,umask=0x08/");
+  BOOST_TEST(sampler.abilities().tlb_counted_by(0).text() == "cpu/event=0x08,umask=0x0e/");
+  const auto readings = sampler.read(std::span(&pattern, 1));
+  BOOST_TEST(readings[0].misses.at(0).value_or(0) == 0.5);
+  BOOST_TEST(readings[0].translations.at(0).value_or(0) == 0.25);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
