@@ -53,7 +53,7 @@ void require_one_kind(const std::vector<result::Run>& runs) {
   const auto other = std::ranges::find_if_not(runs, emulated);
   if (one == runs.end() || other == runs.end()) return;
   throw bad_input("recount compare",
-                  fmt::format("run {} is of an emulated machine, run {} is measured", one->id, other->id),
+                  fmt::format("run {} is of an emulated machine, run {} is not", one->id, other->id),
                   "compare emulated machines with each other");
 }
 

@@ -108,12 +108,12 @@ void set_call_graph(RecordSettings& settings, const std::string& mode, bool mode
 
 RecordSettings record_settings(const ProfileOptions& o, const std::vector<By>& ways) {
   RecordSettings settings = o.record;
-  const std::vector<std::string> names = o.events.empty() ? std::vector<std::string>{"cpu-clock"} : o.events;
-  for (const std::string& name : names)
-    if (host::this_emulation().exact && (name.starts_with("cpu-clock") || name.starts_with("task-clock")))
-      throw unavailable(name, "samples the time of Linux, in which Valgrind executes", {},
-                        "recount profile -e instructions");
-  settings.events = parse_event_requests(names);
+  settings.events = parse_event_requests(o.events.empty() ? std::vector<std::string>{"cpu-clock"} : o.events);
+  if (host::this_emulation().exact)
+    for (const EventRequest& requested : settings.events)
+      if (requested.name.starts_with("cpu-clock") || requested.name.starts_with("task-clock"))
+        throw unavailable(requested.name, "samples the time of Linux, in which Valgrind executes", {},
+                          "recount profile -e instructions");
   const bool modelled = are_modelled(settings.events);
   if (!modelled || (o.kinds && settings.events.size() > 1)) require_modelled(o, ways);
   if (o.kinds) settings.events = with_kinds(settings.events.front());
