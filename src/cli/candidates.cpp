@@ -215,8 +215,7 @@ std::span<const kernel::Parameter> kernel_parameters(const std::string& name) {
 }
 
 Candidates parameter_values(const kernel::Parameter& parameter) {
-  return {parameter.name == "file" ? Candidates::Kind::files : Candidates::Kind::names,
-          words(parameter.choices)};
+  return {Candidates::Kind::names, words(parameter.choices)};
 }
 
 // What the scripts of the shells request at each press of the key.

@@ -38,8 +38,6 @@ void catch_stop_signals();
 /// The number of the recorded signal; 0: none.
 [[nodiscard]] int stop_signal();
 
-
-
 // --statistic of commands that summarise repetitions.
 
 inline constexpr const char* statistic_help =

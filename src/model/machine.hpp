@@ -110,8 +110,8 @@ struct LevelDescription {
   /// Masks of line-number bits, one for each bit of the set, which is the parity of the bits that it selects;
   /// none: the set is the line number modulo the number of sets.
   std::vector<std::uint64_t> index = {};
-  Qlru qlru = {};          ///< of Policy::qlru
-  bool shared = false;     ///< by all cores; else each has its own
+  Qlru qlru = {};      ///< of Policy::qlru
+  bool shared = false; ///< by all cores; else each has its own
 
   [[nodiscard]] std::int64_t sets() const { return size / (line * ways); }
 };

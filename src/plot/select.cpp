@@ -158,8 +158,7 @@ Selected select(const Recipe& recipe, const result::Results& results, const Choi
     if (result::is_inference(run)) records.insert(run.id);
   const auto wanted = [&](const result::Observation& o) {
     return !(records.contains(o.run) && result::is_reading(o)) && has_sizes(o, recipe.required) &&
-           is_time(o.metric) == time &&
-           (choice.metrics.empty() || contains(choice.metrics, o.metric)) &&
+           is_time(o.metric) == time && (choice.metrics.empty() || contains(choice.metrics, o.metric)) &&
            (choice.witnesses.empty() ||
             std::ranges::find(choice.witnesses, o.witness) != choice.witnesses.end());
   };

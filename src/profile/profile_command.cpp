@@ -223,9 +223,8 @@ int execute_profile(const ProfileOptions& o) {
   const auto settings = record_settings(o, ways);
   const command::TableExport exported(o.export_to);
   ProfileResults results(o.output, o.plot, figure_by(ways));
-  Profile p{are_modelled(settings.events) ? record_modelled(settings) : record(settings),
-            {},
-            subject_text(o)};
+  Profile p{
+      are_modelled(settings.events) ? record_modelled(settings) : record(settings), {}, subject_text(o)};
   add_names(p, o, ways, settings.objects);
   print(p, o, ways); // first: a file that cannot be written must not lose the profile
   write_files(p, o, ways, results, exported);

@@ -703,8 +703,7 @@ std::vector<result::Observation> make_observations(const Profile& p, const std::
 }
 } // namespace
 
-ProfileResults::ProfileResults(const std::string& output, std::string plot, By by)
-    : plot_(std::move(plot)) {
+ProfileResults::ProfileResults(const std::string& output, std::string plot, By by) : plot_(std::move(plot)) {
   if (output.empty() && plot_.empty()) return;
   header_ = witness::machine_header(command::command_line(), RECOUNT_VERSION);
   header_.plan = {{"kernel", "profile"}, {"by", name_of(by)}};

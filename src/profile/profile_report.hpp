@@ -24,7 +24,7 @@ namespace recount::profile {
 struct Profile {
   Recording recording;
   Naming naming;
-  std::string subject;  ///< the command or the process
+  std::string subject; ///< the command or the process
 };
 
 /// Whether each occurrence of an event was sampled: shares are then exact.

@@ -41,9 +41,9 @@ struct StatOptions {
   std::vector<std::string> events, names, metrics, pids, tids, cpus, witnesses;
   std::string cgroup, output, domain, export_to, separator, control, prepare, input;
   long repeat = 0, interval = 0, delay = -1, timeout = 0; ///< 0, -1: not given
-  bool json = false, list = false, all_cpus = false, compare = false, detailed = false,
-       null = false, append = false, no_inherit = false, show_output = false, per_core = false,
-       per_thread = false, per_cpu = false;
+  bool json = false, list = false, all_cpus = false, compare = false, detailed = false, null = false,
+       append = false, no_inherit = false, show_output = false, per_core = false, per_thread = false,
+       per_cpu = false;
 };
 
 bool whole_cpus(const StatOptions& o) {

@@ -401,8 +401,7 @@ RowSummary summarise(std::span<const Slice> slices, std::size_t row) {
 }
 
 CommandResults::CommandResults(const std::string& path, std::string subject,
-                               std::map<std::string, std::string> plan,
-                               bool append)
+                               std::map<std::string, std::string> plan, bool append)
     : subject_(std::move(subject)) {
   if (path.empty()) return;
   result::Run header = witness::machine_header(command::command_line(), RECOUNT_VERSION);

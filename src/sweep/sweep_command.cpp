@@ -170,8 +170,7 @@ const char* value_word(const Parameter& p) {
 /// The page of a kernel's parameters, for `recount sweep --help KERNEL`.
 std::string kernel_help(const std::string& name) {
   // A pointer: g++ 14 takes a reference from these calls for one to their temporary arguments.
-  const kernel::Kernel* const kernel =
-      &kernel::find(name);
+  const kernel::Kernel* const kernel = &kernel::find(name);
   command::Table table({{"parameter"}, {"default"}, {"values"}, {""}});
   for (const auto& p : kernel->parameters())
     table.add({"--" + p.name + value_word(p), fallback(p), bounds(p), p.prose});

@@ -551,7 +551,8 @@ double simulated_seconds(const Job& job) {
   if (!product && !kernel::find(job.kernel).unsimulated().empty()) return 0;
   try {
     const model::MachineDescription machine = model::machine(job.witness.machine());
-    return product ? product_seconds(job, model::enough_for(machine, job.metrics)) : passes_seconds(job, machine);
+    return product ? product_seconds(job, model::enough_for(machine, job.metrics))
+                   : passes_seconds(job, machine);
   } catch (const Error& error) { // this machine states no caches: nothing is simulated
     if (error.kind() != ErrorKind::unavailable) throw;
     return 0;

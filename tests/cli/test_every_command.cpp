@@ -70,13 +70,12 @@ const std::map<std::string, Example>& examples() {
 }
 
 /// Options with a file as their value.
-const std::set<std::string> written{"--output",    "--plot",         "--script",     "--folded",
-                                    "--export",    "--caption-file", "--contribute"};
-const std::set<std::string> read_only{
-    "--metrics",          "--from-results", "--table",      "--published",
-    "--external-results", "--from",         "--identities", "--baseline",
-    "--write-baseline",   "--libpfm",       "--catalogue",  "--user-events",
-    "--hypotheses",       "--input",        "--events-file"};
+const std::set<std::string> written{"--output", "--plot",         "--script",    "--folded",
+                                    "--export", "--caption-file", "--contribute"};
+const std::set<std::string> read_only{"--metrics",          "--from-results", "--table",      "--published",
+                                      "--external-results", "--from",         "--identities", "--baseline",
+                                      "--write-baseline",   "--libpfm",       "--catalogue",  "--user-events",
+                                      "--hypotheses",       "--input",        "--events-file"};
 
 /// The same value on two machines.
 constexpr const char* two_nodes = R"({"type":"run","schema":"recount-results/2","run":"A","host":"a"}
@@ -164,8 +163,8 @@ void check_streams(const Place& place, const std::string& command, const Example
 void check_files(const Place& place, const std::string& command, const Example& example,
                  const std::string& option) {
   static const std::map<std::string, std::string> full{
-      {"--plot", "full.svg"},       {"--script", "full.gp"},     {"--caption-file", "full.txt"},
-      {"--folded", "full.txt"},     {"--export", "full.md"},     {"--contribute", "full.csv"}};
+      {"--plot", "full.svg"},   {"--script", "full.gp"}, {"--caption-file", "full.txt"},
+      {"--folded", "full.txt"}, {"--export", "full.md"}, {"--contribute", "full.csv"}};
   const std::string file = option == "--output" ? example.output : full.at(option);
   const bool drawn = file.ends_with(".svg");
   if (drawn && !missing("gnuplot").empty())

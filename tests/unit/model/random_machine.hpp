@@ -174,8 +174,7 @@ inline recount::model::MachineDescription random_machine(Chance& chance, bool pl
 inline void add_instructions(Chance& chance, recount::model::MachineDescription& machine) {
   using namespace recount::model;
   std::int64_t below = 64;
-  if (machine.levels.size() > 1)
-    below = machine.levels[1].line;
+  if (machine.levels.size() > 1) below = machine.levels[1].line;
   if (machine.levels.size() > 1 && machine.levels[1].inclusion == Inclusion::exclusive) return;
   InstructionDescription& all = machine.instructions.emplace();
   const LevelDescription level =

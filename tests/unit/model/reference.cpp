@@ -158,7 +158,7 @@ Slot Cache::place(std::uint64_t line, bool dirty) {
   Set& s = set(line);
   Slot& slot = s.slots[choose(s)];
   const Slot left = slot;
-  slot = Slot{true, dirty, line, 0, 0, {}, {}};
+  slot = Slot{true, dirty, line, 0, 0};
   mark_used(line);
   slot.arrived = ++now_;
   return left;
@@ -520,8 +520,7 @@ void Simulator::give(std::size_t i, std::uint64_t address, Cause cause, std::int
       return;
     }
     bool dirty_here = dirty && as.write == Write::back;
-    if (line_above < as.line && ask(i + 1, address, Cause::refill, false))
-      dirty_here = true;
+    if (line_above < as.line && ask(i + 1, address, Cause::refill, false)) dirty_here = true;
     take_in(i, address, dirty_here);
   }
   if (dirty && as.write == Write::through) give(i + 1, address, cause, line_above);
