@@ -31,7 +31,7 @@ def products(large, blocks, element='f64'):
     rows += [('blocked', n, b, 0.22 - 0.0001 * b) for n in large for b in blocks]
     noise = random.Random(1)
     for variant, n, block, ns in rows:
-        point = {'block': block, 'element': element, 'n': n, 'offset': 16, 'pages': 'small', 'transpose': 'included', 'variant': variant}
+        point = {'block': block, 'element': element, 'n': n, 'offset': 16, 'pagesize': 'small', 'transpose': 'included', 'variant': variant}
         for kernel, factor in (('matmul', 1), ('matmul-vectorised', 0.45), ('external', 1.15)):
             if kernel == 'external' and n > 3000:
                 continue
@@ -58,7 +58,7 @@ def sweep(sizes, strides, ns):
     """Times and misses of a chase; `ns` of an access by size and stride."""
     for size in sizes:
         for stride in strides:
-            params = {'offset': 0, 'pages': 'small', 'passes': 2, 'rounds': 0, 'seed': 1, 'size': size, 'stride': stride}
+            params = {'offset': 0, 'pagesize': 'small', 'passes': 2, 'rounds': 0, 'seed': 1, 'size': size, 'stride': stride}
             accesses = 10 * size
             for repetition in range(5):
                 seconds = ns(size, stride) * 1e-9 * accesses * (1 + 0.01 * repetition)
