@@ -1,9 +1,9 @@
 #include "kernel/command_line.hpp"
 
+#include "base/process/child.hpp"
 #include "base/text.hpp"
 #include "kernel/kernel.hpp"
 #include "kernel/point.hpp"
-#include "process/child.hpp"
 #include "recount/error.hpp"
 
 #include <fmt/format.h>

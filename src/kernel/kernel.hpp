@@ -2,7 +2,7 @@
 // and the list of all kernels.
 #pragma once
 
-#include "result/observation.hpp"
+#include "run/result/observation.hpp"
 
 #include <cstdint>
 #include <memory>

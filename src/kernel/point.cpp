@@ -1,8 +1,8 @@
 #include "kernel/point.hpp"
 
 #include "base/format.hpp"
+#include "base/host/disturbance.hpp"
 #include "base/text.hpp"
-#include "host/disturbance.hpp"
 #include "recount/error.hpp"
 
 #include <fmt/format.h>

@@ -1,11 +1,11 @@
 // Overhead of a sweep per run, without the kernel: starting the process, handing over the task,
 // taking in and writing the observations. Not a test: prints a table, always exits with 0.
 //   bench-engine RECOUNT    (the program whose runs are timed)
-#include "sweep/engine.hpp"
-#include "host/pmu.hpp"
-#include "statistics/statistics.hpp"
-#include "sweep/sweep_plan.hpp"
-#include "witness/backend.hpp"
+#include "run/engine.hpp"
+#include "base/host/pmu.hpp"
+#include "base/statistics/statistics.hpp"
+#include "run/sweep_plan.hpp"
+#include "run/witness/backend.hpp"
 
 #include <recount/error.hpp>
 

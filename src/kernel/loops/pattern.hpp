@@ -2,7 +2,7 @@
 #pragma once
 
 #include "model/hierarchy.hpp"
-#include "result/observation.hpp"
+#include "run/result/observation.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
 #include "base/affinity.hpp"
-#include "host/emulation.hpp"
+#include "base/host/emulation.hpp"
 #include "kernel/blocks/block.hpp"
 #include "kernel/kernel.hpp"
 #include "kernel/point.hpp"

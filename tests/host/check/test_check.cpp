@@ -1,12 +1,12 @@
 // The whole check over software events: every kind of wrong table and broken witness gets its verdict.
 #include "../../skip.hpp"
 #include "../witness/obstacle.hpp"
-#include "check/check.hpp"
+#include "base/process/temporary_folder.hpp"
+#include "commands/check/check.hpp"
+#include "count/preset/catalogue.hpp"
 #include "pages.hpp"
-#include "preset/catalogue.hpp"
-#include "process/temporary_folder.hpp"
-#include "sweep/engine.hpp"
-#include "witness/backend.hpp"
+#include "run/engine.hpp"
+#include "run/witness/backend.hpp"
 
 #include <recount/error.hpp>
 

@@ -1,6 +1,6 @@
 // What Linux counts itself is counted here, raw, and held against the closed forms.
+#include "base/host/machine.hpp"
 #include "base/text.hpp"
-#include "host/machine.hpp"
 #include "kernel/kernel.hpp"
 #include "needs.hpp"
 #include "skip.hpp"

@@ -2,8 +2,8 @@
 //   runner run-point                             as recount does
 //   runner sweep FILE RANGE-OF-N REPEAT FAULT HOW [LIMIT-OF-FILE-SIZE]   resumes FILE when it is there
 #include "kernels.hpp"
-#include "sweep/engine.hpp"
-#include "sweep/sweep_plan.hpp"
+#include "run/engine.hpp"
+#include "run/sweep_plan.hpp"
 
 #include <cstring>
 #include <sys/resource.h>

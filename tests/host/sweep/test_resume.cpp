@@ -1,8 +1,8 @@
 // Whatever ends a sweep, what was measured stays, and the resumed results equal the uninterrupted ones.
 #include "../../skip.hpp"
-#include "process/temporary_folder.hpp"
-#include "result/observation.hpp"
-#include "result/results_file.hpp"
+#include "base/process/temporary_folder.hpp"
+#include "run/result/observation.hpp"
+#include "run/result/results_file.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <chrono>

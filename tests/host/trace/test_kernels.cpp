@@ -1,13 +1,13 @@
 // The compiled loops of the built-in kernels, executed under the tool, count what the built-in model counts.
+#include "base/process/child.hpp"
 #include "kernel/kernel.hpp"
 #include "model/hierarchy.hpp"
 #include "model/metrics.hpp"
-#include "process/child.hpp"
+#include "model/trace/decoder.hpp"
+#include "model/trace/gates.hpp"
+#include "model/trace/session.hpp"
+#include "model/trace/simulation.hpp"
 #include "skip.hpp"
-#include "trace/decoder.hpp"
-#include "trace/gates.hpp"
-#include "trace/session.hpp"
-#include "trace/simulation.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,8 +1,8 @@
 // Kernel `matmul`: instructions of its inner loops, and the caches by its own replay.
 #include "matmul_work.hpp"
 
-#include "emulate/settings.hpp"
-#include "emulate/simulated_caches.hpp"
+#include "model/emulate/settings.hpp"
+#include "model/emulate/simulated_caches.hpp"
 
 #include "kernel/kernel.hpp"
 #include "kernel/matmul/native_matmul.hpp"

@@ -1,7 +1,7 @@
 // Machines side by side: made-up results with one machine that differs.
-#include "caches/infer/sampler.hpp"
-#include "caches/measure/study.hpp"
-#include "compare/compare.hpp"
+#include "commands/caches/infer/sampler.hpp"
+#include "commands/caches/measure/study.hpp"
+#include "commands/compare/compare.hpp"
 
 #include <recount/error.hpp>
 

@@ -1,8 +1,8 @@
 // The table of proofs: every row is answered by its kernel, at a point that the kernel accepts.
+#include "count/preset/standard.hpp"
 #include "kernel/proofs.hpp"
 #include "model/machine.hpp"
 #include "model/metrics.hpp"
-#include "preset/standard.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,5 +1,5 @@
-#include "papi/event_set.hpp"
-#include "papi/library.hpp"
+#include "count/papi/event_set.hpp"
+#include "count/papi/library.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,5 +1,5 @@
 // What is left to do, what goes to a run and what comes back.
-#include "sweep/engine.hpp"
+#include "run/engine.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <recount/error.hpp>

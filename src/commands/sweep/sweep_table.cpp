@@ -1,0 +1,415 @@
+#include "commands/sweep/sweep_table.hpp"
+
+#include "base/format.hpp"
+#include "base/json.hpp"
+#include "base/names.hpp"
+#include "base/witness.hpp"
+#include "model/machine.hpp"
+#include "show/command/measuring.hpp"
+#include "show/command/output.hpp"
+
+#include <recount/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/ranges.h>
+#include <map>
+#include <set>
+#include <tuple>
+#include <unordered_map>
+
+namespace recount::sweep {
+namespace {
+
+using result::make_json;
+
+/// Counts whole, times with six digits.
+std::string show(double value) {
+  if (std::floor(value) == value && std::abs(value) < 1e15) return fmt::format("{:.0f}", value);
+  return fmt::format("{:.6g}", value);
+}
+
+std::string show_per_access(const SweepGroup& group) {
+  const auto each = group.per_access();
+  if (!each) return "-";
+  return is_seconds(group.metric) ? fmt::format("{:.4g} ns", *each * 1e9) : fmt::format("{:.4g}", *each);
+}
+
+std::string show_interval(const statistics::Summary& s) {
+  return s.n < 2 && s.low == s.high ? "-" : fmt::format("{} to {}", show(s.low), show(s.high));
+}
+
+Json json(const SweepGroup& group) {
+  Json object{{"params", make_json(group.params)}, {"witness", group.witness}, {"metric", group.metric}};
+  object["n"] = group.values.size();
+  for (const auto& [name, member] : summary_members)
+    object[name] = group.summary ? Json((*group.summary).*member) : Json();
+  if (group.accesses) object["accesses"] = *group.accesses;
+  if (const auto each = group.per_access()) object["per_access"] = *each;
+  object["flagged"] = group.flagged;
+  if (group.missing > 0) object["missing"] = group.missing;
+  if (!group.reason.empty()) object["reason"] = group.reason->text();
+  return object;
+}
+
+} // namespace
+
+command::Table sweep_summary(const BatchResult& ended, const Selection& selection) {
+  auto groups = sweep_groups(ended.results);
+  const auto names = varying(groups);
+  if (selection.least > 0) groups = least(std::move(groups), selection.least, selection.first);
+  using Align = command::Table::Align;
+  std::vector<command::Table::Column> columns;
+  for (const auto& name : names)
+    columns.push_back({name, Align::right, 0, {}, true});
+  for (const char* head : {"metric", "witness"})
+    columns.push_back({head, Align::left});
+  const statistics::Statistic statistic = ended.results.statistic;
+  const bool few = selection.least > 0; // fewer columns, so that the line is short
+  const bool intervals = statistic == statistics::Statistic::median &&
+                         !(few && std::ranges::all_of(groups, [](const SweepGroup& group) {
+                             return show_interval(*group.summary) == "-";
+                           }));
+  if (!few) columns.push_back({"n", Align::right, 3});
+  columns.push_back({statistics::name_of(statistic), Align::right});
+  if (intervals) columns.push_back({"95 % interval", Align::right, 2});
+  if (few) columns.push_back({"of first point", Align::right});
+  if (!few) columns.push_back({"per access", Align::right, 1});
+  const bool flagged = std::ranges::any_of(groups, [](const SweepGroup& group) { return group.flagged > 0; });
+  const bool disturbed = !few || flagged;
+  if (disturbed) columns.push_back({"disturbed", Align::right, flagged ? 0 : 4}); // a mark is never left out
+  command::Table table(columns, "Summary");
+  for (const auto& group : groups) {
+    std::vector<std::string> row;
+    for (const auto& name : names)
+      row.push_back(result::text(group.params.at(name)));
+    row.insert(row.end(), {group.metric, group.witness.name()});
+    if (!few) row.push_back(std::to_string(group.values.size()));
+    if (const auto& s = group.summary) {
+      row.push_back(show(s->value));
+      if (intervals) row.push_back(show_interval(*s));
+      if (few) row.push_back(group.of_first ? fmt::format("{:.3g}", *group.of_first) : "-");
+      if (!few) row.push_back(show_per_access(group));
+      if (disturbed) row.push_back(group.flagged > 0 ? std::to_string(group.flagged) : "-");
+    } else {
+      row.push_back("not counted");
+    }
+    table.add(row);
+  }
+  table.add_data(sweep_data(groups));
+  return table;
+}
+
+std::string sweep_table(const BatchResult& ended, const Selection& selection) {
+  const command::Table table = sweep_summary(ended, selection);
+  std::string text = table.empty() ? "" : table.text();
+  std::map<std::string, std::string> reasons;
+  const auto groups = sweep_groups(ended.results);
+  if (std::ranges::any_of(groups, [](const SweepGroup& group) {
+        return group.witness.modelled() && group.summary && group.summary->low < group.summary->high;
+      }))
+    text += command::wrap(
+                "interval of a modelled value: range of its draws of placement, widened by the error of "
+                "sampling",
+                command::line_width(), 2) +
+            "\n";
+  if (const std::string outliers = outliers_text(groups); !outliers.empty())
+    text += command::wrap(outliers, command::line_width(), 2) + "\n";
+  for (const auto& group : groups)
+    if (!group.reason.empty())
+      reasons.try_emplace(group.witness.name() + " " + group.metric, group.reason->text());
+  for (const auto& [what, reason] : reasons)
+    text += command::wrap(fmt::format("not counted: {}: {}", what, reason), command::line_width(), 2) + "\n";
+  return text;
+}
+
+std::string sweep_json(const SweepRun& run, const BatchResult& ended) {
+  Json object{{"kernel", run.plan.kernel}, {"seed", run.plan.seed}};
+  object["cpu"] = run.batch.execution.cpu ? Json(*run.batch.execution.cpu) : Json();
+  object["runs"] = ended.outcome.runs;
+  object["runs_there"] = ended.already_recorded;
+  object["runs_planned"] = ended.planned;
+  object["stopped"] = ended.outcome.stopped;
+  object["summary"] = make_array(sweep_groups(ended.results), json);
+  object["failures"] = make_array(ended.results.failures, [](const result::Failure& f) {
+    return Json{{"params", make_json(f.params)},
+                {"repetition", f.repetition},
+                {"witness", f.witness},
+                {"reason", f.reason.text()}};
+  });
+  object["skipped"] = make_array(run.grid.skipped, [](const Skipped& s) {
+    return Json{{"params", make_json(s.point)}, {"reason", s.problem.cause}};
+  });
+  return json_text("sweep", object);
+}
+
+std::string skipped_text(const Grid& grid) {
+  std::string text;
+  for (const auto& [kind, group] :
+       base::grouped(grid.skipped, [](const Skipped& one) { return one.problem.subject; }))
+    text += fmt::format("{} of {} skipped: {} (first: {})\n", group.size(),
+                        base::format_count(grid.points.size() + grid.skipped.size(), "point"),
+                        group.front()->problem.cause, result::describe(group.front()->point));
+  return text;
+}
+
+// Every value of a sweep, as an appendix of the report.
+namespace {
+
+/// Products have an appendix of their own; counts of a command (recount stat) are no sweep.
+bool is_sweep(const result::Run& run) {
+  const auto kernel = run.plan.find("kernel");
+  return kernel != run.plan.end() && run.plan.contains("repeat") && kernel->second != "matmul" &&
+         kernel->second != "command" && !result::is_inference(run);
+}
+
+std::string per_access_text(const SweepGroup& group) {
+  const auto each = group.per_access();
+  if (!each) return "-";
+  return is_seconds(group.metric) ? base::format_number(*each * 1e9) + " ns" : base::format_number(*each);
+}
+
+document::Table values_table(const std::string& caption, const std::vector<SweepGroup>& groups) {
+  const auto names = varying(groups);
+  document::Table table{caption, {}, {}};
+  for (const auto& name : names)
+    table.columns.push_back({name});
+  for (const char* head : {"metric", "witness"})
+    table.columns.push_back({head, false});
+  for (const char* head : {"n", "value", "95 % interval", "accesses", "per access", "disturbed"})
+    table.columns.push_back({head});
+  const bool timed =
+      std::ranges::any_of(groups, [](const auto& group) { return !group.cpu_seconds.empty(); });
+  if (timed) table.columns.push_back({"CPU time (s)"});
+  for (const auto& group : groups) {
+    if (!group.summary) continue; // the method's section has the reason
+    std::vector<std::string> row;
+    for (const auto& name : names) {
+      const auto setting = group.params.find(name);
+      row.push_back(setting == group.params.end() ? "-" : result::text(setting->second));
+    }
+    const auto& s = *group.summary;
+    row.insert(row.end(),
+               {group.metric, group.witness.name(), std::to_string(s.n), base::format_number(s.value),
+                s.n < 2 || s.low == s.high
+                    ? "-"
+                    : fmt::format("{} to {}", base::format_number(s.low), base::format_number(s.high)),
+                group.accesses ? std::to_string(*group.accesses) : "-", per_access_text(group),
+                group.flagged > 0 ? std::to_string(group.flagged) : "-"});
+    if (timed)
+      row.push_back(group.cpu_seconds.empty()
+                        ? "-"
+                        : base::format_number(statistics::summarise(group.cpu_seconds, s.statistic).value));
+    table.rows.push_back(std::move(row));
+  }
+  if (std::string outliers = outliers_text(groups); !outliers.empty())
+    table.notes.push_back(std::move(outliers));
+  table.data = sweep_data(groups);
+  return table;
+}
+
+std::vector<document::Block> write_values(const document::Material& material) {
+  std::vector<document::Block> blocks;
+  for (const document::Part& part : material.parts) {
+    std::set<std::string> runs, kernels;
+    for (const auto& run : part.results->runs)
+      if (is_sweep(run)) runs.insert(run.id);
+    for (const auto& o : part.results->observations)
+      if (runs.contains(o.run)) kernels.insert(o.kernel);
+    for (const auto& kernel : kernels) {
+      const document::Part own =
+          document::only(part, [&](const auto& o) { return o.kernel == kernel && runs.contains(o.run); });
+      document::Table table = values_table(
+          fmt::format(
+              "All values of the kernel {}, {} of the repetitions, seconds unless another unit is stated: {}",
+              kernel, statistics::name_of(part.results->statistic), part.machine),
+          sweep_groups(*own.results));
+      if (!table.rows.empty()) blocks.emplace_back(std::move(table));
+    }
+  }
+  return document::under("All values of the sweeps", std::move(blocks));
+}
+
+} // namespace
+
+document::Section values_section() {
+  return {"", write_values, {}, {}, true};
+}
+
+void check_figure(const std::string& path, const std::string& figure,
+                  const std::vector<plot::Figure>& figures) {
+  if (figure.empty()) return;
+  static_cast<void>(plot::find(figures, figure));
+  if (path.empty())
+    throw bad_input("--figure " + figure, "there is nowhere to draw it", "add --plot FILE, or --plot -");
+}
+
+void draw_sweep(const std::string& path, const std::string& figure, const std::vector<plot::Figure>& figures,
+                const result::Results& results) {
+  if (path.empty()) return;
+  const plot::Choice all;
+  const auto& drawn = figure.empty() ? plot::suitable(figures, results, all) : plot::find(figures, figure);
+  command::draw_to(path, drawn.compose(results, all));
+}
+
+std::optional<double> SweepGroup::per_access() const {
+  if (!summary || !accesses || *accesses <= 0) return std::nullopt;
+  return summary->value / static_cast<double>(*accesses);
+}
+
+std::vector<SweepGroup> sweep_groups(const result::Results& results) {
+  std::map<std::tuple<result::Params, std::string, Witness>, SweepGroup> groups;
+  // The observations of a point share its parameters (recount::Shared): they are compared once.
+  std::unordered_map<const void*, std::map<std::pair<std::string, Witness>, SweepGroup*>> known;
+  for (const auto& o : results.observations) {
+    SweepGroup*& at = known[o.params.identity()][{o.metric, o.witness}];
+    if (!at) {
+      at = &groups[{o.params, o.metric, o.witness}];
+      at->params = o.params;
+      at->witness = o.witness;
+      at->metric = o.metric;
+      at->unit = o.unit;
+    }
+    SweepGroup& group = *at;
+    if (o.accesses) group.accesses = o.accesses;
+    if (!result::disturbances(o).empty()) ++group.flagged;
+    group.error = std::max(group.error, result::sampling_error(o).value_or(0));
+    if (const auto value = result::as_double(o.value)) {
+      group.values.push_back(*value);
+      group.repetitions.push_back(o.repetition);
+      if (o.cpu_seconds) group.cpu_seconds.push_back(*o.cpu_seconds);
+    } else {
+      ++group.missing;
+      if (group.reason.empty()) group.reason = o.reason;
+    }
+  }
+  std::vector<SweepGroup> all;
+  for (auto& [key, group] : groups) {
+    if (!group.values.empty()) group.summary = statistics::summarise(group.values, results.statistic);
+    if (group.summary && group.witness.modelled()) {
+      group.summary->low = group.summary->min - group.error;
+      group.summary->high = group.summary->max + group.error;
+    }
+    all.push_back(std::move(group));
+  }
+  return all;
+}
+
+std::vector<SweepGroup> least(std::vector<SweepGroup> groups, std::size_t count,
+                              const result::Params& first) {
+  std::map<std::pair<std::string, std::string>, std::vector<SweepGroup>> kinds;
+  for (auto& group : groups)
+    if (group.summary) // sampled and exact points are compared
+      kinds[{group.metric, model::without_modes(group.witness.name())}].push_back(std::move(group));
+  std::vector<SweepGroup> all;
+  for (auto& [kind, points] : kinds) {
+    const auto at = std::ranges::find(points, first, &SweepGroup::params);
+    const double reference = at == points.end() ? 0 : at->summary->value;
+    for (SweepGroup& group : points)
+      if (reference > 0) group.of_first = group.summary->value / reference;
+    std::ranges::stable_sort(points, {}, [](const SweepGroup& group) { return group.summary->value; });
+    points.resize(std::min(points.size(), count));
+    all.insert(all.end(), std::make_move_iterator(points.begin()), std::make_move_iterator(points.end()));
+  }
+  return all;
+}
+
+std::string outliers_text(const std::vector<SweepGroup>& groups) {
+  constexpr std::size_t most_named = 3;
+  std::size_t all = 0;
+  std::vector<std::string> named;
+  const auto names = varying(groups);
+  for (const auto& group : groups)
+    for (const std::size_t i : statistics::outliers(group.values)) {
+      if (group.witness.modelled()) break;
+      if (is_tsc_cycles(group.metric)) break; // of the same time as "seconds"
+      if (++all > most_named) continue;
+      result::Params point;
+      for (const auto& name : names)
+        if (const auto setting = group.params.find(name); setting != group.params.end())
+          point.insert(*setting);
+      named.push_back(fmt::format("{}{}{} by {}, repetition {}", result::describe(point),
+                                  point.empty() ? "" : ", ", group.metric, group.witness,
+                                  group.repetitions[i] + 1));
+    }
+  if (all == 0) return {};
+  return fmt::format("{}, further than {} median absolute deviations from the median: {}{}. Disturbances "
+                     "are the likely cause; repeat on a quiet machine.",
+                     base::format_count(all, "outlier"), statistics::outlier_deviations,
+                     fmt::join(named, "; "), all > most_named ? "; ..." : "");
+}
+
+namespace {
+
+document::Datum summary_datum(const SweepGroup& group) {
+  document::Datum datum{{}, group.metric};
+  for (const auto& [name, value] : group.params)
+    datum.keys.emplace_back(name, result::text(value));
+  datum.unit = is_seconds(group.metric) ? "s" : group.unit;
+  datum.witness = group.witness.name();
+  datum.repetitions = group.values.size();
+  datum.disturbed = group.flagged;
+  if (!group.reason.empty()) datum.reason = group.reason->text();
+  if (!group.summary) return datum;
+  const statistics::Summary& s = *group.summary;
+  datum.statistic = s.n > 1 ? statistics::name_of(s.statistic) : "value";
+  datum.value = s.value;
+  if (s.low < s.high || (s.n > 1 && s.statistic == statistics::Statistic::median)) {
+    datum.low = s.low;
+    datum.high = s.high;
+  }
+  return datum;
+}
+
+std::optional<double> divided(const std::optional<double>& value, double by) {
+  return value ? std::optional(*value / by) : std::nullopt;
+}
+
+} // namespace
+
+std::vector<document::Datum> sweep_data(const std::vector<SweepGroup>& groups) {
+  std::vector<document::Datum> all;
+  for (const SweepGroup& group : groups) {
+    document::Datum datum = summary_datum(group);
+    all.push_back(datum);
+    if (group.per_access()) {
+      const auto accesses = static_cast<double>(*group.accesses);
+      document::Datum& each = all.emplace_back(datum);
+      each.quantity += " per access";
+      for (auto* number : {&each.value, &each.low, &each.high})
+        *number = divided(*number, accesses);
+    }
+    if (group.of_first) {
+      document::Datum& of_first = all.emplace_back(datum);
+      of_first = datum.with(datum.statistic, group.of_first);
+      of_first.quantity += " / that of the first point";
+      of_first.unit.clear();
+    }
+    if (group.summary && !group.cpu_seconds.empty()) {
+      const auto s = statistics::summarise(group.cpu_seconds, group.summary->statistic);
+      document::Datum& cpu = all.emplace_back(datum);
+      cpu.quantity = "cpu_seconds";
+      cpu.value = s.value;
+      cpu.low = datum.low ? std::optional(s.low) : std::nullopt;
+      cpu.high = datum.high ? std::optional(s.high) : std::nullopt;
+    }
+  }
+  return all;
+}
+
+std::vector<std::string> varying(const std::vector<SweepGroup>& groups) {
+  std::vector<std::string> names;
+  if (groups.empty()) return names;
+  for (const auto& [name, value] : groups.front().params)
+    for (const auto& group : groups) {
+      const auto found = group.params.find(name);
+      if (found != group.params.end() && found->second == value) continue;
+      names.push_back(name);
+      break;
+    }
+  return names;
+}
+
+} // namespace recount::sweep
