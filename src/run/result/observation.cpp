@@ -62,18 +62,6 @@ std::string word(const Params& params, const std::string& name) {
   return word ? *word : "";
 }
 
-std::string text(const ParamValue& value) {
-  const auto* const number = std::get_if<std::int64_t>(&value);
-  return number ? std::to_string(*number) : std::get<std::string>(value);
-}
-
-std::string describe(const Params& params) {
-  std::string all;
-  for (const auto& [name, value] : params)
-    all += (all.empty() ? "" : " ") + name + '=' + text(value);
-  return all;
-}
-
 bool is_reading(const Observation& observation) {
   if (observation.kernel == "visit") return true;
   return observation.kernel == "chase" && integer(observation.params, "rounds").value_or(0) == 0;

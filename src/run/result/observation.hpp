@@ -6,6 +6,7 @@
 
 #include "base/flag.hpp"
 #include "base/witness.hpp"
+#include "kernel/params.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json_fwd.hpp>
@@ -91,27 +92,21 @@ namespace recount::result {
 
 // The observation: one value of one metric, by one witness, for one repetition of one kernel at one point.
 
-/// A parameter's value: sizes, strides and counts are integers (bytes where they are sizes), choices are
-/// text.
-using ParamValue = std::variant<std::int64_t, std::string>;
-/// A parameter point, by parameter name ("size", "stride", "n", ...).
-using Params = std::map<std::string, ParamValue>;
+using kernel::describe;
+using kernel::Params;
+using kernel::ParamValue;
+using kernel::text;
 
 /// The parameter's number; nothing where it is absent or a word.
 [[nodiscard]] std::optional<std::int64_t> integer(const Params& params, const std::string& name);
 /// A parameter that is a word; empty: it is absent or a number.
 [[nodiscard]] std::string word(const Params& params, const std::string& name);
-/// A number in digits, or the word.
-[[nodiscard]] std::string text(const ParamValue& value);
 
 /// A value that may be absent: counts are exact integers, times and ratios are doubles.
 using Number = std::variant<std::monostate, std::int64_t, double>;
 
 /// The number as a double, or nothing where there is no value ("not counted" is never 0).
 [[nodiscard]] std::optional<double> as_double(const Number& number);
-
-/// "size=32768 stride=64": the point for people, in messages and tables.
-[[nodiscard]] std::string describe(const Params& params);
 
 /// Order of the counters of this witness and those of another one around the measured code: one within the
 /// other, or separate executions (apart); alone: there is no other witness.

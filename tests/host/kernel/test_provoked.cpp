@@ -24,7 +24,7 @@ namespace {
 
 struct Case {
   std::string kernel, metric;
-  result::Params point;
+  kernel::Params point;
   std::string counted_as; ///< where Linux counts in kernel mode only
 };
 std::ostream& operator<<(std::ostream& out, const Case& c) {

@@ -54,7 +54,7 @@ Work cache_work(const Step& step, const Matmul& at, bool doubles) {
     return caches.work();
   }
   constexpr std::uint64_t page = 4096;
-  recount::result::Params point{
+  recount::kernel::Params point{
       {"variant", std::string(step.variant)},
       {"element", std::string(doubles ? "f64" : "i16")},
       {"n", at.n},
