@@ -15,9 +15,6 @@
 #include "run/result/results_file.hpp"
 #include "run/witness/backend.hpp"
 #include "run/witness/results_header.hpp"
-#include "show/command/measuring.hpp"
-#include "show/command/output.hpp"
-#include "show/command/print.hpp"
 
 #include <recount/error.hpp>
 #include <recount/papi.hpp>
@@ -371,32 +368,6 @@ std::string show_progress(const sweep::Progress& p) {
   return text;
 }
 
-ProgressLine::ProgressLine(bool quiet, std::string command)
-    : command_(std::move(command)),
-      quiet_(quiet),
-      terminal_(::isatty(STDERR_FILENO) == 1),
-      next_(Clock::now() + (terminal_ ? std::chrono::milliseconds(0) : std::chrono::minutes(1))) {}
-
-void ProgressLine::show(const sweep::Progress& progress) {
-  if (quiet_ || Clock::now() < next_) return;
-  std::string text = show_progress(progress);
-  if (!terminal_) {
-    command::note("recount {}: {}\n", command_, text);
-    next_ = Clock::now() + std::chrono::minutes(1);
-    return;
-  }
-  if (progress.job) text += ": " + progress.job->witness.name() + " " + result::describe(progress.job->point);
-  text.resize(std::min(text.size(), command::line_width(stderr) - 1)); // a wrapped one cannot be written over
-  command::print(stderr, "\r{}\033[K", text);
-  shown_ = true;
-  next_ = Clock::now() + std::chrono::milliseconds(100);
-}
-
-void ProgressLine::clear() {
-  if (shown_) command::print(stderr, "\r\033[K");
-  shown_ = false;
-}
-
 std::vector<Job> remaining(const std::vector<Job>& jobs, const result::Results& recorded) {
   using Key = std::tuple<std::string, result::Params, int, Witness>;
   std::map<Key, std::set<std::string>> metrics;
@@ -640,6 +611,8 @@ void state_plan(result::Run& header, const std::vector<Job>& jobs) {
   header.planned = std::move(planned);
 }
 
+} // namespace
+
 BatchResult run_missing(const Batch& batch, Listener listener) {
   BatchResult ended;
   const auto writer = open(batch, ended.results);
@@ -668,41 +641,19 @@ BatchResult run_missing(const Batch& batch, Listener listener) {
   return ended;
 }
 
-} // namespace
-
-void declare_runs(command::Options& parser, BatchOptions& options, int default_timeout) {
-  parser
-      .text("--cpu", options.cpu, "N",
-            "measure on this CPU, or none for no pinning (default: the least disturbed)")
-      .text("--timeout", options.timeout, "SECONDS",
-            fmt::format("time-out per run: wall time (default {}), for the model CPU time (default none)",
-                        default_timeout))
-      .flag("--resume", options.resume, "resume FILE: run only what is missing")
-      .flag("-q,--quiet", options.quiet, "print no progress and no notes");
-}
-
-void declare_sharded_runs(command::Options& parser, BatchOptions& options, int default_timeout) {
-  parser.text("--seed", options.seed, "N", "seed of the order of the runs (default: random, printed)")
-      .text("--shard", options.shard, "K/N",
-            "run only part K of N of the points; auto: the task of srun, mpirun or a job array")
-      .number("-j,--jobs", options.parallel, "N", "model runs at a time (default: the number of usable CPUs)",
-              {1, 10'000});
-  declare_runs(parser, options, default_timeout);
-}
-
 Batch make_batch(std::string command, const BatchOptions& options, std::chrono::seconds default_timeout,
                  std::uint64_t seed, std::map<std::string, std::string> plan) {
   Batch batch;
   batch.command = std::move(command);
   for (const std::string& file : event::chosen_event_files())
     batch.execution.program.push_back("--events-file=" + file);
-  batch.execution.cpu = command::parse_cpu(options.cpu);
+  batch.execution.cpu = host::parse_cpu(options.cpu);
   limit_runs(batch.execution, options.timeout, default_timeout);
   batch.execution.parallel = options.parallel > 0
                                  ? static_cast<int>(options.parallel)
                                  : static_cast<int>(std::max<std::size_t>(1, host::candidates().size()));
   batch.shard = parse_shard(options.shard, host::this_job());
-  batch.header = witness::machine_header(command::command_line(), RECOUNT_VERSION, batch.execution.cpu);
+  batch.header = witness::machine_header(process::command_line(), RECOUNT_VERSION, batch.execution.cpu);
   batch.header.seed = seed;
   batch.header.plan = std::move(plan);
   state_shard(batch.header, batch.shard);
@@ -710,40 +661,6 @@ Batch make_batch(std::string command, const BatchOptions& options, std::chrono::
   batch.resume = options.resume;
   batch.quiet = options.quiet;
   return batch;
-}
-
-BatchResult run_batch(const Batch& batch) {
-  command::catch_stop_signals();
-  ProgressLine line(batch.quiet, batch.command);
-  bool measured = false;
-  Listener listener;
-  listener.stop = [] { return command::stop_signal() != 0; };
-  listener.progress = [&](const Progress& progress) { line.show(progress); };
-  listener.observation = [&](const result::Observation&) { measured = true; };
-  const auto print_resume_command = [&] {
-    line.clear();
-    command::print_resume_command(batch.command, batch.file, batch.header.command, measured);
-  };
-  try {
-    BatchResult ended = run_missing(batch, listener);
-    line.clear();
-    measured = !ended.results.observations.empty();
-    if (ended.outcome.stopped) print_resume_command();
-    return ended;
-  } catch (const Error&) {
-    print_resume_command();
-    throw;
-  }
-}
-
-int exit_status(const Batch& batch, const BatchResult& ended) {
-  if (ended.outcome.stopped) return 128 + command::stop_signal();
-  const auto& all = ended.results.observations;
-  if (std::ranges::any_of(all, [](const auto& o) { return o.value.index() != 0; }))
-    return ended.results.failures.empty() ? 0 : 1;
-  if (ended.results.failures.empty()) // else failures_text() has the reasons
-    command::note("recount {}: nothing was counted: see recount doctor\n", batch.command);
-  return 3;
 }
 
 void check_memory(const std::vector<Job>& jobs, std::int64_t most, const std::string& setting) {

@@ -6,7 +6,6 @@
 #include "run/result/results_file.hpp"
 #include "run/sweep_plan.hpp"
 #include "run/witness/backend.hpp"
-#include "show/command/command.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -78,23 +77,8 @@ Outcome execute(const std::vector<Job>& jobs, const Execution& execution, const 
 /// of a model run (by default without limit).
 void limit_runs(Execution& execution, const std::string& timeout, std::chrono::seconds default_timeout);
 
-// How far a sweep is: one line on a terminal, a line a minute elsewhere.
-
 /// "37 of 120 runs, 2 failed, 12 s, about 25 s left".
 [[nodiscard]] std::string show_progress(const sweep::Progress& progress);
-
-/// Writes to stderr. On a terminal the line is written over itself, ten times a second at most.
-class ProgressLine {
-public:
-  explicit ProgressLine(bool quiet, std::string command = "sweep");
-  void show(const sweep::Progress& progress);
-  void clear(); ///< before anything else is written to the terminal
-
-private:
-  std::string command_;
-  bool quiet_, terminal_, shown_ = false;
-  std::chrono::steady_clock::time_point next_;
-};
 
 // The worker process that serves one run of the engine.
 
@@ -140,11 +124,6 @@ struct BatchOptions {
   bool resume = false, quiet = false;
 };
 
-/// Declares --cpu, --timeout (`default_timeout`: in seconds), --resume and --quiet.
-void declare_runs(command::Options& parser, BatchOptions& options, int default_timeout);
-/// The same, and --seed, --shard and --jobs.
-void declare_sharded_runs(command::Options& parser, BatchOptions& options, int default_timeout);
-
 /// Runs of any kernels, and where the results go.
 struct Batch {
   std::string command; ///< "sweep", for messages
@@ -170,17 +149,12 @@ struct BatchResult {
   result::Results results;          ///< those that the file held, and new ones
 };
 
-/// Runs what the file does not hold, with a line of progress, until SIGINT or SIGTERM; then, and after an
-/// error, it prints how to resume. Throws recount::Error before anything is measured: bad_input when the file
-/// exists (without resume) or holds another plan or another CPU's results (with it, naming the difference),
-/// unavailable when it cannot be written. Throws unavailable as well when the disk is full midway: the file
-/// then ends with a whole line and can be resumed. A file that is absent or empty is begun, also with
-/// `resume`.
-[[nodiscard]] BatchResult run_batch(const Batch& batch);
-
-/// 0: everything was run; 1: a run failed; 3: nothing was counted, with a note that says so; 128 plus the
-/// number of the signal that stopped it.
-[[nodiscard]] int exit_status(const Batch& batch, const BatchResult& ended);
+/// Runs what the file does not hold. Throws recount::Error before anything is measured: bad_input when the
+/// file exists (without resume) or holds another plan or another CPU's results (with it, naming the
+/// difference), unavailable when it cannot be written. Throws unavailable as well when the disk is full
+/// midway: the file then ends with a whole line and can be resumed. A file that is absent or empty is begun,
+/// also with `resume`.
+[[nodiscard]] BatchResult run_missing(const Batch& batch, Listener listener);
 
 /// Refuses native runs that need more than `most` bytes, naming the largest point; `setting` says what the
 /// limit is ("--max-memory 1 GiB"). Throws recount::Error (bad_input).

@@ -2,12 +2,12 @@
 
 #include "base/nearest.hpp"
 #include "base/process/waiter.hpp"
+#include "base/witness.hpp"
 #include "model/metrics.hpp"
 #include "model/trace/session.hpp"
 #include "model/trace/simulation.hpp"
 #include "run/witness/backend.hpp"
 #include "run/witness/counting.hpp"
-#include "show/command/measuring.hpp"
 
 #include <recount/error.hpp>
 
@@ -130,7 +130,7 @@ private:
 
 Witnesses parse_witnesses(const std::vector<std::string>& lists) {
   Witnesses requested;
-  const auto words = command::list_witnesses(lists);
+  const auto words = list_witnesses(lists);
   if (words.empty()) return requested;
   requested.perf = false;
   for (const Witness& witness : words) {

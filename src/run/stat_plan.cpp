@@ -10,7 +10,6 @@
 #include "count/perf/errno_hints.hpp"
 #include "count/perf/try_open.hpp"
 #include "run/witness/counting.hpp"
-#include "show/command/measuring.hpp"
 
 #include <recount/error.hpp>
 
@@ -594,7 +593,7 @@ namespace {
 std::vector<pid_t> parse_ids(const std::vector<std::string>& lists, const std::string& option,
                              const char* invalid, const char* fix) {
   std::vector<pid_t> ids;
-  for (const std::string& word : command::list_words(lists)) {
+  for (const std::string& word : base::list_words(lists)) {
     ids.push_back(base::parse<pid_t>(word).value_or(0));
     if (ids.back() <= 0) throw bad_input(option + word, invalid, fix);
   }

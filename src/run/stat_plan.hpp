@@ -7,7 +7,6 @@
 #include "count/metric/metric.hpp"
 #include "run/result/observation.hpp"
 #include "run/witness/metric_events.hpp"
-#include "show/command/command.hpp"
 
 #include <recount/count.hpp>
 #include <recount/group.hpp>
@@ -141,7 +140,5 @@ void fill_usage(const Plan& plan, const process::Exit& exit, std::vector<result:
 
 /// Notes about a plan; `domain` is the argument of --domain.
 [[nodiscard]] std::vector<std::string> make_notes(const Plan& plan, const std::string& domain);
-/// --interval, in milliseconds.
-inline constexpr command::Options::Range interval_range{10, 3'600'000};
 
 } // namespace recount::stat

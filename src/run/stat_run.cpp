@@ -9,8 +9,6 @@
 #include "kernel/command_line.hpp"
 #include "run/result/results_file.hpp"
 #include "run/witness/results_header.hpp"
-#include "show/command/measuring.hpp"
-#include "show/command/print.hpp"
 
 #include <recount/error.hpp>
 
@@ -404,7 +402,7 @@ CommandResults::CommandResults(const std::string& path, std::string subject,
                                std::map<std::string, std::string> plan, bool append)
     : subject_(std::move(subject)) {
   if (path.empty()) return;
-  result::Run header = witness::machine_header(command::command_line(), RECOUNT_VERSION);
+  result::Run header = witness::machine_header(process::command_line(), RECOUNT_VERSION);
   header.plan = std::move(plan);
   header.plan["kernel"] = "command";
   run_ = header.id;
@@ -475,7 +473,7 @@ process::Fd open_fifo(const std::string& text, std::string_view path) {
 
 } // namespace
 
-Control::Control(const std::string& text) {
+Control::Control(const std::string& text, Ignored ignored) : ignored_(std::move(ignored)) {
   const std::size_t colon = text.find(':');
   const std::string kind = text.substr(0, colon);
   const auto ends =
@@ -519,7 +517,7 @@ void Control::obey(std::string_view line, Attached& counters) {
   else if (word == "disable")
     counters.stop();
   else if (word != "ping") {
-    command::note("recount stat: warning: --control: unknown command '{}' ignored\n", word);
+    ignored_(word);
     return;
   }
   if (out_ >= 0) static_cast<void>(::write(out_, "ack\n", 4) < 0); // its reader may be gone

@@ -34,12 +34,13 @@ using Companion = std::function<std::function<void()>(pid_t command)>;
 // recount stat --control: another program says when to count.
 
 /// Commands, a line each, from a descriptor or FIFO: "enable", "disable" and "ping", as in perf-stat(1). Each
-/// is acknowledged with "ack\n" where a second descriptor was given. Lines that are none of these are ignored
-/// with a warning. Not thread-safe.
+/// is acknowledged with "ack\n" where a second descriptor was given. Not thread-safe.
 class Control {
 public:
+  /// Called with a line that is no command.
+  using Ignored = std::function<void(std::string_view line)>;
   /// "fd:N[,M]" or "fifo:PATH[,PATH]". Throws Error (bad_input).
-  explicit Control(const std::string& text);
+  Control(const std::string& text, Ignored ignored);
 
   [[nodiscard]] int fd() const { return in_; } ///< to wait for; -1: its writers have closed it
   /// Carries out what has arrived. Never waits.
@@ -50,6 +51,7 @@ private:
   process::Fd own_in_, own_out_; ///< of FIFOs
   int in_ = -1, out_ = -1;
   std::string rest_; ///< of a line
+  Ignored ignored_;
 };
 
 /// What a command reads and writes.

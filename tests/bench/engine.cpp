@@ -6,6 +6,7 @@
 #include "base/statistics/statistics.hpp"
 #include "run/sweep_plan.hpp"
 #include "run/witness/backend.hpp"
+#include "show/command/batch.hpp"
 
 #include <recount/error.hpp>
 
@@ -80,7 +81,7 @@ void measure(const std::string& program, const std::string& folder, const Case& 
   how.cpu = host::best_cpu(host::candidates());
   const sweep::Batch batch = make_batch(plan, how, folder + "/" + one.witness);
   const double before = cpu_ms();
-  const auto ended = sweep::run_batch(batch);
+  const auto ended = command::run_batch(batch);
   const double cpu = cpu_ms() - before;
   std::vector<double> overheads;
   for (const auto overhead : ended.outcome.overheads)
@@ -104,7 +105,7 @@ double model_ms(const std::string& program, int parallel) {
   how.program = {program, "run-point"};
   how.parallel = parallel;
   const sweep::Batch batch = make_batch(plan, how, "");
-  return ms(sweep::run_batch(batch).outcome.elapsed);
+  return ms(command::run_batch(batch).outcome.elapsed);
 }
 
 /// How much faster 20 simulations of 0.1 s or more are on several CPUs: time on 1 / (CPUs x time on all).

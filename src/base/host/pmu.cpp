@@ -2,6 +2,10 @@
 
 #include "base/text.hpp"
 
+#include <recount/error.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sched.h>
 #include <sys/sysinfo.h>
 
@@ -102,6 +106,22 @@ std::vector<Candidate> candidates() {
                    static_cast<long>(capacity.value_or(0))});
   }
   return all;
+}
+
+std::optional<int> parse_cpu(const std::string& text) {
+  if (text == "none") return std::nullopt;
+  const auto usable = candidates();
+  if (text.empty()) {
+    const int best = best_cpu(usable);
+    return best < 0 ? std::nullopt : std::optional(best);
+  }
+  std::vector<int> allowed;
+  for (const auto& candidate : usable) {
+    allowed.push_back(candidate.cpu);
+    if (text == std::to_string(candidate.cpu)) return candidate.cpu;
+  }
+  throw bad_input("--cpu " + text, "not a CPU that this process may run on",
+                  fmt::format("--cpu with one of {}, or none for no pinning", fmt::join(allowed, ", ")));
 }
 
 bool is_instance(std::string_view pmu, std::string_view stem) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,6 +55,10 @@ struct Candidate {
 [[nodiscard]] std::vector<int> online_cpus();
 /// The CPUs that this process may run on, from sysfs.
 [[nodiscard]] std::vector<Candidate> candidates();
+
+/// The argument of --cpu: a number, "none" (nothing), or empty: the CPU that is least disturbed. Throws Error
+/// (bad_input).
+[[nodiscard]] std::optional<int> parse_cpu(const std::string& text);
 
 /// Whether a PMU is one of several: its name is `stem`, an underline and digits. Pure.
 [[nodiscard]] bool is_instance(std::string_view pmu, std::string_view stem);

@@ -217,4 +217,7 @@ bool run_to_entry(pid_t pid, std::uint64_t past = 0);
 /// where /proc is not mounted.
 [[nodiscard]] std::string this_program();
 
+/// The command line as it was typed, from /proc/self/cmdline.
+[[nodiscard]] std::vector<std::string> command_line();
+
 } // namespace recount::process

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <csignal>
+#include <initializer_list>
 #include <pthread.h>
 
 namespace recount::process {
@@ -39,6 +40,19 @@ private:
   struct sigaction now {};
   return ::sigaction(number, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) == 0 &&
          now.sa_handler == SIG_IGN;
+}
+
+/// The number of the signal that catch_stop_signals() has recorded; 0: none.
+inline volatile std::sig_atomic_t stop_signal = 0;
+
+/// From now on SIGINT, SIGTERM and SIGHUP are recorded only; a second one ends the program at once.
+inline void catch_stop_signals() {
+  struct sigaction action {};
+  action.sa_handler = [](int number) { stop_signal = number; };
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP})
+    if (number != SIGHUP || !is_ignored(SIGHUP)) // by nohup(1)
+      ::sigaction(number, &action, nullptr);
 }
 
 /// In a forked child: every handler back to the default (an ignored signal stays ignored, as over exec, but

@@ -476,4 +476,13 @@ std::string this_program() {
   return path.string();
 }
 
+std::vector<std::string> command_line() {
+  const std::string text = base::read_file("/proc/self/cmdline").value_or("");
+  std::vector<std::string> words;
+  for (const auto word : base::split(text, '\0'))
+    words.emplace_back(word);
+  if (!words.empty() && words.back().empty()) words.pop_back();
+  return words;
+}
+
 } // namespace recount::process

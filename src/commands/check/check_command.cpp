@@ -1,6 +1,7 @@
 #include "base/format.hpp"
 #include "base/host/emulation.hpp"
 #include "base/names.hpp"
+#include "base/process/signals.hpp"
 #include "commands/check/check_output.hpp"
 #include "commands/check/check_program.hpp"
 #include "count/preset/preset_table.hpp"
@@ -9,6 +10,7 @@
 #include "run/stat_plan.hpp"
 #include "run/witness/backend.hpp"
 #include "run/witness/metric_events.hpp"
+#include "show/command/batch.hpp"
 #include "show/command/command.hpp"
 #include "show/command/measuring.hpp"
 #include "show/command/output.hpp"
@@ -63,7 +65,7 @@ sweep::BatchResult run_check(const CheckArguments& a, const CheckPlan& plan, std
     command::note("recount check: {}, {}{}\n", base::format_count(batch.jobs.size(), "run"),
                   batch.execution.cpu ? fmt::format("on CPU {}", *batch.execution.cpu) : "not pinned",
                   host::single_execution_text(a.repeat));
-  return sweep::run_batch(batch);
+  return command::run_batch(batch);
 }
 
 /// Of an interrupted check: presets with a kernel that has not counted them once have no verdict.
@@ -190,7 +192,7 @@ int execute_check(const CheckArguments& given) {
   }
   const Checked checked = check::conclude(plan, context, options, ended.results);
   print_result(a, checked, context, ended, tables);
-  if (interrupted) return 128 + command::stop_signal();
+  if (interrupted) return 128 + process::stop_signal;
   if (!a.bundle.empty()) write_bundle(a.bundle, checked, context, ended);
   plot_check(a.plot, checked, ended.results);
   // Its own points may verify nothing; the conclusion is that of all shards.
@@ -231,7 +233,7 @@ command::Command check_command() {
             .flag("-a,--all", a.all, "list every preset that was not counted")
             .flag("--json", a.json, "print one JSON object")
             .text("--export", a.export_to, "FILE", command::export_help);
-        sweep::declare_sharded_runs(options, a, 60);
+        command::declare_sharded_runs(options, a, 60);
       },
       execute_check);
 }

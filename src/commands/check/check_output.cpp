@@ -4,6 +4,7 @@
 #include "base/host/machine.hpp"
 #include "base/json.hpp"
 #include "base/output_file.hpp"
+#include "base/process/child.hpp"
 #include "base/text.hpp"
 #include "commands/check/index.hpp"
 #include "kernel/kernel.hpp"
@@ -498,7 +499,7 @@ void write_bundle(const std::string& folder, const Checked& checked, const Check
                   const sweep::BatchResult& ended) {
   const auto path = [&](const char* name) { return (fs::path(folder) / name).string(); };
   const result::Run header = ended.results.runs.empty()
-                                 ? witness::machine_header(command::command_line(), RECOUNT_VERSION)
+                                 ? witness::machine_header(process::command_line(), RECOUNT_VERSION)
                                  : ended.results.runs.back();
   std::vector<command::Table> tables{machine_table(header)};
   for (auto& table : check_tables(checked))

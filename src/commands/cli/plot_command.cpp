@@ -1,6 +1,7 @@
 #include "base/format.hpp"
 #include "base/output_file.hpp"
 #include "base/text.hpp"
+#include "base/witness.hpp"
 #include "commands/cli/commands.hpp"
 #include "run/result/results_file.hpp"
 #include "show/command/measuring.hpp"
@@ -34,7 +35,7 @@ double parse_width(const std::string& text) {
 /// The files that -o and --format ask for together.
 std::vector<plot::Target> targets(const Settings& s) {
   const auto named = plot::format_by_suffix(s.output);
-  auto formats = base::mapped(command::list_words(s.formats), plot::parse_format);
+  auto formats = base::mapped(base::list_words(s.formats), plot::parse_format);
   if (s.output.empty()) return {};
   if (formats.empty()) {
     if (!named)
@@ -82,8 +83,8 @@ int execute_plot(const Settings& s) {
   results.statistic = statistic;
   warn(results.warnings);
   std::vector<std::string> unmatched;
-  const auto choice = plot::resolve({command::list_words(s.metrics), command::list_witnesses(s.witnesses)},
-                                    results, unmatched);
+  const auto choice =
+      plot::resolve({base::list_words(s.metrics), list_witnesses(s.witnesses)}, results, unmatched);
   warn(unmatched);
   const auto& figure =
       s.figure.empty() ? plot::suitable(figures(), results, choice) : plot::find(figures(), s.figure);
@@ -94,7 +95,7 @@ int execute_plot(const Settings& s) {
   if (s.no_caption) sheet.caption.clear();
   const bool text = options.targets.empty() && s.script.empty();
   if (text) {
-    if (!s.formats.empty() && command::list_words(s.formats) != std::vector<std::string>{"dumb"})
+    if (!s.formats.empty() && base::list_words(s.formats) != std::vector<std::string>{"dumb"})
       throw bad_input("--format", "no output file given", "add -o FILE");
     command::draw_to("-", sheet);
     return 0;

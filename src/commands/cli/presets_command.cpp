@@ -371,7 +371,7 @@ int print_fitting(const PresetListing& listing, const std::vector<std::string>& 
 
 int show(const PresetListing& listing, const PresetsArguments& requested) {
   if (!listing.remark.empty()) command::note("recount: {}\n", listing.remark);
-  if (!requested.fits.empty()) return print_fitting(listing, command::list_words({requested.fits}));
+  if (!requested.fits.empty()) return print_fitting(listing, base::list_words({requested.fits}));
   if (requested.csv)
     print_rows(listing);
   else if (requested.json)
@@ -396,7 +396,7 @@ int execute_presets(const PresetsArguments& requested) {
   PresetListing listing =
       list_presets(requested.table.empty() ? preset::papi_table() : requested.table, requested.pmu, version);
   std::vector<std::string> named = requested.names;
-  const auto fits = command::list_words({requested.fits});
+  const auto fits = base::list_words({requested.fits});
   named.insert(named.end(), fits.begin(), fits.end());
   for (const std::string& name : named) {
     if (find(listing, name)) continue;

@@ -31,7 +31,7 @@ int write_report(const ReportArguments& a) {
                     "recount report FILE ... -o FOLDER, with files of recount matmul -o FILE "
                     "or recount caches -o FILE");
   if (a.folder.empty()) throw bad_input("report", "no output folder given", "add -o FOLDER");
-  auto formats = base::mapped(command::list_words(a.formats), report::parse_format);
+  auto formats = base::mapped(base::list_words(a.formats), report::parse_format);
   if (formats.empty()) formats = {report::Format::markdown, report::Format::html, report::Format::latex};
   const auto statistic = command::parse_statistic(a.statistic);
   auto results = result::read(a.files);

@@ -3,6 +3,7 @@
 #include "base/json.hpp"
 #include "base/names.hpp"
 #include "base/statistics/statistics.hpp"
+#include "base/text.hpp"
 #include "commands/compare/compare.hpp"
 #include "show/command/command.hpp"
 #include "show/command/measuring.hpp"
@@ -72,7 +73,7 @@ int execute_compare(const CompareArguments& a) {
   command::check_outputs({.plot = a.plot, .plot_on_terminal = true, .json = a.json});
   const command::TableExport tables(a.export_to);
   CompareOptions options;
-  if (!a.by.empty()) options.by = command::list_words(a.by);
+  if (!a.by.empty()) options.by = base::list_words(a.by);
   options.least_share = static_cast<double>(a.threshold) / 100;
   const result::Results results = read_files(a, options);
   require_one_kind(results.runs);

@@ -43,7 +43,7 @@ CostOptions make_options(const CostArguments& requested) {
   CostOptions options;
   options.domain = stat::parse_domain(requested.domain);
   options.visits = static_cast<int>(requested.repeat);
-  options.events = command::list_words(requested.events);
+  options.events = base::list_words(requested.events);
   if (options.events.empty()) options.events = cost::cost_events(options.domain);
   if (options.events.empty())
     throw unavailable("recount cost", "no event can be counted here, not even a software event", {},

@@ -380,7 +380,7 @@ int execute_explain(const ExplainArguments& a) {
   bool any = false;
   for (const std::string& file : a.files)
     for (const Group& group : read_measured(file)) {
-      const auto wanted = command::list_words(a.groups);
+      const auto wanted = base::list_words(a.groups);
       if (!wanted.empty() && std::ranges::none_of(wanted, [&](const std::string& word) {
             return group.name == word || group.name.ends_with(" " + word);
           }))

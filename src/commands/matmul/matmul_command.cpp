@@ -3,6 +3,8 @@
 #include "base/host/emulation.hpp"
 #include "base/host/machine.hpp"
 #include "base/json.hpp"
+#include "base/text.hpp"
+#include "base/witness.hpp"
 #include "commands/matmul/derived.hpp"
 #include "commands/matmul/matmul_study.hpp"
 #include "commands/matmul/matmul_tables.hpp"
@@ -11,6 +13,7 @@
 #include "run/result/results_file.hpp"
 #include "run/sweep_plan.hpp"
 #include "run/witness/backend.hpp"
+#include "show/command/batch.hpp"
 #include "show/command/command.hpp"
 #include "show/command/measuring.hpp"
 #include "show/command/output.hpp"
@@ -57,14 +60,14 @@ std::int64_t line_here() {
 
 MatmulRequest parse_request(const MatmulArguments& a) {
   MatmulRequest request;
-  request.choice.studies = command::list_words(a.studies);
+  request.choice.studies = base::list_words(a.studies);
   if (request.choice.studies.empty() && a.published.empty()) request.choice.studies = {"lab", "report"};
   request.choice.quick = a.quick;
   request.choice.sizes = parse_sizes(a.sizes, "--n");
   request.choice.blocks = parse_sizes(a.blocks, "--block");
   request.choice.commands = a.commands;
   request.choice.line = line_here();
-  request.witnesses = command::list_witnesses(a.witnesses);
+  request.witnesses = list_witnesses(a.witnesses);
   request.repeat = host::repetitions(a.repeat, request.repeat);
   request.seed = command::parse_seed(a.seed);
   request.modes = sweep::parse_modes(a.sample, a.draws);
@@ -249,7 +252,7 @@ int execute_matmul(const MatmulArguments& a) {
     return 0;
   }
   write_published(request.published, batch);
-  sweep::BatchResult ended = sweep::run_batch(batch);
+  sweep::BatchResult ended = command::run_batch(batch);
   ended.results.statistic = statistic;
   if (batch.file.empty())
     for (const Published& table : request.published) {
@@ -265,7 +268,7 @@ int execute_matmul(const MatmulArguments& a) {
   command::flush(stdout);
   if (!a.export_to.empty())
     tables.write("recount matmul", command::extract_tables(make_blocks(ended.results)));
-  return sweep::exit_status(batch, ended);
+  return command::exit_status(batch, ended);
 }
 
 } // namespace
@@ -294,7 +297,7 @@ command::Command matmul_command() {
             .text("--statistic", a.statistic, "NAME", command::statistic_help)
             .text("--export", a.export_to, "FILE", command::export_help)
             .flag("-n,--dry-run", a.dry_run, "print the plan and the estimated time and exit");
-        sweep::declare_sharded_runs(options, a, 36000);
+        command::declare_sharded_runs(options, a, 36000);
       },
       execute_matmul);
 }

@@ -2,6 +2,7 @@
 #include "base/host/emulation.hpp"
 #include "base/nearest.hpp"
 #include "base/output_file.hpp"
+#include "base/text.hpp"
 #include "commands/profile/function_recording.hpp"
 #include "commands/profile/profile_report.hpp"
 #include "commands/profile/recording.hpp"
@@ -127,7 +128,7 @@ RecordSettings record_settings(const ProfileOptions& o, const std::vector<By>& w
 
 std::vector<By> parse_ways(const ProfileOptions& o) {
   std::vector<By> ways;
-  for (const std::string& word : command::list_words(o.by))
+  for (const std::string& word : base::list_words(o.by))
     ways.push_back(parse_by(word));
   if (ways.empty()) ways = {By::module, By::symbol, By::line};
   return ways;
@@ -172,7 +173,7 @@ int profile_functions(const ProfileOptions& o) {
     throw unavailable("--function", "Valgrind executes copies of the code, in which no probe is met", {},
                       "sample: recount profile -e EVENT; or start it without recount emulate");
   FunctionSettings settings;
-  settings.names = command::list_words(o.functions);
+  settings.names = base::list_words(o.functions);
   for (const auto& requested : parse_event_requests(
            o.events.empty() ? std::vector<std::string>{"page-faults,task-clock"} : o.events)) {
     if (requested.period != 0 || requested.frequency != 0)

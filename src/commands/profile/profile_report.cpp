@@ -2,6 +2,7 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "base/process/child.hpp"
 #include "base/text.hpp"
 #include "commands/profile/recording.hpp"
 #include "count/symbol/module.hpp"
@@ -705,7 +706,7 @@ std::vector<result::Observation> make_observations(const Profile& p, const std::
 
 ProfileResults::ProfileResults(const std::string& output, std::string plot, By by) : plot_(std::move(plot)) {
   if (output.empty() && plot_.empty()) return;
-  header_ = witness::machine_header(command::command_line(), RECOUNT_VERSION);
+  header_ = witness::machine_header(process::command_line(), RECOUNT_VERSION);
   header_.plan = {{"kernel", "profile"}, {"by", name_of(by)}};
   if (output.empty()) return;
   writer_ = std::make_unique<result::Writer>(output, result::Writer::Mode::create);

@@ -1,6 +1,7 @@
 #include "commands/propose/measured_rows.hpp"
 
 #include "base/format.hpp"
+#include "base/host/pmu.hpp"
 #include "base/json.hpp"
 #include "base/names.hpp"
 #include "base/output_file.hpp"
@@ -15,6 +16,7 @@
 #include "commands/propose/propose.hpp"
 #include "model/machine.hpp"
 #include "run/witness/metric_events.hpp"
+#include "show/command/batch.hpp"
 #include "show/command/measuring.hpp"
 #include "show/command/output.hpp"
 #include "show/command/print.hpp"
@@ -390,7 +392,7 @@ sweep::Batch make_batch(const MeasureOptions& options, const std::string& cpu,
 void check_options(const MeasureOptions& options) {
   sweep::Execution how;
   sweep::limit_runs(how, options.timeout, std::chrono::seconds(60));
-  if (!options.cpu.empty()) static_cast<void>(command::parse_cpu(options.cpu));
+  if (!options.cpu.empty()) static_cast<void>(host::parse_cpu(options.cpu));
 }
 
 sweep::BatchResult measure(const MeasureOptions& options, const Proposals& relatives) {
@@ -400,7 +402,7 @@ sweep::BatchResult measure(const MeasureOptions& options, const Proposals& relat
   if (!options.quiet)
     command::note("recount propose: {}, {}\n", base::format_count(events.size(), "event"),
                   base::format_count(batch.jobs.size(), "run"));
-  return sweep::run_batch(batch);
+  return command::run_batch(batch);
 }
 
 std::string check_rows(MeasuredProposals& proposals) {

@@ -143,7 +143,8 @@ struct MeasureOptions : sweep::BatchOptions {
 
 /// Throws Error (bad_input) for an invalid CPU or time-out.
 void check_options(const MeasureOptions& options);
-/// Counts on this machine. Throws Error (unavailable) if no event can be counted, and as sweep::run_batch().
+/// Counts on this machine. Throws Error (unavailable) if no event can be counted, and as
+/// command::run_batch().
 [[nodiscard]] sweep::BatchResult measure(const MeasureOptions& options, const Proposals& relatives);
 
 /// Runs `recount check --table` on the rows in a process of its own, and sets their verdicts. Returns why it

@@ -1,11 +1,14 @@
 #include "base/format.hpp"
 #include "base/nearest.hpp"
+#include "base/process/signals.hpp"
+#include "base/text.hpp"
 #include "commands/lint/lint.hpp"
 #include "commands/propose/measured_rows.hpp"
 #include "commands/propose/propose.hpp"
 #include "count/event/pfm.hpp"
 #include "count/preset/catalogue.hpp"
 #include "count/preset/written.hpp"
+#include "show/command/batch.hpp"
 #include "show/command/command.hpp"
 #include "show/command/measuring.hpp"
 #include "show/command/output.hpp"
@@ -170,12 +173,12 @@ int propose_by_counts(Lineage& lineage, const ProposeArguments& requested, const
   if (!here) results = result::read(requested.from_results);
   const std::string cpu =
       here ? requested_cpu(requested, named) : measured_cpu(results, requested.from_results);
-  const Proposals relatives = lineage.propose(cpu, command::list_words(requested.from));
+  const Proposals relatives = lineage.propose(cpu, base::list_words(requested.from));
   if (here) {
     MeasureOptions options = requested.measuring;
-    options.events = command::list_words(options.events);
+    options.events = base::list_words(options.events);
     auto measured = measure(options, relatives);
-    if (measured.outcome.stopped) return 128 + command::stop_signal();
+    if (measured.outcome.stopped) return 128 + process::stop_signal;
     results = std::move(measured.results);
   }
   MeasuredProposals all = propose_measured(results, statements(results), relatives);
@@ -200,7 +203,7 @@ int execute_propose(const ProposeArguments& requested) {
   if (requested.leave_one_out) return evaluate(lineage, requested);
   if (requested.measure || !requested.from_results.empty())
     return propose_by_counts(lineage, requested, named, file);
-  const Proposals all = lineage.propose(requested_cpu(requested, named), command::list_words(requested.from));
+  const Proposals all = lineage.propose(requested_cpu(requested, named), base::list_words(requested.from));
   file.write("recount propose", {rows_table(all)});
   command::print("{}", requested.json ? format_json(all, table.name()) : format_csv(all, table.name()));
   return all.rows.empty() ? 1 : 0;
@@ -244,7 +247,7 @@ command::Command propose_command() {
                   "propose rows for this PAPI: 7.0 or 7.3 (default: the one that reads the table)")
             .flag("--json", requested.json, "print the proposals as one JSON object")
             .text("--export", requested.export_to, "FILE", command::export_help);
-        sweep::declare_runs(options, requested.measuring, 60);
+        command::declare_runs(options, requested.measuring, 60);
       },
       execute_propose);
 }

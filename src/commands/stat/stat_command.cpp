@@ -187,7 +187,7 @@ std::vector<Item> requested_items(const StatOptions& o, Counted what, const metr
       throw bad_input("--null", "counts nothing: cannot be combined with -e, -M or -d", "omit one of them");
     return {};
   }
-  const auto names = command::list_words(o.names);
+  const auto names = base::list_words(o.names);
   require_metrics(names, metrics);
   auto lists = o.events;
   lists.insert(lists.end(), names.begin(), names.end());
@@ -382,7 +382,10 @@ int execute_stat(const StatOptions& o) {
   Request request = make_request(o);
   check_output_options(o);
   std::optional<Control> control;
-  if (!o.control.empty()) request.control = &control.emplace(o.control);
+  if (!o.control.empty())
+    request.control = &control.emplace(o.control, [](std::string_view word) {
+      command::note("recount stat: warning: --control: unknown command '{}' ignored\n", word);
+    });
   const Subject subject = make_subject(o, request);
   const process::Fd cgroup = o.cgroup.empty() ? process::Fd() : open_cgroup(o.cgroup);
   const auto metrics = metric::load(o.metrics);
@@ -447,7 +450,8 @@ command::Command stat_command() {
             .list("-C,--cpus", o.cpus, "LIST", "the same on these CPUs: 0-3,8")
             .text("-G,--cgroup", o.cgroup, "NAME",
                   "of that, only what processes of this cgroup execute (-a if not -C)")
-            .number("-I,--interval", o.interval, "MS", "print counts every MS milliseconds", interval_range)
+            .number("-I,--interval", o.interval, "MS", "print counts every MS milliseconds",
+                    command::interval_range)
             .list("--witness", o.witnesses, "LIST",
                   "perf; papi: counts COMMAND as well; model, model:NAME: simulates it (default: perf)")
             .text("--section", o.request.section, "NAME",

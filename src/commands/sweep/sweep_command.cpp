@@ -10,6 +10,7 @@
 #include "run/sweep_plan.hpp"
 #include "run/witness/backend.hpp"
 #include "run/witness/counting.hpp"
+#include "show/command/batch.hpp"
 #include "show/command/command.hpp"
 #include "show/command/measuring.hpp"
 #include "show/command/output.hpp"
@@ -66,7 +67,7 @@ bool usable(const Plan& plan, const witness::Backend& witness, std::map<std::str
 }
 
 void choose_witnesses(Plan& plan, const SweepOptions& o) {
-  plan.witnesses = command::list_witnesses(o.witnesses);
+  plan.witnesses = list_witnesses(o.witnesses);
   const auto requested = [&](Witness::Kind kind) {
     return std::ranges::find(plan.witnesses, Witness(kind)) != plan.witnesses.end();
   };
@@ -116,7 +117,7 @@ Plan make_plan(const kernel::Kernel& kernel, const SweepOptions& o) {
   plan.repeat = host::repetitions(o.repeat, usual_repetitions);
   plan.seed = command::parse_seed(o.seed);
   plan.modes = parse_modes(o.sample, o.draws);
-  plan.metrics = command::list_words(o.metrics);
+  plan.metrics = base::list_words(o.metrics);
   for (const auto& metric : plan.metrics)
     witness::require_known(metric);
   return plan;
@@ -244,11 +245,11 @@ int execute_sweep(const SweepOptions& o, const std::vector<plot::Figure>& figure
     announce(run, o.repeat);
   }
   if (o.dry_run) return 0;
-  BatchResult ended = run_batch(run.batch);
+  BatchResult ended = command::run_batch(run.batch);
   ended.results.statistic = statistic;
   report(run, ended, o, tables);
   if (!ended.results.observations.empty()) draw_sweep(o.plot, o.figure, figures, ended.results);
-  return exit_status(run.batch, ended);
+  return command::exit_status(run.batch, ended);
 }
 
 } // namespace
@@ -285,7 +286,7 @@ command::Command sweep_command(const std::vector<plot::Figure>& figures) {
                 .rest(o->parameters)
                 .help_topic(kernel_help)
                 .footer(kernels_help);
-            declare_sharded_runs(options, *o, 120);
+            command::declare_sharded_runs(options, *o, 120);
             return [o, &figures] { return execute_sweep(*o, figures); };
           }};
 }

@@ -190,7 +190,7 @@ command::Command watch_command() {
             .event_files()
             .list("-p,--pid", o.pids, "LIST", "attach to these PIDs until they or COMMAND exit")
             .number("-I,--interval", o.interval, "MS", "count every MS milliseconds (default 500)",
-                    stat::interval_range)
+                    command::interval_range)
             .number("--window", o.window, "SECONDS", "time span of the figure (default 60)", {1, 86'400})
             .text("--domain", o.domain, "DOMAIN",
                   "count in user mode, kernel or all (default: all, where permitted)")

@@ -53,6 +53,9 @@ private:
   std::function<std::string(const std::string&)> topic_;
 };
 
+/// --interval of commands that count over time, in milliseconds.
+inline constexpr Options::Range interval_range{10, 3'600'000};
+
 /// One subcommand. main.cpp only dispatches over commands().
 struct Command {
   std::string name;  ///< "events"

@@ -7,6 +7,7 @@
 #include "pages.hpp"
 #include "run/engine.hpp"
 #include "run/witness/backend.hpp"
+#include "show/command/batch.hpp"
 
 #include <recount/error.hpp>
 
@@ -83,7 +84,7 @@ Done run_check(const recount::check::CheckContext& g, const std::vector<std::str
   batch.resume = resume;
   Done done;
   batch.quiet = true;
-  done.ended = sweep::run_batch(batch);
+  done.ended = command::run_batch(batch);
   done.verdicts = recount::check::conclude(plan, g, options, done.ended.results).verdicts;
   return done;
 }

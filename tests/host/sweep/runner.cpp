@@ -4,6 +4,7 @@
 #include "kernels.hpp"
 #include "run/engine.hpp"
 #include "run/sweep_plan.hpp"
+#include "show/command/batch.hpp"
 
 #include <cstring>
 #include <sys/resource.h>
@@ -38,7 +39,7 @@ int run_sweep(int argc, char** argv) {
   batch.header.plan = settings(plan);
   batch.file = argv[2];
   batch.resume = batch.quiet = true;
-  const auto ended = run_batch(batch);
+  const auto ended = command::run_batch(batch);
   std::printf("%zu of %zu, %zu there\n", ended.outcome.runs, ended.planned, ended.already_recorded);
   return 0;
 }

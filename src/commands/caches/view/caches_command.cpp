@@ -3,6 +3,8 @@
 #include "base/host/machine.hpp"
 #include "base/host/pmu.hpp"
 #include "base/json.hpp"
+#include "base/process/child.hpp"
+#include "base/process/signals.hpp"
 #include "base/witness.hpp"
 #include "commands/caches/infer/findings.hpp"
 #include "commands/caches/infer/sampler.hpp"
@@ -352,7 +354,7 @@ std::vector<std::optional<int>> one_of_each_kind() {
       kind += fmt::format(" {} {} {}", cache.name(), cache.size, cache.ways);
     kinds[kind].push_back(candidate);
   }
-  if (kinds.size() < 2) return {command::parse_cpu("")};
+  if (kinds.size() < 2) return {host::parse_cpu("")};
   std::vector<std::optional<int>> cpus;
   for (const auto& [kind, candidates] : kinds)
     cpus.emplace_back(host::best_cpu(candidates));
@@ -424,7 +426,7 @@ CachesTask make_task(const CachesArguments& a, const Witness& name, std::optiona
 ShownCaches measure(const CachesArguments& a, const CachesTask& task, result::Writer* writer) {
   result::Results results;
   result::Run& header =
-      results.runs.emplace_back(witness::machine_header(command::command_line(), RECOUNT_VERSION, task.cpu));
+      results.runs.emplace_back(witness::machine_header(process::command_line(), RECOUNT_VERSION, task.cpu));
   header.seed = task.seed;
   header.plan = record_plan(caches_abilities(task));
   if (task.cpu) header.plan["cpu"] = std::to_string(*task.cpu);
@@ -433,7 +435,7 @@ ShownCaches measure(const CachesArguments& a, const CachesTask& task, result::Wr
   const StageLine line(a.quiet);
   CachesListener listener;
   listener.stage = [&](const std::string& stage) { line.show(stage); };
-  listener.stop = [] { return command::stop_signal() != 0; };
+  listener.stop = [] { return process::stop_signal != 0; };
   listener.observation = [&](const result::Observation& observation) {
     if (writer != nullptr) writer->write(observation);
     results.observations.push_back(observation);
@@ -468,16 +470,15 @@ std::vector<ShownCaches> measure_all(const CachesArguments& a) {
   const std::uint64_t seed = command::parse_seed(a.seed);
   std::unique_ptr<result::Writer> writer;
   if (!a.output.empty()) writer = std::make_unique<result::Writer>(a.output, result::Writer::Mode::create);
-  command::catch_stop_signals();
-  auto witnesses = command::list_witnesses(a.witnesses);
+  process::catch_stop_signals();
+  auto witnesses = list_witnesses(a.witnesses);
   if (witnesses.empty()) witnesses.push_back(default_witness());
   std::vector<ShownCaches> all;
   for (const auto& witness : witnesses) {
     std::vector<std::optional<int>> cpus{std::nullopt};
-    if (!witness.modelled())
-      cpus = a.cpu.empty() ? one_of_each_kind() : std::vector{command::parse_cpu(a.cpu)};
+    if (!witness.modelled()) cpus = a.cpu.empty() ? one_of_each_kind() : std::vector{host::parse_cpu(a.cpu)};
     for (const auto cpu : cpus)
-      if (command::stop_signal() == 0)
+      if (process::stop_signal == 0)
         all.push_back(measure(a, make_task(a, witness, cpu, seed), writer.get()));
   }
   return all;
@@ -514,13 +515,13 @@ void print(const CachesArguments& a, const std::vector<ShownCaches>& all) {
 }
 
 void check_arguments(const CachesArguments& a) {
-  for (const auto& name : command::list_witnesses(a.witnesses)) {
+  for (const auto& name : list_witnesses(a.witnesses)) {
     const auto& witness = witness::find(name);
     if (witness.kind == Witness::both)
       throw bad_input("--witness both", "each witness is measured on its own", "--witness perf,papi");
     if (const auto machine = name.described_machine()) static_cast<void>(model::machine(*machine));
   }
-  if (!a.cpu.empty()) static_cast<void>(command::parse_cpu(a.cpu));
+  if (!a.cpu.empty()) static_cast<void>(host::parse_cpu(a.cpu));
   if (!a.machine.empty()) static_cast<void>(model::machine(a.machine));
   command::check_outputs({.results = a.output, .json = a.json});
   if (!a.from.empty() &&
@@ -550,7 +551,7 @@ int run(const CachesArguments& a) {
     });
   });
   if (!any) command::note("recount caches: no cache property could be determined\n");
-  if (a.from.empty() && (all.empty() || all.back().interrupted)) return 128 + command::stop_signal();
+  if (a.from.empty() && (all.empty() || all.back().interrupted)) return 128 + process::stop_signal;
   return any ? 0 : 3;
 }
 
