@@ -64,9 +64,8 @@ FOLDERS = {f'{storey}/{folder}'.rstrip('/'): holds for storey, _, floors in STOR
 LEVEL = {f'{storey}/{folder}'.rstrip('/'): (number, level) for number, (storey, _, floors) in enumerate(STOREYS)
          for level, floor in enumerate(floors) for folder, _ in floor}
 # Includes that go up or over to another command, and are to go: (folder, included folder).
-LEFT = {('commands/caches', 'commands/sweep'), ('commands/matmul', 'commands/sweep'),
-        ('commands/report', 'commands/sweep'), ('commands/compare', 'commands/caches'), ('commands/explain', 'commands/matmul'),
-        ('commands/propose', 'commands/check'), ('commands/propose', 'commands/lint')}
+LEFT = {('commands/compare', 'commands/caches'), ('commands/explain', 'commands/matmul'), ('commands/propose', 'commands/check'),
+        ('commands/propose', 'commands/lint')}
 # The folder that implements a public header; a header that is not listed declares what any folder may use.
 PUBLIC = {'event': 'event', 'count': 'perf', 'group': 'perf', 'user_read': 'perf', 'sampling': 'perf', 'overflow': 'perf', 'region': 'perf',
           'histogram': 'perf', 'papi': 'papi', 'simple': 'simple', 'preset': 'preset'}

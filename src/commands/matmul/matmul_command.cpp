@@ -8,7 +8,6 @@
 #include "commands/matmul/derived.hpp"
 #include "commands/matmul/matmul_study.hpp"
 #include "commands/matmul/matmul_tables.hpp"
-#include "commands/sweep/sweep_table.hpp"
 #include "run/engine.hpp"
 #include "run/result/results_file.hpp"
 #include "run/sweep_plan.hpp"
@@ -17,6 +16,7 @@
 #include "show/command/command.hpp"
 #include "show/command/measuring.hpp"
 #include "show/command/output.hpp"
+#include "show/document/groups.hpp"
 
 #include <recount/error.hpp>
 

@@ -3,8 +3,8 @@
 #include "base/format.hpp"
 #include "base/names.hpp"
 #include "base/witness.hpp"
-#include "commands/sweep/sweep_table.hpp"
 #include "run/result/curves.hpp"
+#include "show/document/groups.hpp"
 #include "show/plot/select.hpp"
 
 #include <fmt/format.h>

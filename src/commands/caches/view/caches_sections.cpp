@@ -6,9 +6,9 @@
 #include "commands/caches/infer/findings.hpp"
 #include "commands/caches/infer/sampler.hpp"
 #include "commands/caches/view/external_results.hpp"
-#include "commands/sweep/sweep_table.hpp"
 #include "model/machine.hpp"
 #include "run/result/curves.hpp"
+#include "show/document/groups.hpp"
 #include "show/plot/select.hpp"
 
 #include <algorithm>
