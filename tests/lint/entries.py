@@ -23,7 +23,7 @@ def listed(root, program):
     """(what, its names, the page)."""
     figures = subprocess.run([program, 'plot', '--list'], check=True, capture_output=True, text=True).stdout
     yield 'figure', re.findall(r'^([a-z][\w-]*) ', figures, re.M), 'recount-plot.1'
-    rules = (root / 'src/commands/lint/data/rules.txt').read_text()
+    rules = (root / 'src/count/lint/data/rules.txt').read_text()
     yield 'rule', re.findall(r'^([\w-]+) \| ', rules, re.M), 'recount-lint.1'
     yield 'machine', [p.stem for p in sorted((root / 'src/model/data').glob('*.json'))], 'recount-machines.5'
 

@@ -27,7 +27,8 @@ STOREYS = [
          ('papi', 'counting through PAPI'),
          ('simple', 'one-line calls: rates, instructions per cycle'),
          ('symbol', 'addresses to functions and lines: ELF and DWARF')],
-        [('library', 'what librecount exports')]]),
+        [('lint', 'rules over preset tables'),
+         ('library', 'what librecount exports')]]),
     ('model', 'commands', [
         [('', 'simulated caches and TLBs, machine descriptions, simulation of loop nests')],
         [('trace', 'accesses of any program, by a Valgrind tool through shared memory, in the simulated machine')],
@@ -50,7 +51,7 @@ STOREYS = [
          ('doctor', 'what can be counted here'),
          ('emulate', 'any program on an emulated machine'),
          ('explain', 'hypotheses about machine and events against counts of others'),
-         ('lint', 'rules over preset tables'),
+         ('lint', 'what the rules find in preset tables'),
          ('matmul', 'the matrix-multiplication study'),
          ('profile', 'samples of any program by function, line and instruction'),
          ('propose', 'preset rows for a CPU that has none'),
@@ -64,8 +65,8 @@ FOLDERS = {f'{storey}/{folder}'.rstrip('/'): holds for storey, _, floors in STOR
 LEVEL = {f'{storey}/{folder}'.rstrip('/'): (number, level) for number, (storey, _, floors) in enumerate(STOREYS)
          for level, floor in enumerate(floors) for folder, _ in floor}
 # Includes that go up or over to another command, and are to go: (folder, included folder).
-LEFT = {('commands/compare', 'commands/caches'), ('commands/explain', 'commands/matmul'), ('commands/propose', 'commands/check'),
-        ('commands/propose', 'commands/lint')}
+LEFT = {('commands/compare', 'commands/caches'), ('commands/explain', 'commands/matmul'),
+        ('commands/propose', 'commands/check')}
 # The folder that implements a public header; a header that is not listed declares what any folder may use.
 PUBLIC = {'event': 'event', 'count': 'perf', 'group': 'perf', 'user_read': 'perf', 'sampling': 'perf', 'overflow': 'perf', 'region': 'perf',
           'histogram': 'perf', 'papi': 'papi', 'simple': 'simple', 'preset': 'preset'}

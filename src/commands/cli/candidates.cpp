@@ -4,8 +4,8 @@
 #include "base/text.hpp"
 #include "commands/cli/commands.hpp"
 #include "commands/cli/completion_data.hpp" // made from data/completion.* by the build
-#include "commands/lint/rules.hpp"
 #include "count/event/event_list.hpp"
+#include "count/lint/rules.hpp"
 #include "count/metric/metric.hpp"
 #include "count/preset/standard.hpp"
 #include "kernel/kernel.hpp"

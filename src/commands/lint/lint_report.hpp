@@ -1,7 +1,7 @@
 // Findings as text for people, as annotation lines for CI, as JSON and as SARIF.
 #pragma once
 
-#include "commands/lint/lint.hpp"
+#include "count/lint/lint.hpp"
 
 #include <string>
 

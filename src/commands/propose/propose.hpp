@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/formula/algebra.hpp"
-#include "commands/lint/lint.hpp"
+#include "count/lint/lint.hpp"
 #include "count/preset/catalogue.hpp"
 
 #include <map>

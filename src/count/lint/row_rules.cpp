@@ -1,6 +1,6 @@
 #include "base/nearest.hpp"
 #include "base/text.hpp"
-#include "commands/lint/lint.hpp"
+#include "count/lint/lint.hpp"
 #include "count/preset/standard.hpp"
 
 #include <fmt/ranges.h>

@@ -1,7 +1,7 @@
 #include "base/text.hpp"
-#include "commands/lint/lint.hpp"
-#include "commands/lint/relatives_data.hpp"
-#include "commands/lint/sums_data.hpp"
+#include "count/lint/lint.hpp"
+#include "count/lint/relatives_data.hpp"
+#include "count/lint/sums_data.hpp"
 
 #include <fmt/ranges.h>
 #include <linux/perf_event.h>

@@ -1,8 +1,8 @@
-#include "commands/lint/rules.hpp"
+#include "count/lint/rules.hpp"
 
 #include "base/format.hpp"
 #include "base/text.hpp"
-#include "commands/lint/rules_data.hpp" // made from data/rules.txt by the build
+#include "count/lint/rules_data.hpp" // made from data/rules.txt by the build
 
 #include <algorithm>
 #include <stdexcept>

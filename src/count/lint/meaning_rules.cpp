@@ -1,9 +1,9 @@
 #include "base/format.hpp"
 #include "base/names.hpp"
 #include "base/text.hpp"
-#include "commands/lint/lint.hpp"
-#include "commands/lint/meaning_data.hpp"
-#include "commands/lint/weights_data.hpp"
+#include "count/lint/lint.hpp"
+#include "count/lint/meaning_data.hpp"
+#include "count/lint/weights_data.hpp"
 
 #include <fmt/core.h>
 

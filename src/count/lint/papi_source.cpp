@@ -1,8 +1,8 @@
 #include "base/process/child.hpp"
 #include "base/process/temporary_folder.hpp"
 #include "base/text.hpp"
-#include "commands/lint/lint.hpp"
 #include "count/event/pfm.hpp"
+#include "count/lint/lint.hpp"
 
 #include <recount/error.hpp>
 

@@ -1,4 +1,4 @@
-#include "commands/lint/lint.hpp"
+#include "count/lint/lint.hpp"
 
 #include "base/format.hpp"
 #include "base/nearest.hpp"

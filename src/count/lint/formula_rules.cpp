@@ -1,6 +1,6 @@
 #include "base/formula/expression.hpp"
 #include "base/text.hpp"
-#include "commands/lint/lint.hpp"
+#include "count/lint/lint.hpp"
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>

@@ -1,7 +1,7 @@
 // Checks a preset table for all its CPUs at once, with no hardware.
 #pragma once
 
-#include "commands/lint/rules.hpp"
+#include "count/lint/rules.hpp"
 #include "count/preset/preset_table.hpp"
 #include "count/preset/view.hpp"
 

@@ -1,7 +1,7 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
-#include "commands/lint/counters_data.hpp"
-#include "commands/lint/lint.hpp"
+#include "count/lint/counters_data.hpp"
+#include "count/lint/lint.hpp"
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
