@@ -6,13 +6,13 @@
 #include "base/nearest.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
-#include "commands/check/index.hpp"
 #include "count/papi/library.hpp"
 #include "count/preset/preset_table.hpp"
 #include "count/preset/standard.hpp"
 #include "count/preset/written.hpp"
 #include "model/machine.hpp"
 #include "run/result/observation.hpp"
+#include "run/verdict/index.hpp"
 #include "run/witness/metric_events.hpp"
 
 #include <recount/error.hpp>

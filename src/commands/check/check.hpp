@@ -1,12 +1,12 @@
 // What can be checked on this machine: presets and events, and the kernels with expected counts for them.
 #pragma once
 
-#include "commands/check/joint.hpp"
-#include "commands/check/verdict.hpp"
 #include "count/preset/view.hpp"
 #include "kernel/proofs.hpp"
 #include "run/result/results_file.hpp"
 #include "run/sweep_plan.hpp"
+#include "run/verdict/joint.hpp"
+#include "run/verdict/verdict.hpp"
 
 #include <cstdint>
 #include <map>

@@ -2,13 +2,13 @@
 
 #include "commands/caches/view/caches_sections.hpp"
 #include "commands/check/check_output.hpp"
-#include "commands/check/verdict.hpp"
 #include "commands/compare/compare.hpp"
 #include "commands/matmul/matmul_tables.hpp"
 #include "commands/profile/profile_report.hpp"
 #include "commands/report/build_report.hpp"
 #include "commands/sweep/sweep_table.hpp"
 #include "commands/watch/watch_view.hpp"
+#include "run/verdict/verdict.hpp"
 
 // Each command is defined in the folder of its feature.
 namespace recount {

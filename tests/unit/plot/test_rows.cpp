@@ -1,6 +1,6 @@
 // The figure of a check: every mark, name and remark stands on the page, whatever was counted.
 #include "commands/check/check_output.hpp"
-#include "commands/check/index.hpp"
+#include "run/verdict/index.hpp"
 #include "show/plot/layout.hpp"
 #include "unit/plot/synthetic.hpp"
 

@@ -1,4 +1,4 @@
-#include "commands/check/index.hpp"
+#include "run/verdict/index.hpp"
 
 #include "base/text.hpp"
 #include "count/preset/standard.hpp"

@@ -2,10 +2,10 @@
 #pragma once
 
 #include "base/text.hpp"
-#include "commands/check/verdict.hpp"
 #include "kernel/kernel.hpp"
 #include "kernel/proofs.hpp"
 #include "run/result/results_file.hpp"
+#include "run/verdict/verdict.hpp"
 
 #include <map>
 #include <string>

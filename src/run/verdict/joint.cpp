@@ -1,7 +1,7 @@
-#include "commands/check/joint.hpp"
+#include "run/verdict/joint.hpp"
 
 #include "base/text.hpp"
-#include "commands/check/joint_data.hpp" // made from data/joint.txt by the build
+#include "run/verdict/joint_data.hpp" // made from data/joint.txt by the build
 
 #include <algorithm>
 #include <set>

@@ -1,10 +1,10 @@
-#include "commands/check/verdict.hpp"
+#include "run/verdict/verdict.hpp"
 
 #include "base/format.hpp"
 #include "base/names.hpp"
 #include "base/text.hpp"
-#include "commands/check/causes_data.hpp" // made from data/causes.txt by the build
 #include "count/errata/errata.hpp"
+#include "run/verdict/causes_data.hpp" // made from data/causes.txt by the build
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

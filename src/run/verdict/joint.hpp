@@ -2,8 +2,8 @@
 // of one run; and the event that makes them fail. Pure.
 #pragma once
 
-#include "commands/check/verdict.hpp"
 #include "count/preset/standard.hpp"
+#include "run/verdict/verdict.hpp"
 
 #include <span>
 #include <string>
