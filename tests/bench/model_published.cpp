@@ -2,11 +2,11 @@
 // its TLBs, L2 misses with and without prefetchers and with pages drawn one by one. The table is evidence and
 // changes nothing in the model. All is simulated in samples.
 //   bench-model-published TABLE
-#include "commands/matmul/products.hpp"
 #include "kernel/kernel.hpp"
 #include "model/hierarchy.hpp"
 #include "model/machine.hpp"
 #include "model/metrics.hpp"
+#include "run/result/products.hpp"
 
 #include <recount/error.hpp>
 

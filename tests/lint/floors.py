@@ -36,7 +36,7 @@ STOREYS = [
     ('kernel', 'how a point is run', [
         [('', 'the measured code, registered with its parameters and expected counts')]]),
     ('run', 'features', [
-        [('result', 'observations, the results file, curves over a parameter')],
+        [('result', 'observations, the results file, curves over a parameter, matrix products')],
         [('witness', 'clock, perf, papi and model: each measures a kernel at a point')],
         [('verdict', 'what counts prove about a preset')],
         [('', 'plans of points and of counted programs; what runs them and writes the results')]]),
@@ -66,7 +66,7 @@ FOLDERS = {f'{storey}/{folder}'.rstrip('/'): holds for storey, _, floors in STOR
 LEVEL = {f'{storey}/{folder}'.rstrip('/'): (number, level) for number, (storey, _, floors) in enumerate(STOREYS)
          for level, floor in enumerate(floors) for folder, _ in floor}
 # Includes that go up or over to another command, and are to go: (folder, included folder).
-LEFT = {('commands/compare', 'commands/caches'), ('commands/explain', 'commands/matmul')}
+LEFT = {('commands/compare', 'commands/caches')}
 # The folder that implements a public header; a header that is not listed declares what any folder may use.
 PUBLIC = {'event': 'event', 'count': 'perf', 'group': 'perf', 'user_read': 'perf', 'sampling': 'perf', 'overflow': 'perf', 'region': 'perf',
           'histogram': 'perf', 'papi': 'papi', 'simple': 'simple', 'preset': 'preset'}

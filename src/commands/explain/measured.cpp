@@ -4,7 +4,7 @@
 #include "base/names.hpp"
 #include "base/statistics/statistics.hpp"
 #include "base/text.hpp"
-#include "commands/matmul/products.hpp"
+#include "run/result/products.hpp"
 
 #include <recount/error.hpp>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/witness.hpp"
-#include "commands/matmul/products.hpp"
+#include "run/result/products.hpp"
 
 #include <compare>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // What follows from the counts of a product: rates, ratios, speed-ups; and tables of them. Pure.
 #pragma once
 
-#include "commands/matmul/products.hpp"
+#include "run/result/products.hpp"
 #include "show/document/document.hpp"
 
 #include <functional>

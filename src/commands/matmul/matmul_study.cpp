@@ -8,12 +8,12 @@
 #include "base/random.hpp"
 #include "base/witness.hpp"
 #include "commands/matmul/java_data.hpp"
-#include "commands/matmul/products.hpp"
 #include "kernel/command_line.hpp"
 #include "kernel/kernel.hpp"
 #include "kernel/matmul/matmul.hpp"
 #include "model/machine.hpp"
 #include "model/metrics.hpp"
+#include "run/result/products.hpp"
 #include "run/sweep_plan.hpp"
 #include "run/witness/backend.hpp"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "commands/explain/explanation.hpp"
-#include "commands/matmul/products.hpp"
+#include "run/result/products.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -4,10 +4,10 @@
 #include "base/statistics/statistics.hpp"
 #include "base/text.hpp"
 #include "commands/explain/explanation.hpp"
-#include "commands/matmul/products.hpp"
 #include "model/machine.hpp"
 #include "model/metrics.hpp"
 #include "model/nest_simulation.hpp"
+#include "run/result/products.hpp"
 #include "tables.hpp"
 
 #include <boost/test/unit_test.hpp>

@@ -1,8 +1,8 @@
 // Counts that strangers published (tests/data/field): what recount explain finds in them by itself.
 #include "base/statistics/statistics.hpp"
 #include "commands/explain/explanation.hpp"
-#include "commands/matmul/products.hpp"
 #include "model/machine.hpp"
+#include "run/result/products.hpp"
 #include "tables.hpp"
 
 #include <boost/test/unit_test.hpp>

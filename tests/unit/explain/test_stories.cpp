@@ -1,6 +1,6 @@
 // Wrong stories about counts that strangers published (tests/data/field): each is refuted.
 #include "commands/explain/explanation.hpp"
-#include "commands/matmul/products.hpp"
+#include "run/result/products.hpp"
 #include "tables.hpp"
 
 #include <boost/test/unit_test.hpp>

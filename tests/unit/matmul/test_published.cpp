@@ -1,5 +1,5 @@
 // Published tables of matrix products: what is read, and what is refused.
-#include "commands/matmul/products.hpp"
+#include "run/result/products.hpp"
 
 #include "commands/matmul/matmul_study.hpp"
 #include "commands/matmul/matmul_tables.hpp"

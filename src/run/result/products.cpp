@@ -1,4 +1,4 @@
-#include "commands/matmul/products.hpp"
+#include "run/result/products.hpp"
 
 #include "base/csv.hpp"
 #include "base/names.hpp"
