@@ -1,5 +1,8 @@
 #include "commands/cli/commands.hpp"
 
+#include "base/names.hpp"
+#include "commands/caches/infer/findings.hpp"
+#include "commands/caches/infer/sampler.hpp"
 #include "commands/caches/view/caches_sections.hpp"
 #include "commands/check/check_output.hpp"
 #include "commands/compare/compare.hpp"
@@ -20,7 +23,7 @@ namespace check {
 command::Command check_command();
 }
 namespace compare {
-command::Command compare_command();
+command::Command compare_command(const MachineProperties& inferred);
 }
 namespace cost {
 command::Command cost_command();
@@ -68,6 +71,29 @@ command::Command plot_command();
 command::Command presets_command();
 command::Command report_command();
 
+std::vector<compare::MachineProperty> inferred_caches(const result::Results& results,
+                                                      const result::Run& run) {
+  caches::RecordSampler sampler(results, run);
+  const caches::Caches found = caches::infer_caches(sampler);
+  std::vector<compare::MachineProperty> all;
+  const auto add = [&](const std::string& level, caches::Property property, bool shared = false) {
+    if (shared && !is_nanoseconds(property.unit))
+      property.forget("others used a part of the level during the measurement");
+    if (!property.value && property.unknown.empty()) return;
+    const double value = property.value.value_or(0);
+    all.push_back({level + ' ' + property.name, property.unit, found.witness, property.value,
+                   value * (1 - property.tolerance), value * (1 + property.tolerance),
+                   property.unknown.text()});
+  };
+  for (const auto& level : found.levels)
+    for (const auto* property : {&level.capacity, &level.line, &level.ways, &level.latency})
+      add(level.name, *property, !level.shared_use.empty() && property != &level.line);
+  for (const auto& tlb : found.tlbs)
+    add(tlb.name, tlb.entries);
+  add("memory", found.memory);
+  return all;
+}
+
 std::vector<command::Command> commands() {
   return {
       doctor::doctor_command(),
@@ -78,7 +104,7 @@ std::vector<command::Command> commands() {
       check::check_command(),
       caches::caches_command(),
       caches::caches_worker_command(), // hidden
-      compare::compare_command(),
+      compare::compare_command(inferred_caches),
       stat::stat_command(),
       sweep::sweep_command(figures()),
       sweep::run_point_command(), // hidden
@@ -101,7 +127,7 @@ const std::vector<plot::Figure>& figures() {
                                    profile::profile_figure()};
     for (auto&& feature : {caches::caches_figures(), matmul::product_figures(), plot::curve_figures()})
       list.insert(list.end(), feature.begin(), feature.end());
-    list.push_back(compare::nodes_figure()); // where no figure of one machine is named
+    list.push_back(compare::nodes_figure(inferred_caches)); // where no figure of one machine is named
     return list;
   }();
   return all;
@@ -114,7 +140,7 @@ const std::vector<document::Section>& sections() {
     for (auto&& section : matmul::product_sections())
       list.push_back(section);
     list.push_back(report::programs_section());
-    list.push_back(compare::compare_section());
+    list.push_back(compare::compare_section(inferred_caches));
     list.push_back(sweep::values_section());
     return list;
   }();

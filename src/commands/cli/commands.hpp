@@ -1,6 +1,7 @@
 // Tables of all commands, figures and report sections.
 #pragma once
 
+#include "commands/compare/compare.hpp"
 #include "show/command/command.hpp"
 #include "show/document/section.hpp"
 #include "show/plot/sheet.hpp"
@@ -15,5 +16,10 @@ namespace recount::cli {
 [[nodiscard]] const std::vector<plot::Figure>& figures();
 /// The sections of a report, in its order.
 [[nodiscard]] const std::vector<document::Section>& sections();
+
+/// Capacity, line, ways and latency of each level, entries of TLBs, and the latency of memory, inferred again
+/// from the record of a run of recount caches: for recount compare.
+[[nodiscard]] std::vector<compare::MachineProperty> inferred_caches(const result::Results& results,
+                                                                    const result::Run& run);
 
 } // namespace recount::cli

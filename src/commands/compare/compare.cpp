@@ -4,8 +4,6 @@
 #include "base/names.hpp"
 #include "base/statistics/statistics.hpp"
 #include "base/text.hpp"
-#include "commands/caches/infer/findings.hpp"
-#include "commands/caches/infer/sampler.hpp"
 #include "run/result/observation.hpp"
 #include "show/plot/select.hpp"
 
@@ -81,15 +79,16 @@ Nodes find_nodes(const result::Results& results, const CompareOptions& options, 
 /// Collects the values of each quantity by node.
 class Collector {
 public:
-  Collector(const result::Results& results, const Nodes& nodes, std::size_t count)
-      : results_(results), nodes_(nodes), count_(count) {}
+  Collector(const result::Results& results, const Nodes& nodes, std::size_t count,
+            const MachineProperties& inferred)
+      : results_(results), nodes_(nodes), count_(count), inferred_(inferred) {}
 
   std::vector<Quantity> collect() {
     for (const result::Observation& o : results_.observations)
       if (nodes_.contains(o.run) && !plot::in_interval(o) && !plot::is_profile(o) && !result::is_reading(o))
         add(o);
     for (const Run& run : results_.runs)
-      if (nodes_.contains(run.id) && result::is_inference(run)) add_caches(run);
+      if (inferred_ && nodes_.contains(run.id) && result::is_inference(run)) add_inferred(run);
     std::vector<Quantity> quantities;
     for (auto& [key, quantity] : all_)
       quantities.push_back(std::move(quantity));
@@ -115,45 +114,24 @@ private:
     on.error = std::max(on.error, result::sampling_error(o).value_or(0));
   }
 
-  /// Capacity, line, ways and latency of each level, entries of TLBs, and the latency of memory, inferred
-  /// again from the record of a run of recount caches. Throws recount::Error (bad_input) for a damaged
-  /// record.
-  void add_caches(const Run& run) {
-    caches::RecordSampler sampler(results_, run);
-    const caches::Caches found = caches::infer_caches(sampler);
-    const auto add = [&](const std::string& level, caches::Property property, bool shared = false) {
-      if (shared && !is_nanoseconds(property.unit)) {
-        property.value.reset();
-        property.unknown = "others used a part of the level during the measurement";
-      }
-      if (property.value || !property.unknown.empty())
-        add_property(property,
-                     find({"caches", found.witness, level + ' ' + property.name, property.unit}, run.id));
-    };
-    for (const auto& level : found.levels)
-      for (const auto* property : {&level.capacity, &level.line, &level.ways, &level.latency})
-        add(level.name, *property, !level.shared_use.empty() && property != &level.line);
-    for (const auto& tlb : found.tlbs)
-      add(tlb.name, tlb.entries);
-    add("memory", found.memory);
-  }
-
   /// One run infers a property once: the interval is that of the inference, not of repetitions.
-  static void add_property(const caches::Property& property, NodeQuantity& on) {
-    if (!property.value) {
-      on.reason = property.unknown.text();
-      return;
+  void add_inferred(const Run& run) {
+    for (const MachineProperty& property : inferred_(results_, run)) {
+      NodeQuantity& on = find({"caches", property.witness, property.name, property.unit}, run.id);
+      if (!property.value) {
+        on.reason = property.unknown;
+        continue;
+      }
+      on.low = on.values.empty() ? property.low : std::min(on.low, property.low);
+      on.high = on.values.empty() ? property.high : std::max(on.high, property.high);
+      on.values.push_back(*property.value);
     }
-    const double low = *property.value * (1 - property.tolerance),
-                 high = *property.value * (1 + property.tolerance);
-    on.low = on.values.empty() ? low : std::min(on.low, low);
-    on.high = on.values.empty() ? high : std::max(on.high, high);
-    on.values.push_back(*property.value);
   }
 
   const result::Results& results_;
   const Nodes& nodes_;
   std::size_t count_;
+  const MachineProperties& inferred_;
   /// By kernel, witness, metric, unit and point.
   std::map<std::tuple<std::string, Witness, std::string, std::string, result::Params>, Quantity> all_;
 };
@@ -386,7 +364,7 @@ Comparison compare(const result::Results& results, const CompareOptions& options
   Comparison c;
   c.by = fmt::format("{}", fmt::join(options.by, ","));
   const Nodes nodes = find_nodes(results, options, c);
-  std::vector<Quantity> each = Collector(results, nodes, c.nodes.size()).collect();
+  std::vector<Quantity> each = Collector(results, nodes, c.nodes.size(), options.inferred).collect();
   std::erase_if(each, [&](const Quantity& quantity) {
     const auto listed = std::ranges::count(quantity.nodes, true, &NodeQuantity::listed);
     c.on_one_node += listed < 2 ? 1U : 0U;

@@ -7,6 +7,7 @@
 #include "show/plot/sheet.hpp"
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -71,10 +72,23 @@ struct Comparison {
   std::vector<Pair> pairs; ///< of fewer than statistics::least_nodes nodes, the largest difference first
 };
 
+/// A property of a machine that the readings of a run imply.
+struct MachineProperty {
+  std::string name, unit; ///< "L1d capacity", "bytes"
+  Witness witness;
+  std::optional<double> value; ///< none: `unknown` says why
+  double low = 0, high = 0;    ///< the value is between them
+  Reason unknown;
+};
+/// Of one run of these results. Throws recount::Error (bad_input) for a damaged record.
+using MachineProperties =
+    std::function<std::vector<MachineProperty>(const result::Results& results, const result::Run& run)>;
+
 struct CompareOptions {
   std::vector<std::string> by{"node"};        ///< see recount-compare(1)
   double least_share = 0.05;                  ///< smallest difference from the median that is reported
   std::map<std::string, std::string> files{}; ///< of runs, by id, for the axis "file"
+  MachineProperties inferred{}; ///< of runs of recount caches; empty: nothing of them is compared
 };
 
 /// Pure. Throws Error (bad_input) where no run states the axis.
@@ -99,8 +113,8 @@ struct CompareOptions {
 
 /// A dot for each node with its interval: quantities with an outlier first.
 [[nodiscard]] plot::Sheet compose_nodes(const Comparison& comparison, const result::Results& results);
-[[nodiscard]] plot::Figure nodes_figure();
+[[nodiscard]] plot::Figure nodes_figure(MachineProperties inferred);
 /// Of results of several nodes that have quantities in common.
-[[nodiscard]] document::Section compare_section();
+[[nodiscard]] document::Section compare_section(MachineProperties inferred);
 
 } // namespace recount::compare

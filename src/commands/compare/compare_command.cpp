@@ -69,10 +69,10 @@ void require_comparable(const Comparison& c) {
                       "run the same command on each node");
 }
 
-int execute_compare(const CompareArguments& a) {
+int execute_compare(const CompareArguments& a, const MachineProperties& inferred) {
   command::check_outputs({.plot = a.plot, .plot_on_terminal = true, .json = a.json});
   const command::TableExport tables(a.export_to);
-  CompareOptions options;
+  CompareOptions options{.inferred = inferred};
   if (!a.by.empty()) options.by = base::list_words(a.by);
   options.least_share = static_cast<double>(a.threshold) / 100;
   const result::Results results = read_files(a, options);
@@ -90,7 +90,7 @@ int execute_compare(const CompareArguments& a) {
 
 } // namespace
 
-command::Command compare_command() {
+command::Command compare_command(const MachineProperties& inferred) {
   return command::make_command<CompareArguments>(
       "compare", "compare the results of several machines and name outliers",
       [](command::Options& options, CompareArguments& a) {
@@ -105,7 +105,7 @@ command::Command compare_command() {
             .text("--plot", a.plot, "FILE",
                   "plot a dot for each node with its interval; - plots text on the terminal");
       },
-      execute_compare);
+      [inferred](const CompareArguments& a) { return execute_compare(a, inferred); });
 }
 
 namespace {
@@ -411,21 +411,23 @@ plot::Sheet compose_nodes(const Comparison& c, const result::Results& results) {
   return sheet;
 }
 
-plot::Figure nodes_figure() {
+plot::Figure nodes_figure(MachineProperties inferred) {
+  const CompareOptions options{.inferred = std::move(inferred)};
   return {{"nodes", "each metric on several machines, relative to their median",
            "results of the same points on two machines or more"},
-          [](const auto& results, const auto&) { return compose_nodes(compare(results, {}), results); },
-          [](const auto& results, const auto& choice) {
+          [=](const auto& results, const auto&) { return compose_nodes(compare(results, options), results); },
+          [=](const auto& results, const auto& choice) {
             return choice.metrics.empty() && choice.witnesses.empty() && several_nodes(results) &&
-                   !compare(results, {}).quantities.empty();
+                   !compare(results, options).quantities.empty();
           }};
 }
 
-document::Section compare_section() {
-  return {"machines", [](const document::Material& material) {
+document::Section compare_section(MachineProperties inferred) {
+  const CompareOptions options{.inferred = std::move(inferred)};
+  return {"machines", [=](const document::Material& material) {
             std::vector<Block> blocks;
             if (!several_nodes(material.results)) return blocks;
-            const Comparison comparison = compare(material.results, {});
+            const Comparison comparison = compare(material.results, options);
             if (comparison.quantities.empty()) return blocks;
             blocks = comparison_blocks(comparison, false);
             const document::Part all{"", false, document::unowned(material.results)};
