@@ -4,6 +4,7 @@
 #include "run/engine.hpp"
 #include "base/host/pmu.hpp"
 #include "base/statistics/statistics.hpp"
+#include "run/batch.hpp"
 #include "run/sweep_plan.hpp"
 #include "run/witness/backend.hpp"
 #include "show/command/batch.hpp"

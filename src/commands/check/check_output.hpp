@@ -2,7 +2,7 @@
 #pragma once
 
 #include "commands/check/check.hpp"
-#include "run/engine.hpp"
+#include "run/batch.hpp"
 #include "show/command/output.hpp"
 #include "show/document/section.hpp"
 #include "show/plot/sheet.hpp"

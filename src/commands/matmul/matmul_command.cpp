@@ -8,7 +8,7 @@
 #include "commands/matmul/derived.hpp"
 #include "commands/matmul/matmul_study.hpp"
 #include "commands/matmul/matmul_tables.hpp"
-#include "run/engine.hpp"
+#include "run/batch.hpp"
 #include "run/result/results_file.hpp"
 #include "run/sweep_plan.hpp"
 #include "run/witness/backend.hpp"

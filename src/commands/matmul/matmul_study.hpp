@@ -2,9 +2,9 @@
 #pragma once
 
 #include "base/process/temporary_folder.hpp"
-#include "run/engine.hpp"
 #include "run/result/observation.hpp"
 #include "run/result/products.hpp"
+#include "run/sweep_plan.hpp"
 
 #include <chrono>
 #include <cstdint>

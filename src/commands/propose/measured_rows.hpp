@@ -4,7 +4,7 @@
 #include "base/statistics/statistics.hpp"
 #include "commands/propose/propose.hpp"
 #include "kernel/proofs.hpp"
-#include "run/engine.hpp"
+#include "run/batch.hpp"
 #include "run/result/results_file.hpp"
 #include "run/sweep_plan.hpp"
 

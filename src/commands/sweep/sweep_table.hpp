@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/statistics/statistics.hpp"
-#include "run/engine.hpp"
+#include "run/batch.hpp"
 #include "run/result/results_file.hpp"
 #include "show/command/output.hpp"
 #include "show/document/document.hpp"

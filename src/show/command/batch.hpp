@@ -1,7 +1,7 @@
 // Runs of a batch as every command shows them: options, a line of progress, how to resume.
 #pragma once
 
-#include "run/engine.hpp"
+#include "run/batch.hpp"
 #include "show/command/command.hpp"
 
 namespace recount::command {

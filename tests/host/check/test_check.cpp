@@ -5,7 +5,7 @@
 #include "commands/check/check.hpp"
 #include "count/preset/catalogue.hpp"
 #include "pages.hpp"
-#include "run/engine.hpp"
+#include "run/batch.hpp"
 #include "run/witness/backend.hpp"
 #include "show/command/batch.hpp"
 

@@ -2,8 +2,9 @@
 //   runner run-point                             as recount does
 //   runner sweep FILE RANGE-OF-N REPEAT FAULT HOW [LIMIT-OF-FILE-SIZE]   resumes FILE when it is there
 #include "kernels.hpp"
-#include "run/engine.hpp"
+#include "run/batch.hpp"
 #include "run/sweep_plan.hpp"
+#include "run/worker.hpp"
 #include "show/command/batch.hpp"
 
 #include <cstring>

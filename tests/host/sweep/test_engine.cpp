@@ -1,5 +1,6 @@
 // The engine with real processes: crashes, hangs, noise, stops; every run accounted for.
 #include "kernels.hpp"
+#include "run/batch.hpp"
 #include "run/engine.hpp"
 #include "run/result/observation.hpp"
 

@@ -1,7 +1,7 @@
 // Grids, conditions, orders, CPUs: what a sweep will do, before it does anything.
 #include "../../host/sweep/kernels.hpp"
 #include "base/host/pmu.hpp"
-#include "run/engine.hpp"
+#include "run/batch.hpp"
 #include "run/sweep_plan.hpp"
 #include "show/document/groups.hpp"
 
