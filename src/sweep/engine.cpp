@@ -18,6 +18,7 @@
 #include "result/observation.hpp"
 #include "result/results_file.hpp"
 #include "witness/backend.hpp"
+#include "witness/both.hpp"
 #include "witness/results_header.hpp"
 
 #include <recount/error.hpp>
@@ -63,6 +64,8 @@ void prepare_forks(const std::vector<Job>& jobs) {
   if (!std::ranges::any_of(jobs, counted_by_papi)) return;
   try {
     papi::initialise();
+    for (const Job& job : jobs)
+      if (job.witness.kind == Witness::both) witness::prepare_both(job.metrics);
   } catch (const Error&) {
   }
 }

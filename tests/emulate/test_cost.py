@@ -54,6 +54,12 @@ class Runs(unittest.TestCase):
                                capture_output=True, text=True, check=False, env=ENVIRONMENT, timeout=100).stderr
         self.assertIn(" 20 runs, ", noisy)
 
+    def test_each_order_of_two_witnesses_is_executed_once(self):
+        answer = recount("skl", "sweep", "stride", "--size", "4K", "--stride", "64", "--witness", "both", "--metric", "PAPI_L1_DCM", "-o", "-")
+        observed = [json.loads(line) for line in answer.stdout.splitlines() if '"observation"' in line]
+        self.assertEqual([(o["witness"], o["nesting"]) for o in observed],
+                         [("perf", "outer"), ("papi", "inner"), ("perf", "inner"), ("papi", "outer")], answer.stderr)
+
     def test_runs_are_forks_without_disturbances(self):
         answer = recount("skl", "sweep", "stride", "--size", "4K", "--stride", "64", "--witness", "perf,papi,clock", "-r", 2, "--metric",
                          "PAPI_L1_DCM,PAPI_TOT_INS,seconds", "-o", "-")
