@@ -84,10 +84,6 @@ static void start(void) {
   rt_clock_start();
 }
 
-static void thread_stops(ThreadId thread, ULong blocks) {
-  (void)thread, (void)blocks;
-  rt_run(False);
-}
 static void thread_runs(ThreadId thread, ULong blocks) {
   (void)blocks;
   rt_run(True);
@@ -144,8 +140,15 @@ static Bool executes(UInt number) {
   return number == __NR_execve || number == __NR_execveat;
 }
 
+/* Valgrind takes long for some of them: it translates anew, or reads the file. */
+static Bool never_waits(UInt number) {
+  return executes(number) || number == __NR_mmap || number == __NR_munmap || number == __NR_mprotect ||
+         number == __NR_brk || number == __NR_clone;
+}
+
 static void before_call(ThreadId thread, UInt number, UWord* args, UInt count) {
   (void)count;
+  rt_run(never_waits(number));
   if (executes(number)) /* the next program has a slot of its own */
     rt_before_exec();
   else if (rt_watched())
@@ -163,6 +166,7 @@ static void after_call(ThreadId thread, UInt number, UWord* args, UInt count, Sy
     rt_after_failed_exec(number == __NR_execve && error == VKI_EACCES && is_privileged(args[0]));
   if (number == __NR_mmap && error != 0 && args[1] >= large) rt_refused_mapping();
   rt_clock_after_call(thread, number, args, result);
+  rt_run(True);
 }
 
 /* Linked in place of the core's reader of symbols and debug information, which is a third of the time of a short
@@ -190,7 +194,6 @@ static void declare(void) {
   VG_(needs_syscall_wrapper)(before_call, after_call);
   VG_(needs_client_requests)(request);
   VG_(track_start_client_code)(thread_runs);
-  VG_(track_stop_client_code)(thread_stops);
   VG_(track_new_mem_startup)(mapped);
   VG_(track_new_mem_mmap)(mapped);
   VG_(track_die_mem_munmap)(unmapped);
