@@ -200,7 +200,10 @@ static void pass(ThreadId thread, UInt number, const UWord* args, UInt clock, UL
 static void end_wait(ThreadId thread, UInt number, const UWord* args, SysRes result,
                      const struct wait* wait) {
   const ULong left = left_of(number, args, result, wait->until);
-  if (left < wait->until) pass(thread, number, args, wait->clock, wait->until - left);
+  if (left >= wait->until) return;
+  rt_run(False);
+  pass(thread, number, args, wait->clock, wait->until - left);
+  rt_run(True);
 }
 
 /* struct tms, in hundredths of a second. */

@@ -140,10 +140,21 @@ static Bool executes(UInt number) {
   return number == __NR_execve || number == __NR_execveat;
 }
 
-/* Valgrind takes long for some of them: it translates anew, or reads the file. */
+/* Those for which Valgrind takes long, as it translates anew or reads the file, and those that read clocks: what is
+ * timed executes up to the reading. */
 static Bool never_waits(UInt number) {
-  return executes(number) || number == __NR_mmap || number == __NR_munmap || number == __NR_mprotect ||
-         number == __NR_brk || number == __NR_clone;
+  switch (number) {
+  case __NR_mmap:
+  case __NR_munmap:
+  case __NR_mprotect:
+  case __NR_brk:
+  case __NR_clone:
+  case __NR_clock_gettime:
+  case __NR_gettimeofday:
+  case __NR_getrusage:
+  case __NR_times: return True;
+  default: return executes(number);
+  }
 }
 
 static void before_call(ThreadId thread, UInt number, UWord* args, UInt count) {
@@ -165,8 +176,8 @@ static void after_call(ThreadId thread, UInt number, UWord* args, UInt count, Sy
   if (executes(number))
     rt_after_failed_exec(number == __NR_execve && error == VKI_EACCES && is_privileged(args[0]));
   if (number == __NR_mmap && error != 0 && args[1] >= large) rt_refused_mapping();
-  rt_clock_after_call(thread, number, args, result);
   rt_run(True);
+  rt_clock_after_call(thread, number, args, result);
 }
 
 /* Linked in place of the core's reader of symbols and debug information, which is a third of the time of a short
