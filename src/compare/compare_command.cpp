@@ -7,6 +7,7 @@
 #include "command/output.hpp"
 #include "command/print.hpp"
 #include "compare/compare.hpp"
+#include "host/emulation.hpp"
 #include "plot/select.hpp"
 #include "statistics/statistics.hpp"
 
@@ -47,8 +48,7 @@ result::Results read_files(const CompareArguments& a, CompareOptions& options) {
 
 /// What an emulated machine takes is no property of a real one.
 void require_one_kind(const std::vector<result::Run>& runs) {
-  // As /proc/cpuinfo of an emulated machine says.
-  const auto emulated = [](const result::Run& run) { return run.cpu.ends_with("(emulated)"); };
+  const auto emulated = [](const result::Run& run) { return host::is_emulated(run.cpu); };
   const auto one = std::ranges::find_if(runs, emulated);
   const auto other = std::ranges::find_if_not(runs, emulated);
   if (one == runs.end() || other == runs.end()) return;

@@ -375,7 +375,7 @@ void limit_runs(Execution& execution, const std::string& timeout, std::chrono::s
 std::string show_progress(const sweep::Progress& p) {
   std::string text = fmt::format("{} of {}", p.done, base::format_count(p.total, "run"));
   if (p.failed > 0) text += fmt::format(", {} failed", p.failed);
-  text += ", " + base::format_duration(p.elapsed);
+  text += ", " + base::format_duration(p.elapsed) + host::emulated_text();
   if (p.simulated) text += fmt::format(", {:.1f} % of this one simulated", 100 * *p.simulated);
   if (p.remaining && p.done < p.total) text += ", about " + base::format_duration(*p.remaining) + " left";
   return text;

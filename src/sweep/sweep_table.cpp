@@ -6,6 +6,7 @@
 #include "base/witness.hpp"
 #include "command/measuring.hpp"
 #include "command/output.hpp"
+#include "host/emulation.hpp"
 #include "model/machine.hpp"
 
 #include <recount/error.hpp>
@@ -116,7 +117,10 @@ command::Table sweep_summary(const BatchResult& ended, const Selection& selectio
 
 std::string sweep_table(const BatchResult& ended, const Selection& selection) {
   const command::Table table = sweep_summary(ended, selection);
-  std::string text = table.empty() ? "" : table.text();
+  std::string text;
+  if (!ended.results.runs.empty() && host::is_emulated(ended.results.runs.back().cpu))
+    text = base::printable(ended.results.runs.back().cpu) + "\n\n";
+  if (!table.empty()) text += table.text();
   std::map<std::string, std::string> reasons;
   const auto groups = sweep_groups(ended.results);
   if (std::ranges::any_of(groups, [](const SweepGroup& group) {

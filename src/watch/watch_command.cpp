@@ -2,6 +2,7 @@
 #include "command/command.hpp"
 #include "command/measuring.hpp"
 #include "command/output.hpp"
+#include "host/emulation.hpp"
 #include "kernel/command_line.hpp"
 #include "stat/stat_plan.hpp"
 #include "stat/stat_run.hpp"
@@ -82,7 +83,7 @@ public:
   [[nodiscard]] WatchSettings settings() {
     WatchSettings settings{.command = o_.command,
                            .pids = stat::parse_pids(o_.pids),
-                           .subject = subject_,
+                           .subject = subject_ + host::emulated_text(),
                            .interval = std::chrono::milliseconds(o_.interval)};
     if (view_->takes_keys()) settings.in = -1;
     if (const int fd = view_->command_output(); fd >= 0) {

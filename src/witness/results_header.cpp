@@ -3,6 +3,7 @@
 #include "base/random.hpp"
 #include "base/text.hpp"
 #include "event/pfm.hpp"
+#include "host/emulation.hpp"
 #include "host/job.hpp"
 #include "host/machine.hpp"
 #include "kernel/matmul/matmul.hpp"
@@ -73,6 +74,7 @@ result::Run machine_header(std::vector<std::string> command, const std::string& 
       {"compiler", "g++ " __VERSION__},
       {"kernel_flags", RECOUNT_KERNEL_FLAGS},
       {"vectorised_flags", std::string(RECOUNT_VECTORISED_FLAGS " (") + kernel::vectorised_for() + ")"}};
+  if (host::this_emulation().repeatable) run.versions["emulation"] = "repeatable";
   add_circumstances(run, cpu);
   run.command = std::move(command);
   try {

@@ -70,6 +70,31 @@ class Runs(unittest.TestCase):
         self.assertNotIn("hwloc", answer.stderr)
 
 
+class Heads(unittest.TestCase):
+    """Whatever prints a time says that the machine is emulated."""
+    COMMANDS = [
+        (("stat", "-e", "instructions:u", "--", "/bin/true"), r"(?m)^/bin/true: [0-9.e-]+ s, emulated$"),
+        (("watch", "-I", "50", "-e", "instructions:u", "--", "/bin/true"), r"(?m)^watching /bin/true, emulated, every 50 ms$"),
+        (("cost", "-r", "1", "-e", "instructions:u", "--at-once", "1"), r"Nanoseconds, median of \d+ batches, emulated"),
+        (("matmul", "--study", "report", "--n", "24,32", "--block", "8", "--no-java", "-q"), r"Products of doubles: .*\(emulated\)"),
+        (("sweep", "stride", "--size", "4K", "--stride", "64", "--witness", "clock", "-q"), r"^Intel.* \(emulated\)\n"),
+    ]
+
+    def test_are_emulated(self):
+        for command, head in self.COMMANDS:
+            with self.subTest(command=command[0]):
+                answer = recount("skl", *command)
+                self.assertEqual(answer.returncode, 0, answer.stderr)
+                self.assertRegex(answer.stdout + answer.stderr, head)
+
+    def test_one_run_each_decides_between_products(self):
+        answer = recount("skl", "matmul", "--study", "report", "--n", "24,32", "--block", "8", "--no-java", "-q")
+        self.assertEqual(answer.returncode, 0, answer.stderr)
+        self.assertRegex(answer.stdout, r"line compared with simple\n *n +speed-up by time")
+        for reservation in ("n.d.", "noise", "repeat"):
+            self.assertNotIn(reservation, answer.stdout)
+
+
 def stated(machine):
     text = (MACHINE_FILES / (machine + ".pmu")).read_text()
     like = re.search(r"(?m)^like (\w+)", text)

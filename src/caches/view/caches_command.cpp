@@ -10,6 +10,7 @@
 #include "command/output.hpp"
 #include "command/print.hpp"
 #include "host/disturbance.hpp"
+#include "host/emulation.hpp"
 #include "host/machine.hpp"
 #include "host/pmu.hpp"
 #include "model/machine.hpp"
@@ -493,8 +494,7 @@ void print(const CachesArguments& a, const std::vector<ShownCaches>& all) {
     const std::string where = found.modelled  ? "simulated, not measured"
                               : shown.all.cpu ? fmt::format("on CPU {}", *shown.all.cpu)
                                               : "not pinned";
-    // As /proc/cpuinfo of the emulated machine says.
-    const char* const emulated = shown.all.cpu_model.ends_with("(emulated)") ? ", emulated" : "";
+    const char* const emulated = host::is_emulated(shown.all.cpu_model) ? ", emulated" : "";
     const std::string how =
         shown.seconds > 0 ? fmt::format(", {} in {:.1f} s{}", base::format_count(found.readings, "reading"),
                                         shown.seconds, shown.interrupted ? ", interrupted" : "")
