@@ -8,6 +8,7 @@
 #include "base/text.hpp"
 #include "run/result/observation.hpp"
 #include "run/witness/backend.hpp"
+#include "run/witness/both.hpp"
 #include "run/worker.hpp"
 
 #include <recount/error.hpp>
@@ -46,6 +47,8 @@ void prepare_forks(const std::vector<Job>& jobs) {
   if (!std::ranges::any_of(jobs, counted_by_papi)) return;
   try {
     papi::initialise();
+    for (const Job& job : jobs)
+      if (job.witness.kind == Witness::both) witness::prepare_both(job.metrics);
   } catch (const Error&) {
   }
 }

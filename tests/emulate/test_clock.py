@@ -23,7 +23,7 @@ def emulate(*command, options=()):
 @functools.cache
 def timed():
     """Of each thing that timed.c does: its numbers."""
-    what = ("work", "waits", "child", "threads", "chase")
+    what = ("work", "waits", "child", "answered", "laps", "threads", "chase")
     text = emulate(TIMED, str(TURNS), *what)
     return text, dict(zip(what, [[int(word) for word in line.split()] for line in text.splitlines()]))
 
@@ -52,6 +52,15 @@ class Clock(unittest.TestCase):
             self.assertTrue(executes <= reading <= executes + beside, (reading, executes))
         self.assertLessEqual(by_times, by_getrusage)
         self.assertLess(parent, executes / 2)
+
+    def test_a_wait_ends_with_what_it_waits_for_however_long_that_takes_on_the_host(self):
+        answer, waited = timed()[1]["answered"]
+        self.assertEqual(answer, 1)
+        self.assertLess(waited, 8 * TURNS * CYCLES_PER_TURN / RATE + READING)
+
+    def test_waits_of_others_are_not_added_to_what_a_process_executes(self):
+        lap = TURNS / 20 * CYCLES_PER_TURN / RATE
+        self.assertLess(timed()[1]["laps"][0], 2 * lap + READING)
 
     def test_threads_share_one_cpu_and_its_clock(self):
         decreased, elapsed = timed()[1]["threads"]

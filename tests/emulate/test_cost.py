@@ -54,6 +54,12 @@ class Runs(unittest.TestCase):
                                capture_output=True, text=True, check=False, env=ENVIRONMENT, timeout=100).stderr
         self.assertIn(" 20 runs, ", noisy)
 
+    def test_each_order_of_two_witnesses_is_executed_once(self):
+        answer = recount("skl", "sweep", "stride", "--size", "4K", "--stride", "64", "--witness", "both", "--metric", "PAPI_L1_DCM", "-o", "-")
+        observed = [json.loads(line) for line in answer.stdout.splitlines() if '"observation"' in line]
+        self.assertEqual([(o["witness"], o["nesting"]) for o in observed],
+                         [("perf", "outer"), ("papi", "inner"), ("perf", "inner"), ("papi", "outer")], answer.stderr)
+
     def test_runs_are_forks_without_disturbances(self):
         answer = recount("skl", "sweep", "stride", "--size", "4K", "--stride", "64", "--witness", "perf,papi,clock", "-r", 2, "--metric",
                          "PAPI_L1_DCM,PAPI_TOT_INS,seconds", "-o", "-")
@@ -62,6 +68,31 @@ class Runs(unittest.TestCase):
         self.assertEqual(len(observed), 2 * (2 + 2 + 1), answer.stderr)
         self.assertEqual([line for line in observed if any(flag["kind"] == "preempted" for flag in line.get("flags", []))], [])
         self.assertNotIn("hwloc", answer.stderr)
+
+
+class Heads(unittest.TestCase):
+    """Whatever prints a time says that the machine is emulated."""
+    COMMANDS = [
+        (("stat", "-e", "instructions:u", "--", "/bin/true"), r"(?m)^/bin/true: [0-9.e-]+ s, emulated$"),
+        (("watch", "-I", "50", "-e", "instructions:u", "--", "/bin/true"), r"(?m)^watching /bin/true, emulated, every 50 ms$"),
+        (("cost", "-r", "1", "-e", "instructions:u", "--at-once", "1"), r"Nanoseconds, median of \d+ batches, emulated"),
+        (("matmul", "--study", "report", "--n", "24,32", "--block", "8", "--no-java", "-q"), r"Products of doubles: .*\(emulated\)"),
+        (("sweep", "stride", "--size", "4K", "--stride", "64", "--witness", "clock", "-q"), r"^Intel.* \(emulated\)\n"),
+    ]
+
+    def test_are_emulated(self):
+        for command, head in self.COMMANDS:
+            with self.subTest(command=command[0]):
+                answer = recount("skl", *command)
+                self.assertEqual(answer.returncode, 0, answer.stderr)
+                self.assertRegex(answer.stdout + answer.stderr, head)
+
+    def test_one_run_each_decides_between_products(self):
+        answer = recount("skl", "matmul", "--study", "report", "--n", "24,32", "--block", "8", "--no-java", "-q")
+        self.assertEqual(answer.returncode, 0, answer.stderr)
+        self.assertRegex(answer.stdout, r"line compared with simple\n *n +speed-up by time")
+        for reservation in ("n.d.", "noise", "repeat"):
+            self.assertNotIn(reservation, answer.stdout)
 
 
 def stated(machine):

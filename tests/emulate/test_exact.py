@@ -110,6 +110,9 @@ class Exact(unittest.TestCase):
         for event in (snoops, fill_buffer, unknown):
             with self.subTest(event=event):
                 self.assertIn("Operation not supported", emulate(COUNTED, event, "1000").stderr)
+        of_valgrind = subprocess.run([RECOUNT, "emulate", "-q", "--exact", "skl", "--", RECOUNT, "stat", "--json", "-e", "context-switches", "--", "true"],
+                                     capture_output=True, text=True, check=False)
+        self.assertIn("EOPNOTSUPP", of_valgrind.stdout, of_valgrind.stderr)
 
     def test_witnesses_of_one_execution_have_one_noise(self):
         values = []

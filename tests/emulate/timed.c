@@ -1,6 +1,7 @@
 /* What clocks of the emulated machine say, in nanoseconds, a line for each of WHAT ...: "work", of N turns,
- * each of which waits for the multiplication before; "waits"; "child", which executes the turns; "threads",
- * which look whether a clock decreases; "chase"; "now". timed N WHAT ... */
+ * each of which waits for the multiplication before; "waits"; "child", which executes the turns; "answered",
+ * by a child; "laps", of a child; "threads", which look whether a clock decreases; "chase"; "now". timed N
+ * WHAT ... */
 #include <linux/perf_event.h>
 #include <poll.h>
 #include <pthread.h>
@@ -143,6 +144,47 @@ static void child(long n) {
          (Time)times_used.tms_cutime * 10000000, told, own_end - own);
 }
 
+/* What poll(2) answers that waits up to 10 ms for a child, which executes for less, though longer on the
+ * host; for how long. */
+static void answered(long n) {
+  enum { TIMES = 8, LIMIT = 10 };
+  int ends[2], status;
+  char byte = 0;
+  if (pipe(ends) != 0) return;
+  const pid_t one = fork();
+  if (one == 0) {
+    if (write(ends[1], &byte, 1) == 1) turns(TIMES * n);
+    _exit(write(ends[1], &byte, 1) != 1);
+  }
+  struct pollfd one_end = {ends[0], POLLIN, 0};
+  if (read(ends[0], &byte, 1) != 1) return;
+  const Time began = now(CLOCK_MONOTONIC);
+  const int answer = poll(&one_end, 1, LIMIT);
+  printf("%d %llu\n", answer, now(CLOCK_MONOTONIC) - began);
+  waitpid(one, &status, 0);
+}
+
+/* The longest of the laps of a child, while the parent polls. */
+static void laps(long n) {
+  enum { LAPS = 200 };
+  fflush(stdout);
+  const pid_t one = fork();
+  if (one == 0) {
+    Time longest = 0;
+    for (int i = 0; i < LAPS; ++i) {
+      const Time began = now(CLOCK_MONOTONIC);
+      turns(n / 20);
+      const Time lap = now(CLOCK_MONOTONIC) - began;
+      if (lap > longest) longest = lap;
+    }
+    printf("%llu\n", longest);
+    fflush(stdout);
+    _exit(0);
+  }
+  while (waitpid(one, NULL, WNOHANG) == 0)
+    poll(NULL, 0, 1);
+}
+
 static Time last, decreased;
 static pthread_mutex_t one_reads = PTHREAD_MUTEX_INITIALIZER;
 
@@ -207,6 +249,8 @@ int main(int count, char** arguments) {
     if (!strcmp(arguments[i], "work")) work(n);
     if (!strcmp(arguments[i], "waits")) waits();
     if (!strcmp(arguments[i], "child")) child(n);
+    if (!strcmp(arguments[i], "answered")) answered(n);
+    if (!strcmp(arguments[i], "laps")) laps(n);
     if (!strcmp(arguments[i], "threads")) threads(n);
     if (!strcmp(arguments[i], "chase")) chases(n);
     if (!strcmp(arguments[i], "now")) printf("%llu\n", now(CLOCK_MONOTONIC));

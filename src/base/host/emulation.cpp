@@ -26,6 +26,14 @@ Emulation this_emulation() {
   return parse_emulation(options != nullptr ? options : "");
 }
 
+const char* emulated_text() {
+  return this_emulation().clock ? ", emulated" : "";
+}
+
+bool is_emulated(std::string_view cpu_name) {
+  return cpu_name.ends_with("(emulated)");
+}
+
 int repetitions(long given, int usual) {
   if (given > 0) return static_cast<int>(given);
   return this_emulation().repeatable ? 1 : usual;

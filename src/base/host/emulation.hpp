@@ -17,6 +17,12 @@ struct Emulation {
 /// Of this process. Thread-safe.
 [[nodiscard]] Emulation this_emulation();
 
+/// ", emulated" for the head of what has times, where clocks are emulated; else empty.
+[[nodiscard]] const char* emulated_text();
+
+/// Whether a processor of that name is an emulated machine's, as its /proc/cpuinfo says. Pure.
+[[nodiscard]] bool is_emulated(std::string_view cpu_name);
+
 /// The repetitions of a measurement: those given, or, with 0, `usual`; one where all would be equal.
 [[nodiscard]] int repetitions(long given, int usual);
 /// Says that there is one; empty: there may be several.

@@ -193,7 +193,7 @@ private:
           all.emplace_back(blank(i, witness)).reason = Reason(error.problem());
       }
       for (result::Observation& o : all) {
-        o.repetition = repetition * static_cast<int>(witness::passes); // each is a process of its own
+        o.repetition = repetition * static_cast<int>(witness::passes()); // each is a process of its own
         report(o);
       }
     }

@@ -1,5 +1,6 @@
 // recount compare: results of several machines side by side.
 #include "base/format.hpp"
+#include "base/host/emulation.hpp"
 #include "base/json.hpp"
 #include "base/names.hpp"
 #include "base/statistics/statistics.hpp"
@@ -48,8 +49,7 @@ result::Results read_files(const CompareArguments& a, CompareOptions& options) {
 
 /// What an emulated machine takes is no property of a real one.
 void require_one_kind(const std::vector<result::Run>& runs) {
-  // As /proc/cpuinfo of an emulated machine says.
-  const auto emulated = [](const result::Run& run) { return run.cpu.ends_with("(emulated)"); };
+  const auto emulated = [](const result::Run& run) { return host::is_emulated(run.cpu); };
   const auto one = std::ranges::find_if(runs, emulated);
   const auto other = std::ranges::find_if_not(runs, emulated);
   if (one == runs.end() || other == runs.end()) return;

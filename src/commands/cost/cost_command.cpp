@@ -1,4 +1,5 @@
 #include "base/format.hpp"
+#include "base/host/emulation.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "commands/cost/cost.hpp"
@@ -149,7 +150,8 @@ std::vector<command::Table> cost_tables(const Costs& costs, const CostOptions& o
     return std::optional(fmt::format("{:.0f}-{:.0f}", c.p25_ns, c.p75_ns));
   };
   const auto& sizes = options.sizes;
-  const int batches = options.visits * options.batches;
+  const std::string batches =
+      base::format_count(options.visits * options.batches, "batch", "batches") + host::emulated_text();
   std::vector<command::Table> tables;
   if (costs.ns_per_instruction)
     tables.push_back(values_table(
@@ -157,9 +159,8 @@ std::vector<command::Table> cost_tables(const Costs& costs, const CostOptions& o
         "Instructions, user mode and kernel; exact, since this machine's clock counts instructions",
         rounded(all), {{"instructions", "value", "", "clock", all}}));
   else
-    tables.push_back(values_table(costs, sizes,
-                                  "Nanoseconds, median of " + base::format_count(batches, "batch", "batches"),
-                                  rounded(ns), {{"time", "median", "ns", "clock", ns}}));
+    tables.push_back(values_table(costs, sizes, "Nanoseconds, median of " + batches, rounded(ns),
+                                  {{"time", "median", "ns", "clock", ns}}));
   for (const MissingRoute& m : costs.missing)
     tables.front().add_data({{.keys = {{"route", m.route}, {"events", std::to_string(m.events)}},
                               .quantity = "time",
@@ -174,8 +175,7 @@ std::vector<command::Table> cost_tables(const Costs& costs, const CostOptions& o
                                   "", "clock", relative}}));
   if (!costs.ns_per_instruction)
     tables.push_back(values_table(
-        costs, sizes, "Nanoseconds, quartiles of " + base::format_count(batches, "batch", "batches"),
-        quartiles,
+        costs, sizes, "Nanoseconds, quartiles of " + batches, quartiles,
         {{"time", "first quartile", "ns", "clock", [](const Cost& c) { return std::optional(c.p25_ns); }},
          {"time", "third quartile", "ns", "clock", [](const Cost& c) { return std::optional(c.p75_ns); }}}));
   return tables;

@@ -77,6 +77,7 @@ std::optional<Quantity> derived_by(const ProductGroup& group, const Product& pro
   });
   if (!value) return {};
   Quantity quantity{*value, witness};
+  quantity.repeatable = group.repeatable;
   Processes processes;
   for (const auto& [key, all] : metrics)
     if (key.first == witness)
@@ -130,6 +131,7 @@ std::string unit_of(const std::string& name) {
 
 Quantity compared(Quantity comparison, const Quantity& a, const Quantity& b) {
   comparison.evidence = evidence(a, b);
+  comparison.repeatable = a.repeatable && b.repeatable;
   comparison.compared = std::min(a.values.size(), b.values.size());
   comparison.processes = a.processes;
   add_processes(comparison.processes, b.processes);

@@ -63,6 +63,7 @@ MatmulRequest parse_request(const MatmulArguments& a) {
   request.choice.studies = base::list_words(a.studies);
   if (request.choice.studies.empty() && a.published.empty()) request.choice.studies = {"lab", "report"};
   request.choice.quick = a.quick;
+  request.choice.emulated = host::this_emulation().exact;
   request.choice.sizes = parse_sizes(a.sizes, "--n");
   request.choice.blocks = parse_sizes(a.blocks, "--block");
   request.choice.commands = a.commands;
@@ -145,7 +146,9 @@ std::vector<document::Block> make_blocks(const result::Results& results) {
                                         std::pair{"Products of doubles", doubles_tables(group)}}) {
       if (tables.empty()) continue;
       const bool several = std::ranges::count(groups, false, &ProductGroup::published) > 1;
-      blocks.emplace_back(document::Heading{title + (several ? ": " + group.machine : std::string()), 1});
+      const bool emulated = group.run && host::is_emulated(group.run->cpu);
+      blocks.emplace_back(
+          document::Heading{title + (several || emulated ? ": " + group.machine : std::string()), 1});
       document::append(blocks, tables);
     }
   }

@@ -37,9 +37,10 @@ using Stops = std::vector<MatmulStop>;
 /// A row of a study: one kernel over sizes, and over blocks where there are any.
 struct StudyRow {
   std::string study, kernel, variant, element;
-  std::string sizes;  ///< ranges as recount sweep takes them
-  std::string quick;  ///< the same for --quick
-  std::string blocks; ///< empty: no blocks; "line": as many elements as a line holds
+  std::string sizes;    ///< ranges as recount sweep takes them
+  std::string quick;    ///< the same for --quick
+  std::string emulated; ///< the same for --quick in an exact emulation
+  std::string blocks;   ///< empty: no blocks; "line": as many elements as a line holds
   bool modelled;
 };
 
@@ -47,22 +48,23 @@ constexpr const char* small_sizes = "600:3000:400";
 constexpr const char* every_size = "600:3000:400,4096:10240:2048";
 constexpr const char* large_sizes = "4096:10240:2048";
 constexpr const char* quick_sizes = "600,1000";
+constexpr const char* emulated_sizes = "120,240";
 
 /// The grids of the laboratory and of the report (see SOURCES in recount-matmul(1)); 64 and 1024 in addition
 /// to the report's blocks of 128, 256 and 512.
 const std::vector<StudyRow>& study_rows() {
   static const std::vector<StudyRow> rows{
-      {"lab", "matmul", "ijk-mem", "i16", "1024", "1024", "", true},
-      {"lab", "matmul", "transposed", "i16", "1024", "1024", "", true},
-      {"lab", "matmul", "blocked", "i16", "1024", "1024", "line", true},
-      {"lab", "matmul-vectorised", "ijk-mem", "i16", "1024", "1024", "", false},
-      {"lab", "matmul-vectorised", "transposed", "i16", "1024", "1024", "", false},
-      {"lab", "matmul-vectorised", "blocked", "i16", "1024", "1024", "line", false},
-      {"report", "matmul", "ijk", "f64", small_sizes, quick_sizes, "", true},
-      {"report", "matmul", "ikj", "f64", every_size, quick_sizes, "", true},
-      {"report", "matmul", "blocked", "f64", large_sizes, "600", "64,128,256,512,1024", true},
-      {"report", "matmul-vectorised", "ikj", "f64", every_size, quick_sizes, "", false},
-      {"report", "dgemm", "", "", every_size, quick_sizes, "", false}};
+      {"lab", "matmul", "ijk-mem", "i16", "1024", "1024", "256", "", true},
+      {"lab", "matmul", "transposed", "i16", "1024", "1024", "256", "", true},
+      {"lab", "matmul", "blocked", "i16", "1024", "1024", "256", "line", true},
+      {"lab", "matmul-vectorised", "ijk-mem", "i16", "1024", "1024", "256", "", false},
+      {"lab", "matmul-vectorised", "transposed", "i16", "1024", "1024", "256", "", false},
+      {"lab", "matmul-vectorised", "blocked", "i16", "1024", "1024", "256", "line", false},
+      {"report", "matmul", "ijk", "f64", small_sizes, quick_sizes, emulated_sizes, "", true},
+      {"report", "matmul", "ikj", "f64", every_size, quick_sizes, emulated_sizes, "", true},
+      {"report", "matmul", "blocked", "f64", large_sizes, "600", "240", "64,128,256,512,1024", true},
+      {"report", "matmul-vectorised", "ikj", "f64", every_size, quick_sizes, emulated_sizes, "", false},
+      {"report", "dgemm", "", "", every_size, quick_sizes, emulated_sizes, "", false}};
   return rows;
 }
 constexpr std::int64_t most_of_dgemm = 1 << 15; ///< sizes are 32-bit integers in BLAS
@@ -85,7 +87,10 @@ std::vector<std::int64_t> block_sizes(const StudyRow& row, const MatmulChoice& c
 void add_row(Stops& stops, const StudyRow& row, const MatmulChoice& choice) {
   const auto sizes = row.study != "lab" && !choice.sizes.empty()
                          ? choice.sizes
-                         : sweep::parse_range(choice.quick ? row.quick : row.sizes, "--n");
+                         : sweep::parse_range(!choice.quick     ? row.sizes
+                                              : choice.emulated ? row.emulated
+                                                                : row.quick,
+                                              "--n");
   for (const std::int64_t n : sizes) {
     if (row.kernel == "dgemm" && n > most_of_dgemm) continue;
     Params given{{"n", n}};
@@ -237,6 +242,12 @@ private:
     for (const auto& cache : host::this_machine().caches)
       if (cache.type != 'i') sizes.push_back(cache.size);
     if (!choice.studies.empty()) add_ceilings(plan_.stops, sizes);
+    const auto vectorised = [](const MatmulStop& stop) {
+      return stop.kernel == "matmul-vectorised" || stop.kernel == "bandwidth" ||
+             result::word(stop.point, "width") == "vector";
+    };
+    if (const std::string why = kernel::vectors_missing(); !why.empty())
+      if (std::erase_if(plan_.stops, vectorised) > 0) plan_.skipped["vectorised loops"] = why;
   }
 
   void schedule() {
@@ -341,10 +352,19 @@ struct StepTime {
   const char* variant; ///< none: of dgemm
   double seconds;      ///< of a step of the innermost loop, on a core of 2020 to 2025
   double medium, far;  ///< factors from n = 500 and 1500 on, where a column exceeds the caches and the TLB
+  double emulated;     ///< seconds in an emulation, at any n
 };
-constexpr std::array step_times{StepTime{"ijk", 1e-9, 2.5, 6},      StepTime{"ijk-mem", 1.5e-9, 2.5, 6},
-                                StepTime{"ikj", 5e-10, 1, 1.5},     StepTime{"transposed", 1.5e-9, 1, 1.5},
-                                StepTime{"blocked", 5e-10, 1, 1.5}, StepTime{"", 5e-11, 1, 1}};
+constexpr std::array step_times{
+    StepTime{"ijk", 1e-9, 2.5, 6, 8e-8},      StepTime{"ijk-mem", 1.5e-9, 2.5, 6, 7e-8},
+    StepTime{"ikj", 5e-10, 1, 1.5, 4e-8},     StepTime{"transposed", 1.5e-9, 1, 1.5, 5e-8},
+    StepTime{"blocked", 5e-10, 1, 1.5, 4e-8}, StepTime{"", 5e-11, 1, 1, 2e-8}};
+
+/// Of a run in an emulation: PAPI counts each metric in one of its own, perf as many as there are counters.
+double executions(const Witness& witness) {
+  const auto metrics = static_cast<double>(counted_metrics.size());
+  constexpr double counters = 4;
+  return witness == Witness::papi ? metrics : witness == Witness::perf ? metrics / counters : 1;
+}
 
 double timed_seconds(const sweep::Job& job) {
   if (job.kernel == "bandwidth" || job.kernel == "peak") return 0.3;
@@ -355,21 +375,18 @@ double timed_seconds(const sweep::Job& job) {
   const auto* const time =
       std::ranges::find_if(step_times, [&](const StepTime& row) { return row.variant == variant; });
   if (time == step_times.end()) return start;
+  if (host::this_emulation().exact) return start + n * n * n * time->emulated * executions(job.witness);
   const double step = time->seconds * (n > 1500 ? time->far : n > 500 ? time->medium : 1);
   return start + n * n * n * step * (command ? 1.5 : 1) + (command ? start_of_command : 0);
 }
 
 } // namespace
 
-/// Of the tool and the server of recount emulate, measured with products of doubles, n = 300.
-constexpr double slower_when_emulated = 100;
-
 std::chrono::nanoseconds estimate_matmul(const std::vector<sweep::Job>& jobs, int parallel) {
   constexpr double longest = 9e9; // seconds: longer ones hardly fit into nanoseconds
   double seconds = sweep::model_seconds(jobs, parallel);
   for (const auto& job : jobs)
     if (witness::find(job.witness).native) seconds += timed_seconds(job);
-  if (host::this_emulation().exact) seconds *= slower_when_emulated;
   return std::chrono::nanoseconds(static_cast<std::int64_t>(1e9 * std::min(seconds, longest)));
 }
 
@@ -389,6 +406,10 @@ std::string first_line(const std::string& text) {
 } // namespace
 
 Java::Java() {
+  if (host::this_emulation().exact) {
+    missing_ = "javac takes more than a minute in an emulation (--no-java)";
+    return;
+  }
   for (const char* program : {"javac", "java"})
     if (!process::find_program(program)) {
       missing_ = std::string(program) + " not found in PATH (Debian: default-jdk-headless)";

@@ -20,6 +20,7 @@ namespace recount::matmul {
 struct MatmulChoice {
   std::vector<std::string> studies;         ///< "lab", "report"
   bool quick = false;                       ///< the sizes that take minutes, not hours
+  bool emulated = false;                    ///< in Valgrind, which takes a hundred times as long
   std::vector<std::int64_t> sizes, blocks;  ///< in place of the study's own (report); empty: its own
   std::vector<std::string> commands;        ///< external ones: "LANGUAGE=COMMAND" or "COMMAND"
   std::int64_t line = 64;                   ///< bytes of a line, for the blocks of the laboratory

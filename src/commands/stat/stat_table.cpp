@@ -2,6 +2,7 @@
 #include "base/names.hpp"
 
 #include "base/format.hpp"
+#include "base/host/emulation.hpp"
 #include "base/process/waiter.hpp"
 #include "base/statistics/statistics.hpp"
 #include "commands/stat/second_count.hpp"
@@ -162,7 +163,8 @@ command::Table metrics_list(const metric::Metrics& metrics) {
 std::string interval_lines(const Plan& plan, const Slice& slice, bool head) {
   std::string text;
   if (head && slice.repetition > 0) text += fmt::format("repetition {}\n", slice.repetition + 1);
-  if (head) text += fmt::format("{:>12} {:>16} {}\n", "s", "value", "metric");
+  if (head)
+    text += fmt::format("{:>12} {:>16} {}\n", fmt::format("s{}", host::emulated_text()), "value", "metric");
   for (std::size_t r = 0; r < plan.rows.size(); ++r) {
     const PlanRow& row = plan.rows[r];
     if (!row.refused.empty() || row.kind == RowKind::usage || !row.witness.empty())
@@ -347,7 +349,7 @@ std::string stat_table(const Plan& plan, const RunResult& ended, const std::stri
   }
   fixes.erase("");
   if (ended.cut_short && ended.signal == 0 && ended.requested > 1) fixes.emplace(keep_failures);
-  std::string text = fmt::format("{}: {}\n", what, times_text(ended));
+  std::string text = fmt::format("{}: {}{}\n", what, times_text(ended), host::emulated_text());
   if (const auto places = places_in(ended); !places.empty()) text += places_table(plan, places).text(stream);
   if (const command::Table table = values_table(plan, ended); !table.empty()) text += table.text(stream);
   for (const auto& [why, names] : missing)

@@ -215,8 +215,8 @@ void announce(const SweepRun& run, long repeat) {
 void report(const SweepRun& run, const BatchResult& ended, const SweepOptions& o,
             const command::TableExport& tables) {
   if (!o.quiet) {
-    command::print(stderr, "recount sweep: {} in {}", base::format_count(ended.outcome.runs, "run"),
-                   base::format_duration(ended.outcome.elapsed));
+    command::print(stderr, "recount sweep: {} in {}{}", base::format_count(ended.outcome.runs, "run"),
+                   base::format_duration(ended.outcome.elapsed), host::emulated_text());
     if (ended.already_recorded > 0)
       command::print(stderr, ", {} {} in the file already", ended.already_recorded,
                      ended.already_recorded == 1 ? "was" : "were");

@@ -1,6 +1,7 @@
 #include "commands/sweep/sweep_table.hpp"
 
 #include "base/format.hpp"
+#include "base/host/emulation.hpp"
 #include "base/json.hpp"
 #include "base/names.hpp"
 #include "base/text.hpp"
@@ -103,7 +104,10 @@ command::Table sweep_summary(const BatchResult& ended, const Selection& selectio
 
 std::string sweep_table(const BatchResult& ended, const Selection& selection) {
   const command::Table table = sweep_summary(ended, selection);
-  std::string text = table.empty() ? "" : table.text();
+  std::string text;
+  if (!ended.results.runs.empty() && host::is_emulated(ended.results.runs.back().cpu))
+    text = base::printable(ended.results.runs.back().cpu) + "\n\n";
+  if (!table.empty()) text += table.text();
   std::map<std::string, std::string> reasons;
   const auto groups = sweep_groups(ended.results);
   if (std::ranges::any_of(groups, [](const SweepGroup& group) {

@@ -1,4 +1,5 @@
 #include "base/format.hpp"
+#include "base/host/emulation.hpp"
 #include "commands/watch/hub.hpp"
 #include "commands/watch/watch_view.hpp"
 #include "commands/watch/watcher.hpp"
@@ -82,7 +83,7 @@ public:
   [[nodiscard]] WatchSettings settings() {
     WatchSettings settings{.command = o_.command,
                            .pids = stat::parse_pids(o_.pids),
-                           .subject = subject_,
+                           .subject = subject_ + host::emulated_text(),
                            .interval = std::chrono::milliseconds(o_.interval)};
     if (view_->takes_keys()) settings.in = -1;
     if (const int fd = view_->command_output(); fd >= 0) {

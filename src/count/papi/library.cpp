@@ -116,16 +116,25 @@ void register_thread() {
   registration.start = starts;
 }
 
+Reason unanswered(const std::string& doing, const process::Exit& exit) {
+  if (exit.how == process::Exit::How::timed_out)
+    return {fmt::format("PAPI was not done with {}: a trial child was {}", doing, process::describe(exit)),
+            {},
+            "try again on a machine that is less busy",
+            ReasonCode::interrupted};
+  return {
+      fmt::format("PAPI crashes while {}: a trial child was {}", doing, process::describe(exit)),
+      {},
+      "check the table: a missing or unknown type, an unknown second term, and a formula that uses a term "
+      "it does not have all crash PAPI 7.0",
+      ReasonCode::crash};
+}
+
 Error crashed(const std::string& doing, const process::Exit& exit) {
   const auto tables = private_tables();
-  return {
-      ErrorKind::unavailable,
-      {tables.empty() ? "PAPI" : tables.front().path,
-       Reason(fmt::format("PAPI crashes while {}: a trial child was {}", doing, process::describe(exit)),
-              name_tables(),
-              "check the table: a missing or unknown type, an unknown second term, and a formula that uses "
-              "a term it does not have all crash PAPI 7.0",
-              ReasonCode::crash)}};
+  Reason reason = unanswered(doing, exit);
+  reason.setting = name_tables();
+  return {ErrorKind::unavailable, {tables.empty() ? "PAPI" : tables.front().path, std::move(reason)}};
 }
 
 void survive(const std::function<void(int)>& body, const std::string& doing) {
@@ -203,7 +212,8 @@ std::string table_read() {
   return "built into PAPI " + version(); // or its data directory: PAPI does not report which
 }
 
-/// One child after the other, until each preset was tried: one that crashes costs only its own trial.
+/// One child after the other, until each preset was tried: one that crashes, or that takes a whole child's
+/// time, costs only its own trial.
 void try_presets(std::vector<Preset>& presets) {
   auto left = base::mapped(presets, &Preset::name);
   while (!left.empty()) {
@@ -217,9 +227,10 @@ void try_presets(std::vector<Preset>& presets) {
     const std::string last = parse_trials(child.out, presets);
     const auto it = std::find(left.begin(), left.end(), last);
     if (it == left.end()) return;
-    std::ranges::find(presets, last, &Preset::name)->reason = {
-        "PAPI crashes while counting it: " + process::describe(child.exit), ReasonCode::crash};
-    left.erase(left.begin(), it + 1);
+    const bool late = child.exit.how == process::Exit::How::timed_out && it != left.begin();
+    if (!late)
+      std::ranges::find(presets, last, &Preset::name)->reason = unanswered("counting it", child.exit);
+    left.erase(left.begin(), late ? it : it + 1);
   }
 }
 

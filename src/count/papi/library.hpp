@@ -47,7 +47,10 @@ void register_thread();
 /// hang ended it. Its result and its exceptions are ignored. `doing` completes "PAPI does
 /// not survive ..."; the last line that the child wrote to `fd`, if any, is added as the place.
 void survive(const std::function<void(int fd)>& body, const std::string& doing);
-/// The Error of survive(), with ReasonCode::crash, for a child that ended by a signal or at the limit.
+/// Why a trial child has no answer: ReasonCode::crash where a signal ended it. One that was stopped at its
+/// limit says nothing about PAPI: ReasonCode::interrupted. Pure.
+[[nodiscard]] Reason unanswered(const std::string& doing, const process::Exit& exit);
+/// The Error of survive(), with that reason and the private tables.
 [[nodiscard]] Error crashed(const std::string& doing, const process::Exit& exit);
 
 // What the forked children of inventory() find out, and how it comes back.

@@ -326,11 +326,16 @@ std::string vectorised_for() {
   return native::vectorised().instructions;
 }
 
-void need_vectors(const std::string& kernel) {
+std::string vectors_missing() {
   const std::string reason = missing(native::vectorised().needs);
+  return reason.empty() ? reason : "recount was built for a different processor: " + reason;
+}
+
+void need_vectors(const std::string& kernel) {
+  const std::string reason = vectors_missing();
   if (reason.empty()) return;
-  throw unavailable(kernel, "recount was built for a different processor: " + reason,
-                    "built with -march=native for " + vectorised_for(), "build recount on this machine");
+  throw unavailable(kernel, reason, "built with -march=native for " + vectorised_for(),
+                    "build recount on this machine");
 }
 
 const Kernel& peak_kernel() {

@@ -59,6 +59,8 @@ void matmul_run(const MatmulPoint& at, Memory memory) {
 
 /// The instructions that the vectorised kernels were built with: "AVX-512".
 [[nodiscard]] std::string vectorised_for();
+/// Why this processor cannot execute them; empty: it can.
+[[nodiscard]] std::string vectors_missing();
 /// Throws recount::Error (unavailable) where this processor lacks them.
 void need_vectors(const std::string& kernel);
 

@@ -132,7 +132,7 @@ std::string published_clause(const ProductGroup& table) {
 
 statistics::Evidence evidence(const Quantity& a, const Quantity& b) {
   const auto exact = [](const Quantity& q) {
-    return q.witness.modelled() || (q.witness == Witness::published && q.values.size() < 2);
+    return q.repeatable || q.witness.modelled() || (q.witness == Witness::published && q.values.size() < 2);
   };
   if (!exact(a) || !exact(b)) return statistics::evidence(a.values, b.values);
   const bool ranges = a.low < a.high || b.low < b.high;
@@ -197,9 +197,10 @@ Witness without_modes(const Witness& witness) {
   return {witness.kind, machine == "host" ? "" : machine};
 }
 
-Quantity make_quantity(const Witness& witness, const Repetitions& all) {
+Quantity make_quantity(const Witness& witness, const Repetitions& all, bool repeatable) {
   const statistics::Summary& s = *all.summary;
   Quantity quantity{s.value, witness, s.low, s.high};
+  quantity.repeatable = repeatable;
   for (const Repeated& one : all.values) {
     quantity.values.push_back(one.value);
     if (!witness.modelled()) {
@@ -223,10 +224,10 @@ std::optional<Quantity> ProductGroup::quantity(const Product& product, const std
   const Metrics& all = metrics(product);
   for (const Witness& name : witness.empty() ? witnesses : std::vector{witness})
     if (const auto at = all.find({name, metric}); at != all.end() && at->second.summary)
-      return make_quantity(name, at->second);
+      return make_quantity(name, at->second, repeatable);
   for (const auto& [key, repetitions] : all)
     if (!witness.empty() && key.second == metric && repetitions.summary && same_witness(key.first, witness))
-      return make_quantity(key.first, repetitions);
+      return make_quantity(key.first, repetitions, repeatable);
   return {};
 }
 
@@ -265,7 +266,15 @@ public:
     const auto group = std::ranges::find_if(
         all, [&](const ProductGroup& g) { return g.machine == machine && g.published == published; });
     if (group != all.end()) return at->second = {run, &*group};
-    all.push_back({run, machine, published, results_.statistic, {}, {}, {}, {}});
+    all.push_back({run,
+                   machine,
+                   published,
+                   results_.statistic,
+                   {},
+                   {},
+                   {},
+                   {},
+                   run && run->versions.contains("emulation")});
     return at->second = {run, &all.back()};
   }
 

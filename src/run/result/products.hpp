@@ -87,6 +87,7 @@ struct Quantity {
   Processes processes = {};                                    ///< of both sides of a comparison
   statistics::Evidence evidence = statistics::Evidence::clear; ///< of a comparison
   std::size_t compared = 0; ///< of a comparison: repetitions of the side with fewer
+  bool repeatable = false;  ///< further repetitions would be equal: one is enough
 
   [[nodiscard]] bool clear() const { return evidence == statistics::Evidence::clear; }
   /// Whether a comparison is shown with its range: that of two repetitions has one, though it allows no
@@ -99,7 +100,8 @@ struct Quantity {
 /// Whether both are the same, or model one machine: completely, in samples or with drawn placement.
 [[nodiscard]] bool same_witness(const Witness& a, const Witness& b);
 /// Whether two quantities differ. Modelled values are exact, since the model is deterministic, unless they
-/// are ranges; so is an average that was published. Ranges must be disjoint.
+/// are ranges; so are an average that was published and values of an emulation without noise. Ranges must be
+/// disjoint.
 [[nodiscard]] statistics::Evidence evidence(const Quantity& a, const Quantity& b);
 /// The quantity in another unit; `factor` is positive.
 [[nodiscard]] Quantity scaled(Quantity quantity, double factor);
@@ -127,6 +129,7 @@ struct ProductGroup {
   std::vector<Witness> witnesses;
   std::map<Product, std::string> failed; ///< why a run of it failed
   std::vector<CeilingRate> ceilings;
+  bool repeatable = false; ///< measured in an emulation without noise
 
   /// Bytes of a line of the first level as the machine states it; 64 where it does not.
   [[nodiscard]] std::int64_t line() const;

@@ -1,5 +1,6 @@
 #include "run/witness/both.hpp"
 
+#include "base/host/emulation.hpp"
 #include "base/text.hpp"
 #include "count/event/encode.hpp"
 #include "count/perf/open_group.hpp"
@@ -10,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <utility>
 
 namespace recount::witness {
@@ -150,11 +152,19 @@ std::vector<Set> make_sets(const std::vector<MetricEvents>& requested, const Fit
   return make_sets(requested, fits, [&](std::size_t i) { return requested[i].refused.empty(); });
 }
 
+std::size_t passes() {
+  static const auto number = static_cast<std::size_t>(2 * host::repetitions(0, 2));
+  return number;
+}
+
 // both: perf and PAPI over the same executions of the region, four per run, each the outer one twice (ABBA),
 // so that neither drift nor the overhead of starting the inner one appears as a difference.
 namespace {
 
-constexpr int empty_executions = 7; // odd: their median is one of them
+/// Odd: their median is one of them.
+int empty_executions() {
+  return host::repetitions(0, 7);
+}
 
 enum class Interface { perf, papi };
 
@@ -186,20 +196,20 @@ class PassObservations {
 public:
   PassObservations(const Task& task, std::int64_t accesses) {
     for (const auto& metric : task.metrics)
-      for (std::size_t pass = 0; pass < passes; ++pass)
+      for (std::size_t pass = 0; pass < passes(); ++pass)
         for (const Witness::Kind witness : {Witness::perf, Witness::papi}) {
           auto& o = all_.emplace_back(blank_observation(task, metric));
           o.witness = witness;
-          o.repetition = task.repetition * static_cast<int>(passes) + static_cast<int>(pass);
+          o.repetition = task.repetition * static_cast<int>(passes()) + static_cast<int>(pass);
           o.accesses = accesses;
         }
   }
   [[nodiscard]] result::Observation& at(std::size_t metric, std::size_t pass, Interface interface) {
-    return all_[(metric * passes + pass) * 2 + (interface == Interface::papi ? 1 : 0)];
+    return all_[(metric * passes() + pass) * 2 + (interface == Interface::papi ? 1 : 0)];
   }
   template <class Put>
   void every(std::size_t metric, Interface interface, const Put& put) {
-    for (std::size_t pass = 0; pass < passes; ++pass)
+    for (std::size_t pass = 0; pass < passes(); ++pass)
       put(at(metric, pass, interface));
   }
   [[nodiscard]] std::vector<result::Observation> all() && { return std::move(all_); }
@@ -221,10 +231,11 @@ public:
                 plan.papi ? names_of(set, task.metrics) : std::vector<std::string>{}) {}
 
   void execute(const kernel::Region& region) {
-    for (std::size_t pass = 0; pass < 2; ++pass) // each order once: the later passes have the same
+    for (std::size_t pass = 0; pass < std::min<std::size_t>(passes(), 2);
+         ++pass) // each order once: the later passes have the same
       for (const Order order : pass_plan_.orders(pass))
         execute_empty(order);
-    for (std::size_t pass = 0; pass < passes; ++pass)
+    for (std::size_t pass = 0; pass < passes(); ++pass)
       for (const Order order : pass_plan_.orders(pass))
         take(nested_.execute(region, order), order, pass);
   }
@@ -234,7 +245,7 @@ private:
     static_cast<void>(nested_.execute_nothing(order)); // the first call binds symbols and touches pages
     auto& readings = empty_[static_cast<std::size_t>(order)];
     readings.clear();
-    for (int i = 0; i < empty_executions; ++i)
+    for (int i = 0; i < empty_executions(); ++i)
       readings.push_back(nested_.execute_nothing(order));
   }
 
@@ -262,8 +273,9 @@ private:
       if (!value) return {};
       values.push_back(*value);
     }
-    std::ranges::nth_element(values, values.begin() + empty_executions / 2);
-    return values.at(empty_executions / 2);
+    const std::size_t middle = values.size() / 2;
+    std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(middle));
+    return values.at(middle);
   }
 
   void take(const Reading& reading, Order order, std::size_t pass) {
@@ -292,14 +304,62 @@ private:
 };
 
 /// Whether both can count the set at the same time, whoever starts first.
-bool fits_nested(const Set& set, const Task& task) {
+bool try_nested(const Set& set, const std::vector<std::string>& names) {
   try {
-    Nested nested(set.events, names_of(set, task.metrics));
+    Nested nested(set.events, names);
     return nested.perf_in_one_group() && complete(nested.execute_nothing(Order::perf_outside).perf) &&
            complete(nested.execute_nothing(Order::papi_outside).perf);
   } catch (const Error&) { // PAPI refuses them together
     return false;
   }
+}
+
+/// Each set is tried once in a process.
+bool fits_nested(const Set& set, const std::vector<std::string>& metrics) {
+  static std::map<std::vector<std::string>, bool> tried;
+  const auto names = names_of(set, metrics);
+  const auto found = tried.find(names);
+  return found != tried.end() ? found->second : tried.emplace(names, try_nested(set, names)).first->second;
+}
+
+/// Each metric is resolved once in a process.
+Countable resolve_once(const std::vector<std::string>& metrics) {
+  static std::map<std::string, Countable> known;
+  Countable all;
+  for (const std::string& metric : metrics) {
+    auto found = known.find(metric);
+    if (found == known.end()) found = known.emplace(metric, resolve_metrics({metric})).first;
+    all.perf.push_back(found->second.perf.front());
+    all.papi.push_back(found->second.papi.front());
+  }
+  return all;
+}
+
+/// What both count of the metrics, together or one of them alone.
+struct Division {
+  struct Part {
+    bool perf, papi;
+    std::vector<Set> sets;
+  };
+  Countable can;
+  std::vector<Part> parts;
+
+  explicit Division(const std::vector<std::string>& metrics) : can(resolve_once(metrics)) {
+    const auto add = [&](bool perf, bool papi, const Fits& fits) {
+      parts.push_back({perf, papi, make_sets(can.perf, fits, [&](std::size_t i) {
+                         return can.perf[i].refused.empty() == perf && can.papi[i].refused.empty() == papi;
+                       })});
+    };
+    add(true, true, [&](const Set& set) { return fits_nested(set, metrics); });
+    add(true, false, fits_one_group);
+    add(false, true, [](const Set&) { return false; });
+  }
+};
+
+const Division& division(const std::vector<std::string>& metrics) {
+  static std::map<std::vector<std::string>, Division> known;
+  const auto found = known.find(metrics);
+  return found != known.end() ? found->second : known.emplace(metrics, Division(metrics)).first->second;
 }
 
 std::vector<result::Observation> observe_both(const kernel::Kernel&, kernel::Instance* instance,
@@ -311,21 +371,14 @@ std::vector<result::Observation> observe_both(const kernel::Kernel&, kernel::Ins
       o.reason = reason;
     return all;
   }
-  const auto [perf_can, papi_can] = resolve_metrics(task.metrics);
+  const auto& [can, parts] = division(task.metrics);
   for (std::size_t i = 0; i < task.metrics.size(); ++i) {
-    observations.every(i, Interface::papi, [&](result::Observation& o) { refuse(o, papi_can[i]); });
-    observations.every(i, Interface::perf, [&](result::Observation& o) { refuse(o, perf_can[i]); });
+    observations.every(i, Interface::papi, [&](result::Observation& o) { refuse(o, can.papi[i]); });
+    observations.every(i, Interface::perf, [&](result::Observation& o) { refuse(o, can.perf[i]); });
   }
-  const auto execute = [&](bool perf, bool papi, const Fits& fits) {
-    const auto wanted = [&](std::size_t i) {
-      return perf_can[i].refused.empty() == perf && papi_can[i].refused.empty() == papi;
-    };
-    for (const Set& set : make_sets(perf_can, fits, wanted))
-      Run(set, perf_can, task, {perf, papi, set.together}, observations).execute(instance->region());
-  };
-  execute(true, true, [&](const Set& set) { return fits_nested(set, task); });
-  execute(true, false, fits_one_group);
-  execute(false, true, [](const Set&) { return false; });
+  for (const auto& [perf, papi, sets] : parts)
+    for (const Set& set : sets)
+      Run(set, can.perf, task, {perf, papi, set.together}, observations).execute(instance->region());
   return std::move(observations).all();
 }
 
@@ -334,6 +387,10 @@ Reason both_missing(const std::vector<std::string>& metrics) {
 }
 
 } // namespace
+
+void prepare_both(const std::vector<std::string>& metrics) {
+  static_cast<void>(division(metrics));
+}
 
 Backend both_witness() {
   return {Witness::both,
@@ -344,7 +401,7 @@ Backend both_witness() {
           both_missing,
           observe_both,
           {Witness::perf, Witness::papi},
-          static_cast<int>(passes)};
+          static_cast<int>(passes())};
 }
 
 } // namespace recount::witness

@@ -80,7 +80,12 @@ using Fits = std::function<bool(const Set&)>;
 /// Of all that are not refused.
 [[nodiscard]] std::vector<Set> make_sets(const std::vector<MetricEvents>& requested, const Fits& fits);
 
-/// Executions of the region for each set by the witness `both`.
-inline constexpr std::size_t passes = 4;
+/// Executions of the region for each set by the witness `both`: four, or two where they would be equal (see
+/// host::Emulation::repeatable). Thread-safe.
+[[nodiscard]] std::size_t passes();
+
+/// Resolves the metrics and divides them into the sets of the witness `both`, once: what is forked later need
+/// not. Not thread-safe.
+void prepare_both(const std::vector<std::string>& metrics);
 
 } // namespace recount::witness

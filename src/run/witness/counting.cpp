@@ -115,7 +115,7 @@ Reason papi_missing(const std::vector<std::string>& metrics) {
         return o.reason.empty() || process::write_all(fd, result::to_line(o)) ? 0 : 1;
       },
       std::chrono::seconds(20));
-  if (!tried.exit.ok()) return {"PAPI crashed in a trial (" + describe(tried.exit) + ")", ReasonCode::crash};
+  if (!tried.exit.ok()) return papi::unanswered("counting", tried.exit);
   if (tried.out.empty()) return {};
   return std::get<result::Observation>(result::parse_line(tried.out, "trial of PAPI")).reason;
 }

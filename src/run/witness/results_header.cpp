@@ -1,5 +1,6 @@
 #include "run/witness/results_header.hpp"
 
+#include "base/host/emulation.hpp"
 #include "base/host/job.hpp"
 #include "base/host/machine.hpp"
 #include "base/random.hpp"
@@ -72,6 +73,7 @@ result::Run machine_header(std::vector<std::string> command, const std::string& 
       {"compiler", "g++ " __VERSION__},
       {"kernel_flags", RECOUNT_KERNEL_FLAGS},
       {"vectorised_flags", std::string(RECOUNT_VECTORISED_FLAGS " (") + kernel::vectorised_for() + ")"}};
+  if (host::this_emulation().repeatable) run.versions["emulation"] = "repeatable";
   add_circumstances(run, cpu);
   run.command = std::move(command);
   return run;

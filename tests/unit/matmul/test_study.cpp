@@ -6,6 +6,8 @@
 #include <recount/error.hpp>
 
 #include <algorithm>
+#include <chrono>
+#include <cstdlib>
 #include <set>
 #include <stdexcept>
 
@@ -73,6 +75,19 @@ BOOST_AUTO_TEST_CASE(the_report_is_whole) {
   BOOST_TEST(count(stops, "matmul", "blocked") == 4U);
   choice.studies = {"reprot"};
   BOOST_CHECK_THROW((void)matmul::matmul_points(choice), Error);
+}
+
+BOOST_AUTO_TEST_CASE(quick_sizes_are_small_in_an_emulation) {
+  matmul::MatmulChoice choice;
+  choice.studies = {"lab", "report"};
+  choice.quick = choice.emulated = true;
+  const auto stops = matmul::matmul_points(choice);
+  BOOST_TEST(std::ranges::all_of(stops, [](const auto& stop) { return n_of(stop) <= 256; }));
+  for (const char* variant : {"ijk", "ikj", "blocked", "ijk-mem", "transposed"})
+    BOOST_TEST(count(stops, "matmul", variant) > 0U);
+  choice.sizes = {300};
+  BOOST_TEST(
+      std::ranges::any_of(matmul::matmul_points(choice), [](const auto& stop) { return n_of(stop) == 300; }));
 }
 
 BOOST_AUTO_TEST_CASE(commands_run_where_simple_and_line_do) {
@@ -144,6 +159,20 @@ BOOST_AUTO_TEST_CASE(time_grows_with_the_jobs) {
   half.resize(half.size() / 2);
   BOOST_TEST(matmul::estimate_matmul(half, 2).count() < matmul::estimate_matmul(plan.jobs, 2).count());
   BOOST_TEST(matmul::estimate_matmul({}, 2).count() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(the_quick_study_takes_minutes_in_an_emulation) {
+  auto r = request({"lab", "report"}, true);
+  r.choice.emulated = true;
+  r.repeat = 1;
+  r.java = false;
+  const auto plan = matmul::plan_matmul(r, [] { return ""; });
+  const auto native = matmul::estimate_matmul(plan.jobs, 1);
+  ::setenv("RECOUNT_PMU_OPTIONS", "exact 1", 1);
+  const auto emulated = matmul::estimate_matmul(plan.jobs, 1);
+  ::unsetenv("RECOUNT_PMU_OPTIONS");
+  BOOST_TEST((emulated > 10 * native));
+  BOOST_TEST((emulated < std::chrono::minutes(10)));
 }
 
 BOOST_AUTO_TEST_CASE(the_model_is_announced_by_what_its_machine_allows) {

@@ -26,6 +26,15 @@ BOOST_AUTO_TEST_CASE(claims_come_back_as_they_went) {
   BOOST_TEST(got.presets_counting() == 0); // a claim is no count
 }
 
+BOOST_AUTO_TEST_CASE(a_trial_that_was_stopped_at_its_limit_accuses_nobody) {
+  using How = process::Exit::How;
+  BOOST_TEST((papi::unanswered("counting", {How::signalled, 11}).code == ReasonCode::crash));
+  const Reason late = papi::unanswered("counting", {How::timed_out, 20'000});
+  BOOST_TEST((late.code == ReasonCode::interrupted));
+  BOOST_TEST(late.text() ==
+             "PAPI was not done with counting: a trial child was still running after 20 s, killed");
+}
+
 BOOST_AUTO_TEST_CASE(the_preset_that_ended_the_child_is_known) {
   std::vector<papi::Preset> presets(3);
   presets[0].name = "A", presets[1].name = "B", presets[2].name = "C";

@@ -1,5 +1,6 @@
 #include "base/format.hpp"
 #include "base/host/disturbance.hpp"
+#include "base/host/emulation.hpp"
 #include "base/host/machine.hpp"
 #include "base/host/pmu.hpp"
 #include "base/json.hpp"
@@ -494,8 +495,7 @@ void print(const CachesArguments& a, const std::vector<ShownCaches>& all) {
     const std::string where = found.modelled  ? "simulated, not measured"
                               : shown.all.cpu ? fmt::format("on CPU {}", *shown.all.cpu)
                                               : "not pinned";
-    // As /proc/cpuinfo of the emulated machine says.
-    const char* const emulated = shown.all.cpu_model.ends_with("(emulated)") ? ", emulated" : "";
+    const char* const emulated = host::is_emulated(shown.all.cpu_model) ? ", emulated" : "";
     const std::string how =
         shown.seconds > 0 ? fmt::format(", {} in {:.1f} s{}", base::format_count(found.readings, "reading"),
                                         shown.seconds, shown.interrupted ? ", interrupted" : "")

@@ -218,10 +218,17 @@ void use_clock_of_samples(perf_event_attr& attr) {
   attr.clockid = CLOCK_MONOTONIC;
 }
 
+/// Whether it would count what Valgrind or the host's CPU does, not what is emulated: switches of Valgrind's
+/// threads, and PMUs in sysfs.
+bool of_host(const perf_event_attr& attr) {
+  return attr.type >= PERF_TYPE_MAX || of_class(attr, "context-switches");
+}
+
 /// An event of Linux's own. Where the simulated level allows what the real one does not, clocks and page
 /// faults are opened for user mode alone: they count the same there.
 long open_own(const perf_event_attr& given, perf_event_attr attr, pid_t pid, int cpu, int group_fd,
               unsigned long flags) {
+  if (exact() && of_host(attr)) return real::refuse(EOPNOTSUPP);
   for (const std::string& name : settings().dead_classes) {
     if (!of_class(attr, name)) continue;
     kill(attr);

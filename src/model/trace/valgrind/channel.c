@@ -97,7 +97,7 @@ static UInt claim(void) {
       __atomic_store_n(&header->states[i], RT_FREE, __ATOMIC_RELEASE);
       return 0;
     }
-    header->running[i] = 0;
+    header->running[i] = 1; /* until it waits */
     return i + 1;
   }
   return 0;
@@ -269,6 +269,7 @@ void rt_before_exec(void) {
   rt_flush();
   if (own_slot == 0) return;
   __atomic_store_n(&rt_slot->executing, 1, __ATOMIC_RELEASE);
+  rt_run(True); /* the next program, once Valgrind has started */
   inherited_open = sr_isError(file_control(RT_INHERITED, GET_FLAGS, NULL)) &&
              !sr_isError(VG_(do_syscall)(__NR_dup3, (RegWord)channel_fd, RT_INHERITED, 0, 0, 0, 0, 0, 0));
 }

@@ -146,15 +146,49 @@ static void let_others_run(ThreadId thread) {
   VG_(acquire_BigLock)(thread, "recount");
 }
 
+static void set_result(ThreadId thread, ULong result) {
+#if defined(VGA_amd64)
+  VG_(set_shadow_regs_area)
+  (thread, 0, offsetof(VexGuestAMD64State, guest_RAX), sizeof result, (const UChar*)&result);
+#else
+  (void)thread, (void)result;
+#endif
+}
+
+/* Whether what a call has waited for in vain, as Linux's time was over, has happened since: it answers so. */
+static Bool happened(ThreadId thread, UInt number, const UWord* args) {
+  struct vki_timespec none = {0, 0};
+  SysRes result;
+  switch (number) {
+#if defined(__NR_poll)
+  case __NR_poll:
+#endif
+  case __NR_ppoll:
+    result = VG_(do_syscall)(__NR_ppoll, (RegWord)args[0], (RegWord)args[1], (RegWord)&none, 0, 0, 0, 0, 0);
+    break;
+#if defined(__NR_epoll_wait)
+  case __NR_epoll_wait:
+#endif
+  case __NR_epoll_pwait:
+    result = VG_(do_syscall)(__NR_epoll_pwait, (RegWord)args[0], (RegWord)args[1], (RegWord)args[2], 0, 0, 0,
+                             0, 0);
+    break;
+  default: return False;
+  }
+  if (sr_isError(result) || sr_Res(result) == 0) return False;
+  set_result(thread, sr_Res(result));
+  return True;
+}
+
 /* While others execute, they make the time pass in which this thread waits; when nobody does, it is over. */
-static void pass(ThreadId thread, UInt clock, ULong until) {
+static void pass(ThreadId thread, UInt number, const UWord* args, UInt clock, ULong until) {
   enum {
     LOOKS = 5,
     PATIENCE = 5000
   }; /* a system call need not be a wait, nor what a process executes be counted */
   ULong now = 0, before = 0;
   for (UInt idle = 0, still = 0; idle < LOOKS && still < PATIENCE; let_others_run(thread)) {
-    if (!rt_ask_clock(clock | RT_WAITING, 0, &now) || now >= until) return;
+    if (!rt_ask_clock(clock | RT_WAITING, 0, &now) || now >= until || happened(thread, number, args)) return;
     if (!rt_others_exist() && VG_(count_living_threads)() == 1) break;
     idle = rt_others_run() || VG_(count_runnable_threads)() > 1 ? 0 : idle + 1;
     still = now == before ? still + 1 : 0;
@@ -166,7 +200,10 @@ static void pass(ThreadId thread, UInt clock, ULong until) {
 static void end_wait(ThreadId thread, UInt number, const UWord* args, SysRes result,
                      const struct wait* wait) {
   const ULong left = left_of(number, args, result, wait->until);
-  if (left < wait->until) pass(thread, wait->clock, wait->until - left);
+  if (left >= wait->until) return;
+  rt_run(False);
+  pass(thread, number, args, wait->clock, wait->until - left);
+  rt_run(True);
 }
 
 /* struct tms, in hundredths of a second. */
@@ -175,18 +212,13 @@ static ULong ticks(UInt clock) {
   return rt_ask_clock(clock, 0, &reading) ? reading / (second / 100) : 0;
 }
 static void answer_times(ThreadId thread, UWord buffer) {
-  (void)thread;
   if (buffer != 0) {
     Long* const times = (Long*)buffer;
     times[0] = (Long)ticks(PROCESS_CPU);
     times[2] = (Long)ticks(RT_CPU_OF_CHILDREN);
     times[1] = times[3] = 0;
   }
-#if defined(VGA_amd64)
-  const ULong now = ticks(MONOTONIC);
-  VG_(set_shadow_regs_area)
-  (thread, 0, offsetof(VexGuestAMD64State, guest_RAX), sizeof now, (const UChar*)&now);
-#endif
+  set_result(thread, ticks(MONOTONIC));
 }
 
 static UInt clock_of_usage(Int whose) {
@@ -209,8 +241,7 @@ static void answer_seconds(ThreadId thread, UWord buffer) {
   if (!rt_ask_clock(REALTIME, 0, &reading)) return;
   reading /= second;
   if (buffer != 0) *(ULong*)buffer = reading;
-  VG_(set_shadow_regs_area)
-  (thread, 0, offsetof(VexGuestAMD64State, guest_RAX), sizeof reading, (const UChar*)&reading);
+  set_result(thread, reading);
 }
 #endif
 
