@@ -1,5 +1,6 @@
 // Whatever ends a sweep, what was measured stays, and the resumed results equal the uninterrupted ones.
 #include "../../skip.hpp"
+#include "base/process/child.hpp"
 #include "base/process/temporary_folder.hpp"
 #include "run/result/observation.hpp"
 #include "run/result/results_file.hpp"
@@ -12,7 +13,6 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <process/child.hpp>
 #include <random>
 #include <sched.h>
 #include <sys/mount.h>
