@@ -4,8 +4,8 @@
 #include "base/text.hpp"
 #include "commands/watch/message.hpp"
 #include "run/batch.hpp"
-#include "run/resume.hpp"
 #include "run/result/results_file.hpp"
+#include "run/resume.hpp"
 #include "run/sweep_plan.hpp"
 #include "run/worker.hpp"
 
