@@ -7,7 +7,7 @@ MESON_FLAGS ?= -Ddebug=false -Dunity=on -Dunity_size=12
 
 # Debian packages of the dependencies; CONTRIBUTING.md gives the purpose of each.
 DEPS = g++ binutils meson ninja-build pkg-config libfmt-dev nlohmann-json3-dev librange-v3-dev libcli11-dev \
-       libpapi-dev libpfm4-dev libhwloc-dev libisl-dev libgmp-dev libdw-dev zlib1g-dev libiberty-dev libcapstone-dev libboost-dev libboost-iostreams-dev \
+       libpapi-dev libpfm4-dev libhwloc-dev libdw-dev zlib1g-dev libiberty-dev libcapstone-dev libboost-dev libboost-iostreams-dev \
        libboost-filesystem-dev libboost-system-dev libboost-test-dev libgnuplot-iostream-dev gnuplot-nox fonts-liberation fontconfig valgrind
 # Needed by the tests only; perf(1) has other packages elsewhere.
 TEST_DEPS = libzydis-dev poppler-utils abigail-tools strace papi-tools sqlite3 $(shell grep -qsx ID=debian /etc/os-release && echo linux-perf)

@@ -11,7 +11,6 @@
 #include "stat/modelled.hpp"
 #include "stat/stat_plan.hpp"
 #include "sweep/engine.hpp"
-#include "verdict/verdict_store.hpp"
 #include "witness/backend.hpp"
 #include "witness/metric_events.hpp"
 
@@ -31,61 +30,11 @@
 namespace recount::check {
 namespace {
 
-/// The encoding of a wrong event, or of a preset that is one dead event: whatever else opens that event gets
-/// the same count. Otherwise empty.
-std::string format_encoding(const PresetVerdict& v) {
-  const bool preset = is_preset(v.preset);
-  if (sound(v.verdict) || (preset && v.verdict != Verdict::dead)) return {};
-  const auto requested = witness::resolve_metric(v.preset);
-  return preset && requested.events.size() != 1 ? std::string() : verdict::format_encoding(requested.events);
-}
-
-/// The mark of values of a preset or event; empty where nothing is wrong. `reference`: the metric that it was
-/// compared with.
-std::string make_mark(const PresetVerdict& v, const std::string& reference) {
-  const std::string than = reference == v.preset ? "" : " from " + reference;
-  switch (v.verdict) {
-  case Verdict::not_counted:
-  case Verdict::agrees:
-  case Verdict::perf_agrees:
-  case Verdict::plausible: break;
-  case Verdict::dead: return "dead on this machine";
-  case Verdict::unstable: return "unstable in recount check";
-  case Verdict::broken_invariant: return "contradicts another preset: " + v.why;
-  case Verdict::mapping_differs: return "PAPI and its table row differ: " + v.why;
-  case Verdict::meaning_differs: {
-    // The first trial decided, unless the verdict follows from several points.
-    if (v.trials.empty() || v.why != v.trials.front().judgement.why) return "differs" + than + ": " + v.why;
-    const Judgement& j = v.trials.front().judgement;
-    return fmt::format("differs{}: {}{}", than,
-                       j.factor ? relative_text(*j.factor) + " the expected count" : j.why,
-                       j.causes.empty() ? "" : "; likely: " + j.causes.front());
-  }
-  }
-  return {};
-}
-
-/// The verdicts on everything that was counted. NAME=METRIC is kept for events only: a preset is compared
-/// there with a meaning that it need not have.
-std::vector<verdict::Entry> kept_entries(const CheckPlan& plan, const Checked& checked) {
-  constexpr std::size_t longest = 200;
-  std::vector<verdict::Entry> entries;
-  const std::int64_t now = std::time(nullptr);
-  for (const PresetVerdict& v : checked.verdicts) {
-    const auto subject = std::ranges::find(plan.subjects, v.preset, &Subject::name);
-    const std::string reference = subject == plan.subjects.end() ? v.preset : subject->reference;
-    if (v.verdict == Verdict::not_counted || (reference != v.preset && is_preset(v.preset))) continue;
-    entries.push_back({v.preset, std::string(name_of(v.verdict)), make_mark(v, reference).substr(0, longest),
-                       format_encoding(v), now});
-  }
-  return entries;
-}
-
 struct CheckArguments : sweep::BatchOptions {
   std::vector<std::string> names, events, witnesses;
   std::string table, tolerance, bundle, plot, export_to, input;
   long repeat = 0; ///< 0: not given
-  bool program = false, all = false, json = false, no_verdicts = false;
+  bool program = false, all = false, json = false;
 };
 
 constexpr int usual_repetitions = 4;
@@ -105,7 +54,6 @@ bool is_part(const CheckArguments& a) {
 sweep::BatchResult run_check(const CheckArguments& a, const CheckPlan& plan, std::uint64_t seed) {
   sweep::Batch batch = sweep::make_batch("check", a, std::chrono::seconds(60), seed, plan.settings);
   batch.jobs = plan.jobs;
-  batch.header.verdicts.clear(); // of another check
   sweep::keep_shard(batch.jobs, batch.shard);
   if (!a.quiet && !batch.shard.whole())
     command::note("recount check: shard {}: {} of {}; join the files of all shards with cat, and conclude "
@@ -116,19 +64,6 @@ sweep::BatchResult run_check(const CheckArguments& a, const CheckPlan& plan, std
                   batch.execution.cpu ? fmt::format("on CPU {}", *batch.execution.cpu) : "not pinned",
                   host::single_execution_text(a.repeat));
   return sweep::run_batch(batch);
-}
-
-/// For the marks of other commands: not with the user's own tolerance, nor of a part of the points.
-void keep_verdicts(const CheckArguments& a, const CheckPlan& plan, const Checked& checked) {
-  if (a.no_verdicts || !a.tolerance.empty() || is_part(a)) return;
-  const auto entries = kept_entries(plan, checked);
-  if (entries.empty()) return;
-  try {
-    verdict::store(verdict::this_machine_key(), entries);
-  } catch (const Error& error) {
-    command::note("recount check: warning: the verdicts are not kept: {}: {}\n", error.problem().subject,
-                  error.problem().cause);
-  }
 }
 
 /// Of an interrupted check: presets with a kernel that has not counted them once have no verdict.
@@ -256,7 +191,6 @@ int execute_check(const CheckArguments& given) {
   const Checked checked = check::conclude(plan, context, options, ended.results);
   print_result(a, checked, context, ended, tables);
   if (interrupted) return 128 + command::stop_signal();
-  keep_verdicts(a, plan, checked);
   if (!a.bundle.empty()) write_bundle(a.bundle, checked, context, ended);
   plot_check(a.plot, checked, ended.results);
   // Its own points may verify nothing; the conclusion is that of all shards.
@@ -295,7 +229,6 @@ command::Command check_command() {
                   "or empty")
             .text("--plot", a.plot, "FILE", "plot counted per expected counts; - plots text on the terminal")
             .flag("-a,--all", a.all, "list every preset that was not counted")
-            .flag("--no-verdicts", a.no_verdicts, "do not keep the verdicts for other commands")
             .flag("--json", a.json, "print one JSON object")
             .text("--export", a.export_to, "FILE", command::export_help);
         sweep::declare_sharded_runs(options, a, 60);

@@ -214,18 +214,8 @@ std::span<const kernel::Parameter> kernel_parameters(const std::string& name) {
   return {};
 }
 
-/// The parameters of the nest in a file as options; none if it cannot be read.
-Names nest_options(const std::string& file) {
-  try {
-    return parameter_options(kernel::find_configured("nest", {{"file", file}}).parameters());
-  } catch (const Error&) { // no nest: it has no parameters
-    return {};
-  }
-}
-
 Candidates parameter_values(const kernel::Parameter& parameter) {
-  return {parameter.name == "file" ? Candidates::Kind::files : Candidates::Kind::names,
-          words(parameter.choices)};
+  return {Candidates::Kind::names, words(parameter.choices)};
 }
 
 // What the scripts of the shells request at each press of the key.
@@ -293,8 +283,7 @@ void answer_option_names(const Declared& all, Words words, const std::string& ty
   for (const auto& option : all.options)
     names.push_back({option.names.back(), option.prose});
   for (std::size_t i = 0; i < words.size(); ++i)
-    for (auto&& option : i > 0 && words[i - 1] == "--file" ? nest_options(words[i])
-                                                           : parameter_options(kernel_parameters(words[i])))
+    for (auto&& option : parameter_options(kernel_parameters(words[i])))
       if (std::ranges::find(names, option.text, &Candidate::text) == names.end()) names.push_back(option);
   answer("names", names, {}, typed);
 }

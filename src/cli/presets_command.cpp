@@ -39,7 +39,6 @@ struct PresetLine {
   std::string name, prose;
   std::string reason; ///< why it is not available; empty when it is
   std::string type, formula, note;
-  std::string mark;  ///< what recount check found wrong with it here
   std::string trial; ///< of --check: "counts", or why PAPI does not count it; empty: not tried
   int line = 0;      ///< of its row in the table
   std::string row;   ///< a row that defines the same; empty when PAPI does not read the whole of its row
@@ -211,7 +210,7 @@ void try_by_papi(PresetListing& listing) {
 struct PresetsArguments {
   std::vector<std::string> names;
   std::string fits, table, pmu, papi, export_to;
-  bool all = false, json = false, no_verdicts = false, csv = false, check = false;
+  bool all = false, json = false, csv = false, check = false;
 };
 
 Json to_json(const PresetListing& listing) {
@@ -227,7 +226,6 @@ Json to_json(const PresetListing& listing) {
                 {"derived", or_null(p.type)},
                 {"formula", or_null(p.formula)},
                 {"trial", or_null(p.trial)},
-                {"verdict", or_null(p.mark)},
                 {"user_event", p.user},
                 {"line", p.line == 0 ? Json() : Json(p.line)},
                 {"counters", p.counters},
@@ -250,7 +248,6 @@ void print_details(const PresetListing& listing, const PresetLine& p) {
   command::print("{}  {}\n", command::paint(command::Style::strong, p.name), p.prose);
   if (!p.reason.empty()) print_warning("unavailable: " + p.reason, 4);
   if (!p.trial.empty()) command::print_wrapped("PAPI: " + p.trial, 8, "    ");
-  if (!p.mark.empty()) print_warning("recount check: " + p.mark, 8);
   if (p.terms.empty()) return;
   command::print_wrapped(fmt::format("{} = {}  ({}, {}:{})", p.name, p.formula, p.type,
                                      p.user ? listing.user_table : listing.table, p.line),
@@ -270,18 +267,14 @@ void print_details(const PresetListing& listing, const PresetLine& p) {
 
 command::Table presets_table(const PresetListing& listing, bool all) {
   std::vector<command::Table::Column> columns{{"preset"}, {"derived"}, {"formula, or why it is unavailable"}};
-  const bool marked =
-      std::ranges::any_of(listing.presets, [](const PresetLine& p) { return !p.mark.empty(); });
   const bool tried =
       std::ranges::any_of(listing.presets, [](const PresetLine& p) { return !p.trial.empty(); });
   if (tried) columns.push_back({"by PAPI"});
-  if (marked) columns.push_back({"verdict"});
   command::Table table(std::move(columns), "Presets of " + listing.cpu);
   for (const PresetLine& p : listing.presets)
     if (const bool available = p.reason.empty(); available || all || !p.terms.empty()) {
       std::vector<std::string> cells{p.name, p.type, available ? p.formula : "unavailable: " + p.reason};
       if (tried) cells.push_back(p.trial);
-      if (marked) cells.push_back(command::in_parentheses(p.mark));
       table.add(std::move(cells));
     }
   return table;
@@ -415,12 +408,6 @@ int execute_presets(const PresetsArguments& requested) {
       return std::ranges::none_of(requested.names,
                                   [&](const std::string& name) { return is_named(p, name); });
     });
-  // The verdicts are on the rows that PAPI reads here.
-  if (listing.here && requested.table.empty()) {
-    const auto marks = command::verdict_marks("presets", requested.no_verdicts);
-    for (PresetLine& p : listing.presets)
-      p.mark = marks.find(p.name);
-  }
   if (requested.check && (!requested.table.empty() || !listing.here))
     throw bad_input("--check", "PAPI can try only its own table on this machine's CPU",
                     "omit --table and --pmu");
@@ -447,7 +434,6 @@ command::Command presets_command() {
                   "have PAPI count each preset for a trial, as papi_avail --check does")
             .flag("--csv", requested.csv, "print rows of a table that define the same presets")
             .flag("-a,--all", requested.all, "also list unavailable presets, with the reason")
-            .flag("--no-verdicts", requested.no_verdicts, command::no_verdicts_help)
             .flag("--json", requested.json, "print one JSON object")
             .text("--export", requested.export_to, "FILE", command::export_help);
       },

@@ -22,7 +22,7 @@ namespace {
 struct ReportArguments {
   std::vector<std::string> files, formats;
   std::string folder, machine, statistic, external;
-  bool no_verdicts = false, explain = false;
+  bool explain = false;
 };
 
 int write_report(const ReportArguments& a) {
@@ -42,9 +42,6 @@ int write_report(const ReportArguments& a) {
     std::ranges::move(external.runs, std::back_inserter(results.runs));
     std::ranges::move(external.observations, std::back_inserter(results.observations));
   }
-  if (a.no_verdicts)
-    for (auto& run : results.runs)
-      run.verdicts.clear();
   auto parts = sections();
   if (a.explain) parts.push_back(explain::explain_section());
   const auto published = report::publish(
@@ -70,7 +67,6 @@ command::Command report_command() {
             .flag("--explain", a.explain,
                   "also test hypotheses about the machines against counts of matrix products "
                   "(seconds each)")
-            .flag("--no-verdicts", a.no_verdicts, command::no_verdicts_help)
             .text("--machine", a.machine, "NAME",
                   "compare the measured caches with this described machine (default: with what "
                   "the system reports)")

@@ -4,6 +4,7 @@
 #include "base/nearest.hpp"
 #include "command/output.hpp"
 #include "command/print.hpp"
+#include "command/removed.hpp"
 #include "event/event_file.hpp"
 
 #include <recount/error.hpp>
@@ -144,6 +145,8 @@ std::vector<std::string> long_names(const CLI::App& parser) {
 [[noreturn]] void throw_unexpected(const CLI::App& parser, const Command& command) {
   const std::string argument =
       parser.remaining().empty() ? command.name : unmarked(parser.remaining().front());
+  if (const Removed* const removed = find_removed(command.name, argument))
+    throw bad_input(argument, std::string(removed->was), std::string(removed->fix));
   const bool option = argument.starts_with("-");
   throw bad_input(argument,
                   option ? "recount " + command.name + " has no such option"

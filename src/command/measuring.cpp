@@ -97,17 +97,6 @@ int stop_signal() {
   return stopped_by;
 }
 
-verdict::Marks verdict_marks(const std::string& command, bool left_out) {
-  if (left_out) return {};
-  try {
-    return verdict::Marks::of_this_machine();
-  } catch (const Error& error) {
-    command::note("recount {}: warning: {}: {}; values are not marked with verdicts\n", command,
-                  error.problem().subject, error.problem().cause);
-    return {};
-  }
-}
-
 void require_repeatable(const std::string& command, const process::Input& input,
                         const std::vector<std::string>& program) {
   if (!input.once().empty())

@@ -1,4 +1,4 @@
-// What commands that measure share: parsing of options, stop signals, marks of verdicts, output files.
+// What commands that measure share: parsing of options, stop signals, output files.
 #pragma once
 
 #include "base/witness.hpp"
@@ -6,7 +6,6 @@
 #include "plot/sheet.hpp"
 #include "process/input.hpp"
 #include "statistics/statistics.hpp"
-#include "verdict/verdict_store.hpp"
 
 #include <recount/reason.hpp>
 
@@ -38,20 +37,6 @@ namespace recount::command {
 void catch_stop_signals();
 /// The number of the recorded signal; 0: none.
 [[nodiscard]] int stop_signal();
-
-// The marks of recount check beside the values of other commands.
-
-/// The help of --no-verdicts.
-inline constexpr const char* no_verdicts_help = "do not mark values with the verdicts of recount check";
-
-/// The marks on this machine; none if `left_out` (--no-verdicts). Where verdicts cannot be read: one warning
-/// on stderr.
-[[nodiscard]] verdict::Marks verdict_marks(const std::string& command, bool left_out);
-
-/// "(dead on this machine)"; empty for an empty mark.
-[[nodiscard]] inline std::string in_parentheses(const std::string& mark) {
-  return mark.empty() ? mark : "(" + mark + ")";
-}
 
 // --statistic of commands that summarise repetitions.
 

@@ -304,8 +304,6 @@ std::map<std::string, std::string> describe_run(const Run& run) {
                                            {"hypervisor", run.virtualised}};
   for (const auto& [name, version] : run.versions)
     if (!result::is_job_field(name)) facts[name] = version;
-  for (const auto& [name, mark] : run.verdicts)
-    facts["verdict of " + name] = mark;
   std::erase_if(facts, [](const auto& fact) { return fact.second.empty(); });
   return facts;
 }

@@ -12,7 +12,6 @@
 #include "host/sysctl.hpp"
 #include "perf/open_group.hpp"
 #include "perf/try_open.hpp"
-#include "verdict/verdict_store.hpp"
 #include "witness/backend.hpp"
 
 #include <recount/error.hpp>
@@ -395,70 +394,8 @@ Area examine_witnesses() {
   return area;
 }
 
-// The verdicts of recount check that are kept for this machine.
+// Errata of this CPU.
 namespace {
-using verdict::MachineKey;
-
-/// The day of the latest check (UTC).
-std::string check_date(const verdict::Record& record) {
-  std::int64_t latest = 0;
-  for (const auto& entry : record.entries)
-    latest = std::max(latest, entry.checked);
-  return fmt::format("{:%Y-%m-%d}", fmt::gmtime(static_cast<std::time_t>(latest)));
-}
-
-/// What differs from the machine of a record: "kernel (Linux 6.1.0 then, Linux 6.5.0 now)".
-std::string differences(const MachineKey& then, const MachineKey& now) {
-  const std::pair<const char*, std::string MachineKey::*> fields[] = {{"microcode", &MachineKey::microcode},
-                                                                      {"kernel", &MachineKey::kernel},
-                                                                      {"hypervisor", &MachineKey::hypervisor},
-                                                                      {"PAPI", &MachineKey::papi}};
-  std::vector<std::string> all;
-  for (const auto& [name, field] : fields)
-    if (then.*field != now.*field)
-      all.push_back(fmt::format("{} ({} then, {} now)", name, (then.*field).empty() ? "none" : then.*field,
-                                (now.*field).empty() ? "none" : now.*field));
-  if (then.table != now.table) all.emplace_back("preset table");
-  return fmt::format("{}", fmt::join(all, ", "));
-}
-
-std::string summary(const verdict::Record& record) {
-  const auto names_preset = [](const auto& entry) { return is_preset(entry.name); };
-  const bool only_events = std::ranges::none_of(record.entries, names_preset);
-  std::map<std::string, int> numbers;
-  int all = 0, agree = 0;
-  for (const auto& entry : record.entries) {
-    if (!only_events && !names_preset(entry)) continue;
-    ++all;
-    if (entry.verdict == "agrees")
-      ++agree;
-    else
-      ++numbers[entry.verdict == "perf agrees" ? "by perf alone" : entry.verdict];
-  }
-  std::string text =
-      fmt::format("{} of {}{}", agree, base::format_count(all, only_events ? "event" : "preset"),
-                  agree == 1 ? " agrees" : " agree");
-  for (const auto& [verdict, number] : numbers)
-    text += fmt::format(", {} {}", number, verdict);
-  return text;
-}
-
-Finding verdicts_finding() {
-  const auto records = verdict::read();
-  const MachineKey current = records.empty() ? MachineKey() : verdict::this_machine_key();
-  const auto same = std::ranges::find(records, current, &verdict::Record::machine);
-  if (same != records.end() && !records.empty())
-    return {State::note, "verdicts",
-            fmt::format("{}, checked {} with this kernel", summary(*same), check_date(*same))};
-  const auto stale =
-      std::ranges::find_if(records, [&](const auto& record) { return record.machine.cpu == current.cpu; });
-  if (stale == records.end()) return {State::note, "verdicts", "no preset was checked on this machine"};
-  return {State::limited, "verdicts",
-          fmt::format("stale: checked {} with another {}; values are not marked", check_date(*stale),
-                      differences(stale->machine, current)),
-          "recount check"};
-}
-
 std::vector<Finding> errata_findings() {
   std::vector<Finding> all;
   for (const auto* const erratum : errata::of_cpu(host::this_cpu())) {
@@ -474,14 +411,8 @@ std::vector<Finding> errata_findings() {
 
 } // namespace
 
-Area examine_verdicts() {
-  Area area{"Validation"};
-  try {
-    area.findings.push_back(verdicts_finding());
-  } catch (const Error& error) {
-    area.findings.push_back({State::limited, "verdicts",
-                             error.problem().subject + ": " + error.problem().cause, error.problem().fix});
-  }
+Area examine_errata() {
+  Area area{"Errata"};
   for (auto& finding : errata_findings())
     area.findings.push_back(std::move(finding));
   return area;

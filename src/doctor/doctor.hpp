@@ -52,7 +52,7 @@ void check_readiness_name(const std::string& command);
 [[nodiscard]] Area examine_counting();
 [[nodiscard]] Area examine_permission();
 [[nodiscard]] Area examine_papi();
-[[nodiscard]] Area examine_verdicts();
+[[nodiscard]] Area examine_errata();
 [[nodiscard]] Area examine_figures();
 [[nodiscard]] Area examine_witnesses();
 

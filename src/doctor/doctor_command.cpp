@@ -128,8 +128,8 @@ int execute_doctor(const DoctorArguments& requested) {
   const command::TableExport file(requested.export_to);
   if (!requested.command.empty()) return answer_for(requested.command, requested.json, file);
   // The trials fork, which is safest while nothing has started threads.
-  const std::vector<Area> areas{examine_machine(),  examine_counting(), examine_permission(), examine_papi(),
-                                examine_verdicts(), examine_figures(),  examine_witnesses()};
+  const std::vector<Area> areas{examine_machine(), examine_counting(), examine_permission(), examine_papi(),
+                                examine_errata(),  examine_figures(),  examine_witnesses()};
   requested.json ? print_json(areas) : print(areas);
   file.write("recount doctor", {findings_table(areas)});
   return 0;

@@ -3,7 +3,7 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "explain/hypotheses_data.hpp"
-#include "kernel/nest/nest_kernel.hpp"
+#include "kernel/kernel.hpp"
 #include "model/machine.hpp"
 #include "model/metrics.hpp"
 #include "model/nest_simulation.hpp"
@@ -35,39 +35,102 @@ constexpr LoopOrder loop_orders[] = {
     {"ikj2", "i, k, j with two steps of k at a time"},
 };
 
-/// In the format of recount-nest(5). An element that the innermost loop does not move along, and a sum along
-/// k, are in registers.
-std::string product_text(const std::string& order, std::int64_t n, std::int64_t block) {
-  const bool twice = order.ends_with('2');
-  const auto loop = [&](char v) {
-    const std::string range = block > 0           ? fmt::format("{0}{0}:min({0}{0} + {1}, {2})", v, block, n)
-                              : twice && v == 'k' ? fmt::format("0:{}:2", n / 2 * 2)
-                                                  : fmt::format("0:{}", n);
-    return fmt::format("for {} in {} ", v, range);
-  };
-  std::string text = fmt::format("f64 a[{0}][{0}], b[{0}][{0}], c[{0}][{0}]\n", n);
-  for (const char v : std::string_view("ijk").substr(0, block > 0 ? 3 : 0))
-    text += fmt::format("for {0}{0} in 0:{1}:{2} ", v, n, block);
-  text += loop(order[0]) + loop(order[1]) + "{ ";
-  const std::string innermost = loop(order[2]);
-  if (order[2] == 'k')
-    text += fmt::format("f64 s = {}; {}s += a[i][k] * b[k][j]; c[i][j] = s", block > 0 ? "c[i][j]" : "0",
-                        innermost);
-  else if (order[2] == 'i')
-    text += fmt::format("f64 y = b[k][j]; {}c[i][j] += a[i][k] * y", innermost);
-  else
-    text += fmt::format("f64 x = a[i][k]; {}{}c[i][j] += x * b[k][j]{}", twice ? "f64 y = a[i][k + 1]; " : "",
-                        innermost, twice ? " + y * b[k + 1][j]" : "");
-  return text + " }";
-}
+/// Records the loops of product_nest().
+class RecordedProduct {
+public:
+  RecordedProduct(const std::string& order, std::int64_t n, std::int64_t block,
+                  const std::optional<model::Placement>& placement)
+      : order_(order.substr(0, 3)), n_(n), block_(block), twice_(order.ends_with('2')) {
+    constexpr std::int64_t page = 4096, offset = 16;
+    const std::int64_t pitch = (n * n * element + offset + page - 1) / page * page;
+    for (unsigned matrix = 0; matrix < bases_.size(); ++matrix)
+      bases_[matrix] = static_cast<std::int64_t>(model::array_base(placement, kernel::assumed_base, matrix)) +
+                       offset + (placement ? 0 : matrix * pitch);
+  }
+
+  model::Nest nest() {
+    if (block_ > 0)
+      blocks(0);
+    else
+      loops();
+    return recorder_.nest();
+  }
+
+private:
+  static constexpr std::int64_t element = sizeof(double);
+  enum Matrix : unsigned { a, b, c };
+
+  void access(model::Cause cause, Matrix matrix, const model::Affine& row, const model::Affine& column) {
+    recorder_.access(cause, matrix, (row * n_ + column) * element + bases_[matrix],
+                     static_cast<unsigned>(element));
+  }
+  void load_a(std::int64_t later = 0) { access(model::Cause::load, a, at_['i'], at_['k'] + later); }
+  void load_b(std::int64_t later = 0) { access(model::Cause::load, b, at_['k'] + later, at_['j']); }
+  void load_c() { access(model::Cause::load, c, at_['i'], at_['j']); }
+  void store_c() { access(model::Cause::store, c, at_['i'], at_['j']); }
+
+  /// The loops over blocks, ii outermost.
+  void blocks(std::size_t depth) {
+    if (depth == order_.size()) return loops();
+    recorder_.loop(0, n_, block_, [&](const model::Affine& first) {
+      first_["ijk"[depth]] = first;
+      blocks(depth + 1);
+    });
+  }
+
+  template <class Body>
+  void loop(char variable, Body body) {
+    const auto keep = [&](const model::Affine& now) {
+      at_[variable] = now;
+      body();
+    };
+    if (block_ > 0) {
+      const model::Affine first = first_[variable];
+      recorder_.loop(first, model::Bound{first + block_, model::Recorder::affine(n_)}, 1, keep);
+    } else if (twice_ && variable == 'k') {
+      recorder_.loop(0, n_ / 2 * 2, 2, keep);
+    } else {
+      recorder_.loop(0, n_, 1, keep);
+    }
+  }
+
+  /// An element that the innermost loop does not move along, and a sum along k, are in registers.
+  void loops() {
+    loop(order_[0], [&] { loop(order_[1], [&] { innermost(order_[2]); }); });
+  }
+  void innermost(char variable) {
+    if (variable == 'k') {
+      if (block_ > 0) load_c();
+      loop(variable, [&] {
+        load_a();
+        load_b();
+      });
+      return store_c();
+    }
+    const bool along_i = variable == 'i';
+    along_i ? load_b() : load_a();
+    if (twice_) load_a(1);
+    loop(variable, [&] {
+      along_i ? load_a() : load_b();
+      if (twice_) load_b(1);
+      load_c();
+      store_c();
+    });
+  }
+
+  std::string order_;
+  std::int64_t n_, block_;
+  bool twice_;
+  std::array<std::int64_t, 3> bases_{};
+  std::map<char, model::Affine> at_, first_; ///< loop variables, and where their blocks begin
+  model::Recorder recorder_;
+};
 
 } // namespace
 
 model::Nest product_nest(const std::string& order, std::int64_t n, std::int64_t block,
                          const std::optional<model::Placement>& placement) {
-  constexpr std::int64_t offset = 16;
-  const nest::Definition product = nest::parse("product", product_text(order, n, block));
-  return kernel::NestKernel::recorded(nest::Point(product, {{}, {}, offset}), placement);
+  return RecordedProduct(order, n, block, placement).nest();
 }
 
 const model::MachineDescription& Predictor::first_level(const std::string& name) {

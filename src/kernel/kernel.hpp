@@ -89,21 +89,11 @@ public:
   [[nodiscard]] virtual const std::string& name() const = 0;
   [[nodiscard]] virtual const std::string& prose() const = 0;
   [[nodiscard]] virtual std::span<const Parameter> parameters() const = 0;
-  /// The kernel of a point: itself, or one whose parameters and loops come from the file that the point
-  /// names. Throws recount::Error (bad_input) where that cannot be read. Not thread-safe.
-  [[nodiscard]] virtual const Kernel& configured(const result::Params& given) const {
-    static_cast<void>(given);
-    return *this;
-  }
   /// Bytes of memory that prepare() takes at this point. Throws recount::Error (bad_input) for a bad point.
   [[nodiscard]] virtual std::int64_t bytes(const result::Params& point) const = 0;
   /// Throws recount::Error: bad_input for a bad point or one that needs more memory than is available,
   /// unavailable if the allocation fails.
   [[nodiscard]] virtual std::unique_ptr<Instance> prepare(const result::Params& point) const = 0;
-  /// Why prepare() can succeed at no point on this machine, and what mends it; empty: it can.
-  [[nodiscard]] virtual std::string unprepared() const { return {}; }
-  /// Whether prepare() runs a compiler, which needs temporary files.
-  [[nodiscard]] virtual bool compiles() const { return false; }
   /// Replays the region's accesses, in program order, into the hierarchy; returns the element accesses.
   /// Does not touch the kernel's memory: the data are taken to begin at `assumed_base` plus the point's
   /// offset. Throws recount::Error (bad_input) for a bad point. Repeated passes are simulated until the state
@@ -128,8 +118,6 @@ public:
 [[nodiscard]] std::span<const Kernel* const> all();
 /// Throws recount::Error (bad_input) naming the nearest kernels when there is none of that name.
 [[nodiscard]] const Kernel& find(std::string_view name);
-/// The same, configured for a point.
-[[nodiscard]] const Kernel& find_configured(std::string_view name, const result::Params& point);
 /// Fills in defaults and checks bounds and unknown names; throws recount::Error (bad_input).
 [[nodiscard]] result::Params complete(const Kernel& kernel, const result::Params& given);
 
@@ -144,7 +132,6 @@ public:
 [[nodiscard]] const Kernel& peak_kernel();
 [[nodiscard]] const Kernel& bandwidth_kernel();
 [[nodiscard]] const Kernel& external_kernel();
-[[nodiscard]] const Kernel& nest_kernel();
 [[nodiscard]] const Kernel& cell_kernel();
 [[nodiscard]] const Kernel& scatter_kernel();
 [[nodiscard]] const Kernel& code_kernel();

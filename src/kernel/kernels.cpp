@@ -59,9 +59,15 @@ std::int64_t Kernel::simulate_warm(const result::Params& point, model::Hierarchy
 std::span<const Kernel* const> all() {
   static const std::vector<BlockKernel> of_blocks(families().begin(), families().end());
   static const std::vector<const Kernel*> kernels = [] {
-    std::vector<const Kernel*> list = {
-        &stride_kernel(), &chase_kernel(), &visit_kernel(), &matmul_kernel(),    &matmul_vectorised_kernel(),
-        &nest_kernel(),   &dgemm_kernel(), &peak_kernel(),  &bandwidth_kernel(), &external_kernel()};
+    std::vector<const Kernel*> list = {&stride_kernel(),
+                                       &chase_kernel(),
+                                       &visit_kernel(),
+                                       &matmul_kernel(),
+                                       &matmul_vectorised_kernel(),
+                                       &dgemm_kernel(),
+                                       &peak_kernel(),
+                                       &bandwidth_kernel(),
+                                       &external_kernel()};
     for (const BlockKernel& kernel : of_blocks)
       list.push_back(&kernel);
     for (const Kernel* kernel : {&scatter_kernel(), &code_kernel(), &cell_kernel()})
@@ -80,10 +86,6 @@ const Kernel& find(std::string_view name) {
     known.push_back(kernel->name());
   }
   throw bad_input(std::string(name), "no such kernel", base::did_you_mean_or_all(name, known));
-}
-
-const Kernel& find_configured(std::string_view name, const result::Params& point) {
-  return find(name).configured(point);
 }
 
 result::Params complete(const Kernel& kernel, const result::Params& given) {

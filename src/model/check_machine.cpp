@@ -83,16 +83,11 @@ void check_cache(const Checker& c, const LevelDescription& level) {
                within(one.degree, 1, 64),
            "prefetch", "streams must be from 1 to 4096, trigger 2 to 64, distance 1 to 1024, degree 1 to 64");
   }
-  if (level.sector == 0) return;
-  c.need(power_of_two(level.sector) && level.sector < level.line && level.line / level.sector <= 64, "sector",
-         fmt::format("must be a power of two, at least a 64th of the line, but is {}", level.sector));
-  c.need(level.prefetch.empty(), "prefetch", "a level with sectors has no prefetcher");
 }
 
 void check_first(const Checker& c, const LevelDescription& level) {
   c.need(level.policy != Policy::qlru, "policy", first_qlru);
   c.need(level.inclusion == Inclusion::non_inclusive, "inclusion", "the first level has none above it");
-  c.need(level.sector == 0, "sector", "the first level has none");
   c.need(!level.shared, "shared", "the first level belongs to one core");
 }
 
@@ -101,11 +96,7 @@ void check_neighbours(const Checker& c, const LevelDescription& above, const Lev
          fmt::format("is shorter than that of {}, {}", above.name, above.line));
   c.need(level.shared || !above.shared, "shared",
          fmt::format("must be true below {}, which is shared", above.name));
-  c.need(level.sector == 0 || level.sector >= above.line, "sector",
-         fmt::format("is shorter than a line of {}, {}", above.name, above.line));
   if (level.inclusion != Inclusion::exclusive) return;
-  c.need(level.sector == 0 && above.sector == 0, "inclusion",
-         "an exclusive level, and the level above it, have no sectors");
   c.need(level.line == above.line, "line",
          "an exclusive level has the line of the level above, " + above.name);
   c.need(above.write == Write::back, "inclusion",
@@ -159,8 +150,7 @@ void check_instructions(const std::string& file, const MachineDescription& machi
   check_cache(c, cache);
   if (machine.levels.size() > 1) {
     const LevelDescription& next = machine.levels[1];
-    c.need(next.line >= cache.line && (next.sector == 0 || next.sector >= cache.line), "line",
-           fmt::format("is longer than that of {}, or its sectors", next.name));
+    c.need(next.line >= cache.line, "line", fmt::format("is longer than that of {}", next.name));
     c.need(next.inclusion != Inclusion::exclusive, "size",
            next.name + ", which is filled by the level above only, is not filled with instructions");
   }

@@ -34,7 +34,6 @@ struct LevelCounts {
   std::int64_t write_backs = 0;   ///< of those, dirty: sent to the level below
   std::int64_t invalidations = 0; ///< lines that left because an inclusive level below evicted them
   std::int64_t prefetches = 0;    ///< lines this level's own prefetcher looked for
-  std::int64_t sector_misses = 0; ///< by loads and stores, of a line that is there without the sector
   /// Of a private level: lines that left because another core stored to their block, misses of loads and
   /// stores to such lines, and dirty lines that were written to the shared levels because another core
   /// accessed their block.
@@ -61,8 +60,7 @@ struct LevelCounts {
                                      &LevelCounts::prefetches,
                                      &LevelCounts::coherence_misses,
                                      &LevelCounts::coherence_invalidations,
-                                     &LevelCounts::coherence_write_backs,
-                                     &LevelCounts::sector_misses};
+                                     &LevelCounts::coherence_write_backs};
   static constexpr std::size_t size = 2 * causes + others.size();
   /// Every field: accesses, misses, others.
   [[nodiscard]] std::array<std::int64_t*, size> fields() {

@@ -159,7 +159,7 @@ Hierarchy::Hierarchy(const MachineDescription& machine) : machine_(machine) {
 
 bool Hierarchy::simple(const LevelDescription& level) {
   return level.write == Write::back && level.allocate && level.inclusion != Inclusion::exclusive &&
-         level.prefetch.empty() && level.sector == 0;
+         level.prefetch.empty();
 }
 
 // With several cores at work, every access is simulated in full.
@@ -291,12 +291,9 @@ bool Hierarchy::request(std::size_t at, std::uint64_t address, Cause cause, bool
   Level& level = levels_[at];
   const std::uint64_t line = address >> level.shift();
   ++level.counts.accesses[number(cause)];
-  if (!level.use_at(address, writes && description.write == Write::back)) {
+  if (!level.use(line, writes && description.write == Write::back)) {
     ++level.counts.misses[number(cause)];
-    if (cause == Cause::load || cause == Cause::store) {
-      if (lost(at, line)) ++level.counts.coherence_misses;
-      if (level.sectors.any() && level.holds(line)) ++level.counts.sector_misses;
-    }
+    if ((cause == Cause::load || cause == Cause::store) && lost(at, line)) ++level.counts.coherence_misses;
     return miss(at, address, cause, writes);
   }
   if (writes && description.write == Write::through) request(at + 1, address, cause, true);
@@ -336,11 +333,11 @@ void Hierarchy::receive(std::size_t at, std::uint64_t address, Cause cause, unsi
   Level& level = levels_[at];
   const bool dirty = cause == Cause::write_back, stays_dirty = dirty && description.write == Write::back;
   ++level.counts.accesses[number(cause)];
-  if (!level.use_at(address, stays_dirty)) {
+  if (!level.use(address >> level.shift(), stays_dirty)) {
     ++level.counts.misses[number(cause)];
     if (!description.allocate && description.inclusion != Inclusion::exclusive)
       return receive(at + 1, address, cause, shift);
-    if (shift < level.unit_shift()) request(at + 1, address, Cause::refill, false);
+    if (shift < level.shift()) request(at + 1, address, Cause::refill, false);
     fill(at, address, stays_dirty);
   }
   if (dirty && !stays_dirty) receive(at + 1, address, cause, shift);
@@ -349,10 +346,6 @@ void Hierarchy::receive(std::size_t at, std::uint64_t address, Cause cause, unsi
 void Hierarchy::fill(std::size_t at, std::uint64_t address, bool dirty) {
   Level& level = levels_[at];
   const std::uint64_t line = address >> level.shift();
-  if (level.sectors.any()) {
-    level.sectors.add(address, dirty);
-    if (level.use(line, dirty)) return;
-  }
   const Level::Entry evicted = level.insert(line, dirty);
   if (coherent() && at < private_) lost_[at].erase(line);
   if (evicted != Level::empty) evict(at, evicted);
@@ -363,33 +356,28 @@ void Hierarchy::evict(std::size_t at, Level::Entry entry) {
   const std::uint64_t line = entry >> 1, address = line << level.shift();
   ++level.counts.evictions;
   prefetchers_[at].evicted(line);
-  std::uint64_t dirty = level.take_dirty(entry); // a bit for each sector
+  bool dirty = (entry & 1) != 0;
   if (machine_.levels[at].inclusion == Inclusion::inclusive) dirty |= invalidate_above(at, address);
-  if (dirty != 0) {
+  if (dirty) {
     ++level.counts.write_backs;
-    const unsigned unit = level.unit_shift();
-    for (; dirty != 0; dirty &= dirty - 1)
-      receive(at + 1, address + (static_cast<std::uint64_t>(std::countr_zero(dirty)) << unit),
-              Cause::write_back, unit);
+    receive(at + 1, address, Cause::write_back, level.shift());
   } else if (at + 1 < levels_.size() && machine_.levels[at + 1].inclusion == Inclusion::exclusive) {
     receive(at + 1, address, Cause::victim, level.shift());
   }
 }
 
-// The sectors of the line at the address of which a copy above was dirty: its data leave with the line.
-std::uint64_t Hierarchy::invalidate_above(std::size_t at, std::uint64_t address) {
-  const unsigned shift = levels_[at].shift(), unit = levels_[at].unit_shift();
-  std::uint64_t dirty = remove_within(at, address, shift, unit);
-  if (at >= boundary_)
-    at_others(address, shift, [&] { dirty |= remove_within(private_, address, shift, unit); });
+// Whether a copy above was dirty: its data leave with the line.
+bool Hierarchy::invalidate_above(std::size_t at, std::uint64_t address) {
+  const unsigned shift = levels_[at].shift();
+  bool dirty = remove_within(at, address, shift);
+  if (at >= boundary_) at_others(address, shift, [&] { dirty |= remove_within(private_, address, shift); });
   if (!instructions_.empty()) remove_fetched(at, address);
   return dirty;
 }
 
-// Out of so many levels of the current core; a bit for each unit of which something was dirty.
-std::uint64_t Hierarchy::remove_within(std::size_t levels, std::uint64_t address, unsigned shift,
-                                       unsigned unit) {
-  std::uint64_t dirty = 0;
+// Out of so many levels of the current core; whether something was dirty.
+bool Hierarchy::remove_within(std::size_t levels, std::uint64_t address, unsigned shift) {
+  bool dirty = false;
   for (std::size_t above = 0; above < levels; ++above) {
     Level& level = levels_[above];
     const std::uint64_t first = address >> level.shift();
@@ -399,10 +387,7 @@ std::uint64_t Hierarchy::remove_within(std::size_t levels, std::uint64_t address
       if (above == 0) newest_[entry >> 1 & newest_mask_] = Level::empty;
       ++level.counts.invalidations;
       prefetchers_[above].evicted(entry >> 1);
-      for (std::uint64_t own = level.take_dirty(entry); own != 0; own &= own - 1) {
-        const std::uint64_t sector = static_cast<std::uint64_t>(std::countr_zero(own)) << level.unit_shift();
-        dirty |= std::uint64_t{1} << (((entry >> 1 << level.shift()) + sector - address) >> unit);
-      }
+      dirty |= (entry & 1) != 0;
     }
   }
   return dirty;
@@ -419,7 +404,7 @@ void Hierarchy::flush(std::uint64_t address) {
       if (entry == Level::empty) continue;
       if (at == 0) newest_[entry >> 1 & newest_mask_] = Level::empty;
       prefetchers_[at].evicted(entry >> 1);
-      if (level.take_dirty(entry) == 0) continue;
+      if ((entry & 1) == 0) continue;
       ++level.counts.write_backs;
       dirty = true;
     }
@@ -645,7 +630,7 @@ void Hierarchy::publish(std::uint64_t block, bool keep) {
       if (keep) {
         dirty = level.clean(line);
       } else if (const Level::Entry entry = level.remove(line); entry != Level::empty) {
-        dirty = level.take_dirty(entry) != 0;
+        dirty = (entry & 1) != 0;
         ++level.counts.coherence_invalidations;
         prefetchers_[at].evicted(line);
         lost_[at].insert(line);

@@ -166,7 +166,7 @@ private:
   /// How accesses are simulated, with the same result: by request(); by Level::use() and insert(), of levels
   /// that are simple(); or by the vectors of WideSets.
   enum class Path { full, simple, wide };
-  /// Whether a level writes back, allocates, does not prefetch, and has neither victims nor sectors.
+  /// Whether a level writes back, allocates, does not prefetch, and has no victims.
   static bool simple(const LevelDescription& level);
 
   template <Cause cause>
@@ -219,7 +219,7 @@ private:
   void receive(std::size_t at, std::uint64_t address, Cause cause, unsigned shift);
   void fill(std::size_t at, std::uint64_t address, bool dirty);
   void evict(std::size_t at, Level::Entry entry);
-  std::uint64_t invalidate_above(std::size_t at, std::uint64_t address);
+  bool invalidate_above(std::size_t at, std::uint64_t address);
   void prefetch_after(std::size_t at, std::uint64_t line, Cause cause, bool missed);
 
   /// The private levels of a core that is not the current one. Its counts are those of the current one.
@@ -255,7 +255,7 @@ private:
   void invalidate_others(std::uint64_t address);
   void clean_others(std::uint64_t address);
   void publish(std::uint64_t block, bool keep);
-  std::uint64_t remove_within(std::size_t levels, std::uint64_t address, unsigned shift, unsigned unit);
+  bool remove_within(std::size_t levels, std::uint64_t address, unsigned shift);
   void save_cores(State& words) const;
   [[nodiscard]] bool lost(std::size_t at, std::uint64_t line) const {
     return coherent() && at < private_ && lost_[at].contains(line);

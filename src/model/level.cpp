@@ -33,15 +33,12 @@ Level::Level(const SetIndex& index, std::size_t ways, Policy policy, const Qlru&
 
 Level::Level(const LevelDescription& level, std::uint64_t seed)
     : Level(set_index(level), static_cast<std::size_t>(level.ways), level.policy, level.qlru, seed,
-            log2_of(level.line)) {
-  if (level.sector > 0) sectors = Sectors(shift_, log2_of(level.sector));
-}
+            log2_of(level.line)) {}
 
 Level::Level(const TlbLevel& level, std::uint64_t seed)
     : Level(set_index(level), static_cast<std::size_t>(level.ways), level.policy, level.qlru, seed, 0) {}
 
 bool Level::clean(std::uint64_t line) {
-  if (sectors.any()) sectors.clean(line);
   return wide_ ? wide_sets_.clean(line) : sets_.clean(line);
 }
 
@@ -51,7 +48,6 @@ void Level::save(std::vector<std::uint64_t>& words) const {
   for (std::uint64_t set = 0; set < number_; ++set)
     read(set, std::span(words).subspan(from + set * ways_, ways_));
   sets_.save_policy(words);
-  sectors.save(words);
 }
 
 std::int64_t Level::vacant() const {
@@ -67,14 +63,6 @@ std::int64_t Level::vacant() const {
 void Level::clear() {
   wide_sets_.clear();
   sets_.clear();
-  sectors.clear();
-}
-
-void Sectors::save(std::vector<std::uint64_t>& words) const {
-  if (!any()) return;
-  words.push_back(lines_.size());
-  for (const auto& [line, of] : std::map(lines_.begin(), lines_.end()))
-    words.insert(words.end(), {line, of.valid, of.dirty});
 }
 
 namespace {

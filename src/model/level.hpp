@@ -14,56 +14,10 @@
 #include <optional>
 #include <ranges>
 #include <span>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 namespace recount::model {
-
-/// The sectors of a level's lines: which are present, and which of them are dirty. Not thread-safe.
-class Sectors {
-public:
-  Sectors() = default; ///< lines without sectors
-  /// log2 of the bytes of a line and of a sector.
-  Sectors(unsigned line, unsigned sector) : line_shift_(line), shift_(sector) {}
-
-  [[nodiscard]] bool any() const { return line_shift_ > 0; }
-  [[nodiscard]] unsigned shift() const { return shift_; }
-  [[nodiscard]] bool has(std::uint64_t address) const {
-    const auto found = lines_.find(address >> line_shift_);
-    return found != lines_.end() && (found->second.valid & bit(address)) != 0;
-  }
-  /// Marks the sector of the address as present and, if `dirty`, as dirty.
-  void add(std::uint64_t address, bool dirty) {
-    Line& line = lines_[address >> line_shift_];
-    line.valid |= bit(address);
-    if (dirty) line.dirty |= bit(address);
-  }
-  /// Removes an evicted line; returns the bit set of its dirty sectors.
-  std::uint64_t take(std::uint64_t line) {
-    const auto found = lines_.find(line);
-    if (found == lines_.end()) return 0;
-    const std::uint64_t dirty = found->second.dirty;
-    lines_.erase(found);
-    return dirty;
-  }
-  void clean(std::uint64_t line) {
-    if (const auto found = lines_.find(line); found != lines_.end()) found->second.dirty = 0;
-  }
-
-  void save(std::vector<std::uint64_t>& words) const;
-  void clear() { lines_.clear(); }
-
-private:
-  struct Line {
-    std::uint64_t valid = 0, dirty = 0;
-  };
-  [[nodiscard]] std::uint64_t bit(std::uint64_t address) const {
-    return std::uint64_t{1} << (address >> shift_ & ((std::uint64_t{1} << (line_shift_ - shift_)) - 1));
-  }
-  unsigned line_shift_ = 0, shift_ = 0;
-  std::unordered_map<std::uint64_t, Line> lines_;
-};
 
 /// The largest power of two that divides the number of sets, but at most `most` (a power of two), so that the
 /// lowest bits of a line select a group of sets; 1 if the level is hashed.
@@ -112,26 +66,13 @@ public:
   /// Number of empty ways over all sets.
   [[nodiscard]] std::int64_t vacant() const;
 
-  /// As use(), for lines that may have sectors: also a miss if the sector of the address is absent.
-  bool use_at(std::uint64_t address, bool dirty) {
-    if (sectors.any()) {
-      if (!sectors.has(address)) return false;
-      sectors.add(address, dirty);
-    }
-    return use(address >> shift_, dirty);
-  }
   /// The lines that hold the 2^shift bytes at an address, which is a multiple of that; a line is no longer.
   [[nodiscard]] auto lines_of(std::uint64_t address, unsigned shift) const {
     const std::uint64_t first = address >> shift_;
     return std::views::iota(first, first + (std::uint64_t{1} << (shift - shift_)));
   }
-  /// log2 of the bytes that a miss fetches.
-  [[nodiscard]] unsigned unit_shift() const { return sectors.any() ? sectors.shift() : shift_; }
-  /// Bit set of the dirty sectors of an evicted entry; without sectors, bit 0 is the line.
-  std::uint64_t take_dirty(Entry entry) { return sectors.any() ? sectors.take(entry >> 1) : entry & 1; }
 
   LevelCounts counts;
-  Sectors sectors;
 
 private:
   Level(const SetIndex& index, std::size_t ways, Policy policy, const Qlru& qlru, std::uint64_t seed,

@@ -145,8 +145,6 @@ MachineDescription altered(MachineDescription machine, const std::string& part) 
     if (machine.tlb && machine.placement->mixed && machine.tlb->huge.size() > machine.tlb->levels.size())
       throw bad_input(machine.name, "has more TLB levels for huge pages than for small ones",
                       "another placement than mixed");
-  } else if (part == "pages" || part.starts_with("pages=")) {
-    throw bad_input(machine.name, "~pages is ambiguous", page_options);
   } else if (part == "no-tlb") {
     machine.tlb.reset();
     if (machine.instructions) machine.instructions->tlb.clear();

@@ -31,10 +31,6 @@ struct Placement {
   std::int64_t huge_page = std::int64_t{2} << 20; ///< bytes of those
 };
 
-/// The options that "pages" can mean: the fix where one of them is given by that name.
-inline constexpr const char* page_options = "--pagesize small|huge: page size of the data; "
-                                            "model:NAME~placement=PLACEMENT: their place in physical memory";
-
 /// "contiguous", "random", "any", "mixed", or the pages of a run: a power of two up to 512. Nothing
 /// for other words.
 [[nodiscard]] std::optional<Placement> parse_placement(std::string_view text);
@@ -114,9 +110,8 @@ struct LevelDescription {
   /// Masks of line-number bits, one for each bit of the set, which is the parity of the bits that it selects;
   /// none: the set is the line number modulo the number of sets.
   std::vector<std::uint64_t> index = {};
-  Qlru qlru = {};          ///< of Policy::qlru
-  bool shared = false;     ///< by all cores; else each has its own
-  std::int64_t sector = 0; ///< bytes that are brought in at a time; 0: a line
+  Qlru qlru = {};      ///< of Policy::qlru
+  bool shared = false; ///< by all cores; else each has its own
 
   [[nodiscard]] std::int64_t sets() const { return size / (line * ways); }
 };

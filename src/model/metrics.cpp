@@ -55,7 +55,7 @@ void add_level(Metrics& into, const LevelCounts& c, std::size_t number) {
     into[fmt::format("MODEL_L{}_{}", number, name)] = value;
 }
 
-/// What only some levels have: private ones of several cores, those with sectors, those with prefetchers.
+/// What only some levels have: private ones of several cores, those with prefetchers.
 void add_special(Metrics& into, const Counts& counts, std::size_t at, const MachineDescription& machine) {
   constexpr std::array<const char*, prefetch_kinds> names{"NEXT_LINE", "ADJACENT_LINE", "STREAMER"};
   const LevelDescription& level = machine.levels[at];
@@ -66,7 +66,6 @@ void add_special(Metrics& into, const Counts& counts, std::size_t at, const Mach
     into[own + "COHERENCE_INVALIDATIONS"] = c.coherence_invalidations;
     into[own + "COHERENCE_WRITE_BACKS"] = c.coherence_write_backs;
   }
-  if (level.sector > 0) into[own + "SECTOR_MISSES"] = c.sector_misses;
   for (const Prefetcher& by : level.prefetch) {
     const PrefetchCounts& done = counts.prefetch[at][number(by.kind)];
     const std::string name = own + names[number(by.kind)];

@@ -255,8 +255,6 @@ LevelDescription read_level(Fields& fields) {
   level.allocate = fields.flag("allocate", true);
   level.prefetch = read_prefetchers(fields);
   level.shared = fields.flag("shared", false);
-  level.sector = fields.bytes("sector", level.line);
-  if (level.sector == level.line) level.sector = 0;
   return level;
 }
 

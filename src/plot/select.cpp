@@ -38,20 +38,6 @@ bool has_sizes(const result::Observation& o, const std::vector<std::string>& par
       params, [&](const auto& name) { return result::integer(o.params, name).value_or(0) > 0; });
 }
 
-/// The numeric parameter of a kernel that takes most values; the first by name of several.
-std::string most_varied(const result::Results& results, const std::string& kernel) {
-  std::map<std::string, std::set<std::int64_t>> values;
-  for (const auto& o : results.observations)
-    if (o.kernel == kernel)
-      for (const auto& [name, value] : o.params)
-        if (const auto* const number = std::get_if<std::int64_t>(&value); number && *number > 0)
-          values[name].insert(*number);
-  const auto most = std::max_element(values.begin(), values.end(), [](const auto& a, const auto& b) {
-    return a.second.size() < b.second.size();
-  });
-  return most == values.end() ? "" : most->first;
-}
-
 /// Whether a preset or event counts cache or TLB misses.
 bool is_miss(std::string_view metric) {
   return (is_preset(metric) && (metric.ends_with("CM") || metric.ends_with("_DM"))) ||
@@ -172,8 +158,7 @@ Selected select(const Recipe& recipe, const result::Results& results, const Choi
     if (result::is_inference(run)) records.insert(run.id);
   const auto wanted = [&](const result::Observation& o) {
     return !(records.contains(o.run) && result::is_reading(o)) && has_sizes(o, recipe.required) &&
-           (recipe.kernel.empty() || recipe.kernel == o.kernel) && is_time(o.metric) == time &&
-           (choice.metrics.empty() || contains(choice.metrics, o.metric)) &&
+           is_time(o.metric) == time && (choice.metrics.empty() || contains(choice.metrics, o.metric)) &&
            (choice.witnesses.empty() ||
             std::ranges::find(choice.witnesses, o.witness) != choice.witnesses.end());
   };
@@ -181,7 +166,7 @@ Selected select(const Recipe& recipe, const result::Results& results, const Choi
     return time && is_seconds(o.metric) ? result::ns_per_access(o) : result::per_access(o);
   };
   Selected s;
-  s.x = recipe.kernel.empty() ? recipe.x : most_varied(results, recipe.kernel);
+  s.x = recipe.x;
   s.curves = result::curves(results, s.x, wanted, measure);
   if (choice.metrics.empty()) {
     const auto metrics = default_metrics(recipe, s.curves);
@@ -388,8 +373,7 @@ Panel make_panel(const Recipe& recipe, const result::Results& results, const std
   const auto d = differences(curves);
   Panel panel;
   panel.title = make_title(curves, d, x);
-  panel.x_title = x == "size" && recipe.kernel.empty() ? "working set" : x;
-  if (!recipe.kernel.empty()) panel.x_along = Panel::Along::settings;
+  panel.x_title = x == "size" ? "working set" : x;
   panel.y_title = y_title(curves);
   panel.y_is_time = recipe.quantity == Recipe::Quantity::time;
   panel.y_is_share = recipe.quantity == Recipe::Quantity::count;
@@ -600,7 +584,6 @@ const std::vector<Recipe>& recipes() {
   using enum Recipe::Quantity;
   static const std::string by_stride = "of a kernel with size and stride, at two strides or more",
                            by_size = "of a kernel with size, at two sizes or more",
-                           by_number = "of the kernel nest at two values of a number or more",
                            times = "times (witness clock) ",
                            misses = "cache misses (witness perf, papi or model) ";
   static const std::vector<Recipe> all{
@@ -623,15 +606,7 @@ const std::vector<Recipe>& recipes() {
        .x = "size",
        .required = {"size"},
        .quantity = count,
-       .capacities = true},
-      {.entry = {"nest-time", "time per access of loop nests against the parameter that takes most values",
-                 times + by_number},
-       .kernel = "nest"},
-      {.entry = {"nest-misses",
-                 "misses per access of loop nests against the parameter that takes most values",
-                 misses + by_number},
-       .quantity = count,
-       .kernel = "nest"}};
+       .capacities = true}};
   return all;
 }
 

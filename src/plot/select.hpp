@@ -15,12 +15,11 @@ namespace recount::plot {
 struct Recipe {
   enum class Quantity { time, count };
   Entry entry;
-  std::string x = {};                     ///< the parameter on the x axis, in bytes; empty: see kernel
+  std::string x = {};                     ///< the parameter on the x axis, in bytes
   std::vector<std::string> required = {}; ///< parameters that every observation must have
   Quantity quantity = Quantity::time;
   bool panel_each = false; ///< a panel for each kernel, metric and witness; else they are curves
   bool capacities = false; ///< x can be held against cache sizes
-  std::string kernel = {}; ///< only this one; on the x axis is its number that takes most values
 };
 
 /// The recipes behind curve_figures(), in its order.

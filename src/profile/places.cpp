@@ -364,11 +364,7 @@ void name_memory(const Places& places, const Indices& which, const Files& files,
           : missing);
 }
 
-void name_kernel(const Indices& which, bool kernel_runs, Naming& naming) {
-  if (!kernel_runs) {
-    naming.notes.emplace_back("[kernel]: no names: another kernel runs here than in the recording");
-    return;
-  }
+void name_kernel(const Indices& which, Naming& naming) {
   const auto kernel = symbol::KernelSymbols::here();
   for (const std::size_t i : which) {
     Located& at = naming.places[i];
@@ -414,7 +410,7 @@ Naming name_places(const Places& places, Files& files, const std::string& debug_
     name_file(places, which, files, debug_path, instructions, naming);
   for (const auto& [pid, which] : memory)
     name_memory(places, which, files, naming);
-  if (!kernel.empty()) name_kernel(kernel, files.kernel_runs, naming);
+  if (!kernel.empty()) name_kernel(kernel, naming);
   return naming;
 }
 

@@ -39,7 +39,6 @@ public:
   /// The file as it was mapped; empty with errno: it cannot be read.
   [[nodiscard]] process::Fd descriptor(const symbol::Spaces& spaces, std::uint32_t file) const;
   [[nodiscard]] const process::Views& views() const noexcept { return views_; }
-  bool kernel_runs = true; ///< the sampled kernel is the running one: its symbols are those of the samples
 
 private:
   [[nodiscard]] process::Fd open(const symbol::MappedFile& file, int root) const;

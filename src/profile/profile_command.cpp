@@ -30,61 +30,21 @@ namespace {
 struct ProfileOptions {
   RecordSettings record; ///< as far as options state it
   std::vector<std::string> events, by, annotate, functions, pids, command;
-  std::string folded, output, plot, export_to, input, diff, call_graph, speedscope, callgrind, pprof;
+  std::string folded, output, plot, export_to, call_graph;
   long cpu = -1, top = 15, frames = 0;
-  bool no_verdicts = false, chains = false, json = false, calls = false, uretprobe = false, kinds = false;
+  bool chains = false, json = false, calls = false, uretprobe = false, kinds = false;
 };
-
-void check_files(const ProfileOptions& o) {
-  for (const auto& [option, path] :
-       {std::pair("--speedscope", o.speedscope), std::pair("--callgrind", o.callgrind),
-        std::pair("--pprof", o.pprof), std::pair("--perf-data", o.record.perf_data)})
-    if (path == "-")
-      throw bad_input(std::string(option) + " -", "cannot be standard output", std::string(option) + " FILE");
-  command::check_outputs({.results = o.output,
-                          .plot = o.plot,
-                          .json = o.json,
-                          .files = {{"--folded", o.folded},
-                                    {"--speedscope", o.speedscope},
-                                    {"--callgrind", o.callgrind},
-                                    {"--pprof", o.pprof},
-                                    {"--perf-data", o.record.perf_data}}});
-}
-
-/// --input and --diff: options that need a run are refused.
-void check_input(const ProfileOptions& o) {
-  const std::string given = !o.diff.empty() ? "--diff" : "--input";
-  for (const auto& [option, used] :
-       {std::pair("--event", !o.events.empty()), std::pair("--pid", !o.pids.empty()),
-        std::pair("--function", !o.functions.empty()), std::pair("--perf-data", !o.record.perf_data.empty()),
-        std::pair("--call-graph", !o.call_graph.empty()), std::pair("--cpu", o.cpu >= 0)})
-    if (used)
-      throw bad_input(given, fmt::format("reads recorded samples, and {} records some", option),
-                      fmt::format("leave out {}", option));
-  if (!o.diff.empty() && o.command.size() + (o.input.empty() ? 0 : 1) != 1)
-    throw bad_input("--diff " + o.diff,
-                    o.command.size() > 1 ? "takes one other file, behind all options"
-                                         : "needs one other file",
-                    fmt::format("recount profile --diff {} --input AFTER.data", o.diff));
-  if (!o.diff.empty() && !(o.output + o.plot + o.folded + o.speedscope + o.callgrind + o.pprof).empty())
-    throw bad_input("--diff " + o.diff, "prints one table, and writes no other files than that of --export",
-                    "recount profile --input AFTER.data writes those of one file");
-  if (o.diff.empty() && !o.command.empty())
-    throw bad_input("--input " + o.input, "reads recorded samples, and there is a command to run",
-                    "leave out one of them");
-  check_files(o);
-}
 
 void check(const ProfileOptions& o) {
   if ((o.calls || o.uretprobe) && o.functions.empty())
     throw bad_input(o.calls ? "--calls" : "--uretprobe", "needs --function", "add --function NAME");
   if (o.calls && o.uretprobe)
     throw bad_input("--uretprobe", "cannot be combined with --calls", "use one of them");
-  if (!o.input.empty() || !o.diff.empty()) return check_input(o);
   if (o.command.empty() && o.pids.empty())
     throw bad_input("recount profile", "no command and no process to profile",
                     "recount profile -- COMMAND, or recount profile -p PID");
-  check_files(o);
+  command::check_outputs(
+      {.results = o.output, .plot = o.plot, .json = o.json, .files = {{"--folded", o.folded}}});
   if (o.cpu >= 0 && o.command.empty())
     throw bad_input(fmt::format("--cpu {}", o.cpu), "needs a command to run on this CPU");
 }
@@ -101,7 +61,7 @@ std::string subject_text(const ProfileOptions& o) {
 
 /// Standard output belongs to the command, if there is one.
 std::FILE* output_stream(const ProfileOptions& o) {
-  return o.command.empty() || !o.diff.empty() ? stdout : stderr;
+  return o.command.empty() ? stdout : stderr;
 }
 
 /// Throws Error (bad_input) for options that only modelled events support.
@@ -121,8 +81,7 @@ void require_modelled(const ProfileOptions& o, const std::vector<By>& ways) {
 }
 
 bool with_chains(const ProfileOptions& o) {
-  return o.chains || o.frames > 0 ||
-         !(o.folded + o.speedscope + o.callgrind + o.pprof + o.call_graph).empty();
+  return o.chains || o.frames > 0 || !(o.folded + o.call_graph).empty();
 }
 
 /// "fp", "dwarf", "dwarf,BYTES" or "lbr".
@@ -162,9 +121,6 @@ RecordSettings record_settings(const ProfileOptions& o, const std::vector<By>& w
   settings.objects = modelled && (std::ranges::any_of(ways, by_object) || !o.annotate.empty() || o.kinds);
   settings.chains = with_chains(o);
   set_call_graph(settings, o.call_graph, modelled);
-  if (modelled && !o.record.perf_data.empty())
-    throw bad_input("--perf-data " + o.record.perf_data, "holds samples, and modelled events have none",
-                    "use -o FILE for the counts by address");
   settings.frames = static_cast<unsigned>(o.frames);
   return settings;
 }
@@ -207,14 +163,6 @@ void print(const Profile& p, const ProfileOptions& o, const std::vector<By>& way
   command::flush(stream);
 }
 
-std::string event_mark(const std::string& event, const verdict::Marks& marks) {
-  try {
-    return marks.empty() ? std::string() : marks.find(event, encode_each(event));
-  } catch (const Error&) { // a variable of the program
-    return marks.find(event);
-  }
-}
-
 /// --function: counts per call.
 int profile_functions(const ProfileOptions& o) {
   if (!o.output.empty() || !o.plot.empty() || !o.folded.empty())
@@ -237,11 +185,7 @@ int profile_functions(const ProfileOptions& o) {
   settings.uretprobe = o.uretprobe;
   settings.debug_path = o.record.debug_path;
   const command::TableExport file(o.export_to);
-  const auto marks = command::verdict_marks("profile", o.no_verdicts);
   auto recording = record_functions(settings);
-  for (const std::string& counter : recording.counters)
-    if (const auto mark = event_mark(counter, marks); !mark.empty())
-      recording.notes.push_back(counter + ": " + mark);
   const std::string subject = subject_text(o);
   if (o.json)
     command::print("{}", functions_json(recording, subject));
@@ -265,9 +209,6 @@ void write_text(const std::string& path, const std::string& text) {
 void write_files(const Profile& p, const ProfileOptions& o, const std::vector<By>& ways,
                  ProfileResults& results, const command::TableExport& exported) {
   if (!o.folded.empty()) write_text(o.folded, folded(p.recording.places, p.naming, 0));
-  if (!o.speedscope.empty()) write_text(o.speedscope, speedscope_json(p));
-  if (!o.callgrind.empty()) write_text(o.callgrind, callgrind_text(p));
-  if (!o.pprof.empty()) write_text(o.pprof, pprof_bytes(p));
   results.finish(p);
   std::vector<command::Table> tables;
   for (const auto by : ways)
@@ -275,78 +216,15 @@ void write_files(const Profile& p, const ProfileOptions& o, const std::vector<By
   exported.write("profile of " + p.subject, tables);
 }
 
-/// A profile of a file with recorded samples.
-Profile read_profile(const std::string& file, const ProfileOptions& o, const std::vector<By>& ways) {
-  std::string command;
-  Profile p{read_recording(file, with_chains(o), static_cast<unsigned>(o.frames), command), {}, {}, {}};
-  p.subject = command.empty() ? file : fmt::format("{} ({})", file, command);
-  add_names(p, o, ways, false);
-  return p;
-}
-
-/// --input.
-int report_input(const ProfileOptions& o, const std::vector<By>& ways) {
-  require_modelled(o, ways);
-  const command::TableExport exported(o.export_to);
-  ProfileResults results(o.output, o.plot, figure_by(ways), {});
-  const Profile p = read_profile(o.input, o, ways);
-  print(p, o, ways);
-  write_files(p, o, ways, results, exported);
-  return 0;
-}
-
-/// --diff.
-int report_diff(const ProfileOptions& o, const std::vector<By>& ways) {
-  require_modelled(o, ways);
-  const command::TableExport exported(o.export_to);
-  const std::string& second_file = o.input.empty() ? o.command.front() : o.input;
-  const Profile before = read_profile(o.diff, o, ways), after = read_profile(second_file, o, ways);
-  const auto common = common_events(before, after);
-  if (common.empty())
-    throw bad_input("--diff " + o.diff, "has no event with the same name as one of " + second_file,
-                    "record both with the same -e LIST");
-  std::vector<command::Table> tables;
-  if (o.json) {
-    command::print("{}", diff_json(before, after, common, ways));
-  } else {
-    command::print("before: {}after: {}", profile_summary(before), profile_summary(after));
-  }
-  for (const auto& [first, second] : common)
-    for (const By by : ways) {
-      const auto changes = compare_shares(before, first, after, second, by);
-      const std::string& event = after.recording.events[second].event.name;
-      tables.push_back(diff_table(changes, event, by, static_cast<std::size_t>(o.top)));
-      if (o.json) continue;
-      const auto differing = std::ranges::count_if(changes, &ShareChange::differs);
-      command::print("\n{}\n{}", command::paint(command::Style::strong, tables.back().title()),
-                     tables.back().text());
-      const std::string count =
-          fmt::format("{} of {} differ (disjoint 95 % intervals); change in percentage points", differing,
-                      base::format_count(changes.size(), "row"));
-      command::print("  {}\n", command::wrap(count, command::line_width(), 4));
-    }
-  exported.write("change of the profile from " + before.subject + " to " + after.subject, tables);
-  return 0;
-}
-
 int execute_profile(const ProfileOptions& o) {
   check(o);
   if (!o.functions.empty()) return profile_functions(o);
   const auto ways = parse_ways(o);
-  if (!o.diff.empty()) return report_diff(o, ways);
-  if (!o.input.empty()) return report_input(o, ways);
   const auto settings = record_settings(o, ways);
   const command::TableExport exported(o.export_to);
-  const auto marks = command::verdict_marks("profile", o.no_verdicts);
-  std::map<std::string, std::string> verdicts;
-  for (const auto& event : settings.events)
-    if (auto mark = event_mark(event.name, marks); !mark.empty())
-      verdicts.emplace(event.name, std::move(mark));
-  ProfileResults results(o.output, o.plot, figure_by(ways), std::move(verdicts));
-  Profile p{are_modelled(settings.events) ? record_modelled(settings) : record(settings),
-            {},
-            subject_text(o),
-            marks};
+  ProfileResults results(o.output, o.plot, figure_by(ways));
+  Profile p{
+      are_modelled(settings.events) ? record_modelled(settings) : record(settings), {}, subject_text(o)};
   add_names(p, o, ways, settings.objects);
   print(p, o, ways); // first: a file that cannot be written must not lose the profile
   write_files(p, o, ways, results, exported);
@@ -389,22 +267,12 @@ command::Command profile_command() {
             "find call chains by fp (frame pointers, default), dwarf[,BYTES] (call frame information) or lbr")
         .number("--frames", o->frames, "N", "maximum frames per call chain", {1, 1024})
         .text("--folded", o->folded, "FILE", "write folded call chains for a flame graph")
-        .text("--speedscope", o->speedscope, "FILE",
-              "write call chains as JSON for speedscope, Firefox Profiler")
-        .text("--callgrind", o->callgrind, "FILE", "write call chains as callgrind.out for kcachegrind")
-        .text("--pprof", o->pprof, "FILE", "write call chains as profile.pb.gz for pprof")
-        .text("--perf-data", o->record.perf_data, "FILE",
-              "write all samples as perf.data for perf report, --input and --diff")
-        .text("--input", o->input, "FILE",
-              "report the samples of FILE (perf.data) instead of running a command")
-        .text("--diff", o->diff, "FILE", "compare the shares in perf.data FILE with those of a second file")
         .text("-o,--output", o->output, "FILE", "write results to FILE; - is stdout")
         .text("--plot", o->plot, "FILE", "draw samples by address: .pdf, .svg, .png, ...")
         .list("--annotate", o->annotate, "NAME", "show the annotated source of the function NAME")
         .text("--debug-path", o->record.debug_path, "DIRS",
               "search DIRS for debug files, besides /usr/lib/debug")
         .number("--cpu", o->cpu, "N", "run the command on this CPU only", {0, 65535})
-        .flag("--no-verdicts", o->no_verdicts, command::no_verdicts_help)
         .flag("--json", o->json, "print the profile as one JSON object on stdout")
         .text("--export", o->export_to, "FILE", command::export_help)
         .program(o->command, "program to run and profile");

@@ -30,11 +30,6 @@
 
 namespace recount::profile {
 
-std::string make_mark(const Profile& p, std::size_t event) {
-  const Event& e = p.recording.events[event].event;
-  return p.marks.find(e.name, std::span(&e, 1));
-}
-
 bool every_occurrence(const Profile& p, std::size_t event) {
   const auto& count = p.recording.report.events[event];
   return p.recording.events[event].period == 1 && count.samples == count.occurrences;
@@ -64,8 +59,7 @@ std::string percent(double share, double width) {
   return fmt::format("{:.{}f}", 100 * share, digits);
 }
 
-} // namespace
-
+/// "62 % (59…65)"; without an interval if it is exact.
 std::string share_text(const Share& share, bool interval_only) {
   if (share.exact) return percent(share.value, 0.005) + " %";
   const double width = share.high - share.low;
@@ -75,7 +69,6 @@ std::string share_text(const Share& share, bool interval_only) {
   return fmt::format("{} % ({})", percent(share.value, width / 2), interval);
 }
 
-namespace {
 /// As share_text(); the interval alone with few samples.
 std::string share_cell(const Profile& p, const Tally& tally, std::size_t event) {
   constexpr std::uint64_t few = 10;
@@ -114,14 +107,11 @@ std::string event_line(const Profile& p, std::size_t e) {
     text += ", one per occurrence";
   else
     text += ", each of " + amount_text(event, static_cast<double>(event.period));
-  if (!p.recording.occurrences_known)
-    return text + (count.throttled > 0 ? ", throttled " + base::format_count(count.throttled, "time") : "");
   text += ", " + amount_text(event, static_cast<double>(count.occurrences)) + " counted";
   text += count.lost ? fmt::format(", {} lost", *count.lost) : ", lost: not reported by this kernel";
   if (count.throttled > 0) text += ", throttled " + base::format_count(count.throttled, "time");
   if (const double share = scheduled_share(p, e); share < 0.995)
     text += fmt::format(", scheduled {:.0f} % of the time", 100 * share);
-  if (const std::string mark = make_mark(p, e); !mark.empty()) text += " " + command::in_parentheses(mark);
   return text;
 }
 
@@ -169,6 +159,13 @@ using enum command::Table::Align;
 namespace {
 constexpr std::size_t most_of_narrow = 32, most_of_wide = 70; // columns of a name
 
+/// What names a row, in one column.
+struct NameField {
+  command::Table::Column column;
+  std::string cell;
+  std::string brief = {}; ///< of a function without parameters, for narrow tables; empty: the cell
+};
+
 NameField function_field(const ProfileRow& row, const command::Table::Column& column) {
   if (row.function.empty()) return {column, row.address != 0 ? fmt::format("{:#x}", row.address) : "?"};
   const std::string name = base::printable(row.function), how = row.inlined ? " (inlined)" : "";
@@ -194,8 +191,8 @@ std::vector<std::string> object_cells(const ProfileRow& row) {
           base::printable(short_path(object.module))};
 }
 
-} // namespace
-
+/// What names a row of a grouping, after the columns of the events. The highest ranks are left out first:
+/// names are enough for modules and objects.
 std::vector<NameField> name_fields(const ProfileRow& row, By by) {
   const NameField function = function_field(row, {"function", left, 1}),
                   module{{"module", left, 3}, base::printable(short_path(row.module))};
@@ -220,6 +217,7 @@ std::vector<NameField> name_fields(const ProfileRow& row, By by) {
           module};
 }
 
+/// Appends the names to the cells of a row, and to those of its narrow form.
 void add_names(const ProfileRow& row, By by, std::vector<std::string>& cells,
                std::vector<std::string>& narrow) {
   for (const NameField& field : name_fields(row, by)) {
@@ -228,6 +226,7 @@ void add_names(const ProfileRow& row, By by, std::vector<std::string>& cells,
   }
 }
 
+/// Heads and cells, for CSV.
 std::vector<std::pair<std::string, std::string>> name_keys(const ProfileRow& row, By by) {
   std::vector<std::pair<std::string, std::string>> keys;
   for (NameField& field : name_fields(row, by))
@@ -235,7 +234,6 @@ std::vector<std::pair<std::string, std::string>> name_keys(const ProfileRow& row
   return keys;
 }
 
-namespace {
 /// Share and samples of an event in a row, for CSV.
 void add_values(command::Table& table, const Profile& p, const ProfileRow& row, By by, std::size_t event) {
   const std::string& name = p.recording.events[event].event.name;
@@ -543,10 +541,7 @@ std::string advice_text(const Profile& p) {
   }
   if (text.empty()) return text;
   return "what would help (the first level and the TLB, each simulated alone)\n" + text +
-         command::wrap("  not simulated here: another loop order, or blocks. recount sweep nest --order all "
-                       "simulates them for a loop written as text, see recount-nest(5)",
-                       columns, 4) +
-         "\n";
+         command::wrap("  not simulated here: another loop order, or blocks", columns, 4) + "\n";
 }
 
 namespace {
@@ -554,7 +549,6 @@ Json event_json(const Profile& p, std::size_t e) {
   const auto& event = p.recording.events[e];
   const auto& count = p.recording.report.events[e];
   Json json{{"name", event.event.name}};
-  if (const std::string mark = make_mark(p, e); !mark.empty()) json["verdict"] = mark;
   json[event.frequency != 0 ? "frequency" : "period"] = event.frequency != 0 ? event.frequency : event.period;
   if (const Reason why = why_not_counted(p, e); !why.empty()) {
     json["counted"] = Json();
@@ -563,7 +557,7 @@ Json event_json(const Profile& p, std::size_t e) {
   }
   json.update({{"samples", count.samples},
                {"weight", count.weight},
-               {"counted", p.recording.occurrences_known ? Json(count.occurrences) : Json()},
+               {"counted", count.occurrences},
                {"lost", or_null(count.lost)},
                {"throttled", count.throttled},
                {"enabled_ns", count.enabled_ns},
@@ -709,13 +703,10 @@ std::vector<result::Observation> make_observations(const Profile& p, const std::
 }
 } // namespace
 
-ProfileResults::ProfileResults(const std::string& output, std::string plot, By by,
-                               std::map<std::string, std::string> verdicts)
-    : plot_(std::move(plot)) {
+ProfileResults::ProfileResults(const std::string& output, std::string plot, By by) : plot_(std::move(plot)) {
   if (output.empty() && plot_.empty()) return;
   header_ = witness::machine_header(command::command_line(), RECOUNT_VERSION);
   header_.plan = {{"kernel", "profile"}, {"by", name_of(by)}};
-  header_.verdicts = std::move(verdicts);
   if (output.empty()) return;
   writer_ = std::make_unique<result::Writer>(output, result::Writer::Mode::create);
   writer_->write(header_);

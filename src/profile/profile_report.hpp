@@ -5,7 +5,6 @@
 #include "plot/sheet.hpp"
 #include "profile/recording.hpp"
 #include "result/observation.hpp"
-#include "verdict/verdict_store.hpp"
 
 #include <cstddef>
 #include <cstdio>
@@ -25,32 +24,13 @@ namespace recount::profile {
 struct Profile {
   Recording recording;
   Naming naming;
-  std::string subject;  ///< the command or the process
-  verdict::Marks marks; ///< of recount check
+  std::string subject; ///< the command or the process
 };
 
-/// What recount check found wrong with an event.
-[[nodiscard]] std::string make_mark(const Profile& profile, std::size_t event);
 /// Whether each occurrence of an event was sampled: shares are then exact.
 [[nodiscard]] bool every_occurrence(const Profile& profile, std::size_t event);
 /// The share of all samples of an event.
 [[nodiscard]] Share share_of(const Profile& profile, const Tally& part, std::size_t event);
-
-/// "62 % (59…65)"; without an interval if it is exact.
-[[nodiscard]] std::string share_text(const Share& share, bool interval_only = false);
-/// What names a row of a grouping, after the columns of the events. The highest ranks are left out first:
-/// names are enough for modules and objects.
-struct NameField {
-  command::Table::Column column;
-  std::string cell;
-  std::string brief = {}; ///< of a function without parameters, for narrow tables; empty: the cell
-};
-[[nodiscard]] std::vector<NameField> name_fields(const ProfileRow& row, By by);
-/// Appends the names to the cells of a row, and to those of its narrow form.
-void add_names(const ProfileRow& row, By by, std::vector<std::string>& cells,
-               std::vector<std::string>& narrow);
-/// Heads and cells, for CSV.
-[[nodiscard]] std::vector<std::pair<std::string, std::string>> name_keys(const ProfileRow& row, By by);
 
 /// ", incomplete: killed by signal 15 (SIGTERM)", ", exit status 7"; empty: it succeeded.
 [[nodiscard]] std::string ending_text(const process::Exit& exit);
@@ -76,10 +56,8 @@ void add_names(const ProfileRow& row, By by, std::vector<std::string>& cells,
 class ProfileResults {
 public:
   /// `output`: a results file, `plot`: a figure that check_outputs() has accepted; empty: none. `by`: what
-  /// the figure attributes to. `verdicts`: the marks of the events by name. Throws Error for a results file
-  /// that cannot be created.
-  ProfileResults(const std::string& output, std::string plot, By by,
-                 std::map<std::string, std::string> verdicts);
+  /// the figure attributes to. Throws Error for a results file that cannot be created.
+  ProfileResults(const std::string& output, std::string plot, By by);
   ~ProfileResults();
   /// Writes and draws. Throws Error as result::Writer and plot::draw() do.
   void finish(const Profile& profile);
@@ -98,47 +76,5 @@ private:
 
 /// The figure "profile".
 [[nodiscard]] plot::Figure profile_figure();
-
-// Call chains in the formats of viewers.
-
-/// The file format of speedscope (https://www.speedscope.app/file-format-schema.json), which Firefox Profiler
-/// opens as well: one profile of weighted call chains per event.
-[[nodiscard]] std::string speedscope_json(const Profile& profile);
-
-/// The format of callgrind.out, which kcachegrind and callgrind_annotate(1) read: self cost by line, and
-/// inclusive cost by call. A chain that repeats a call counts once for it. The number of calls is unknown: it
-/// is that of samples below the call.
-[[nodiscard]] std::string callgrind_text(const Profile& profile);
-
-/// The format of pprof (https://github.com/google/pprof/blob/main/proto/profile.proto), compressed by gzip:
-/// the weights of all events by call chain.
-[[nodiscard]] std::string pprof_bytes(const Profile& profile);
-
-// Two profiles side by side: which parts have a larger or smaller share in the second.
-
-/// A row of both profiles' group_places(), by the shares of one event.
-struct ShareChange {
-  ProfileRow row; ///< its names; tallies are empty
-  Share before, after;
-  /// Whether the intervals of the shares are disjoint.
-  [[nodiscard]] bool differs() const { return before.high < after.low || after.high < before.low; }
-};
-
-/// The rows of both profiles by an event of each, those that differ first, then the largest change first.
-[[nodiscard]] std::vector<ShareChange> compare_shares(const Profile& before, std::size_t event_before,
-                                                      const Profile& after, std::size_t event_after, By by);
-
-/// {event of `before`, event of `after`} with the same names, in the order of `after`.
-[[nodiscard]] std::vector<std::pair<std::size_t, std::size_t>> common_events(const Profile& before,
-                                                                             const Profile& after);
-
-/// At most `top` rows of an event.
-[[nodiscard]] command::Table diff_table(const std::vector<ShareChange>& changes, const std::string& event,
-                                        By by, std::size_t top);
-
-/// All rows of the groupings, by event.
-[[nodiscard]] std::string diff_json(const Profile& before, const Profile& after,
-                                    const std::vector<std::pair<std::size_t, std::size_t>>& common,
-                                    const std::vector<By>& by);
 
 } // namespace recount::profile

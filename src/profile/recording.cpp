@@ -8,7 +8,6 @@
 #include "host/pmu.hpp"
 #include "kernel/command_line.hpp"
 #include "perf/open_group.hpp"
-#include "perf/perf_data.hpp"
 #include "perf/sample_open.hpp"
 #include "perf/try_open.hpp"
 #include "process/child.hpp"
@@ -336,29 +335,6 @@ std::vector<bool> next_instruction(const std::vector<SampledEvent>& events) {
   return after;
 }
 
-/// The address of _text in the running kernel; 0: hidden.
-std::uint64_t kernel_text() {
-  const std::string symbols = base::read_file("/proc/kallsyms").value_or("");
-  for (const std::string_view line : base::split(std::string_view(symbols), '\n'))
-    if (line.ends_with(" _text"))
-      return base::parse<std::uint64_t>(line.substr(0, line.find(' ')), 16).value_or(0);
-  return 0;
-}
-
-void finish(perf::PerfDataWriter& writer, const Recording& recording) {
-  perf::PerfDataAbout about;
-  about.command = command::command_line();
-  utsname system{};
-  ::uname(&system);
-  about.host = system.nodename;
-  about.release = system.release;
-  const auto& places = recording.places.places();
-  const bool in_kernel =
-      std::ranges::any_of(places, [](const Place& p) { return p.kind == Place::Kind::kernel; });
-  about.kernel_text = in_kernel ? kernel_text() : 0;
-  writer.finish(about);
-}
-
 /// The name and the mappings of a process that runs already.
 void existing_process(pid_t pid, const Sampling::Sink& sink) {
   const std::string name = base::read_trimmed(fmt::format("/proc/{}/comm", pid)).value_or("");
@@ -459,11 +435,7 @@ Recording record(const RecordSettings& settings) {
       std::move(notes)};
   Intake intake(recording, options.user_registers, settings.frames);
   perf::Removals removals;
-  std::optional<perf::PerfDataWriter> writer;
-  if (!settings.perf_data.empty()) writer.emplace(settings.perf_data);
-  if (writer) writer->begin(recording.events, perf::record_format(options, {}, true));
   const Sampling::Sink sink = [&](const Record& record) {
-    if (writer) writer->add(record);
     removals.add(record);
     intake(record);
   };
@@ -488,39 +460,6 @@ Recording record(const RecordSettings& settings) {
   if (auto note = missing_frame_pointers(recording.places); !note.empty())
     recording.notes.push_back(std::move(note));
   if (auto note = intake.note(); !note.empty()) recording.notes.push_back(std::move(note));
-  if (writer) finish(*writer, recording);
-  return recording;
-}
-
-Recording read_recording(const std::string& perf_data, bool chains, unsigned frames, std::string& command) {
-  perf::PerfDataReader reader(perf_data);
-  Recording recording{reader.events(), Places(next_instruction(reader.events()), chains), {}, {}, {}, {}};
-  Intake intake(recording, reader.registers(), frames);
-  perf::Removals removals;
-  std::uint64_t first = 0, last = 0;
-  recording.report = reader.read([&](const Record& record) {
-    if (const auto* sample = std::get_if<Sample>(&record)) {
-      first = first == 0 ? sample->time : first;
-      last = sample->time;
-    }
-    removals.add(record);
-    intake(record);
-  });
-  const perf::PerfDataAbout& about = reader.about();
-  recording.seconds = static_cast<double>(last - first) / 1e9;
-  recording.occurrences_known = false;
-  for (std::size_t e = 0; e < recording.events.size(); ++e) // each was sampled, or its record was lost
-    if (SampledCount& count = recording.report.events[e];
-        recording.events[e].period == 1 && recording.report.complete())
-      count.occurrences = count.weight;
-  utsname system{};
-  ::uname(&system);
-  recording.files.kernel_runs =
-      about.release == system.release && about.kernel_text != 0 && about.kernel_text == kernel_text();
-  add_limitations(recording, removals, 0, std::chrono::nanoseconds(0));
-  for (auto note : {intake.note(), missing_frame_pointers(recording.places)})
-    if (!note.empty()) recording.notes.push_back(std::move(note));
-  command = kernel::quoted(about.command);
   return recording;
 }
 

@@ -111,7 +111,6 @@ struct RecordSettings {
   unsigned frames = 0; ///< of a chain; 0: as many as the kernel allows
   CallGraph call_graph = CallGraph::fp;
   std::uint32_t stack_bytes = 8192; ///< of each sample, with CallGraph::dwarf
-  std::string perf_data = {};       ///< all samples are also written to this file; empty: none
   std::string section = {};         ///< a model simulates only this one; empty: everything
   std::string from = {}, to = {};   ///< and only between these functions, see trace::FunctionRange
   bool objects = false;             ///< of a model: by data object
@@ -131,17 +130,11 @@ struct Recording {
   process::Exit exit = {};              ///< of the command
   std::vector<DataObject> objects = {}; ///< of a model, see Place::object
   std::vector<Flag> sampled = {};       ///< of a sampled simulation: share and error of each event
-  bool occurrences_known = true;        ///< report.events[].occurrences was counted, not only sampled
 };
 
 /// Records from the start of the target to its end (see Target::over()). Throws as Target and Sampling do,
 /// and Error (bad_input) for a variable that the program does not have.
 [[nodiscard]] Recording record(const RecordSettings& settings);
-
-/// The samples of a file that perf(1) or record() has written. `chains`: with their call chains. Throws Error
-/// (bad_input) for a file that cannot be read.
-[[nodiscard]] Recording read_recording(const std::string& perf_data, bool chains, unsigned frames,
-                                       std::string& command);
 
 /// Adds what samples do not show: events that Linux removed, and occurrences without a sample. `command`: its
 /// PID, and the processor time that it used; 0: none was started.

@@ -382,7 +382,6 @@ sweep::Batch make_batch(const MeasureOptions& options, const std::string& cpu,
                                           {"--event", fmt::format("{}", fmt::join(options.events, ","))},
                                           {"--repeat", std::to_string(options.repeat)}});
   batch.jobs = make_jobs(statements(caches_here()), events, options.repeat, 1);
-  batch.header.verdicts.clear();
   return batch;
 }
 
@@ -409,7 +408,7 @@ std::string check_rows(MeasuredProposals& proposals) {
   const process::TemporaryFolder folder("recount-propose");
   const std::string file = folder.path() + "/table.csv";
   process::Spawn spawn;
-  spawn.argv = {"/proc/self/exe", "check", "--table", file, "--json", "--no-verdicts", "-q", "--repeat", "1"};
+  spawn.argv = {"/proc/self/exe", "check", "--table", file, "--json", "-q", "--repeat", "1"};
   for (const MeasuredPreset& row : proposals.rows) {
     table += make_row(row.preset, row.fits.found.front()) + "\n";
     spawn.argv.push_back(row.preset);

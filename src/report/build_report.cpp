@@ -149,10 +149,7 @@ Report build_report(const result::Results& results, const Origin& origin, const 
       subjects.push_back(section.subject);
     document::append(section.appendix ? appendix : body, std::move(blocks));
   }
-  mark_tables(body, material.parts);
-  mark_tables(appendix, material.parts);
-  auto verdicts = verdicts_section(material.parts);
-  if (body.empty() && verdicts.empty())
+  if (body.empty())
     throw bad_input(fmt::format("{}", fmt::join(origin.files, ", ")), "no data for a table or a figure",
                     "recount matmul -o FILE, recount caches -o FILE or recount sweep -o FILE");
   Report report;
@@ -168,7 +165,6 @@ Report build_report(const result::Results& results, const Origin& origin, const 
   }
   std::vector<document::Block> rest = machines_section(material.parts);
   document::append(rest, method_section(results, tables.sections, !appendix.empty()));
-  document::append(rest, std::move(verdicts));
   document::append(rest, std::move(body));
   document::append(rest, warnings_section(results, gallery.warnings()));
   document::append(rest, std::move(appendix));

@@ -34,10 +34,6 @@ struct Report {
 method_section(const result::Results& results, const std::vector<document::Section>& sections, bool appendix);
 [[nodiscard]] std::vector<document::Block> warnings_section(const result::Results& results,
                                                             const std::vector<std::string>& of_figures);
-/// Presets and events of the results that did not agree in recount check, with their counts in programs.
-[[nodiscard]] std::vector<document::Block> verdicts_section(const std::vector<document::Part>& parts);
-/// Appends the mark to every cell that is the name of such a preset or event.
-void mark_tables(std::vector<document::Block>& blocks, const std::vector<document::Part>& parts);
 /// What recount stat counted in programs, where recount profile saw it, and the figures of both.
 [[nodiscard]] document::Section programs_section();
 /// Metrics requested and never counted, with the reason; parts not run, with the reason.

@@ -150,7 +150,7 @@ std::vector<std::string> varying(const std::vector<Curve>& curves) {
   for (const auto& [name, settings] : seen) {
     if (settings.size() > 1 || present[name] != curves.size()) names.push_back(name);
   }
-  for (const char* dependent : {"passes", "rounds", "digest"}) { // the last one follows the file of a nest
+  for (const char* dependent : {"passes", "rounds"}) {
     std::vector<std::string> others = names;
     if (std::erase(others, dependent) > 0 && count_settings(curves, others) == count_settings(curves, names))
       names = std::move(others);

@@ -24,8 +24,6 @@ namespace recount::result {
 
 /// What the first line of every results file declares.
 inline constexpr const char* schema = "recount-results/2";
-/// Of recount 0.1; its flags are text without fields.
-inline constexpr const char* old_schema = "recount-results/1";
 
 /// A data or unified cache as the system states it; kept with the results so that figures can mark it.
 struct CacheNote {
@@ -60,8 +58,6 @@ struct Run {
   std::map<std::string, std::int64_t> planned;
   /// Presets that were asked for by the formulas of their rows: "LLC_REFERENCES - L2_RQSTS:CODE_RD_MISS".
   std::map<std::string, std::string> presets;
-  /// Presets and events that did not agree in recount check on this machine, and why: "dead on this machine".
-  std::map<std::string, std::string> verdicts;
   std::map<std::string, std::string> skipped; ///< parts not run ("papi", "Java"), and why
   std::string resumes;                        ///< id of the run that this one continues; empty: none
 };

@@ -7,8 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <concepts>
 #include <fmt/format.h>
 #include <limits>
@@ -26,7 +24,6 @@ constexpr std::pair<const char*, std::map<std::string, std::string> Run::*> tabl
     {"versions", &Run::versions},
     {"plan", &Run::plan},
     {"presets", &Run::presets},
-    {"verdicts", &Run::verdicts},
     {"skipped", &Run::skipped}};
 constexpr std::pair<const char*, std::optional<std::int64_t> Observation::*> whole_members[] = {
     {"accesses", &Observation::accesses},
@@ -34,16 +31,6 @@ constexpr std::pair<const char*, std::optional<std::int64_t> Observation::*> who
     {"running_ns", &Observation::running_ns}};
 constexpr std::pair<const char*, std::optional<double> Observation::*> real_members[] = {
     {"seconds", &Observation::seconds}, {"cpu_seconds", &Observation::cpu_seconds}};
-
-/// A witness, or one with its point, under the names that recount has used since November 2026.
-std::string current_name(std::string name) {
-  for (const auto& [old, now] :
-       {std::pair("~pages=huge", "~placement=512"), std::pair("~pages=", "~placement="),
-        std::pair(" pages=small", " pagesize=small"), std::pair(" pages=huge", " pagesize=huge")})
-    if (const auto at = name.find(old); at != std::string::npos)
-      name.replace(at, std::string_view(old).size(), now);
-  return name;
-}
 
 template <class T>
 concept Map = requires {
@@ -130,15 +117,7 @@ public:
     }
   }
 
-  [[nodiscard]] Params params(const nlohmann::json& value) const {
-    auto all = convert<Params>(value, "params");
-    // Until November 2026 this parameter was called as that of the kernel `faults`, a number.
-    if (const auto old = all.find("pages"); old != all.end() && old->second.index() == 1) {
-      all.emplace("pagesize", old->second);
-      all.erase(old);
-    }
-    return all;
-  }
+  [[nodiscard]] Params params(const nlohmann::json& value) const { return convert<Params>(value, "params"); }
 
   /// What observations, failures and sections share.
   template <class Line>
@@ -150,7 +129,7 @@ public:
     if (repetition < 0 || repetition > std::numeric_limits<int>::max())
       fail("\"repetition\" is out of range");
     line.repetition = static_cast<int>(repetition);
-    if constexpr (requires { line.witness; }) line.witness = current_name(need<std::string>("witness"));
+    if constexpr (requires { line.witness; }) line.witness = need<std::string>("witness");
   }
 
 private:
@@ -160,7 +139,7 @@ private:
 
 Run parse_run(const Fields& fields) {
   const auto stated = fields.need<std::string>("schema");
-  if (stated != schema && stated != old_schema)
+  if (stated != schema)
     throw bad_input(fields.where(), "the schema is \"" + stated + "\", this recount reads \"" + schema + "\"",
                     "use the recount that wrote the file, or a newer one");
   Run run;
@@ -187,53 +166,9 @@ Run parse_run(const Fields& fields) {
   using Planned = std::map<std::string, std::int64_t>;
   for (const auto& [name, repetitions] : fields.maybe<Planned>("planned").value_or(Planned{})) {
     if (repetitions < 0) fields.fail("\"planned\" holds a negative number");
-    run.planned.emplace(current_name(name), repetitions);
+    run.planned.emplace(name, repetitions);
   }
   return run;
-}
-
-/// The number that follows `before` in a text; nothing where there is none.
-std::optional<double> number_after(std::string_view text, std::string_view before) {
-  const auto at = text.find(before);
-  if (at == text.npos) return {};
-  double number = 0;
-  const char* const begin = text.data() + at + before.size();
-  if (std::from_chars(begin, text.data() + text.size(), number).ec != std::errc{}) return {};
-  return number;
-}
-
-/// A flag of recount-results/1, which was text alone. The first files stated no share: it follows from the
-/// milliseconds.
-Flag flag_from_text(std::string text, const Observation& o) {
-  using Kind = Flag::Kind;
-  const std::string_view word = std::string_view(text).substr(0, text.find(' '));
-  if (text == "thermal throttling") return {Kind::thermal, text};
-  if (word == "migrated") return {Kind::migrated, text};
-  if (word == "sibling") return {Kind::sibling_busy, text};
-  if (word == "sampled") {
-    auto percent = number_after(text, "sampled "), error = number_after(text, "error ");
-    return {Kind::sampled, std::move(text), percent, error};
-  }
-  auto percent = number_after(text, "(");
-  if (word == "frequency") {
-    const double from = number_after(text, "frequency ").value_or(0),
-                 to = number_after(text, "to ").value_or(0);
-    if (std::max(from, to) > 0) percent = 100 * std::abs(from - to) / std::max(from, to);
-    return {Kind::frequency, std::move(text), percent};
-  }
-  const double milliseconds = 1000 * (o.seconds              ? *o.seconds
-                                      : is_seconds(o.metric) ? as_double(o.value).value_or(0)
-                                                             : 0);
-  for (const Kind kind : {Kind::steal, Kind::preempted, Kind::throttled})
-    if (word == name_of(kind)) {
-      const auto lost = kind == Kind::preempted ? std::nullopt : number_after(text, " ");
-      if (!percent && lost && milliseconds > 0) percent = std::min(100.0, 100 * *lost / milliseconds);
-      return {kind, std::move(text), percent};
-    }
-  if (text == "counting it crashes the process") return {Kind::papi_crashes, text};
-  if (text == "the preset formula cannot be evaluated") return {Kind::unevaluated_row, text};
-  if (text.starts_with("PAPI computes ")) return {Kind::other_papi_value, text};
-  return {Kind::note, std::move(text)};
 }
 
 Flag parse_flag(const Fields& fields) {
@@ -290,8 +225,7 @@ Observation parse_observation(const Fields& fields) {
   if (const nlohmann::json* flags = fields.find("flags")) {
     if (!flags->is_array()) fields.fail("\"flags\" is not a list");
     for (const auto& flag : *flags)
-      observation.flags.push_back(flag.is_string() ? flag_from_text(flag.get<std::string>(), observation)
-                                                   : parse_flag({flag, fields.where()}));
+      observation.flags.push_back(parse_flag({flag, fields.where()}));
   }
   return observation;
 }

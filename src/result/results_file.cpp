@@ -185,13 +185,6 @@ std::unordered_map<std::string, const Run*> Results::runs_by_id() const {
   return by_id;
 }
 
-std::map<std::string, std::string> Results::verdicts() const {
-  std::map<std::string, std::string> all;
-  for (const auto& run : runs)
-    all.insert(run.verdicts.begin(), run.verdicts.end());
-  return all;
-}
-
 Results read(const std::string& path) {
   return read(std::vector<std::string>{path});
 }

@@ -25,8 +25,6 @@ struct Results {
 
   /// Valid while `runs` stays as it is.
   [[nodiscard]] std::unordered_map<std::string, const Run*> runs_by_id() const;
-  /// Presets and events that did not agree in recount check on the machines of the runs, and why.
-  [[nodiscard]] std::map<std::string, std::string> verdicts() const;
 };
 
 /// Longest line accepted, in bytes: a header has a command line, of 2 MiB with the usual stack (execve(2)),

@@ -41,9 +41,9 @@ struct StatOptions {
   std::vector<std::string> events, names, metrics, pids, tids, cpus, witnesses;
   std::string cgroup, output, domain, export_to, separator, control, prepare, input;
   long repeat = 0, interval = 0, delay = -1, timeout = 0; ///< 0, -1: not given
-  bool json = false, list = false, no_verdicts = false, all_cpus = false, compare = false, detailed = false,
-       null = false, append = false, no_inherit = false, show_output = false, per_core = false,
-       per_thread = false, per_cpu = false;
+  bool json = false, list = false, all_cpus = false, compare = false, detailed = false, null = false,
+       append = false, no_inherit = false, show_output = false, per_core = false, per_thread = false,
+       per_cpu = false;
 };
 
 bool whole_cpus(const StatOptions& o) {
@@ -321,7 +321,7 @@ public:
         request_(request),
         subject_(subject),
         tables_(o.export_to),
-        results_(o.output, subject.text, plan_settings(o, request), row_marks(plan), o.append),
+        results_(o.output, subject.text, plan_settings(o, request), o.append),
         stream_(request.command.empty() || !o.separator.empty() ? stdout : stderr) {}
 
   Listener listener() {
@@ -398,7 +398,6 @@ int execute_stat(const StatOptions& o) {
   const auto models =
       add_modelled(plan, chosen ? items : std::vector<Item>{}, witnesses.models, request.sample);
   if (subject.what != Counted::command) require_countable(plan, subject.text);
-  mark_rows(plan, command::verdict_marks("stat", o.no_verdicts));
   const auto passes = make_passes(plan, witnesses, sets, models, request);
   if (request.warm_up > 0 || request.repeat > 1 || passes.size() > 1)
     command::require_repeatable("stat", request.input, request.command);
@@ -469,7 +468,6 @@ command::Command stat_command() {
                   "print lines of fields with SEP between them on stdout")
             .flag("--json", o.json, "print the summary as one JSON object on stdout")
             .text("--export", o.export_to, "FILE", command::export_help)
-            .flag("--no-verdicts", o.no_verdicts, command::no_verdicts_help)
             .flag("--compare", o.compare, "run COMMAND1 --- COMMAND2 in turn and compare their counts")
             .flag("--list", o.list, "list metrics and exit")
             .program(o.request.command, "program to run and count");

@@ -429,26 +429,6 @@ std::vector<Item> parse_items(const std::vector<std::string>& lists) {
   return items;
 }
 
-void mark_rows(Plan& plan, const verdict::Marks& marks) {
-  if (marks.empty()) return;
-  for (PlanRow& row : plan.rows)
-    for (const Operand& operand : row.operands) {
-      const auto& preset = operand.requested.preset;
-      std::string mark =
-          preset ? marks.find(preset->written.name) : marks.find(operand.name, operand.requested.events);
-      if (mark.empty()) continue;
-      if (row.kind == RowKind::metric) mark = operand.name + ": " + mark;
-      row.mark += (row.mark.empty() ? "" : "; ") + mark;
-    }
-}
-
-std::map<std::string, std::string> row_marks(const Plan& plan) {
-  std::map<std::string, std::string> all;
-  for (const PlanRow& row : plan.rows)
-    if (!row.mark.empty()) all.emplace(row.name, row.mark);
-  return all;
-}
-
 std::string errata_note(const Plan& plan, const host::Cpu& cpu) {
   std::vector<std::pair<std::string, std::string>> events; // by erratum, in the order of the plan
   for (const Event& event : plan.events)

@@ -7,7 +7,6 @@
 #include "metric/metric.hpp"
 #include "process/child.hpp"
 #include "result/observation.hpp"
-#include "verdict/verdict_store.hpp"
 #include "witness/metric_events.hpp"
 
 #include <recount/count.hpp>
@@ -70,7 +69,6 @@ struct PlanRow {
   std::optional<std::size_t> part = {}; ///< of a core type's part: which of the operand's events it is
   Reason refused = {};                  ///< why it cannot be counted; empty: it can
   std::string refused_by = {};          ///< of a metric: the event that cannot be counted; else empty
-  std::string mark = {};                ///< what recount check found wrong with it; see mark_rows()
   Witness witness = {};                 ///< papi, or of a modelled one; else none: perf
   std::optional<std::size_t> twin = {}; ///< of PAPI's row: that of perf in Plan::rows, if perf counts too
   bool repeated = false;                ///< of a name in an earlier group, too: counted again with this one
@@ -107,13 +105,9 @@ enum class Counted { command, processes, cpus };
 /// The CPUs of the plan on which a group is opened: all, or those that its PMU names (uncore, core types).
 [[nodiscard]] std::vector<int> cpus_of_group(const Plan& plan, const std::vector<std::size_t>& group);
 
-/// Sets the marks of all rows. A metric has those of its operands. Pure.
-void mark_rows(Plan& plan, const verdict::Marks& marks);
 /// "errata of this CPU: SKL091 (branches), ...; see recount doctor": one line on all events; empty: none is
 /// concerned. Pure.
 [[nodiscard]] std::string errata_note(const Plan& plan, const host::Cpu& cpu);
-/// The marks of rows that have one, by name.
-[[nodiscard]] std::map<std::string, std::string> row_marks(const Plan& plan);
 
 /// One observation for each row: metric, value or reason, times and flags filled in, the rest left empty. A
 /// ratio is computed from these counts only; it has no value if an operand was not counted. `counts` are in

@@ -401,13 +401,11 @@ RowSummary summarise(std::span<const Slice> slices, std::size_t row) {
 }
 
 CommandResults::CommandResults(const std::string& path, std::string subject,
-                               std::map<std::string, std::string> plan,
-                               std::map<std::string, std::string> verdicts, bool append)
+                               std::map<std::string, std::string> plan, bool append)
     : subject_(std::move(subject)) {
   if (path.empty()) return;
   result::Run header = witness::machine_header(command::command_line(), RECOUNT_VERSION);
   header.plan = std::move(plan);
-  header.verdicts = std::move(verdicts);
   header.plan["kernel"] = "command";
   run_ = header.id;
   using Mode = result::Writer::Mode;

@@ -192,10 +192,9 @@ process::Exit wait_for_command(process::Child& child, const process::HeldSignals
 class CommandResults {
 public:
   /// `plan`: the requested settings besides the subject (the command line or the processes).
-  /// `verdicts`: row_marks() of what is counted.
   /// `append`: to a results file, if it is there.
   CommandResults(const std::string& path, std::string subject, std::map<std::string, std::string> plan,
-                 std::map<std::string, std::string> verdicts, bool append = false);
+                 bool append = false);
   ~CommandResults();
   void write(const stat::Slice& slice);
   /// Run, kernel and params are filled in.

@@ -172,11 +172,10 @@ std::string interval_lines(const Plan& plan, const Slice& slice, bool head) {
     const auto value = result::as_double(slice.rows[r].value);
     const double share = summarise(std::span(&slice, 1), r).share;
     const ShownUnit unit = shown_unit(row.unit, value.value_or(0));
-    text += fmt::format("{:>12.3f} {:>16} {}{}{}{}{}{}\n", slice.end,
+    text += fmt::format("{:>12.3f} {:>16} {}{}{}{}\n", slice.end,
                         value ? command::format_number(*value / unit.size) : "not counted", row.name,
                         unit.name.empty() ? "" : " ", unit.name,
-                        share < 1 ? fmt::format(", counted {:.1f} %", 100 * share) : "",
-                        row.mark.empty() ? "" : " ", command::in_parentheses(row.mark));
+                        share < 1 ? fmt::format(", counted {:.1f} %", 100 * share) : "");
   }
   return text;
 }
@@ -229,7 +228,6 @@ command::Table values_table(const Plan& plan, const RunResult& ended) {
   const bool modelled = std::ranges::any_of(plan.rows, [](const auto& row) { return !row.witness.empty(); });
   if (plan.rates) columns.insert(columns.begin() + 3, {"rate", Align::right});
   if (modelled) columns.insert(columns.begin() + 1, {"witness"});
-  if (!row_marks(plan).empty()) columns.push_back({"verdict"});
   command::Table table(std::move(columns), "Counts");
   for (std::size_t r = 0; r < plan.rows.size(); ++r) {
     const PlanRow& row = plan.rows[r];
@@ -240,7 +238,6 @@ command::Table values_table(const Plan& plan, const RunResult& ended) {
                                    deviation_text(s), coverage_text(s)};
     if (plan.rates) cells.insert(cells.begin() + 3, rate_text(plan, ended, r));
     if (modelled) cells.insert(cells.begin() + 1, witness_name(row));
-    if (!row.mark.empty()) cells.push_back(command::in_parentheses(row.mark));
     table.add(std::move(cells));
   }
   return table;
@@ -287,7 +284,6 @@ command::Table places_table(const Plan& plan, const std::vector<PlaceSlices>& pl
 void add_count(std::vector<document::Datum>& all, const PlanRow& row, const RowSummary& s,
                const std::vector<std::pair<std::string, std::string>>& keys) {
   document::Datum datum{keys, row.name};
-  if (!row.mark.empty()) datum.keys.emplace_back("verdict", row.mark);
   datum.unit = row.unit;
   datum.witness = witness_name(row);
   datum.repetitions = s.values.size();
@@ -446,7 +442,6 @@ constexpr const char* kind_names[] = {"event", "preset", "metric", "usage", "mod
 Json described(const PlanRow& row) {
   Json json{{"name", row.name}, {"kind", kind_names[static_cast<std::size_t>(row.kind)]}};
   if (!row.witness.empty()) json["witness"] = row.witness;
-  if (!row.mark.empty()) json["verdict"] = row.mark;
   if (row.part) json["part_of"] = row.operands.front().name;
   if (!row.unit.empty()) json["unit"] = row.unit;
   if (row.kind == RowKind::metric && row.refused.empty())

@@ -14,7 +14,6 @@
 #include "process/child.hpp"
 #include "process/fd.hpp"
 #include "process/fork_worker.hpp"
-#include "process/temporary_folder.hpp"
 #include "result/observation.hpp"
 #include "result/results_file.hpp"
 #include "witness/backend.hpp"
@@ -81,9 +80,7 @@ public:
       : job_(&job),
         run_(execution.run),
         limit_(native(job) ? execution.limit : execution.model_limit),
-        temporary_(execution.temporary && native(job) ? std::optional<process::TemporaryFolder>("recount-run")
-                                                      : std::nullopt),
-        worker_(start(job, execution, temporary_)) {}
+        worker_(start(job, execution)) {}
 
   [[nodiscard]] const Job& job() const { return *job_; }
   [[nodiscard]] int out() const { return worker_.out(); } ///< to poll; -1 once all is read
@@ -140,15 +137,13 @@ public:
   }
 
 private:
-  static process::Worker start(const Job& job, const Execution& execution,
-                               const std::optional<process::TemporaryFolder>& temporary) {
+  static process::Worker start(const Job& job, const Execution& execution) {
     const std::string request =
         to_request({execution.run, job.kernel, job.point, job.repetition, job.witness, job.metrics});
     const auto cpu = native(job) ? execution.cpu : std::nullopt;
     if (forks(execution))
       return process::fork_worker([&](int out) {
         if (cpu && !base::pin_to(*cpu)) throw unavailable("run", "cannot be pinned to its CPU");
-        if (temporary) ::setenv("TMPDIR", temporary->path().c_str(), 1);
         return serve_request(request, out, kernel::find);
       });
     process::Spawn spawn;
@@ -156,7 +151,6 @@ private:
     spawn.core_dump = false;
     spawn.cpu = cpu;
     spawn.fixed_addresses = native(job);
-    if (temporary) spawn.environment = {{"TMPDIR", temporary->path()}};
     return process::start_worker(std::move(spawn), request);
   }
   /// Remaining time; nothing without a limit. That of a simulation is CPU time, which does not depend on how
@@ -182,7 +176,6 @@ private:
   std::string run_;
   std::optional<milliseconds> limit_; ///< wall time of a native run, else CPU time
   Clock::time_point started_ = Clock::now(), ended_;
-  std::optional<process::TemporaryFolder> temporary_; ///< removed after the process has ended
   process::Worker worker_;
   process::Exit exit_;
   double simulated_ = 0;
@@ -479,7 +472,7 @@ private:
 std::string answer(const std::string& request, const Lookup& lookup, int out) {
   witness::Task task = parse_request(request);
   task.progress = ProgressWriter(out);
-  const auto& kernel = lookup(task.kernel).configured(task.point);
+  const auto& kernel = lookup(task.kernel);
   const auto& witness = witness::find(task.witness);
   const auto begin = std::chrono::steady_clock::now();
   const auto all = witness.native ? native(kernel, witness, task) : witness.observe(kernel, nullptr, task);
@@ -761,7 +754,7 @@ void check_memory(const std::vector<Job>& jobs, std::int64_t most, const std::st
   const Job* where = nullptr;
   for (const Job& job : jobs) {
     if (job.repetition > 0 || !witness::find(job.witness).native) continue;
-    if (const auto bytes = kernel::find_configured(job.kernel, job.point).bytes(job.point); bytes > largest) {
+    if (const auto bytes = kernel::find(job.kernel).bytes(job.point); bytes > largest) {
       largest = bytes;
       where = &job;
     }

@@ -27,9 +27,8 @@ struct Execution {
   std::optional<int> cpu;                  ///< pinned to it; absent: not pinned
   std::chrono::milliseconds limit{60'000}; ///< a timed run that takes longer is killed and recorded as failed
   std::optional<std::chrono::milliseconds>
-      model_limit;        ///< the same of a model run, in CPU time; absent: none
-  bool temporary = false; ///< each timed run has a folder for temporary files (TMPDIR), removed at its end
-  int parallel = 1;       ///< model runs at a time; timed ones are always alone
+      model_limit;  ///< the same of a model run, in CPU time; absent: none
+  int parallel = 1; ///< model runs at a time; timed ones are always alone
 };
 
 /// How far a sweep is.

@@ -5,6 +5,7 @@
 #include "command/measuring.hpp"
 #include "command/output.hpp"
 #include "command/print.hpp"
+#include "command/removed.hpp"
 #include "host/disturbance.hpp"
 #include "host/emulation.hpp"
 #include "kernel/kernel.hpp"
@@ -46,28 +47,13 @@ const kernel::Kernel& find_kernel(const SweepOptions& o) {
                     fmt::format("recount sweep stride --size 4K:64K:x2; the kernels are {}", //
                                 fmt::join(kernel_names(), ", ")));
   if (o.kernel.size() > 1) throw bad_input(o.kernel[1], "one kernel at a time", "recount sweep --help");
-  const auto& kernel = kernel::find(o.kernel[0]);
-  result::Params texts; // may name the file that the kernel is in
-  for (std::size_t i = 0; i + 1 < o.parameters.size(); i += 2)
-    for (const auto& p : kernel.parameters())
-      if (p.unit == kernel::Parameter::Unit::text && "--" + p.name == o.parameters[i])
-        texts[p.name] = o.parameters[i + 1];
-  return kernel.configured(texts);
-}
-
-/// What a kernel says of the file that it was read from belongs to the plan.
-void add_texts_of_file(Plan& plan, const kernel::Kernel& kernel) {
-  if (&kernel == &kernel::find(plan.kernel)) return;
-  for (const auto& p : kernel.parameters()) {
-    const auto given = [&](const Axis& axis) { return axis.name == p.name; };
-    if (p.unit == kernel::Parameter::Unit::text && std::none_of(plan.axes.begin(), plan.axes.end(), given))
-      plan.axes.push_back({p.name, {p.fallback}});
-  }
+  if (const auto* const removed = command::find_removed("sweep", o.kernel[0]))
+    throw bad_input(o.kernel[0], std::string(removed->was), std::string(removed->fix));
+  return kernel::find(o.kernel[0]);
 }
 
 /// Whether a witness is one of the default ones; the reason why not goes into `left_out`.
-bool usable(const Plan& plan, const witness::Backend& witness, const kernel::Kernel& kernel,
-            std::map<std::string, Reason>& left_out) {
+bool usable(const Plan& plan, const witness::Backend& witness, std::map<std::string, Reason>& left_out) {
   auto metrics = witness.default_metrics;
   if (!plan.metrics.empty()) {
     metrics.clear();
@@ -75,26 +61,11 @@ bool usable(const Plan& plan, const witness::Backend& witness, const kernel::Ker
     if (metrics.empty()) return false; // no metric of its kind is requested
   }
   Reason why = witness.missing(metrics);
-  if (why.empty() && witness.native) why = kernel.unprepared();
   if (!why.empty()) left_out[Witness(witness.kind).name()] = why;
   return why.empty();
 }
 
-/// Where the kernel cannot be executed here: an error unless another witness is requested.
-void check_prepared(const Plan& plan, const kernel::Kernel& kernel, bool quiet) {
-  const std::string why = kernel.unprepared();
-  std::vector<Witness> native;
-  for (const auto& name : plan.witnesses)
-    if (witness::find(name).native) native.push_back(name);
-  if (why.empty() || native.empty()) return;
-  if (native.size() == plan.witnesses.size())
-    throw unavailable("kernel " + kernel.name(), why, {}, "install what is missing, or use --witness model");
-  if (!quiet)
-    command::note("recount sweep: warning: {} cannot execute kernel {}: {}\n",
-                  fmt::format("{}", fmt::join(native, ", ")), kernel.name(), why);
-}
-
-void choose_witnesses(Plan& plan, const kernel::Kernel& kernel, const SweepOptions& o) {
+void choose_witnesses(Plan& plan, const SweepOptions& o) {
   plan.witnesses = command::list_witnesses(o.witnesses);
   const auto requested = [&](Witness::Kind kind) {
     return std::ranges::find(plan.witnesses, Witness(kind)) != plan.witnesses.end();
@@ -109,10 +80,10 @@ void choose_witnesses(Plan& plan, const kernel::Kernel& kernel, const SweepOptio
       command::note("recount sweep: warning: {} cannot count any of its metrics here: {}\n", name,
                     why.text());
   }
-  if (!plan.witnesses.empty()) return check_prepared(plan, kernel, o.quiet);
+  if (!plan.witnesses.empty()) return;
   std::map<std::string, Reason> left_out;
   for (const auto& witness : witness::all())
-    if (usable(plan, witness, kernel, left_out)) plan.witnesses.emplace_back(witness.kind);
+    if (usable(plan, witness, left_out)) plan.witnesses.emplace_back(witness.kind);
   if (!left_out.empty() && !o.quiet)
     command::note("{}\n", "recount sweep: " + command::without_text(left_out));
   if (plan.witnesses.empty())
@@ -140,7 +111,6 @@ Plan make_plan(const kernel::Kernel& kernel, const SweepOptions& o) {
       throw bad_input("--" + name, "is given twice", "use a list: --" + name + " 4K,1M:4M:x2");
     plan.axes.push_back(parse_axis(kernel, name, o.parameters[i + 1]));
   }
-  add_texts_of_file(plan, kernel);
   for (const auto& text : o.conditions)
     plan.conditions.push_back(parse_condition(kernel, text));
   plan.repeat = host::repetitions(o.repeat, usual_repetitions);
@@ -157,7 +127,7 @@ SweepRun make_sweep(const SweepOptions& o) {
   const auto& kernel = find_kernel(o);
   Plan plan = make_plan(kernel, o);
   Grid grid = expand(plan, kernel);
-  choose_witnesses(plan, kernel, o);
+  choose_witnesses(plan, o);
   Batch batch = make_batch("sweep", o, std::chrono::seconds(120), plan.seed, settings(plan));
   const std::size_t points = grid.points.size();
   keep_shard(grid.points, batch.shard);
@@ -165,9 +135,7 @@ SweepRun make_sweep(const SweepOptions& o) {
     command::note("{}", empty_shard_text("sweep", batch.shard, points));
   else
     batch.jobs = schedule(plan, grid);
-  batch.execution.temporary = kernel.compiles();
   check_memory(batch.jobs, o.memory);
-  batch.header.verdicts = command::verdict_marks("sweep", o.no_verdicts).by_name();
   return {kernel, std::move(plan), std::move(grid), std::move(batch)};
 }
 
@@ -202,8 +170,7 @@ const char* value_word(const Parameter& p) {
 /// The page of a kernel's parameters, for `recount sweep --help KERNEL`.
 std::string kernel_help(const std::string& name) {
   // A pointer: g++ 14 takes a reference from these calls for one to their temporary arguments.
-  const kernel::Kernel* const kernel =
-      name.ends_with(".nest") ? &kernel::find_configured("nest", {{"file", name}}) : &kernel::find(name);
+  const kernel::Kernel* const kernel = &kernel::find(name);
   command::Table table({{"parameter"}, {"default"}, {"values"}, {""}});
   for (const auto& p : kernel->parameters())
     table.add({"--" + p.name + value_word(p), fallback(p), bounds(p), p.prose});
@@ -264,17 +231,6 @@ void report(const SweepRun& run, const BatchResult& ended, const SweepOptions& o
   tables.write("recount sweep " + run.plan.kernel, {sweep_summary(ended, selection)});
 }
 
-/// A parameter that the author of a file named must not be an option of the command.
-void check_names(const kernel::Kernel& kernel, const command::Declared& command) {
-  if (!kernel.compiles()) return;
-  for (const auto& p : kernel.parameters())
-    for (const auto& option : command.options)
-      if (std::find(option.names.begin(), option.names.end(), "--" + p.name) != option.names.end())
-        throw bad_input("kernel " + kernel.name(),
-                        fmt::format("its parameter \"{}\" is an option of recount sweep", p.name),
-                        "use another name in the file");
-}
-
 int execute_sweep(const SweepOptions& o, const std::vector<plot::Figure>& figures) {
   command::check_outputs(
       {.results = o.output, .plot = o.plot, .plot_on_terminal = true, .json = o.json, .resume = o.resume});
@@ -282,7 +238,6 @@ int execute_sweep(const SweepOptions& o, const std::vector<plot::Figure>& figure
   const auto statistic = command::parse_statistic(o.statistic);
   const command::TableExport tables(o.dry_run ? std::string() : o.export_to);
   const SweepRun run = make_sweep(o);
-  check_names(run.kernel, command::declared(sweep_command(figures)));
   if (run.grid.points.empty()) return 0; // of a shard
   if (!o.quiet) {
     command::note("{}", skipped_text(run.grid));
@@ -318,7 +273,6 @@ command::Command sweep_command(const std::vector<plot::Figure>& figures) {
                 .text("--max-memory", o->memory, "SIZE",
                       "reject points that need more memory (default: the available memory)")
                 .text("-o,--output", o->output, "FILE", "append each result to FILE; - is stdout")
-                .flag("--no-verdicts", o->no_verdicts, command::no_verdicts_help)
                 .flag("--json", o->json, "print the summary as one JSON object")
                 .number("--least", o->least, "N", "show the N points of least value of each metric only",
                         {1, 1'000'000})

@@ -7,7 +7,6 @@
 #include "base/text.hpp"
 #include "host/emulation.hpp"
 #include "kernel/matmul/matmul.hpp"
-#include "kernel/nest/nest_kernel.hpp"
 #include "model/machine.hpp"
 #include "model/metrics.hpp"
 #include "witness/backend.hpp"
@@ -133,7 +132,6 @@ const Parameter& parameter(const kernel::Kernel& kernel, const std::string& name
     if (p.name == name) return p;
     names.push_back("--" + p.name);
   }
-  if (name == "pages") throw bad_input("--pages", "is ambiguous", model::page_options);
   throw bad_input("--" + name, "neither an option of sweep nor a parameter of kernel " + kernel.name(),
                   base::did_you_mean("--" + name, names,
                                      fmt::format("its parameters are {}; see recount sweep --help {}",
@@ -427,8 +425,7 @@ constexpr double longest_complete = 1; ///< seconds of a simulation that is not 
 const std::vector<std::string> sample_words{"auto", "always", "never"};
 
 bool wants_samples(const Job& job, const ModelModes& modes) {
-  const bool nest = job.kernel == "matmul" || job.kernel == "nest";
-  if (!nest || modes.sample == ModelModes::Sample::never) return false;
+  if (job.kernel != "matmul" || modes.sample == ModelModes::Sample::never) return false;
   return modes.sample == ModelModes::Sample::always || simulated_seconds(job) > longest_complete;
 }
 
@@ -457,7 +454,7 @@ std::vector<Job> modelled_jobs(const Job& job, const ModelModes& modes) {
   }
   if (!machine.family.empty()) return {job};
   const bool drawn = modes.draws > 0 && model::depends_on_placement(machine) &&
-                     kernel::find_configured(job.kernel, job.point).unsimulated().empty();
+                     kernel::find(job.kernel).unsimulated().empty();
   Job one = job;
   if (drawn && !machine.placement) one.witness = one.witness.with("placement=any");
   if (!machine.sampled && wants_samples(one, modes)) one.witness = one.witness.with("sample");
@@ -548,20 +545,13 @@ double product_seconds(const Job& job, const model::MachineDescription& machine)
                       columns ? std::pow(static_cast<double>(at.n), 3) : 0, machine);
 }
 
-double written_nest_seconds(const Job& job, const model::MachineDescription& machine) {
-  const auto& kernel = kernel::find_configured(job.kernel, job.point);
-  const nest::Estimate work = dynamic_cast<const kernel::NestKernel&>(kernel).at(job.point).estimate();
-  return nest_seconds(work.accesses, work.in_columns, machine);
-}
-
 double native_seconds(const Job& job) {
-  const bool product = job.kernel == "matmul", nest = job.kernel == "nest";
-  if (!product && !nest && !kernel::find_configured(job.kernel, job.point).unsimulated().empty()) return 0;
+  const bool product = job.kernel == "matmul";
+  if (!product && !kernel::find(job.kernel).unsimulated().empty()) return 0;
   try {
     const model::MachineDescription machine = model::machine(job.witness.machine());
-    if (!product && !nest) return passes_seconds(job, machine);
-    const auto enough = model::enough_for(machine, job.metrics);
-    return product ? product_seconds(job, enough) : written_nest_seconds(job, enough);
+    return product ? product_seconds(job, model::enough_for(machine, job.metrics))
+                   : passes_seconds(job, machine);
   } catch (const Error& error) { // this machine states no caches: nothing is simulated
     if (error.kind() != ErrorKind::unavailable) throw;
     return 0;

@@ -151,7 +151,7 @@ inline constexpr std::size_t most_values = 100'000;
 
 // How the model simulates the runs of a plan: in samples, and with how many draws of placement.
 
-inline constexpr const char* sample_help = "simulate loop nests of the model in samples: auto (default: "
+inline constexpr const char* sample_help = "simulate matrix products of the model in samples: auto (default: "
                                            "where the complete simulation would take more "
                                            "than a second), always, never";
 inline constexpr const char* draws_help =

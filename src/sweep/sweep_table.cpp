@@ -42,13 +42,7 @@ std::string show_interval(const statistics::Summary& s) {
   return s.n < 2 && s.low == s.high ? "-" : fmt::format("{} to {}", show(s.low), show(s.high));
 }
 
-/// A modelled value has none.
-std::string make_mark(const SweepGroup& group, const std::map<std::string, std::string>& marks) {
-  const auto found = marks.find(group.metric);
-  return found == marks.end() || group.witness.modelled() ? std::string() : found->second;
-}
-
-Json json(const SweepGroup& group, const std::map<std::string, std::string>& marks) {
+Json json(const SweepGroup& group) {
   Json object{{"params", make_json(group.params)}, {"witness", group.witness}, {"metric", group.metric}};
   object["n"] = group.values.size();
   for (const auto& [name, member] : summary_members)
@@ -56,7 +50,6 @@ Json json(const SweepGroup& group, const std::map<std::string, std::string>& mar
   if (group.accesses) object["accesses"] = *group.accesses;
   if (const auto each = group.per_access()) object["per_access"] = *each;
   object["flagged"] = group.flagged;
-  if (const std::string mark = make_mark(group, marks); !mark.empty()) object["verdict"] = mark;
   if (group.missing > 0) object["missing"] = group.missing;
   if (!group.reason.empty()) object["reason"] = group.reason->text();
   return object;
@@ -68,7 +61,6 @@ command::Table sweep_summary(const BatchResult& ended, const Selection& selectio
   auto groups = sweep_groups(ended.results);
   const auto names = varying(groups);
   if (selection.least > 0) groups = least(std::move(groups), selection.least, selection.first);
-  const auto marks = ended.results.verdicts();
   using Align = command::Table::Align;
   std::vector<command::Table::Column> columns;
   for (const auto& name : names)
@@ -89,9 +81,6 @@ command::Table sweep_summary(const BatchResult& ended, const Selection& selectio
   const bool flagged = std::ranges::any_of(groups, [](const SweepGroup& group) { return group.flagged > 0; });
   const bool disturbed = !few || flagged;
   if (disturbed) columns.push_back({"disturbed", Align::right, flagged ? 0 : 4}); // a mark is never left out
-  const bool marked =
-      std::ranges::any_of(groups, [&](const SweepGroup& group) { return !make_mark(group, marks).empty(); });
-  if (marked) columns.push_back({"verdict", Align::left});
   command::Table table(columns, "Summary");
   for (const auto& group : groups) {
     std::vector<std::string> row;
@@ -108,10 +97,9 @@ command::Table sweep_summary(const BatchResult& ended, const Selection& selectio
     } else {
       row.push_back("not counted");
     }
-    if (group.summary && marked) row.push_back(command::in_parentheses(make_mark(group, marks)));
     table.add(row);
   }
-  table.add_data(sweep_data(groups, marks));
+  table.add_data(sweep_data(groups));
   return table;
 }
 
@@ -148,9 +136,7 @@ std::string sweep_json(const SweepRun& run, const BatchResult& ended) {
   object["runs_there"] = ended.already_recorded;
   object["runs_planned"] = ended.planned;
   object["stopped"] = ended.outcome.stopped;
-  const auto marks = ended.results.verdicts();
-  object["summary"] =
-      make_array(sweep_groups(ended.results), [&](const SweepGroup& group) { return json(group, marks); });
+  object["summary"] = make_array(sweep_groups(ended.results), json);
   object["failures"] = make_array(ended.results.failures, [](const result::Failure& f) {
     return Json{{"params", make_json(f.params)},
                 {"repetition", f.repetition},
@@ -387,13 +373,10 @@ std::optional<double> divided(const std::optional<double>& value, double by) {
 
 } // namespace
 
-std::vector<document::Datum> sweep_data(const std::vector<SweepGroup>& groups,
-                                        const std::map<std::string, std::string>& marks) {
+std::vector<document::Datum> sweep_data(const std::vector<SweepGroup>& groups) {
   std::vector<document::Datum> all;
   for (const SweepGroup& group : groups) {
     document::Datum datum = summary_datum(group);
-    if (const auto mark = marks.find(group.metric); mark != marks.end() && !group.witness.modelled())
-      datum.keys.emplace_back("verdict", mark->second);
     all.push_back(datum);
     if (group.per_access()) {
       const auto accesses = static_cast<double>(*group.accesses);

@@ -23,7 +23,7 @@ struct SweepOptions : BatchOptions {
   std::vector<std::string> witnesses, metrics, conditions;
   std::string memory, plot, figure, export_to, statistic, sample;
   long repeat = 0, draws = 0, least = 0; ///< repeat 0: not given
-  bool json = false, dry_run = false, no_verdicts = false;
+  bool json = false, dry_run = false;
 };
 
 /// A sweep, ready to be run.
@@ -103,10 +103,8 @@ struct SweepGroup {
 [[nodiscard]] std::string outliers_text(const std::vector<SweepGroup>& groups);
 
 /// The values for CSV: each metric with all parameters, its value per access, the CPU time beside a time and
-/// the ratio to the first point, or the reason why there is none. `marks`: verdicts by metric, see
-/// result::Results::verdicts().
-[[nodiscard]] std::vector<document::Datum> sweep_data(const std::vector<SweepGroup>& groups,
-                                                      const std::map<std::string, std::string>& marks = {});
+/// the ratio to the first point, or the reason why there is none.
+[[nodiscard]] std::vector<document::Datum> sweep_data(const std::vector<SweepGroup>& groups);
 
 /// The parameters whose value is not the same in all groups.
 [[nodiscard]] std::vector<std::string> varying(const std::vector<SweepGroup>& groups);

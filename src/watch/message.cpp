@@ -21,7 +21,6 @@ struct ToJson {
       Json& one = series.emplace_back(Json{{"name", s.name}, {"unit", s.unit}});
       if (!s.refused.empty())
         one.update({{"refused", s.refused.cause}, {"refused_code", name_of(s.refused.code)}});
-      if (!s.mark.empty()) one["verdict"] = s.mark;
     }
     return {{"type", "hello"},
             {"schema", protocol},
@@ -109,8 +108,7 @@ Hello parse_hello(const Json& json) {
   for (const Json& s : parse_array(json, "series"))
     m.series.push_back(
         {parse_text(s, "name"), parse_text(s, "unit"),
-         Reason(parse_optional_text(s, "refused"), reason_code(parse_optional_text(s, "refused_code"))),
-         parse_optional_text(s, "verdict")});
+         Reason(parse_optional_text(s, "refused"), reason_code(parse_optional_text(s, "refused_code")))});
   return m;
 }
 

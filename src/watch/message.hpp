@@ -20,10 +20,9 @@ inline constexpr std::size_t most_series = 64;
 
 /// One watched rate.
 struct Series {
-  std::string name;      ///< "page-faults", "ipc"
-  std::string unit;      ///< "/s", "CPUs", "instructions/cycle"
-  Reason refused;        ///< why it has no values; empty: it has
-  std::string mark = {}; ///< what recount check found wrong with it
+  std::string name; ///< "page-faults", "ipc"
+  std::string unit; ///< "/s", "CPUs", "instructions/cycle"
+  Reason refused;   ///< why it has no values; empty: it has
 };
 /// The first line: the watched program, and the series of values.
 struct Hello {

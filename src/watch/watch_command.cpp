@@ -27,7 +27,7 @@ struct WatchOptions {
   std::vector<std::string> events, metrics, pids, command;
   std::string domain, output, plot, listen, connect, export_to;
   long interval = 500, window = 60;
-  bool plain = false, json = false, no_verdicts = false;
+  bool plain = false, json = false;
 };
 
 void check(const WatchOptions& o) {
@@ -72,7 +72,7 @@ public:
         subject_(subject),
         export_(o.export_to),
         hub_(o.listen.empty() ? nullptr : std::make_unique<Hub>(o.listen)),
-        results_(o.output, subject, {{"interval", std::to_string(o.interval)}}, stat::row_marks(plan)),
+        results_(o.output, subject, {{"interval", std::to_string(o.interval)}}),
         view_(make_view(view_settings(o))) {
     if (hub_) view_->note(fmt::format("recount watch: listening on {}\n", hub_->address()));
     if (hub_ && hub_->reachable())
@@ -168,7 +168,6 @@ int execute_watch(const WatchOptions& o) {
   if (plan.rows.size() > most_series)
     throw bad_input("--event",
                     fmt::format("has {} rows, more than the maximum of {}", plan.rows.size(), most_series));
-  stat::mark_rows(plan, command::verdict_marks("watch", o.no_verdicts));
   const std::string subject =
       o.pids.empty() ? kernel::quoted(o.command) : stat::show_pids(stat::parse_pids(o.pids));
   int status = 0;
@@ -201,7 +200,6 @@ command::Command watch_command() {
             .text("--listen", o.listen, "ADDRESS", "accept viewers at PORT, HOST:PORT or a socket path")
             .text("--connect", o.connect, "ADDRESS", "connect to another recount watch")
             .flag("--plain", o.plain, "print one line per interval, also on a terminal")
-            .flag("--no-verdicts", o.no_verdicts, command::no_verdicts_help)
             .flag("--json", o.json, "print JSON lines on stdout, as sent to viewers")
             .text("--export", o.export_to, "FILE", command::export_help)
             .program(o.command, "program to run and watch");

@@ -67,12 +67,7 @@ std::string limitations(const Trace::Sum& sum, std::uint64_t intervals) {
 }
 
 std::string hello_lines(const Hello& hello) {
-  std::string text =
-      fmt::format("watching {}, every {} ms\n", base::printable(hello.subject), hello.interval_ms);
-  for (const auto& series : hello.series)
-    if (!series.mark.empty())
-      text += fmt::format("  {}: {}\n", base::printable(series.name), base::printable(series.mark));
-  return text;
+  return fmt::format("watching {}, every {} ms\n", base::printable(hello.subject), hello.interval_ms);
 }
 
 /// Lines of text; `head`: an interval is preceded by column headings.
@@ -96,8 +91,6 @@ command::Table watch_means(const Trace& trace) {
   const std::vector<Series> all = trace.hello() ? trace.hello()->series : std::vector<Series>();
   std::vector<command::Table::Column> columns{{"series"},          {"mean", right}, {"least", right},
                                               {"greatest", right}, {"unit"},        {""}};
-  if (std::ranges::any_of(all, [](const Series& series) { return !series.mark.empty(); }))
-    columns.push_back({"verdict"});
   command::Table table(columns, "Means over the intervals");
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Trace::Sum& sum = trace.sums()[i];
@@ -109,7 +102,6 @@ command::Table watch_means(const Trace& trace) {
                           .witness = "perf",
                           .repetitions = sum.counted,
                           .reason = counted ? limits : all[i].refused.text()};
-    if (!all[i].mark.empty()) datum.keys.emplace_back("verdict", all[i].mark);
     if (!counted) table.add_data({datum});
     if (counted)
       table.add_data({datum.with("mean over the intervals", sum.mean()),
@@ -121,8 +113,6 @@ command::Table watch_means(const Trace& trace) {
       cells.push_back(sum.counted > 0 ? fmt::format("{:.5g}", value) : "-");
     cells.push_back(base::printable(all[i].unit));
     cells.push_back(limits);
-    if (columns.size() > cells.size())
-      cells.push_back(sum.counted > 0 ? command::in_parentheses(base::printable(all[i].mark)) : "");
     table.add(std::move(cells));
   }
   return table;

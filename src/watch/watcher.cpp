@@ -192,11 +192,7 @@ std::vector<Series> make_series(const stat::Plan& plan) {
   std::vector<Series> all;
   for (const stat::PlanRow& row : plan.rows) {
     const bool metric = row.kind == stat::RowKind::metric;
-    all.push_back({row.name,
-                   metric                     ? row.unit
-                   : is_nanoseconds(row.unit) ? "CPUs"
-                                              : "/s",
-                   row.refused, row.mark});
+    all.push_back({row.name, metric ? row.unit : is_nanoseconds(row.unit) ? "CPUs" : "/s", row.refused});
   }
   return all;
 }

@@ -210,7 +210,7 @@ std::vector<std::string> preset_names() {
   return names;
 }
 
-/// Of a machine of two cores, with more levels than any real one, sectors, all prefetchers and caches of
+/// Of a machine of two cores, with more levels than any real one, all prefetchers and caches of
 /// instructions, so that missing ones are known names.
 const std::vector<std::string>& model_names() {
   static const std::vector<std::string> names = [] {
@@ -219,7 +219,6 @@ const std::vector<std::string>& model_names() {
     machine.cores = 2;
     machine.levels.resize(most_levels);
     for (model::LevelDescription& level : machine.levels) {
-      level.sector = 1;
       for (std::size_t kind = 0; kind < model::prefetch_kinds; ++kind)
         level.prefetch.push_back({static_cast<model::Prefetch>(kind)});
     }

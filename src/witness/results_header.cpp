@@ -7,7 +7,6 @@
 #include "host/job.hpp"
 #include "host/machine.hpp"
 #include "kernel/matmul/matmul.hpp"
-#include "verdict/verdict_store.hpp"
 
 #include <recount/error.hpp>
 #include <recount/papi.hpp>
@@ -77,10 +76,6 @@ result::Run machine_header(std::vector<std::string> command, const std::string& 
   if (host::this_emulation().repeatable) run.versions["emulation"] = "repeatable";
   add_circumstances(run, cpu);
   run.command = std::move(command);
-  try {
-    run.verdicts = verdict::Marks::of_this_machine().by_name();
-  } catch (const Error&) { // nothing that is measured depends on them; commands that show them warn
-  }
   return run;
 }
 

@@ -9,8 +9,7 @@
 
 namespace recount::witness {
 
-/// A new run on this machine, measured on `cpu` if it is pinned, without a plan, with the marks of
-/// verdict::Marks::of_this_machine() as its verdicts. `version` is recount's own.
+/// A new run on this machine, measured on `cpu` if it is pinned, without a plan. `version` is recount's own.
 [[nodiscard]] result::Run machine_header(std::vector<std::string> command, const std::string& version,
                                          std::optional<int> cpu = {});
 

@@ -38,7 +38,7 @@ TABLE = 'CPU,skl\nPRESET,PAPI_TOT_INS,NOT_DERIVED,INST_RETIRED\nPRESET,PAPI_TOT_
 # A run of each command that prints JSON and tables, quick and possible on every machine.
 # The same value on two machines.
 NODES = ''.join(
-    f'{{"type":"run","schema":"recount-results/1","run":"{node}","host":"{node}"}}\n'
+    f'{{"type":"run","schema":"recount-results/2","run":"{node}","host":"{node}"}}\n'
     f'{{"type":"observation","run":"{node}","kernel":"k","params":{{}},"repetition":0,"witness":"clock","metric":"seconds","value":1}}\n'
     for node in ('a', 'b'))
 PUBLISHED = ('group,variant,n,block,repetition,l1_dcm\n' +
@@ -73,7 +73,6 @@ faults = []
 def run(program, words, folder, columns=None):
     environment = dict(os.environ)
     environment.pop('COLUMNS', None)
-    environment['XDG_STATE_HOME'] = folder  # no verdicts of this user
     if columns:
         environment['COLUMNS'] = str(columns)
     return subprocess.run([program, *words], cwd=folder, env=environment, capture_output=True, text=True, timeout=240,

@@ -70,19 +70,17 @@ const std::map<std::string, Example>& examples() {
 }
 
 /// Options with a file as their value.
-const std::set<std::string> written{"--output",    "--plot",         "--script",     "--folded",
-                                    "--export",    "--caption-file", "--contribute", "--speedscope",
-                                    "--callgrind", "--perf-data",    "--pprof"};
-const std::set<std::string> read_only{
-    "--metrics",          "--from-results", "--table",      "--published",
-    "--external-results", "--from",         "--identities", "--baseline",
-    "--write-baseline",   "--libpfm",       "--catalogue",  "--user-events",
-    "--hypotheses",       "--input",        "--diff",       "--events-file"};
+const std::set<std::string> written{"--output", "--plot",         "--script",    "--folded",
+                                    "--export", "--caption-file", "--contribute"};
+const std::set<std::string> read_only{"--metrics",          "--from-results", "--table",      "--published",
+                                      "--external-results", "--from",         "--identities", "--baseline",
+                                      "--write-baseline",   "--libpfm",       "--catalogue",  "--user-events",
+                                      "--hypotheses",       "--input",        "--events-file"};
 
 /// The same value on two machines.
-constexpr const char* two_nodes = R"({"type":"run","schema":"recount-results/1","run":"A","host":"a"}
+constexpr const char* two_nodes = R"({"type":"run","schema":"recount-results/2","run":"A","host":"a"}
 {"type":"observation","run":"A","kernel":"stride","params":{"size":4096},"repetition":0,"witness":"clock","metric":"seconds","value":1}
-{"type":"run","schema":"recount-results/1","run":"B","host":"b"}
+{"type":"run","schema":"recount-results/2","run":"B","host":"b"}
 {"type":"observation","run":"B","kernel":"stride","params":{"size":4096},"repetition":0,"witness":"clock","metric":"seconds","value":1}
 )";
 
@@ -105,7 +103,6 @@ struct Place {
     spawn.argv = {"/bin/sh", "-c", "cd \"$0\" && " + shell, folder.path().string(), variable("RECOUNT")};
     for (const auto& word : words(line))
       spawn.argv.push_back(word);
-    spawn.environment.emplace_back("XDG_STATE_HOME", (folder.path() / "state").string());
     spawn.core_dump = false;
     return process::capture(spawn, {}, std::chrono::minutes(5));
   }
@@ -166,10 +163,8 @@ void check_streams(const Place& place, const std::string& command, const Example
 void check_files(const Place& place, const std::string& command, const Example& example,
                  const std::string& option) {
   static const std::map<std::string, std::string> full{
-      {"--plot", "full.svg"},       {"--script", "full.gp"},     {"--caption-file", "full.txt"},
-      {"--folded", "full.txt"},     {"--export", "full.md"},     {"--contribute", "full.csv"},
-      {"--speedscope", "full.txt"}, {"--callgrind", "full.txt"}, {"--perf-data", "full.txt"},
-      {"--pprof", "full.txt"}};
+      {"--plot", "full.svg"},   {"--script", "full.gp"}, {"--caption-file", "full.txt"},
+      {"--folded", "full.txt"}, {"--export", "full.md"}, {"--contribute", "full.csv"}};
   const std::string file = option == "--output" ? example.output : full.at(option);
   const bool drawn = file.ends_with(".svg");
   if (drawn && !missing("gnuplot").empty())

@@ -76,7 +76,6 @@ struct Scene {
       s.environment.emplace_back(setting.substr(0, equals), setting.substr(equals + 1));
     }
     // The first of two settings counts: a case can have its own.
-    s.environment.emplace_back("XDG_STATE_HOME", (folder.path() / "state").string());
     if (row.get("path") == "empty") s.environment.emplace_back("PATH", (folder.path() / "empty").string());
     if (row.get("as") == "nobody") s.user = std::pair<uid_t, gid_t>{65534, 65534};
     s.core_dump = false;

@@ -44,7 +44,7 @@ PATIENCE = 60  # seconds; the machine may be busy
 class Shell:
     def __init__(self, name, folder):
         start = {'bash': ['--norc', '--noprofile', '-i'], 'zsh': ['-f', '-i'], 'fish': ['--no-config', '-i']}[name]
-        environment = {**os.environ, 'PATH': f'{folder}/bin:{os.environ["PATH"]}', 'HOME': str(folder), 'TERM': 'xterm', 'XDG_STATE_HOME': str(folder),
+        environment = {**os.environ, 'PATH': f'{folder}/bin:{os.environ["PATH"]}', 'HOME': str(folder), 'TERM': 'xterm',
                        'XDG_CONFIG_HOME': str(folder), 'XDG_DATA_HOME': str(folder), 'COLUMNS': '200', 'LC_ALL': 'C.UTF-8', 'INPUTRC': '/dev/null'}
         self.pid, self.fd = pty.fork()
         if self.pid == 0:

@@ -7,7 +7,7 @@ import random
 
 KI = 1024
 RUN = {
-    'type': 'run', 'schema': 'recount-results/1', 'run': 'R', 'started': '2026-11-22T05:33:48Z', 'host': 'vm',
+    'type': 'run', 'schema': 'recount-results/2', 'run': 'R', 'started': '2026-11-22T05:33:48Z', 'host': 'vm',
     'cpu': 'Intel(R) Core(TM) i7-9700 CPU @ 3.00GHz', 'cpus': 8,
     'caches': [{'level': 'L1d', 'size': 32 * KI, 'line': 64, 'ways': 8}, {'level': 'L2', 'size': 256 * KI, 'line': 64, 'ways': 4},
                {'level': 'L3', 'size': 12288 * KI, 'line': 64, 'ways': 12}],
@@ -31,7 +31,7 @@ def products(large, blocks, element='f64'):
     rows += [('blocked', n, b, 0.22 - 0.0001 * b) for n in large for b in blocks]
     noise = random.Random(1)
     for variant, n, block, ns in rows:
-        point = {'block': block, 'element': element, 'n': n, 'offset': 16, 'pages': 'small', 'transpose': 'included', 'variant': variant}
+        point = {'block': block, 'element': element, 'n': n, 'offset': 16, 'pagesize': 'small', 'transpose': 'included', 'variant': variant}
         for kernel, factor in (('matmul', 1), ('matmul-vectorised', 0.45), ('external', 1.15)):
             if kernel == 'external' and n > 3000:
                 continue
@@ -58,7 +58,7 @@ def sweep(sizes, strides, ns):
     """Times and misses of a chase; `ns` of an access by size and stride."""
     for size in sizes:
         for stride in strides:
-            params = {'offset': 0, 'pages': 'small', 'passes': 2, 'rounds': 0, 'seed': 1, 'size': size, 'stride': stride}
+            params = {'offset': 0, 'pagesize': 'small', 'passes': 2, 'rounds': 0, 'seed': 1, 'size': size, 'stride': stride}
             accesses = 10 * size
             for repetition in range(5):
                 seconds = ns(size, stride) * 1e-9 * accesses * (1 + 0.01 * repetition)
@@ -79,18 +79,6 @@ def nodes(names):
             yield {**line, 'run': name, 'params': {**line['params'], 'rounds': 10}}
 
 
-def nests(files, sizes):
-    """Times and misses of loop nests, a curve per file."""
-    for number, file in enumerate(files):
-        for n in sizes:
-            params = {'digest': f'{number:016x}', 'element': 'f64', 'file': f'/usr/share/doc/recount/examples/nests/{file}.nest', 'n': n,
-                      'offset': 16, 'pages': 'small'}
-            for repetition in range(3):
-                yield observation('nest', params, repetition, 'clock', 'seconds', n**3 * (1 + number + n / 1000 + repetition / 50) * 1e-9, 2 * n**3)
-            for metric, share in (('PAPI_L1_DCM', 0.6), ('PAPI_L2_DCM', 0.05)):
-                yield observation('nest', params, 0, 'model', metric, int(2 * n**3 * share / (1 + number)), 2 * n**3)
-
-
 def doubled(first, number):
     return [first << i for i in range(number)]
 
@@ -105,7 +93,6 @@ SETS = {
     'decades': lambda: sweep(doubled(4 * KI, 14), [8, 64, 512], lambda size, stride: stride * 10**((size.bit_length() - 13) / 2 - 3)),
     'steps': lambda: sweep([s * KI for s in (4, 8, 16, 24, 32, 48, 64, 128, 192, 256, 384, 512, 1024, 4096, 8192, 16384, 65536)], [64],
                            lambda size, stride: 1.2 if size <= 32 * KI else 4 if size <= 256 * KI else 14 if size <= 12288 * KI else 90),
-    'nests': lambda: nests(['gemm-ijk', 'gemm-ikj', 'gemm-blocked'], [64, 100, 128, 200, 256, 400, 512, 1000, 1024]),
     'nodes': lambda: nodes([f'compute-{i:03}.cluster.example.org' for i in range(1, 5)]),
 }
 

@@ -1,6 +1,5 @@
-// libFuzzer: any bytes as the memory of a ring buffer, as perf.data and as /proc/PID/maps. Nothing may be
+// libFuzzer: any bytes as the memory of a ring buffer and as /proc/PID/maps. Nothing may be
 // read outside.
-#include "perf/perf_data.hpp"
 #include "perf/record.hpp"
 
 #include <recount/error.hpp>
@@ -66,29 +65,10 @@ void ring(const std::uint8_t* data, std::size_t size) {
   }
 }
 
-/// A seed with the magic number is in tests/fuzz/run.
-void file(const std::uint8_t* data, std::size_t size) {
-  const process::Fd memory(::memfd_create("fuzz", MFD_CLOEXEC));
-  if (!memory || ::write(memory.get(), data, size) != static_cast<ssize_t>(size)) return;
-  try {
-    perf::PerfDataReader reader("/proc/self/fd/" + std::to_string(memory.get()));
-    for (const SampledEvent& event : reader.events())
-      look_at(event.event.name);
-    const auto report = reader.read([](const Record& record) {
-      perf::Decoded decoded;
-      decoded.record = record;
-      look_at(decoded);
-    });
-    seen = seen + report.records;
-  } catch (const Error&) {
-  }
-}
-
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   ring(data, size);
-  file(data, size);
   const std::string_view line(reinterpret_cast<const char*>(data), size);
   if (const auto mapping = perf::parse_maps_line(line)) look_at(mapping->file);
   return 0;

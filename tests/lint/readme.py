@@ -24,7 +24,6 @@ def commands_in(text):
 def main(root, program):
     names = re.findall(r'^  (\w+) {2,}\S', output(program, '--help').split('commands:')[1], re.M)
     kernels = re.findall(r'^([a-z][\w-]*)  ', output(program, 'sweep', '--help'), re.M)
-    nests = root / 'examples/nests'  # have parameters of their own
     faults, seen = [], set()
     for command, *words in commands_in((root / 'README.md').read_text()):
         if command == '--version':
@@ -34,7 +33,6 @@ def main(root, program):
             continue
         seen.add(command)
         text = output(program, command, '--help') + ''.join(output(program, 'sweep', '--help', w) for w in words[:1] if w in kernels)
-        text += ''.join(output(program, 'sweep', '--help', str(nests / w)) for w in words if (nests / w).is_file())
         if '--' in words:
             words = words[:words.index('--')]
         for word in words:

@@ -34,7 +34,7 @@ def verdicts(options, machine, seed, build, repeat):
     answer = subprocess.run(
         [HERE / "run", *(["--build", build] if build else []), *options, "--seed", str(seed), machine,
          (pathlib.Path(build) if build else HERE.parent.parent / "build") / "src/cli/recount", "check", "--json", "-q",
-         "--no-verdicts", "--seed", str(seed), "--repeat", str(repeat), "--table", table, *presets],
+         "--seed", str(seed), "--repeat", str(repeat), "--table", table, *presets],
         capture_output=True, text=True, check=False)
     if not answer.stdout.startswith("{"):
         sys.exit(f"recount check failed on {machine}: {answer.stderr}")

@@ -92,7 +92,7 @@ class Program(unittest.TestCase):
 
     def run_check(self, *words, amounts=None, changes='', command=('./count',), stdin=subprocess.DEVNULL, **settings):
         stated = ' '.join(f'{name} {value}' for name, value in (amounts or self.amounts).items())
-        environment = {**os.environ, 'XDG_STATE_HOME': str(self.folder / 'state'), 'COLUMNS': '200',
+        environment = {**os.environ, 'COLUMNS': '200',
                        'RECOUNT_PMU_CHANGES': f'program {stated};{changes}', **settings}
         return subprocess.run([*RUN, 'skl', 'env', f'RECOUNT_PMU_CHANGES={environment["RECOUNT_PMU_CHANGES"]}', RECOUNT, 'check', '--program', *words, '--', *command],
                               cwd=self.folder, env=environment, stdin=stdin, capture_output=True, text=True, timeout=200)

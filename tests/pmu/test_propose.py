@@ -19,7 +19,7 @@ TABLE = "CPU,amd64_fam19h_zen3\nPRESET,PAPI_TOT_INS,NOT_DERIVED,RETIRED_INSTRUCT
 
 
 def recount(folder, *words):
-    environment = {**os.environ, "XDG_STATE_HOME": str(folder / "state"), "COLUMNS": "100"}
+    environment = {**os.environ, "COLUMNS": "100"}
     return subprocess.run([*RUN, "zen4", RECOUNT, "propose", "--table", "t.csv", *words], cwd=folder, env=environment,
                           capture_output=True, text=True, check=False, timeout=540)
 

@@ -48,8 +48,7 @@ class Cluster:
         bin_folder.mkdir()
         (bin_folder / 'recount').symlink_to(recount)
         self.environment = {k: v for k, v in os.environ.items() if not k.startswith(('SLURM', 'PMI', 'OMPI'))}
-        self.environment.update(PATH=f'{bin_folder}:{os.environ["PATH"]}:/usr/sbin:/sbin', SLURM_CONF=str(folder / 'slurm.conf'),
-                                XDG_STATE_HOME=str(folder / 'state'))
+        self.environment.update(PATH=f'{bin_folder}:{os.environ["PATH"]}:/usr/sbin:/sbin', SLURM_CONF=str(folder / 'slurm.conf'))
         self.environment.pop('PAPI_CSV_EVENT_FILE', None)
         self.configure()
 

@@ -2,11 +2,9 @@
 #include "hostile.hpp"
 
 #include "base/text.hpp"
-#include "perf/perf_data.hpp"
 #include "result/results_file.hpp"
 #include "sweep/engine.hpp"
 #include "sweep/sweep_plan.hpp"
-#include "verdict/verdict_store.hpp"
 #include "watch/message.hpp"
 
 #include <recount/error.hpp>
@@ -94,7 +92,7 @@ public:
     for (std::string* const into :
          {&run.started, &run.host, &run.cpu, &run.governor, &run.os, &run.virtualised, &run.resumes})
       *into = text();
-    for (auto* const into : {&run.versions, &run.plan, &run.presets, &run.verdicts, &run.skipped})
+    for (auto* const into : {&run.versions, &run.plan, &run.presets, &run.skipped})
       *into = table();
     run.cpus = whole();
     run.command = texts(20);
@@ -297,88 +295,12 @@ BOOST_AUTO_TEST_CASE(runs_of_a_plan) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(verdicts) {
-  Draw draw(20261130);
-  verdict::Records records;
-  std::size_t kept = 0;
-  for (int i = 0; i < cases() / 5; ++i) {
-    if (draw.below(10) == 0) records.clear();
-    const verdict::MachineKey machine{draw.text(),  draw.text(), draw.text(),
-                                      draw.small(), draw.text(), draw.text()};
-    std::vector<verdict::Entry> entries;
-    for (std::size_t n = draw.below(5); n > 0; --n)
-      entries.push_back({draw.text(), draw.text(), draw.text(), draw.text(), draw.whole()});
-    if (draw.rarely())
-      for (int n = 0; n < 6000; ++n)
-        entries.push_back({"event " + std::to_string(n), "dead", "dead", "", n});
-    entries.push_back({"PAPI_L1_DCM", "dead", "dead on this machine", "4:2e:0:0", 1});
-    verdict::merge(records, machine, entries);
-    records = verdict::parse(verdict::to_text(records), "FILE");
-    // The same machine finds them again, in what was read.
-    verdict::merge(records, machine, {});
-    kept += records.front().entries.size();
-    BOOST_TEST(verdict::Marks(records.front().entries).find("PAPI_L1_DCM") == "dead on this machine");
-  }
-  BOOST_TEST(kept > 0U);
-}
-
-BOOST_AUTO_TEST_CASE(recorded_samples) {
-  Draw draw(20261201);
-  const auto no_nul = [&] {
-    std::string text = draw.text();
-    std::erase(text, '\0'); // names and arguments end there
-    return text;
-  };
-  const std::string path =
-      (fs::temp_directory_path() / ("recount-perf-data-" + std::to_string(::getpid()))).string();
-  for (int i = 0; i < cases() / 5; ++i) {
-    perf::PerfDataAbout about;
-    for (std::size_t n = draw.below(6); n > 0; --n)
-      about.command.push_back(no_nul());
-    about.host = no_nul();
-    about.release = no_nul();
-    std::vector<SampledEvent> events(1 + draw.below(3));
-    for (SampledEvent& event : events) {
-      event.event.name = "e" + no_nul();
-      event.event.attr.type = PERF_TYPE_SOFTWARE;
-      event.event.attr.config = PERF_COUNT_SW_PAGE_FAULTS;
-      event.period = 1;
-    }
-    const std::string file = no_nul().substr(0, 4000);
-    {
-      perf::PerfDataWriter writer(path);
-      writer.begin(events, {0, 0, 0});
-      writer.add(Name{1, 10, 10, true, file});
-      Sample sample;
-      sample.time = 2;
-      sample.pid = sample.tid = 10;
-      writer.add(sample);
-      writer.finish(about);
-    }
-    perf::PerfDataReader reader(path);
-    BOOST_TEST((reader.about().command == about.command));
-    BOOST_TEST((reader.about().host == about.host));
-    BOOST_TEST((reader.about().release == about.release));
-    BOOST_TEST_REQUIRE(reader.events().size() == events.size());
-    for (std::size_t e = 0; e < events.size(); ++e)
-      BOOST_TEST((reader.events()[e].event.name == base::printable(events[e].event.name)));
-    std::string name = "none";
-    const auto report = reader.read([&](const Record& record) {
-      if (const auto* const one = std::get_if<Name>(&record)) name = one->name;
-    });
-    BOOST_TEST((name == file));
-    BOOST_TEST(report.damaged == 0U);
-    BOOST_TEST(report.events.at(0).samples == 1U);
-  }
-  fs::remove(path);
-}
-
 BOOST_AUTO_TEST_CASE(messages_of_a_watch) {
   Draw draw(20261202);
   for (int i = 0; i < cases() / 5; ++i) {
     watch::Hello hello{draw.text(), 100, {}};
     for (std::size_t n = draw.below(watch::most_series + 1); n > 0; --n)
-      hello.series.push_back({draw.text(), draw.small(), draw.reason(), draw.text()});
+      hello.series.push_back({draw.text(), draw.small(), draw.reason()});
     const watch::Section section{watch::Section::Edge::begin, 1.5, draw.text()};
     const watch::End end{{}, draw.text()};
     std::size_t read = 0;

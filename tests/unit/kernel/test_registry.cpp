@@ -81,7 +81,6 @@ BOOST_AUTO_TEST_CASE(an_unknown_kernel_is_told_the_nearest) {
 
 BOOST_AUTO_TEST_CASE(defaults_are_valid_points) {
   for (const kernel::Kernel* k : kernel::all()) {
-    if (k->name() == "nest") continue; // its loops are in a file, see tests/unit/nest
     const Params complete = kernel::complete(*k, {});
     BOOST_TEST(complete.size() == k->parameters().size());
     BOOST_TEST(k->bytes(complete) > 0);

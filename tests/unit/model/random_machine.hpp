@@ -174,8 +174,7 @@ inline recount::model::MachineDescription random_machine(Chance& chance, bool pl
 inline void add_instructions(Chance& chance, recount::model::MachineDescription& machine) {
   using namespace recount::model;
   std::int64_t below = 64;
-  if (machine.levels.size() > 1)
-    below = machine.levels[1].sector > 0 ? machine.levels[1].sector : machine.levels[1].line;
+  if (machine.levels.size() > 1) below = machine.levels[1].line;
   if (machine.levels.size() > 1 && machine.levels[1].inclusion == Inclusion::exclusive) return;
   InstructionDescription& all = machine.instructions.emplace();
   const LevelDescription level =
@@ -198,25 +197,6 @@ inline void add_instructions(Chance& chance, recount::model::MachineDescription&
       tlb.shared = true;
     }
     all.tlb.push_back(tlb);
-  }
-}
-
-/// Longer lines of sectors in some levels below the first: those with no exclusive level from there on.
-inline void add_sectors(Chance& chance, recount::model::MachineDescription& machine) {
-  using namespace recount::model;
-  std::size_t from = 1;
-  for (std::size_t i = 1; i < machine.levels.size(); ++i)
-    if (machine.levels[i].inclusion == Inclusion::exclusive) from = i + 1;
-  for (std::size_t i = from; i < machine.levels.size(); ++i) {
-    LevelDescription& level = machine.levels[i];
-    const std::int64_t longer = machine.levels.back().line > 1024 ? 1 : std::int64_t{1} << chance.from(1, 2);
-    for (std::size_t below = i; below < machine.levels.size(); ++below) {
-      machine.levels[below].line *= longer;
-      machine.levels[below].size *= longer;
-    }
-    level.sector = std::max(machine.levels[i - 1].line, level.line >> chance.from(0, 3));
-    if (level.sector == level.line) level.sector = 0;
-    if (level.sector > 0) level.prefetch.clear();
   }
 }
 
@@ -245,7 +225,7 @@ inline std::string describe(const recount::model::MachineDescription& machine) {
     text << l.name << " size " << l.size << " line " << l.line << " ways " << l.ways << " policy "
          << static_cast<int>(l.policy) << " inclusion " << static_cast<int>(l.inclusion) << " write "
          << static_cast<int>(l.write) << " allocate " << l.allocate << " prefetch " << l.prefetch.size()
-         << (l.shared ? " shared" : "") << " sector " << l.sector << " masks " << l.index.size() << "; ";
+         << (l.shared ? " shared" : "") << " masks " << l.index.size() << "; ";
   if (machine.tlb)
     for (const auto& l : machine.tlb->levels)
       text << "tlb page " << machine.tlb->page << " entries " << l.entries << " ways " << l.ways << " masks "

@@ -158,7 +158,7 @@ Slot Cache::place(std::uint64_t line, bool dirty) {
   Set& s = set(line);
   Slot& slot = s.slots[choose(s)];
   const Slot left = slot;
-  slot = Slot{true, dirty, line, 0, 0, {}, {}};
+  slot = Slot{true, dirty, line, 0, 0};
   mark_used(line);
   slot.arrived = ++now_;
   return left;
@@ -281,7 +281,6 @@ void Simulator::publish(std::uint64_t address, bool stores) {
         if (slot->dirty) at(i).coherence_write_backs += 1;
         any_dirty = any_dirty || slot->dirty;
         slot->dirty = false;
-        slot->soiled.clear();
         if (!stores) continue;
         *slot = Slot{};
         at(i).coherence_invalidations += 1;
@@ -397,11 +396,6 @@ void Simulator::translate_fetch(std::uint64_t page) {
     read_table(page, false);
 }
 
-Slot* Simulator::find_sector(std::size_t i, std::uint64_t address) {
-  Slot* const slot = of(i).caches[i].find(address / static_cast<std::uint64_t>(machine_.levels[i].line));
-  return slot != nullptr && slot->present.contains(address / unit(i)) ? slot : nullptr;
-}
-
 bool Simulator::ask(std::size_t i, std::uint64_t address, Cause cause, bool write) {
   if (i == private_) publish(address, false);
   if (i == machine_.levels.size()) {
@@ -412,12 +406,9 @@ bool Simulator::ask(std::size_t i, std::uint64_t address, Cause cause, bool writ
   const auto bytes = static_cast<std::uint64_t>(as.line);
   const std::uint64_t line = address / bytes;
   one_more(at(i).accesses, cause);
-  if (Slot* const slot = find_sector(i, address)) {
+  if (Slot* const slot = of(i).caches[i].find(line)) {
     of(i).caches[i].mark_used(line);
-    if (write && as.write == Write::back) {
-      slot->dirty = true;
-      slot->soiled.insert(address / unit(i));
-    }
+    if (write && as.write == Write::back) slot->dirty = true;
     if (write && as.write == Write::through) ask(i + 1, address, cause, true);
     prefetch(i, line, cause, false);
     bool moves_up_dirty = false;
@@ -430,8 +421,6 @@ bool Simulator::ask(std::size_t i, std::uint64_t address, Cause cause, bool writ
   one_more(at(i).misses, cause);
   if ((cause == Cause::load || cause == Cause::store) && of(i).stolen[i].contains(line))
     at(i).coherence_misses += 1;
-  if ((cause == Cause::load || cause == Cause::store) && of(i).caches[i].find(line) != nullptr)
-    at(i).sector_misses += 1;
   const bool stores_pass = as.inclusion == Inclusion::exclusive || !as.allocate;
   if (write && stores_pass) {
     ask(i + 1, address, cause, true);
@@ -521,12 +510,9 @@ void Simulator::give(std::size_t i, std::uint64_t address, Cause cause, std::int
   const std::uint64_t line = address / static_cast<std::uint64_t>(as.line);
   const bool dirty = cause == Cause::write_back;
   one_more(at(i).accesses, cause);
-  if (Slot* const slot = find_sector(i, address)) {
+  if (Slot* const slot = of(i).caches[i].find(line)) {
     of(i).caches[i].mark_used(line);
-    if (dirty && as.write == Write::back) {
-      slot->dirty = true;
-      slot->soiled.insert(address / unit(i));
-    }
+    if (dirty && as.write == Write::back) slot->dirty = true;
   } else {
     one_more(at(i).misses, cause);
     if (!as.allocate) {
@@ -534,8 +520,7 @@ void Simulator::give(std::size_t i, std::uint64_t address, Cause cause, std::int
       return;
     }
     bool dirty_here = dirty && as.write == Write::back;
-    if (static_cast<std::uint64_t>(line_above) < unit(i) && ask(i + 1, address, Cause::refill, false))
-      dirty_here = true;
+    if (line_above < as.line && ask(i + 1, address, Cause::refill, false)) dirty_here = true;
     take_in(i, address, dirty_here);
   }
   if (dirty && as.write == Write::through) give(i + 1, address, cause, line_above);
@@ -545,22 +530,14 @@ void Simulator::take_in(std::size_t i, std::uint64_t address, bool dirty) {
   const auto bytes = static_cast<std::uint64_t>(machine_.levels[i].line);
   const std::uint64_t line = address / bytes;
   Cache& cache = of(i).caches[i];
-  Slot left;
-  if (cache.find(line) != nullptr)
-    cache.mark_used(line);
-  else
-    left = cache.place(line, dirty);
-  Slot* const slot = cache.find(line);
-  slot->present.insert(address / unit(i));
-  slot->dirty = slot->dirty || dirty;
-  if (dirty) slot->soiled.insert(address / unit(i));
+  const Slot left = cache.place(line, dirty);
   of(i).stolen[i].erase(line);
   if (left.full) throw_out(i, left);
 }
 
 void Simulator::throw_out(std::size_t i, const Slot& left) {
   const std::uint64_t address = left.line * static_cast<std::uint64_t>(machine_.levels[i].line);
-  std::set<std::uint64_t> soiled = left.soiled;
+  bool dirty = left.dirty;
   at(i).evictions += 1;
   unused(of(i), i, left.line);
   if (machine_.levels[i].inclusion == Inclusion::inclusive)
@@ -572,8 +549,7 @@ void Simulator::throw_out(std::size_t i, const Slot& left) {
           Slot* const copy =
               core.caches[above].find(part / static_cast<std::uint64_t>(machine_.levels[above].line));
           if (copy == nullptr) continue;
-          for (const std::uint64_t sector : copy->soiled)
-            soiled.insert(sector * unit(above) / unit(i));
+          dirty = dirty || copy->dirty;
           unused(core, above, copy->line);
           *copy = Slot{};
           at(above).invalidations += 1;
@@ -592,10 +568,9 @@ void Simulator::throw_out(std::size_t i, const Slot& left) {
     }
   const bool exclusive_below =
       i + 1 < machine_.levels.size() && machine_.levels[i + 1].inclusion == Inclusion::exclusive;
-  if (!soiled.empty()) at(i).write_backs += 1;
-  for (const std::uint64_t sector : soiled)
-    give(i + 1, sector * unit(i), Cause::write_back, static_cast<std::int64_t>(unit(i)));
-  if (soiled.empty() && exclusive_below) give(i + 1, address, Cause::victim, machine_.levels[i].line);
+  if (dirty) at(i).write_backs += 1;
+  if (dirty || exclusive_below)
+    give(i + 1, address, dirty ? Cause::write_back : Cause::victim, machine_.levels[i].line);
 }
 
 } // namespace reference

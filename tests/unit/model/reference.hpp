@@ -19,7 +19,6 @@ struct Slot {
   bool full = false, dirty = false;
   std::uint64_t line = 0;
   long used = 0, arrived = 0;
-  std::set<std::uint64_t> present = {}, soiled = {}; // sectors, by number; without sectors the line itself
 };
 
 struct Set {
@@ -103,11 +102,6 @@ private:
   void give(std::size_t at, std::uint64_t address, Cause cause, std::int64_t line_above);
   void take_in(std::size_t at, std::uint64_t address, bool dirty);
   void throw_out(std::size_t at, const Slot& left);
-  [[nodiscard]] std::uint64_t unit(std::size_t level) const {
-    const recount::model::LevelDescription& l = machine_.levels[level];
-    return static_cast<std::uint64_t>(l.sector > 0 ? l.sector : l.line);
-  }
-  Slot* find_sector(std::size_t at, std::uint64_t address);
   void prefetch(std::size_t at, std::uint64_t line, Cause cause, bool missed);
   void fetch(std::size_t at, std::uint64_t line, recount::model::Prefetch kind);
   std::vector<std::uint64_t> stream(std::size_t at, const recount::model::Prefetcher& by, std::uint64_t line);

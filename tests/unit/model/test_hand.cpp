@@ -23,7 +23,6 @@ struct Expected {
   std::int64_t walks = 0, walk_misses = 0;
   std::int64_t prefetched = 0, prefetch_misses = 0;      ///< requests of prefetchers above
   std::int64_t lost = 0, lost_missed = 0, published = 0; ///< coherence: invalidations, misses, write-backs
-  std::int64_t sector_missed = 0;
 };
 
 struct Row {
@@ -89,11 +88,6 @@ MachineDescription two_cores(MachineDescription machine, std::size_t private_lev
 }
 LevelDescription longer(LevelDescription l, std::int64_t line) {
   l.line = line;
-  return l;
-}
-LevelDescription sectored(LevelDescription l, std::int64_t line, std::int64_t sector) {
-  l.line = line;
-  l.sector = sector;
   return l;
 }
 MachineDescription hashed_tlb(MachineDescription machine, std::int64_t page,
@@ -237,14 +231,6 @@ const std::vector<Row> rows = {
    {{.loads = 2, .load_misses = 1, .stores = 2, .store_misses = 2, .lost = 1, .lost_missed = 1, .published = 2},
     {.loads = 1, .load_misses = 1, .stores = 2, .store_misses = 2, .lost = 1, .lost_missed = 1},
     {.loads = 1, .stores = 2, .arrived = 2}}},
-  // l16 finds its line in L2, but not its sector; l128 evicts line 0 with both sectors.
-  {"sectors", of({level(64, 4), sectored(level(128, 2), 64, 16)}), "l0 l16 l64 l128 l0",
-   {{.loads = 5, .load_misses = 4}, {.loads = 4, .load_misses = 4, .evictions = 1, .sector_missed = 1}, {.loads = 4}}},
-  // 0 and 16 come down dirty into line 0, of which 32 is clean. l128 evicts line 1, and l192 line 0: two sectors are written.
-  {"dirty sectors", of({level(32, 2), sectored(level(128, 2), 64, 16)}), "s0 s16 l32 l64 l128 l192",
-   {{.loads = 4, .load_misses = 4, .stores = 2, .store_misses = 2, .evictions = 4, .write_backs = 2},
-    {.loads = 4, .load_misses = 4, .stores = 2, .store_misses = 2, .evictions = 2, .write_backs = 1, .arrived = 2, .sector_missed = 2},
-    {.loads = 4, .stores = 2, .arrived = 2}}},
   // Each core walks for the page itself; the entry is in L2 then.
   {"TLBs of two cores", two_cores(with_tlb(of({level(64, 4), level(256, 16)}), 4096, 2), 1), "l0 c1 l0 c0 l0",
    {{.loads = 3, .load_misses = 2, .walks = 2, .walk_misses = 2},
@@ -285,7 +271,6 @@ void check(const LevelCounts& counts, const Expected& e) {
   BOOST_TEST(counts.coherence_invalidations == e.lost);
   BOOST_TEST(counts.coherence_misses == e.lost_missed);
   BOOST_TEST(counts.coherence_write_backs == e.published);
-  BOOST_TEST(counts.sector_misses == e.sector_missed);
 }
 
 } // namespace

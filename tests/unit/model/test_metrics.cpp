@@ -122,7 +122,6 @@ BOOST_AUTO_TEST_CASE(are_defined_in_the_manual) {
   MachineDescription machine = recount::model::machine("i7-9700-l3");
   machine.tlb = TlbDescription{4096, {{64, 4}, {1536, 12}}};
   machine.levels[1].prefetch = {{Prefetch::next_line}, {Prefetch::adjacent_line}, {Prefetch::streamer}};
-  machine.levels[2].sector = 32;
   for (std::string name : metric_names(machine, true)) {
     for (const char* prefix : {"_L", "_TLB", "_ITLB"}) { // the page writes the level's number as n
       const auto at = name.find(prefix);

@@ -65,7 +65,6 @@ BOOST_AUTO_TEST_CASE(words_for_placements) {
   for (const char* wrong : {"", "0", "3", "1024", "4K", "4 ", "Random", "huge"})
     BOOST_TEST(!parse_placement(wrong).has_value(), wrong);
   BOOST_CHECK_THROW((void)machine("i7-9700~placement=3"), recount::Error);
-  BOOST_CHECK_THROW((void)machine("i7-9700~pages=any"), recount::Error); // the former name
   BOOST_CHECK_THROW((void)machine("i7-9700~l1=8K:64K/8~sample"), recount::Error);
   BOOST_TEST(machine("i7-9700~sample").sampled);
   BOOST_TEST(machine("i7-9700~sample~placement=any").placement.has_value());

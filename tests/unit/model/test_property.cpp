@@ -27,7 +27,6 @@ void compare(const recount::model::LevelCounts& model, const recount::model::Lev
   BOOST_TEST(model.write_backs == reference.write_backs);
   BOOST_TEST(model.invalidations == reference.invalidations);
   BOOST_TEST(model.prefetches == reference.prefetches);
-  BOOST_TEST(model.sector_misses == reference.sector_misses);
   BOOST_TEST(model.coherence_invalidations == reference.coherence_invalidations);
   BOOST_TEST(model.coherence_misses == reference.coherence_misses);
   BOOST_TEST(model.coherence_write_backs == reference.coherence_write_backs);
@@ -55,11 +54,10 @@ bool same(const recount::model::Counts& model, const recount::model::Counts& ref
   return false;
 }
 
-void run_cases(bool plain, bool sectors = false, bool instructions = false) {
+void run_cases(bool plain, bool instructions = false) {
   for (std::uint64_t seed = 0; seed < RECOUNT_PROPERTY_CASES; ++seed) {
     Chance chance(2 * seed + (plain ? 1 : 0));
     recount::model::MachineDescription machine = random_machine(chance, plain);
-    if (sectors) add_sectors(chance, machine);
     if (instructions) add_instructions(chance, machine);
     recount::model::WideSets::allowed =
         seed % 3 != 0; // sets are kept in another way where this processor has no vectors
@@ -105,13 +103,8 @@ BOOST_AUTO_TEST_CASE(any_hierarchy_counts_as_the_reference) {
   run_cases(false);
 }
 
-BOOST_AUTO_TEST_CASE(any_hierarchy_with_sectors_counts_as_the_reference) {
-  run_cases(false, true);
-}
-
 BOOST_AUTO_TEST_CASE(any_hierarchy_with_instructions_counts_as_the_reference) {
-  run_cases(false, false, true);
-  run_cases(false, true, true);
+  run_cases(false, true);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

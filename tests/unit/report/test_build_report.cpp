@@ -184,49 +184,6 @@ BOOST_AUTO_TEST_CASE(disturbed_failed_and_shared_values_are_warned_of) {
   BOOST_TEST(says(document, "the last line is torn"));
 }
 
-BOOST_AUTO_TEST_CASE(verdicts_of_check_stand_beside_counts_of_programs) {
-  result::Results results = test::one_run();
-  result::Run& run = results.runs.front();
-  run.verdicts = {{"PAPI_TLB_DM", "meaning differs"}};
-  for (const auto& [witness, value] : {std::pair<const char*, result::Number>{"perf", std::int64_t{100}},
-                                       {"perf", std::int64_t{300}},
-                                       {"papi", std::monostate{}}}) {
-    result::Observation o;
-    o.run = "R";
-    o.kernel = "command";
-    o.params = {{"command", std::string("ls")}};
-    o.witness = witness;
-    o.metric = "PAPI_TLB_DM";
-    o.value = value;
-    results.observations.push_back(o);
-  }
-  const auto blocks = report::verdicts_section(document::by_machine(results));
-  const auto table =
-      std::ranges::find_if(blocks, [](const auto& b) { return std::holds_alternative<document::Table>(b); });
-  BOOST_REQUIRE((table != blocks.end()));
-  const std::vector<std::vector<std::string>> wanted{
-      {"PAPI_TLB_DM", "ls", "papi", "not counted", "meaning differs"},
-      {"PAPI_TLB_DM", "ls", "perf", "200", "meaning differs"}};
-  BOOST_TEST((std::get<document::Table>(*table).rows == wanted));
-}
-
-BOOST_AUTO_TEST_CASE(a_mark_of_one_machine_is_not_put_on_anothers_numbers) {
-  result::Results results;
-  for (const char* host : {"one", "two"}) {
-    result::Run run;
-    run.id = run.host = host;
-    run.cpu = "Some CPU";
-    run.verdicts = {{"PAPI_L1_DCM", "dead"}};
-    if (results.runs.empty()) run.verdicts["PAPI_TLB_DM"] = "meaning differs";
-    results.runs.push_back(run);
-  }
-  document::Table table{"counts", {{"n"}, {"PAPI_TLB_DM"}, {"PAPI_L1_DCM"}}, {{"1", "2", "3"}}};
-  std::vector<document::Block> blocks{table};
-  report::mark_tables(blocks, document::by_machine(results));
-  BOOST_TEST(std::get<document::Table>(blocks[0]).columns[1].head == "PAPI_TLB_DM");
-  BOOST_TEST(std::get<document::Table>(blocks[0]).columns[2].head == "PAPI_L1_DCM (dead)");
-}
-
 BOOST_AUTO_TEST_CASE(nothing_to_report_is_an_error) {
   auto results = study();
   results.observations.clear();

@@ -38,21 +38,6 @@ std::string complaint(const std::string& text) {
 }
 } // namespace
 
-BOOST_AUTO_TEST_CASE(former_names_of_page_options_are_read_as_the_present_ones) {
-  const auto read = [](const char* witness, const char* pages) {
-    return std::get<recount::result::Observation>(recount::result::parse_line(
-        std::string(R"({"type":"observation","run":"R","kernel":"k","params":{"pages":)") + pages +
-            R"(},"repetition":0,"witness":")" + witness + R"(","metric":"m","value":1})",
-        "f:1"));
-  };
-  const auto huge = read("model:i7-9700~pages=huge~sample", "\"huge\"");
-  BOOST_TEST(huge.witness == "model:i7-9700~placement=512~sample");
-  BOOST_TEST(recount::result::describe(huge.params) == "pagesize=huge");
-  const auto faults = read("model:i7-9700~pages=any", "5"); // a number of pages
-  BOOST_TEST(faults.witness == "model:i7-9700~placement=any");
-  BOOST_TEST(recount::result::describe(faults.params) == "pages=5");
-}
-
 BOOST_AUTO_TEST_CASE(an_observation_reads_as_the_manual_shows_it) {
   BOOST_TEST(recount::result::to_line(sample()) ==
              R"({"type":"observation","run":"R","kernel":"stride","params":{"size":32768,"stride":64,)"
@@ -108,18 +93,6 @@ BOOST_AUTO_TEST_CASE(all_fields_survive) {
               back.nesting == o.nesting && back.flags == o.flags));
 }
 
-BOOST_AUTO_TEST_CASE(flags_of_the_first_schema_have_their_kinds) {
-  const std::string line =
-      R"({"type":"observation","run":"R","kernel":"k","params":{},"repetition":0,"witness":"papi","metric":"m",)"
-      R"("value":1,"flags":["counting it crashes the process","PAPI computes 3 from the same counts","migrated","x"]})";
-  const auto o = std::get<recount::result::Observation>(recount::result::parse_line(line, "f:1"));
-  using Kind = recount::Flag::Kind;
-  std::vector<Kind> kinds;
-  for (const recount::Flag& flag : o.flags)
-    kinds.push_back(flag.kind);
-  BOOST_TEST((kinds == std::vector{Kind::papi_crashes, Kind::other_papi_value, Kind::migrated, Kind::note}));
-}
-
 BOOST_AUTO_TEST_CASE(a_run_survives) {
   recount::result::Run run = recount::result::new_run();
   run.host = "h";
@@ -167,7 +140,7 @@ BOOST_AUTO_TEST_CASE(errors_name_place_and_cause) {
        "\"accesses\" is negative"},
       {R"({"type":"observation","run":"R","kernel":"k","params":{},"repetition":0,"witness":"w","metric":"m","value":1,"nesting":"over"})",
        "the nesting \"over\" is not inner"},
-      {R"({"type":"run","schema":"recount-results/1","run":"R","planned":{"clock stride size=4096":-1}})",
+      {R"({"type":"run","schema":"recount-results/2","run":"R","planned":{"clock stride size=4096":-1}})",
        "\"planned\" holds a negative number"},
       {R"({"type":"failure","run":"R","kernel":"k","params":{},"repetition":0,"witness":"w"})",
        "\"reason\" is missing"},

@@ -30,21 +30,4 @@ BOOST_AUTO_TEST_CASE(every_simulated_kernel_has_a_time) {
   BOOST_TEST(seconds("stride", {{"size", std::int64_t{1} << 34}}, "clock") == 0); // not the model's
 }
 
-BOOST_AUTO_TEST_CASE(a_nest_takes_about_as_long_as_the_kernel) {
-  for (const std::string variant : {"ijk", "ijk-mem", "ikj", "transposed", "blocked"})
-    for (const char* machine : {"model:i7-9700~no-tlb", "model:i7-9700", "model:i7-9700-l3"})
-      for (const std::int64_t n : {200, 600, 1000, 1024, 1400}) {
-        const result::ParamValue file = std::string(RECOUNT_NESTS) + "/gemm-" + variant + ".nest";
-        const auto seconds = [&](const std::string& kernel, result::Params point) {
-          point["n"] = n;
-          point = kernel::complete(kernel::find_configured(kernel, point), point);
-          return sweep::simulated_seconds({kernel, point, 0, machine, {"PAPI_L1_DCM"}});
-        };
-        const double ratio =
-            (0.1 + seconds("nest", {{"file", file}})) / (0.1 + seconds("matmul", {{"variant", variant}}));
-        BOOST_TEST(ratio < 6, variant << " " << machine << " " << n << " " << ratio);
-        BOOST_TEST(ratio > 1 / 6.0, variant << " " << machine << " " << n << " " << ratio);
-      }
-}
-
 BOOST_AUTO_TEST_SUITE_END()

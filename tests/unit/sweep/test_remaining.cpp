@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(an_answer_survives) {
   BOOST_TEST(!failed.kernel_seconds.has_value());
   BOOST_TEST(!parse_answer("").kernel_seconds.has_value());
   for (const char* bad :
-       {"\n", "[]", "{}", R"({"type":"observation","type":"run","schema":"recount-results/1","run":"R"})"})
+       {"\n", "[]", "{}", R"({"type":"observation","type":"run","schema":"recount-results/2","run":"R"})"})
     BOOST_CHECK_THROW(static_cast<void>(parse_answer(bad)), Error);
 }
 

@@ -29,7 +29,6 @@ class Recount(MesonPackage):
     depends_on("papi@7:")
     depends_on("libpfm4@4.13:")
     depends_on("hwloc@2:")
-    depends_on("isl")
     depends_on("zlib-api")
     depends_on("fmt@9:")
     depends_on("cli11@2.3:", type="build")
@@ -53,8 +52,6 @@ class Recount(MesonPackage):
             "-Dfigures=false",
             # Programs under the model were not tried with the Valgrind of Spack.
             "-Dtrace=disabled",
-            # Libraries of Spack are found by the run path of what is linked with them.
-            "-Don_demand=false",
             "-Dunity=on",
             "-Dunity_size=12",
             enabled("symbols", "symbols"),
