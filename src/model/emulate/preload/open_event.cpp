@@ -228,7 +228,6 @@ bool of_host(const perf_event_attr& attr) {
 /// faults are opened for user mode alone: they count the same there.
 long open_own(const perf_event_attr& given, perf_event_attr attr, pid_t pid, int cpu, int group_fd,
               unsigned long flags) {
-  if (exact() && of_host(attr)) return real::refuse(EOPNOTSUPP);
   for (const std::string& name : settings().dead_classes) {
     if (!of_class(attr, name)) continue;
     kill(attr);
@@ -239,6 +238,10 @@ long open_own(const perf_event_attr& given, perf_event_attr attr, pid_t pid, int
   const long fd = attr.use_clockid && !given.use_clockid ? open_behind(attr, given, pid, cpu, group_fd, flags)
                                                          : open_real(&given, pid, cpu, group_fd, flags);
   const bool same = attr.type == PERF_TYPE_SOFTWARE && attr.config <= PERF_COUNT_SW_PAGE_FAULTS;
+  if (fd >= 0 && exact() && of_host(attr)) { // what Linux refuses of any event came first
+    real::close(static_cast<int>(fd));
+    return real::refuse(EOPNOTSUPP);
+  }
   if (fd >= 0 || errno != EACCES || !settings().paranoid || !same) return fd;
   attr.exclude_kernel = 1;
   return open_real(&attr, pid, cpu, group_fd, flags);
