@@ -107,7 +107,7 @@ class Host(unittest.TestCase):
         build = self.folder / "closed" / "build"
         for part in ("src/recount", "src/model/emulate/machines/skl.pmu"):
             (build / part).parent.mkdir(parents=True, exist_ok=True)
-            (build / part).write_bytes((pathlib.Path(RECOUNT).resolve().parents[2] / part).read_bytes())
+            (build / part).write_bytes((pathlib.Path(RECOUNT).resolve().parents[1] / part).read_bytes())
         (build / "src/recount").chmod(0o755)
         (self.folder / "closed").chmod(0o711)
         (build / "src/model/emulate").chmod(0o700)
