@@ -19,10 +19,10 @@ DEB_DEPS = debhelper lintian
 DEB_CXXFLAGS_STRIP ?= -g
 DEB_BUILD_OPTIONS ?= noautodbgsym
 
-RECOUNT = $(BUILD)/src/cli/recount
+RECOUNT = $(BUILD)/src/recount
 # The Valgrind tool, where valgrind is installed, and what recount emulate needs, where it is built.
 HELPERS = $(shell ninja -C $(BUILD) -t targets all 2>/dev/null | \
-  sed -nE 's,^(src/trace/recount-trace-[a-z0-9]*-linux|src/emulate/librecount-emulate\.so):.*,\1,p')
+  sed -nE 's,^(src/model/trace/recount-trace-[a-z0-9]*-linux|src/model/emulate/librecount-emulate\.so):.*,\1,p')
 # The emulated arm64 machine: downloaded packages, a cross build.
 GUEST ?= build-guest
 
@@ -30,7 +30,7 @@ GUEST ?= build-guest
 
 # The program, and the library that `make install` installs beside it.
 all: configure
-	ninja -C $(BUILD) src/cli/recount src/library/librecount.so.2 src/library/librecount-papi.so.1 $(HELPERS)
+	ninja -C $(BUILD) src/recount src/count/library/librecount.so.2 src/count/library/librecount-papi.so.1 $(HELPERS)
 
 help:
 	@echo 'make            build the program and the library'

@@ -1,6 +1,7 @@
 // Whole files, and texts in pieces.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <iterator>
@@ -8,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace recount::base {
@@ -61,6 +63,15 @@ struct DataRow {
   std::vector<std::string> all;
   for (const auto word : split(text, separator))
     if (!word.empty()) all.emplace_back(word);
+  return all;
+}
+
+/// The words of comma-separated lists, empty ones left out, each once. Pure.
+[[nodiscard]] inline std::vector<std::string> list_words(const std::vector<std::string>& lists) {
+  std::vector<std::string> all;
+  for (const std::string& list : lists)
+    for (std::string& word : words(list, ','))
+      if (std::find(all.begin(), all.end(), word) == all.end()) all.push_back(std::move(word));
   return all;
 }
 

@@ -1,5 +1,7 @@
 #include "base/witness.hpp"
 
+#include "base/text.hpp"
+
 #include <algorithm>
 #include <array>
 
@@ -23,6 +25,11 @@ Witness::Witness(std::string_view name)
 std::string Witness::name() const {
   if (kind == other) return detail;
   return detail.empty() ? std::string(names.at(kind)) : std::string(model_prefix) + detail;
+}
+
+std::vector<Witness> list_witnesses(const std::vector<std::string>& lists) {
+  const auto words = base::list_words(lists);
+  return {words.begin(), words.end()};
 }
 
 } // namespace recount

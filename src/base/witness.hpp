@@ -8,6 +8,7 @@
 #include <ostream>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace recount {
 
@@ -46,6 +47,9 @@ struct Witness {
     json = witness.name();
   }
 };
+
+/// The words of comma-separated lists, each once, as witnesses. Pure.
+[[nodiscard]] std::vector<Witness> list_witnesses(const std::vector<std::string>& lists);
 
 } // namespace recount
 

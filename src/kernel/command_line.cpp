@@ -1,9 +1,9 @@
 #include "kernel/command_line.hpp"
 
+#include "base/process/child.hpp"
 #include "base/text.hpp"
 #include "kernel/kernel.hpp"
 #include "kernel/point.hpp"
-#include "process/child.hpp"
 #include "recount/error.hpp"
 
 #include <fmt/format.h>
@@ -211,11 +211,11 @@ public:
              text_parameter("element", "value of {element}", "f64"),
              number_parameter("n", "value of {n}", 600, 1, 1 << 20),
              number_parameter("block", "value of {block}", 128, 1, 1 << 20)}) {}
-  [[nodiscard]] std::int64_t bytes(const result::Params& point) const override {
+  [[nodiscard]] std::int64_t bytes(const Params& point) const override {
     static_cast<void>(words(point));
     return 1; // of this process; the memory of the command is unknown
   }
-  [[nodiscard]] std::unique_ptr<Instance> prepare(const result::Params& point) const override {
+  [[nodiscard]] std::unique_ptr<Instance> prepare(const Params& point) const override {
     auto all = words(point);
     if (!process::find_program(all[0])) throw unavailable(all[0], "program not found in PATH");
     return std::make_unique<ExternalInstance>(std::move(all));
@@ -225,8 +225,8 @@ public:
   }
 
 private:
-  [[nodiscard]] std::vector<std::string> words(const result::Params& given) const {
-    const result::Params point = complete(*this, given);
+  [[nodiscard]] std::vector<std::string> words(const Params& given) const {
+    const Params point = complete(*this, given);
     const std::string subject = "--command";
     return filled_in(split_words(text(point, "command"), subject),
                      {{"variant", text(point, "variant")},

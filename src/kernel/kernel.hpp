@@ -2,7 +2,7 @@
 // and the list of all kernels.
 #pragma once
 
-#include "result/observation.hpp"
+#include "kernel/params.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -24,7 +24,7 @@ struct Parameter {
   std::string name;  ///< without dashes: "size"
   std::string prose; ///< one line
   Unit unit = Unit::count;
-  result::ParamValue fallback;      ///< used when the user gives none
+  ParamValue fallback;              ///< used when the user gives none
   std::int64_t least = 1, most = 0; ///< inclusive bounds of a number; most 0: no upper bound
   std::vector<std::string> choices; ///< for Unit::choice
 };
@@ -90,17 +90,17 @@ public:
   [[nodiscard]] virtual const std::string& prose() const = 0;
   [[nodiscard]] virtual std::span<const Parameter> parameters() const = 0;
   /// Bytes of memory that prepare() takes at this point. Throws recount::Error (bad_input) for a bad point.
-  [[nodiscard]] virtual std::int64_t bytes(const result::Params& point) const = 0;
+  [[nodiscard]] virtual std::int64_t bytes(const Params& point) const = 0;
   /// Throws recount::Error: bad_input for a bad point or one that needs more memory than is available,
   /// unavailable if the allocation fails.
-  [[nodiscard]] virtual std::unique_ptr<Instance> prepare(const result::Params& point) const = 0;
+  [[nodiscard]] virtual std::unique_ptr<Instance> prepare(const Params& point) const = 0;
   /// Replays the region's accesses, in program order, into the hierarchy; returns the element accesses.
   /// Does not touch the kernel's memory: the data are taken to begin at `assumed_base` plus the point's
   /// offset. Throws recount::Error (bad_input) for a bad point. Repeated passes are simulated until the state
   /// recurs.
-  virtual std::int64_t simulate(const result::Params& point, model::Hierarchy& caches) const = 0;
+  virtual std::int64_t simulate(const Params& point, model::Hierarchy& caches) const = 0;
   /// simulate() twice, counting the second time only: what a measurement of the warm region must count.
-  virtual std::int64_t simulate_warm(const result::Params& point, model::Hierarchy& caches) const;
+  virtual std::int64_t simulate_warm(const Params& point, model::Hierarchy& caches) const;
   /// Why simulate() cannot replay the region and throws recount::Error (unavailable): its counts are known by
   /// closed form only, see expected(). Empty: it can.
   [[nodiscard]] virtual std::string unsimulated() const { return {}; }
@@ -108,7 +108,7 @@ public:
   [[nodiscard]] virtual bool fetches() const { return false; }
   /// The metrics whose counts are known by closed form at this point, an empty list where none is. A metric
   /// that is not in it may still be simulated. Throws recount::Error (bad_input) for a bad point.
-  [[nodiscard]] virtual std::vector<Expectation> expected(const result::Params& point) const {
+  [[nodiscard]] virtual std::vector<Expectation> expected(const Params& point) const {
     static_cast<void>(point);
     return {};
   }
@@ -119,7 +119,7 @@ public:
 /// Throws recount::Error (bad_input) naming the nearest kernels when there is none of that name.
 [[nodiscard]] const Kernel& find(std::string_view name);
 /// Fills in defaults and checks bounds and unknown names; throws recount::Error (bad_input).
-[[nodiscard]] result::Params complete(const Kernel& kernel, const result::Params& given);
+[[nodiscard]] Params complete(const Kernel& kernel, const Params& given);
 
 // All kernels, in the order of the registry.
 

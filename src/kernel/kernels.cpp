@@ -18,7 +18,7 @@ std::string option(const Kernel& kernel, const std::string& name) {
   return kernel.name() + " --" + name;
 }
 
-void check_number(const Kernel& kernel, const Parameter& parameter, const result::ParamValue& value) {
+void check_number(const Kernel& kernel, const Parameter& parameter, const ParamValue& value) {
   const std::string subject = option(kernel, parameter.name);
   const auto* const number = std::get_if<std::int64_t>(&value);
   if (number == nullptr)
@@ -29,12 +29,12 @@ void check_number(const Kernel& kernel, const Parameter& parameter, const result
     throw bad_input(subject, fmt::format("{} is above the maximum, {}", *number, parameter.most));
 }
 
-void check_text(const Kernel& kernel, const Parameter& parameter, const result::ParamValue& value) {
+void check_text(const Kernel& kernel, const Parameter& parameter, const ParamValue& value) {
   if (!std::holds_alternative<std::string>(value))
     throw bad_input(option(kernel, parameter.name), "must be text, not a number");
 }
 
-void check_choice(const Kernel& kernel, const Parameter& parameter, const result::ParamValue& value) {
+void check_choice(const Kernel& kernel, const Parameter& parameter, const ParamValue& value) {
   const auto* const word = std::get_if<std::string>(&value);
   const std::string given = word != nullptr ? *word : std::to_string(std::get<std::int64_t>(value));
   if (word == nullptr || std::ranges::find(parameter.choices, *word) == parameter.choices.end())
@@ -48,7 +48,7 @@ std::uint64_t array_base(const model::Hierarchy& caches) {
   return model::array_base(caches.machine().placement, assumed_base, 0);
 }
 
-std::int64_t Kernel::simulate_warm(const result::Params& point, model::Hierarchy& caches) const {
+std::int64_t Kernel::simulate_warm(const Params& point, model::Hierarchy& caches) const {
   caches.progress.part(0, 0.5);
   simulate(point, caches);
   caches.reset_counters();
@@ -88,13 +88,13 @@ const Kernel& find(std::string_view name) {
   throw bad_input(std::string(name), "no such kernel", base::did_you_mean_or_all(name, known));
 }
 
-result::Params complete(const Kernel& kernel, const result::Params& given) {
-  result::Params point;
+Params complete(const Kernel& kernel, const Params& given) {
+  Params point;
   std::vector<std::string> known;
   for (const Parameter& parameter : kernel.parameters()) {
     known.push_back(parameter.name);
     const auto found = given.find(parameter.name);
-    const result::ParamValue& value = found == given.end() ? parameter.fallback : found->second;
+    const ParamValue& value = found == given.end() ? parameter.fallback : found->second;
     if (parameter.unit == Parameter::Unit::choice)
       check_choice(kernel, parameter, value);
     else if (parameter.unit == Parameter::Unit::text)

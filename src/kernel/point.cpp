@@ -1,8 +1,8 @@
 #include "kernel/point.hpp"
 
 #include "base/format.hpp"
+#include "base/host/disturbance.hpp"
 #include "base/text.hpp"
-#include "host/disturbance.hpp"
 #include "recount/error.hpp"
 
 #include <fmt/format.h>
@@ -17,11 +17,11 @@
 
 namespace recount::kernel {
 
-std::int64_t number(const result::Params& point, const std::string& name) {
+std::int64_t number(const Params& point, const std::string& name) {
   return std::get<std::int64_t>(point.at(name));
 }
 
-const std::string& text(const result::Params& point, const std::string& name) {
+const std::string& text(const Params& point, const std::string& name) {
   return std::get<std::string>(point.at(name));
 }
 
@@ -39,8 +39,8 @@ std::vector<Parameter> strided_parameters(std::int64_t least_stride) {
       pages_parameter()};
 }
 
-StridedPoint strided_point(const Kernel& kernel, const result::Params& given) {
-  const result::Params point = complete(kernel, given);
+StridedPoint strided_point(const Kernel& kernel, const Params& given) {
+  const Params point = complete(kernel, given);
   StridedPoint at;
   at.size = number(point, "size");
   at.stride = number(point, "stride");
@@ -64,17 +64,17 @@ std::string BasicKernel::unsimulated() const {
   return "the counts of " + name_ + " are closed forms";
 }
 
-std::int64_t BasicKernel::simulate(const result::Params&, model::Hierarchy&) const {
+std::int64_t BasicKernel::simulate(const Params&, model::Hierarchy&) const {
   throw unavailable(name_, unsimulated() + "; it has no accesses to replay in a cache");
 }
 
 Parameter number_parameter(std::string name, std::string prose, std::int64_t fallback, std::int64_t least,
                            std::int64_t most, Parameter::Unit unit) {
-  return {std::move(name), std::move(prose), unit, result::ParamValue{fallback}, least, most, {}};
+  return {std::move(name), std::move(prose), unit, ParamValue{fallback}, least, most, {}};
 }
 
 Parameter choice_parameter(std::string name, std::string prose, std::vector<std::string> choices) {
-  const result::ParamValue first{choices.front()};
+  const ParamValue first{choices.front()};
   return {std::move(name), std::move(prose), Parameter::Unit::choice, first, 0, 0, std::move(choices)};
 }
 
@@ -86,7 +86,7 @@ Parameter pages_parameter() {
   return choice_parameter("pagesize", "page size of the data, requested from the system", {"small", "huge"});
 }
 
-Memory::Pages pages(const result::Params& point) {
+Memory::Pages pages(const Params& point) {
   return text(point, "pagesize") == "huge" ? Memory::Pages::huge : Memory::Pages::small;
 }
 

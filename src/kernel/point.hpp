@@ -55,11 +55,11 @@ struct StridedPoint {
 
 /// Completes and checks a point. Throws recount::Error (bad_input): a stride over the size, no pass at all,
 /// the number of accesses exceeds 64 bits.
-[[nodiscard]] StridedPoint strided_point(const Kernel& kernel, const result::Params& given);
+[[nodiscard]] StridedPoint strided_point(const Kernel& kernel, const Params& given);
 
 /// A number of a complete point.
-[[nodiscard]] std::int64_t number(const result::Params& point, const std::string& name);
-[[nodiscard]] const std::string& text(const result::Params& point, const std::string& name);
+[[nodiscard]] std::int64_t number(const Params& point, const std::string& name);
+[[nodiscard]] const std::string& text(const Params& point, const std::string& name);
 
 // Bases of kernels and of their instances.
 
@@ -71,7 +71,7 @@ public:
   [[nodiscard]] const std::string& name() const override { return name_; }
   [[nodiscard]] const std::string& prose() const override { return prose_; }
   [[nodiscard]] std::span<const Parameter> parameters() const override { return parameters_; }
-  std::int64_t simulate(const result::Params& point, model::Hierarchy& caches) const override;
+  std::int64_t simulate(const Params& point, model::Hierarchy& caches) const override;
   [[nodiscard]] std::string unsimulated() const override;
 
 protected:
@@ -119,7 +119,7 @@ template <class Context>
 
 /// pagesize: small or huge; and its value at a point.
 [[nodiscard]] Parameter pages_parameter();
-[[nodiscard]] Memory::Pages pages(const result::Params& point);
+[[nodiscard]] Memory::Pages pages(const Params& point);
 
 /// The same expectation of several metrics.
 void expect(std::vector<Expectation>& all, std::initializer_list<const char*> metrics, Expectation each);

@@ -75,8 +75,8 @@ std::optional<std::int64_t> scaled_size(const std::string& text, const MaybeMach
 }
 
 /// Nothing where the machine has no such level, or the kernel does not take its size.
-std::optional<result::ParamValue> parse_value(const std::string& text, const std::string& name,
-                                              const Kernel& kernel, const MaybeMachine& machine) {
+std::optional<ParamValue> parse_value(const std::string& text, const std::string& name, const Kernel& kernel,
+                                      const MaybeMachine& machine) {
   if (text.find('@') != text.npos) {
     const auto size = scaled_size(text, machine);
     if (!size || !takes_value(kernel, name, *size)) return std::nullopt;
@@ -88,9 +88,9 @@ std::optional<result::ParamValue> parse_value(const std::string& text, const std
   return std::int64_t{std::stoll(text)};
 }
 
-std::optional<result::Params> parse_proof_point(const std::string& text, const Kernel& kernel,
-                                                const MaybeMachine& machine) {
-  result::Params point;
+std::optional<Params> parse_proof_point(const std::string& text, const Kernel& kernel,
+                                        const MaybeMachine& machine) {
+  Params point;
   for (const std::string& word : base::words(text)) {
     const auto equals = word.find('=');
     const std::string name = word.substr(0, equals);
@@ -102,7 +102,7 @@ std::optional<result::Params> parse_proof_point(const std::string& text, const K
 }
 
 /// Whether this architecture has the instructions of a valid row.
-bool exists_here(const Kernel& kernel, const result::Params& point) {
+bool exists_here(const Kernel& kernel, const Params& point) {
   try {
     return kernel.bytes(point) > 0;
   } catch (const Error&) {
@@ -132,7 +132,7 @@ bool names(std::string_view presets, const std::string& preset) {
 
 /// Whether a row of the table concerns the preset there.
 bool listed(std::span<const DoubtRow> rows, const std::string& preset, const Kernel& kernel,
-            const result::Params& point) {
+            const Params& point) {
   return std::ranges::any_of(rows, [&](const DoubtRow& row) {
     const auto chosen = [&](const auto& parameter) {
       const auto* const value = std::get_if<std::string>(&parameter.second);
@@ -216,7 +216,7 @@ private:
     return indices_.try_emplace(preset, indices_.size()).first->second;
   }
 
-  std::map<std::pair<const Kernel*, result::Params>, std::vector<Expectation>> stated_;
+  std::map<std::pair<const Kernel*, Params>, std::vector<Expectation>> stated_;
   std::map<std::string, std::size_t> indices_;
 };
 
@@ -242,7 +242,7 @@ std::map<std::string, std::vector<Proof>> by_preset(const std::vector<Proof>& al
 std::vector<Proof> proofs(const std::optional<model::MachineDescription>& machine) {
   const auto simulated = machine ? model::metric_names(*machine) : std::vector<std::string>{};
   std::vector<Proof> all;
-  for_each_proof(machine, [&](const ProofRow& row, const Kernel& kernel, const result::Params& point) {
+  for_each_proof(machine, [&](const ProofRow& row, const Kernel& kernel, const Params& point) {
     const auto known = kernel.expected(point);
     for (const std::string& preset : base::words(row.presets))
       if (answers(kernel, known, preset, simulated))
@@ -255,7 +255,7 @@ std::vector<Proof> side_proofs(const MaybeMachine& machine) {
   const auto proven = proofs(machine);
   const auto simulated = machine ? model::metric_names(*machine) : std::vector<std::string>{};
   std::vector<Proof> all, kept;
-  const auto add = [&](const ProofRow& row, const Kernel& kernel, const result::Params& point,
+  const auto add = [&](const ProofRow& row, const Kernel& kernel, const Params& point,
                        const std::string& preset) {
     const auto same = [&](const Proof& other) {
       return other.preset == preset && other.kernel == &kernel && other.point == point;
@@ -268,7 +268,7 @@ std::vector<Proof> side_proofs(const MaybeMachine& machine) {
     (listed(tables().kept, preset, kernel, point) ? kept : all)
         .push_back({preset, &kernel, point, row.tolerance, row.why});
   };
-  for_each_proof(machine, [&](const ProofRow& row, const Kernel& kernel, const result::Params& point) {
+  for_each_proof(machine, [&](const ProofRow& row, const Kernel& kernel, const Params& point) {
     for (const Expectation& one : kernel.expected(point))
       if (is_preset(one.metric)) add(row, kernel, point, one.metric);
     // Larger arrays are walked by page walkers, whose reads the model does not know.

@@ -16,7 +16,7 @@ namespace recount::kernel {
 struct Proof {
   std::string preset; ///< "PAPI_BR_INS", or an event ("perf::PAGE-FAULTS")
   const Kernel* kernel = nullptr;
-  result::Params point; ///< complete
+  Params point;         ///< complete
   double tolerance = 0; ///< share of the expected value by which a sound count may differ
   std::string why;      ///< why this point provokes the event, in a clause
 };
@@ -31,9 +31,9 @@ struct Proof {
 struct Relation {
   std::string preset;
   const Kernel* kernel = nullptr;
-  result::Params point; ///< complete
+  Params point; ///< complete
   const Kernel* base_kernel = nullptr;
-  result::Params base_point;
+  Params base_point;
   double least = 0, most = 0;
   std::string why;
 };

@@ -1,10 +1,10 @@
 #include "model/machine.hpp"
 
 #include "base/format.hpp"
+#include "base/host/machine.hpp"
 #include "base/nearest.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
-#include "host/machine.hpp"
 #include "model/level.hpp"
 #include "model/sets.hpp"
 #include "recount/error.hpp"

@@ -55,7 +55,7 @@ def held(found):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("program", help="the recount to run: build/src/cli/recount")
+    parser.add_argument("program", help="the recount to run: build/src/recount")
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--unknown", type=int, default=2, help="runs that may have an unknown")
     parser.add_argument("--neighbour", action="store_true", help="copy memory on another core meanwhile")

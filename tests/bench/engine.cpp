@@ -1,11 +1,13 @@
 // Overhead of a sweep per run, without the kernel: starting the process, handing over the task,
 // taking in and writing the observations. Not a test: prints a table, always exits with 0.
 //   bench-engine RECOUNT    (the program whose runs are timed)
-#include "sweep/engine.hpp"
-#include "host/pmu.hpp"
-#include "statistics/statistics.hpp"
-#include "sweep/sweep_plan.hpp"
-#include "witness/backend.hpp"
+#include "run/engine.hpp"
+#include "base/host/pmu.hpp"
+#include "base/statistics/statistics.hpp"
+#include "run/batch.hpp"
+#include "run/sweep_plan.hpp"
+#include "run/witness/backend.hpp"
+#include "show/command/batch.hpp"
 
 #include <recount/error.hpp>
 
@@ -80,7 +82,7 @@ void measure(const std::string& program, const std::string& folder, const Case& 
   how.cpu = host::best_cpu(host::candidates());
   const sweep::Batch batch = make_batch(plan, how, folder + "/" + one.witness);
   const double before = cpu_ms();
-  const auto ended = sweep::run_batch(batch);
+  const auto ended = command::run_batch(batch);
   const double cpu = cpu_ms() - before;
   std::vector<double> overheads;
   for (const auto overhead : ended.outcome.overheads)
@@ -104,7 +106,7 @@ double model_ms(const std::string& program, int parallel) {
   how.program = {program, "run-point"};
   how.parallel = parallel;
   const sweep::Batch batch = make_batch(plan, how, "");
-  return ms(sweep::run_batch(batch).outcome.elapsed);
+  return ms(command::run_batch(batch).outcome.elapsed);
 }
 
 /// How much faster 20 simulations of 0.1 s or more are on several CPUs: time on 1 / (CPUs x time on all).

@@ -3,12 +3,12 @@
 // table and passes no judgement by exit status.
 //   bench-model-plain SUBJECT    (the program that cachegrind watches)
 #include "../unit/model/reference.hpp"
+#include "base/process/child.hpp"
+#include "base/process/fd.hpp"
 #include "compare.hpp"
 #include "kernel/matmul/matmul.hpp"
 #include "model/hierarchy.hpp"
 #include "model/nest_simulation.hpp"
-#include "process/child.hpp"
-#include "process/fd.hpp"
 
 #include <recount/error.hpp>
 

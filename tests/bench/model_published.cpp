@@ -3,10 +3,10 @@
 // changes nothing in the model. All is simulated in samples.
 //   bench-model-published TABLE
 #include "kernel/kernel.hpp"
-#include "matmul/products.hpp"
 #include "model/hierarchy.hpp"
 #include "model/machine.hpp"
 #include "model/metrics.hpp"
+#include "run/result/products.hpp"
 
 #include <recount/error.hpp>
 

@@ -3,7 +3,7 @@
 #include "../host/papi/no_papi.hpp"
 #include "needs.hpp"
 
-#include "process/child.hpp"
+#include "base/process/child.hpp"
 
 #include <cerrno>
 #include <cstdlib>

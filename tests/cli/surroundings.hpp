@@ -1,7 +1,7 @@
 // What a case of the table may need of this machine, and the folder it runs in.
 #pragma once
 
-#include "process/temporary_folder.hpp"
+#include "base/process/temporary_folder.hpp"
 
 #include <filesystem>
 #include <string>

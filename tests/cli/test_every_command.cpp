@@ -4,7 +4,7 @@
 #include "surroundings.hpp"
 #include "table.hpp"
 
-#include "process/child.hpp"
+#include "base/process/child.hpp"
 #include "skip.hpp"
 
 #include <boost/test/unit_test.hpp>

@@ -2,8 +2,8 @@
 #include "surroundings.hpp"
 #include "table.hpp"
 
-#include "process/child.hpp"
-#include "process/fd.hpp"
+#include "base/process/child.hpp"
+#include "base/process/fd.hpp"
 #include "skip.hpp"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 #include "skip.hpp"
 #include "surroundings.hpp"
 
-#include "process/fd.hpp"
+#include "base/process/fd.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -14,7 +14,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = HERE.parent.parent
-TARGETS = ("src/cli/recount", "tests/emulate/emulate-kernels", "tests/unit/unit-kernel")
+TARGETS = ("src/recount", "tests/emulate/emulate-kernels", "tests/unit/unit-kernel")
 
 
 def plants():

@@ -12,7 +12,7 @@ import unittest
 RECOUNT = os.path.abspath(sys.argv[1])
 OPTIONS = sys.argv[sys.argv.index("-k"):] if "-k" in sys.argv else []  # of unittest
 MACHINES = sys.argv[2:len(sys.argv) - len(OPTIONS)] or ["skl"]
-MACHINE_FILES = pathlib.Path(RECOUNT).resolve().parent / "../emulate/machines"
+MACHINE_FILES = pathlib.Path(RECOUNT).resolve().parent / "model/emulate/machines"
 ENVIRONMENT = dict(os.environ, COLUMNS="400")
 # Prints the largest resident set of the process that the tool reports to: the server.
 PEAK = r"""

@@ -11,7 +11,7 @@ import tempfile
 import unittest
 
 RECOUNT, WORLD, COUNTED = map(os.path.abspath, sys.argv[1:4])
-MACHINES = sorted(path.stem for path in (pathlib.Path(RECOUNT).resolve().parent / "../emulate/machines").glob("*.pmu"))
+MACHINES = sorted(path.stem for path in (pathlib.Path(RECOUNT).resolve().parent / "model/emulate/machines").glob("*.pmu"))
 WORLDS = (), (WORLD, "large"), (WORLD, "hybrid")
 # Calls that create, change or remove what a path names.
 CHANGES = "mkdir,rmdir,unlink,rename,link,symlink,chmod,chown,truncate,mknod,setxattr,removexattr,utimens"
@@ -68,7 +68,7 @@ class Host(unittest.TestCase):
     @staticmethod
     def names(machine):
         return re.findall(r"(?m)^(?:device|pmu) (\S+)", run("cat", *(
-            pathlib.Path(RECOUNT).resolve().parent / "../emulate/machines" / f"{name}.pmu" for name in {machine, *{"icx": ["spr"]}.get(machine, [])})).stdout)
+            pathlib.Path(RECOUNT).resolve().parent / "model/emulate/machines" / f"{name}.pmu" for name in {machine, *{"icx": ["spr"]}.get(machine, [])})).stdout)
 
     def test_hosts_with_the_same_pmus_show_those_of_the_machine(self):
         show = "cd /sys/bus/event_source/devices; for pmu in *; do echo $pmu $(cat $pmu/type $pmu/perf_event_mux_interval_ms $pmu/cpumask); done"
@@ -89,7 +89,7 @@ class Host(unittest.TestCase):
         self.assertEqual(len(counts), 1, counts)
 
     def test_names_of_a_machine_lead_nowhere_else(self):
-        shutil.copy(pathlib.Path(RECOUNT).resolve().parent / "../emulate/machines/skl.pmu", self.folder)
+        shutil.copy(pathlib.Path(RECOUNT).resolve().parent / "model/emulate/machines/skl.pmu", self.folder)
         machine = self.folder / "m.pmu"
         machine.write_text("like skl\nmachine mine\ndevice ../../../escape like=msr\n")
         answer = run(RECOUNT, "emulate", "--fast", "-q", machine, "--", "true", env=self.environment)
@@ -105,13 +105,13 @@ class Host(unittest.TestCase):
         if os.geteuid() != 0:
             self.skipTest("only root becomes another user")
         build = self.folder / "closed" / "build"
-        for part in ("src/cli/recount", "src/emulate/machines/skl.pmu"):
+        for part in ("src/recount", "src/model/emulate/machines/skl.pmu"):
             (build / part).parent.mkdir(parents=True, exist_ok=True)
             (build / part).write_bytes((pathlib.Path(RECOUNT).resolve().parents[2] / part).read_bytes())
-        (build / "src/cli/recount").chmod(0o755)
+        (build / "src/recount").chmod(0o755)
         (self.folder / "closed").chmod(0o711)
-        (build / "src/emulate").chmod(0o700)
-        answer = run("setpriv", "--reuid", "65534", "--clear-groups", build / "src/cli/recount", "emulate", "--fast", "skl", "--", "true",
+        (build / "src/model/emulate").chmod(0o700)
+        answer = run("setpriv", "--reuid", "65534", "--clear-groups", build / "src/recount", "emulate", "--fast", "skl", "--", "true",
                      env=self.environment)
         self.assertEqual(answer.returncode, 125)
         self.assertRegex(" ".join(answer.stderr.split()), r"skl\.pmu: Permission denied")

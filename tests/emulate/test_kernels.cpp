@@ -22,7 +22,7 @@
 
 using namespace recount;
 using kernel::Kernel;
-using result::Params;
+using kernel::Params;
 
 namespace {
 
@@ -123,7 +123,7 @@ int compare(const Kernel& kernel, const Params& point) {
   instance->warm();
   const auto counted = executed(instance->region());
   int exact = 0;
-  BOOST_TEST_CONTEXT(kernel.name() << " " << result::describe(point)) {
+  BOOST_TEST_CONTEXT(kernel.name() << " " << kernel::describe(point)) {
     for (const auto& expected : kernel.expected(point)) {
       const auto found = counted.find(expected.metric);
       if (found == counted.end() || defined_otherwise(expected.metric, kernel)) continue;

@@ -10,7 +10,7 @@ import tempfile
 import unittest
 
 RECOUNT, COUNTED = sys.argv[1:3]
-MACHINES = pathlib.Path(RECOUNT).resolve().parent / "../emulate/machines"
+MACHINES = pathlib.Path(RECOUNT).resolve().parent / "model/emulate/machines"
 ENVIRONMENT = dict(os.environ, COLUMNS="400")
 FEW = 100000
 

@@ -1,7 +1,7 @@
 // libFuzzer: any bytes as a file of metrics, as a formula, and as an event file. Nothing may crash or hang;
 // what is read is whole.
-#include "event/event_file.hpp"
-#include "metric/metric.hpp"
+#include "count/event/event_file.hpp"
+#include "count/metric/metric.hpp"
 
 #include <recount/error.hpp>
 

@@ -1,8 +1,8 @@
 // libFuzzer: any bytes as a preset table, as a formula, and through algebra. Nothing may crash or hang.
-#include "formula/algebra.hpp"
-#include "formula/expression.hpp"
-#include "preset/preset_table.hpp"
-#include "preset/view.hpp"
+#include "base/formula/algebra.hpp"
+#include "base/formula/expression.hpp"
+#include "count/preset/preset_table.hpp"
+#include "count/preset/view.hpp"
 
 #include <recount/error.hpp>
 #include <recount/preset.hpp>

@@ -1,6 +1,6 @@
 // libFuzzer: any bytes as the memory of a ring buffer and as /proc/PID/maps. Nothing may be
 // read outside.
-#include "perf/record.hpp"
+#include "count/perf/record.hpp"
 
 #include <recount/error.hpp>
 

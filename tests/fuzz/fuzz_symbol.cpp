@@ -1,7 +1,7 @@
 // libFuzzer: any bytes as a program or library, as /proc/kallsyms, as a perf map or jitdump file, and as a
 // linkage name.
-#include "symbol/memory_symbols.hpp"
-#include "symbol/module.hpp"
+#include "count/symbol/memory_symbols.hpp"
+#include "count/symbol/module.hpp"
 
 #include <recount/error.hpp>
 

@@ -1,8 +1,8 @@
 // The words that a traced program writes: it can overwrite the memory that it shares with recount.
-#include "trace/decoder.hpp"
-#include "trace/executed.hpp"
-#include "trace/gates.hpp"
-#include "trace/memory_map.hpp"
+#include "model/trace/decoder.hpp"
+#include "model/trace/executed.hpp"
+#include "model/trace/gates.hpp"
+#include "model/trace/memory_map.hpp"
 
 #include <cstddef>
 #include <cstdlib>

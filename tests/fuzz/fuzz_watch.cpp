@@ -1,6 +1,6 @@
 // libFuzzer: any bytes from a peer, and any from a program that marks its sections. Nothing may crash or
 // hang, memory is bounded, and what is taken comes back as it was.
-#include "watch/message.hpp"
+#include "commands/watch/message.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -20,7 +20,7 @@ import jobs  # noqa: E402
 import summary  # noqa: E402
 
 # What goes into the guest: where it lies there -> target of the cross build.
-PROGRAMS = {'guest-tests': 'tests/guest/guest-tests', 'recount': 'src/cli/recount', 'cli-tests': 'tests/cli/cli-tests',
+PROGRAMS = {'guest-tests': 'tests/guest/guest-tests', 'recount': 'src/recount', 'cli-tests': 'tests/cli/cli-tests',
             'product': 'tests/guest/product'}
 # Recount's Valgrind tool, what it needs, and its peer.
 TOOL = 'recount-trace-arm64-linux'
@@ -39,7 +39,7 @@ def build(where):
     if not (cross / 'build.ninja').exists():
         subprocess.run(['meson', 'setup', cross, TOP, '--cross-file', where / 'cross.ini', *OPTIONS], check=True)
         chosen.write_text(options)
-    subprocess.run(['ninja', '-C', cross, f'src/trace/{TOOL}', *PROGRAMS.values()], check=True)
+    subprocess.run(['ninja', '-C', cross, f'src/model/trace/{TOOL}', *PROGRAMS.values()], check=True)
 
 
 def pack(where, boots):
@@ -59,7 +59,7 @@ def pack(where, boots):
         subprocess.run(['aarch64-linux-gnu-strip', '-o', root / name, where / 'build' / target], check=True)
     shutil.copytree(where / 'sysroot/usr/share/papi', root / 'usr/share/papi')
     (root / 'trace').mkdir()
-    for file in (where / 'build/src/trace' / TOOL, *(where / 'sysroot/usr/libexec/valgrind' / f for f in VALGRIND)):
+    for file in (where / 'build/src/model/trace' / TOOL, *(where / 'sysroot/usr/libexec/valgrind' / f for f in VALGRIND)):
         shutil.copy(file, root / 'trace')
     shutil.copy(where / 'sysroot/usr/bin/valgrind.bin', root / 'trace/valgrind')  # not in PATH: other tests have none
     tables = [*HERE.glob('*.table'), *(HERE.parent / 'cli').glob('*.table')]

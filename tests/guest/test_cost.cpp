@@ -1,7 +1,7 @@
 // Overhead of each counting interface, in reproducible instruction counts.
 #include "loop.hpp"
 
-#include "cost/cost.hpp"
+#include "commands/cost/cost.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -29,8 +29,8 @@ namespace {
 
 /// The default point, and for each parameter with choices every other choice, for each with bounds two other
 /// numbers.
-std::vector<result::Params> points(const kernel::Kernel& kernel) {
-  std::vector<result::Params> all{{}};
+std::vector<kernel::Params> points(const kernel::Kernel& kernel) {
+  std::vector<kernel::Params> all{{}};
   for (const kernel::Parameter& parameter : kernel.parameters()) {
     using Unit = kernel::Parameter::Unit;
     for (const std::string& choice : parameter.choices)
@@ -44,7 +44,7 @@ std::vector<result::Params> points(const kernel::Kernel& kernel) {
 }
 
 /// The metric's count where it is known to the last one.
-std::optional<double> exact(const kernel::Kernel& kernel, const result::Params& point,
+std::optional<double> exact(const kernel::Kernel& kernel, const kernel::Params& point,
                             const std::string& metric) {
   for (const auto& known : kernel.expected(point))
     if (known.metric == metric && known.below == 0 && known.above == 0) return known.value;

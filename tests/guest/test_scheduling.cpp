@@ -3,7 +3,7 @@
 #include "host/perf/helpers.hpp"
 #include "loop.hpp"
 
-#include "process/fd.hpp"
+#include "base/process/fd.hpp"
 
 #include <recount/group.hpp>
 

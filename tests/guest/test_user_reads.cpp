@@ -1,8 +1,8 @@
 // Counters read by register against the same counters read by read(2).
 #include "loop.hpp"
 
-#include "perf/read_page.hpp"
-#include "process/fd.hpp"
+#include "base/process/fd.hpp"
+#include "count/perf/read_page.hpp"
 
 #include <recount/group.hpp>
 #include <recount/user_read.hpp>

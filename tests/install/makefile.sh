@@ -10,7 +10,7 @@ fail() { echo "$*" >&2; exit 1; }
 command -v make >/dev/null || { echo 'make is not installed'; exit 77; }
 unset PREFIX DESTDIR BUILD MESON_FLAGS MAKEFLAGS MAKELEVEL 2>/dev/null || :
 
-mkdir -p "$root/src/cli" "$root/src/library" "$root/scripts" "$root/tests"
+mkdir -p "$root/src/count/library" "$root/scripts" "$root/tests"
 touch "$root/scripts/deps" "$root/tests/summary.py" # nothing is installed or added up here
 cp "$source/Makefile" "$root"
 cat >"$root/meson.build" <<'END'
@@ -18,13 +18,13 @@ project('recount', 'cpp')
 if import('fs').exists('decoder.h')
   add_project_arguments('-DHAVE_ZYDIS', language: 'cpp')
 endif
-subdir('src/cli')
-subdir('src/library')
+subdir('src')
+subdir('src/count/library')
 END
-echo "executable('recount', 'main.cpp', install: true)" >"$root/src/cli/meson.build"
-echo 'int main() {}' >"$root/src/cli/main.cpp"
-printf "shared_library('%s', 'library.cpp', soversion: '%s', install: true)\n" recount 2 recount-papi 1 >"$root/src/library/meson.build"
-echo 'int library() { return 0; }' >"$root/src/library/library.cpp"
+echo "executable('recount', 'main.cpp', install: true)" >"$root/src/meson.build"
+echo 'int main() {}' >"$root/src/main.cpp"
+printf "shared_library('%s', 'library.cpp', soversion: '%s', install: true)\n" recount 2 recount-papi 1 >"$root/src/count/library/meson.build"
+echo 'int library() { return 0; }' >"$root/src/count/library/library.cpp"
 
 run() { make -C "$root" MESON_FLAGS= "$@" >"$root/log" 2>&1 || fail "make $*: $(cat "$root/log")"; }
 run

@@ -2,7 +2,7 @@
 """Compares what librecount.so and librecount-papi.so export, and the layout of the types of include/recount, with abi.txt.
 
 abi.py LIBRARY PAPI-LIBRARY COMPILER [--write]. A difference is a change of the ABI: programs that were linked before
-need another soversion (src/library/meson.build). Exit 77 without abidw (package abigail-tools)."""
+need another soversion (src/count/library/meson.build). Exit 77 without abidw (package abigail-tools)."""
 import pathlib, re, shutil, subprocess, sys, tempfile
 import xml.etree.ElementTree as ElementTree
 

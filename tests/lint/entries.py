@@ -23,7 +23,7 @@ def listed(root, program):
     """(what, its names, the page)."""
     figures = subprocess.run([program, 'plot', '--list'], check=True, capture_output=True, text=True).stdout
     yield 'figure', re.findall(r'^([a-z][\w-]*) ', figures, re.M), 'recount-plot.1'
-    rules = (root / 'src/lint/data/rules.txt').read_text()
+    rules = (root / 'src/count/lint/data/rules.txt').read_text()
     yield 'rule', re.findall(r'^([\w-]+) \| ', rules, re.M), 'recount-lint.1'
     yield 'machine', [p.stem for p in sorted((root / 'src/model/data').glob('*.json'))], 'recount-machines.5'
 
@@ -43,7 +43,7 @@ def main(root, program):
     faults += [f'kernel {name} is not in recount-kernels.7' for name in names if not re.search(rf'\b{re.escape(name)}\b', page)]
     if not names:
         faults.append('no kernel found: this test reads the wrong place')
-    metrics = re.findall(r'^metric (\S+)((?:\n  .*)*)', (root / 'src/metric/data/recount.metrics').read_text(), re.M)
+    metrics = re.findall(r'^metric (\S+)((?:\n  .*)*)', (root / 'src/count/metric/data/recount.metrics').read_text(), re.M)
     seen += len(metrics)
     faults += [f'metric {name} has no {field}' for name, body in metrics for field in ('unit', 'formula', 'prose') if f'\n  {field} ' not in body]
     guide = (root / 'CONTRIBUTING.md').read_text().partition('## Two commands, file by file')[2].partition('\n## ')[0]

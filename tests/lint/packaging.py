@@ -42,7 +42,7 @@ def check_spack(root, faults):
     if (given['symbols'], given['native']) != ('true', 'false'):
         faults.append(f'package.py: the variants do not reach meson: {given}')
     declared = {re.split(r'[@+~: ]', what)[0] for name, what in calls if name == 'depends_on'}
-    for file in (root / 'meson.build', root / 'src/symbol/meson.build'):
+    for file in (root / 'meson.build', root / 'src/count/symbol/meson.build'):
         for name in re.findall(r"(?:dependency|find_library)\('([\w-]+)'", file.read_text()):
             if name not in PART_OF_LIBC and SPACK.get(name, name) not in declared:
                 faults.append(f'package.py does not depend on {SPACK.get(name, name)}')

@@ -33,7 +33,7 @@ def verdicts(options, machine, seed, build, repeat):
     presets = [line.split(",")[1] for line in table.read_text().splitlines() if line.startswith("PRESET,")]
     answer = subprocess.run(
         [HERE / "run", *(["--build", build] if build else []), *options, "--seed", str(seed), machine,
-         (pathlib.Path(build) if build else HERE.parent.parent / "build") / "src/cli/recount", "check", "--json", "-q",
+         (pathlib.Path(build) if build else HERE.parent.parent / "build") / "src/recount", "check", "--json", "-q",
          "--seed", str(seed), "--repeat", str(repeat), "--table", table, *presets],
         capture_output=True, text=True, check=False)
     if not answer.stdout.startswith("{"):

@@ -3,12 +3,12 @@
 // `recount check`. Under recount emulate --exact, right rows are judged by what the kernels execute.
 #include "events.hpp"
 
-#include "check/check.hpp"
-#include "host/emulation.hpp"
+#include "base/host/emulation.hpp"
+#include "commands/check/check.hpp"
+#include "count/preset/catalogue.hpp"
+#include "count/preset/view.hpp"
 #include "model/machine.hpp"
-#include "preset/catalogue.hpp"
-#include "preset/view.hpp"
-#include "witness/backend.hpp"
+#include "run/witness/backend.hpp"
 
 #include <recount/error.hpp>
 #include <recount/event.hpp>

@@ -2,13 +2,13 @@
 // kernels of the cross-check; the rows of the CPU are hidden and then compared with what was proposed.
 #include "events.hpp"
 
-#include "check/check.hpp"
+#include "commands/check/check.hpp"
+#include "commands/propose/measured_rows.hpp"
+#include "count/preset/catalogue.hpp"
+#include "count/preset/preset_table.hpp"
+#include "count/preset/written.hpp"
 #include "model/machine.hpp"
-#include "preset/catalogue.hpp"
-#include "preset/preset_table.hpp"
-#include "preset/written.hpp"
-#include "propose/measured_rows.hpp"
-#include "witness/backend.hpp"
+#include "run/witness/backend.hpp"
 
 #include <recount/error.hpp>
 #include <recount/event.hpp>

@@ -284,7 +284,7 @@ def build(folder, *names, flags=()):
     for name in names:
         source = pathlib.Path(folder) / f'{name}.c'
         source.write_text(SOURCES[name])
-        subprocess.run(['gcc', '-O2', '-g', '-pthread', '-I', ROOT / 'include', '-I', ROOT / 'src/trace', *flags, '-o', source.with_suffix(''), source], check=True)
+        subprocess.run(['gcc', '-O2', '-g', '-pthread', '-I', ROOT / 'include', '-I', ROOT / 'src/model/trace', *flags, '-o', source.with_suffix(''), source], check=True)
 
 
 def skip_untraceable(recount):

@@ -248,7 +248,7 @@ class Traced(unittest.TestCase):
         os.chmod(self.folder, 0o755)
         tool = self.folder / 'tool'  # the build may be below a folder that other users cannot enter
         tool.mkdir()
-        for file in (pathlib.Path(RECOUNT).resolve().parent / '../trace').iterdir():
+        for file in (pathlib.Path(RECOUNT).resolve().parent / 'model/trace').iterdir():
             if file.is_file():
                 shutil.copy(file, tool)
         libexec = unittest.mock.patch.dict(os.environ, RECOUNT_LIBEXEC=str(tool))

@@ -79,8 +79,8 @@ struct BlockKernel::At {
 BlockKernel::BlockKernel(const Family& family)
     : BasicKernel(family.name, family.prose, with_turns(family.choices, family.turns)), family_(family) {}
 
-BlockKernel::At BlockKernel::at(const result::Params& given) const {
-  const result::Params point = complete(*this, given);
+BlockKernel::At BlockKernel::at(const Params& given) const {
+  const Params point = complete(*this, given);
   At at;
   at.turns = number(point, "turns");
   for (const Parameter& choice : family_.choices)
@@ -89,18 +89,18 @@ BlockKernel::At BlockKernel::at(const result::Params& given) const {
   const std::string own = name() + "_" + at.values;
   const auto alias = family_.aliases.find(own);
   at.block = &native::find_block(alias == family_.aliases.end() ? own : alias->second,
-                                 name() + " " + result::describe(point));
+                                 name() + " " + describe(point));
   return at;
 }
 
-std::int64_t BlockKernel::bytes(const result::Params& point) const {
+std::int64_t BlockKernel::bytes(const Params& point) const {
   const At here = at(point);
   return data_bytes(choose_data(*here.block, family_), here.turns);
 }
 
-std::unique_ptr<Instance> BlockKernel::prepare(const result::Params& point) const {
+std::unique_ptr<Instance> BlockKernel::prepare(const Params& point) const {
   const At here = at(point);
-  const std::string subject = name() + " " + result::describe(complete(*this, point));
+  const std::string subject = name() + " " + describe(complete(*this, point));
   if (const std::string lacks = missing(here.block->feature); !lacks.empty())
     throw unavailable(subject, lacks);
   const Data data = choose_data(*here.block, family_);
@@ -111,7 +111,7 @@ std::unique_ptr<Instance> BlockKernel::prepare(const result::Params& point) cons
   return make_instance(here.block->code, context, here.turns * native::steps_per_turn, std::move(memory));
 }
 
-std::vector<Expectation> BlockKernel::expected(const result::Params& point) const {
+std::vector<Expectation> BlockKernel::expected(const Params& point) const {
   const At here = at(point);
   const native::Block& block = *here.block;
   const auto turns = static_cast<double>(here.turns);
@@ -229,8 +229,8 @@ public:
                          "stride", "bytes between adjacent visited places, a power of two, at most size / 16",
                          64, 8, most_scattered, Parameter::Unit::bytes),
                      number_parameter("passes", "passes over all places", 10, 1, most_scattered)}) {}
-  [[nodiscard]] std::int64_t bytes(const result::Params& point) const override { return at(point).size; }
-  [[nodiscard]] std::unique_ptr<Instance> prepare(const result::Params& point) const override {
+  [[nodiscard]] std::int64_t bytes(const Params& point) const override { return at(point).size; }
+  [[nodiscard]] std::unique_ptr<Instance> prepare(const Params& point) const override {
     const ScatterPoint here = at(point);
     auto memory = std::make_unique<Memory>(here.size, 0, Memory::Pages::small,
                                            fmt::format("scatter --size {}", here.size));
@@ -238,7 +238,7 @@ public:
     return make_instance(scatter_block(here).code, context, here.accesses(), std::move(memory));
   }
   [[nodiscard]] std::string unsimulated() const override { return {}; }
-  std::int64_t simulate(const result::Params& point, model::Hierarchy& caches) const override {
+  std::int64_t simulate(const Params& point, model::Hierarchy& caches) const override {
     const ScatterPoint here = at(point);
     const std::uint64_t base = array_base(caches);
     std::uint64_t offset = 0;
@@ -255,7 +255,7 @@ public:
         &caches.progress);
     return here.accesses();
   }
-  [[nodiscard]] std::vector<Expectation> expected(const result::Params& point) const override {
+  [[nodiscard]] std::vector<Expectation> expected(const Params& point) const override {
     const ScatterPoint here = at(point);
     const native::Block& block = scatter_block(here);
     auto all = instruction_presets(native::steps_per_turn * block.step + block.turn,
@@ -275,8 +275,8 @@ public:
   }
 
 private:
-  [[nodiscard]] ScatterPoint at(const result::Params& given) const {
-    const result::Params point = complete(*this, given);
+  [[nodiscard]] ScatterPoint at(const Params& given) const {
+    const Params point = complete(*this, given);
     ScatterPoint here{text(point, "operation") == "store", number(point, "size"), number(point, "stride"),
                       number(point, "passes")};
     for (const auto& [name, value] : {std::pair("size", here.size), std::pair("stride", here.stride)})
@@ -566,8 +566,8 @@ std::vector<Parameter> code_parameters() {
                        bytes)};
 }
 
-CodePoint code_point(const Kernel& kernel, const result::Params& given) {
-  const result::Params point = complete(kernel, given);
+CodePoint code_point(const Kernel& kernel, const Params& given) {
+  const Params point = complete(kernel, given);
   CodePoint at{number(point, "size"),         number(point, "stride"), number(point, "passes"),
                text(point, "fill") == "full", number(point, "seed"),   number(point, "l1i"),
                number(point, "l2"),           number(point, "l3")};
@@ -584,10 +584,10 @@ class CodeKernel : public BasicKernel {
 public:
   CodeKernel()
       : BasicKernel("code", "jumps between lines of code in pseudo-random order", code_parameters()) {}
-  [[nodiscard]] std::int64_t bytes(const result::Params& point) const override {
+  [[nodiscard]] std::int64_t bytes(const Params& point) const override {
     return code_point(*this, point).bytes();
   }
-  [[nodiscard]] std::unique_ptr<Instance> prepare(const result::Params& point) const override {
+  [[nodiscard]] std::unique_ptr<Instance> prepare(const Params& point) const override {
     const CodePoint at = code_point(*this, point);
     if (!can_emit()) throw unavailable("code", "not available on this architecture");
     auto memory =
@@ -603,7 +603,7 @@ public:
   }
   [[nodiscard]] std::string unsimulated() const override { return {}; }
   [[nodiscard]] bool fetches() const override { return true; }
-  std::int64_t simulate(const result::Params& point, model::Hierarchy& caches) const override {
+  std::int64_t simulate(const Params& point, model::Hierarchy& caches) const override {
     const CodePoint at = code_point(*this, point);
     const model::MachineDescription& machine = caches.machine();
     if (!machine.instructions)
@@ -613,7 +613,7 @@ public:
     fetch_code(at, caches);
     return at.accesses();
   }
-  [[nodiscard]] std::vector<Expectation> expected(const result::Params& point) const override {
+  [[nodiscard]] std::vector<Expectation> expected(const Params& point) const override {
     const CodePoint at = code_point(*this, point);
     return can_emit() ? CodePresets(at).take() : std::vector<Expectation>{};
   }

@@ -45,13 +45,13 @@ struct Family {
 class BlockKernel : public BasicKernel {
 public:
   explicit BlockKernel(const Family& family);
-  [[nodiscard]] std::int64_t bytes(const result::Params& point) const override;
-  [[nodiscard]] std::unique_ptr<Instance> prepare(const result::Params& point) const override;
-  [[nodiscard]] std::vector<Expectation> expected(const result::Params& point) const override;
+  [[nodiscard]] std::int64_t bytes(const Params& point) const override;
+  [[nodiscard]] std::unique_ptr<Instance> prepare(const Params& point) const override;
+  [[nodiscard]] std::vector<Expectation> expected(const Params& point) const override;
 
 private:
   struct At;
-  [[nodiscard]] At at(const result::Params& point) const;
+  [[nodiscard]] At at(const Params& point) const;
   Family family_;
 };
 

@@ -117,11 +117,11 @@ std::vector<std::int64_t> parse_slots(const std::string& list) {
 } // namespace
 
 KernelPoint to_point(const Pattern& p, std::int64_t passes) {
-  result::Params params{{"stride", p.stride},
-                        {"passes", passes},
-                        {"offset", p.offset},
-                        {"pagesize", std::string(p.huge ? "huge" : "small")},
-                        {"seed", p.seed}};
+  Params params{{"stride", p.stride},
+                {"passes", passes},
+                {"offset", p.offset},
+                {"pagesize", std::string(p.huge ? "huge" : "small")},
+                {"seed", p.seed}};
   if (is_dense(p)) {
     params["size"] = p.count * p.stride;
     params["rounds"] = std::int64_t{0};
@@ -136,15 +136,15 @@ KernelPoint to_point(const Pattern& p, std::int64_t passes) {
   return {"visit", params};
 }
 
-Pattern to_pattern(const std::string& name, const result::Params& given) {
-  result::Params params = given;
+Pattern to_pattern(const std::string& name, const Params& given) {
+  Params params = given;
   Pattern p;
   if (const auto slots = params.find("slots"); name == "visit" && slots != params.end()) {
     if (const auto* list = std::get_if<std::string>(&slots->second)) p.slots = parse_slots(*list);
     params.erase(slots);
   }
   if (name != "visit" && name != "chase") throw bad_input(name, "is not a pointer-chasing kernel");
-  const result::Params point = complete(find(name), params);
+  const Params point = complete(find(name), params);
   p.stride = number(point, "stride");
   p.offset = number(point, "offset");
   p.huge = text(point, "pagesize") == "huge";
@@ -209,11 +209,11 @@ public:
             "follows pointers in random order through the elements of stride; each load depends on the "
             "previous one",
             chase_parameters()) {}
-  [[nodiscard]] std::int64_t bytes(const result::Params& point) const override {
+  [[nodiscard]] std::int64_t bytes(const Params& point) const override {
     const StridedPoint at = strided_point(*this, point);
     return at.size + at.visited() * std::int64_t{sizeof(std::uint64_t)}; // with the order, meanwhile
   }
-  [[nodiscard]] std::unique_ptr<Instance> prepare(const result::Params& point) const override {
+  [[nodiscard]] std::unique_ptr<Instance> prepare(const Params& point) const override {
     const StridedPoint at = strided_point(*this, point);
     auto memory =
         std::make_unique<Memory>(at.size, at.offset, at.pages, fmt::format("chase --size {}", at.size));
@@ -226,7 +226,7 @@ public:
     const native::Chase context{memory->data(), at.accesses(), nullptr};
     return make_instance(native::recount_kernel_chase, context, at.accesses(), std::move(memory));
   }
-  std::int64_t simulate(const result::Params& point, model::Hierarchy& caches) const override {
+  std::int64_t simulate(const Params& point, model::Hierarchy& caches) const override {
     const StridedPoint at = strided_point(*this, point);
     const auto next = random_cycle(at.visited(), seed(point));
     const ModelledPointers memory{caches, next, array_base(caches) + static_cast<std::uint64_t>(at.offset),
@@ -236,12 +236,12 @@ public:
     return at.accesses();
   }
   [[nodiscard]] std::string unsimulated() const override { return {}; }
-  [[nodiscard]] std::vector<Expectation> expected(const result::Params& point) const override {
+  [[nodiscard]] std::vector<Expectation> expected(const Params& point) const override {
     return chase_presets(strided_point(*this, point));
   }
 
 private:
-  [[nodiscard]] std::int64_t seed(const result::Params& point) const {
+  [[nodiscard]] std::int64_t seed(const Params& point) const {
     return number(complete(*this, point), "seed");
   }
 };
@@ -273,10 +273,10 @@ public:
       : BasicKernel("stride",
                     "adds 1 to every stride-th byte of an array, in several passes; accesses are independent",
                     strided_parameters(1)) {}
-  [[nodiscard]] std::int64_t bytes(const result::Params& point) const override {
+  [[nodiscard]] std::int64_t bytes(const Params& point) const override {
     return strided_point(*this, point).size;
   }
-  [[nodiscard]] std::unique_ptr<Instance> prepare(const result::Params& point) const override {
+  [[nodiscard]] std::unique_ptr<Instance> prepare(const Params& point) const override {
     const StridedPoint at = strided_point(*this, point);
     auto memory =
         std::make_unique<Memory>(at.size, at.offset, at.pages, fmt::format("stride --size {}", at.size));
@@ -284,7 +284,7 @@ public:
                                  at.passes};
     return make_instance(native::recount_kernel_stride, context, at.accesses(), std::move(memory));
   }
-  std::int64_t simulate(const result::Params& point, model::Hierarchy& caches) const override {
+  std::int64_t simulate(const Params& point, model::Hierarchy& caches) const override {
     const StridedPoint at = strided_point(*this, point);
     const ModelledBytes memory{caches, array_base(caches) + static_cast<std::uint64_t>(at.offset)};
     model::repeat(
@@ -353,11 +353,11 @@ public:
             "follows pointers in random order through individually chosen places; each load depends on "
             "the previous one",
             visit_parameters()) {}
-  [[nodiscard]] std::int64_t bytes(const result::Params& point) const override {
+  [[nodiscard]] std::int64_t bytes(const Params& point) const override {
     const Pattern p = checked(point).pattern;
     return extent(p) + p.visits() * std::int64_t{2 * sizeof(std::uint64_t)}; // with the order, meanwhile
   }
-  [[nodiscard]] std::unique_ptr<Instance> prepare(const result::Params& point) const override {
+  [[nodiscard]] std::unique_ptr<Instance> prepare(const Params& point) const override {
     const VisitPoint at = checked(point);
     auto memory = std::make_unique<Memory>(extent(at.pattern), at.pattern.offset,
                                            at.pattern.huge ? Memory::Pages::huge : Memory::Pages::small,
@@ -367,7 +367,7 @@ public:
     const native::Chase context{memory->data() + all.front(), at.accesses(), nullptr};
     return make_instance(native::recount_kernel_chase, context, at.accesses(), std::move(memory));
   }
-  std::int64_t simulate(const result::Params& point, model::Hierarchy& caches) const override {
+  std::int64_t simulate(const Params& point, model::Hierarchy& caches) const override {
     const VisitPoint at = checked(point);
     const auto all = places(at.pattern);
     const std::uint64_t base = array_base(caches) + static_cast<std::uint64_t>(at.pattern.offset);
@@ -378,8 +378,8 @@ public:
   [[nodiscard]] std::string unsimulated() const override { return {}; }
 
 private:
-  [[nodiscard]] VisitPoint checked(const result::Params& given) const {
-    const result::Params point = complete(*this, given);
+  [[nodiscard]] VisitPoint checked(const Params& given) const {
+    const Params point = complete(*this, given);
     VisitPoint at{to_pattern(name(), point), number(point, "passes")};
     std::int64_t span = 0, total = 0;
     const Pattern& p = at.pattern;

@@ -1,8 +1,8 @@
 // Access patterns: which places are visited, and in which order.
 #pragma once
 
+#include "kernel/params.hpp"
 #include "model/hierarchy.hpp"
-#include "result/observation.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -49,12 +49,12 @@ void replay(std::span<const std::uint64_t> places, std::uint64_t base, std::int6
 /// A kernel and its point, as in results.
 struct KernelPoint {
   std::string kernel;
-  result::Params params;
+  Params params;
 };
 /// chase for a dense pattern, visit for any other.
 [[nodiscard]] KernelPoint to_point(const Pattern& pattern, std::int64_t passes);
 /// The pattern of such a point; throws recount::Error (bad_input) when it is none of chase or visit or lacks
 /// a parameter. The number of passes is not part of it.
-[[nodiscard]] Pattern to_pattern(const std::string& kernel, const result::Params& params);
+[[nodiscard]] Pattern to_pattern(const std::string& kernel, const Params& params);
 
 } // namespace recount::kernel

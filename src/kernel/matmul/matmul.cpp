@@ -134,28 +134,28 @@ class MatmulKernel : public BasicKernel {
 public:
   MatmulKernel(std::string name, std::string prose, bool vectorised)
       : BasicKernel(std::move(name), std::move(prose), matmul_parameters()), vectorised_(vectorised) {}
-  [[nodiscard]] std::int64_t bytes(const result::Params& point) const override {
+  [[nodiscard]] std::int64_t bytes(const Params& point) const override {
     return matmul_point(*this, point).bytes();
   }
-  [[nodiscard]] std::unique_ptr<Instance> prepare(const result::Params& point) const override {
+  [[nodiscard]] std::unique_ptr<Instance> prepare(const Params& point) const override {
     const MatmulPoint at = matmul_point(*this, point);
     if (vectorised_) need_vectors(name());
     return make_matmul(at, vectorised_ ? native::vectorised_matmul(at.element == 8)
                                        : native::plain_matmul(at.element == 8));
   }
-  std::int64_t simulate(const result::Params& point, model::Hierarchy& caches) const override {
+  std::int64_t simulate(const Params& point, model::Hierarchy& caches) const override {
     if (vectorised_) throw unavailable(name(), unsimulated());
     model::simulate_nest(matmul_nest(point, caches.machine().placement), caches);
     return matmul_point(*this, point).accesses();
   }
-  std::int64_t simulate_warm(const result::Params& point, model::Hierarchy& caches) const override {
+  std::int64_t simulate_warm(const Params& point, model::Hierarchy& caches) const override {
     model::simulate_nest_warm(matmul_nest(point, caches.machine().placement), caches);
     return matmul_point(*this, point).accesses();
   }
   [[nodiscard]] std::string unsimulated() const override {
     return vectorised_ ? "its loads and stores depend on the compiler, not on the source text" : "";
   }
-  [[nodiscard]] std::vector<Expectation> expected(const result::Params& point) const override {
+  [[nodiscard]] std::vector<Expectation> expected(const Params& point) const override {
     const MatmulPoint at = matmul_point(*this, point);
     const double n = static_cast<double>(at.n), flop = at.element == 8 ? 2 * n * n * n : 0;
     const std::string form = at.element == 8 ? "2 n^3: one multiplication and one addition per step"
@@ -169,7 +169,7 @@ private:
 
 } // namespace
 
-model::Nest matmul_nest(const result::Params& point, const std::optional<model::Placement>& placement) {
+model::Nest matmul_nest(const Params& point, const std::optional<model::Placement>& placement) {
   const MatmulPoint at = matmul_point(matmul_kernel(), point);
   model::Recorder recorder;
   matmul_run(at, RecordedMatrices(at, placement, recorder));
@@ -232,8 +232,8 @@ std::vector<Parameter> matmul_parameters() {
   };
 }
 
-MatmulPoint matmul_point(const Kernel& kernel, const result::Params& given) {
-  const result::Params point = complete(kernel, given);
+MatmulPoint matmul_point(const Kernel& kernel, const Params& given) {
+  const Params point = complete(kernel, given);
   MatmulPoint at;
   at.variant = static_cast<MatmulPoint::Variant>(std::ranges::find(variants, text(point, "variant")) -
                                                  variants.begin());
@@ -260,20 +260,20 @@ public:
                     {choice_parameter("width", "vector: the widest available; scalar", {"vector", "scalar"}),
                      number_parameter("turns", "loop iterations, one step in each of 12 independent chains",
                                       20'000'000, 1, std::int64_t{1} << 40)}) {}
-  [[nodiscard]] std::int64_t bytes(const result::Params& point) const override {
+  [[nodiscard]] std::int64_t bytes(const Params& point) const override {
     static_cast<void>(complete(*this, point));
     return sizeof(native::Ceiling);
   }
-  [[nodiscard]] std::unique_ptr<Instance> prepare(const result::Params& given) const override {
-    const result::Params point = complete(*this, given);
+  [[nodiscard]] std::unique_ptr<Instance> prepare(const Params& given) const override {
+    const Params point = complete(*this, given);
     if (vectors(point)) need_vectors(name());
     native::Ceiling context;
     context.turns = number(point, "turns");
     return make_instance(
         vectors(point) ? native::recount_kernel_peak_vector : native::recount_kernel_peak_scalar, context, 0);
   }
-  [[nodiscard]] std::vector<Expectation> expected(const result::Params& given) const override {
-    const result::Params point = complete(*this, given);
+  [[nodiscard]] std::vector<Expectation> expected(const Params& given) const override {
+    const Params point = complete(*this, given);
     const int doubles = vectors(point) ? native::vectorised().doubles : 1;
     const double flop = 2.0 * native::peak_chains * doubles * static_cast<double>(number(point, "turns"));
     const std::string form =
@@ -282,7 +282,7 @@ public:
   }
 
 private:
-  [[nodiscard]] static bool vectors(const result::Params& point) { return text(point, "width") == "vector"; }
+  [[nodiscard]] static bool vectors(const Params& point) { return text(point, "width") == "vector"; }
 };
 
 class BandwidthInstance : public NativeInstance<native::Ceiling> {
@@ -302,11 +302,11 @@ public:
                     {number_parameter("size", "bytes of the array, in steps of 1024", 1 << 20, 1024,
                                       std::int64_t{1} << 40, Parameter::Unit::bytes),
                      number_parameter("passes", "passes over the array", 100, 1, std::int64_t{1} << 32)}) {}
-  [[nodiscard]] std::int64_t bytes(const result::Params& point) const override {
+  [[nodiscard]] std::int64_t bytes(const Params& point) const override {
     return number(complete(*this, point), "size") / 1024 * 1024;
   }
-  [[nodiscard]] std::unique_ptr<Instance> prepare(const result::Params& given) const override {
-    const result::Params point = complete(*this, given);
+  [[nodiscard]] std::unique_ptr<Instance> prepare(const Params& given) const override {
+    const Params point = complete(*this, given);
     need_vectors(name());
     const std::int64_t size = bytes(point);
     auto memory =
@@ -400,8 +400,8 @@ public:
             {number_parameter("n", "rows and columns of each matrix", 600, 1, 1 << 15),
              number_parameter("offset", "bytes from a page boundary to the first element of each matrix", 16,
                               0, 4095, Parameter::Unit::bytes)}) {}
-  [[nodiscard]] std::int64_t bytes(const result::Params& point) const override { return at(point).bytes(); }
-  [[nodiscard]] std::unique_ptr<Instance> prepare(const result::Params& point) const override {
+  [[nodiscard]] std::int64_t bytes(const Params& point) const override { return at(point).bytes(); }
+  [[nodiscard]] std::unique_ptr<Instance> prepare(const Params& point) const override {
     const MatmulPoint where = at(point);
     if (!library().missing.empty()) throw unavailable(name(), library().missing);
     auto memory = std::make_unique<Memory>(where.bytes(), where.offset, Memory::Pages::small,
@@ -419,8 +419,8 @@ public:
 
 private:
   /// Its matrices are placed like those of matmul.
-  [[nodiscard]] MatmulPoint at(const result::Params& given) const {
-    const result::Params point = complete(*this, given);
+  [[nodiscard]] MatmulPoint at(const Params& given) const {
+    const Params point = complete(*this, given);
     return matmul_point(matmul_kernel(), {{"n", point.at("n")}, {"offset", point.at("offset")}});
   }
 };

@@ -13,7 +13,7 @@
 namespace recount::kernel {
 
 /// The loops and accesses at a point.
-[[nodiscard]] model::Nest matmul_nest(const result::Params& point,
+[[nodiscard]] model::Nest matmul_nest(const Params& point,
                                       const std::optional<model::Placement>& placement = {});
 
 struct MatmulPoint {
@@ -38,7 +38,7 @@ struct MatmulPoint {
 [[nodiscard]] std::vector<Parameter> matmul_parameters();
 
 /// Completes and checks a point. Throws recount::Error (bad_input).
-[[nodiscard]] MatmulPoint matmul_point(const Kernel& kernel, const result::Params& given);
+[[nodiscard]] MatmulPoint matmul_point(const Kernel& kernel, const Params& given);
 
 /// Executes the region of `at` over any memory.
 template <class Memory>

@@ -1,5 +1,5 @@
 #include "base/affinity.hpp"
-#include "host/emulation.hpp"
+#include "base/host/emulation.hpp"
 #include "kernel/blocks/block.hpp"
 #include "kernel/kernel.hpp"
 #include "kernel/point.hpp"
@@ -46,16 +46,16 @@ struct Provoked {
 class ProvokedKernel : public BasicKernel {
 public:
   explicit ProvokedKernel(const Provoked& row) : BasicKernel(row.name, row.prose, {row.times}), row_(row) {}
-  [[nodiscard]] std::int64_t bytes(const result::Params& point) const override {
+  [[nodiscard]] std::int64_t bytes(const Params& point) const override {
     return times(point) * row_.bytes_each + row_.bytes;
   }
-  [[nodiscard]] std::unique_ptr<Instance> prepare(const result::Params& point) const override {
+  [[nodiscard]] std::unique_ptr<Instance> prepare(const Params& point) const override {
     return row_.prepare(times(point));
   }
-  [[nodiscard]] std::vector<Expectation> expected(const result::Params& point) const override {
+  [[nodiscard]] std::vector<Expectation> expected(const Params& point) const override {
     return row_.expected(static_cast<double>(times(point)));
   }
-  std::int64_t simulate(const result::Params& point, model::Hierarchy& caches) const override {
+  std::int64_t simulate(const Params& point, model::Hierarchy& caches) const override {
     return row_.simulate ? row_.simulate(times(point), caches) : BasicKernel::simulate(point, caches);
   }
   [[nodiscard]] std::string unsimulated() const override {
@@ -63,7 +63,7 @@ public:
   }
 
 private:
-  [[nodiscard]] std::int64_t times(const result::Params& point) const {
+  [[nodiscard]] std::int64_t times(const Params& point) const {
     return number(complete(*this, point), row_.times.name);
   }
   Provoked row_;
@@ -192,7 +192,7 @@ std::vector<Expectation> expected_ticks(double n) {
 
 // `cell`: accesses to one address given in advance, for breakpoints. See recount-kernels(7).
 
-const native::Block& cell_block(const result::Params& point) {
+const native::Block& cell_block(const Params& point) {
   return native::find_block("transfer_" + text(point, "operation"), "cell");
 }
 
@@ -236,22 +236,22 @@ public:
                               100, 1, std::int64_t{1} << 40),
              number_parameter("address", "address of the 8 bytes, a multiple of 8", std::int64_t{1} << 45,
                               1 << 20, (std::int64_t{1} << 47) - (1 << 20), Parameter::Unit::bytes)}) {}
-  [[nodiscard]] std::int64_t bytes(const result::Params& point) const override {
-    const result::Params at = complete(*this, point);
+  [[nodiscard]] std::int64_t bytes(const Params& point) const override {
+    const Params at = complete(*this, point);
     static_cast<void>(cell_block(at));
     if (number(at, "address") % 8 != 0)
       throw bad_input("cell --address", fmt::format("{} is not a multiple of 8", number(at, "address")));
     return 8;
   }
-  [[nodiscard]] std::unique_ptr<Instance> prepare(const result::Params& point) const override {
+  [[nodiscard]] std::unique_ptr<Instance> prepare(const Params& point) const override {
     static_cast<void>(bytes(point));
-    const result::Params at = complete(*this, point);
+    const Params at = complete(*this, point);
     return std::make_unique<CellInstance>(
         cell_block(at).code, static_cast<std::uint64_t>(number(at, "address")), number(at, "turns"));
   }
-  [[nodiscard]] std::vector<Expectation> expected(const result::Params& point) const override {
+  [[nodiscard]] std::vector<Expectation> expected(const Params& point) const override {
     static_cast<void>(bytes(point));
-    const result::Params at = complete(*this, point);
+    const Params at = complete(*this, point);
     const native::Block& block = cell_block(at);
     const auto turns = static_cast<double>(number(at, "turns"));
     auto all = instruction_presets(native::steps_per_turn * block.step + block.turn, turns, block.once);

@@ -1,8 +1,8 @@
 // The program that the check's tests start for each run: it knows their kernel, and lies where it is told to.
 //   CHECK_LIE = papi-doubles | perf-drifts | both-waver | dies
 #include "pages.hpp"
-#include "result/observation.hpp"
-#include "sweep/engine.hpp"
+#include "run/result/observation.hpp"
+#include "run/worker.hpp"
 
 #include <array>
 #include <cstdlib>

@@ -1,12 +1,13 @@
 // The whole check over software events: every kind of wrong table and broken witness gets its verdict.
 #include "../../skip.hpp"
 #include "../witness/obstacle.hpp"
-#include "check/check.hpp"
+#include "base/process/temporary_folder.hpp"
+#include "commands/check/check.hpp"
+#include "count/preset/catalogue.hpp"
 #include "pages.hpp"
-#include "preset/catalogue.hpp"
-#include "process/temporary_folder.hpp"
-#include "sweep/engine.hpp"
-#include "witness/backend.hpp"
+#include "run/batch.hpp"
+#include "run/witness/backend.hpp"
+#include "show/command/batch.hpp"
 
 #include <recount/error.hpp>
 
@@ -83,7 +84,7 @@ Done run_check(const recount::check::CheckContext& g, const std::vector<std::str
   batch.resume = resume;
   Done done;
   batch.quiet = true;
-  done.ended = sweep::run_batch(batch);
+  done.ended = command::run_batch(batch);
   done.verdicts = recount::check::conclude(plan, g, options, done.ended.results).verdicts;
   return done;
 }

@@ -1,6 +1,6 @@
 // This machine's own PMUs: everything that sysfs and the tables offer encodes.
-#include "event/event_list.hpp"
-#include "event/sysfs.hpp"
+#include "count/event/event_list.hpp"
+#include "count/event/sysfs.hpp"
 
 #include <recount/error.hpp>
 

@@ -1,9 +1,9 @@
 // Hostile results drawn by the gnuplot of this machine: no command in them is executed.
+#include "base/process/child.hpp"
+#include "base/process/temporary_folder.hpp"
 #include "base/text.hpp"
-#include "cli/commands.hpp"
-#include "plot/sheet.hpp"
-#include "process/child.hpp"
-#include "process/temporary_folder.hpp"
+#include "commands/cli/commands.hpp"
+#include "show/plot/sheet.hpp"
 #include "skip.hpp"
 #include "unit/hostile/hostile.hpp"
 

@@ -1,7 +1,7 @@
 // Machine code of the measured functions, read back with objdump.
 #pragma once
 
-#include "process/child.hpp"
+#include "base/process/child.hpp"
 
 #include <boost/test/unit_test.hpp>
 

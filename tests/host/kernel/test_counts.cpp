@@ -12,7 +12,7 @@
 
 using namespace recount;
 using kernel::Kernel;
-using result::Params;
+using kernel::Params;
 
 BOOST_AUTO_TEST_SUITE(counts)
 
@@ -98,7 +98,7 @@ void compare(const Kernel& kernel, const Params& point) {
   int compared = 0;
   const auto instance = kernel.prepare(point);
   const kernel::Tally tally = executed(instance->region());
-  BOOST_TEST_CONTEXT(kernel.name() << " " << result::describe(point)) {
+  BOOST_TEST_CONTEXT(kernel.name() << " " << kernel::describe(point)) {
     for (const auto& expectation : kernel.expected(point)) {
       const auto read = std::ranges::find(reads, expectation.metric, &Read::preset);
       if (read == reads.end() || expectation.below + expectation.above > 0) continue;

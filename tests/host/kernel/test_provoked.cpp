@@ -1,6 +1,6 @@
 // What Linux counts itself is counted here, raw, and held against the closed forms.
+#include "base/host/machine.hpp"
 #include "base/text.hpp"
-#include "host/machine.hpp"
 #include "kernel/kernel.hpp"
 #include "needs.hpp"
 #include "skip.hpp"
@@ -24,7 +24,7 @@ namespace {
 
 struct Case {
   std::string kernel, metric;
-  result::Params point;
+  kernel::Params point;
   std::string counted_as; ///< where Linux counts in kernel mode only
 };
 std::ostream& operator<<(std::ostream& out, const Case& c) {

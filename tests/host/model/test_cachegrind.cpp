@@ -1,8 +1,8 @@
 // The model's LRU caches against cachegrind's, over the same machine code.
 #include "../../skip.hpp"
+#include "base/process/child.hpp"
 #include "kernel/kernel.hpp"
 #include "model/hierarchy.hpp"
-#include "process/child.hpp"
 #include "recount/error.hpp"
 
 #include <boost/test/unit_test.hpp>

@@ -1,7 +1,7 @@
 // What an event set of PAPI does: start, read, accumulate, reset, stop; several sets; threads; errors by
 // name.
+#include "base/process/child.hpp"
 #include "no_papi.hpp"
-#include "process/child.hpp"
 #include "region.hpp"
 #include "skip.hpp"
 

@@ -1,8 +1,8 @@
 // Private tables. PAPI reads them once, when it starts, so this program never starts PAPI in its own process:
 // each case does so in a forked child.
+#include "base/process/child.hpp"
+#include "count/papi/library.hpp"
 #include "no_papi.hpp"
-#include "papi/library.hpp"
-#include "process/child.hpp"
 #include "region.hpp"
 #include "skip.hpp"
 #include "user_events.hpp"

@@ -1,6 +1,6 @@
 // Hardware breakpoints count accesses to an address exactly.
+#include "base/host/event_class.hpp"
 #include "helpers.hpp"
-#include "host/event_class.hpp"
 #include "needs.hpp"
 
 #include <recount/group.hpp>

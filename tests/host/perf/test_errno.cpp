@@ -1,9 +1,9 @@
 // Every errno that can be provoked here, and what the user is told about it.
+#include "base/host/sysctl.hpp"
+#include "count/perf/errno_hints.hpp"
+#include "count/perf/try_open.hpp"
 #include "helpers.hpp"
-#include "host/sysctl.hpp"
 #include "needs.hpp"
-#include "perf/errno_hints.hpp"
-#include "perf/try_open.hpp"
 
 #include <recount/group.hpp>
 #include <recount/sampling.hpp>

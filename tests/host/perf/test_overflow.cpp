@@ -1,7 +1,7 @@
 // Overflow: a call every N occurrences, by signal and by thread, by interrupt and by timer.
+#include "base/process/signals.hpp"
 #include "helpers.hpp"
 #include "needs.hpp"
-#include "process/signals.hpp"
 #include "target.hpp"
 
 #include <recount/group.hpp>

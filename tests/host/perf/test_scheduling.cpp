@@ -1,7 +1,7 @@
 // Groups that do not fit are told from groups that count, here before a kernel that plays tricks.
+#include "count/perf/open_group.hpp"
 #include "helpers.hpp"
 #include "needs.hpp"
-#include "perf/open_group.hpp"
 
 #include <recount/user_read.hpp>
 

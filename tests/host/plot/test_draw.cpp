@@ -1,9 +1,9 @@
 // Figures through the gnuplot of this machine, and what happens where there is none or it fails.
+#include "base/process/child.hpp"
+#include "base/process/temporary_folder.hpp"
 #include "base/text.hpp"
-#include "plot/gnuplot.hpp"
-#include "plot/sheet.hpp"
-#include "process/child.hpp"
-#include "process/temporary_folder.hpp"
+#include "show/plot/gnuplot.hpp"
+#include "show/plot/sheet.hpp"
 #include "unit/plot/synthetic.hpp"
 
 #include <recount/error.hpp>

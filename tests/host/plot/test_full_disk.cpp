@@ -1,5 +1,5 @@
 // Started by test_draw.cpp in a mount namespace of its own: draws onto a file system of 16 KiB.
-#include "plot/sheet.hpp"
+#include "show/plot/sheet.hpp"
 #include "unit/plot/synthetic.hpp"
 
 #include <recount/error.hpp>

@@ -1,6 +1,6 @@
 #include "papi_child.hpp"
 
-#include "process/child.hpp"
+#include "base/process/child.hpp"
 
 #include <papi.h>
 #include <perfmon/pfmlib.h>

@@ -2,7 +2,7 @@
 #include "papi_child.hpp"
 #include "random_table.hpp"
 
-#include "preset/catalogue.hpp"
+#include "count/preset/catalogue.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,7 +1,7 @@
 // Children really started: descriptors, limits, signals, failures of exec.
-#include "process/child.hpp"
-#include "process/fd.hpp"
-#include "process/waiter.hpp"
+#include "base/process/child.hpp"
+#include "base/process/fd.hpp"
+#include "base/process/waiter.hpp"
 
 #include <recount/error.hpp>
 

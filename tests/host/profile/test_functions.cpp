@@ -1,7 +1,7 @@
 // Calls of functions, counted in unmodified programs.
-#include "process/child.hpp"
-#include "process/temporary_folder.hpp"
-#include "profile/function_recording.hpp"
+#include "base/process/child.hpp"
+#include "base/process/temporary_folder.hpp"
+#include "commands/profile/function_recording.hpp"
 #include "skip.hpp"
 
 #include <recount/error.hpp>

@@ -1,9 +1,9 @@
 // Programs of known behaviour, profiled: the right function and line, and every sample there.
 #include "../../unit/symbol/fixture_lines.hpp"
+#include "commands/profile/places.hpp"
+#include "commands/profile/recording.hpp"
+#include "count/symbol/unwinder.hpp"
 #include "needs.hpp"
-#include "profile/places.hpp"
-#include "profile/recording.hpp"
-#include "symbol/unwinder.hpp"
 
 #include <recount/error.hpp>
 

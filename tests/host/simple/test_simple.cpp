@@ -1,6 +1,6 @@
 // The simple calls, as a person who only wants a number would use them.
+#include "count/simple/meter.hpp"
 #include "needs.hpp"
-#include "simple/meter.hpp"
 #include "skip.hpp"
 
 #include <recount/error.hpp>

@@ -1,9 +1,9 @@
 // Presets of a private table, which is read once in a process: hence a program of its own.
 #include "../perf/helpers.hpp"
 
+#include "count/preset/catalogue.hpp"
 #include "needs.hpp"
-#include "preset/catalogue.hpp"
-#include "stat/stat_run.hpp"
+#include "run/stat_run.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -2,12 +2,12 @@
 #include "../perf/helpers.hpp"
 #include "../perf/target.hpp"
 
+#include "base/process/child.hpp"
+#include "base/process/waiter.hpp"
 #include "base/text.hpp"
+#include "commands/stat/stat_table.hpp"
 #include "needs.hpp"
-#include "process/child.hpp"
-#include "process/waiter.hpp"
-#include "stat/stat_run.hpp"
-#include "stat/stat_table.hpp"
+#include "run/stat_run.hpp"
 
 #include <boost/test/unit_test.hpp>
 

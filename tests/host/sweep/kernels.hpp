@@ -12,14 +12,14 @@
 
 namespace recount::test {
 
-using result::ParamValue;
+using kernel::ParamValue;
 
 struct Steps : kernel::Instance {
   std::int64_t steps = 0, fault = 0;
   std::string how;
   volatile std::int64_t sum = 0;
 
-  explicit Steps(const result::Params& point)
+  explicit Steps(const kernel::Params& point)
       : steps(std::get<std::int64_t>(point.at("n"))),
         fault(std::get<std::int64_t>(point.at("fault"))),
         how(std::get<std::string>(point.at("how"))) {}
@@ -60,15 +60,15 @@ public:
   [[nodiscard]] const std::string& name() const override { return name_; }
   [[nodiscard]] const std::string& prose() const override { return prose_; }
   [[nodiscard]] std::span<const kernel::Parameter> parameters() const override { return parameters_; }
-  [[nodiscard]] std::int64_t bytes(const result::Params& point) const override {
+  [[nodiscard]] std::int64_t bytes(const kernel::Params& point) const override {
     if (std::get<std::int64_t>(point.at("m")) > std::get<std::int64_t>(point.at("n")))
       throw bad_input("--m", "m is over n");
     return 64 * std::get<std::int64_t>(point.at("n"));
   }
-  [[nodiscard]] std::unique_ptr<kernel::Instance> prepare(const result::Params& point) const override {
+  [[nodiscard]] std::unique_ptr<kernel::Instance> prepare(const kernel::Params& point) const override {
     return std::make_unique<Steps>(point);
   }
-  std::int64_t simulate(const result::Params& point, model::Hierarchy& caches) const override {
+  std::int64_t simulate(const kernel::Params& point, model::Hierarchy& caches) const override {
     const auto n = std::get<std::int64_t>(point.at("n")), m = std::get<std::int64_t>(point.at("m"));
     for (std::int64_t i = 0; i < 1000 * n; ++i)
       caches.load(static_cast<std::uint64_t>(64 * m * i), 8);

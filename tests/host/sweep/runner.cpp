@@ -2,8 +2,10 @@
 //   runner run-point                             as recount does
 //   runner sweep FILE RANGE-OF-N REPEAT FAULT HOW [LIMIT-OF-FILE-SIZE]   resumes FILE when it is there
 #include "kernels.hpp"
-#include "sweep/engine.hpp"
-#include "sweep/sweep_plan.hpp"
+#include "run/batch.hpp"
+#include "run/sweep_plan.hpp"
+#include "run/worker.hpp"
+#include "show/command/batch.hpp"
 
 #include <cstring>
 #include <sys/resource.h>
@@ -38,7 +40,7 @@ int run_sweep(int argc, char** argv) {
   batch.header.plan = settings(plan);
   batch.file = argv[2];
   batch.resume = batch.quiet = true;
-  const auto ended = run_batch(batch);
+  const auto ended = command::run_batch(batch);
   std::printf("%zu of %zu, %zu there\n", ended.outcome.runs, ended.planned, ended.already_recorded);
   return 0;
 }

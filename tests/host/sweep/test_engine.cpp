@@ -1,7 +1,8 @@
 // The engine with real processes: crashes, hangs, noise, stops; every run accounted for.
 #include "kernels.hpp"
-#include "result/observation.hpp"
-#include "sweep/engine.hpp"
+#include "run/batch.hpp"
+#include "run/engine.hpp"
+#include "run/result/observation.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <nlohmann/json.hpp>

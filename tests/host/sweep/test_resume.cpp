@@ -1,8 +1,9 @@
 // Whatever ends a sweep, what was measured stays, and the resumed results equal the uninterrupted ones.
 #include "../../skip.hpp"
-#include "process/temporary_folder.hpp"
-#include "result/observation.hpp"
-#include "result/results_file.hpp"
+#include "base/process/child.hpp"
+#include "base/process/temporary_folder.hpp"
+#include "run/result/observation.hpp"
+#include "run/result/results_file.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <chrono>
@@ -12,7 +13,6 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <process/child.hpp>
 #include <random>
 #include <sched.h>
 #include <sys/mount.h>

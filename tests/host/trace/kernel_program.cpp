@@ -11,13 +11,13 @@
 int main(int argc, char** argv) {
   using namespace recount;
   const kernel::Kernel& kernel = kernel::find(argv[1]);
-  result::Params point;
+  kernel::Params point;
   for (int i = 2; i < argc; ++i) {
     const std::string word = argv[i], name = word.substr(0, word.find('=')),
                       value = word.substr(name.size() + 1);
     char* end = nullptr;
     const long number = std::strtol(value.c_str(), &end, 10);
-    point[name] = *end == '\0' ? result::ParamValue(std::int64_t{number}) : result::ParamValue(value);
+    point[name] = *end == '\0' ? kernel::ParamValue(std::int64_t{number}) : kernel::ParamValue(value);
   }
   point = kernel::complete(kernel, point);
   const auto instance = kernel.prepare(point);

@@ -1,13 +1,13 @@
 // The compiled loops of the built-in kernels, executed under the tool, count what the built-in model counts.
+#include "base/process/child.hpp"
 #include "kernel/kernel.hpp"
 #include "model/hierarchy.hpp"
 #include "model/metrics.hpp"
-#include "process/child.hpp"
+#include "model/trace/decoder.hpp"
+#include "model/trace/gates.hpp"
+#include "model/trace/session.hpp"
+#include "model/trace/simulation.hpp"
 #include "skip.hpp"
-#include "trace/decoder.hpp"
-#include "trace/gates.hpp"
-#include "trace/session.hpp"
-#include "trace/simulation.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -70,7 +70,7 @@ void trace_kernel(const std::vector<std::string>& command, model::Hierarchy& cac
   BOOST_TEST_REQUIRE(exit.ok(), process::describe(exit));
 }
 
-std::vector<std::string> command_of(const result::Params& point) {
+std::vector<std::string> command_of(const kernel::Params& point) {
   std::vector<std::string> words{KERNEL_PROGRAM, "matmul"};
   for (const auto& [name, value] : point)
     words.push_back(name + "=" +
@@ -80,7 +80,7 @@ std::vector<std::string> command_of(const result::Params& point) {
   return words;
 }
 
-void compare(const result::Params& given, const std::string& machine) {
+void compare(const kernel::Params& given, const std::string& machine) {
   const kernel::Kernel& matmul = kernel::find("matmul");
   const auto point = kernel::complete(matmul, given);
   model::Hierarchy traced(model::machine(machine)), built_in(model::machine(machine));

@@ -1,10 +1,10 @@
 // Several, slow, dead and hostile viewers do not disturb the program or each other.
 #include "watching.hpp"
 
+#include "base/process/child.hpp"
+#include "base/process/fd.hpp"
+#include "base/process/temporary_folder.hpp"
 #include "base/text.hpp"
-#include "process/child.hpp"
-#include "process/fd.hpp"
-#include "process/temporary_folder.hpp"
 
 #include <recount/error.hpp>
 

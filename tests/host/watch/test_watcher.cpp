@@ -1,9 +1,9 @@
 // Programs watched on this Linux: intervals add up to the whole, and any process may end.
 #include "watching.hpp"
 
-#include "process/child.hpp"
-#include "process/fd.hpp"
-#include "watch/watcher.hpp"
+#include "base/process/child.hpp"
+#include "base/process/fd.hpp"
+#include "commands/watch/watcher.hpp"
 
 #include <recount/error.hpp>
 

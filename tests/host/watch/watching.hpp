@@ -1,8 +1,8 @@
 // Messages of a watch under test.
 #pragma once
 
-#include "watch/hub.hpp"
-#include "watch/watcher.hpp"
+#include "commands/watch/hub.hpp"
+#include "commands/watch/watcher.hpp"
 
 #include <string>
 #include <vector>

@@ -3,11 +3,11 @@
 #pragma once
 
 #include "../sweep/kernels.hpp"
+#include "base/process/child.hpp"
+#include "count/preset/catalogue.hpp"
 #include "faults.hpp"
-#include "preset/catalogue.hpp"
-#include "process/child.hpp"
-#include "result/observation.hpp"
-#include "witness/backend.hpp"
+#include "run/result/observation.hpp"
+#include "run/witness/backend.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,8 +1,8 @@
 // What tests over page faults need of a machine.
 #pragma once
 
-#include "preset/catalogue.hpp"
-#include "witness/backend.hpp"
+#include "count/preset/catalogue.hpp"
+#include "run/witness/backend.hpp"
 
 #include <string>
 

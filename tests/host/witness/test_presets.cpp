@@ -3,9 +3,9 @@
 #include "../papi/user_events.hpp"
 #include "in_child.hpp"
 #include "obstacle.hpp"
-#include "witness/both.hpp"
-#include "witness/counting.hpp"
-#include "witness/metric_events.hpp"
+#include "run/witness/both.hpp"
+#include "run/witness/counting.hpp"
+#include "run/witness/metric_events.hpp"
 
 #include <recount/papi.hpp>
 

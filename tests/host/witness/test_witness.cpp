@@ -2,9 +2,9 @@
 #include "../../skip.hpp"
 #include "../sweep/kernels.hpp"
 #include "faults.hpp"
-#include "witness/backend.hpp"
-#include "witness/counting.hpp"
-#include "witness/stopwatch.hpp"
+#include "run/witness/backend.hpp"
+#include "run/witness/counting.hpp"
+#include "run/witness/stopwatch.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,8 +1,8 @@
 // The blocks: hand-counted loops, whose tallies are held against an instruction decoder by tests/host/kernel.
 #include "block_work.hpp"
 
-#include "emulate/settings.hpp"
-#include "emulate/simulated_caches.hpp"
+#include "model/emulate/settings.hpp"
+#include "model/emulate/simulated_caches.hpp"
 
 #include <array>
 #include <sstream>

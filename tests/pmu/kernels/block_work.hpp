@@ -1,6 +1,6 @@
 #pragma once
 
-#include "emulate/machine.hpp"
+#include "model/emulate/machine.hpp"
 
 #include "kernel/blocks/block.hpp"
 

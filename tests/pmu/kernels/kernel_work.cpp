@@ -1,9 +1,9 @@
 #include "kernel_work.hpp"
 
 #include "block_work.hpp"
-#include "emulate/settings.hpp"
-#include "emulate/simulated_caches.hpp"
 #include "matmul_work.hpp"
+#include "model/emulate/settings.hpp"
+#include "model/emulate/simulated_caches.hpp"
 
 #include "kernel/blocks/block_kernel.hpp"
 #include "kernel/matmul/native_matmul.hpp"

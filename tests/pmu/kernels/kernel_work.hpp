@@ -1,8 +1,8 @@
 // What recount's kernels execute, from their own tallies and from the addresses that they use.
 #pragma once
 
-#include "emulate/machine.hpp"
-#include "emulate/preload/sample.hpp"
+#include "model/emulate/machine.hpp"
+#include "model/emulate/preload/sample.hpp"
 
 #include "kernel/blocks/block.hpp"
 

@@ -1,8 +1,8 @@
 // Kernel `matmul`: instructions of its inner loops, and the caches by its own replay.
 #include "matmul_work.hpp"
 
-#include "emulate/settings.hpp"
-#include "emulate/simulated_caches.hpp"
+#include "model/emulate/settings.hpp"
+#include "model/emulate/simulated_caches.hpp"
 
 #include "kernel/kernel.hpp"
 #include "kernel/matmul/native_matmul.hpp"
@@ -54,7 +54,7 @@ Work cache_work(const Step& step, const Matmul& at, bool doubles) {
     return caches.work();
   }
   constexpr std::uint64_t page = 4096;
-  recount::result::Params point{
+  recount::kernel::Params point{
       {"variant", std::string(step.variant)},
       {"element", std::string(doubles ? "f64" : "i16")},
       {"n", at.n},

@@ -1,9 +1,9 @@
 #include "patch.hpp"
 
-#include "emulate/preload/account.hpp"
-#include "emulate/preload/processor.hpp"
-#include "emulate/real.hpp"
 #include "kernel_work.hpp"
+#include "model/emulate/preload/account.hpp"
+#include "model/emulate/preload/processor.hpp"
+#include "model/emulate/real.hpp"
 
 #include <cstring>
 #include <deque>

@@ -1,7 +1,7 @@
 #include "base/output_file.hpp"
+#include "base/process/fd.hpp"
+#include "base/process/temporary_folder.hpp"
 #include "base/text.hpp"
-#include "process/fd.hpp"
-#include "process/temporary_folder.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <cerrno>

@@ -1,6 +1,6 @@
 // Sizes and strides of powers of two alone give the laboratory's answers, as read from its figure.
-#include "caches/infer/findings.hpp"
-#include "caches/measure/study.hpp"
+#include "commands/caches/infer/findings.hpp"
+#include "commands/caches/measure/study.hpp"
 
 #include <boost/test/unit_test.hpp>
 

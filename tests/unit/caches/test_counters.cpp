@@ -1,9 +1,9 @@
 // Misses that a real counter gives (noise, prefetched lines, pages that lie anywhere) go the same way as any:
 // recorded, replayed, inferred; and nothing that is stated has a part in it.
-#include "caches/infer/findings.hpp"
-#include "caches/infer/sampler.hpp"
-#include "caches/measure/miss_events.hpp"
-#include "caches/measure/study.hpp"
+#include "commands/caches/infer/findings.hpp"
+#include "commands/caches/infer/sampler.hpp"
+#include "commands/caches/measure/miss_events.hpp"
+#include "commands/caches/measure/study.hpp"
 
 #include <boost/test/unit_test.hpp>
 

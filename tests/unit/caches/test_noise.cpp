@@ -1,5 +1,5 @@
 // Disturbed rounds, and times that are noise alone.
-#include "caches/infer/sampler.hpp"
+#include "commands/caches/infer/sampler.hpp"
 
 #include <recount/error.hpp>
 

@@ -1,7 +1,7 @@
 // Random machines are recovered exactly from the model's misses, or called unknown with a reason: never
 // wrong.
-#include "caches/infer/findings.hpp"
-#include "caches/measure/study.hpp"
+#include "commands/caches/infer/findings.hpp"
+#include "commands/caches/measure/study.hpp"
 #include "machines.hpp"
 
 #include <boost/test/unit_test.hpp>

@@ -2,7 +2,7 @@
 // a line per pattern that the inference asked for: count, stride, shift, wrap, pair, before, offset, huge,
 // and the ns per access that its rounds gave, at one clock rate, and that three rounds reached, where that is
 // kept; then the page colours, where that run found any.
-#include "caches/infer/findings.hpp"
+#include "commands/caches/infer/findings.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,8 +1,8 @@
 // Machines with a clock only, simulated: what the inference by time states is true.
 #include "timing_tally.hpp"
 
-#include "caches/infer/colour_sets.hpp"
-#include "caches/infer/findings.hpp"
+#include "commands/caches/infer/colour_sets.hpp"
+#include "commands/caches/infer/findings.hpp"
 
 #include <boost/test/unit_test.hpp>
 

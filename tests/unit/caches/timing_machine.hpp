@@ -1,7 +1,7 @@
 // A machine with a clock and no counters, simulated: what the inference by time is tested against.
 #pragma once
 
-#include "caches/infer/sampler.hpp"
+#include "commands/caches/infer/sampler.hpp"
 
 #include <cstdint>
 #include <random>

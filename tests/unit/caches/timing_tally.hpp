@@ -1,7 +1,7 @@
 // How often an inference from the times of simulated machines is right, near, unknown or wrong.
 #pragma once
 
-#include "caches/infer/findings.hpp"
+#include "commands/caches/infer/findings.hpp"
 #include "timing_machine.hpp"
 
 #include <array>

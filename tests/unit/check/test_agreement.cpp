@@ -1,5 +1,5 @@
 // Synthetic observations of each kind, and the verdict that each must get.
-#include "check/verdict.hpp"
+#include "run/verdict/verdict.hpp"
 #include "trials.hpp"
 
 #include <recount/error.hpp>

@@ -1,5 +1,5 @@
 // Relations between native events: which do not hold, and the event that is at fault.
-#include "check/joint.hpp"
+#include "run/verdict/joint.hpp"
 #include "trials.hpp"
 
 #include <recount/error.hpp>

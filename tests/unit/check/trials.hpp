@@ -1,7 +1,7 @@
 // Trials made up for the tests.
 #pragma once
 
-#include "check/verdict.hpp"
+#include "run/verdict/verdict.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,7 +1,7 @@
 // Tables, sizes, wrapping.
+#include "base/process/temporary_folder.hpp"
 #include "base/text.hpp"
-#include "command/output.hpp"
-#include "process/temporary_folder.hpp"
+#include "show/command/output.hpp"
 
 #include <boost/test/unit_test.hpp>
 

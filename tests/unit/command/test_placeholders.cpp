@@ -1,5 +1,5 @@
 // {host}, {task} and others in names of output files.
-#include "command/command.hpp"
+#include "show/command/command.hpp"
 
 #include <recount/error.hpp>
 

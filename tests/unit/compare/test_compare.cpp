@@ -1,7 +1,7 @@
 // Machines side by side: made-up results with one machine that differs.
-#include "caches/infer/sampler.hpp"
-#include "caches/measure/study.hpp"
-#include "compare/compare.hpp"
+#include "commands/caches/measure/study.hpp"
+#include "commands/cli/commands.hpp"
+#include "commands/compare/compare.hpp"
 
 #include <recount/error.hpp>
 
@@ -216,7 +216,7 @@ BOOST_AUTO_TEST_CASE(another_inferred_cache_is_named) {
     };
     static_cast<void>(caches::model_caches(task, run.id, listener));
   }
-  const auto c = compare::compare(results, {});
+  const auto c = compare::compare(results, {.inferred = cli::inferred_caches});
   const auto* const size = finding(c, "model L1d capacity (caches)");
   BOOST_REQUIRE(size);
   BOOST_TEST(size->node == 3U);

@@ -1,5 +1,5 @@
 // The table of errata: its format, and which events of which CPUs it names.
-#include "errata/errata.hpp"
+#include "count/errata/errata.hpp"
 
 #include <recount/error.hpp>
 

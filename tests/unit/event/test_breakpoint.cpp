@@ -1,4 +1,4 @@
-#include "event/encode.hpp"
+#include "count/event/encode.hpp"
 
 #include <recount/error.hpp>
 

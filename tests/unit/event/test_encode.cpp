@@ -1,6 +1,6 @@
-#include "event/encode.hpp"
-#include "event/pfm.hpp"
-#include "event/sysfs.hpp"
+#include "count/event/encode.hpp"
+#include "count/event/pfm.hpp"
+#include "count/event/sysfs.hpp"
 #include "skip.hpp"
 #include "tree.hpp"
 

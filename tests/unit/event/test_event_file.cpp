@@ -1,7 +1,7 @@
 #include "base/text.hpp"
-#include "event/encode.hpp"
-#include "event/event_file.hpp"
-#include "event/sysfs.hpp"
+#include "count/event/encode.hpp"
+#include "count/event/event_file.hpp"
+#include "count/event/sysfs.hpp"
 
 #include <recount/error.hpp>
 

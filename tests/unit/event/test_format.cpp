@@ -1,4 +1,4 @@
-#include "event/sysfs.hpp"
+#include "count/event/sysfs.hpp"
 
 #include <recount/error.hpp>
 

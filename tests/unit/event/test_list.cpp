@@ -1,4 +1,4 @@
-#include "event/event_list.hpp"
+#include "count/event/event_list.hpp"
 #include "tree.hpp"
 
 #include <recount/error.hpp>

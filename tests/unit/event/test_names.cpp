@@ -1,6 +1,6 @@
 #include "base/text.hpp"
-#include "event/encode.hpp"
-#include "event/sysfs.hpp"
+#include "count/event/encode.hpp"
+#include "count/event/sysfs.hpp"
 #include "tree.hpp"
 
 #include <recount/error.hpp>

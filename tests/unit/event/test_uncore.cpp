@@ -1,5 +1,5 @@
 // Uncore PMUs as sysfs describes them: units, and several instances.
-#include "event/encode.hpp"
+#include "count/event/encode.hpp"
 
 #include <recount/error.hpp>
 

@@ -1,8 +1,8 @@
 // A directory that stands for /sys/bus/event_source/devices.
 #pragma once
 
-#include "host/pmu.hpp"
-#include "process/temporary_folder.hpp"
+#include "base/host/pmu.hpp"
+#include "base/process/temporary_folder.hpp"
 
 #include <filesystem>
 #include <fstream>

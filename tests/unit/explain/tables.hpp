@@ -1,8 +1,8 @@
 // Published tables for tests of recount explain.
 #pragma once
 
-#include "explain/explanation.hpp"
-#include "matmul/products.hpp"
+#include "commands/explain/explanation.hpp"
+#include "run/result/products.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,13 +1,13 @@
 // How well the descriptions of machines predict counts that strangers published, group by group
 // (tests/data/field/bounds.txt).
 #include "base/format.hpp"
+#include "base/statistics/statistics.hpp"
 #include "base/text.hpp"
-#include "explain/explanation.hpp"
-#include "matmul/products.hpp"
+#include "commands/explain/explanation.hpp"
 #include "model/machine.hpp"
 #include "model/metrics.hpp"
 #include "model/nest_simulation.hpp"
-#include "statistics/statistics.hpp"
+#include "run/result/products.hpp"
 #include "tables.hpp"
 
 #include <boost/test/unit_test.hpp>

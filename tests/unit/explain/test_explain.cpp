@@ -1,5 +1,5 @@
 // Tables, predictions and refutation of recount explain.
-#include "explain/explanation.hpp"
+#include "commands/explain/explanation.hpp"
 #include "kernel/kernel.hpp"
 #include "kernel/matmul/matmul.hpp"
 #include "model/hierarchy.hpp"

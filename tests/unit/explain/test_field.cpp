@@ -1,8 +1,8 @@
 // Counts that strangers published (tests/data/field): what recount explain finds in them by itself.
-#include "explain/explanation.hpp"
-#include "matmul/products.hpp"
+#include "base/statistics/statistics.hpp"
+#include "commands/explain/explanation.hpp"
 #include "model/machine.hpp"
-#include "statistics/statistics.hpp"
+#include "run/result/products.hpp"
 #include "tables.hpp"
 
 #include <boost/test/unit_test.hpp>

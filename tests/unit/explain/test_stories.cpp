@@ -1,6 +1,6 @@
 // Wrong stories about counts that strangers published (tests/data/field): each is refuted.
-#include "explain/explanation.hpp"
-#include "matmul/products.hpp"
+#include "commands/explain/explanation.hpp"
+#include "run/result/products.hpp"
 #include "tables.hpp"
 
 #include <boost/test/unit_test.hpp>

@@ -1,5 +1,5 @@
 // Hypotheses about machines against tables that the model counted.
-#include "explain/explanation.hpp"
+#include "commands/explain/explanation.hpp"
 #include "tables.hpp"
 
 #include <boost/test/unit_test.hpp>

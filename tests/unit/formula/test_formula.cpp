@@ -1,6 +1,6 @@
 // Formulas as text and as algebra.
-#include "formula/algebra.hpp"
-#include "formula/expression.hpp"
+#include "base/formula/algebra.hpp"
+#include "base/formula/expression.hpp"
 
 #include <boost/test/unit_test.hpp>
 

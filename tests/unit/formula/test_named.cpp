@@ -1,4 +1,4 @@
-#include "formula/named.hpp"
+#include "base/formula/named.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,5 +1,5 @@
 // Which totals become flags.
-#include "host/disturbance.hpp"
+#include "base/host/disturbance.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,5 +1,5 @@
 // What recount emulate tells a program of itself.
-#include "host/emulation.hpp"
+#include "base/host/emulation.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,7 +1,7 @@
 // Other machines' /sys, laid out in a temporary folder.
-#include "host/disturbance.hpp"
-#include "host/pmu.hpp"
-#include "process/temporary_folder.hpp"
+#include "base/host/disturbance.hpp"
+#include "base/host/pmu.hpp"
+#include "base/process/temporary_folder.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <filesystem>

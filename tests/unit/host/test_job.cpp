@@ -1,5 +1,5 @@
 // The variables of launchers, as their manuals name them.
-#include "host/job.hpp"
+#include "base/host/job.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,7 +1,7 @@
 // Small texts of /proc and /sys.
+#include "base/host/machine.hpp"
+#include "base/host/sysctl.hpp"
 #include "base/text.hpp"
-#include "host/machine.hpp"
-#include "host/sysctl.hpp"
 
 #include <boost/test/unit_test.hpp>
 

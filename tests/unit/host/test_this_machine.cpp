@@ -1,7 +1,7 @@
 // This machine: what must hold on any.
-#include "host/disturbance.hpp"
-#include "host/machine.hpp"
-#include "host/sysctl.hpp"
+#include "base/host/disturbance.hpp"
+#include "base/host/machine.hpp"
+#include "base/host/sysctl.hpp"
 #include "skip.hpp"
 
 #include <algorithm>

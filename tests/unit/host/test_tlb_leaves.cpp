@@ -1,6 +1,6 @@
 // TLBs from CPUID. The registers are those of the CPUs named, as published in dumps (InstLatx64); what they
 // mean is stated in Intel's SDM, leaf 0x18, and AMD's APM, 0x80000005, 0x80000006 and 0x80000021.
-#include "host/machine.hpp"
+#include "base/host/machine.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <map>

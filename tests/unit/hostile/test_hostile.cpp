@@ -2,14 +2,14 @@
 #include "hostile.hpp"
 #include "latex_escapes.hpp"
 
-#include "cli/commands.hpp"
-#include "command/output.hpp"
-#include "document/document.hpp"
-#include "lint/lint_report.hpp"
-#include "metric/metric.hpp"
+#include "commands/cli/commands.hpp"
+#include "commands/lint/lint_report.hpp"
+#include "commands/report/build_report.hpp"
+#include "count/metric/metric.hpp"
 #include "model/machine.hpp"
-#include "plot/layout.hpp"
-#include "report/build_report.hpp"
+#include "show/command/output.hpp"
+#include "show/document/document.hpp"
+#include "show/plot/layout.hpp"
 
 #include <recount/error.hpp>
 
@@ -184,7 +184,7 @@ BOOST_AUTO_TEST_CASE(machines_and_metrics_are_text_on_a_terminal) {
   std::vector<JsonText> machines;
   for (const auto& path : files("src/model/data", ".json"))
     machines.emplace_back(formula_text(path));
-  const std::string metrics = formula_text(source / "src/metric/data/recount.metrics");
+  const std::string metrics = formula_text(source / "src/count/metric/data/recount.metrics");
   for (int i = 0; i < cases(); ++i) {
     std::string machine = machines[random() % machines.size()].mutated(random, all), metric = metrics;
     metric.insert(random() % metric.size(), payload(random, all));

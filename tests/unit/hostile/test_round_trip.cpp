@@ -2,10 +2,12 @@
 #include "hostile.hpp"
 
 #include "base/text.hpp"
-#include "result/results_file.hpp"
-#include "sweep/engine.hpp"
-#include "sweep/sweep_plan.hpp"
-#include "watch/message.hpp"
+#include "commands/watch/message.hpp"
+#include "run/batch.hpp"
+#include "run/result/results_file.hpp"
+#include "run/resume.hpp"
+#include "run/sweep_plan.hpp"
+#include "run/worker.hpp"
 
 #include <recount/error.hpp>
 

@@ -48,7 +48,7 @@ struct ReplayedMatrices {
 };
 
 /// Returns the accesses.
-inline std::int64_t replay_matmul(const result::Params& point, model::Hierarchy& caches) {
+inline std::int64_t replay_matmul(const kernel::Params& point, model::Hierarchy& caches) {
   const kernel::MatmulPoint at = kernel::matmul_point(kernel::matmul_kernel(), point);
   ReplayedMatrices memory{caches, {}, static_cast<unsigned>(at.element)};
   for (unsigned matrix = 0; matrix < 4; ++matrix) {

@@ -21,7 +21,7 @@ BOOST_AUTO_TEST_SUITE(blocks)
 namespace {
 
 /// Whether the point could be executed; else the error is the right one.
-bool executes(const kernel::Kernel& k, const result::Params& point) {
+bool executes(const kernel::Kernel& k, const kernel::Params& point) {
   try {
     const auto instance = k.prepare(point);
     instance->region()();
@@ -122,11 +122,11 @@ bool is_stated(const std::string& metric) {
 }
 
 /// All choices of the kernel, in their order.
-std::vector<result::Params> all_choices(const kernel::Kernel& of) {
-  std::vector<result::Params> all{{{"turns", std::int64_t{1000}}}};
+std::vector<kernel::Params> all_choices(const kernel::Kernel& of) {
+  std::vector<kernel::Params> all{{{"turns", std::int64_t{1000}}}};
   for (const auto& parameter : of.parameters()) {
     if (parameter.unit != kernel::Parameter::Unit::choice) continue;
-    std::vector<result::Params> wider;
+    std::vector<kernel::Params> wider;
     for (const auto& point : all)
       for (const std::string& value : parameter.choices)
         (wider.emplace_back(point))[parameter.name] = value;
@@ -136,7 +136,7 @@ std::vector<result::Params> all_choices(const kernel::Kernel& of) {
 }
 
 /// "NAME=COUNT" or "NAME=LEAST..MOST" of those that are not 0.
-std::string counts_at(const kernel::Kernel& of, const result::Params& point) {
+std::string counts_at(const kernel::Kernel& of, const kernel::Params& point) {
   std::string text;
   for (const auto& known : of.expected(point)) {
     const double least = known.value - known.below, most = known.value + known.above;
@@ -155,9 +155,9 @@ BOOST_AUTO_TEST_CASE(each_block_states_the_counts_of_the_table) {
   std::string found =
       "# What each block of x86-64 counts in 1000 turns, but zeros: written with RECOUNT_WRITE_TALLIES=1 "
       "after each was compared with its decoded execution (tests/emulate/test_kernels.cpp).\n";
-  const auto add = [&](const kernel::Kernel& of, const result::Params& point) {
+  const auto add = [&](const kernel::Kernel& of, const kernel::Params& point) {
     try {
-      found += of.name() + " " + result::describe(point) + ":" + counts_at(of, point) + "\n";
+      found += of.name() + " " + kernel::describe(point) + ":" + counts_at(of, point) + "\n";
     } catch (const Error&) { // no such instruction
     }
   };
@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(each_block_states_the_counts_of_the_table) {
     if (of->name() == "cell" || of->name() == "peak" ||
         std::ranges::none_of(parameters, [](const auto& p) { return p.name == "turns"; }))
       continue;
-    for (const result::Params& point : all_choices(*of))
+    for (const kernel::Params& point : all_choices(*of))
       add(*of, point);
   }
   constexpr std::int64_t bytes = 65536, passes = 3;

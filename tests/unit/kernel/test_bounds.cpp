@@ -138,8 +138,8 @@ const std::vector<Bounded> all_bounds = {
     {"branch", "pattern=alternating turns=16384", 262144, {"PAPI_BR_MSP"}, {0, 0.001}, {0.01}},
 };
 
-result::Params parse_bounded_point(const std::string& text) {
-  result::Params point;
+kernel::Params parse_bounded_point(const std::string& text) {
+  kernel::Params point;
   std::istringstream words(text);
   for (std::string word; words >> word;) {
     const auto equals = word.find('=');

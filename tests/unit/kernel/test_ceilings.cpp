@@ -116,7 +116,7 @@ BOOST_AUTO_TEST_CASE(dgemm_multiplies_when_it_is_installed) {
 }
 
 BOOST_AUTO_TEST_CASE(operations_are_stated) {
-  const auto flop = [](const std::string& kernel, const result::Params& point) {
+  const auto flop = [](const std::string& kernel, const kernel::Params& point) {
     for (const auto& known : find(kernel).expected(point))
       if (known.metric == "PAPI_DP_OPS") return known.value;
     return -1.0;

@@ -121,7 +121,7 @@ BOOST_DATA_TEST_CASE(every_access_reaches_the_model, data::make(natives), native
   machine.levels[0].ways = 2;
   for (const std::int64_t n : {1, 5, 12})
     for (const std::string transpose : {"included", "excluded"}) {
-      const result::Params point = {
+      const kernel::Params point = {
           {"variant", native.name}, {"n", n}, {"block", std::int64_t{5}}, {"transpose", transpose}};
       model::Hierarchy caches(machine);
       const std::int64_t accesses = test::replay_matmul(point, caches);
@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(simulation_counts_as_the_replay) {
     if (seed % 4 == 0) machine = with_huge_pages(std::move(machine));
     const std::string element = any({"f64", "i16"});
     const std::int64_t bytes = element == "f64" ? 8 : 2;
-    const result::Params point = {{"variant", any({"ijk", "ijk-mem", "ikj", "transposed", "blocked"})},
+    const kernel::Params point = {{"variant", any({"ijk", "ijk-mem", "ikj", "transposed", "blocked"})},
                                   {"element", element},
                                   {"n", chance.one_in(20) ? chance.from(25, 50) : chance.from(1, 24)},
                                   {"block", chance.from(1, 12)},
@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(simulation_counts_as_the_replay) {
     model::Hierarchy fast(machine), warm(machine), plain(machine);
     find("matmul").simulate(point, fast);
     test::replay_matmul(point, plain);
-    BOOST_TEST_CONTEXT("seed " << seed << ": " << result::describe(point) << " on " << describe(machine)) {
+    BOOST_TEST_CONTEXT("seed " << seed << ": " << kernel::describe(point) << " on " << describe(machine)) {
       BOOST_TEST((fast.counts() == plain.counts()));
       BOOST_TEST((fast.state() == plain.state()));
       find("matmul").simulate_warm(point, warm);

@@ -1,7 +1,7 @@
 // recount-kernels(7) tells which kernel tests which preset and what blocks execute: as the tables have it.
+#include "count/preset/standard.hpp"
 #include "kernel/proofs.hpp"
 #include "model/machine.hpp"
-#include "preset/standard.hpp"
 #include "recount/error.hpp"
 #include "skip.hpp"
 

@@ -1,8 +1,8 @@
 // The table of proofs: every row is answered by its kernel, at a point that the kernel accepts.
+#include "count/preset/standard.hpp"
 #include "kernel/proofs.hpp"
 #include "model/machine.hpp"
 #include "model/metrics.hpp"
-#include "preset/standard.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -35,7 +35,7 @@ BOOST_AUTO_TEST_CASE(every_row_is_answered_by_its_kernel) {
   const auto simulated = model::metric_names(machine);
   for (const kernel::Proof& proof : kernel::proofs(machine)) {
     BOOST_TEST_CONTEXT(proof.preset << " by " << proof.kernel->name() << " "
-                                    << result::describe(proof.point)) {
+                                    << kernel::describe(proof.point)) {
       BOOST_TEST((kernel::complete(*proof.kernel, proof.point) == proof.point));
       BOOST_TEST(proof.tolerance >= 0);
       BOOST_TEST(!proof.why.empty());

@@ -9,7 +9,7 @@
 #include <set>
 
 using namespace recount;
-using result::Params;
+using kernel::Params;
 namespace data = boost::unit_test::data;
 
 BOOST_AUTO_TEST_SUITE(registry)
@@ -28,7 +28,7 @@ std::ostream& operator<<(std::ostream& out, const Wrong& wrong) {
 Params point(std::int64_t size, std::int64_t stride) {
   return {{"size", size}, {"stride", stride}};
 }
-Params with(Params params, const std::string& name, result::ParamValue value) {
+Params with(Params params, const std::string& name, kernel::ParamValue value) {
   params[name] = std::move(value);
   return params;
 }

@@ -31,7 +31,7 @@ model::MachineDescription small_machine(std::mt19937_64& engine) {
   return machine;
 }
 
-result::Params random_point(std::mt19937_64& engine, std::int64_t least_stride) {
+kernel::Params random_point(std::mt19937_64& engine, std::int64_t least_stride) {
   const auto size = static_cast<std::int64_t>(64 + engine() % 3000);
   const auto stride = least_stride + static_cast<std::int64_t>(engine() % 64);
   return {{"size", std::max(size, stride)},
@@ -41,7 +41,7 @@ result::Params random_point(std::mt19937_64& engine, std::int64_t least_stride) 
           {"offset", static_cast<std::int64_t>(engine() % 4096)}};
 }
 
-std::int64_t of(const result::Params& p, const char* name) {
+std::int64_t of(const kernel::Params& p, const char* name) {
   return std::get<std::int64_t>(p.at(name));
 }
 
@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(two_cores_take_a_line_from_each_other) {
 // once more, and the entry hits, because the frame was fetched last.
 BOOST_AUTO_TEST_CASE(code_beyond_the_instruction_cache_misses_at_every_line) {
   const auto& code = kernel::find("code");
-  const result::Params point{{"size", std::int64_t{64} << 10}, {"passes", std::int64_t{5}}};
+  const kernel::Params point{{"size", std::int64_t{64} << 10}, {"passes", std::int64_t{5}}};
   model::Hierarchy caches(model::machine("i7-9700"));
   BOOST_TEST(code.simulate_warm(point, caches) == 5 * 1024);
   const model::Counts counts = caches.counts();
@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(code_beyond_the_instruction_cache_misses_at_every_line) {
 // level.
 BOOST_AUTO_TEST_CASE(code_on_many_pages_misses_in_the_instruction_tlb) {
   const auto& code = kernel::find("code");
-  const result::Params point{
+  const kernel::Params point{
       {"size", std::int64_t{1} << 20}, {"stride", std::int64_t{4096}}, {"passes", std::int64_t{3}}};
   model::Hierarchy caches(model::machine("i7-9700"));
   code.simulate_warm(point, caches);

@@ -14,7 +14,7 @@
 #include <set>
 
 using namespace recount;
-using result::Params;
+using kernel::Params;
 namespace data = boost::unit_test::data;
 
 BOOST_AUTO_TEST_SUITE(strided)

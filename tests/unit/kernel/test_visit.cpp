@@ -138,11 +138,11 @@ BOOST_AUTO_TEST_CASE(ways_and_lines_show_as_they_must) {
 
 BOOST_AUTO_TEST_CASE(pointers_that_would_overlap_are_refused) {
   const auto& kernel = kernel::find("visit");
-  const result::Params close{{"count", std::int64_t{4}}, {"stride", std::int64_t{7}}};
+  const kernel::Params close{{"count", std::int64_t{4}}, {"stride", std::int64_t{7}}};
   BOOST_CHECK_EXCEPTION(static_cast<void>(kernel.bytes(close)), Error, [](const Error& e) {
     return std::string(e.what()).find("are 7 bytes apart") != std::string::npos;
   });
-  const result::Params far{{"count", std::int64_t{1} << 24}, {"stride", std::int64_t{1} << 44}};
+  const kernel::Params far{{"count", std::int64_t{1} << 24}, {"stride", std::int64_t{1} << 44}};
   BOOST_CHECK_THROW(static_cast<void>(kernel.bytes(far)), Error);
   BOOST_CHECK_THROW(static_cast<void>(kernel::to_pattern("stride", {})), Error);
   BOOST_CHECK_THROW(static_cast<void>(kernel::to_pattern("visit", {{"slots", std::string("1,,2")}})), Error);

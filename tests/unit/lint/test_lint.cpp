@@ -1,5 +1,5 @@
 // Every rule has a table that triggers it and a near miss that does not; and mistakes that shipped once.
-#include "lint/lint_report.hpp"
+#include "commands/lint/lint_report.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,6 +1,6 @@
 // Matrix products in results: which they are, what follows from their counts, odd repetitions.
-#include "matmul/derived.hpp"
-#include "matmul/matmul_tables.hpp"
+#include "commands/matmul/derived.hpp"
+#include "commands/matmul/matmul_tables.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,10 +1,10 @@
 // Published tables of matrix products: what is read, and what is refused.
-#include "matmul/products.hpp"
+#include "run/result/products.hpp"
 
-#include "matmul/matmul_study.hpp"
-#include "matmul/matmul_tables.hpp"
-#include "result/observation.hpp"
-#include "witness/backend.hpp"
+#include "commands/matmul/matmul_study.hpp"
+#include "commands/matmul/matmul_tables.hpp"
+#include "run/result/observation.hpp"
+#include "run/witness/backend.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // Remarks on matrix results: contradictions, speed-ups, jumps in cost, outliers.
-#include "matmul/matmul_tables.hpp"
+#include "commands/matmul/matmul_tables.hpp"
 
 #include <boost/test/unit_test.hpp>
 

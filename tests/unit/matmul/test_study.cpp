@@ -1,6 +1,6 @@
 // The matrix study: its points, its runs, what is left out.
+#include "commands/matmul/matmul_study.hpp"
 #include "kernel/kernel.hpp"
-#include "matmul/matmul_study.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <recount/error.hpp>

@@ -1,6 +1,6 @@
-#include "metric/metric.hpp"
-#include "preset/standard.hpp"
-#include "process/temporary_folder.hpp"
+#include "base/process/temporary_folder.hpp"
+#include "count/metric/metric.hpp"
+#include "count/preset/standard.hpp"
 
 #include <recount/error.hpp>
 #include <recount/event.hpp>

@@ -1,5 +1,5 @@
 // Descriptions: what is read, and what each mistake is told.
-#include "host/machine.hpp"
+#include "base/host/machine.hpp"
 #include "model/hierarchy.hpp"
 #include "model/machine.hpp"
 #include "recount/error.hpp"

@@ -21,9 +21,9 @@ BOOST_AUTO_TEST_SUITE(proofs)
 
 namespace {
 
-using Place = std::pair<const kernel::Kernel*, result::Params>;
+using Place = std::pair<const kernel::Kernel*, kernel::Params>;
 
-std::int64_t number_of(const result::Params& point, const char* name) {
+std::int64_t number_of(const kernel::Params& point, const char* name) {
   return std::get<std::int64_t>(point.at(name));
 }
 
@@ -40,7 +40,7 @@ void follow_pointers(const Place& place, reference::Simulator& caches) {
 }
 
 /// x becomes 1103515245 x + 12345 modulo the number of places (recount-kernels(7), "scatter").
-void follow_recurrence(const result::Params& point, reference::Simulator& caches) {
+void follow_recurrence(const kernel::Params& point, reference::Simulator& caches) {
   const std::int64_t stride = number_of(point, "stride"), places = number_of(point, "size") / stride;
   const bool stores = std::get<std::string>(point.at("operation")) == "store";
   std::int64_t x = 0;
@@ -72,7 +72,7 @@ std::map<Place, std::set<std::string>> simulated_places(const model::MachineDesc
   for (const kernel::Proof& proof : kernel::proofs(machine)) {
     const auto known = proof.kernel->expected(proof.point);
     if (std::ranges::find(known, proof.preset, &kernel::Expectation::metric) != known.end()) continue;
-    result::Params point = proof.point;
+    kernel::Params point = proof.point;
     point["passes"] = std::min<std::int64_t>(number_of(point, "passes"), 2);
     places[{proof.kernel, point}].insert(proof.preset);
   }
@@ -96,7 +96,7 @@ BOOST_DATA_TEST_CASE(expected_misses_are_those_of_another_simulator,
     for (const std::string& preset : presets) {
       ++compared;
       BOOST_TEST(model.at(preset) == reference.at(preset),
-                 preset << " in " << kernel->name() << " " << result::describe(point) << ": "
+                 preset << " in " << kernel->name() << " " << kernel::describe(point) << ": "
                         << model.at(preset) << " by the model, " << reference.at(preset) << " by reference");
     }
   }

@@ -24,7 +24,7 @@ constexpr const char* small = R"({"name": "small",
              {"name": "L2", "size": "32K", "line": 64, "ways": 4}],
   "tlb": {"page": "4K", "levels": [{"entries": 16, "ways": 4}, {"entries": 96, "ways": 12, "index": "xor"}]}})";
 
-result::Params point(const std::string& variant, std::int64_t n, std::int64_t block) {
+kernel::Params point(const std::string& variant, std::int64_t n, std::int64_t block) {
   return kernel::complete(kernel::matmul_kernel(), {{"variant", variant}, {"n", n}, {"block", block}});
 }
 
@@ -36,7 +36,7 @@ model::MachineDescription machine(bool sampled, const char* pages = nullptr) {
 }
 
 /// Access by access, the second of two passes.
-std::map<std::string, std::int64_t> complete(const result::Params& at, const model::MachineDescription& on) {
+std::map<std::string, std::int64_t> complete(const kernel::Params& at, const model::MachineDescription& on) {
   model::Hierarchy caches(on);
   test::replay_matmul(at, caches);
   caches.reset_counters();

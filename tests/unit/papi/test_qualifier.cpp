@@ -1,4 +1,4 @@
-#include "papi/resolve.hpp"
+#include "count/papi/resolve.hpp"
 
 #include <recount/error.hpp>
 

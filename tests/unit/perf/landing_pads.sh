@@ -7,7 +7,7 @@ compiler=${CROSS_CXX:-aarch64-linux-gnu-g++}
 command -v "$compiler" >/dev/null || { echo "SKIP: no $compiler (apt-get install g++-aarch64-linux-gnu)"; exit 77; }
 object=$(mktemp)
 trap 'rm -f "$object"' EXIT
-printf '#include "perf/read_page.hpp"\nstd::uint64_t f(unsigned i) { return recount::perf::cpu_counter(i); }\n' |
+printf '#include "count/perf/read_page.hpp"\nstd::uint64_t f(unsigned i) { return recount::perf::cpu_counter(i); }\n' |
   "$compiler" -std=c++20 -O2 -mbranch-protection=standard -I"$root/src" -x c++ -c - -o "$object"
 code=$("${compiler%g++}objdump" -d "$object")
 registers=$(printf '%s\n' "$code" | grep -cE 'mrs.*pm(evcntr[0-9]+|ccntr)_el0')

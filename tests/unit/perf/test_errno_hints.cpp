@@ -1,4 +1,4 @@
-#include "perf/errno_hints.hpp"
+#include "count/perf/errno_hints.hpp"
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>

@@ -1,4 +1,4 @@
-#include "perf/open_group.hpp"
+#include "count/perf/open_group.hpp"
 
 #include <array>
 #include <boost/test/unit_test.hpp>

@@ -1,4 +1,4 @@
-#include "perf/overflow_engine.hpp"
+#include "count/perf/overflow_engine.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,6 +1,6 @@
 // The arithmetic of user-space reads over a page and registers made of memory.
-#include "perf/open_group.hpp"
-#include "perf/read_page.hpp"
+#include "count/perf/open_group.hpp"
+#include "count/perf/read_page.hpp"
 
 #include <array>
 #include <boost/test/unit_test.hpp>

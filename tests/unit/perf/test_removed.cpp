@@ -1,6 +1,6 @@
 // What counters could see of tasks: times of inherited events, and removals in the records.
-#include "perf/removed.hpp"
-#include "perf/sample_open.hpp"
+#include "count/perf/removed.hpp"
+#include "count/perf/sample_open.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,4 +1,4 @@
-#include "perf/record.hpp"
+#include "count/perf/record.hpp"
 #include "records.hpp"
 
 #include <boost/test/unit_test.hpp>

@@ -1,5 +1,5 @@
 // Stepping down to what an older kernel accepts, with kernels made of functions.
-#include "perf/try_open.hpp"
+#include "count/perf/try_open.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <cerrno>

@@ -1,8 +1,8 @@
 // Results as a sweep might give them, made up: figures are tested on these.
 #pragma once
 
-#include "plot/sheet.hpp"
-#include "result/results_file.hpp"
+#include "run/result/results_file.hpp"
+#include "show/plot/sheet.hpp"
 
 namespace recount::plot {
 

@@ -1,9 +1,9 @@
 // The figures of an inference of caches: what is found is marked, what is modelled is called so, and what is
 // not on record is not drawn.
-#include "caches/infer/sampler.hpp"
-#include "caches/measure/study.hpp"
-#include "caches/view/caches_sections.hpp"
-#include "plot/layout.hpp"
+#include "commands/caches/infer/sampler.hpp"
+#include "commands/caches/measure/study.hpp"
+#include "commands/caches/view/caches_sections.hpp"
+#include "show/plot/layout.hpp"
 
 #include <recount/error.hpp>
 

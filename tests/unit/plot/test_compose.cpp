@@ -1,5 +1,5 @@
 // What of the results gets into a figure, and what is said about the rest.
-#include "plot/select.hpp"
+#include "show/plot/select.hpp"
 #include "unit/plot/synthetic.hpp"
 
 #include <recount/error.hpp>

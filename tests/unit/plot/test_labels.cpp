@@ -1,5 +1,5 @@
 // Labels of curves: beside their own line, on nothing else.
-#include "plot/layout.hpp"
+#include "show/plot/layout.hpp"
 
 #include <boost/test/unit_test.hpp>
 

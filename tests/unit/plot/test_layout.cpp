@@ -1,6 +1,6 @@
 // Everything stands on the page, at every width, for few curves and for many.
-#include "plot/layout.hpp"
-#include "plot/select.hpp"
+#include "show/plot/layout.hpp"
+#include "show/plot/select.hpp"
 #include "unit/plot/synthetic.hpp"
 
 #include <boost/test/unit_test.hpp>

@@ -1,9 +1,9 @@
 // Figures of matrix products: what is drawn of them, in which colour, and what is said beside it.
 #include "../report/random_files.hpp"
-#include "cli/commands.hpp"
-#include "matmul/matmul_tables.hpp"
-#include "plot/layout.hpp"
-#include "plot/select.hpp"
+#include "commands/cli/commands.hpp"
+#include "commands/matmul/matmul_tables.hpp"
+#include "show/plot/layout.hpp"
+#include "show/plot/select.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,6 +1,6 @@
 // The figures of recount watch and recount profile.
-#include "profile/profile_report.hpp"
-#include "watch/watch_view.hpp"
+#include "commands/profile/profile_report.hpp"
+#include "commands/watch/watch_view.hpp"
 
 #include <recount/error.hpp>
 

@@ -1,7 +1,7 @@
 // The figure of a check: every mark, name and remark stands on the page, whatever was counted.
-#include "check/check_output.hpp"
-#include "check/index.hpp"
-#include "plot/layout.hpp"
+#include "commands/check/check_output.hpp"
+#include "run/verdict/index.hpp"
+#include "show/plot/layout.hpp"
 #include "unit/plot/synthetic.hpp"
 
 #include <recount/error.hpp>

@@ -1,6 +1,6 @@
-#include "plot/gnuplot.hpp"
-#include "plot/layout.hpp"
-#include "plot/sheet.hpp"
+#include "show/plot/gnuplot.hpp"
+#include "show/plot/layout.hpp"
+#include "show/plot/sheet.hpp"
 
 #include <recount/error.hpp>
 

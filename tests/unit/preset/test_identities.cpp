@@ -1,4 +1,4 @@
-#include "preset/standard.hpp"
+#include "count/preset/standard.hpp"
 
 #include <recount/error.hpp>
 

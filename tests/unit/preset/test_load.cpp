@@ -1,6 +1,6 @@
 // The reading of tables, by hand-made cases: each stands for a line of what PAPI does.
-#include "formula/algebra.hpp"
-#include "preset/preset_table.hpp"
+#include "base/formula/algebra.hpp"
+#include "count/preset/preset_table.hpp"
 
 #include <recount/preset.hpp>
 

@@ -1,6 +1,6 @@
 // Rows at their word: where PAPI does otherwise, the two values differ.
-#include "preset/preset_table.hpp"
-#include "preset/written.hpp"
+#include "count/preset/preset_table.hpp"
+#include "count/preset/written.hpp"
 
 #include <recount/preset.hpp>
 

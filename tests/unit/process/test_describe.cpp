@@ -1,5 +1,5 @@
 // How an end is put into words.
-#include "process/child.hpp"
+#include "base/process/child.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <csignal>

@@ -1,4 +1,4 @@
-#include "process/input.hpp"
+#include "base/process/input.hpp"
 
 #include <recount/error.hpp>
 

@@ -1,7 +1,7 @@
 // Files below the root of another process: no link of it leads out.
-#include "process/child.hpp"
-#include "process/temporary_folder.hpp"
-#include "process/views.hpp"
+#include "base/process/child.hpp"
+#include "base/process/temporary_folder.hpp"
+#include "base/process/views.hpp"
 #include "skip.hpp"
 
 #include <boost/test/unit_test.hpp>

@@ -1,6 +1,6 @@
 // Writing to the end although signals interrupt.
-#include "process/child.hpp"
-#include "process/fd.hpp"
+#include "base/process/child.hpp"
+#include "base/process/fd.hpp"
 
 #include <atomic>
 #include <boost/test/unit_test.hpp>

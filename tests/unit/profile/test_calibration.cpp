@@ -1,5 +1,5 @@
 // The instruction that represents the first one of a function.
-#include "profile/function_recording.hpp"
+#include "commands/profile/function_recording.hpp"
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>

@@ -1,6 +1,6 @@
 // Which return belongs to which entry, by hand-made hits.
-#include "profile/calls.hpp"
-#include "profile/function_recording.hpp"
+#include "commands/profile/calls.hpp"
+#include "commands/profile/function_recording.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>

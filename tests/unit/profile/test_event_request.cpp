@@ -1,5 +1,5 @@
 // Events as requested by the user.
-#include "profile/recording.hpp"
+#include "commands/profile/recording.hpp"
 
 #include <recount/error.hpp>
 

@@ -1,7 +1,7 @@
 // Samples added up by place, and the shares that they come to.
 #include "../symbol/mapped.hpp"
-#include "profile/places.hpp"
-#include "profile/recording.hpp"
+#include "commands/profile/places.hpp"
+#include "commands/profile/recording.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>

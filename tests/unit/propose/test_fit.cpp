@@ -1,5 +1,5 @@
 // Formulas from counts: which events are usable, which formulas are found, and which cannot be told apart.
-#include "propose/measured_rows.hpp"
+#include "commands/propose/measured_rows.hpp"
 
 #include <boost/test/unit_test.hpp>
 

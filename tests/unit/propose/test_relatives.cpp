@@ -1,8 +1,8 @@
 // Rows for a CPU from the rows of others: events of an invented vendor, whose every case is known; and PAPI's
 // table with the rows of each CPU hidden.
-#include "preset/catalogue.hpp"
-#include "preset/written.hpp"
-#include "propose/propose.hpp"
+#include "commands/propose/propose.hpp"
+#include "count/preset/catalogue.hpp"
+#include "count/preset/written.hpp"
 #include "skip.hpp"
 
 #include <recount/error.hpp>

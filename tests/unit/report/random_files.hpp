@@ -1,7 +1,7 @@
 // Random results files, and the tables of their reports.
 #pragma once
 
-#include "report/build_report.hpp"
+#include "commands/report/build_report.hpp"
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,7 +1,7 @@
 // A report of results as a study might give them: what is there is value, what is not leaves no empty table.
-#include "cli/commands.hpp"
+#include "commands/cli/commands.hpp"
+#include "commands/report/build_report.hpp"
 #include "random_files.hpp"
-#include "report/build_report.hpp"
 
 #include <recount/error.hpp>
 

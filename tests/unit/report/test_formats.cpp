@@ -1,6 +1,6 @@
 // A document in each format: nothing in its words becomes markup, whatever they are.
 #include "../hostile/latex_escapes.hpp"
-#include "document/document.hpp"
+#include "show/document/document.hpp"
 
 #include <boost/test/unit_test.hpp>
 

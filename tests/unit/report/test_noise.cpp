@@ -1,7 +1,7 @@
 // A report of results without any effect states none.
-#include "cli/commands.hpp"
+#include "commands/cli/commands.hpp"
+#include "commands/report/build_report.hpp"
 #include "random_files.hpp"
-#include "report/build_report.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,7 +1,7 @@
 // Random results files of the matrix study: every number, difference, ordering and cause that their reports
 // state, computed again from the observations alone.
 #include "base/format.hpp"
-#include "cli/commands.hpp"
+#include "commands/cli/commands.hpp"
 #include "random_study.hpp"
 
 #include <recount/error.hpp>

@@ -1,5 +1,5 @@
 // Random walks over caches whose geometry is known: what reports answer about them.
-#include "cli/commands.hpp"
+#include "commands/cli/commands.hpp"
 #include "random_files.hpp"
 
 #include <boost/test/unit_test.hpp>

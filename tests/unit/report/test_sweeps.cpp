@@ -1,8 +1,8 @@
 // The report of a sweep over sizes and strides: the tables, values and sentences that a laboratory asks for.
-#include "caches/view/external_results.hpp"
-#include "cli/commands.hpp"
+#include "commands/caches/view/external_results.hpp"
+#include "commands/cli/commands.hpp"
+#include "commands/report/build_report.hpp"
 #include "random_files.hpp"
-#include "report/build_report.hpp"
 
 #include <recount/error.hpp>
 

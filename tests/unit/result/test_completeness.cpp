@@ -1,6 +1,6 @@
 // What an incomplete results file lacks.
-#include "result/curves.hpp"
-#include "result/results_file.hpp"
+#include "run/result/curves.hpp"
+#include "run/result/results_file.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,4 +1,4 @@
-#include "result/curves.hpp"
+#include "run/result/curves.hpp"
 
 #include <boost/test/unit_test.hpp>
 

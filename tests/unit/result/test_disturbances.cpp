@@ -1,5 +1,5 @@
 // Which flags make a repetition a disturbed one.
-#include "result/observation.hpp"
+#include "run/result/observation.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,8 +1,8 @@
 // Results files: appended line by line, torn ends cut, foreign files refused untouched, merged by cat.
+#include "base/process/temporary_folder.hpp"
 #include "base/text.hpp"
-#include "process/temporary_folder.hpp"
-#include "result/observation.hpp"
-#include "result/results_file.hpp"
+#include "run/result/observation.hpp"
+#include "run/result/results_file.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <filesystem>

@@ -1,5 +1,5 @@
 // Lines of a results file: exact both ways, and no text whatsoever gets past the parser unharmed.
-#include "result/observation.hpp"
+#include "run/result/observation.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <limits>

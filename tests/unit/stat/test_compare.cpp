@@ -1,6 +1,6 @@
 // Two commands in turn: which rows differ.
-#include "stat/second_count.hpp"
-#include "stat/stat_compare.hpp"
+#include "commands/stat/second_count.hpp"
+#include "commands/stat/stat_compare.hpp"
 
 #include <recount/error.hpp>
 

@@ -1,6 +1,6 @@
 // What counters could see of a command, from their enabled time and its processor time.
-#include "perf/removed.hpp"
-#include "stat/attached.hpp"
+#include "count/perf/removed.hpp"
+#include "run/attached.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,4 +1,4 @@
-#include "stat/stat_plan.hpp"
+#include "run/stat_plan.hpp"
 
 #include <recount/error.hpp>
 

@@ -1,6 +1,6 @@
-#include "process/waiter.hpp"
-#include "stat/stat_plan.hpp"
-#include "stat/stat_run.hpp"
+#include "base/process/waiter.hpp"
+#include "run/stat_plan.hpp"
+#include "run/stat_run.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>

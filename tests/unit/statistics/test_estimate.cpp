@@ -1,5 +1,5 @@
 #include "base/random.hpp"
-#include "statistics/statistics.hpp"
+#include "base/statistics/statistics.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,5 +1,5 @@
 // Intervals of medians, and which differences a report may state.
-#include "statistics/statistics.hpp"
+#include "base/statistics/statistics.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <recount/error.hpp>

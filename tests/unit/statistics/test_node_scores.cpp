@@ -1,5 +1,5 @@
 // Robust z-scores over machines.
-#include "statistics/statistics.hpp"
+#include "base/statistics/statistics.hpp"
 
 #include <boost/test/unit_test.hpp>
 

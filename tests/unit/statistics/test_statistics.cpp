@@ -1,4 +1,4 @@
-#include "statistics/statistics.hpp"
+#include "base/statistics/statistics.hpp"
 
 #include <boost/test/unit_test.hpp>
 

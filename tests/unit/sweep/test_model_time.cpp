@@ -1,6 +1,6 @@
 // How long the simulation of a point is announced to take.
 #include "kernel/kernel.hpp"
-#include "sweep/sweep_plan.hpp"
+#include "run/sweep_plan.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -22,7 +22,7 @@ BOOST_AUTO_TEST_CASE(every_simulated_kernel_has_a_time) {
   for (const kernel::Kernel* one : kernel::all()) // whatever can be simulated takes time
     if (one->unsimulated().empty())
       BOOST_TEST(seconds(one->name(), {}, "model:i7-9700") > 0.03,
-                 one->name() << " has no time in src/sweep/sweep_plan.cpp");
+                 one->name() << " has no time in src/run/sweep_plan.cpp");
   const auto visits = [&](std::int64_t count) {
     return seconds("visit", {{"count", count}}, "model:i7-9700");
   };

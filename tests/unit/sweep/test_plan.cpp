@@ -1,9 +1,9 @@
 // Grids, conditions, orders, CPUs: what a sweep will do, before it does anything.
 #include "../../host/sweep/kernels.hpp"
-#include "host/pmu.hpp"
-#include "sweep/engine.hpp"
-#include "sweep/sweep_plan.hpp"
-#include "sweep/sweep_table.hpp"
+#include "base/host/pmu.hpp"
+#include "run/batch.hpp"
+#include "run/sweep_plan.hpp"
+#include "show/document/groups.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <set>

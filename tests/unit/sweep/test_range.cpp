@@ -1,5 +1,5 @@
 // Ranges, sizes and conditions as the user types them.
-#include "sweep/sweep_plan.hpp"
+#include "run/sweep_plan.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <recount/error.hpp>

@@ -1,5 +1,7 @@
 // What is left to do, what goes to a run and what comes back.
-#include "sweep/engine.hpp"
+#include "run/batch.hpp"
+#include "run/resume.hpp"
+#include "run/worker.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <recount/error.hpp>

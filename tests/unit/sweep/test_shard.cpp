@@ -1,7 +1,7 @@
 // Shards: together they hold every run once, whatever the order of the runs.
 #include "base/random.hpp"
-#include "result/results_file.hpp"
-#include "sweep/sweep_plan.hpp"
+#include "run/result/results_file.hpp"
+#include "run/sweep_plan.hpp"
 
 #include <recount/error.hpp>
 

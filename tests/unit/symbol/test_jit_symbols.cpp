@@ -1,5 +1,5 @@
 // Names of generated code: perf maps and jitdump files.
-#include "symbol/memory_symbols.hpp"
+#include "count/symbol/memory_symbols.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <cstdint>

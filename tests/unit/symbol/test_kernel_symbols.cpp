@@ -1,5 +1,5 @@
 // The text of /proc/kallsyms.
-#include "symbol/memory_symbols.hpp"
+#include "count/symbol/memory_symbols.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,9 +1,9 @@
 // Functions and lines of programs that this build made; and files that are none.
+#include "base/process/temporary_folder.hpp"
 #include "base/text.hpp"
+#include "count/symbol/disassembly.hpp"
+#include "count/symbol/module.hpp"
 #include "fixture_lines.hpp"
-#include "process/temporary_folder.hpp"
-#include "symbol/disassembly.hpp"
-#include "symbol/module.hpp"
 
 #include <recount/error.hpp>
 

@@ -1,5 +1,5 @@
 // Demangling, and what a user calls a function.
-#include "symbol/module.hpp"
+#include "count/symbol/module.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <string>

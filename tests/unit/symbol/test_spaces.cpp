@@ -1,6 +1,6 @@
 // Address spaces, as records report them.
+#include "count/symbol/spaces.hpp"
 #include "mapped.hpp"
-#include "symbol/spaces.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,6 +1,6 @@
 // Blocks that are forgotten: those that stay are as they were defined, and storage is used again.
 #include "../model/random_machine.hpp"
-#include "trace/executed.hpp"
+#include "model/trace/executed.hpp"
 
 #include <boost/test/unit_test.hpp>
 

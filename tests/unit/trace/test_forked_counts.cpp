@@ -1,5 +1,5 @@
 // Of recount emulate: a forked process counts by its own pauses, whatever its parent has done since.
-#include "emulate/server.hpp"
+#include "model/emulate/server.hpp"
 
 #include <boost/test/unit_test.hpp>
 

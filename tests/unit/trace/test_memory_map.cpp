@@ -1,7 +1,7 @@
 // Where data are, by hand-made records, and the longer rows of data that conflict.
-#include "trace/memory_map.hpp"
-#include "trace/miss_kinds.hpp"
-#include "trace/protocol.h"
+#include "model/trace/memory_map.hpp"
+#include "model/trace/miss_kinds.hpp"
+#include "model/trace/protocol.h"
 
 #include <boost/test/unit_test.hpp>
 

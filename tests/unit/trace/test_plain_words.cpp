@@ -1,8 +1,8 @@
 // Whatever way words of a trace are taken, they count as their accesses do one by one.
 #include "../model/random_machine.hpp"
 #include "model/metrics.hpp"
+#include "model/trace/simulation.hpp"
 #include "model/wide_sets.hpp"
-#include "trace/simulation.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,5 +1,5 @@
 // Addresses as users write them.
-#include "watch/hub.hpp"
+#include "commands/watch/hub.hpp"
 
 #include <recount/error.hpp>
 

@@ -1,5 +1,5 @@
 // Lines of watch connections: exact in both directions, and any input is harmless.
-#include "watch/message.hpp"
+#include "commands/watch/message.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>

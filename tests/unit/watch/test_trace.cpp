@@ -1,5 +1,5 @@
 // The history of a watch, and section marks of programs.
-#include "watch/message.hpp"
+#include "commands/watch/message.hpp"
 
 #include <recount/sections.h>
 

@@ -1,0 +1,597 @@
+#include "base/format.hpp"
+#include "base/host/disturbance.hpp"
+#include "base/host/emulation.hpp"
+#include "base/host/machine.hpp"
+#include "base/host/pmu.hpp"
+#include "base/json.hpp"
+#include "base/process/child.hpp"
+#include "base/process/signals.hpp"
+#include "base/witness.hpp"
+#include "commands/caches/infer/findings.hpp"
+#include "commands/caches/infer/sampler.hpp"
+#include "commands/caches/measure/study.hpp"
+#include "commands/caches/view/caches_sections.hpp"
+#include "model/machine.hpp"
+#include "run/result/results_file.hpp"
+#include "run/sweep_plan.hpp"
+#include "run/witness/backend.hpp"
+#include "run/witness/results_header.hpp"
+#include "show/command/command.hpp"
+#include "show/command/measuring.hpp"
+#include "show/command/output.hpp"
+#include "show/command/print.hpp"
+#include "show/plot/select.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <map>
+#include <memory>
+#include <recount/error.hpp>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+// recount caches: measures cache sizes, line sizes and associativity, with evidence.
+namespace recount::caches {
+namespace {
+
+/// The findings of one run, and how long it took.
+struct ShownCaches {
+  CachesFindings all;
+  double seconds = 0;       ///< of measuring; 0: from a record
+  bool interrupted = false; ///< only some of the readings were taken
+};
+
+/// One row per property.
+command::Table caches_table(const CachesFindings& findings) {
+  command::Table table(
+      {{"level"}, {"property"}, {"found"}, {"stated"}, {findings.stated.source}, {"confidence"}}, "Caches");
+  for (auto& row : property_rows(findings.found)) {
+    std::string& agreement = row[4];
+    if (agreement == to_string(StatedMatch::agrees))
+      agreement = command::paint(command::Style::good, agreement);
+    else if (agreement == to_string(StatedMatch::differs))
+      agreement = command::paint(command::Style::warning, agreement);
+    table.add(std::move(row));
+  }
+  table.add_data(property_data(findings.found));
+  return table;
+}
+
+/// The values of a row of the grid per access, for CSV.
+std::vector<document::Datum> grid_data(const GridRow& row, std::size_t levels) {
+  std::vector<document::Datum> all;
+  const auto add = [&](const std::string& quantity, const std::optional<double>& value, const char* unit,
+                       const std::string& witness, const char* otherwise) {
+    document::Datum& datum = all.emplace_back();
+    datum.keys = {
+        {"kernel", row.kernel}, {"size", std::to_string(row.size)}, {"stride", std::to_string(row.stride)}};
+    datum.quantity = quantity + " per access";
+    datum.value = value;
+    datum.unit = unit;
+    datum.witness = witness;
+    if (!value) datum.reason = otherwise;
+  };
+  for (std::size_t level = 0; level < levels; ++level)
+    add(fmt::format("L{} misses", level + 1), level < row.misses.size() ? row.misses[level] : std::nullopt,
+        "", row.counted_by.name(), "not counted");
+  add("cycles", row.cycles, "", row.counted_by.name(), "not counted");
+  add("time", row.ns, "ns", Witness(Witness::clock).name(), "not timed");
+  if (row.ns) {
+    all.back().statistic = statistics::name_of(row.times);
+    if (row.disturbed) all.back().reason = "every repetition was disturbed";
+  }
+  return all;
+}
+
+/// "agrees" or what differs: "capacity 12 MiB, ways near 16".
+std::string agreement(const LevelFinding& level) {
+  std::vector<std::string> differences;
+  bool agrees = false;
+  for (const Property* p : {&level.capacity, &level.line, &level.ways}) {
+    agrees = agrees || p->agreement == StatedMatch::agrees;
+    if (p->agreement == StatedMatch::near)
+      differences.push_back(fmt::format("{} near {}", p->name, stated_text(*p)));
+    if (p->agreement == StatedMatch::differs || p->agreement == StatedMatch::not_found)
+      differences.push_back(fmt::format("{} {}", p->name, stated_text(*p)));
+  }
+  if (!differences.empty())
+    return command::paint(command::Style::warning, fmt::format("{}", fmt::join(differences, ", ")));
+  return agrees ? command::paint(command::Style::good, "agrees") : "";
+}
+
+std::string cell(const Property& p, const char* before = "") {
+  return p.value ? before + value_text(p) : "-";
+}
+
+/// One row per level, TLB and memory.
+command::Table caches_summary(const CachesFindings& findings) {
+  const Caches& found = findings.found;
+  command::Table table(
+      {{"level"}, {"capacity"}, {"line"}, {"ways"}, {"hit"}, {"miss"}, {findings.stated.source}});
+  for (const auto& level : found.levels)
+    table.add({level.shared_use.empty() ? level.name : level_text(level), cell(level.capacity),
+               cell(level.line), cell(level.ways), cell(level.latency), cell(level.penalty, "+ "),
+               agreement(level)});
+  for (const auto& tlb : found.tlbs)
+    table.add({tlb.name, cell(tlb.entries) + " pages", "", "", "", cell(tlb.cost, "+ "), ""});
+  if (found.memory.value) table.add({"memory", "", "", "", cell(found.memory), "", ""});
+  return table;
+}
+
+/// One line per determined property, cut at the width of a line; properties of a level that are unknown for
+/// one reason share a line.
+std::string caches_evidence(const CachesFindings& findings) {
+  const Caches& found = findings.found;
+  std::string text;
+  const auto add = [&](const std::string& line) {
+    const std::size_t most = command::line_width();
+    text += (line.size() > most ? line.substr(0, most - 3) + "..." : line) + "\n";
+  };
+  const auto add_found = [&](const std::string& level, const Property& p) {
+    if (p.value && !p.evidence.empty())
+      add(fmt::format("{} {} ({}): {}", level, p.name, to_string(p.confidence), p.evidence));
+  };
+  for (const auto& level : found.levels) {
+    if (!level.shared_use.empty())
+      add(fmt::format("{} effective, shared with others: {}", level.name, shared_use_text(level)));
+    for (const Property* p : {&level.capacity, &level.line, &level.ways})
+      add_found(level.name, *p);
+    for (const auto& [reason, names] : unknown_properties(level))
+      add(fmt::format("{} {} (unknown): {}", level.name, names, reason.text()));
+  }
+  for (const auto& tlb : found.tlbs)
+    add_found(tlb.name, tlb.entries);
+  if (!found.modelled) std::ranges::for_each(found.counted_by, add);
+  if (found.disturbed > 0) text += plot::disturbed_text(found.disturbed, found.rounds) + "\n";
+  return text;
+}
+
+/// Every row of the grid: size, stride, average misses, average time. Empty without a grid.
+command::Table caches_rows(const CachesFindings& findings) {
+  std::size_t levels = 0;
+  bool times = false, cycles = false;
+  for (const auto& row : findings.rows) {
+    levels = std::max(levels, row.misses.size());
+    times = times || row.ns;
+    cycles = cycles || row.cycles;
+  }
+  using enum command::Table::Align;
+  std::vector<command::Table::Column> heads{{"kernel"}, {"size", right}, {"stride", right}};
+  for (std::size_t level = 0; level < levels; ++level)
+    heads.push_back({fmt::format("L{} misses", level + 1), right});
+  if (cycles) heads.push_back({"cycles", right});
+  if (times) heads.push_back({"ns", right});
+  command::Table table(heads, "Averages per access");
+  const auto number = [](const std::optional<double>& value, const char* none) {
+    return value ? fmt::format("{:.4f}", *value) : std::string(none);
+  };
+  for (const auto& row : findings.rows) {
+    std::vector<std::string> cells{row.kernel, base::format_bytes(row.size), base::format_bytes(row.stride)};
+    for (std::size_t level = 0; level < levels; ++level)
+      cells.push_back(number(level < row.misses.size() ? row.misses[level] : std::nullopt, "not counted"));
+    if (cycles) cells.push_back(number(row.cycles, "not counted"));
+    if (times) cells.push_back(number(row.ns, "not timed") + (row.disturbed ? " (disturbed)" : ""));
+    table.add(std::move(cells));
+    table.add_data(grid_data(row, levels));
+  }
+  return table;
+}
+
+/// The full argument of each property and the method, wrapped.
+std::string caches_reasons(const CachesFindings& findings) {
+  std::string text;
+  const auto add = [&](const std::string& sentences) {
+    text += "  " + command::wrap(sentences, command::line_width(), 2) + "\n";
+  };
+  for (const auto& paragraph : justification(findings)) {
+    text += command::paint(command::Style::strong, paragraph.title) + "\n";
+    add(paragraph.text);
+  }
+  text += command::paint(command::Style::strong, "Method") + "\n";
+  if (!findings.found.modelled) std::ranges::for_each(findings.found.counted_by, add);
+  std::ranges::for_each(findings.found.method, add);
+  if (findings.found.disturbed > 0)
+    add(plot::disturbed_text(findings.found.disturbed, findings.found.rounds));
+  return text;
+}
+
+/// Bytes, ways and entries are whole numbers.
+Json number_json(double value) {
+  const auto whole = static_cast<std::int64_t>(value);
+  return value == static_cast<double>(whole) ? Json(whole) : Json(value);
+}
+
+Json property_json(const Property& p) {
+  Json object = Json::object();
+  if (p.value) {
+    object["value"] = number_json(*p.value);
+    object["unit"] = p.unit;
+    object["tolerance"] = p.tolerance;
+    object["confidence"] = to_string(p.confidence);
+  } else {
+    object["unknown"] = p.unknown.text();
+  }
+  if (p.stated) {
+    object["stated"] = number_json(*p.stated);
+    object["stated_by"] = p.stated_by;
+    object["agreement"] = to_string(p.agreement);
+    if (!p.remark.empty()) object["remark"] = p.remark;
+  }
+  object["routes"] = make_array(p.routes, [](const Route& route) {
+    return Json{{"name", route.name}, {"value", number_json(route.value)}};
+  });
+  object["evidence"] = {{"quantity", p.quantity},
+                        {"points", make_array(p.points,
+                                              [](const EvidencePoint& point) {
+                                                return Json{{"at", point.at}, {"value", point.value}};
+                                              })},
+                        {"threshold", p.threshold},
+                        {"contradicted_by", p.against},
+                        {"words", argument_words(p)}};
+  return object;
+}
+
+Json classic_json(const ClassicReading& reading) {
+  const auto value_json = [](const ClassicValue& value) {
+    if (!value.value) return Json{{"unknown", value.unknown}};
+    Json object{{"value", *value.value}};
+    if (value.below > 0) object["below"] = value.below;
+    return object;
+  };
+  Json object{{"level", reading.level},
+              {"curves", reading.curves},
+              {"capacity", value_json(reading.capacity)},
+              {"line", value_json(reading.line)},
+              {"ways", value_json(reading.ways)}};
+  if (reading.penalty) object["penalty_ns"] = *reading.penalty;
+  object["words"] = reading.words;
+  return object;
+}
+
+Json row_json(const GridRow& row) {
+  Json object{{"kernel", row.kernel}, {"size", row.size}, {"stride", row.stride}};
+  if (!row.misses.empty()) object["counted_by"] = row.counted_by;
+  for (std::size_t level = 0; level < row.misses.size(); ++level)
+    object[fmt::format("l{}_misses", level + 1)] = or_null(row.misses[level]);
+  if (row.cycles) object["cycles"] = *row.cycles;
+  if (row.ns) object["ns"] = *row.ns;
+  if (row.disturbed) object["disturbed"] = true;
+  return object;
+}
+
+Json level_json(const LevelFinding& level) {
+  const auto sign_json = [](const SharedUse& use) {
+    return Json{{"sign", to_string(use.sign)},
+                {"bytes", use.bytes},
+                {"expected", use.expected},
+                {"measured", use.measured}};
+  };
+  return {{"level", level.name},
+          {"effective", level.effective},
+          {"shared_use", make_array(level.shared_use, sign_json)},
+          {"measure", level.measure},
+          {"capacity", property_json(level.capacity)},
+          {"line", property_json(level.line)},
+          {"ways", property_json(level.ways)},
+          {"latency_ns", property_json(level.latency)},
+          {"penalty_ns", property_json(level.penalty)}};
+}
+
+Json run_json(const ShownCaches& shown) {
+  const auto& found = shown.all.found;
+  Json object{{"witness", found.witness}, {"modelled", found.modelled}, {"machine", shown.all.cpu_model}};
+  object["cpu"] = or_null(shown.all.cpu);
+  if (shown.interrupted) object["interrupted"] = true;
+  object["stated_by"] = shown.all.stated.source;
+  if (!shown.all.stated.otherwise.empty()) object["stated_otherwise"] = shown.all.stated.otherwise;
+  object["levels"] = make_array(found.levels, level_json);
+  object["tlb"] = make_array(found.tlbs, [](const TlbFinding& tlb) {
+    return Json{
+        {"level", tlb.name}, {"entries", property_json(tlb.entries)}, {"miss_ns", property_json(tlb.cost)}};
+  });
+  object["justification"] = make_array(justification(shown.all), [](const Paragraph& paragraph) {
+    return Json{{"title", paragraph.title}, {"text", paragraph.text}};
+  });
+  object["memory_ns"] = property_json(found.memory);
+  if (!shown.all.classic.empty()) object["classic"] = make_array(shown.all.classic, classic_json);
+  if (!shown.all.rows.empty()) object["rows"] = make_array(shown.all.rows, row_json);
+  object["counted_by"] = found.counted_by;
+  object["method"] = found.method;
+  object["readings"] = found.readings;
+  object["rounds"] = found.rounds;
+  object["disturbed"] = found.disturbed;
+  object["seconds"] = shown.seconds;
+  return object;
+}
+
+/// One object; several runs are its member "cores".
+std::string caches_json(const std::vector<ShownCaches>& all) {
+  return json_text("caches",
+                   all.size() == 1 ? run_json(all.front()) : Json{{"cores", make_array(all, run_json)}});
+}
+
+struct CachesArguments {
+  std::vector<std::string> from, witnesses;
+  std::string machine, cpu, seed, output, most, export_to;
+  bool patient = false, grid = false, rows = false, json = false, quiet = false, verbose = false;
+};
+
+constexpr std::int64_t usual_most = std::int64_t{128} << 20, modelled_most = std::int64_t{64} << 20,
+                       least_most = std::int64_t{8} << 20;
+
+/// Counters that count misses here, else the clock.
+Witness default_witness() {
+  for (const Witness::Kind name : {Witness::perf, Witness::papi}) {
+    CachesTask task;
+    task.witness = name;
+    choose_metrics(task);
+    if (!task.metrics.empty()) return name;
+  }
+  return Witness::clock;
+}
+
+std::int64_t most_bytes(const CachesArguments& a, bool modelled) {
+  if (a.most.empty())
+    return modelled ? modelled_most : std::clamp(host::memory_available() / 4, least_most, usual_most);
+  const std::int64_t bytes = sweep::parse_size(a.most, "--max-size");
+  if (bytes < least_most || bytes > std::int64_t{1} << 36)
+    throw bad_input("--max-size " + a.most, "must be between 8M and 64G");
+  if (!modelled && bytes > host::memory_available())
+    throw bad_input("--max-size " + a.most,
+                    fmt::format("is more than the available memory, {} bytes", host::memory_available()));
+  return bytes;
+}
+
+/// One CPU of each kind of core: those of a hybrid CPU differ in capacity or in what caches they state.
+std::vector<std::optional<int>> one_of_each_kind() {
+  std::map<std::string, std::vector<host::Candidate>> kinds;
+  for (const auto& candidate : host::candidates()) {
+    std::string kind = std::to_string(candidate.capacity);
+    for (const auto& cache : host::read_caches(candidate.cpu))
+      kind += fmt::format(" {} {} {}", cache.name(), cache.size, cache.ways);
+    kinds[kind].push_back(candidate);
+  }
+  if (kinds.size() < 2) return {host::parse_cpu("")};
+  std::vector<std::optional<int>> cpus;
+  for (const auto& [kind, candidates] : kinds)
+    cpus.emplace_back(host::best_cpu(candidates));
+  return cpus;
+}
+
+/// What `source` states otherwise than the header does: "L2 1 MiB, 8 ways, lines of 64 B"; empty: nothing.
+std::string differences(const std::vector<host::Cache>& source, const result::Run& run) {
+  std::vector<std::string> all;
+  for (const auto& note : run.caches) {
+    const auto other = std::ranges::find(source, note.level, &host::Cache::name);
+    if (other != source.end() &&
+        (other->size != note.size || other->line != note.line || other->ways != note.ways))
+      all.push_back(fmt::format("{} {}, {}, lines of {} B", note.level, base::format_bytes(other->size),
+                                base::format_count(other->ways, "way"), other->line));
+  }
+  return fmt::format("{}", fmt::join(all, "; "));
+}
+
+/// Whether CPUID agrees with the caches that the header states, which are those of hwloc, and thus of sysfs.
+StatedNotes sources_of_stated_values(const result::Run& run, std::optional<int> cpu) {
+  const int requested = cpu.value_or(host::this_machine().allowed_cpus.front());
+  StatedNotes notes{"hwloc", {}, {}};
+  const auto by_cpuid = host::caches_by_cpuid(requested);
+  if (const std::string otherwise = differences(by_cpuid, run); !otherwise.empty())
+    notes.otherwise = "CPUID: " + otherwise;
+  else if (!by_cpuid.empty())
+    notes.sources += ", CPUID";
+  for (const auto& cache : host::read_caches(requested))
+    if (cache.type != 'i') notes.shared_by.emplace(cache.name(), cache.shared_by);
+  return notes;
+}
+
+/// One line on a terminal, written over itself.
+class StageLine {
+public:
+  explicit StageLine(bool quiet) : shown_(!quiet) {}
+  void show(const std::string& stage) const {
+    if (!shown_) return;
+    command::print(stderr, "{}recount caches: {:.1f} s: {}{}", terminal_ ? command::own_controls("\r") : "",
+                   seconds(), stage, terminal_ ? command::own_controls("\033[K") : "\n");
+  }
+  void clear() const {
+    if (shown_ && terminal_) command::print(stderr, "\r\033[K");
+  }
+  [[nodiscard]] double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+  }
+
+private:
+  bool shown_, terminal_ = ::isatty(STDERR_FILENO) == 1;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+CachesTask make_task(const CachesArguments& a, const Witness& name, std::optional<int> cpu,
+                     std::uint64_t seed) {
+  const bool modelled = name.modelled();
+  CachesTask task{name, {}, most_bytes(a, modelled), seed, a.patient, a.grid || a.rows, cpu};
+  if (modelled || name.kind == Witness::clock) return task;
+  choose_metrics(task);
+  if (task.metrics.empty())
+    throw unavailable("--witness " + name.name(),
+                      "it counts no misses here: " + witness::find(name).missing({miss_metric(0)}).text(), {},
+                      "--witness clock needs no counters");
+  return task;
+}
+
+/// Measures with one witness on one CPU; what was found so far when a signal ended it.
+ShownCaches measure(const CachesArguments& a, const CachesTask& task, result::Writer* writer) {
+  result::Results results;
+  result::Run& header =
+      results.runs.emplace_back(witness::machine_header(process::command_line(), RECOUNT_VERSION, task.cpu));
+  header.seed = task.seed;
+  header.plan = record_plan(caches_abilities(task));
+  if (task.cpu) header.plan["cpu"] = std::to_string(*task.cpu);
+  if (!task.witness.described_machine()) note_stated(header, sources_of_stated_values(header, task.cpu));
+  if (writer != nullptr) writer->write(header);
+  const StageLine line(a.quiet);
+  CachesListener listener;
+  listener.stage = [&](const std::string& stage) { line.show(stage); };
+  listener.stop = [] { return process::stop_signal != 0; };
+  listener.observation = [&](const result::Observation& observation) {
+    if (writer != nullptr) writer->write(observation);
+    results.observations.push_back(observation);
+  };
+  ShownCaches shown;
+  if (task.witness.modelled()) {
+    Caches found = model_caches(task, header.id, listener);
+    shown.all = make_findings(std::move(found), results, header, a.machine);
+  } else {
+    shown.interrupted = !take_readings(task, header.id, listener);
+    shown.all = findings_on_record(results, header, a.machine);
+  }
+  line.clear();
+  shown.seconds = line.seconds();
+  return shown;
+}
+
+std::vector<ShownCaches> from_record(const CachesArguments& a) {
+  const auto results = result::read(a.from);
+  for (const auto& warning : results.warnings)
+    command::note("recount caches: warning: {}\n", warning);
+  std::vector<ShownCaches> all;
+  for (const auto& run : results.runs)
+    if (result::is_inference(run)) all.push_back({findings_on_record(results, run, a.machine)});
+  if (all.empty())
+    throw bad_input(a.from.front(), "has no readings of recount caches",
+                    "record some: recount caches -o FILE");
+  return all;
+}
+
+std::vector<ShownCaches> measure_all(const CachesArguments& a) {
+  const std::uint64_t seed = command::parse_seed(a.seed);
+  std::unique_ptr<result::Writer> writer;
+  if (!a.output.empty()) writer = std::make_unique<result::Writer>(a.output, result::Writer::Mode::create);
+  process::catch_stop_signals();
+  auto witnesses = list_witnesses(a.witnesses);
+  if (witnesses.empty()) witnesses.push_back(default_witness());
+  std::vector<ShownCaches> all;
+  for (const auto& witness : witnesses) {
+    std::vector<std::optional<int>> cpus{std::nullopt};
+    if (!witness.modelled()) cpus = a.cpu.empty() ? one_of_each_kind() : std::vector{host::parse_cpu(a.cpu)};
+    for (const auto cpu : cpus)
+      if (process::stop_signal == 0)
+        all.push_back(measure(a, make_task(a, witness, cpu, seed), writer.get()));
+  }
+  return all;
+}
+
+void print(const CachesArguments& a, const std::vector<ShownCaches>& all) {
+  if (a.json) {
+    command::print("{}", caches_json(all));
+    return;
+  }
+  for (const auto& shown : all) {
+    const auto& found = shown.all.found;
+    const std::string where = found.modelled  ? "simulated, not measured"
+                              : shown.all.cpu ? fmt::format("on CPU {}", *shown.all.cpu)
+                                              : "not pinned";
+    const char* const emulated = host::is_emulated(shown.all.cpu_model) ? ", emulated" : "";
+    const std::string how =
+        shown.seconds > 0 ? fmt::format(", {} in {:.1f} s{}", base::format_count(found.readings, "reading"),
+                                        shown.seconds, shown.interrupted ? ", interrupted" : "")
+                          : "";
+    command::print("{}{}\n\n{}\n{}", &shown == &all.front() ? "" : "\n",
+                   command::fit(fmt::format("witness {}, {}{}{}", found.witness, where, emulated, how),
+                                command::line_width(), 2),
+                   a.verbose ? caches_table(shown.all).text() : caches_summary(shown.all).text(),
+                   a.verbose ? caches_reasons(shown.all) : caches_evidence(shown.all));
+    if (!a.rows) continue;
+    const command::Table rows = caches_rows(shown.all);
+    if (rows.empty())
+      command::print("\nthe results have no grid of sizes and strides\n");
+    else
+      command::print("\n{}:\n{}", rows.title(), rows.text());
+  }
+}
+
+void check_arguments(const CachesArguments& a) {
+  for (const auto& name : list_witnesses(a.witnesses)) {
+    const auto& witness = witness::find(name);
+    if (witness.kind == Witness::both)
+      throw bad_input("--witness both", "each witness is measured on its own", "--witness perf,papi");
+    if (const auto machine = name.described_machine()) static_cast<void>(model::machine(*machine));
+  }
+  if (!a.cpu.empty()) static_cast<void>(host::parse_cpu(a.cpu));
+  if (!a.machine.empty()) static_cast<void>(model::machine(a.machine));
+  command::check_outputs({.results = a.output, .json = a.json});
+  if (!a.from.empty() &&
+      (!a.output.empty() || !a.witnesses.empty() || !a.cpu.empty() || a.patient || a.grid || !a.most.empty()))
+    throw bad_input("--from", "cannot be combined with options of a measurement",
+                    "remove -o, --witness, --cpu, --patient, --grid and --max-size");
+}
+
+void export_tables(const command::TableExport& file, const std::vector<ShownCaches>& all) {
+  std::vector<command::Table> tables;
+  for (const auto& shown : all) {
+    tables.push_back(caches_table(shown.all));
+    tables.push_back(caches_rows(shown.all));
+  }
+  file.write("recount caches", tables);
+}
+
+int run(const CachesArguments& a) {
+  check_arguments(a);
+  const command::TableExport file(a.export_to);
+  const auto all = a.from.empty() ? measure_all(a) : from_record(a);
+  if (a.output != "-") print(a, all);
+  export_tables(file, all);
+  const bool any = std::ranges::any_of(all, [](const ShownCaches& shown) {
+    return std::ranges::any_of(shown.all.found.levels, [](const auto& level) {
+      return level.capacity.value || level.line.value || level.ways.value;
+    });
+  });
+  if (!any) command::note("recount caches: no cache property could be determined\n");
+  if (a.from.empty() && (all.empty() || all.back().interrupted)) return 128 + process::stop_signal;
+  return any ? 0 : 3;
+}
+
+} // namespace
+
+command::Command caches_command() {
+  return command::make_command<CachesArguments>(
+      "caches", "measure cache sizes, line sizes and associativity, with evidence",
+      [](command::Options& options, CachesArguments& a) {
+        options
+            .list("--witness", a.witnesses, "LIST",
+                  "clock, perf, papi, model, model:NAME (default: counters if they count misses here, "
+                  "else clock)")
+            .text("--machine", a.machine, "NAME",
+                  "compare with this described machine (default: with what the system states)")
+            .text("--cpu", a.cpu, "N",
+                  "measure on CPU N (default: the least disturbed CPU of each kind of core)")
+            .text("--max-size", a.most, "SIZE",
+                  "largest working set (default 128M, at most a quarter of the available memory)")
+            .flag("--patient", a.patient,
+                  "measure until every property is decided, at most 2 minutes (default: about 10 s)")
+            .text("--seed", a.seed, "N", "seed of the measurement order (default: random)")
+            .flag("--grid", a.grid, "also measure a grid of power-of-two sizes and strides")
+            .flag("--rows", a.rows, "measure the grid and print every row of it")
+            .text("-o,--output", a.output, "FILE", "write every reading to FILE; - is stdout")
+            .list("--from", a.from, "FILE", "analyse the readings in FILE, measure nothing")
+            .flag("-v,--verbose", a.verbose, "print every property with its full argument, and the method")
+            .flag("--json", a.json, "print one JSON object")
+            .text("--export", a.export_to, "FILE", command::export_help)
+            .flag("-q,--quiet", a.quiet, "print no progress");
+      },
+      run);
+}
+
+command::Command caches_worker_command() {
+  return {"caches-worker", "measure for recount caches",
+          [](command::Options&) -> std::function<int()> {
+            return [] { return caches::serve_caches(STDIN_FILENO, STDOUT_FILENO); };
+          },
+          true};
+}
+
+} // namespace recount::caches

@@ -1,0 +1,300 @@
+#include "commands/caches/view/caches_sections.hpp"
+
+#include "base/format.hpp"
+#include "commands/caches/infer/findings.hpp"
+#include "commands/caches/infer/sampler.hpp"
+#include "show/plot/select.hpp"
+
+#include <fmt/format.h>
+#include <recount/error.hpp>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+
+namespace recount::caches {
+
+namespace {
+
+using plot::Panel;
+
+plot::Sample sample_at(auto x, auto y) {
+  const auto value = static_cast<double>(y);
+  return {static_cast<double>(x), value, value, value};
+}
+
+std::string witness_text(const Caches& found) {
+  return found.modelled ? fmt::format("modelled (witness {})", found.witness)
+                        : fmt::format("witness {}", found.witness);
+}
+
+/// Time against the working set, with measured and stated capacities; one mark where they agree.
+Panel latency_panel(const CachesFindings& f) {
+  Panel panel;
+  panel.title = "pointers in random order, " + witness_text(f.found);
+  panel.x_title = "working set";
+  panel.y_title = "time per access (ns)";
+  panel.y_is_time = true;
+  if (f.found.curve.size() < 2) return panel;
+  auto& series = panel.series.emplace_back();
+  for (const auto& point : f.found.curve)
+    series.samples.push_back(sample_at(point.bytes, point.ns));
+  for (const LevelFinding& level : f.found.levels) {
+    const Property& p = level.capacity;
+    if (p.value)
+      panel.marks.push_back(
+          {*p.value, fmt::format("{} {}{}", level.name, value_text(p), level.effective ? " effective" : "")});
+    if (p.stated && p.agreement != StatedMatch::agrees)
+      panel.marks.push_back(
+          {*p.stated, fmt::format("{} {} stated", level.name, base::format_bytes(*p.stated))});
+  }
+  return panel;
+}
+
+/// Adds the series of a level unless it is too short, with the value that it shows.
+void add_level(Panel& panel, const CachesFindings& f, const LevelFinding& level,
+               std::vector<plot::Sample> samples, const std::string& value) {
+  if (samples.size() < 2) return;
+  std::ranges::sort(samples, {}, &plot::Sample::x);
+  auto& series = panel.series.emplace_back();
+  series.samples = std::move(samples);
+  series.compact = level.name;
+  series.label = value.empty() ? level.name : fmt::format("{}: {}", level.name, value);
+  series.modelled = f.found.modelled;
+}
+
+/// Lines retained against stride; constant at the number of ways.
+Panel ways_panel(const CachesFindings& f) {
+  Panel panel;
+  panel.title = "lines one stride apart, " + witness_text(f.found);
+  panel.x_title = "stride";
+  panel.y_title = "lines retained";
+  panel.y_halves = true;
+  for (const LevelFinding& level : f.found.levels) {
+    std::vector<plot::Sample> samples;
+    for (const auto& conflict : level.geometry.conflicts)
+      if (conflict.lines.exceeds != 0) samples.push_back(sample_at(conflict.stride, conflict.lines.fits));
+    if (samples.size() > 1 && level.geometry.shape) {
+      const std::int64_t way = level.geometry.shape->way_bytes();
+      panel.marks.push_back({static_cast<double>(way), fmt::format("{} per way", base::format_bytes(way))});
+    }
+    if (samples.size() > 1 && level.ways.value) panel.y_tics.push_back(*level.ways.value);
+    add_level(panel, f, level, std::move(samples), level.ways.value ? ways_text(level.ways) : "");
+  }
+  return panel;
+}
+
+/// Miss rate of pairs of accesses against their distance.
+Panel line_panel(const CachesFindings& f) {
+  Panel panel;
+  panel.title = "pairs of accesses in random blocks, " + witness_text(f.found);
+  panel.x_title = "distance of the second access";
+  panel.y_title = "miss rate";
+  panel.y_is_share = true;
+  for (const LevelFinding& level : f.found.levels) {
+    std::vector<plot::Sample> samples;
+    for (const auto& pair : level.geometry.pairs)
+      samples.push_back(sample_at(pair.distance, pair.near_first));
+    add_level(panel, f, level, std::move(samples), level.line.value ? value_text(level.line) : "");
+  }
+  if (const Property& line = f.found.levels.front().line; !panel.series.empty() && line.value)
+    panel.marks.push_back({*line.value, "line " + value_text(line)});
+  return panel;
+}
+
+/// A curve for each size, by stride.
+void add_sizes(Panel& panel, const std::vector<GridRow>& rows, const std::string& kernel, bool modelled,
+               const std::function<std::optional<double>(const GridRow&)>& value) {
+  std::map<std::int64_t, plot::Series> by_size;
+  for (const GridRow& row : rows) {
+    const auto y = row.kernel == kernel ? value(row) : std::nullopt;
+    if (!y) continue;
+    plot::Series& series = by_size[row.size];
+    series.label = base::format_bytes(row.size);
+    series.compact = base::format_bytes(row.size, true);
+    series.modelled = modelled;
+    series.samples.push_back(sample_at(row.stride, *y));
+  }
+  std::vector<std::int64_t> sizes;
+  for (auto& [size, series] : by_size) {
+    if (series.samples.size() < 2) continue;
+    panel.series.push_back(std::move(series));
+    sizes.push_back(size);
+  }
+  plot::colour_by_bytes(panel.series, sizes);
+  panel.x_title = "stride";
+  panel.ordered = true;
+  panel.series_title = "size";
+}
+
+/// Mean access time against the stride, one curve per size.
+Panel stopwatch_panel(const CachesFindings& f, const std::string& kernel) {
+  Panel panel;
+  panel.title = fmt::format("kernel {}, by the clock; by size", kernel);
+  panel.y_title = "time per access (ns)";
+  panel.y_is_time = true;
+  add_sizes(panel, f.rows, kernel, false, [](const GridRow& row) { return row.ns; });
+  return panel;
+}
+
+/// Average misses against the stride, one curve per size around the capacity: curves far from it add nothing.
+Panel misses_panel(const CachesFindings& f, std::size_t level) {
+  Panel panel;
+  std::int64_t least = 0, most = std::int64_t{1} << 62;
+  for (const ClassicReading& reading : f.classic)
+    if (reading.level == level_name(level) && reading.misses && reading.capacity.value) {
+      least = *reading.capacity.value / 4;
+      most = 4 * *reading.capacity.value;
+    }
+  add_sizes(panel, f.rows, "stride", f.found.modelled, [&](const GridRow& row) {
+    return level < row.misses.size() && row.size >= least && row.size <= most ? row.misses[level]
+                                                                              : std::nullopt;
+  });
+  panel.title = fmt::format("L{} misses, kernel stride, {}; by size", level + 1, witness_text(f.found));
+  panel.y_title = "misses per access";
+  panel.y_is_share = true;
+  return panel;
+}
+
+/// Levels whose ways the curves of ways_panel() do not show, and why.
+std::vector<std::string> hidden_ways(const CachesFindings& f) {
+  std::vector<std::string> lines;
+  for (const LevelFinding& level : f.found.levels) {
+    std::int64_t least = std::int64_t{1} << 62;
+    for (const auto& conflict : level.geometry.conflicts)
+      if (conflict.lines.exceeds != 0) least = std::min(least, conflict.lines.fits);
+    if (!level.geometry.conflicts.empty() && level.ways.value &&
+        static_cast<double>(least) > *level.ways.value)
+      lines.push_back(fmt::format("{}: {} not visible, {} retained above it", level.name,
+                                  ways_text(level.ways), base::format_count(least, "line is", "lines are")));
+  }
+  return lines;
+}
+
+/// The values from the grid of misses, or of times.
+std::vector<std::string> classic_lines(const CachesFindings& f, bool misses) {
+  std::vector<std::string> lines;
+  for (const ClassicReading& r : f.classic)
+    if (r.misses == misses && r.capacity.value)
+      lines.push_back(
+          fmt::format("{}{}: {}", r.level, misses ? "" : " by " + r.kernel, classic_values_text(r)));
+  return lines;
+}
+
+std::vector<std::string> found_lines(const CachesFindings& f) {
+  return summary_lines(f.found);
+}
+
+constexpr std::size_t most_panels = 6;
+
+struct CachesFigure {
+  plot::Entry entry;
+  std::vector<Panel> (*panels)(const CachesFindings& findings);
+  std::vector<std::string> (*caption)(const CachesFindings& findings);
+  const char* lacks; ///< when there is no panel
+};
+
+const std::vector<CachesFigure>& all_figures() {
+  static const std::vector<CachesFigure> all{
+      {{"caches", "summary of recount caches: latency, line, ways, and misses or times against stride",
+        "readings of recount caches -o; all its panels with --grid"},
+       [](const CachesFindings& f) {
+         const bool misses = f.found.modelled || !misses_panel(f, 0).series.empty();
+         return std::vector{latency_panel(f), line_panel(f), ways_panel(f),
+                            misses ? misses_panel(f, 0) : stopwatch_panel(f, "chase")};
+       },
+       found_lines,
+       "no cache property could be determined"},
+      {{"caches-latency", "access time against the working set, with measured and stated capacities",
+        "readings of recount caches by time"},
+       [](const CachesFindings& f) { return std::vector{latency_panel(f)}; },
+       found_lines,
+       "the results have no times"},
+      {{"caches-ways", "lines retained against stride; constant at the number of ways",
+        "readings of recount caches"},
+       [](const CachesFindings& f) { return std::vector{ways_panel(f)}; },
+       hidden_ways,
+       "the results have no readings at conflicting strides"},
+      {{"caches-line", "miss rate of pairs of accesses against their distance", "readings of recount caches"},
+       [](const CachesFindings& f) { return std::vector{line_panel(f)}; },
+       [](const CachesFindings&) { return std::vector<std::string>{}; },
+       "the results have no pairs of accesses"},
+      {{"caches-stopwatch", "mean access time against stride, for the kernels stride and chase",
+        "readings of recount caches --grid by time"},
+       [](const CachesFindings& f) {
+         return std::vector{stopwatch_panel(f, "stride"), stopwatch_panel(f, "chase")};
+       },
+       [](const CachesFindings& f) { return classic_lines(f, false); },
+       "the results have no times of sizes and strides: recount caches --grid -o FILE"},
+      {{"caches-misses", "average misses against stride for L1 and L2, sizes around the capacity",
+        "readings of recount caches --grid by counters or a model"},
+       [](const CachesFindings& f) {
+         return std::vector{misses_panel(f, 0), misses_panel(f, 1)};
+       },
+       [](const CachesFindings& f) { return classic_lines(f, true); },
+       "the results have no misses of sizes and strides: recount caches --grid -o FILE, with a witness that "
+       "counts misses or with the model"},
+  };
+  return all;
+}
+
+void describe_run(plot::Sheet& sheet, const CachesFindings& f, const result::Run& run,
+                  const std::vector<std::string>& lines) {
+  const auto add = [&](const std::string& piece) {
+    if (!piece.empty() && std::ranges::find(sheet.caption, piece) == sheet.caption.end())
+      sheet.caption.push_back(piece);
+  };
+  if (f.found.modelled) {
+    const bool measured = std::ranges::any_of(sheet.panels, [](const Panel& p) {
+      return std::ranges::any_of(p.series, [](const plot::Series& s) { return !s.modelled; });
+    });
+    add(plot::modelled_text(sheet, measured));
+  } else {
+    add(plot::machine_name(run) + (f.cpu ? fmt::format(", CPU {}", *f.cpu) : ""));
+    add("minimum over rounds, median beyond 8 MiB");
+  }
+  std::ranges::for_each(lines, add);
+  for (const LevelFinding& level : f.found.levels)
+    if (!level.shared_use.empty()) add(fmt::format("{}: {}", level_text(level), shared_use_text(level)));
+  if (f.found.disturbed > 0) add(plot::disturbed_text(f.found.disturbed, f.found.rounds));
+  if (std::ranges::any_of(sheet.panels, [](const Panel& p) { return !p.marks.empty(); }))
+    add(f.found.modelled ? "dotted lines: sizes found in the model, unless marked stated"
+                         : "dotted lines: measured sizes, unless marked stated");
+}
+
+plot::Sheet compose(const CachesFigure& figure, const result::Results& results) {
+  const std::string subject = "figure " + figure.entry.name;
+  if (!std::ranges::any_of(results.runs, result::is_inference))
+    throw bad_input(subject, "the results have no readings of recount caches",
+                    "record some: recount caches -o FILE");
+  plot::Sheet sheet;
+  sheet.name = figure.entry.name;
+  for (const auto& run : results.runs) {
+    if (!result::is_inference(run)) continue;
+    const CachesFindings findings = findings_on_record(results, run);
+    for (Panel& panel : figure.panels(findings))
+      if (!panel.series.empty()) sheet.panels.push_back(std::move(panel));
+    describe_run(sheet, findings, run, figure.caption(findings));
+  }
+  if (sheet.panels.empty()) throw bad_input(subject, figure.lacks);
+  if (sheet.panels.size() > most_panels)
+    throw bad_input(subject,
+                    fmt::format("{} panels, at most {} fit on a page", sheet.panels.size(), most_panels),
+                    "plot the runs one by one");
+  return sheet;
+}
+
+} // namespace
+
+std::vector<plot::Figure> caches_figures() {
+  std::vector<plot::Figure> figures;
+  for (const CachesFigure& figure : all_figures())
+    figures.push_back(
+        {figure.entry, [&figure](const auto& results, const auto&) { return compose(figure, results); },
+         [&figure](const auto& results, const auto&) {
+           return figure.entry.name == "caches" && std::ranges::any_of(results.runs, result::is_inference);
+         }});
+  return figures;
+}
+
+} // namespace recount::caches

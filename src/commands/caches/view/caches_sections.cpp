@@ -1,0 +1,521 @@
+#include "commands/caches/view/caches_sections.hpp"
+
+#include "base/format.hpp"
+#include "base/names.hpp"
+#include "base/witness.hpp"
+#include "commands/caches/infer/findings.hpp"
+#include "commands/caches/infer/sampler.hpp"
+#include "commands/caches/view/external_results.hpp"
+#include "model/machine.hpp"
+#include "run/result/curves.hpp"
+#include "show/document/groups.hpp"
+#include "show/plot/select.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <map>
+#include <set>
+
+namespace recount::caches {
+namespace {
+
+/// The findings of one record. A description of a machine that recount does not ship is not opened, whatever
+/// the results call it: then nothing is stated.
+CachesFindings found_in(const result::Results& results, result::Run run, const std::string& machine) {
+  std::string& witness = run.plan["witness"];
+  if (const auto described = Witness(witness).described_machine();
+      described && !model::shipped_machine(*described)) {
+    witness = "model";
+    run.caches.clear();
+    run.plan["stated_by"] = "nobody";
+  }
+  return findings_on_record(results, run, machine);
+}
+
+} // namespace
+
+std::vector<document::Datum> property_data(const Caches& found) {
+  std::vector<document::Datum> all;
+  for (const auto& [level, p] : all_properties(found)) {
+    document::Datum datum{{{"level", level}, {"confidence", p->value ? to_string(p->confidence) : ""}},
+                          p->name};
+    datum.unit = p->unit;
+    datum.witness = found.witness.name();
+    datum.reason = p->value ? p->remark : p->unknown.text();
+    if (!p->value)
+      all.push_back(datum);
+    else if (p->tolerance > 0)
+      all.push_back(
+          datum.with("found", p->value, *p->value * (1 - p->tolerance), *p->value * (1 + p->tolerance)));
+    else
+      all.push_back(datum.with("found", p->value));
+    datum.keys.back().second.clear();
+    datum.reason.clear();
+    datum.witness = p->stated_by;
+    if (p->stated) all.push_back(datum.with("stated", p->stated));
+  }
+  return all;
+}
+
+std::string findings_caption(const CachesFindings& findings) {
+  return fmt::format("Caches found from {}, {}, compared with {}",
+                     base::format_count(findings.found.readings, "reading"),
+                     base::format_witness(findings.found.witness), findings.stated.source);
+}
+
+namespace {
+
+document::Table findings_table(const CachesFindings& findings) {
+  const Caches& found = findings.found;
+  document::Table table{
+      findings_caption(findings),
+      {{"level", false}, {"property", false}, {"found"}, {"stated"}, {"", false}, {"confidence", false}},
+      property_rows(found),
+      {},
+      property_data(found)};
+  for (std::size_t i = 1; i < table.rows.size(); ++i) // rows of a page may be sorted
+    if (table.rows[i][0].empty()) table.rows[i][0] = table.rows[i - 1][0];
+  for (const auto& level : found.levels)
+    if (!level.shared_use.empty())
+      table.notes.push_back(fmt::format("{}: {}.", level_text(level), shared_use_text(level)));
+  if (found.disturbed > 0) table.notes.push_back(plot::disturbed_text(found.disturbed, found.rounds) + ".");
+  return table;
+}
+
+} // namespace
+
+std::string comparison_text(const CachesFindings& findings) {
+  const Caches& found = findings.found;
+  std::vector<std::string> differences;
+  std::size_t agree = 0, stated = 0, absent = 0;
+  for (const auto& level : found.levels)
+    for (const Property* p : {&level.capacity, &level.line, &level.ways}) {
+      stated += p->agreement == StatedMatch::not_stated ? 0U : 1U;
+      absent += p->agreement == StatedMatch::not_found ? 1U : 0U;
+      if (p->agreement == StatedMatch::agrees) ++agree;
+      if (p->agreement == StatedMatch::differs)
+        differences.push_back(fmt::format("{} {}: found {}, stated {}: {}", level.name, p->name,
+                                          value_text(*p), stated_text(*p), p->remark));
+    }
+  const auto machine = found.witness.described_machine();
+  const bool stated_by_model =
+      found.modelled && agree > 0 && (!machine || findings.stated.source == "machine " + *machine);
+  return fmt::format(
+      "Compared with the specification ({}): {} of {} {}, {}{}.{}", findings.stated.source, agree,
+      base::format_count(stated, "property", "properties"), agree == 1 ? "agrees" : "agree",
+      absent == 0 ? "" : fmt::format("{} not found, ", absent),
+      differences.empty() ? std::string("none differs")
+                          : fmt::format("{}: {}", base::format_count(differences.size(), "differs", "differ"),
+                                        fmt::join(differences, ". ")),
+      stated_by_model
+          ? " The model simulates these caches: this tests the inference and cannot contradict the "
+            "statement."
+          : "");
+}
+
+namespace {
+
+/// The part of one run.
+document::Part run_part(const document::Part& part, const result::Run& run) {
+  const auto of_run = [&](const auto& o) { return o.run == run.id; };
+  auto own = std::make_shared<result::Results>(*document::only(part, of_run).results);
+  own->runs = {run};
+  return {part.machine, part.published, own};
+}
+
+void add_findings(std::vector<document::Block>& blocks, const CachesFindings& found,
+                  std::vector<document::Block> figures) {
+  blocks.emplace_back(findings_table(found));
+  blocks.emplace_back(document::Paragraph{comparison_text(found)});
+  document::append(blocks, std::move(figures));
+  for (const auto& argument : justification(found.found)) { // the grid has a section of its own
+    blocks.emplace_back(document::Heading{argument.title, 2});
+    blocks.emplace_back(document::Paragraph{argument.text});
+  }
+  if (found.found.method.empty()) return;
+  blocks.emplace_back(document::Heading{"Method", 2});
+  blocks.emplace_back(document::List{found.found.method});
+}
+
+std::vector<document::Block> write_caches(const document::Material& material) {
+  if (!material.machine.empty()) static_cast<void>(model::machine(material.machine));
+  std::vector<document::Block> blocks;
+  for (const document::Part& part : material.parts) {
+    for (const auto& run : part.results->runs) {
+      if (!result::is_inference(run)) continue;
+      const document::Part own = run_part(part, run);
+      std::vector<document::Block> figures;
+      for (const char* figure : {"caches-latency", "caches-ways", "caches-line"})
+        material.gallery.add(figures, figure, own);
+      add_findings(blocks, found_in(*part.results, run, material.machine), std::move(figures));
+    }
+  }
+  return document::under("Caches", std::move(blocks));
+}
+
+std::vector<CachesFindings> all_findings(const document::Part& part) {
+  std::vector<CachesFindings> all;
+  for (const auto& run : part.results->runs)
+    if (result::is_inference(run)) all.push_back(found_in(*part.results, run, {}));
+  return all;
+}
+
+std::vector<std::string> findings_summary(const document::Part& part) {
+  std::vector<std::string> lines;
+  for (const CachesFindings& found : all_findings(part)) {
+    if (const auto levels = summary_lines(found.found); !levels.empty())
+      lines.push_back(fmt::format("Data caches, {}: {}.", base::format_witness(found.found.witness),
+                                  fmt::join(levels, "; ")));
+    lines.push_back(comparison_text(found));
+  }
+  return lines;
+}
+
+} // namespace
+
+document::Section caches_section() {
+  return {"caches", write_caches, findings_summary};
+}
+
+namespace {
+
+constexpr std::size_t most_columns = 12; ///< that a page is wide enough for
+
+/// The points of one kernel, of sweeps and of the grid of recount caches.
+document::Part points_of(const document::Part& part, const std::string& kernel) {
+  std::set<std::string> inferences;
+  for (const auto& run : part.results->runs)
+    if (result::is_inference(run)) inferences.insert(run.id);
+  return document::only(part, [&](const auto& o) {
+    return o.kernel == kernel && !(inferences.contains(o.run) && result::is_reading(o));
+  });
+}
+
+/// A quantity per access, in a table of its own.
+struct Quantity {
+  std::string title;  ///< "Mean access time in ns"
+  std::string metric; ///< "seconds"
+  double unit = 1;    ///< in which it is shown
+};
+
+std::string cell_text(const Quantity& quantity, double each) {
+  const double shown = each / quantity.unit;
+  return is_seconds(quantity.metric) ? fmt::format("{:.{}f}", shown,
+                                                   shown < 10    ? 2
+                                                   : shown < 100 ? 1
+                                                                 : 0)
+                                     : fmt::format("{:.3f}", shown);
+}
+
+/// Strides down, sizes across; turned where the sizes are too many. Nothing where both are, or where other
+/// parameters vary as well: the appendix has these values.
+std::optional<document::Table> grid_table(const std::vector<sweep::SweepGroup>& groups,
+                                          const std::string& caption, const Quantity& quantity) {
+  std::map<std::pair<std::int64_t, std::int64_t>, std::string>
+      cells; // by size and stride (0: of all strides)
+  std::set<std::int64_t> sizes, strides;
+  std::vector<document::Datum> data;
+  bool disturbed = false;
+  for (const auto& group : groups) {
+    const auto size = result::integer(group.params, "size");
+    const auto stride = result::integer(group.params, "stride").value_or(0);
+    const auto each = group.per_access();
+    if (!size || !each) continue;
+    sizes.insert(*size);
+    strides.insert(stride);
+    const bool lost = group.flagged > 0 && group.flagged == group.values.size();
+    disturbed = disturbed || lost;
+    if (!cells.try_emplace({*size, stride}, cell_text(quantity, *each) + (lost ? "*" : "")).second) return {};
+    for (auto& datum : sweep::sweep_data({group}))
+      if (datum.quantity.ends_with(" per access")) data.push_back(std::move(datum));
+  }
+  const bool sizes_down = sizes.size() > most_columns;
+  const auto &across = sizes_down ? strides : sizes, &down = sizes_down ? sizes : strides;
+  if (cells.empty() || across.size() > most_columns) return {};
+  document::Table table{caption, {{sizes_down ? "size" : "stride"}}, {}, {}, std::move(data)};
+  for (const auto bytes : across)
+    table.columns.push_back({stride_text(bytes)});
+  for (const auto head : down) {
+    auto& row = table.rows.emplace_back(1, stride_text(head));
+    for (const auto bytes : across) {
+      const auto cell = cells.find(sizes_down ? std::pair(head, bytes) : std::pair(bytes, head));
+      row.push_back(cell == cells.end() ? "-" : cell->second);
+    }
+  }
+  table.notes.push_back(sizes_down ? "Strides across, sizes down." : "Sizes across, strides down.");
+  if (cells.size() < sizes.size() * strides.size())
+    table.notes.back() +=
+        " -: not measured (the stride exceeds half of the array, or the point was left out).";
+  if (disturbed) table.notes.back() += " *: all repetitions were disturbed.";
+  return table;
+}
+
+/// Time, accesses and their quotient by size, all strides together: by one witness.
+std::optional<document::Table> sums_table(const std::vector<sweep::SweepGroup>& groups,
+                                          const std::string& caption) {
+  struct Sum {
+    double seconds = 0, accesses = 0;
+    Witness witness = {};
+  };
+  std::map<std::int64_t, Sum> sums;
+  std::set<std::int64_t> strides;
+  for (const auto& group : groups) {
+    const auto size = result::integer(group.params, "size"), stride = result::integer(group.params, "stride");
+    if (!size || !stride || !group.per_access()) continue;
+    strides.insert(*stride);
+    sums[*size].seconds += group.summary->value;
+    sums[*size].accesses += static_cast<double>(*group.accesses);
+    sums[*size].witness = group.witness;
+  }
+  if (strides.size() < 2) return {};
+  document::Table table{caption, {{"size"}, {"time (s)"}, {"accesses"}, {"mean access time (ns)"}}, {}};
+  for (const auto& [size, sum] : sums) {
+    table.rows.push_back({base::format_bytes(size), base::format_number(sum.seconds),
+                          fmt::format("{:.0f}", sum.accesses),
+                          fmt::format("{:.3f}", 1e9 * sum.seconds / sum.accesses)});
+    document::Datum datum{{{"size", std::to_string(size)}}, "seconds", "sum over strides", sum.seconds};
+    datum.unit = "s";
+    datum.witness = sum.witness.name();
+    table.data.push_back(datum);
+    datum.quantity = "seconds per access";
+    datum.value = sum.seconds / sum.accesses;
+    table.data.push_back(datum);
+    datum.quantity = "accesses";
+    datum.value = sum.accesses;
+    datum.unit.clear();
+    table.data.push_back(std::move(datum));
+  }
+  return table;
+}
+
+std::string grid_caption(const Quantity& quantity, const std::string& kernel, const Witness& witness,
+                         statistics::Statistic statistic) {
+  return fmt::format("{}: kernel {}, {}, {} of the repetitions", quantity.title, kernel,
+                     base::format_witness(witness), statistics::name_of(statistic));
+}
+
+Quantity access_time() {
+  return {"Mean access time in ns", "seconds", 1e-9};
+}
+
+Quantity misses_of(std::size_t level) {
+  return {fmt::format("Misses per access ({}: data accesses that miss in {})", miss_metric(level),
+                      level_name(level)),
+          miss_metric(level)};
+}
+
+/// Tables of a quantity, one for each witness.
+void add_tables(std::vector<document::Block>& blocks, const document::Part& sweep,
+                const std::vector<sweep::SweepGroup>& all, const std::string& kernel,
+                const Quantity& quantity) {
+  std::map<Witness, std::vector<sweep::SweepGroup>> by_witness;
+  for (const auto& group : all)
+    if (group.metric == quantity.metric && group.summary) by_witness[group.witness].push_back(group);
+  for (const auto& [witness, groups] : by_witness) {
+    const std::string caption = grid_caption(quantity, kernel, witness, sweep.results->statistic);
+    if (auto table = grid_table(groups, caption, quantity)) blocks.emplace_back(std::move(*table));
+    if (is_seconds(quantity.metric) && !sweep.published)
+      if (auto table = sums_table(groups, fmt::format("Sums over all strides: kernel {}, {}", kernel,
+                                                      base::format_witness(witness))))
+        blocks.emplace_back(std::move(*table));
+  }
+}
+
+/// The caches that recount caches measured by times.
+std::vector<Caches> timed_findings(const std::vector<CachesFindings>& findings) {
+  std::vector<Caches> all;
+  for (const CachesFindings& one : findings)
+    if (!one.found.modelled) all.push_back(one.found);
+  return all;
+}
+
+/// The table that a reading was drawn from.
+std::string caption_of(const ClassicReading& reading, const std::vector<GridRow>& rows,
+                       statistics::Statistic statistic) {
+  if (!reading.misses) return grid_caption(access_time(), reading.kernel, Witness::clock, statistic);
+  const auto row = std::ranges::find_if(
+      rows, [&](const GridRow& one) { return one.kernel == reading.kernel && !one.counted_by.empty(); });
+  std::size_t level = 0;
+  while (level + 1 < counted_levels && level_name(level) != reading.level)
+    ++level;
+  return row == rows.end() ? std::string()
+                           : grid_caption(misses_of(level), reading.kernel, row->counted_by, statistic);
+}
+
+/// Without those that contradict a better finding.
+std::vector<GridReading> grid_readings_in(const document::Part& sweep, const std::vector<Caches>& found) {
+  std::vector<GridReading> all;
+  for (const auto& rows : grid_rows(*sweep.results, sweep.results->runs))
+    for (auto& reading : classic_readings(rows)) {
+      if (std::ranges::any_of(found, [&](const Caches& one) { return contradicts(reading, one); })) continue;
+      std::string caption = caption_of(reading, rows, sweep.results->statistic);
+      all.push_back({std::move(reading), std::move(caption)});
+    }
+  return all;
+}
+
+void add_readings(std::vector<document::Block>& blocks, const std::vector<GridReading>& readings,
+                  bool misses) {
+  for (const auto& [reading, caption] : readings)
+    if (reading.misses == misses)
+      blocks.emplace_back(document::Paragraph{
+          fmt::format("{}: {}. {}", reading.level, classic_values_text(reading), classic_text(reading))});
+}
+
+/// Whether misses were counted and modelled, and why not counted.
+struct CountedMisses {
+  bool counted = false, modelled = false; ///< modelled: of this machine
+  std::set<std::string> machines;         ///< others that were modelled
+  std::string reason;
+};
+
+CountedMisses counted_misses(const document::Part& part) {
+  CountedMisses misses;
+  for (const auto& o : part.results->observations) {
+    if (!level_of_misses(o.metric)) continue;
+    const bool by_model = o.witness.modelled(), has_value = o.value.index() != 0;
+    if (const auto machine = o.witness.described_machine(); machine && has_value)
+      misses.machines.insert(*machine);
+    else
+      (by_model ? misses.modelled : misses.counted) |= has_value;
+    if (!by_model && !has_value && misses.reason.empty()) misses.reason = o.reason->text();
+  }
+  for (const auto& run : part.results->runs)
+    if (const auto skipped = run.skipped.find("perf"); misses.reason.empty() && skipped != run.skipped.end())
+      misses.reason = skipped->second;
+  return misses;
+}
+
+/// What counted misses would answer, and why they were not counted.
+std::string uncounted(const document::Part& part) {
+  const CountedMisses misses = counted_misses(part);
+  if (misses.counted) return {};
+  std::string text =
+      fmt::format("Misses were not counted here{}. Size, line and ways by counted misses need a core PMU.",
+                  misses.reason.empty() ? "" : " (" + misses.reason + ")");
+  if (misses.modelled)
+    text +=
+        " Misses modelled for the stated caches show what the counters should count, and cannot contradict "
+        "the statement.";
+  if (!misses.machines.empty())
+    text += fmt::format(" Misses modelled for {} show what the counters of that machine should count, and "
+                        "nothing of this one.",
+                        fmt::join(misses.machines, ", "));
+  return text;
+}
+
+/// Time and cycles per access, then misses.
+std::vector<document::Block> write_kernel(const document::Material& material, const document::Part& sweep,
+                                          const std::string& kernel, const std::vector<Caches>& found) {
+  std::set<std::int64_t> strides;
+  for (const auto& o : sweep.results->observations)
+    if (const auto stride = result::integer(o.params, "stride")) strides.insert(*stride);
+  const bool by_size = strides.size() < 3;
+  const auto readings = grid_readings_in(sweep, found);
+  const auto groups = sweep::sweep_groups(*sweep.results);
+  std::vector<document::Block> times, misses;
+  add_tables(times, sweep, groups, kernel, access_time());
+  add_tables(times, sweep, groups, kernel, {"Cycles per access (PAPI_TOT_CYC)", "PAPI_TOT_CYC"});
+  if (!sweep.published) material.gallery.add(times, by_size ? "working-set" : "access-time", sweep);
+  add_readings(times, readings, false);
+  for (std::size_t level = 0; level < counted_levels; ++level)
+    add_tables(misses, sweep, groups, kernel, misses_of(level));
+  if (!sweep.published) material.gallery.add(misses, by_size ? "working-set-misses" : "misses", sweep);
+  add_readings(misses, readings, true);
+  std::vector<document::Block> all;
+  if (!times.empty()) all.emplace_back(document::Heading{"Time of the kernel " + kernel, 2});
+  document::append(all, std::move(times));
+  if (misses.empty()) return all;
+  all.emplace_back(document::Heading{"Misses of the kernel " + kernel, 2});
+  document::append(all, std::move(misses));
+  return all;
+}
+
+constexpr const char* kernels[] = {"stride", "chase"};
+
+std::vector<document::Block> write_sweeps(const document::Material& material) {
+  std::vector<document::Block> blocks;
+  for (const document::Part& part : material.parts) {
+    std::vector<document::Block> of_part;
+    const auto found = timed_findings(all_findings(part));
+    for (const char* kernel : kernels)
+      document::append(of_part, write_kernel(material, points_of(part, kernel), kernel, found));
+    const auto swept = std::ranges::count_if(part.results->observations, [](const auto& o) {
+      return std::ranges::find(kernels, o.kernel) != std::end(kernels);
+    });
+    if (of_part.empty() && part.published && swept > 0)
+      of_part.emplace_back(document::Paragraph{fmt::format(
+          "The {} of this file are not shown: there are more than {} sizes, or several values of one point.",
+          base::format_count(swept, "value"), most_columns)});
+    if (of_part.empty()) continue;
+    if (part.published) {
+      const auto source = part.results->runs.front().versions.find("source");
+      blocks.emplace_back(document::Heading{"External results: " + part.results->runs.front().host, 2});
+      if (source != part.results->runs.front().versions.end() && !source->second.empty())
+        blocks.emplace_back(document::Paragraph{source->second});
+      document::append(of_part, compare_external(part, material.results));
+    } else if (const std::string why = uncounted(part); !why.empty())
+      blocks.emplace_back(document::Paragraph{why});
+    document::append(blocks, std::move(of_part));
+  }
+  if (blocks.empty()) return blocks;
+  std::vector<document::Block> all;
+  all.emplace_back(document::Paragraph{
+      "When the working set exceeds the capacity of a level, the time per access rises. With the "
+      "stride, misses rise up to the line size, from which each access touches its own line. "
+      "They drop again once the remaining lines fit the ways of their sets. Prefetching "
+      "hides part of this in a sequential walk, but not in a chain of dependent loads."});
+  document::append(all, std::move(blocks));
+  return document::under("Cache curves", std::move(all));
+}
+
+/// One line on all kernels; nothing of a model, which shows what was stated, and none by times of a level
+/// that recount caches has found.
+std::vector<std::string> readings_summary(const document::Part& part) {
+  const auto found = timed_findings(all_findings(part));
+  const auto is_found = [&](const std::string& name) {
+    return std::ranges::any_of(found, [&](const Caches& one) {
+      return std::ranges::any_of(
+          one.levels, [&](const LevelFinding& level) { return level.name == name && level.capacity.value; });
+    });
+  };
+  std::vector<std::string> texts;
+  for (const char* kernel : kernels)
+    for (const auto& [reading, caption] : grid_readings_in(points_of(part, kernel), found))
+      if ((reading.capacity.value || reading.line.value || reading.ways.value) &&
+          (reading.misses ? !reading.modelled : !is_found(reading.level)))
+        texts.push_back(fmt::format("{} from the {} of the kernel {}: {}", reading.level,
+                                    reading.misses ? "misses" : "times", kernel,
+                                    classic_values_text(reading)));
+  if (texts.empty()) return {};
+  return {fmt::format("{}.", fmt::join(texts, "; "))};
+}
+
+std::vector<document::Answer> cache_answers(const document::Part& part) {
+  CacheEvidence evidence;
+  for (const auto& run : part.results->runs)
+    evidence.presets.insert(run.presets.begin(), run.presets.end());
+  evidence.found = all_findings(part);
+  const std::vector<Caches> found = timed_findings(evidence.found);
+  bool any = !evidence.found.empty();
+  for (const char* kernel : kernels) {
+    const document::Part points = points_of(part, kernel);
+    any = any || !points.results->observations.empty();
+    for (auto& reading : grid_readings_in(points, found))
+      evidence.readings.push_back(std::move(reading));
+  }
+  const CountedMisses misses = counted_misses(part);
+  evidence.modelled = misses.modelled || !misses.machines.empty();
+  if (!misses.counted)
+    evidence.uncounted = "misses were not counted" + (misses.reason.empty() ? "" : ": " + misses.reason);
+  return any ? answer_questions(evidence) : std::vector<document::Answer>();
+}
+
+} // namespace
+
+document::Section sweeps_section() {
+  return {"caches", write_sweeps, readings_summary, {}, false, cache_answers};
+}
+
+} // namespace recount::caches

@@ -1,0 +1,256 @@
+#include "base/format.hpp"
+#include "base/statistics/statistics.hpp"
+#include "base/witness.hpp"
+#include "commands/report/build_report.hpp"
+#include "kernel/command_line.hpp"
+#include "run/result/observation.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+#include <tuple>
+
+// The machine and the software of the measurements.
+namespace recount::report {
+namespace {
+
+std::string cache_text(const result::CacheNote& cache) {
+  std::string text = fmt::format("{} {}", cache.level, base::format_bytes(cache.size));
+  if (cache.line > 0) text += fmt::format(", line {} B", cache.line);
+  if (cache.ways > 0) text += ", " + base::format_count(cache.ways, "way");
+  if (cache.ways < 0) text += ", fully associative";
+  return text;
+}
+
+std::string or_unstated(const std::string& text) {
+  return text.empty() ? "not stated" : text;
+}
+
+document::Table machine_table(const document::Part& part) {
+  const result::Run& run = part.results->runs.front();
+  document::Table table{"Machine: " + part.machine,
+                        {{"", false}, {"", false}},
+                        {{"CPU", or_unstated(run.cpu)},
+                         {"host", or_unstated(run.host)},
+                         {"logical CPUs", std::to_string(run.cpus)},
+                         {"system", or_unstated(run.os)},
+                         {"virtual machine", run.virtualised.empty() ? "none detected" : run.virtualised},
+                         {"frequency governor", or_unstated(run.governor)}}};
+  for (const auto& cache : run.caches)
+    table.rows.push_back({"data cache (stated)", cache_text(cache)});
+  if (run.caches.empty()) table.rows.push_back({"data caches", "not stated"});
+  for (const auto& [name, version] : run.versions)
+    if (!result::is_job_field(name)) // of one run, not of the machine
+      table.rows.push_back({name == "kernel_flags"       ? "compiler flags of the kernels"
+                            : name == "vectorised_flags" ? "compiler flags of the vectorised kernels"
+                                                         : name,
+                            version});
+  return table;
+}
+
+document::Table runs_table(const document::Part& part) {
+  document::Table table{"Runs", {{"started (UTC)", false}, {"study", false}, {"repetitions"}, {"seed"}}, {}};
+  for (const auto& run : part.results->runs) {
+    const auto planned = [&](const char* name, const std::string& otherwise) {
+      const auto found = run.plan.find(name);
+      return found == run.plan.end() || found->second.empty() ? otherwise : found->second;
+    };
+    const std::string kernel = planned("kernel", "-");
+    table.rows.push_back({run.started,
+                          (kernel == "matmul" ? "matrix products: " : "") + planned("study", kernel),
+                          planned("repeat", "-"), std::to_string(run.seed)});
+  }
+  return table;
+}
+
+} // namespace
+
+std::vector<document::Block> machines_section(const std::vector<document::Part>& parts) {
+  std::vector<document::Block> blocks;
+  for (const document::Part& part : parts) {
+    if (part.published) continue;
+    blocks.emplace_back(machine_table(part));
+    blocks.emplace_back(runs_table(part));
+    std::set<std::string> commands;
+    for (const auto& run : part.results->runs) {
+      const std::string text = kernel::quoted(run.command);
+      if (text.empty() || !commands.insert(text).second) continue;
+      if (commands.size() == 1) blocks.emplace_back(document::Paragraph{"Commands:"});
+      blocks.emplace_back(document::Code{text});
+    }
+  }
+  return document::under(parts.size() > 1 ? "Machines" : "Machine", std::move(blocks));
+}
+
+// Method, witnesses, and what was not counted.
+namespace {
+
+const std::map<Witness::Kind, std::string>& witness_prose() {
+  static const std::map<Witness::Kind, std::string> prose{
+      {Witness::clock, "clock: times, by the monotonic clock of Linux, and cycles of the time-stamp counter, "
+                       "which has a constant "
+                       "rate independent of the core clock."},
+      {Witness::perf, "perf: counts by Linux perf_event, in the measured process."},
+      {Witness::papi, "papi: counts by PAPI event sets, in the measured process."},
+      {Witness::model,
+       "model: a simulation of the caches and TLBs that the system states, or of those of the described "
+       "machine, "
+       "running the same source code. It is a prediction: without out-of-order execution, and with LRU and "
+       "without prefetchers unless described. It gives the values marked as modelled, and no times."},
+      {Witness::published, "published: values measured and published by others, unchanged."}};
+  return prose;
+}
+
+std::set<Witness::Kind> kinds_of_witnesses(const result::Results& results) {
+  std::set<Witness::Kind> kinds;
+  for (const auto& o : results.observations)
+    if (o.value.index() != 0) kinds.insert(o.witness.kind);
+  return kinds;
+}
+
+std::string statistic_prose(statistics::Statistic statistic) {
+  std::string text =
+      fmt::format("Tables, figures and text give the {} of the repetitions", statistics::name_of(statistic));
+  if (statistic == statistics::Statistic::median)
+    text += fmt::format(" with its 95 % bootstrap interval (the range of fewer than {} values)",
+                        statistics::least_for_interval);
+  return text +
+         fmt::format(". A difference is stated only if the 95 % intervals of the medians are disjoint and "
+                     "Welch's t test rejects equality at the level {}, or if the model gives both "
+                     "values.",
+                     statistics::comparison_level);
+}
+
+} // namespace
+
+std::vector<std::string> not_counted(const result::Results& results) {
+  std::set<std::string> skipped;
+  for (const auto& run : results.runs)
+    for (const auto& [part, why] : run.skipped)
+      skipped.insert(part + ": " + why);
+  std::vector<std::string> all(skipped.begin(), skipped.end());
+  // Requested and never counted, or not at some points: each reason once, with all its metrics.
+  const auto before = [](const result::Params* a, const result::Params* b) { return a != b && *a < *b; };
+  struct Points {
+    std::set<const result::Params*, decltype(before)> counted, missing;
+    std::string reason; ///< the first
+    bool others = false;
+  };
+  std::map<std::pair<Witness, std::string>, Points> points; // by witness and metric
+  for (const auto& o : results.observations) {
+    if (result::is_reading(o)) continue; // the findings have the reasons
+    Points& of = points[{o.witness, o.metric}];
+    const bool counted = o.value.index() != 0;
+    (counted ? of.counted : of.missing).insert(&o.params.get());
+    if (counted) continue;
+    const std::string reason = o.reason->text();
+    of.others = of.others || (!of.reason.empty() && of.reason != reason);
+    if (of.reason.empty()) of.reason = reason;
+  }
+  std::map<std::tuple<Witness, std::string, std::string>, std::vector<std::string>> missing;
+  for (auto& [key, of] : points) {
+    std::erase_if(of.missing, [&](const auto* point) { return of.counted.contains(point); });
+    if (of.missing.empty()) continue;
+    const std::string where =
+        of.counted.empty() ? std::string()
+                           : fmt::format(" at {} of {}", of.missing.size(),
+                                         base::format_count(of.counted.size() + of.missing.size(), "point"));
+    missing[{key.first,
+             of.reason.empty() ? "no reason given" : (of.others ? "at one of them, " : "") + of.reason,
+             where}]
+        .push_back(key.second);
+  }
+  for (const auto& [key, metrics] : missing)
+    all.push_back(fmt::format("{} by {}{}: {}", fmt::join(metrics, ", "), std::get<0>(key), std::get<2>(key),
+                              std::get<1>(key)));
+  return all;
+}
+
+std::vector<document::Block> method_section(const result::Results& results,
+                                            const std::vector<document::Section>& sections, bool appendix) {
+  std::vector<document::Block> blocks;
+  blocks.emplace_back(document::Heading{"Method", 1});
+  const auto has_run = [&](const auto& wanted) {
+    return std::ranges::any_of(results.runs, [&](const result::Run& run) {
+      return !run.versions.contains("published") && !result::is_inference(run) && wanted(run);
+    });
+  };
+  const auto of_program = [](const result::Run& run) { // by recount stat, watch and profile
+    const auto kernel = run.plan.find("kernel");
+    return kernel != run.plan.end() && (kernel->second == "command" || kernel->second == "profile");
+  };
+  const bool measured = std::ranges::any_of(results.observations, [](const auto& o) {
+    return o.value.index() != 0 && !o.witness.modelled() && o.witness != Witness::published;
+  });
+  if (has_run([](const result::Run&) { return true; }))
+    blocks.emplace_back(document::Paragraph{
+        std::string(
+            has_run(std::not_fn(of_program)) && measured
+                ? "Each repetition of a kernel ran in a new process, in random order, with its memory "
+                  "written before the measurement. "
+                : "") +
+        (appendix ? "All values are in the appendix. " : "") + statistic_prose(results.statistic)});
+  document::List witnesses;
+  for (const Witness::Kind kind : kinds_of_witnesses(results))
+    if (const auto prose = witness_prose().find(kind); prose != witness_prose().end())
+      witnesses.items.push_back(prose->second);
+  if (!witnesses.items.empty()) {
+    blocks.emplace_back(document::Paragraph{"Each number names its witness:"});
+    blocks.emplace_back(std::move(witnesses));
+  }
+  for (const document::Section& section : sections)
+    if (section.method) document::append(blocks, section.method(results));
+  if (auto missing = not_counted(results); !missing.empty()) {
+    blocks.emplace_back(document::Heading{"Not counted", 2});
+    blocks.emplace_back(document::Paragraph{"Tables and figures omit these values; they are not 0."});
+    blocks.emplace_back(document::List{std::move(missing)});
+  }
+  return blocks;
+}
+
+std::vector<document::Block> warnings_section(const result::Results& results,
+                                              const std::vector<std::string>& of_figures) {
+  std::vector<std::string> items = results.warnings;
+  items.insert(items.end(), of_figures.begin(), of_figures.end());
+  std::map<Flag::Kind, std::size_t> flags;
+  std::size_t flagged = 0, multiplexed = 0, most = results.observations.size();
+  double least = 1;
+  for (const auto& o : results.observations) {
+    const auto disturbances = result::disturbances(o);
+    for (const Flag& flag : disturbances)
+      ++flags[flag.kind];
+    flagged += disturbances.empty() ? 0U : 1U;
+    if (!o.enabled_ns || !o.running_ns || *o.enabled_ns <= 0 || *o.running_ns >= *o.enabled_ns) continue;
+    ++multiplexed;
+    least = std::min(least, static_cast<double>(*o.running_ns) / static_cast<double>(*o.enabled_ns));
+  }
+  if (flagged > 0) {
+    std::vector<std::string> kinds;
+    for (const auto& [flag, count] : flags)
+      kinds.push_back(fmt::format("{} {}", name_of(flag), count));
+    items.push_back(fmt::format("{} of {} {} from repetitions that lost more than {} % of their "
+                                "time ({}); they are included, "
+                                "and marked in the list of all values.",
+                                flagged, base::format_count(most, "value"), flagged == 1 ? "comes" : "come",
+                                result::disturbed_percent, fmt::join(kinds, ", ")));
+  }
+  if (multiplexed > 0)
+    items.push_back(
+        fmt::format("{} scaled: the events were multiplexed and counted at least {:.0f} % of the time.",
+                    base::format_count(multiplexed, "value is", "values are"), 100 * least));
+  for (const auto& failure : results.failures)
+    items.push_back(fmt::format("A run failed: {} {}, repetition {}, by {}: {}", failure.kernel,
+                                result::describe(failure.params), failure.repetition + 1, failure.witness,
+                                failure.reason.text()));
+  if (items.empty()) return {};
+  std::vector<document::Block> blocks;
+  blocks.emplace_back(document::Heading{"Warnings", 1});
+  blocks.emplace_back(document::List{std::move(items)});
+  return blocks;
+}
+
+} // namespace recount::report

@@ -1,0 +1,45 @@
+// PAPI's count of a command beside that of perf: recount stat --witness perf,papi.
+#pragma once
+
+#include "base/statistics/statistics.hpp"
+#include "run/stat_run.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace recount::stat {
+
+/// Events that PAPI counts in one event set.
+struct PapiNames {
+  std::vector<std::string> names;
+  bool joint = false; ///< over the execution that perf counts: nobody loses a counter by it
+};
+
+/// Adds a row of PAPI's behind each row that can have one: event, preset or metric; without `perf`, in its
+/// place. Tries in a forked child what PAPI can count, and which names together: the rest are rows with
+/// their reasons. The first of the returned sets is the only one that may be joint.
+[[nodiscard]] std::vector<PapiNames> add_papi(Plan& plan, bool perf);
+
+/// An execution for each set, after that of perf unless the set is joint. `plan` and `request` must outlive
+/// the passes. Without `perf`, PAPI alone counts.
+[[nodiscard]] std::vector<Pass> papi_passes(const Plan& plan, const std::vector<PapiNames>& sets, bool perf,
+                                            const Request& request);
+
+/// What PAPI counted more than perf.
+struct Difference {
+  std::size_t perf = 0, papi = 0; ///< rows of the plan
+  std::optional<double> value;    ///< mean of PAPI - mean of perf; none: one of them has no value
+  std::optional<double> relative; ///< of perf's mean; none: that is not positive
+  bool joint = false;             ///< both counted the same executions
+  statistics::Evidence evidence = statistics::Evidence::clear; ///< of separate executions
+  bool reported = false; ///< it changes what the reader may conclude: more than rounding, more than noise
+  std::string why;       ///< a cause that was established; empty: none
+};
+/// Of every row of PAPI's that has one of perf's. Pure.
+[[nodiscard]] std::vector<Difference> differences(const Plan& plan, const RunResult& ended);
+/// One line for each reported difference, with its cause; and one if a single repetition decides nothing.
+[[nodiscard]] std::vector<std::string> difference_notes(const Plan& plan, const RunResult& ended);
+
+} // namespace recount::stat

@@ -1,0 +1,260 @@
+#include "commands/sweep/sweep_table.hpp"
+
+#include "base/format.hpp"
+#include "base/host/emulation.hpp"
+#include "base/json.hpp"
+#include "base/names.hpp"
+#include "base/text.hpp"
+#include "base/witness.hpp"
+#include "show/command/measuring.hpp"
+#include "show/command/output.hpp"
+#include "show/document/groups.hpp"
+
+#include <recount/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/ranges.h>
+#include <map>
+#include <set>
+
+namespace recount::sweep {
+namespace {
+
+using result::make_json;
+
+/// Counts whole, times with six digits.
+std::string show(double value) {
+  if (std::floor(value) == value && std::abs(value) < 1e15) return fmt::format("{:.0f}", value);
+  return fmt::format("{:.6g}", value);
+}
+
+std::string show_per_access(const SweepGroup& group) {
+  const auto each = group.per_access();
+  if (!each) return "-";
+  return is_seconds(group.metric) ? fmt::format("{:.4g} ns", *each * 1e9) : fmt::format("{:.4g}", *each);
+}
+
+std::string show_interval(const statistics::Summary& s) {
+  return s.n < 2 && s.low == s.high ? "-" : fmt::format("{} to {}", show(s.low), show(s.high));
+}
+
+Json json(const SweepGroup& group) {
+  Json object{{"params", make_json(group.params)}, {"witness", group.witness}, {"metric", group.metric}};
+  object["n"] = group.values.size();
+  for (const auto& [name, member] : summary_members)
+    object[name] = group.summary ? Json((*group.summary).*member) : Json();
+  if (group.accesses) object["accesses"] = *group.accesses;
+  if (const auto each = group.per_access()) object["per_access"] = *each;
+  object["flagged"] = group.flagged;
+  if (group.missing > 0) object["missing"] = group.missing;
+  if (!group.reason.empty()) object["reason"] = group.reason->text();
+  return object;
+}
+
+} // namespace
+
+command::Table sweep_summary(const BatchResult& ended, const Selection& selection) {
+  auto groups = sweep_groups(ended.results);
+  const auto names = varying(groups);
+  if (selection.least > 0) groups = least(std::move(groups), selection.least, selection.first);
+  using Align = command::Table::Align;
+  std::vector<command::Table::Column> columns;
+  for (const auto& name : names)
+    columns.push_back({name, Align::right, 0, {}, true});
+  for (const char* head : {"metric", "witness"})
+    columns.push_back({head, Align::left});
+  const statistics::Statistic statistic = ended.results.statistic;
+  const bool few = selection.least > 0; // fewer columns, so that the line is short
+  const bool intervals = statistic == statistics::Statistic::median &&
+                         !(few && std::ranges::all_of(groups, [](const SweepGroup& group) {
+                             return show_interval(*group.summary) == "-";
+                           }));
+  if (!few) columns.push_back({"n", Align::right, 3});
+  columns.push_back({statistics::name_of(statistic), Align::right});
+  if (intervals) columns.push_back({"95 % interval", Align::right, 2});
+  if (few) columns.push_back({"of first point", Align::right});
+  if (!few) columns.push_back({"per access", Align::right, 1});
+  const bool flagged = std::ranges::any_of(groups, [](const SweepGroup& group) { return group.flagged > 0; });
+  const bool disturbed = !few || flagged;
+  if (disturbed) columns.push_back({"disturbed", Align::right, flagged ? 0 : 4}); // a mark is never left out
+  command::Table table(columns, "Summary");
+  for (const auto& group : groups) {
+    std::vector<std::string> row;
+    for (const auto& name : names)
+      row.push_back(result::text(group.params.at(name)));
+    row.insert(row.end(), {group.metric, group.witness.name()});
+    if (!few) row.push_back(std::to_string(group.values.size()));
+    if (const auto& s = group.summary) {
+      row.push_back(show(s->value));
+      if (intervals) row.push_back(show_interval(*s));
+      if (few) row.push_back(group.of_first ? fmt::format("{:.3g}", *group.of_first) : "-");
+      if (!few) row.push_back(show_per_access(group));
+      if (disturbed) row.push_back(group.flagged > 0 ? std::to_string(group.flagged) : "-");
+    } else {
+      row.push_back("not counted");
+    }
+    table.add(row);
+  }
+  table.add_data(sweep_data(groups));
+  return table;
+}
+
+std::string sweep_table(const BatchResult& ended, const Selection& selection) {
+  const command::Table table = sweep_summary(ended, selection);
+  std::string text;
+  if (!ended.results.runs.empty() && host::is_emulated(ended.results.runs.back().cpu))
+    text = base::printable(ended.results.runs.back().cpu) + "\n\n";
+  if (!table.empty()) text += table.text();
+  std::map<std::string, std::string> reasons;
+  const auto groups = sweep_groups(ended.results);
+  if (std::ranges::any_of(groups, [](const SweepGroup& group) {
+        return group.witness.modelled() && group.summary && group.summary->low < group.summary->high;
+      }))
+    text += command::wrap(
+                "interval of a modelled value: range of its draws of placement, widened by the error of "
+                "sampling",
+                command::line_width(), 2) +
+            "\n";
+  if (const std::string outliers = outliers_text(groups); !outliers.empty())
+    text += command::wrap(outliers, command::line_width(), 2) + "\n";
+  for (const auto& group : groups)
+    if (!group.reason.empty())
+      reasons.try_emplace(group.witness.name() + " " + group.metric, group.reason->text());
+  for (const auto& [what, reason] : reasons)
+    text += command::wrap(fmt::format("not counted: {}: {}", what, reason), command::line_width(), 2) + "\n";
+  return text;
+}
+
+std::string sweep_json(const SweepRun& run, const BatchResult& ended) {
+  Json object{{"kernel", run.plan.kernel}, {"seed", run.plan.seed}};
+  object["cpu"] = run.batch.execution.cpu ? Json(*run.batch.execution.cpu) : Json();
+  object["runs"] = ended.outcome.runs;
+  object["runs_there"] = ended.already_recorded;
+  object["runs_planned"] = ended.planned;
+  object["stopped"] = ended.outcome.stopped;
+  object["summary"] = make_array(sweep_groups(ended.results), json);
+  object["failures"] = make_array(ended.results.failures, [](const result::Failure& f) {
+    return Json{{"params", make_json(f.params)},
+                {"repetition", f.repetition},
+                {"witness", f.witness},
+                {"reason", f.reason.text()}};
+  });
+  object["skipped"] = make_array(run.grid.skipped, [](const Skipped& s) {
+    return Json{{"params", make_json(s.point)}, {"reason", s.problem.cause}};
+  });
+  return json_text("sweep", object);
+}
+
+std::string skipped_text(const Grid& grid) {
+  std::string text;
+  for (const auto& [kind, group] :
+       base::grouped(grid.skipped, [](const Skipped& one) { return one.problem.subject; }))
+    text += fmt::format("{} of {} skipped: {} (first: {})\n", group.size(),
+                        base::format_count(grid.points.size() + grid.skipped.size(), "point"),
+                        group.front()->problem.cause, result::describe(group.front()->point));
+  return text;
+}
+
+// Every value of a sweep, as an appendix of the report.
+namespace {
+
+/// Products have an appendix of their own; counts of a command (recount stat) are no sweep.
+bool is_sweep(const result::Run& run) {
+  const auto kernel = run.plan.find("kernel");
+  return kernel != run.plan.end() && run.plan.contains("repeat") && kernel->second != "matmul" &&
+         kernel->second != "command" && !result::is_inference(run);
+}
+
+std::string per_access_text(const SweepGroup& group) {
+  const auto each = group.per_access();
+  if (!each) return "-";
+  return is_seconds(group.metric) ? base::format_number(*each * 1e9) + " ns" : base::format_number(*each);
+}
+
+document::Table values_table(const std::string& caption, const std::vector<SweepGroup>& groups) {
+  const auto names = varying(groups);
+  document::Table table{caption, {}, {}};
+  for (const auto& name : names)
+    table.columns.push_back({name});
+  for (const char* head : {"metric", "witness"})
+    table.columns.push_back({head, false});
+  for (const char* head : {"n", "value", "95 % interval", "accesses", "per access", "disturbed"})
+    table.columns.push_back({head});
+  const bool timed =
+      std::ranges::any_of(groups, [](const auto& group) { return !group.cpu_seconds.empty(); });
+  if (timed) table.columns.push_back({"CPU time (s)"});
+  for (const auto& group : groups) {
+    if (!group.summary) continue; // the method's section has the reason
+    std::vector<std::string> row;
+    for (const auto& name : names) {
+      const auto setting = group.params.find(name);
+      row.push_back(setting == group.params.end() ? "-" : result::text(setting->second));
+    }
+    const auto& s = *group.summary;
+    row.insert(row.end(),
+               {group.metric, group.witness.name(), std::to_string(s.n), base::format_number(s.value),
+                s.n < 2 || s.low == s.high
+                    ? "-"
+                    : fmt::format("{} to {}", base::format_number(s.low), base::format_number(s.high)),
+                group.accesses ? std::to_string(*group.accesses) : "-", per_access_text(group),
+                group.flagged > 0 ? std::to_string(group.flagged) : "-"});
+    if (timed)
+      row.push_back(group.cpu_seconds.empty()
+                        ? "-"
+                        : base::format_number(statistics::summarise(group.cpu_seconds, s.statistic).value));
+    table.rows.push_back(std::move(row));
+  }
+  if (std::string outliers = outliers_text(groups); !outliers.empty())
+    table.notes.push_back(std::move(outliers));
+  table.data = sweep_data(groups);
+  return table;
+}
+
+std::vector<document::Block> write_values(const document::Material& material) {
+  std::vector<document::Block> blocks;
+  for (const document::Part& part : material.parts) {
+    std::set<std::string> runs, kernels;
+    for (const auto& run : part.results->runs)
+      if (is_sweep(run)) runs.insert(run.id);
+    for (const auto& o : part.results->observations)
+      if (runs.contains(o.run)) kernels.insert(o.kernel);
+    for (const auto& kernel : kernels) {
+      const document::Part own =
+          document::only(part, [&](const auto& o) { return o.kernel == kernel && runs.contains(o.run); });
+      document::Table table = values_table(
+          fmt::format(
+              "All values of the kernel {}, {} of the repetitions, seconds unless another unit is stated: {}",
+              kernel, statistics::name_of(part.results->statistic), part.machine),
+          sweep_groups(*own.results));
+      if (!table.rows.empty()) blocks.emplace_back(std::move(table));
+    }
+  }
+  return document::under("All values of the sweeps", std::move(blocks));
+}
+
+} // namespace
+
+document::Section values_section() {
+  return {"", write_values, {}, {}, true};
+}
+
+void check_figure(const std::string& path, const std::string& figure,
+                  const std::vector<plot::Figure>& figures) {
+  if (figure.empty()) return;
+  static_cast<void>(plot::find(figures, figure));
+  if (path.empty())
+    throw bad_input("--figure " + figure, "there is nowhere to draw it", "add --plot FILE, or --plot -");
+}
+
+void draw_sweep(const std::string& path, const std::string& figure, const std::vector<plot::Figure>& figures,
+                const result::Results& results) {
+  if (path.empty()) return;
+  const plot::Choice all;
+  const auto& drawn = figure.empty() ? plot::suitable(figures, results, all) : plot::find(figures, figure);
+  command::draw_to(path, drawn.compose(results, all));
+}
+
+} // namespace recount::sweep

@@ -1,0 +1,65 @@
+// Runs of a plan with their results file: what the file holds is kept, what is missing is run.
+#pragma once
+
+#include "run/engine.hpp"
+#include "run/result/results_file.hpp"
+#include "run/sweep_plan.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace recount::sweep {
+
+/// The options that all commands with runs share, as typed.
+struct BatchOptions {
+  std::string cpu, timeout, output, shard, seed;
+  long parallel = 0; ///< model runs at a time; 0: one for each CPU that this process may run on
+  bool resume = false, quiet = false;
+};
+
+/// Runs of any kernels, and where the results go.
+struct Batch {
+  std::string command; ///< "sweep", for messages
+  std::vector<Job> jobs;
+  Execution execution;
+  Shard shard;        ///< stated in the header; the jobs are those of the shard
+  result::Run header; ///< compared with the plan of an existing file
+  std::string file;   ///< appended to as results are made; empty: kept in memory only
+  bool resume = false, quiet = false;
+};
+
+/// A batch without jobs, on this machine. `default_timeout`: of a timed run; `plan`: its settings, for the
+/// header. Throws recount::Error (bad_input) for an option that is wrong.
+[[nodiscard]] Batch make_batch(std::string command, const BatchOptions& options,
+                               std::chrono::seconds default_timeout, std::uint64_t seed,
+                               std::map<std::string, std::string> plan);
+
+/// What the runs of a batch gave.
+struct BatchResult {
+  Outcome outcome;
+  std::size_t already_recorded = 0; ///< runs that the file held already
+  std::size_t planned = 0;          ///< runs of the whole plan
+  result::Results results;          ///< those that the file held, and new ones
+};
+
+/// Runs what the file does not hold. Throws recount::Error before anything is measured: bad_input when the
+/// file exists (without resume) or holds another plan or another CPU's results (with it, naming the
+/// difference), unavailable when it cannot be written. Throws unavailable as well when the disk is full
+/// midway: the file then ends with a whole line and can be resumed. A file that is absent or empty is begun,
+/// also with `resume`.
+[[nodiscard]] BatchResult run_missing(const Batch& batch, Listener listener);
+
+/// Refuses native runs that need more than `most` bytes, naming the largest point; `setting` says what the
+/// limit is ("--max-memory 1 GiB"). Throws recount::Error (bad_input).
+void check_memory(const std::vector<Job>& jobs, std::int64_t most, const std::string& setting);
+
+/// How far each model run came that was under way when the runs were stopped, a line each.
+[[nodiscard]] std::string unfinished_text(const std::vector<Unfinished>& runs);
+/// A line for each reason that runs failed for; empty when none did.
+[[nodiscard]] std::string failures_text(const std::vector<result::Failure>& failures);
+
+} // namespace recount::sweep
