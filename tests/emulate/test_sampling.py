@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Samples of recount emulate --exact against registers of the program. Arguments: recount, the programs of sampled.c, counted.c and
 papi_sampled.c."""
+import json
 import os
 import shutil
 import subprocess
@@ -52,6 +53,16 @@ class Exact(unittest.TestCase):
         for got in (overflows, hits):
             self.assertTrue(least <= got <= least + 1, got)  # of PAPI's own instructions at most one more
         self.assertTrue(inside >= least - 1 and others <= 1, answer.stdout)
+
+    def test_profile_knows_the_modules_and_says_what_it_does_not_know(self):
+        period, turns = 1009, 20000  # of 6 instructions
+        answer = emulate(RECOUNT, "profile", "-e", f"skl::INST_RETIRED:ANY_P:period={period}", "--by", "module", "--json", "--", COUNTED, "-",
+                         str(turns))
+        profile = json.loads(answer.stdout)
+        samples = {os.path.basename(row["module"]): next(iter(row["events"].values()))["samples"] for row in profile["by_module"]}
+        self.assertAlmostEqual(samples["emulate-counted"], 6 * turns / period, delta=3)
+        self.assertGreater(samples["[unknown]"], 1000)  # what ran before the library that samples
+        self.assertTrue(profile["complete"], answer.stderr)
 
     @unittest.skipUnless(shutil.which("perf"), "perf is not installed")
     def test_perf_record_and_report(self):

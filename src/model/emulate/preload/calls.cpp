@@ -9,6 +9,7 @@
 #include "model/emulate/real.hpp"
 #include "model/emulate/settings.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -20,6 +21,7 @@
 #include <linux/perf_event.h>
 #include <optional>
 #include <poll.h>
+#include <span>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -132,31 +134,34 @@ int modify_attributes(std::int32_t at, unsigned long argument) {
   return real::refuse(type == shared->slots[at].attr.type ? EOPNOTSUPP : EINVAL);
 }
 
-bool samples_here(const pollfd& one) {
+bool has_ring_here(const pollfd& one) {
   const std::int32_t slot = one.fd < 0 ? -1 : find_slot(one.fd);
   if (slot < 0 || find_page(slot) == nullptr) return false;
   const Pause pause;
   const Locked shared;
-  return shared->slots[slot].period != 0;
+  return shared->slots[slot].ring_bytes != 0;
 }
 
 /// Rings of the simulation are looked at every millisecond; Linux waits for everything else.
 int poll_events(pollfd* fds, nfds_t count, int timeout) {
   constexpr int slice = 1;
+  const auto has_unread = [](const pollfd& one) {
+    return has_ring_here(one) && has_records(find_slot(one.fd));
+  };
+  const std::span all(fds, count);
   for (int waited = 0;; waited += slice) {
-    int ready = 0;
-    for (nfds_t i = 0; i < count; ++i) {
-      fds[i].revents = 0;
-      if (samples_here(fds[i])) copy_linux_records(find_slot(fds[i].fd));
-      if (!samples_here(fds[i]) || !has_records(find_slot(fds[i].fd))) continue;
-      fds[i].revents = POLLIN;
-      ++ready;
-    }
-    if (ready > 0) return ready;
-    const bool last = timeout >= 0 && waited >= timeout;
+    for (const pollfd& one : all)
+      if (has_ring_here(one)) copy_linux_records(find_slot(one.fd));
+    const bool last = timeout >= 0 && waited >= timeout,
+               at_once = last || std::ranges::any_of(all, has_unread);
     const long got =
-        real::syscall(SYS_poll, reinterpret_cast<long>(fds), static_cast<long>(count), last ? 0 : slice);
-    if (got != 0 || last) return static_cast<int>(got);
+        real::syscall(SYS_poll, reinterpret_cast<long>(fds), static_cast<long>(count), at_once ? 0 : slice);
+    if (got < 0) return static_cast<int>(got);
+    for (pollfd& one : all)
+      if ((one.events & POLLIN) != 0 && has_unread(one))
+        one.revents |= POLLIN; // beside what Linux says, POLLHUP
+    const auto ready = std::ranges::count_if(all, [](const pollfd& one) { return one.revents != 0; });
+    if (ready > 0 || last) return static_cast<int>(ready);
   }
 }
 
@@ -352,7 +357,7 @@ int prctl(int option, ...) noexcept {
 }
 int poll(pollfd* fds, nfds_t count, int timeout) {
   for (nfds_t i = 0; i < count; ++i)
-    if (samples_here(fds[i])) return poll_events(fds, count, timeout);
+    if (has_ring_here(fds[i])) return poll_events(fds, count, timeout);
   return static_cast<int>(
       real::syscall(SYS_poll, reinterpret_cast<long>(fds), static_cast<long>(count), timeout));
 }

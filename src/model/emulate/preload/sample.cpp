@@ -57,14 +57,16 @@ std::uint64_t header(std::uint32_t type, std::uint16_t misc, std::size_t words) 
   return pair(type, std::uint64_t{misc} | (words * sizeof(std::uint64_t)) << 16);
 }
 
-std::uint64_t address_of_sample(std::uint64_t number) {
-  if (sampled_at != 0) return sampled_at;
+/// With --exact that of the instruction which has stopped for the `latest` sample; 0, which no module has, of
+/// samples that nothing stopped for: of what ran before this library was loaded.
+std::uint64_t address_of_sample(std::uint64_t number, bool latest) {
+  if (settings().exact) return latest ? sampled_at : 0;
   return executing.start == 0 ? unknown_code : executing.start + number * 7 % executing.bytes;
 }
 
-const Words& sample_record(const Shared& shared, const Slot& slot, std::uint64_t number) {
+const Words& sample_record(const Shared& shared, const Slot& slot, std::uint64_t number, bool latest) {
   const auto& attr = slot.attr;
-  const std::uint64_t ip = address_of_sample(number);
+  const std::uint64_t ip = address_of_sample(number, latest);
   Words& words = new_record();
   const auto field = [&](std::uint64_t bit, std::initializer_list<std::uint64_t> values) {
     if ((attr.sample_type & bit) == 0) return;
@@ -146,7 +148,8 @@ Sampler& sampler(std::int32_t slot) {
 void Overflows::take(const Shared& shared, Slot& slot, std::int32_t index) {
   static Sampler others;
   Sampler& how = slot.owner == real::getpid() ? samplers[index] : others;
-  while (slot.enabled && slot.next_sample - slot.reset - slot.value < sample_rounding) {
+  const auto due = [&] { return slot.next_sample - slot.reset - slot.value < sample_rounding; };
+  while (slot.enabled && due()) {
     slot.next_sample += static_cast<double>(slot.period);
     const auto number = static_cast<std::uint64_t>(slot.next_sample / static_cast<double>(slot.period));
     const std::int32_t output = slot.output >= 0 ? slot.output : index;
@@ -155,7 +158,8 @@ void Overflows::take(const Shared& shared, Slot& slot, std::int32_t index) {
       const bool paused = shared.slots[output].paused; // perf_output_begin() counts what it drops then
       // A ring that has had no room tells so before the next record that fits.
       if (!paused && slot.unreported > 0 && write_record(page, bytes, lost_record(slot))) slot.unreported = 0;
-      if (paused || slot.unreported > 0 || !write_record(page, bytes, sample_record(shared, slot, number))) {
+      if (paused || slot.unreported > 0 ||
+          !write_record(page, bytes, sample_record(shared, slot, number, !due()))) {
         ++slot.unreported;
         ++slot.lost;
       }

@@ -190,8 +190,13 @@ void copy_ring(unsigned char* to, std::uint64_t to_at, const unsigned char* from
 } // namespace
 
 // In poll(2), too, which the program executes.
-void copy_linux_records(std::int32_t at) {
-  const Mapping& mapping = mappings[at];
+void copy_linux_records(std::int32_t slot) {
+  const Pause pause;
+  const std::int32_t output = [&] {
+    const Locked shared;
+    return shared->slots[slot].output;
+  }();
+  const Mapping& mapping = mappings[output >= 0 ? output : slot];
   if (!exact() || mapping.page == nullptr || mapping.backing == nullptr || mapping.bytes <= page_size())
     return;
   perf_event_mmap_page& page = *mapping.page;
@@ -199,7 +204,6 @@ void copy_linux_records(std::int32_t at) {
   const auto* const from = reinterpret_cast<const unsigned char*>(&linux_page) + page_size();
   auto* const to = reinterpret_cast<unsigned char*>(&page) + page_size();
   const std::uint64_t size = mapping.bytes - page_size();
-  const Pause pause;
   const Locked shared;
   const std::uint64_t end = std::atomic_ref(linux_page.data_head).load();
   while (linux_page.data_tail < end) {

@@ -23,7 +23,7 @@ void take_ring_of_linux(int fd, std::int32_t slot);
 
 /// The same with the ring behind it, of an event of any process; nullptr: it has none. Under the lock.
 [[nodiscard]] perf_event_mmap_page* find_ring(const Shared& shared, std::int32_t slot);
-/// What Linux has recorded of the slot's threads and their mappings goes to its ring.
+/// What Linux has recorded of threads and their mappings goes to the ring that the slot's samples go to.
 void copy_linux_records(std::int32_t slot);
 
 /// The slot's value, times or counter have changed; whether it has a counter all the time now.
