@@ -106,7 +106,7 @@ std::string sweep_table(const BatchResult& ended, const Selection& selection) {
   const command::Table table = sweep_summary(ended, selection);
   std::string text;
   if (!ended.results.runs.empty() && host::is_emulated(ended.results.runs.back().cpu))
-    text = base::printable(ended.results.runs.back().cpu) + "\n\n";
+    text = command::wrap(base::printable(ended.results.runs.back().cpu), command::line_width(), 2) + "\n\n";
   if (!table.empty()) text += table.text();
   std::map<std::string, std::string> reasons;
   const auto groups = sweep_groups(ended.results);
