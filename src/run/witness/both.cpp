@@ -153,12 +153,13 @@ std::vector<Set> make_sets(const std::vector<MetricEvents>& requested, const Fit
 }
 
 std::size_t passes() {
-  static const auto number = static_cast<std::size_t>(2 * host::repetitions(0, 2));
+  static const std::size_t number = 2U * static_cast<unsigned>(host::repetitions(0, 2));
   return number;
 }
 
 // both: perf and PAPI over the same executions of the region, four per run, each the outer one twice (ABBA),
-// so that neither drift nor the overhead of starting the inner one appears as a difference.
+// or two where executions are equal, so that neither drift nor the overhead of starting the inner one appears
+// as a difference.
 namespace {
 
 /// Odd: their median is one of them.
