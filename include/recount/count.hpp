@@ -26,8 +26,8 @@ struct Count {
 
 /// A count is not scaled to the whole region if its event was scheduled for less than this time, a few turns
 /// of the rotation among event groups, and also for less than this share of the region.
-inline constexpr std::uint64_t least_scaled_ns = 10'000'000;
-inline constexpr double least_scaled_share = 0.01;
+inline constexpr std::uint64_t min_scaled_ns = 10'000'000;
+inline constexpr double min_scaled_share = 0.01;
 
 /// The estimate for the whole region: value * enabled / running; the value itself when the event always
 /// ran; none when it was not counted, or for too short a time (see above).

@@ -19,7 +19,7 @@ namespace recount {
 enum class PapiVersion { v7_0, v7_3 };
 
 /// How many terms a preset may have, and how deep the stack of its formula may grow.
-[[nodiscard]] constexpr int most_terms(PapiVersion v) noexcept {
+[[nodiscard]] constexpr int max_terms(PapiVersion v) noexcept {
   return v == PapiVersion::v7_0 ? 8 : 12;
 }
 

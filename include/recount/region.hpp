@@ -41,7 +41,7 @@ struct RegionTotal {
 /// region_events()) regions count nothing, on any thread, and exit(3) prints nothing.
 class Region {
 public:
-  static constexpr std::size_t most_events = 4;
+  static constexpr std::size_t max_events = 4;
   /// `name` is a string literal, or lives as long as the program.
   explicit Region(const char* name) noexcept;
   Region(const Region&) = delete;
@@ -54,12 +54,12 @@ private:
   friend struct Regions;
   Thread* thread_; ///< null: nothing can be counted on this thread
   Entry* entry_ = nullptr;
-  using Values = std::array<std::uint64_t, most_events>;
+  using Values = std::array<std::uint64_t, max_events>;
   bool begun_ = false; ///< begin_ has values
   Values begin_;
 };
 
-/// The events of all regions: at most Region::most_events names. Default: those in the environment variable
+/// The events of all regions: at most Region::max_events names. Default: those in the environment variable
 /// RECOUNT_EVENTS, separated by spaces, else "perf::CYCLES:u perf::INSTRUCTIONS:u". Throws Error (bad_input)
 /// for too many, and after the first region; unavailable in a forked child.
 void region_events(std::vector<std::string> names);

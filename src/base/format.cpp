@@ -59,8 +59,8 @@ std::string format_nanoseconds(std::uint64_t ns) {
 std::string format_bytes(double bytes, bool compact) {
   constexpr std::array prefixes{"", "K", "M", "G", "T", "P", "E"};
   std::size_t power = 0;
-  constexpr double least_of_next = 1023.5; // which four digits would show as 1024
-  while (bytes >= least_of_next && power + 1 < prefixes.size()) {
+  constexpr double min_of_next = 1023.5; // which four digits would show as 1024
+  while (bytes >= min_of_next && power + 1 < prefixes.size()) {
     bytes /= 1024;
     ++power;
   }

@@ -25,12 +25,12 @@ const std::string& text(const Params& point, const std::string& name) {
   return std::get<std::string>(point.at(name));
 }
 
-std::vector<Parameter> strided_parameters(std::int64_t least_stride) {
+std::vector<Parameter> strided_parameters(std::int64_t min_stride) {
   constexpr auto bytes = Parameter::Unit::bytes;
   constexpr std::int64_t most = std::int64_t{1} << 44;
   return {
-      number_parameter("size", "bytes of the array", 32768, least_stride, most, bytes),
-      number_parameter("stride", "bytes from one visited element to the next", 64, least_stride, most, bytes),
+      number_parameter("size", "bytes of the array", 32768, min_stride, most, bytes),
+      number_parameter("stride", "bytes from one visited element to the next", 64, min_stride, most, bytes),
       number_parameter("rounds",
                        "passes for each byte of stride: every stride makes about rounds x size accesses", 10,
                        0, most),

@@ -50,8 +50,8 @@ struct StridedPoint {
   [[nodiscard]] std::int64_t accesses() const { return visited() * passes; }
 };
 
-/// size, stride, rounds, passes, offset, pagesize; `least_stride` in bytes.
-[[nodiscard]] std::vector<Parameter> strided_parameters(std::int64_t least_stride);
+/// size, stride, rounds, passes, offset, pagesize; `min_stride` in bytes.
+[[nodiscard]] std::vector<Parameter> strided_parameters(std::int64_t min_stride);
 
 /// Completes and checks a point. Throws recount::Error (bad_input): a stride over the size, no pass at all,
 /// the number of accesses exceeds 64 bits.

@@ -149,8 +149,8 @@ public:
   /// What else a count could be: each preset, times each factor; and the preset with each other one added or
   /// subtracted, the last of each.
   static constexpr std::array factors{1.0, 2.0, 4.0, 8.0, 0.5, 0.25, 0.125};
-  static constexpr std::size_t most_presets = 160, each = factors.size() + 1;
-  using Others = std::bitset<most_presets * each>;
+  static constexpr std::size_t max_presets = 160, each = factors.size() + 1;
+  using Others = std::bitset<max_presets * each>;
   /// Times that each other one is excluded, where points allow.
   static constexpr int enough(std::size_t other) { return other % each == factors.size() ? 1 : 2; }
 

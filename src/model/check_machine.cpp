@@ -13,9 +13,9 @@ namespace recount::model {
 
 namespace {
 
-constexpr std::int64_t most_size = std::int64_t{1} << 36; // 64 GiB: its entries would take 8 GiB
-constexpr std::int64_t most_lines = std::int64_t{1} << 28;
-constexpr int most_line_bits = 60; // of a line number: an address has 64 bits, a line 4 bytes at least
+constexpr std::int64_t max_size = std::int64_t{1} << 36; // 64 GiB: its entries would take 8 GiB
+constexpr std::int64_t max_lines = std::int64_t{1} << 28;
+constexpr int max_line_bits = 60; // of a line number: an address has 64 bits, a line 4 bytes at least
 constexpr const char* first_qlru =
     "QLRU and srrip are for levels below the first, whose repeated hits are counted at once";
 
@@ -47,8 +47,7 @@ void check_index(const Checker& c, std::int64_t sets, const std::vector<std::uin
                   base::format_count(masks.size(), "mask", "masks"), sets));
   std::vector<std::uint64_t> reduced;
   for (std::uint64_t mask : masks) {
-    c.need(mask != 0 && std::bit_width(mask) <= most_line_bits, "index",
-           "a mask selects no or too high bits");
+    c.need(mask != 0 && std::bit_width(mask) <= max_line_bits, "index", "a mask selects no or too high bits");
     for (const std::uint64_t other : reduced)
       mask = std::min(mask, mask ^ other);
     c.need(mask != 0, "index", "a mask is the XOR of others, so some sets would never be used");
@@ -68,9 +67,9 @@ void check_sets(const Checker& c, const auto& level) {
 void check_cache(const Checker& c, const LevelDescription& level) {
   c.need(power_of_two(level.line) && within(level.line, 4, 1 << 20), "line",
          fmt::format("must be a power of two from 4 to 1 MiB, but is {}", level.line));
-  c.need(within(level.size, 1, most_size), "size", "must be from one line to 64 GiB");
+  c.need(within(level.size, 1, max_size), "size", "must be from one line to 64 GiB");
   const std::int64_t lines = level.size / level.line, row = level.line * level.ways;
-  c.need(lines <= most_lines, "size", "more than 2^28 lines");
+  c.need(lines <= max_lines, "size", "more than 2^28 lines");
   c.need(within(level.ways, 1, lines), "ways",
          fmt::format("must be from 1 to the number of lines, {}, but is {}", lines, level.ways));
   c.need(level.size % row == 0, "size",
@@ -106,7 +105,7 @@ void check_neighbours(const Checker& c, const LevelDescription& above, const Lev
 }
 
 void check_tlb_level(const Checker& c, const TlbLevel& level) {
-  c.need(within(level.entries, 1, most_lines), "entries", "must be from 1 to 2^28");
+  c.need(within(level.entries, 1, max_lines), "entries", "must be from 1 to 2^28");
   c.need(level.ways > 0 && level.entries % level.ways == 0, "ways",
          fmt::format("{} not divide into sets of {}",
                      base::format_count(level.entries, "entry does", "entries do"), level.ways));
@@ -171,7 +170,7 @@ void check_instructions(const std::string& file, const MachineDescription& machi
 void check(const MachineDescription& machine, const std::string& file) {
   const Checker c{file, ""};
   c.need(!machine.levels.empty(), "levels", "at least one is required");
-  c.need(within(machine.cores, 1, most_cores), "cores", fmt::format("must be from 1 to {}", most_cores));
+  c.need(within(machine.cores, 1, max_cores), "cores", fmt::format("must be from 1 to {}", max_cores));
   for (std::size_t i = 0; i < machine.levels.size(); ++i) {
     const Checker at = c.element("levels", i);
     check_cache(at, machine.levels[i]);

@@ -79,7 +79,7 @@ Instructions& Hierarchy::instructions() {
   const int page_lines = all.tlb.empty() ? 63 : static_cast<int>(tlb_->page_shift()) - bits(all.cache.line);
   while (instructions_.size() <= core_)
     instructions_.emplace_back(all, machine_.seed + seed, static_cast<unsigned>(std::max(page_lines, 0)),
-                               physical_ ? 1 : groups_of_sets(all.cache, Instructions::most_groups));
+                               physical_ ? 1 : groups_of_sets(all.cache, Instructions::max_groups));
   return instructions_[core_];
 }
 

@@ -42,11 +42,11 @@ struct Instructions {
   Level cache;
   std::vector<Level> tlb;    ///< as InstructionDescription::tlb; unused where that is shared
   std::int64_t repeated = 0; ///< hits in the cache and the first level of the TLB, not among their counts
-  static constexpr std::size_t most_groups = 64;
+  static constexpr std::size_t max_groups = 64;
 
 private:
   static constexpr std::uint64_t none = ~std::uint64_t{0};
-  std::array<std::uint64_t, most_groups> newest_;
+  std::array<std::uint64_t, max_groups> newest_;
   std::uint64_t newest_mask_, page_ = none;
   unsigned page_lines_;
   bool lru_;

@@ -24,7 +24,7 @@ SetIndex set_index(const auto& level) {
 Level::Level(const SetIndex& index, std::size_t ways, Policy policy, const Qlru& qlru, std::uint64_t seed,
              unsigned shift)
     : wide_(WideSets::supported() && WideSets::allowed && policy == Policy::lru &&
-            ways <= WideSets::most_ways),
+            ways <= WideSets::max_ways),
       shift_(shift),
       number_(index.sets()),
       ways_(ways),

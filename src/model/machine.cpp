@@ -19,8 +19,8 @@ namespace recount::model {
 namespace {
 
 constexpr std::string_view resize_mark = "~l1=";
-constexpr std::int64_t most_bytes = std::int64_t{1} << 30, most_ways = 1 << 16;
-constexpr std::size_t most_members = 10'000;
+constexpr std::int64_t max_bytes = std::int64_t{1} << 30, max_ways = 1 << 16;
+constexpr std::size_t max_members = 10'000;
 
 struct Range {
   std::int64_t least = 0, most = 0;
@@ -51,8 +51,8 @@ std::string to_text(const FamilyMember& member) {
 MachineDescription resized(MachineDescription machine, std::string_view text) {
   const auto slash = text.find('/');
   const auto parse_ways = [](std::string_view number) { return base::parse<std::int64_t>(number); };
-  const auto sizes = parse_range(text.substr(0, slash), base::parse_size, most_bytes),
-             ways = parse_range(slash == text.npos ? "" : text.substr(slash + 1), parse_ways, most_ways);
+  const auto sizes = parse_range(text.substr(0, slash), base::parse_size, max_bytes),
+             ways = parse_range(slash == text.npos ? "" : text.substr(slash + 1), parse_ways, max_ways);
   const auto refuse = [&](const std::string& cause) {
     return bad_input(machine.name, cause, "sizes and ways are written as 8K:64K/1:16 or 32K/8");
   };
@@ -63,8 +63,8 @@ MachineDescription resized(MachineDescription machine, std::string_view text) {
     for (std::int64_t w = ways->least; w <= ways->most && w * level.line <= size; ++w)
       if (size % (w * level.line) == 0) members.push_back({size, w});
   if (members.empty()) throw refuse("no size in the range divides into sets of that number of ways");
-  if (members.size() > most_members)
-    throw refuse(std::to_string(members.size()) + " caches are more than " + std::to_string(most_members));
+  if (members.size() > max_members)
+    throw refuse(std::to_string(members.size()) + " caches are more than " + std::to_string(max_members));
   machine.levels = {{.name = level.name,
                      .size = members.back().size,
                      .line = level.line,
@@ -98,7 +98,7 @@ namespace {
 
 /// "ENTRIES:WAYS" or "ENTRIES:WAYS:xor" in place of the last level of the TLB.
 void change_last_tlb(MachineDescription& machine, std::string_view text) {
-  constexpr std::int64_t most_entries = 1 << 20;
+  constexpr std::int64_t max_entries = 1 << 20;
   if (!machine.tlb) throw bad_input(machine.name, "the machine has no TLB to change", "a machine with one");
   const auto fields = base::split(text, ':');
   const auto number = [&](std::size_t at) {
@@ -106,7 +106,7 @@ void change_last_tlb(MachineDescription& machine, std::string_view text) {
   };
   TlbLevel level{.entries = number(0), .ways = number(1)};
   const bool hashed = fields.size() == 3 && fields[2] == "xor";
-  const bool whole = level.entries >= 1 && level.entries <= most_entries && level.ways >= 1 &&
+  const bool whole = level.entries >= 1 && level.entries <= max_entries && level.ways >= 1 &&
                      level.ways <= level.entries && level.entries % level.ways == 0 &&
                      std::has_single_bit(static_cast<std::uint64_t>(level.sets()));
   if (!whole || fields.size() > 3 || (fields.size() == 3 && !hashed) || (hashed && level.sets() < 2))
@@ -150,8 +150,8 @@ MachineDescription altered(MachineDescription machine, const std::string& part) 
     if (machine.instructions) machine.instructions->tlb.clear();
   } else if (part.starts_with(cores_option)) {
     machine.cores = base::parse<std::int64_t>(std::string_view(part).substr(cores_option.size())).value_or(0);
-    if (machine.cores < 1 || machine.cores > most_cores)
-      throw bad_input(machine.name, "the number of cores must be between 1 and " + std::to_string(most_cores),
+    if (machine.cores < 1 || machine.cores > max_cores)
+      throw bad_input(machine.name, "the number of cores must be between 1 and " + std::to_string(max_cores),
                       "as in ~cores=4");
   } else if (part == "huge") {
     machine = with_huge_pages(std::move(machine));
@@ -293,7 +293,7 @@ MachineDescription host_machine(const host::Machine& here, const std::vector<hos
     throw unavailable("host", "no data cache is stated for this machine",
                       "hwloc: no L1 cache in the topology",
                       "describe it in a file (recount-machines(5)) or name a shipped machine");
-  machine.cores = std::clamp<std::int64_t>(sharers / std::max(1, here.threads_per_core), 1, most_cores);
+  machine.cores = std::clamp<std::int64_t>(sharers / std::max(1, here.threads_per_core), 1, max_cores);
   if (!here.virtualised()) machine.tlb = describe(tlbs);
   machine.source = "hwloc on " + (here.cpu.name.empty() ? here.architecture : here.cpu.name) +
                    (machine.tlb          ? "; TLBs as CPUID states them, those of loads also for stores"
@@ -324,7 +324,7 @@ unsigned run_shift(const Placement& placement) {
   std::uint64_t state = generator(placement.draw);
   const unsigned run = placement.run
                            ? *placement.run
-                           : static_cast<unsigned>(base::random_below(state, Placement::most_run + 1));
+                           : static_cast<unsigned>(base::random_below(state, Placement::max_run + 1));
   return std::max(small_page_shift + run,
                   static_cast<unsigned>(std::countr_zero(static_cast<std::uint64_t>(placement.page))));
 }
@@ -339,7 +339,7 @@ std::optional<Placement> parse_placement(std::string_view text) {
   placement.run = 0;
   if (placement.contiguous || text == "random") return placement;
   const auto pages = base::parse<std::uint64_t>(text).value_or(0);
-  if (!std::has_single_bit(pages) || pages > std::uint64_t{1} << Placement::most_run) return {};
+  if (!std::has_single_bit(pages) || pages > std::uint64_t{1} << Placement::max_run) return {};
   placement.run = static_cast<unsigned>(std::countr_zero(pages));
   return placement;
 }

@@ -22,12 +22,12 @@ namespace recount::model {
 
 /// How the data of a run are placed: see recount-machines(5), "Draws".
 struct Placement {
-  static constexpr unsigned most_run = 9; ///< 2^9 pages of 4 KiB are a huge page
-  bool contiguous = false;                ///< physical addresses are the virtual ones
-  std::optional<unsigned> run = {};       ///< log2 of the pages in a contiguous run; none: drawn from 0 to 9
-  std::int64_t page = 4096;               ///< bytes of the pages that the system maps
-  std::uint64_t draw = 0;                 ///< number of the draw
-  bool mixed = false;                     ///< some arrays are in huge pages
+  static constexpr unsigned max_run = 9; ///< 2^9 pages of 4 KiB are a huge page
+  bool contiguous = false;               ///< physical addresses are the virtual ones
+  std::optional<unsigned> run = {};      ///< log2 of the pages in a contiguous run; none: drawn from 0 to 9
+  std::int64_t page = 4096;              ///< bytes of the pages that the system maps
+  std::uint64_t draw = 0;                ///< number of the draw
+  bool mixed = false;                    ///< some arrays are in huge pages
   std::int64_t huge_page = std::int64_t{2} << 20; ///< bytes of those
 };
 
@@ -148,7 +148,7 @@ struct FamilyMember {
   [[nodiscard]] std::int64_t sets(std::int64_t line) const { return size / (line * ways); }
 };
 
-inline constexpr std::int64_t most_cores = 256;
+inline constexpr std::int64_t max_cores = 256;
 
 /// How counts that others measured compare with a description.
 struct Validation {

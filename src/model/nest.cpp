@@ -15,7 +15,7 @@ struct Ranges {
       sum += std::max(form.slope[v] * least[v], form.slope[v] * greatest[v]);
     return sum;
   }
-  [[nodiscard]] std::int64_t least_value(const Affine& form) const { return -greatest_value(form * -1); }
+  [[nodiscard]] std::int64_t min_value(const Affine& form) const { return -greatest_value(form * -1); }
 };
 
 /// Drops the bound that is never the lesser, so that blocks that divide a matrix are recognised as equal.
@@ -27,10 +27,10 @@ void simplify_bounds(std::vector<NestNode>& nodes, const Ranges& around) {
     const Affine surplus = last.one + last.other * -1;
     if (around.greatest_value(surplus) <= 0)
       last.other = last.one;
-    else if (around.least_value(surplus) >= 0)
+    else if (around.min_value(surplus) >= 0)
       last.one = last.other;
     Ranges inside = around;
-    const std::int64_t least = around.least_value(loop->first);
+    const std::int64_t least = around.min_value(loop->first);
     std::int64_t greatest = std::min(around.greatest_value(last.one), around.greatest_value(last.other)) - 1;
     if (around.greatest_value(loop->first) == least) // equal steps from one value
       greatest = std::max(least, greatest - (greatest - least) % loop->step);

@@ -274,13 +274,13 @@ public:
       if (unit_ <= caches.machine().sample_unit || inner == nullptr || inner->innermost) break;
       loop = inner;
     }
-    window_ = std::max(unit_, SampledReplay::least_window);
+    window_ = std::max(unit_, SampledReplay::min_window);
   }
 
   [[nodiscard]] std::int64_t size() const { return accesses_; }
   [[nodiscard]] double uneven() const { return 1 - even_; }
   [[nodiscard]] bool whole() const {
-    return chain_.back()->innermost || accesses_ <= window_ * SampledReplay::most_windows;
+    return chain_.back()->innermost || accesses_ <= window_ * SampledReplay::max_windows;
   }
   /// Replays everything. report(share) after each iteration of the outermost loop.
   template <class Report>
@@ -318,7 +318,7 @@ public:
   }
   /// A position in part `sample` of the samples from which warm-up and window fit in the loop.
   [[nodiscard]] std::int64_t start(std::size_t sample, std::uint64_t& random) const {
-    const std::int64_t span = accesses_ - window_ * (SampledReplay::most_warm_up + 1);
+    const std::int64_t span = accesses_ - window_ * (SampledReplay::max_warm_up + 1);
     const std::int64_t part = span / static_cast<std::int64_t>(Sampling::samples);
     return part * static_cast<std::int64_t>(sample) +
            static_cast<std::int64_t>(base::random_below(random, static_cast<std::uint64_t>(part) + 1));
@@ -359,7 +359,7 @@ void sample(SampledLoop& loop, Hierarchy& caches, Sampling& sampling, const Repo
   sampling.uneven = std::max(sampling.uneven, loop.uneven());
   for (std::size_t s = 0; s < Sampling::samples; ++s) {
     const auto report_windows = [&](std::int64_t windows) {
-      constexpr double most = SampledReplay::most_warm_up + 1;
+      constexpr double most = SampledReplay::max_warm_up + 1;
       report((static_cast<double>(s) + static_cast<double>(windows) / most) / double{Sampling::samples});
     };
     caches.clear();
@@ -367,7 +367,7 @@ void sample(SampledLoop& loop, Hierarchy& caches, Sampling& sampling, const Repo
     loop.replay_window();
     // A window that fills no empty place has touched what the next ones touch.
     auto empty = caches.vacancies();
-    for (std::int64_t i = 1; i < SampledReplay::most_warm_up && !full(caches); ++i) {
+    for (std::int64_t i = 1; i < SampledReplay::max_warm_up && !full(caches); ++i) {
       report_windows(i);
       loop.replay_window();
       auto still = caches.vacancies();
@@ -384,7 +384,7 @@ void sample(SampledLoop& loop, Hierarchy& caches, Sampling& sampling, const Repo
     for (std::size_t i = 0; i < left.size(); ++i)
       sampling.unsettled[i] += factor / double{Sampling::samples} *
                                static_cast<double>(std::max<std::int64_t>(0, vacant[i] - left[i]));
-    report_windows(SampledReplay::most_warm_up + 1);
+    report_windows(SampledReplay::max_warm_up + 1);
   }
 }
 

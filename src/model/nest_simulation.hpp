@@ -17,16 +17,16 @@ public:
   SampledReplay(const Nest& nest, std::int64_t accesses) : nest_(nest), accesses_(accesses) {}
 
   /// Whether samples are fewer accesses than the nest makes.
-  [[nodiscard]] static bool pays(std::int64_t accesses) { return accesses > most_windows * least_window; }
+  [[nodiscard]] static bool pays(std::int64_t accesses) { return accesses > max_windows * min_window; }
   /// Adds an estimate of what the nest counts; the contents of the caches are then those of the last sample.
   /// Sets Hierarchy::sampling.
   void run(Hierarchy& caches) const;
 
   /// Accesses of a sample: one iteration of a loop, or as many as make the least number.
-  static constexpr std::int64_t least_window = 1 << 18;
-  static constexpr std::int64_t most_warm_up = 4; ///< windows simulated before the counted one
+  static constexpr std::int64_t min_window = 1 << 18;
+  static constexpr std::int64_t max_warm_up = 4; ///< windows simulated before the counted one
   /// Windows simulated at most: a loop with fewer is simulated completely.
-  static constexpr std::int64_t most_windows = (most_warm_up + 1) * std::int64_t{Sampling::samples};
+  static constexpr std::int64_t max_windows = (max_warm_up + 1) * std::int64_t{Sampling::samples};
 
 private:
   const Nest& nest_;

@@ -315,7 +315,7 @@ void read_validation(Fields& fields, MachineDescription& machine) {
 
 /// Presets as sums of the machine's own metrics.
 void read_presets(Fields& presets, const json& value, MachineDescription& machine) {
-  constexpr std::int64_t most_factor = 1000;
+  constexpr std::int64_t max_factor = 1000;
   const std::vector<std::string> known = metric_names(machine, true);
   const auto check_known = [&](Fields& fields, const std::string& name, bool kind, const char* what) {
     if (!kind || std::ranges::find(known, name) == known.end())
@@ -330,8 +330,8 @@ void read_presets(Fields& presets, const json& value, MachineDescription& machin
       for (const auto& [metric, number] : sum.items()) {
         check_known(terms, metric, metric.starts_with("MODEL_"), "metric");
         const std::int64_t factor = terms.count(metric);
-        if (factor > most_factor)
-          throw terms.error(metric, fmt::format("must be between 1 and {}", most_factor));
+        if (factor > max_factor)
+          throw terms.error(metric, fmt::format("must be between 1 and {}", max_factor));
         machine.presets[preset][metric] = factor;
       }
     });

@@ -21,7 +21,7 @@ class WideSets {
 public:
   using Entry = std::uint64_t;
   static constexpr Entry empty = ~Entry{0};
-  static constexpr std::size_t lanes = 8, most_ways = 2 * lanes; ///< lanes: entries of a vector
+  static constexpr std::size_t lanes = 8, max_ways = 2 * lanes; ///< lanes: entries of a vector
 
   /// Whether this processor has the instructions (AVX-512F and DQ, BMI2).
   [[nodiscard]] static bool supported();

@@ -68,7 +68,7 @@ void state_plan(result::Run& header, const std::vector<Job>& jobs) {
     if (witness.passes != 1 || witness.recorded_witnesses(job.witness) != std::vector{job.witness}) return;
     ++planned[result::planned_name(job.witness, job.kernel, job.point)];
   }
-  if (planned.size() > result::most_planned_names) return;
+  if (planned.size() > result::max_planned_names) return;
   header.runs_planned = static_cast<std::int64_t>(jobs.size());
   header.planned = std::move(planned);
 }

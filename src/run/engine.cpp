@@ -291,7 +291,7 @@ private:
   [[nodiscard]] std::optional<nanoseconds> simulation() const {
     if (modelled_.done > 0) return modelled_.mean();
     for (const auto& run : running_)
-      if (const double share = run.simulated(); share >= least_share)
+      if (const double share = run.simulated(); share >= min_share)
         return std::chrono::duration_cast<nanoseconds>(run.running() / share);
     return timed_.done > 0 ? std::optional(timed_.mean()) : std::nullopt;
   }
@@ -299,7 +299,7 @@ private:
   /// Of a run under way: by the share that a simulation has done, else what its kind takes in the mean.
   [[nodiscard]] static nanoseconds rest_of(const RunProcess& run, nanoseconds mean) {
     const auto spent = run.running();
-    if (const double share = run.simulated(); share >= least_share)
+    if (const double share = run.simulated(); share >= min_share)
       return std::chrono::duration_cast<nanoseconds>(spent * ((1 - share) / share));
     return std::max(mean - spent, nanoseconds(0));
   }
@@ -319,7 +319,7 @@ private:
     return of_timed + of_simulated / std::max(1, execution_.parallel);
   }
 
-  static constexpr double least_share = 0.01; ///< of a simulation; a smaller one tells nothing
+  static constexpr double min_share = 0.01; ///< of a simulation; a smaller one tells nothing
   const std::vector<Job>& jobs_;
   const Execution& execution_;
   const Listener& listener_;

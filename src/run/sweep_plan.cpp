@@ -32,13 +32,13 @@ namespace recount::sweep {
 namespace {
 
 namespace views = ranges::views;
-constexpr std::size_t most_points = 1'000'000, most_jobs = 5'000'000;
+constexpr std::size_t max_points = 1'000'000, max_jobs = 5'000'000;
 
 std::size_t points(const std::vector<Axis>& axes) {
   std::size_t count = 1;
   for (const auto& axis : axes)
-    if (__builtin_mul_overflow(count, axis.values.size(), &count) || count > most_points)
-      throw bad_input("--" + axis.name, fmt::format("the grid has more than {} points", most_points),
+    if (__builtin_mul_overflow(count, axis.values.size(), &count) || count > max_points)
+      throw bad_input("--" + axis.name, fmt::format("the grid has more than {} points", max_points),
                       "use fewer values or several sweeps");
   return count;
 }
@@ -104,10 +104,10 @@ std::vector<Job> schedule(const Plan& plan, const Grid& grid) {
            });
   };
   const std::size_t rounds = native.empty() ? 0 : static_cast<std::size_t>(plan.repeat);
-  if (rounds * native.size() > most_jobs / grid.points.size())
+  if (rounds * native.size() > max_jobs / grid.points.size())
     throw bad_input("--repeat", fmt::format("{} of {} are more than {} runs",
                                             base::format_count(plan.repeat, "repetition"),
-                                            base::format_count(grid.points.size(), "point"), most_jobs));
+                                            base::format_count(grid.points.size(), "point"), max_jobs));
   std::vector<Job> jobs;
   std::mt19937_64 random(plan.seed);
   for (int repetition = 0; static_cast<std::size_t>(repetition) < rounds; ++repetition) {
@@ -235,7 +235,7 @@ Condition parse_condition(const kernel::Kernel& kernel, const std::string& text)
 
 namespace {
 
-constexpr std::size_t most_shards = 1'000'000;
+constexpr std::size_t max_shards = 1'000'000;
 
 Shard shard_of_job(const host::Job& job) {
   if (!job.task || job.tasks == 0)
@@ -256,8 +256,8 @@ Shard parse_shard(const std::string& text, const host::Job& job) {
   const auto parts = base::split(text, '/');
   const auto number = base::parse<std::size_t>(parts[0]).value_or(0),
              of = parts.size() == 2 ? base::parse<std::size_t>(parts[1]).value_or(0) : 0;
-  if (number < 1 || number > of || of > most_shards)
-    throw bad_input("--shard " + text, fmt::format("is not K/N with K from 1 to N, N up to {}", most_shards),
+  if (number < 1 || number > of || of > max_shards)
+    throw bad_input("--shard " + text, fmt::format("is not K/N with K from 1 to N, N up to {}", max_shards),
                     "--shard 1/4, or --shard auto");
   return {number, of};
 }
@@ -362,7 +362,7 @@ public:
 private:
   void add_value(std::int64_t value) {
     if (!seen_.insert(value).second) return;
-    if (values_.size() == most_values) fail(fmt::format("more than {} values", most_values));
+    if (values_.size() == max_values) fail(fmt::format("more than {} values", max_values));
     values_.push_back(value);
   }
 
@@ -527,9 +527,8 @@ constexpr SimulationTime row_access{1.4, 2.6, 75}, column_access{6.6, 19, 295};
 /// The share of a nest that is simulated in samples: at most five windows each, a window being a turn of an
 /// outer loop.
 double sampled_share(double accesses) {
-  constexpr double least_window = 2e5, most_window = 5e7, windows = 30;
-  return std::min(1.0,
-                  windows * std::clamp(std::pow(accesses, 2.0 / 3), least_window, most_window) / accesses);
+  constexpr double min_window = 2e5, max_window = 5e7, windows = 30;
+  return std::min(1.0, windows * std::clamp(std::pow(accesses, 2.0 / 3), min_window, max_window) / accesses);
 }
 
 double nest_seconds(double accesses, double in_columns, const model::MachineDescription& machine) {

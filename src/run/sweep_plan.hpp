@@ -138,7 +138,7 @@ void state_shard(result::Run& header, const Shard& shard);
 // Ranges as the user types them: 4K:4M:x2, 600:3000:400, 1,2,8.
 
 /// Maximum number of values of a range.
-inline constexpr std::size_t most_values = 100'000;
+inline constexpr std::size_t max_values = 100'000;
 
 /// The values of a range, in the order given, each once. `FIRST:LAST:xFACTOR` multiplies (FACTOR > 1, may
 /// have decimals), `FIRST:LAST:STEP` adds, `A,B,C` lists; items of a list may be ranges. Numbers are whole

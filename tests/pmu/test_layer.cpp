@@ -33,7 +33,7 @@ constexpr std::int64_t turns = 20'000;
 /// Of start, stop and read, each of which is a constant amount (`background` of the machines).
 constexpr double besides = 2000;
 constexpr std::uint64_t instructions_of_a_turn = 21,
-                        most_by_a_call = 2000; // of add_turns(1); of a system call
+                        max_by_a_call = 2000; // of add_turns(1); of a system call
 
 void run_on(int cpu) {
   cpu_set_t set;
@@ -315,7 +315,7 @@ BOOST_AUTO_TEST_CASE(user_space_reads_of_a_group_are_those_of_read) {
       else if (disturbed || !before_known)
         continue;
       else if (called)
-        wrong += now[0] < before[0] || now[0] - before[0] > instructions_of_a_turn + most_by_a_call;
+        wrong += now[0] < before[0] || now[0] - before[0] > instructions_of_a_turn + max_by_a_call;
       else
         ++exact,
             wrong += now[0] - before[0] != instructions_of_a_turn || (size > 1 && now[1] - before[1] != 2);

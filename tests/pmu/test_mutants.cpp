@@ -40,8 +40,8 @@ namespace {
 
 /// The most wrong rows that may agree, the least of the coarse kinds that are found wrong, and the most right
 /// rows that bounds alone confirm.
-constexpr double most_agree = 0.02, threshold_found = 0.92;
-constexpr std::size_t most_plausible = 20;
+constexpr double max_agree = 0.02, threshold_found = 0.92;
+constexpr std::size_t max_plausible = 20;
 /// What can only be doubted where the event added counts nothing, or where a count is known roughly.
 constexpr std::array fine_kinds{"small factor", "event added", "event subtracted", "kernel added"};
 
@@ -517,7 +517,7 @@ BOOST_AUTO_TEST_CASE(right_rows_agree) {
               everything().rows.size(), plausible.size());
   for (const auto& one : plausible)
     std::printf("  %s\n", one.c_str());
-  if (!contaminated() && !exact()) BOOST_TEST(plausible.size() <= most_plausible);
+  if (!contaminated() && !exact()) BOOST_TEST(plausible.size() <= max_plausible);
 }
 
 BOOST_AUTO_TEST_CASE(right_rows_are_not_called_wrong_for_noise) {
@@ -537,9 +537,9 @@ BOOST_AUTO_TEST_CASE(right_rows_are_not_called_wrong_for_noise) {
       }
     std::printf("%s: noise %g: %zu right rows judged, %zu agree, %zu unstable\n",
                 test::machine_name().c_str(), noise, judged, agrees, unstable);
-    constexpr double some = 0.01, most_unstable = 0.2; // with noise of 1 % the default repetitions are enough
+    constexpr double some = 0.01, max_unstable = 0.2; // with noise of 1 % the default repetitions are enough
     if (noise <= some)
-      BOOST_TEST(static_cast<double>(unstable) <= most_unstable * static_cast<double>(judged));
+      BOOST_TEST(static_cast<double>(unstable) <= max_unstable * static_cast<double>(judged));
   }
 }
 
@@ -590,7 +590,7 @@ BOOST_AUTO_TEST_CASE(wrong_rows_do_not_agree) {
               test::machine_name().c_str(), all.size(), agree, plausible, all.size() - agree - plausible,
               100 * score);
   BOOST_TEST(all.size() >= 300U);
-  BOOST_TEST(static_cast<double>(agree) <= most_agree * static_cast<double>(all.size()));
+  BOOST_TEST(static_cast<double>(agree) <= max_agree * static_cast<double>(all.size()));
   if (noise == 0)
     BOOST_TEST(static_cast<double>(coarse_found) >= threshold_found * static_cast<double>(coarse));
 }

@@ -4,8 +4,8 @@ namespace recount::formula {
 namespace {
 
 // Far beyond any preset: they bound the time that a hostile formula takes.
-constexpr std::size_t most_monomials = 512;
-constexpr std::size_t most_products = 4096;
+constexpr std::size_t max_monomials = 512;
+constexpr std::size_t max_products = 4096;
 constexpr int highest_power = 1000;
 constexpr std::int64_t largest = INT64_MAX / 4; // a difference of two stays in range
 
@@ -13,7 +13,7 @@ bool add_to(Polynomial& sum, const Monomial& m, std::int64_t c) {
   const auto at = sum.try_emplace(m, 0).first;
   if (__builtin_add_overflow(at->second, c, &at->second)) return false;
   if (at->second == 0) sum.erase(at);
-  return sum.size() <= most_monomials;
+  return sum.size() <= max_monomials;
 }
 
 Monomial product(const Monomial& a, const Monomial& b) {
@@ -34,7 +34,7 @@ Maybe sum(const Maybe& a, const Maybe& b, int sign) {
 }
 
 Maybe product(const Maybe& a, const Maybe& b) {
-  if (!a || !b || a->size() * b->size() > most_products) return {};
+  if (!a || !b || a->size() * b->size() > max_products) return {};
   Polynomial out;
   for (const auto& [ma, ca] : *a)
     for (const auto& [mb, cb] : *b) {

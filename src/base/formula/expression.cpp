@@ -19,7 +19,7 @@ int low_bits(std::string_view text) {
 } // namespace
 
 Rpn parse_rpn(std::string_view text) {
-  constexpr std::size_t most_digits = 15; // PAPI asserts that there are no more
+  constexpr std::size_t max_digits = 15; // PAPI asserts that there are no more
   constexpr std::string_view symbols = "#+-*/";
   constexpr Op operations[] = {Op::clock, Op::add, Op::sub, Op::mul, Op::div};
   Rpn rpn;
@@ -29,7 +29,7 @@ Rpn parse_rpn(std::string_view text) {
     if (native || digits.find(text[at]) != digits.npos) {
       at += native ? 1 : 0;
       const auto number = text.substr(at, text.find_first_not_of(digits, at) - at);
-      if (number.empty() || number.size() > most_digits) {
+      if (number.empty() || number.size() > max_digits) {
         rpn.flaw = Flaw::digits;
         return rpn;
       }

@@ -10,13 +10,13 @@
 namespace recount::host {
 namespace {
 
-constexpr std::size_t most_tasks = 1'000'000'000;
+constexpr std::size_t max_tasks = 1'000'000'000;
 
 std::optional<std::size_t> number_in(const Variable& variable, const char* name) {
   const char* const text = name ? variable(name) : nullptr;
   if (!text) return {};
   const auto value = base::parse<std::size_t>(text);
-  return value && *value <= most_tasks ? value : std::nullopt;
+  return value && *value <= max_tasks ? value : std::nullopt;
 }
 
 std::string id_in(const Variable& variable, std::initializer_list<const char*> names) {

@@ -230,8 +230,8 @@ namespace {
 using Registers = std::array<std::uint32_t, 4>; // EAX, EBX, ECX, EDX
 
 constexpr std::int64_t small_page = 4096, huge_page = std::int64_t{2} << 20;
-constexpr std::int64_t most_entries = 1 << 20; ///< what no TLB has: the registers say nothing
-constexpr std::int64_t unknown = 0;            ///< entries or ways that are not known
+constexpr std::int64_t max_entries = 1 << 20; ///< what no TLB has: the registers say nothing
+constexpr std::int64_t unknown = 0;           ///< entries or ways that are not known
 
 /// Structures of one level and page size are searched together. If they have the same sets, they are one with
 /// the sum of their ways.
@@ -246,10 +246,10 @@ void add(std::vector<Tlb>& tlbs, Tlb more) {
 }
 
 std::vector<Tlb> deterministic(const CpuidReader& read) {
-  constexpr std::uint32_t leaf = 0x18, most_indexes = 64, data = 1, unified = 3, loads = 4;
+  constexpr std::uint32_t leaf = 0x18, max_indexes = 64, data = 1, unified = 3, loads = 4;
   std::vector<Tlb> tlbs;
   const auto first = read(leaf, 0);
-  for (std::uint32_t index = 0; first && index <= (*first)[0] && index < most_indexes; ++index) {
+  for (std::uint32_t index = 0; first && index <= (*first)[0] && index < max_indexes; ++index) {
     const auto r = read(leaf, index);
     if (!r) break;
     const auto [a, b, c, d] = *r;
@@ -298,7 +298,7 @@ std::vector<Tlb> decode_tlbs(const CpuidReader& read) {
   std::erase_if(tlbs, [all = tlbs](const Tlb& tlb) {
     return std::ranges::any_of(all, [&](const Tlb& t) {
       return t.page == tlb.page &&
-             (t.ways <= 0 || t.entries > most_entries || t.entries <= 0 || t.entries % t.ways != 0);
+             (t.ways <= 0 || t.entries > max_entries || t.entries <= 0 || t.entries % t.ways != 0);
     });
   });
   std::ranges::sort(tlbs, {}, [](const Tlb& t) { return std::pair(t.page, t.level); });

@@ -88,20 +88,20 @@ Views::Root Views::root_of(const std::string& process) {
 }
 
 int Views::number_of(Root root) {
-  constexpr std::size_t most_roots = 64;
+  constexpr std::size_t max_roots = 64;
   const auto known = std::ranges::find_if(roots_, [&](const Root& one) { return one.same(root); });
   if (known != roots_.end()) return static_cast<int>(known - roots_.begin());
-  if (roots_.size() >= most_roots || own_.same(root)) return -1;
+  if (roots_.size() >= max_roots || own_.same(root)) return -1;
   roots_.push_back(std::move(root));
   return static_cast<int>(roots_.size() - 1);
 }
 
 void Views::look(std::uint32_t pid) {
-  constexpr std::size_t most_views = 65536;
+  constexpr std::size_t max_views = 65536;
   const std::string process = fmt::format("/proc/{}", pid);
   Root root = root_of(process);
   const auto status = base::read_file(process + "/status");
-  if (!root.directory || !status || (views_.size() >= most_views && !views_.contains(pid))) return;
+  if (!root.directory || !status || (views_.size() >= max_views && !views_.contains(pid))) return;
   constexpr std::size_t effective = 2, innermost = ~std::size_t{0};
   views_[pid] = {number_of(std::move(root)), status_number<std::uint32_t>(*status, "NSpid:", innermost),
                  status_number<uid_t>(*status, "Uid:", effective)};

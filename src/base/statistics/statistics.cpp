@@ -109,7 +109,7 @@ double median_absolute_deviation(std::span<const double> values) {
 
 std::vector<std::size_t> outliers(std::span<const double> values) {
   std::vector<std::size_t> found;
-  if (values.size() < least_for_outliers) return found;
+  if (values.size() < min_for_outliers) return found;
   const double centre = median(values);
   const double deviation = std::max(median_absolute_deviation(values), 1e-3 * std::abs(centre));
   for (std::size_t i = 0; i < values.size(); ++i)
@@ -238,7 +238,7 @@ double welch(const std::vector<double>& a, const std::vector<double>& b) {
 } // namespace
 
 Evidence evidence(std::span<const double> a, std::span<const double> b) {
-  if (std::min(a.size(), b.size()) < least_compared) return Evidence::few;
+  if (std::min(a.size(), b.size()) < min_compared) return Evidence::few;
   std::vector<double> x(a.begin(), a.end()), y(b.begin(), b.end());
   std::ranges::sort(x);
   std::ranges::sort(y);
@@ -291,13 +291,13 @@ double score_limit(std::size_t nodes, std::size_t comparisons) {
   return std::max(3.5, std::sqrt(freedom * (1 - x) / x));
 }
 
-NodeScores score_nodes(std::span<const NodeValue> nodes, std::size_t comparisons, double least_share) {
+NodeScores score_nodes(std::span<const NodeValue> nodes, std::size_t comparisons, double min_share) {
   NodeScores scores;
   if (nodes.empty()) return scores;
   const auto values = base::mapped(nodes, &NodeValue::value);
   scores.median = median(values);
   scores.deviation = std::max(1.4826 * median_absolute_deviation(values), standard_error(nodes));
-  if (nodes.size() >= least_nodes) scores.limit = score_limit(nodes.size(), comparisons);
+  if (nodes.size() >= min_nodes) scores.limit = score_limit(nodes.size(), comparisons);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const double away = values[i] - scores.median;
     const double z = away == 0              ? 0
@@ -305,7 +305,7 @@ NodeScores score_nodes(std::span<const NodeValue> nodes, std::size_t comparisons
                                             : std::copysign(std::numeric_limits<double>::infinity(), away);
     scores.z.push_back(z);
     if (scores.limit > 0 && std::abs(z) > scores.limit &&
-        std::abs(away) > least_share * std::abs(scores.median) && is_apart(nodes[i], nodes))
+        std::abs(away) > min_share * std::abs(scores.median) && is_apart(nodes[i], nodes))
       scores.outliers.push_back(i);
   }
   return scores;

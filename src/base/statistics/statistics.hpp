@@ -46,7 +46,7 @@ struct Summary {
 [[nodiscard]] Summary summarise(std::span<const double> values, Statistic statistic = Statistic::median);
 
 /// Fewer values than these have no outliers: their median is no firm ground.
-inline constexpr std::size_t least_for_outliers = 5;
+inline constexpr std::size_t min_for_outliers = 5;
 /// Values further from the median than this many median absolute deviations: ten standard deviations of a
 /// normal distribution (modified Z-score; Iglewicz and Hoaglin, How to Detect and Handle Outliers, 1993). As
 /// deviation counts at least 0.1 % of the median, so that equal counts but one are not called so for a
@@ -57,7 +57,7 @@ inline constexpr double outlier_deviations = 14.826;
 
 /// Fewer values than these have no 95 % interval of the median: the interval is their range, which holds the
 /// median with probability 1 - 2^(1 - n).
-inline constexpr std::size_t least_for_interval = 6;
+inline constexpr std::size_t min_for_interval = 6;
 
 struct Interval {
   double low = 0, high = 0;
@@ -114,12 +114,12 @@ enum class Evidence {
   clear,   ///< they differ
   overlap, ///< the 95 % intervals of their medians overlap
   weak,    ///< disjoint intervals, as often occur by chance among that many repetitions
-  few      ///< fewer than `least_compared` repetitions of one of them
+  few      ///< fewer than `min_compared` repetitions of one of them
 };
 
 /// With three repetitions, noise that disturbs a third of the processes separates 2 pairs in 100; with five,
 /// 1 in 900.
-inline constexpr std::size_t least_compared = 3;
+inline constexpr std::size_t min_compared = 3;
 
 /// A report compares dozens of pairs. Of pairs of 5 values without a difference 1 in 126 has disjoint
 /// intervals, so that alone would make a report of 20 pairs state an effect of noise with probability 0.15.
@@ -144,7 +144,7 @@ struct NodeValue {
 
 /// Fewer machines than these allow no conclusion about one of them: of three, the two that agree may be the
 /// odd ones.
-inline constexpr std::size_t least_nodes = 4;
+inline constexpr std::size_t min_nodes = 4;
 
 struct NodeScores {
   double median = 0;     ///< over the machines
@@ -161,10 +161,10 @@ struct NodeScores {
 /// machines an outlier in every sixth comparison.
 [[nodiscard]] double score_limit(std::size_t nodes, std::size_t comparisons);
 
-/// An outlier exceeds the limit, differs from the median by more than `least_share` of it, and its interval
+/// An outlier exceeds the limit, differs from the median by more than `min_share` of it, and its interval
 /// is disjoint from those of more than half of the machines. `comparisons`: quantities that are judged
 /// together.
 [[nodiscard]] NodeScores score_nodes(std::span<const NodeValue> nodes, std::size_t comparisons,
-                                     double least_share);
+                                     double min_share);
 
 } // namespace recount::statistics

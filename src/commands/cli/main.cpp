@@ -35,7 +35,7 @@ namespace {
 using namespace recount;
 
 std::string usage() {
-  const std::size_t columns = std::min(command::line_width(), command::most_of_prose);
+  const std::size_t columns = std::min(command::line_width(), command::max_of_prose);
   const auto paragraph = [columns](const std::string& text) {
     return command::wrap(text, columns, 0) + "\n";
   };

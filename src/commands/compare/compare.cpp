@@ -158,14 +158,14 @@ void summarise(Quantity& quantity) {
 
 /// For each kernel, witness and metric with several points: the ratios of a node at all of them.
 std::vector<Quantity> over_points(const std::vector<Quantity>& each) {
-  constexpr std::size_t least_points = 3;
+  constexpr std::size_t min_points = 3;
   std::map<std::tuple<std::string, Witness, std::string>, std::vector<const Quantity*>> groups;
   for (const Quantity& quantity : each)
     if (quantity.median != 0 && quantity.count() == quantity.nodes.size())
       groups[{quantity.kernel, quantity.witness, quantity.metric}].push_back(&quantity);
   std::vector<Quantity> all;
   for (const auto& [key, points] : groups) {
-    if (points.size() < least_points) continue;
+    if (points.size() < min_points) continue;
     const auto& [kernel, witness, metric] = key;
     Quantity& whole =
         all.emplace_back(Quantity{kernel, witness, metric, "ratio to the median", {}, points.size(), {}});
@@ -179,7 +179,7 @@ std::vector<Quantity> over_points(const std::vector<Quantity>& each) {
   return all;
 }
 
-void score(Quantity& quantity, std::size_t comparisons, double least_share) {
+void score(Quantity& quantity, std::size_t comparisons, double min_share) {
   std::vector<statistics::NodeValue> values;
   std::vector<NodeQuantity*> counted;
   for (NodeQuantity& on : quantity.nodes)
@@ -187,7 +187,7 @@ void score(Quantity& quantity, std::size_t comparisons, double least_share) {
       values.push_back({on.value, on.low, on.high});
       counted.push_back(&on);
     }
-  const auto scores = statistics::score_nodes(values, comparisons, least_share);
+  const auto scores = statistics::score_nodes(values, comparisons, min_share);
   if (scores.limit > 0) quantity.limit = scores.limit;
   for (std::size_t i = 0; i < counted.size(); ++i)
     counted[i]->z = scores.z[i];
@@ -211,7 +211,7 @@ void shorten_points(std::vector<Quantity>& all) {
 bool lacks_value(const Quantity& quantity, const NodeQuantity& on) {
   const auto listed =
       static_cast<std::size_t>(std::ranges::count(quantity.nodes, true, &NodeQuantity::listed));
-  return on.listed && on.values.empty() && listed >= statistics::least_nodes &&
+  return on.listed && on.values.empty() && listed >= statistics::min_nodes &&
          4 * quantity.count() >= 3 * listed;
 }
 
@@ -250,7 +250,7 @@ void find_outliers(Comparison& c) {
 
 /// Nodes most of whose repetitions were disturbed, while few of the others' were.
 void find_disturbed(const result::Results& results, const Nodes& nodes, Comparison& c) {
-  if (c.nodes.size() < statistics::least_nodes) return;
+  if (c.nodes.size() < statistics::min_nodes) return;
   std::vector<double> all(c.nodes.size()), shares(c.nodes.size());
   for (const result::Observation& o : results.observations)
     if (const auto node = nodes.find(o.run); node != nodes.end() && is_seconds(o.metric)) {
@@ -311,14 +311,14 @@ void find_differences(Comparison& c, const std::string& fact, const std::vector<
   const auto usual = std::ranges::find_if(values, [&](const std::string& value) {
     return 4 * static_cast<std::size_t>(std::ranges::count(values, value)) >= 3 * values.size();
   });
-  if (usual == values.end() || values.size() < statistics::least_nodes) return;
+  if (usual == values.end() || values.size() < statistics::min_nodes) return;
   for (std::size_t node = 0; node < values.size(); ++node)
     if (values[node] != *usual) c.findings.push_back({node, fact, values[node] + ", unlike the majority"});
 }
 
 /// Modelled values are exact but for their sampling error: a difference beyond it needs no repetition.
 void find_pairs(Comparison& c) {
-  if (c.nodes.size() >= statistics::least_nodes) return;
+  if (c.nodes.size() >= statistics::min_nodes) return;
   for (std::size_t at = 0; at < c.quantities.size(); ++at) {
     const Quantity& quantity = c.quantities[at];
     for (std::size_t first = 0; first < c.nodes.size() && quantity.points == 1; ++first)
@@ -375,7 +375,7 @@ Comparison compare(const result::Results& results, const CompareOptions& options
   c.quantities = over_points(each);
   std::ranges::move(each, std::back_inserter(c.quantities));
   for (Quantity& quantity : c.quantities)
-    score(quantity, c.quantities.size(), options.least_share);
+    score(quantity, c.quantities.size(), options.min_share);
   find_outliers(c);
   find_pairs(c);
   find_disturbed(results, nodes, c);

@@ -69,7 +69,7 @@ struct Comparison {
   std::size_t on_one_node = 0;      ///< quantities that only one node has
   std::vector<Difference> differences;
   std::vector<Finding> findings;
-  std::vector<Pair> pairs; ///< of fewer than statistics::least_nodes nodes, the largest difference first
+  std::vector<Pair> pairs; ///< of fewer than statistics::min_nodes nodes, the largest difference first
 };
 
 /// A property of a machine that the readings of a run imply.
@@ -86,7 +86,7 @@ using MachineProperties =
 
 struct CompareOptions {
   std::vector<std::string> by{"node"};        ///< see recount-compare(1)
-  double least_share = 0.05;                  ///< smallest difference from the median that is reported
+  double min_share = 0.05;                    ///< smallest difference from the median that is reported
   std::map<std::string, std::string> files{}; ///< of runs, by id, for the axis "file"
   MachineProperties inferred{}; ///< of runs of recount caches; empty: nothing of them is compared
 };

@@ -74,7 +74,7 @@ int execute_compare(const CompareArguments& a, const MachineProperties& inferred
   const command::TableExport tables(a.export_to);
   CompareOptions options{.inferred = inferred};
   if (!a.by.empty()) options.by = base::list_words(a.by);
-  options.least_share = static_cast<double>(a.threshold) / 100;
+  options.min_share = static_cast<double>(a.threshold) / 100;
   const result::Results results = read_files(a, options);
   require_one_kind(results.runs);
   const Comparison comparison = compare(results, options);
@@ -133,7 +133,7 @@ document::Table findings_table(const Comparison& c) {
 
 /// A row for each value of a fact, with the nodes that have it.
 document::Table differences_table(const Comparison& c) {
-  constexpr std::size_t most_named = 6;
+  constexpr std::size_t max_named = 6;
   document::Table table{
       "Differences between the machines", {{"fact", false}, {"value", false}, {c.by, false}}, {}};
   for (const Difference& difference : c.differences) {
@@ -141,7 +141,7 @@ document::Table differences_table(const Comparison& c) {
     for (std::size_t node = 0; node < c.nodes.size(); ++node)
       by_value[difference.values[node]].push_back(c.nodes[node]);
     for (auto& [value, nodes] : by_value) {
-      const std::size_t more = nodes.size() - std::min(nodes.size(), most_named);
+      const std::size_t more = nodes.size() - std::min(nodes.size(), max_named);
       nodes.resize(nodes.size() - more);
       table.rows.push_back(
           {difference.name, value,
@@ -228,7 +228,7 @@ std::string basis_text(const Comparison& c) {
   const auto scored =
       std::ranges::find_if(c.quantities, [](const Quantity& q) { return q.limit.has_value(); });
   if (scored == c.quantities.end())
-    return text + fmt::format(". Outliers need values of at least {} nodes.", statistics::least_nodes);
+    return text + fmt::format(". Outliers need values of at least {} nodes.", statistics::min_nodes);
   return text +
          fmt::format(". z: distance from the median of the nodes in units of 1.4826 MAD; an outlier (*) "
                      "exceeds {:.3g}.",
@@ -299,7 +299,7 @@ std::vector<Block> comparison_blocks(const Comparison& c, bool all) {
   std::vector<Block> blocks;
   if (!c.findings.empty())
     blocks.emplace_back(findings_table(c));
-  else if (c.nodes.size() >= statistics::least_nodes)
+  else if (c.nodes.size() >= statistics::min_nodes)
     blocks.emplace_back(document::Paragraph{"No outlier."});
   if (!c.pairs.empty()) blocks.emplace_back(pairs_list(c));
   blocks.emplace_back(document::Paragraph{basis_text(c)});
@@ -322,7 +322,7 @@ std::vector<Block> comparison_tables(const Comparison& c) {
 }
 
 std::string comparison_json(const Comparison& c) {
-  Json json{{"by", c.by}, {"nodes", c.nodes}, {"least_nodes", statistics::least_nodes}};
+  Json json{{"by", c.by}, {"nodes", c.nodes}, {"least_nodes", statistics::min_nodes}};
   json["differences"] = Json::array();
   json["outliers"] = make_array(c.findings, [&](const Finding& finding) {
     return Json{{"node", c.nodes[finding.node]}, {"in", finding.subject}, {"text", finding.text}};
@@ -347,7 +347,7 @@ std::string comparison_json(const Comparison& c) {
 
 namespace {
 
-constexpr std::size_t most_panels = 4, most_names = 8;
+constexpr std::size_t max_panels = 4, max_names = 8;
 
 /// Those with an outlier first; of one kernel, witness and metric one alone.
 std::vector<const Quantity*> drawn_quantities(const Comparison& c) {
@@ -356,7 +356,7 @@ std::vector<const Quantity*> drawn_quantities(const Comparison& c) {
   for (const bool outlier : {true, false})
     for (const Quantity& quantity : c.quantities)
       if (quantity.has_outlier() == outlier && quantity.median != 0 && quantity.count() > 1 &&
-          drawn.size() < most_panels && subjects.insert(subject_name(quantity)).second)
+          drawn.size() < max_panels && subjects.insert(subject_name(quantity)).second)
         drawn.push_back(&quantity);
   return drawn;
 }
@@ -368,8 +368,8 @@ std::vector<std::string> axis_names(const Comparison& c, const Quantity& quantit
     names.push_back(node.substr(0, node.find('.')));
   if (std::set(names.begin(), names.end()).size() < names.size()) names = c.nodes;
   std::size_t named = 0;
-  for (std::size_t node = 0; node < names.size() && c.nodes.size() > most_names; ++node)
-    if (!quantity.nodes[node].outlier || ++named > most_names) names[node].clear();
+  for (std::size_t node = 0; node < names.size() && c.nodes.size() > max_names; ++node)
+    if (!quantity.nodes[node].outlier || ++named > max_names) names[node].clear();
   return names;
 }
 

@@ -140,7 +140,7 @@ const model::MachineDescription& Predictor::first_level(const std::string& name)
   machine.levels.resize(1);
   machine.instructions.reset();
   machine.sampled = true;
-  machine.sample_unit = model::SampledReplay::least_window;
+  machine.sample_unit = model::SampledReplay::min_window;
   const auto page = machine.tlb ? machine.tlb->page : model::Placement{}.page;
   // A first level is indexed within pages: only where the matrices begin matters.
   machine.placement = model::Placement{.contiguous = true, .page = std::max(page, model::Placement{}.page)};
@@ -342,18 +342,18 @@ Comparison Explainer::predict(const MachineHypothesis& hypothesis, const Cell& c
                               const std::string& order, double rounded) {
   // Where the matrices are changes the count by less than this.
   constexpr double far = 0.05;
-  constexpr std::size_t most_draws = 8;
+  constexpr std::size_t max_draws = 8;
   const double allowance = hypotheses_.allowance(cell.loops, cell.n) + rounded;
   for (std::size_t draws = 1;; ++draws) {
     const Comparison c = compare_cell(
         cell, values, predictor_.l1_misses(hypothesis.machine, order, cell.n, cell.block, draws), allowance);
-    if (!c.refutes() || std::abs(c.off) >= far || draws == most_draws) return c;
+    if (!c.refutes() || std::abs(c.off) >= far || draws == max_draws) return c;
   }
 }
 
 bool Explainer::compare(const MachineHypothesis& hypothesis, const Column& column, const std::string& loops,
                         const std::string& order, std::vector<Comparison>& to) {
-  const std::size_t most = most_unexplained(count_cells(column, loops));
+  const std::size_t most = max_unexplained(count_cells(column, loops));
   const double rounded = rounding(column);
   std::size_t refuting = 0;
   for (const auto& [cell, values] : column) {
@@ -365,7 +365,7 @@ bool Explainer::compare(const MachineHypothesis& hypothesis, const Column& colum
 }
 
 void Explainer::try_machines(const Column& column, Explanation& to) {
-  constexpr std::size_t least_cells = 3;
+  constexpr std::size_t min_cells = 3;
   to.trials.clear();
   to.unexplained.clear();
   to.other_loops.clear();
@@ -373,7 +373,7 @@ void Explainer::try_machines(const Column& column, Explanation& to) {
     to.trials.push_back({&hypothesis, {}, false, true});
   to.l1 = false;
   for (const char* loops : {"ijk", "ikj"}) {
-    if (count_cells(column, loops) < least_cells) continue;
+    if (count_cells(column, loops) < min_cells) continue;
     to.l1 = true;
     const std::vector<Trial> before = to.trials;
     if (count_survivors(before) == 0) return;
@@ -393,10 +393,10 @@ void Explainer::try_machines(const Column& column, Explanation& to) {
 
 /// Finds the orders of the loops whose values fit, on one of the first surviving machines.
 void Explainer::find_other_loops(const Column& column, const std::string& loops, Explanation& to) {
-  constexpr std::size_t most_machines = 3;
+  constexpr std::size_t max_machines = 3;
   OtherLoops found{loops, {}};
   auto machines = to.survivors();
-  machines.resize(std::min(machines.size(), most_machines));
+  machines.resize(std::min(machines.size(), max_machines));
   for (const LoopOrder& order : loop_orders)
     if (order.order != loops && std::ranges::any_of(machines, [&](const Trial* trial) {
           std::vector<Comparison> compared;
@@ -450,7 +450,7 @@ void try_counts(const Hypotheses& hypotheses, const Column& column, Explanation&
     CountTrial trial{&hypothesis, {}, false};
     for (const auto& [cell, factor] : times)
       if (factor < hypothesis.least || factor > hypothesis.most) trial.refuting.push_back(cell);
-    trial.survives = trial.refuting.size() <= most_unexplained(times.size());
+    trial.survives = trial.refuting.size() <= max_unexplained(times.size());
     to.counts.push_back(std::move(trial));
   }
 }

@@ -109,7 +109,7 @@ struct Trial {
 };
 
 /// A hypothesis that more cells refute is refuted, whatever the others explain.
-[[nodiscard]] constexpr std::size_t most_unexplained(std::size_t all) {
+[[nodiscard]] constexpr std::size_t max_unexplained(std::size_t all) {
   return all / 4;
 }
 

@@ -405,7 +405,7 @@ std::vector<std::string> note_texts(const std::vector<Cells>& columns, const Not
     texts.push_back(
         fmt::format("[low, high]: 95 % interval of the median (range of fewer than {} values); of a ratio, "
                     "from the ends of both intervals.",
-                    statistics::least_for_interval));
+                    statistics::min_for_interval));
   if (notes.ranges)
     texts.emplace_back(
         "[low, high] of a modelled count: error of sampling, and range of its draws of placement, "

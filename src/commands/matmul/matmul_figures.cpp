@@ -229,7 +229,7 @@ void size_figure(ProductSheet& sheet, const Groups& groups, const std::string& f
       curves +=
           group.published ? 0 : static_cast<std::size_t>(std::ranges::count_if(group.loops(), row.wanted));
     // Machines share a panel where their curves are few.
-    const bool together = several && curves <= plot::most_curves;
+    const bool together = several && curves <= plot::max_curves;
     plot::Panel panel = size_panel(row);
     for (const ProductGroup& group : groups) {
       for (const Product& loops : group.published ? std::vector<Product>() : group.loops()) {

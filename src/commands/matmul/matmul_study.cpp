@@ -67,7 +67,7 @@ const std::vector<StudyRow>& study_rows() {
       {"report", "dgemm", "", "", every_size, quick_sizes, emulated_sizes, "", false}};
   return rows;
 }
-constexpr std::int64_t most_of_dgemm = 1 << 15; ///< sizes are 32-bit integers in BLAS
+constexpr std::int64_t max_of_dgemm = 1 << 15; ///< sizes are 32-bit integers in BLAS
 
 void add(Stops& stops, const std::string& kernel, const Params& given, bool modelled) {
   const Params point = kernel::complete(kernel::find(kernel), given);
@@ -92,7 +92,7 @@ void add_row(Stops& stops, const StudyRow& row, const MatmulChoice& choice) {
                                                                 : row.quick,
                                               "--n");
   for (const std::int64_t n : sizes) {
-    if (row.kernel == "dgemm" && n > most_of_dgemm) continue;
+    if (row.kernel == "dgemm" && n > max_of_dgemm) continue;
     Params given{{"n", n}};
     if (!row.variant.empty()) given["variant"] = row.variant;
     if (!row.element.empty()) given["element"] = row.element;

@@ -473,7 +473,7 @@ Trust trust_in(const Quantity& quantity, bool comparison) {
   if (quantity.witness.modelled()) return Trust::modelled;
   if (quantity.repeatable) return Trust::high;
   const std::size_t repetitions = comparison ? quantity.compared : quantity.values.size();
-  if (repetitions < statistics::least_compared) return Trust::low;
+  if (repetitions < statistics::min_compared) return Trust::low;
   return count_disturbed(quantity.processes) > 0 ? Trust::medium : Trust::high;
 }
 

@@ -214,7 +214,7 @@ std::vector<Product> list_references(const Product& product) {
 /// What a miss of L2 costs at most, in ns: in a third level that holds the matrices, and in memory. Larger
 /// than the load-to-use latencies of the described machines (26 to 50 cycles of an L3) and of common memory,
 /// so that the share of a difference that is computed from it is an upper bound.
-constexpr double most_of_hit = 25, most_of_memory = 150;
+constexpr double max_of_hit = 25, max_of_memory = 150;
 constexpr double explains_little = 0.5;
 
 /// Whether a level below L2 holds all three matrices.
@@ -240,7 +240,7 @@ std::string effect_of_l2(const Subject& subject, const Product& a, const Product
         "is open.",
         format_millions(misses_a->value), format_millions(misses_b->value));
   const bool cached = below_l2_fits(a, subject.machine);
-  const double each = cached ? most_of_hit : most_of_memory, share = fewer * each * 1e-9 / saved;
+  const double each = cached ? max_of_hit : max_of_memory, share = fewer * each * 1e-9 / saved;
   return fmt::format(
       "It has {} million fewer L2 misses ({} and {} million, {}). At an assumed {:.0f} ns each, {}, "
       "they are {} of the {} s{}, and less where misses overlap or are prefetched: {}.",
@@ -291,7 +291,7 @@ void add_faster_with_fewer_hits(Findings& findings, const Subject& subject) {
 /// A time per step that grows by this factor, or misses per step that grow by this number, are a jump.
 constexpr double time_jump = 1.5, miss_jump = 0.15;
 /// Misses per step that the model counts more of count as a cause from this number on.
-constexpr double least_rise = 0.05;
+constexpr double min_rise = 0.05;
 
 struct MetricName {
   const char *metric, *name;
@@ -383,7 +383,7 @@ std::string tlb_text(const Subject& subject, const Product& a, const Product& b)
   const Witness bare = subject.model.with("no-tlb");
   const auto with = find_step(subject.modelled, a, b, misses, subject.model),
              without = find_step(subject.modelled, a, b, misses, bare);
-  if (!with || !without || with->rise() < least_rise) return {};
+  if (!with || !without || with->rise() < min_rise) return {};
   return fmt::format(" {} with its TLB, {} without: page walks explain {} of this modelled increase.",
                      with->text(), without->text(),
                      format_share(std::clamp(1 - without->rise() / with->rise(), 0.0, 1.0)));
@@ -400,7 +400,7 @@ std::string model_text(const Subject& subject, const Product& a, const Product& 
              subject.modelled.undetermined(b, cause.metric, subject.model))
       undetermined.emplace_back(cause.name);
   if (steps.empty()) return " The cause is open: these sizes were not modelled.";
-  std::erase_if(steps, [](const Step& step) { return step.rise() < least_rise; });
+  std::erase_if(steps, [](const Step& step) { return step.rise() < min_rise; });
   if (steps.empty() && !undetermined.empty())
     return fmt::format(" The cause is open: {} at these sizes were not determined by the model of {}.",
                        fmt::join(undetermined, " and "), subject.machine.name);
@@ -533,15 +533,15 @@ void add_capacities(Findings& findings, const Subject& subject) {
 // Repetitions that break the pattern of the others: reported, and never averaged silently.
 
 /// A repetition this share away from the median of the others is an outlier, provided that it is also further
-/// than `outlier_spread` times the whole spread of the others, of which there are `least_others`.
+/// than `outlier_spread` times the whole spread of the others, of which there are `min_others`.
 constexpr double outlier_share = 0.10, outlier_spread = 3;
-constexpr std::size_t least_others = 3;
+constexpr std::size_t min_others = 3;
 
 void find_outliers(std::vector<std::string>& found, const Product& product,
                    const Metrics::value_type& entry) {
   const auto& [witness, metric] = entry.first;
   const auto& values = entry.second.values;
-  if (values.size() <= least_others) return;
+  if (values.size() <= min_others) return;
   for (const Repeated& one : values) {
     std::vector<double> others;
     for (const Repeated& other : values)

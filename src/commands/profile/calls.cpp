@@ -9,9 +9,9 @@ namespace recount::profile {
 Calls::Calls(std::size_t counters, bool by_cpu) : counts(counters), totals(counters), by_cpu_(by_cpu) {}
 
 void Calls::add(const CallHit& hit) {
-  constexpr std::size_t most_threads = 65536;
+  constexpr std::size_t max_threads = 65536;
   entries += hit.returns ? 0U : 1U;
-  if (threads_.size() >= most_threads && !threads_.contains(hit.tid)) {
+  if (threads_.size() >= max_threads && !threads_.contains(hit.tid)) {
     ++(hit.returns ? stray : forgotten);
     return;
   }
@@ -30,7 +30,7 @@ void Calls::drop(Thread& thread, std::size_t from) {
 }
 
 void Calls::enter(Thread& thread, const CallHit& hit) {
-  constexpr std::size_t most_active = 4096;
+  constexpr std::size_t max_active = 4096;
   // Stacks grow downwards: calls below the frame of the new one have ended. At the same address there may be
   // the calls of a tail recursion, all of which return together: after a return none of them is active.
   const auto ended = std::ranges::find_if(thread.entries, [&](const Entry& e) {
@@ -38,7 +38,7 @@ void Calls::enter(Thread& thread, const CallHit& hit) {
   });
   drop(thread, static_cast<std::size_t>(ended - thread.entries.begin()));
   if (!thread.entries.empty() && thread.entries.back().stack > hit.stack) ++recursive;
-  if (thread.entries.size() >= most_active)
+  if (thread.entries.size() >= max_active)
     ++unreturned;
   else
     thread.entries.push_back(

@@ -52,7 +52,7 @@ std::span<const unsigned char> calibration_body(std::span<const unsigned char> c
 }
 
 namespace {
-constexpr std::size_t most_functions = 64;
+constexpr std::size_t max_functions = 64;
 
 /// A function in a file that a process has mapped.
 struct Site {
@@ -101,14 +101,14 @@ bool is_selected_at_start(const std::vector<symbol::Named>& all, const symbol::N
 
 /// Offsets of all exits of a function, or none if they are too many or unknown.
 std::optional<std::vector<std::uint64_t>> find_exits(symbol::Module& module, const symbol::Named& function) {
-  constexpr std::size_t largest = 1 << 20, most_exits = 16;
+  constexpr std::size_t largest = 1 << 20, max_exits = 16;
   std::vector<symbol::Code> parts;
   for (const auto& part : module.parts(function)) {
     if (part.end <= part.start || part.end - part.start > largest) return {};
     parts.push_back({part.start, module.bytes(part.start, part.end - part.start)});
   }
   auto exits = symbol::exits(module.machine(), parts);
-  if (!exits || exits->size() > most_exits) return {};
+  if (!exits || exits->size() > max_exits) return {};
   for (std::uint64_t& exit : *exits) {
     const auto offset = module.offset(exit);
     if (!offset) return {};
@@ -151,9 +151,9 @@ private:
     if (!matched)
       throw wanted.error("is an indirect function: the dynamic linker selects its implementation at start",
                          "name the selected implementation, see recount profile --by function");
-    if (sites_.all.size() > most_functions)
+    if (sites_.all.size() > max_functions)
       throw wanted.error(
-          fmt::format("{} functions match, more than the maximum of {}", sites_.all.size(), most_functions),
+          fmt::format("{} functions match, more than the maximum of {}", sites_.all.size(), max_functions),
           "narrow the pattern");
     if (const auto inlined = module.inlined(wanted.name); inlined.value_or(0) > 0)
       sites_.notes.push_back(fmt::format("{} was also inlined at {}; these calls are not counted",

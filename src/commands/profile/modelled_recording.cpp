@@ -105,11 +105,11 @@ public:
   }
   /// The number of an object that is equal but for its counts.
   [[nodiscard]] std::uint32_t number(DataObject object) {
-    constexpr std::size_t most_objects = 1'000'000;
+    constexpr std::size_t max_objects = 1'000'000;
     auto& all = recording_->objects;
     Key key(object.kind, object.name, object.file, object.calls, object.number);
     if (const auto known = known_.find(key); known != known_.end()) return known->second;
-    if (all.size() >= most_objects) return 0;
+    if (all.size() >= max_objects) return 0;
     const auto number = static_cast<std::uint32_t>(all.size());
     known_.emplace(std::move(key), number);
     all.push_back(std::move(object));
@@ -141,12 +141,12 @@ public:
   void set_pid(std::uint32_t pid) { pid_ = pid; }
   /// A mapping that `places` has received.
   void module(const trace::Module& module) {
-    constexpr std::size_t most_pending = 4096;
+    constexpr std::size_t max_pending = 4096;
     const auto place = places_->spaces().find(pid_, module.start);
     if (!place) return;
     map_.map(module.start, module.end, place->file);
     // Its beginning determines its address; the offset of a later part may belong to two segments.
-    if (module.offset == 0 && pending_.size() < most_pending) pending_.push_back({place->file, module.start});
+    if (module.offset == 0 && pending_.size() < max_pending) pending_.push_back({place->file, module.start});
   }
   /// As trace::MemoryMap::take().
   [[nodiscard]] bool memory(std::uint64_t kind, std::span<const std::uint64_t> words) {
@@ -247,14 +247,14 @@ private:
   /// The variables of a module, at the addresses where it was loaded; once, as it may be mapped in several
   /// parts.
   void load_variables(const Loaded& loaded) {
-    constexpr std::size_t most_variables = 1'000'000;
+    constexpr std::size_t max_variables = 1'000'000;
     symbol::Module* const module = objects_->module(loaded.file);
     const auto linked_at = module ? module->address(0) : std::nullopt;
     if (!linked_at || !loaded_.insert(loaded).second) return;
     const std::uint64_t bias = loaded.start - *linked_at;
     modules_[loaded.start] = {loaded.start, module->end() + bias, loaded.file};
     for (const symbol::Named& variable : module->variables("*")) {
-      if (variable.end <= variable.start || variables_.size() >= most_variables) continue;
+      if (variable.end <= variable.start || variables_.size() >= max_variables) continue;
       DataObject object{.kind = ObjectKind::variable, .name = variable.name, .file = loaded.file};
       object.number = variable.start;
       object.bytes = variable.end - variable.start;
@@ -443,12 +443,12 @@ private:
   }
 
   void attribute(std::uint32_t number, std::uint64_t address) {
-    constexpr std::size_t most_unplaced = 1 << 16;
+    constexpr std::size_t max_unplaced = 1 << 16;
     const Slot slot{run_->blocks.instruction_of(number), data_ ? data_->access(address) + 1 : 0};
     misses_ = caches_.first_misses();
     if (data_ && kinds_) pad_rows(address);
     std::int64_t* const counts = slot_counts(slot_number(slot), *part_);
-    const bool unplaced = slot.object == unknown_memory && unplaced_.size() < most_unplaced;
+    const bool unplaced = slot.object == unknown_memory && unplaced_.size() < max_unplaced;
     if (unplaced) unplaced_.push_back({address, slot.instruction, *part_, last_});
     for (std::size_t e = 0; e < last_.size(); ++e) {
       const std::int64_t now = value(e);

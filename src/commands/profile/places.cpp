@@ -43,7 +43,7 @@ process::Fd Files::open(const symbol::MappedFile& file, int root) const {
 }
 
 void Files::add(const Record& record, const symbol::Spaces& spaces) {
-  constexpr std::size_t most_open = 512;
+  constexpr std::size_t max_open = 512;
   if (const auto* fork = std::get_if<Fork>(&record); fork != nullptr && fork->pid != fork->parent_pid) {
     views_.fork(fork->parent_pid, fork->pid);
     seen_.erase(fork->pid);
@@ -55,7 +55,7 @@ void Files::add(const Record& record, const symbol::Spaces& spaces) {
   while (open_.size() < spaces.files().size()) {
     const auto& file = spaces.files()[open_.size()];
     process::Fd fd;
-    if (file.is_file() && open_.size() < most_open) fd = open(file, views_.root(mapping->pid));
+    if (file.is_file() && open_.size() < max_open) fd = open(file, views_.root(mapping->pid));
     open_.push_back(std::move(fd));
   }
 }
@@ -148,20 +148,20 @@ void Places::add(const Record& record) {
 }
 
 void Places::name_process(const Record& record) {
-  constexpr std::size_t most_processes = 1'000'000, most_names = 65536;
+  constexpr std::size_t max_processes = 1'000'000, max_names = 65536;
   if (const auto* fork = std::get_if<Fork>(&record); fork != nullptr && fork->pid != fork->parent_pid) {
     const auto parent = processes_.find(fork->parent_pid);
-    if (parent == processes_.end() || processes_.size() >= most_processes) return;
+    if (parent == processes_.end() || processes_.size() >= max_processes) return;
     const std::uint32_t name = parent->second;
     processes_[fork->pid] = name;
   }
   const auto* name = std::get_if<Name>(&record);
   if (name == nullptr || name->name.empty() || !(name->exec || name->pid == name->tid) ||
-      processes_.size() >= most_processes)
+      processes_.size() >= max_processes)
     return;
   auto known = process_numbers_.find(name->name);
   if (known == process_numbers_.end()) {
-    if (process_names_.size() >= most_names) return;
+    if (process_names_.size() >= max_names) return;
     known = process_numbers_.emplace(name->name, static_cast<std::uint32_t>(process_names_.size())).first;
     process_names_.emplace_back(name->name);
   }
@@ -179,8 +179,8 @@ double Places::effective(std::size_t event) const {
 }
 
 std::uint32_t Places::intern(const Place& wanted) {
-  constexpr std::size_t most_places = 1'000'000;
-  const bool full = places_.size() >= most_places;
+  constexpr std::size_t max_places = 1'000'000;
+  const bool full = places_.size() >= max_places;
   const Place place = full && !known_.contains(wanted) ? Place{Place::Kind::many} : wanted;
   const auto [at, added] = known_.emplace(place, static_cast<std::uint32_t>(places_.size()));
   if (added) {
@@ -192,10 +192,10 @@ std::uint32_t Places::intern(const Place& wanted) {
 
 /// 0: there is no room for another one.
 std::uint32_t Places::intern_chain(const Chain& chain) {
-  constexpr std::size_t most_chains = 1'000'000;
+  constexpr std::size_t max_chains = 1'000'000;
   const std::uint64_t key = std::uint64_t{chain.caller} << 32U | chain.place;
   if (const auto known = known_chains_.find(key); known != known_chains_.end()) return known->second;
-  if (chains_.size() >= most_chains) return 0;
+  if (chains_.size() >= max_chains) return 0;
   const auto number = static_cast<std::uint32_t>(chains_.size());
   known_chains_.emplace(key, number);
   chains_.push_back(chain);
@@ -455,15 +455,15 @@ Labels innermost(const Labels& labels, std::size_t count) {
 
 /// Names allocated memory by as few calls as distinguish it.
 void name_blocks(std::vector<DataObject>& objects) {
-  constexpr std::size_t most_calls = 4;
-  std::vector<std::map<Labels, std::set<Labels>>> denoted(most_calls + 1); // by number of calls
+  constexpr std::size_t max_calls = 4;
+  std::vector<std::map<Labels, std::set<Labels>>> denoted(max_calls + 1); // by number of calls
   for (const DataObject& object : objects)
-    for (std::size_t calls = 1; calls <= most_calls; ++calls)
-      denoted[calls][innermost(object.call_names, calls)].insert(innermost(object.call_names, most_calls));
+    for (std::size_t calls = 1; calls <= max_calls; ++calls)
+      denoted[calls][innermost(object.call_names, calls)].insert(innermost(object.call_names, max_calls));
   for (DataObject& object : objects) {
     if (object.kind != ObjectKind::heap && object.kind != ObjectKind::mapped) continue;
     std::size_t calls = 1;
-    while (calls < most_calls && denoted[calls][innermost(object.call_names, calls)].size() > 1)
+    while (calls < max_calls && denoted[calls][innermost(object.call_names, calls)].size() > 1)
       ++calls;
     const Labels labels = innermost(object.call_names, calls);
     object.name = object.kind == ObjectKind::heap ? "heap block from " : "memory mapped by ";

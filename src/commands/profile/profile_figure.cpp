@@ -19,9 +19,9 @@ namespace recount::profile {
 namespace {
 using result::Observation;
 constexpr std::size_t drawn_functions = 8, drawn_events = 4;
-constexpr double least_share = 0.005; ///< of an event: functions with less are left out
-constexpr double least_width = 0.06;  ///< of the axis, for a small function
-constexpr int bins = 120;             ///< over the whole axis
+constexpr double min_share = 0.005; ///< of an event: functions with less are left out
+constexpr double min_width = 0.06;  ///< of the axis, for a small function
+constexpr int bins = 120;           ///< over the whole axis
 
 template <class T>
 std::optional<T> parameter(const Observation& o, const char* name) {
@@ -129,7 +129,7 @@ std::vector<Function> gather_functions(const result::Results& results, const std
       for (auto& [address, value] : f.addresses[e])
         value /= total;
     }
-    if (f.greatest_share() >= least_share) visible.push_back(std::move(f));
+    if (f.greatest_share() >= min_share) visible.push_back(std::move(f));
   }
   return visible;
 }
@@ -146,7 +146,7 @@ void lay_out(std::vector<Function>& functions) {
   for (const auto& f : functions)
     bytes += static_cast<double>(f.end - f.start);
   const auto width = [&](const Function& f) {
-    return std::max(least_width, static_cast<double>(f.end - f.start) / bytes);
+    return std::max(min_width, static_cast<double>(f.end - f.start) / bytes);
   };
   for (const auto& f : functions)
     all += width(f);

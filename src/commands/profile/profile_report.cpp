@@ -158,7 +158,7 @@ using enum command::Table::Align;
 } // namespace
 
 namespace {
-constexpr std::size_t most_of_narrow = 32, most_of_wide = 70; // columns of a name
+constexpr std::size_t max_of_narrow = 32, max_of_wide = 70; // columns of a name
 
 /// What names a row, in one column.
 struct NameField {
@@ -174,7 +174,7 @@ NameField function_field(const ProfileRow& row, const command::Table::Column& co
   std::string base = symbol::base_name(name);
   for (std::size_t at = 0; (at = base.find(unnamed)) != std::string::npos;)
     base.erase(at, unnamed.size());
-  return {column, name + how, command::shortened(base, most_of_narrow) + how};
+  return {column, name + how, command::shortened(base, max_of_narrow) + how};
 }
 
 std::string line_cell(const ProfileRow& row) {
@@ -222,8 +222,8 @@ std::vector<NameField> name_fields(const ProfileRow& row, By by) {
 void add_names(const ProfileRow& row, By by, std::vector<std::string>& cells,
                std::vector<std::string>& narrow) {
   for (const NameField& field : name_fields(row, by)) {
-    narrow.push_back(field.brief.empty() ? command::shortened(field.cell, most_of_narrow) : field.brief);
-    cells.push_back(command::shortened(field.cell, most_of_wide));
+    narrow.push_back(field.brief.empty() ? command::shortened(field.cell, max_of_narrow) : field.brief);
+    cells.push_back(command::shortened(field.cell, max_of_wide));
   }
 }
 
@@ -425,8 +425,8 @@ std::string annotated_text(const Profile& p, const std::string& function) {
 
 namespace {
 using Kinds = trace::MissKinds;
-constexpr double least_part = 0.01; ///< of all occurrences, misses or walks, to be reported
-constexpr double least_gain = 0.05; ///< of what a line has, to be reported
+constexpr double min_part = 0.01; ///< of all occurrences, misses or walks, to be reported
+constexpr double min_gain = 0.05; ///< of what a line has, to be reported
 
 /// The counts of MissKinds of a line, or of everything; 0: not among the events.
 using KindCounts = std::array<std::uint64_t, Kinds::names.size()>;
@@ -479,7 +479,7 @@ std::string remaining_text(const KindCounts& counts, std::uint64_t all, const st
   std::vector<std::string> parts;
   for (const Change& change : changes)
     if (const std::uint64_t remaining = counts[change.kind];
-        static_cast<double>(remaining) <= (1 - least_gain) * static_cast<double>(all))
+        static_cast<double>(remaining) <= (1 - min_gain) * static_cast<double>(all))
       parts.push_back(fmt::format("{} {}", remaining, change.condition));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
@@ -487,7 +487,7 @@ std::string remaining_text(const KindCounts& counts, std::uint64_t all, const st
 /// Misses and page walks of a line, and what remains of them; empty: too few, compared with `total`.
 std::string advice_on_line(const KindCounts& line, const KindCounts& total, const Changes& changes) {
   const auto matters = [](std::uint64_t part, std::uint64_t all) {
-    return part > 0 && static_cast<double>(part) >= least_part * static_cast<double>(all);
+    return part > 0 && static_cast<double>(part) >= min_part * static_cast<double>(all);
   };
   std::vector<std::string> clauses;
   if (const auto misses = all_misses(line); matters(misses, all_misses(total))) {
@@ -527,7 +527,7 @@ std::string advice_text(const Profile& p) {
   std::size_t reported = 0;
   for (const auto& row : group_places(places, p.naming, By::line)) {
     if (reported == worst_lines ||
-        static_cast<double>(row.tallies[0].weight) < least_part * static_cast<double>(places.total(0).weight))
+        static_cast<double>(row.tallies[0].weight) < min_part * static_cast<double>(places.total(0).weight))
       break;
     const auto counts = count_kinds(p, [&](std::size_t e) { return row.tallies[e].weight; });
     const std::string advice = advice_on_line(counts, total, changes);

@@ -293,14 +293,14 @@ MeasuredProposals propose_measured(const result::Results& results, const Stateme
 // Measured proposals as a preset table, each row with its evidence as comments.
 namespace {
 
-constexpr std::size_t most_named = 8;
+constexpr std::size_t max_named = 8;
 
 std::string alternatives(const MeasuredPreset& row) {
   auto texts =
       base::mapped(std::span(row.fits.found).subspan(1), [](const Fit& fit) { return formula_text(fit); });
-  if (texts.size() > most_named) {
-    const auto more = fmt::format("and {} more", texts.size() - most_named);
-    texts.resize(most_named);
+  if (texts.size() > max_named) {
+    const auto more = fmt::format("and {} more", texts.size() - max_named);
+    texts.resize(max_named);
     texts.push_back(more);
   }
   return fmt::format("  cannot be distinguished by these kernels: {}", fmt::join(texts, "; "));
@@ -435,7 +435,7 @@ constexpr double overhead = 64;
 constexpr double rounding = 0.5;  ///< counts are whole
 constexpr double steady = 0.05;   ///< share by which repetitions of a reproducible event vary
 constexpr double constant = 0.02; ///< share by which the counts of a constant event vary over all points
-constexpr std::size_t most_fits = 200, most_steps = 400'000, most_terms = 8;
+constexpr std::size_t max_fits = 200, max_steps = 400'000, max_terms = 8;
 
 double middle(const std::vector<double>& counts) {
   return statistics::median(counts);
@@ -652,7 +652,7 @@ private:
   void pairs() {
     for (const std::size_t a : columns_)
       for (const std::size_t b : columns_) {
-        if (a == b || fits_.found.size() >= most_fits) continue;
+        if (a == b || fits_.found.size() >= max_fits) continue;
         offer({{a, 1}, {b, -1}});
         if (a < b) offer({{a, 1}, {b, 1}});
         for (const int factor : {2, 4, 8})
@@ -663,7 +663,7 @@ private:
     for (const std::size_t a : columns_)
       for (const std::size_t b : columns_)
         for (const std::size_t c : columns_) {
-          if (b >= c || a == b || a == c || fits_.found.size() >= most_fits) continue;
+          if (b >= c || a == b || a == c || fits_.found.size() >= max_fits) continue;
           offer({{a, 1}, {b, -1}, {c, -1}});
           offer({{b, 1}, {c, 1}, {a, -1}});
         }
@@ -671,7 +671,7 @@ private:
   /// Sums of more terms: an event is added with each factor that nowhere exceeds what is accepted, beginning
   /// where most is missing.
   void sums(const Terms& terms, int depth) {
-    if (++steps_ > most_steps || fits_.found.size() >= most_fits) {
+    if (++steps_ > max_steps || fits_.found.size() >= max_fits) {
       fits_.complete = false;
       return;
     }
@@ -688,7 +688,7 @@ private:
       }
     }
     if (!most) return offer(terms);
-    if (depth > static_cast<int>(most_terms)) return;
+    if (depth > static_cast<int>(max_terms)) return;
     for (const std::size_t c : columns_) {
       const Column& column = measured_.columns_[c];
       if (column.counts[most->point] <= 2 * column.noise[most->point]) continue;

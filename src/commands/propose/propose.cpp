@@ -499,7 +499,7 @@ namespace {
 
 /// Shares of common words from which two descriptions are of the same event. Equal codes need less.
 constexpr double alike = 0.5, equal_words = 0.85;
-constexpr std::size_t least_words = 3; ///< of a description that identifies an event
+constexpr std::size_t min_words = 3; ///< of a description that identifies an event
 
 bool common_word(const std::string& word) {
   static const std::set<std::string> common{"a",     "an",  "the",  "of",   "number", "count", "counts",
@@ -570,7 +570,7 @@ Translation by_code(const std::string& bare, const preset::Native& origin, Event
 
 Translation by_description(const std::string& bare, const preset::Native& origin, EventIndex& target) {
   const auto words = split_words(origin.prose);
-  if (words.size() < least_words) return {};
+  if (words.size() < min_words) return {};
   Best best;
   for (const NamedEvent& event : target.events())
     best.offer(event, similarity(words, event.words));

@@ -17,7 +17,7 @@
 namespace recount::report {
 namespace {
 
-constexpr std::size_t most_functions = 20;
+constexpr std::size_t max_functions = 20;
 
 /// A row for each metric of each command; one that was not counted has its reason.
 std::optional<document::Table> metrics_table(const document::Part& part) {
@@ -84,8 +84,8 @@ std::optional<document::Table> functions_table(const document::Part& part, const
       {{"function", false}, {"object", false}, {unit.empty() ? "occurrences" : unit}, {"share"}},
       {}};
   for (const auto& [value, name] : sorted) {
-    if (table.rows.size() == most_functions) {
-      table.notes.push_back(fmt::format("{} of {} functions.", most_functions, sorted.size()));
+    if (table.rows.size() == max_functions) {
+      table.notes.push_back(fmt::format("{} of {} functions.", max_functions, sorted.size()));
       break;
     }
     table.rows.push_back(

@@ -117,7 +117,7 @@ std::string statistic_prose(statistics::Statistic statistic) {
       fmt::format("Tables, figures and text give the {} of the repetitions", statistics::name_of(statistic));
   if (statistic == statistics::Statistic::median)
     text += fmt::format(" with its 95 % bootstrap interval (the range of fewer than {} values)",
-                        statistics::least_for_interval);
+                        statistics::min_for_interval);
   return text +
          fmt::format(". A difference is stated only if the 95 % intervals of the medians are disjoint and "
                      "Welch's t test rejects equality at the level {}, or if the model gives both "

@@ -143,7 +143,7 @@ SweepRun make_sweep(const SweepOptions& o) {
 
 using kernel::Parameter;
 
-constexpr std::size_t most_choices = 24; ///< in a column
+constexpr std::size_t max_choices = 24; ///< in a column
 
 std::string show(const Parameter& p, std::int64_t value) {
   return p.unit == Parameter::Unit::bytes && value >= 1024 && value % 1024 == 0 ? base::format_bytes(value)
@@ -156,7 +156,7 @@ std::string fallback(const Parameter& p) {
 }
 
 std::string bounds(const Parameter& p) {
-  if (p.unit == Parameter::Unit::choice && p.choices.size() > most_choices)
+  if (p.unit == Parameter::Unit::choice && p.choices.size() > max_choices)
     return fmt::format("{}, {}, ... ({})", p.choices[0], p.choices[1], p.choices.size());
   if (p.unit == Parameter::Unit::choice) return fmt::format("{}", fmt::join(p.choices, ", "));
   if (p.unit == Parameter::Unit::text) return "any";

@@ -121,7 +121,7 @@ process::Fd connect_to(const std::string& text) {
 }
 
 Hub::Hub(const std::string& text) : address_(text) {
-  constexpr int most_pending = 16;
+  constexpr int max_pending = 16;
   const Address at = parse_address(text);
   int error = 0;
   for (const SocketAddress& address : resolve(at, true)) {
@@ -134,7 +134,7 @@ Hub::Hub(const std::string& text) : address_(text) {
     error = errno;
     ::umask(before);
     if (bound && at.local && ::lstat(at.path.c_str(), &socket_) == 0) path_ = at.path;
-    if (bound && ::listen(listener_.get(), most_pending) == 0) {
+    if (bound && ::listen(listener_.get(), max_pending) == 0) {
       if (at.local) return;
       address_ = bound_name(listener_.get());
       reachable_ = !is_loopback(address);
@@ -183,11 +183,11 @@ void Hub::serve(const std::vector<pollfd>& ready) {
 }
 
 void Hub::accept_viewers() {
-  constexpr std::size_t most_viewers = 32;
+  constexpr std::size_t max_viewers = 32;
   for (;;) {
     process::Fd fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!fd) return;
-    if (viewers_.size() >= most_viewers) continue; // closed at once
+    if (viewers_.size() >= max_viewers) continue; // closed at once
     Viewer& viewer = viewers_.emplace_back(Viewer{std::move(fd)});
     if (!hello_.empty()) push(viewer, hello_);
     for (const auto& line : recent_)
@@ -212,13 +212,13 @@ void Hub::push(Viewer& viewer, const std::string& line) {
 }
 
 void Hub::send(const Message& message) {
-  constexpr std::size_t most_recent = 600; // lines for later viewers
+  constexpr std::size_t max_recent = 600; // lines for later viewers
   const std::string line = to_line(message) + "\n";
   if (std::holds_alternative<Hello>(message)) {
     hello_ = line;
   } else {
     recent_.push_back(line);
-    if (recent_.size() > most_recent) recent_.pop_front();
+    if (recent_.size() > max_recent) recent_.pop_front();
   }
   std::erase_if(viewers_, [&](Viewer& viewer) {
     push(viewer, line);
@@ -244,13 +244,13 @@ bool Hub::flush(Viewer& viewer) {
 
 /// False when the viewer has disconnected, or sends too much.
 bool Hub::discard_input(Viewer& viewer) {
-  constexpr std::size_t most_received = 4096;
+  constexpr std::size_t max_received = 4096;
   char ignored[512];
   const ssize_t n = ::recv(viewer.fd.get(), ignored, sizeof ignored, MSG_DONTWAIT);
   if (n < 0) return errno == EAGAIN || errno == EINTR;
   viewer.silent = n == 0; // it may still receive
   viewer.received += static_cast<std::size_t>(n);
-  return viewer.received <= most_received;
+  return viewer.received <= max_received;
 }
 
 void Hub::drain(int milliseconds) {

@@ -98,7 +98,7 @@ double parse_time(const Json& json, const char* key) {
 
 const Json& parse_array(const Json& json, const char* key) {
   const Json& array = json.at(key);
-  require(array.is_array() && array.size() <= most_series);
+  require(array.is_array() && array.size() <= max_series);
   return array;
 }
 
@@ -244,9 +244,9 @@ bool Trace::add(const Interval& interval) {
 }
 
 bool Trace::add(const Section& section) {
-  constexpr std::size_t most_open = 64;
+  constexpr std::size_t max_open = 64;
   if (!hello_) return false;
-  if (section.edge == Section::Edge::begin && open_.size() < most_open) open_.push_back(section.name);
+  if (section.edge == Section::Edge::begin && open_.size() < max_open) open_.push_back(section.name);
   if (section.edge == Section::Edge::end) {
     const auto last = std::find(open_.rbegin(), open_.rend(), section.name);
     if (last != open_.rend()) open_.erase(std::next(last).base());

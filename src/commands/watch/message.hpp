@@ -16,7 +16,7 @@ namespace recount::watch {
 
 inline constexpr const char* protocol = "recount-watch/1";
 inline constexpr std::size_t longest_line = 64 << 10; ///< bytes accepted of a line
-inline constexpr std::size_t most_series = 64;
+inline constexpr std::size_t max_series = 64;
 
 /// One watched rate.
 struct Series {

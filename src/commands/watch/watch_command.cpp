@@ -165,9 +165,9 @@ int execute_watch(const WatchOptions& o) {
       stat::parse_items(o.events.empty() ? stat::default_items(stat::Counted::processes) : o.events);
   if (items.empty()) throw bad_input("--event", "the list is empty");
   stat::Plan plan = stat::make_plan(items, metric::load(o.metrics), stat::parse_domain(o.domain));
-  if (plan.rows.size() > most_series)
+  if (plan.rows.size() > max_series)
     throw bad_input("--event",
-                    fmt::format("has {} rows, more than the maximum of {}", plan.rows.size(), most_series));
+                    fmt::format("has {} rows, more than the maximum of {}", plan.rows.size(), max_series));
   const std::string subject =
       o.pids.empty() ? kernel::quoted(o.command) : stat::show_pids(stat::parse_pids(o.pids));
   int status = 0;

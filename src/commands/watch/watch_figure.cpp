@@ -94,7 +94,7 @@ std::vector<plot::Span> make_spans(const std::vector<result::Section>& sections,
 }
 
 void add_sections(plot::Sheet& sheet, const result::Results& results, const Observation& first, double last) {
-  constexpr std::size_t most_marked = 200;
+  constexpr std::size_t max_marked = 200;
   std::vector<result::Section> sections;
   for (const auto& s : results.sections)
     if (s.run == first.run && s.repetition == first.repetition) sections.push_back(s);
@@ -106,13 +106,13 @@ void add_sections(plot::Sheet& sheet, const result::Results& results, const Obse
     for (auto& span : spans)
       span.label.clear(); // only in the first panel
     for (const auto& s : sections)
-      if (s.edge == "mark" && sections.size() < most_marked) panel.marks.push_back({s.time, ""});
+      if (s.edge == "mark" && sections.size() < max_marked) panel.marks.push_back({s.time, ""});
   }
 }
 } // namespace
 
 plot::Sheet compose_over_time(const result::Results& results, const plot::Choice& choice) {
-  constexpr std::size_t most_panels = 4;
+  constexpr std::size_t max_panels = 4;
   const auto first = std::ranges::find_if(results.observations, plot::is_interval);
   if (first == results.observations.end())
     throw bad_input("figure trace", "the results contain no intervals",
@@ -129,7 +129,7 @@ plot::Sheet compose_over_time(const result::Results& results, const plot::Choice
       missing.push_back(trace.metric);
       sheet.warnings.push_back(fmt::format("not counted, not drawn: {} ({})", trace.metric,
                                            trace.intervals.back()->reason->text()));
-    } else if (sheet.panels.size() == most_panels && choice.metrics.empty()) {
+    } else if (sheet.panels.size() == max_panels && choice.metrics.empty()) {
       omitted.push_back(trace.metric);
     } else {
       sheet.panels.push_back(make_panel(trace));

@@ -212,7 +212,7 @@ private:
 plot::LiveCurve make_curve(const Trace& trace, std::size_t series, double window, double columns) {
   constexpr double none = std::numeric_limits<double>::quiet_NaN();
   constexpr double points_at_least = 20; // on the axis
-  constexpr std::size_t most_marks = 40, longest_mark = 16;
+  constexpr std::size_t max_marks = 40, longest_mark = 16;
   const Series& shown = trace.hello()->series[series];
   plot::LiveCurve curve{base::printable(shown.name + " (" + shown.unit + ")"), 0, window, {}, {}};
   if (trace.intervals().empty()) return curve;
@@ -236,7 +236,7 @@ plot::LiveCurve make_curve(const Trace& trace, std::size_t series, double window
     if (!label.empty()) free_from = at + static_cast<double>(command::width(label)) + 1;
     curve.marks.push_back({section.time, label});
   }
-  if (curve.marks.size() > most_marks) curve.marks.erase(curve.marks.begin(), curve.marks.end() - most_marks);
+  if (curve.marks.size() > max_marks) curve.marks.erase(curve.marks.begin(), curve.marks.end() - max_marks);
   return curve;
 }
 
@@ -255,20 +255,20 @@ public:
   void polled(std::vector<pollfd>& fds) const override {
     terminal_.add_descriptors(fds);
     // A stalled terminal makes the command wait, as it would without recount.
-    if (read_end_ && above_.size() < most_above) fds.push_back({read_end_.get(), POLLIN, 0});
+    if (read_end_ && above_.size() < max_above) fds.push_back({read_end_.get(), POLLIN, 0});
   }
 
   void ready() override {
     for (const char key : terminal_.serve())
       press(key);
-    take_output(most_above);
+    take_output(max_above);
     if (!above_.empty() && !terminal_.busy()) redraw(last_frame_);
     if (due_) draw();
   }
   void hang_up() override { terminal_.hang_up(); }
 
   void finish() override {
-    take_output(4 * most_above); // all that a pipe may still hold
+    take_output(4 * max_above); // all that a pipe may still hold
     read_end_.reset();
     above_ += partial_;
     partial_.clear();
@@ -403,7 +403,7 @@ private:
     return text;
   }
 
-  static constexpr std::size_t most_above = 64 << 10; ///< bytes of output that wait for a slow terminal
+  static constexpr std::size_t max_above = 64 << 10; ///< bytes of output that wait for a slow terminal
   ViewSettings settings_;
   command::Terminal terminal_;
   std::optional<std::size_t> series_; ///< the displayed one; none: the first with values

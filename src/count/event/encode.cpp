@@ -51,7 +51,7 @@ bool is_hidden_tracepoint(const std::string& name) {
 
 /// The CPUs of other machines that have an event of this name, by libpfm4: "Intel Skylake, ..."; empty: none.
 std::string other_cpus_with(const std::string& name) {
-  constexpr std::size_t most_named = 2;
+  constexpr std::size_t max_named = 2;
   if (name.find("::") != std::string::npos) return {};
   const std::string event = name.substr(0, name.find_first_of(":."));
   std::vector<std::string> cpus;
@@ -63,7 +63,7 @@ std::string other_cpus_with(const std::string& name) {
     if (has && table.present) return {};
     if (has) cpus.push_back(table.prose);
   }
-  const std::size_t more = cpus.size() > most_named ? cpus.size() - most_named : 0;
+  const std::size_t more = cpus.size() > max_named ? cpus.size() - max_named : 0;
   cpus.resize(cpus.size() - more);
   return fmt::format("{}{}", fmt::join(cpus, ", "), more > 0 ? fmt::format(" and {} more CPUs", more) : "");
 }
@@ -200,14 +200,14 @@ std::vector<Event> encode_each_over(const std::string& name, Domain fallback,
 Event encode_over(const std::string& name, Domain fallback, const std::vector<host::Pmu>& pmus) {
   auto events = encode_each_over(name, fallback, pmus);
   if (events.size() == 1) return std::move(events.front());
-  constexpr std::ptrdiff_t most_named = 4;
+  constexpr std::ptrdiff_t max_named = 4;
   const bool cores = core_of(events.front().attr, pmus) != nullptr,
              traced = events.front().attr.type == PERF_TYPE_TRACEPOINT;
   throw bad_input(name,
                   cores    ? "this CPU has several core types with separate PMUs"
                   : traced ? "several tracepoints match"
                            : "there are several PMUs of this name",
-                  fmt::format("name one of them: {}", fmt::join(events | std::views::take(most_named) |
+                  fmt::format("name one of them: {}", fmt::join(events | std::views::take(max_named) |
                                                                     std::views::transform(&Event::name),
                                                                 " or ")));
 }
@@ -445,7 +445,7 @@ std::optional<Event> raw_event(const std::string& name, Domain fallback) {
 }
 
 Modifiers split_modifiers(const std::string& name) {
-  constexpr unsigned most_precise = 3;
+  constexpr unsigned max_precise = 3;
   const Modifiers none{name};
   const bool terms = in_sysfs_notation(name);
   const auto colon = name.rfind(terms ? '/' : ':');
@@ -459,7 +459,7 @@ Modifiers split_modifiers(const std::string& name) {
     if (again) return none;
     switch (letter) {
     case 'p': ++found.precise; break;
-    case 'P': found.precise = most_precise; break;
+    case 'P': found.precise = max_precise; break;
     case 'G': found.guest = true; break;
     case 'H': found.host = true; break;
     case 'h': found.hypervisor = true; break;
@@ -474,7 +474,7 @@ Modifiers split_modifiers(const std::string& name) {
     }
   }
   found.domain = !domain.empty();
-  if (!found.any() || found.precise > most_precise) return none;
+  if (!found.any() || found.precise > max_precise) return none;
   found.name = name.substr(0, colon + (terms ? 1U : 0U)) + (domain.empty() ? "" : ":" + domain);
   return found;
 }

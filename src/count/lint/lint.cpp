@@ -148,14 +148,14 @@ LintResult lint(const PresetTable& table, const LintOptions& options) {
   check_text(document, version, findings);
   if (version != PapiVersion::v7_0) result.components = preset::component_blocks(document);
   check_components(result.components, findings);
-  constexpr std::size_t most_names = 1000; // that are compared with all known ones
+  constexpr std::size_t max_names = 1000; // that are compared with all known ones
   const auto known = known_pmus(options.catalogue);
   for (const preset::CpuView& view : result.views) {
     const bool elsewhere = covered(view, known_rows);
     if (!view.core && !impossible_name(view.cpu) && !view.cpu.ends_with('\r')) {
       result.unchecked.push_back(view.cpu);
       add_unchecked(view, document, elsewhere,
-                    result.unchecked.size() > most_names ? "" : similar(view.cpu, known), options.strict,
+                    result.unchecked.size() > max_names ? "" : similar(view.cpu, known), options.strict,
                     findings);
     }
     check_reading(view, findings);

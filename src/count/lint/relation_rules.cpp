@@ -287,7 +287,7 @@ namespace {
 using formula::Linear;
 
 /// Least number of other rows of relatives for a usual formula.
-constexpr std::size_t least_rows = 3;
+constexpr std::size_t min_rows = 3;
 
 /// A row, as one family's CPUs that have it define a preset.
 struct RelativeRow {
@@ -413,7 +413,7 @@ void compare_rows(const std::vector<RelativeRow>& rows, const RelativeRow& own, 
   if (own_design(view.cpu)) return;
   const auto usual =
       std::ranges::max_element(others, {}, [](const auto& group) { return group.second.size(); });
-  if (usual == others.end() || usual->second.size() < least_rows || 2 * usual->second.size() <= comparable)
+  if (usual == others.end() || usual->second.size() < min_rows || 2 * usual->second.size() <= comparable)
     return;
   const RelativeRow& one = *usual->second.front();
   if (better(own, one)) return;

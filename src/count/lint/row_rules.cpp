@@ -85,7 +85,7 @@ void check_diagnostic(const preset::CpuView& view, const preset::Diagnostic& dia
     }
     return add(rule,
                fmt::format(fmt::runtime(simple->message), preset, visible(text),
-                           view.version == PapiVersion::v7_0 ? "7.0" : "7.3", most_terms(view.version)),
+                           view.version == PapiVersion::v7_0 ? "7.0" : "7.3", max_terms(view.version)),
                simple->suggestion);
   }
   switch (kind) {

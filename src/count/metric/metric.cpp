@@ -16,7 +16,7 @@
 namespace recount::metric {
 namespace {
 
-constexpr std::size_t longest_line = 4096, most_formulas = 32, most_metrics = 1000;
+constexpr std::size_t longest_line = 4096, max_formulas = 32, max_metrics = 1000;
 constexpr std::array<const char*, 5> fields{"unit", "formula", "range", "prose", "metric"};
 
 /// Removes the first word of a text.
@@ -82,8 +82,7 @@ private:
     if (name == seconds) fail("metric", "the name seconds is reserved for the wall time");
     if (const Metric* const known = find(metrics_, name))
       fail("metric", shown(name) + " is already defined in line " + std::to_string(known->line));
-    if (metrics_.size() == most_metrics)
-      fail("metric", "there are more than " + std::to_string(most_metrics));
+    if (metrics_.size() == max_metrics) fail("metric", "there are more than " + std::to_string(max_metrics));
     Metric& metric = metrics_.emplace_back();
     metric.name = name;
     metric.file = file_;
@@ -111,8 +110,8 @@ private:
   }
   void formula(std::string_view text) {
     auto& formulas = metrics_.back().formulas;
-    if (formulas.size() == most_formulas)
-      fail("formula", "there are more than " + std::to_string(most_formulas));
+    if (formulas.size() == max_formulas)
+      fail("formula", "there are more than " + std::to_string(max_formulas));
     Formula formula_line{std::string(text), formula::parse_named(text), line_};
     if (!formula_line.named.fault.empty())
       fail("formula", formula_line.named.fault + " (column " +

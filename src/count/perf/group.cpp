@@ -270,7 +270,7 @@ bool multiplexed(const Count& count) noexcept {
 namespace {
 bool too_short(const Count& count) noexcept {
   return multiplexed(count) &&
-         (count.running_ns == 0 || (count.running_ns < least_scaled_ns && share(count) < least_scaled_share));
+         (count.running_ns == 0 || (count.running_ns < min_scaled_ns && share(count) < min_scaled_share));
 }
 } // namespace
 
@@ -280,7 +280,7 @@ Reason why_not_scaled(const Count& count) {
   return Reason(fmt::format("scheduled for {} of {}, less than {} and {:.0f} %",
                             base::format_nanoseconds(count.running_ns),
                             base::format_nanoseconds(count.enabled_ns),
-                            base::format_nanoseconds(least_scaled_ns), 100 * least_scaled_share),
+                            base::format_nanoseconds(min_scaled_ns), 100 * min_scaled_share),
                 ReasonCode::busy);
 }
 

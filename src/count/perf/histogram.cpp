@@ -12,7 +12,7 @@
 namespace recount {
 namespace {
 
-constexpr std::uint32_t most_scale = 131072;
+constexpr std::uint32_t max_scale = 131072;
 constexpr unsigned scale_bits = 17; // 2^16 is the scale for a bucket of two bytes
 
 __extension__ using Wide = unsigned __int128; // an address times a scale does not fit 64 bits
@@ -26,7 +26,7 @@ void require_valid(const std::vector<HistogramRange>& ranges, unsigned bits) {
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     const std::string subject = "histogram, range " + std::to_string(i);
     if (ranges[i].buckets == 0) throw bad_input(subject, "buckets = 0", "use at least 1");
-    if (ranges[i].scale == 0 || ranges[i].scale > most_scale)
+    if (ranges[i].scale == 0 || ranges[i].scale > max_scale)
       throw bad_input(subject, "scale = " + std::to_string(ranges[i].scale),
                       "use 1 to 131072 (one bucket per byte)");
   }
@@ -40,10 +40,10 @@ Histogram::Histogram(std::vector<HistogramRange> ranges, const HistogramOptions&
     : ranges_(std::move(ranges)), options_(options), state_(options.seed) {
   require_valid(ranges_, options_.bits);
   std::size_t all = 0;
-  const std::size_t most_buckets = std::numeric_limits<std::ptrdiff_t>::max() / (options_.bits / 8);
+  const std::size_t max_buckets = std::numeric_limits<std::ptrdiff_t>::max() / (options_.bits / 8);
   for (const HistogramRange& range : ranges_) {
     first_.push_back(all);
-    if (range.buckets > most_buckets - all)
+    if (range.buckets > max_buckets - all)
       throw bad_input("histogram", "more buckets than can be addressed", "use fewer or smaller ones");
     all += range.buckets;
   }

@@ -550,7 +550,7 @@ namespace {
 
 void require_possible(const std::vector<OverflowEvent>& events, const OverflowOptions& options) {
   if (events.empty()) throw bad_input("overflow", "needs at least one event", "add an event");
-  if (events.size() > perf::most_overflow_events)
+  if (events.size() > perf::max_overflow_events)
     throw bad_input("overflow", "has more than 64 events", "use several objects");
   if (options.delivery == Delivery::signal && (options.pid != 0 || options.inherit))
     throw bad_input("overflow", "signals are delivered only to a thread that counts itself",

@@ -24,7 +24,7 @@ inline std::uint64_t program_counter(const ucontext_t& context) {
 }
 #endif
 
-inline constexpr std::size_t most_overflow_events = 64; ///< the bits of OverflowCall::events
+inline constexpr std::size_t max_overflow_events = 64; ///< the bits of OverflowCall::events
 
 /// Thresholds passed by a polled event. Pure.
 class Ticks {
@@ -56,7 +56,7 @@ public:
 
   void set_context(ucontext_t* context) noexcept { call_.context = context; }
   /// Reported thresholds per event.
-  [[nodiscard]] const std::array<std::uint64_t, most_overflow_events>& reported() const noexcept {
+  [[nodiscard]] const std::array<std::uint64_t, max_overflow_events>& reported() const noexcept {
     return reported_;
   }
 
@@ -65,10 +65,10 @@ private:
 
   OverflowCallback callback_;
   OverflowCall call_;
-  std::array<Overflowed, most_overflow_events> overflowed_{};
+  std::array<Overflowed, max_overflow_events> overflowed_{};
   std::size_t gathered_ = 0;
   bool muted_ = false;
-  std::array<std::uint64_t, most_overflow_events> reported_{};
+  std::array<std::uint64_t, max_overflow_events> reported_{};
 };
 
 /// The events of an Overflow by detection method; indices refer to the full list.

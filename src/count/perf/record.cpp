@@ -360,7 +360,7 @@ void RingCursor::set_head(std::uint64_t head) noexcept {
   const std::uint64_t before = head_;
   head_ = head;
   if (head - tail_ <= data_.size_bytes() && head % word == 0 && head - tail_ >= before - tail_) {
-    least_free_ = std::min<std::uint64_t>(least_free_, data_.size_bytes() - (head - tail_));
+    min_free_ = std::min<std::uint64_t>(min_free_, data_.size_bytes() - (head - tail_));
     return;
   }
   ++damaged_; // the kernel never writes beyond the tail or moves back: the bytes in between are

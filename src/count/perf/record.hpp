@@ -87,14 +87,14 @@ public:
   /// Number of invalid record lengths or heads; each time everything up to the head was skipped.
   [[nodiscard]] std::uint64_t damaged() const noexcept { return damaged_; }
   /// Whether the free space was ever too small for the largest record seen.
-  [[nodiscard]] bool full() const noexcept { return least_free_ < largest_ * sizeof(std::uint64_t); }
+  [[nodiscard]] bool full() const noexcept { return min_free_ < largest_ * sizeof(std::uint64_t); }
 
 private:
   void skip_to_head() noexcept;
   static constexpr std::size_t most = 0x10000 / sizeof(std::uint64_t); // a record's size has 16 bits
 
   std::span<const std::uint64_t> data_;
-  std::uint64_t head_ = 0, tail_ = 0, damaged_ = 0, least_free_ = ~std::uint64_t{0};
+  std::uint64_t head_ = 0, tail_ = 0, damaged_ = 0, min_free_ = ~std::uint64_t{0};
   std::size_t front_ = 0; ///< words of the record at the tail; 0: unknown yet
   std::size_t largest_ = 0;
   std::array<std::uint64_t, most> joined_; ///< not initialised: written before it is read

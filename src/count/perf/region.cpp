@@ -26,15 +26,15 @@ namespace recount {
 struct Region::Entry {
   const char* name = nullptr;
   std::atomic<std::uint64_t> calls = 0;
-  std::atomic<std::uint64_t> counted = 0;                     ///< calls with values
-  std::array<std::atomic<std::uint64_t>, most_events> sums{}; ///< by counter
+  std::atomic<std::uint64_t> counted = 0;                    ///< calls with values
+  std::array<std::atomic<std::uint64_t>, max_events> sums{}; ///< by counter
 };
 
 struct Region::Thread {
   std::optional<UserRead> counters; ///< of the events that fit on the PMU together; none: no event counts
   std::size_t counter_count = 0;
-  std::array<std::optional<std::size_t>, most_events> counter_of_event; ///< index in `counters`
-  std::array<Reason, most_events> reasons;                              ///< by event
+  std::array<std::optional<std::size_t>, max_events> counter_of_event; ///< index in `counters`
+  std::array<Reason, max_events> reasons;                              ///< by event
   std::mutex entries_mutex;  ///< for insertions and for readers on other threads
   std::deque<Entry> entries; ///< a deque: entries never move
   Entry* last = nullptr;     ///< the region entered last
@@ -138,11 +138,11 @@ void Regions::choose_events() {
   const std::string_view names = setting != nullptr ? setting : "perf::CYCLES:u perf::INSTRUCTIONS:u";
   for (const auto word : base::split(names, ' '))
     if (const auto name = base::trim(word); !name.empty()) events.emplace_back(name);
-  if (events.size() <= Region::most_events) return;
+  if (events.size() <= Region::max_events) return;
   static_cast<void>(process::write_all(
       STDERR_FILENO, fmt::format("recount: RECOUNT_EVENTS: only the first {} of {} events are counted\n",
-                                 Region::most_events, events.size())));
-  events.resize(Region::most_events);
+                                 Region::max_events, events.size())));
+  events.resize(Region::max_events);
 }
 
 std::shared_ptr<Region::Thread> Regions::begin_thread() {
@@ -252,8 +252,8 @@ void region_events(std::vector<std::string> names) {
   all.owner.require_here("region_events");
   const std::lock_guard lock(all.mutex);
   if (all.begun) throw bad_input("region_events", "a region has begun already", "call it before");
-  if (names.size() > Region::most_events)
-    throw bad_input("region_events", fmt::format("more than {} events", Region::most_events),
+  if (names.size() > Region::max_events)
+    throw bad_input("region_events", fmt::format("more than {} events", Region::max_events),
                     "leave some out");
   all.events = std::move(names);
 }

@@ -19,7 +19,7 @@ namespace recount::perf {
 namespace {
 
 /// The most precise that an event can be: the PMU says so, or the event is none of a core's.
-unsigned most_precise(const Event& event, unsigned wanted) {
+unsigned max_precise(const Event& event, unsigned wanted) {
   if (event.attr.type == PERF_TYPE_SOFTWARE || event.attr.type == PERF_TYPE_BREAKPOINT) return 0;
   for (const host::Pmu& pmu : event::pmus()) {
     if (pmu.name != event.pmu && pmu.type != event.attr.type) continue;
@@ -182,7 +182,7 @@ OpenSampling open_sampling(std::vector<SampledEvent> events, const SamplingOptio
     if (e.event.attr.exclude_kernel && host::occurs_in_kernel_only(e.event.attr))
       throw unavailable(e.event.name, "it occurs in the kernel: user mode alone has no samples",
                         paranoid_setting(), "sample it in the kernel, as a user who may: recount doctor");
-    e.precise = most_precise(e.event, std::max<unsigned>(e.precise, e.event.attr.precise_ip));
+    e.precise = max_precise(e.event, std::max<unsigned>(e.precise, e.event.attr.precise_ip));
   }
   OpenSampling opened;
   opened.events = std::move(events);

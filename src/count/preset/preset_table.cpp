@@ -219,7 +219,7 @@ NeededVersion needed_version(const Document& document) {
 namespace {
 
 using Reported = DiagnosticKind;
-constexpr std::size_t most_presets = 128, most_user_events = 50;
+constexpr std::size_t max_presets = 128, max_user_events = 50;
 constexpr std::size_t code_room = 12; ///< PAPI_MAX_INFO_TERMS: size of the arrays, in 7.0 and after
 
 /// An entry of PAPI's array of presets while a table is read, with what earlier rows left in it.
@@ -241,14 +241,14 @@ void add_nested(Slot& into, const Slot& from, std::size_t index, PapiVersion ver
 class Reader {
 public:
   explicit Reader(const Reading& reading)
-      : r_(reading), most_(static_cast<std::size_t>(most_terms(reading.version))) {
+      : r_(reading), most_(static_cast<std::size_t>(max_terms(reading.version))) {
     for (const auto& standard : standard_presets().first(r_.version == PapiVersion::v7_0 ? 108 : 110)) {
       Slot& slot = presets_.emplace_back();
       slot.symbol = std::string(standard.name);
       slot.fixed = true;
     }
-    presets_.resize(most_presets);
-    user_.resize(most_user_events);
+    presets_.resize(max_presets);
+    user_.resize(max_user_events);
   }
 
   void read(const Document& document, bool user);

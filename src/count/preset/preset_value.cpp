@@ -152,7 +152,7 @@ PresetValue evaluate(const Preset& preset, const std::vector<long long>& counts,
                      PapiVersion version) {
   if (!preset.undefined.empty()) return undefined_value(preset.undefined);
   if (counts.empty()) return undefined_value("no native events");
-  const int slots = most_terms(version);
+  const int slots = max_terms(version);
   const auto rest = std::span(counts).subspan(1);
   switch (preset.type) {
   case Derived::add: return make_value(wrapping(rest, counts[0], std::plus<>()));

@@ -20,7 +20,7 @@
 namespace recount::symbol {
 namespace {
 
-constexpr std::size_t most_functions = 1'000'000;
+constexpr std::size_t max_functions = 1'000'000;
 constexpr std::size_t largest_file = 256U << 20U;
 
 /// A hexadecimal number, with or without 0x, and the blank after it.
@@ -58,7 +58,7 @@ void JitSymbols::add(std::uint64_t start, std::uint64_t size, std::string name) 
   if (at != functions_.begin() && std::prev(at)->second.end > start) std::prev(at)->second.end = start;
   while (at != functions_.end() && at->first < end)
     at = functions_.erase(at);
-  if (functions_.size() < most_functions) functions_[start] = {end, std::move(name)};
+  if (functions_.size() < max_functions) functions_[start] = {end, std::move(name)};
 }
 
 void JitSymbols::add_map(std::string_view text) {

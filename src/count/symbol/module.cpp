@@ -140,15 +140,15 @@ bool is_source_name(const char* name) {
   return name && name[0] != '\0' && name[0] != '$' && !std::string_view(name).starts_with(".L");
 }
 
-constexpr int most_enclosing = 8; ///< ranges before an address that are tried, as they may be nested
+constexpr int max_enclosing = 8; ///< ranges before an address that are tried, as they may be nested
 
 /// Taken by libdwfl from .symtab, from that of the debug file, from the compressed one of .gnu_debugdata,
 /// else from .dynsym. Immutable.
 class SymbolTable {
 public:
   explicit SymbolTable(Dwfl_Module* module) {
-    constexpr int most_symbols = 8'000'000; // files are not trusted
-    const int count = std::min(dwfl_module_getsymtab(module), most_symbols);
+    constexpr int max_symbols = 8'000'000; // files are not trusted
+    const int count = std::min(dwfl_module_getsymtab(module), max_symbols);
     for (int i = 1; i < count; ++i) {
       GElf_Sym symbol;
       GElf_Addr address = 0, bias = 0;
@@ -173,7 +173,7 @@ public:
   [[nodiscard]] const ElfSymbol* find(std::uint64_t address) const {
     auto at =
         std::ranges::upper_bound(shown_, address, {}, [&](std::uint32_t i) { return symbols_[i].start; });
-    for (int tries = 0; tries < most_enclosing && at != shown_.begin(); ++tries) {
+    for (int tries = 0; tries < max_enclosing && at != shown_.begin(); ++tries) {
       const ElfSymbol& s = symbols_[*--at];
       const bool last_without_size = s.end == s.start && tries == 0;
       if (address < s.end || last_without_size) return &s;
@@ -221,7 +221,7 @@ struct Unit {
 class Units {
 public:
   explicit Units(Dwarf* dwarf) {
-    constexpr std::size_t most_ranges = 16'000'000;
+    constexpr std::size_t max_ranges = 16'000'000;
     Dwarf_CU* unit = nullptr;
     std::uint8_t type = 0;
     Unit now;
@@ -230,7 +230,7 @@ public:
       if (type == DW_UT_compile || dwarf_tag(&now.die) == DW_TAG_invalid) now.die = now.skeleton;
       each_range(now.skeleton, [&](Dwarf_Addr low, Dwarf_Addr high) {
         ranges_.push_back({low, high, static_cast<std::uint32_t>(units_.size())});
-        return ranges_.size() < most_ranges;
+        return ranges_.size() < max_ranges;
       });
       units_.push_back(now);
     }
@@ -239,7 +239,7 @@ public:
   /// Number of the unit that covers an address of the debug information, or none.
   [[nodiscard]] std::optional<std::size_t> find(std::uint64_t address) const {
     auto at = std::ranges::upper_bound(ranges_, address, {}, &Range::low);
-    for (int tries = 0; tries < most_enclosing && at != ranges_.begin(); ++tries)
+    for (int tries = 0; tries < max_enclosing && at != ranges_.begin(); ++tries)
       if (address < (--at)->high) return at->unit;
     return {};
   }
@@ -285,11 +285,11 @@ public:
   [[nodiscard]] const std::vector<Scope>& all() const noexcept { return scopes_; }
 
 private:
-  static constexpr std::size_t most_scopes = 4'000'000; // files are not trusted
+  static constexpr std::size_t max_scopes = 4'000'000; // files are not trusted
   void walk(Dwarf_Die& parent, std::uint32_t depth, int nesting) {
-    constexpr int most_nesting = 200;
+    constexpr int max_nesting = 200;
     Dwarf_Die die;
-    if (nesting > most_nesting || dwarf_child(&parent, &die) != 0) return;
+    if (nesting > max_nesting || dwarf_child(&parent, &die) != 0) return;
     do {
       switch (const int tag = dwarf_tag(&die)) {
       case DW_TAG_subprogram:
@@ -297,7 +297,7 @@ private:
         const std::uint32_t inlining = tag == DW_TAG_subprogram ? 0 : depth;
         each_range(die, [&](Dwarf_Addr low, Dwarf_Addr high) {
           scopes_.push_back({low, high, inlining, die});
-          return scopes_.size() < most_scopes;
+          return scopes_.size() < max_scopes;
         });
         walk(die, inlining + 1, nesting + 1);
         break;
@@ -311,7 +311,7 @@ private:
       case DW_TAG_catch_block: walk(die, depth, nesting + 1); break;
       default: break;
       }
-    } while (scopes_.size() < most_scopes && dwarf_siblingof(&die, &die) == 0);
+    } while (scopes_.size() < max_scopes && dwarf_siblingof(&die, &die) == 0);
   }
   std::vector<Scope> scopes_;
 };
@@ -465,9 +465,9 @@ public:
   [[nodiscard]] std::vector<Named> variables(const std::string& name) override { return named(name, false); }
 
   [[nodiscard]] std::optional<std::size_t> inlined(const std::string& name) override {
-    constexpr std::size_t most_units = 4000;
+    constexpr std::size_t max_units = 4000;
     auto& units = debug().units.all();
-    if (!debug().dwarf || units.size() > most_units) return {};
+    if (!debug().dwarf || units.size() > max_units) return {};
     std::size_t count = 0;
     for (Unit& unit : units) {
       std::set<Dwarf_Off> calls; // one call can be in several ranges, each of which is a scope
@@ -525,8 +525,8 @@ private:
         : dwarf(dwfl_module_getdwarf(module, &bias)), units(dwarf) {}
 
     const Scopes& scopes_of_unit(std::size_t unit) {
-      constexpr std::size_t most_kept = 64;
-      if (scopes.size() >= most_kept && !scopes.contains(unit)) scopes.clear();
+      constexpr std::size_t max_kept = 64;
+      if (scopes.size() >= max_kept && !scopes.contains(unit)) scopes.clear();
       return scopes.try_emplace(unit, units.all()[unit]).first->second;
     }
   };
@@ -537,7 +537,7 @@ private:
   }
 
   void read_segments() {
-    constexpr std::size_t most_segments = 4096;
+    constexpr std::size_t max_segments = 4096;
     GElf_Ehdr header;
     std::size_t count = 0;
     if (!elf() || !gelf_getehdr(elf(), &header) || elf_getphdrnum(elf(), &count) != 0)
@@ -546,7 +546,7 @@ private:
       throw not_a_program(path_, "a different type of ELF file");
     machine_ = header.e_machine;
     entry_ = header.e_entry;
-    for (std::size_t i = 0; i < std::min(count, most_segments); ++i) {
+    for (std::size_t i = 0; i < std::min(count, max_segments); ++i) {
       GElf_Phdr program;
       if (!gelf_getphdr(elf(), static_cast<int>(i), &program)) break;
       if (program.p_type == PT_LOAD) {

@@ -6,10 +6,10 @@
 
 namespace recount::symbol {
 namespace {
-constexpr std::size_t most_files = 65536;
-constexpr std::size_t most_regions = 1'000'000; ///< of one process
-constexpr std::size_t most_spaces = 65536;
-constexpr std::size_t most_ended = 256; ///< processes that are kept after their end
+constexpr std::size_t max_files = 65536;
+constexpr std::size_t max_regions = 1'000'000; ///< of one process
+constexpr std::size_t max_spaces = 65536;
+constexpr std::size_t max_ended = 256; ///< processes that are kept after their end
 } // namespace
 
 std::uint32_t Spaces::file_number(const Mapping& m) {
@@ -34,13 +34,12 @@ void Spaces::cut(Space& space, std::uint64_t start, std::uint64_t end) {
 }
 
 void Spaces::take(const Mapping& m) {
-  const bool full =
-      files_.size() >= most_files || (spaces_.size() >= most_spaces && !spaces_.contains(m.pid));
+  const bool full = files_.size() >= max_files || (spaces_.size() >= max_spaces && !spaces_.contains(m.pid));
   const std::uint64_t end = m.start + m.length;
   if (full || end <= m.start || m.pid == ~0U) return;
   Space& space = spaces_[m.pid];
   cut(space, m.start, end);
-  if (space.size() >= most_regions) return;
+  if (space.size() >= max_regions) return;
   const std::uint32_t file = file_number(m);
   // Anonymous memory has no meaningful offset.
   const bool anonymous = !files_[file].is_file() && m.file != "[vdso]";
@@ -50,7 +49,7 @@ void Spaces::take(const Mapping& m) {
 void Spaces::take(const Fork& fork) {
   if (fork.pid == fork.parent_pid) return; // a thread
   const auto parent = spaces_.find(fork.parent_pid);
-  if (parent == spaces_.end() || spaces_.size() >= most_spaces) return;
+  if (parent == spaces_.end() || spaces_.size() >= max_spaces) return;
   std::erase(ended_, fork.pid); // the PID is reused
   Space copy = parent->second;
   spaces_[fork.pid] = std::move(copy);
@@ -63,7 +62,7 @@ void Spaces::take(const Name& name) {
 void Spaces::take(const End& end) {
   if (end.pid != end.tid) return;
   ended_.push_back(end.pid); // erased later: its first thread may end before others do
-  if (ended_.size() <= most_ended) return;
+  if (ended_.size() <= max_ended) return;
   spaces_.erase(ended_.front());
   ended_.pop_front();
 }

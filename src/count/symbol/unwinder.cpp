@@ -136,9 +136,9 @@ constexpr Dwfl_Thread_Callbacks thread_callbacks{
 
 /// Reports the file that is mapped at an address, once.
 void Unwinder::State::report(std::uint64_t address) {
-  constexpr std::size_t most_files = 1024;
+  constexpr std::size_t max_files = 1024;
   const auto found = spaces.find(pid, address);
-  if (!found || process->files.size() >= most_files || !process->files.insert(found->file).second) return;
+  if (!found || process->files.size() >= max_files || !process->files.insert(found->file).second) return;
   Opened opened = open(found->file);
   const auto linked_at = opened.module ? opened.module->address(found->offset) : std::nullopt;
   if (!linked_at || !opened.fd) return;
@@ -185,14 +185,14 @@ void Unwinder::forget(std::uint32_t pid) {
 }
 
 Unwinder::Chain Unwinder::unwind(const Sample& sample, std::size_t frames) {
-  constexpr std::size_t most_processes = 32;
+  constexpr std::size_t max_processes = 32;
   State& state = *state_;
   state.addresses.clear();
   if (sample.user_registers.empty() || sample.register_abi != PERF_SAMPLE_REGS_ABI_64) return {};
   state.snapshot.emplace(sample, state.mask);
   state.pid = sample.pid;
   state.frames = frames;
-  if (state.processes.size() >= most_processes && !state.processes.contains(sample.pid))
+  if (state.processes.size() >= max_processes && !state.processes.contains(sample.pid))
     state.processes.clear();
   state.process = &state.processes[sample.pid];
   if (!state.process->dwfl) state.process->dwfl.reset(dwfl_begin(&state.callbacks));

@@ -35,11 +35,11 @@ const native::Block& native::find_block(std::string_view name, const std::string
 
 namespace {
 
-constexpr std::int64_t most_turns = std::int64_t{1} << 40;
+constexpr std::int64_t max_turns = std::int64_t{1} << 40;
 
 std::vector<Parameter> with_turns(std::vector<Parameter> choices, std::int64_t fallback) {
   choices.push_back(number_parameter(
-      "turns", fmt::format("loop iterations of {} steps", native::steps_per_turn), fallback, 1, most_turns));
+      "turns", fmt::format("loop iterations of {} steps", native::steps_per_turn), fallback, 1, max_turns));
   return choices;
 }
 
@@ -216,7 +216,7 @@ const native::Block& scatter_block(const ScatterPoint& at) {
   return native::find_block(at.stores ? "scatter_store" : "scatter_load", "scatter");
 }
 
-constexpr std::int64_t most_scattered = std::int64_t{1} << 44;
+constexpr std::int64_t max_scattered = std::int64_t{1} << 44;
 
 class ScatterKernel : public BasicKernel {
 public:
@@ -224,11 +224,11 @@ public:
       : BasicKernel("scatter", "loads from or stores to every line of an array in pseudo-random order",
                     {choice_parameter("operation", "access to each line", {"store", "load"}),
                      number_parameter("size", "bytes of the array, a power of two", 1 << 20, 1024,
-                                      most_scattered, Parameter::Unit::bytes),
+                                      max_scattered, Parameter::Unit::bytes),
                      number_parameter(
                          "stride", "bytes between adjacent visited places, a power of two, at most size / 16",
-                         64, 8, most_scattered, Parameter::Unit::bytes),
-                     number_parameter("passes", "passes over all places", 10, 1, most_scattered)}) {}
+                         64, 8, max_scattered, Parameter::Unit::bytes),
+                     number_parameter("passes", "passes over all places", 10, 1, max_scattered)}) {}
   [[nodiscard]] std::int64_t bytes(const Params& point) const override { return at(point).size; }
   [[nodiscard]] std::unique_ptr<Instance> prepare(const Params& point) const override {
     const ScatterPoint here = at(point);
@@ -266,8 +266,8 @@ public:
     if (here.stores && here.size >= far && here.stride >= 64)
       all.push_back(between("PAPI_MEM_WCY", stores / 2, 3000 * stores,
                             "several cycles per store: all miss in L1 and L2"));
-    constexpr std::int64_t most_tlb_entries = 4096;
-    if (here.stride >= sysconf(_SC_PAGESIZE) && here.visited() >= 4 * most_tlb_entries)
+    constexpr std::int64_t max_tlb_entries = 4096;
+    if (here.stride >= sysconf(_SC_PAGESIZE) && here.visited() >= 4 * max_tlb_entries)
       expect(all, {"PAPI_TLB_DM", "PAPI_TLB_TL"},
              {"", stores, 0.75 * stores, 0.05 * stores + 64,
               "1 per access: each in another page, more pages than TLB entries"});
@@ -453,14 +453,14 @@ void fetch_code(const CodePoint& at, model::Hierarchy& caches) {
       &caches.progress);
 }
 
-constexpr std::int64_t most_code =
-    128 << 20; // the shortest range of a direct jump on the supported architectures
+constexpr std::int64_t max_code = 128
+                                  << 20; // the shortest range of a direct jump on the supported architectures
 /// No first-level instruction cache is larger; none is smaller than twice the other.
 constexpr std::int64_t largest_l1i = 192 << 10, surely_held = 16 << 10;
-constexpr std::int64_t most_code_tlb_entries = 4096;
-constexpr std::int64_t most_branch_targets = 16384; // the largest known BTB
-constexpr std::int64_t least_branch_targets = 4096; // the smallest in use: Skylake
-constexpr std::int64_t walked_by_no_cpu = 1 << 20;  // fewer pages than entries of any second-level TLB
+constexpr std::int64_t max_code_tlb_entries = 4096;
+constexpr std::int64_t max_branch_targets = 16384; // the largest known BTB
+constexpr std::int64_t min_branch_targets = 4096;  // the smallest in use: Skylake
+constexpr std::int64_t walked_by_no_cpu = 1 << 20; // fewer pages than entries of any second-level TLB
 constexpr std::int64_t few_code_pages = 16;
 
 class CodePresets {
@@ -480,11 +480,11 @@ public:
     if (at_.stride >= sysconf(_SC_PAGESIZE) && at_.blocks() <= few_code_pages)
       expect(all_, {"PAPI_TLB_IM", "PAPI_TLB_TL"},
              {"", 0, 0, 0.05 * n_ + 64, "none per jump: fewer pages than TLB entries"});
-    if (at_.stride >= sysconf(_SC_PAGESIZE) && at_.blocks() >= 4 * most_code_tlb_entries) {
+    if (at_.stride >= sysconf(_SC_PAGESIZE) && at_.blocks() >= 4 * max_code_tlb_entries) {
       constexpr const char* form = "1 per jump: each to another page, more pages than TLB entries";
       all_.push_back({"PAPI_TLB_IM", n_, 0.75 * n_, n_, form});
     }
-    if (at_.blocks() >= 2 * most_branch_targets)
+    if (at_.blocks() >= 2 * max_branch_targets)
       all_.push_back(between("PAPI_BTAC_M", n_ / 4, 2 * n_, "1 per jump: more targets than BTB entries"));
     return std::move(all_);
   }
@@ -498,7 +498,7 @@ private:
   /// has kept it.
   void missing(std::initializer_list<const char*> presets, std::int64_t capacity, bool known) {
     const double kept = static_cast<double>(capacity) / static_cast<double>(footprint());
-    const bool foreseen = at_.blocks() <= least_branch_targets;
+    const bool foreseen = at_.blocks() <= min_branch_targets;
     const double next = foreseen ? 0.4 : known ? 1 - kept / 2 : 1;
     expect(all_, presets,
            {"", n_, (kept + 0.05) * n_, next * n_,
@@ -553,8 +553,8 @@ std::vector<Parameter> code_parameters() {
   constexpr auto bytes = Parameter::Unit::bytes;
   constexpr std::int64_t any = std::int64_t{1} << 44;
   return {
-      number_parameter("size", "bytes of code", 1 << 20, 64, most_code, bytes),
-      number_parameter("stride", "bytes between adjacent blocks, a multiple of 64", 64, 64, most_code, bytes),
+      number_parameter("size", "bytes of code", 1 << 20, 64, max_code, bytes),
+      number_parameter("stride", "bytes between adjacent blocks, a multiple of 64", 64, 64, max_code, bytes),
       number_parameter("passes", "passes through all blocks", 10, 1, any),
       choice_parameter("fill", "empty: a block is one jump; full: nops before the jump fill the line",
                        {"empty", "full"}),

@@ -177,14 +177,14 @@ struct ModelledPointers {
 
 /// What cannot be simulated: loads far from the core stall it, and pages beyond every TLB are not found.
 std::vector<Expectation> chase_presets(const StridedPoint& at) {
-  constexpr std::int64_t far = 4 << 20, most_tlb_entries = 4096, few_pages = 16; // larger than any L1 or L2
+  constexpr std::int64_t far = 4 << 20, max_tlb_entries = 4096, few_pages = 16; // larger than any L1 or L2
   const auto n = static_cast<double>(at.accesses());
   const bool in_pages = at.pages == Memory::Pages::small && at.stride >= sysconf(_SC_PAGESIZE);
   std::vector<Expectation> all;
   if (at.size >= far && at.stride >= 64)
     expect(all, {"PAPI_MEM_SCY", "PAPI_MEM_RCY", "PAPI_STL_ICY", "PAPI_STL_CCY", "PAPI_FXU_IDL"},
            between("", 4 * n, 3000 * n, "most cycles of a dependent load"));
-  if (in_pages && at.visited() >= 4 * most_tlb_entries)
+  if (in_pages && at.visited() >= 4 * max_tlb_entries)
     expect(all, {"PAPI_TLB_DM", "PAPI_TLB_TL"},
            {"", n, 0.75 * n, 0.05 * n + 64,
             "1 per load: each in another page, more pages than TLB entries; fewer where one entry maps "
@@ -305,7 +305,7 @@ const Kernel& stride_kernel() {
 
 namespace {
 
-constexpr std::int64_t most_elements = std::int64_t{1} << 24; // their order is held in memory
+constexpr std::int64_t max_elements = std::int64_t{1} << 24; // their order is held in memory
 
 /// A point of `visit`, checked.
 struct VisitPoint {
@@ -329,20 +329,20 @@ void check_distances(const Pattern& pattern) {
 
 std::vector<Parameter> visit_parameters() {
   constexpr auto bytes = Parameter::Unit::bytes;
-  constexpr std::int64_t most_bytes = std::int64_t{1} << 44;
+  constexpr std::int64_t max_bytes = std::int64_t{1} << 44;
   return {
-      number_parameter("count", "elements", 16, 1, most_elements),
-      number_parameter("stride", "bytes from one element to the next", 4096, 1, most_bytes, bytes),
-      number_parameter("shift", "additional bytes per element within a group of wrap", 0, 0, most_bytes,
+      number_parameter("count", "elements", 16, 1, max_elements),
+      number_parameter("stride", "bytes from one element to the next", 4096, 1, max_bytes, bytes),
+      number_parameter("shift", "additional bytes per element within a group of wrap", 0, 0, max_bytes,
                        bytes),
-      number_parameter("wrap", "elements per group; the shift restarts with each group", 1, 1, most_elements),
+      number_parameter("wrap", "elements per group; the shift restarts with each group", 1, 1, max_elements),
       number_parameter("pair", "visit each element again at this distance in bytes (0: once)", 0, 0,
-                       most_bytes, bytes),
+                       max_bytes, bytes),
       choice_parameter("first", "place of a pair visited first", {"near", "far"}),
-      number_parameter("passes", "passes through all elements", 1000, 1, most_elements),
+      number_parameter("passes", "passes through all elements", 1000, 1, max_elements),
       number_parameter("offset", "bytes from a page boundary to the first element", 0, 0, 4095, bytes),
       pages_parameter(),
-      number_parameter("seed", "seed of the random order", 1, 0, most_elements)};
+      number_parameter("seed", "seed of the random order", 1, 0, max_elements)};
 }
 
 class VisitKernel : public BasicKernel {
@@ -383,7 +383,7 @@ private:
     VisitPoint at{to_pattern(name(), point), number(point, "passes")};
     std::int64_t span = 0, total = 0;
     const Pattern& p = at.pattern;
-    if (p.count > most_elements || __builtin_mul_overflow(p.count, p.stride, &span) ||
+    if (p.count > max_elements || __builtin_mul_overflow(p.count, p.stride, &span) ||
         __builtin_mul_overflow(p.wrap, p.shift, &total) || span > std::int64_t{1} << 46 ||
         total > std::int64_t{1} << 46)
       throw bad_input("visit --stride", "the elements span more than 64 TiB");

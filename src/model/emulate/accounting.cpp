@@ -453,7 +453,7 @@ std::map<std::size_t, double> dependence(const Slot& slot) {
 
 /// Occurrences at one instruction: it is one kind of branch, loads or prefetches, and has one quantity of
 /// floating point.
-double most_at_once(const std::map<std::size_t, double>& by_quantity) {
+double max_at_once(const std::map<std::size_t, double>& by_quantity) {
   const auto of = [&](Quantity q) { return base::value_at(by_quantity, static_cast<std::size_t>(q)); };
   double sum =
       std::max({of(conditional) + of(taken) + of(mispredicted) + of(mispredicted_taken),
@@ -474,7 +474,7 @@ double most_at_once(const std::map<std::size_t, double>& by_quantity) {
 Pace find_pace(const Slot& slot) {
   const auto by_quantity = dependence(slot);
   Pace pace;
-  pace.most = most_at_once(by_quantity);
+  pace.most = max_at_once(by_quantity);
   for (const auto& [countdown, quantities] : countdown_kinds) {
     const bool alone = std::ranges::all_of(by_quantity, [&](const auto& one) {
       return std::ranges::find(quantities, static_cast<Quantity>(one.first)) != quantities.end();

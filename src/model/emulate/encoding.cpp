@@ -33,7 +33,7 @@ Encoding encode_generic(const SimulatedMachine& machine, const perf_event_attr& 
   return encoding;
 }
 
-constexpr std::uint64_t most_cache_events = 0x20000;
+constexpr std::uint64_t max_cache_events = 0x20000;
 
 /// -1 in every table of arch/x86/events: code is not written, TLBs of code and predictors are only looked up.
 bool makes_no_sense(std::uint64_t cache_event) {
@@ -55,7 +55,7 @@ std::optional<Encoding> encode(const SimulatedMachine& machine, const perf_event
     return encode_generic(machine, attr, &SimulatedPmu::generic, PERF_COUNT_HW_MAX);
   if (attr.type == PERF_TYPE_HW_CACHE && makes_no_sense(attr.config)) return Encoding{.error = EINVAL};
   if (attr.type == PERF_TYPE_HW_CACHE)
-    return encode_generic(machine, attr, &SimulatedPmu::cache_event, most_cache_events);
+    return encode_generic(machine, attr, &SimulatedPmu::cache_event, max_cache_events);
   for (std::size_t i = 0; i < machine.pmus.size(); ++i)
     if (machine.pmus[i].type == attr.type) return Encoding{static_cast<int>(i), attr.config, attr.config1, 0};
   return {};

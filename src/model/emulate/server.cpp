@@ -574,9 +574,9 @@ CountedProcess* CountServer::parent_of(const CountedProcess& child) const {
 // Their number is limited, as is thus the memory of a session without end: a child begins before a few more
 // processes have ended.
 void CountServer::keep(Ended ended) {
-  constexpr std::size_t most = 64, most_with_blocks = 4;
+  constexpr std::size_t most = 64, max_with_blocks = 4;
   ended_.push_front(std::move(ended));
-  if (ended_.size() > most_with_blocks) ended_[most_with_blocks].defined.reset();
+  if (ended_.size() > max_with_blocks) ended_[max_with_blocks].defined.reset();
   if (ended_.size() > most) ended_.pop_back();
 }
 

@@ -57,8 +57,8 @@ bool gone(pid_t process) {
          (std::strncmp(name_end, ") Z", 3) == 0 || std::strncmp(name_end, ") X", 3) == 0);
 }
 
-std::atomic<std::int16_t> slots_of_descriptors[most_descriptors]; // slot + 1
-std::atomic<int> descriptors_of_slots[most_slots];
+std::atomic<std::int16_t> slots_of_descriptors[max_descriptors]; // slot + 1
+std::atomic<int> descriptors_of_slots[max_slots];
 
 } // namespace
 
@@ -135,11 +135,11 @@ std::int32_t take_slot(Shared& shared) {
 }
 
 std::int32_t find_slot(int fd) {
-  return fd < 0 || fd >= most_descriptors ? -1 : slots_of_descriptors[fd].load() - 1;
+  return fd < 0 || fd >= max_descriptors ? -1 : slots_of_descriptors[fd].load() - 1;
 }
 
 void set_slot(int fd, std::int32_t slot) {
-  if (fd < 0 || fd >= most_descriptors) return;
+  if (fd < 0 || fd >= max_descriptors) return;
   const std::int32_t before = slots_of_descriptors[fd].exchange(static_cast<std::int16_t>(slot + 1)) - 1;
   if (before >= 0) --descriptors_of_slots[before];
   if (slot >= 0) ++descriptors_of_slots[slot];

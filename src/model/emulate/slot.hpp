@@ -52,8 +52,8 @@ struct Slot {
 /// A sample is due where its value lacks less: values are sums of products.
 inline constexpr double sample_rounding = 1e-6;
 
-inline constexpr std::size_t most_slots = 1024;
-inline constexpr int most_descriptors = 1 << 16; ///< of a process that can be events
+inline constexpr std::size_t max_slots = 1024;
+inline constexpr int max_descriptors = 1 << 16; ///< of a process that can be events
 
 /// What all processes of one `run` share.
 struct Shared {
@@ -62,7 +62,7 @@ struct Shared {
   std::int64_t locked_pages = 0; ///< of rings, against perf_event_mlock_kb
   std::uint64_t executions = 0;  ///< parts of work that were accounted for
   std::uint64_t injected[64]{};  ///< how often an injected error has been given
-  Slot slots[most_slots]{};
+  Slot slots[max_slots]{};
 };
 
 /// Holds the lock on the shared memory, with signals blocked: a handler may read counters too. A thread may

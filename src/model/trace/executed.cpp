@@ -22,8 +22,8 @@ std::optional<std::uint64_t> begin_of(const Module& module) {
   in.read(reinterpret_cast<char*>(&head), sizeof head);
   if (!in || std::memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_ident[EI_CLASS] != ELFCLASS64)
     return {};
-  constexpr unsigned most_segments = 64;
-  for (unsigned i = 0; i < std::min<unsigned>(head.e_phnum, most_segments); ++i) {
+  constexpr unsigned max_segments = 64;
+  for (unsigned i = 0; i < std::min<unsigned>(head.e_phnum, max_segments); ++i) {
     Elf64_Phdr segment{};
     in.seekg(static_cast<std::streamoff>(head.e_phoff + i * sizeof segment));
     in.read(reinterpret_cast<char*>(&segment), sizeof segment);
@@ -151,8 +151,8 @@ void Blocks::forget(std::uint64_t number) {
 
 // Nothing is taken over from damaged words: other processes execute blocks, too.
 bool Blocks::define(std::span<const std::uint64_t> words) {
-  constexpr std::uint64_t most_blocks = 1 << 30;
-  if (words.size() < 2 || words[0] >= most_blocks) return false;
+  constexpr std::uint64_t max_blocks = 1 << 30;
+  if (words.size() < 2 || words[0] >= max_blocks) return false;
   const std::uint64_t instructions = words[1] & 0xffffffff, accesses = words[1] >> 32;
   if (instructions == 0 || instructions + accesses + 2 != words.size()) return false;
   const auto its_instructions = words.subspan(2, instructions),

@@ -8,7 +8,7 @@ namespace recount::trace {
 namespace {
 
 using Interval = boost::icl::discrete_interval<std::uint64_t>;
-constexpr std::size_t most_regions = 4'000'000, most_sites = 1'000'000, most_stacks = 65536;
+constexpr std::size_t max_regions = 4'000'000, max_sites = 1'000'000, max_stacks = 65536;
 
 Interval interval(std::uint64_t start, std::uint64_t end) {
   return Interval::right_open(start, end);
@@ -19,7 +19,7 @@ Interval interval(std::uint64_t start, std::uint64_t end) {
 void MemoryMap::set(Regions& regions, const Region& region) {
   if (region.end <= region.start) return;
   regions.erase(interval(region.start, region.end));
-  if (regions.iterative_size() < most_regions) regions.insert({interval(region.start, region.end), region});
+  if (regions.iterative_size() < max_regions) regions.insert({interval(region.start, region.end), region});
 }
 
 void MemoryMap::map(std::uint64_t start, std::uint64_t end, std::uint32_t file) {
@@ -50,7 +50,7 @@ bool MemoryMap::take(std::uint64_t kind, std::span<const std::uint64_t> words) {
   if (kind == RT_HEAP) return heap(words);
   if (words.empty()) return false;
   if (kind == RT_SITE) {
-    if (sites_.size() < most_sites)
+    if (sites_.size() < max_sites)
       sites_[static_cast<std::uint32_t>(words[0])] = {words.begin() + 1, words.end()};
     return true;
   }
@@ -63,7 +63,7 @@ bool MemoryMap::take(std::uint64_t kind, std::span<const std::uint64_t> words) {
   if (words.size() != 3) return false;
   if (kind == RT_STACK) {
     const auto thread = static_cast<std::uint32_t>(words[0]);
-    if (stacks_.size() < most_stacks) stacks_[thread] = {Region::Kind::stack, thread, words[1], words[2]};
+    if (stacks_.size() < max_stacks) stacks_[thread] = {Region::Kind::stack, thread, words[1], words[2]};
     return true;
   }
   if (kind == RT_ANONYMOUS)

@@ -121,13 +121,13 @@ std::int64_t MissKinds::count(std::size_t kind) const {
 
 std::optional<std::uint64_t> Padding::add_conflict(std::uint64_t start, std::uint64_t end,
                                                    std::uint64_t address) {
-  constexpr std::size_t most_padded = 8, most_runs = 64;
+  constexpr std::size_t max_padded = 8, max_runs = 64;
   constexpr int enough = 16; // conflict misses at one stride
   // Addresses that no program uses, in slots that padded data cannot leave.
   constexpr std::uint64_t unused = std::uint64_t{1} << 57, slot_bytes = std::uint64_t{1} << 52, slots = 64;
   const bool padded = std::ranges::any_of(rows_, [&](const PaddedRows& rows) { return rows.start == start; });
-  if (padded || rows_.size() == most_padded || end - start >= slot_bytes / 2) return {};
-  if (runs_.size() >= most_runs && !runs_.contains(start)) return {};
+  if (padded || rows_.size() == max_padded || end - start >= slot_bytes / 2) return {};
+  if (runs_.size() >= max_runs && !runs_.contains(start)) return {};
   StrideRun& run = runs_[start];
   const std::uint64_t stride = address > run.last ? address - run.last : run.last - address;
   run.length = stride == run.stride ? run.length + 1 : 1;

@@ -204,7 +204,7 @@ double Totals::percent() const {
 
 WindowSampler::WindowSampler(std::int64_t every, const model::Hierarchy& caches)
     : every_(every),
-      warm_(std::min(model::SampledReplay::most_warm_up, every - 1)),
+      warm_(std::min(model::SampledReplay::max_warm_up, every - 1)),
       random_(caches.machine().seed),
       none_(model::Hierarchy(caches.machine()).counts()),
       filled_(caches.vacancies().size()) {

@@ -22,8 +22,8 @@ namespace recount::trace {
 /// model::Sampling::samples estimates in turn.
 class WindowSampler {
 public:
-  static constexpr std::int64_t window = model::SampledReplay::least_window,
-                                complete = model::SampledReplay::most_windows * window;
+  static constexpr std::int64_t window = model::SampledReplay::min_window,
+                                complete = model::SampledReplay::max_windows * window;
   /// 0: everything is simulated.
   WindowSampler(std::int64_t every, const model::Hierarchy& caches);
 

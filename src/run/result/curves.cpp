@@ -17,7 +17,7 @@ using Key = std::tuple<std::string, std::string, std::string, Witness, Params>; 
 struct Gathered {
   std::vector<double> values;
   std::size_t flagged = 0;
-  double least_running = 1.0;
+  double min_running = 1.0;
 };
 
 struct Series {
@@ -46,8 +46,8 @@ void add(Series& series, double x, const Observation& o, const Measure& measure)
   at.values.push_back(*measured);
   if (!disturbances(o).empty()) ++at.flagged;
   if (o.enabled_ns && o.running_ns && *o.enabled_ns > 0)
-    at.least_running =
-        std::min(at.least_running, static_cast<double>(*o.running_ns) / static_cast<double>(*o.enabled_ns));
+    at.min_running =
+        std::min(at.min_running, static_cast<double>(*o.running_ns) / static_cast<double>(*o.enabled_ns));
 }
 
 /// A failed run leaves a gap in the curves that it would have been part of.
@@ -72,7 +72,7 @@ Curve finish(const Key& key, Series&& series, statistics::Statistic statistic) {
   std::tie(curve.machine, curve.kernel, curve.metric, curve.witness, curve.params) = key;
   curve.reason = std::move(series.reason);
   for (const auto& [x, gathered] : series.points) {
-    Point point{x, {}, gathered.flagged, gathered.least_running};
+    Point point{x, {}, gathered.flagged, gathered.min_running};
     if (!gathered.values.empty()) point.y = statistics::summarise(gathered.values, statistic);
     if (point.y && curve.witness.modelled()) { // draws of placement: their range
       point.y->low = point.y->min;

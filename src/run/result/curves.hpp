@@ -25,8 +25,8 @@ using Measure = std::function<std::optional<double>(const Observation&)>;
 struct Point {
   double x = 0;
   std::optional<statistics::Summary> y;
-  std::size_t flagged = 0;    ///< disturbed repetitions (still part of the summary)
-  double least_running = 1.0; ///< smallest share of time that a counter ran; below 1: multiplexed
+  std::size_t flagged = 0;  ///< disturbed repetitions (still part of the summary)
+  double min_running = 1.0; ///< smallest share of time that a counter ran; below 1: multiplexed
 };
 
 /// One series: everything but x and the repetition is the same.

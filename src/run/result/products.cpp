@@ -549,7 +549,7 @@ private:
     const auto [at, added] = groups_.try_emplace(name, tables_.size());
     current_ = at->second;
     if (added) tables_.emplace_back();
-    if (tables_.size() > most_groups) fail(fmt::format("has more than {} groups", most_groups));
+    if (tables_.size() > max_groups) fail(fmt::format("has more than {} groups", max_groups));
     auto& versions = tables_[current_].run.versions;
     for (const char* column : {"group", "cpu", "microarchitecture", "pages", "flags"}) {
       const auto cell = cells.find(column);
@@ -562,7 +562,7 @@ private:
     }
   }
 
-  static constexpr std::size_t most_groups = 1000;
+  static constexpr std::size_t max_groups = 1000;
   base::CsvTable table_;
   Duplicates duplicates_;
   int line_ = 0;

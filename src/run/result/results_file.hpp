@@ -82,7 +82,7 @@ private:
                                        const Params& params);
 
 /// A plan is stated name by name up to so many names.
-inline constexpr std::size_t most_planned_names = 2000;
+inline constexpr std::size_t max_planned_names = 2000;
 
 /// A study that is not complete: it was stopped, or is still running.
 struct Incomplete {

@@ -151,7 +151,7 @@ private:
       all_inside = all_inside && how == statistics::Held::inside;
       all_outside = all_outside && how == statistics::Held::outside;
       all_near = all_near && (how == statistics::Held::inside ||
-                              widen(*estimate, band(*measured), trial_.tolerance, most_expected()));
+                              widen(*estimate, band(*measured), trial_.tolerance, max_expected()));
     }
     const statistics::Estimate& counted = out_.perf ? *out_.perf : *out_.papi;
     if (all_inside || all_near)
@@ -170,7 +170,7 @@ private:
                        100 * trial_.tolerance);
   }
 
-  [[nodiscard]] double most_expected() const {
+  [[nodiscard]] double max_expected() const {
     return std::max(std::abs(trial_.stated->value), std::abs(trial_.stated->value + trial_.stated->above));
   }
 

@@ -121,12 +121,12 @@ bool fits_one_group(const Set& set) {
 
 std::vector<Set> make_sets(const std::vector<MetricEvents>& requested, const Fits& fits,
                            const std::function<bool(std::size_t)>& wanted) {
-  constexpr int most_refusals = 2; // a set is full: trying costs more than a further set
+  constexpr int max_refusals = 2; // a set is full: trying costs more than a further set
   std::vector<Set> sets;
   std::vector<int> refusals;
   const auto add_to = [&](std::size_t s, std::size_t metric) {
     Set larger = with(sets[s], metric, requested[metric]);
-    if (!sets[s].together || (refusals[s] >= most_refusals && larger.events.size() > sets[s].events.size()))
+    if (!sets[s].together || (refusals[s] >= max_refusals && larger.events.size() > sets[s].events.size()))
       return false;
     const bool fit = fits(larger);
     if (fit)

@@ -214,16 +214,16 @@ std::vector<std::string> preset_names() {
 /// instructions, so that missing ones are known names.
 const std::vector<std::string>& model_names() {
   static const std::vector<std::string> names = [] {
-    constexpr std::size_t most_levels = 8;
+    constexpr std::size_t max_levels = 8;
     model::MachineDescription machine;
     machine.cores = 2;
-    machine.levels.resize(most_levels);
+    machine.levels.resize(max_levels);
     for (model::LevelDescription& level : machine.levels) {
       for (std::size_t kind = 0; kind < model::prefetch_kinds; ++kind)
         level.prefetch.push_back({static_cast<model::Prefetch>(kind)});
     }
-    machine.tlb.emplace().levels.resize(most_levels);
-    machine.instructions.emplace().tlb.resize(most_levels);
+    machine.tlb.emplace().levels.resize(max_levels);
+    machine.instructions.emplace().tlb.resize(max_levels);
     return model::metric_names(machine, true);
   }();
   return names;

@@ -21,7 +21,7 @@ namespace {
 /// Counts of the measuring code, by which a closed form may be off.
 constexpr double stray_counts = 100;
 /// A sampled value is not stated if its error is a larger share of it.
-constexpr double most_error = 0.5;
+constexpr double max_error = 0.5;
 
 /// Whether some kernel has a closed form for the metric.
 bool has_closed_form(const std::string& metric) {
@@ -115,7 +115,7 @@ private:
     const auto error = errors_.find(o.metric);
     if (error == errors_.end()) {
       o.value = value;
-    } else if (error->second > std::max(stray_counts, most_error * static_cast<double>(value))) {
+    } else if (error->second > std::max(stray_counts, max_error * static_cast<double>(value))) {
       o.reason =
           fmt::format("the samples do not determine it: {} with an error of {:.0f}; without ~sample it "
                       "is counted completely",

@@ -55,9 +55,9 @@ public:
   }
   /// Its prose within the line; below the name where lines are short.
   std::string make_option(const CLI::Option* option, bool positional) const override {
-    constexpr std::size_t least_for_columns = 70;
-    const std::size_t columns = std::min(line_width(), most_of_prose),
-                      indent = columns < least_for_columns ? 6 : get_column_width();
+    constexpr std::size_t min_for_columns = 70;
+    const std::size_t columns = std::min(line_width(), max_of_prose),
+                      indent = columns < min_for_columns ? 6 : get_column_width();
     std::string text = "  " + make_option_name(option, positional) + make_option_opts(option);
     const std::string prose = wrap(make_option_desc(option), columns, indent);
     if (prose.empty()) return text + '\n';

@@ -122,7 +122,7 @@ void print_resume_command(const std::string& command, const std::string& file, s
   if (!measured || file.empty() || file == "-") return;
   if (std::ranges::find(words, "--resume") == words.end()) words.emplace_back("--resume");
   command::note("recount {}: the results so far are in {}; resume with\n{}\n", command, file,
-                command_lines(words, std::min(line_width(stderr), most_of_prose)));
+                command_lines(words, std::min(line_width(stderr), max_of_prose)));
 }
 
 void draw_to(const std::string& path, const plot::Sheet& sheet) {

@@ -85,9 +85,9 @@ std::size_t line_width(std::FILE* stream, std::size_t unknown) {
 }
 
 namespace {
-constexpr std::size_t gap = 2;            ///< blanks between columns
-constexpr std::size_t least_of_text = 16; ///< columns of wrapped text: less is hard to read
-constexpr std::size_t least_for_lines = 50, least_of_text_below = 10; ///< on narrower terminals
+constexpr std::size_t gap = 2;          ///< blanks between columns
+constexpr std::size_t min_of_text = 16; ///< columns of wrapped text: less is hard to read
+constexpr std::size_t min_for_lines = 50, min_of_text_below = 10; ///< on narrower terminals
 
 std::size_t longest_word(const std::string& text) {
   std::istringstream words(text);
@@ -145,7 +145,7 @@ std::string shortened(const std::string& text, std::size_t most) {
 /// Widths for at most `most` columns in all: the widest column of text gives way first, none below its
 /// longest word or, where words may be `cut`, below what is readable.
 std::optional<std::vector<std::size_t>> Table::widths(std::size_t most, bool cut) const {
-  const std::size_t readable = most < least_for_lines ? least_of_text_below : least_of_text;
+  const std::size_t readable = most < min_for_lines ? min_of_text_below : min_of_text;
   std::vector<std::size_t> wanted, floors;
   std::size_t all = gap * (columns_.size() - 1);
   for (std::size_t i = 0; i < columns_.size(); ++i) {
@@ -194,7 +194,7 @@ std::string Table::text(std::FILE* stream, std::size_t most) const {
       if (&table.columns_[i] != &*last) kept.push_back(i);
     table = table.only(kept);
   }
-  return most < least_for_lines ? records(stream, most) : narrowed().parts(stream, most);
+  return most < min_for_lines ? records(stream, most) : narrowed().parts(stream, most);
 }
 
 Table Table::only(const std::vector<std::size_t>& chosen) const {
@@ -352,7 +352,7 @@ std::string fit(const std::string& line, std::size_t columns, std::size_t indent
 
 std::string fit_lines(const std::string& text, std::size_t columns) {
   std::string out;
-  columns = std::min(columns, most_of_prose);
+  columns = std::min(columns, max_of_prose);
   for (std::size_t from = 0; from < text.size();) {
     const std::size_t end = std::min(text.find('\n', from), text.size());
     const std::string line = text.substr(from, end - from);

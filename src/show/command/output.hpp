@@ -119,9 +119,9 @@ void print_wrapped(const std::string& text, std::size_t indent, std::string_view
 [[nodiscard]] std::string fit(const std::string& line, std::size_t columns, std::size_t indent);
 
 /// Columns of help, warnings and errors on wide terminals: longer lines are hard to read.
-inline constexpr std::size_t most_of_prose = 100;
+inline constexpr std::size_t max_of_prose = 100;
 
-/// Each line of the text as it is where it has at most `columns`, and at most most_of_prose; else wrapped,
+/// Each line of the text as it is where it has at most `columns`, and at most max_of_prose; else wrapped,
 /// its further lines indented by 2 more than it is.
 [[nodiscard]] std::string fit_lines(const std::string& text, std::size_t columns);
 

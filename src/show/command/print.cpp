@@ -77,7 +77,7 @@ std::string format_own(fmt::string_view pattern, fmt::format_args arguments) {
 }
 
 void write_note(const std::string& text) {
-  command::print(stderr, "{}", fit_lines(text, line_width(stderr, most_of_prose)));
+  command::print(stderr, "{}", fit_lines(text, line_width(stderr, max_of_prose)));
 }
 
 } // namespace recount::command

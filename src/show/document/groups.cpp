@@ -78,7 +78,7 @@ std::vector<SweepGroup> least(std::vector<SweepGroup> groups, std::size_t count,
 }
 
 std::string outliers_text(const std::vector<SweepGroup>& groups) {
-  constexpr std::size_t most_named = 3;
+  constexpr std::size_t max_named = 3;
   std::size_t all = 0;
   std::vector<std::string> named;
   const auto names = varying(groups);
@@ -86,7 +86,7 @@ std::string outliers_text(const std::vector<SweepGroup>& groups) {
     for (const std::size_t i : statistics::outliers(group.values)) {
       if (group.witness.modelled()) break;
       if (is_tsc_cycles(group.metric)) break; // of the same time as "seconds"
-      if (++all > most_named) continue;
+      if (++all > max_named) continue;
       result::Params point;
       for (const auto& name : names)
         if (const auto setting = group.params.find(name); setting != group.params.end())
@@ -99,7 +99,7 @@ std::string outliers_text(const std::vector<SweepGroup>& groups) {
   return fmt::format("{}, further than {} median absolute deviations from the median: {}{}. Disturbances "
                      "are the likely cause; repeat on a quiet machine.",
                      base::format_count(all, "outlier"), statistics::outlier_deviations,
-                     fmt::join(named, "; "), all > most_named ? "; ..." : "");
+                     fmt::join(named, "; "), all > max_named ? "; ..." : "");
 }
 
 namespace {

@@ -155,12 +155,12 @@ private:
   };
   static constexpr std::array sizes{Size{"\\small", 84}, Size{"\\footnotesize", 94},
                                     Size{"\\scriptsize", 106}};
-  static constexpr std::size_t head_width = 19, gap = 2, least_text = 16;
+  static constexpr std::size_t head_width = 19, gap = 2, min_text = 16;
 
   [[nodiscard]] bool no_key() const { return std::ranges::none_of(table_.columns, &Table::Column::key); }
   /// Text may be wrapped, numbers may not.
   [[nodiscard]] std::size_t minimum_width(std::size_t column) const {
-    return table_.columns[column].number ? natural_[column] : std::min(natural_[column], least_text);
+    return table_.columns[column].number ? natural_[column] : std::min(natural_[column], min_text);
   }
   [[nodiscard]] std::size_t least(const std::vector<std::size_t>& columns) const {
     std::size_t sum = gap * columns.size();

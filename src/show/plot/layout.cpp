@@ -183,10 +183,10 @@ Axis decades_axis(double low, double high) {
 
 Axis settings_axis(std::vector<double> values, double length, double gap,
                    const std::function<double(const std::string&)>& wide) {
-  constexpr double most_on_linear = 3;
+  constexpr double max_on_linear = 3;
   std::ranges::sort(values);
   const double least = values.front(), most = values.back();
-  Axis axis{least, most, most > most_on_linear * least && least > 0, {}};
+  Axis axis{least, most, most > max_on_linear * least && least > 0, {}};
   if (axis.log2) {
     axis.low = least / std::pow(most / least, 0.03);
     axis.high = most * std::pow(most / least, 0.03);

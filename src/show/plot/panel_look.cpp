@@ -33,9 +33,9 @@ double widest(const Canvas& canvas, const List& list, const Text& text) {
 
 /// Times over more than this factor are on a logarithmic axis: a step from 1 to 4 ns would vanish below
 /// 100.
-constexpr double most_on_linear = 8;
+constexpr double max_on_linear = 8;
 /// Over more than this factor, on one of decades: 1048576 ns says less than 1e6.
-constexpr double most_on_powers_of_2 = 1e4;
+constexpr double max_on_powers_of_2 = 1e4;
 
 /// Of the tics that are asked for, those that keep clear of the one before.
 Axis linear_x_axis(const Panel& panel, Range x, double length, const Canvas& canvas) {
@@ -76,8 +76,8 @@ Axis y_axis(const Panel& panel, const std::vector<Panel>& all, const Box& plot, 
     middle.take(s.y);
     band.take(s.high);
   }
-  const bool wide = panel.y_is_time && middle.high > most_on_linear * middle.low;
-  if (middle.low > 0 && wide && middle.high > most_on_powers_of_2 * middle.low)
+  const bool wide = panel.y_is_time && middle.high > max_on_linear * middle.low;
+  if (middle.low > 0 && wide && middle.high > max_on_powers_of_2 * middle.low)
     return decades_axis(middle.low / 1.3, middle.high * 1.3);
   if (middle.low > 0 && (wide || panel.y_halves)) {
     const auto name = [](double v) { return fmt::format("{:.7g}", v); };
@@ -91,7 +91,7 @@ Axis y_axis(const Panel& panel, const std::vector<Panel>& all, const Box& plot, 
     }
     return axis;
   }
-  if (panel.y_decades && middle.low > 0 && middle.high > most_on_linear * middle.low)
+  if (panel.y_decades && middle.low > 0 && middle.high > max_on_linear * middle.low)
     return decades_axis(middle.low / 1.3, middle.high * 1.3);
   // One wild repetition must not flatten all curves: the band may leave the picture, the medians not.
   double high = std::max({0.0, middle.high, std::min(band.high, 1.25 * middle.high)}) * 1.06;

@@ -212,7 +212,7 @@ std::string inventory(const result::Results& results) {
 namespace {
 using CurvesOfPanel = std::vector<const Curve*>;
 
-constexpr std::size_t most_panels = 6;
+constexpr std::size_t max_panels = 6;
 
 std::string setting_text(const std::string& name, const result::ParamValue& setting, bool compact) {
   if (const auto* word = std::get_if<std::string>(&setting))
@@ -330,7 +330,7 @@ std::vector<Mark> capacities(const result::Results& results, const CurvesOfPanel
 }
 
 /// Of 4 KiB, as std::bit_width() counts them.
-constexpr int least_doublings = 13;
+constexpr int min_doublings = 13;
 
 } // namespace
 
@@ -340,7 +340,7 @@ void colour_by_bytes(std::vector<Series>& series, const std::vector<std::int64_t
   for (const std::int64_t size : bytes) {
     const int doublings =
         static_cast<int>(std::bit_width(static_cast<std::uint64_t>(std::max<std::int64_t>(size, 1))));
-    lines.push_back(first_step + (doublings + steps - least_doublings % steps) % steps);
+    lines.push_back(first_step + (doublings + steps - min_doublings % steps) % steps);
     taken.insert(lines.back());
   }
   if (taken.size() < series.size()) return; // two sizes would share one
@@ -352,7 +352,7 @@ std::vector<Panel> small_multiples(Panel panel) {
   const auto unnamed = [](const Series& series) {
     return series.label.empty() || series.look == Series::Look::level;
   };
-  const std::size_t curves = panel.series.size(), parts = (curves + most_curves - 1) / most_curves;
+  const std::size_t curves = panel.series.size(), parts = (curves + max_curves - 1) / max_curves;
   if (parts < 2 || panel.ordered || std::ranges::any_of(panel.series, unnamed)) return {std::move(panel)};
   std::vector<Panel> panels;
   for (std::size_t part = 0; part < parts; ++part) {
@@ -399,7 +399,7 @@ std::vector<CurvesOfPanel> split(const Recipe& recipe, const std::vector<Curve>&
   std::map<std::vector<std::string>, CurvesOfPanel> groups;
   for (const auto& c : curves) {
     const bool time = is_time(c.metric);
-    const bool each = recipe.panel_each || (crowded && (!time || kernels.size() <= most_panels));
+    const bool each = recipe.panel_each || (crowded && (!time || kernels.size() <= max_panels));
     groups[each ? std::vector{c.kernel, c.metric, c.witness.name()}
                 : std::vector<std::string>{time ? c.metric : ""}]
         .push_back(&c);
@@ -427,10 +427,10 @@ Sheet compose(const Recipe& recipe, const result::Results& results, const Choice
   }
   const bool distinct = std::ranges::all_of(
       sheet.panels, [](const Panel& panel) { return panel.ordered || panel.series.size() <= steps; });
-  if (multiples.size() <= most_panels || !distinct) sheet.panels = std::move(multiples);
-  if (sheet.panels.size() > most_panels)
+  if (multiples.size() <= max_panels || !distinct) sheet.panels = std::move(multiples);
+  if (sheet.panels.size() > max_panels)
     throw bad_input("figure " + recipe.entry.name,
-                    fmt::format("{} panels, at most {} fit on a page", sheet.panels.size(), most_panels),
+                    fmt::format("{} panels, at most {} fit on a page", sheet.panels.size(), max_panels),
                     "select with --metric and --witness");
   write_caption(sheet, results, selected);
   return sheet;
@@ -442,7 +442,7 @@ namespace {
 struct Tally {
   std::size_t least = 0, most = 0; ///< repetitions per measured point
   std::size_t measured = 0, flagged = 0;
-  double least_running = 1;
+  double min_running = 1;
   bool modelled = false;
 };
 
@@ -457,7 +457,7 @@ Tally tally(const Selected& selected) {
       t.most = std::max(t.most, p.y->n);
       t.measured += p.y->n;
       t.flagged += p.flagged;
-      t.least_running = std::min(t.least_running, p.least_running);
+      t.min_running = std::min(t.min_running, p.min_running);
     }
   }
   return t;
@@ -491,7 +491,7 @@ std::vector<std::string> statistic_texts(statistics::Statistic statistic, std::s
   std::vector<std::string> texts{fmt::format("{} of {}{} repetitions", statistics::name_of(statistic),
                                              least != most ? "up to " : "", most)};
   if (statistic == statistics::Statistic::median)
-    texts.emplace_back(most < statistics::least_for_interval ? "band: range" : "band: 95 % interval");
+    texts.emplace_back(most < statistics::min_for_interval ? "band: range" : "band: 95 % interval");
   return texts;
 }
 
@@ -532,9 +532,8 @@ void write_caption(Sheet& sheet, const result::Results& results, const Selected&
   if (t.modelled) sheet.caption.push_back(modelled_text(sheet, t.measured > 0));
   if (std::ranges::any_of(sheet.panels, [](const Panel& p) { return !p.marks.empty(); }))
     sheet.caption.push_back("dotted lines: stated capacities");
-  if (t.least_running < 0.9995) {
-    const auto share =
-        fmt::format("multiplexed: counted at least {:.0f} % of the time", 100 * t.least_running);
+  if (t.min_running < 0.9995) {
+    const auto share = fmt::format("multiplexed: counted at least {:.0f} % of the time", 100 * t.min_running);
     sheet.caption.push_back(share);
     sheet.warnings.push_back(share);
   }

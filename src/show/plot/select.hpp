@@ -82,8 +82,8 @@ void write_caption(Sheet& sheet, const result::Results& results, const Selected&
 void colour_by_bytes(std::vector<Series>& series, const std::vector<std::int64_t>& bytes);
 
 /// More curves than these, which no scale of shades orders, are told apart in several panels only.
-inline constexpr std::size_t most_curves = 8;
-/// The panel, or panels of at most most_curves named curves each on the same axes, numbered in their titles.
+inline constexpr std::size_t max_curves = 8;
+/// The panel, or panels of at most max_curves named curves each on the same axes, numbered in their titles.
 [[nodiscard]] std::vector<Panel> small_multiples(Panel panel);
 
 } // namespace recount::plot

@@ -35,11 +35,11 @@ model::MachineDescription sunny_cove() {
 class DriftingClock : public caches::Sampler {
 public:
   /// One of the readings is put right too far, as if something else had delayed what lay beside it.
-  explicit DriftingClock(result::Results& record, std::size_t most_readings = 1'000'000,
+  explicit DriftingClock(result::Results& record, std::size_t max_readings = 1'000'000,
                          std::size_t overdone = 0)
       : model_(sunny_cove(), "clock", 64 << 20),
         record_(record),
-        most_readings_(most_readings),
+        max_readings_(max_readings),
         overdone_(overdone) {
     can_ = model_.abilities();
     can_.exact = false;
@@ -51,7 +51,7 @@ public:
     record.runs.back().plan = caches::record_plan(can_);
   }
   [[nodiscard]] const caches::Abilities& abilities() const override { return can_; }
-  [[nodiscard]] bool out_of_time() const override { return readings_ >= most_readings_; }
+  [[nodiscard]] bool out_of_time() const override { return readings_ >= max_readings_; }
 
   std::vector<caches::Reading> read(std::span<const kernel::Pattern> patterns) override {
     const auto exact = model_.read(patterns);
@@ -109,7 +109,7 @@ private:
 
   caches::ModelSampler model_;
   result::Results& record_;
-  std::size_t most_readings_, overdone_, readings_ = 0, step_ = 0;
+  std::size_t max_readings_, overdone_, readings_ = 0, step_ = 0;
   double base_ = 0;
   caches::Abilities can_;
   std::mt19937_64 random_{11};

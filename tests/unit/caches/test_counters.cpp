@@ -215,7 +215,7 @@ BOOST_AUTO_TEST_CASE(a_record_names_the_event_of_each_level) {
   can.witness = Witness(Witness::perf);
   can.exact = true;
   can.counted = can.counted_tlbs = 1;
-  can.most_bytes = 1 << 23;
+  can.max_bytes = 1 << 23;
   can.events = {{"cpu/event=0xd1,umask=0x08/", "L1_MISS"}};
   can.tlb_events = {{"cpu/event=0x08,umask=0x0e/", ""}};
   result::Results record;

@@ -24,7 +24,7 @@ public:
   explicit RecordedTimes(const std::string& name) {
     can_.witness = "clock";
     can_.times = true;
-    can_.most_bytes = std::int64_t{128} << 20;
+    can_.max_bytes = std::int64_t{128} << 20;
     can_.at_once = 12;
     std::ifstream file(RECOUNT_CACHES_DATA "/" + name);
     BOOST_TEST_REQUIRE(file.good(), name);

@@ -99,7 +99,7 @@ TimingSampler::TimingSampler(const TimedMachine& machine, std::uint64_t seed)
   can_.witness = "clock";
   can_.times = true;
   can_.page = page;
-  can_.most_bytes = std::int64_t{128} << 20;
+  can_.max_bytes = std::int64_t{128} << 20;
   can_.at_once = 12;
 }
 

@@ -50,11 +50,11 @@ public:
   [[nodiscard]] const recount::caches::Abilities& abilities() const override { return can_; }
   std::vector<recount::caches::Reading> read(std::span<const recount::kernel::Pattern> patterns) override;
   double quick_time(std::span<const std::uint64_t> places, bool quickly) override;
-  [[nodiscard]] bool out_of_time() const override { return looks_ > most_looks; }
+  [[nodiscard]] bool out_of_time() const override { return looks_ > max_looks; }
   [[nodiscard]] std::int64_t looks() const { return looks_; }
 
 private:
-  static constexpr std::int64_t most_looks = 60'000; ///< glances that some seconds suffice for
+  static constexpr std::int64_t max_looks = 60'000; ///< glances that some seconds suffice for
 
   double exact(const recount::kernel::Pattern& pattern);
   double exact_of_pages(std::int64_t pages);

@@ -190,7 +190,7 @@ BOOST_AUTO_TEST_CASE(lines_of_prose_are_at_most_100_wide_and_break_between_words
   std::string words;
   for (int i = 0; i < 60; ++i)
     words += "word" + std::to_string(i) + " ";
-  BOOST_TEST(widest(command::fit_lines(words, 200)) <= command::most_of_prose);
+  BOOST_TEST(widest(command::fit_lines(words, 200)) <= command::max_of_prose);
   const std::string lines = command::fit_lines("  fix: " + words + "\nshort\n", 40);
   BOOST_TEST(widest(lines) <= 40U);
   BOOST_TEST(lines.starts_with("  fix: word0 word1 "));

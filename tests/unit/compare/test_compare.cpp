@@ -204,7 +204,7 @@ BOOST_AUTO_TEST_CASE(another_inferred_cache_is_named) {
   for (int node = 0; node < 5; ++node) {
     caches::CachesTask task;
     task.witness = node == 3 ? "model:i5-1035g1" : "model:i7-9700";
-    task.most_bytes = 8 << 20;
+    task.max_bytes = 8 << 20;
     auto& run = results.runs[static_cast<std::size_t>(node)];
     run.plan = caches::record_plan(caches::caches_abilities(task));
     run.plan["study"] = "caches";

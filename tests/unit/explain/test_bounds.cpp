@@ -104,7 +104,7 @@ model::Nest copied_blocks(std::int64_t n, std::int64_t block) {
 double misses_of_copied_blocks(const std::string& machine, const Cell& cell) {
   auto described = model::machine(machine + "~sample~placement=contiguous");
   described.levels.resize(1);
-  described.sample_unit = model::SampledReplay::least_window;
+  described.sample_unit = model::SampledReplay::min_window;
   model::Hierarchy caches(described);
   model::simulate_nest(copied_blocks(cell.n, cell.block), caches);
   const auto steps = static_cast<double>(cell.n) / static_cast<double>(cell.block);

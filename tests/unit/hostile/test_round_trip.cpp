@@ -301,7 +301,7 @@ BOOST_AUTO_TEST_CASE(messages_of_a_watch) {
   Draw draw(20261202);
   for (int i = 0; i < cases() / 5; ++i) {
     watch::Hello hello{draw.text(), 100, {}};
-    for (std::size_t n = draw.below(watch::most_series + 1); n > 0; --n)
+    for (std::size_t n = draw.below(watch::max_series + 1); n > 0; --n)
       hello.series.push_back({draw.text(), draw.small(), draw.reason()});
     const watch::Section section{watch::Section::Edge::begin, 1.5, draw.text()};
     const watch::End end{{}, draw.text()};

@@ -31,9 +31,9 @@ model::MachineDescription small_machine(std::mt19937_64& engine) {
   return machine;
 }
 
-kernel::Params random_point(std::mt19937_64& engine, std::int64_t least_stride) {
+kernel::Params random_point(std::mt19937_64& engine, std::int64_t min_stride) {
   const auto size = static_cast<std::int64_t>(64 + engine() % 3000);
-  const auto stride = least_stride + static_cast<std::int64_t>(engine() % 64);
+  const auto stride = min_stride + static_cast<std::int64_t>(engine() % 64);
   return {{"size", std::max(size, stride)},
           {"stride", stride},
           {"rounds", std::int64_t{0}},

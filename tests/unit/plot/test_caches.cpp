@@ -25,7 +25,7 @@ recount::plot::Sheet compose(const std::string& name, const recount::result::Res
 recount::result::Results recorded(bool grid) {
   recount::caches::CachesTask task;
   task.witness = "model:i7-9700";
-  task.most_bytes = 8 << 20;
+  task.max_bytes = 8 << 20;
   task.grid = grid;
   recount::result::Results results;
   results.runs.push_back({});
@@ -54,7 +54,7 @@ recount::result::Results timed() {
   recount::caches::Abilities can;
   can.witness = "clock";
   can.times = true;
-  can.most_bytes = 64 << 20;
+  can.max_bytes = 64 << 20;
   can.at_once = 12;
   run.plan = recount::caches::record_plan(can);
   for (const auto& point : [] {

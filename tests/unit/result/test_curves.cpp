@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(disturbance_and_multiplexing_are_kept) {
   results.observations[1].running_ns = 250;
   const auto curves = result::curves(results, "stride", all, result::value);
   BOOST_TEST(curves[0].points[0].flagged == 1U);
-  BOOST_TEST(curves[0].points[0].least_running == 0.25);
+  BOOST_TEST(curves[0].points[0].min_running == 0.25);
   BOOST_TEST(curves[0].points[0].y->n == 2U);
 }
 

@@ -184,7 +184,7 @@ BOOST_AUTO_TEST_CASE(a_grid_over_the_memory_is_refused_before_it_starts) {
   BOOST_TEST(complaint([&] { check_memory({job("model:i7-9700")}, 255, "x"); }).empty()); // needs none
 }
 
-BOOST_AUTO_TEST_CASE(least_points_may_be_sampled_or_exact) {
+BOOST_AUTO_TEST_CASE(min_points_may_be_sampled_or_exact) {
   const auto group = [](const char* witness, std::int64_t n, double value) {
     SweepGroup found;
     found.params = {{"n", n}};

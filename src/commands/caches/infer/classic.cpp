@@ -32,10 +32,10 @@ constexpr double flat_miss_rate = 0.05, full_miss_rate = 0.75;
 /// more for reasons of their own (a load that waits for the store before it).
 constexpr double time_flat = 1.25, time_flat_of_stride = 1.5;
 constexpr std::int64_t fewest_elements = 128;
-constexpr double least_printed = 0.01; ///< lower values are reported as below it
-constexpr double least_rise = 1.3;     ///< of times, from the floor to the plateau: less shows no line
+constexpr double min_printed = 0.01; ///< lower values are reported as below it
+constexpr double min_rise = 1.3;     ///< of times, from the floor to the plateau: less shows no line
 constexpr std::int64_t largest_size = std::int64_t{1} << 40; ///< bytes; larger cells are left out
-constexpr std::int64_t most_possible_ways = 256;             ///< more than a set of any cache has
+constexpr std::int64_t max_possible_ways = 256;              ///< more than a set of any cache has
 
 using Curve = std::map<std::int64_t, double>; ///< by stride
 using Curves = std::map<std::int64_t, Curve>; ///< by size
@@ -80,8 +80,8 @@ void read_capacity(ClassicReading& reading, const Curves& curves, const Limits& 
         std::ranges::find_if(exceeding->second, [&](const auto& p) { return p.second >= 0.98 * top; });
     reading.words.push_back(fmt::format(
         "{} are {} up to {} at every stride{} and reach {:.2f} at {}, stride {}.", reading.curves,
-        highest_flat < least_printed ? fmt::format("below {}", least_printed)
-                                     : fmt::format("at most {:.2f}", highest_flat),
+        highest_flat < min_printed ? fmt::format("below {}", min_printed)
+                                   : fmt::format("at most {:.2f}", highest_flat),
         base::format_bytes(*reading.capacity.value),
         reading.misses || reading.kernel != "stride"
             ? "" // shorter passes take no part in times, see time_flat
@@ -214,7 +214,7 @@ void read_ways(ClassicReading& reading, const Curves& curves, const Limits& limi
                   base::format_count(lines, "line maps", "lines map"),
                   base::format_bytes(all.front().stride / 2), 2 * lines, base::format_bytes(all.back().size),
                   base::format_bytes(all.back().stride), base::format_count(lines, "line")));
-  if (lines > most_possible_ways)
+  if (lines > max_possible_ways)
     reading.ways.unknown = fmt::format("no cache has sets of {} lines", lines);
   else if (ways_above)
     reading.ways.unknown = hidden_ways(lines, *ways_above, limits);
@@ -278,7 +278,7 @@ ClassicReading times_reading(const Curves& curves, const std::string& kernel,
   for (const auto& [stride, ns] : beyond->second)
     if (stride >= 64 && beyond->first / stride >= 128) plateau.push_back(ns); // more lines than fit a set
   const double top = plateau.empty() ? floor : statistics::median(plateau);
-  if (top < least_rise * floor) return unknown("prefetching and overlap hide the misses in this loop");
+  if (top < min_rise * floor) return unknown("prefetching and overlap hide the misses in this loop");
   if (dependent) {
     reading.penalty = top - floor;
     reading.words.push_back(fmt::format("Average access time = hit time + miss rate x penalty: {:.3g} ns "

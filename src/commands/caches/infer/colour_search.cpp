@@ -114,13 +114,13 @@ private:
 };
 
 constexpr std::int64_t fewest_lines = 4; ///< of a page: the time is an average over as many sets
-constexpr std::size_t most_colours_tried = 8;
-constexpr std::size_t most_lines_tried = 34;
-constexpr std::int64_t least_reference = 3; ///< lines that show the time of a hit; fewer hit above
-constexpr std::size_t most_of_another = 4;  ///< lines of one other colour: no second level has fewer ways
-constexpr int rounds_of_readings = 4, least_rounds = 2; ///< the latter even when time is over: they are brief
-constexpr double least_penalty = 0.1;                   ///< of what the working sets show
-constexpr std::int64_t farthest_shift = 512, least_range = 256; ///< bytes
+constexpr std::size_t max_colours_tried = 8;
+constexpr std::size_t max_lines_tried = 34;
+constexpr std::int64_t min_reference = 3; ///< lines that show the time of a hit; fewer hit above
+constexpr std::size_t max_of_another = 4; ///< lines of one other colour: no second level has fewer ways
+constexpr int rounds_of_readings = 4, min_rounds = 2; ///< the latter even when time is over: they are brief
+constexpr double min_penalty = 0.1;                   ///< of what the working sets show
+constexpr std::int64_t farthest_shift = 512, min_range = 256; ///< bytes
 
 /// Measures the miss rates of found colours: of 1, 2 ... lines of one colour, visited together with enough
 /// lines of other colours that all miss in the level above; then of twice as many lines as a set holds, every
@@ -132,23 +132,23 @@ public:
       : sampler_(sampler), colours_(colours), task_(task), spare_(spare), random_(task.seed) {}
 
   std::vector<ColourReading> take() {
-    const std::size_t tried = std::min(colours_.members.size(), most_colours_tried);
-    if (tried < least_colours) return {};
+    const std::size_t tried = std::min(colours_.members.size(), max_colours_tried);
+    if (tried < min_colours) return {};
     // With few colours, more lines of each; half as many as overflow a set still fit.
-    of_another_ = std::max(most_of_another, std::ranges::min(colours_.smallest, {}, &Pages::size).size() / 2);
+    of_another_ = std::max(max_of_another, std::ranges::min(colours_.smallest, {}, &Pages::size).size() / 2);
     const auto above = static_cast<std::size_t>(task_.ways_above);
     const std::size_t others =
         std::min(2 * above + 2, of_another_ * (colours_.members.size() - 1) + spare_.size());
     if (2 * others < 3 * above) return {}; // L1 would hold the lines
     std::vector<Trial> trials;
     for (std::size_t colour = 0; colour < tried; ++colour)
-      for (std::size_t n = 1; n <= std::min(members(colour).size(), most_lines_tried); ++n)
+      for (std::size_t n = 1; n <= std::min(members(colour).size(), max_lines_tried); ++n)
         trials.push_back({{static_cast<std::int64_t>(colour), static_cast<std::int64_t>(n), 0, 0}, others});
     measure(trials);
     const auto ways = decide_colour_sets(colours_).ways;
     // Lines that are shifted must not fall into the place of the next one.
     const std::int64_t farthest = std::min(farthest_shift, task_.distance / 2);
-    if (!ways || farthest < least_range) return std::move(colours_.readings);
+    if (!ways || farthest < min_range) return std::move(colours_.readings);
     trials.clear();
     for (std::size_t colour = 0; colour < tried; ++colour) {
       const auto lines = std::min(2 * *ways, std::ssize(members(colour)) / 2 * 2);
@@ -201,7 +201,7 @@ private:
   void measure(std::vector<Trial>& trials) {
     for (int round = 0; round < rounds_of_readings; ++round)
       for (Trial& trial : trials) {
-        if (round >= least_rounds && sampler_.out_of_time()) break;
+        if (round >= min_rounds && sampler_.out_of_time()) break;
         time(trial);
       }
     if (penalty_ == 0) calibrate(trials);
@@ -217,7 +217,7 @@ private:
   void calibrate(const std::vector<Trial>& trials) {
     std::vector<double> fitting;
     for (const Trial& trial : trials)
-      if (trial.reading.lines >= least_reference && trial.reading.lines <= surely_fit)
+      if (trial.reading.lines >= min_reference && trial.reading.lines <= surely_fit)
         fitting.push_back(trial.together - trial.fitting);
     if (fitting.empty()) throw Unknown{"no page colour has pages enough to tell the time of a hit"};
     step_ = statistics::median(fitting);
@@ -225,7 +225,7 @@ private:
     for (const Trial& trial : trials)    // lines ascend within a colour
       most[trial.reading.colour] = trial.lost(step_) / static_cast<double>(trial.reading.lines);
     penalty_ = std::max(statistics::median(most | ranges::views::values | ranges::to<std::vector>),
-                        least_penalty * task_.penalty);
+                        min_penalty * task_.penalty);
   }
 
   Sampler& sampler_;
@@ -233,7 +233,7 @@ private:
   const ColourTask& task_;
   const Pages& spare_;
   std::mt19937_64 random_;
-  std::size_t of_another_ = most_of_another; ///< lines of one other colour that fit
+  std::size_t of_another_ = max_of_another; ///< lines of one other colour that fit
   double step_ = 0, penalty_ = 0; ///< ns: what a hit costs beyond one of the other lines, and a miss
 };
 
@@ -255,7 +255,7 @@ public:
     try {
       choose_background(rest);
       find_enough_colours(rest);
-      if (dropped_ > most_dropped) incomplete = fmt::format("noise mixed the pages of {} of them", dropped_);
+      if (dropped_ > max_dropped) incomplete = fmt::format("noise mixed the pages of {} of them", dropped_);
     } catch (const Unknown& unknown) {
       incomplete = unknown.reason.text();
       // Few colours that noise ended the search for may be noise themselves.
@@ -278,7 +278,7 @@ public:
 private:
   static constexpr double half_of_overflow = 0.45; ///< of the misses of an overflowing set
   static constexpr double first_overflow = 1.3;    ///< misses per pass, until a colour is known
-  static constexpr double least_overflow = 0.8, most_overflow = 4;
+  static constexpr double min_overflow = 0.8, max_overflow = 4;
   static constexpr std::size_t first_prefix = 24, usual_colour = 10; ///< pages, where none is known yet
   static constexpr std::size_t colours_to_compare = 3;
   static constexpr std::size_t colours_to_read = 6; ///< for each set of the level above that pages fall into
@@ -287,14 +287,14 @@ private:
   static constexpr double unlikely = 4; ///< roots of the usual number of pages that a colour is off: noise
   static constexpr int failures_allowed = 12; ///< reductions that noise may spoil, one after the other
   static constexpr int failed_passes = 4;
-  static constexpr int most_dropped = 4; ///< colours whose pages are searched again
+  static constexpr int max_dropped = 4; ///< colours whose pages are searched again
   static constexpr int background_choices = 6;
-  static constexpr double least_seen = 0.15;       ///< of the penalty: less is no miss
-  static constexpr double least_of_penalty = 0.3;  ///< of what the working sets show
+  static constexpr double min_seen = 0.15;         ///< of the penalty: less is no miss
+  static constexpr double min_of_penalty = 0.3;    ///< of what the working sets show
   static constexpr int repeats = 3, attempts = 3;  ///< of the measurement of one set of pages
   static constexpr std::size_t pages_left_out = 4; ///< one at a time, to see whether each is needed
-  static constexpr double most_rise = 1.1; ///< of the time of many pages, where their lines cannot be spread
-  static constexpr std::size_t most_candidates = 12; ///< pages tried together
+  static constexpr double max_rise = 1.1; ///< of the time of many pages, where their lines cannot be spread
+  static constexpr std::size_t max_candidates = 12; ///< pages tried together
 
   /// ways + 1 pages that overflow a set, and all pages of their colour.
   struct Colour {
@@ -324,7 +324,7 @@ private:
       merge_duplicates(rest);
       drop_unusual_sizes(rest);
       checked_ = found_.size();
-      if (dropped_ > dropped && dropped_ <= most_dropped) all = false; // their pages are searched again
+      if (dropped_ > dropped && dropped_ <= max_dropped) all = false; // their pages are searched again
       if (readings_.empty()) take_readings();
       if (number_of_colours(std::ssize(found_), task_.sample, in_sample(), index_is_mixed()).probability >=
           sure_of_number)
@@ -450,7 +450,7 @@ private:
     // The threshold is about half of this overflow: noise does not reach it.
     const double misses =
         std::min({misses_per_pass(smallest), misses_per_pass(smallest), misses_per_pass(smallest)});
-    overflow_ = std::clamp(half_of_overflow * misses, least_overflow, most_overflow);
+    overflow_ = std::clamp(half_of_overflow * misses, min_overflow, max_overflow);
     remove(rest, smallest);
     Colour colour{smallest, smallest, 0};
     rest = take_members(rest, colour);
@@ -500,8 +500,8 @@ private:
   /// Adds the pages of the colour to its members; returns the others.
   Pages take_members(const Pages& pages, Colour& colour) {
     Pages others;
-    for (std::size_t from = 0; from < pages.size(); from += most_candidates)
-      classify(slice(pages, from, from + most_candidates), colour, others);
+    for (std::size_t from = 0; from < pages.size(); from += max_candidates)
+      classify(slice(pages, from, from + max_candidates), colour, others);
     return others;
   }
 
@@ -512,7 +512,7 @@ private:
       colour.members.push_back(candidates.front());
       return;
     }
-    const std::size_t fill = std::min(most_candidates - candidates.size(), others.size());
+    const std::size_t fill = std::min(max_candidates - candidates.size(), others.size());
     const Pages tried = joined(joined(all_but_one(colour.smallest), candidates),
                                slice(others, others.size() - fill, others.size()));
     if (candidates.size() == 1 || !overflows(tried)) {
@@ -561,8 +561,8 @@ private:
     for (int repeat = 0; repeat < background_choices; ++repeat)
       together = std::min(together, visit_time(all));
     const double here = together - task_.hit;
-    if (here < least_seen * task_.penalty) throw Unknown{"no pages were found that share a set"};
-    penalty_ = std::clamp(here, least_of_penalty * task_.penalty, task_.penalty);
+    if (here < min_seen * task_.penalty) throw Unknown{"no pages were found that share a set"};
+    penalty_ = std::clamp(here, min_of_penalty * task_.penalty, task_.penalty);
   }
 
   /// ns per visit of the pages and the background, in random order.
@@ -586,7 +586,7 @@ private:
     std::mt19937_64 same = random_;
     const double together = sampler_.quick_time(visited_places(all, task_, random_));
     double control = infinity;
-    if (const std::int64_t wrap = most_wrap(all.size()); wrap > 1)
+    if (const std::int64_t wrap = max_wrap(all.size()); wrap > 1)
       control = sampler_.quick_time(visited_places(all, task_, same, shift_to_other_sets(task_, wrap)));
     for (int choice = 0; choice < background_choices; ++choice) {
       Pages others(pages.size());
@@ -596,7 +596,7 @@ private:
     return (together - control) * static_cast<double>(all.size()) / penalty_;
   }
   /// The number of sets over which the lines of one set can be spread while all still miss in L1.
-  [[nodiscard]] std::int64_t most_wrap(std::size_t pages) const {
+  [[nodiscard]] std::int64_t max_wrap(std::size_t pages) const {
     return std::min(task_.page / task_.line / task_.lines,
                     static_cast<std::int64_t>(pages / background_.size()));
   }
@@ -607,8 +607,8 @@ private:
   double time_without_misses(const Pages& pages, double ns) {
     const std::size_t count = pages.size() + background_.size();
     fitting_.add(count, ns);
-    const std::int64_t wrap = most_wrap(count);
-    if (wrap < 2) return std::clamp(fitting_.time(count), hit_, most_rise * hit_);
+    const std::int64_t wrap = max_wrap(count);
+    if (wrap < 2) return std::clamp(fitting_.time(count), hit_, max_rise * hit_);
     for (int& controls = fitting_.at(count).controls; controls < repeats; ++controls)
       fitting_.add(count, visit_time(pages, false, shift_to_other_sets(task_, wrap)));
     return std::max(fitting_.time(count), hit_);
@@ -649,7 +649,7 @@ private:
   int dropped_ = 0;         ///< colours that turned out to be none
 };
 
-constexpr std::uint64_t most_searches = 3;
+constexpr std::uint64_t max_searches = 3;
 constexpr int line_repeats = 5;
 constexpr double some_sets = 0.35; ///< of the penalty: the rise where a part of the sets overflows
 constexpr double same_rise = 0.6;  ///< of the rise with all lines of these pages
@@ -703,7 +703,7 @@ PageColours find_colours(Sampler& sampler, const ColourTask& task) {
   const std::uint64_t place = 0;
   if (sampler.quick_time(std::span(&place, 1)) < 0) return none;
   ColourTask search = with_fewest_lines(sampler, task);
-  for (std::uint64_t i = 0; i < most_searches; ++i, ++search.seed) {
+  for (std::uint64_t i = 0; i < max_searches; ++i, ++search.seed) {
     try {
       return ColourSearch(sampler, search).run();
     } catch (const Unknown& unknown) { // a burst of noise may be over

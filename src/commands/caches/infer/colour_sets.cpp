@@ -18,15 +18,15 @@ namespace recount::caches {
 
 namespace {
 
-constexpr std::int64_t most_ways_decided = 64;
+constexpr std::int64_t max_ways_decided = 64;
 constexpr std::int64_t smallest_way = 512, largest_way = std::int64_t{128} << 10;
 constexpr double odd_penalty = 4; ///< log of how much rarer a number of sets that is no power of two is
-constexpr double least_noise = 0.004, most_noise = 0.1;
+constexpr double min_noise = 0.004, max_noise = 0.1;
 constexpr double disturbed_part = 0.05;                  ///< readings that tell nothing
 constexpr double lowest_share = -0.2, highest_share = 4; ///< shares beyond are cut
-constexpr double least_loss =
+constexpr double min_loss =
     0.12; ///< of the overfull lines; random replacement keeps most of 17 lines in 16 ways
-constexpr double most_loss = 1.3, beyond_most = 0.2; ///< and the probability of more than that
+constexpr double max_loss = 1.3, beyond_most = 0.2; ///< and the probability of more than that
 constexpr double likelihood_exponent = 0.5; ///< readings share disturbances: half as many are independent
 constexpr std::size_t steps_of_share = 16;
 
@@ -38,7 +38,7 @@ double density_of_fit(double share, double noise) {
 }
 
 double density_of_loss(double share, double overfull, double noise) {
-  const double low = least_loss * overfull, high = most_loss * overfull;
+  const double low = min_loss * overfull, high = max_loss * overfull;
   if (share > high) return beyond_most / (highest_share - high);
   const double below = std::max(0.0, low - share);
   return (1 - beyond_most) / (high - low) * std::exp(-below * below / (2 * noise * noise));
@@ -70,7 +70,7 @@ std::size_t overfull_steps(std::int64_t ways, std::int64_t way_bytes, const Stri
 /// Deviation of the shares of what fits: that of the normal component around 0 of a mixture with anything
 /// else, fitted by expectation maximisation.
 double noise_of_fitting(std::span<const StrideReading> readings) {
-  double noise = most_noise;
+  double noise = max_noise;
   for (int step = 0; step < 20; ++step) {
     double weight = 0, squares = 0;
     for (const StrideReading& r : readings) {
@@ -78,8 +78,8 @@ double noise_of_fitting(std::span<const StrideReading> readings) {
       weight += of_fit;
       squares += of_fit * r.share * r.share;
     }
-    if (weight < 1) return most_noise;
-    noise = std::clamp(std::sqrt(squares / weight), least_noise, most_noise);
+    if (weight < 1) return max_noise;
+    noise = std::clamp(std::sqrt(squares / weight), min_noise, max_noise);
   }
   return noise;
 }
@@ -95,7 +95,7 @@ std::optional<ShapeDecision> most_probable(std::span<const StrideReading> readin
   ShapeDecision best;
   double highest = -INFINITY;
   for (const std::int64_t way : way_sizes)
-    for (std::int64_t ways = 1; ways <= most_ways_decided; ++ways) {
+    for (std::int64_t ways = 1; ways <= max_ways_decided; ++ways) {
       double log = std::has_single_bit(static_cast<std::uint64_t>(way)) ? 0 : -odd_penalty;
       for (std::size_t i = 0; i < readings.size(); ++i)
         log += likelihood_exponent * by_reading[i][overfull_steps(ways, way, readings[i])];
@@ -130,8 +130,8 @@ std::optional<ShapeDecision> decide_ways(std::span<const StrideReading> readings
   return most_probable(readings, one_set);
 }
 
-constexpr double clear_overflow = 0.2;         ///< share of the lines that miss
-constexpr double least_ways_probability = 0.6; ///< for one colour, whose ways one reading decides
+constexpr double clear_overflow = 0.2;       ///< share of the lines that miss
+constexpr double min_ways_probability = 0.6; ///< for one colour, whose ways one reading decides
 
 /// The value that most trials show, and how many; nothing unless three of four that show one agree.
 std::optional<std::pair<std::int64_t, std::size_t>>
@@ -145,14 +145,14 @@ majority(const std::vector<ColourTrial>& trials, std::optional<std::int64_t> Col
     }
   if (votes.empty()) return {};
   const auto most = *std::ranges::max_element(votes, {}, [](const auto& vote) { return vote.second; });
-  if (most.second < least_colours || 4 * most.second < 3 * all) return {};
+  if (most.second < min_colours || 4 * most.second < 3 * all) return {};
   return most;
 }
 
 /// The ways that one colour shows: overflow must have been seen.
 std::optional<std::int64_t> ways_from(const std::vector<StrideReading>& readings) {
   const auto decision = decide_ways(readings);
-  if (!decision || decision->probability < least_ways_probability) return {};
+  if (!decision || decision->probability < min_ways_probability) return {};
   if (readings.back().lines <= decision->ways || decision->ways < surely_fit) return {};
   return decision->ways;
 }
@@ -184,10 +184,9 @@ ColourSets decide_colour_sets(const PageColours& colours) {
       counts[r.colour].push_back(all.back());
     }
   }
-  if (counts.size() < least_colours) {
-    found.ways_unknown =
-        fmt::format("page colours found: {}, needed: {}{}{}", colours.members.size(), least_colours,
-                    colours.incomplete.empty() ? "" : ": ", colours.incomplete);
+  if (counts.size() < min_colours) {
+    found.ways_unknown = fmt::format("page colours found: {}, needed: {}{}{}", colours.members.size(),
+                                     min_colours, colours.incomplete.empty() ? "" : ": ", colours.incomplete);
     return found;
   }
   for (const auto& [colour, readings] : counts)
@@ -213,9 +212,9 @@ ColourSets decide_colour_sets(const PageColours& colours) {
 
 namespace {
 
-constexpr std::int64_t most_colours = 1024;
+constexpr std::int64_t max_colours = 1024;
 constexpr double outside = 0.005;                         ///< probability on either side of the interval
-constexpr double most_seen = 0.998;                       ///< of the pages, even if all colours are known
+constexpr double max_seen = 0.998;                        ///< of the pages, even if all colours are known
 constexpr double impossible = 1e-300, never_built = 1e-7; ///< priors
 
 /// A share of pages that noise misplaces, and how probable it is.
@@ -253,15 +252,15 @@ ColourNumber number_of_colours(std::int64_t groups, std::int64_t sample, std::in
   if (groups < 1 || sample < 1 || in_sample < 1 || in_sample > sample) return {};
   const auto hits = static_cast<double>(in_sample), misses = static_cast<double>(sample - in_sample);
   // Relative to the likelihood of the observed share, so that none is 0.
-  const double observed = std::min(hits / static_cast<double>(sample), most_seen);
+  const double observed = std::min(hits / static_cast<double>(sample), max_seen);
   const double reference = hits * std::log(observed) + misses * std::log1p(-observed);
   std::vector<double> weights; // of groups, groups + 1 ... colours
-  for (std::int64_t colours = groups; colours <= std::max(groups, most_colours); ++colours) {
+  for (std::int64_t colours = groups; colours <= std::max(groups, max_colours); ++colours) {
     const double part = static_cast<double>(groups) / static_cast<double>(colours);
     double weight = 0;
     for (const Misplaced& hidden : hidden_shares)
       for (const Misplaced& stray : strays) {
-        const double p = std::clamp(part * (1 - hidden.share) + (1 - part) * stray.share, 1e-6, most_seen);
+        const double p = std::clamp(part * (1 - hidden.share) + (1 - part) * stray.share, 1e-6, max_seen);
         weight += hidden.probability * stray.probability *
                   std::exp(hits * std::log(p) + misses * std::log1p(-p) - reference);
       }
@@ -283,8 +282,8 @@ ColourNumber number_of_colours(std::int64_t groups, std::int64_t sample, std::in
 
 namespace {
 
-constexpr double least_number_probability = 0.99; ///< of a number that is stated without an interval
-constexpr double least_of_estimate = 0.34; ///< of an estimated number: the next usual ones are 3/4 and 4/3
+constexpr double min_number_probability = 0.99; ///< of a number that is stated without an interval
+constexpr double min_of_estimate = 0.34; ///< of an estimated number: the next usual ones are 3/4 and 4/3
 /// Colours that were found have more pages than the others: these overflow first. Pages that are not seen to
 /// overflow count for no colour.
 constexpr double sampling_bias = 0.1;
@@ -308,9 +307,9 @@ CountedColours count_colours(const PageColours& found, std::int64_t ways) {
   if (number.colours == 0)
     return {std::max(groups, pages * groups / members), 0, sampling_bias + 4 / std::sqrt(members), false,
             false};
-  const bool stated = number.probability >= least_number_probability;
+  const bool stated = number.probability >= min_number_probability;
   return {static_cast<double>(number.colours), number.probability,
-          stated ? 0 : std::max(number.tolerance(), least_of_estimate), stated, true};
+          stated ? 0 : std::max(number.tolerance(), min_of_estimate), stated, true};
 }
 
 } // namespace recount::caches

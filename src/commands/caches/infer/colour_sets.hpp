@@ -31,8 +31,8 @@ struct ShapeDecision {
 /// is a disturbance and tells nothing. No shape without readings.
 [[nodiscard]] std::optional<ShapeDecision> decide_shape(std::span<const StrideReading> readings);
 
-inline constexpr std::size_t least_colours = 3; ///< that must agree; fewer may be noise
-inline constexpr std::int64_t surely_fit = 4;   ///< lines of one colour: no second level has fewer ways
+inline constexpr std::size_t min_colours = 3; ///< that must agree; fewer may be noise
+inline constexpr std::int64_t surely_fit = 4; ///< lines of one colour: no second level has fewer ways
 
 /// What the lines of one colour showed.
 struct ColourTrial {

@@ -112,7 +112,7 @@ std::vector<std::string> argument_words(const Property& p) {
 }
 
 std::string value_text(const Property& p) {
-  return p.value ? in_unit(p, *p.value, p.tolerance > most_of_exact) : "unknown";
+  return p.value ? in_unit(p, *p.value, p.tolerance > max_of_exact) : "unknown";
 }
 
 std::string stated_text(const Property& p) {
@@ -454,7 +454,7 @@ void compare(Caches& found, const StatedCaches& by) {
       if (!p.value)
         p.agreement = StatedMatch::not_found;
       else if (std::abs(*p.value - *p.stated) <= p.tolerance * *p.value + 1e-9)
-        p.agreement = p.tolerance > most_of_exact ? StatedMatch::near : StatedMatch::agrees;
+        p.agreement = p.tolerance > max_of_exact ? StatedMatch::near : StatedMatch::agrees;
       else
         p.agreement = StatedMatch::differs;
       if (p.agreement == StatedMatch::differs) p.remark = reason_of_difference(level, p, by);

@@ -38,7 +38,7 @@ enum class StatedMatch { not_stated, agrees, near, differs, not_found };
 [[nodiscard]] const char* to_string(StatedMatch agreement);
 
 /// Tolerance; a value with a wider interval is an estimate.
-inline constexpr double most_of_exact = 0.05;
+inline constexpr double max_of_exact = 0.05;
 
 /// A property of a cache: a value with its evidence, or the reason why there is none.
 struct Property {

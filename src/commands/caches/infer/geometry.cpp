@@ -18,12 +18,12 @@ namespace recount::caches {
 
 namespace {
 
-constexpr double least_step = 1.2; ///< minimum ratio of the time of pairs far apart to that of close pairs
+constexpr double min_step = 1.2; ///< minimum ratio of the time of pairs far apart to that of close pairs
 constexpr double together_most = 0.3, apart_least = 0.7; ///< of that step
 
 std::optional<std::int64_t> line_in_order(std::span<const PairPoint> pairs, double PairPoint::*cost) {
   const double together = pairs.front().*cost, apart = pairs.back().*cost;
-  if (apart < least_step * together) return {};
+  if (apart < min_step * together) return {};
   std::optional<std::int64_t> line;
   for (const PairPoint& p : pairs) {
     const double place = (p.*cost - together) / (apart - together);
@@ -86,10 +86,10 @@ std::int64_t lines_retained(const Shape& shape, std::int64_t stride) {
 
 namespace {
 
-constexpr std::int64_t most_ways = 64;      ///< of a cache with many sets
+constexpr std::int64_t max_ways = 64;       ///< of a cache with many sets
 constexpr std::int64_t few_sets = 4;        ///< up to which any number of ways is thinkable
-constexpr std::int64_t most_counted = 130;  ///< lines at one stride; more give no further evidence
-constexpr std::size_t most_shapes = 50;     ///< that are tried out one by one
+constexpr std::int64_t max_counted = 130;   ///< lines at one stride; more give no further evidence
+constexpr std::size_t max_shapes = 50;      ///< that are tried out one by one
 constexpr std::uint64_t trial_variants = 6; ///< ways of filling other sets, all of which a shape must satisfy
 constexpr double reached = 0.98;            ///< share from which on every access counts as reaching the level
 
@@ -116,10 +116,10 @@ std::vector<Shape> consistent_shapes(std::int64_t line, std::int64_t capacity,
     };
     if (std::ranges::all_of(conflicts, agrees)) shapes.push_back(shape);
   };
-  for (std::int64_t ways = 1; ways <= most_ways; ++ways)
+  for (std::int64_t ways = 1; ways <= max_ways; ++ways)
     consider(ways);
   for (std::int64_t sets = 1; sets <= few_sets; ++sets)
-    if (capacity / (line * sets) > most_ways) consider(capacity / (line * sets));
+    if (capacity / (line * sets) > max_ways) consider(capacity / (line * sets));
   return shapes;
 }
 
@@ -129,7 +129,7 @@ std::vector<std::int64_t> telling_strides(std::int64_t line, std::int64_t capaci
   std::vector<std::int64_t> strides;
   std::int64_t stride = common_multiple(line, inner.period);
   if (stride == 0) return strides;
-  while (stride < capacity / most_ways)
+  while (stride < capacity / max_ways)
     stride *= 2;
   for (; stride < 2 * capacity; stride *= 2)
     strides.push_back(stride);
@@ -237,7 +237,7 @@ private:
     const std::int64_t stride = around_.line_above;
     const std::int64_t first = std::max<std::int64_t>(around_.capacity_above, 256);
     const Family family = [&](std::int64_t bytes) { return dense(bytes / stride, stride); };
-    found_.onset = double_until_exceeds(gauge_, family, first / stride * stride, can_.most_bytes);
+    found_.onset = double_until_exceeds(gauge_, family, first / stride * stride, can_.max_bytes);
     found_.onset_stride = stride;
     if (found_.onset.exceeds == 0)
       throw Unknown{
@@ -251,7 +251,7 @@ private:
   void find_line() {
     std::int64_t count = std::max<std::int64_t>(16, 2 * found_.onset.exceeds / pair_block);
     for (int grown = 0; gauge_.share(pair_patterns(count).front()) < 0.45; ++grown, count *= 4)
-      if (grown == 3 || 4 * count * pair_block > can_.most_bytes) {
+      if (grown == 3 || 4 * count * pair_block > can_.max_bytes) {
         found_.line_unknown = "the first access to a block does not miss";
         return;
       }
@@ -312,9 +312,9 @@ private:
 
   void find_conflict(std::int64_t stride) {
     const Family family = [&](std::int64_t n) { return dense(n, stride); };
-    Conflict conflict{stride, {most_counted, 0}};
-    const bool leaves = !fits(family(most_counted));
-    if (leaves) conflict.lines = narrow(gauge_, family, {0, most_counted}, can_.at_once);
+    Conflict conflict{stride, {max_counted, 0}};
+    const bool leaves = !fits(family(max_counted));
+    if (leaves) conflict.lines = narrow(gauge_, family, {0, max_counted}, can_.at_once);
     if (conflict.lines.fits > around_.inner.ways && !reaches(family(conflict.lines.fits))) return;
     // Else the level above answers instead, or the level below overflows.
     if (leaves &&
@@ -366,8 +366,8 @@ private:
 
   /// Keeps the shapes that predict the result of every trial.
   void tell_apart() {
-    if (shapes_.empty() || shapes_.size() > most_shapes) return;
-    const bool ordinary = shapes_.front().ways <= most_ways;
+    if (shapes_.empty() || shapes_.size() > max_shapes) return;
+    const bool ordinary = shapes_.front().ways <= max_ways;
     bool overflow_seen = false;
     for (const Pattern& trial : trials()) {
       const bool all_fit = fits(trial);
@@ -382,7 +382,7 @@ private:
     if (!in_one_set(shapes_.front(), shapes_.front().ways, around_.inner, {}))
       throw Unknown{"it has no more ways than the level above"};
     // A cache of hundreds of ways that behaves as an ordinary one would, but for its ways, is no cache.
-    if (shapes_.front().ways > most_ways && ordinary)
+    if (shapes_.front().ways > max_ways && ordinary)
       throw Unknown{"no number of ways up to several hundred explains all readings"};
   }
 
@@ -422,11 +422,11 @@ using kernel::Pattern;
 
 constexpr std::int64_t shortest_conflict = 512,
                        longest_conflict = std::int64_t{128} << 10; ///< strides, bytes
-constexpr double least_probability = 0.99;                         ///< of a shape that is stated
+constexpr double min_probability = 0.99;                           ///< of a shape that is stated
 constexpr double clear_miss = 0.2; ///< share: lines of one set overflow it, or sizes exceed the capacity
 constexpr double begun = 0.1;      ///< share: some set overflows
 constexpr std::int64_t narrowest_line = 16; ///< bytes
-constexpr std::int64_t most_odd_ways = 5;   ///< of caches that were built
+constexpr std::int64_t max_odd_ways = 5;    ///< of caches that were built
 
 /// Lines at strides: every number of them where sets of ordinary ways overflow, fewer beyond.
 std::vector<Pattern> conflict_patterns() {
@@ -495,11 +495,11 @@ private:
          readings | ranges::views::chunk_by([](const auto&a, const auto&b) { return a.stride == b.stride; }))
       add_conflict(of_stride | ranges::to<std::vector>);
     found_.probability = decision->probability;
-    if (decision->probability < least_probability)
+    if (decision->probability < min_probability)
       throw Unknown{
           missing_.empty()
               ? fmt::format("no number of ways explains the conflicts at {} with a probability above {}",
-                            base::format_count(found_.conflicts.size(), "stride"), least_probability)
+                            base::format_count(found_.conflicts.size(), "stride"), min_probability)
               : missing_};
     const std::int64_t line = found_.line.value_or(64);
     found_.shape = {line, decision->ways, std::max<std::int64_t>(1, decision->way_bytes / line)};
@@ -551,7 +551,7 @@ private:
     // Where lines do not leave in order of use, a quarter more still mostly stays; but a number of ways that
     // is hardly ever built may be one that others leave of a larger number, and then the onset is beyond it.
     const std::int64_t beyond =
-        shape.ways % 2 == 1 && shape.ways > most_odd_ways ? capacity / 16 : capacity / 4;
+        shape.ways % 2 == 1 && shape.ways > max_odd_ways ? capacity / 16 : capacity / 4;
     const bool agrees = onset.fits >= capacity - capacity / 4 && onset.fits <= capacity + beyond &&
                         onset.exceeds > capacity - capacity / 8 && onset.exceeds <= capacity + capacity / 2;
     if (!agrees)

@@ -117,7 +117,7 @@ void infer_by_counts(Caches& found, CachedSampler& cached, const StageCallback& 
 }
 
 constexpr std::int64_t survey_exactly_to = std::int64_t{8} << 20; ///< bytes
-constexpr std::size_t least_agreeing = 3;                         ///< working sets
+constexpr std::size_t min_agreeing = 3;                           ///< working sets
 constexpr double same_time = 1.03; ///< nanoseconds are whole, and reading a clock evicts a line
 
 /// The time of working sets that all miss in some levels and fit the next one.
@@ -145,7 +145,7 @@ std::vector<Plateau> find_plateaus(const std::vector<SizePoint>& curve) {
     last.times.push_back(point.ns);
     last.ns = statistics::median(last.times);
   }
-  std::erase_if(all, [](const Plateau& one) { return one.times.size() < least_agreeing; });
+  std::erase_if(all, [](const Plateau& one) { return one.times.size() < min_agreeing; });
   return all;
 }
 
@@ -162,7 +162,7 @@ const std::vector<std::string> method_by_exact_time = {
 /// From times that are the same in each execution, where addresses choose the sets.
 void infer_by_exact_time(Caches& found, CachedSampler& cached, const StageCallback& stage) {
   stage("working sets");
-  found.curve = survey(cached, std::min(survey_exactly_to, cached.abilities().most_bytes));
+  found.curve = survey(cached, std::min(survey_exactly_to, cached.abilities().max_bytes));
   const auto plateaus = find_plateaus(found.curve);
   if (plateaus.size() < 2 || plateaus.front().from != found.curve.front().bytes ||
       !std::ranges::is_sorted(plateaus, {}, &Plateau::ns)) {

@@ -126,7 +126,7 @@ std::map<std::string, std::string> record_plan(const Abilities& can) {
       {"exact", can.exact ? "1" : "0"},
       {"contiguous", can.exact ? "1" : "0"}, // readers of 0.1.0 require it
       {"page", std::to_string(can.page)},
-      {"most_bytes", std::to_string(can.most_bytes)},
+      {"most_bytes", std::to_string(can.max_bytes)},
       {"at_once", std::to_string(can.at_once)}};
   plan.merge(events);
   return plan;
@@ -196,7 +196,7 @@ RecordSampler::RecordSampler(const result::Results& results, const result::Run& 
   if (!result::is_inference(run))
     throw bad_input("run " + run.id, "has no readings of recount caches",
                     "record some: recount caches -o FILE");
-  constexpr std::int64_t most_levels = 8;
+  constexpr std::int64_t max_levels = 8;
   const auto number = [&](const std::string& name, std::int64_t least, std::int64_t most) {
     const std::string& text = base::value_at(run.plan, name);
     const auto value = base::parse<std::int64_t>(text);
@@ -207,11 +207,11 @@ RecordSampler::RecordSampler(const result::Results& results, const result::Run& 
   };
   abilities_.witness = base::value_at(run.plan, "witness");
   abilities_.times = number("times", 0, 1) != 0;
-  abilities_.counted = static_cast<std::size_t>(number("counted", 0, most_levels));
-  abilities_.counted_tlbs = static_cast<std::size_t>(number("counted_tlbs", 0, most_levels));
+  abilities_.counted = static_cast<std::size_t>(number("counted", 0, max_levels));
+  abilities_.counted_tlbs = static_cast<std::size_t>(number("counted_tlbs", 0, max_levels));
   abilities_.exact = number("exact", 0, 1) != 0;
   abilities_.page = number("page", 64, std::int64_t{1} << 40);
-  abilities_.most_bytes = number("most_bytes", 0, std::int64_t{1} << 40);
+  abilities_.max_bytes = number("most_bytes", 0, std::int64_t{1} << 40);
   abilities_.at_once = static_cast<std::size_t>(number("at_once", 1, 1000));
   abilities_.events = parse_note(base::value_at(run.plan, events_note));
   abilities_.tlb_events = parse_note(base::value_at(run.plan, tlb_events_note));
@@ -449,7 +449,7 @@ constexpr std::int64_t survey_huge_from = 8 << 20;           ///< bytes from whi
 constexpr std::int64_t survey_wide_from = 32 << 20;          ///< bytes
 constexpr double flat_most = 1.1;
 constexpr double floor_spread = 1.01;
-constexpr double most_spread = 1.33; ///< quiet machines have 1.0 to 1.15, busy ones 1.8 and more
+constexpr double max_spread = 1.33; ///< quiet machines have 1.0 to 1.15, busy ones 1.8 and more
 
 } // namespace
 
@@ -525,7 +525,7 @@ std::string describe_noise(const std::vector<SizePoint>& curve, std::int64_t fro
   if (2 * disturbed > spreads.size())
     return fmt::format("other programs interrupted every round of {} of {} working sets", disturbed,
                        spreads.size());
-  if (const double usual = statistics::median(spreads); usual > most_spread)
+  if (const double usual = statistics::median(spreads); usual > max_spread)
     return fmt::format("rounds of one working set differ by a factor of {:.1f}: other users of the level",
                        usual);
   return {};

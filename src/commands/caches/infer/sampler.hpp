@@ -50,9 +50,9 @@ struct Abilities {
   std::size_t counted = 0;      ///< levels whose misses are counted
   std::size_t counted_tlbs = 0; ///< data TLBs whose misses are counted
   bool exact = false; ///< counts or times without noise; sets are chosen by the addresses of the pattern
-  std::int64_t page = 4096;    ///< bytes
-  std::int64_t most_bytes = 0; ///< largest extent of a dense pattern
-  std::size_t at_once = 1;     ///< readings that are best requested together
+  std::int64_t page = 4096;   ///< bytes
+  std::int64_t max_bytes = 0; ///< largest extent of a dense pattern
+  std::size_t at_once = 1;    ///< readings that are best requested together
   /// What the misses of levels and of data TLBs are counted by; empty: miss_metric() and tlb_metric().
   std::vector<CountedMiss> events = {}, tlb_events = {};
 

@@ -30,9 +30,9 @@ constexpr double crossing_least = 0.7, crossing_most = 1.6; ///< of crossing / c
 /// Few pages fill some sets early, random replacement keeps lines. Beyond twice this, one of them is noise.
 constexpr double crossing_seen_least = 0.5, crossing_seen_most = 2.6, excluded = 2;
 
-constexpr double sure = 0.999;             ///< probability of a value at high confidence
-constexpr double neighbour_rise = 1.15;    ///< of the time of pairs, beyond what the line explains
-constexpr std::int64_t least_sample = 768; ///< pages
+constexpr double sure = 0.999;           ///< probability of a value at high confidence
+constexpr double neighbour_rise = 1.15;  ///< of the time of pairs, beyond what the line explains
+constexpr std::int64_t min_sample = 768; ///< pages
 
 std::string in_bytes(double bytes) {
   return base::format_bytes(std::round(bytes / 1024) * 1024);
@@ -144,7 +144,7 @@ private:
       search.line = task_.line;
       search.page = cached_.abilities().page;
       search.capacity = task_.onset / search.page;
-      search.sample = std::max(least_sample, 4 * search.capacity);
+      search.sample = std::max(min_sample, 4 * search.capacity);
       search.pages = 3 * search.capacity + search.sample;
       search.ways_above = task_.ways_above;
       search.page_sets_above = task_.page_sets_above;
@@ -288,12 +288,12 @@ namespace {
 using kernel::dense;
 using kernel::Pattern;
 
-constexpr std::int64_t fewest_pages = 8, most_pages = 8192;
+constexpr std::int64_t fewest_pages = 8, max_pages = 8192;
 constexpr const char* no_time = "no time was measured over a range of pages";
-constexpr double least_cost = 0.15; ///< of a miss, as a share of the shortest access; less is no level
+constexpr double min_cost = 0.15; ///< of a miss, as a share of the shortest access; less is no level
 
 /// Shares of the step of a TLB well before and well after its end, at which repeated readings contradict it.
-constexpr double most_before = 0.4, least_after = 0.3;
+constexpr double max_before = 0.4, min_after = 0.3;
 
 /// Offsets repeat after an odd number of pages. After a power of two, all pages of one offset would have the
 /// same low bits where the system places pages in runs, and their lines would share few sets.
@@ -353,7 +353,7 @@ void count_walks(CachedSampler& cached, std::int64_t line, Translation& found) {
   const Family family = [&](std::int64_t n) { return one_a_page(can, n, line); };
   for (std::size_t level = 0; level < can.counted_tlbs; ++level) {
     CountGauge gauge(cached, level, &Reading::translations);
-    Boundary b = double_until_exceeds(gauge, family, 1, can.most_bytes / can.page);
+    Boundary b = double_until_exceeds(gauge, family, 1, can.max_bytes / can.page);
     if (b.exceeds == 0) return; // the rest has more entries than pages fit into memory
     if (b.fits > 0) b = narrow(gauge, family, b, can.at_once);
     found.levels.push_back({b, 0, {}, 1, {}, false});
@@ -373,7 +373,7 @@ std::vector<double> rising_times(CachedSampler& cached, std::span<const Pattern>
 std::vector<PagePoint> page_curve(CachedSampler& cached, std::int64_t line) {
   const Abilities& can = cached.abilities();
   std::vector<Pattern> patterns;
-  for (double n = fewest_pages; n <= static_cast<double>(std::min(most_pages, can.most_bytes / can.page));
+  for (double n = fewest_pages; n <= static_cast<double>(std::min(max_pages, can.max_bytes / can.page));
        n *= std::exp2(0.25))
     patterns.push_back(one_a_page(can, std::llround(n), line));
   const auto count = static_cast<std::ptrdiff_t>(patterns.size());
@@ -437,8 +437,8 @@ bool contradicted(CachedSampler& cached, std::int64_t line, double base, double 
                  together = std::min(*readings[1].ns, *readings[3].ns);
     return (apart - together - base) / step;
   };
-  return share(b.fits - b.fits / 8).value_or(0) > most_before ||
-         share(b.exceeds + b.exceeds / 4).value_or(1) < least_after;
+  return share(b.fits - b.fits / 8).value_or(0) > max_before ||
+         share(b.exceeds + b.exceeds / 4).value_or(1) < min_after;
 }
 
 /// By time: the cost climbs to a plateau where every visit misses the first TLB, then to the cost of a walk.
@@ -448,7 +448,7 @@ void time_walks(CachedSampler& cached, std::int64_t line, Translation& found) {
   double base = 0;
   std::size_t at = 0;
   for (int level = 0; level < 2; ++level) {
-    const auto flat = level_stretch(found.curve, at, base + least_cost * shortest + 0.5 * base);
+    const auto flat = level_stretch(found.curve, at, base + min_cost * shortest + 0.5 * base);
     if (!flat) return;
     const double step = found.curve[*flat].cost - base;
     PageGauge gauge(cached, line, base, step);
@@ -493,9 +493,9 @@ Translation find_translation(CachedSampler& cached, std::int64_t line) {
 
 namespace {
 
-constexpr double beyond_first = 0.2;  ///< least tolerance of a TLB whose end lines that leave L2 obscure
-constexpr double most_of_lines = 0.3; ///< of the rise, that as many lines in half as many pages may show
-constexpr double least_tolerance = 0.06, widest_tolerance = 0.4;
+constexpr double beyond_first = 0.2; ///< least tolerance of a TLB whose end lines that leave L2 obscure
+constexpr double max_of_lines = 0.3; ///< of the rise, that as many lines in half as many pages may show
+constexpr double min_tolerance = 0.06, widest_tolerance = 0.4;
 
 /// Where a TLB ends: at the first page too many when the cost then jumps; where it rises gradually, as it
 /// does when the sets are chosen by a hash or translations are nested, somewhere up to half of the rise.
@@ -503,13 +503,13 @@ void fill_end(Property& p, const TranslationLevel& level) {
   const auto fits = static_cast<double>(level.pages.fits), exceeds = static_cast<double>(level.pages.exceeds);
   if (level.at_exceeds > 0.5 && 16 * (exceeds - fits) <= fits) {
     p.value = fits;
-    p.tolerance = std::max(least_tolerance, exceeds / fits - 1);
+    p.tolerance = std::max(min_tolerance, exceeds / fits - 1);
     p.confidence = Confidence::medium;
     return;
   }
   const double half = std::max(static_cast<double>(level.half), exceeds);
   p.value = std::round((fits + half) / 2);
-  p.tolerance = (half - fits) / (half + fits) + least_tolerance;
+  p.tolerance = (half - fits) / (half + fits) + min_tolerance;
   p.confidence = Confidence::low;
   p.words.push_back(
       fmt::format("The cost rises gradually, as with a hashed TLB or nested translation; half of "
@@ -544,7 +544,7 @@ Property entries(const Translation& translation, std::size_t i, bool exact) {
   if (level.contradicted)
     p.forget(fmt::format("readings in another order contradict a rise between {} and {} pages",
                          level.pages.fits, level.pages.exceeds));
-  else if (level.of_lines && *level.of_lines > most_of_lines)
+  else if (level.of_lines && *level.of_lines > max_of_lines)
     p.forget(fmt::format("the cost rises at about {:.0f} pages, but as many lines in half as many pages cost "
                          "{:.0f} % of it: the cache, not the TLB",
                          *p.value, 100 * std::min(1.0, *level.of_lines)));

@@ -15,20 +15,20 @@ namespace recount::caches {
 namespace {
 
 constexpr std::int64_t dead_check_bytes = std::int64_t{4} << 20;
-constexpr double least_counted = 0.05; ///< misses per access
-constexpr double assumed_ways = 12;    ///< of an unknown first level
+constexpr double min_counted = 0.05; ///< misses per access
+constexpr double assumed_ways = 12;  ///< of an unknown first level
 /// Of the capacity: working sets that fit although a few lines are the system's.
 constexpr double drift_from = 0.6, drift_to = 0.96;
-constexpr double least_drift = 0.03;          ///< of the penalty: undisturbed levels show 0.01 at most
+constexpr double min_drift = 0.03;            ///< of the penalty: undisturbed levels show 0.01 at most
 constexpr double evicted = 0.5, kept = 0.1;   ///< shares that miss
-constexpr double most_variation = 1.2;        ///< ratio between rounds of one working set that fits L2
+constexpr double max_variation = 1.2;         ///< ratio between rounds of one working set that fits L2
 constexpr std::int64_t repetition_seed = 500; ///< differs from that of the first measurement on record
 /// Ratio to the plateau above which a working set no longer fits.
 constexpr double first_rise = 1.15, second_rise = 1.25;
 /// Bytes: working sets up to here were measured in rounds enough to compare them.
 constexpr std::int64_t many_rounds_to = std::int64_t{8} << 20;
-constexpr double still_rising = 1.25;     ///< over the last doubling of the working set
-constexpr double least_memory_step = 1.5; ///< over the plateau before; else memory follows L2
+constexpr double still_rising = 1.25;   ///< over the last doubling of the working set
+constexpr double min_memory_step = 1.5; ///< over the plateau before; else memory follows L2
 
 std::string rounded(double bytes) {
   return base::format_bytes(std::round(bytes / (1 << 20)) * (1 << 20));
@@ -92,9 +92,9 @@ private:
   /// none is dead, as many are in virtual machines, and nothing follows from it.
   void check_counters() {
     if (abilities_.counted == 0) return;
-    const auto pattern = kernel::dense(std::min(dead_check_bytes, abilities_.most_bytes) / 64, 64);
+    const auto pattern = kernel::dense(std::min(dead_check_bytes, abilities_.max_bytes) / 64, 64);
     const Reading reading = cached_.read(pattern);
-    if (reading.misses.empty() || !reading.misses.front() || *reading.misses.front() >= least_counted) return;
+    if (reading.misses.empty() || !reading.misses.front() || *reading.misses.front() >= min_counted) return;
     throw Unknown{
         {fmt::format("{} counts nothing here: {:.4f} misses per access over {} in random order, where nearly "
                      "every access misses",
@@ -105,11 +105,11 @@ private:
 
   void find_first_plateaus() {
     stage_("working sets");
-    found_.curve = survey(cached_, abilities_.most_bytes);
+    found_.curve = survey(cached_, abilities_.max_bytes);
     first_hit_ = floor_of(found_.curve);
     const std::int64_t onset = first_above(found_.curve, first_rise * first_hit_);
     const auto plateau = onset == 0 ? std::nullopt : flattest(found_.curve, 2 * onset, 6 * onset);
-    second_hit_ = plateau.value_or(least_beyond(onset));
+    second_hit_ = plateau.value_or(min_beyond(onset));
     second_hit_confidence_ = plateau ? Confidence::high : Confidence::low;
     if (onset == 0 || second_hit_ < second_rise * first_hit_)
       throw Unknown{"the access time has no second plateau: too much noise, or no second level"};
@@ -117,7 +117,7 @@ private:
   }
 
   /// Minimum time beyond L1, where no plateau exists: L2 is small, or translation costs much.
-  [[nodiscard]] double least_beyond(std::int64_t onset) const {
+  [[nodiscard]] double min_beyond(std::int64_t onset) const {
     double least = 0;
     for (const SizePoint& p : found_.curve)
       if (2 * p.bytes >= 3 * onset && p.bytes <= 4 * onset && (least == 0 || p.ns < least)) least = p.ns;
@@ -240,7 +240,7 @@ private:
                       fmt::format("Working sets of {} to {} take {:.0f} ns per access, TLB misses included.",
                                   rounded(static_cast<double>(before.bytes)),
                                   rounded(static_cast<double>(last.bytes)), memory));
-    if (memory < least_memory_step * hit) return; // what follows L2 is memory itself
+    if (memory < min_memory_step * hit) return; // what follows L2 is memory itself
     if (const double capacity = size_at(curve, (hit + memory) / 2); capacity > 0)
       fill_effective_capacity(finding.capacity, capacity, memory);
     finding.penalty = time_property(
@@ -319,7 +319,7 @@ private:
         if (repeated(p) - reference > worst.measured - worst.expected)
           worst = {SharingSign::hit_times_drift, p.bytes, reference, repeated(p)};
       }
-      if (longest - reference < least_drift * (second_hit_ - first_hit_)) return;
+      if (longest - reference < min_drift * (second_hit_ - first_hit_)) return;
     }
     first.shared_use.push_back(worst);
   }
@@ -339,12 +339,12 @@ private:
     mark(first);
     if (found_.levels.size() < 2) return;
     std::size_t varying = 0;
-    SharedUse sign{SharingSign::next_level_varies, 0, most_variation, 0};
+    SharedUse sign{SharingSign::next_level_varies, 0, max_variation, 0};
     for (const SizePoint& p : found_.curve) {
-      if (p.bytes <= 4 * first_onset_ || 2 * p.bytes >= 3 * second_onset_ || p.spread <= most_variation)
+      if (p.bytes <= 4 * first_onset_ || 2 * p.bytes >= 3 * second_onset_ || p.spread <= max_variation)
         continue;
       ++varying;
-      if (p.spread > sign.measured) sign = {sign.sign, p.bytes, most_variation, p.spread};
+      if (p.spread > sign.measured) sign = {sign.sign, p.bytes, max_variation, p.spread};
     }
     if (varying < 2) return;
     first.shared_use.push_back(sign);

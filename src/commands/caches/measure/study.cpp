@@ -58,12 +58,12 @@ constexpr std::uint64_t alignment = std::uint64_t{1} << 21;
 } // namespace
 
 Abilities ModelSampler::abilities_for(const model::MachineDescription& machine, const Witness& witness,
-                                      std::int64_t most_bytes) {
+                                      std::int64_t max_bytes) {
   Abilities can;
   can.witness = witness;
   can.counted = machine.levels.size();
   can.exact = true;
-  can.most_bytes = most_bytes;
+  can.max_bytes = max_bytes;
   if (machine.tlb) {
     can.counted_tlbs = machine.tlb->levels.size();
     can.page = machine.tlb->page;
@@ -72,14 +72,14 @@ Abilities ModelSampler::abilities_for(const model::MachineDescription& machine, 
 }
 
 ModelSampler::ModelSampler(const model::MachineDescription& machine, const Witness& witness,
-                           std::int64_t most_bytes, std::function<void(const result::Observation&)> observed)
+                           std::int64_t max_bytes, std::function<void(const result::Observation&)> observed)
     : caches_(machine),
       must_clear_(std::ranges::any_of(machine.levels,
                                       [](const model::LevelDescription& level) {
                                         return level.policy != model::Policy::lru &&
                                                level.policy != model::Policy::fifo;
                                       })),
-      abilities_(abilities_for(machine, witness, most_bytes)),
+      abilities_(abilities_for(machine, witness, max_bytes)),
       observed_(std::move(observed)) {}
 
 std::vector<Reading> ModelSampler::read(std::span<const kernel::Pattern> patterns) {
@@ -132,7 +132,7 @@ Reading ModelSampler::read(const kernel::Pattern& pattern) {
 struct NativeOptions {
   Witness witness = Witness::clock; ///< "clock", "perf" or "papi"; with the last two, time is taken as well
   std::vector<std::string> metrics; ///< misses of each level, from the core outwards; none for the clock
-  std::int64_t most_bytes = 0;      ///< largest extent of a pattern
+  std::int64_t max_bytes = 0;       ///< largest extent of a pattern
   std::uint64_t seed = 1;           ///< of the order of measuring
   std::chrono::milliseconds cpu_limit, elapsed_limit; ///< then nothing more is measured
   /// Called with each observation as it is made (its run is left empty).
@@ -146,12 +146,12 @@ namespace {
 constexpr int chain_length = 2000;
 constexpr double same_rate = 1.02;                            ///< two chains at one clock rate differ by less
 constexpr std::int64_t private_bytes = std::int64_t{8} << 20; ///< up to here nothing is shared with others
-constexpr int most_tries = 4;                                 ///< of slices that something disturbs
+constexpr int max_tries = 4;                                  ///< of slices that something disturbs
 constexpr std::int64_t long_pass = 16384;       ///< visits: a slice takes longer than that of other patterns
 constexpr std::int64_t reordered_visits = 4096; ///< of larger patterns, sets average over many orders
 /// Slices that a scheduler may interrupt: shorter ones have a minimum that was not.
 constexpr double watched_ns = 400'000;
-constexpr int most_interrupted = 3; ///< attempts, before an interrupted one counts as disturbed
+constexpr int max_interrupted = 3; ///< attempts, before an interrupted one counts as disturbed
 
 void multiply_on(void* context) {
   auto& value = *static_cast<std::uint64_t*>(context);
@@ -164,7 +164,7 @@ void multiply_on(void* context) {
 }
 
 /// Without the overhead of the clock.
-double least_ns(const kernel::Region& region) {
+double min_ns(const kernel::Region& region) {
   static const std::int64_t own_ns = witness::own_cost().ns;
   return static_cast<double>(std::max<std::int64_t>(witness::lapse(region).ns - own_ns, 1));
 }
@@ -172,7 +172,7 @@ double least_ns(const kernel::Region& region) {
 /// Follows `steps` pointers and returns nanoseconds; `at` advances.
 double follow(void*& at, std::int64_t steps) {
   kernel::native::Chase context{at, steps, nullptr};
-  const double ns = least_ns({kernel::native::recount_kernel_chase, &context});
+  const double ns = min_ns({kernel::native::recount_kernel_chase, &context});
   at = context.end;
   return ns;
 }
@@ -182,7 +182,7 @@ double follow(void*& at, std::int64_t steps) {
 struct Effort {
   int rounds = 6, slices = 3;
   double slice_ns = 40'000;
-  int tries = most_tries;
+  int tries = max_tries;
   [[nodiscard]] bool whole_passes() const { return slice_ns < 1e6; }
 };
 
@@ -205,18 +205,18 @@ struct TimedChase {
 TimedChase timed_chase(void*& at, std::int64_t steps, int slices, int tries) {
   TimedChase least_disturbed;
   constexpr double never = std::numeric_limits<double>::infinity();
-  double least_spread = never;
-  for (int attempt = 0; attempt < tries && least_spread > same_rate; ++attempt) {
+  double min_spread = never;
+  for (int attempt = 0; attempt < tries && min_spread > same_rate; ++attempt) {
     double least = never, next = never, best = never; // of chains, of slices
     for (int slice = 0; slice <= slices; ++slice) {
       std::uint64_t value = 1;
       if (slice > 0) best = std::min(best, follow(at, steps));
-      const double chain = least_ns({multiply_on, &value}) / 1e9;
+      const double chain = min_ns({multiply_on, &value}) / 1e9;
       next = std::min(next, std::max(chain, least));
       least = std::min(least, chain);
     }
-    if (attempt > 0 && next / least >= least_spread) continue;
-    least_spread = next / least;
+    if (attempt > 0 && next / least >= min_spread) continue;
+    min_spread = next / least;
     least_disturbed = {best, least, {}};
   }
   return least_disturbed;
@@ -227,7 +227,7 @@ TimedChase timed_chase(void*& at, std::int64_t steps, int slices, int tries) {
 TimedChase timed_undisturbed(void*& at, std::int64_t steps, const Effort& effort, double expected_ns) {
   if (expected_ns < watched_ns) return timed_chase(at, steps, effort.slices, effort.tries);
   TimedChase least;
-  for (int attempt = 0; attempt < most_interrupted; ++attempt) {
+  for (int attempt = 0; attempt < max_interrupted; ++attempt) {
     auto before = host::disturbance();
     before.frequency_khz.reset();
     TimedChase chase = timed_chase(at, steps, effort.slices, effort.tries);
@@ -272,7 +272,7 @@ class NativeSampler : public Sampler {
 public:
   explicit NativeSampler(NativeOptions options)
       : options_(std::move(options)),
-        abilities_(abilities_for(options_.witness, options_.metrics.size(), options_.most_bytes)),
+        abilities_(abilities_for(options_.witness, options_.metrics.size(), options_.max_bytes)),
         random_(options_.seed),
         begin_(base::clock_ns(CLOCK_THREAD_CPUTIME_ID)) {}
   [[nodiscard]] const Abilities& abilities() const override { return abilities_; }
@@ -299,7 +299,7 @@ public:
     const auto visits = static_cast<std::int64_t>(places.size());
     static_cast<void>(follow(at, 3 * visits));
     const std::int64_t steps = std::max<std::int64_t>(2 * visits, quickly ? 500 : 1500);
-    const auto chase = timed_chase(at, steps, quickly ? 1 : 3, quickly ? 1 : most_tries);
+    const auto chase = timed_chase(at, steps, quickly ? 1 : 3, quickly ? 1 : max_tries);
     const double each = chase.ns / static_cast<double>(steps);
     return base_ > 0 ? each * base_ / chase.reference : each;
   }
@@ -321,13 +321,13 @@ public:
   }
   /// The abilities of such a sampler.
   [[nodiscard]] static Abilities abilities_for(const Witness& witness, std::size_t metrics,
-                                               std::int64_t most_bytes) {
+                                               std::int64_t max_bytes) {
     Abilities can;
     can.witness = witness;
     can.times = true;
     can.counted = metrics;
     can.page = ::sysconf(_SC_PAGESIZE);
-    can.most_bytes = most_bytes;
+    can.max_bytes = max_bytes;
     can.at_once = 12;
     const host::Emulation emulation = host::this_emulation();
     if (metrics > 0 ? emulation.repeatable : emulation.clock) {
@@ -493,7 +493,7 @@ private:
 // What goes through the pipes between recount caches and its measuring process: a request in JSON; then lines
 // of JSON, each an observation or {"stage": NAME}.
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CountedMiss, metric, name)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CachesTask, witness, metrics, most_bytes, seed, patient, grid, tlb_metrics)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CachesTask, witness, metrics, max_bytes, seed, patient, grid, tlb_metrics)
 
 namespace {
 
@@ -616,8 +616,8 @@ void choose_metrics(CachesTask& task) {
 
 Abilities caches_abilities(const CachesTask& task) {
   if (task.witness.modelled())
-    return ModelSampler::abilities_for(model::machine(task.witness.machine()), task.witness, task.most_bytes);
-  Abilities can = NativeSampler::abilities_for(task.witness, task.metrics.size(), task.most_bytes);
+    return ModelSampler::abilities_for(model::machine(task.witness.machine()), task.witness, task.max_bytes);
+  Abilities can = NativeSampler::abilities_for(task.witness, task.metrics.size(), task.max_bytes);
   const bool presets = std::ranges::all_of(task.metrics, [](const CountedMiss& m) { return m.name.empty(); });
   if (!presets) can.events = task.metrics;
   can.tlb_events = task.tlb_metrics;
@@ -630,7 +630,7 @@ Caches model_caches(const CachesTask& task, const std::string& run, const Caches
     o.run = run;
     if (listener.observation) listener.observation(o);
   };
-  ModelSampler sampler(model::machine(task.witness.machine()), task.witness, task.most_bytes, observed);
+  ModelSampler sampler(model::machine(task.witness.machine()), task.witness, task.max_bytes, observed);
   Caches found = infer_caches(sampler, listener.stage);
   if (!task.grid) return found;
   if (listener.stage) listener.stage("grid");
@@ -680,7 +680,7 @@ int serve_caches(int in, int out) {
     found = infer_caches(sampler, stage);
   } else {
     const TimeLimits& limits = task.patient ? patient_limits : usual_limits;
-    NativeSampler sampler({task.witness, names_of(task.metrics), task.most_bytes, task.seed, limits.cpu,
+    NativeSampler sampler({task.witness, names_of(task.metrics), task.max_bytes, task.seed, limits.cpu,
                            limits.elapsed, observed});
     found = infer_patiently(sampler, task.patient, limits, stage);
     sampler.record_colours();

@@ -21,8 +21,8 @@ namespace recount::caches {
 struct CachesTask {
   Witness witness = Witness::clock;
   std::vector<CountedMiss>
-      metrics;                 ///< misses of each level, of those that the witness counts; see miss_metrics()
-  std::int64_t most_bytes = 0; ///< largest working set
+      metrics;                ///< misses of each level, of those that the witness counts; see miss_metrics()
+  std::int64_t max_bytes = 0; ///< largest working set
   std::uint64_t seed = 1;
   bool patient = false; ///< measures until every property is decided, or for two minutes
   bool grid = false;    ///< also the grid of sizes and strides of powers of two, kernels stride and chase
@@ -77,13 +77,13 @@ public:
   /// `witness` as in results: "model", "model:i7-9700". `observed` is called with each observation (its run
   /// is left empty); may be absent. Throws recount::Error (bad_input) for a description that model::check()
   /// refuses.
-  ModelSampler(const model::MachineDescription& machine, const Witness& witness, std::int64_t most_bytes,
+  ModelSampler(const model::MachineDescription& machine, const Witness& witness, std::int64_t max_bytes,
                std::function<void(const result::Observation&)> observed = {});
   [[nodiscard]] const Abilities& abilities() const override { return abilities_; }
   std::vector<Reading> read(std::span<const kernel::Pattern> patterns) override;
   /// The abilities of such a sampler, without simulating.
   [[nodiscard]] static Abilities abilities_for(const model::MachineDescription& machine,
-                                               const Witness& witness, std::int64_t most_bytes);
+                                               const Witness& witness, std::int64_t max_bytes);
 
 private:
   Reading read(const kernel::Pattern& pattern);

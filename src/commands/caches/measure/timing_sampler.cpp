@@ -36,9 +36,8 @@ Reading TimingSampler::read(const kernel::Pattern& pattern) {
   const std::int64_t visits = pattern.visits();
   // One miss per pass is some nanoseconds; whole ones, mispredictions and what reading a clock evicts are
   // less in many passes. Larger patterns than fit a second level miss often.
-  constexpr std::int64_t many_passes_to = 40'000, least_visits = 65'536;
-  const std::int64_t passes =
-      visits <= many_passes_to ? std::max<std::int64_t>(64, least_visits / visits) : 8;
+  constexpr std::int64_t many_passes_to = 40'000, min_visits = 65'536;
+  const std::int64_t passes = visits <= many_passes_to ? std::max<std::int64_t>(64, min_visits / visits) : 8;
   static_cast<void>(time(start, visits));
   const std::int64_t first = time(start, visits), all = time(start, (1 + passes) * visits);
   result::Observation o = make_observation(pattern, passes, "seconds");

@@ -321,7 +321,7 @@ struct CachesArguments {
 };
 
 constexpr std::int64_t usual_most = std::int64_t{128} << 20, modelled_most = std::int64_t{64} << 20,
-                       least_most = std::int64_t{8} << 20;
+                       min_limit = std::int64_t{8} << 20;
 
 /// Counters that count misses here, else the clock.
 Witness default_witness() {
@@ -334,11 +334,11 @@ Witness default_witness() {
   return Witness::clock;
 }
 
-std::int64_t most_bytes(const CachesArguments& a, bool modelled) {
+std::int64_t max_bytes(const CachesArguments& a, bool modelled) {
   if (a.most.empty())
-    return modelled ? modelled_most : std::clamp(host::memory_available() / 4, least_most, usual_most);
+    return modelled ? modelled_most : std::clamp(host::memory_available() / 4, min_limit, usual_most);
   const std::int64_t bytes = sweep::parse_size(a.most, "--max-size");
-  if (bytes < least_most || bytes > std::int64_t{1} << 36)
+  if (bytes < min_limit || bytes > std::int64_t{1} << 36)
     throw bad_input("--max-size " + a.most, "must be between 8M and 64G");
   if (!modelled && bytes > host::memory_available())
     throw bad_input("--max-size " + a.most,
@@ -413,7 +413,7 @@ private:
 CachesTask make_task(const CachesArguments& a, const Witness& name, std::optional<int> cpu,
                      std::uint64_t seed) {
   const bool modelled = name.modelled();
-  CachesTask task{name, {}, most_bytes(a, modelled), seed, a.patient, a.grid || a.rows, cpu};
+  CachesTask task{name, {}, max_bytes(a, modelled), seed, a.patient, a.grid || a.rows, cpu};
   if (modelled || name.kind == Witness::clock) return task;
   choose_metrics(task);
   if (task.metrics.empty())

@@ -185,7 +185,7 @@ std::vector<std::string> found_lines(const CachesFindings& f) {
   return summary_lines(f.found);
 }
 
-constexpr std::size_t most_panels = 6;
+constexpr std::size_t max_panels = 6;
 
 struct CachesFigure {
   plot::Entry entry;
@@ -277,9 +277,9 @@ plot::Sheet compose(const CachesFigure& figure, const result::Results& results) 
     describe_run(sheet, findings, run, figure.caption(findings));
   }
   if (sheet.panels.empty()) throw bad_input(subject, figure.lacks);
-  if (sheet.panels.size() > most_panels)
+  if (sheet.panels.size() > max_panels)
     throw bad_input(subject,
-                    fmt::format("{} panels, at most {} fit on a page", sheet.panels.size(), most_panels),
+                    fmt::format("{} panels, at most {} fit on a page", sheet.panels.size(), max_panels),
                     "plot the runs one by one");
   return sheet;
 }

@@ -180,7 +180,7 @@ document::Section caches_section() {
 
 namespace {
 
-constexpr std::size_t most_columns = 12; ///< that a page is wide enough for
+constexpr std::size_t max_columns = 12; ///< that a page is wide enough for
 
 /// The points of one kernel, of sweeps and of the grid of recount caches.
 document::Part points_of(const document::Part& part, const std::string& kernel) {
@@ -230,9 +230,9 @@ std::optional<document::Table> grid_table(const std::vector<sweep::SweepGroup>& 
     for (auto& datum : sweep::sweep_data({group}))
       if (datum.quantity.ends_with(" per access")) data.push_back(std::move(datum));
   }
-  const bool sizes_down = sizes.size() > most_columns;
+  const bool sizes_down = sizes.size() > max_columns;
   const auto &across = sizes_down ? strides : sizes, &down = sizes_down ? sizes : strides;
-  if (cells.empty() || across.size() > most_columns) return {};
+  if (cells.empty() || across.size() > max_columns) return {};
   document::Table table{caption, {{sizes_down ? "size" : "stride"}}, {}, {}, std::move(data)};
   for (const auto bytes : across)
     table.columns.push_back({stride_text(bytes)});
@@ -447,7 +447,7 @@ std::vector<document::Block> write_sweeps(const document::Material& material) {
     if (of_part.empty() && part.published && swept > 0)
       of_part.emplace_back(document::Paragraph{fmt::format(
           "The {} of this file are not shown: there are more than {} sizes, or several values of one point.",
-          base::format_count(swept, "value"), most_columns)});
+          base::format_count(swept, "value"), max_columns)});
     if (of_part.empty()) continue;
     if (part.published) {
       const auto source = part.results->runs.front().versions.find("source");

@@ -284,10 +284,10 @@ perf_event_attr backing(perf_event_attr attr, const Encoding& encoding, pid_t pi
     attr.sample_period = 0;
     attr.freq = 0;
   } else if (!attr.freq && encoding.pmu >= 0) {
-    constexpr double least_ns = 20'000;
+    constexpr double min_ns = 20'000;
     const double each = std::max(per_second(encoding), 1.0);
     attr.sample_period =
-        static_cast<std::uint64_t>(std::max(least_ns, 1e9 * static_cast<double>(attr.sample_period) / each));
+        static_cast<std::uint64_t>(std::max(min_ns, 1e9 * static_cast<double>(attr.sample_period) / each));
   }
   if (exact()) use_clock_of_samples(attr);
   attr.exclude_kernel = 1; // nothing is left for Linux to permit
@@ -322,8 +322,8 @@ int group_error(const Shared& shared, std::int32_t leader, const Encoding& encod
 
 int attribute_error(const perf_event_attr& attr, const Encoding& encoding, pid_t pid, int cpu) {
   const SimulatedPmu& pmu = pmu_of(encoding.pmu);
-  constexpr int most_precise = 3;
-  if (attr.precise_ip > most_precise) return EOPNOTSUPP;
+  constexpr int max_precise = 3;
+  if (attr.precise_ip > max_precise) return EOPNOTSUPP;
   if (attr.freq ? too_frequent(attr.sample_freq) : attr.sample_period >> 63 != 0) return EINVAL;
   const bool elsewhere = !pmu.cpus.empty() && cpu >= 0 && std::ranges::find(pmu.cpus, cpu) == pmu.cpus.end();
   if (elsewhere) return ENOENT; // x86_pmu_event_init()
@@ -536,7 +536,7 @@ void release_event(std::int32_t at) {
 
 void close_events(unsigned first, unsigned last) {
   const Pause pause;
-  for (unsigned fd = first; fd <= std::min(last, most_descriptors - 1U); ++fd)
+  for (unsigned fd = first; fd <= std::min(last, max_descriptors - 1U); ++fd)
     close_event(static_cast<int>(fd));
 }
 

@@ -37,12 +37,12 @@ asm(".text\n"
 namespace recount::emulate {
 namespace {
 
-constexpr int most_signals = 64;
+constexpr int max_signals = 64;
 struct Kept {
   Answer answer = nullptr;
   struct sigaction programs {}; ///< as the program has requested
 };
-Kept kept[most_signals];
+Kept kept[max_signals];
 
 using Sigaction = int (*)(int, const struct sigaction*, struct sigaction*);
 Sigaction real_sigaction() {
@@ -90,7 +90,7 @@ void keep_signal(int number, Answer answer) {
 }
 
 bool kept_action(int number, const struct sigaction* now, struct sigaction* before) {
-  if (number <= 0 || number >= most_signals || kept[number].answer == nullptr) return false;
+  if (number <= 0 || number >= max_signals || kept[number].answer == nullptr) return false;
   if (before != nullptr) *before = kept[number].programs;
   if (now != nullptr) kept[number].programs = *now;
   return true;

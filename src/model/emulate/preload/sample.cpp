@@ -31,7 +31,7 @@ std::uint64_t unknown_code = 0;
 
 namespace {
 
-Sampler samplers[most_slots];
+Sampler samplers[max_slots];
 
 std::uint64_t now(const perf_event_attr& attr) {
   timespec t{};
@@ -334,7 +334,7 @@ public:
   [[nodiscard]] auto end() { return slots_.begin() + static_cast<std::ptrdiff_t>(count_); }
 
 private:
-  std::array<std::int32_t, most_slots> slots_; // NOLINT(cppcoreguidelines-pro-type-member-init)
+  std::array<std::int32_t, max_slots> slots_; // NOLINT(cppcoreguidelines-pro-type-member-init)
   std::size_t count_ = 0;
 };
 

@@ -81,7 +81,7 @@ public:
 
 private:
   static constexpr std::size_t of_event = 3, besides = 64;
-  std::array<std::uint64_t, of_event * most_slots + besides> words_{};
+  std::array<std::uint64_t, of_event * max_slots + besides> words_{};
   std::size_t count_ = 0;
 };
 

@@ -33,7 +33,7 @@ struct Mapping {
   int times = 1;            ///< mapped by the program, always at the same address
   void* of_linux = nullptr; ///< the ring of an event of Linux's own, without page
 };
-Mapping mappings[most_slots];
+Mapping mappings[max_slots];
 
 std::size_t page_size() {
   static const auto size = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
@@ -169,7 +169,7 @@ perf_event_mmap_page* find_ring(const Shared& shared, std::int32_t at) {
   static struct {
     std::uint64_t order;
     perf_event_mmap_page* page;
-  } others[most_slots];
+  } others[max_slots];
   auto& other = others[at];
   if (other.order != slot.order) {
     void* const memory = map_memory(slot.ring_bytes, slot.order, false);
