@@ -26,7 +26,7 @@ HELPERS = $(shell ninja -C $(BUILD) -t targets all 2>/dev/null | \
 # The emulated arm64 machine: downloaded packages, a cross build.
 GUEST ?= build-guest
 
-.PHONY: all configure help deps test-deps print-test-deps ci-deps demo test test-guest test-slurm bench install deb test-deb lint format format-check clean
+.PHONY: all configure help deps test-deps print-test-deps ci-deps demo test test-guest test-slurm bench install deb test-deb count lint format format-check clean
 
 # The program, and the library that `make install` installs beside it.
 all: configure
@@ -43,6 +43,7 @@ help:
 	@echo 'make deb        build Debian packages into build-deb/ (DEB_BUILD_OPTIONS="nocheck noautodbgsym": without tests); make test-deb: try them'
 	@echo 'make deps       install dependencies with apt-get; without apt-get, print their names'
 	@echo 'make lint       check sources and manual pages; make format-check: check formatting; make format: fix it'
+	@echo 'make count      files and lines of src, include and tests'
 	@echo 'make clean      remove $(BUILD)/, $(GUEST)/ and demo/'
 
 deps:
@@ -111,6 +112,13 @@ deb:
 # On a bare Debian that debootstrap makes: needs root and the network.
 test-deb: deb
 	@tests/deb/run build-deb
+
+# Files and lines, all of them counted, of what is maintained by hand: code, build files, tables of cases.
+count:
+	@for part in 'src include' tests; do \
+	  git ls-files $$part | grep -E '\.(cpp|hpp|h|c|S|py|sh|table)$$|/(run|meson\.build)$$' | tr '\n' '\0' | \
+	    wc -l --files0-from=- | awk -v part="$$part" 'END { print part ": " NR - 1 " files, " $$1 " lines" }'; \
+	done
 
 lint:
 	mandoc -T lint -W warning man/*.[1-9]

@@ -261,7 +261,8 @@ public:
     passed_ = executor.last_ns == 0 || now_ns < executor.last_ns ? 0 : now_ns - executor.last_ns;
     executor.last_ns = now_ns;
     const double simulated =
-        (user != nullptr ? nanoseconds(*user, executor.cpu) : 0) + std::exchange(executor.kernel_ns, 0);
+        (user != nullptr ? nanoseconds(*user, executor.cpu) : 0) +
+        (kernel != nullptr ? nanoseconds(*kernel, executor.cpu) : 0) + std::exchange(executor.kernel_ns, 0);
     // A program takes many times longer under Valgrind: its time there would be no share of anything.
     const bool by_cycles = settings().exact || settings().emulated_time();
     from_ = executor.clock_ns;
