@@ -2,8 +2,8 @@
 // recorded, replayed, inferred; and nothing that is stated has a part in it.
 #include "commands/caches/infer/findings.hpp"
 #include "commands/caches/infer/sampler.hpp"
-#include "commands/caches/measure/miss_events.hpp"
 #include "commands/caches/measure/study.hpp"
+#include "unit/caches/model_sampler.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -35,7 +35,7 @@ model::MachineDescription skylake() {
 class CounterSampler : public caches::Sampler {
 public:
   CounterSampler(double noise, bool prefetch, result::Results& record)
-      : model_(skylake(), "papi", 64 << 20), noise_(noise), prefetch_(prefetch), record_(record) {
+      : model_(skylake(), 64 << 20), noise_(noise), prefetch_(prefetch), record_(record) {
     can_ = model_.abilities();
     can_.exact = false;
     can_.times = true;
@@ -96,7 +96,7 @@ private:
                                : static_cast<double>(std::llround(total)) / static_cast<double>(*o.accesses);
   }
 
-  caches::ModelSampler model_;
+  ModelSampler model_;
   double noise_;
   bool prefetch_;
   result::Results& record_;

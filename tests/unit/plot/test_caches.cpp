@@ -1,9 +1,8 @@
-// The figures of an inference of caches: what is found is marked, what is modelled is called so, and what is
-// not on record is not drawn.
+// The figures of an inference of caches: what is found is marked, and what is not on record is not drawn.
 #include "commands/caches/infer/sampler.hpp"
-#include "commands/caches/measure/study.hpp"
 #include "commands/caches/view/caches_sections.hpp"
 #include "show/plot/layout.hpp"
+#include "unit/caches/model_sampler.hpp"
 
 #include <recount/error.hpp>
 
@@ -23,18 +22,11 @@ recount::plot::Sheet compose(const std::string& name, const recount::result::Res
 }
 
 recount::result::Results recorded(bool grid) {
-  recount::caches::CachesTask task;
-  task.witness = "model:i7-9700";
-  task.max_bytes = 8 << 20;
-  task.grid = grid;
   recount::result::Results results;
   results.runs.push_back({});
   results.runs[0].id = "R";
   results.runs[0].cpu = "Some CPU";
-  results.runs[0].plan = recount::caches::record_plan(recount::caches::caches_abilities(task));
-  recount::caches::CachesListener listener;
-  listener.observation = [&](const recount::result::Observation& o) { results.observations.push_back(o); };
-  static_cast<void>(recount::caches::model_caches(task, "R", listener));
+  record_model(results, results.runs[0], "i7-9700", grid);
   return results;
 }
 
@@ -96,12 +88,7 @@ std::string refusal(const std::string& name, const recount::result::Results& res
 
 BOOST_AUTO_TEST_CASE(the_summary_shows_what_was_found) {
   const recount::plot::Sheet sheet = compose("caches", with_grid());
-  BOOST_TEST(sheet.panels.size() == 3U); // line, ways, misses; a model takes no time
-  for (const auto& panel : sheet.panels) {
-    BOOST_TEST(panel.title.find("modelled") != std::string::npos);
-    for (const auto& series : panel.series)
-      BOOST_TEST(series.modelled);
-  }
+  BOOST_TEST(sheet.panels.size() == 3U); // line, ways, misses; no time was taken
   BOOST_TEST(std::ranges::any_of(sheet.caption, [](const auto& c) {
     return c.find("L1d: 32 KiB, 8 ways, line 64 B") != std::string::npos;
   }));

@@ -402,8 +402,6 @@ StatedCaches stated_by_machine(const std::string& name) {
 
 StatedCaches stated_on_record(const result::Run& run, const std::string& machine) {
   if (!machine.empty()) return stated_by_machine(machine);
-  if (const auto described = Witness(note(run, "witness")).described_machine())
-    return stated_by_machine(*described);
   const std::string sources = note(run, sources_note);
   StatedCaches stated{sources.empty() ? "hwloc" : sources, run.caches, run.virtualised,
                       note(run, otherwise_note)};
@@ -462,10 +460,11 @@ void compare(Caches& found, const StatedCaches& by) {
   }
 }
 
-CachesFindings make_findings(Caches found, const result::Results& results, const result::Run& run,
-                             const std::string& machine) {
+CachesFindings findings_on_record(const result::Results& results, const result::Run& run,
+                                  const std::string& machine) {
+  RecordSampler sampler(results, run);
   CachesFindings all;
-  all.found = std::move(found);
+  all.found = infer_caches(sampler);
   all.stated = stated_on_record(run, machine);
   compare(all.found, all.stated);
   all.rows = grid_rows(results, {&run, 1}).front();
@@ -474,12 +473,6 @@ CachesFindings make_findings(Caches found, const result::Results& results, const
   all.cpu_model = run.cpu;
   all.cpu = base::parse<int>(note(run, "cpu"));
   return all;
-}
-
-CachesFindings findings_on_record(const result::Results& results, const result::Run& run,
-                                  const std::string& machine) {
-  RecordSampler sampler(results, run);
-  return make_findings(infer_caches(sampler), results, run, machine);
 }
 
 bool contradicts(const ClassicReading& reading, const Caches& found) {

@@ -17,7 +17,7 @@
 
 namespace recount::caches {
 
-/// high: two independent routes agree, or a simulation is exact; medium: one route, clear; low: an estimate.
+/// high: two independent routes agree, or the readings are exact; medium: one route, clear; low: an estimate.
 enum class Confidence { none, low, medium, high };
 [[nodiscard]] const char* to_string(Confidence confidence);
 
@@ -110,7 +110,6 @@ struct TlbFinding {
 /// Everything that was found.
 struct Caches {
   Witness witness;
-  bool modelled = false;
   std::vector<LevelFinding> levels; ///< from the core outwards
   std::vector<TlbFinding> tlbs;
   Property memory;                     ///< latency beyond the last level
@@ -242,17 +241,12 @@ struct CachesFindings {
   std::vector<GridRow> rows;           ///< the grid; empty: not recorded
   std::vector<ClassicReading> classic; ///< values from its curves
   std::string cpu_model;
-  std::optional<int> cpu; ///< measured on; nothing: not pinned, or modelled
+  std::optional<int> cpu; ///< measured on; nothing: not pinned
 };
 
-/// Compares what was found in a run with the described `machine` if one is named, else with the machine that
-/// was simulated, else with the caches in the header of the run. Throws recount::Error (bad_input) for an
-/// unknown machine.
-[[nodiscard]] CachesFindings make_findings(Caches found, const result::Results& results,
-                                           const result::Run& run, const std::string& machine = {});
-
-/// Infers again from the record. Throws recount::Error (bad_input) when the run is none that
-/// result::is_inference() accepts, and as make_findings() does.
+/// Infers from the record, and compares with the described `machine` if one is named, else with the caches in
+/// the header of the run. Throws recount::Error (bad_input) when the run is none that result::is_inference()
+/// accepts, and for an unknown machine.
 [[nodiscard]] CachesFindings findings_on_record(const result::Results& results, const result::Run& run,
                                                 const std::string& machine = {});
 

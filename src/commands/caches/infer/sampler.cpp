@@ -46,6 +46,10 @@ double require_time(const Reading& reading, const char* otherwise) {
   return *reading.ns;
 }
 
+std::vector<Reading> Sampler::read(std::span<const kernel::Pattern> patterns) {
+  return base::mapped(patterns, [&](const kernel::Pattern& pattern) { return read_one(pattern); });
+}
+
 std::vector<Reading> CachedSampler::read(std::span<const kernel::Pattern> patterns) {
   std::set<kernel::Pattern> requested;
   std::vector<kernel::Pattern> fresh;
@@ -288,18 +292,14 @@ bool RecordSampler::add_colours(const result::Observation& o) {
   return true;
 }
 
-std::vector<Reading> RecordSampler::read(std::span<const kernel::Pattern> patterns) {
-  std::vector<Reading> all;
-  for (const auto& pattern : patterns) {
-    auto& reading = all.emplace_back();
-    const auto found = rounds_.find(without_round(pattern));
-    if (found == rounds_.end()) continue;
-    const Rounds& rounds = found->second;
-    reading = make_reading(pattern, rounds.times, rounds.misses);
-    reading.translations = make_reading(pattern, {}, rounds.translations).misses;
-    if (!reading.ns) reading.why = rounds.why;
-  }
-  return all;
+Reading RecordSampler::read_one(const kernel::Pattern& pattern) {
+  const auto found = rounds_.find(without_round(pattern));
+  if (found == rounds_.end()) return {};
+  const Rounds& rounds = found->second;
+  Reading reading = make_reading(pattern, rounds.times, rounds.misses);
+  reading.translations = make_reading(pattern, {}, rounds.translations).misses;
+  if (!reading.ns) reading.why = rounds.why;
+  return reading;
 }
 
 namespace {

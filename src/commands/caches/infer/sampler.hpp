@@ -97,8 +97,8 @@ public:
   Sampler& operator=(const Sampler&) = delete;
   virtual ~Sampler() = default;
   [[nodiscard]] virtual const Abilities& abilities() const = 0;
-  /// One reading per pattern, in order; patterns of one call are measured interleaved.
-  [[nodiscard]] virtual std::vector<Reading> read(std::span<const kernel::Pattern> patterns) = 0;
+  /// One reading per pattern, in order; patterns of one call may be measured interleaved.
+  [[nodiscard]] virtual std::vector<Reading> read(std::span<const kernel::Pattern> patterns);
   /// A short measurement of a cycle through these places, in ns per visit, for searches of thousands of
   /// steps. Negative: it cannot be had (no clock, or nothing but a record). `quickly`: one slice, which noise
   /// may lengthen.
@@ -117,6 +117,10 @@ public:
   [[nodiscard]] virtual std::uint64_t searches() const { return 0; }
   /// Stores the result of a search; returns the best one so far.
   virtual PageColours keep(const PageColours& colours) { return colours; }
+
+protected:
+  /// One of several that are read one after the other.
+  [[nodiscard]] virtual Reading read_one([[maybe_unused]] const kernel::Pattern& pattern) { return {}; }
 };
 
 /// The seed of a pattern increases by this number per round, so that each round has another order.
@@ -196,7 +200,6 @@ public:
   /// does not read.
   RecordSampler(const result::Results& results, const result::Run& run);
   [[nodiscard]] const Abilities& abilities() const override { return abilities_; }
-  std::vector<Reading> read(std::span<const kernel::Pattern> patterns) override;
   std::optional<PageColours> colours() override { return colours_; }
   [[nodiscard]] std::optional<HugePages> huge_pages() const override { return huge_pages_; }
 
@@ -207,6 +210,7 @@ private:
     std::string why;
   };
   using Moment = std::pair<kernel::Pattern, int>; ///< a pattern with its order, a repetition
+  Reading read_one(const kernel::Pattern& pattern) override;
   void add_reference(const result::Observation& observation);
   void add_reading(const result::Observation& observation);
   bool add_colours(const result::Observation& observation);

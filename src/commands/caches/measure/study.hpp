@@ -1,10 +1,9 @@
 // recount caches: takes the readings that an inference requests, by any witness, and keeps them all.
 #pragma once
 
+#include "base/host/cpu.hpp"
 #include "commands/caches/infer/findings.hpp"
 #include "commands/caches/infer/sampler.hpp"
-#include "kernel/kernel.hpp"
-#include "model/hierarchy.hpp"
 #include "run/result/observation.hpp"
 #include "run/result/results_file.hpp"
 
@@ -13,6 +12,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace recount::caches {
@@ -30,9 +30,11 @@ struct CachesTask {
   std::vector<CountedMiss> tlb_metrics = {}; ///< misses of each data TLB
 };
 
+using Observer = std::function<void(const result::Observation&)>;
+
 /// Called from the thread that called; any may be empty.
 struct CachesListener {
-  std::function<void(const result::Observation&)> observation;
+  Observer observation;
   StageCallback stage;
   std::function<bool()> stop; ///< true: end; called often
 };
@@ -44,10 +46,6 @@ void choose_metrics(CachesTask& task);
 
 /// The abilities of the task's witness, as in the record.
 [[nodiscard]] Abilities caches_abilities(const CachesTask& task);
-
-/// Simulates in this process, and hands every observation, with `run` as its run, to the listener. Throws
-/// recount::Error (bad_input) for an unknown machine.
-Caches model_caches(const CachesTask& task, const std::string& run, const CachesListener& listener);
 
 /// Measures in a process of its own, `program`, which runs serve_caches(), pinned, where allowed without
 /// randomised addresses, and hands every observation, with `run` as its run, to the listener. False: the
@@ -61,38 +59,16 @@ bool take_readings(const CachesTask& task, const std::string& run, const CachesL
 /// Returns the exit status of the process. Throws recount::Error (bad_input) when there is no task.
 int serve_caches(int in, int out);
 
-/// The grid of sizes and strides of powers of two, kernels stride and chase, for a machine whose largest
-/// private cache is about so large.
-[[nodiscard]] std::vector<kernel::KernelPoint> grid_points(std::int64_t largest_cache, bool modelled);
-
-/// Measures the grid in this process and hands the observations on.
-void take_grid(const CachesTask& task, const std::vector<kernel::KernelPoint>& points,
-               const std::function<void(const result::Observation&)>& observed);
-
-// The model as a source of readings for the inference of caches.
-
-/// Reads misses from the simulation of a described machine. Deterministic.
-class ModelSampler : public Sampler {
-public:
-  /// `witness` as in results: "model", "model:i7-9700". `observed` is called with each observation (its run
-  /// is left empty); may be absent. Throws recount::Error (bad_input) for a description that model::check()
-  /// refuses.
-  ModelSampler(const model::MachineDescription& machine, const Witness& witness, std::int64_t max_bytes,
-               std::function<void(const result::Observation&)> observed = {});
-  [[nodiscard]] const Abilities& abilities() const override { return abilities_; }
-  std::vector<Reading> read(std::span<const kernel::Pattern> patterns) override;
-  /// The abilities of such a sampler, without simulating.
-  [[nodiscard]] static Abilities abilities_for(const model::MachineDescription& machine,
-                                               const Witness& witness, std::int64_t max_bytes);
-
-private:
-  Reading read(const kernel::Pattern& pattern);
-
-  model::Hierarchy caches_;
-  std::uint64_t free_ = kernel::assumed_base; ///< nothing at or above it was ever visited
-  bool must_clear_ = false;
-  Abilities abilities_;
-  std::function<void(const result::Observation&)> observed_;
+/// A row of data/misses.txt: events of demand misses, for counting where a preset is missing or counts more.
+struct MissEvents {
+  std::string pmu; ///< in sysfs
+  /// By level from the core outwards; absent: no event counts it.
+  std::vector<std::optional<CountedMiss>> levels, tlbs;
 };
+
+/// The rows of a CPU in the format that data/misses.txt explains. Pure.
+[[nodiscard]] std::vector<MissEvents> parse_miss_events(std::string_view text, const host::Cpu& cpu);
+/// Those built in, of a CPU.
+[[nodiscard]] std::vector<MissEvents> miss_events(const host::Cpu& cpu);
 
 } // namespace recount::caches

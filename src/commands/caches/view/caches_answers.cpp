@@ -64,7 +64,7 @@ std::optional<Answer> answer_found(const CachesFindings& shown, const std::strin
     answer.value = property == &LevelFinding::ways ? ways_text(p) : value_text(p);
     answer.proof = findings_caption(shown);
     answer.cells = fmt::format("row {} {}", level_text(one), p.name);
-    answer.confidence = shown.found.modelled ? "modelled" : to_string(p.confidence);
+    answer.confidence = to_string(p.confidence);
     return answer;
   }
   return {};
@@ -91,10 +91,8 @@ public:
   /// Counted misses, then whatever the inference measured, then the model.
   [[nodiscard]] Answer by_misses() const {
     if (auto answer = read(true, false)) return *answer;
-    for (const bool modelled : {false, true})
-      for (const auto& shown : evidence_.found)
-        if (shown.found.modelled == modelled)
-          if (auto answer = answer_found(shown, level_, property_.found)) return *answer;
+    for (const auto& shown : evidence_.found)
+      if (auto answer = answer_found(shown, level_, property_.found)) return *answer;
     if (auto answer = read(true, true)) return *answer;
     return {.reason = why_unknown()};
   }

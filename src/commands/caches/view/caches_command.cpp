@@ -20,6 +20,7 @@
 #include "show/command/measuring.hpp"
 #include "show/command/output.hpp"
 #include "show/command/print.hpp"
+#include "show/command/removed.hpp"
 #include "show/plot/select.hpp"
 
 #include <algorithm>
@@ -145,7 +146,7 @@ std::string caches_evidence(const CachesFindings& findings) {
   }
   for (const auto& tlb : found.tlbs)
     add_found(tlb.name, tlb.entries);
-  if (!found.modelled) std::ranges::for_each(found.counted_by, add);
+  std::ranges::for_each(found.counted_by, add);
   if (found.disturbed > 0) text += plot::disturbed_text(found.disturbed, found.rounds) + "\n";
   return text;
 }
@@ -192,7 +193,7 @@ std::string caches_reasons(const CachesFindings& findings) {
     add(paragraph.text);
   }
   text += command::paint(command::Style::strong, "Method") + "\n";
-  if (!findings.found.modelled) std::ranges::for_each(findings.found.counted_by, add);
+  std::ranges::for_each(findings.found.counted_by, add);
   std::ranges::for_each(findings.found.method, add);
   if (findings.found.disturbed > 0)
     add(plot::disturbed_text(findings.found.disturbed, findings.found.rounds));
@@ -283,7 +284,7 @@ Json level_json(const LevelFinding& level) {
 
 Json run_json(const ShownCaches& shown) {
   const auto& found = shown.all.found;
-  Json object{{"witness", found.witness}, {"modelled", found.modelled}, {"machine", shown.all.cpu_model}};
+  Json object{{"witness", found.witness}, {"machine", shown.all.cpu_model}};
   object["cpu"] = or_null(shown.all.cpu);
   if (shown.interrupted) object["interrupted"] = true;
   object["stated_by"] = shown.all.stated.source;
@@ -320,8 +321,7 @@ struct CachesArguments {
   bool patient = false, grid = false, rows = false, json = false, quiet = false, verbose = false;
 };
 
-constexpr std::int64_t usual_most = std::int64_t{128} << 20, modelled_most = std::int64_t{64} << 20,
-                       min_limit = std::int64_t{8} << 20;
+constexpr std::int64_t usual_most = std::int64_t{128} << 20, min_limit = std::int64_t{8} << 20;
 
 /// Counters that count misses here, else the clock.
 Witness default_witness() {
@@ -334,13 +334,12 @@ Witness default_witness() {
   return Witness::clock;
 }
 
-std::int64_t max_bytes(const CachesArguments& a, bool modelled) {
-  if (a.most.empty())
-    return modelled ? modelled_most : std::clamp(host::memory_available() / 4, min_limit, usual_most);
+std::int64_t max_bytes(const CachesArguments& a) {
+  if (a.most.empty()) return std::clamp(host::memory_available() / 4, min_limit, usual_most);
   const std::int64_t bytes = sweep::parse_size(a.most, "--max-size");
   if (bytes < min_limit || bytes > std::int64_t{1} << 36)
     throw bad_input("--max-size " + a.most, "must be between 8M and 64G");
-  if (!modelled && bytes > host::memory_available())
+  if (bytes > host::memory_available())
     throw bad_input("--max-size " + a.most,
                     fmt::format("is more than the available memory, {} bytes", host::memory_available()));
   return bytes;
@@ -412,9 +411,8 @@ private:
 
 CachesTask make_task(const CachesArguments& a, const Witness& name, std::optional<int> cpu,
                      std::uint64_t seed) {
-  const bool modelled = name.modelled();
-  CachesTask task{name, {}, max_bytes(a, modelled), seed, a.patient, a.grid || a.rows, cpu};
-  if (modelled || name.kind == Witness::clock) return task;
+  CachesTask task{name, {}, max_bytes(a), seed, a.patient, a.grid || a.rows, cpu};
+  if (name.kind == Witness::clock) return task;
   choose_metrics(task);
   if (task.metrics.empty())
     throw unavailable("--witness " + name.name(),
@@ -431,7 +429,7 @@ ShownCaches measure(const CachesArguments& a, const CachesTask& task, result::Wr
   header.seed = task.seed;
   header.plan = record_plan(caches_abilities(task));
   if (task.cpu) header.plan["cpu"] = std::to_string(*task.cpu);
-  if (!task.witness.described_machine()) note_stated(header, sources_of_stated_values(header, task.cpu));
+  note_stated(header, sources_of_stated_values(header, task.cpu));
   if (writer != nullptr) writer->write(header);
   const StageLine line(a.quiet);
   CachesListener listener;
@@ -442,13 +440,8 @@ ShownCaches measure(const CachesArguments& a, const CachesTask& task, result::Wr
     results.observations.push_back(observation);
   };
   ShownCaches shown;
-  if (task.witness.modelled()) {
-    Caches found = model_caches(task, header.id, listener);
-    shown.all = make_findings(std::move(found), results, header, a.machine);
-  } else {
-    shown.interrupted = !take_readings(task, header.id, listener);
-    shown.all = findings_on_record(results, header, a.machine);
-  }
+  shown.interrupted = !take_readings(task, header.id, listener);
+  shown.all = findings_on_record(results, header, a.machine);
   line.clear();
   shown.seconds = line.seconds();
   return shown;
@@ -475,13 +468,11 @@ std::vector<ShownCaches> measure_all(const CachesArguments& a) {
   auto witnesses = list_witnesses(a.witnesses);
   if (witnesses.empty()) witnesses.push_back(default_witness());
   std::vector<ShownCaches> all;
-  for (const auto& witness : witnesses) {
-    std::vector<std::optional<int>> cpus{std::nullopt};
-    if (!witness.modelled()) cpus = a.cpu.empty() ? one_of_each_kind() : std::vector{host::parse_cpu(a.cpu)};
+  const auto cpus = a.cpu.empty() ? one_of_each_kind() : std::vector{host::parse_cpu(a.cpu)};
+  for (const auto& witness : witnesses)
     for (const auto cpu : cpus)
       if (process::stop_signal == 0)
         all.push_back(measure(a, make_task(a, witness, cpu, seed), writer.get()));
-  }
   return all;
 }
 
@@ -492,9 +483,7 @@ void print(const CachesArguments& a, const std::vector<ShownCaches>& all) {
   }
   for (const auto& shown : all) {
     const auto& found = shown.all.found;
-    const std::string where = found.modelled  ? "simulated, not measured"
-                              : shown.all.cpu ? fmt::format("on CPU {}", *shown.all.cpu)
-                                              : "not pinned";
+    const std::string where = shown.all.cpu ? fmt::format("on CPU {}", *shown.all.cpu) : "not pinned";
     const char* const emulated = host::is_emulated(shown.all.cpu_model) ? ", emulated" : "";
     const std::string how =
         shown.seconds > 0 ? fmt::format(", {} in {:.1f} s{}", base::format_count(found.readings, "reading"),
@@ -519,15 +508,18 @@ void check_arguments(const CachesArguments& a) {
     const auto& witness = witness::find(name);
     if (witness.kind == Witness::both)
       throw bad_input("--witness both", "each witness is measured on its own", "--witness perf,papi");
-    if (const auto machine = name.described_machine()) static_cast<void>(model::machine(*machine));
+    if (name.modelled()) {
+      const auto& removed = *command::find_removed("caches", "--witness model");
+      throw bad_input(std::string(removed.word), std::string(removed.was), std::string(removed.fix));
+    }
   }
   if (!a.cpu.empty()) static_cast<void>(host::parse_cpu(a.cpu));
   if (!a.machine.empty()) static_cast<void>(model::machine(a.machine));
   command::check_outputs({.results = a.output, .json = a.json});
-  if (!a.from.empty() &&
-      (!a.output.empty() || !a.witnesses.empty() || !a.cpu.empty() || a.patient || a.grid || !a.most.empty()))
+  if (!a.from.empty() && (!a.output.empty() || !a.witnesses.empty() || !a.cpu.empty() || !a.seed.empty() ||
+                          a.patient || a.grid || !a.most.empty()))
     throw bad_input("--from", "cannot be combined with options of a measurement",
-                    "remove -o, --witness, --cpu, --patient, --grid and --max-size");
+                    "remove -o, --witness, --cpu, --seed, --patient, --grid and --max-size");
 }
 
 void export_tables(const command::TableExport& file, const std::vector<ShownCaches>& all) {
@@ -563,8 +555,7 @@ command::Command caches_command() {
       [](command::Options& options, CachesArguments& a) {
         options
             .list("--witness", a.witnesses, "LIST",
-                  "clock, perf, papi, model, model:NAME (default: counters if they count misses here, "
-                  "else clock)")
+                  "clock, perf, papi (default: counters if they count misses here, else clock)")
             .text("--machine", a.machine, "NAME",
                   "compare with this described machine (default: with what the system states)")
             .text("--cpu", a.cpu, "N",

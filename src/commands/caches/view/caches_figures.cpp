@@ -24,8 +24,7 @@ plot::Sample sample_at(auto x, auto y) {
 }
 
 std::string witness_text(const Caches& found) {
-  return found.modelled ? fmt::format("modelled (witness {})", found.witness)
-                        : fmt::format("witness {}", found.witness);
+  return fmt::format("witness {}", found.witness);
 }
 
 /// Time against the working set, with measured and stated capacities; one mark where they agree.
@@ -52,15 +51,14 @@ Panel latency_panel(const CachesFindings& f) {
 }
 
 /// Adds the series of a level unless it is too short, with the value that it shows.
-void add_level(Panel& panel, const CachesFindings& f, const LevelFinding& level,
-               std::vector<plot::Sample> samples, const std::string& value) {
+void add_level(Panel& panel, const LevelFinding& level, std::vector<plot::Sample> samples,
+               const std::string& value) {
   if (samples.size() < 2) return;
   std::ranges::sort(samples, {}, &plot::Sample::x);
   auto& series = panel.series.emplace_back();
   series.samples = std::move(samples);
   series.compact = level.name;
   series.label = value.empty() ? level.name : fmt::format("{}: {}", level.name, value);
-  series.modelled = f.found.modelled;
 }
 
 /// Lines retained against stride; constant at the number of ways.
@@ -79,7 +77,7 @@ Panel ways_panel(const CachesFindings& f) {
       panel.marks.push_back({static_cast<double>(way), fmt::format("{} per way", base::format_bytes(way))});
     }
     if (samples.size() > 1 && level.ways.value) panel.y_tics.push_back(*level.ways.value);
-    add_level(panel, f, level, std::move(samples), level.ways.value ? ways_text(level.ways) : "");
+    add_level(panel, level, std::move(samples), level.ways.value ? ways_text(level.ways) : "");
   }
   return panel;
 }
@@ -95,7 +93,7 @@ Panel line_panel(const CachesFindings& f) {
     std::vector<plot::Sample> samples;
     for (const auto& pair : level.geometry.pairs)
       samples.push_back(sample_at(pair.distance, pair.near_first));
-    add_level(panel, f, level, std::move(samples), level.line.value ? value_text(level.line) : "");
+    add_level(panel, level, std::move(samples), level.line.value ? value_text(level.line) : "");
   }
   if (const Property& line = f.found.levels.front().line; !panel.series.empty() && line.value)
     panel.marks.push_back({*line.value, "line " + value_text(line)});
@@ -103,7 +101,7 @@ Panel line_panel(const CachesFindings& f) {
 }
 
 /// A curve for each size, by stride.
-void add_sizes(Panel& panel, const std::vector<GridRow>& rows, const std::string& kernel, bool modelled,
+void add_sizes(Panel& panel, const std::vector<GridRow>& rows, const std::string& kernel,
                const std::function<std::optional<double>(const GridRow&)>& value) {
   std::map<std::int64_t, plot::Series> by_size;
   for (const GridRow& row : rows) {
@@ -112,7 +110,6 @@ void add_sizes(Panel& panel, const std::vector<GridRow>& rows, const std::string
     plot::Series& series = by_size[row.size];
     series.label = base::format_bytes(row.size);
     series.compact = base::format_bytes(row.size, true);
-    series.modelled = modelled;
     series.samples.push_back(sample_at(row.stride, *y));
   }
   std::vector<std::int64_t> sizes;
@@ -133,7 +130,7 @@ Panel stopwatch_panel(const CachesFindings& f, const std::string& kernel) {
   panel.title = fmt::format("kernel {}, by the clock; by size", kernel);
   panel.y_title = "time per access (ns)";
   panel.y_is_time = true;
-  add_sizes(panel, f.rows, kernel, false, [](const GridRow& row) { return row.ns; });
+  add_sizes(panel, f.rows, kernel, [](const GridRow& row) { return row.ns; });
   return panel;
 }
 
@@ -146,7 +143,7 @@ Panel misses_panel(const CachesFindings& f, std::size_t level) {
       least = *reading.capacity.value / 4;
       most = 4 * *reading.capacity.value;
     }
-  add_sizes(panel, f.rows, "stride", f.found.modelled, [&](const GridRow& row) {
+  add_sizes(panel, f.rows, "stride", [&](const GridRow& row) {
     return level < row.misses.size() && row.size >= least && row.size <= most ? row.misses[level]
                                                                               : std::nullopt;
   });
@@ -199,7 +196,7 @@ const std::vector<CachesFigure>& all_figures() {
       {{"caches", "summary of recount caches: latency, line, ways, and misses or times against stride",
         "readings of recount caches -o; all its panels with --grid"},
        [](const CachesFindings& f) {
-         const bool misses = f.found.modelled || !misses_panel(f, 0).series.empty();
+         const bool misses = !misses_panel(f, 0).series.empty();
          return std::vector{latency_panel(f), line_panel(f), ways_panel(f),
                             misses ? misses_panel(f, 0) : stopwatch_panel(f, "chase")};
        },
@@ -244,22 +241,14 @@ void describe_run(plot::Sheet& sheet, const CachesFindings& f, const result::Run
     if (!piece.empty() && std::ranges::find(sheet.caption, piece) == sheet.caption.end())
       sheet.caption.push_back(piece);
   };
-  if (f.found.modelled) {
-    const bool measured = std::ranges::any_of(sheet.panels, [](const Panel& p) {
-      return std::ranges::any_of(p.series, [](const plot::Series& s) { return !s.modelled; });
-    });
-    add(plot::modelled_text(sheet, measured));
-  } else {
-    add(plot::machine_name(run) + (f.cpu ? fmt::format(", CPU {}", *f.cpu) : ""));
-    add("minimum over rounds, median beyond 8 MiB");
-  }
+  add(plot::machine_name(run) + (f.cpu ? fmt::format(", CPU {}", *f.cpu) : ""));
+  if (f.found.rounds > 0) add("minimum over rounds, median beyond 8 MiB");
   std::ranges::for_each(lines, add);
   for (const LevelFinding& level : f.found.levels)
     if (!level.shared_use.empty()) add(fmt::format("{}: {}", level_text(level), shared_use_text(level)));
   if (f.found.disturbed > 0) add(plot::disturbed_text(f.found.disturbed, f.found.rounds));
   if (std::ranges::any_of(sheet.panels, [](const Panel& p) { return !p.marks.empty(); }))
-    add(f.found.modelled ? "dotted lines: sizes found in the model, unless marked stated"
-                         : "dotted lines: measured sizes, unless marked stated");
+    add("dotted lines: measured sizes, unless marked stated");
 }
 
 plot::Sheet compose(const CachesFigure& figure, const result::Results& results) {

@@ -5,7 +5,6 @@
 #include "base/witness.hpp"
 #include "commands/caches/infer/findings.hpp"
 #include "commands/caches/infer/sampler.hpp"
-#include "commands/caches/view/external_results.hpp"
 #include "model/machine.hpp"
 #include "run/result/curves.hpp"
 #include "show/document/groups.hpp"
@@ -18,22 +17,6 @@
 #include <set>
 
 namespace recount::caches {
-namespace {
-
-/// The findings of one record. A description of a machine that recount does not ship is not opened, whatever
-/// the results call it: then nothing is stated.
-CachesFindings found_in(const result::Results& results, result::Run run, const std::string& machine) {
-  std::string& witness = run.plan["witness"];
-  if (const auto described = Witness(witness).described_machine();
-      described && !model::shipped_machine(*described)) {
-    witness = "model";
-    run.caches.clear();
-    run.plan["stated_by"] = "nobody";
-  }
-  return findings_on_record(results, run, machine);
-}
-
-} // namespace
 
 std::vector<document::Datum> property_data(const Caches& found) {
   std::vector<document::Datum> all;
@@ -98,20 +81,13 @@ std::string comparison_text(const CachesFindings& findings) {
         differences.push_back(fmt::format("{} {}: found {}, stated {}: {}", level.name, p->name,
                                           value_text(*p), stated_text(*p), p->remark));
     }
-  const auto machine = found.witness.described_machine();
-  const bool stated_by_model =
-      found.modelled && agree > 0 && (!machine || findings.stated.source == "machine " + *machine);
   return fmt::format(
-      "Compared with the specification ({}): {} of {} {}, {}{}.{}", findings.stated.source, agree,
+      "Compared with the specification ({}): {} of {} {}, {}{}.", findings.stated.source, agree,
       base::format_count(stated, "property", "properties"), agree == 1 ? "agrees" : "agree",
       absent == 0 ? "" : fmt::format("{} not found, ", absent),
       differences.empty() ? std::string("none differs")
                           : fmt::format("{}: {}", base::format_count(differences.size(), "differs", "differ"),
-                                        fmt::join(differences, ". ")),
-      stated_by_model
-          ? " The model simulates these caches: this tests the inference and cannot contradict the "
-            "statement."
-          : "");
+                                        fmt::join(differences, ". ")));
 }
 
 namespace {
@@ -148,7 +124,7 @@ std::vector<document::Block> write_caches(const document::Material& material) {
       std::vector<document::Block> figures;
       for (const char* figure : {"caches-latency", "caches-ways", "caches-line"})
         material.gallery.add(figures, figure, own);
-      add_findings(blocks, found_in(*part.results, run, material.machine), std::move(figures));
+      add_findings(blocks, findings_on_record(*part.results, run, material.machine), std::move(figures));
     }
   }
   return document::under("Caches", std::move(blocks));
@@ -157,7 +133,7 @@ std::vector<document::Block> write_caches(const document::Material& material) {
 std::vector<CachesFindings> all_findings(const document::Part& part) {
   std::vector<CachesFindings> all;
   for (const auto& run : part.results->runs)
-    if (result::is_inference(run)) all.push_back(found_in(*part.results, run, {}));
+    if (result::is_inference(run)) all.push_back(findings_on_record(*part.results, run));
   return all;
 }
 
@@ -322,14 +298,6 @@ void add_tables(std::vector<document::Block>& blocks, const document::Part& swee
   }
 }
 
-/// The caches that recount caches measured by times.
-std::vector<Caches> timed_findings(const std::vector<CachesFindings>& findings) {
-  std::vector<Caches> all;
-  for (const CachesFindings& one : findings)
-    if (!one.found.modelled) all.push_back(one.found);
-  return all;
-}
-
 /// The table that a reading was drawn from.
 std::string caption_of(const ClassicReading& reading, const std::vector<GridRow>& rows,
                        statistics::Statistic statistic) {
@@ -344,11 +312,14 @@ std::string caption_of(const ClassicReading& reading, const std::vector<GridRow>
 }
 
 /// Without those that contradict a better finding.
-std::vector<GridReading> grid_readings_in(const document::Part& sweep, const std::vector<Caches>& found) {
+std::vector<GridReading> grid_readings_in(const document::Part& sweep,
+                                          const std::vector<CachesFindings>& found) {
   std::vector<GridReading> all;
   for (const auto& rows : grid_rows(*sweep.results, sweep.results->runs))
     for (auto& reading : classic_readings(rows)) {
-      if (std::ranges::any_of(found, [&](const Caches& one) { return contradicts(reading, one); })) continue;
+      if (std::ranges::any_of(found,
+                              [&](const CachesFindings& one) { return contradicts(reading, one.found); }))
+        continue;
       std::string caption = caption_of(reading, rows, sweep.results->statistic);
       all.push_back({std::move(reading), std::move(caption)});
     }
@@ -407,7 +378,8 @@ std::string uncounted(const document::Part& part) {
 
 /// Time and cycles per access, then misses.
 std::vector<document::Block> write_kernel(const document::Material& material, const document::Part& sweep,
-                                          const std::string& kernel, const std::vector<Caches>& found) {
+                                          const std::string& kernel,
+                                          const std::vector<CachesFindings>& found) {
   std::set<std::int64_t> strides;
   for (const auto& o : sweep.results->observations)
     if (const auto stride = result::integer(o.params, "stride")) strides.insert(*stride);
@@ -438,7 +410,7 @@ std::vector<document::Block> write_sweeps(const document::Material& material) {
   std::vector<document::Block> blocks;
   for (const document::Part& part : material.parts) {
     std::vector<document::Block> of_part;
-    const auto found = timed_findings(all_findings(part));
+    const auto found = all_findings(part);
     for (const char* kernel : kernels)
       document::append(of_part, write_kernel(material, points_of(part, kernel), kernel, found));
     const auto swept = std::ranges::count_if(part.results->observations, [](const auto& o) {
@@ -473,11 +445,12 @@ std::vector<document::Block> write_sweeps(const document::Material& material) {
 /// One line on all kernels; nothing of a model, which shows what was stated, and none by times of a level
 /// that recount caches has found.
 std::vector<std::string> readings_summary(const document::Part& part) {
-  const auto found = timed_findings(all_findings(part));
+  const auto found = all_findings(part);
   const auto is_found = [&](const std::string& name) {
-    return std::ranges::any_of(found, [&](const Caches& one) {
-      return std::ranges::any_of(
-          one.levels, [&](const LevelFinding& level) { return level.name == name && level.capacity.value; });
+    return std::ranges::any_of(found, [&](const CachesFindings& one) {
+      return std::ranges::any_of(one.found.levels, [&](const LevelFinding& level) {
+        return level.name == name && level.capacity.value;
+      });
     });
   };
   std::vector<std::string> texts;
@@ -497,12 +470,11 @@ std::vector<document::Answer> cache_answers(const document::Part& part) {
   for (const auto& run : part.results->runs)
     evidence.presets.insert(run.presets.begin(), run.presets.end());
   evidence.found = all_findings(part);
-  const std::vector<Caches> found = timed_findings(evidence.found);
   bool any = !evidence.found.empty();
   for (const char* kernel : kernels) {
     const document::Part points = points_of(part, kernel);
     any = any || !points.results->observations.empty();
-    for (auto& reading : grid_readings_in(points, found))
+    for (auto& reading : grid_readings_in(points, evidence.found))
       evidence.readings.push_back(std::move(reading));
   }
   const CountedMisses misses = counted_misses(part);

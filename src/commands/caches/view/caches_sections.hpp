@@ -2,11 +2,13 @@
 #pragma once
 
 #include "commands/caches/infer/findings.hpp"
+#include "run/result/results_file.hpp"
 #include "show/document/section.hpp"
 #include "show/plot/sheet.hpp"
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace recount::caches {
@@ -47,5 +49,23 @@ struct CacheEvidence {
 /// Each run on record gets panels of its own. To compose one throws recount::Error (bad_input) when the
 /// results lack its data (no such run, no times, no grid) or it has more panels than fit on a page.
 [[nodiscard]] std::vector<plot::Figure> caches_figures();
+
+// Results of sweeps over size and stride that somebody else measured, for example by hand in a laboratory.
+
+/// Reads CSV (see base::parse_csv()) with the columns size and stride (bytes; 32K, 1M), kernel (stride, the
+/// default, or chase), and averages per access: ns, l1_misses, l2_misses, l3_misses. An empty field is no
+/// value. The values become observations of one access by the witness "published", of a run of their own.
+/// Throws recount::Error (bad_input) naming file and line.
+[[nodiscard]] result::Results parse_external(std::string_view text, const std::string& file);
+[[nodiscard]] result::Results read_external(const std::string& file);
+
+/// A stride in bytes; 0: of all strides together.
+[[nodiscard]] std::string stride_text(std::int64_t bytes);
+
+/// A table of the cells of external results that contradict the modelled misses in `all`, each with the
+/// reason for the modelled value; or the statement that all agree, or that nothing was modelled at these
+/// points.
+[[nodiscard]] std::vector<document::Block> compare_external(const document::Part& external,
+                                                            const result::Results& all);
 
 } // namespace recount::caches
