@@ -7,7 +7,6 @@
 #include "kernel/loops/pattern.hpp"
 #include "model/hierarchy.hpp"
 #include "model/machine.hpp"
-#include "run/witness/backend.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -82,34 +81,13 @@ private:
   Observer observed_;
 };
 
-/// The misses of the kernel stride over sizes and strides of powers of two, as counters give them.
-inline void take_model_grid(const std::string& machine, const ModelSampler::Observer& observed) {
-  using namespace recount;
-  const Witness witness("model:" + machine);
-  const auto& model = witness::find(witness);
-  const auto& stride = kernel::find("stride");
-  constexpr std::int64_t one = 1;
-  for (std::int64_t size = 4096; size <= 4 << 20; size *= 2)
-    for (std::int64_t step = 1; step <= size / 2; step *= 2) {
-      const auto params = kernel::complete(
-          stride, {{"size", size}, {"stride", step}, {"rounds", 200 * one}, {"passes", one}});
-      for (auto o :
-           model.observe(stride, nullptr, {"", "stride", params, 0, witness, model.default_metrics})) {
-        o.witness = Witness::papi;
-        observed(o);
-      }
-    }
-}
-
 /// Adds what recount caches records of a described machine.
 inline void record_model(recount::result::Results& results, recount::result::Run& run,
-                         const std::string& machine, bool grid = false) {
-  const auto observed = [&](recount::result::Observation o) {
+                         const std::string& machine) {
+  ModelSampler sampler(recount::model::machine(machine), 8 << 20, [&](recount::result::Observation o) {
     o.run = run.id;
     results.observations.push_back(o);
-  };
-  ModelSampler sampler(recount::model::machine(machine), 8 << 20, observed);
+  });
   run.plan = recount::caches::record_plan(sampler.abilities());
   static_cast<void>(recount::caches::infer_caches(sampler));
-  if (grid) take_model_grid(machine, observed);
 }

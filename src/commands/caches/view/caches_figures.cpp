@@ -9,8 +9,6 @@
 #include <recount/error.hpp>
 
 #include <algorithm>
-#include <functional>
-#include <map>
 
 namespace recount::caches {
 
@@ -100,59 +98,6 @@ Panel line_panel(const CachesFindings& f) {
   return panel;
 }
 
-/// A curve for each size, by stride.
-void add_sizes(Panel& panel, const std::vector<GridRow>& rows, const std::string& kernel,
-               const std::function<std::optional<double>(const GridRow&)>& value) {
-  std::map<std::int64_t, plot::Series> by_size;
-  for (const GridRow& row : rows) {
-    const auto y = row.kernel == kernel ? value(row) : std::nullopt;
-    if (!y) continue;
-    plot::Series& series = by_size[row.size];
-    series.label = base::format_bytes(row.size);
-    series.compact = base::format_bytes(row.size, true);
-    series.samples.push_back(sample_at(row.stride, *y));
-  }
-  std::vector<std::int64_t> sizes;
-  for (auto& [size, series] : by_size) {
-    if (series.samples.size() < 2) continue;
-    panel.series.push_back(std::move(series));
-    sizes.push_back(size);
-  }
-  plot::colour_by_bytes(panel.series, sizes);
-  panel.x_title = "stride";
-  panel.ordered = true;
-  panel.series_title = "size";
-}
-
-/// Mean access time against the stride, one curve per size.
-Panel stopwatch_panel(const CachesFindings& f, const std::string& kernel) {
-  Panel panel;
-  panel.title = fmt::format("kernel {}, by the clock; by size", kernel);
-  panel.y_title = "time per access (ns)";
-  panel.y_is_time = true;
-  add_sizes(panel, f.rows, kernel, [](const GridRow& row) { return row.ns; });
-  return panel;
-}
-
-/// Average misses against the stride, one curve per size around the capacity: curves far from it add nothing.
-Panel misses_panel(const CachesFindings& f, std::size_t level) {
-  Panel panel;
-  std::int64_t least = 0, most = std::int64_t{1} << 62;
-  for (const ClassicReading& reading : f.classic)
-    if (reading.level == level_name(level) && reading.misses && reading.capacity.value) {
-      least = *reading.capacity.value / 4;
-      most = 4 * *reading.capacity.value;
-    }
-  add_sizes(panel, f.rows, "stride", [&](const GridRow& row) {
-    return level < row.misses.size() && row.size >= least && row.size <= most ? row.misses[level]
-                                                                              : std::nullopt;
-  });
-  panel.title = fmt::format("L{} misses, kernel stride, {}; by size", level + 1, witness_text(f.found));
-  panel.y_title = "misses per access";
-  panel.y_is_share = true;
-  return panel;
-}
-
 /// Levels whose ways the curves of ways_panel() do not show, and why.
 std::vector<std::string> hidden_ways(const CachesFindings& f) {
   std::vector<std::string> lines;
@@ -165,16 +110,6 @@ std::vector<std::string> hidden_ways(const CachesFindings& f) {
       lines.push_back(fmt::format("{}: {} not visible, {} retained above it", level.name,
                                   ways_text(level.ways), base::format_count(least, "line is", "lines are")));
   }
-  return lines;
-}
-
-/// The values from the grid of misses, or of times.
-std::vector<std::string> classic_lines(const CachesFindings& f, bool misses) {
-  std::vector<std::string> lines;
-  for (const ClassicReading& r : f.classic)
-    if (r.misses == misses && r.capacity.value)
-      lines.push_back(
-          fmt::format("{}{}: {}", r.level, misses ? "" : " by " + r.kernel, classic_values_text(r)));
   return lines;
 }
 
@@ -193,12 +128,9 @@ struct CachesFigure {
 
 const std::vector<CachesFigure>& all_figures() {
   static const std::vector<CachesFigure> all{
-      {{"caches", "summary of recount caches: latency, line, ways, and misses or times against stride",
-        "readings of recount caches -o; all its panels with --grid"},
+      {{"caches", "summary of recount caches: latency, line and ways", "readings of recount caches"},
        [](const CachesFindings& f) {
-         const bool misses = !misses_panel(f, 0).series.empty();
-         return std::vector{latency_panel(f), line_panel(f), ways_panel(f),
-                            misses ? misses_panel(f, 0) : stopwatch_panel(f, "chase")};
+         return std::vector{latency_panel(f), line_panel(f), ways_panel(f)};
        },
        found_lines,
        "no cache property could be determined"},
@@ -216,21 +148,6 @@ const std::vector<CachesFigure>& all_figures() {
        [](const CachesFindings& f) { return std::vector{line_panel(f)}; },
        [](const CachesFindings&) { return std::vector<std::string>{}; },
        "the results have no pairs of accesses"},
-      {{"caches-stopwatch", "mean access time against stride, for the kernels stride and chase",
-        "readings of recount caches --grid by time"},
-       [](const CachesFindings& f) {
-         return std::vector{stopwatch_panel(f, "stride"), stopwatch_panel(f, "chase")};
-       },
-       [](const CachesFindings& f) { return classic_lines(f, false); },
-       "the results have no times of sizes and strides: recount caches --grid -o FILE"},
-      {{"caches-misses", "average misses against stride for L1 and L2, sizes around the capacity",
-        "readings of recount caches --grid by counters or a model"},
-       [](const CachesFindings& f) {
-         return std::vector{misses_panel(f, 0), misses_panel(f, 1)};
-       },
-       [](const CachesFindings& f) { return classic_lines(f, true); },
-       "the results have no misses of sizes and strides: recount caches --grid -o FILE, with a witness that "
-       "counts misses or with the model"},
   };
   return all;
 }

@@ -45,9 +45,9 @@ struct CacheEvidence {
 
 // The figures of recorded runs of recount caches.
 
-/// "caches" (a summary), "caches-latency", "caches-ways", "caches-line", "caches-stopwatch", "caches-misses".
-/// Each run on record gets panels of its own. To compose one throws recount::Error (bad_input) when the
-/// results lack its data (no such run, no times, no grid) or it has more panels than fit on a page.
+/// "caches" (a summary), "caches-latency", "caches-ways", "caches-line". Each run on record gets panels of its
+/// own. To compose one throws recount::Error (bad_input) when the results lack its data (no such run, no
+/// times) or it has more panels than fit on a page.
 [[nodiscard]] std::vector<plot::Figure> caches_figures();
 
 // Results of sweeps over size and stride that somebody else measured, for example by hand in a laboratory.
