@@ -53,13 +53,12 @@ std::string empty_text(const Measurement& measured) {
   return bias ? count_text(*bias) : "-";
 }
 
-std::string painted(Verdict verdict) {
-  using enum command::Style;
-  const command::Style style = verdict == Verdict::agrees || verdict == Verdict::perf_agrees   ? good
-                               : verdict == Verdict::not_counted                               ? faint
-                               : verdict == Verdict::unstable || verdict == Verdict::plausible ? warning
-                                                                                               : bad;
-  return command::paint(style, std::string(name_of(verdict)));
+show::Style style_of(Verdict verdict) {
+  using enum show::Style;
+  return verdict == Verdict::agrees || verdict == Verdict::perf_agrees   ? good
+         : verdict == Verdict::not_counted                               ? faint
+         : verdict == Verdict::unstable || verdict == Verdict::plausible ? warning
+                                                                         : bad;
 }
 
 std::string place_text(const Judged& j) {
@@ -67,11 +66,12 @@ std::string place_text(const Judged& j) {
   return j.trial.kernel + (point.empty() ? "" : " ") + point;
 }
 
-void add_row(command::Table& table, const PresetVerdict& v) {
-  if (v.trials.empty()) return table.add({painted(v.verdict), v.preset});
+void add_row(show::Table& table, const PresetVerdict& v) {
+  const show::Cell verdict(style_of(v.verdict), std::string(name_of(v.verdict)));
+  if (v.trials.empty()) return table.add({verdict, v.preset});
   const Judged& j = v.trials.front();
   const std::string more = v.trials.size() > 1 ? fmt::format(" (+{})", v.trials.size() - 1) : "";
-  table.add({painted(v.verdict), v.preset, median_text(j.judgement.perf), median_text(j.judgement.papi),
+  table.add({verdict, v.preset, median_text(j.judgement.perf), median_text(j.judgement.papi),
              expected_text(j.trial.stated), ratio_text(j),
              empty_text(j.trial.perf) + ", " + empty_text(j.trial.papi), place_text(j) + more});
 }
@@ -112,7 +112,8 @@ std::string evidence(const Judged& j, std::size_t columns) {
 /// What is wrong with one preset, with the evidence of at most two kernels.
 std::string details(const PresetVerdict& v, std::size_t columns) {
   constexpr std::size_t most = 2;
-  std::string text = command::paint(command::Style::strong, v.preset) + ": " + painted(v.verdict) + "\n";
+  std::string text = command::paint(command::Style::strong, v.preset) + ": " +
+                     command::paint(style_of(v.verdict), std::string(name_of(v.verdict))) + "\n";
   std::vector<std::string> causes;
   std::size_t bad = 0;
   for (const Judged& j : v.trials) {
@@ -235,11 +236,11 @@ std::string short_point(const std::string& kernel, const result::Params& point) 
 namespace {
 
 /// The counts of a preset at one point, and the expected one.
-void add_trial(command::Table& table, const PresetVerdict& v, const Judged& j) {
-  document::Datum datum{.keys = {{"verdict", std::string(name_of(v.verdict))},
-                                 {"verdict at the point", std::string(name_of(j.judgement.verdict))},
-                                 {"kernel", j.trial.kernel}},
-                        .quantity = v.preset};
+void add_trial(show::Table& table, const PresetVerdict& v, const Judged& j) {
+  show::Datum datum{.keys = {{"verdict", std::string(name_of(v.verdict))},
+                             {"verdict at the point", std::string(name_of(j.judgement.verdict))},
+                             {"kernel", j.trial.kernel}},
+                    .quantity = v.preset};
   for (const auto& [name, setting] : j.trial.point)
     datum.keys.emplace_back(name, result::text(setting));
   const auto add = [&](const char* witness, const std::optional<Estimate>& e, const Measurement& measured) {
@@ -260,18 +261,18 @@ void add_trial(command::Table& table, const PresetVerdict& v, const Judged& j) {
 
 } // namespace
 
-std::vector<command::Table> check_tables(const Checked& checked) {
-  using Align = command::Table::Align;
-  command::Table table({{"verdict"},
-                        {"preset"},
-                        {"perf", Align::right},
-                        {"PAPI", Align::right},
-                        {"expected", Align::right, 1},
-                        {"ratio", Align::right, 3},
-                        {"empty", Align::right, 4},
-                        {"kernel", Align::left, 2}},
-                       "Verdicts");
-  command::Table missing({{"preset"}, {"reason"}}, "Not counted");
+std::vector<show::Table> check_tables(const Checked& checked) {
+  using show::Role;
+  show::Table table({{"verdict"},
+                     {"preset"},
+                     {"perf", Role::number},
+                     {"PAPI", Role::number},
+                     {"expected", Role::number, 1},
+                     {"ratio", Role::number, 3},
+                     {"empty", Role::number, 4},
+                     {"kernel", Role::words, 2}},
+                    "Verdicts");
+  show::Table missing({{"preset"}, {"reason"}}, "Not counted");
   for (const auto& v : checked.verdicts) {
     if (const std::string why = why_not_counted(v); !why.empty()) missing.add({v.preset, why});
     if (v.verdict != Verdict::not_counted) add_row(table, v);
@@ -303,8 +304,8 @@ std::string inconsistency(const Inconsistency& joint, const CheckText& options) 
 } // namespace
 
 std::string check_table(const Checked& checked, const CheckContext& context, const CheckText& options) {
-  const command::Table table = check_tables(checked).front();
-  std::string text = table.empty() ? "" : table.text();
+  const show::Table table = check_tables(checked).front();
+  std::string text = table.empty() ? "" : command::table_text(table);
   for (const auto& v : checked.verdicts)
     if (!sound(v.verdict)) text += "\n" + details(v, options.columns);
   for (const std::string& rest :
@@ -424,8 +425,8 @@ namespace {
 namespace fs = std::filesystem;
 
 /// The header of the counts, and the microcode.
-command::Table machine_table(const result::Run& run) {
-  command::Table table({{"machine"}, {""}}, "Machine");
+show::Table machine_table(const result::Run& run) {
+  show::Table table({{"machine"}, {""}}, "Machine");
   const auto& cpu = host::this_cpu();
   const auto add = [&](const std::string& name, const std::string& value) {
     table.add({name, value.empty() ? "not stated" : value});
@@ -440,16 +441,16 @@ command::Table machine_table(const result::Run& run) {
 }
 
 /// Relations of native events that do not hold; the last column has the events that explain each of them.
-command::Table joint_table(const Inconsistency& joint) {
-  using Align = command::Table::Align;
-  command::Table table({{"relation"},
-                        {"left", Align::right},
-                        {"right", Align::right},
-                        {"witness"},
-                        {"kernel"},
-                        {"reason"},
-                        {"suspects"}},
-                       "Native events that contradict one another");
+show::Table joint_table(const Inconsistency& joint) {
+  using show::Role;
+  show::Table table({{"relation"},
+                     {"left", Role::number},
+                     {"right", Role::number},
+                     {"witness"},
+                     {"kernel"},
+                     {"reason"},
+                     {"suspects"}},
+                    "Native events that contradict one another");
   const auto& explain = joint.suspects.empty() ? joint.together : joint.suspects;
   const std::string suspects =
       fmt::format("{}", fmt::join(explain, joint.suspects.empty() ? " and " : " or "));
@@ -460,9 +461,9 @@ command::Table joint_table(const Inconsistency& joint) {
   return table;
 }
 
-command::Table rows_table(const Checked& checked, const CheckContext& context) {
-  command::Table table({{"preset"}, {"line", command::Table::Align::right}, {"row"}},
-                       "Rows of " + (context.table.empty() ? std::string("the table") : context.table));
+show::Table rows_table(const Checked& checked, const CheckContext& context) {
+  show::Table table({{"preset"}, {"line", show::Role::number}, {"row"}},
+                    "Rows of " + (context.table.empty() ? std::string("the table") : context.table));
   for (const auto& verdict : checked.verdicts)
     if (const auto row = context.rows.find(verdict.preset); row != context.rows.end())
       table.add({verdict.preset, std::to_string(row->second.line), row->second.text});
@@ -501,7 +502,7 @@ void write_bundle(const std::string& folder, const Checked& checked, const Check
   const result::Run header = ended.results.runs.empty()
                                  ? witness::machine_header(process::command_line(), RECOUNT_VERSION)
                                  : ended.results.runs.back();
-  std::vector<command::Table> tables{machine_table(header)};
+  std::vector<show::Table> tables{machine_table(header)};
   for (auto& table : check_tables(checked))
     tables.push_back(std::move(table));
   if (!checked.joint.broken.empty()) tables.push_back(joint_table(checked.joint));

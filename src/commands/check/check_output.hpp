@@ -13,7 +13,7 @@
 namespace recount::check {
 
 /// What --export writes: the verdicts, and what was not counted with the reason.
-[[nodiscard]] std::vector<command::Table> check_tables(const Checked& checked);
+[[nodiscard]] std::vector<show::Table> check_tables(const Checked& checked);
 
 struct CheckText {
   bool all = false; ///< list every preset that was not counted

@@ -159,15 +159,15 @@ void print_details(const Folded& named) {
 }
 
 void print_short(const std::vector<Folded>& events, bool all) {
-  command::Table table({{"event"}, {"description"}});
+  show::Table table({{"event"}, {"description"}});
   for (const auto& [one, aliases] : events)
     if (all || one.reason.empty())
       table.add({one.name, one.prose + (one.reason.empty() ? "" : "  [not countable here]")});
-  if (!table.empty()) command::print("{}", table.text());
+  if (!table.empty()) command::print("{}", command::table_text(table));
 }
 
-command::Table events_table(const std::vector<Folded>& events) {
-  command::Table table({{"event"}, {"aliases"}, {"description"}, {"not countable here"}}, "Events");
+show::Table events_table(const std::vector<Folded>& events) {
+  show::Table table({{"event"}, {"aliases"}, {"description"}, {"not countable here"}}, "Events");
   for (const Folded& one : events)
     table.add({one.event.name, alias_text(one), one.event.prose, one.event.reason.text()});
   return table;

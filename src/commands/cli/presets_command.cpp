@@ -265,12 +265,12 @@ void print_details(const PresetListing& listing, const PresetLine& p) {
   if (!p.note.empty()) command::print_wrapped("note: " + p.note, 8, "    ");
 }
 
-command::Table presets_table(const PresetListing& listing, bool all) {
-  std::vector<command::Table::Column> columns{{"preset"}, {"derived"}, {"formula, or why it is unavailable"}};
+show::Table presets_table(const PresetListing& listing, bool all) {
+  std::vector<show::Column> columns{{"preset"}, {"derived"}, {"formula, or why it is unavailable"}};
   const bool tried =
       std::ranges::any_of(listing.presets, [](const PresetLine& p) { return !p.trial.empty(); });
   if (tried) columns.push_back({"by PAPI"});
-  command::Table table(std::move(columns), "Presets of " + listing.cpu);
+  show::Table table(std::move(columns), "Presets of " + listing.cpu);
   for (const PresetLine& p : listing.presets)
     if (const bool available = p.reason.empty(); available || all || !p.terms.empty()) {
       std::vector<std::string> cells{p.name, p.type, available ? p.formula : "unavailable: " + p.reason};
@@ -281,8 +281,8 @@ command::Table presets_table(const PresetListing& listing, bool all) {
 }
 
 /// Presets that need a component of PAPI, with the qualifiers of their events.
-command::Table components_table(const PresetListing& listing) {
-  command::Table table({{"preset"}, {"component"}, {"devices"}, {"events"}}, "Presets of components");
+show::Table components_table(const PresetListing& listing) {
+  show::Table table({{"preset"}, {"component"}, {"devices"}, {"events"}}, "Presets of components");
   for (const preset::ComponentBlock& block : listing.components)
     for (const preset::Line& row : block.rows) {
       std::string events;
@@ -296,16 +296,16 @@ command::Table components_table(const PresetListing& listing) {
 }
 
 void print_overview(const PresetListing& listing, bool all) {
-  const command::Table table = presets_table(listing, all), components = components_table(listing);
+  const show::Table table = presets_table(listing, all), components = components_table(listing);
   const auto missing = static_cast<std::size_t>(
       std::ranges::count_if(listing.presets, [](const PresetLine& p) { return !p.reason.empty(); }));
-  if (!table.empty()) command::print("{}\n", table.text());
-  if (all && !components.empty()) command::print("{}\n", components.text());
+  if (!table.empty()) command::print("{}\n", command::table_text(table));
+  if (all && !components.empty()) command::print("{}\n", command::table_text(components));
   if (!all && !components.empty())
     command::print_wrapped(
         fmt::format(
             "presets that need a component of PAPI 7.3 and its devices: {}; -a lists them with their events",
-            components.rows().size()),
+            components.rows.size()),
         2);
   command::print_wrapped(fmt::format("{} of {} available on {} by {}{}", listing.presets.size() - missing,
                                      base::format_count(listing.presets.size(), "preset"), listing.cpu,
@@ -350,7 +350,7 @@ int print_fitting(const PresetListing& listing, const std::vector<std::string>& 
     command::print("do not fit together\n");
     return 1;
   }
-  command::Table table({{"preset"}, {"further counters", command::Table::Align::right}}, "Presets that fit");
+  show::Table table({{"preset"}, {"further counters", show::Role::number}}, "Presets that fit");
   std::size_t others = 0;
   for (const PresetLine& p : listing.presets) {
     if (p.row.empty() || std::ranges::find(chosen, p.name) != chosen.end()) continue;
@@ -359,8 +359,8 @@ int print_fitting(const PresetListing& listing, const std::vector<std::string>& 
     together.insert(p.events.begin(), p.events.end());
     if (together.size() <= counters) table.add({p.name, std::to_string(together.size() - used.size())});
   }
-  if (!table.empty()) command::print("\n{}\n", table.text());
-  const std::size_t fit = table.rows().size();
+  if (!table.empty()) command::print("\n{}\n", command::table_text(table));
+  const std::size_t fit = table.rows.size();
   command::print_wrapped(fmt::format("{} of {} {} by the number of counters; an event that needs a certain "
                                      "counter may still not",
                                      fit, base::format_count(others, "other preset"),

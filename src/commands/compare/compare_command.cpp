@@ -124,18 +124,17 @@ std::string z_text(double z) {
   return z > 0 ? "> 1000" : "< -1000";
 }
 
-document::Table findings_table(const Comparison& c) {
-  document::Table table{"Outliers", {{c.by, false}, {"in", false}, {"", false}}, {}};
+show::Table findings_table(const Comparison& c) {
+  show::Table table({{c.by}, {"in"}, {""}}, "Outliers");
   for (const Finding& finding : c.findings)
     table.rows.push_back({c.nodes[finding.node], finding.subject, finding.text});
   return table;
 }
 
 /// A row for each value of a fact, with the nodes that have it.
-document::Table differences_table(const Comparison& c) {
+show::Table differences_table(const Comparison& c) {
   constexpr std::size_t max_named = 6;
-  document::Table table{
-      "Differences between the machines", {{"fact", false}, {"value", false}, {c.by, false}}, {}};
+  show::Table table({{"fact"}, {"value"}, {c.by}}, "Differences between the machines");
   for (const Difference& difference : c.differences) {
     std::map<std::string, Row> by_value;
     for (std::size_t node = 0; node < c.nodes.size(); ++node)
@@ -151,8 +150,11 @@ document::Table differences_table(const Comparison& c) {
   return table;
 }
 
-document::Table make_table(const Comparison& c, std::string caption) {
-  return {std::move(caption), {{c.by, false}, {"n"}, {"median"}, {"95 % interval"}, {"ratio"}, {"z"}}, {}};
+show::Table make_table(const Comparison& c, std::string caption) {
+  using show::number;
+  return show::Table(
+      {{c.by}, number("n"), number("median"), number("95 % interval"), number("ratio"), number("z")},
+      std::move(caption));
 }
 
 Row make_row(const Comparison& c, const Quantity& quantity, std::size_t node) {
@@ -168,29 +170,29 @@ Row make_row(const Comparison& c, const Quantity& quantity, std::size_t node) {
 }
 
 /// Of many nodes, the outliers alone unless `all`.
-document::Table quantity_table(const Comparison& c, const Quantity& quantity, bool all) {
+show::Table quantity_table(const Comparison& c, const Quantity& quantity, bool all) {
   constexpr std::size_t few = 16;
   auto table = make_table(c, quantity_title(quantity));
   for (std::size_t node = 0; node < c.nodes.size(); ++node)
     if (quantity.nodes[node].listed && (all || c.nodes.size() <= few || quantity.nodes[node].outlier))
-      table.rows.push_back(make_row(c, quantity, node));
+      table.add(make_row(c, quantity, node));
   return table;
 }
 
 /// Median, ratio and z-score of a quantity on a node, for CSV.
-void add_values(std::vector<document::Datum>& data, const Comparison& c, const Quantity& quantity,
+void add_values(std::vector<show::Datum>& data, const Comparison& c, const Quantity& quantity,
                 std::size_t node) {
   const NodeQuantity& on = quantity.nodes[node];
-  document::Datum datum{.keys = {{c.by, c.nodes[node]},
-                                 {"kernel", quantity.kernel},
-                                 {"points", std::to_string(quantity.points)},
-                                 {"outlier", on.outlier ? "yes" : "no"}},
-                        .quantity = quantity.metric,
-                        .unit = quantity.points > 1           ? ""
-                                : is_seconds(quantity.metric) ? "s"
-                                                              : quantity.unit,
-                        .witness = quantity.witness.name(),
-                        .repetitions = on.values.size()};
+  show::Datum datum{.keys = {{c.by, c.nodes[node]},
+                             {"kernel", quantity.kernel},
+                             {"points", std::to_string(quantity.points)},
+                             {"outlier", on.outlier ? "yes" : "no"}},
+                    .quantity = quantity.metric,
+                    .unit = quantity.points > 1           ? ""
+                            : is_seconds(quantity.metric) ? "s"
+                                                          : quantity.unit,
+                    .witness = quantity.witness.name(),
+                    .repetitions = on.values.size()};
   for (const auto& [name, setting] : quantity.point)
     datum.keys.emplace_back(name, result::text(setting));
   if (on.values.empty()) {
@@ -206,16 +208,16 @@ void add_values(std::vector<document::Datum>& data, const Comparison& c, const Q
   data.push_back(datum.with("z-score", on.z));
 }
 
-document::Table quantities_table(const Comparison& c) {
+show::Table quantities_table(const Comparison& c) {
   auto table = make_table(c, "Quantities");
-  const document::Table::Column keys[] = {{"kernel", false}, {"metric", false}, {"point", false}};
+  const show::Column keys[] = {{"kernel"}, {"metric"}, {"point"}};
   table.columns.insert(table.columns.begin(), std::begin(keys), std::end(keys));
   for (const Quantity& quantity : c.quantities)
     for (std::size_t node = 0; node < c.nodes.size(); ++node) {
       if (!quantity.nodes[node].listed) continue;
-      Row& row = table.rows.emplace_back(
-          Row{quantity.kernel, quantity.witness.name() + " " + quantity.metric, point_name(quantity)});
+      Row row{quantity.kernel, quantity.witness.name() + " " + quantity.metric, point_name(quantity)};
       std::ranges::move(make_row(c, quantity, node), std::back_inserter(row));
+      table.add(row);
       add_values(table.data, c, quantity, node);
     }
   return table;

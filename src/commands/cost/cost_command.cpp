@@ -75,18 +75,17 @@ const Cost* find(const Costs& costs, const std::string& operation, const std::st
   return found == costs.rows.end() ? nullptr : &*found;
 }
 
-std::vector<command::Table::Column> columns(const std::vector<std::size_t>& sizes) {
-  std::vector<command::Table::Column> heads{{"operation"}, {"route"}};
+std::vector<show::Column> columns(const std::vector<std::size_t>& sizes) {
+  std::vector<show::Column> heads{{"operation"}, {"route"}};
   for (const std::size_t size : sizes) // the first is never left out
-    heads.push_back({base::format_count(size, "event"), command::Table::Align::right,
-                     static_cast<int>(heads.size()) - 2});
+    heads.push_back(
+        {base::format_count(size, "event"), show::Role::number, static_cast<int>(heads.size()) - 2});
   return heads;
 }
 
-command::Table values_table(const Costs& costs, const std::vector<std::size_t>& sizes,
-                            const std::string& title, const Text& text,
-                            const std::vector<Exported>& exported) {
-  command::Table table(columns(sizes), title);
+show::Table values_table(const Costs& costs, const std::vector<std::size_t>& sizes, const std::string& title,
+                         const Text& text, const std::vector<Exported>& exported) {
+  show::Table table(columns(sizes), title);
   std::string last;
   std::pair<std::string, std::string> previous;
   for (const Cost& row : costs.rows) {
@@ -142,7 +141,7 @@ Text rounded(const Value& value, int decimals = 0) {
   };
 }
 
-std::vector<command::Table> cost_tables(const Costs& costs, const CostOptions& options) {
+std::vector<show::Table> cost_tables(const Costs& costs, const CostOptions& options) {
   const Value ns = [](const Cost& c) { return std::optional(c.ns); };
   const Value all = [](const Cost& c) { return c.instructions; };
   const Value user = [](const Cost& c) { return c.user_instructions; };
@@ -152,7 +151,7 @@ std::vector<command::Table> cost_tables(const Costs& costs, const CostOptions& o
   const auto& sizes = options.sizes;
   const std::string batches =
       base::format_count(options.visits * options.batches, "batch", "batches") + host::emulated_text();
-  std::vector<command::Table> tables;
+  std::vector<show::Table> tables;
   if (costs.ns_per_instruction)
     tables.push_back(values_table(
         costs, sizes,
@@ -190,14 +189,14 @@ void print_counted(const Costs& costs) {
   command::print("\n");
 }
 
-void print(const Costs& costs, const std::vector<command::Table>& tables) {
+void print(const Costs& costs, const std::vector<show::Table>& tables) {
   print_counted(costs);
-  for (const command::Table& table : tables)
+  for (const show::Table& table : tables)
     if (!table.empty())
       command::print(
           "{}\n\n{}\n",
-          command::paint(command::Style::strong, command::wrap(table.title(), command::line_width(), 0)),
-          table.text());
+          command::paint(command::Style::strong, command::wrap(table.caption, command::line_width(), 0)),
+          command::table_text(table));
   print_missing(costs);
   if (!costs.no_user_instructions.empty())
     command::print_wrapped("user-mode instructions: " + costs.no_user_instructions.cause, 2);

@@ -95,8 +95,8 @@ void print_json(const std::vector<Area>& areas) {
   command::print("{}", json_text("doctor", all));
 }
 
-command::Table findings_table(const std::vector<Area>& areas) {
-  command::Table table({{"area"}, {"subject"}, {"state"}, {"text"}, {"fix"}}, "Findings");
+show::Table findings_table(const std::vector<Area>& areas) {
+  show::Table table({{"area"}, {"subject"}, {"state"}, {"text"}, {"fix"}}, "Findings");
   for (const auto& area : areas)
     for (const auto& f : area.findings)
       table.add({area.name, f.subject, name_of(f.state), f.text, f.fix});
@@ -113,7 +113,7 @@ int answer_for(const std::string& command, bool json, const command::TableExport
                    json_text("doctor-for", {{"command", command}, {"ready", got.ready}, {"text", got.text}}));
   else
     command::print("{}: {}: {}\n", command, got.ready ? "yes" : "no", got.text);
-  command::Table table({{"command"}, {"ready"}, {"text"}}, "Readiness");
+  show::Table table({{"command"}, {"ready"}, {"text"}}, "Readiness");
   table.add({command, got.ready ? "yes" : "no", got.text});
   file.write("recount doctor", {table});
   return got.ready ? 0 : 3;

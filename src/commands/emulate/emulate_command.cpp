@@ -128,7 +128,7 @@ Emulation emulation_from(const EmulateOptions& o, const std::string& machine) {
 }
 
 void print_machines() {
-  command::Table table({{"machine"}, {"CPU"}, {"PMUs"}}, "Emulated machines");
+  show::Table table({{"machine"}, {"CPU"}, {"PMUs"}}, "Emulated machines");
   for (const std::string& name : machine_names()) {
     const SimulatedMachine machine = checked_settings({find_machine(name), "", ""}).machine;
     std::string pmus;
@@ -137,7 +137,7 @@ void print_machines() {
     table.add({name, machine.processor.name.empty() ? "this one" : machine.processor.name,
                pmus.empty() ? "none" : pmus});
   }
-  command::print("{}", table.text());
+  command::print("{}", command::table_text(table));
 }
 
 std::string code_text(const EventSelect& code) {
@@ -150,13 +150,13 @@ std::string code_text(const EventSelect& code) {
 }
 
 void print_events(const SimulatedMachine& machine) {
-  command::Table table({{"event"}, {"code"}, {"counts"}, {"description", command::Table::Align::left, 1}},
-                       "Events of " + machine.name);
+  show::Table table({{"event"}, {"code"}, {"counts"}, {"description", show::Role::words, 1}},
+                    "Events of " + machine.name);
   for (const SimulatedPmu& pmu : machine.pmus)
     for (const SimulatedEvent& row : pmu.rows)
       table.add({machine.pmus.size() > 1 ? pmu.name + "/" + row.name : row.name, code_text(row.code),
                  row.formula, row.description});
-  command::print("{}", table.text());
+  command::print("{}", command::table_text(table));
   std::string levels;
   const auto level = [&levels](const std::string& text) { levels += (levels.empty() ? "" : ", ") + text; };
   for (const CacheLevel& one : machine.caches)

@@ -240,20 +240,23 @@ std::vector<document::Block> write_section(const document::Material& material) {
     const Explanation e = Explainer(hypotheses, predictor).explain(group);
     blocks.emplace_back(document::Heading{group_name(e), 2});
     blocks.emplace_back(document::List{conclusions(e)});
-    document::Table table{
-        "Hypotheses about the machine that PAPI_L1_DCM refutes: " + group_name(e),
-        {{"hypothesis", false}, {"product", false}, {"witness", false}, {"counted"}, {"modelled"}, {"off"}},
-        {}};
+    show::Table table({{"hypothesis"},
+                       {"product"},
+                       {"witness"},
+                       show::number("counted"),
+                       show::number("modelled"),
+                       show::number("off")},
+                      "Hypotheses about the machine that PAPI_L1_DCM refutes: " + group_name(e));
     for (const Refuted& one : refuted(e)) {
       if (one.cells.empty()) continue;
       const Comparison& c = one.cells.front();
       table.rows.push_back({one.hypothesis->machine, c.cell.text(), base::format_witness(c.witness),
                             base::format_number(c.measured), base::format_number(c.predicted.value),
                             percent(c.off)});
-      document::Datum datum{{{"hypothesis", one.hypothesis->machine}, {"product", c.cell.text()}},
-                            l1_metric,
-                            "median",
-                            c.measured};
+      show::Datum datum{{{"hypothesis", one.hypothesis->machine}, {"product", c.cell.text()}},
+                        l1_metric,
+                        "median",
+                        c.measured};
       datum.witness = c.witness.name();
       table.data.push_back(datum);
       datum.witness = Witness{Witness::Kind::model, one.hypothesis->machine}.name();
@@ -336,14 +339,14 @@ Hypotheses make_hypotheses(const ExplainArguments& a) {
 }
 
 int list_hypotheses(const Hypotheses& all) {
-  command::Table table({{"machine"}, {"groups", command::Table::Align::right}, {"hypothesis"}});
+  show::Table table({{"machine"}, {"groups", show::Role::number}, {"hypothesis"}});
   for (const auto& one : all.machines) {
     const auto machine = model::machine(one.machine);
     const bool described = one.machine.find('~') == std::string::npos || one.machine.ends_with("~huge");
     table.add({one.machine, described && machine.validated ? std::to_string(machine.validated->groups) : "-",
                one.claim});
   }
-  command::print("{}", table.text());
+  command::print("{}", command::table_text(table));
   return 0;
 }
 

@@ -38,15 +38,10 @@ void keep_rules(std::vector<Finding>& findings, const std::vector<std::string>& 
                   [&](const Finding& f) { return std::ranges::find(wanted, f.rule->id) == wanted.end(); });
 }
 
-command::Table findings_table(const std::vector<std::pair<std::string, LintResult>>& results) {
-  command::Table table({{"severity"},
-                        {"rule"},
-                        {"file"},
-                        {"line", command::Table::Align::right},
-                        {"CPUs"},
-                        {"presets"},
-                        {"message"}},
-                       "Findings");
+show::Table findings_table(const std::vector<std::pair<std::string, LintResult>>& results) {
+  show::Table table(
+      {{"severity"}, {"rule"}, {"file"}, {"line", show::Role::number}, {"CPUs"}, {"presets"}, {"message"}},
+      "Findings");
   for (const auto& [path, result] : results)
     for (const Finding& f : result.findings)
       table.add({std::string(name_of(f.severity)), std::string(f.rule->id), path,

@@ -317,7 +317,7 @@ struct Cells {
   std::string label;
   std::vector<std::string> texts;
   std::set<Witness> witnesses;
-  std::vector<document::Datum> data; ///< as the cells
+  std::vector<show::Datum> data; ///< as the cells
 };
 
 /// The notes of a table on its intervals, on disturbed repetitions and on what it does not state.
@@ -340,9 +340,9 @@ std::string cell_text(const Measure& measure, const Quantity& quantity, Notes& n
   return fmt::format("{} [{}, {}]", text, low, high);
 }
 
-document::Datum make_datum(const ProductGroup& group, const Measure& measure, const Product& product,
-                           const std::optional<Quantity>& quantity) {
-  document::Datum datum{product_keys(measure.of ? measure.of(product) : product), measure.name};
+show::Datum make_datum(const ProductGroup& group, const Measure& measure, const Product& product,
+                       const std::optional<Quantity>& quantity) {
+  show::Datum datum{product_keys(measure.of ? measure.of(product) : product), measure.name};
   datum.keys.insert(datum.keys.begin(), {"machine", group.machine});
   if (measure.against) datum.keys.emplace_back("compared with", loops_name(measure.against(product)));
   if (!quantity) {
@@ -420,12 +420,15 @@ std::vector<std::string> note_texts(const std::vector<Cells>& columns, const Not
 }
 
 /// Rows become columns; the cells of the first column become the heads.
-document::Table transposed(const document::Table& table) {
-  document::Table turned{table.caption, {{"", false, true}}, {}, table.notes, table.data};
+show::Table transposed(const show::Table& table) {
+  show::Table turned({show::key_words("")}, table.caption);
+  turned.notes = table.notes;
+  turned.data = table.data;
   for (const auto& row : table.rows)
-    turned.columns.push_back({row[0]});
+    turned.columns.push_back(show::number(row[0].text));
   for (std::size_t column = 1; column < table.columns.size(); ++column) {
-    auto& cells = turned.rows.emplace_back(1, table.columns[column].head);
+    auto& cells = turned.rows.emplace_back();
+    cells.emplace_back(table.columns[column].head);
     for (const auto& row : table.rows)
       cells.push_back(row[column]);
   }
@@ -443,11 +446,12 @@ void add_table(std::vector<document::Block>& blocks, const ProductGroup& group, 
     if (Cells cells = fill_cells(group, measure, products, notes); !cells.witnesses.empty())
       columns.push_back(std::move(cells));
   if (columns.empty()) return;
-  document::Table table{caption, {}, {}, note_texts(columns, notes)};
+  show::Table table({}, caption);
+  table.notes = note_texts(columns, notes);
   for (const KeyColumn& key : keys)
-    table.columns.push_back({key.head, true, true});
+    table.columns.push_back(show::key_number(key.head));
   for (const Cells& cells : columns)
-    table.columns.push_back({cells.label});
+    table.columns.push_back(show::number(cells.label));
   for (std::size_t i = 0; i < products.size(); ++i) {
     if (std::ranges::all_of(columns, [&](const Cells& cells) {
           return cells.texts[i] == "-" || cells.texts[i] == ProductGroup::not_run;

@@ -86,10 +86,10 @@ void add_blocked(std::vector<Block>& blocks, const ProductGroup& group) {
 }
 
 void add_ceilings(std::vector<Block>& blocks, const ProductGroup& group) {
-  document::Table table{
-      "Measured peak rates of this machine: best repetition, by the clock", {{"", false}, {"rate"}}, {}};
+  show::Table table({{""}, show::number("rate")},
+                    "Measured peak rates of this machine: best repetition, by the clock");
   for (const auto& ceiling : group.ceilings) {
-    document::Datum& datum = table.data.emplace_back();
+    show::Datum& datum = table.data.emplace_back();
     datum.keys = {{"machine", group.machine}, {"level", ceiling.name}};
     datum.quantity = ceiling.bandwidth ? "read bandwidth" : "multiplications and additions";
     datum.statistic = "maximum";
@@ -253,11 +253,11 @@ std::string value_text(const std::string& metric, double value) {
 }
 
 /// Each repetition, and what they come to.
-void add_repetitions(std::vector<document::Datum>& data, const std::string& machine, const Product& product,
+void add_repetitions(std::vector<show::Datum>& data, const std::string& machine, const Product& product,
                      const Metrics::value_type& entry) {
   const auto& [witness, metric] = entry.first;
   const Repetitions& all = entry.second;
-  document::Datum datum{product_keys(product), metric};
+  show::Datum datum{product_keys(product), metric};
   datum.keys.insert(datum.keys.begin(), {"machine", machine});
   datum.witness = witness.name();
   datum.unit = is_seconds(metric) ? "s" : "";
@@ -299,13 +299,12 @@ std::vector<std::string> repetition_cells(const Repetitions& all, const std::str
   return cells;
 }
 
-document::Table values_table(std::string caption, const std::vector<std::string>& heads) {
-  document::Table table{
-      std::move(caption),
-      {{"product", false, true}, {"n", true, true}, {"metric", false, true}, {"witness", false, true}},
-      {}};
+show::Table values_table(std::string caption, const std::vector<std::string>& heads) {
+  show::Table table({show::key_words("product"), show::key_number("n"), show::key_words("metric"),
+                     show::key_words("witness")},
+                    std::move(caption));
   for (const std::string& head : heads)
-    table.columns.push_back({head});
+    table.columns.push_back(show::number(head));
   return table;
 }
 
@@ -321,9 +320,9 @@ std::vector<Block> all_values(const ProductGroup& group) {
     heads.push_back(most > 1 ? std::to_string(i + 1) : "value");
   if (most > 1) heads.push_back(statistic);
   if (most > 1 && group.statistic == statistics::Statistic::median) heads.emplace_back("95 % interval");
-  document::Table measured =
+  show::Table measured =
       values_table(most > 1 ? "All repetitions and their " + statistic : "All values", heads);
-  document::Table modelled =
+  show::Table modelled =
       values_table("All modelled values (median of the draws of placement, if there are several)", {"value"});
   std::set<std::string> disturbed; // repetitions, with the causes
   for (const auto& [product, metrics] : group.products)
@@ -331,9 +330,9 @@ std::vector<Block> all_values(const ProductGroup& group) {
       const Repetitions& all = entry.second;
       if (!all.summary) continue;
       const auto& [witness, metric] = entry.first;
-      document::Table& table = witness.modelled() ? modelled : measured;
-      auto& row = table.rows.emplace_back(
-          std::vector{loops_name(product), size_text(product), metric, witness.name()});
+      show::Table& table = witness.modelled() ? modelled : measured;
+      auto& row = table.rows.emplace_back();
+      row = {loops_name(product), size_text(product), metric, witness.name()};
       add_repetitions(table.data, group.machine, product, entry);
       const auto cells = witness.modelled() ? std::vector{value_text(metric, all.summary->value)}
                                             : repetition_cells(all, metric, most);
@@ -348,7 +347,7 @@ std::vector<Block> all_values(const ProductGroup& group) {
     measured.notes.push_back(fmt::format("* more than {} % of the time lost: {}.", result::disturbed_percent,
                                          fmt::join(disturbed, "; ")));
   std::vector<Block> blocks;
-  for (document::Table* table : {&measured, &modelled})
+  for (show::Table* table : {&measured, &modelled})
     if (!table->rows.empty()) blocks.emplace_back(std::move(*table));
   return blocks;
 }
@@ -706,7 +705,7 @@ Blocks values_section(const document::Material& material) {
   for (const ProductGroup& group : group_products(material.results)) {
     Blocks values = all_values(group);
     for (document::Block& block : values)
-      if (auto* table = std::get_if<document::Table>(&block)) table->caption += ": " + group.machine;
+      if (auto* table = std::get_if<show::Table>(&block)) table->caption += ": " + group.machine;
     document::append(tables, std::move(values));
   }
   return document::under("All values", std::move(tables));
@@ -739,9 +738,7 @@ Blocks method(const result::Results& results) {
   const auto groups = group_products(results);
   if (std::ranges::all_of(groups, [](const auto& g) { return g.published || g.products.empty(); }))
     return blocks;
-  document::Table derived{"Derived quantities; all parts of a ratio come from one witness",
-                          {{"", false}, {"formula", false}},
-                          {}};
+  show::Table derived({{""}, {"formula"}}, "Derived quantities; all parts of a ratio come from one witness");
   for (const auto& row : derivations())
     derived.rows.push_back({row.label, fmt::format("{}", fmt::join(row.formulas, ", else "))});
   derived.rows.push_back(
@@ -752,8 +749,7 @@ Blocks method(const result::Results& results) {
   std::map<std::string, std::string> formulas;
   for (const auto& group : groups)
     if (!group.published && group.run) formulas.insert(group.run->presets.begin(), group.run->presets.end());
-  document::Table presets{
-      "Presets in terms of native events of this CPU", {{"preset", false}, {"formula", false}}, {}};
+  show::Table presets({{"preset"}, {"formula"}}, "Presets in terms of native events of this CPU");
   for (const auto& [preset, formula] : formulas)
     presets.rows.push_back({preset, formula});
   if (!presets.rows.empty()) blocks.emplace_back(std::move(presets));

@@ -65,7 +65,7 @@ struct FunctionRecording {
 // The calls of functions as tables for people and as JSON.
 
 /// One for each function with completed calls.
-[[nodiscard]] std::vector<command::Table> function_tables(const FunctionRecording& recording);
+[[nodiscard]] std::vector<show::Table> function_tables(const FunctionRecording& recording);
 /// `subject`: the command or the process.
 [[nodiscard]] std::string functions_text(const FunctionRecording& recording, const std::string& subject);
 [[nodiscard]] std::string functions_json(const FunctionRecording& recording, const std::string& subject);

@@ -46,7 +46,7 @@ std::string amount(double value) {
 }
 
 /// `datum`: function, quantity, unit and witness. Values up to `limit` per call are probe overhead.
-void add_row(command::Table& table, document::Datum datum, double total, const Histogram& values,
+void add_row(show::Table& table, show::Datum datum, double total, const Histogram& values,
              std::uint64_t limit = 0) {
   datum.repetitions = values.count();
   std::vector<std::string> row{"  " + datum.quantity + (datum.unit.empty() ? "" : " (" + datum.unit + ")")};
@@ -83,17 +83,17 @@ double time_of_probes(const FunctionRecording& recording) {
   return ns;
 }
 
-command::Table function_table(const FunctionRecording& recording, const FunctionCalls& f) {
-  using enum command::Table::Align;
-  command::Table table({{"per call"},
-                        {"total", right, 1},
-                        {"mean", right, 3},
-                        {"least", right, 5},
-                        {"median", right},
-                        {"90 %", right, 4},
-                        {"greatest", right, 2}},
-                       base::printable(f.name));
-  const document::Datum time{
+show::Table function_table(const FunctionRecording& recording, const FunctionCalls& f) {
+  using enum show::Role;
+  show::Table table({{"per call"},
+                     {"total", number, 1},
+                     {"mean", number, 3},
+                     {"least", number, 5},
+                     {"median", number},
+                     {"90 %", number, 4},
+                     {"greatest", number, 2}},
+                    base::printable(f.name));
+  const show::Datum time{
       .keys = {{"function", f.name}}, .quantity = "wall time", .unit = "ns", .witness = "clock"};
   add_row(table, time, static_cast<double>(f.seen.total_wall), f.seen.wall, wall_limit(f));
   for (std::size_t c = 0; c < recording.counters.size(); ++c)
@@ -101,7 +101,7 @@ command::Table function_table(const FunctionRecording& recording, const Function
             static_cast<double>(f.seen.totals[c]), f.seen.counts[c],
             f.cost ? probe_limit(f.cost->counters.at(c)) : 0);
   if (f.cost) {
-    document::Datum probe = time;
+    show::Datum probe = time;
     probe.quantity = "probe cost";
     add_row(table, std::move(probe), f.cost->wall.mean() * static_cast<double>(f.seen.completed),
             f.cost->wall);
@@ -120,7 +120,7 @@ std::string function_text(const FunctionRecording& recording, const FunctionCall
   for (const auto& warning : warnings(f))
     text += "  " + warning + "\n";
   if (!has_table(f)) return text;
-  text += function_table(recording, f).text();
+  text += command::table_text(function_table(recording, f));
   if (below_cost(f)) text += "  wall time: below the probe cost; use --calls, or sample cpu-clock for time\n";
   return text;
 }
@@ -159,8 +159,8 @@ Json function_json(const FunctionRecording& recording, const FunctionCalls& f) {
 }
 } // namespace
 
-std::vector<command::Table> function_tables(const FunctionRecording& recording) {
-  std::vector<command::Table> tables;
+std::vector<show::Table> function_tables(const FunctionRecording& recording) {
+  std::vector<show::Table> tables;
   for (const auto& f : recording.functions)
     if (has_table(f)) tables.push_back(function_table(recording, f));
   return tables;

@@ -211,7 +211,7 @@ void write_files(const Profile& p, const ProfileOptions& o, const std::vector<By
                  ProfileResults& results, const command::TableExport& exported) {
   if (!o.folded.empty()) write_text(o.folded, folded(p.recording.places, p.naming, 0));
   results.finish(p);
-  std::vector<command::Table> tables;
+  std::vector<show::Table> tables;
   for (const auto by : ways)
     tables.push_back(profile_table(p, by, static_cast<std::size_t>(o.top)));
   exported.write("profile of " + p.subject, tables);

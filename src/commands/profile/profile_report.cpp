@@ -153,21 +153,17 @@ std::string profile_summary(const Profile& p) {
 }
 
 namespace {
-using Column = command::Table::Column;
-using enum command::Table::Align;
-} // namespace
-
-namespace {
+using enum show::Role;
 constexpr std::size_t max_of_narrow = 32, max_of_wide = 70; // columns of a name
 
 /// What names a row, in one column.
 struct NameField {
-  command::Table::Column column;
+  show::Column column;
   std::string cell;
   std::string brief = {}; ///< of a function without parameters, for narrow tables; empty: the cell
 };
 
-NameField function_field(const ProfileRow& row, const command::Table::Column& column) {
+NameField function_field(const ProfileRow& row, const show::Column& column) {
   if (row.function.empty()) return {column, row.address != 0 ? fmt::format("{:#x}", row.address) : "?"};
   const std::string name = base::printable(row.function), how = row.inlined ? " (inlined)" : "";
   const std::string unnamed = "(anonymous namespace)::";
@@ -195,8 +191,8 @@ std::vector<std::string> object_cells(const ProfileRow& row) {
 /// What names a row of a grouping, after the columns of the events. The highest ranks are left out first:
 /// names are enough for modules and objects.
 std::vector<NameField> name_fields(const ProfileRow& row, By by) {
-  const NameField function = function_field(row, {"function", left, 1}),
-                  module{{"module", left, 3}, base::printable(short_path(row.module))};
+  const NameField function = function_field(row, {"function", words, 1}),
+                  module{{"module", words, 3}, base::printable(short_path(row.module))};
   const std::vector<std::string> object = object_cells(row);
   switch (by) {
   case By::module: return {{{"module"}, base::printable(row.module)}};
@@ -205,8 +201,8 @@ std::vector<NameField> name_fields(const ProfileRow& row, By by) {
   case By::line: return {{{"line"}, line_cell(row)}, function, module};
   case By::object:
     return {{{"object"}, object[0]},
-            {{"size", left, 2}, object[1]},
-            {{"offsets", left, 2}, object[2]},
+            {{"size", words, 2}, object[1]},
+            {{"offsets", words, 2}, object[2]},
             {module.column, object[3]}};
   case By::line_object: return {{{"line"}, line_cell(row)}, {{"object"}, object[0]}, function, module};
   case By::address: break;
@@ -218,13 +214,11 @@ std::vector<NameField> name_fields(const ProfileRow& row, By by) {
           module};
 }
 
-/// Appends the names to the cells of a row, and to those of its narrow form.
-void add_names(const ProfileRow& row, By by, std::vector<std::string>& cells,
-               std::vector<std::string>& narrow) {
-  for (const NameField& field : name_fields(row, by)) {
-    narrow.push_back(field.brief.empty() ? command::shortened(field.cell, max_of_narrow) : field.brief);
-    cells.push_back(command::shortened(field.cell, max_of_wide));
-  }
+/// Appends the names to the cells of a row.
+void add_names(const ProfileRow& row, By by, std::vector<show::Cell>& cells) {
+  for (const NameField& field : name_fields(row, by))
+    cells.emplace_back(command::shortened(field.cell, max_of_wide),
+                       field.brief.empty() ? command::shortened(field.cell, max_of_narrow) : field.brief);
 }
 
 /// Heads and cells, for CSV.
@@ -236,44 +230,43 @@ std::vector<std::pair<std::string, std::string>> name_keys(const ProfileRow& row
 }
 
 /// Share and samples of an event in a row, for CSV.
-void add_values(command::Table& table, const Profile& p, const ProfileRow& row, By by, std::size_t event) {
+void add_values(show::Table& table, const Profile& p, const ProfileRow& row, By by, std::size_t event) {
   const std::string& name = p.recording.events[event].event.name;
   const Tally& tally = row.tallies[event];
   const Share share = share_of(p, tally, event);
-  document::Datum datum{.keys = name_keys(row, by),
-                        .quantity = name,
-                        .witness = modelled_event(name) ? "model" : "perf",
-                        .repetitions = tally.samples};
+  show::Datum datum{.keys = name_keys(row, by),
+                    .quantity = name,
+                    .witness = modelled_event(name) ? "model" : "perf",
+                    .repetitions = tally.samples};
   const auto bound = [&](double at) { return share.exact ? std::nullopt : std::optional(at); };
   table.add_data({datum.with("share", share.value, bound(share.low), bound(share.high)),
                   modelled_event(name) ? datum.with("count", static_cast<double>(tally.weight))
                                        : datum.with("samples", static_cast<double>(tally.samples))});
 }
 
-command::Table make_table(const Profile& p, const std::vector<ProfileRow>& rows, By by, std::size_t top) {
-  std::vector<Column> columns;
+show::Table make_table(const Profile& p, const std::vector<ProfileRow>& rows, By by, std::size_t top) {
+  std::vector<show::Column> columns;
   const auto shown = shown_events(p);
   for (const std::size_t e : shown) {
     const std::string& name = p.recording.events[e].event.name;
     const bool alone = p.recording.events.size() == 1;
-    columns.push_back({alone ? "share" : name, right, 0, alone ? "" : name.substr(name.rfind(':') + 1)});
-    columns.push_back({modelled_event(name) ? "count" : "samples", right, 4});
+    columns.push_back({alone ? "share" : name, number, 0, alone ? "" : name.substr(name.rfind(':') + 1)});
+    columns.push_back({modelled_event(name) ? "count" : "samples", number, 4});
   }
   for (const NameField& field : name_fields({}, by))
     columns.push_back(field.column);
-  command::Table table(columns, fmt::format("by {}", name_of(by)));
+  show::Table table(columns, fmt::format("by {}", name_of(by)));
   for (std::size_t i = 0; i < std::min(top, rows.size()); ++i) {
-    std::vector<std::string> line;
+    std::vector<show::Cell> line;
     for (const std::size_t e : shown) {
       const Tally& tally = rows[i].tallies[e];
       add_values(table, p, rows[i], by, e);
-      line.push_back(share_cell(p, tally, e));
-      line.push_back(
+      line.emplace_back(share_cell(p, tally, e));
+      line.emplace_back(
           std::to_string(modelled_event(p.recording.events[e].event.name) ? tally.weight : tally.samples));
     }
-    std::vector<std::string> narrow(line.size());
-    add_names(rows[i], by, line, narrow);
-    table.add(std::move(line), std::move(narrow));
+    add_names(rows[i], by, line);
+    table.add(std::move(line));
   }
   return table;
 }
@@ -292,15 +285,15 @@ std::string omitted_text(const Profile& p, const std::vector<ProfileRow>& rows, 
 }
 } // namespace
 
-command::Table profile_table(const Profile& p, By by, std::size_t top) {
+show::Table profile_table(const Profile& p, By by, std::size_t top) {
   return make_table(p, group_places(p.recording.places, p.naming, by), by, top);
 }
 
 std::string profile_text(const Profile& p, By by, std::size_t top, std::FILE* stream) {
   const auto rows = group_places(p.recording.places, p.naming, by);
-  const command::Table table = make_table(p, rows, by, top);
-  return command::paint(command::Style::strong, table.title(), stream) + "\n" + table.text(stream) +
-         (rows.size() > top ? omitted_text(p, rows, top) : "");
+  const show::Table table = make_table(p, rows, by, top);
+  return command::paint(command::Style::strong, table.caption, stream) + "\n" +
+         command::table_text(table, stream) + (rows.size() > top ? omitted_text(p, rows, top) : "");
 }
 
 std::string chains_text(const Profile& p, std::size_t top) {
@@ -367,18 +360,18 @@ std::string object_list(const SourceLine& line, const Naming& naming) {
 }
 
 /// The lines of a file with samples and those around them, with a row for each gap.
-command::Table annotated_table(const Profile& p, const SourceLines& lines,
-                               const std::vector<std::string_view>& text) {
+show::Table annotated_table(const Profile& p, const SourceLines& lines,
+                            const std::vector<std::string_view>& text) {
   constexpr int around = 3;
   const auto shown = shown_events(p);
-  std::vector<Column> columns;
+  std::vector<show::Column> columns;
   for (const std::size_t e : shown)
-    columns.push_back({p.recording.events[e].event.name, right});
-  columns.push_back({"line", right});
+    columns.push_back({p.recording.events[e].event.name, number});
+  columns.push_back({"line", number});
   columns.push_back({"source"});
   if (std::ranges::any_of(lines, [](const auto& line) { return !line.second.objects.empty(); }))
     columns.push_back({"data"});
-  command::Table table(columns);
+  show::Table table(columns);
   const auto length = static_cast<int>(text.size());
   std::set<int> numbers;
   for (const auto& [number, line] : lines) {
@@ -418,7 +411,8 @@ std::string annotated_text(const Profile& p, const std::string& function) {
     const process::Fd file = process::open_regular(path);
     const auto source = file ? base::read_all(file.get(), largest) : std::nullopt;
     text += base::printable(path) + (source ? "" : std::string(": ") + std::strerror(errno)) + "\n";
-    text += annotated_table(p, lines, base::split(std::string_view(source ? *source : ""), '\n')).text();
+    text += command::table_text(
+        annotated_table(p, lines, base::split(std::string_view(source ? *source : ""), '\n')));
   }
   return text;
 }

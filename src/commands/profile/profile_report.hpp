@@ -38,7 +38,7 @@ struct Profile {
 /// Samples per event, lost records, overhead and notes.
 [[nodiscard]] std::string profile_summary(const Profile& profile);
 /// At most `top` rows.
-[[nodiscard]] command::Table profile_table(const Profile& profile, By by, std::size_t top);
+[[nodiscard]] show::Table profile_table(const Profile& profile, By by, std::size_t top);
 /// The table with its title, and the sum of the omitted rows.
 [[nodiscard]] std::string profile_text(const Profile& profile, By by, std::size_t top, std::FILE* stream);
 /// The `top` call chains that most samples of the first event have, innermost function first.

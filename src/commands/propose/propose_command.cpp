@@ -51,12 +51,12 @@ constexpr std::pair<const char*, int Lineage::Comparison::*> counters[] = {
     {"different", &Lineage::Comparison::different}, {"without remark", &Lineage::Comparison::unremarked},
     {"missing", &Lineage::Comparison::missing},     {"extra", &Lineage::Comparison::extra}};
 
-command::Table comparison_table(const std::vector<Lineage::Comparison>& all, const std::string& first,
-                                const std::string& title) {
-  std::vector<command::Table::Column> columns{{first}};
+show::Table comparison_table(const std::vector<Lineage::Comparison>& all, const std::string& first,
+                             const std::string& title) {
+  std::vector<show::Column> columns{{first}};
   for (const auto& [head, counter] : counters)
-    columns.push_back({head, command::Table::Align::right});
-  command::Table table(std::move(columns), title);
+    columns.push_back({head, show::Role::number});
+  show::Table table(std::move(columns), title);
   for (const auto& one : all) {
     std::vector<std::string> row{one.cpu};
     for (const auto& [head, counter] : counters)
@@ -110,8 +110,8 @@ int evaluate(Lineage& lineage, const ProposeArguments& requested) {
                  "without a remark {}), {} missing ({}); {} extra\n\n{}\n{}",
                  total.equal, base::format_count(total.rows, "row"), share(total.equal, total.rows),
                  total.different, share(total.different, total.rows), share(total.unremarked, total.rows),
-                 total.missing, share(total.missing, total.rows), total.extra, by_vendor.text(),
-                 by_cpu.text());
+                 total.missing, share(total.missing, total.rows), total.extra, command::table_text(by_vendor),
+                 command::table_text(by_cpu));
   if (!alone.empty())
     command::print("\n{}\n",
                    command::wrap(fmt::format("No relative with rows of its own: {}", fmt::join(alone, " ")),
@@ -123,8 +123,8 @@ int evaluate(Lineage& lineage, const ProposeArguments& requested) {
   return 0;
 }
 
-command::Table rows_table(const Proposals& all) {
-  command::Table table({{"preset"}, {"formula"}, {"from"}, {"confidence"}, {"remarks"}}, "Proposals");
+show::Table rows_table(const Proposals& all) {
+  show::Table table({{"preset"}, {"formula"}, {"from"}, {"confidence"}, {"remarks"}}, "Proposals");
   for (const Proposal& one : all.rows)
     table.add({one.preset, one.formulas.front().text,
                fmt::format("{}", fmt::join(one.formulas.front().from, " ")),
@@ -132,8 +132,8 @@ command::Table rows_table(const Proposals& all) {
   return table;
 }
 
-command::Table measured_table(const MeasuredProposals& all) {
-  command::Table table(
+show::Table measured_table(const MeasuredProposals& all) {
+  show::Table table(
       {{"preset"}, {"formula"}, {"from"}, {"points"}, {"not 0"}, {"formulas"}, {"recount check"}},
       "Proposals");
   for (const MeasuredPreset& one : all.rows)

@@ -53,7 +53,7 @@ std::multimap<std::string, std::size_t> table_numbers(const std::vector<document
                                                       std::size_t first) {
   std::multimap<std::string, std::size_t> numbers;
   for (const document::Block& block : blocks)
-    if (const auto* const table = std::get_if<document::Table>(&block))
+    if (const auto* const table = std::get_if<show::Table>(&block))
       numbers.emplace(table->caption, numbers.size() + first);
   return numbers;
 }
@@ -91,11 +91,8 @@ std::vector<document::Block> answers_section(const std::vector<document::Part>& 
   if (machines.empty()) return blocks;
   const auto numbers = table_numbers(rest, machines.size() + 1);
   for (const auto& [machine, answers] : machines) {
-    document::Table table{
-        "Questions and answers: " + machine,
-        {{"question", false}, {"answer", false}, {"shown in", false}, {"confidence", false}},
-        {},
-        {}};
+    show::Table table({{"question"}, {"answer"}, {"shown in"}, {"confidence"}},
+                      "Questions and answers: " + machine);
     for (const auto& answer : answers)
       table.rows.push_back({answer.question, answer_text(answer), proof_text(answer, numbers),
                             answer.confidence.empty() ? "-" : answer.confidence});

@@ -20,16 +20,15 @@ namespace {
 constexpr std::size_t max_functions = 20;
 
 /// A row for each metric of each command; one that was not counted has its reason.
-std::optional<document::Table> metrics_table(const document::Part& part) {
-  document::Table table{"Counts of programs",
-                        {{"command", false},
-                         {"metric", false},
-                         {"witness", false},
-                         {"runs"},
-                         {"median"},
-                         {"95 % interval"},
-                         {"unit", false}},
-                        {}};
+std::optional<show::Table> metrics_table(const document::Part& part) {
+  show::Table table({{"command"},
+                     {"metric"},
+                     {"witness"},
+                     show::number("runs"),
+                     show::number("median"),
+                     show::number("95 % interval"),
+                     {"unit"}},
+                    "Counts of programs");
   const auto whole = [](const auto& o) { return o.kernel == "command" && !plot::in_interval(o); };
   const auto groups = sweep::sweep_groups(*document::only(part, whole).results);
   for (const sweep::SweepGroup& group : groups) {
@@ -45,7 +44,7 @@ std::optional<document::Table> metrics_table(const document::Part& part) {
       row.insert(row.end(), {"not counted", group.reason->text()});
     }
     row.push_back(is_seconds(group.metric) ? "s" : group.unit);
-    table.rows.push_back(std::move(row));
+    table.add(row);
   }
   if (table.rows.empty()) return {};
   table.data = sweep::sweep_data(groups);
@@ -54,7 +53,7 @@ std::optional<document::Table> metrics_table(const document::Part& part) {
 
 /// The functions of one metric, the first ones by occurrences. Shares are of all samples: of some the place
 /// is unknown.
-std::optional<document::Table> functions_table(const document::Part& part, const std::string& metric) {
+std::optional<show::Table> functions_table(const document::Part& part, const std::string& metric) {
   std::map<std::pair<std::string, std::string>, double> functions; // name and module
   double located = 0, total = 0;
   std::string unit;
@@ -78,11 +77,10 @@ std::optional<document::Table> functions_table(const document::Part& part, const
   for (const auto& [name, value] : functions)
     sorted.emplace_back(value, name);
   std::ranges::stable_sort(sorted, std::greater{}, [](const auto& row) { return row.first; });
-  document::Table table{
+  show::Table table(
+      {{"function"}, {"object"}, show::number(unit.empty() ? "occurrences" : unit), show::number("share")},
       fmt::format("Functions with most occurrences: {}, {}", metric,
-                  base::format_witness(*witnesses.begin())),
-      {{"function", false}, {"object", false}, {unit.empty() ? "occurrences" : unit}, {"share"}},
-      {}};
+                  base::format_witness(*witnesses.begin())));
   for (const auto& [value, name] : sorted) {
     if (table.rows.size() == max_functions) {
       table.notes.push_back(fmt::format("{} of {} functions.", max_functions, sorted.size()));
@@ -90,7 +88,7 @@ std::optional<document::Table> functions_table(const document::Part& part, const
     }
     table.rows.push_back(
         {name.first, name.second, fmt::format("{:.0f}", value), base::format_share(value / all)});
-    document::Datum& datum = table.data.emplace_back();
+    show::Datum& datum = table.data.emplace_back();
     datum = {{{"function", name.first}, {"object", name.second}}, metric, "sum", value};
     datum.unit = unit;
     datum.witness = witnesses.begin()->name();

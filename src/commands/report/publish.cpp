@@ -85,10 +85,10 @@ private:
     const bool latex = wants(formats_, Format::latex), csv = wants(formats_, Format::csv);
     std::size_t number = 0;
     for (const document::Block& block : report_.document.blocks)
-      if (const auto* const table = std::get_if<document::Table>(&block)) {
+      if (const auto* const table = std::get_if<show::Table>(&block)) {
         const std::string name = fmt::format("table-{}", ++number);
         if (latex) write(name + ".tex", document::latex_table(*table));
-        if (csv) write(name + ".csv", document::csv_table(*table));
+        if (csv) write(name + ".csv", show::csv_text(*table));
       } else if (const auto* const picture = std::get_if<document::Picture>(&block); picture && latex) {
         write(picture->name + ".tex", document::latex_figure(*picture));
       }

@@ -30,16 +30,15 @@ std::string or_unstated(const std::string& text) {
   return text.empty() ? "not stated" : text;
 }
 
-document::Table machine_table(const document::Part& part) {
+show::Table machine_table(const document::Part& part) {
   const result::Run& run = part.results->runs.front();
-  document::Table table{"Machine: " + part.machine,
-                        {{"", false}, {"", false}},
-                        {{"CPU", or_unstated(run.cpu)},
-                         {"host", or_unstated(run.host)},
-                         {"logical CPUs", std::to_string(run.cpus)},
-                         {"system", or_unstated(run.os)},
-                         {"virtual machine", run.virtualised.empty() ? "none detected" : run.virtualised},
-                         {"frequency governor", or_unstated(run.governor)}}};
+  show::Table table({{""}, {""}}, "Machine: " + part.machine);
+  table.rows = {{"CPU", or_unstated(run.cpu)},
+                {"host", or_unstated(run.host)},
+                {"logical CPUs", std::to_string(run.cpus)},
+                {"system", or_unstated(run.os)},
+                {"virtual machine", run.virtualised.empty() ? "none detected" : run.virtualised},
+                {"frequency governor", or_unstated(run.governor)}};
   for (const auto& cache : run.caches)
     table.rows.push_back({"data cache (stated)", cache_text(cache)});
   if (run.caches.empty()) table.rows.push_back({"data caches", "not stated"});
@@ -52,8 +51,9 @@ document::Table machine_table(const document::Part& part) {
   return table;
 }
 
-document::Table runs_table(const document::Part& part) {
-  document::Table table{"Runs", {{"started (UTC)", false}, {"study", false}, {"repetitions"}, {"seed"}}, {}};
+show::Table runs_table(const document::Part& part) {
+  show::Table table({{"started (UTC)"}, {"study"}, show::number("repetitions"), show::number("seed")},
+                    "Runs");
   for (const auto& run : part.results->runs) {
     const auto planned = [&](const char* name, const std::string& otherwise) {
       const auto found = run.plan.find(name);

@@ -336,7 +336,7 @@ public:
       command::print("{}", stat_csv(plan_, ended, choose_separator(o_)));
     command::flush(stream_);
     if (ended.error) std::rethrow_exception(ended.error); // nothing counted is lost with the results file
-    command::Table counts = values_table(plan_, ended);
+    show::Table counts = values_table(plan_, ended);
     counts.add_data(count_data(plan_, ended, subject_.text));
     tables_.write(subject_.text, {counts});
     return exit_status(ended);

@@ -136,10 +136,10 @@ std::vector<ComparedRow> compare_rows(const Plan& plan, const TwoResults& both) 
 namespace {
 
 /// Both medians and their ratio, for CSV.
-std::vector<document::Datum> comparison_data(const ComparedRow& row) {
-  std::vector<document::Datum> all;
+std::vector<show::Datum> comparison_data(const ComparedRow& row) {
+  std::vector<show::Datum> all;
   for (const auto* side : {&row.first, &row.second}) {
-    document::Datum& datum = all.emplace_back();
+    show::Datum& datum = all.emplace_back();
     datum.keys = {{"command", side == &row.first ? "1" : "2"}};
     datum.quantity = row.name;
     datum.unit = row.unit;
@@ -152,7 +152,7 @@ std::vector<document::Datum> comparison_data(const ComparedRow& row) {
     const auto s = statistics::summarise(*side);
     datum = datum.with(statistics::name_of(s.statistic), s.value, s.low, s.high);
   }
-  document::Datum& ratio = all.emplace_back();
+  show::Datum& ratio = all.emplace_back();
   ratio.keys = {{"command", "2 / 1"}};
   ratio.quantity = row.name;
   ratio.statistic = "ratio of the medians";
@@ -165,19 +165,21 @@ std::vector<document::Datum> comparison_data(const ComparedRow& row) {
 
 } // namespace
 
-command::Table comparison_table(const std::vector<ComparedRow>& rows) {
-  using Align = command::Table::Align;
-  command::Table table({{"event"},
-                        {"1: median (95 % interval)", Align::right, 0, "1: median"},
-                        {"2: median (95 % interval)", Align::right, 0, "2: median"},
-                        {"unit", Align::left, 1},
-                        {"2 / 1", Align::right}},
-                       "Comparison");
+show::Table comparison_table(const std::vector<ComparedRow>& rows) {
+  using show::Role;
+  show::Table table({{"event"},
+                     {"1: median (95 % interval)", Role::number, 0, "1: median"},
+                     {"2: median (95 % interval)", Role::number, 0, "2: median"},
+                     {"unit", Role::words, 1},
+                     {"2 / 1", Role::number}},
+                    "Comparison");
   for (const ComparedRow& row : rows)
     if (!row.first.empty() || !row.second.empty())
-      table.add({row.name, interval_text(row.first, row.unit), interval_text(row.second, row.unit),
-                 is_nanoseconds(row.unit) ? "ms" : row.unit, ratio_text(row)},
-                {{}, median_text(row.first, row.unit), median_text(row.second, row.unit)});
+      table.add({row.name,
+                 {interval_text(row.first, row.unit), median_text(row.first, row.unit)},
+                 {interval_text(row.second, row.unit), median_text(row.second, row.unit)},
+                 is_nanoseconds(row.unit) ? "ms" : row.unit,
+                 ratio_text(row)});
   for (const ComparedRow& row : rows)
     table.add_data(comparison_data(row));
   return table;
@@ -188,7 +190,8 @@ std::string comparison_text(const std::vector<ComparedRow>& rows, const std::str
   const std::size_t n = std::min(rows.front().first.size(), rows.front().second.size());
   std::string text =
       fmt::format("1: {}\n2: {}\n{} of each in turn\n", first, second, base::format_count(n, "repetition"));
-  if (const command::Table table = comparison_table(rows); !table.empty()) text += table.text(stream);
+  if (const show::Table table = comparison_table(rows); !table.empty())
+    text += command::table_text(table, stream);
   for (const ComparedRow& row : rows)
     if (!row.reason.empty())
       text += note_line("not counted: " + row.name + ": " + command::brief(row.reason), stream);

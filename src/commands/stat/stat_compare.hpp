@@ -42,7 +42,7 @@ struct ComparedRow {
 [[nodiscard]] std::vector<ComparedRow> compare_rows(const Plan& plan, const TwoResults& both);
 
 /// "n.d.": a difference that the repetitions do not support.
-[[nodiscard]] command::Table comparison_table(const std::vector<ComparedRow>& rows);
+[[nodiscard]] show::Table comparison_table(const std::vector<ComparedRow>& rows);
 [[nodiscard]] std::string comparison_text(const std::vector<ComparedRow>& rows, const std::string& first,
                                           const std::string& second, std::FILE* stream);
 /// "2: exit status 1: 3 of 10 runs completed", with the fix; empty: all runs completed.

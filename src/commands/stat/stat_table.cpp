@@ -152,8 +152,8 @@ std::string metrics_table(const metric::Metrics& metrics) {
   return text;
 }
 
-command::Table metrics_list(const metric::Metrics& metrics) {
-  command::Table table({{"metric"}, {"unit"}, {"formula"}, {"description"}}, "Metrics");
+show::Table metrics_list(const metric::Metrics& metrics) {
+  show::Table table({{"metric"}, {"unit"}, {"formula"}, {"description"}}, "Metrics");
   for (const metric::Metric& m : metrics)
     for (const metric::Formula& f : m.formulas)
       table.add({m.name, m.unit, f.text, m.prose});
@@ -183,15 +183,15 @@ std::string interval_lines(const Plan& plan, const Slice& slice, bool head) {
 namespace {
 
 /// perf and PAPI side by side, with the difference.
-command::Table counted_twice(const Plan& plan, const RunResult& ended) {
-  using Align = command::Table::Align;
-  command::Table table({{"event"},
-                        {"perf", Align::right},
-                        {"papi", Align::right},
-                        {"unit", Align::left, 1},
-                        {"papi - perf", Align::right, 0, "diff."},
-                        {"", Align::right, 2}},
-                       "Counts");
+show::Table counted_twice(const Plan& plan, const RunResult& ended) {
+  using show::Role;
+  show::Table table({{"event"},
+                     {"perf", Role::number},
+                     {"papi", Role::number},
+                     {"unit", Role::words, 1},
+                     {"papi - perf", Role::number, 0, "diff."},
+                     {"", Role::number, 2}},
+                    "Counts");
   std::map<std::size_t, Difference> by_row;
   for (const Difference& difference : differences(plan, ended))
     by_row[difference.perf] = difference;
@@ -203,32 +203,33 @@ command::Table counted_twice(const Plan& plan, const RunResult& ended) {
     const auto perf = summarise(ended.repetitions, r);
     const auto papi = twice ? summarise(ended.repetitions, difference->second.papi) : RowSummary{};
     const ShownUnit unit = shown_unit(row.unit, perf.mean.value_or(papi.mean.value_or(0)));
-    const auto narrow = [](const RowSummary& summary) { return std::string(summary.mean ? "" : "-"); };
-    table.add({"  " + row.name, value_text(perf, unit), twice ? value_text(papi, unit) : "", unit.name,
-               twice ? difference_text(difference->second, unit) : "", coverage_text(perf)},
-              {"", narrow(perf), twice ? narrow(papi) : ""});
+    const auto value = [&](const RowSummary& s) {
+      return show::Cell(value_text(s, unit), s.mean ? "" : "-");
+    };
+    table.add({"  " + row.name, value(perf), twice ? value(papi) : show::Cell(), unit.name,
+               twice ? difference_text(difference->second, unit) : "", coverage_text(perf)});
   }
   return table;
 }
 
 } // namespace
 
-command::Table values_table(const Plan& plan, const RunResult& ended) {
+show::Table values_table(const Plan& plan, const RunResult& ended) {
   const bool simulated =
       std::ranges::any_of(plan.rows, [](const auto& row) { return row.witness.modelled(); });
   if (!simulated && std::ranges::any_of(plan.rows, [](const auto& row) { return row.twin.has_value(); }))
     return counted_twice(plan, ended);
-  using Align = command::Table::Align;
+  using show::Role;
   const bool several = ended.repetitions.size() > 1;
-  std::vector<command::Table::Column> columns{{"event"},
-                                              {several ? "mean" : "value", Align::right},
-                                              {"unit"},
-                                              {several ? "std. deviation" : "", Align::right},
-                                              {"", Align::right}};
+  std::vector<show::Column> columns{{"event"},
+                                    {several ? "mean" : "value", Role::number},
+                                    {"unit"},
+                                    {several ? "std. deviation" : "", Role::number},
+                                    {"", Role::number}};
   const bool modelled = std::ranges::any_of(plan.rows, [](const auto& row) { return !row.witness.empty(); });
-  if (plan.rates) columns.insert(columns.begin() + 3, {"rate", Align::right});
+  if (plan.rates) columns.insert(columns.begin() + 3, {"rate", Role::number});
   if (modelled) columns.insert(columns.begin() + 1, {"witness"});
-  command::Table table(std::move(columns), "Counts");
+  show::Table table(std::move(columns), "Counts");
   for (std::size_t r = 0; r < plan.rows.size(); ++r) {
     const PlanRow& row = plan.rows[r];
     if (is_beside(plan, r)) continue;
@@ -265,10 +266,9 @@ std::vector<PlaceSlices> places_in(const RunResult& ended) {
   return places;
 }
 
-command::Table places_table(const Plan& plan, const std::vector<PlaceSlices>& places) {
-  using Align = command::Table::Align;
-  command::Table table({{"where"}, {"value", Align::right}, {"unit"}, {"event"}, {"", Align::right}},
-                       "Places");
+show::Table places_table(const Plan& plan, const std::vector<PlaceSlices>& places) {
+  using show::Role;
+  show::Table table({{"where"}, {"value", Role::number}, {"unit"}, {"event"}, {"", Role::number}}, "Places");
   for (const auto& [name, slices] : places)
     for (std::size_t r = 0; r < plan.rows.size(); ++r) {
       const PlanRow& row = plan.rows[r];
@@ -281,9 +281,9 @@ command::Table places_table(const Plan& plan, const std::vector<PlaceSlices>& pl
 }
 
 /// The values of a row of the plan. `keys`: what it is of.
-void add_count(std::vector<document::Datum>& all, const PlanRow& row, const RowSummary& s,
+void add_count(std::vector<show::Datum>& all, const PlanRow& row, const RowSummary& s,
                const std::vector<std::pair<std::string, std::string>>& keys) {
-  document::Datum datum{keys, row.name};
+  show::Datum datum{keys, row.name};
   datum.unit = row.unit;
   datum.witness = witness_name(row);
   datum.repetitions = s.values.size();
@@ -312,8 +312,8 @@ void add_count(std::vector<document::Datum>& all, const PlanRow& row, const RowS
 
 } // namespace
 
-std::vector<document::Datum> count_data(const Plan& plan, const RunResult& ended, const std::string& what) {
-  std::vector<document::Datum> all;
+std::vector<show::Datum> count_data(const Plan& plan, const RunResult& ended, const std::string& what) {
+  std::vector<show::Datum> all;
   for (std::size_t r = 0; r < plan.rows.size(); ++r)
     add_count(all, plan.rows[r], summarise(ended.repetitions, r), {{"command", what}});
   for (const auto& [place, slices] : places_in(ended))
@@ -350,8 +350,10 @@ std::string stat_table(const Plan& plan, const RunResult& ended, const std::stri
   fixes.erase("");
   if (ended.cut_short && ended.signal == 0 && ended.requested > 1) fixes.emplace(keep_failures);
   std::string text = fmt::format("{}: {}{}\n", what, times_text(ended), host::emulated_text());
-  if (const auto places = places_in(ended); !places.empty()) text += places_table(plan, places).text(stream);
-  if (const command::Table table = values_table(plan, ended); !table.empty()) text += table.text(stream);
+  if (const auto places = places_in(ended); !places.empty())
+    text += command::table_text(places_table(plan, places), stream);
+  if (const show::Table table = values_table(plan, ended); !table.empty())
+    text += command::table_text(table, stream);
   for (const auto& [why, names] : missing)
     text += note_line(fmt::format("not counted: {}: {}", fmt::join(names, ", "), why), stream);
   for (const std::string& fix : fixes)

@@ -12,7 +12,7 @@
 namespace recount::stat {
 
 /// The metrics as --export writes them.
-[[nodiscard]] command::Table metrics_list(const metric::Metrics& metrics);
+[[nodiscard]] show::Table metrics_list(const metric::Metrics& metrics);
 /// All metrics, with units and formulas.
 [[nodiscard]] std::string metrics_table(const metric::Metrics& metrics);
 [[nodiscard]] std::string metrics_json(const metric::Metrics& metrics);
@@ -32,10 +32,10 @@ struct ShownUnit {
 
 /// The counts of a command or processes for CSV: of several repetitions median with its interval, mean and
 /// standard deviation; of multiplexed and sampled ones the counted share; or why there is no value.
-[[nodiscard]] std::vector<document::Datum> count_data(const Plan& plan, const RunResult& ended,
-                                                      const std::string& what);
+[[nodiscard]] std::vector<show::Datum> count_data(const Plan& plan, const RunResult& ended,
+                                                  const std::string& what);
 /// One row per value.
-[[nodiscard]] command::Table values_table(const Plan& plan, const RunResult& ended);
+[[nodiscard]] show::Table values_table(const Plan& plan, const RunResult& ended);
 /// The summary. `what` names the command or the processes; coloured if `stream` is a terminal.
 [[nodiscard]] std::string stat_table(const Plan& plan, const RunResult& ended, const std::string& what,
                                      std::FILE* stream);

@@ -173,22 +173,22 @@ const char* value_word(const Parameter& p) {
 std::string kernel_help(const std::string& name) {
   // A pointer: g++ 14 takes a reference from these calls for one to their temporary arguments.
   const kernel::Kernel* const kernel = &kernel::find(name);
-  command::Table table({{"parameter"}, {"default"}, {"values"}, {""}});
+  show::Table table({{"parameter"}, {"default"}, {"values"}, {""}});
   for (const auto& p : kernel->parameters())
     table.add({"--" + p.name + value_word(p), fallback(p), bounds(p), p.prose});
   return fmt::format(
       "{}: {}\n\n{}\nRANGE is FIRST:LAST:xFACTOR, FIRST:LAST:STEP or A,B,C; numbers take K, M, G "
       "(powers of 1024).\nWORDS is a list separated by commas, or all. The loop and its expected counts: "
       "recount-kernels(7).\n",
-      kernel->name(), kernel->prose(), table.text());
+      kernel->name(), kernel->prose(), command::table_text(table));
 }
 
 /// All kernels, a line each.
 std::string kernels_help() {
-  command::Table table({{"kernel"}, {""}});
+  show::Table table({{"kernel"}, {""}});
   for (const auto* kernel : kernel::all())
     table.add({kernel->name(), kernel->prose()});
-  return "\n" + table.text();
+  return "\n" + command::table_text(table);
 }
 
 void announce(const SweepRun& run, long repeat) {

@@ -56,31 +56,31 @@ Json json(const SweepGroup& group) {
 
 } // namespace
 
-command::Table sweep_summary(const BatchResult& ended, const Selection& selection) {
+show::Table sweep_summary(const BatchResult& ended, const Selection& selection) {
   auto groups = sweep_groups(ended.results);
   const auto names = varying(groups);
   if (selection.least > 0) groups = least(std::move(groups), selection.least, selection.first);
-  using Align = command::Table::Align;
-  std::vector<command::Table::Column> columns;
+  using show::Role;
+  std::vector<show::Column> columns;
   for (const auto& name : names)
-    columns.push_back({name, Align::right, 0, {}, true});
+    columns.push_back({name, Role::number, 0, {}, true});
   for (const char* head : {"metric", "witness"})
-    columns.push_back({head, Align::left});
+    columns.push_back({head, Role::words});
   const statistics::Statistic statistic = ended.results.statistic;
   const bool few = selection.least > 0; // fewer columns, so that the line is short
   const bool intervals = statistic == statistics::Statistic::median &&
                          !(few && std::ranges::all_of(groups, [](const SweepGroup& group) {
                              return show_interval(*group.summary) == "-";
                            }));
-  if (!few) columns.push_back({"n", Align::right, 3});
-  columns.push_back({statistics::name_of(statistic), Align::right});
-  if (intervals) columns.push_back({"95 % interval", Align::right, 2});
-  if (few) columns.push_back({"of first point", Align::right});
-  if (!few) columns.push_back({"per access", Align::right, 1});
+  if (!few) columns.push_back({"n", Role::number, 3});
+  columns.push_back({statistics::name_of(statistic), Role::number});
+  if (intervals) columns.push_back({"95 % interval", Role::number, 2});
+  if (few) columns.push_back({"of first point", Role::number});
+  if (!few) columns.push_back({"per access", Role::number, 1});
   const bool flagged = std::ranges::any_of(groups, [](const SweepGroup& group) { return group.flagged > 0; });
   const bool disturbed = !few || flagged;
-  if (disturbed) columns.push_back({"disturbed", Align::right, flagged ? 0 : 4}); // a mark is never left out
-  command::Table table(columns, "Summary");
+  if (disturbed) columns.push_back({"disturbed", Role::number, flagged ? 0 : 4}); // a mark is never left out
+  show::Table table(columns, "Summary");
   for (const auto& group : groups) {
     std::vector<std::string> row;
     for (const auto& name : names)
@@ -103,11 +103,11 @@ command::Table sweep_summary(const BatchResult& ended, const Selection& selectio
 }
 
 std::string sweep_table(const BatchResult& ended, const Selection& selection) {
-  const command::Table table = sweep_summary(ended, selection);
+  const show::Table table = sweep_summary(ended, selection);
   std::string text;
   if (!ended.results.runs.empty() && host::is_emulated(ended.results.runs.back().cpu))
     text = command::wrap(base::printable(ended.results.runs.back().cpu), command::line_width(), 2) + "\n\n";
-  if (!table.empty()) text += table.text();
+  if (!table.empty()) text += command::table_text(table);
   std::map<std::string, std::string> reasons;
   const auto groups = sweep_groups(ended.results);
   if (std::ranges::any_of(groups, [](const SweepGroup& group) {
@@ -174,18 +174,18 @@ std::string per_access_text(const SweepGroup& group) {
   return is_seconds(group.metric) ? base::format_number(*each * 1e9) + " ns" : base::format_number(*each);
 }
 
-document::Table values_table(const std::string& caption, const std::vector<SweepGroup>& groups) {
+show::Table values_table(const std::string& caption, const std::vector<SweepGroup>& groups) {
   const auto names = varying(groups);
-  document::Table table{caption, {}, {}};
+  show::Table table({}, caption);
   for (const auto& name : names)
-    table.columns.push_back({name});
+    table.columns.push_back(show::number(name));
   for (const char* head : {"metric", "witness"})
-    table.columns.push_back({head, false});
-  for (const char* head : {"n", "value", "95 % interval", "accesses", "per access", "disturbed"})
     table.columns.push_back({head});
+  for (const char* head : {"n", "value", "95 % interval", "accesses", "per access", "disturbed"})
+    table.columns.push_back(show::number(head));
   const bool timed =
       std::ranges::any_of(groups, [](const auto& group) { return !group.cpu_seconds.empty(); });
-  if (timed) table.columns.push_back({"CPU time (s)"});
+  if (timed) table.columns.push_back(show::number("CPU time (s)"));
   for (const auto& group : groups) {
     if (!group.summary) continue; // the method's section has the reason
     std::vector<std::string> row;
@@ -205,7 +205,7 @@ document::Table values_table(const std::string& caption, const std::vector<Sweep
       row.push_back(group.cpu_seconds.empty()
                         ? "-"
                         : base::format_number(statistics::summarise(group.cpu_seconds, s.statistic).value));
-    table.rows.push_back(std::move(row));
+    table.add(row);
   }
   if (std::string outliers = outliers_text(groups); !outliers.empty())
     table.notes.push_back(std::move(outliers));
@@ -224,7 +224,7 @@ std::vector<document::Block> write_values(const document::Material& material) {
     for (const auto& kernel : kernels) {
       const document::Part own =
           document::only(part, [&](const auto& o) { return o.kernel == kernel && runs.contains(o.run); });
-      document::Table table = values_table(
+      show::Table table = values_table(
           fmt::format(
               "All values of the kernel {}, {} of the repetitions, seconds unless another unit is stated: {}",
               kernel, statistics::name_of(part.results->statistic), part.machine),

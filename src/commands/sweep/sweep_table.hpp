@@ -44,7 +44,7 @@ struct Selection {
 };
 
 /// A row for each point, witness and metric.
-[[nodiscard]] command::Table sweep_summary(const BatchResult& ended, const Selection& selection);
+[[nodiscard]] show::Table sweep_summary(const BatchResult& ended, const Selection& selection);
 /// Statistic and interval of each point, metric and witness; what was not counted, with its reasons.
 [[nodiscard]] std::string sweep_table(const BatchResult& ended, const Selection& selection);
 /// The same as one JSON object, documented in recount-sweep(1).

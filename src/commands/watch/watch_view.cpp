@@ -86,22 +86,22 @@ std::string message_lines(const Message& message, const Trace& trace, bool head)
 }
 } // namespace
 
-command::Table watch_means(const Trace& trace) {
-  using enum command::Table::Align;
+show::Table watch_means(const Trace& trace) {
+  using enum show::Role;
   const std::vector<Series> all = trace.hello() ? trace.hello()->series : std::vector<Series>();
-  std::vector<command::Table::Column> columns{{"series"},          {"mean", right}, {"least", right},
-                                              {"greatest", right}, {"unit"},        {""}};
-  command::Table table(columns, "Means over the intervals");
+  std::vector<show::Column> columns{{"series"},           {"mean", number}, {"least", number},
+                                    {"greatest", number}, {"unit"},         {""}};
+  show::Table table(columns, "Means over the intervals");
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Trace::Sum& sum = trace.sums()[i];
     const std::string limits = limitations(sum, trace.number_of_intervals());
     const bool counted = all[i].refused.empty() && sum.counted > 0;
-    document::Datum datum{.keys = {},
-                          .quantity = all[i].name,
-                          .unit = all[i].unit,
-                          .witness = "perf",
-                          .repetitions = sum.counted,
-                          .reason = counted ? limits : all[i].refused.text()};
+    show::Datum datum{.keys = {},
+                      .quantity = all[i].name,
+                      .unit = all[i].unit,
+                      .witness = "perf",
+                      .repetitions = sum.counted,
+                      .reason = counted ? limits : all[i].refused.text()};
     if (!counted) table.add_data({datum});
     if (counted)
       table.add_data({datum.with("mean over the intervals", sum.mean()),
@@ -131,7 +131,8 @@ std::string summary(const Trace& trace, std::FILE* stream) {
                       base::format_count(trace.number_of_intervals(), "interval");
   if (trace.end()) title += ", " + base::printable(trace.end()->reason);
   std::string text = command::fit(title, columns, 2) + "\n";
-  if (const command::Table table = watch_means(trace); !table.empty()) text += table.text(stream);
+  if (const show::Table table = watch_means(trace); !table.empty())
+    text += command::table_text(table, stream);
   for (const auto& [reason, names] : refused)
     text += "  " +
             command::wrap(fmt::format("not counted: {}: {}", fmt::join(names, ", "), reason), columns, 4) +

@@ -57,7 +57,7 @@ protected:
 [[nodiscard]] std::unique_ptr<WatchView> make_view(const ViewSettings& settings);
 
 /// Mean, minimum and maximum of each series that can be counted.
-[[nodiscard]] command::Table watch_means(const Trace& trace);
+[[nodiscard]] show::Table watch_means(const Trace& trace);
 
 /// Shows the watch at the address until it ends, or until a signal or the key q. Returns the exit status.
 /// Throws Error: unavailable if the connection fails or breaks, bad_input if the peer sends invalid lines.

@@ -84,53 +84,6 @@ std::size_t line_width(std::FILE* stream, std::size_t unknown) {
   return known ? std::max<std::size_t>(least, window.ws_col) : unknown;
 }
 
-namespace {
-constexpr std::size_t gap = 2;          ///< blanks between columns
-constexpr std::size_t min_of_text = 16; ///< columns of wrapped text: less is hard to read
-constexpr std::size_t min_for_lines = 50, min_of_text_below = 10; ///< on narrower terminals
-
-std::size_t longest_word(const std::string& text) {
-  std::istringstream words(text);
-  std::size_t longest = 0;
-  for (std::string word; words >> word;)
-    longest = std::max(longest, width(word));
-  return longest + std::min(text.find_first_not_of(' '), text.size());
-}
-
-/// The lines of a cell: what it begins with, blanks or a style, each of them begins with.
-std::vector<std::string> cell_lines(const std::string& cell, std::size_t columns) {
-  if (width(cell) <= columns) return {cell};
-  std::string before, text = cell, after;
-  if (text.starts_with('\033')) {
-    before = text.substr(0, text.find('m') + 1);
-    after = own_controls("\033[0m");
-    text =
-        text.substr(before.size(), text.size() - before.size() - (text.ends_with(after) ? after.size() : 0));
-  }
-  const std::size_t blanks = std::min(text.find_first_not_of(' '), text.size());
-  std::istringstream wrapped(wrap(text, columns - std::min(blanks, columns), 0));
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(wrapped, line);)
-    lines.push_back(std::string(blanks, ' ').append(before).append(line).append(after));
-  return lines;
-}
-
-/// The words that are longer than `columns`, cut in the middle.
-std::string cut_words(const std::string& cell, std::size_t columns) {
-  if (longest_word(cell) <= columns) return cell;
-  std::istringstream words(cell);
-  std::string text, word;
-  while (words >> word)
-    text += (text.empty() ? "" : " ") + shortened(word, columns);
-  return text;
-}
-
-const std::string& cell_at(const std::vector<std::string>& row, std::size_t column) {
-  static const std::string none;
-  return column < row.size() ? row[column] : none;
-}
-} // namespace
-
 std::string shortened(const std::string& text, std::size_t most) {
   if (width(text) <= most || text.find('\033') != std::string::npos) return text;
   const auto inside = [&](std::size_t at) { return at < text.size() && !begins_character(text[at]); };
@@ -140,158 +93,6 @@ std::string shortened(const std::string& text, std::size_t most) {
   while (inside(tail))
     ++tail;
   return text.substr(0, head) + "…" + text.substr(tail);
-}
-
-/// Widths for at most `most` columns in all: the widest column of text gives way first, none below its
-/// longest word or, where words may be `cut`, below what is readable.
-std::optional<std::vector<std::size_t>> Table::widths(std::size_t most, bool cut) const {
-  const std::size_t readable = most < min_for_lines ? min_of_text_below : min_of_text;
-  std::vector<std::size_t> wanted, floors;
-  std::size_t all = gap * (columns_.size() - 1);
-  for (std::size_t i = 0; i < columns_.size(); ++i) {
-    std::size_t widest = width(columns_[i].head), word = longest_word(columns_[i].head);
-    for (const auto& row : rows_) {
-      widest = std::max(widest, width(cell_at(row, i)));
-      word = std::max(word, longest_word(cell_at(row, i)));
-    }
-    wanted.push_back(widest);
-    floors.push_back(columns_[i].align == Align::left
-                         ? std::min(widest, cut ? readable : std::max(word, readable))
-                         : widest);
-    all += widest;
-  }
-  while (all > most) {
-    std::size_t widest = wanted.size();
-    for (std::size_t i = 0; i < wanted.size(); ++i)
-      if (wanted[i] > floors[i] && (widest == wanted.size() || wanted[i] > wanted[widest])) widest = i;
-    if (widest == wanted.size()) return {};
-    --wanted[widest];
-    --all;
-  }
-  return wanted;
-}
-
-std::string Table::text(std::FILE* stream, std::size_t most) const {
-  std::vector<std::size_t> used;
-  for (std::size_t i = 0; i < columns_.size(); ++i)
-    if (!columns_[i].head.empty() ||
-        std::ranges::any_of(rows_, [i](const auto& row) { return !cell_at(row, i).empty(); }))
-      used.push_back(i);
-  if (used.empty()) return {};
-  if (used.size() < columns_.size()) return only(used).text(stream, most);
-  if (const auto fitting = widths(most, false)) return lines(*fitting, stream);
-  Table table = narrowed();
-  std::string left_out;
-  for (;;) {
-    if (const auto fitting = table.widths(most, false))
-      return table.lines(*fitting, stream) +
-             (left_out.empty() ? "" : "  " + wrap("no room for: " + left_out, most, 4) + "\n");
-    const auto last = std::ranges::max_element(table.columns_, {}, &Column::rank);
-    if (last->rank <= 0) break;
-    left_out = last->head + (left_out.empty() ? "" : ", ") + left_out;
-    std::vector<std::size_t> kept;
-    for (std::size_t i = 0; i < table.columns_.size(); ++i)
-      if (&table.columns_[i] != &*last) kept.push_back(i);
-    table = table.only(kept);
-  }
-  return most < min_for_lines ? records(stream, most) : narrowed().parts(stream, most);
-}
-
-Table Table::only(const std::vector<std::size_t>& chosen) const {
-  Table some({}, title_);
-  for (const std::size_t i : chosen)
-    some.columns_.push_back(columns_[i]);
-  const auto copy = [&](const auto& from, auto& to) {
-    for (const auto& row : from) {
-      auto& cells = to.emplace_back();
-      for (const std::size_t i : chosen)
-        cells.push_back(cell_at(row, i));
-    }
-  };
-  copy(rows_, some.rows_);
-  copy(narrow_rows_, some.narrow_rows_);
-  return some;
-}
-
-Table Table::narrowed() const {
-  Table narrow = *this;
-  for (Column& column : narrow.columns_)
-    if (!column.narrow.empty()) column.head = column.narrow;
-  for (std::size_t r = 0; r < rows_.size(); ++r)
-    for (std::size_t i = 0; i < rows_[r].size(); ++i)
-      if (!cell_at(narrow_rows_[r], i).empty()) narrow.rows_[r][i] = narrow_rows_[r][i];
-  return narrow;
-}
-
-/// As many columns side by side as fit, the others below, each time behind the keys.
-std::string Table::parts(std::FILE* stream, std::size_t most) const {
-  std::vector<std::size_t> keys{0};
-  while (keys.size() < columns_.size() && columns_[keys.size()].key)
-    keys.push_back(keys.size());
-  std::string text;
-  for (std::size_t next = keys.size(); next < columns_.size();) {
-    std::vector<std::size_t> chosen = keys;
-    std::optional<std::vector<std::size_t>> fitting;
-    for (; next < columns_.size(); ++next) {
-      chosen.push_back(next);
-      auto wider = only(chosen).widths(most, true);
-      if (!wider) break;
-      fitting = std::move(wider);
-    }
-    if (!fitting) return records(stream, most);
-    if (next < columns_.size()) chosen.pop_back();
-    text += (text.empty() ? "" : "\n") + only(chosen).lines(*fitting, stream);
-  }
-  return text.empty() ? records(stream, most) : text;
-}
-
-std::string Table::lines(const std::vector<std::size_t>& widths, std::FILE* stream) const {
-  std::string out;
-  const auto row_lines = [&](const auto& cell) {
-    std::vector<std::vector<std::string>> cells;
-    std::size_t height = 1;
-    for (std::size_t i = 0; i < columns_.size(); ++i) {
-      cells.push_back(cell_lines(cut_words(cell(i), widths[i]), widths[i]));
-      height = std::max(height, cells.back().size());
-    }
-    for (std::size_t l = 0; l < height; ++l) {
-      std::string line;
-      for (std::size_t i = 0; i < columns_.size(); ++i) {
-        const std::string text = l < cells[i].size() ? cells[i][l] : std::string();
-        const std::string blanks(widths[i] - std::min(width(text), widths[i]), ' ');
-        line += std::string(i ? gap : 0, ' ');
-        line += columns_[i].align == Align::right ? blanks + text : text + blanks;
-      }
-      line.erase(line.find_last_not_of(' ') + 1);
-      out += line + "\n";
-    }
-  };
-  const bool headed = std::ranges::any_of(columns_, [](const Column& c) { return !c.head.empty(); });
-  if (headed) row_lines([&](std::size_t i) { return paint(Style::strong, columns_[i].head, stream); });
-  for (const auto& row : rows_)
-    row_lines([&](std::size_t i) { return cell_at(row, i); });
-  return out;
-}
-
-std::string Table::records(std::FILE* stream, std::size_t most) const {
-  std::string out, last; // an empty first cell stands for the one above
-  for (const auto& row : rows_) {
-    if (!row.empty() && !row[0].empty())
-      last = row[0].substr(std::min(row[0].find_first_not_of(' '), row[0].size()));
-    const bool number = columns_[0].align == Align::right && !columns_[0].head.empty();
-    std::string fields;
-    for (std::size_t i = 1; i < std::min(row.size(), columns_.size()); ++i)
-      if (!row[i].empty())
-        fields += (fields.empty() ? "" : "; ") +
-                  (columns_[i].head.empty() ? row[i] : columns_[i].head + ": " + row[i]);
-    const std::string head =
-        paint(Style::strong, (number ? columns_[0].head + ": " : std::string()) + last, stream);
-    if (width(head) + gap + width(fields) <= most)
-      out += head + std::string(fields.empty() ? 0 : gap, ' ') + fields + "\n";
-    else
-      out += wrap(head, most, 2) + "\n    " + wrap(fields, most, 4) + "\n";
-  }
-  return out;
 }
 
 std::string grouped(std::string number) {
@@ -385,19 +186,6 @@ void write_file(const std::string& path, const std::string& text) {
   if (!base::write_file(path, text)) throw base::cannot_write(path, errno);
 }
 
-/// A cell without style and indentation; empty where the row is shorter.
-std::string plain_cell(const std::vector<std::string>& row, std::size_t column) {
-  const std::string text = unstyled(cell_at(row, column));
-  return text.substr(std::min(text.find_first_not_of(' '), text.size()));
-}
-
-/// The number that grouped() was given.
-std::string ungrouped(const std::string& text) {
-  std::string digits = text;
-  std::erase(digits, ',');
-  return grouped(digits) == text ? digits : text;
-}
-
 /// "by function" -> "by-function".
 std::string in_file_name(const std::string& title) {
   std::string name;
@@ -410,18 +198,6 @@ std::string in_file_name(const std::string& title) {
   return name;
 }
 
-document::Table for_report(const Table& table) {
-  document::Table exported{table.title(), {}, {}};
-  for (const auto& column : table.columns())
-    exported.columns.push_back({column.head, column.align == Table::Align::right});
-  for (const auto& row : table.rows()) {
-    auto& cells = exported.rows.emplace_back();
-    for (std::size_t i = 0; i < exported.columns.size(); ++i)
-      cells.push_back(plain_cell(row, i));
-  }
-  return exported;
-}
-
 } // namespace
 
 TableExport::TableExport(std::string path) : path_(std::move(path)) {
@@ -431,49 +207,28 @@ TableExport::TableExport(std::string path) : path_(std::move(path)) {
   base::check_writable("--export", path_, base::Output::replaced);
 }
 
-void TableExport::write(const std::string& title, const std::vector<Table>& tables) const {
+void TableExport::write(const std::string& title, const std::vector<show::Table>& tables) const {
   if (path_.empty()) return;
   document::Document document{title, {}, {}};
   std::string text; // of the first table
   for (std::size_t i = 0; i < tables.size(); ++i) {
-    const Table& table = tables[i];
-    if (table.empty() && (table.data().empty() || path_.ends_with(".md"))) continue;
+    const show::Table& table = tables[i];
+    if (table.empty() && (table.data.empty() || path_.ends_with(".md"))) continue;
     if (path_.ends_with(".md")) {
-      document.blocks.emplace_back(for_report(table));
+      document.blocks.emplace_back(table);
     } else if (text.empty()) {
-      text = csv_text(table);
+      text = show::csv_text(table);
     } else {
-      const std::string name = in_file_name(table.title());
+      const std::string name = in_file_name(table.caption);
       write_file(path_.substr(0, path_.size() - 4) + "-" + (name.empty() ? std::to_string(i + 1) : name) +
                      ".csv",
-                 csv_text(table));
+                 show::csv_text(table));
     }
   }
   write_file(path_, path_.ends_with(".md") ? document::to_markdown(document) : text);
 }
 
-std::string csv_text(const Table& table) {
-  if (!table.data().empty()) return document::csv_data(table.data());
-  auto exported = for_report(table);
-  for (auto& row : exported.rows)
-    for (std::size_t i = 0; i < row.size(); ++i)
-      if (exported.columns[i].number) row[i] = ungrouped(row[i]);
-  return document::csv_table(exported);
-}
-
 namespace {
-
-Table printed(const document::Table& table) {
-  std::vector<Table::Column> columns;
-  for (const auto& column : table.columns)
-    columns.push_back(
-        {column.head, column.number ? Table::Align::right : Table::Align::left, 0, {}, column.key});
-  Table result(columns, table.caption);
-  for (const auto& row : table.rows)
-    result.add(row);
-  result.add_data(table.data);
-  return result;
-}
 
 /// A block as text.
 struct TextWriter {
@@ -492,8 +247,8 @@ struct TextWriter {
       text += "  - " + wrap(item, columns, 4) + "\n";
     return text;
   }
-  std::string operator()(const document::Table& table) const {
-    std::string text = "\n" + wrap(table.caption, columns, 0) + "\n" + printed(table).text(stdout, columns);
+  std::string operator()(const show::Table& table) const {
+    std::string text = "\n" + wrap(table.caption, columns, 0) + "\n" + table_text(table, stdout, columns);
     for (const auto& note : table.notes)
       text += "  " + wrap(note, columns, 2) + "\n";
     return text;
@@ -504,10 +259,10 @@ struct TextWriter {
 
 } // namespace
 
-std::vector<Table> extract_tables(const std::vector<document::Block>& blocks) {
-  std::vector<Table> tables;
+std::vector<show::Table> extract_tables(const std::vector<document::Block>& blocks) {
+  std::vector<show::Table> tables;
   for (const auto& block : blocks)
-    if (const auto* table = std::get_if<document::Table>(&block)) tables.push_back(printed(*table));
+    if (const auto* table = std::get_if<show::Table>(&block)) tables.push_back(*table);
   return tables;
 }
 

@@ -25,7 +25,7 @@ void flush(std::FILE* stream);
 /// (https://no-color.org).
 [[nodiscard]] bool colour(std::FILE* stream);
 
-enum class Style { plain, good, bad, warning, faint, strong };
+using show::Style;
 /// The text in a style, or unchanged where colour() is false.
 [[nodiscard]] std::string paint(Style style, const std::string& text, std::FILE* stream = stdout);
 
@@ -33,66 +33,14 @@ enum class Style { plain, good, bad, warning, faint, strong };
 /// least 20.
 [[nodiscard]] std::size_t line_width(std::FILE* stream = stdout, std::size_t unknown = 80);
 
-/// Rows under one head, two blanks between columns. All tables of the commands are of this type: printed at
-/// the width of a terminal here, as CSV and Markdown by TableExport.
-class Table {
-public:
-  enum class Align { left, right };
-  struct Column {
-    std::string head;
-    Align align = Align::left;
-    int rank = 0;            ///< where lines are too short, the greatest ranks are left out first; 0: never
-    std::string narrow = {}; ///< a shorter head for short lines; empty: none
-    bool key = false;        ///< repeated in each part of a table that is split between columns
-  };
-  /// `title` names the table where it is exported.
-  explicit Table(std::vector<Column> columns, std::string title = {})
-      : columns_(std::move(columns)), title_(std::move(title)) {
-    for (Column& column : columns_) {
-      column.head = one_line(column.head);
-      column.narrow = one_line(column.narrow);
-    }
-  }
-  /// A row shorter than the head is filled up with empty cells. `narrow`: shorter cells for short lines, an
-  /// empty one where there is none.
-  void add(std::vector<std::string> row, std::vector<std::string> narrow = {}) {
-    for (auto* cells : {&row, &narrow})
-      for (std::string& cell : *cells)
-        cell = one_line(cell);
-    rows_.push_back(std::move(row));
-    narrow_rows_.push_back(std::move(narrow));
-  }
-  /// The values of the table, which are exported as CSV in place of its cells.
-  void add_data(std::vector<document::Datum> data) {
-    data_.insert(data_.end(), std::make_move_iterator(data.begin()), std::make_move_iterator(data.end()));
-  }
-  [[nodiscard]] const std::vector<document::Datum>& data() const { return data_; }
-  [[nodiscard]] bool empty() const { return rows_.empty(); }
-  [[nodiscard]] const std::string& title() const { return title_; }
-  [[nodiscard]] const std::vector<Column>& columns() const { return columns_; }
-  [[nodiscard]] const std::vector<std::vector<std::string>>& rows() const { return rows_; }
-  /// The table in lines of at most line_width(stream), no blanks at line ends; the head is left out when all
-  /// heads are empty. Where a line per row is too wide, text is wrapped within its column; then the narrow
-  /// heads and cells are taken, and columns are left out by rank, which a last line names. Where that is too
-  /// wide as well, words are cut, or each row becomes a record of "head: cell". Coloured if `stream` supports
-  /// it.
-  [[nodiscard]] std::string text(std::FILE* stream = stdout) const {
-    return text(stream, line_width(stream));
-  }
-  [[nodiscard]] std::string text(std::FILE* stream, std::size_t most) const;
-
-private:
-  [[nodiscard]] Table only(const std::vector<std::size_t>& chosen) const;
-  [[nodiscard]] Table narrowed() const;
-  [[nodiscard]] std::optional<std::vector<std::size_t>> widths(std::size_t most, bool cut) const;
-  [[nodiscard]] std::string lines(const std::vector<std::size_t>& widths, std::FILE* stream) const;
-  [[nodiscard]] std::string parts(std::FILE* stream, std::size_t most) const;
-  [[nodiscard]] std::string records(std::FILE* stream, std::size_t most) const;
-  std::vector<Column> columns_;
-  std::string title_;
-  std::vector<std::vector<std::string>> rows_, narrow_rows_;
-  std::vector<document::Datum> data_;
-};
+/// The table in lines of at most `most` columns, no blanks at line ends; the head is left out when all heads
+/// are empty. Where a line per row is too wide, text is wrapped within its column; then the narrow heads and
+/// cells are taken, and columns are left out by rank, which a last line names. Where that is too wide as
+/// well, words are cut, or each row becomes a record of "head: cell". Coloured if `stream` supports it.
+[[nodiscard]] std::string table_text(const show::Table& table, std::FILE* stream, std::size_t most);
+[[nodiscard]] inline std::string table_text(const show::Table& table, std::FILE* stream = stdout) {
+  return table_text(table, stream, line_width(stream));
+}
 
 /// Width on a terminal: code points, since what is printed here has no wide or combining characters.
 [[nodiscard]] std::size_t width(const std::string& text);
@@ -144,17 +92,13 @@ public:
   /// for a file that cannot be written.
   explicit TableExport(std::string path);
   /// Markdown: one document with the heading `title`. CSV (RFC 4180): the first table in FILE.csv, each
-  /// further one in FILE-TITLE.csv; one line per value where the table has data, else its cells without
-  /// styles, indentation and digit grouping. Empty tables are left out. Throws Error (bad_input) when a file
-  /// cannot be written.
-  void write(const std::string& title, const std::vector<Table>& tables) const;
+  /// further one in FILE-TITLE.csv, see show::csv_text(). Empty tables are left out. Throws Error (bad_input)
+  /// when a file cannot be written.
+  void write(const std::string& title, const std::vector<show::Table>& tables) const;
 
 private:
   std::string path_;
 };
-
-/// As RFC 4180 defines it, but with "\n" at line ends: the data, or else the cells.
-[[nodiscard]] std::string csv_text(const Table& table);
 
 // A report's document on a terminal.
 
@@ -163,6 +107,6 @@ private:
                                         std::size_t columns = line_width());
 
 /// The tables alone, with their captions as titles.
-[[nodiscard]] std::vector<Table> extract_tables(const std::vector<document::Block>& blocks);
+[[nodiscard]] std::vector<show::Table> extract_tables(const std::vector<document::Block>& blocks);
 
 } // namespace recount::command

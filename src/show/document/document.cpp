@@ -47,11 +47,9 @@ std::string raw_number(const std::optional<double>& value) {
   return value && std::isfinite(*value) ? fmt::format("{}", *value) : std::string();
 }
 
-} // namespace
-
-std::string csv_data(const std::vector<Datum>& data) {
+std::string csv_data(const std::vector<show::Datum>& data) {
   std::vector<std::string> heads;
-  for (const Datum& datum : data)
+  for (const show::Datum& datum : data)
     for (const auto& [name, value] : datum.keys)
       if (std::ranges::find(heads, name) == heads.end()) heads.push_back(name);
   const std::size_t keys = heads.size();
@@ -59,7 +57,7 @@ std::string csv_data(const std::vector<Datum>& data) {
                            "disturbed", "reason"})
     heads.emplace_back(head);
   std::string text = csv_line(heads);
-  for (const Datum& datum : data) {
+  for (const show::Datum& datum : data) {
     std::vector<std::string> cells(keys);
     for (const auto& [name, value] : datum.keys)
       cells[static_cast<std::size_t>(std::ranges::find(heads, name) - heads.begin())] = value;
@@ -74,12 +72,13 @@ std::string csv_data(const std::vector<Datum>& data) {
   return text;
 }
 
-std::string csv_table(const Table& table) {
-  if (!table.data.empty()) return csv_data(table.data);
-  std::string text = csv_line(base::mapped(table.columns, &std::decay_t<decltype(table.columns[0])>::head));
+} // namespace
+} // namespace recount::document
+
+std::string recount::show::csv_text(const Table& table) {
+  if (!table.data.empty()) return document::csv_data(table.data);
+  std::string text = document::csv_line(base::mapped(table.columns, &Column::head));
   for (const auto& row : table.rows)
-    text += csv_line(row);
+    text += document::csv_line(base::mapped(row, &Cell::text));
   return text;
 }
-
-} // namespace recount::document

@@ -2,13 +2,11 @@
 // format escapes it.
 #pragma once
 
-#include <cstddef>
+#include "show/document/table.hpp"
+
 #include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
-#include <utility>
 #include <variant>
 #include <vector>
 
@@ -27,42 +25,6 @@ struct List {
   std::vector<std::string> items;
 };
 
-/// One value of a table as raw data: a line of its CSV, see recount-results(5).
-struct Datum {
-  std::vector<std::pair<std::string, std::string>> keys; ///< what it is of: {"n", "600"}, {"stride", "64"}
-  std::string quantity;                                  ///< "PAPI_L1_DCM", "speed-up by time"
-  std::string statistic = {};                            ///< "median", "value" of a single one
-  std::optional<double> value = {}, low = {}, high = {};
-  std::string unit = {};       ///< "s", "ns", "bytes"; empty: a count or a ratio
-  std::string witness = {};    ///< "perf", "model:i7-9700"
-  std::size_t repetitions = 0; ///< behind the value; 0: not stated
-  std::size_t disturbed = 0;   ///< of them
-  std::string reason = {};     ///< why there is no value, or why it allows no conclusion
-
-  /// Another value of the same.
-  [[nodiscard]] Datum with(std::string of, std::optional<double> number, std::optional<double> least = {},
-                           std::optional<double> most = {}) const {
-    Datum other = *this;
-    other.statistic = std::move(of);
-    std::tie(other.value, other.low, other.high) = std::tie(number, least, most);
-    return other;
-  }
-};
-
-/// Cells are text; a column of numbers is right-aligned.
-struct Table {
-  struct Column {
-    std::string head;
-    bool number = true;
-    bool key = false; ///< names the row: repeated where a terminal splits the table
-  };
-  std::string caption; ///< contents, witness and unit
-  std::vector<Column> columns;
-  std::vector<std::vector<std::string>> rows; ///< as long as `columns`
-  std::vector<std::string> notes = {};        ///< under it
-  std::vector<Datum> data = {};               ///< its values for CSV; none: its cells are words
-};
-
 /// A figure in files of its own: NAME.svg, NAME.pdf.
 struct Picture {
   std::string name;    ///< "matmul-time"; files are called so
@@ -74,6 +36,7 @@ struct Code {
   std::string text;
 };
 
+using show::Table;
 using Block = std::variant<Heading, Paragraph, List, Table, Picture, Code>;
 
 struct Document {
@@ -109,11 +72,6 @@ using Svg = std::function<std::string(const std::string& name)>;
 /// One figure for \\input in another document: a float with its caption and the label fig:NAME, which needs
 /// the package graphicx.
 [[nodiscard]] std::string latex_figure(const Picture& picture);
-/// One table as CSV (RFC 4180): its data, or else heads and rows.
-[[nodiscard]] std::string csv_table(const Table& table);
-/// One line per value: the keys in the order in which they first occur, then the other members of Datum.
-/// Numbers are written with as many digits as they have.
-[[nodiscard]] std::string csv_data(const std::vector<Datum>& data);
 
 // For the writers of formats.
 

@@ -104,8 +104,8 @@ std::string outliers_text(const std::vector<SweepGroup>& groups) {
 
 namespace {
 
-document::Datum summary_datum(const SweepGroup& group) {
-  document::Datum datum{{}, group.metric};
+show::Datum summary_datum(const SweepGroup& group) {
+  show::Datum datum{{}, group.metric};
   for (const auto& [name, value] : group.params)
     datum.keys.emplace_back(name, result::text(value));
   datum.unit = is_seconds(group.metric) ? "s" : group.unit;
@@ -130,27 +130,27 @@ std::optional<double> divided(const std::optional<double>& value, double by) {
 
 } // namespace
 
-std::vector<document::Datum> sweep_data(const std::vector<SweepGroup>& groups) {
-  std::vector<document::Datum> all;
+std::vector<show::Datum> sweep_data(const std::vector<SweepGroup>& groups) {
+  std::vector<show::Datum> all;
   for (const SweepGroup& group : groups) {
-    document::Datum datum = summary_datum(group);
+    show::Datum datum = summary_datum(group);
     all.push_back(datum);
     if (group.per_access()) {
       const auto accesses = static_cast<double>(*group.accesses);
-      document::Datum& each = all.emplace_back(datum);
+      show::Datum& each = all.emplace_back(datum);
       each.quantity += " per access";
       for (auto* number : {&each.value, &each.low, &each.high})
         *number = divided(*number, accesses);
     }
     if (group.of_first) {
-      document::Datum& of_first = all.emplace_back(datum);
+      show::Datum& of_first = all.emplace_back(datum);
       of_first = datum.with(datum.statistic, group.of_first);
       of_first.quantity += " / that of the first point";
       of_first.unit.clear();
     }
     if (group.summary && !group.cpu_seconds.empty()) {
       const auto s = statistics::summarise(group.cpu_seconds, group.summary->statistic);
-      document::Datum& cpu = all.emplace_back(datum);
+      show::Datum& cpu = all.emplace_back(datum);
       cpu.quantity = "cpu_seconds";
       cpu.value = s.value;
       cpu.low = datum.low ? std::optional(s.low) : std::nullopt;

@@ -54,7 +54,7 @@ struct SweepGroup {
 
 /// The values for CSV: each metric with all parameters, its value per access, the CPU time beside a time and
 /// the ratio to the first point, or the reason why there is none.
-[[nodiscard]] std::vector<document::Datum> sweep_data(const std::vector<SweepGroup>& groups);
+[[nodiscard]] std::vector<show::Datum> sweep_data(const std::vector<SweepGroup>& groups);
 
 /// The parameters whose value is not the same in all groups.
 [[nodiscard]] std::vector<std::string> varying(const std::vector<SweepGroup>& groups);

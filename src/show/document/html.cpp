@@ -168,13 +168,13 @@ public:
                     tables_, html_text(table.caption), anchor(fmt::format("table-{}", tables_)));
     if (std::ranges::any_of(table.columns, [](const auto& column) { return !column.head.empty(); }))
       for (const auto& column : table.columns)
-        text_ += cell("th scope=\"col\"", column.number, html_text(column.head));
+        text_ += cell("th scope=\"col\"", column.role == show::Role::number, html_text(column.head));
     text_ += "</tr></thead>\n<tbody>\n";
     for (const auto& row : table.rows) {
       text_ += "<tr>";
       for (std::size_t i = 0; i < row.size(); ++i)
-        text_ += cell(table.columns.at(i).key ? "th scope=\"row\"" : "td", table.columns.at(i).number,
-                      linked(row[i]));
+        text_ += cell(table.columns.at(i).key ? "th scope=\"row\"" : "td",
+                      table.columns.at(i).role == show::Role::number, linked(row[i].text));
       text_ += "</tr>\n";
     }
     text_ += "</tbody></table></div>\n";

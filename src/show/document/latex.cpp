@@ -123,7 +123,7 @@ public:
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
       std::size_t width = std::min(head_width, table.columns[i].head.size());
       for (const auto& row : table.rows)
-        width = std::max(width, row[i].size());
+        width = std::max(width, row[i].text.size());
       natural_.push_back(width);
     }
   }
@@ -157,10 +157,11 @@ private:
                                     Size{"\\scriptsize", 106}};
   static constexpr std::size_t head_width = 19, gap = 2, min_text = 16;
 
-  [[nodiscard]] bool no_key() const { return std::ranges::none_of(table_.columns, &Table::Column::key); }
+  [[nodiscard]] bool no_key() const { return std::ranges::none_of(table_.columns, &show::Column::key); }
   /// Text may be wrapped, numbers may not.
   [[nodiscard]] std::size_t minimum_width(std::size_t column) const {
-    return table_.columns[column].number ? natural_[column] : std::min(natural_[column], min_text);
+    return table_.columns[column].role == show::Role::number ? natural_[column]
+                                                             : std::min(natural_[column], min_text);
   }
   [[nodiscard]] std::size_t least(const std::vector<std::size_t>& columns) const {
     std::size_t sum = gap * columns.size();
@@ -207,7 +208,7 @@ std::string cell_text(const std::string& text, std::size_t width, bool number) {
 std::string tabular(const Table& table, const Segment& part, std::size_t first, std::size_t last) {
   std::string text = "\\begin{tabular}{@{}";
   for (const std::size_t i : part.columns)
-    text += table.columns[i].number ? 'r' : 'l';
+    text += table.columns[i].role == show::Role::number ? 'r' : 'l';
   text += "@{}}\n\\toprule\\strutted\n";
   const auto add_line = [&](const auto& cell) {
     for (std::size_t i = 0; i < part.columns.size(); ++i)
@@ -222,7 +223,7 @@ std::string tabular(const Table& table, const Segment& part, std::size_t first, 
   }
   for (std::size_t r = first; r < last; ++r)
     add_line([&](std::size_t column, std::size_t width) {
-      return cell_text(table.rows[r][column], width, table.columns[column].number);
+      return cell_text(table.rows[r][column].text, width, table.columns[column].role == show::Role::number);
     });
   return text + "\\bottomrule\n\\end{tabular}";
 }
@@ -283,7 +284,7 @@ private:
       std::size_t of_row = 1;
       for (const Segment& part : parts)
         for (std::size_t i = 0; i < part.columns.size(); ++i)
-          if (const std::size_t size = table.rows[last][part.columns[i]].size(); size > part.widths[i])
+          if (const std::size_t size = table.rows[last][part.columns[i]].text.size(); size > part.widths[i])
             of_row =
                 std::max(of_row, 1 + size * 5 / 4 / part.widths[i]); // words leave a part of a line empty
       lines += of_row;

@@ -82,12 +82,12 @@ public:
     std::string rule;
     for (const auto& column : table.columns) {
       text_ += "| " + markdown_text(column.head) + " ";
-      rule += column.number ? "| ---: " : "| :--- ";
+      rule += column.role == show::Role::number ? "| ---: " : "| :--- ";
     }
     text_ += "|\n" + rule + "|\n";
     for (const auto& row : table.rows) {
       for (const auto& cell : row)
-        text_ += "| " + markdown_text(cell) + " ";
+        text_ += "| " + markdown_text(cell.text) + " ";
       text_ += "|\n";
     }
     for (const auto& note : table.notes)

@@ -8,24 +8,25 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <fcntl.h>
 #include <filesystem>
 #include <unistd.h>
 
 using namespace recount;
 
 BOOST_AUTO_TEST_CASE(columns_fit_and_lines_have_no_trailing_blanks) {
-  command::Table t({{"name"}, {"n", command::Table::Align::right}, {"what"}});
+  show::Table t({{"name"}, {"n", show::Role::number}, {"what"}});
   t.add({"a", "1000", "x"});
   t.add({"µµµµµ", "7"}); // five columns wide, ten bytes long
-  BOOST_TEST(t.text() == "name      n  what\n"
-                         "a      1000  x\n"
-                         "µµµµµ     7\n");
+  BOOST_TEST(command::table_text(t) == "name      n  what\n"
+                                       "a      1000  x\n"
+                                       "µµµµµ     7\n");
 }
 
 BOOST_AUTO_TEST_CASE(a_table_without_heads_has_no_head_line) {
-  command::Table t({{""}, {""}});
+  show::Table t({{""}, {""}});
   t.add({"a", "b"});
-  BOOST_TEST(t.text() == "a  b\n");
+  BOOST_TEST(command::table_text(t) == "a  b\n");
 }
 
 BOOST_AUTO_TEST_CASE(width_ignores_styles) {
@@ -63,10 +64,10 @@ BOOST_AUTO_TEST_CASE(print_escapes_its_arguments) {
 }
 
 BOOST_AUTO_TEST_CASE(cells_and_error_subjects_stay_on_one_line) {
-  command::Table t({{"a\n"}, {"b"}});
+  show::Table t({{"a\n"}, {"b"}});
   t.add({"x\ny\t", "z"});
-  BOOST_TEST(t.text() == "a\\u000a         b\n"
-                         "x\\u000ay\\u0009  z\n");
+  BOOST_TEST(command::table_text(t) == "a\\u000a         b\n"
+                                       "x\\u000ay\\u0009  z\n");
   BOOST_TEST(command::error_text(bad_input("x\nrecount: y", "a\nrecount: b")) ==
              "recount: x\\u000arecount: y: a\n  recount: b\n");
 }
@@ -90,31 +91,31 @@ BOOST_AUTO_TEST_CASE(an_error_has_a_line_for_each_part_it_has) {
 }
 
 namespace {
-command::Table wide() {
-  command::Table t({{"name"}, {"count", command::Table::Align::right}, {"what it is"}}, "Some things");
-  t.add({"perf::PAGE-FAULTS", "1,234,567", "page faults, minor and major, of all threads"});
+show::Table wide() {
+  show::Table t({{"name"}, {"count", show::Role::number}, {"what it is"}}, "Some things");
+  t.add({"perf::PAGE-FAULTS", "1234567", "page faults, minor and major, of all threads"});
   t.add({"perf::CS", "8", "context switches"});
   return t;
 }
 
-command::Table ranked() {
-  using enum command::Table::Align;
-  command::Table t({{"event"},
-                    {"1: median (95 %)", right, 0, "1: median"},
-                    {"2 / 1", right},
-                    {"empty", right, 2},
-                    {"kernel", left, 1}});
-  t.add({"perf::PAGE-FAULTS", "1.25 (1.20 to 1.30)", "1.500", "0,0", "faults"}, {"", "1.25"});
+show::Table ranked() {
+  using enum show::Role;
+  show::Table t({{"event"},
+                 {"1: median (95 %)", number, 0, "1: median"},
+                 {"2 / 1", number},
+                 {"empty", number, 2},
+                 {"kernel", words, 1}});
+  t.add({"perf::PAGE-FAULTS", {"1.25 (1.20 to 1.30)", "1.25"}, "1.500", "0,0", "faults"});
   return t;
 }
 
-command::Table numbers() {
-  using enum command::Table::Align;
-  command::Table t({{"n", left, 0, {}, true},
-                    {"block", right, 0, {}, true},
-                    {"a column", right},
-                    {"another", right},
-                    {"a third", right}});
+show::Table numbers() {
+  using enum show::Role;
+  show::Table t({{"n", words, 0, {}, true},
+                 {"block", number, 0, {}, true},
+                 {"a column", number},
+                 {"another", number},
+                 {"a third", number}});
   t.add({"1000", "64", "1 [0.9, 1.1]", "22 [21.0, 23.0]", "333 [331.0, 335.0]"});
   return t;
 }
@@ -129,61 +130,62 @@ std::size_t widest(const std::string& text) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(text_is_wrapped_in_its_column_where_a_line_is_too_wide) {
-  BOOST_TEST(wide().text(stdout, 50) == "name                   count  what it is\n"
-                                        "perf::PAGE-FAULTS  1,234,567  page faults, minor\n"
-                                        "                              and major, of all\n"
-                                        "                              threads\n"
-                                        "perf::CS                   8  context switches\n");
+  BOOST_TEST(command::table_text(wide(), stdout, 48) == "name                 count  what it is\n"
+                                                        "perf::PAGE-FAULTS  1234567  page faults, minor\n"
+                                                        "                            and major, of all\n"
+                                                        "                            threads\n"
+                                                        "perf::CS                 8  context switches\n");
 }
 
 BOOST_AUTO_TEST_CASE(a_row_is_a_record_where_columns_are_too_narrow) {
-  BOOST_TEST(wide().text(stdout, 32) == "perf::PAGE-FAULTS\n"
-                                        "    count: 1,234,567; what it\n"
-                                        "    is: page faults, minor and\n"
-                                        "    major, of all threads\n"
-                                        "perf::CS\n"
-                                        "    count: 8; what it is:\n"
-                                        "    context switches\n");
+  BOOST_TEST(command::table_text(wide(), stdout, 30) == "perf::PAGE-FAULTS\n"
+                                                        "    count: 1234567; what it\n"
+                                                        "    is: page faults, minor and\n"
+                                                        "    major, of all threads\n"
+                                                        "perf::CS\n"
+                                                        "    count: 8; what it is:\n"
+                                                        "    context switches\n");
 }
 
 BOOST_AUTO_TEST_CASE(no_line_exceeds_the_requested_width) {
   for (std::size_t most = 21; most < 120; ++most)
     for (const auto& table : {wide(), ranked(), numbers()})
-      BOOST_TEST(widest(table.text(stdout, most)) <= most, most);
+      BOOST_TEST(widest(command::table_text(table, stdout, most)) <= most, most);
 }
 
 BOOST_AUTO_TEST_CASE(columns_are_shortened_and_then_left_out_by_rank) {
-  const std::string whole = ranked().text(stdout, 70);
+  const std::string whole = command::table_text(ranked(), stdout, 70);
   BOOST_TEST(whole.starts_with("event                 1: median (95 %)  2 / 1  empty  kernel"), whole);
-  const std::string narrow = ranked().text(stdout, 56);
+  const std::string narrow = command::table_text(ranked(), stdout, 56);
   BOOST_TEST(narrow.starts_with("event              1: median  2 / 1  empty  kernel\n"
                                 "perf::PAGE-FAULTS       1.25  1.500    0,0  faults"),
              narrow);
-  const std::string shorter = ranked().text(stdout, 46);
+  const std::string shorter = command::table_text(ranked(), stdout, 46);
   BOOST_TEST(shorter == "event              1: median  2 / 1  kernel\n"
                         "perf::PAGE-FAULTS       1.25  1.500  faults\n"
                         "  no room for: empty\n");
-  BOOST_TEST(ranked().text(stdout, 36) == "event              1: median  2 / 1\n"
-                                          "perf::PAGE-FAULTS       1.25  1.500\n"
-                                          "  no room for: kernel, empty\n");
+  BOOST_TEST(command::table_text(ranked(), stdout, 36) == "event              1: median  2 / 1\n"
+                                                          "perf::PAGE-FAULTS       1.25  1.500\n"
+                                                          "  no room for: kernel, empty\n");
 }
 
 BOOST_AUTO_TEST_CASE(a_table_of_numbers_is_split_behind_its_keys) {
-  const std::string split = numbers().text(stdout, 50);
+  const std::string split = command::table_text(numbers(), stdout, 50);
   BOOST_TEST(split == "n     block      a column          another\n"
                       "1000     64  1 [0.9, 1.1]  22 [21.0, 23.0]\n"
                       "\n"
                       "n     block             a third\n"
                       "1000     64  333 [331.0, 335.0]\n",
              split);
-  BOOST_TEST(numbers().text(stdout, 49).starts_with("1000\n    block: 64; a column: 1 [0.9, 1.1]; another:"));
+  BOOST_TEST(command::table_text(numbers(), stdout, 49)
+                 .starts_with("1000\n    block: 64; a column: 1 [0.9, 1.1]; another:"));
 }
 
 BOOST_AUTO_TEST_CASE(a_word_is_cut_where_a_table_would_not_fit) {
-  command::Table t({{"share", command::Table::Align::right}, {"function"}});
+  show::Table t({{"share", show::Role::number}, {"function"}});
   t.add({"45 %", "a_function_with_a_name_that_is_longer_than_any_line_of_the_terminal_it_is_shown_on"});
-  BOOST_TEST(widest(t.text(stdout, 60)) <= 60U);
-  BOOST_TEST(t.text(stdout, 60).find("…") != std::string::npos);
+  BOOST_TEST(widest(command::table_text(t, stdout, 60)) <= 60U);
+  BOOST_TEST(command::table_text(t, stdout, 60).find("…") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(lines_of_prose_are_at_most_100_wide_and_break_between_words) {
@@ -198,12 +200,17 @@ BOOST_AUTO_TEST_CASE(lines_of_prose_are_at_most_100_wide_and_break_between_words
   BOOST_TEST(lines.ends_with("\nshort\n"));
 }
 
-BOOST_AUTO_TEST_CASE(wrapped_cell_keeps_its_style) {
-  command::Table t({{"a"}, {"b"}});
-  t.add({command::own_controls("\033[31mone two three four five\033[0m"), "x"});
-  BOOST_TEST(command::terminal_text(t.text(stdout, 20)) == "a                  b\n"
-                                                           "\033[31mone two three\033[0m      x\n"
-                                                           "\033[31mfour five\033[0m\n");
+BOOST_AUTO_TEST_CASE(each_line_of_a_cell_has_its_style_on_a_terminal) {
+  ::setenv("TERM", "xterm", 1);
+  ::unsetenv("NO_COLOR");
+  std::FILE* const terminal = ::fdopen(::posix_openpt(O_RDWR | O_NOCTTY), "w");
+  BOOST_TEST_REQUIRE(terminal != nullptr);
+  show::Table t({{""}, {""}});
+  t.add({show::Cell(show::Style::bad, "one two three four five"), "x"});
+  BOOST_TEST(command::terminal_text(command::table_text(t, terminal, 20)) ==
+             "\033[31mone two three\033[0m      x\n\033[31mfour five\033[0m\n");
+  BOOST_TEST(command::table_text(t, stdout, 20) == "one two three      x\nfour five\n");
+  std::fclose(terminal);
 }
 
 BOOST_AUTO_TEST_CASE(the_width_is_that_of_COLUMNS_or_80) {
@@ -234,20 +241,20 @@ BOOST_AUTO_TEST_CASE(digits_follow_the_deviation) {
   BOOST_TEST(command::format_number(0.0572371) == "0.0572");
 }
 
-BOOST_AUTO_TEST_CASE(csv_has_plain_numbers_and_quotes) {
-  command::Table t({{"name"}, {"n", command::Table::Align::right}, {"what"}});
-  t.add({command::own_controls("  \033[1ma\033[0m"), "1,234,567", "x, \"y\"\nz"});
+BOOST_AUTO_TEST_CASE(csv_quotes_and_has_one_line_per_row) {
+  show::Table t({{"name"}, {"n", show::Role::number}, {"what"}});
+  t.add({show::Cell(show::Style::strong, "a"), "1234567", "x, \"y\"\nz"});
   t.add({"1,000", "a,b"});
-  BOOST_TEST(command::csv_text(t) == "name,n,what\n"
-                                     "a,1234567,\"x, \"\"y\"\"\\u000az\"\n"
-                                     "\"1,000\",\"a,b\",\n");
+  BOOST_TEST(show::csv_text(t) == "name,n,what\n"
+                                  "a,1234567,\"x, \"\"y\"\"\nz\"\n"
+                                  "\"1,000\",\"a,b\",\n");
 }
 
 BOOST_AUTO_TEST_CASE(tables_are_exported_by_the_suffix) {
   const process::TemporaryFolder folder("recount-export");
   const std::filesystem::path path(folder.path());
   const auto text = [&](const char* name) { return base::read_file(path / name).value_or(""); };
-  command::TableExport(path / "t.csv").write("all", {command::Table({{"none"}}), wide(), wide()});
+  command::TableExport(path / "t.csv").write("all", {show::Table({{"none"}}), wide(), wide()});
   BOOST_TEST(text("t.csv").starts_with("name,count,what it is\nperf::PAGE-FAULTS,1234567,"));
   BOOST_TEST(text("t-Some-things.csv") == text("t.csv"));
   command::TableExport(path / "t.md").write("all", {wide()});

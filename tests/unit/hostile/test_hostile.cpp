@@ -176,9 +176,9 @@ BOOST_AUTO_TEST_CASE(machines_and_metrics_are_text_on_a_terminal) {
   std::mt19937 random(1);
   const auto all = pieces("PWNED");
   const auto shown = [](const std::string& text) {
-    command::Table table({{text}, {"b"}});
+    show::Table table({{text}, {"b"}});
     table.add({text, "c"});
-    return command::terminal_text(table.text() + command::wrap(text, 80, 2) +
+    return command::terminal_text(command::table_text(table) + command::wrap(text, 80, 2) +
                                   command::paint(command::Style::bad, text));
   };
   std::vector<JsonText> machines;

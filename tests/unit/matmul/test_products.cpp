@@ -224,7 +224,7 @@ BOOST_AUTO_TEST_CASE(tables_count_disturbed_repetitions) {
     }
     const auto groups = matmul::group_products(results_of(all));
     const auto blocks = matmul::doubles_tables(groups.at(0));
-    return std::get<document::Table>(blocks.at(0)).notes;
+    return std::get<show::Table>(blocks.at(0)).notes;
   };
   BOOST_TEST(std::ranges::count(notes({0, 5, 0.5}),
                                 "1 of 3 repetitions disturbed (more than 1 % of their time lost).") == 1);
@@ -242,7 +242,7 @@ BOOST_AUTO_TEST_CASE(a_disturbed_repetition_counts_once_whatever_was_measured_in
       }
   const auto results = results_of(all);
   const auto tables = matmul::laboratory_tables(matmul::group_products(results).at(0));
-  const auto notes = std::get<document::Table>(tables.at(1)).notes;
+  const auto notes = std::get<show::Table>(tables.at(1)).notes;
   BOOST_TEST(std::ranges::count(notes, "3 of 3 repetitions disturbed (more than 1 % of their time lost).") ==
              1);
   const auto sheet = matmul::compose_products("matmul-lab", results, {}); // the speed-up has both
@@ -273,10 +273,10 @@ BOOST_AUTO_TEST_CASE(products_without_any_value_keep_their_row) {
   missing.reason = "the samples do not determine it";
   const auto results = results_of({seen(point("blocked", 600, 64), "model", "PAPI_L1_DCM", 9), missing});
   const auto blocks = matmul::doubles_tables(matmul::group_products(results).at(0));
-  const auto& rows = std::get<document::Table>(blocks.at(0)).rows;
+  const auto& rows = std::get<show::Table>(blocks.at(0)).rows;
   BOOST_TEST_REQUIRE(rows.size() == 2U);
-  BOOST_TEST(rows[1].at(1) == "512");
-  BOOST_TEST(rows[1].at(2) == "not counted");
+  BOOST_TEST(rows[1].at(1).text == "512");
+  BOOST_TEST(rows[1].at(2).text == "not counted");
 }
 
 BOOST_AUTO_TEST_CASE(disturbed_times_have_speed_ups_by_cpu_time_beside_them) {
@@ -292,16 +292,16 @@ BOOST_AUTO_TEST_CASE(disturbed_times_have_speed_ups_by_cpu_time_beside_them) {
       }
     const auto groups = matmul::group_products(results_of(all));
     for (const auto& block : matmul::doubles_tables(groups.at(0)))
-      if (const auto* table = std::get_if<document::Table>(&block);
+      if (const auto* table = std::get_if<show::Table>(&block);
           table && table->caption == "line compared with simple")
         return std::pair(table->columns.size(), table->rows.at(0));
-    return std::pair(std::size_t{0}, std::vector<std::string>());
+    return std::pair(std::size_t{0}, std::vector<show::Cell>());
   };
   BOOST_TEST(speed_ups(0).first == 2U); // n and elapsed time
   const auto [columns, cells] = speed_ups(5);
   BOOST_TEST_REQUIRE(columns == 3U);
-  BOOST_TEST(cells.at(1).starts_with("0.5")); // 2 s against 4 times 1 s of an ikj that others delayed
-  BOOST_TEST(cells.at(2).starts_with("2.0"));
+  BOOST_TEST(cells.at(1).text.starts_with("0.5")); // 2 s against 4 times 1 s of an ikj that others delayed
+  BOOST_TEST(cells.at(2).text.starts_with("2.0"));
 }
 
 BOOST_AUTO_TEST_CASE(modelled_ranges_that_overlap_are_no_difference) {

@@ -203,7 +203,7 @@ BOOST_AUTO_TEST_CASE(only_times_that_probes_explain_have_a_reason) {
   const auto tables = function_tables(recording);
   BOOST_TEST_REQUIRE(tables.size() == 1U);
   int of_wall = 0;
-  for (const auto& datum : tables.front().data()) {
+  for (const auto& datum : tables.front().data) {
     BOOST_TEST(datum.unit == "ns");
     BOOST_TEST(datum.witness == "clock");
     if (datum.quantity != "wall time") continue;

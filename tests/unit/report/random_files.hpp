@@ -43,10 +43,10 @@ inline result::Results stride_run() {
   return results;
 }
 
-inline std::vector<const document::Table*> tables_in(const document::Document& document) {
-  std::vector<const document::Table*> all;
+inline std::vector<const show::Table*> tables_in(const document::Document& document) {
+  std::vector<const show::Table*> all;
   for (const auto& block : document.blocks)
-    if (const auto* const table = std::get_if<document::Table>(&block)) all.push_back(table);
+    if (const auto* const table = std::get_if<show::Table>(&block)) all.push_back(table);
   return all;
 }
 

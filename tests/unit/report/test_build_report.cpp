@@ -75,11 +75,11 @@ std::string words(const document::Document& document) {
     if (const auto* list = std::get_if<document::List>(&block))
       for (const auto& item : list->items)
         text += item + "\n";
-    if (const auto* table = std::get_if<document::Table>(&block)) {
+    if (const auto* table = std::get_if<show::Table>(&block)) {
       text += table->caption + "\n";
       for (const auto& row : table->rows)
         for (const auto& cell : row)
-          text += cell + "\n";
+          text += cell.text + "\n";
     }
     if (const auto* picture = std::get_if<document::Picture>(&block)) text += picture->caption + "\n";
   }
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(sections_stand_in_the_order_of_a_readers_questions) {
 
 BOOST_AUTO_TEST_CASE(no_table_is_empty_and_each_row_is_whole) {
   for (const auto& block : report::build_report(study(), {{"s.jsonl"}, "0", ""}, tables).document.blocks)
-    if (const auto* table = std::get_if<document::Table>(&block)) {
+    if (const auto* table = std::get_if<show::Table>(&block)) {
       BOOST_TEST(!table->rows.empty(), table->caption);
       BOOST_TEST(table->columns.size() > 1U, table->caption);
       for (const auto& row : table->rows)

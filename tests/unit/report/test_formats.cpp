@@ -13,12 +13,12 @@ namespace {
 
 recount::document::Document with(const std::string& text) {
   recount::document::Document document{text, text, {}};
-  document.blocks = {recount::document::Heading{text, 1},
-                     recount::document::Paragraph{text},
-                     recount::document::List{{text, text}},
-                     recount::document::Table{text, {{text}, {text, false}}, {{text, text}}, {text}},
-                     recount::document::Picture{"figure", text},
-                     recount::document::Code{text}};
+  recount::show::Table table({recount::show::number(text), {text}}, text);
+  table.add({text, text});
+  table.notes = {text};
+  document.blocks = {recount::document::Heading{text, 1},        recount::document::Paragraph{text},
+                     recount::document::List{{text, text}},      table,
+                     recount::document::Picture{"figure", text}, recount::document::Code{text}};
   return document;
 }
 
@@ -63,9 +63,10 @@ BOOST_AUTO_TEST_CASE(every_block_is_there_in_every_format) {
 }
 
 BOOST_AUTO_TEST_CASE(a_table_is_there_by_itself) {
-  const recount::document::Table table{
-      "Times %\nof 2", {{"n"}, {"a, \"b\"", false}}, {{"1", "x_y"}, {"2", "line\nbreak"}}, {"by\rthe clock"}};
-  const std::string tex = recount::document::latex_table(table), csv = recount::document::csv_table(table);
+  recount::show::Table table({recount::show::number("n"), {"a, \"b\""}}, "Times %\nof 2");
+  table.rows = {{"1", "x_y"}, {"2", "line\nbreak"}};
+  table.notes = {"by\rthe clock"};
+  const std::string tex = recount::document::latex_table(table), csv = recount::show::csv_text(table);
   BOOST_TEST(tex.starts_with("% Times % of 2\n% by the clock\n"));
   for (const char* part :
        {"\\begin{tabular}{@{}rl@{}}\n\\toprule", "\\midrule", "1 & x\\_", "\\bottomrule\n\\end{tabular}\n"})
@@ -76,16 +77,17 @@ BOOST_AUTO_TEST_CASE(a_table_is_there_by_itself) {
 }
 
 BOOST_AUTO_TEST_CASE(csv_of_values_has_one_per_line) {
-  recount::document::Table table{"T", {{"n"}, {"misses (10^6)"}}, {{"600", "1.23 [1, 2]"}}};
-  recount::document::Datum counted{{{"n", "600"}}, "PAPI_L1_DCM", "median", 1234567.0, 1e6, 2e6};
+  recount::show::Table table({recount::show::number("n"), recount::show::number("misses (10^6)")}, "T");
+  table.rows = {{"600", "1.23 [1, 2]"}};
+  recount::show::Datum counted{{{"n", "600"}}, "PAPI_L1_DCM", "median", 1234567.0, 1e6, 2e6};
   counted.witness = "perf";
   counted.repetitions = 5;
   counted.disturbed = 1;
-  recount::document::Datum missing{{{"n", "700"}, {"loops", "=line, plain"}}, "seconds"};
+  recount::show::Datum missing{{{"n", "700"}, {"loops", "=line, plain"}}, "seconds"};
   missing.unit = "s";
   missing.reason = "no PMU";
   table.data = {counted, missing, {{}, "ratio", "value", -0.1}, {{}, "ratio", "value", 0.0 / 0.0}};
-  BOOST_TEST(recount::document::csv_table(table) ==
+  BOOST_TEST(recount::show::csv_text(table) ==
              "n,loops,quantity,statistic,value,low,high,unit,witness,repetitions,disturbed,reason\n"
              "600,,PAPI_L1_DCM,median,1234567,1000000,2000000,,perf,5,1,\n"
              "700,\"'=line, plain\",seconds,,,,,s,,,,no PMU\n"
@@ -94,13 +96,10 @@ BOOST_AUTO_TEST_CASE(csv_of_values_has_one_per_line) {
 }
 
 BOOST_AUTO_TEST_CASE(fields_that_a_spreadsheet_would_execute_are_defused) {
-  const recount::document::Table table{
-      "T",
-      {{"a"}, {"b"}, {"c"}},
-      {{"=1+2", "-3.5", "+0.2"}, {"@SUM(A1)", "-", "-1+cmd|x"}, {"+x", "\tx", "7"}},
-      {}};
-  BOOST_TEST(recount::document::csv_table(table) ==
-             "a,b,c\n'=1+2,-3.5,+0.2\n'@SUM(A1),-,'-1+cmd|x\n'+x,'\tx,7\n");
+  recount::show::Table table(
+      {recount::show::number("a"), recount::show::number("b"), recount::show::number("c")}, "T");
+  table.rows = {{"=1+2", "-3.5", "+0.2"}, {"@SUM(A1)", "-", "-1+cmd|x"}, {"+x", "\tx", "7"}};
+  BOOST_TEST(recount::show::csv_text(table) == "a,b,c\n'=1+2,-3.5,+0.2\n'@SUM(A1),-,'-1+cmd|x\n'+x,'\tx,7\n");
 }
 
 BOOST_AUTO_TEST_CASE(powers_are_raised) {

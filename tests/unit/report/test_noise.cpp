@@ -119,13 +119,13 @@ std::vector<std::string> claims(const document::Document& document) {
         if (static const std::regex speed_up(R"(time: \d)"), effect("time [+-]| points, ");
             std::regex_search(item, summary ? speed_up : effect))
           all.push_back(item);
-    const auto* table = std::get_if<document::Table>(&block);
+    const auto* table = std::get_if<show::Table>(&block);
     if (!table || table->caption.starts_with("Derived")) continue;
     for (const auto& row : table->rows)
       for (std::size_t c = 0; c < row.size() && c < table->columns.size(); ++c) {
         const bool number = c > 0 && table->columns[c].head != "witness";
-        if (number && (compares(table->columns[c].head) || compares(row[0])) && !withheld(row[c]))
-          all.push_back(table->caption + ": " + row[0] + " = " + row[c]);
+        if (number && (compares(table->columns[c].head) || compares(row[0].text)) && !withheld(row[c].text))
+          all.push_back(table->caption + ": " + row[0].text + " = " + row[c].text);
       }
   }
   return all;

@@ -185,19 +185,19 @@ bool modelled(const std::string& witness) {
   return witness.starts_with("model");
 }
 
-std::string key(const document::Datum& datum, const char* name) {
+std::string key(const show::Datum& datum, const char* name) {
   const auto found = std::ranges::find(datum.keys, name, [](const auto& pair) { return pair.first; });
   return found == datum.keys.end() ? "" : found->second;
 }
 
-Name product_of(const document::Datum& datum) {
+Name product_of(const show::Datum& datum) {
   return Oracle::name_of({key(datum, "machine"), key(datum, "build"), key(datum, "variant"),
                           key(datum, "element"), key(datum, "n"), key(datum, "block"),
                           key(datum, "transpose")});
 }
 
 /// A machine, element and size: "Some CPU on box0|f64|600".
-std::string place(const document::Datum& datum) {
+std::string place(const show::Datum& datum) {
   return key(datum, "machine") + "|" + key(datum, "element") + "|" + key(datum, "n");
 }
 
@@ -238,7 +238,7 @@ private:
                         computed ? fmt::format("{}", *computed) : "nothing"));
   }
 
-  void check_datum(const document::Table& table, const document::Datum& datum) {
+  void check_datum(const show::Table& table, const show::Datum& datum) {
     const std::string where =
         fmt::format("{}: {} {} n={}", table.caption, key(datum, "loops"), datum.quantity, key(datum, "n"));
     if (!datum.value && datum.reason.empty()) fault(where + ": neither a value nor a reason");
@@ -257,7 +257,7 @@ private:
   }
 
   /// Every repetition is counted once, however many of its values the table has.
-  void check_disturbed(const document::Table& table) {
+  void check_disturbed(const show::Table& table) {
     static const std::regex note(R"(^(\d+) of (\d+) repetitions? disturbed.*)");
     std::set<Name> measured, timed; // only times know of disturbances
     for (const auto& datum : table.data)
@@ -282,7 +282,7 @@ private:
   }
 
   /// A cell shows the value.
-  void check_cells(const document::Table& table, const document::Datum& datum, const std::string& where) {
+  void check_cells(const show::Table& table, const show::Datum& datum, const std::string& where) {
     ++compared["cells"];
     const double v = *datum.value;
     const std::string texts[] = {base::format_number(v),   base::format_millions(v),
@@ -292,7 +292,7 @@ private:
     for (const auto& row : table.rows)
       for (const auto& cell : row)
         for (const auto& text : texts)
-          if (cell.starts_with(text)) return;
+          if (cell.text.starts_with(text)) return;
     fault(fmt::format("{}: no cell shows {}", where, v));
   }
 
@@ -310,7 +310,7 @@ private:
     return {ratio ? of_b / of_a : of_a - of_b, modelled(witness) || differ(x, y)};
   }
 
-  void check_comparison(const document::Datum& datum, const std::string& where) {
+  void check_comparison(const show::Datum& datum, const std::string& where) {
     static const std::vector<std::tuple<const char*, const char*, bool>> kinds{
         {"speed-up by time", "seconds", true},
         {"speed-up by CPU time", "cpu_seconds", true},
@@ -341,16 +341,16 @@ private:
       if (!table->caption.starts_with("Questions and answers")) continue;
       for (const auto& row : table->rows) {
         std::smatch found;
-        if (!std::regex_match(row[2], found, proof)) continue;
+        if (!std::regex_match(row[2].text, found, proof)) continue;
         const auto index = std::stoul(found[1]) - 1;
-        if (index >= tables_.size()) return fault("no " + row[2]);
+        if (index >= tables_.size()) return fault("no " + row[2].text);
         const std::vector<std::string> cells = cells_of(*tables_[index], found[2], found[3]);
-        if (cells.empty()) fault(fmt::format("{} of \"{}\" is not there", row[2], row[0]));
-        if (row[0].starts_with("Products of doubles"))
-          compared["speed-ups of doubles"] +=
-              check_speed_ups(table->caption.substr(table->caption.find(": ") + 2), row[0] + ": " + row[1]);
+        if (cells.empty()) fault(fmt::format("{} of \"{}\" is not there", row[2].text, row[0].text));
+        if (row[0].text.starts_with("Products of doubles"))
+          compared["speed-ups of doubles"] += check_speed_ups(
+              table->caption.substr(table->caption.find(": ") + 2), row[0].text + ": " + row[1].text);
         if (found[2] != "column") continue;
-        std::string answer = row[1].substr(0, row[1].find(". Not answered"));
+        std::string answer = row[1].text.substr(0, row[1].text.find(". Not answered"));
         for (std::size_t from = 0; from < answer.size();) {
           const std::size_t to = std::min(answer.find("; ", from), answer.size());
           const std::string part = answer.substr(from, to - from);
@@ -361,21 +361,21 @@ private:
             fault("no number in the answer " + part);
           else if (std::ranges::none_of(cells,
                                         [&](const auto& cell) { return cell.starts_with(value.str()); }))
-            fault(fmt::format("{}: {} is not in {}", row[0], part, row[2]));
+            fault(fmt::format("{}: {} is not in {}", row[0].text, part, row[2].text));
         }
       }
     }
   }
 
-  static std::vector<std::string> cells_of(const document::Table& table, const std::string& direction,
+  static std::vector<std::string> cells_of(const show::Table& table, const std::string& direction,
                                            const std::string& head) {
     std::vector<std::string> cells;
     for (const auto& row : table.rows)
-      if (direction == "row" && row[0] == head)
-        cells.insert(cells.end(), row.begin() + 1, row.end());
+      if (direction == "row" && row[0].text == head)
+        std::ranges::transform(row.begin() + 1, row.end(), std::back_inserter(cells), &show::Cell::text);
       else if (direction == "column")
         for (std::size_t i = 0; i < row.size(); ++i)
-          if (table.columns[i].head == head) cells.push_back(row[i]);
+          if (table.columns[i].head == head) cells.push_back(row[i].text);
     return cells;
   }
 
@@ -778,7 +778,7 @@ private:
 
   Oracle oracle_;
   const document::Document& document_;
-  std::vector<const document::Table*> tables_;
+  std::vector<const show::Table*> tables_;
   std::map<std::string, Name> loops_; ///< by place and loops: "Some CPU on box0|f64|600|line"
   std::map<std::string, std::vector<result::CacheNote>> caches_; ///< by machine
 };

@@ -67,18 +67,18 @@ Judged judge(const document::Document& document, const Geometry& cache) {
   for (const auto* const table : tables_in(document))
     for (const auto& row : table->rows) {
       std::smatch is;
-      if (!table->caption.starts_with("Questions") || row[1].starts_with("not answerable")) continue;
+      if (!table->caption.starts_with("Questions") || row[1].text.starts_with("not answerable")) continue;
       const auto hold = [&](bool right) {
         ++judged.answered;
         if (!right)
-          judged.wrong.push_back(fmt::format("{} of {} B, {} ways, lines of {} B: {}", row[0],
-                                             cache.capacity(), cache.ways, cache.line, row[1]));
+          judged.wrong.push_back(fmt::format("{} of {} B, {} ways, lines of {} B: {}", row[0].text,
+                                             cache.capacity(), cache.ways, cache.line, row[1].text));
       };
-      if (row[0] == "L1d: size" && std::regex_match(row[1], is, size))
+      if (row[0].text == "L1d: size" && std::regex_match(row[1].text, is, size))
         hold(bytes_of(is[1], is[2]) <= cache.capacity() && cache.capacity() < bytes_of(is[3], is[4]));
-      if (row[0] == "L1d: line (block) size" && std::regex_match(row[1], is, line))
+      if (row[0].text == "L1d: line (block) size" && std::regex_match(row[1].text, is, line))
         hold(std::stoll(is[1]) == cache.line);
-      if (row[0] == "L1d: associativity" && std::regex_match(row[1], is, ways))
+      if (row[0].text == "L1d: associativity" && std::regex_match(row[1].text, is, ways))
         hold(std::stoll(is[1]) <= cache.ways && cache.ways <= std::stoll(is[2].matched ? is[2] : is[1]));
     }
   return judged;

@@ -47,27 +47,27 @@ struct ShownCaches {
 };
 
 /// One row per property.
-command::Table caches_table(const CachesFindings& findings) {
-  command::Table table(
+show::Table caches_table(const CachesFindings& findings) {
+  show::Table table(
       {{"level"}, {"property"}, {"found"}, {"stated"}, {findings.stated.source}, {"confidence"}}, "Caches");
-  for (auto& row : property_rows(findings.found)) {
-    std::string& agreement = row[4];
-    if (agreement == to_string(StatedMatch::agrees))
-      agreement = command::paint(command::Style::good, agreement);
-    else if (agreement == to_string(StatedMatch::differs))
-      agreement = command::paint(command::Style::warning, agreement);
-    table.add(std::move(row));
+  for (const auto& row : property_rows(findings.found)) {
+    table.add(row);
+    show::Cell& agreement = table.rows.back()[4];
+    if (agreement.text == to_string(StatedMatch::agrees))
+      agreement.style = show::Style::good;
+    else if (agreement.text == to_string(StatedMatch::differs))
+      agreement.style = show::Style::warning;
   }
   table.add_data(property_data(findings.found));
   return table;
 }
 
 /// The values of a row of the grid per access, for CSV.
-std::vector<document::Datum> grid_data(const GridRow& row, std::size_t levels) {
-  std::vector<document::Datum> all;
+std::vector<show::Datum> grid_data(const GridRow& row, std::size_t levels) {
+  std::vector<show::Datum> all;
   const auto add = [&](const std::string& quantity, const std::optional<double>& value, const char* unit,
                        const std::string& witness, const char* otherwise) {
-    document::Datum& datum = all.emplace_back();
+    show::Datum& datum = all.emplace_back();
     datum.keys = {
         {"kernel", row.kernel}, {"size", std::to_string(row.size)}, {"stride", std::to_string(row.stride)}};
     datum.quantity = quantity + " per access";
@@ -89,7 +89,7 @@ std::vector<document::Datum> grid_data(const GridRow& row, std::size_t levels) {
 }
 
 /// "agrees" or what differs: "capacity 12 MiB, ways near 16".
-std::string agreement(const LevelFinding& level) {
+show::Cell agreement(const LevelFinding& level) {
   std::vector<std::string> differences;
   bool agrees = false;
   for (const Property* p : {&level.capacity, &level.line, &level.ways}) {
@@ -99,9 +99,8 @@ std::string agreement(const LevelFinding& level) {
     if (p->agreement == StatedMatch::differs || p->agreement == StatedMatch::not_found)
       differences.push_back(fmt::format("{} {}", p->name, stated_text(*p)));
   }
-  if (!differences.empty())
-    return command::paint(command::Style::warning, fmt::format("{}", fmt::join(differences, ", ")));
-  return agrees ? command::paint(command::Style::good, "agrees") : "";
+  if (!differences.empty()) return {show::Style::warning, fmt::format("{}", fmt::join(differences, ", "))};
+  return {show::Style::good, agrees ? "agrees" : ""};
 }
 
 std::string cell(const Property& p, const char* before = "") {
@@ -109,9 +108,9 @@ std::string cell(const Property& p, const char* before = "") {
 }
 
 /// One row per level, TLB and memory.
-command::Table caches_summary(const CachesFindings& findings) {
+show::Table caches_summary(const CachesFindings& findings) {
   const Caches& found = findings.found;
-  command::Table table(
+  show::Table table(
       {{"level"}, {"capacity"}, {"line"}, {"ways"}, {"hit"}, {"miss"}, {findings.stated.source}});
   for (const auto& level : found.levels)
     table.add({level.shared_use.empty() ? level.name : level_text(level), cell(level.capacity),
@@ -152,7 +151,7 @@ std::string caches_evidence(const CachesFindings& findings) {
 }
 
 /// Every row of the grid: size, stride, average misses, average time. Empty without a grid.
-command::Table caches_rows(const CachesFindings& findings) {
+show::Table caches_rows(const CachesFindings& findings) {
   std::size_t levels = 0;
   bool times = false, cycles = false;
   for (const auto& row : findings.rows) {
@@ -160,13 +159,12 @@ command::Table caches_rows(const CachesFindings& findings) {
     times = times || row.ns;
     cycles = cycles || row.cycles;
   }
-  using enum command::Table::Align;
-  std::vector<command::Table::Column> heads{{"kernel"}, {"size", right}, {"stride", right}};
+  std::vector<show::Column> heads{{"kernel"}, show::number("size"), show::number("stride")};
   for (std::size_t level = 0; level < levels; ++level)
-    heads.push_back({fmt::format("L{} misses", level + 1), right});
-  if (cycles) heads.push_back({"cycles", right});
-  if (times) heads.push_back({"ns", right});
-  command::Table table(heads, "Averages per access");
+    heads.push_back(show::number(fmt::format("L{} misses", level + 1)));
+  if (cycles) heads.push_back(show::number("cycles"));
+  if (times) heads.push_back(show::number("ns"));
+  show::Table table(heads, "Averages per access");
   const auto number = [](const std::optional<double>& value, const char* none) {
     return value ? fmt::format("{:.4f}", *value) : std::string(none);
   };
@@ -492,14 +490,14 @@ void print(const CachesArguments& a, const std::vector<ShownCaches>& all) {
     command::print("{}{}\n\n{}\n{}", &shown == &all.front() ? "" : "\n",
                    command::fit(fmt::format("witness {}, {}{}{}", found.witness, where, emulated, how),
                                 command::line_width(), 2),
-                   a.verbose ? caches_table(shown.all).text() : caches_summary(shown.all).text(),
+                   command::table_text(a.verbose ? caches_table(shown.all) : caches_summary(shown.all)),
                    a.verbose ? caches_reasons(shown.all) : caches_evidence(shown.all));
     if (!a.rows) continue;
-    const command::Table rows = caches_rows(shown.all);
+    const show::Table rows = caches_rows(shown.all);
     if (rows.empty())
       command::print("\nthe results have no grid of sizes and strides\n");
     else
-      command::print("\n{}:\n{}", rows.title(), rows.text());
+      command::print("\n{}:\n{}", rows.caption, command::table_text(rows));
   }
 }
 
@@ -523,7 +521,7 @@ void check_arguments(const CachesArguments& a) {
 }
 
 void export_tables(const command::TableExport& file, const std::vector<ShownCaches>& all) {
-  std::vector<command::Table> tables;
+  std::vector<show::Table> tables;
   for (const auto& shown : all) {
     tables.push_back(caches_table(shown.all));
     tables.push_back(caches_rows(shown.all));

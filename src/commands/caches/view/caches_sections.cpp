@@ -18,11 +18,10 @@
 
 namespace recount::caches {
 
-std::vector<document::Datum> property_data(const Caches& found) {
-  std::vector<document::Datum> all;
+std::vector<show::Datum> property_data(const Caches& found) {
+  std::vector<show::Datum> all;
   for (const auto& [level, p] : all_properties(found)) {
-    document::Datum datum{{{"level", level}, {"confidence", p->value ? to_string(p->confidence) : ""}},
-                          p->name};
+    show::Datum datum{{{"level", level}, {"confidence", p->value ? to_string(p->confidence) : ""}}, p->name};
     datum.unit = p->unit;
     datum.witness = found.witness.name();
     datum.reason = p->value ? p->remark : p->unknown.text();
@@ -49,16 +48,16 @@ std::string findings_caption(const CachesFindings& findings) {
 
 namespace {
 
-document::Table findings_table(const CachesFindings& findings) {
+show::Table findings_table(const CachesFindings& findings) {
   const Caches& found = findings.found;
-  document::Table table{
-      findings_caption(findings),
-      {{"level", false}, {"property", false}, {"found"}, {"stated"}, {"", false}, {"confidence", false}},
-      property_rows(found),
-      {},
-      property_data(found)};
+  show::Table table(
+      {{"level"}, {"property"}, show::number("found"), show::number("stated"), {""}, {"confidence"}},
+      findings_caption(findings));
+  for (const auto& row : property_rows(found))
+    table.add(row);
+  table.data = property_data(found);
   for (std::size_t i = 1; i < table.rows.size(); ++i) // rows of a page may be sorted
-    if (table.rows[i][0].empty()) table.rows[i][0] = table.rows[i - 1][0];
+    if (table.rows[i][0].text.empty()) table.rows[i][0] = table.rows[i - 1][0];
   for (const auto& level : found.levels)
     if (!level.shared_use.empty())
       table.notes.push_back(fmt::format("{}: {}.", level_text(level), shared_use_text(level)));
@@ -186,12 +185,12 @@ std::string cell_text(const Quantity& quantity, double each) {
 
 /// Strides down, sizes across; turned where the sizes are too many. Nothing where both are, or where other
 /// parameters vary as well: the appendix has these values.
-std::optional<document::Table> grid_table(const std::vector<sweep::SweepGroup>& groups,
-                                          const std::string& caption, const Quantity& quantity) {
+std::optional<show::Table> grid_table(const std::vector<sweep::SweepGroup>& groups,
+                                      const std::string& caption, const Quantity& quantity) {
   std::map<std::pair<std::int64_t, std::int64_t>, std::string>
       cells; // by size and stride (0: of all strides)
   std::set<std::int64_t> sizes, strides;
-  std::vector<document::Datum> data;
+  std::vector<show::Datum> data;
   bool disturbed = false;
   for (const auto& group : groups) {
     const auto size = result::integer(group.params, "size");
@@ -209,9 +208,10 @@ std::optional<document::Table> grid_table(const std::vector<sweep::SweepGroup>& 
   const bool sizes_down = sizes.size() > max_columns;
   const auto &across = sizes_down ? strides : sizes, &down = sizes_down ? sizes : strides;
   if (cells.empty() || across.size() > max_columns) return {};
-  document::Table table{caption, {{sizes_down ? "size" : "stride"}}, {}, {}, std::move(data)};
+  show::Table table({show::number(sizes_down ? "size" : "stride")}, caption);
+  table.data = std::move(data);
   for (const auto bytes : across)
-    table.columns.push_back({stride_text(bytes)});
+    table.columns.push_back(show::number(stride_text(bytes)));
   for (const auto head : down) {
     auto& row = table.rows.emplace_back(1, stride_text(head));
     for (const auto bytes : across) {
@@ -228,8 +228,8 @@ std::optional<document::Table> grid_table(const std::vector<sweep::SweepGroup>& 
 }
 
 /// Time, accesses and their quotient by size, all strides together: by one witness.
-std::optional<document::Table> sums_table(const std::vector<sweep::SweepGroup>& groups,
-                                          const std::string& caption) {
+std::optional<show::Table> sums_table(const std::vector<sweep::SweepGroup>& groups,
+                                      const std::string& caption) {
   struct Sum {
     double seconds = 0, accesses = 0;
     Witness witness = {};
@@ -245,12 +245,14 @@ std::optional<document::Table> sums_table(const std::vector<sweep::SweepGroup>& 
     sums[*size].witness = group.witness;
   }
   if (strides.size() < 2) return {};
-  document::Table table{caption, {{"size"}, {"time (s)"}, {"accesses"}, {"mean access time (ns)"}}, {}};
+  show::Table table({show::number("size"), show::number("time (s)"), show::number("accesses"),
+                     show::number("mean access time (ns)")},
+                    caption);
   for (const auto& [size, sum] : sums) {
     table.rows.push_back({base::format_bytes(size), base::format_number(sum.seconds),
                           fmt::format("{:.0f}", sum.accesses),
                           fmt::format("{:.3f}", 1e9 * sum.seconds / sum.accesses)});
-    document::Datum datum{{{"size", std::to_string(size)}}, "seconds", "sum over strides", sum.seconds};
+    show::Datum datum{{{"size", std::to_string(size)}}, "seconds", "sum over strides", sum.seconds};
     datum.unit = "s";
     datum.witness = sum.witness.name();
     table.data.push_back(datum);

@@ -14,7 +14,7 @@
 namespace recount::caches {
 
 /// Every property that was found with its bounds, and every stated one, for CSV.
-[[nodiscard]] std::vector<document::Datum> property_data(const Caches& found);
+[[nodiscard]] std::vector<show::Datum> property_data(const Caches& found);
 
 // The questions of a laboratory on caches.
 

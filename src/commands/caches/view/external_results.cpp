@@ -143,14 +143,13 @@ std::map<Cell, Modelled> modelled_misses(const result::Results& all) {
   return modelled;
 }
 
-void add_contradiction(document::Table& table, const Cell& cell, std::size_t level, double stated,
+void add_contradiction(show::Table& table, const Cell& cell, std::size_t level, double stated,
                        const Modelled& modelled) {
   const auto& [kernel, size, stride, metric] = cell;
-  document::Datum datum{
-      {{"kernel", kernel}, {"size", std::to_string(size)}, {"stride", std::to_string(stride)}},
-      metric + " per access",
-      "value",
-      stated};
+  show::Datum datum{{{"kernel", kernel}, {"size", std::to_string(size)}, {"stride", std::to_string(stride)}},
+                    metric + " per access",
+                    "value",
+                    stated};
   datum.witness = Witness(Witness::published).name();
   table.data.push_back(datum);
   datum.value = modelled.misses;
@@ -188,16 +187,15 @@ std::string stride_text(std::int64_t bytes) {
 
 std::vector<document::Block> compare_external(const document::Part& external, const result::Results& all) {
   const auto modelled = modelled_misses(all);
-  document::Table table{
-      fmt::format("Cells that contradict the model by more than {} misses per access", external_tolerance),
-      {{"kernel", false},
-       {"size"},
-       {"stride"},
-       {"level", false},
-       {"stated"},
-       {"modelled"},
-       {"reason for the modelled value", false}},
-      {}};
+  show::Table table(
+      {{"kernel"},
+       show::number("size"),
+       show::number("stride"),
+       {"level"},
+       show::number("stated"),
+       show::number("modelled"),
+       {"reason for the modelled value"}},
+      fmt::format("Cells that contradict the model by more than {} misses per access", external_tolerance));
   std::size_t compared = 0, misses = 0;
   for (const auto& o : external.results->observations) {
     const auto level = level_of_misses(o.metric);
