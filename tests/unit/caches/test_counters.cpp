@@ -169,7 +169,8 @@ BOOST_AUTO_TEST_CASE(what_is_stated_changes_no_finding) {
   const result::Run honest = record.runs[0];
   result::Run false_ones = honest;
   false_ones.caches = {{"L1d", 16 << 10, 32, 2}, {"L2", 8 << 20, 128, 24}, {"L3", 1 << 20, 16, 1}};
-  caches::note_stated(false_ones, {"hwloc", "CPUID: L1d 1 KiB", {{"L3", 64}}});
+  caches::note_stated(false_ones,
+                      {.source = "hwloc", .otherwise = "CPUID: L1d 1 KiB", .shared_by = {{"L3", 64}}});
   const caches::CachesFindings without = caches::findings_on_record(record, honest),
                                with = caches::findings_on_record(record, false_ones);
   check_same(without.found, with.found);

@@ -180,18 +180,6 @@ std::vector<std::pair<std::string, const Property*>> all_properties(const Caches
   return all;
 }
 
-std::vector<std::vector<std::string>> property_rows(const Caches& found) {
-  std::vector<std::vector<std::string>> rows;
-  std::string last;
-  for (const auto& [level, p] : all_properties(found)) {
-    rows.push_back({level == last ? "" : level, p->name, value_text(*p), stated_text(*p),
-                    p->agreement == StatedMatch::not_stated ? "" : to_string(p->agreement),
-                    p->value ? to_string(p->confidence) : ""});
-    last = level;
-  }
-  return rows;
-}
-
 std::vector<UnknownProperties> unknown_properties(const LevelFinding& level) {
   std::vector<UnknownProperties> all;
   for (const Property* p : {&level.capacity, &level.line, &level.ways}) {
@@ -430,10 +418,10 @@ std::string reason_of_difference(const LevelFinding& level, const Property& p, c
 
 } // namespace
 
-void note_stated(result::Run& run, const StatedNotes& notes) {
-  if (!notes.sources.empty()) run.plan[sources_note] = notes.sources;
-  if (!notes.otherwise.empty()) run.plan[otherwise_note] = notes.otherwise;
-  for (const auto& [level, threads] : notes.shared_by)
+void note_stated(result::Run& run, const StatedCaches& stated) {
+  run.plan[sources_note] = stated.source;
+  if (!stated.otherwise.empty()) run.plan[otherwise_note] = stated.otherwise;
+  for (const auto& [level, threads] : stated.shared_by)
     run.plan[shared_note + level] = std::to_string(threads);
 }
 

@@ -136,8 +136,6 @@ struct Caches {
 /// Every property in the order of tables, with the level it is of; memory only if it is known or was
 /// measured.
 [[nodiscard]] std::vector<std::pair<std::string, const Property*>> all_properties(const Caches& found);
-/// The cells of a table of properties: level, property, found, stated, agreement, confidence.
-[[nodiscard]] std::vector<std::vector<std::string>> property_rows(const Caches& found);
 
 /// The evidence and the rest of the argument, in sentences.
 [[nodiscard]] std::vector<std::string> argument_words(const Property& property);
@@ -165,23 +163,18 @@ void fill_from_geometry(LevelFinding& level, Gauge& gauge, const std::string& qu
 
 /// The stated caches of a machine, and their source.
 struct StatedCaches {
-  std::string source; ///< "hwloc", "machine i7-9700"
+  std::string source; ///< "machine i7-9700", "hwloc, CPUID": those that agree
   std::vector<result::CacheNote> levels = {};
   std::string hypervisor = {};               ///< of the measured machine; empty: none seen
-  std::string otherwise = {};                ///< sources that differ, and their values; empty: none
+  std::string otherwise = {};                ///< "CPUID: L2 1 MiB": sources that differ; empty: none
   std::map<std::string, int> shared_by = {}; ///< hardware threads, by level
 };
 
 /// Fills in stated, stated_by, agreement and remark of every property; nothing else is touched.
 void compare(Caches& found, const StatedCaches& stated);
 
-/// In the header of a run: other sources of stated caches, whether they agree, and sharing.
-struct StatedNotes {
-  std::string sources;                  ///< "hwloc, CPUID": those that agree
-  std::string otherwise;                ///< "CPUID: L2 1 MiB"; empty: none
-  std::map<std::string, int> shared_by; ///< hardware threads, by level
-};
-void note_stated(result::Run& run, const StatedNotes& notes);
+/// Puts source, otherwise and shared_by into the header of a run.
+void note_stated(result::Run& run, const StatedCaches& stated);
 
 // Cache properties from the curves of a grid of power-of-two sizes and strides, and the rows of that grid.
 

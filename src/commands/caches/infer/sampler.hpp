@@ -237,7 +237,14 @@ struct Share {
 /// Miss rates of the visits in one level.
 class Gauge {
 public:
-  Gauge() = default;
+  /// Shares up to which all visits fit, and from which some do not; between them is noise. `exact`: one miss
+  /// per pass separates them instead.
+  struct Limits {
+    bool exact = false;
+    const char* unit = "";
+    double fits = 0.02, exceeds = 0.05;
+  };
+  explicit Gauge(const Limits& limits) : limits_(limits) {}
   Gauge(const Gauge&) = delete;
   Gauge& operator=(const Gauge&) = delete;
   virtual ~Gauge() = default;
@@ -247,9 +254,12 @@ public:
   std::vector<double> shares(std::span<const kernel::Pattern> patterns);
   double share(const kernel::Pattern& pattern) { return shares(std::span(&pattern, 1)).front(); }
   /// The meaning of a share for a pattern of `visits` visits.
-  [[nodiscard]] virtual Fit judge(double share, std::int64_t visits) const;
+  [[nodiscard]] Fit judge(double share, std::int64_t visits) const;
   /// The thresholds in words: "one miss per pass".
-  [[nodiscard]] virtual std::string thresholds() const = 0;
+  [[nodiscard]] std::string thresholds() const;
+
+private:
+  Limits limits_;
 };
 
 /// Counted misses per visit of level `level` (0: the first) of the caches or of the data TLBs.
@@ -257,10 +267,11 @@ class CountGauge : public Gauge {
 public:
   using Counts = std::vector<std::optional<double>> Reading::*;
   CountGauge(CachedSampler& cached, std::size_t level, Counts counts = &Reading::misses)
-      : cached_(cached), level_(level), counts_(counts) {}
+      : Gauge({cached.abilities().exact, "misses per access"}),
+        cached_(cached),
+        level_(level),
+        counts_(counts) {}
   std::vector<Share> measure(std::span<const kernel::Pattern> patterns) override;
-  [[nodiscard]] Fit judge(double share, std::int64_t visits) const override;
-  [[nodiscard]] std::string thresholds() const override;
 
 private:
   CachedSampler& cached_;
@@ -276,10 +287,13 @@ public:
   /// `hit` and `penalty` in ns, `line` in bytes; `first_hit`: of the first level, where this is another.
   TimeGauge(CachedSampler& cached, double hit, double penalty, std::int64_t line,
             std::optional<double> first_hit = {})
-      : cached_(cached), first_hit_(first_hit.value_or(hit)), hit_(hit), penalty_(penalty), line_(line) {}
+      : Gauge({cached.abilities().exact, "of the step between the plateaus"}),
+        cached_(cached),
+        first_hit_(first_hit.value_or(hit)),
+        hit_(hit),
+        penalty_(penalty),
+        line_(line) {}
   std::vector<Share> measure(std::span<const kernel::Pattern> patterns) override;
-  [[nodiscard]] Fit judge(double share, std::int64_t visits) const override;
-  [[nodiscard]] std::string thresholds() const override;
 
 private:
   CachedSampler& cached_;

@@ -152,7 +152,6 @@ private:
       colours = sampler_.keep(find_colours(sampler_, search));
     }
     if (!colours->unknown.empty()) throw Unknown{colours->unknown};
-    if (colours->members.empty()) colours->members = colours->smallest; // a record of version 0.1.0
     return *colours;
   }
 
@@ -321,7 +320,7 @@ Pattern two_a_page(const Abilities& can, std::int64_t lines, std::int64_t line) 
 class PageGauge : public Gauge {
 public:
   PageGauge(CachedSampler& cached, std::int64_t line, double base, double step)
-      : cached_(cached), line_(line), base_(base), step_(step) {}
+      : Gauge({false, "of the step", 0.04, 0.1}), cached_(cached), line_(line), base_(base), step_(step) {}
 
   std::vector<Share> measure(std::span<const Pattern> patterns) override {
     std::vector<Pattern> wanted(patterns.begin(), patterns.end());
@@ -336,10 +335,6 @@ public:
                      {}});
     return all;
   }
-  [[nodiscard]] Fit judge(double share, std::int64_t) const override {
-    return share <= 0.04 ? Fit::fits : share < 0.1 ? Fit::unclear : Fit::exceeds;
-  }
-  [[nodiscard]] std::string thresholds() const override { return "4 % to 10 % of the step, and half of it"; }
 
 private:
   CachedSampler& cached_;

@@ -6,6 +6,7 @@
 #include "base/json.hpp"
 #include "base/process/child.hpp"
 #include "base/process/signals.hpp"
+#include "base/text.hpp"
 #include "base/witness.hpp"
 #include "commands/caches/infer/findings.hpp"
 #include "commands/caches/infer/sampler.hpp"
@@ -45,48 +46,6 @@ struct ShownCaches {
   double seconds = 0;       ///< of measuring; 0: from a record
   bool interrupted = false; ///< only some of the readings were taken
 };
-
-/// One row per property.
-show::Table caches_table(const CachesFindings& findings) {
-  show::Table table(
-      {{"level"}, {"property"}, {"found"}, {"stated"}, {findings.stated.source}, {"confidence"}}, "Caches");
-  for (const auto& row : property_rows(findings.found)) {
-    table.add(row);
-    show::Cell& agreement = table.rows.back()[4];
-    if (agreement.text == to_string(StatedMatch::agrees))
-      agreement.style = show::Style::good;
-    else if (agreement.text == to_string(StatedMatch::differs))
-      agreement.style = show::Style::warning;
-  }
-  table.add_data(property_data(findings.found));
-  return table;
-}
-
-/// The values of a row of the grid per access, for CSV.
-std::vector<show::Datum> grid_data(const GridRow& row, std::size_t levels) {
-  std::vector<show::Datum> all;
-  const auto add = [&](const std::string& quantity, const std::optional<double>& value, const char* unit,
-                       const std::string& witness, const char* otherwise) {
-    show::Datum& datum = all.emplace_back();
-    datum.keys = {
-        {"kernel", row.kernel}, {"size", std::to_string(row.size)}, {"stride", std::to_string(row.stride)}};
-    datum.quantity = quantity + " per access";
-    datum.value = value;
-    datum.unit = unit;
-    datum.witness = witness;
-    if (!value) datum.reason = otherwise;
-  };
-  for (std::size_t level = 0; level < levels; ++level)
-    add(fmt::format("L{} misses", level + 1), level < row.misses.size() ? row.misses[level] : std::nullopt,
-        "", row.counted_by.name(), "not counted");
-  add("cycles", row.cycles, "", row.counted_by.name(), "not counted");
-  add("time", row.ns, "ns", Witness(Witness::clock).name(), "not timed");
-  if (row.ns) {
-    all.back().statistic = statistics::name_of(row.times);
-    if (row.disturbed) all.back().reason = "every repetition was disturbed";
-  }
-  return all;
-}
 
 /// "agrees" or what differs: "capacity 12 MiB, ways near 16".
 show::Cell agreement(const LevelFinding& level) {
@@ -150,32 +109,54 @@ std::string caches_evidence(const CachesFindings& findings) {
   return text;
 }
 
+/// An average per access in a row of the grid.
+struct GridValue {
+  std::string key, head; ///< in JSON and in the table: "l1_misses", "L1 misses"
+  show::Datum datum;
+};
+
+std::vector<GridValue> grid_values(const GridRow& row) {
+  std::vector<GridValue> all;
+  const auto add = [&](const std::string& key, const std::string& head, const std::optional<double>& value) {
+    show::Datum& datum = all.emplace_back(GridValue{key, head, {}}).datum;
+    datum.keys = {
+        {"kernel", row.kernel}, {"size", std::to_string(row.size)}, {"stride", std::to_string(row.stride)}};
+    datum.quantity = head + " per access";
+    datum.value = value;
+    datum.witness = row.counted_by.name();
+    if (!value) datum.reason = "not counted";
+  };
+  for (std::size_t level = 0; level < counted_levels; ++level)
+    add(fmt::format("l{}_misses", level + 1), fmt::format("L{} misses", level + 1),
+        level < row.misses.size() ? row.misses[level] : std::nullopt);
+  add("cycles", "cycles", row.cycles);
+  add("ns", "ns", row.ns);
+  show::Datum& time = all.back().datum;
+  time.quantity = "time per access";
+  time.unit = "ns";
+  time.witness = Witness(Witness::clock).name();
+  if (row.ns) time.statistic = statistics::name_of(row.times);
+  time.reason = !row.ns ? "not timed" : row.disturbed ? "every repetition was disturbed" : "";
+  return all;
+}
+
 /// Every row of the grid: size, stride, average misses, average time. Empty without a grid.
 show::Table caches_rows(const CachesFindings& findings) {
-  std::size_t levels = 0;
-  bool times = false, cycles = false;
-  for (const auto& row : findings.rows) {
-    levels = std::max(levels, row.misses.size());
-    times = times || row.ns;
-    cycles = cycles || row.cycles;
-  }
-  std::vector<show::Column> heads{{"kernel"}, show::number("size"), show::number("stride")};
-  for (std::size_t level = 0; level < levels; ++level)
-    heads.push_back(show::number(fmt::format("L{} misses", level + 1)));
-  if (cycles) heads.push_back(show::number("cycles"));
-  if (times) heads.push_back(show::number("ns"));
-  show::Table table(heads, "Averages per access");
-  const auto number = [](const std::optional<double>& value, const char* none) {
-    return value ? fmt::format("{:.4f}", *value) : std::string(none);
-  };
-  for (const auto& row : findings.rows) {
-    std::vector<std::string> cells{row.kernel, base::format_bytes(row.size), base::format_bytes(row.stride)};
-    for (std::size_t level = 0; level < levels; ++level)
-      cells.push_back(number(level < row.misses.size() ? row.misses[level] : std::nullopt, "not counted"));
-    if (cycles) cells.push_back(number(row.cycles, "not counted"));
-    if (times) cells.push_back(number(row.ns, "not timed") + (row.disturbed ? " (disturbed)" : ""));
-    table.add(std::move(cells));
-    table.add_data(grid_data(row, levels));
+  show::Table table({{"kernel"}, show::number("size"), show::number("stride")}, "Averages per access");
+  const auto rows = base::mapped(findings.rows, grid_values);
+  for (const GridRow& row : findings.rows)
+    table.add({row.kernel, base::format_bytes(row.size), base::format_bytes(row.stride)});
+  for (std::size_t column = 0; !rows.empty() && column < rows.front().size(); ++column) {
+    if (std::ranges::none_of(rows, [&](const auto& row) { return row[column].datum.value.has_value(); }))
+      continue;
+    table.columns.push_back(show::number(rows.front()[column].head));
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const show::Datum& datum = rows[i][column].datum;
+      table.rows[i].emplace_back(!datum.value           ? datum.reason
+                                 : datum.reason.empty() ? fmt::format("{:.4f}", *datum.value)
+                                                        : fmt::format("{:.4f} (disturbed)", *datum.value));
+      table.data.push_back(datum);
+    }
   }
   return table;
 }
@@ -254,10 +235,8 @@ Json classic_json(const ClassicReading& reading) {
 Json row_json(const GridRow& row) {
   Json object{{"kernel", row.kernel}, {"size", row.size}, {"stride", row.stride}};
   if (!row.misses.empty()) object["counted_by"] = row.counted_by;
-  for (std::size_t level = 0; level < row.misses.size(); ++level)
-    object[fmt::format("l{}_misses", level + 1)] = or_null(row.misses[level]);
-  if (row.cycles) object["cycles"] = *row.cycles;
-  if (row.ns) object["ns"] = *row.ns;
+  for (const GridValue& one : grid_values(row))
+    if (one.datum.value) object[one.key] = *one.datum.value;
   if (row.disturbed) object["disturbed"] = true;
   return object;
 }
@@ -373,14 +352,14 @@ std::string differences(const std::vector<host::Cache>& source, const result::Ru
 }
 
 /// Whether CPUID agrees with the caches that the header states, which are those of hwloc, and thus of sysfs.
-StatedNotes sources_of_stated_values(const result::Run& run, std::optional<int> cpu) {
+StatedCaches sources_of_stated_values(const result::Run& run, std::optional<int> cpu) {
   const int requested = cpu.value_or(host::this_machine().allowed_cpus.front());
-  StatedNotes notes{"hwloc", {}, {}};
+  StatedCaches notes{"hwloc"};
   const auto by_cpuid = host::caches_by_cpuid(requested);
   if (const std::string otherwise = differences(by_cpuid, run); !otherwise.empty())
     notes.otherwise = "CPUID: " + otherwise;
   else if (!by_cpuid.empty())
-    notes.sources += ", CPUID";
+    notes.source += ", CPUID";
   for (const auto& cache : host::read_caches(requested))
     if (cache.type != 'i') notes.shared_by.emplace(cache.name(), cache.shared_by);
   return notes;
@@ -490,7 +469,7 @@ void print(const CachesArguments& a, const std::vector<ShownCaches>& all) {
     command::print("{}{}\n\n{}\n{}", &shown == &all.front() ? "" : "\n",
                    command::fit(fmt::format("witness {}, {}{}{}", found.witness, where, emulated, how),
                                 command::line_width(), 2),
-                   command::table_text(a.verbose ? caches_table(shown.all) : caches_summary(shown.all)),
+                   command::table_text(a.verbose ? findings_table(shown.all) : caches_summary(shown.all)),
                    a.verbose ? caches_reasons(shown.all) : caches_evidence(shown.all));
     if (!a.rows) continue;
     const show::Table rows = caches_rows(shown.all);
@@ -523,7 +502,7 @@ void check_arguments(const CachesArguments& a) {
 void export_tables(const command::TableExport& file, const std::vector<ShownCaches>& all) {
   std::vector<show::Table> tables;
   for (const auto& shown : all) {
-    tables.push_back(caches_table(shown.all));
+    tables.push_back(findings_table(shown.all));
     tables.push_back(caches_rows(shown.all));
   }
   file.write("recount caches", tables);
