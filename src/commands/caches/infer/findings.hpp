@@ -155,9 +155,8 @@ struct UnknownProperties {
 
 // The properties of a level from its geometry, with their evidence.
 
-/// Fills in capacity, line and ways from level.geometry, or why they are unknown. `quantity`: "L1d misses per
-/// access"; `exact`: counts without noise.
-void fill_from_geometry(LevelFinding& level, Gauge& gauge, const std::string& quantity, bool exact);
+/// Fills in capacity, line and ways from level.geometry, or why they are unknown.
+void fill_from_geometry(LevelFinding& level, Gauge& gauge);
 
 // Compares found with stated caches. The inference itself has no access to stated values.
 

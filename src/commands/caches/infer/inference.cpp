@@ -90,7 +90,7 @@ void find_levels(Caches& found, CachedSampler& cached, std::vector<std::unique_p
       finding.geometry = find_geometry(cached, above.gauge(level), above.around(level));
     else
       finding.geometry.unknown = finding.geometry.line_unknown = "the level above is not known well enough";
-    fill_from_geometry(finding, above.gauge(level), finding.measure, true);
+    fill_from_geometry(finding, above.gauge(level));
     known = known && above.add(finding.geometry);
     found.levels.push_back(std::move(finding));
   }
@@ -107,7 +107,7 @@ void infer_by_counts(Caches& found, CachedSampler& cached, const StageCallback& 
   if (abilities.counted_tlbs > 0) {
     stage("TLB");
     const std::int64_t line = found.levels.front().geometry.line.value_or(64);
-    found.tlbs = tlb_findings(find_translation(cached, line), abilities.exact);
+    found.tlbs = tlb_findings(find_translation(cached, line));
   }
 }
 
@@ -217,8 +217,8 @@ double size_at(const std::vector<SizePoint>& curve, double ns) {
 /// The inference: each step needs the results of those before it.
 class TimeInference {
 public:
-  TimeInference(Caches& found, CachedSampler& cached, Sampler& sampler, const StageCallback& stage)
-      : found_(found), cached_(cached), abilities_(cached.abilities()), sampler_(sampler), stage_(stage) {}
+  TimeInference(Caches& found, CachedSampler& cached, const StageCallback& stage)
+      : found_(found), cached_(cached), abilities_(cached.abilities()), stage_(stage) {}
 
   void run() {
     try {
@@ -227,7 +227,7 @@ public:
       first_level();
       stage_("TLB");
       translation_ = find_translation(cached_, line());
-      found_.tlbs = tlb_findings(translation_, false);
+      found_.tlbs = tlb_findings(translation_);
       discard_cache_effects(found_.tlbs, translation_, found_.levels.front());
       second_level();
       if (beyond_second_.hit > 0) outer_levels();
@@ -304,7 +304,7 @@ private:
       gauge = std::make_unique<TimeGauge>(cached_, first_hit_, second_hit_ - first_hit_, 64);
     finding.measure = abilities_.counted > 0 ? miss_measure(0, abilities_) : "L1d miss rate, from time";
     finding.geometry = find_noisy_geometry(*gauge, first_onset_);
-    fill_from_geometry(finding, *gauge, finding.measure, false);
+    fill_from_geometry(finding, *gauge);
     finding.latency = time("latency", first_hit_, Confidence::high, {0, first_onset_ / 2},
                            fmt::format("Working sets that fit take {:.2f} ns per access.", first_hit_));
     if (!agree_at_floor(found_.curve))
@@ -378,7 +378,7 @@ private:
     task.onset = second_onset_;
     task.next_is_level = next_is_level;
     task.translation = &translation_;
-    fill_second_level(finding, cached_, sampler_, task);
+    fill_second_level(finding, cached_, task);
   }
 
   /// Adds the part of the last level that this machine has, and the latency of memory.
@@ -523,7 +523,7 @@ private:
   }
 
   void report_huge_pages() {
-    const auto pages = sampler_.huge_pages();
+    const auto pages = cached_.source().huge_pages();
     if (!pages || pages->requested == 0) return;
     found_.method.push_back(fmt::format(
         "Huge pages were requested from 8 MiB and granted for {} of {}; TLB misses remain where they were "
@@ -535,7 +535,6 @@ private:
   Caches& found_;
   CachedSampler& cached_;
   const Abilities& abilities_;
-  Sampler& sampler_;
   const StageCallback& stage_;
   Translation translation_;
   double first_hit_ = 0, second_hit_ = 0; ///< ns
@@ -604,7 +603,7 @@ Caches infer_caches(Sampler& sampler, const StageCallback& stage) {
   else if (by_exact_time)
     infer_by_exact_time(found, cached, reported);
   else
-    TimeInference(found, cached, sampler, reported).run();
+    TimeInference(found, cached, reported).run();
   found.readings = cached.taken().size();
   for (const auto& [pattern, reading] : cached.taken()) {
     found.rounds += reading.rounds;

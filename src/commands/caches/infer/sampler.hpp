@@ -149,6 +149,8 @@ public:
   /// The readings, in order; missing ones are requested from the sampler together.
   std::vector<Reading> read(std::span<const kernel::Pattern> patterns);
   Reading read(const kernel::Pattern& pattern) { return read(std::span(&pattern, 1)).front(); }
+  /// What is not a reading: page colours, huge pages.
+  [[nodiscard]] Sampler& source() { return sampler_; }
   /// All readings so far.
   [[nodiscard]] const std::map<kernel::Pattern, Reading>& taken() const { return taken_; }
 
@@ -255,6 +257,7 @@ public:
   double share(const kernel::Pattern& pattern) { return shares(std::span(&pattern, 1)).front(); }
   /// The meaning of a share for a pattern of `visits` visits.
   [[nodiscard]] Fit judge(double share, std::int64_t visits) const;
+  [[nodiscard]] bool exact() const { return limits_.exact; }
   /// The thresholds in words: "one miss per pass".
   [[nodiscard]] std::string thresholds() const;
 
