@@ -205,8 +205,8 @@ BOOST_AUTO_TEST_CASE(events_are_those_of_the_cpu_and_its_core_type) {
   BOOST_TEST(rows("AuthenticAMD", 25, 17).size() == 1U);
   BOOST_TEST(rows("AuthenticAMD", 25, 80).empty()); // Zen 3
   const auto absent =
-      caches::parse_miss_events("V 1 2..3 | cpu | A 1.2 | - | - | B 3.4\n",
-                                {.name = {}, .vendor = "V", .family = 1, .model = 3, .microcode = {}});
+      caches::miss_events({.name = {}, .vendor = "V", .family = 1, .model = 3, .microcode = {}},
+                          "V 1 2..3 | cpu | A 1.2 | - | - | B 3.4\n");
   BOOST_REQUIRE(absent.size() == 1U);
   BOOST_TEST((!absent[0].levels[1] && !absent[0].tlbs[0] && absent[0].tlbs[1]));
 }

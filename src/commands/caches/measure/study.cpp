@@ -8,6 +8,7 @@
 #include "base/json.hpp"
 #include "base/process/child.hpp"
 #include "base/process/fd.hpp"
+#include "base/process/signals.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
 #include "commands/caches/infer/colour_sets.hpp"
@@ -427,17 +428,13 @@ CachesTask read_request(int fd) {
   }
 }
 
-void forward_line(std::string_view line, const std::string& run, const CachesListener& listener) {
-  if (line.starts_with(R"({"stage":)")) {
-    if (listener.stage) listener.stage(Json::parse(line).at("stage").get<std::string>());
-    return;
-  }
-  auto parsed = result::parse_line(line, "the measuring process");
-  auto* observation = std::get_if<result::Observation>(&parsed);
+void forward_line(std::string_view line, const StageCallback& stage, const Observer& observed) {
+  if (line.starts_with(R"({"stage":)")) return stage(Json::parse(line).at("stage").get<std::string>());
+  const auto parsed = result::parse_line(line, "the measuring process");
+  const auto* const observation = std::get_if<result::Observation>(&parsed);
   if (observation == nullptr)
     throw bad_input("the measuring process", "wrote something other than observations");
-  observation->run = run;
-  if (listener.observation) listener.observation(*observation);
+  observed(*observation);
 }
 
 std::int64_t largest_private(const Caches& found) {
@@ -468,10 +465,6 @@ Caches infer_patiently(NativeSampler& sampler, bool patient, const TimeLimits& l
   return found;
 }
 
-} // namespace
-
-namespace {
-
 bool within(int number, std::string_view ranges) {
   return std::ranges::any_of(base::split(ranges, ','), [&](std::string_view range) {
     const auto dots = range.find("..");
@@ -493,9 +486,9 @@ std::optional<CountedMiss> parse_event(std::string_view cell, const std::string&
 
 } // namespace
 
-std::vector<MissEvents> parse_miss_events(std::string_view text, const host::Cpu& cpu) {
+std::vector<MissEvents> miss_events(const host::Cpu& cpu, std::string_view text) {
   std::vector<MissEvents> all;
-  for (const auto& [where, cells] : base::data_rows(text, "misses.txt")) {
+  for (const auto& [where, cells] : base::data_rows(text.empty() ? misses_data : text, "misses.txt")) {
     const auto words = base::words(cells.at(0));
     if (words.at(0) != cpu.vendor || base::parse<int>(words.at(1)) != cpu.family ||
         !within(cpu.model, words.at(2)))
@@ -505,10 +498,6 @@ std::vector<MissEvents> parse_miss_events(std::string_view text, const host::Cpu
     row.tlbs = {parse_event(cells.at(4), row.pmu), parse_event(cells.at(5), row.pmu)};
   }
   return all;
-}
-
-std::vector<MissEvents> miss_events(const host::Cpu& cpu) {
-  return parse_miss_events(misses_data, cpu);
 }
 
 namespace {
@@ -577,24 +566,24 @@ Abilities caches_abilities(const CachesTask& task) {
   return can;
 }
 
-bool take_readings(const CachesTask& task, const std::string& run, const CachesListener& listener,
-                   const std::vector<std::string>& program, std::chrono::seconds limit) {
+bool take_readings(const CachesTask& task, const StageCallback& stage, const Observer& observed) {
+  constexpr std::chrono::seconds limit(600);
   process::Spawn spawn;
-  spawn.argv = program;
+  spawn.argv = {"/proc/self/exe", "caches-worker"};
   spawn.cpu = task.cpu;
   spawn.fixed_addresses = true;
   const auto deadline = SteadyClock::now() + limit;
   spawn.core_dump = false;
   process::Worker worker = process::start_worker(spawn, nlohmann::json(task).dump());
   while (worker.open()) {
-    if (listener.stop && listener.stop()) return false;
+    if (process::stop_signal != 0) return false;
     if (SteadyClock::now() > deadline)
       throw unavailable("recount caches", fmt::format("time-out after {} s", limit.count()), {},
                         "try again when the machine is less busy");
     worker.read(100);
     const std::string lines = worker.lines();
     for (const auto line : base::split(lines, '\n'))
-      if (!line.empty()) forward_line(line, run, listener);
+      if (!line.empty()) forward_line(line, stage, observed);
   }
   const process::Exit exit = worker.child().wait(std::chrono::seconds(5));
   if (exit.ok()) return true;

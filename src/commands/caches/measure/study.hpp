@@ -7,7 +7,6 @@
 #include "run/result/observation.hpp"
 #include "run/result/results_file.hpp"
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -32,13 +31,6 @@ struct CachesTask {
 
 using Observer = std::function<void(const result::Observation&)>;
 
-/// Called from the thread that called; any may be empty.
-struct CachesListener {
-  Observer observation;
-  StageCallback stage;
-  std::function<bool()> stop; ///< true: end; called often
-};
-
 /// Puts into a task what its witness can count on its CPU of the misses of L1, L2 ... up to the first that it
 /// cannot, and of data TLBs. Presets come first, except where counts are exact: they may contain prefetches
 /// and page walks, which exact counts never leave out. Else the events of data/misses.txt.
@@ -47,13 +39,10 @@ void choose_metrics(CachesTask& task);
 /// The abilities of the task's witness, as in the record.
 [[nodiscard]] Abilities caches_abilities(const CachesTask& task);
 
-/// Measures in a process of its own, `program`, which runs serve_caches(), pinned, where allowed without
-/// randomised addresses, and hands every observation, with `run` as its run, to the listener. False: the
-/// listener stopped it. Throws recount::Error (unavailable) when the process fails or takes longer than
-/// `limit`.
-bool take_readings(const CachesTask& task, const std::string& run, const CachesListener& listener,
-                   const std::vector<std::string>& program = {"/proc/self/exe", "caches-worker"},
-                   std::chrono::seconds limit = std::chrono::seconds(600));
+/// Measures in a process of its own, which runs serve_caches(), pinned, where allowed without randomised
+/// addresses, and hands on every observation (its run is left empty). False: a signal stopped it. Throws
+/// recount::Error (unavailable) when the process fails or takes longer than ten minutes.
+bool take_readings(const CachesTask& task, const StageCallback& stage, const Observer& observed);
 
 /// The other end: reads a task from descriptor `in`, writes a line per observation and per stage to `out`.
 /// Returns the exit status of the process. Throws recount::Error (bad_input) when there is no task.
@@ -66,9 +55,7 @@ struct MissEvents {
   std::vector<std::optional<CountedMiss>> levels, tlbs;
 };
 
-/// The rows of a CPU in the format that data/misses.txt explains. Pure.
-[[nodiscard]] std::vector<MissEvents> parse_miss_events(std::string_view text, const host::Cpu& cpu);
-/// Those built in, of a CPU.
-[[nodiscard]] std::vector<MissEvents> miss_events(const host::Cpu& cpu);
+/// The rows of a CPU: of those built in, or of `text` in the format that data/misses.txt explains. Pure.
+[[nodiscard]] std::vector<MissEvents> miss_events(const host::Cpu& cpu, std::string_view text = {});
 
 } // namespace recount::caches

@@ -409,15 +409,13 @@ ShownCaches measure(const CachesArguments& a, const CachesTask& task, result::Wr
   note_stated(header, sources_of_stated_values(header, task.cpu));
   if (writer != nullptr) writer->write(header);
   const StageLine line(a.quiet);
-  CachesListener listener;
-  listener.stage = [&](const std::string& stage) { line.show(stage); };
-  listener.stop = [] { return process::stop_signal != 0; };
-  listener.observation = [&](const result::Observation& observation) {
-    if (writer != nullptr) writer->write(observation);
-    results.observations.push_back(observation);
-  };
   ShownCaches shown;
-  shown.interrupted = !take_readings(task, header.id, listener);
+  const auto show_stage = [&](const std::string& stage) { line.show(stage); };
+  shown.interrupted = !take_readings(task, show_stage, [&](result::Observation observation) {
+    observation.run = header.id;
+    if (writer != nullptr) writer->write(observation);
+    results.observations.push_back(std::move(observation));
+  });
   shown.all = findings_on_record(results, header, a.machine);
   line.clear();
   shown.seconds = line.seconds();
