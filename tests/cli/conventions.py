@@ -51,7 +51,7 @@ RUNS = {
     'explain': [['--json', 'published.csv']],
     'presets': [['--json', '--pmu', 'skl', '-a']],
     'check': [['--json', '-q', '--repeat', '1', 'perf::PAGE-FAULTS']],
-    'caches': [['--json', '-q', '--witness', 'model:i7-9700']],
+    'caches': [['--json', '-q', '--from', str(pathlib.Path(__file__).resolve().parents[1] / 'data/caches/counted.jsonl')]],
     'compare': [['--json', 'nodes.jsonl']],
     'stat': [['--json', '-e', 'perf::PAGE-FAULTS', '--', 'true'], ['--json', '--list'],
              ['--json', '--compare', '-r', '3', '-e', 'perf::PAGE-FAULTS', '--', 'true', '---', 'true']],

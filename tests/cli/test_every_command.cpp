@@ -45,7 +45,7 @@ const std::map<std::string, Example>& examples() {
       {"propose", {"--table table.csv --pmu skx", "tables of x86 CPUs"}},
       {"presets", {"--table table.csv --pmu skl L1_DCM", "tables of x86 CPUs"}},
       {"check", {.arguments = "perf::PAGE-FAULTS -q --repeat 1", .need = "software events", .also = 3}},
-      {"caches", {"--witness model:i7-9700 --max-size 8M -q"}},
+      {"caches", {.arguments = "-q", .without_output = "--from counted.jsonl"}},
       {"compare", {"nodes.jsonl"}},
       {"stat", {"-e perf::PAGE-FAULTS -- true", "software events", true}},
       {"sweep", {"stride --size 4K,8K --stride 64,128 --rounds 1 --repeat 1 --witness clock -q"}},
@@ -92,6 +92,7 @@ struct Place {
     std::ofstream(folder.path() / "published.csv") << "variant,n,l1_dcm\nsimple,600,244526955\n";
     std::ofstream(folder.path() / "story.txt") << "L1 | i7-9700 | Skylake\nallowance | ijk | 0 | 2\n";
     std::ofstream(folder.path() / "table.csv") << "CPU,skl\nPRESET,PAPI_L1_DCM,NOT_DERIVED,L1D:REPLACEMENT\n";
+    fs::copy_file(variable("DATA") + "/caches/counted.jsonl", folder.path() / "counted.jsonl");
     for (const char* suffix : {"jsonl", "svg", "gp", "txt", "md", "csv"})
       fs::create_symlink("/dev/full", folder.path() / (std::string("full.") + suffix));
   }

@@ -231,7 +231,7 @@ def check_shards(cluster, checks):
 
 def check_commands(cluster, checks):
     folder = cluster.folder
-    done = cluster.run('srun', '-N4', 'recount', 'caches', '--witness', 'model:i7-9700', '--max-size', '8M', '-q', '-o', 'caches-{node}.jsonl')
+    done = cluster.run('srun', '-N4', 'recount', 'caches', '--witness', 'clock', '--max-size', '8M', '-q', '-o', 'caches-{node}.jsonl')
     there = sorted(p.name for p in folder.glob('caches-*.jsonl'))
     checks.that(done.returncode == 0 and there == [f'caches-{n}.jsonl' for n in NODES], 'srun -N4 recount caches', done.stderr + str(there))
     cluster.batch('nodes.sbatch', 'perf::PAGE-FAULTS')

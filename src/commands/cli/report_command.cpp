@@ -1,5 +1,5 @@
 #include "base/text.hpp"
-#include "commands/caches/view/external_results.hpp"
+#include "commands/caches/view/caches_sections.hpp"
 #include "commands/cli/commands.hpp"
 #include "commands/report/build_report.hpp"
 #include "run/result/results_file.hpp"

@@ -68,8 +68,11 @@ bool is_reading(const Observation& observation) {
 }
 
 bool is_inference(const Run& run) {
-  const auto study = run.plan.find("study");
-  return study != run.plan.end() && study->second == "caches";
+  const auto note = [&](const char* name) {
+    const auto found = run.plan.find(name);
+    return found == run.plan.end() ? std::string() : found->second;
+  };
+  return note("study") == "caches" && !Witness(note("witness")).modelled();
 }
 
 Run new_run() {

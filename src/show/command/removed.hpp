@@ -25,6 +25,8 @@ inline constexpr std::array removed_words{
             "--folded FILE, or valgrind --tool=callgrind"},
     Removed{"profile", "--pprof", "wrote call chains and is removed",
             "--folded FILE, which viewers of flame graphs read"},
+    Removed{"caches", "--witness model", "tested the inference on a simulated machine and is removed",
+            "recount emulate MACHINE -- recount caches"},
     Removed{"", "--no-verdicts", "left out verdicts and is removed: no command keeps or shows them",
             "leave it out"},
 };

@@ -1,6 +1,7 @@
 // Sizes and strides of powers of two alone give the laboratory's answers, as read from its figure.
 #include "commands/caches/infer/findings.hpp"
-#include "commands/caches/measure/study.hpp"
+#include "kernel/kernel.hpp"
+#include "run/witness/backend.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -10,17 +11,22 @@ BOOST_AUTO_TEST_SUITE(classic)
 
 namespace {
 
-/// The grid by a model, as a results file holds it.
-std::vector<caches::GridRow> modelled_grid(const std::string& witness) {
-  caches::CachesTask task;
-  task.witness = witness;
+/// The misses of a described machine, as a results file holds them.
+std::vector<caches::GridRow> modelled_grid(const std::string& machine) {
   result::Results results;
   results.runs.push_back({});
   results.runs[0].id = "R";
-  caches::take_grid(task, caches::grid_points(0, true), [&](result::Observation o) {
-    o.run = "R";
-    results.observations.push_back(o);
-  });
+  const Witness witness("model:" + machine);
+  const auto& model = witness::find(witness);
+  const auto& stride = kernel::find("stride");
+  for (std::int64_t size = 4096; size <= 4 << 20; size *= 2)
+    for (std::int64_t step = 1; step <= size / 2; step *= 2) {
+      const auto params =
+          kernel::complete(stride, {{"size", size}, {"stride", step}, {"rounds", std::int64_t{200}}});
+      for (auto& o :
+           model.observe(stride, nullptr, {"R", "stride", params, 0, witness, model.default_metrics}))
+        results.observations.push_back(o);
+    }
   return caches::grid_rows(results, results.runs).front();
 }
 
@@ -39,7 +45,7 @@ std::vector<caches::GridRow> timed_grid() {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(counted_misses_give_the_classic_answers) {
-  const auto rows = modelled_grid("model:i7-9700");
+  const auto rows = modelled_grid("i7-9700");
   const auto readings = caches::classic_readings(rows);
   BOOST_TEST_REQUIRE(readings.size() >= 2U);
   const caches::ClassicReading &first = readings[0], &second = readings[1];
@@ -97,7 +103,7 @@ BOOST_AUTO_TEST_CASE(ways_below_a_level_that_was_not_counted_are_unknown) {
 }
 
 BOOST_AUTO_TEST_CASE(the_grid_has_every_size_and_stride) {
-  const auto rows = modelled_grid("model:i7-9700");
+  const auto rows = modelled_grid("i7-9700");
   std::size_t expected = 0;
   for (std::int64_t size = 4096; size <= 4 << 20; size *= 2)
     for (std::int64_t stride = 1; stride <= size / 2; stride *= 2)

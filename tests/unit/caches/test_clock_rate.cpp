@@ -2,7 +2,7 @@
 // beside each time puts them right, and without it they mislead.
 #include "commands/caches/infer/findings.hpp"
 #include "commands/caches/infer/sampler.hpp"
-#include "commands/caches/measure/study.hpp"
+#include "unit/caches/model_sampler.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -37,11 +37,9 @@ public:
   /// One of the readings is put right too far, as if something else had delayed what lay beside it.
   explicit DriftingClock(result::Results& record, std::size_t max_readings = 1'000'000,
                          std::size_t overdone = 0)
-      : model_(sunny_cove(), "clock", 64 << 20),
-        record_(record),
-        max_readings_(max_readings),
-        overdone_(overdone) {
+      : model_(sunny_cove(), 64 << 20), record_(record), max_readings_(max_readings), overdone_(overdone) {
     can_ = model_.abilities();
+    can_.witness = Witness::clock;
     can_.exact = false;
     can_.times = true;
     can_.counted = can_.counted_tlbs = 0;
@@ -107,7 +105,7 @@ private:
     return o;
   }
 
-  caches::ModelSampler model_;
+  ModelSampler model_;
   result::Results& record_;
   std::size_t max_readings_, overdone_, readings_ = 0, step_ = 0;
   double base_ = 0;

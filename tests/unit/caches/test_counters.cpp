@@ -2,8 +2,8 @@
 // recorded, replayed, inferred; and nothing that is stated has a part in it.
 #include "commands/caches/infer/findings.hpp"
 #include "commands/caches/infer/sampler.hpp"
-#include "commands/caches/measure/miss_events.hpp"
 #include "commands/caches/measure/study.hpp"
+#include "unit/caches/model_sampler.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -35,7 +35,7 @@ model::MachineDescription skylake() {
 class CounterSampler : public caches::Sampler {
 public:
   CounterSampler(double noise, bool prefetch, result::Results& record)
-      : model_(skylake(), "papi", 64 << 20), noise_(noise), prefetch_(prefetch), record_(record) {
+      : model_(skylake(), 64 << 20), noise_(noise), prefetch_(prefetch), record_(record) {
     can_ = model_.abilities();
     can_.exact = false;
     can_.times = true;
@@ -96,7 +96,7 @@ private:
                                : static_cast<double>(std::llround(total)) / static_cast<double>(*o.accesses);
   }
 
-  caches::ModelSampler model_;
+  ModelSampler model_;
   double noise_;
   bool prefetch_;
   result::Results& record_;
@@ -169,7 +169,8 @@ BOOST_AUTO_TEST_CASE(what_is_stated_changes_no_finding) {
   const result::Run honest = record.runs[0];
   result::Run false_ones = honest;
   false_ones.caches = {{"L1d", 16 << 10, 32, 2}, {"L2", 8 << 20, 128, 24}, {"L3", 1 << 20, 16, 1}};
-  caches::note_stated(false_ones, {"hwloc", "CPUID: L1d 1 KiB", {{"L3", 64}}});
+  caches::note_stated(false_ones,
+                      {.source = "hwloc", .otherwise = "CPUID: L1d 1 KiB", .shared_by = {{"L3", 64}}});
   const caches::CachesFindings without = caches::findings_on_record(record, honest),
                                with = caches::findings_on_record(record, false_ones);
   check_same(without.found, with.found);
@@ -204,8 +205,8 @@ BOOST_AUTO_TEST_CASE(events_are_those_of_the_cpu_and_its_core_type) {
   BOOST_TEST(rows("AuthenticAMD", 25, 17).size() == 1U);
   BOOST_TEST(rows("AuthenticAMD", 25, 80).empty()); // Zen 3
   const auto absent =
-      caches::parse_miss_events("V 1 2..3 | cpu | A 1.2 | - | - | B 3.4\n",
-                                {.name = {}, .vendor = "V", .family = 1, .model = 3, .microcode = {}});
+      caches::miss_events({.name = {}, .vendor = "V", .family = 1, .model = 3, .microcode = {}},
+                          "V 1 2..3 | cpu | A 1.2 | - | - | B 3.4\n");
   BOOST_REQUIRE(absent.size() == 1U);
   BOOST_TEST((!absent[0].levels[1] && !absent[0].tlbs[0] && absent[0].tlbs[1]));
 }

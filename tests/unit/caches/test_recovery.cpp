@@ -1,8 +1,8 @@
 // Random machines are recovered exactly from the model's misses, or called unknown with a reason: never
 // wrong.
 #include "commands/caches/infer/findings.hpp"
-#include "commands/caches/measure/study.hpp"
 #include "machines.hpp"
+#include "unit/caches/model_sampler.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -42,7 +42,7 @@ void hold(const Property& found, std::int64_t truth, const std::string& kind,
 }
 
 void recover(const model::MachineDescription& machine, const std::string& policies) {
-  caches::ModelSampler sampler(machine, "model:random", std::int64_t{1} << 33);
+  ModelSampler sampler(machine, std::int64_t{1} << 33);
   const caches::Caches found = caches::infer_caches(sampler);
   BOOST_REQUIRE(found.levels.size() == machine.levels.size());
   bool exclusive = false;

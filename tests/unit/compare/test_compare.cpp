@@ -1,7 +1,8 @@
 // Machines side by side: made-up results with one machine that differs.
-#include "commands/caches/measure/study.hpp"
+#include "commands/caches/infer/findings.hpp"
 #include "commands/cli/commands.hpp"
 #include "commands/compare/compare.hpp"
+#include "unit/caches/model_sampler.hpp"
 
 #include <recount/error.hpp>
 
@@ -202,29 +203,18 @@ BOOST_AUTO_TEST_CASE(points_of_one_machine_only_are_counted_apart) {
 BOOST_AUTO_TEST_CASE(another_inferred_cache_is_named) {
   auto results = cluster(5);
   for (int node = 0; node < 5; ++node) {
-    caches::CachesTask task;
-    task.witness = node == 3 ? "model:i5-1035g1" : "model:i7-9700";
-    task.max_bytes = 8 << 20;
     auto& run = results.runs[static_cast<std::size_t>(node)];
-    run.plan = caches::record_plan(caches::caches_abilities(task));
-    run.plan["study"] = "caches";
-    run.plan["witness"] = "model";
-    caches::CachesListener listener;
-    listener.observation = [&](const result::Observation& o) {
-      results.observations.push_back(o);
-      results.observations.back().witness = "model";
-    };
-    static_cast<void>(caches::model_caches(task, run.id, listener));
+    record_model(results, run, node == 3 ? "i5-1035g1" : "i7-9700");
   }
   const auto c = compare::compare(results, {.inferred = cli::inferred_caches});
-  const auto* const size = finding(c, "model L1d capacity (caches)");
+  const auto* const size = finding(c, "papi L1d capacity (caches)");
   BOOST_REQUIRE(size);
   BOOST_TEST(size->node == 3U);
   BOOST_TEST(holds(size->text, "1.5 times the median of 5 nodes")); // 48 KiB and 32 KiB
-  const auto* const ways = finding(c, "model L2 ways (caches)");
+  const auto* const ways = finding(c, "papi L2 ways (caches)");
   BOOST_REQUIRE(ways);
   BOOST_TEST(holds(ways->text, "unknown, but on 4 of 5 nodes"));
-  BOOST_TEST(!finding(c, "model L1d line (caches)"));
+  BOOST_TEST(!finding(c, "papi L1d line (caches)"));
 }
 
 BOOST_AUTO_TEST_CASE(the_figure_has_a_dot_per_machine) {

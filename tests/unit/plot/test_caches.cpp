@@ -1,14 +1,12 @@
-// The figures of an inference of caches: what is found is marked, what is modelled is called so, and what is
-// not on record is not drawn.
+// The figures of an inference of caches: what is found is marked, and what is not on record is not drawn.
 #include "commands/caches/infer/sampler.hpp"
-#include "commands/caches/measure/study.hpp"
 #include "commands/caches/view/caches_sections.hpp"
 #include "show/plot/layout.hpp"
+#include "unit/caches/model_sampler.hpp"
 
 #include <recount/error.hpp>
 
 #include <boost/test/unit_test.hpp>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -22,24 +20,16 @@ recount::plot::Sheet compose(const std::string& name, const recount::result::Res
   return recount::plot::find(figures, name).compose(results, {});
 }
 
-recount::result::Results recorded(bool grid) {
-  recount::caches::CachesTask task;
-  task.witness = "model:i7-9700";
-  task.max_bytes = 8 << 20;
-  task.grid = grid;
-  recount::result::Results results;
-  results.runs.push_back({});
-  results.runs[0].id = "R";
-  results.runs[0].cpu = "Some CPU";
-  results.runs[0].plan = recount::caches::record_plan(recount::caches::caches_abilities(task));
-  recount::caches::CachesListener listener;
-  listener.observation = [&](const recount::result::Observation& o) { results.observations.push_back(o); };
-  static_cast<void>(recount::caches::model_caches(task, "R", listener));
-  return results;
-}
-
-const recount::result::Results& with_grid() {
-  static const recount::result::Results results = recorded(true);
+/// Misses as counters give them, no times.
+const recount::result::Results& counted() {
+  static const recount::result::Results results = [] {
+    recount::result::Results made;
+    made.runs.push_back({});
+    made.runs[0].id = "R";
+    made.runs[0].cpu = "Some CPU";
+    record_model(made, made.runs[0], "i7-9700");
+    return made;
+  }();
   return results;
 }
 
@@ -95,13 +85,8 @@ std::string refusal(const std::string& name, const recount::result::Results& res
 } // namespace
 
 BOOST_AUTO_TEST_CASE(the_summary_shows_what_was_found) {
-  const recount::plot::Sheet sheet = compose("caches", with_grid());
-  BOOST_TEST(sheet.panels.size() == 3U); // line, ways, misses; a model takes no time
-  for (const auto& panel : sheet.panels) {
-    BOOST_TEST(panel.title.find("modelled") != std::string::npos);
-    for (const auto& series : panel.series)
-      BOOST_TEST(series.modelled);
-  }
+  const recount::plot::Sheet sheet = compose("caches", counted());
+  BOOST_TEST(sheet.panels.size() == 2U); // line, ways; no time was taken
   BOOST_TEST(std::ranges::any_of(sheet.caption, [](const auto& c) {
     return c.find("L1d: 32 KiB, 8 ways, line 64 B") != std::string::npos;
   }));
@@ -121,24 +106,13 @@ BOOST_AUTO_TEST_CASE(disturbed_rounds_are_named_in_the_caption) {
 }
 
 BOOST_AUTO_TEST_CASE(ways_are_where_the_curve_no_longer_falls) {
-  const recount::plot::Panel panel = compose("caches-ways", with_grid()).panels.at(0);
+  const recount::plot::Panel panel = compose("caches-ways", counted()).panels.at(0);
   const recount::plot::Series& first = panel.series.at(0);
   BOOST_TEST(first.label == "L1d: 8 ways");
   BOOST_TEST(first.samples.back().y == 8);
   for (const auto& s : first.samples)
     if (s.x >= 4096) BOOST_TEST(s.y == 8);
   BOOST_TEST(marked(panel, "4 KiB per way"));
-}
-
-BOOST_AUTO_TEST_CASE(misses_are_drawn_around_each_capacity) {
-  const recount::plot::Sheet sheet = compose("caches-misses", with_grid());
-  BOOST_TEST_REQUIRE(sheet.panels.size() == 2U);
-  BOOST_TEST(sheet.panels[0].series.front().label == "8 KiB");
-  BOOST_TEST(sheet.panels[0].series.back().label == "128 KiB");
-  BOOST_TEST(sheet.panels[1].series.back().label == "1 MiB");
-  BOOST_TEST(
-      std::ranges::count(sheet.caption, "L1d: capacity between 32 and 64 KiB, line 64 B, ways 8 to 15") == 1,
-      fmt::format("{}", fmt::join(sheet.caption, "|")));
 }
 
 BOOST_AUTO_TEST_CASE(latency_is_marked_with_what_was_found_and_what_is_stated) {
@@ -150,8 +124,8 @@ BOOST_AUTO_TEST_CASE(latency_is_marked_with_what_was_found_and_what_is_stated) {
 }
 
 BOOST_AUTO_TEST_CASE(every_text_stays_on_the_page) {
-  for (const char* name : {"caches", "caches-ways", "caches-line", "caches-misses"}) {
-    const recount::plot::Sheet sheet = compose(name, with_grid());
+  for (const char* name : {"caches", "caches-ways", "caches-line"}) {
+    const recount::plot::Sheet sheet = compose(name, counted());
     for (const double width : {3.33, 7.0}) {
       const recount::plot::Canvas canvas = recount::plot::make_canvas(recount::plot::Format::pdf, width);
       const recount::plot::Layout layout = recount::plot::lay_out(sheet, canvas);
@@ -171,9 +145,8 @@ BOOST_AUTO_TEST_CASE(every_text_stays_on_the_page) {
 }
 
 BOOST_AUTO_TEST_CASE(missing_data_is_reported) {
-  BOOST_TEST(refusal("caches-latency", with_grid()).find("the results have no times") != std::string::npos);
-  BOOST_TEST(refusal("caches-stopwatch", with_grid()).find("--grid") != std::string::npos);
-  BOOST_TEST(refusal("caches-misses", timed()).find("--grid") != std::string::npos);
+  BOOST_TEST(refusal("caches-latency", counted()).find("the results have no times") != std::string::npos);
+  BOOST_TEST(refusal("caches-line", timed()).find("the results have no pairs") != std::string::npos);
   BOOST_TEST(refusal("caches", {}).find("recount caches -o FILE") != std::string::npos);
 }
 

@@ -1,5 +1,5 @@
 // The report of a sweep over sizes and strides: the tables, values and sentences that a laboratory asks for.
-#include "commands/caches/view/external_results.hpp"
+#include "commands/caches/view/caches_sections.hpp"
 #include "commands/cli/commands.hpp"
 #include "commands/report/build_report.hpp"
 #include "random_files.hpp"

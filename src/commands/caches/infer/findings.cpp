@@ -180,18 +180,6 @@ std::vector<std::pair<std::string, const Property*>> all_properties(const Caches
   return all;
 }
 
-std::vector<std::vector<std::string>> property_rows(const Caches& found) {
-  std::vector<std::vector<std::string>> rows;
-  std::string last;
-  for (const auto& [level, p] : all_properties(found)) {
-    rows.push_back({level == last ? "" : level, p->name, value_text(*p), stated_text(*p),
-                    p->agreement == StatedMatch::not_stated ? "" : to_string(p->agreement),
-                    p->value ? to_string(p->confidence) : ""});
-    last = level;
-  }
-  return rows;
-}
-
 std::vector<UnknownProperties> unknown_properties(const LevelFinding& level) {
   std::vector<UnknownProperties> all;
   for (const Property* p : {&level.capacity, &level.line, &level.ways}) {
@@ -256,14 +244,13 @@ std::vector<EvidencePoint> dense_points(Gauge& gauge, std::initializer_list<std:
   return points;
 }
 
-Confidence two_routes(bool agree, bool exact) {
-  return agree || exact ? Confidence::high : Confidence::medium;
+Confidence high_if(bool sure) {
+  return sure ? Confidence::high : Confidence::medium;
 }
 
 /// With noise the probability of the shape decides.
-Confidence confidence_in_shape(const Geometry& g, bool exact, bool routes_agree) {
-  return g.probability == 0 ? two_routes(routes_agree, exact)
-                            : two_routes(g.probability >= high_probability, false);
+Confidence confidence_in_shape(const Geometry& g) {
+  return high_if(g.probability == 0 || g.probability >= high_probability);
 }
 
 void add_probability(Property& p, const Geometry& g) {
@@ -273,14 +260,14 @@ void add_probability(Property& p, const Geometry& g) {
                                   rare_text(1 - g.probability)));
 }
 
-void fill_capacity(Property& p, const LevelFinding& level, Gauge& gauge, bool exact) {
+void fill_capacity(Property& p, const LevelFinding& level, Gauge& gauge) {
   const Geometry& g = level.geometry;
   const Shape& shape = *g.shape;
   const std::int64_t capacity = shape.capacity();
   p.value = static_cast<double>(capacity);
   p.routes = {{"largest working set that fits", static_cast<double>(g.onset.fits)},
               {"sets x ways x line, from conflict misses", static_cast<double>(capacity)}};
-  p.confidence = confidence_in_shape(g, exact, true);
+  p.confidence = confidence_in_shape(g);
   p.points = dense_points(
       gauge, {capacity / 2, g.onset.fits, g.onset.exceeds, capacity + capacity / 4, 2 * capacity},
       g.onset_stride);
@@ -300,16 +287,15 @@ void fill_capacity(Property& p, const LevelFinding& level, Gauge& gauge, bool ex
                       "therefore searched for with columns of lines of one of its sets.");
 }
 
-void fill_ways(Property& p, const LevelFinding& level, bool exact) {
+void fill_ways(Property& p, const LevelFinding& level) {
   const Geometry& g = level.geometry;
   const Shape& shape = *g.shape;
   const std::string way = base::format_bytes(shape.way_bytes());
   p.value = static_cast<double>(shape.ways);
-  const double from_onset = static_cast<double>(g.onset.fits) / static_cast<double>(shape.way_bytes());
-  p.routes = {
-      {"most lines of one set that are retained", static_cast<double>(shape.ways)},
-      {fmt::format("largest working set that fits / {} bytes per way", shape.way_bytes()), from_onset}};
-  p.confidence = confidence_in_shape(g, exact, std::abs(from_onset - static_cast<double>(shape.ways)) < 0.5);
+  p.routes = {{"most lines of one set that are retained", static_cast<double>(shape.ways)},
+              {fmt::format("largest working set that fits / {} bytes per way", shape.way_bytes()),
+               static_cast<double>(g.onset.fits) / static_cast<double>(shape.way_bytes())}};
+  p.confidence = confidence_in_shape(g);
   std::vector<std::string> falling;
   for (const Conflict& c : g.conflicts) {
     const std::string stride = base::format_bytes(c.stride);
@@ -354,7 +340,7 @@ void fill_line(Property& p, const Geometry& g, bool exact) {
   if (g.shifted_line)
     p.routes.push_back({"shift that maps lines to the next set", static_cast<double>(*g.shifted_line)});
   const bool agree = g.shifted_line == g.line;
-  p.confidence = g.shifted_line && !agree ? Confidence::low : two_routes(agree && !g.line_by_shift, exact);
+  p.confidence = g.shifted_line && !agree ? Confidence::low : high_if(exact || (agree && !g.line_by_shift));
   if (g.prefetch_seen)
     p.words.push_back("The second access hits further away in ascending than in descending order: the next "
                       "line is prefetched.");
@@ -366,20 +352,20 @@ void fill_line(Property& p, const Geometry& g, bool exact) {
 
 } // namespace
 
-void fill_from_geometry(LevelFinding& level, Gauge& gauge, const std::string& quantity, bool exact) {
+void fill_from_geometry(LevelFinding& level, Gauge& gauge) {
   const Geometry& g = level.geometry;
   level.capacity = unknown_property("capacity", "bytes", g.unknown);
   level.ways = unknown_property("ways", "lines", g.unknown);
   level.line = unknown_property("line", "bytes", g.line_unknown);
   for (Property* p : {&level.capacity, &level.ways, &level.line}) {
-    p->quantity = quantity;
+    p->quantity = level.measure;
     p->threshold = gauge.thresholds();
   }
   if (g.unknown.empty() && g.shape) {
-    fill_capacity(level.capacity, level, gauge, exact);
-    fill_ways(level.ways, level, exact);
+    fill_capacity(level.capacity, level, gauge);
+    fill_ways(level.ways, level);
   }
-  if (g.line) fill_line(level.line, g, exact);
+  if (g.line) fill_line(level.line, g, gauge.exact());
 }
 
 namespace {
@@ -402,8 +388,6 @@ StatedCaches stated_by_machine(const std::string& name) {
 
 StatedCaches stated_on_record(const result::Run& run, const std::string& machine) {
   if (!machine.empty()) return stated_by_machine(machine);
-  if (const auto described = Witness(note(run, "witness")).described_machine())
-    return stated_by_machine(*described);
   const std::string sources = note(run, sources_note);
   StatedCaches stated{sources.empty() ? "hwloc" : sources, run.caches, run.virtualised,
                       note(run, otherwise_note)};
@@ -432,10 +416,10 @@ std::string reason_of_difference(const LevelFinding& level, const Property& p, c
 
 } // namespace
 
-void note_stated(result::Run& run, const StatedNotes& notes) {
-  if (!notes.sources.empty()) run.plan[sources_note] = notes.sources;
-  if (!notes.otherwise.empty()) run.plan[otherwise_note] = notes.otherwise;
-  for (const auto& [level, threads] : notes.shared_by)
+void note_stated(result::Run& run, const StatedCaches& stated) {
+  run.plan[sources_note] = stated.source;
+  if (!stated.otherwise.empty()) run.plan[otherwise_note] = stated.otherwise;
+  for (const auto& [level, threads] : stated.shared_by)
     run.plan[shared_note + level] = std::to_string(threads);
 }
 
@@ -462,10 +446,11 @@ void compare(Caches& found, const StatedCaches& by) {
   }
 }
 
-CachesFindings make_findings(Caches found, const result::Results& results, const result::Run& run,
-                             const std::string& machine) {
+CachesFindings findings_on_record(const result::Results& results, const result::Run& run,
+                                  const std::string& machine) {
+  RecordSampler sampler(results, run);
   CachesFindings all;
-  all.found = std::move(found);
+  all.found = infer_caches(sampler);
   all.stated = stated_on_record(run, machine);
   compare(all.found, all.stated);
   all.rows = grid_rows(results, {&run, 1}).front();
@@ -474,12 +459,6 @@ CachesFindings make_findings(Caches found, const result::Results& results, const
   all.cpu_model = run.cpu;
   all.cpu = base::parse<int>(note(run, "cpu"));
   return all;
-}
-
-CachesFindings findings_on_record(const result::Results& results, const result::Run& run,
-                                  const std::string& machine) {
-  RecordSampler sampler(results, run);
-  return make_findings(infer_caches(sampler), results, run, machine);
 }
 
 bool contradicts(const ClassicReading& reading, const Caches& found) {

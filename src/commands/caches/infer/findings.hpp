@@ -17,7 +17,7 @@
 
 namespace recount::caches {
 
-/// high: two independent routes agree, or a simulation is exact; medium: one route, clear; low: an estimate.
+/// high: two independent routes agree, or the readings are exact; medium: one route, clear; low: an estimate.
 enum class Confidence { none, low, medium, high };
 [[nodiscard]] const char* to_string(Confidence confidence);
 
@@ -110,7 +110,6 @@ struct TlbFinding {
 /// Everything that was found.
 struct Caches {
   Witness witness;
-  bool modelled = false;
   std::vector<LevelFinding> levels; ///< from the core outwards
   std::vector<TlbFinding> tlbs;
   Property memory;                     ///< latency beyond the last level
@@ -137,8 +136,6 @@ struct Caches {
 /// Every property in the order of tables, with the level it is of; memory only if it is known or was
 /// measured.
 [[nodiscard]] std::vector<std::pair<std::string, const Property*>> all_properties(const Caches& found);
-/// The cells of a table of properties: level, property, found, stated, agreement, confidence.
-[[nodiscard]] std::vector<std::vector<std::string>> property_rows(const Caches& found);
 
 /// The evidence and the rest of the argument, in sentences.
 [[nodiscard]] std::vector<std::string> argument_words(const Property& property);
@@ -158,31 +155,25 @@ struct UnknownProperties {
 
 // The properties of a level from its geometry, with their evidence.
 
-/// Fills in capacity, line and ways from level.geometry, or why they are unknown. `quantity`: "L1d misses per
-/// access"; `exact`: counts without noise.
-void fill_from_geometry(LevelFinding& level, Gauge& gauge, const std::string& quantity, bool exact);
+/// Fills in capacity, line and ways from level.geometry, or why they are unknown.
+void fill_from_geometry(LevelFinding& level, Gauge& gauge);
 
 // Compares found with stated caches. The inference itself has no access to stated values.
 
 /// The stated caches of a machine, and their source.
 struct StatedCaches {
-  std::string source; ///< "hwloc", "machine i7-9700"
+  std::string source; ///< "machine i7-9700", "hwloc, CPUID": those that agree
   std::vector<result::CacheNote> levels = {};
   std::string hypervisor = {};               ///< of the measured machine; empty: none seen
-  std::string otherwise = {};                ///< sources that differ, and their values; empty: none
+  std::string otherwise = {};                ///< "CPUID: L2 1 MiB": sources that differ; empty: none
   std::map<std::string, int> shared_by = {}; ///< hardware threads, by level
 };
 
 /// Fills in stated, stated_by, agreement and remark of every property; nothing else is touched.
 void compare(Caches& found, const StatedCaches& stated);
 
-/// In the header of a run: other sources of stated caches, whether they agree, and sharing.
-struct StatedNotes {
-  std::string sources;                  ///< "hwloc, CPUID": those that agree
-  std::string otherwise;                ///< "CPUID: L2 1 MiB"; empty: none
-  std::map<std::string, int> shared_by; ///< hardware threads, by level
-};
-void note_stated(result::Run& run, const StatedNotes& notes);
+/// Puts source, otherwise and shared_by into the header of a run.
+void note_stated(result::Run& run, const StatedCaches& stated);
 
 // Cache properties from the curves of a grid of power-of-two sizes and strides, and the rows of that grid.
 
@@ -242,17 +233,12 @@ struct CachesFindings {
   std::vector<GridRow> rows;           ///< the grid; empty: not recorded
   std::vector<ClassicReading> classic; ///< values from its curves
   std::string cpu_model;
-  std::optional<int> cpu; ///< measured on; nothing: not pinned, or modelled
+  std::optional<int> cpu; ///< measured on; nothing: not pinned
 };
 
-/// Compares what was found in a run with the described `machine` if one is named, else with the machine that
-/// was simulated, else with the caches in the header of the run. Throws recount::Error (bad_input) for an
-/// unknown machine.
-[[nodiscard]] CachesFindings make_findings(Caches found, const result::Results& results,
-                                           const result::Run& run, const std::string& machine = {});
-
-/// Infers again from the record. Throws recount::Error (bad_input) when the run is none that
-/// result::is_inference() accepts, and as make_findings() does.
+/// Infers from the record, and compares with the described `machine` if one is named, else with the caches in
+/// the header of the run. Throws recount::Error (bad_input) when the run is none that result::is_inference()
+/// accepts, and for an unknown machine.
 [[nodiscard]] CachesFindings findings_on_record(const result::Results& results, const result::Run& run,
                                                 const std::string& machine = {});
 

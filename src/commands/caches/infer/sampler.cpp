@@ -46,6 +46,10 @@ double require_time(const Reading& reading, const char* otherwise) {
   return *reading.ns;
 }
 
+std::vector<Reading> Sampler::read(std::span<const kernel::Pattern> patterns) {
+  return base::mapped(patterns, [&](const kernel::Pattern& pattern) { return read_one(pattern); });
+}
+
 std::vector<Reading> CachedSampler::read(std::span<const kernel::Pattern> patterns) {
   std::set<kernel::Pattern> requested;
   std::vector<kernel::Pattern> fresh;
@@ -117,17 +121,15 @@ std::map<std::string, std::string> record_plan(const Abilities& can) {
   std::map<std::string, std::string> events;
   if (!can.events.empty()) events.emplace(events_note, to_note(can.events));
   if (!can.tlb_events.empty()) events.emplace(tlb_events_note, to_note(can.tlb_events));
-  std::map<std::string, std::string> plan{
-      {"study", study_name},
-      {"witness", can.witness.name()},
-      {"times", can.times ? "1" : "0"},
-      {"counted", std::to_string(can.counted)},
-      {"counted_tlbs", std::to_string(can.counted_tlbs)},
-      {"exact", can.exact ? "1" : "0"},
-      {"contiguous", can.exact ? "1" : "0"}, // readers of 0.1.0 require it
-      {"page", std::to_string(can.page)},
-      {"most_bytes", std::to_string(can.max_bytes)},
-      {"at_once", std::to_string(can.at_once)}};
+  std::map<std::string, std::string> plan{{"study", study_name},
+                                          {"witness", can.witness.name()},
+                                          {"times", can.times ? "1" : "0"},
+                                          {"counted", std::to_string(can.counted)},
+                                          {"counted_tlbs", std::to_string(can.counted_tlbs)},
+                                          {"exact", can.exact ? "1" : "0"},
+                                          {"page", std::to_string(can.page)},
+                                          {"most_bytes", std::to_string(can.max_bytes)},
+                                          {"at_once", std::to_string(can.at_once)}};
   plan.merge(events);
   return plan;
 }
@@ -283,31 +285,20 @@ bool RecordSampler::add_colours(const result::Observation& o) {
     if (!value) colours.unknown = o.reason->cause;
     colours.left_over = pages;
     colours.pages = number("count");
-    colours.mixed = result::integer(o.params, "mixed").value_or(number("whole")) != 0; // older records: whole
+    colours.mixed = number("mixed") != 0;
   }
   return true;
 }
 
-std::vector<Reading> RecordSampler::read(std::span<const kernel::Pattern> patterns) {
-  std::vector<Reading> all;
-  for (const auto& pattern : patterns) {
-    auto& reading = all.emplace_back();
-    const auto found = rounds_.find(without_round(pattern));
-    if (found == rounds_.end()) continue;
-    const Rounds& rounds = found->second;
-    reading = make_reading(pattern, rounds.times, rounds.misses);
-    reading.translations = make_reading(pattern, {}, rounds.translations).misses;
-    if (!reading.ns) reading.why = rounds.why;
-  }
-  return all;
+Reading RecordSampler::read_one(const kernel::Pattern& pattern) {
+  const auto found = rounds_.find(without_round(pattern));
+  if (found == rounds_.end()) return {};
+  const Rounds& rounds = found->second;
+  Reading reading = make_reading(pattern, rounds.times, rounds.misses);
+  reading.translations = make_reading(pattern, {}, rounds.translations).misses;
+  if (!reading.ns) reading.why = rounds.why;
+  return reading;
 }
-
-namespace {
-
-/// Miss rates: lower ones are noise of the counter or of other programs, higher ones are not.
-constexpr double fits_most = 0.02, exceeds_least = 0.05;
-
-} // namespace
 
 std::vector<double> Gauge::shares(std::span<const kernel::Pattern> patterns) {
   std::vector<double> all;
@@ -319,8 +310,16 @@ std::vector<double> Gauge::shares(std::span<const kernel::Pattern> patterns) {
   return all;
 }
 
-Fit Gauge::judge(double share, std::int64_t) const {
-  return share <= fits_most ? Fit::fits : share < exceeds_least ? Fit::unclear : Fit::exceeds;
+Fit Gauge::judge(double share, std::int64_t visits) const {
+  // More lines than fit miss once per pass at least; counting misses a few times, in many passes.
+  if (limits_.exact) return share * static_cast<double>(visits) < 0.5 ? Fit::fits : Fit::exceeds;
+  return share <= limits_.fits ? Fit::fits : share < limits_.exceeds ? Fit::unclear : Fit::exceeds;
+}
+
+std::string Gauge::thresholds() const {
+  if (limits_.exact) return "one miss per pass";
+  return fmt::format("fits: at most {:g} {}; does not fit: at least {:g}", limits_.fits, limits_.unit,
+                     limits_.exceeds);
 }
 
 std::vector<Share> CountGauge::measure(std::span<const kernel::Pattern> patterns) {
@@ -331,26 +330,6 @@ std::vector<Share> CountGauge::measure(std::span<const kernel::Pattern> patterns
                    "its misses were not counted at every required point"});
   }
   return all;
-}
-
-namespace {
-
-/// More lines than fit miss once per pass at least; counting misses a few times, in many passes.
-Fit judge_exactly(double share, std::int64_t visits) {
-  return share * static_cast<double>(visits) < 0.5 ? Fit::fits : Fit::exceeds;
-}
-constexpr const char* exact_threshold = "one miss per pass";
-
-} // namespace
-
-Fit CountGauge::judge(double share, std::int64_t visits) const {
-  return cached_.abilities().exact ? judge_exactly(share, visits) : Gauge::judge(share, visits);
-}
-
-std::string CountGauge::thresholds() const {
-  if (cached_.abilities().exact) return exact_threshold;
-  return fmt::format("fits: at most {:g} misses per access; does not fit: at least {:g}", fits_most,
-                     exceeds_least);
 }
 
 std::vector<Share> TimeGauge::measure(std::span<const kernel::Pattern> patterns) {
@@ -385,16 +364,6 @@ std::vector<Share> TimeGauge::measure(std::span<const kernel::Pattern> patterns)
       value = std::round(*value * visits) / visits + 0.0; // no negative zero
     }
   return all;
-}
-
-Fit TimeGauge::judge(double share, std::int64_t visits) const {
-  return cached_.abilities().exact ? judge_exactly(share, visits) : Gauge::judge(share, visits);
-}
-
-std::string TimeGauge::thresholds() const {
-  if (cached_.abilities().exact) return exact_threshold;
-  return fmt::format("fits: at most {:g} of the step between the plateaus; does not fit: at least {:g}",
-                     fits_most, exceeds_least);
 }
 
 namespace {

@@ -97,8 +97,8 @@ public:
   Sampler& operator=(const Sampler&) = delete;
   virtual ~Sampler() = default;
   [[nodiscard]] virtual const Abilities& abilities() const = 0;
-  /// One reading per pattern, in order; patterns of one call are measured interleaved.
-  [[nodiscard]] virtual std::vector<Reading> read(std::span<const kernel::Pattern> patterns) = 0;
+  /// One reading per pattern, in order; patterns of one call may be measured interleaved.
+  [[nodiscard]] virtual std::vector<Reading> read(std::span<const kernel::Pattern> patterns);
   /// A short measurement of a cycle through these places, in ns per visit, for searches of thousands of
   /// steps. Negative: it cannot be had (no clock, or nothing but a record). `quickly`: one slice, which noise
   /// may lengthen.
@@ -117,6 +117,10 @@ public:
   [[nodiscard]] virtual std::uint64_t searches() const { return 0; }
   /// Stores the result of a search; returns the best one so far.
   virtual PageColours keep(const PageColours& colours) { return colours; }
+
+protected:
+  /// One of several that are read one after the other.
+  [[nodiscard]] virtual Reading read_one([[maybe_unused]] const kernel::Pattern& pattern) { return {}; }
 };
 
 /// The seed of a pattern increases by this number per round, so that each round has another order.
@@ -145,6 +149,8 @@ public:
   /// The readings, in order; missing ones are requested from the sampler together.
   std::vector<Reading> read(std::span<const kernel::Pattern> patterns);
   Reading read(const kernel::Pattern& pattern) { return read(std::span(&pattern, 1)).front(); }
+  /// What is not a reading: page colours, huge pages.
+  [[nodiscard]] Sampler& source() { return sampler_; }
   /// All readings so far.
   [[nodiscard]] const std::map<kernel::Pattern, Reading>& taken() const { return taken_; }
 
@@ -196,7 +202,6 @@ public:
   /// does not read.
   RecordSampler(const result::Results& results, const result::Run& run);
   [[nodiscard]] const Abilities& abilities() const override { return abilities_; }
-  std::vector<Reading> read(std::span<const kernel::Pattern> patterns) override;
   std::optional<PageColours> colours() override { return colours_; }
   [[nodiscard]] std::optional<HugePages> huge_pages() const override { return huge_pages_; }
 
@@ -207,6 +212,7 @@ private:
     std::string why;
   };
   using Moment = std::pair<kernel::Pattern, int>; ///< a pattern with its order, a repetition
+  Reading read_one(const kernel::Pattern& pattern) override;
   void add_reference(const result::Observation& observation);
   void add_reading(const result::Observation& observation);
   bool add_colours(const result::Observation& observation);
@@ -233,7 +239,14 @@ struct Share {
 /// Miss rates of the visits in one level.
 class Gauge {
 public:
-  Gauge() = default;
+  /// Shares up to which all visits fit, and from which some do not; between them is noise. `exact`: one miss
+  /// per pass separates them instead.
+  struct Limits {
+    bool exact = false;
+    const char* unit = "";
+    double fits = 0.02, exceeds = 0.05;
+  };
+  explicit Gauge(const Limits& limits) : limits_(limits) {}
   Gauge(const Gauge&) = delete;
   Gauge& operator=(const Gauge&) = delete;
   virtual ~Gauge() = default;
@@ -243,9 +256,13 @@ public:
   std::vector<double> shares(std::span<const kernel::Pattern> patterns);
   double share(const kernel::Pattern& pattern) { return shares(std::span(&pattern, 1)).front(); }
   /// The meaning of a share for a pattern of `visits` visits.
-  [[nodiscard]] virtual Fit judge(double share, std::int64_t visits) const;
+  [[nodiscard]] Fit judge(double share, std::int64_t visits) const;
+  [[nodiscard]] bool exact() const { return limits_.exact; }
   /// The thresholds in words: "one miss per pass".
-  [[nodiscard]] virtual std::string thresholds() const = 0;
+  [[nodiscard]] std::string thresholds() const;
+
+private:
+  Limits limits_;
 };
 
 /// Counted misses per visit of level `level` (0: the first) of the caches or of the data TLBs.
@@ -253,10 +270,11 @@ class CountGauge : public Gauge {
 public:
   using Counts = std::vector<std::optional<double>> Reading::*;
   CountGauge(CachedSampler& cached, std::size_t level, Counts counts = &Reading::misses)
-      : cached_(cached), level_(level), counts_(counts) {}
+      : Gauge({cached.abilities().exact, "misses per access"}),
+        cached_(cached),
+        level_(level),
+        counts_(counts) {}
   std::vector<Share> measure(std::span<const kernel::Pattern> patterns) override;
-  [[nodiscard]] Fit judge(double share, std::int64_t visits) const override;
-  [[nodiscard]] std::string thresholds() const override;
 
 private:
   CachedSampler& cached_;
@@ -272,10 +290,13 @@ public:
   /// `hit` and `penalty` in ns, `line` in bytes; `first_hit`: of the first level, where this is another.
   TimeGauge(CachedSampler& cached, double hit, double penalty, std::int64_t line,
             std::optional<double> first_hit = {})
-      : cached_(cached), first_hit_(first_hit.value_or(hit)), hit_(hit), penalty_(penalty), line_(line) {}
+      : Gauge({cached.abilities().exact, "of the step between the plateaus"}),
+        cached_(cached),
+        first_hit_(first_hit.value_or(hit)),
+        hit_(hit),
+        penalty_(penalty),
+        line_(line) {}
   std::vector<Share> measure(std::span<const kernel::Pattern> patterns) override;
-  [[nodiscard]] Fit judge(double share, std::int64_t visits) const override;
-  [[nodiscard]] std::string thresholds() const override;
 
 private:
   CachedSampler& cached_;

@@ -40,8 +40,8 @@ std::string in_bytes(double bytes) {
 
 class SecondLevel {
 public:
-  SecondLevel(LevelFinding& level, CachedSampler& cached, Sampler& sampler, const SecondLevelTask& task)
-      : level_(level), cached_(cached), sampler_(sampler), task_(task) {}
+  SecondLevel(LevelFinding& level, CachedSampler& cached, const SecondLevelTask& task)
+      : level_(level), cached_(cached), task_(task) {}
 
   void fill() {
     level_.capacity = unknown_property("capacity", "bytes", {});
@@ -134,7 +134,8 @@ private:
 
   /// Those on record, or those of a search, which are put on record. Throws Unknown where there are none.
   [[nodiscard]] PageColours page_colours() {
-    auto colours = sampler_.colours();
+    Sampler& sampler = cached_.source();
+    auto colours = sampler.colours();
     if (!colours) {
       ColourTask search;
       search.hit = task_.hit;
@@ -148,11 +149,10 @@ private:
       search.pages = 3 * search.capacity + search.sample;
       search.ways_above = task_.ways_above;
       search.page_sets_above = task_.page_sets_above;
-      search.seed = 1 + 10 * sampler_.searches();
-      colours = sampler_.keep(find_colours(sampler_, search));
+      search.seed = 1 + 10 * sampler.searches();
+      colours = sampler.keep(find_colours(sampler, search));
     }
     if (!colours->unknown.empty()) throw Unknown{colours->unknown};
-    if (colours->members.empty()) colours->members = colours->smallest; // a record of version 0.1.0
     return *colours;
   }
 
@@ -268,7 +268,6 @@ private:
 
   LevelFinding& level_;
   CachedSampler& cached_;
-  Sampler& sampler_;
   const SecondLevelTask& task_;
   Reason no_crossing_;
   double crossing_ = 0;         ///< bytes
@@ -278,9 +277,8 @@ private:
 
 } // namespace
 
-void fill_second_level(LevelFinding& level, CachedSampler& cached, Sampler& sampler,
-                       const SecondLevelTask& task) {
-  SecondLevel(level, cached, sampler, task).fill();
+void fill_second_level(LevelFinding& level, CachedSampler& cached, const SecondLevelTask& task) {
+  SecondLevel(level, cached, task).fill();
 }
 
 namespace {
@@ -321,7 +319,7 @@ Pattern two_a_page(const Abilities& can, std::int64_t lines, std::int64_t line) 
 class PageGauge : public Gauge {
 public:
   PageGauge(CachedSampler& cached, std::int64_t line, double base, double step)
-      : cached_(cached), line_(line), base_(base), step_(step) {}
+      : Gauge({false, "of the step", 0.04, 0.1}), cached_(cached), line_(line), base_(base), step_(step) {}
 
   std::vector<Share> measure(std::span<const Pattern> patterns) override {
     std::vector<Pattern> wanted(patterns.begin(), patterns.end());
@@ -336,10 +334,6 @@ public:
                      {}});
     return all;
   }
-  [[nodiscard]] Fit judge(double share, std::int64_t) const override {
-    return share <= 0.04 ? Fit::fits : share < 0.1 ? Fit::unclear : Fit::exceeds;
-  }
-  [[nodiscard]] std::string thresholds() const override { return "4 % to 10 % of the step, and half of it"; }
 
 private:
   CachedSampler& cached_;
@@ -519,8 +513,9 @@ void fill_end(Property& p, const TranslationLevel& level) {
     p.forget(fmt::format("the cost rises gradually between {:.0f} and {:.0f} pages", fits, half));
 }
 
-Property entries(const Translation& translation, std::size_t i, bool exact) {
+Property entries(const Translation& translation, std::size_t i) {
   const TranslationLevel& level = translation.levels[i];
+  const bool exact = !level.cost; // counted
   const auto fits = static_cast<double>(level.pages.fits);
   Property p = unknown_property("entries", "pages", {});
   p.quantity = exact ? "misses" : "ns per page beyond the cost of its line";
@@ -556,12 +551,12 @@ Property entries(const Translation& translation, std::size_t i, bool exact) {
 
 } // namespace
 
-std::vector<TlbFinding> tlb_findings(const Translation& translation, bool exact) {
+std::vector<TlbFinding> tlb_findings(const Translation& translation) {
   std::vector<TlbFinding> findings;
   for (std::size_t i = 0; i < translation.levels.size(); ++i) {
     const auto& cost = translation.levels[i].cost;
     findings.push_back(
-        {fmt::format("L{} DTLB", i + 1), entries(translation, i, exact),
+        {fmt::format("L{} DTLB", i + 1), entries(translation, i),
          cost ? time_property("cost", *cost, Confidence::medium,
                               i == 0 ? "Cost of a miss that hits in the next TLB." : "Cost of a page walk.")
               : unknown_property("cost", "ns", "the witness counts misses and measures no time")});

@@ -20,10 +20,11 @@ struct PagePoint {
 
 /// One level of TLB.
 struct TranslationLevel {
-  Boundary pages;             ///< most that all are translated by it, least that are not
-  std::int64_t half = 0;      ///< number of pages at which half of the visits miss; 0: not measured
-  std::optional<double> cost; ///< of a miss that the next level serves, or of a walk after the last, ns
-  double at_exceeds = 1;      ///< share of the step at pages.exceeds
+  Boundary pages;        ///< most that all are translated by it, least that are not
+  std::int64_t half = 0; ///< number of pages at which half of the visits miss; 0: not measured
+  /// Of a miss that the next level serves, or of a walk after the last, ns; nothing: misses were counted.
+  std::optional<double> cost;
+  double at_exceeds = 1; ///< share of the step at pages.exceeds
   /// Share of the rise that as many lines in half as many pages show: what caches add, not translation.
   /// Nothing: not measured.
   std::optional<double> of_lines;
@@ -41,8 +42,7 @@ struct Translation {
 /// `line` bytes; never throws for want of evidence.
 [[nodiscard]] Translation find_translation(CachedSampler& cached, std::int64_t line);
 
-/// `exact`: from counts without noise.
-[[nodiscard]] std::vector<TlbFinding> tlb_findings(const Translation& translation, bool exact);
+[[nodiscard]] std::vector<TlbFinding> tlb_findings(const Translation& translation);
 
 /// Removes TLB levels beyond the first that a cache may have caused: as many entries as the first cache has
 /// lines or sets, and no measurement of as many lines in half as many pages. One line per page and adjacent
@@ -62,7 +62,6 @@ struct SecondLevelTask {
 };
 
 /// Fills in capacity, ways and line of the level, or why they are unknown.
-void fill_second_level(LevelFinding& level, CachedSampler& cached, Sampler& sampler,
-                       const SecondLevelTask& task);
+void fill_second_level(LevelFinding& level, CachedSampler& cached, const SecondLevelTask& task);
 
 } // namespace recount::caches

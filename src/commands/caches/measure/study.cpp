@@ -8,13 +8,13 @@
 #include "base/json.hpp"
 #include "base/process/child.hpp"
 #include "base/process/fd.hpp"
+#include "base/process/signals.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
 #include "commands/caches/infer/colour_sets.hpp"
 #include "commands/caches/infer/sampler.hpp"
-#include "commands/caches/measure/counting_sampler.hpp"
-#include "commands/caches/measure/miss_events.hpp"
-#include "commands/caches/measure/timing_sampler.hpp"
+#include "commands/caches/measure/exact_sampler.hpp"
+#include "commands/caches/misses_data.hpp" // made from data/misses.txt by the build
 #include "count/event/sysfs.hpp"
 #include "kernel/native.hpp"
 #include "kernel/point.hpp"
@@ -49,95 +49,7 @@ void from_json(const nlohmann::json& json, Witness& witness) {
 
 namespace caches {
 
-namespace {
-
-/// One pass over fresh lines brings every policy but random to where it stays; small patterns get more.
-constexpr std::int64_t small_visits = 4096;
-constexpr std::uint64_t alignment = std::uint64_t{1} << 21;
-
-} // namespace
-
-Abilities ModelSampler::abilities_for(const model::MachineDescription& machine, const Witness& witness,
-                                      std::int64_t max_bytes) {
-  Abilities can;
-  can.witness = witness;
-  can.counted = machine.levels.size();
-  can.exact = true;
-  can.max_bytes = max_bytes;
-  if (machine.tlb) {
-    can.counted_tlbs = machine.tlb->levels.size();
-    can.page = machine.tlb->page;
-  }
-  return can;
-}
-
-ModelSampler::ModelSampler(const model::MachineDescription& machine, const Witness& witness,
-                           std::int64_t max_bytes, std::function<void(const result::Observation&)> observed)
-    : caches_(machine),
-      must_clear_(std::ranges::any_of(machine.levels,
-                                      [](const model::LevelDescription& level) {
-                                        return level.policy != model::Policy::lru &&
-                                               level.policy != model::Policy::fifo;
-                                      })),
-      abilities_(abilities_for(machine, witness, max_bytes)),
-      observed_(std::move(observed)) {}
-
-std::vector<Reading> ModelSampler::read(std::span<const kernel::Pattern> patterns) {
-  std::vector<Reading> all;
-  for (const auto& pattern : patterns)
-    all.push_back(read(pattern));
-  return all;
-}
-
-Reading ModelSampler::read(const kernel::Pattern& pattern) {
-  const auto places = kernel::places(pattern);
-  const std::int64_t passes = pattern.visits() <= small_visits ? 2 : 1;
-  // Where nothing has been visited yet, no line is cached from an earlier pattern. Emptying large caches
-  // takes longer than most patterns, and old lines leave by themselves where the order of use or of arrival
-  // decides.
-  if (must_clear_ || free_ > std::uint64_t{1} << 58) {
-    caches_.clear();
-    free_ = kernel::assumed_base;
-  }
-  const std::uint64_t base = free_ + static_cast<std::uint64_t>(pattern.offset);
-  free_ += (static_cast<std::uint64_t>(kernel::extent(pattern) + pattern.offset) + alignment - 1) /
-           alignment * alignment;
-  kernel::replay(places, base, passes, caches_);
-  caches_.reset_counters();
-  kernel::replay(places, base, passes, caches_);
-  const model::Counts counts = caches_.counts();
-  const std::int64_t accesses = passes * pattern.visits();
-  const auto misses_per_access = [&](const model::LevelCounts& level, const std::string& metric) {
-    const std::int64_t misses = level.missed(model::Cause::load) + level.missed(model::Cause::store);
-    if (observed_) {
-      result::Observation o = make_observation(pattern, passes, metric);
-      o.witness = abilities_.witness;
-      o.value = misses;
-      o.accesses = accesses;
-      observed_(o);
-    }
-    return static_cast<double>(misses) / static_cast<double>(accesses);
-  };
-  Reading reading;
-  for (std::size_t level = 0; level < counts.levels.size(); ++level)
-    reading.misses.emplace_back(misses_per_access(counts.levels[level], miss_metric(level)));
-  for (std::size_t level = 0; level < counts.tlb.size(); ++level)
-    reading.translations.emplace_back(misses_per_access(counts.tlb[level], tlb_metric(level)));
-  return reading;
-}
-
 // The clock and counters of this machine as a source of readings.
-
-/// How a NativeSampler measures.
-struct NativeOptions {
-  Witness witness = Witness::clock; ///< "clock", "perf" or "papi"; with the last two, time is taken as well
-  std::vector<std::string> metrics; ///< misses of each level, from the core outwards; none for the clock
-  std::int64_t max_bytes = 0;       ///< largest extent of a pattern
-  std::uint64_t seed = 1;           ///< of the order of measuring
-  std::chrono::milliseconds cpu_limit, elapsed_limit; ///< then nothing more is measured
-  /// Called with each observation as it is made (its run is left empty).
-  std::function<void(const result::Observation&)> observed;
-};
 
 using kernel::Pattern;
 
@@ -246,6 +158,26 @@ auto rank(const PageColours& colours) {
                     colours.incomplete.empty(), colours.smallest.size());
 }
 
+/// When a measurement ends, and when no repetition starts any more, because it would exceed that.
+struct TimeLimits {
+  std::chrono::seconds cpu, elapsed, repeat_cpu, repeat_elapsed;
+};
+constexpr TimeLimits usual_limits{std::chrono::seconds(9), std::chrono::seconds(25), std::chrono::seconds(6),
+                                  std::chrono::seconds(17)},
+    patient_limits{std::chrono::seconds(115), std::chrono::seconds(115), std::chrono::seconds(100),
+                   std::chrono::seconds(100)};
+
+/// What is laid out, as an instance that witnesses can observe.
+class LaidInstance : public kernel::Instance {
+public:
+  LaidInstance(void* start, std::int64_t steps) : context_{start, steps, nullptr} {}
+  kernel::Region region() override { return {kernel::native::recount_kernel_chase, &context_}; }
+  [[nodiscard]] std::int64_t accesses() const override { return context_.steps; }
+
+private:
+  kernel::native::Chase context_;
+};
+
 /// Visits patterns in memory of its own: every pattern once a round, in a new random order each round, so
 /// that a burst of noise cannot spoil one of them, and with the clock rate of the core measured with each
 /// time. Measures with the calling thread, which should be pinned.
@@ -270,11 +202,14 @@ class NativeSampler : public Sampler {
   };
 
 public:
-  explicit NativeSampler(NativeOptions options)
-      : options_(std::move(options)),
-        abilities_(abilities_for(options_.witness, options_.metrics.size(), options_.max_bytes)),
-        random_(options_.seed),
-        begin_(base::clock_ns(CLOCK_THREAD_CPUTIME_ID)) {}
+  /// Calls `observed` with each observation as it is made (its run is left empty).
+  NativeSampler(const CachesTask& task, const TimeLimits& limits, Observer observed)
+      : task_(task),
+        limits_(limits),
+        observed_(std::move(observed)),
+        abilities_(caches_abilities(task)),
+        metrics_(base::mapped(task.metrics, &CountedMiss::metric)),
+        random_(task.seed) {}
   [[nodiscard]] const Abilities& abilities() const override { return abilities_; }
   /// Throws recount::Error when the memory cannot be had.
   std::vector<Reading> read(std::span<const Pattern> patterns) override {
@@ -317,27 +252,8 @@ public:
     return HugePages{huge_.bytes, huge_.granted};
   }
   [[nodiscard]] bool out_of_time() const override {
-    return cpu_time() > options_.cpu_limit || elapsed() > options_.elapsed_limit;
+    return cpu_time() > limits_.cpu || elapsed() > limits_.elapsed;
   }
-  /// The abilities of such a sampler.
-  [[nodiscard]] static Abilities abilities_for(const Witness& witness, std::size_t metrics,
-                                               std::int64_t max_bytes) {
-    Abilities can;
-    can.witness = witness;
-    can.times = true;
-    can.counted = metrics;
-    can.page = ::sysconf(_SC_PAGESIZE);
-    can.max_bytes = max_bytes;
-    can.at_once = 12;
-    const host::Emulation emulation = host::this_emulation();
-    if (metrics > 0 ? emulation.repeatable : emulation.clock) {
-      can.times = metrics == 0;
-      can.exact = true;
-      can.at_once = 1;
-    }
-    return can;
-  }
-
   /// From now on patterns that fit private caches are measured anew when they are first requested again: more
   /// rounds in addition to those taken.
   void repeat_measurements() { ++look_; }
@@ -348,7 +264,7 @@ public:
     if (!colours_) return;
     for (auto& observation : colour_observations(*colours_, abilities_.page)) {
       observation.witness = Witness::clock;
-      options_.observed(observation);
+      observed_(observation);
     }
   }
   /// Of the thread, since construction: the time that others take of its CPU does not count.
@@ -384,12 +300,12 @@ private:
   /// Puts on record that there was no time for it.
   void refuse(const Pattern& pattern) {
     Taken& taken = taken_[pattern];
-    taken.misses.resize(options_.metrics.size());
+    taken.misses.resize(metrics_.size());
     taken.why = gave_up;
     result::Observation o = make_observation(pattern, 1, "seconds");
     o.witness = Witness::clock;
     o.reason = taken.why;
-    options_.observed(o);
+    observed_(o);
   }
 
   void measure_all(std::span<const Pattern> patterns) {
@@ -397,7 +313,7 @@ private:
     measured_ += patterns.size();
     for (const Pattern& pattern : patterns) {
       Taken& taken = taken_[pattern];
-      taken.misses.resize(options_.metrics.size());
+      taken.misses.resize(metrics_.size());
       taken.look = look_;
       all.push_back({pattern, kernel::places(pattern), kernel::extent(pattern), effort_for(pattern), &taken});
     }
@@ -426,7 +342,7 @@ private:
     kernel::link(base, laid.places);
     void* const start = base + laid.places.front();
     time(laid, round, start);
-    if (!options_.metrics.empty()) count(laid, round, start);
+    if (!metrics_.empty()) count(laid, round, start);
   }
 
   void time(Laid& laid, int round, void* start) {
@@ -447,7 +363,7 @@ private:
     o.repetition = round;
     o.witness = Witness::clock;
     o.value = reference;
-    if (has_reference) options_.observed(o);
+    if (has_reference) observed_(o);
     o.metric = "seconds";
     o.value = best / 1e9;
     o.accesses = steps;
@@ -457,7 +373,7 @@ private:
     laid.taken->times.add(
         normalised_time(base_, reference, laid.pattern, result::ns_per_access(o).value_or(0)),
         !result::disturbances(o).empty());
-    options_.observed(o);
+    observed_(o);
   }
 
   void count(Laid& laid, int round, void* start) {
@@ -466,19 +382,22 @@ private:
     LaidInstance instance(start, passes * visits);
     instance.region()();
     const auto point = kernel::to_point(laid.pattern, passes);
-    const witness::Task task{"", point.kernel, point.params, round, options_.witness, options_.metrics};
-    const auto all = witness::find(options_.witness).observe(kernel::find(point.kernel), &instance, task);
+    const witness::Task task{"", point.kernel, point.params, round, task_.witness, metrics_};
+    const auto all = witness::find(task_.witness).observe(kernel::find(point.kernel), &instance, task);
     for (std::size_t level = 0; level < all.size(); ++level) {
       if (const auto each = result::per_access(all[level])) laid.taken->misses[level].push_back(*each);
-      options_.observed(all[level]);
+      observed_(all[level]);
     }
   }
 
-  NativeOptions options_;
+  const CachesTask& task_;
+  const TimeLimits& limits_;
+  Observer observed_;
   Abilities abilities_;
+  std::vector<std::string> metrics_;
   Mapping small_, huge_;
   std::mt19937_64 random_;
-  std::int64_t begin_; ///< CPU time of the thread in ns
+  std::int64_t begin_ = base::clock_ns(CLOCK_THREAD_CPUTIME_ID); ///< CPU time of the thread
   std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
   double base_ = 0; ///< the reference of the first time, seconds
   int look_ = 0;
@@ -509,21 +428,13 @@ CachesTask read_request(int fd) {
   }
 }
 
-void forward_line(std::string_view line, const std::string& run, const CachesListener& listener) {
-  if (line.starts_with(R"({"stage":)")) {
-    if (listener.stage) listener.stage(Json::parse(line).at("stage").get<std::string>());
-    return;
-  }
-  auto parsed = result::parse_line(line, "the measuring process");
-  auto* observation = std::get_if<result::Observation>(&parsed);
+void forward_line(std::string_view line, const StageCallback& stage, const Observer& observed) {
+  if (line.starts_with(R"({"stage":)")) return stage(Json::parse(line).at("stage").get<std::string>());
+  const auto parsed = result::parse_line(line, "the measuring process");
+  const auto* const observation = std::get_if<result::Observation>(&parsed);
   if (observation == nullptr)
     throw bad_input("the measuring process", "wrote something other than observations");
-  observation->run = run;
-  if (listener.observation) listener.observation(*observation);
-}
-
-std::vector<std::string> names_of(const std::vector<CountedMiss>& metrics) {
-  return base::mapped(metrics, &CountedMiss::metric);
+  observed(*observation);
 }
 
 std::int64_t largest_private(const Caches& found) {
@@ -533,15 +444,6 @@ std::int64_t largest_private(const Caches& found) {
       largest = std::max(largest, *level.capacity.value);
   return static_cast<std::int64_t>(largest);
 }
-
-/// When a measurement ends, and when no repetition starts any more, because it would exceed that.
-struct TimeLimits {
-  std::chrono::seconds cpu, elapsed, repeat_cpu, repeat_elapsed;
-};
-constexpr TimeLimits usual_limits{std::chrono::seconds(9), std::chrono::seconds(25), std::chrono::seconds(6),
-                                  std::chrono::seconds(17)},
-    patient_limits{std::chrono::seconds(115), std::chrono::seconds(115), std::chrono::seconds(100),
-                   std::chrono::seconds(100)};
 
 /// Other users of the core work for seconds; a patient measurement waits that long between its attempts.
 constexpr std::chrono::seconds until_others_end(5);
@@ -563,7 +465,40 @@ Caches infer_patiently(NativeSampler& sampler, bool patient, const TimeLimits& l
   return found;
 }
 
+bool within(int number, std::string_view ranges) {
+  return std::ranges::any_of(base::split(ranges, ','), [&](std::string_view range) {
+    const auto dots = range.find("..");
+    const int low = base::parse<int>(range.substr(0, dots)).value();
+    return low <= number &&
+           number <= (dots == range.npos ? low : base::parse<int>(range.substr(dots + 2)).value());
+  });
+}
+
+/// Of "NAME CODE.UMASK"; nothing of "-".
+std::optional<CountedMiss> parse_event(std::string_view cell, const std::string& pmu) {
+  const auto parts = base::words(cell);
+  if (parts.size() < 2) return {};
+  const std::string_view code = parts[1];
+  const auto dot = code.find('.');
+  return CountedMiss{fmt::format("{}/event=0x{},umask=0x{}/", pmu, code.substr(0, dot), code.substr(dot + 1)),
+                     std::string(parts[0])};
+}
+
 } // namespace
+
+std::vector<MissEvents> miss_events(const host::Cpu& cpu, std::string_view text) {
+  std::vector<MissEvents> all;
+  for (const auto& [where, cells] : base::data_rows(text.empty() ? misses_data : text, "misses.txt")) {
+    const auto words = base::words(cells.at(0));
+    if (words.at(0) != cpu.vendor || base::parse<int>(words.at(1)) != cpu.family ||
+        !within(cpu.model, words.at(2)))
+      continue;
+    MissEvents& row = all.emplace_back(MissEvents{std::string(cells.at(1)), {}, {}});
+    row.levels = {parse_event(cells.at(2), row.pmu), parse_event(cells.at(3), row.pmu)};
+    row.tlbs = {parse_event(cells.at(4), row.pmu), parse_event(cells.at(5), row.pmu)};
+  }
+  return all;
+}
 
 namespace {
 
@@ -615,81 +550,46 @@ void choose_metrics(CachesTask& task) {
 }
 
 Abilities caches_abilities(const CachesTask& task) {
-  if (task.witness.modelled())
-    return ModelSampler::abilities_for(model::machine(task.witness.machine()), task.witness, task.max_bytes);
-  Abilities can = NativeSampler::abilities_for(task.witness, task.metrics.size(), task.max_bytes);
+  Abilities can;
+  can.witness = task.witness;
+  can.counted = task.metrics.size();
+  can.counted_tlbs = task.tlb_metrics.size();
+  can.page = ::sysconf(_SC_PAGESIZE);
+  can.max_bytes = task.max_bytes;
+  const host::Emulation emulation = host::this_emulation();
+  can.exact = can.counted > 0 ? emulation.repeatable : emulation.clock;
+  can.times = !can.exact || can.counted == 0;
+  can.at_once = can.exact ? 1 : 12;
   const bool presets = std::ranges::all_of(task.metrics, [](const CountedMiss& m) { return m.name.empty(); });
   if (!presets) can.events = task.metrics;
   can.tlb_events = task.tlb_metrics;
-  can.counted_tlbs = task.tlb_metrics.size();
   return can;
 }
 
-Caches model_caches(const CachesTask& task, const std::string& run, const CachesListener& listener) {
-  const auto observed = [&](result::Observation o) {
-    o.run = run;
-    if (listener.observation) listener.observation(o);
-  };
-  ModelSampler sampler(model::machine(task.witness.machine()), task.witness, task.max_bytes, observed);
-  Caches found = infer_caches(sampler, listener.stage);
-  if (!task.grid) return found;
-  if (listener.stage) listener.stage("grid");
-  take_grid(task, grid_points(largest_private(found), true), observed);
-  return found;
-}
-
-bool take_readings(const CachesTask& task, const std::string& run, const CachesListener& listener,
-                   const std::vector<std::string>& program, std::chrono::seconds limit) {
+bool take_readings(const CachesTask& task, const StageCallback& stage, const Observer& observed) {
+  constexpr std::chrono::seconds limit(600);
   process::Spawn spawn;
-  spawn.argv = program;
+  spawn.argv = {"/proc/self/exe", "caches-worker"};
   spawn.cpu = task.cpu;
   spawn.fixed_addresses = true;
   const auto deadline = SteadyClock::now() + limit;
   spawn.core_dump = false;
   process::Worker worker = process::start_worker(spawn, nlohmann::json(task).dump());
   while (worker.open()) {
-    if (listener.stop && listener.stop()) return false;
+    if (process::stop_signal != 0) return false;
     if (SteadyClock::now() > deadline)
       throw unavailable("recount caches", fmt::format("time-out after {} s", limit.count()), {},
                         "try again when the machine is less busy");
     worker.read(100);
     const std::string lines = worker.lines();
     for (const auto line : base::split(lines, '\n'))
-      if (!line.empty()) forward_line(line, run, listener);
+      if (!line.empty()) forward_line(line, stage, observed);
   }
   const process::Exit exit = worker.child().wait(std::chrono::seconds(5));
   if (exit.ok()) return true;
   const std::string words(worker.last_words());
   throw unavailable("recount caches", "the measuring process ended: " + describe(exit) +
                                           (words.empty() ? "" : "; its last output: " + words));
-}
-
-int serve_caches(int in, int out) {
-  const auto write_line = [out](const std::string& line) {
-    if (!process::write_all(out, line + '\n')) ::_exit(3); // the parent is gone
-  };
-  const CachesTask task = read_request(in);
-  const auto observed = [&](const result::Observation& o) { write_line(result::to_line(o)); };
-  const auto stage = [&](const std::string& name) { write_line(Json{{"stage", name}}.dump()); };
-  Caches found;
-  if (caches_abilities(task).exact && !task.metrics.empty()) {
-    CountingSampler sampler(task, observed);
-    found = infer_caches(sampler, stage);
-  } else if (caches_abilities(task).exact) {
-    TimingSampler sampler(caches_abilities(task), observed);
-    found = infer_caches(sampler, stage);
-  } else {
-    const TimeLimits& limits = task.patient ? patient_limits : usual_limits;
-    NativeSampler sampler({task.witness, names_of(task.metrics), task.max_bytes, task.seed, limits.cpu,
-                           limits.elapsed, observed});
-    found = infer_patiently(sampler, task.patient, limits, stage);
-    sampler.record_colours();
-  }
-  if (task.grid) {
-    stage("grid");
-    take_grid(task, grid_points(largest_private(found), false), observed);
-  }
-  return 0;
 }
 
 namespace {
@@ -701,7 +601,7 @@ constexpr const char* grid_cycles = "PAPI_TOT_CYC";
 
 /// Pages of each repetition lie elsewhere: what one placement spoils, another does not.
 void observe_point(const CachesTask& task, const kernel::KernelPoint& point, int repetition,
-                   const std::function<void(const result::Observation&)>& observed) {
+                   const Observer& observed) {
   const auto& kernel = kernel::find(point.kernel);
   const auto instance = kernel.prepare(point.params);
   instance->region()();
@@ -721,45 +621,32 @@ void observe_point(const CachesTask& task, const kernel::KernelPoint& point, int
   }
 }
 
-} // namespace
-
-std::vector<kernel::KernelPoint> grid_points(std::int64_t largest_cache, bool modelled) {
+/// The grid of sizes and strides of powers of two, kernels stride and chase, for a machine whose largest
+/// private cache is about so large.
+std::vector<kernel::KernelPoint> grid_points(std::int64_t largest_cache) {
   std::int64_t most = std::int64_t{4} << 20;
   while (most < 2 * largest_cache && most < std::int64_t{64} << 20)
     most *= 2;
   std::vector<kernel::KernelPoint> points;
   const auto add = [&](const std::string& name, std::int64_t size, std::int64_t stride, std::int64_t rounds) {
     const auto& kernel = kernel::find(name);
-    points.push_back({name, kernel::complete(kernel, {{"size", size},
-                                                      {"stride", stride},
-                                                      {"rounds", rounds},
-                                                      {"passes", std::int64_t{modelled ? 1 : 0}}})});
+    points.push_back(
+        {name, kernel::complete(kernel, {{"size", size}, {"stride", stride}, {"rounds", rounds}})});
   };
   for (std::int64_t size = smallest_size; size <= most; size *= 2)
     for (std::int64_t stride = 1; stride <= size / 2; stride *= 2) {
-      // Enough accesses to time, few enough not to wait for; the model finds out by itself that passes
-      // repeat.
-      const std::int64_t rounds = modelled ? 200 : size < few_rounds_from ? 10 : 1;
-      add("stride", size, stride, rounds);
+      add("stride", size, stride, size < few_rounds_from ? 10 : 1); // enough accesses to time
       // The time of stride hides what a miss costs; what waits for the load before shows it.
-      if (!modelled && size <= largest_chased && stride >= narrowest_chased)
+      if (size <= largest_chased && stride >= narrowest_chased)
         add("chase", size, stride, size < few_rounds_from ? 4 : 1);
     }
   return points;
 }
 
-void take_grid(const CachesTask& task, const std::vector<kernel::KernelPoint>& points,
-               const std::function<void(const result::Observation&)>& observed) {
-  if (task.witness.modelled()) {
-    const auto& model = witness::find(task.witness);
-    for (const auto& [kernel, params] : points)
-      for (const auto& observation : model.observe(
-               kernel::find(kernel), nullptr, {"", kernel, params, 0, task.witness, model.default_metrics}))
-        observed(observation);
-    return;
-  }
+/// Measures the grid in this process and hands the observations on.
+void take_grid(const CachesTask& task, std::int64_t largest_cache, const Observer& observed) {
   std::mt19937_64 random(task.seed);
-  auto order = points;
+  auto order = grid_points(largest_cache);
   for (int repetition = 0; repetition < small_repetitions; ++repetition) {
     if (repetition == grid_repetitions)
       std::erase_if(order, [](const kernel::KernelPoint& point) {
@@ -769,6 +656,32 @@ void take_grid(const CachesTask& task, const std::vector<kernel::KernelPoint>& p
     for (const auto& point : order)
       observe_point(task, point, repetition, observed);
   }
+}
+
+} // namespace
+
+int serve_caches(int in, int out) {
+  const auto write_line = [out](const std::string& line) {
+    if (!process::write_all(out, line + '\n')) ::_exit(3); // the parent is gone
+  };
+  const CachesTask task = read_request(in);
+  const auto observed = [&](const result::Observation& o) { write_line(result::to_line(o)); };
+  const auto stage = [&](const std::string& name) { write_line(Json{{"stage", name}}.dump()); };
+  Caches found;
+  if (caches_abilities(task).exact) {
+    ExactSampler sampler(task, observed);
+    found = infer_caches(sampler, stage);
+  } else {
+    const TimeLimits& limits = task.patient ? patient_limits : usual_limits;
+    NativeSampler sampler(task, limits, observed);
+    found = infer_patiently(sampler, task.patient, limits, stage);
+    sampler.record_colours();
+  }
+  if (task.grid) {
+    stage("grid");
+    take_grid(task, largest_private(found), observed);
+  }
+  return 0;
 }
 
 } // namespace caches

@@ -1,18 +1,17 @@
 // recount caches: takes the readings that an inference requests, by any witness, and keeps them all.
 #pragma once
 
+#include "base/host/cpu.hpp"
 #include "commands/caches/infer/findings.hpp"
 #include "commands/caches/infer/sampler.hpp"
-#include "kernel/kernel.hpp"
-#include "model/hierarchy.hpp"
 #include "run/result/observation.hpp"
 #include "run/result/results_file.hpp"
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace recount::caches {
@@ -30,12 +29,7 @@ struct CachesTask {
   std::vector<CountedMiss> tlb_metrics = {}; ///< misses of each data TLB
 };
 
-/// Called from the thread that called; any may be empty.
-struct CachesListener {
-  std::function<void(const result::Observation&)> observation;
-  StageCallback stage;
-  std::function<bool()> stop; ///< true: end; called often
-};
+using Observer = std::function<void(const result::Observation&)>;
 
 /// Puts into a task what its witness can count on its CPU of the misses of L1, L2 ... up to the first that it
 /// cannot, and of data TLBs. Presets come first, except where counts are exact: they may contain prefetches
@@ -45,54 +39,23 @@ void choose_metrics(CachesTask& task);
 /// The abilities of the task's witness, as in the record.
 [[nodiscard]] Abilities caches_abilities(const CachesTask& task);
 
-/// Simulates in this process, and hands every observation, with `run` as its run, to the listener. Throws
-/// recount::Error (bad_input) for an unknown machine.
-Caches model_caches(const CachesTask& task, const std::string& run, const CachesListener& listener);
-
-/// Measures in a process of its own, `program`, which runs serve_caches(), pinned, where allowed without
-/// randomised addresses, and hands every observation, with `run` as its run, to the listener. False: the
-/// listener stopped it. Throws recount::Error (unavailable) when the process fails or takes longer than
-/// `limit`.
-bool take_readings(const CachesTask& task, const std::string& run, const CachesListener& listener,
-                   const std::vector<std::string>& program = {"/proc/self/exe", "caches-worker"},
-                   std::chrono::seconds limit = std::chrono::seconds(600));
+/// Measures in a process of its own, which runs serve_caches(), pinned, where allowed without randomised
+/// addresses, and hands on every observation (its run is left empty). False: a signal stopped it. Throws
+/// recount::Error (unavailable) when the process fails or takes longer than ten minutes.
+bool take_readings(const CachesTask& task, const StageCallback& stage, const Observer& observed);
 
 /// The other end: reads a task from descriptor `in`, writes a line per observation and per stage to `out`.
 /// Returns the exit status of the process. Throws recount::Error (bad_input) when there is no task.
 int serve_caches(int in, int out);
 
-/// The grid of sizes and strides of powers of two, kernels stride and chase, for a machine whose largest
-/// private cache is about so large.
-[[nodiscard]] std::vector<kernel::KernelPoint> grid_points(std::int64_t largest_cache, bool modelled);
-
-/// Measures the grid in this process and hands the observations on.
-void take_grid(const CachesTask& task, const std::vector<kernel::KernelPoint>& points,
-               const std::function<void(const result::Observation&)>& observed);
-
-// The model as a source of readings for the inference of caches.
-
-/// Reads misses from the simulation of a described machine. Deterministic.
-class ModelSampler : public Sampler {
-public:
-  /// `witness` as in results: "model", "model:i7-9700". `observed` is called with each observation (its run
-  /// is left empty); may be absent. Throws recount::Error (bad_input) for a description that model::check()
-  /// refuses.
-  ModelSampler(const model::MachineDescription& machine, const Witness& witness, std::int64_t max_bytes,
-               std::function<void(const result::Observation&)> observed = {});
-  [[nodiscard]] const Abilities& abilities() const override { return abilities_; }
-  std::vector<Reading> read(std::span<const kernel::Pattern> patterns) override;
-  /// The abilities of such a sampler, without simulating.
-  [[nodiscard]] static Abilities abilities_for(const model::MachineDescription& machine,
-                                               const Witness& witness, std::int64_t max_bytes);
-
-private:
-  Reading read(const kernel::Pattern& pattern);
-
-  model::Hierarchy caches_;
-  std::uint64_t free_ = kernel::assumed_base; ///< nothing at or above it was ever visited
-  bool must_clear_ = false;
-  Abilities abilities_;
-  std::function<void(const result::Observation&)> observed_;
+/// A row of data/misses.txt: events of demand misses, for counting where a preset is missing or counts more.
+struct MissEvents {
+  std::string pmu; ///< in sysfs
+  /// By level from the core outwards; absent: no event counts it.
+  std::vector<std::optional<CountedMiss>> levels, tlbs;
 };
+
+/// The rows of a CPU: of those built in, or of `text` in the format that data/misses.txt explains. Pure.
+[[nodiscard]] std::vector<MissEvents> miss_events(const host::Cpu& cpu, std::string_view text = {});
 
 } // namespace recount::caches

@@ -6,6 +6,7 @@
 #include "base/json.hpp"
 #include "base/process/child.hpp"
 #include "base/process/signals.hpp"
+#include "base/text.hpp"
 #include "base/witness.hpp"
 #include "commands/caches/infer/findings.hpp"
 #include "commands/caches/infer/sampler.hpp"
@@ -20,6 +21,7 @@
 #include "show/command/measuring.hpp"
 #include "show/command/output.hpp"
 #include "show/command/print.hpp"
+#include "show/command/removed.hpp"
 #include "show/plot/select.hpp"
 
 #include <algorithm>
@@ -44,48 +46,6 @@ struct ShownCaches {
   double seconds = 0;       ///< of measuring; 0: from a record
   bool interrupted = false; ///< only some of the readings were taken
 };
-
-/// One row per property.
-show::Table caches_table(const CachesFindings& findings) {
-  show::Table table(
-      {{"level"}, {"property"}, {"found"}, {"stated"}, {findings.stated.source}, {"confidence"}}, "Caches");
-  for (const auto& row : property_rows(findings.found)) {
-    table.add(row);
-    show::Cell& agreement = table.rows.back()[4];
-    if (agreement.text == to_string(StatedMatch::agrees))
-      agreement.style = show::Style::good;
-    else if (agreement.text == to_string(StatedMatch::differs))
-      agreement.style = show::Style::warning;
-  }
-  table.add_data(property_data(findings.found));
-  return table;
-}
-
-/// The values of a row of the grid per access, for CSV.
-std::vector<show::Datum> grid_data(const GridRow& row, std::size_t levels) {
-  std::vector<show::Datum> all;
-  const auto add = [&](const std::string& quantity, const std::optional<double>& value, const char* unit,
-                       const std::string& witness, const char* otherwise) {
-    show::Datum& datum = all.emplace_back();
-    datum.keys = {
-        {"kernel", row.kernel}, {"size", std::to_string(row.size)}, {"stride", std::to_string(row.stride)}};
-    datum.quantity = quantity + " per access";
-    datum.value = value;
-    datum.unit = unit;
-    datum.witness = witness;
-    if (!value) datum.reason = otherwise;
-  };
-  for (std::size_t level = 0; level < levels; ++level)
-    add(fmt::format("L{} misses", level + 1), level < row.misses.size() ? row.misses[level] : std::nullopt,
-        "", row.counted_by.name(), "not counted");
-  add("cycles", row.cycles, "", row.counted_by.name(), "not counted");
-  add("time", row.ns, "ns", Witness(Witness::clock).name(), "not timed");
-  if (row.ns) {
-    all.back().statistic = statistics::name_of(row.times);
-    if (row.disturbed) all.back().reason = "every repetition was disturbed";
-  }
-  return all;
-}
 
 /// "agrees" or what differs: "capacity 12 MiB, ways near 16".
 show::Cell agreement(const LevelFinding& level) {
@@ -144,37 +104,59 @@ std::string caches_evidence(const CachesFindings& findings) {
   }
   for (const auto& tlb : found.tlbs)
     add_found(tlb.name, tlb.entries);
-  if (!found.modelled) std::ranges::for_each(found.counted_by, add);
+  std::ranges::for_each(found.counted_by, add);
   if (found.disturbed > 0) text += plot::disturbed_text(found.disturbed, found.rounds) + "\n";
   return text;
 }
 
+/// An average per access in a row of the grid.
+struct GridValue {
+  std::string key, head; ///< in JSON and in the table: "l1_misses", "L1 misses"
+  show::Datum datum;
+};
+
+std::vector<GridValue> grid_values(const GridRow& row) {
+  std::vector<GridValue> all;
+  const auto add = [&](const std::string& key, const std::string& head, const std::optional<double>& value) {
+    show::Datum& datum = all.emplace_back(GridValue{key, head, {}}).datum;
+    datum.keys = {
+        {"kernel", row.kernel}, {"size", std::to_string(row.size)}, {"stride", std::to_string(row.stride)}};
+    datum.quantity = head + " per access";
+    datum.value = value;
+    datum.witness = row.counted_by.name();
+    if (!value) datum.reason = "not counted";
+  };
+  for (std::size_t level = 0; level < counted_levels; ++level)
+    add(fmt::format("l{}_misses", level + 1), fmt::format("L{} misses", level + 1),
+        level < row.misses.size() ? row.misses[level] : std::nullopt);
+  add("cycles", "cycles", row.cycles);
+  add("ns", "ns", row.ns);
+  show::Datum& time = all.back().datum;
+  time.quantity = "time per access";
+  time.unit = "ns";
+  time.witness = Witness(Witness::clock).name();
+  if (row.ns) time.statistic = statistics::name_of(row.times);
+  time.reason = !row.ns ? "not timed" : row.disturbed ? "every repetition was disturbed" : "";
+  return all;
+}
+
 /// Every row of the grid: size, stride, average misses, average time. Empty without a grid.
 show::Table caches_rows(const CachesFindings& findings) {
-  std::size_t levels = 0;
-  bool times = false, cycles = false;
-  for (const auto& row : findings.rows) {
-    levels = std::max(levels, row.misses.size());
-    times = times || row.ns;
-    cycles = cycles || row.cycles;
-  }
-  std::vector<show::Column> heads{{"kernel"}, show::number("size"), show::number("stride")};
-  for (std::size_t level = 0; level < levels; ++level)
-    heads.push_back(show::number(fmt::format("L{} misses", level + 1)));
-  if (cycles) heads.push_back(show::number("cycles"));
-  if (times) heads.push_back(show::number("ns"));
-  show::Table table(heads, "Averages per access");
-  const auto number = [](const std::optional<double>& value, const char* none) {
-    return value ? fmt::format("{:.4f}", *value) : std::string(none);
-  };
-  for (const auto& row : findings.rows) {
-    std::vector<std::string> cells{row.kernel, base::format_bytes(row.size), base::format_bytes(row.stride)};
-    for (std::size_t level = 0; level < levels; ++level)
-      cells.push_back(number(level < row.misses.size() ? row.misses[level] : std::nullopt, "not counted"));
-    if (cycles) cells.push_back(number(row.cycles, "not counted"));
-    if (times) cells.push_back(number(row.ns, "not timed") + (row.disturbed ? " (disturbed)" : ""));
-    table.add(std::move(cells));
-    table.add_data(grid_data(row, levels));
+  show::Table table({{"kernel"}, show::number("size"), show::number("stride")}, "Averages per access");
+  const auto rows = base::mapped(findings.rows, grid_values);
+  for (const GridRow& row : findings.rows)
+    table.add({row.kernel, base::format_bytes(row.size), base::format_bytes(row.stride)});
+  for (std::size_t column = 0; !rows.empty() && column < rows.front().size(); ++column) {
+    if (std::ranges::none_of(rows, [&](const auto& row) { return row[column].datum.value.has_value(); }))
+      continue;
+    table.columns.push_back(show::number(rows.front()[column].head));
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const show::Datum& datum = rows[i][column].datum;
+      table.rows[i].emplace_back(!datum.value           ? datum.reason
+                                 : datum.reason.empty() ? fmt::format("{:.4f}", *datum.value)
+                                                        : fmt::format("{:.4f} (disturbed)", *datum.value));
+      table.data.push_back(datum);
+    }
   }
   return table;
 }
@@ -190,7 +172,7 @@ std::string caches_reasons(const CachesFindings& findings) {
     add(paragraph.text);
   }
   text += command::paint(command::Style::strong, "Method") + "\n";
-  if (!findings.found.modelled) std::ranges::for_each(findings.found.counted_by, add);
+  std::ranges::for_each(findings.found.counted_by, add);
   std::ranges::for_each(findings.found.method, add);
   if (findings.found.disturbed > 0)
     add(plot::disturbed_text(findings.found.disturbed, findings.found.rounds));
@@ -253,10 +235,8 @@ Json classic_json(const ClassicReading& reading) {
 Json row_json(const GridRow& row) {
   Json object{{"kernel", row.kernel}, {"size", row.size}, {"stride", row.stride}};
   if (!row.misses.empty()) object["counted_by"] = row.counted_by;
-  for (std::size_t level = 0; level < row.misses.size(); ++level)
-    object[fmt::format("l{}_misses", level + 1)] = or_null(row.misses[level]);
-  if (row.cycles) object["cycles"] = *row.cycles;
-  if (row.ns) object["ns"] = *row.ns;
+  for (const GridValue& one : grid_values(row))
+    if (one.datum.value) object[one.key] = *one.datum.value;
   if (row.disturbed) object["disturbed"] = true;
   return object;
 }
@@ -281,7 +261,7 @@ Json level_json(const LevelFinding& level) {
 
 Json run_json(const ShownCaches& shown) {
   const auto& found = shown.all.found;
-  Json object{{"witness", found.witness}, {"modelled", found.modelled}, {"machine", shown.all.cpu_model}};
+  Json object{{"witness", found.witness}, {"machine", shown.all.cpu_model}};
   object["cpu"] = or_null(shown.all.cpu);
   if (shown.interrupted) object["interrupted"] = true;
   object["stated_by"] = shown.all.stated.source;
@@ -318,8 +298,7 @@ struct CachesArguments {
   bool patient = false, grid = false, rows = false, json = false, quiet = false, verbose = false;
 };
 
-constexpr std::int64_t usual_most = std::int64_t{128} << 20, modelled_most = std::int64_t{64} << 20,
-                       min_limit = std::int64_t{8} << 20;
+constexpr std::int64_t usual_most = std::int64_t{128} << 20, min_limit = std::int64_t{8} << 20;
 
 /// Counters that count misses here, else the clock.
 Witness default_witness() {
@@ -332,13 +311,12 @@ Witness default_witness() {
   return Witness::clock;
 }
 
-std::int64_t max_bytes(const CachesArguments& a, bool modelled) {
-  if (a.most.empty())
-    return modelled ? modelled_most : std::clamp(host::memory_available() / 4, min_limit, usual_most);
+std::int64_t max_bytes(const CachesArguments& a) {
+  if (a.most.empty()) return std::clamp(host::memory_available() / 4, min_limit, usual_most);
   const std::int64_t bytes = sweep::parse_size(a.most, "--max-size");
   if (bytes < min_limit || bytes > std::int64_t{1} << 36)
     throw bad_input("--max-size " + a.most, "must be between 8M and 64G");
-  if (!modelled && bytes > host::memory_available())
+  if (bytes > host::memory_available())
     throw bad_input("--max-size " + a.most,
                     fmt::format("is more than the available memory, {} bytes", host::memory_available()));
   return bytes;
@@ -374,14 +352,14 @@ std::string differences(const std::vector<host::Cache>& source, const result::Ru
 }
 
 /// Whether CPUID agrees with the caches that the header states, which are those of hwloc, and thus of sysfs.
-StatedNotes sources_of_stated_values(const result::Run& run, std::optional<int> cpu) {
+StatedCaches sources_of_stated_values(const result::Run& run, std::optional<int> cpu) {
   const int requested = cpu.value_or(host::this_machine().allowed_cpus.front());
-  StatedNotes notes{"hwloc", {}, {}};
+  StatedCaches notes{"hwloc"};
   const auto by_cpuid = host::caches_by_cpuid(requested);
   if (const std::string otherwise = differences(by_cpuid, run); !otherwise.empty())
     notes.otherwise = "CPUID: " + otherwise;
   else if (!by_cpuid.empty())
-    notes.sources += ", CPUID";
+    notes.source += ", CPUID";
   for (const auto& cache : host::read_caches(requested))
     if (cache.type != 'i') notes.shared_by.emplace(cache.name(), cache.shared_by);
   return notes;
@@ -410,9 +388,8 @@ private:
 
 CachesTask make_task(const CachesArguments& a, const Witness& name, std::optional<int> cpu,
                      std::uint64_t seed) {
-  const bool modelled = name.modelled();
-  CachesTask task{name, {}, max_bytes(a, modelled), seed, a.patient, a.grid || a.rows, cpu};
-  if (modelled || name.kind == Witness::clock) return task;
+  CachesTask task{name, {}, max_bytes(a), seed, a.patient, a.grid || a.rows, cpu};
+  if (name.kind == Witness::clock) return task;
   choose_metrics(task);
   if (task.metrics.empty())
     throw unavailable("--witness " + name.name(),
@@ -429,24 +406,17 @@ ShownCaches measure(const CachesArguments& a, const CachesTask& task, result::Wr
   header.seed = task.seed;
   header.plan = record_plan(caches_abilities(task));
   if (task.cpu) header.plan["cpu"] = std::to_string(*task.cpu);
-  if (!task.witness.described_machine()) note_stated(header, sources_of_stated_values(header, task.cpu));
+  note_stated(header, sources_of_stated_values(header, task.cpu));
   if (writer != nullptr) writer->write(header);
   const StageLine line(a.quiet);
-  CachesListener listener;
-  listener.stage = [&](const std::string& stage) { line.show(stage); };
-  listener.stop = [] { return process::stop_signal != 0; };
-  listener.observation = [&](const result::Observation& observation) {
-    if (writer != nullptr) writer->write(observation);
-    results.observations.push_back(observation);
-  };
   ShownCaches shown;
-  if (task.witness.modelled()) {
-    Caches found = model_caches(task, header.id, listener);
-    shown.all = make_findings(std::move(found), results, header, a.machine);
-  } else {
-    shown.interrupted = !take_readings(task, header.id, listener);
-    shown.all = findings_on_record(results, header, a.machine);
-  }
+  const auto show_stage = [&](const std::string& stage) { line.show(stage); };
+  shown.interrupted = !take_readings(task, show_stage, [&](result::Observation observation) {
+    observation.run = header.id;
+    if (writer != nullptr) writer->write(observation);
+    results.observations.push_back(std::move(observation));
+  });
+  shown.all = findings_on_record(results, header, a.machine);
   line.clear();
   shown.seconds = line.seconds();
   return shown;
@@ -473,13 +443,11 @@ std::vector<ShownCaches> measure_all(const CachesArguments& a) {
   auto witnesses = list_witnesses(a.witnesses);
   if (witnesses.empty()) witnesses.push_back(default_witness());
   std::vector<ShownCaches> all;
-  for (const auto& witness : witnesses) {
-    std::vector<std::optional<int>> cpus{std::nullopt};
-    if (!witness.modelled()) cpus = a.cpu.empty() ? one_of_each_kind() : std::vector{host::parse_cpu(a.cpu)};
+  const auto cpus = a.cpu.empty() ? one_of_each_kind() : std::vector{host::parse_cpu(a.cpu)};
+  for (const auto& witness : witnesses)
     for (const auto cpu : cpus)
       if (process::stop_signal == 0)
         all.push_back(measure(a, make_task(a, witness, cpu, seed), writer.get()));
-  }
   return all;
 }
 
@@ -490,9 +458,7 @@ void print(const CachesArguments& a, const std::vector<ShownCaches>& all) {
   }
   for (const auto& shown : all) {
     const auto& found = shown.all.found;
-    const std::string where = found.modelled  ? "simulated, not measured"
-                              : shown.all.cpu ? fmt::format("on CPU {}", *shown.all.cpu)
-                                              : "not pinned";
+    const std::string where = shown.all.cpu ? fmt::format("on CPU {}", *shown.all.cpu) : "not pinned";
     const char* const emulated = host::is_emulated(shown.all.cpu_model) ? ", emulated" : "";
     const std::string how =
         shown.seconds > 0 ? fmt::format(", {} in {:.1f} s{}", base::format_count(found.readings, "reading"),
@@ -501,7 +467,7 @@ void print(const CachesArguments& a, const std::vector<ShownCaches>& all) {
     command::print("{}{}\n\n{}\n{}", &shown == &all.front() ? "" : "\n",
                    command::fit(fmt::format("witness {}, {}{}{}", found.witness, where, emulated, how),
                                 command::line_width(), 2),
-                   command::table_text(a.verbose ? caches_table(shown.all) : caches_summary(shown.all)),
+                   command::table_text(a.verbose ? findings_table(shown.all) : caches_summary(shown.all)),
                    a.verbose ? caches_reasons(shown.all) : caches_evidence(shown.all));
     if (!a.rows) continue;
     const show::Table rows = caches_rows(shown.all);
@@ -517,21 +483,24 @@ void check_arguments(const CachesArguments& a) {
     const auto& witness = witness::find(name);
     if (witness.kind == Witness::both)
       throw bad_input("--witness both", "each witness is measured on its own", "--witness perf,papi");
-    if (const auto machine = name.described_machine()) static_cast<void>(model::machine(*machine));
+    if (name.modelled()) {
+      const auto& removed = *command::find_removed("caches", "--witness model");
+      throw bad_input(std::string(removed.word), std::string(removed.was), std::string(removed.fix));
+    }
   }
   if (!a.cpu.empty()) static_cast<void>(host::parse_cpu(a.cpu));
   if (!a.machine.empty()) static_cast<void>(model::machine(a.machine));
   command::check_outputs({.results = a.output, .json = a.json});
-  if (!a.from.empty() &&
-      (!a.output.empty() || !a.witnesses.empty() || !a.cpu.empty() || a.patient || a.grid || !a.most.empty()))
+  if (!a.from.empty() && (!a.output.empty() || !a.witnesses.empty() || !a.cpu.empty() || !a.seed.empty() ||
+                          a.patient || a.grid || !a.most.empty()))
     throw bad_input("--from", "cannot be combined with options of a measurement",
-                    "remove -o, --witness, --cpu, --patient, --grid and --max-size");
+                    "remove -o, --witness, --cpu, --seed, --patient, --grid and --max-size");
 }
 
 void export_tables(const command::TableExport& file, const std::vector<ShownCaches>& all) {
   std::vector<show::Table> tables;
   for (const auto& shown : all) {
-    tables.push_back(caches_table(shown.all));
+    tables.push_back(findings_table(shown.all));
     tables.push_back(caches_rows(shown.all));
   }
   file.write("recount caches", tables);
@@ -561,8 +530,7 @@ command::Command caches_command() {
       [](command::Options& options, CachesArguments& a) {
         options
             .list("--witness", a.witnesses, "LIST",
-                  "clock, perf, papi, model, model:NAME (default: counters if they count misses here, "
-                  "else clock)")
+                  "clock, perf, papi (default: counters if they count misses here, else clock)")
             .text("--machine", a.machine, "NAME",
                   "compare with this described machine (default: with what the system states)")
             .text("--cpu", a.cpu, "N",

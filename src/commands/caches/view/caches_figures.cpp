@@ -9,8 +9,6 @@
 #include <recount/error.hpp>
 
 #include <algorithm>
-#include <functional>
-#include <map>
 
 namespace recount::caches {
 
@@ -24,8 +22,7 @@ plot::Sample sample_at(auto x, auto y) {
 }
 
 std::string witness_text(const Caches& found) {
-  return found.modelled ? fmt::format("modelled (witness {})", found.witness)
-                        : fmt::format("witness {}", found.witness);
+  return fmt::format("witness {}", found.witness);
 }
 
 /// Time against the working set, with measured and stated capacities; one mark where they agree.
@@ -52,15 +49,14 @@ Panel latency_panel(const CachesFindings& f) {
 }
 
 /// Adds the series of a level unless it is too short, with the value that it shows.
-void add_level(Panel& panel, const CachesFindings& f, const LevelFinding& level,
-               std::vector<plot::Sample> samples, const std::string& value) {
+void add_level(Panel& panel, const LevelFinding& level, std::vector<plot::Sample> samples,
+               const std::string& value) {
   if (samples.size() < 2) return;
   std::ranges::sort(samples, {}, &plot::Sample::x);
   auto& series = panel.series.emplace_back();
   series.samples = std::move(samples);
   series.compact = level.name;
   series.label = value.empty() ? level.name : fmt::format("{}: {}", level.name, value);
-  series.modelled = f.found.modelled;
 }
 
 /// Lines retained against stride; constant at the number of ways.
@@ -79,7 +75,7 @@ Panel ways_panel(const CachesFindings& f) {
       panel.marks.push_back({static_cast<double>(way), fmt::format("{} per way", base::format_bytes(way))});
     }
     if (samples.size() > 1 && level.ways.value) panel.y_tics.push_back(*level.ways.value);
-    add_level(panel, f, level, std::move(samples), level.ways.value ? ways_text(level.ways) : "");
+    add_level(panel, level, std::move(samples), level.ways.value ? ways_text(level.ways) : "");
   }
   return panel;
 }
@@ -95,64 +91,10 @@ Panel line_panel(const CachesFindings& f) {
     std::vector<plot::Sample> samples;
     for (const auto& pair : level.geometry.pairs)
       samples.push_back(sample_at(pair.distance, pair.near_first));
-    add_level(panel, f, level, std::move(samples), level.line.value ? value_text(level.line) : "");
+    add_level(panel, level, std::move(samples), level.line.value ? value_text(level.line) : "");
   }
   if (const Property& line = f.found.levels.front().line; !panel.series.empty() && line.value)
     panel.marks.push_back({*line.value, "line " + value_text(line)});
-  return panel;
-}
-
-/// A curve for each size, by stride.
-void add_sizes(Panel& panel, const std::vector<GridRow>& rows, const std::string& kernel, bool modelled,
-               const std::function<std::optional<double>(const GridRow&)>& value) {
-  std::map<std::int64_t, plot::Series> by_size;
-  for (const GridRow& row : rows) {
-    const auto y = row.kernel == kernel ? value(row) : std::nullopt;
-    if (!y) continue;
-    plot::Series& series = by_size[row.size];
-    series.label = base::format_bytes(row.size);
-    series.compact = base::format_bytes(row.size, true);
-    series.modelled = modelled;
-    series.samples.push_back(sample_at(row.stride, *y));
-  }
-  std::vector<std::int64_t> sizes;
-  for (auto& [size, series] : by_size) {
-    if (series.samples.size() < 2) continue;
-    panel.series.push_back(std::move(series));
-    sizes.push_back(size);
-  }
-  plot::colour_by_bytes(panel.series, sizes);
-  panel.x_title = "stride";
-  panel.ordered = true;
-  panel.series_title = "size";
-}
-
-/// Mean access time against the stride, one curve per size.
-Panel stopwatch_panel(const CachesFindings& f, const std::string& kernel) {
-  Panel panel;
-  panel.title = fmt::format("kernel {}, by the clock; by size", kernel);
-  panel.y_title = "time per access (ns)";
-  panel.y_is_time = true;
-  add_sizes(panel, f.rows, kernel, false, [](const GridRow& row) { return row.ns; });
-  return panel;
-}
-
-/// Average misses against the stride, one curve per size around the capacity: curves far from it add nothing.
-Panel misses_panel(const CachesFindings& f, std::size_t level) {
-  Panel panel;
-  std::int64_t least = 0, most = std::int64_t{1} << 62;
-  for (const ClassicReading& reading : f.classic)
-    if (reading.level == level_name(level) && reading.misses && reading.capacity.value) {
-      least = *reading.capacity.value / 4;
-      most = 4 * *reading.capacity.value;
-    }
-  add_sizes(panel, f.rows, "stride", f.found.modelled, [&](const GridRow& row) {
-    return level < row.misses.size() && row.size >= least && row.size <= most ? row.misses[level]
-                                                                              : std::nullopt;
-  });
-  panel.title = fmt::format("L{} misses, kernel stride, {}; by size", level + 1, witness_text(f.found));
-  panel.y_title = "misses per access";
-  panel.y_is_share = true;
   return panel;
 }
 
@@ -171,16 +113,6 @@ std::vector<std::string> hidden_ways(const CachesFindings& f) {
   return lines;
 }
 
-/// The values from the grid of misses, or of times.
-std::vector<std::string> classic_lines(const CachesFindings& f, bool misses) {
-  std::vector<std::string> lines;
-  for (const ClassicReading& r : f.classic)
-    if (r.misses == misses && r.capacity.value)
-      lines.push_back(
-          fmt::format("{}{}: {}", r.level, misses ? "" : " by " + r.kernel, classic_values_text(r)));
-  return lines;
-}
-
 std::vector<std::string> found_lines(const CachesFindings& f) {
   return summary_lines(f.found);
 }
@@ -196,12 +128,9 @@ struct CachesFigure {
 
 const std::vector<CachesFigure>& all_figures() {
   static const std::vector<CachesFigure> all{
-      {{"caches", "summary of recount caches: latency, line, ways, and misses or times against stride",
-        "readings of recount caches -o; all its panels with --grid"},
+      {{"caches", "summary of recount caches: latency, line and ways", "readings of recount caches"},
        [](const CachesFindings& f) {
-         const bool misses = f.found.modelled || !misses_panel(f, 0).series.empty();
-         return std::vector{latency_panel(f), line_panel(f), ways_panel(f),
-                            misses ? misses_panel(f, 0) : stopwatch_panel(f, "chase")};
+         return std::vector{latency_panel(f), line_panel(f), ways_panel(f)};
        },
        found_lines,
        "no cache property could be determined"},
@@ -219,21 +148,6 @@ const std::vector<CachesFigure>& all_figures() {
        [](const CachesFindings& f) { return std::vector{line_panel(f)}; },
        [](const CachesFindings&) { return std::vector<std::string>{}; },
        "the results have no pairs of accesses"},
-      {{"caches-stopwatch", "mean access time against stride, for the kernels stride and chase",
-        "readings of recount caches --grid by time"},
-       [](const CachesFindings& f) {
-         return std::vector{stopwatch_panel(f, "stride"), stopwatch_panel(f, "chase")};
-       },
-       [](const CachesFindings& f) { return classic_lines(f, false); },
-       "the results have no times of sizes and strides: recount caches --grid -o FILE"},
-      {{"caches-misses", "average misses against stride for L1 and L2, sizes around the capacity",
-        "readings of recount caches --grid by counters or a model"},
-       [](const CachesFindings& f) {
-         return std::vector{misses_panel(f, 0), misses_panel(f, 1)};
-       },
-       [](const CachesFindings& f) { return classic_lines(f, true); },
-       "the results have no misses of sizes and strides: recount caches --grid -o FILE, with a witness that "
-       "counts misses or with the model"},
   };
   return all;
 }
@@ -244,22 +158,14 @@ void describe_run(plot::Sheet& sheet, const CachesFindings& f, const result::Run
     if (!piece.empty() && std::ranges::find(sheet.caption, piece) == sheet.caption.end())
       sheet.caption.push_back(piece);
   };
-  if (f.found.modelled) {
-    const bool measured = std::ranges::any_of(sheet.panels, [](const Panel& p) {
-      return std::ranges::any_of(p.series, [](const plot::Series& s) { return !s.modelled; });
-    });
-    add(plot::modelled_text(sheet, measured));
-  } else {
-    add(plot::machine_name(run) + (f.cpu ? fmt::format(", CPU {}", *f.cpu) : ""));
-    add("minimum over rounds, median beyond 8 MiB");
-  }
+  add(plot::machine_name(run) + (f.cpu ? fmt::format(", CPU {}", *f.cpu) : ""));
+  if (f.found.rounds > 0) add("minimum over rounds, median beyond 8 MiB");
   std::ranges::for_each(lines, add);
   for (const LevelFinding& level : f.found.levels)
     if (!level.shared_use.empty()) add(fmt::format("{}: {}", level_text(level), shared_use_text(level)));
   if (f.found.disturbed > 0) add(plot::disturbed_text(f.found.disturbed, f.found.rounds));
   if (std::ranges::any_of(sheet.panels, [](const Panel& p) { return !p.marks.empty(); }))
-    add(f.found.modelled ? "dotted lines: sizes found in the model, unless marked stated"
-                         : "dotted lines: measured sizes, unless marked stated");
+    add("dotted lines: measured sizes, unless marked stated");
 }
 
 plot::Sheet compose(const CachesFigure& figure, const result::Results& results) {

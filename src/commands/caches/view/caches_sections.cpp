@@ -5,7 +5,6 @@
 #include "base/witness.hpp"
 #include "commands/caches/infer/findings.hpp"
 #include "commands/caches/infer/sampler.hpp"
-#include "commands/caches/view/external_results.hpp"
 #include "model/machine.hpp"
 #include "run/result/curves.hpp"
 #include "show/document/groups.hpp"
@@ -18,63 +17,59 @@
 #include <set>
 
 namespace recount::caches {
+
 namespace {
 
-/// The findings of one record. A description of a machine that recount does not ship is not opened, whatever
-/// the results call it: then nothing is stated.
-CachesFindings found_in(const result::Results& results, result::Run run, const std::string& machine) {
-  std::string& witness = run.plan["witness"];
-  if (const auto described = Witness(witness).described_machine();
-      described && !model::shipped_machine(*described)) {
-    witness = "model";
-    run.caches.clear();
-    run.plan["stated_by"] = "nobody";
-  }
-  return findings_on_record(results, run, machine);
+/// Every property that was found with its bounds, and every stated one, for CSV.
+void add_data(std::vector<show::Datum>& all, const std::string& level, const Property& p,
+              const Witness& witness) {
+  show::Datum datum{{{"level", level}, {"confidence", p.value ? to_string(p.confidence) : ""}}, p.name};
+  datum.unit = p.unit;
+  datum.witness = witness.name();
+  datum.reason = p.value ? p.remark : p.unknown.text();
+  if (!p.value)
+    all.push_back(datum);
+  else if (p.tolerance > 0)
+    all.push_back(datum.with("found", p.value, *p.value * (1 - p.tolerance), *p.value * (1 + p.tolerance)));
+  else
+    all.push_back(datum.with("found", p.value));
+  datum.keys.back().second.clear();
+  datum.reason.clear();
+  datum.witness = p.stated_by;
+  if (p.stated) all.push_back(datum.with("stated", p.stated));
 }
 
-} // namespace
-
-std::vector<show::Datum> property_data(const Caches& found) {
-  std::vector<show::Datum> all;
-  for (const auto& [level, p] : all_properties(found)) {
-    show::Datum datum{{{"level", level}, {"confidence", p->value ? to_string(p->confidence) : ""}}, p->name};
-    datum.unit = p->unit;
-    datum.witness = found.witness.name();
-    datum.reason = p->value ? p->remark : p->unknown.text();
-    if (!p->value)
-      all.push_back(datum);
-    else if (p->tolerance > 0)
-      all.push_back(
-          datum.with("found", p->value, *p->value * (1 - p->tolerance), *p->value * (1 + p->tolerance)));
-    else
-      all.push_back(datum.with("found", p->value));
-    datum.keys.back().second.clear();
-    datum.reason.clear();
-    datum.witness = p->stated_by;
-    if (p->stated) all.push_back(datum.with("stated", p->stated));
-  }
-  return all;
+show::Cell match_cell(StatedMatch match) {
+  if (match == StatedMatch::not_stated) return {};
+  return {match == StatedMatch::agrees    ? show::Style::good
+          : match == StatedMatch::differs ? show::Style::warning
+                                          : show::Style::plain,
+          to_string(match)};
 }
 
+/// The caption of the table of the findings.
 std::string findings_caption(const CachesFindings& findings) {
   return fmt::format("Caches found from {}, {}, compared with {}",
                      base::format_count(findings.found.readings, "reading"),
                      base::format_witness(findings.found.witness), findings.stated.source);
 }
 
-namespace {
+} // namespace
 
 show::Table findings_table(const CachesFindings& findings) {
   const Caches& found = findings.found;
-  show::Table table(
-      {{"level"}, {"property"}, show::number("found"), show::number("stated"), {""}, {"confidence"}},
-      findings_caption(findings));
-  for (const auto& row : property_rows(found))
-    table.add(row);
-  table.data = property_data(found);
-  for (std::size_t i = 1; i < table.rows.size(); ++i) // rows of a page may be sorted
-    if (table.rows[i][0].text.empty()) table.rows[i][0] = table.rows[i - 1][0];
+  show::Table table({{"level"},
+                     {"property"},
+                     show::number("found"),
+                     show::number("stated"),
+                     {findings.stated.source},
+                     {"confidence"}},
+                    findings_caption(findings));
+  for (const auto& [level, p] : all_properties(found)) {
+    table.add({level, p->name, value_text(*p), stated_text(*p), match_cell(p->agreement),
+               p->value ? to_string(p->confidence) : ""});
+    add_data(table.data, level, *p, found.witness);
+  }
   for (const auto& level : found.levels)
     if (!level.shared_use.empty())
       table.notes.push_back(fmt::format("{}: {}.", level_text(level), shared_use_text(level)));
@@ -82,8 +77,9 @@ show::Table findings_table(const CachesFindings& findings) {
   return table;
 }
 
-} // namespace
+namespace {
 
+/// Every difference from what is stated once, or that there is none.
 std::string comparison_text(const CachesFindings& findings) {
   const Caches& found = findings.found;
   std::vector<std::string> differences;
@@ -97,23 +93,14 @@ std::string comparison_text(const CachesFindings& findings) {
         differences.push_back(fmt::format("{} {}: found {}, stated {}: {}", level.name, p->name,
                                           value_text(*p), stated_text(*p), p->remark));
     }
-  const auto machine = found.witness.described_machine();
-  const bool stated_by_model =
-      found.modelled && agree > 0 && (!machine || findings.stated.source == "machine " + *machine);
   return fmt::format(
-      "Compared with the specification ({}): {} of {} {}, {}{}.{}", findings.stated.source, agree,
+      "Compared with the specification ({}): {} of {} {}, {}{}.", findings.stated.source, agree,
       base::format_count(stated, "property", "properties"), agree == 1 ? "agrees" : "agree",
       absent == 0 ? "" : fmt::format("{} not found, ", absent),
       differences.empty() ? std::string("none differs")
                           : fmt::format("{}: {}", base::format_count(differences.size(), "differs", "differ"),
-                                        fmt::join(differences, ". ")),
-      stated_by_model
-          ? " The model simulates these caches: this tests the inference and cannot contradict the "
-            "statement."
-          : "");
+                                        fmt::join(differences, ". ")));
 }
-
-namespace {
 
 /// The part of one run.
 document::Part run_part(const document::Part& part, const result::Run& run) {
@@ -147,7 +134,7 @@ std::vector<document::Block> write_caches(const document::Material& material) {
       std::vector<document::Block> figures;
       for (const char* figure : {"caches-latency", "caches-ways", "caches-line"})
         material.gallery.add(figures, figure, own);
-      add_findings(blocks, found_in(*part.results, run, material.machine), std::move(figures));
+      add_findings(blocks, findings_on_record(*part.results, run, material.machine), std::move(figures));
     }
   }
   return document::under("Caches", std::move(blocks));
@@ -156,7 +143,7 @@ std::vector<document::Block> write_caches(const document::Material& material) {
 std::vector<CachesFindings> all_findings(const document::Part& part) {
   std::vector<CachesFindings> all;
   for (const auto& run : part.results->runs)
-    if (result::is_inference(run)) all.push_back(found_in(*part.results, run, {}));
+    if (result::is_inference(run)) all.push_back(findings_on_record(*part.results, run));
   return all;
 }
 
@@ -324,14 +311,6 @@ void add_tables(std::vector<document::Block>& blocks, const document::Part& swee
   }
 }
 
-/// The caches that recount caches measured by times.
-std::vector<Caches> timed_findings(const std::vector<CachesFindings>& findings) {
-  std::vector<Caches> all;
-  for (const CachesFindings& one : findings)
-    if (!one.found.modelled) all.push_back(one.found);
-  return all;
-}
-
 /// The table that a reading was drawn from.
 std::string caption_of(const ClassicReading& reading, const std::vector<GridRow>& rows,
                        statistics::Statistic statistic) {
@@ -345,12 +324,21 @@ std::string caption_of(const ClassicReading& reading, const std::vector<GridRow>
                            : grid_caption(misses_of(level), reading.kernel, row->counted_by, statistic);
 }
 
+/// Values from the curves of a grid, and the table with its cells.
+struct GridReading {
+  ClassicReading reading;
+  std::string caption;
+};
+
 /// Without those that contradict a better finding.
-std::vector<GridReading> grid_readings_in(const document::Part& sweep, const std::vector<Caches>& found) {
+std::vector<GridReading> grid_readings_in(const document::Part& sweep,
+                                          const std::vector<CachesFindings>& found) {
   std::vector<GridReading> all;
   for (const auto& rows : grid_rows(*sweep.results, sweep.results->runs))
     for (auto& reading : classic_readings(rows)) {
-      if (std::ranges::any_of(found, [&](const Caches& one) { return contradicts(reading, one); })) continue;
+      if (std::ranges::any_of(found,
+                              [&](const CachesFindings& one) { return contradicts(reading, one.found); }))
+        continue;
       std::string caption = caption_of(reading, rows, sweep.results->statistic);
       all.push_back({std::move(reading), std::move(caption)});
     }
@@ -409,7 +397,8 @@ std::string uncounted(const document::Part& part) {
 
 /// Time and cycles per access, then misses.
 std::vector<document::Block> write_kernel(const document::Material& material, const document::Part& sweep,
-                                          const std::string& kernel, const std::vector<Caches>& found) {
+                                          const std::string& kernel,
+                                          const std::vector<CachesFindings>& found) {
   std::set<std::int64_t> strides;
   for (const auto& o : sweep.results->observations)
     if (const auto stride = result::integer(o.params, "stride")) strides.insert(*stride);
@@ -440,7 +429,7 @@ std::vector<document::Block> write_sweeps(const document::Material& material) {
   std::vector<document::Block> blocks;
   for (const document::Part& part : material.parts) {
     std::vector<document::Block> of_part;
-    const auto found = timed_findings(all_findings(part));
+    const auto found = all_findings(part);
     for (const char* kernel : kernels)
       document::append(of_part, write_kernel(material, points_of(part, kernel), kernel, found));
     const auto swept = std::ranges::count_if(part.results->observations, [](const auto& o) {
@@ -475,11 +464,12 @@ std::vector<document::Block> write_sweeps(const document::Material& material) {
 /// One line on all kernels; nothing of a model, which shows what was stated, and none by times of a level
 /// that recount caches has found.
 std::vector<std::string> readings_summary(const document::Part& part) {
-  const auto found = timed_findings(all_findings(part));
+  const auto found = all_findings(part);
   const auto is_found = [&](const std::string& name) {
-    return std::ranges::any_of(found, [&](const Caches& one) {
-      return std::ranges::any_of(
-          one.levels, [&](const LevelFinding& level) { return level.name == name && level.capacity.value; });
+    return std::ranges::any_of(found, [&](const CachesFindings& one) {
+      return std::ranges::any_of(one.found.levels, [&](const LevelFinding& level) {
+        return level.name == name && level.capacity.value;
+      });
     });
   };
   std::vector<std::string> texts;
@@ -494,17 +484,203 @@ std::vector<std::string> readings_summary(const document::Part& part) {
   return {fmt::format("{}.", fmt::join(texts, "; "))};
 }
 
+// The questions of a laboratory on caches, answered from what a report shows.
+
+/// What the results of one machine show of its caches.
+struct CacheEvidence {
+  std::vector<CachesFindings> found;
+  std::vector<GridReading> readings;
+  std::string uncounted;                      ///< why no misses were counted; empty: they were
+  bool modelled = false;                      ///< misses were modelled
+  std::map<std::string, std::string> presets; ///< formulas, by preset
+};
+
+using document::Answer;
+
+/// A property and its cells in the tables of a report.
+struct PropertyName {
+  const char* name; ///< "capacity"
+  Property LevelFinding::*found;
+  ClassicValue ClassicReading::*read;
+};
+constexpr PropertyName properties[] = {{"size", &LevelFinding::capacity, &ClassicReading::capacity},
+                                       {"line (block) size", &LevelFinding::line, &ClassicReading::line},
+                                       {"associativity", &LevelFinding::ways, &ClassicReading::ways}};
+
+std::string bound_text(const ClassicReading& reading, const PropertyName& property) {
+  const ClassicValue& value = reading.*property.read;
+  if (property.read == &ClassicReading::ways) return classic_ways_text(reading) + " ways";
+  if (property.read == &ClassicReading::line) return base::format_bytes(*value.value);
+  return fmt::format("from {} to less than {}", base::format_bytes(*value.value),
+                     base::format_bytes(value.below));
+}
+
+/// Cells of the grid.
+std::string grid_cells(const ClassicReading& reading, const PropertyName& property) {
+  const ClassicValue& value = reading.*property.read;
+  if (property.read == &ClassicReading::capacity)
+    return fmt::format("sizes {} and {}", base::format_bytes(*value.value), base::format_bytes(value.below));
+  return property.read == &ClassicReading::line
+             ? fmt::format("stride {} at sizes beyond the capacity", base::format_bytes(*value.value))
+             : "the largest strides at sizes beyond the capacity";
+}
+
+std::optional<Answer> answer_read(const GridReading& grid, const PropertyName& property) {
+  const ClassicReading& reading = grid.reading;
+  if (!(reading.*property.read).value) return {};
+  Answer answer;
+  answer.value = bound_text(reading, property);
+  answer.proof = grid.caption;
+  answer.cells = grid_cells(reading, property);
+  answer.confidence = reading.modelled ? "modelled" : reading.misses ? "medium" : "low";
+  return answer;
+}
+
+std::optional<Answer> answer_found(const CachesFindings& shown, const std::string& level,
+                                   const Property LevelFinding::*property) {
+  for (const LevelFinding& one : shown.found.levels) {
+    const Property& p = one.*property;
+    if (one.name != level || !p.value) continue;
+    Answer answer;
+    answer.value = property == &LevelFinding::ways ? ways_text(p) : value_text(p);
+    answer.proof = findings_caption(shown);
+    answer.cells = fmt::format("row {} {}", level_text(one), p.name);
+    answer.confidence = to_string(p.confidence);
+    return answer;
+  }
+  return {};
+}
+
+/// The first source with a value, or the reason of the first that has one.
+class PropertyAnswer {
+public:
+  PropertyAnswer(const CacheEvidence& evidence, std::string level, const PropertyName& property)
+      : evidence_(evidence), level_(std::move(level)), property_(property) {}
+
+  /// Times of this machine: of the inference, else of the grid.
+  [[nodiscard]] Answer by_times() const {
+    for (const auto& shown : evidence_.found)
+      if (shown.found.witness == Witness::clock)
+        if (auto answer = answer_found(shown, level_, property_.found)) return *answer;
+    if (auto answer = read(false, false)) return *answer;
+    for (const auto& [reading, caption] : evidence_.readings)
+      if (!reading.misses && !(reading.*property_.read).unknown.empty())
+        return {.reason = (reading.*property_.read).unknown};
+    return {.reason = "no times over enough sizes and strides: run recount caches"};
+  }
+
+  /// Counted misses, then whatever the inference measured, then the model.
+  [[nodiscard]] Answer by_misses() const {
+    if (auto answer = read(true, false)) return *answer;
+    for (const auto& shown : evidence_.found)
+      if (auto answer = answer_found(shown, level_, property_.found)) return *answer;
+    if (auto answer = read(true, true)) return *answer;
+    return {.reason = why_unknown()};
+  }
+
+private:
+  [[nodiscard]] std::optional<Answer> read(bool misses, bool modelled) const {
+    for (const auto& grid : evidence_.readings)
+      if (grid.reading.level == level_ && grid.reading.misses == misses && grid.reading.modelled == modelled)
+        if (auto answer = answer_read(grid, property_)) return answer;
+    return {};
+  }
+  [[nodiscard]] std::string why_unknown() const {
+    for (const auto& shown : evidence_.found)
+      for (const LevelFinding& one : shown.found.levels)
+        if (one.name == level_ && !(one.*property_.found).unknown.empty())
+          return (one.*property_.found).unknown.text();
+    for (const auto& [reading, caption] : evidence_.readings)
+      if (reading.level == level_ && !(reading.*property_.read).unknown.empty())
+        return (reading.*property_.read).unknown;
+    return evidence_.uncounted.empty() ? "no sizes and strides around its capacity were measured"
+                                       : evidence_.uncounted;
+  }
+
+  const CacheEvidence& evidence_;
+  std::string level_;
+  const PropertyName& property_;
+};
+
+/// Only of dependent loads: others overlap.
+Answer answer_penalty(const CacheEvidence& evidence) {
+  for (const auto& shown : evidence.found)
+    if (auto found = answer_found(shown, level_name(0), &LevelFinding::penalty)) return *found;
+  for (const auto& [reading, caption] : evidence.readings)
+    if (reading.penalty)
+      return {.value = fmt::format("{:.3g} ns", *reading.penalty),
+              .proof = caption,
+              .cells = "difference between the plateaus below and beyond the capacity",
+              .confidence = "medium"};
+  return {.reason = "no dependent loads were timed over enough sizes and strides (recount caches, or the "
+                    "kernel chase); accesses of the kernel stride overlap and are prefetched"};
+}
+
+Answer answer_meaning(const CacheEvidence& evidence) {
+  Answer answer;
+  std::vector<std::string> formulas;
+  for (const char* preset : {"PAPI_L1_DCM", "PAPI_L2_DCM"})
+    if (const auto formula = evidence.presets.find(preset); formula != evidence.presets.end())
+      formulas.push_back(fmt::format("{} = {}", preset, formula->second));
+  if (!formulas.empty()) {
+    answer.value = fmt::format("{}", fmt::join(formulas, "; "));
+    answer.confidence = "as the preset table states";
+  } else if (evidence.modelled) {
+    answer.value = "demand misses of the simulated levels";
+    answer.confidence = "modelled";
+  }
+  if (formulas.empty())
+    answer.reason =
+        evidence.uncounted.empty() ? "the results lack the formulas of the presets" : evidence.uncounted;
+  return answer;
+}
+
+constexpr const char* changes_for_l2 = "Sizes around the capacity of L2 in place of that of L1d, because "
+                                       "smaller arrays are served by L1d. Strides "
+                                       "of at least a line, or a multiple of the size of a way of L1d, "
+                                       "because only accesses that miss in L1d reach "
+                                       "L2. PAPI_L2_DCM in place of PAPI_L1_DCM.";
+
+Answer answer_comparison(const CacheEvidence& evidence) {
+  if (evidence.found.empty()) return {.reason = "recount caches was not run"};
+  return {.value = comparison_text(evidence.found.front()),
+          .proof = findings_caption(evidence.found.front()),
+          .cells = "columns found and stated"};
+}
+
+/// Times first, then L1, then what changes for L2, L2, and the comparison with what the system states.
+std::vector<Answer> answer_questions(const CacheEvidence& evidence) {
+  std::vector<Answer> all;
+  const auto add = [&](std::string question, Answer answer) {
+    answer.question = std::move(question);
+    all.push_back(std::move(answer));
+  };
+  const auto add_by_misses = [&](const std::string& level) {
+    for (const PropertyName& property : properties)
+      add(fmt::format("{}: {}", level, property.name), PropertyAnswer(evidence, level, property).by_misses());
+  };
+  add("Size of L1d, from access times", PropertyAnswer(evidence, level_name(0), properties[0]).by_times());
+  add("Line (block) size of L1d, from access times",
+      PropertyAnswer(evidence, level_name(0), properties[1]).by_times());
+  add("Miss penalty of L1d", answer_penalty(evidence));
+  add("What PAPI_L1_DCM and PAPI_L2_DCM count", answer_meaning(evidence));
+  add_by_misses(level_name(0));
+  add("What has to change for L2, and why", {.value = changes_for_l2, .confidence = "by the method"});
+  add_by_misses(level_name(1));
+  add("Comparison with what the system states", answer_comparison(evidence));
+  return all;
+}
+
 std::vector<document::Answer> cache_answers(const document::Part& part) {
   CacheEvidence evidence;
   for (const auto& run : part.results->runs)
     evidence.presets.insert(run.presets.begin(), run.presets.end());
   evidence.found = all_findings(part);
-  const std::vector<Caches> found = timed_findings(evidence.found);
   bool any = !evidence.found.empty();
   for (const char* kernel : kernels) {
     const document::Part points = points_of(part, kernel);
     any = any || !points.results->observations.empty();
-    for (auto& reading : grid_readings_in(points, found))
+    for (auto& reading : grid_readings_in(points, evidence.found))
       evidence.readings.push_back(std::move(reading));
   }
   const CountedMisses misses = counted_misses(part);

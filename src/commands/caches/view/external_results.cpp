@@ -1,4 +1,4 @@
-#include "commands/caches/view/external_results.hpp"
+#include "commands/caches/view/caches_sections.hpp"
 
 #include "base/csv.hpp"
 #include "base/format.hpp"

@@ -1,10 +1,10 @@
-// Counters of an emulated machine as a source of readings: without noise, and addresses choose the sets.
+// Counters or the clock of an emulated machine as a source of readings: without noise, and addresses choose
+// the sets.
 #pragma once
 
 #include "commands/caches/infer/sampler.hpp"
 #include "commands/caches/measure/study.hpp"
 #include "kernel/kernel.hpp"
-#include "kernel/native.hpp"
 #include "run/witness/both.hpp"
 #include "run/witness/metric_events.hpp"
 
@@ -15,21 +15,10 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <span>
+#include <string>
 #include <vector>
 
 namespace recount::caches {
-
-/// What is laid out, as an instance that witnesses can observe.
-class LaidInstance : public kernel::Instance {
-public:
-  LaidInstance(void* start, std::int64_t steps) : context_{start, steps, nullptr} {}
-  kernel::Region region() override { return {kernel::native::recount_kernel_chase, &context_}; }
-  [[nodiscard]] std::int64_t accesses() const override { return context_.steps; }
-
-private:
-  kernel::native::Chase context_;
-};
 
 /// Memory of which only the pages that are written exist.
 class SparseMemory {
@@ -47,26 +36,29 @@ private:
   std::size_t bytes_ = 0;
 };
 
-/// Visits patterns in memory of its own, and counts. What counting itself evicts is missed in the first pass
-/// over a pattern: the others are counted as the difference of two executions, before which the same happens.
-class CountingSampler : public Sampler {
+/// Visits patterns in memory of its own, and counts; times them if the task has no metrics, by the clock of
+/// the thread: that of the machine goes on while other processes execute. What counting and reading a clock
+/// evict is missed in the first pass over a pattern: a reading is the difference of two executions, before
+/// which the same happens.
+class ExactSampler : public Sampler {
 public:
-  CountingSampler(CachesTask task, std::function<void(const result::Observation&)> observed);
+  ExactSampler(CachesTask task, Observer observed);
   [[nodiscard]] const Abilities& abilities() const override { return abilities_; }
-  std::vector<Reading> read(std::span<const kernel::Pattern> patterns) override;
 
 private:
   using Counted = std::optional<std::int64_t>;
 
-  Reading read(const kernel::Pattern& pattern);
+  Reading read_one(const kernel::Pattern& pattern) override;
+  void time(Reading& reading, const kernel::Pattern& pattern, void* start);
+  void count(Reading& reading, const kernel::Pattern& pattern, void* start);
   /// What so many passes of a pattern add, for each metric of a set.
   std::vector<Counted> added(std::size_t set, void* start, std::int64_t visits, std::int64_t passes);
-  std::vector<Counted> count(std::size_t set, void* start, std::int64_t steps);
+  std::vector<Counted> counted(std::size_t set, void* start, std::int64_t steps);
 
   CachesTask task_;
   std::vector<std::string> metrics_; ///< of levels, then of TLBs
   Abilities abilities_;
-  std::function<void(const result::Observation&)> observed_;
+  Observer observed_;
   std::vector<witness::MetricEvents> requested_;
   std::vector<witness::Set> sets_;
   struct Counting { ///< of a set: by perf or by PAPI

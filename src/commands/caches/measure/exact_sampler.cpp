@@ -1,5 +1,8 @@
-#include "commands/caches/measure/counting_sampler.hpp"
+#include "commands/caches/measure/exact_sampler.hpp"
 
+#include "base/clock.hpp"
+#include "kernel/native.hpp"
+#include "run/result/curves.hpp"
 #include "run/result/observation.hpp"
 
 #include <recount/error.hpp>
@@ -11,17 +14,31 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <utility>
 
 namespace recount::caches {
 
 namespace {
+
 /// Passes in which lines of others leave: a line that hits in the level above does not renew its place below,
 /// so that one pass may leave some.
 constexpr std::int64_t settling = 4;
+
+void chase(void* start, std::int64_t steps) {
+  kernel::native::Chase context{start, steps, nullptr};
+  kernel::native::recount_kernel_chase(&context);
+}
+
+std::int64_t time_of(void* start, std::int64_t steps) {
+  const std::int64_t before = base::clock_ns(CLOCK_THREAD_CPUTIME_ID);
+  chase(start, steps);
+  return base::clock_ns(CLOCK_THREAD_CPUTIME_ID) - before;
+}
+
 } // namespace
 
-CountingSampler::CountingSampler(CachesTask task, std::function<void(const result::Observation&)> observed)
+ExactSampler::ExactSampler(CachesTask task, Observer observed)
     : task_(std::move(task)), abilities_(caches_abilities(task_)), observed_(std::move(observed)) {
   for (const auto* misses : {&task_.metrics, &task_.tlb_metrics})
     for (const CountedMiss& miss : *misses)
@@ -40,19 +57,37 @@ CountingSampler::CountingSampler(CachesTask task, std::function<void(const resul
   }
 }
 
-std::vector<Reading> CountingSampler::read(std::span<const kernel::Pattern> patterns) {
-  std::vector<Reading> all;
-  for (const kernel::Pattern& pattern : patterns)
-    all.push_back(read(pattern));
-  return all;
-}
-
-Reading CountingSampler::read(const kernel::Pattern& pattern) {
+Reading ExactSampler::read_one(const kernel::Pattern& pattern) {
   const auto places = kernel::places(pattern);
   std::byte* const base = memory_.fresh(kernel::extent(pattern) + pattern.offset) + pattern.offset;
   kernel::link(base, places);
-  const std::int64_t visits = pattern.visits();
   Reading reading;
+  if (metrics_.empty())
+    time(reading, pattern, base + places.front());
+  else
+    count(reading, pattern, base + places.front());
+  return reading;
+}
+
+void ExactSampler::time(Reading& reading, const kernel::Pattern& pattern, void* start) {
+  const std::int64_t visits = pattern.visits();
+  // One miss per pass is some nanoseconds; whole ones, mispredictions and what reading a clock evicts are
+  // less in many passes. Larger patterns than fit a second level miss often.
+  constexpr std::int64_t many_passes_to = 40'000, min_visits = 65'536;
+  const std::int64_t passes = visits <= many_passes_to ? std::max<std::int64_t>(64, min_visits / visits) : 8;
+  static_cast<void>(time_of(start, visits));
+  const std::int64_t first = time_of(start, visits), all = time_of(start, (1 + passes) * visits);
+  result::Observation o = make_observation(pattern, passes, "seconds");
+  o.witness = Witness::clock;
+  o.accesses = passes * visits;
+  o.value = static_cast<double>(all - first) / 1e9;
+  observed_(o);
+  reading.ns = reading.repeated_ns = result::ns_per_access(o);
+  reading.rounds = 1;
+}
+
+void ExactSampler::count(Reading& reading, const kernel::Pattern& pattern, void* start) {
+  const std::int64_t visits = pattern.visits();
   reading.misses.resize(task_.metrics.size());
   reading.translations.resize(task_.tlb_metrics.size());
   for (std::size_t set = 0; set < sets_.size(); ++set) {
@@ -63,10 +98,10 @@ Reading CountingSampler::read(const kernel::Pattern& pattern) {
     const auto undecided = [&](const Counted& misses) {
       return misses && 4 * std::abs(*misses) > passes && *misses < std::max(2 * passes, visits / 32);
     };
-    auto misses = added(set, base + places.front(), visits, passes);
+    auto misses = added(set, start, visits, passes);
     while (std::ranges::any_of(misses, undecided) && 4 * passes * visits <= many) {
       passes *= 4;
-      misses = added(set, base + places.front(), visits, passes);
+      misses = added(set, start, visits, passes);
     }
     for (std::size_t i = 0; i < misses.size(); ++i) {
       const std::size_t metric = sets_[set].metrics[i], levels = reading.misses.size();
@@ -82,36 +117,33 @@ Reading CountingSampler::read(const kernel::Pattern& pattern) {
       observed_(o);
     }
   }
-  return reading;
 }
 
-std::vector<CountingSampler::Counted> CountingSampler::added(std::size_t set, void* start,
-                                                             std::int64_t visits, std::int64_t passes) {
-  static_cast<void>(count(set, start, visits));
-  const auto first = count(set, start, settling * visits);
-  auto all = count(set, start, (settling + passes) * visits);
+std::vector<ExactSampler::Counted> ExactSampler::added(std::size_t set, void* start, std::int64_t visits,
+                                                       std::int64_t passes) {
+  static_cast<void>(counted(set, start, visits));
+  const auto first = counted(set, start, settling * visits);
+  auto all = counted(set, start, (settling + passes) * visits);
   for (std::size_t i = 0; i < all.size(); ++i)
     all[i] = first[i] && all[i] ? Counted(*all[i] - *first[i]) : std::nullopt;
   return all;
 }
 
-std::vector<CountingSampler::Counted> CountingSampler::count(std::size_t number, void* start,
-                                                             std::int64_t steps) {
+std::vector<ExactSampler::Counted> ExactSampler::counted(std::size_t number, void* start,
+                                                         std::int64_t steps) {
   const witness::Set& set = sets_[number];
   auto& [perf, papi] = counting_[number];
-  LaidInstance instance(start, steps);
-  const kernel::Region region = instance.region();
   std::vector<Count> counts;
   std::vector<long long> values(set.metrics.size());
   if (perf) {
     perf->reset();
     perf->start();
-    region();
+    chase(start, steps);
     perf->stop();
     counts = perf->read();
   } else {
     papi->start();
-    region();
+    chase(start, steps);
     papi->stop(values);
   }
   std::vector<Counted> all;
