@@ -3,6 +3,7 @@
 #include "base/format.hpp"
 #include "base/formula/named.hpp"
 #include "base/names.hpp"
+#include "model/machine.hpp"
 
 #include <recount/error.hpp>
 
@@ -183,6 +184,11 @@ std::optional<Quantity> compare(const Quantity& product, const Quantity& referen
 }
 
 } // namespace
+
+std::string describe(const Witness& witness) {
+  const bool here = witness.modelled() && model::without_modes(witness.machine()) == "host";
+  return base::format_witness(here ? Witness(Witness::model) : witness);
+}
 
 std::string format(Kind kind, double value) {
   switch (kind) {

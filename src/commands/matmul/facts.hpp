@@ -11,6 +11,8 @@
 
 namespace recount::matmul {
 
+/// "counted by perf", "modelled", "modelled (i7-9700)": of this machine without how the model was simulated.
+[[nodiscard]] std::string describe(const Witness& witness);
 /// How a number is written.
 enum class Kind { count, per_thousand, number, share, factor, points, place };
 /// "27.11" (millions), "98.31 %", "2.0 x", "-0.35".

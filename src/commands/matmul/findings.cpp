@@ -20,7 +20,6 @@ using base::format_bytes;
 using base::format_millions;
 using base::format_number;
 using base::format_share;
-using base::format_witness;
 
 /// What the findings on one group are made from.
 struct Subject {
@@ -76,7 +75,7 @@ void add_misses_out_of_order(Findings& findings, const Subject& subject) {
       if (l2.value() <= worst) continue;
       worst = l2.value();
       example = fmt::format("{}: {} against {} million, {}", product_name(product), l2.text(), l1.text(),
-                            format_witness(witness));
+                            describe(witness));
     }
   if (more == 0) return;
   if (dead)
@@ -142,8 +141,8 @@ void add_transposition(Findings& findings, const ProductGroup& group) {
       parts.push_back(fmt::format("the {} by {:+.1f} %", time.metric == "cpu_seconds" ? "CPU time" : "time",
                                   100 * (1 / time.value() - 1)));
     if (rate.clear())
-      parts.push_back(fmt::format("the L1 hit rate by {} points ({})", rate.text(),
-                                  format_witness(rate.quantity->witness)));
+      parts.push_back(
+          fmt::format("the L1 hit rate by {} points, {}", rate.text(), describe(rate.quantity->witness)));
     if (!parts.empty())
       findings.push_back(
           {"Cost of the transposition", fmt::format("Including the transposition changes {}, n = {}.",
@@ -209,11 +208,11 @@ void add_faster_with_fewer_hits(Findings& findings, const Subject& subject) {
       const Witness witness = rate.quantity->witness;
       findings.push_back(
           {"Faster with fewer hits",
-           fmt::format(
-               "{} is {} as fast as {}{}, n = {}, though its L1 hit rate is {} points lower ({}): {}.",
-               loops_name(product), base::format_times(time.value()), loops_name(reference),
-               by == "cpu_seconds" ? " by CPU time" : "", product.n, base::format_number(-100 * rate.value()),
-               format_witness(witness), effect_of_l2(subject, product, reference, witness, by))});
+           fmt::format("{} is {} as fast as {}{}, n = {}, though its L1 hit rate is {} points lower, {}: {}.",
+                       loops_name(product), base::format_times(time.value()), loops_name(reference),
+                       by == "cpu_seconds" ? " by CPU time" : "", product.n,
+                       base::format_number(-100 * rate.value()), describe(witness),
+                       effect_of_l2(subject, product, reference, witness, by))});
     }
 }
 
@@ -425,7 +424,7 @@ void find_outliers(std::multimap<double, std::string>& found, const Product& pro
                                       metric.ends_with("seconds") ? format_number(one.value) + " s"
                                                                   : format_millions(one.value) + " million",
                                       100 * share, distance < 0 ? "below" : "above", others.size(),
-                                      format_witness(witness)));
+                                      describe(witness)));
   }
 }
 
@@ -446,7 +445,7 @@ void find_equal(std::multimap<double, std::string>& found, const Product& produc
   if (equal.size() == 1 && different > 1)
     found.emplace(-1e300, fmt::format("Repetition {} of {} is an outlier: {} is equal to {} in it only ({}).",
                                       equal[0]->process.repetition + 1, product_name(product), b.first.second,
-                                      a.first.second, format_witness(b.first.first)));
+                                      a.first.second, describe(b.first.first)));
 }
 
 void add_outliers(Findings& findings, const ProductGroup& group) {

@@ -34,7 +34,7 @@ struct MatmulArguments : sweep::BatchOptions {
   std::vector<std::string> studies, witnesses, commands;
   std::string sizes, blocks, published, published_machine, export_to, statistic, sample;
   long repeat = 0, draws = 0; ///< repeat 0: not given
-  bool quick = false, no_java = false, json = false, dry_run = false;
+  bool quick = false, no_java = false, json = false, verbose = false, dry_run = false;
 };
 
 void check_matmul_outputs(const MatmulArguments& a) {
@@ -163,6 +163,17 @@ std::vector<document::Block> make_blocks(const result::Results& results) {
   return std::move(page.blocks);
 }
 
+/// One screen; all tables where they are requested, or where a published one is compared.
+std::string answer_text(const result::Results& results, bool verbose) {
+  const auto groups = group_products(results);
+  if (verbose || std::ranges::any_of(groups, &ProductGroup::published))
+    return command::document_text(make_blocks(results));
+  std::string text;
+  for (const auto& study : result::incomplete(results))
+    text += command::wrap(result::describe(study), command::line_width(), 0) + "\n";
+  return text + screen_text(groups, command::line_width());
+}
+
 Json metrics_json(const Metrics& metrics) {
   Json list = Json::array();
   for (const auto& [who, all] : metrics) {
@@ -271,7 +282,7 @@ int execute_matmul(const MatmulArguments& a) {
   if (a.json)
     command::print("{}", matmul_json(ended));
   else if (a.output != "-")
-    command::print("{}", command::document_text(make_blocks(ended.results)));
+    command::print("{}", answer_text(ended.results, a.verbose));
   command::flush(stdout);
   if (!a.export_to.empty())
     tables.write("recount matmul", command::extract_tables(make_blocks(ended.results)));
@@ -303,6 +314,7 @@ command::Command matmul_command() {
             .flag("--json", a.json, "print the products as one JSON object")
             .text("--statistic", a.statistic, "NAME", command::statistic_help)
             .text("--export", a.export_to, "FILE", command::export_help)
+            .flag("-v,--verbose", a.verbose, "print every table and every finding")
             .flag("-n,--dry-run", a.dry_run, "print the plan and the estimated time and exit");
         command::declare_sharded_runs(options, a, 36000);
       },

@@ -20,9 +20,7 @@ using Columns = std::vector<Column>;
 
 /// The witness behind a label; empty: the clock, or none.
 std::string witness_text(const Fact& fact) {
-  return !fact.known() || fact.quantity->witness == Witness::clock
-             ? ""
-             : base::format_witness(fact.quantity->witness);
+  return !fact.known() || fact.quantity->witness == Witness::clock ? "" : describe(fact.quantity->witness);
 }
 
 /// The cells of a column, and the witness of the first that has a value.
@@ -89,7 +87,7 @@ void Page::add_table(const ProductGroup& group, const std::string& caption, cons
       const std::string witness = witness_text(fact);
       row.push_back(fact.text());
       if (fact.known() && witness != cells.witness)
-        row.back() += fmt::format(" ({})", base::format_witness(fact.quantity->witness));
+        row.back() += fmt::format(" ({})", describe(fact.quantity->witness));
       if (fact.absence != "-") table.data.push_back(fact.datum());
       shown.push_back({caption, std::move(fact)});
     }

@@ -82,6 +82,10 @@ struct Finding {
 /// cost, languages, capacities, outliers, in the order of the groups: what the values establish. Pure.
 [[nodiscard]] std::vector<Finding> findings(const std::vector<ProductGroup>& groups);
 
+/// The products of each machine and its findings, on a screen each: at most 24 lines of 80 columns. Throws as
+/// check_facts() does.
+[[nodiscard]] std::string screen_text(const std::vector<ProductGroup>& groups, std::size_t columns);
+
 // Figures of matrix products: time, rate, misses and what follows from them, by size and by block.
 
 /// All of them, in the order in which a reader would look at them.

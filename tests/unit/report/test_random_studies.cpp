@@ -1,6 +1,7 @@
 // Random results files of the matrix study: what holds in every report of them.
 #include "base/statistics/statistics.hpp"
 #include "commands/cli/commands.hpp"
+#include "commands/matmul/matmul_tables.hpp"
 #include "random_study.hpp"
 
 #include <recount/error.hpp>
@@ -40,6 +41,19 @@ std::string compared_metric(const std::string& quantity) {
       {"speed-up by cycles", "PAPI_TOT_CYC"},    {"speed-up by TSC cycles", "tsc_cycles"},
       {"L1 hit rate difference", "L1_HIT_RATE"}, {"L2 hit rate difference", "L2_HIT_RATE"}};
   return names.at(quantity);
+}
+
+/// Screens of machines that have more than 24 lines, or lines of more than 80 columns.
+std::vector<std::string> check_screens(const result::Results& results) {
+  std::vector<std::string> faults;
+  for (const auto& group : matmul::group_products(results)) {
+    const std::string text = matmul::screen_text({group}, 80);
+    if (const auto lines = std::ranges::count(text, '\n'); lines > 24)
+      faults.push_back(fmt::format("{} lines: {}", lines, text));
+    if (static const std::regex wide(R"([^\n]{81})"); std::regex_search(text, wide))
+      faults.push_back("too wide: " + text);
+  }
+  return faults;
 }
 
 /// The values of a report by name, and what is wrong with them.
@@ -164,6 +178,7 @@ BOOST_AUTO_TEST_CASE(no_two_places_of_a_report_disagree) {
           report::build_report(results, {{"random"}, "0", ""}, {cli::figures(), cli::sections()});
       const Checked checked(report.document);
       faults = checked.faults;
+      std::ranges::move(check_screens(results), std::back_inserter(faults));
       for (const auto& [what, count] : checked.compared)
         compared[what] += count;
     } catch (const Error& error) { // only where every run of it is missing
