@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <range/v3/range/conversion.hpp>
+#include <range/v3/view/transform.hpp>
 
 #include <algorithm>
 #include <array>
@@ -207,7 +209,7 @@ void add_faster_with_fewer_hits(Findings& findings, const Subject& subject) {
       if (!time.clear() || !rate.clear() || time.value() <= 1 || rate.value() >= 0) continue;
       const Witness witness = rate.quantity->witness;
       findings.push_back(
-          {"Faster with fewer hits",
+          {faster_with_fewer_hits,
            fmt::format("{} is {} as fast as {}{}, n = {}, though its L1 hit rate is {} points lower, {}: {}.",
                        loops_name(product), base::format_times(time.value()), loops_name(reference),
                        by == "cpu_seconds" ? " by CPU time" : "", product.n,
@@ -232,37 +234,14 @@ constexpr std::array model_causes{MetricName{"PAPI_TLB_DM", "page walks"},
                                   MetricName{"PAPI_L2_DCM", "L2 misses"},
                                   MetricName{"PAPI_L3_DCM", "L3 misses"}};
 
-/// The data that loops reuse: a number of rows, of columns (a line per element) and of whole matrices.
-struct Footprint {
-  const char *variant, *data;
-  int rows, columns, matrices;
-
-  [[nodiscard]] double bytes(const Product& p, const model::MachineDescription& machine) const {
-    const double row = static_cast<double>(p.n * p.element_bytes());
-    return rows * row + columns * static_cast<double>(p.n * machine.levels.front().line) +
-           matrices * row * static_cast<double>(p.n);
-  }
-  /// Of a column; 0: the footprint has none.
-  [[nodiscard]] double pages(const Product& p, double page) const {
-    const auto row = static_cast<double>(p.n * p.element_bytes());
-    return columns * static_cast<double>(p.n) * std::min(1.0, row / page);
-  }
-};
-constexpr std::array footprints{Footprint{"ijk", "the column of b", 0, 1, 0},
-                                Footprint{"ijk-mem", "the column of b", 0, 1, 0},
-                                Footprint{"ikj", "a row of b and a row of c", 2, 0, 0},
-                                Footprint{"ikj", "the whole of b", 0, 0, 1},
-                                Footprint{"ijk", "the whole of b", 0, 0, 1},
-                                Footprint{"transposed", "a row of a and a row of the transposed b", 2, 0, 0}};
-
 /// A cost per step, n^3 of them, at two sizes; of a time in nanoseconds.
 struct Step {
   std::string name;
   Quantity from, to;
 
   [[nodiscard]] double rise() const { return to.value - from.value; }
-  [[nodiscard]] std::string text() const {
-    return fmt::format("{} from {} to {}", name, format_number(from.value), format_number(to.value));
+  [[nodiscard]] std::string range() const {
+    return fmt::format("from {} to {}", format_number(from.value), format_number(to.value));
   }
 };
 
@@ -276,26 +255,6 @@ std::optional<Step> find_step(const ProductGroup& group, const Product& a, const
   const auto from = per_step(a), to = per_step(b);
   if (!from || !to || !same_witness(from->witness, to->witness)) return {};
   return Step{metric.name, *from, *to};
-}
-
-/// The first footprint that exceeds a level, or the TLB, between two sizes; empty: none.
-std::string exceeded_capacity(const Product& a, const Product& b, const model::MachineDescription& machine) {
-  for (const Footprint& f : footprints) {
-    if (f.variant != a.variant || machine.levels.empty()) continue;
-    if (machine.tlb && !machine.tlb->levels.empty()) {
-      const auto page = static_cast<double>(machine.tlb->page);
-      const auto entries = static_cast<double>(machine.tlb->levels.back().entries);
-      if (f.pages(a, page) <= entries && f.pages(b, page) > entries)
-        return fmt::format("{} ({:.0f} to {:.0f} pages) exceeds the {} TLB entries", f.data, f.pages(a, page),
-                           f.pages(b, page), entries);
-    }
-    const double bytes_a = f.bytes(a, machine), bytes_b = f.bytes(b, machine);
-    for (const auto& level : machine.levels)
-      if (const auto size = static_cast<double>(level.size); bytes_a <= size && bytes_b > size)
-        return fmt::format("{} ({} to {}) exceeds {} ({})", f.data, format_bytes(bytes_a),
-                           format_bytes(bytes_b), level.name, format_bytes(size));
-  }
-  return {};
 }
 
 /// What the model counts more of: the largest increase, and what is left of it without the TLB.
@@ -312,7 +271,7 @@ std::string cause_text(const Subject& subject, const Product& a, const Product& 
   }
   if (!largest)
     return modelled ? "; the model has no increase of misses or page walks" : "; the cause is open";
-  std::string text = fmt::format("; the model has {}", largest->text());
+  std::string text = fmt::format("; the model has {} {}", largest->name, largest->range());
   const MetricName misses{"PAPI_L1_DCM", "L1 misses"};
   const auto with = find_step(subject.modelled, a, b, misses, subject.model),
              without = find_step(subject.modelled, a, b, misses, subject.model.with("no-tlb"));
@@ -333,12 +292,9 @@ void add_jump(Findings& findings, const Subject& subject, const Product& a, cons
         (timed ? step->to.value <= time_jump * step->from.value : step->rise() <= miss_jump) ||
         evidence(step->from, step->to) != statistics::Evidence::clear)
       continue;
-    const std::string exceeded = exceeded_capacity(a, b, subject.machine);
-    findings.push_back(
-        {"Jump in cost",
-         fmt::format("Between n = {} and {}, {} per step of {} rises {}{}{}{}.", a.n, b.n, cost.name,
-                     loops_name(a), step->text().substr(step->name.size() + 1), timed ? " ns" : "",
-                     cause_text(subject, a, b), exceeded.empty() ? "" : "; " + exceeded)});
+    findings.push_back({"Jump in cost", fmt::format("Between n = {} and {}, {} per step of {} rises {}{}{}.",
+                                                    a.n, b.n, cost.name, loops_name(a), step->range(),
+                                                    timed ? " ns" : "", cause_text(subject, a, b))});
     return; // the first of the costs that jumps
   }
 }
@@ -398,40 +354,33 @@ void add_capacities(Findings& findings, const Subject& subject) {
 
 // Repetitions that break the pattern of the others: reported, and never averaged silently.
 
-/// A repetition this share away from the median of the others is an outlier, provided that it is also further
-/// than `outlier_spread` times the whole spread of the others, of which there are `min_others`.
-constexpr double outlier_share = 0.10, outlier_spread = 3;
-constexpr std::size_t min_others = 3;
+/// Outliers closer to the median than this share of it are not worth a sentence.
+constexpr double outlier_share = 0.10;
 
-void find_outliers(std::multimap<double, std::string>& found, const Product& product,
-                   const Metrics::value_type& entry) {
+using Outliers = std::multimap<double, std::string>; ///< the furthest first
+
+void find_outliers(Outliers& found, const Product& product, const Metrics::value_type& entry) {
   const auto& [witness, metric] = entry.first;
-  const auto& values = entry.second.values;
-  if (values.size() <= min_others) return;
-  for (const Repeated& one : values) {
-    std::vector<double> others;
-    for (const Repeated& other : values)
-      if (&other != &one) others.push_back(other.value);
-    const double median = statistics::median(others), distance = one.value - median;
-    const auto [least, most] = std::ranges::minmax(others);
-    if (median == 0 || std::abs(distance) < outlier_share * std::abs(median) ||
-        std::abs(distance) < outlier_spread * (most - least))
-      continue;
-    const double share = std::abs(distance / median);
-    found.emplace(-share, fmt::format("Repetition {} of {} is an outlier: {} {} is {:.0f} % {} the median of "
-                                      "the other {} ({}); it is included.",
-                                      one.process.repetition + 1, product_name(product), metric,
-                                      metric.ends_with("seconds") ? format_number(one.value) + " s"
-                                                                  : format_millions(one.value) + " million",
-                                      100 * share, distance < 0 ? "below" : "above", others.size(),
-                                      describe(witness)));
+  const auto& all = entry.second.values;
+  const auto values = all | ranges::views::transform(&Repeated::value) | ranges::to<std::vector<double>>();
+  for (const std::size_t i : statistics::outliers(values)) {
+    const double median = entry.second.summary->median, share = std::abs(values[i] / median - 1);
+    if (median == 0 || share < outlier_share) continue;
+    found.emplace(-share,
+                  fmt::format("Repetition {} of {} is an outlier: {} {} is {:.0f} % {} the median of {} "
+                              "({}); it is included.",
+                              all[i].process.repetition + 1, product_name(product), metric,
+                              metric.ends_with("seconds") ? format_number(values[i]) + " s"
+                                                          : format_millions(values[i]) + " million",
+                              100 * share, values[i] < median ? "below" : "above", values.size(),
+                              describe(witness)));
   }
 }
 
 /// The repetition, if it is the only one, in which two metrics of a witness have the same value, not 0: one
 /// was probably copied into the column of the other.
-void find_equal(std::multimap<double, std::string>& found, const Product& product,
-                const Metrics::value_type& a, const Metrics::value_type& b) {
+void find_equal(Outliers& found, const Product& product, const Metrics::value_type& a,
+                const Metrics::value_type& b) {
   std::vector<const Repeated*> equal;
   std::size_t different = 0;
   for (const Repeated& one : a.second.values) {
@@ -450,7 +399,7 @@ void find_equal(std::multimap<double, std::string>& found, const Product& produc
 
 void add_outliers(Findings& findings, const ProductGroup& group) {
   constexpr std::size_t shown = 3;
-  std::multimap<double, std::string> found; // the furthest first
+  Outliers found;
   for (const auto& [product, metrics] : group.products)
     for (auto a = metrics.begin(); a != metrics.end(); ++a) {
       const std::string& metric = a->first.second;

@@ -521,39 +521,16 @@ Answer answer_comparison(const ProductGroup& group, const Product& product, cons
                      "column " + loops_name(step == 4 ? reference : product));
 }
 
-/// Products that are faster with a lower hit rate of L1, and the hit rates of L2 beside.
+/// Products that are faster with a lower hit rate of L1: the findings on them.
 Answer answer_faster(const ProductGroup& group, const Laboratory& lab) {
   Answer answer{fmt::format("Faster with a lower L1 hit rate, and why; n = {}", lab.first.n)};
-  std::vector<std::string> found;
-  std::set<Trust> trust;
-  const auto compare = [&](const Product& product, const Product& reference) {
-    const Fact time = comparison(group, product, reference, time_metric(group, product, reference)),
-               rate = comparison(group, product, reference, "L1_HIT_RATE");
-    if (!time.clear() || !rate.clear()) return;
-    trust.insert({trust_in(time), trust_in(rate)});
-    if (time.value() <= 1 || rate.value() >= 0) return;
-    const Witness witness = rate.quantity->witness;
-    const Fact a = fact(group, product, "L2_HIT_RATE", witness),
-               b = fact(group, reference, "L2_HIT_RATE", witness);
-    found.push_back(fmt::format("{} against {} ({})", loops_name(product), loops_name(reference),
-                                a.known() && b.known()
-                                    ? fmt::format("L2 hit rates {} and {}", a.text(), b.text())
-                                    : "L2 hit rates were not counted"));
-  };
-  for (const Product& product : lab.transposed)
-    compare(product, lab.first);
-  for (const Product& product : lab.blocked) {
-    compare(product, lab.first);
-    for (const Product& reference : lab.transposed)
-      compare(product, reference);
-  }
-  if (trust.empty())
-    answer.reason = "no two products differ clearly both in time and in L1 hit rate";
-  else
-    answer.value = found.empty()
-                       ? "no product"
-                       : fmt::format("{}. The section Comments has the share of L2", fmt::join(found, "; "));
-  answer.confidence = confidence_text(trust);
+  std::vector<std::string> texts;
+  for (const Finding& finding : findings({group}))
+    if (finding.title == faster_with_fewer_hits &&
+        finding.text.find(fmt::format(", n = {},", lab.first.n)) != std::string::npos)
+      texts.push_back(finding.text);
+  answer.value = fmt::format("{}", fmt::join(texts, " "));
+  answer.reason = texts.empty() ? "no two products differ clearly in this way" : "";
   return answer;
 }
 

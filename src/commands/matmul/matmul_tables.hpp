@@ -78,6 +78,8 @@ struct Finding {
   bool operator==(const Finding&) const = default;
 };
 
+constexpr const char* faster_with_fewer_hits = "Faster with fewer hits"; ///< a title
+
 /// Misses out of order, parts of published presets, the transposition, speed-ups with fewer hits, jumps in
 /// cost, languages, capacities, outliers, in the order of the groups: what the values establish. Pure.
 [[nodiscard]] std::vector<Finding> findings(const std::vector<ProductGroup>& groups);
