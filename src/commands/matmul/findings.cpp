@@ -36,6 +36,12 @@ std::string product_name(const Product& product) {
   return fmt::format("{}, n = {}", loops_name(product), product.n);
 }
 
+/// "2.0 times" of a factor, as its cell shows it.
+std::string times_text(const Fact& factor) {
+  const std::string text = factor.text();
+  return text.substr(0, text.find(' ')) + " times";
+}
+
 /// Native events that count more than demand accesses (Intel 64 and IA-32 Architectures Software Developer's
 /// Manual, volume 3, and its lists of events).
 constexpr std::array<std::pair<const char*, const char*>, 4> event_rows{
@@ -194,9 +200,12 @@ std::string effect_of_l2(const Subject& subject, const Product& a, const Product
                        misses_b.text());
   const double each = below_l2_fits(a, subject.machine) ? max_of_hit : max_of_memory,
                share = std::min(1.0, fewer * each * 1e-9 / saved);
+  const Fact rate_a = fact(subject.group, a, "L2_HIT_RATE", witness),
+             rate_b = fact(subject.group, b, "L2_HIT_RATE", witness);
   return fmt::format(
-      "its {} million fewer L2 misses, at {:.0f} ns each, explain at most {:.0f} % of the {} s",
-      format_millions(fewer), each, 100 * share, format_number(saved));
+      "its {} million fewer L2 misses (L2 hit rates {} and {}), at {:.0f} ns each, explain at most "
+      "{:.0f} % of the {} s",
+      format_millions(fewer), rate_a.text(), rate_b.text(), each, 100 * share, format_number(saved));
 }
 
 /// Products that are faster than what they are compared with though fewer of their accesses hit L1.
@@ -211,10 +220,9 @@ void add_faster_with_fewer_hits(Findings& findings, const Subject& subject) {
       findings.push_back(
           {faster_with_fewer_hits,
            fmt::format("{} is {} as fast as {}{}, n = {}, though its L1 hit rate is {} points lower, {}: {}.",
-                       loops_name(product), base::format_times(time.value()), loops_name(reference),
-                       by == "cpu_seconds" ? " by CPU time" : "", product.n,
-                       base::format_number(-100 * rate.value()), describe(witness),
-                       effect_of_l2(subject, product, reference, witness, by))});
+                       loops_name(product), times_text(time), loops_name(reference),
+                       by == "cpu_seconds" ? " by CPU time" : "", product.n, rate.text().substr(1),
+                       describe(witness), effect_of_l2(subject, product, reference, witness, by))});
     }
 }
 
@@ -323,9 +331,8 @@ void add_languages(Findings& findings, const ProductGroup& group) {
         {"Languages",
          fmt::format("{} takes {} s and C++ {} s for {}, n = {}: {} is {} as fast{}.", loops.build,
                      fact(group, factor.product, "seconds").text(), fact(group, plain, "seconds").text(),
-                     loops_name(plain), plain.n, loops.build, base::format_times(factor.value()),
-                     gain.clear() ? fmt::format(", vectorised C++ is {}", base::format_times(gain.value()))
-                                  : "")});
+                     loops_name(plain), plain.n, loops.build, times_text(factor),
+                     gain.clear() ? fmt::format(", vectorised C++ is {}", times_text(gain)) : "")});
   }
 }
 
@@ -411,8 +418,8 @@ void add_outliers(Findings& findings, const ProductGroup& group) {
   for (const auto& [share, text] : found | std::views::take(shown))
     findings.push_back({"Outliers", text});
   if (found.size() > shown)
-    findings.push_back({"Outliers", fmt::format("{} more of single repetitions are outliers; see all values.",
-                                                base::format_count(found.size() - shown, "value"))});
+    findings.push_back({"Outliers", fmt::format("{} of single repetitions are outliers; see all values.",
+                                                base::format_count(found.size() - shown, "more value"))});
 }
 
 /// The described machine of a study that nobody measured; empty where there is another witness.

@@ -268,33 +268,39 @@ void add_doubles(Page& page, const ProductGroup& group) {
 
 namespace {
 
-/// The numbers of each of the tables of the laboratory.
-Columns laboratory_columns() {
-  constexpr std::size_t count = 9; // the first rows, up to the misses of L2
+Columns compare_both(const Side& reference, const std::string& suffix, const Side& product = itself) {
+  return joined(compare_by(times, reference, suffix, product),
+                compare_by(hit_rates, reference, suffix, product));
+}
+
+/// A table of the laboratory: a row per column, a column per product.
+struct LaboratoryTable {
+  std::string caption;
+  Products products;
   Columns columns;
-  for (std::size_t i = 0; i < count; ++i)
-    columns.push_back(of_metric(metric_rows()[i].label, metric_rows()[i].name));
-  return columns;
-}
+};
 
-/// The captions of the tables of one step (1 to 3) of a size; of the comparison of a blocked product (4).
-std::string laboratory_caption(int step, std::int64_t n, const std::string& loops = {}) {
-  const std::string titles[] = {
-      "1. Straightforward product, i, j, k with the sum in memory",
-      "2. Transposed product, i, j, k over a transposed copy of b, the sum in memory",
-      "3. Blocked product, i, k, j inside square blocks of one line",
-      "4. " + loops + " compared with the transposed product"};
-  return fmt::format("{}; n = {}", titles[step - 1], n);
-}
-
-/// What including the transposition changes.
-Columns compare_with_copy() {
-  const Side without = [](Product p) {
+/// In the steps of the assignment.
+std::vector<LaboratoryTable> laboratory_tables(const Laboratory& lab) {
+  constexpr std::size_t own_count = 9; // the first rows, up to the misses of L2
+  Columns own;
+  for (std::size_t i = 0; i < own_count; ++i)
+    own.push_back(of_metric(metric_rows()[i].label, metric_rows()[i].name));
+  const Side without_copy = [](Product p) {
     p.transposes = false;
     return p;
   };
-  return joined(compare_by(times, without, " vs without copy"),
-                compare_by(hit_rates, without, " vs without copy"));
+  const std::string at = fmt::format("; n = {}", lab.first.n);
+  const Columns both = joined(own, compare_both(with_variant("ijk-mem"), " vs 1"));
+  std::vector<LaboratoryTable> tables{
+      {"1. Straightforward product, i, j, k with the sum in memory" + at, {lab.first}, own},
+      {"2. Transposed product, i, j, k over a transposed copy of b, the sum in memory" + at, lab.transposed,
+       joined(both, compare_both(without_copy, " vs without copy"))},
+      {"3. Blocked product, i, k, j inside square blocks of one line" + at, lab.blocked, both}};
+  for (const Product& block : lab.blocked)
+    tables.push_back({fmt::format("4. {} compared with the transposed product{}", loops_name(block), at),
+                      lab.transposed, compare_both(itself, "", [block](const Product&) { return block; })});
+  return tables;
 }
 
 std::string sizes_text(const ProductGroup& group, const Product& first) {
@@ -323,31 +329,21 @@ void add_laboratory(Page& page, const ProductGroup& group) {
   for (const auto& [first, transposed, blocked] : laboratories(group)) {
     page.blocks.emplace_back(document::Paragraph{
         fmt::format("Matrices are {0} x {0} of 16-bit integers: {1}.", first.n, sizes_text(group, first))});
-    const auto add = [&](const std::string& caption, const Products& products, const Columns& columns) {
-      page.add_table(group, caption, loops_key, products, columns, Page::Direction::across);
+    const auto add = [&](const LaboratoryTable& table) {
+      page.add_table(group, table.caption, loops_key, table.products, table.columns, Page::Direction::across);
     };
-    const Side straightforward = with_variant("ijk-mem");
-    const Columns own = laboratory_columns(),
-                  both = joined(own, joined(compare_by(times, straightforward, " vs 1"),
-                                            compare_by(hit_rates, straightforward, " vs 1")));
-    add(laboratory_caption(1, first.n), {first}, own);
-    add(laboratory_caption(2, first.n), transposed, joined(both, compare_with_copy()));
-    add(laboratory_caption(3, first.n), blocked, both);
-    for (const Product& product : blocked) {
-      const Side block = [product](const Product&) { return product; };
-      add(laboratory_caption(4, first.n, loops_name(product)), transposed,
-          joined(compare_by(times, itself, "", block), compare_by(hit_rates, itself, "", block)));
-    }
+    for (const LaboratoryTable& table : laboratory_tables({first, transposed, blocked}))
+      add(table);
     const Products vectorised = select(group, [&, n = first.n](const Product& p) {
       return p.element == "i16" && p.n == n && p.build == "vectorised";
     });
-    add(fmt::format("5. The same loops built with {}; n = {}",
-                    group.version("vectorised_flags", "-O3 -march=native"), first.n),
-        vectorised,
-        joined({of_metric("elapsed time (s)", "seconds")},
-               compare_by(
-                   {"cpu_seconds", "seconds"}, [](const Product& p) { return p.with_build(""); },
-                   " over the plain build")));
+    add({fmt::format("5. The same loops built with {}; n = {}",
+                     group.version("vectorised_flags", "-O3 -march=native"), first.n),
+         vectorised,
+         joined({of_metric("elapsed time (s)", "seconds")},
+                compare_by(
+                    {"cpu_seconds", "seconds"}, [](const Product& p) { return p.with_build(""); },
+                    " over the plain build"))});
   }
 }
 
@@ -462,19 +458,17 @@ std::string confidence_text(std::set<Trust> all) {
 /// Collects the facts of one answer, and why others are missing.
 class AnswerText {
 public:
-  /// An absent comparison is left out.
-  void add(const std::string& label, const Fact& fact) {
+  /// An absent comparison is left out, and one of elapsed times that were disturbed.
+  void add(const ProductGroup& group, const std::string& label, const Fact& fact) {
+    if (fact.reference && fact.metric == "seconds" &&
+        time_metric(group, fact.product, *fact.reference) != "seconds")
+      return;
     if (fact.known()) {
       parts_.push_back(label + ": " + fact.words());
       trust_.insert(trust_in(fact));
-    } else if (!fact.reference) {
+    } else if (!fact.reference && fact.metric != "tsc_cycles") { // cycles of the core are asked for
       missing_[fact.reason].insert(label);
     }
-  }
-  void add(const ProductGroup& group, const Product& product, const Columns& columns,
-           const std::string& before = {}) {
-    for (const Column& column : columns)
-      add(before + column.label, column.fact(group, product));
   }
   [[nodiscard]] Answer answer(std::string question, std::string proof, std::string cells) const {
     Answer answer{std::move(question)};
@@ -483,6 +477,7 @@ public:
     for (const auto& [reason, labels] : missing_)
       reasons.push_back(fmt::format("{}: {}", fmt::join(labels, ", "), reason));
     answer.reason = fmt::format("{}", fmt::join(reasons, "; "));
+    if (parts_.empty() && answer.reason.empty()) answer.reason = "not measured";
     if (parts_.empty()) return answer;
     answer.proof = std::move(proof);
     answer.cells = std::move(cells);
@@ -495,31 +490,6 @@ private:
   std::map<std::string, std::set<std::string>> missing_; ///< labels by reason
   std::set<Trust> trust_;
 };
-
-/// Misses, loads and stores, cycles, time and hit rate of one product.
-Answer answer_counts(const ProductGroup& group, const Product& product, int step) {
-  AnswerText text;
-  Columns columns = laboratory_columns();
-  std::erase_if(columns, [&](const Column& column) { // cycles of the core are asked for
-    return column.label.starts_with("TSC") && !column.fact(group, product).known();
-  });
-  text.add(group, product, columns);
-  return text.answer(
-      fmt::format("{}. {}: misses, loads and stores, cycles, time, hit rate", step, loops_name(product)),
-      laboratory_caption(step, product.n), "column " + loops_name(product));
-}
-
-/// `suffix`: of the labels in the table.
-Answer answer_comparison(const ProductGroup& group, const Product& product, const Product& reference,
-                         int step, const std::string& suffix) {
-  AnswerText text;
-  const Side other = [&](const Product&) { return reference; };
-  text.add(group, product, joined(compare_by(times, other, suffix), compare_by(hit_rates, other, suffix)));
-  return text.answer(fmt::format("{} against {}: difference in hit rates, speed-up", loops_name(product),
-                                 loops_name(reference)),
-                     laboratory_caption(step, product.n, loops_name(product)),
-                     "column " + loops_name(step == 4 ? reference : product));
-}
 
 /// Products that are faster with a lower hit rate of L1: the findings on them.
 Answer answer_faster(const ProductGroup& group, const Laboratory& lab) {
@@ -534,15 +504,28 @@ Answer answer_faster(const ProductGroup& group, const Laboratory& lab) {
   return answer;
 }
 
-/// The transposed product with the transposition in the measurement against without.
-Answer answer_transposition(const ProductGroup& group, const Laboratory& lab) {
-  const std::string question = fmt::format("What including the transposition changes; n = {}", lab.first.n);
-  const auto with = std::ranges::find(lab.transposed, true, &Product::transposes);
-  if (with == lab.transposed.end() || lab.transposed.size() < 2)
-    return {question, {}, "the transposed product was not measured both with and without it"};
-  AnswerText text;
-  text.add(group, *with, compare_with_copy());
-  return text.answer(question, laboratory_caption(2, lab.first.n), "column " + loops_name(*with));
+/// The numbers of a product in a table, and its comparison with each other product.
+void answer_table(std::vector<Answer>& all, const ProductGroup& group, const LaboratoryTable& table,
+                  const Product& row) {
+  std::vector<std::pair<Fact, AnswerText>> texts; // by the product that it is compared with
+  for (const Column& column : table.columns) {
+    const Fact fact = column.fact(group, row);
+    auto at = std::ranges::find(texts, fact.reference, [](const auto& one) { return one.first.reference; });
+    if (at == texts.end()) at = texts.insert(at, {fact, {}});
+    at->second.add(group, column.label, fact);
+  }
+  for (const auto& [fact, text] : texts) {
+    if (fact.reference == fact.product) continue;
+    const std::string question = !fact.reference
+                                     ? loops_name(row) + ": misses, loads and stores, cycles, time, hit rate"
+                                 : fact.reference->variant == fact.product.variant
+                                     ? "What including the transposition changes"
+                                     : fmt::format("{} against {}: difference in hit "
+                                                   "rates, speed-up",
+                                                   loops_name(fact.product), loops_name(*fact.reference));
+    all.push_back(
+        text.answer(fmt::format("{}; n = {}", question, row.n), table.caption, "column " + loops_name(row)));
+  }
 }
 
 } // namespace
@@ -561,7 +544,7 @@ std::optional<Answer> answer_speed_ups(const ProductGroup& group, const std::str
        })) {
     const std::string time = time_metric(group, product, first);
     by_cpu = by_cpu || time == "cpu_seconds";
-    text.add(loops_name(product) + (time == "seconds" ? ", by time" : ", by CPU time"),
+    text.add(group, loops_name(product) + (time == "seconds" ? ", by time" : ", by CPU time"),
              comparison(group, product, first, time));
   }
   Answer answer =
@@ -581,18 +564,9 @@ std::vector<Answer> answer_products(const ProductGroup& group) {
                    {},
                    {},
                    "computed"});
-    all.push_back(answer_counts(group, lab.first, 1));
-    for (const Product& product : lab.transposed)
-      all.push_back(answer_counts(group, product, 2));
-    for (const Product& product : lab.transposed)
-      all.push_back(answer_comparison(group, product, lab.first, 2, " vs 1"));
-    all.push_back(answer_transposition(group, lab));
-    for (const Product& product : lab.blocked) {
-      all.push_back(answer_counts(group, product, 3));
-      all.push_back(answer_comparison(group, product, lab.first, 3, " vs 1"));
-      for (const Product& reference : lab.transposed)
-        all.push_back(answer_comparison(group, product, reference, 4, ""));
-    }
+    for (const LaboratoryTable& table : laboratory_tables(lab))
+      for (const Product& row : table.products)
+        answer_table(all, group, table, row);
     all.push_back(answer_faster(group, lab));
   }
   if (auto answer = answer_speed_ups(group, "f64", "ijk")) all.push_back(std::move(*answer));
