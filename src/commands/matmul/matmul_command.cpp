@@ -5,7 +5,6 @@
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "base/witness.hpp"
-#include "commands/matmul/derived.hpp"
 #include "commands/matmul/matmul_study.hpp"
 #include "commands/matmul/matmul_tables.hpp"
 #include "run/batch.hpp"
@@ -35,7 +34,7 @@ struct MatmulArguments : sweep::BatchOptions {
   std::vector<std::string> studies, witnesses, commands;
   std::string sizes, blocks, published, published_machine, export_to, statistic, sample;
   long repeat = 0, draws = 0; ///< repeat 0: not given
-  bool quick = false, no_java = false, json = false, dry_run = false;
+  bool quick = false, no_java = false, json = false, verbose = false, dry_run = false;
 };
 
 void check_matmul_outputs(const MatmulArguments& a) {
@@ -135,26 +134,44 @@ void print_points(const MatmulPlan& plan) {
     command::print("{} {}\n", stop.kernel, result::describe(stop.point));
 }
 
+/// All tables, and the findings.
 std::vector<document::Block> make_blocks(const result::Results& results) {
   const auto groups = group_products(results);
-  std::vector<document::Block> blocks;
+  Page page;
   for (const auto& study : result::incomplete(results))
-    blocks.emplace_back(document::Paragraph{result::describe(study)});
+    page.blocks.emplace_back(document::Paragraph{result::describe(study)});
   for (const auto& group : groups) {
     if (group.published) continue;
-    for (const auto& [title, tables] : {std::pair{"Laboratory", laboratory_tables(group)},
-                                        std::pair{"Products of doubles", doubles_tables(group)}}) {
-      if (tables.empty()) continue;
-      const bool several = std::ranges::count(groups, false, &ProductGroup::published) > 1;
-      const bool emulated = group.run && host::is_emulated(group.run->cpu);
-      blocks.emplace_back(
-          document::Heading{title + (several || emulated ? ": " + group.machine : std::string()), 1});
-      document::append(blocks, tables);
+    const bool named = std::ranges::count(groups, false, &ProductGroup::published) > 1 ||
+                       (group.run && host::is_emulated(group.run->cpu));
+    for (const auto& [title, add] :
+         {std::pair("Laboratory", &add_laboratory), {"Products of doubles", &add_doubles}}) {
+      Page tables;
+      add(tables, group);
+      page.add_blocks(
+          document::under(title + (named ? ": " + group.machine : std::string()), std::move(tables.blocks)));
+      std::ranges::move(tables.shown, std::back_inserter(page.shown));
     }
   }
-  document::append(blocks, published_tables(groups));
-  document::append(blocks, document::under("Remarks", remark_blocks(groups)));
-  return blocks;
+  add_published(page, groups);
+  page.add_blocks(page.notes());
+  std::vector<std::string> sentences;
+  for (const Finding& finding : findings(groups))
+    sentences.push_back(finding.text);
+  if (!sentences.empty())
+    page.add_blocks(document::under("Findings", {document::List{std::move(sentences)}}));
+  return std::move(page.blocks);
+}
+
+/// One screen; all tables where they are requested, or where a published one is compared.
+std::string answer_text(const result::Results& results, bool verbose) {
+  const auto groups = group_products(results);
+  if (verbose || std::ranges::any_of(groups, &ProductGroup::published))
+    return command::document_text(make_blocks(results));
+  std::string text;
+  for (const auto& study : result::incomplete(results))
+    text += command::wrap(result::describe(study), command::line_width(), 0) + "\n";
+  return text + screen_text(groups, command::line_width());
 }
 
 Json metrics_json(const Metrics& metrics) {
@@ -175,12 +192,10 @@ Json metrics_json(const Metrics& metrics) {
 
 Json derived_json(const ProductGroup& group, const Product& product) {
   Json object = Json::object();
-  for (const auto& row : derivations())
-    if (const auto quantity = derived(group, product, row.name))
-      object[row.name] = {{"value", quantity->value},
-                          {"low", quantity->low},
-                          {"high", quantity->high},
-                          {"witness", quantity->witness}};
+  for (const auto& row : metric_rows())
+    if (const auto found = row.formulas.empty() ? std::nullopt : quantity(group, product, row.name))
+      object[row.name] = {
+          {"value", found->value}, {"low", found->low}, {"high", found->high}, {"witness", found->witness}};
   return object;
 }
 
@@ -217,8 +232,8 @@ std::string matmul_json(const sweep::BatchResult& ended) {
       {"runs", ended.outcome.runs}, {"runs_there", ended.already_recorded}, {"runs_planned", ended.planned}};
   object["stopped"] = ended.outcome.stopped;
   object["machines"] = make_array(groups, group_json);
-  object["remarks"] = make_array(remarks(groups), [](const Remark& remark) {
-    return Json{{"title", remark.title}, {"text", remark.text}, {"evidence", remark.evidence}};
+  object["findings"] = make_array(findings(groups), [](const Finding& finding) {
+    return Json{{"title", finding.title}, {"text", finding.text}};
   });
   object["skipped"] = Json::object();
   for (const auto& run : ended.results.runs)
@@ -267,7 +282,7 @@ int execute_matmul(const MatmulArguments& a) {
   if (a.json)
     command::print("{}", matmul_json(ended));
   else if (a.output != "-")
-    command::print("{}", command::document_text(make_blocks(ended.results)));
+    command::print("{}", answer_text(ended.results, a.verbose));
   command::flush(stdout);
   if (!a.export_to.empty())
     tables.write("recount matmul", command::extract_tables(make_blocks(ended.results)));
@@ -299,6 +314,7 @@ command::Command matmul_command() {
             .flag("--json", a.json, "print the products as one JSON object")
             .text("--statistic", a.statistic, "NAME", command::statistic_help)
             .text("--export", a.export_to, "FILE", command::export_help)
+            .flag("-v,--verbose", a.verbose, "print every table and every finding")
             .flag("-n,--dry-run", a.dry_run, "print the plan and the estimated time and exit");
         command::declare_sharded_runs(options, a, 36000);
       },

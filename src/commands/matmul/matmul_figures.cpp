@@ -2,7 +2,6 @@
 
 #include "base/format.hpp"
 #include "base/witness.hpp"
-#include "commands/matmul/derived.hpp"
 #include "show/plot/layout.hpp"
 #include "show/plot/select.hpp"
 
@@ -195,7 +194,7 @@ struct SizePanel {
 /// How many times faster than `simple` in plain C++ at the same size.
 std::optional<Quantity> speed_up_over_simple(const ProductGroup& group, const Product& product) {
   const Product simple = product.with_build("").with_variant("ijk");
-  return product == simple ? std::nullopt : speed_up(group, product, simple);
+  return product == simple ? std::nullopt : comparison(group, product, simple, "seconds").quantity;
 }
 
 plot::Panel size_panel(const SizePanel& row) {
@@ -207,7 +206,7 @@ plot::Panel size_panel(const SizePanel& row) {
 
 const std::vector<SizePanel>& size_panels() {
   static const std::vector<SizePanel> rows{
-      {"matmul-time", "time (s)", "products of doubles", any_loops, seconds},
+      {"matmul-time", "time (s)", "products of doubles", any_loops, metric("seconds")},
       {"matmul-gflops", "GFLOP/s", "products of doubles", any_loops, metric("GFLOPS")},
       {"matmul-misses", "L1 misses (millions)", "L1 data-cache misses", plain_loops,
        in_millions("PAPI_L1_DCM")},
@@ -441,8 +440,8 @@ void lab_figure(ProductSheet& sheet, const Groups& groups, const std::string&) {
   add(rates, "L2", metric("L2_HIT_RATE"));
   sheet.finish(std::move(rates), subject);
   add(factors, "", [&](const ProductGroup& g, const Product& p) -> std::optional<Quantity> {
-    if (p != first) return speed_up(g, p, first);
-    auto time = seconds(g, p);
+    if (p != first) return comparison(g, p, first, "seconds").quantity;
+    auto time = quantity(g, p, "seconds");
     if (time) time->value = time->low = time->high = 1;
     return time;
   });
@@ -487,7 +486,7 @@ void roofline_figure(ProductSheet& sheet, const Groups& groups, const std::strin
     Points points;
     for (const auto& [product, metrics] : group->products) {
       if (product.element != "f64" || product.variant != variant || !product.build.empty()) continue;
-      const auto x = derived(*group, product, "INTENSITY");
+      const auto x = quantity(*group, product, "INTENSITY");
       if (!x) continue;
       witness = x->witness;
       points.emplace_back(x->value, product);

@@ -1,7 +1,7 @@
-// Tables, figures, remarks and sections of matrix products.
+// Tables, figures, findings and sections of matrix products.
 #pragma once
 
-#include "commands/matmul/derived.hpp"
+#include "commands/matmul/facts.hpp"
 #include "show/document/section.hpp"
 #include "show/plot/sheet.hpp"
 
@@ -10,38 +10,83 @@
 
 namespace recount::matmul {
 
+/// Chooses a side of a comparison from the product of a row.
+using Side = std::function<Product(const Product&)>;
+
+/// A column of facts.
+struct Column {
+  std::string label; ///< followed by the witness, if it is neither the clock nor that of the whole table
+  std::function<Fact(const ProductGroup&, const Product&)> fact;
+  bool plain = false; ///< the label names the witness
+};
+
+/// Tables with the notes that they share.
+class Page {
+public:
+  enum class Direction {
+    down,  ///< one row per product, one column per fact
+    across ///< one row per fact, one column per product
+  };
+  /// A column of text that identifies the product of a row.
+  struct Key {
+    std::string head;
+    std::string (*text)(const Product&);
+  };
+  /// Appends a table of products; nothing where no number is known.
+  void add_table(const ProductGroup& group, const std::string& caption, const std::vector<Key>& keys,
+                 const std::vector<Product>& products, const std::vector<Column>& columns,
+                 Direction direction = Direction::down);
+  void add_blocks(std::vector<document::Block> more) { document::append(blocks, std::move(more)); }
+  /// What the marks in the tables mean, and how many repetitions were disturbed. Throws as check_facts()
+  /// does.
+  [[nodiscard]] std::vector<document::Block> notes() const;
+
+  std::vector<document::Block> blocks;
+  std::vector<Shown> shown; ///< the facts of all tables
+};
+
 /// The laboratory's tables: straightforward, transposed, blocked, and both comparisons; 16-bit integers.
-/// Empty where the group holds none of these.
-[[nodiscard]] std::vector<document::Block> laboratory_tables(const ProductGroup& group);
-
-/// Times, rates, misses, hit rates and speed-ups of products of doubles by size and by block. Empty where
-/// there are none.
-[[nodiscard]] std::vector<document::Block> doubles_tables(const ProductGroup& group);
-
+void add_laboratory(Page& page, const ProductGroup& group);
+/// Times, rates, misses, hit rates and speed-ups of products of doubles by size and by block.
+void add_doubles(Page& page, const ProductGroup& group);
 /// Published values compared with the values in `all` of the same products, mainly the model of their
-/// machine. Empty where nothing was published.
-[[nodiscard]] std::vector<document::Block> published_tables(const std::vector<ProductGroup>& all);
+/// machine.
+void add_published(Page& page, const std::vector<ProductGroup>& all);
+
+/// The products of one size of the laboratory.
+struct Laboratory {
+  Product first;
+  std::vector<Product> transposed, blocked;
+};
+[[nodiscard]] std::vector<Laboratory> laboratories(const ProductGroup& group);
 
 // The study in a report.
 
 /// Its section, and all its values at the end.
 [[nodiscard]] std::vector<document::Section> product_sections();
+/// The questions of the laboratory on its products, and the speed-ups of the report's, with the cells that
+/// answer them.
+[[nodiscard]] std::vector<document::Answer> answer_products(const ProductGroup& group);
+/// The speed-ups over a variant at the largest size at which it was timed; nothing where there are none.
+[[nodiscard]] std::optional<document::Answer>
+answer_speed_ups(const ProductGroup& group, const std::string& element, const std::string& reference);
 
-// Findings in results of matrix products that a reader of the tables could miss.
-
-struct Remark {
-  std::string title;                 ///< "More misses in L2 than in L1"
-  std::string text;                  ///< sentences
-  std::vector<std::string> evidence; ///< a line each
-  bool operator==(const Remark&) const = default;
+/// What a reader of the tables could miss.
+struct Finding {
+  std::string title; ///< "More misses in L2 than in L1"
+  std::string text;  ///< one sentence
+  bool operator==(const Finding&) const = default;
 };
 
-/// The remarks on each group, in the order of the groups: misses out of order, parts of published presets,
-/// transposition, speed-ups with fewer hits, jumps in cost, languages, capacities, outliers.
-/// The last one lists the differences that the values do not support. Pure.
-[[nodiscard]] std::vector<Remark> remarks(const std::vector<ProductGroup>& groups);
-/// The same as a heading, a paragraph and a list each.
-[[nodiscard]] std::vector<document::Block> remark_blocks(const std::vector<ProductGroup>& groups);
+constexpr const char* faster_with_fewer_hits = "Faster with fewer hits"; ///< a title
+
+/// Misses out of order, parts of published presets, the transposition, speed-ups with fewer hits, jumps in
+/// cost, languages, capacities, outliers, in the order of the groups: what the values establish. Pure.
+[[nodiscard]] std::vector<Finding> findings(const std::vector<ProductGroup>& groups);
+
+/// The products of each machine and its findings, on a screen each: at most 24 lines of 80 columns. Throws as
+/// check_facts() does.
+[[nodiscard]] std::string screen_text(const std::vector<ProductGroup>& groups, std::size_t columns);
 
 // Figures of matrix products: time, rate, misses and what follows from them, by size and by block.
 

@@ -73,16 +73,15 @@ BOOST_AUTO_TEST_CASE(several_runs_of_a_product_are_repetitions_with_outliers) {
   result::Results results;
   results.runs = {table.run};
   results.observations = table.observations;
-  const auto remarks = matmul::remarks(matmul::group_products(results));
+  const auto findings = matmul::findings(matmul::group_products(results));
   const auto found = [&](const std::string& what) {
-    return std::ranges::any_of(remarks, [&](const auto& remark) {
-      return remark.title == "Outliers" && std::ranges::any_of(remark.evidence, [&](const std::string& text) {
-               return text.find(what) != std::string::npos;
-             });
+    return std::ranges::any_of(findings, [&](const auto& finding) {
+      return finding.title == "Outliers" && finding.text.find(what) != std::string::npos;
     });
   };
-  BOOST_TEST(found("repetition 3: 0.7500 s, 25 % below the median of the other 4"));
-  BOOST_TEST(found("equal to PAPI_L1_DCM in this repetition only"));
+  BOOST_TEST(
+      found("Repetition 3 of line, n = 600 is an outlier: seconds 0.7500 s is 25 % below the median of 5"));
+  BOOST_TEST(found("PAPI_L2_DCM is equal to PAPI_L1_DCM in it only"));
   const auto words =
       parse_one("variant,n,repetition,seconds\nline,6,1,1\nline,6,mean,2\nline,6,b,2\n", "t.csv");
   BOOST_TEST((words.points.size() == 1U && words.observations[2].repetition == 2));

@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(what_was_not_counted_is_told_once_with_its_reason) {
 
 BOOST_AUTO_TEST_CASE(numbers_say_who_they_are_by) {
   const auto document = report::build_report(study(), {{"s.jsonl"}, "0", ""}, tables).document;
-  BOOST_TEST(says(document, "speed-up over simple: line, by time: 2.00"));
+  BOOST_TEST(says(document, "speed-up over simple: line, by time: 2.0 x"));
   BOOST_TEST(says(document, "by the clock"));
   BOOST_TEST(says(document, "modelled"));
   BOOST_TEST(says(document, "Cache misses were not counted here"));

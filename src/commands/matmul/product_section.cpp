@@ -1,0 +1,148 @@
+// The products in a report: their section, lines of the summary, part of the method, and all values.
+#include "base/format.hpp"
+#include "commands/matmul/matmul_tables.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+
+namespace recount::matmul {
+namespace {
+
+using Blocks = std::vector<document::Block>;
+
+/// The tables that `add` appends, under a heading and followed by these figures.
+template <class Add>
+void add_part(Page& page, const std::string& title, const document::Part& part, document::Gallery& gallery,
+              const std::vector<const char*>& figures, const Add& add) {
+  Page tables;
+  add(tables);
+  if (tables.blocks.empty()) return;
+  for (const char* figure : figures)
+    gallery.add(tables.blocks, figure, part);
+  page.add_blocks(document::under(title, std::move(tables.blocks)));
+  std::ranges::move(tables.shown, std::back_inserter(page.shown));
+}
+
+Blocks products_section(const document::Material& material) {
+  Page page;
+  const bool several = std::ranges::count(material.parts, false, &document::Part::published) > 1;
+  for (const document::Part& part : material.parts) {
+    if (part.published) continue;
+    const std::string suffix = several ? ": " + part.machine : std::string();
+    for (const ProductGroup& group : group_products(*part.results)) {
+      add_part(page, "Products of 16-bit integers" + suffix, part, material.gallery, {"matmul-lab"},
+               [&](Page& tables) { add_laboratory(tables, group); });
+      add_part(page, "Products of doubles" + suffix, part, material.gallery,
+               {"matmul-time", "matmul-gflops", "matmul-misses", "matmul-hit-rates", "matmul-speed-up",
+                "matmul-blocks", "matmul-block-misses", "matmul-roofline"},
+               [&](Page& tables) { add_doubles(tables, group); });
+    }
+  }
+  const auto groups = group_products(material.results);
+  add_part(page, "Published values compared with the model", {"", false, document::unowned(material.results)},
+           material.gallery, {"matmul-published"}, [&](Page& tables) { add_published(tables, groups); });
+  std::vector<std::string> sentences;
+  for (const Finding& finding : findings(groups))
+    sentences.push_back(finding.text);
+  Blocks comments;
+  if (!sentences.empty()) comments.emplace_back(document::List{std::move(sentences)});
+  document::append(comments, page.notes());
+  page.add_blocks(document::under("Comments", std::move(comments)));
+  return std::move(page.blocks);
+}
+
+std::string value_text(const std::string& metric, double value) {
+  return metric.ends_with("seconds") ? base::format_number(value) : fmt::format("{:.0f}", value);
+}
+
+/// Every value of every repetition, with its statistic and interval.
+Blocks values_section(const document::Material& material) {
+  Blocks tables;
+  for (const ProductGroup& group : group_products(material.results)) {
+    show::Table table({show::key_words("product"), show::key_number("n"), show::key_words("metric"),
+                       show::key_words("witness"), show::number("repetitions (*: disturbed)"),
+                       show::number(statistics::name_of(group.statistic)), show::number("interval")},
+                      "All values of products: " + group.machine);
+    for (const auto& [product, metrics] : group.products)
+      for (const auto& [key, all] : metrics) {
+        if (!all.summary) continue;
+        const auto& [witness, name] = key;
+        show::Datum datum = fact(group, product, name, witness).datum();
+        const auto low = datum.low, high = datum.high;
+        const std::size_t disturbed = datum.disturbed;
+        std::vector<std::string> values;
+        for (const Repeated& one : all.values) {
+          show::Datum single = datum.with("value", one.value);
+          single.keys.emplace_back("repetition", std::to_string(one.process.repetition + 1));
+          single.repetitions = 1;
+          single.disturbed = one.disturbances.empty() ? 0 : 1;
+          table.data.push_back(std::move(single));
+          values.push_back(value_text(name, one.value) + (one.disturbances.empty() ? "" : "*"));
+        }
+        datum.keys.emplace_back("repetition", "");
+        datum.disturbed = disturbed;
+        if (all.values.size() > 1) table.data.push_back(datum);
+        table.rows.push_back(
+            {loops_name(product), std::to_string(product.n), name, witness.name(),
+             fmt::format("{}", fmt::join(values, " ")), value_text(name, all.summary->value),
+             low && high ? fmt::format("{} to {}", value_text(name, *low), value_text(name, *high)) : "-"});
+      }
+    if (!table.rows.empty()) tables.emplace_back(std::move(table));
+  }
+  return document::under("All values", std::move(tables));
+}
+
+/// One line on all products.
+std::vector<std::string> summary(const document::Part& part) {
+  std::vector<std::string> all;
+  if (part.published) return all;
+  for (const ProductGroup& group : group_products(*part.results))
+    for (const auto& [element, reference] : {std::pair("i16", "ijk-mem"), {"f64", "ijk"}})
+      if (const auto answer = answer_speed_ups(group, element, reference))
+        all.push_back(fmt::format("{}: {}.", answer->question, answer->value));
+  if (all.empty()) return all;
+  return {fmt::format("{}", fmt::join(all, " "))};
+}
+
+std::vector<document::Answer> answers(const document::Part& part) {
+  std::vector<document::Answer> all;
+  for (const ProductGroup& group : group_products(*part.results))
+    std::ranges::move(answer_products(group), std::back_inserter(all));
+  return all;
+}
+
+Blocks method(const result::Results& results) {
+  Blocks blocks;
+  const auto groups = group_products(results);
+  if (std::ranges::all_of(groups, [](const auto& g) { return g.published || g.products.empty(); }))
+    return blocks;
+  show::Table derived({{""}, {"formula"}}, "Derived quantities; all parts of a ratio come from one witness");
+  for (const auto& row : metric_rows())
+    if (!row.formulas.empty())
+      derived.rows.push_back({row.label, fmt::format("{}", fmt::join(row.formulas, ", else "))});
+  derived.rows.push_back(
+      {"difference in hit rate", "difference from the other product, in percentage points"});
+  derived.rows.push_back(
+      {"speed-up", "time (or cycles) of the other product / time (or cycles) of this product"});
+  blocks.emplace_back(std::move(derived));
+  std::map<std::string, std::string> formulas;
+  for (const auto& group : groups)
+    if (!group.published && group.run) formulas.insert(group.run->presets.begin(), group.run->presets.end());
+  show::Table presets({{"preset"}, {"formula"}}, "Presets in terms of native events of this CPU");
+  for (const auto& [preset, formula] : formulas)
+    presets.rows.push_back({preset, formula});
+  if (!presets.rows.empty()) blocks.emplace_back(std::move(presets));
+  return blocks;
+}
+
+} // namespace
+
+std::vector<document::Section> product_sections() {
+  return {{"matrix products", products_section, summary, method, false, answers},
+          {"", values_section, {}, {}, true}};
+}
+
+} // namespace recount::matmul
