@@ -160,13 +160,13 @@ def data_sets(recount, folder):
     field = (pathlib.Path(__file__).resolve().parents[1] / 'data/field/field.csv').read_text().splitlines(keepends=True)
     (folder / 'field.csv').write_text(''.join(line for line in field if re.match('#|group,|(g01|g02|g35|g36),.*,simple,(600|1000),', line)))
     model = ['--witness', 'model:i7-9700', '-q', '-o']
-    for command in (['caches', '--grid', *model, 'modelled.jsonl'], ['matmul', '--published', 'i7-9700.csv', *model, 'published.jsonl'],
+    for command in (['matmul', '--published', 'i7-9700.csv', *model, 'published.jsonl'],
                     ['matmul', '--published', 'field.csv', '--sample', 'always', '--draws', '1', *model, 'field.jsonl']):
         subprocess.run([recount, *command], cwd=folder, stdout=subprocess.DEVNULL, check=True)
     here = pathlib.Path(__file__).resolve().parent
     for file in here.glob('*.jsonl.xz'):
         (folder / file.stem).write_bytes(lzma.decompress(file.read_bytes()))
-    return [*sorted(folder.glob('*.jsonl')), *sorted((here.parent / 'data/results').glob('*.jsonl'))]
+    return [*sorted(folder.glob('*.jsonl')), *sorted((here.parent / 'data').glob('*/*.jsonl'))]
 
 
 def self_test():

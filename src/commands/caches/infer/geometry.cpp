@@ -199,6 +199,17 @@ std::optional<kernel::Pattern> in_one_set(const Shape& shape, std::int64_t count
 using kernel::dense;
 using kernel::Pattern;
 
+/// Twice as many lines as a set holds, half of them shifted: they fit once the shift leads to other sets.
+std::vector<Pattern> shifted_patterns(const Shape& shape, std::int64_t stride, std::int64_t farthest) {
+  std::vector<Pattern> all;
+  for (std::int64_t shift = 8; shift <= farthest; shift *= 2) {
+    Pattern& pattern = all.emplace_back(dense(2 * shape.ways, stride));
+    pattern.shift = shift;
+    pattern.wrap = 2;
+  }
+  return all;
+}
+
 class GeometryOfLevel {
 public:
   GeometryOfLevel(CachedSampler& cached, Gauge& gauge, const Neighbours& around)
@@ -386,20 +397,15 @@ private:
       throw Unknown{"no number of ways up to several hundred explains all readings"};
   }
 
-  /// Twice as many lines as a set holds, half of them shifted: they fit once the shift leads to other sets.
   void find_shifted_line() {
     const Shape& shape = *found_.shape;
     const std::int64_t stride = common_multiple(shape.way_bytes(), around_.inner.period);
     if (stride == 0 || shape.ways <= around_.inner.ways || shape.sets == 1) return;
-    for (std::int64_t d = 8; d <= 2 * shape.line; d *= 2) {
-      Pattern p = dense(2 * shape.ways, stride);
-      p.shift = d;
-      p.wrap = 2;
+    for (const Pattern& p : shifted_patterns(shape, stride, 2 * shape.line))
       if (!fits(p))
         found_.shifted_line.reset();
       else if (!found_.shifted_line && reaches(p))
-        found_.shifted_line = d;
-    }
+        found_.shifted_line = p.shift;
   }
 
   const Abilities& can_;
@@ -416,9 +422,6 @@ Geometry find_geometry(CachedSampler& cached, Gauge& gauge, const Neighbours& ar
 }
 
 namespace {
-
-using kernel::dense;
-using kernel::Pattern;
 
 constexpr std::int64_t shortest_conflict = 512,
                        longest_conflict = std::int64_t{128} << 10; ///< strides, bytes
@@ -561,17 +564,11 @@ private:
                                 onset.exceeds == 0 ? "any size" : base::format_bytes(onset.exceeds))};
   }
 
-  /// Twice as many lines as a set holds, half of them shifted: they fit once the shift leads to other sets.
   void find_shifted_line() {
     const Shape shape = *found_.shape;
     if (shape.sets == 1) return;
-    std::vector<Pattern> patterns;
-    for (std::int64_t d = 8; d <= 4 * std::max(narrowest_line, shape.line); d *= 2) {
-      Pattern& p = patterns.emplace_back(dense(2 * shape.ways, shape.way_bytes()));
-      p.shift = d;
-      p.wrap = 2;
-    }
-    for (const auto& [pattern, share] : measure(patterns)) {
+    const std::int64_t farthest = 4 * std::max(narrowest_line, shape.line);
+    for (const auto& [pattern, share] : measure(shifted_patterns(shape, shape.way_bytes(), farthest))) {
       if (share >= clear_miss)
         found_.shifted_line.reset();
       else if (!found_.shifted_line)

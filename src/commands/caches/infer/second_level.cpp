@@ -283,9 +283,6 @@ void fill_second_level(LevelFinding& level, CachedSampler& cached, const SecondL
 
 namespace {
 
-using kernel::dense;
-using kernel::Pattern;
-
 constexpr std::int64_t fewest_pages = 8, max_pages = 8192;
 constexpr const char* no_time = "no time was measured over a range of pages";
 constexpr double min_cost = 0.15; ///< of a miss, as a share of the shortest access; less is no level

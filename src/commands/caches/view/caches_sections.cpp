@@ -507,47 +507,40 @@ constexpr PropertyName properties[] = {{"size", &LevelFinding::capacity, &Classi
                                        {"line (block) size", &LevelFinding::line, &ClassicReading::line},
                                        {"associativity", &LevelFinding::ways, &ClassicReading::ways}};
 
-std::string bound_text(const ClassicReading& reading, const PropertyName& property) {
-  const ClassicValue& value = reading.*property.read;
-  if (property.read == &ClassicReading::ways) return classic_ways_text(reading) + " ways";
-  if (property.read == &ClassicReading::line) return base::format_bytes(*value.value);
-  return fmt::format("from {} to less than {}", base::format_bytes(*value.value),
-                     base::format_bytes(value.below));
-}
-
-/// Cells of the grid.
-std::string grid_cells(const ClassicReading& reading, const PropertyName& property) {
-  const ClassicValue& value = reading.*property.read;
-  if (property.read == &ClassicReading::capacity)
-    return fmt::format("sizes {} and {}", base::format_bytes(*value.value), base::format_bytes(value.below));
-  return property.read == &ClassicReading::line
-             ? fmt::format("stride {} at sizes beyond the capacity", base::format_bytes(*value.value))
-             : "the largest strides at sizes beyond the capacity";
-}
-
 std::optional<Answer> answer_read(const GridReading& grid, const PropertyName& property) {
-  const ClassicReading& reading = grid.reading;
-  if (!(reading.*property.read).value) return {};
+  const auto& [reading, caption] = grid;
+  const ClassicValue& value = reading.*property.read;
+  if (!value.value) return {};
+  const std::string least = base::format_bytes(*value.value), below = base::format_bytes(value.below);
   Answer answer;
-  answer.value = bound_text(reading, property);
-  answer.proof = grid.caption;
-  answer.cells = grid_cells(reading, property);
+  if (property.read == &ClassicReading::capacity) {
+    answer.value = fmt::format("from {} to less than {}", least, below);
+    answer.cells = fmt::format("sizes {} and {}", least, below);
+  } else if (property.read == &ClassicReading::line) {
+    answer.value = least;
+    answer.cells = fmt::format("stride {} at sizes beyond the capacity", least);
+  } else {
+    answer.value = classic_ways_text(reading) + " ways";
+    answer.cells = "the largest strides at sizes beyond the capacity";
+  }
+  answer.proof = caption;
   answer.confidence = reading.modelled ? "modelled" : reading.misses ? "medium" : "low";
   return answer;
 }
 
-std::optional<Answer> answer_found(const CachesFindings& shown, const std::string& level,
-                                   const Property LevelFinding::*property) {
-  for (const LevelFinding& one : shown.found.levels) {
-    const Property& p = one.*property;
-    if (one.name != level || !p.value) continue;
-    Answer answer;
-    answer.value = property == &LevelFinding::ways ? ways_text(p) : value_text(p);
-    answer.proof = findings_caption(shown);
-    answer.cells = fmt::format("row {} {}", level_text(one), p.name);
-    answer.confidence = to_string(p.confidence);
-    return answer;
-  }
+std::optional<Answer> answer_found(const CacheEvidence& evidence, const std::string& level,
+                                   const Property LevelFinding::*property, bool by_time = false) {
+  for (const CachesFindings& shown : evidence.found)
+    for (const LevelFinding& one : shown.found.levels) {
+      const Property& p = one.*property;
+      if (one.name != level || !p.value || (by_time && shown.found.witness != Witness::clock)) continue;
+      Answer answer;
+      answer.value = property == &LevelFinding::ways ? ways_text(p) : value_text(p);
+      answer.proof = findings_caption(shown);
+      answer.cells = fmt::format("row {} {}", level_text(one), p.name);
+      answer.confidence = to_string(p.confidence);
+      return answer;
+    }
   return {};
 }
 
@@ -559,9 +552,7 @@ public:
 
   /// Times of this machine: of the inference, else of the grid.
   [[nodiscard]] Answer by_times() const {
-    for (const auto& shown : evidence_.found)
-      if (shown.found.witness == Witness::clock)
-        if (auto answer = answer_found(shown, level_, property_.found)) return *answer;
+    if (auto answer = answer_found(evidence_, level_, property_.found, true)) return *answer;
     if (auto answer = read(false, false)) return *answer;
     for (const auto& [reading, caption] : evidence_.readings)
       if (!reading.misses && !(reading.*property_.read).unknown.empty())
@@ -572,8 +563,7 @@ public:
   /// Counted misses, then whatever the inference measured, then the model.
   [[nodiscard]] Answer by_misses() const {
     if (auto answer = read(true, false)) return *answer;
-    for (const auto& shown : evidence_.found)
-      if (auto answer = answer_found(shown, level_, property_.found)) return *answer;
+    if (auto answer = answer_found(evidence_, level_, property_.found)) return *answer;
     if (auto answer = read(true, true)) return *answer;
     return {.reason = why_unknown()};
   }
@@ -604,8 +594,7 @@ private:
 
 /// Only of dependent loads: others overlap.
 Answer answer_penalty(const CacheEvidence& evidence) {
-  for (const auto& shown : evidence.found)
-    if (auto found = answer_found(shown, level_name(0), &LevelFinding::penalty)) return *found;
+  if (auto found = answer_found(evidence, level_name(0), &LevelFinding::penalty)) return *found;
   for (const auto& [reading, caption] : evidence.readings)
     if (reading.penalty)
       return {.value = fmt::format("{:.3g} ns", *reading.penalty),
