@@ -134,33 +134,12 @@ void print_points(const MatmulPlan& plan) {
     command::print("{} {}\n", stop.kernel, result::describe(stop.point));
 }
 
-/// All tables, and the findings.
 std::vector<document::Block> make_blocks(const result::Results& results) {
-  const auto groups = group_products(results);
-  Page page;
+  std::vector<document::Block> blocks;
   for (const auto& study : result::incomplete(results))
-    page.blocks.emplace_back(document::Paragraph{result::describe(study)});
-  for (const auto& group : groups) {
-    if (group.published) continue;
-    const bool named = std::ranges::count(groups, false, &ProductGroup::published) > 1 ||
-                       (group.run && host::is_emulated(group.run->cpu));
-    for (const auto& [title, add] :
-         {std::pair("Laboratory", &add_laboratory), {"Products of doubles", &add_doubles}}) {
-      Page tables;
-      add(tables, group);
-      page.add_blocks(
-          document::under(title + (named ? ": " + group.machine : std::string()), std::move(tables.blocks)));
-      std::ranges::move(tables.shown, std::back_inserter(page.shown));
-    }
-  }
-  add_published(page, groups);
-  page.add_blocks(page.notes());
-  std::vector<std::string> sentences;
-  for (const Finding& finding : findings(groups))
-    sentences.push_back(finding.text);
-  if (!sentences.empty())
-    page.add_blocks(document::under("Findings", {document::List{std::move(sentences)}}));
-  return std::move(page.blocks);
+    blocks.emplace_back(document::Paragraph{result::describe(study)});
+  document::append(blocks, product_blocks(group_products(results)));
+  return blocks;
 }
 
 /// One screen; all tables where they are requested, or where a published one is compared.

@@ -417,7 +417,7 @@ void lab_figure(ProductSheet& sheet, const Groups& groups, const std::string&) {
   plot::Panel rates, factors;
   Points points;
   for (const auto& [product, metrics] : group->products)
-    if (product.element == "i16" && product.build.empty() &&
+    if (product.element == "i16" && product.build.empty() && product.variant != "ijk" &&
         (points.empty() || points.front().second.n == product.n)) {
       points.emplace_back(static_cast<double>(points.size() + 1), product);
       rates.x_names.push_back(short_name(product));

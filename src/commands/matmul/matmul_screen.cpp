@@ -26,10 +26,10 @@ public:
   }
 
   std::string build(const std::vector<Finding>& findings) {
-    for (const auto& [first, transposed, blocked] : laboratories(group_)) {
+    for (const auto& [first, in_register, transposed, blocked] : laboratories(group_)) {
       std::vector<Product> products{first};
-      products.insert(products.end(), transposed.begin(), transposed.end());
-      products.insert(products.end(), blocked.begin(), blocked.end());
+      for (const auto* const more : {&in_register, &transposed, &blocked})
+        products.insert(products.end(), more->begin(), more->end());
       add_table(fmt::format("16-bit integers, n = {}", first.n), products, first, false);
     }
     add_doubles();

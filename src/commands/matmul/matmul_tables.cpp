@@ -295,8 +295,10 @@ std::vector<LaboratoryTable> laboratory_tables(const Laboratory& lab) {
   };
   const std::string at = fmt::format("; n = {}", lab.first.n);
   const Columns both = joined(own, compare_both(with_variant("ijk-mem"), " vs 1"));
+  Products straight{lab.first};
+  straight.insert(straight.end(), lab.in_register.begin(), lab.in_register.end());
   std::vector<LaboratoryTable> tables{
-      {"1. Straightforward product, i, j, k with the sum in memory" + at, {lab.first}, own},
+      {"1. Straightforward product, i, j, k with the sum in memory" + at, straight, both},
       {"2. Transposed product, i, j, k over a transposed copy of b, the sum in memory" + at, lab.transposed,
        joined(both, compare_both(without_copy, " vs without copy"))},
       {"3. Blocked product, i, k, j inside square blocks of one line" + at, lab.blocked, both}};
@@ -323,19 +325,20 @@ std::vector<Laboratory> laboratories(const ProductGroup& group) {
           return p.element == "i16" && p.n == first.n && p.build.empty() && p.variant == variant;
         });
       };
-      all.push_back({first, of("transposed"), of("blocked")});
+      all.push_back({first, of("ijk"), of("transposed"), of("blocked")});
     }
   return all;
 }
 
 void add_laboratory(Page& page, const ProductGroup& group) {
-  for (const auto& [first, transposed, blocked] : laboratories(group)) {
+  for (const Laboratory& lab : laboratories(group)) {
+    const Product& first = lab.first;
     page.blocks.emplace_back(document::Paragraph{
         fmt::format("Matrices are {0} x {0} of 16-bit integers: {1}.", first.n, sizes_text(group, first))});
     const auto add = [&](const LaboratoryTable& table) {
       page.add_table(group, table.caption, loops_key, table.products, table.columns, Page::Direction::across);
     };
-    for (const LaboratoryTable& table : laboratory_tables({first, transposed, blocked}))
+    for (const LaboratoryTable& table : laboratory_tables(lab))
       add(table);
     const Products vectorised = select(group, [&, n = first.n](const Product& p) {
       return p.element == "i16" && p.n == n && p.build == "vectorised";

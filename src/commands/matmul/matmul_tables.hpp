@@ -36,7 +36,6 @@ public:
   void add_table(const ProductGroup& group, const std::string& caption, const std::vector<Key>& keys,
                  const std::vector<Product>& products, const std::vector<Column>& columns,
                  Direction direction = Direction::down);
-  void add_blocks(std::vector<document::Block> more) { document::append(blocks, std::move(more)); }
   /// What the marks in the tables mean, and how many repetitions were disturbed. Throws as check_facts()
   /// does.
   [[nodiscard]] std::vector<document::Block> notes() const;
@@ -55,13 +54,20 @@ void add_published(Page& page, const std::vector<ProductGroup>& all);
 
 /// The products of one size of the laboratory.
 struct Laboratory {
-  Product first;
-  std::vector<Product> transposed, blocked;
+  Product first;                                         ///< straightforward, the sum in memory
+  std::vector<Product> in_register, transposed, blocked; ///< the first: the same with the sum in a register
 };
 [[nodiscard]] std::vector<Laboratory> laboratories(const ProductGroup& group);
 
 // The study in a report.
 
+/// Appends these figures of a machine.
+using AddFigures = std::function<void(std::vector<document::Block>&, const ProductGroup&,
+                                      const std::vector<const char*>& figures)>;
+/// All tables with their figures, and comments: the findings and what marks mean. Throws as check_facts()
+/// does.
+[[nodiscard]] std::vector<document::Block> product_blocks(const std::vector<ProductGroup>& groups,
+                                                          const AddFigures& add_figures = {});
 /// Its section, and all its values at the end.
 [[nodiscard]] std::vector<document::Section> product_sections();
 /// The questions of the laboratory on its products, and the speed-ups of the report's, with the cells that

@@ -1,5 +1,6 @@
 // The products in a report: their section, lines of the summary, part of the method, and all values.
 #include "base/format.hpp"
+#include "base/host/emulation.hpp"
 #include "commands/matmul/matmul_tables.hpp"
 
 #include <fmt/format.h>
@@ -13,45 +14,18 @@ namespace {
 
 using Blocks = std::vector<document::Block>;
 
-/// The tables that `add` appends, under a heading and followed by these figures.
-template <class Add>
-void add_part(Page& page, const std::string& title, const document::Part& part, document::Gallery& gallery,
-              const std::vector<const char*>& figures, const Add& add) {
-  Page tables;
-  add(tables);
-  if (tables.blocks.empty()) return;
-  for (const char* figure : figures)
-    gallery.add(tables.blocks, figure, part);
-  page.add_blocks(document::under(title, std::move(tables.blocks)));
-  std::ranges::move(tables.shown, std::back_inserter(page.shown));
-}
-
 Blocks products_section(const document::Material& material) {
-  Page page;
-  const bool several = std::ranges::count(material.parts, false, &document::Part::published) > 1;
-  for (const document::Part& part : material.parts) {
-    if (part.published) continue;
-    const std::string suffix = several ? ": " + part.machine : std::string();
-    for (const ProductGroup& group : group_products(*part.results)) {
-      add_part(page, "Products of 16-bit integers" + suffix, part, material.gallery, {"matmul-lab"},
-               [&](Page& tables) { add_laboratory(tables, group); });
-      add_part(page, "Products of doubles" + suffix, part, material.gallery,
-               {"matmul-time", "matmul-gflops", "matmul-misses", "matmul-hit-rates", "matmul-speed-up",
-                "matmul-blocks", "matmul-block-misses", "matmul-roofline"},
-               [&](Page& tables) { add_doubles(tables, group); });
-    }
-  }
-  const auto groups = group_products(material.results);
-  add_part(page, "Published values compared with the model", {"", false, document::unowned(material.results)},
-           material.gallery, {"matmul-published"}, [&](Page& tables) { add_published(tables, groups); });
-  std::vector<std::string> sentences;
-  for (const Finding& finding : findings(groups))
-    sentences.push_back(finding.text);
-  Blocks comments;
-  if (!sentences.empty()) comments.emplace_back(document::List{std::move(sentences)});
-  document::append(comments, page.notes());
-  page.add_blocks(document::under("Comments", std::move(comments)));
-  return std::move(page.blocks);
+  return product_blocks(group_products(material.results), [&](Blocks& blocks, const ProductGroup& group,
+                                                              const std::vector<const char*>& figures) {
+    const auto part = std::ranges::find_if(material.parts, [&](const document::Part& one) {
+      return one.machine == group.machine && !one.published;
+    });
+    for (const char* figure : figures)
+      material.gallery.add(blocks, figure,
+                           part == material.parts.end()
+                               ? document::Part{"", false, document::unowned(material.results)}
+                               : *part);
+  });
 }
 
 std::string value_text(const std::string& metric, double value) {
@@ -139,6 +113,41 @@ Blocks method(const result::Results& results) {
 }
 
 } // namespace
+
+Blocks product_blocks(const std::vector<ProductGroup>& groups, const AddFigures& add_figures) {
+  Page page;
+  const auto add = [&](const std::string& title, const ProductGroup& group,
+                       const std::vector<const char*>& figures, const auto& add_tables) {
+    Page tables;
+    add_tables(tables);
+    if (tables.blocks.empty()) return;
+    if (add_figures) add_figures(tables.blocks, group, figures);
+    document::append(page.blocks, document::under(title, std::move(tables.blocks)));
+    std::ranges::move(tables.shown, std::back_inserter(page.shown));
+  };
+  const bool several = std::ranges::count(groups, false, &ProductGroup::published) > 1;
+  for (const ProductGroup& group : groups) {
+    if (group.published) continue;
+    const bool named = several || (group.run && host::is_emulated(group.run->cpu));
+    const std::string suffix = named ? ": " + group.machine : "";
+    add("Products of 16-bit integers" + suffix, group, {"matmul-lab"},
+        [&](Page& tables) { add_laboratory(tables, group); });
+    add("Products of doubles" + suffix, group,
+        {"matmul-time", "matmul-gflops", "matmul-misses", "matmul-hit-rates", "matmul-speed-up",
+         "matmul-blocks", "matmul-block-misses", "matmul-roofline"},
+        [&](Page& tables) { add_doubles(tables, group); });
+  }
+  add("Published values compared with the model", {}, {"matmul-published"},
+      [&](Page& tables) { add_published(tables, groups); });
+  std::vector<std::string> sentences;
+  for (const Finding& finding : findings(groups))
+    sentences.push_back(finding.text);
+  Blocks comments;
+  if (!sentences.empty()) comments.emplace_back(document::List{std::move(sentences)});
+  document::append(comments, page.notes());
+  document::append(page.blocks, document::under("Comments", std::move(comments)));
+  return std::move(page.blocks);
+}
 
 std::vector<document::Section> product_sections() {
   return {{"matrix products", products_section, summary, method, false, answers},

@@ -47,6 +47,7 @@ BOOST_AUTO_TEST_CASE(the_laboratory_is_whole) {
   choice.line = 128;
   const auto stops = matmul::matmul_points(choice);
   BOOST_TEST(count(stops, "matmul", "ijk-mem") == 1U);
+  BOOST_TEST(count(stops, "matmul", "ijk") == 1U);        // the sum in a register
   BOOST_TEST(count(stops, "matmul", "transposed") == 2U); // with and without
   BOOST_TEST(count(stops, "matmul-vectorised", "transposed") == 2U);
   BOOST_TEST(std::ranges::all_of(stops, [](const auto& s) { return n_of(s) == 1024; }));
