@@ -233,7 +233,7 @@ def check_commands(cluster, checks):
     folder = cluster.folder
     done = cluster.run('srun', '-N4', 'recount', 'caches', '--witness', 'clock', '--max-size', '8M', '-q', '-o', 'caches-{node}.jsonl')
     there = sorted(p.name for p in folder.glob('caches-*.jsonl'))
-    checks.that(done.returncode == 0 and there == [f'caches-{n}.jsonl' for n in NODES], 'srun -N4 recount caches', done.stderr + str(there))
+    checks.that(done.returncode in (0, 3) and there == [f'caches-{n}.jsonl' for n in NODES], 'srun -N4 recount caches', done.stderr + str(there))
     cluster.batch('nodes.sbatch', 'perf::PAGE-FAULTS')
     there = sorted(p.name for p in folder.glob('check-*.jsonl'))
     checks.that(there == [f'check-{n}-{i}.jsonl' for i, n in enumerate(NODES)], 'nodes.sbatch: four files of check', str(there))
