@@ -10,6 +10,7 @@
 #include <range/v3/view/map.hpp>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 namespace recount::matmul {
