@@ -6,13 +6,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <range/v3/range/conversion.hpp>
+#include <range/v3/view/drop.hpp>
+#include <range/v3/view/take.hpp>
 #include <range/v3/view/transform.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <map>
-#include <ranges>
 #include <set>
 
 namespace recount::matmul {
@@ -181,7 +182,7 @@ constexpr double max_of_hit = 25, max_of_memory = 150;
 /// Whether a level below L2 holds all three matrices.
 bool below_l2_fits(const Product& product, const model::MachineDescription& machine) {
   const std::int64_t bytes = 3 * product.n * product.n * product.element_bytes();
-  return std::ranges::any_of(machine.levels | std::views::drop(2),
+  return std::ranges::any_of(machine.levels | ranges::views::drop(2),
                              [&](const auto& level) { return bytes <= level.size; });
 }
 
@@ -428,7 +429,7 @@ void add_outliers(Findings& findings, const ProductGroup& group) {
       for (auto b = std::next(a); b != metrics.end() && b->first.first == a->first.first; ++b)
         find_equal(found, product, *a, *b);
     }
-  for (const auto& [share, text] : found | std::views::take(shown))
+  for (const auto& [share, text] : found | ranges::views::take(shown))
     findings.push_back({"Outliers", text});
   if (found.size() > shown)
     findings.push_back({"Outliers", fmt::format("{} of single repetitions are outliers; see all values.",

@@ -10,6 +10,7 @@
 #include <range/v3/view/map.hpp>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 namespace recount::matmul {
@@ -318,15 +319,16 @@ std::string sizes_text(const ProductGroup& group, const Product& first) {
 
 std::vector<Laboratory> laboratories(const ProductGroup& group) {
   std::vector<Laboratory> all;
-  for (const auto& [first, metrics] : group.products)
-    if (first.element == "i16" && first.variant == "ijk-mem" && first.build.empty()) {
-      const auto of = [&](const std::string& variant) {
-        return select(group, [&](const Product& p) {
-          return p.element == "i16" && p.n == first.n && p.build.empty() && p.variant == variant;
-        });
-      };
-      all.push_back({first, of("ijk"), of("transposed"), of("blocked")});
-    }
+  for (const Product& first : select(group, [](const Product& p) {
+         return p.element == "i16" && p.variant == "ijk-mem" && p.build.empty();
+       })) {
+    const auto of = [&](const std::string& variant) {
+      return select(group, [&](const Product& p) {
+        return p.element == "i16" && p.n == first.n && p.build.empty() && p.variant == variant;
+      });
+    };
+    all.push_back({first, of("ijk"), of("transposed"), of("blocked")});
+  }
   return all;
 }
 
