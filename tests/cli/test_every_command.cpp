@@ -92,7 +92,6 @@ struct Place {
     std::ofstream(folder.path() / "published.csv") << "variant,n,l1_dcm\nsimple,600,244526955\n";
     std::ofstream(folder.path() / "story.txt") << "L1 | i7-9700 | Skylake\nallowance | ijk | 0 | 2\n";
     std::ofstream(folder.path() / "table.csv") << "CPU,skl\nPRESET,PAPI_L1_DCM,NOT_DERIVED,L1D:REPLACEMENT\n";
-    fs::copy_file(variable("DATA") + "/caches/counted.jsonl", folder.path() / "counted.jsonl");
     for (const char* suffix : {"jsonl", "svg", "gp", "txt", "md", "csv"})
       fs::create_symlink("/dev/full", folder.path() / (std::string("full.") + suffix));
   }
@@ -253,6 +252,7 @@ void check_command(const std::string& command) {
   if (!example.need.empty())
     if (const auto reason = missing(example.need); !reason.empty()) return skip(command + ": " + reason);
   const Place place;
+  fs::copy_file(variable("DATA") + "/caches/counted.jsonl", place.folder.path() / "counted.jsonl");
   if (!example.before.empty()) check_status(place.run(example.before), 0, example.before);
   const std::string text = help(command);
   check_streams(place, command, example, false);
