@@ -260,9 +260,9 @@ public:
       : user_(user), kernel_(kernel), executor_(executor), observer_(observer) {
     passed_ = executor.last_ns == 0 || now_ns < executor.last_ns ? 0 : now_ns - executor.last_ns;
     executor.last_ns = now_ns;
-    const double simulated =
-        (user != nullptr ? nanoseconds(*user, executor.cpu) : 0) +
-        (kernel != nullptr ? nanoseconds(*kernel, executor.cpu) : 0) + std::exchange(executor.kernel_ns, 0);
+    const double simulated = (user != nullptr ? nanoseconds(*user, executor.cpu) : 0) +
+                             (kernel != nullptr ? nanoseconds(*kernel, executor.cpu) : 0) +
+                             std::exchange(executor.kernel_ns, 0);
     // A program takes many times longer under Valgrind: its time there would be no share of anything.
     const bool by_cycles = settings().exact || settings().emulated_time();
     from_ = executor.clock_ns;
