@@ -24,7 +24,7 @@ std::vector<std::string_view> split_fields(std::string_view line, char separator
   return fields;
 }
 
-/// Spreadsheets write semicolons where the comma is the decimal sign, and tabs.
+/// Spreadsheets separate with semicolons where the decimal sign is a comma, or with tabs.
 char separator_of(std::string_view header) {
   for (const char separator : {',', ';', '\t'})
     if (split_fields(header, separator).size() > 1) return separator;

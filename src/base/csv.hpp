@@ -39,7 +39,7 @@ struct CsvTable {
   }
 };
 
-/// Longest file that read_csv() accepts, in bytes.
+/// Longest file that parse_csv() accepts, in bytes.
 inline constexpr std::size_t longest_csv = 1 << 20;
 
 /// Lines end with LF or CRLF; empty ones are skipped. Fields are separated by the first of comma, semicolon

@@ -1,4 +1,4 @@
-// What an errno of a file or of a resource alone tells to do.
+// Fixes for errnos of files and resources.
 #pragma once
 
 #include <cerrno>

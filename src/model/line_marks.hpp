@@ -1,4 +1,4 @@
-// Lines with a small mark each, in a table that allocates only to grow.
+// Lines with a small mark each, in a hash table.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 
 namespace recount::model {
 
-/// Lines with a mark from 0 to 6 each. Allocates only when it holds more lines than ever before.
-/// Not thread-safe.
+/// Lines with a mark from 0 to 6 each. Only put() grows the table, when it holds more lines than ever before;
+/// sorted() copies it. Not thread-safe.
 class LineMarks {
 public:
   /// `line` below 2^61; nothing changes if it is there.
@@ -21,7 +21,7 @@ public:
     word = line << mark_bits | (mark + 1);
     ++size_;
   }
-  /// Takes the line out; its mark, or `none`.
+  /// Removes the line; returns its mark, or `none`.
   unsigned take(std::uint64_t line) {
     if (size_ == 0) return none;
     const std::size_t at = place(line);
@@ -61,8 +61,8 @@ private:
       at = (at + 1) & mask();
     return at;
   }
-  /// Fills the gap with words behind it that would not be found across it (Knuth, volume 3, 6.4, algorithm
-  /// R).
+  /// Moves later words of the probe sequence into the gap, so that they are still found (Knuth, volume
+  /// 3, 6.4, algorithm R).
   void close_up(std::size_t gap) {
     for (std::size_t at = gap;;) {
       words_[gap] = 0;

@@ -19,7 +19,7 @@ std::vector<Job> remaining(const std::vector<Job>& jobs, const result::Results& 
   for (const auto& f : recorded.failures)
     failed.emplace(f.kernel, f.params, f.repetition, f.witness);
 
-  // A run is complete when all that it gives is there: each pass of each of its witnesses.
+  // A metric of a job is complete when every pass of each witness has recorded it.
   const auto is_complete = [&](const Job& job, const std::string& metric) {
     const auto& backend = witness::find(job.witness);
     for (const auto& name : backend.recorded_witnesses(job.witness))

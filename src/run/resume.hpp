@@ -1,4 +1,4 @@
-// What of a plan a results file lacks.
+// The jobs of a plan that a results file lacks.
 #pragma once
 
 #include "run/result/results_file.hpp"

@@ -94,7 +94,7 @@ private:
     }
   }
 
-  /// An element that the innermost loop does not move along, and a sum along k, are in registers.
+  /// Elements that the innermost loop does not move along, and a sum along k, are kept in registers.
   void loops() {
     loop(order_[0], [&] { loop(order_[1], [&] { innermost(order_[2]); }); });
   }
@@ -191,14 +191,14 @@ bool is_possible(const Cell& cell, double value) {
   return row == std::end(possible) || (value >= row->least * cell.cube() && value <= row->most * cell.cube());
 }
 
-/// Sorts the values. Whether each is then possible for the size at its place.
+/// Sorts the values; true if each is then possible for the cell at its position.
 bool fit_sorted(const std::vector<Cell>& by_size, std::vector<Values>& values) {
   std::ranges::sort(values, {}, &Values::median);
   return std::ranges::equal(by_size, values,
                             [](const Cell& cell, const Values& at) { return is_possible(cell, at.median); });
 }
 
-/// Whether the values, sorted, fit once one of them is multiplied by ten; then it is.
+/// Multiplies one value by ten and sorts, if all then fit, else changes nothing; whether it did.
 bool fit_with_digit(const std::vector<Cell>& by_size, std::vector<Values>& values) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     std::vector<Values> tried = values;
@@ -216,7 +216,7 @@ bool fit_with_digit(const std::vector<Cell>& by_size, std::vector<Values>& value
 struct Claim {
   const char* subject;
   std::string text;
-  bool restricts = true; ///< it excludes anything
+  bool restricts = true; ///< false: every machine satisfies it
 };
 std::vector<Claim> claims(const MachineHypothesis& hypothesis) {
   const auto machine = model::machine(hypothesis.machine.substr(0, hypothesis.machine.find("~huge")));
@@ -340,7 +340,8 @@ std::vector<std::string> Explanation::undetermined() const {
 
 Comparison Explainer::predict(const MachineHypothesis& hypothesis, const Cell& cell, const Values& values,
                               const std::string& order, double rounded) {
-  // Where the matrices are changes the count by less than this.
+  // The placement of the matrices changes the count by less than this share: a larger gap needs no more
+  // draws.
   constexpr double far = 0.05;
   constexpr std::size_t max_draws = 8;
   const double allowance = hypotheses_.allowance(cell.loops, cell.n) + rounded;
@@ -436,7 +437,7 @@ void Explainer::choose_next(Explanation& to) {
 
 namespace {
 
-/// Compares the counts of streamed matrices with the lines that must come into L2 at least.
+/// Compares PAPI_L2_DCM of streamed matrices with the fewest lines that L2 must fetch.
 void try_counts(const Hypotheses& hypotheses, const Column& column, Explanation& to) {
   constexpr std::int64_t streamed = 1000; // rows: 8 MB, more than any L2 described holds
   constexpr double lines_per_step = 1.0 / 8;

@@ -16,7 +16,7 @@ namespace recount::explain {
 inline constexpr const char* l1_metric = "PAPI_L1_DCM";
 inline constexpr const char* l2_metric = "PAPI_L2_DCM";
 
-/// A product of doubles, by what its row is called.
+/// A product of doubles: a row of a table.
 struct Cell {
   std::string loops; ///< variant of the kernel matmul: "ijk", "ikj", "blocked" ...
   std::int64_t block = 0, n = 0;
@@ -71,7 +71,7 @@ struct TableFinding {
 /// In the order of the kinds. Pure.
 [[nodiscard]] std::vector<TableFinding> check_table(const Group& group);
 
-/// Finds anew the cells with more misses in L2 than in L1, as one finding. Pure.
+/// Replaces the finding of the cells with more misses in L2 than in L1. Pure.
 void check_levels(const Column& l1, const Column& l2, std::vector<TableFinding>& found);
 
 /// Whether the value of a cell is wrong by a finding: a digit lost or added, a dead event.

@@ -48,7 +48,7 @@ public:
   }
 
 private:
-  /// The time that others hardly lengthen, where a repetition was disturbed.
+  /// CPU time if a repetition was disturbed and it is known, else elapsed time.
   [[nodiscard]] Fact preferred(const Fact& by_cpu, const Fact& elapsed) const {
     return disturbed_ > 0 && by_cpu.known() ? by_cpu : elapsed;
   }
@@ -99,7 +99,7 @@ private:
     text_ += command::table_text(table, stdout, columns_);
   }
 
-  /// All loops at the largest size of simple, or else of line, and the fastest block at its largest size.
+  /// A table at the largest size of simple, or else of line, with the fastest block at its largest size.
   void add_doubles() {
     Product reference;
     std::vector<Product> products, blocked;
@@ -145,7 +145,7 @@ private:
 
   void add_line(const std::string& line) { text_ += command::wrap(line, columns_, 2) + "\n"; }
 
-  /// As many as the screen has room for.
+  /// Those that fit the rest of the screen, in their order; longer ones are skipped.
   void add_findings(const std::vector<Finding>& findings, std::vector<std::string>& last) {
     const auto lines_of = [](const std::string& text) {
       return static_cast<std::size_t>(std::ranges::count(text, '\n'));

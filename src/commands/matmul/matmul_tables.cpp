@@ -154,7 +154,7 @@ Column of_metric(const std::string& label, const std::string& name,
 constexpr auto times = {"cpu_seconds", "seconds", "PAPI_TOT_CYC"};
 constexpr auto hit_rates = {"L1_HIT_RATE", "L2_HIT_RATE"};
 
-/// A speed-up by CPU time is stated where a repetition of a side was disturbed.
+/// Without the speed-up by CPU time, unless a repetition of either side was disturbed.
 Fact compare_if_needed(const ProductGroup& group, const Product& product, const Product& reference,
                        const std::string& name) {
   Fact fact = comparison(group, product, reference, name);
@@ -443,7 +443,7 @@ namespace {
 
 using document::Answer;
 
-/// How far a value can be relied upon, in the order of the words.
+/// Confidence in a value, best first; modelled: not measured.
 enum class Trust { high, medium, low, modelled };
 
 Trust trust_in(const Fact& fact) {

@@ -28,7 +28,7 @@ namespace recount::profile {
 /// another mount namespace, can still be read. Not thread-safe.
 class Files {
 public:
-  /// Opens the files that are new in `spaces` after this record, as the process of it sees them.
+  /// After `record` was added to `spaces`: opens the files that it newly maps, as its process sees them.
   void add(const Record& record, const symbol::Spaces& spaces);
 
   struct Found {
@@ -45,7 +45,7 @@ private:
 
   std::vector<process::Fd> open_; ///< by the numbers of the files
   process::Views views_;
-  std::unordered_set<std::uint32_t> seen_; ///< processes that have mapped something since they were created
+  std::unordered_set<std::uint32_t> seen_; ///< processes that have mapped a file since they were created
 };
 
 /// A program or library that a process has mapped, with the address and file offset of its first mapping.
@@ -183,7 +183,8 @@ struct Located {
 struct DataObject {
   enum class Kind : std::uint8_t { unknown, heap, mapped, stack, variable, file };
   Kind kind = Kind::unknown;
-  /// Of a variable, or a path; after name_objects() of each: "b", "heap block from main (product.c:7)".
+  /// The name of a variable, or a path; name_objects() fills in the others: "heap block from main
+  /// (product.c:7)".
   std::string name = {};
   std::uint32_t file = 0; ///< of a variable: number in Spaces::files()
   std::vector<std::uint32_t> calls =
@@ -212,13 +213,13 @@ struct Naming {
 
 /// As in results and JSON: "heap", "variable".
 [[nodiscard]] std::string name_of(DataObject::Kind kind);
-/// The objects with names, modules and names of calls; a heap block is named by as many calls, up to four, as
+/// Completes name, module and call_names. A heap block is named by the fewest calls, at most four, that
 /// distinguish it from others.
 [[nodiscard]] std::vector<DataObject> name_objects(const std::vector<DataObject>& objects,
                                                    const Places& places, const Naming& naming);
 
-/// The call chains of an event: names of functions, innermost first, with those that were inlined, whose
-/// names end in `inlined`; `processes`: the names of processes are the outermost ones.
+/// Weights by chain of function names, innermost first. `inlined` is appended to the names of inlined
+/// functions; `processes` adds the name of the process last.
 [[nodiscard]] std::map<std::vector<std::string>, Tally>
 chains_by_name(const Places& places, const Naming& naming, std::size_t event, const std::string& inlined,
                bool processes = false);

@@ -34,18 +34,19 @@ public:
   }
   [[nodiscard]] const Trace& trace() const noexcept { return trace_; }
 
-  virtual void note(const std::string& text) = 0; ///< lines with their ends
-  virtual void polled(std::vector<pollfd>&) const {}
-  virtual void ready() {}
-  virtual void hang_up() = 0; ///< the terminal hung up
-  virtual void finish() = 0;  ///< prints pending output and the summary
+  virtual void note(const std::string& text) = 0;    ///< lines for the user, each with its end
+  virtual void polled(std::vector<pollfd>&) const {} ///< adds the descriptors to poll
+  virtual void ready() {}                            ///< called after poll(2): reads keys and output, draws
+  virtual void hang_up() = 0;                        ///< the terminal hung up
+  virtual void finish() = 0;                         ///< prints pending output and the summary
   /// Descriptor for the output of the command, so that it does not overwrite the figure; -1: inherited.
   [[nodiscard]] virtual int command_output() { return -1; }
-  virtual void command_started() {}                               ///< it holds its own copy
-  [[nodiscard]] virtual bool takes_keys() const { return false; } ///< recount then reads standard input
-  [[nodiscard]] virtual bool gone() const = 0;                    ///< the output was closed
-  [[nodiscard]] virtual bool quit() const { return false; }       ///< q was pressed
-  /// Throws Error (unavailable) when lines could not be written, to a full disk.
+  virtual void command_started() {} ///< closes the end of the pipe that the command has inherited
+  /// Whether keys are read from standard input, which the command must not read then.
+  [[nodiscard]] virtual bool takes_keys() const { return false; }
+  [[nodiscard]] virtual bool gone() const = 0;              ///< the output was closed
+  [[nodiscard]] virtual bool quit() const { return false; } ///< q was pressed
+  /// Throws Error (unavailable) after a failed write, for example to a full disk.
   virtual void check() const {}
 
 protected:
@@ -53,7 +54,7 @@ protected:
   Trace trace_;
 };
 
-/// A figure where there is a terminal and gnuplot, else lines.
+/// JSON lines if they are requested, a figure on a terminal with gnuplot, else lines.
 [[nodiscard]] std::unique_ptr<WatchView> make_view(const ViewSettings& settings);
 
 /// Mean, minimum and maximum of each series that can be counted.

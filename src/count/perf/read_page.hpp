@@ -53,10 +53,9 @@ inline bool page_settled(const perf_event_mmap_page& page, std::uint32_t sequenc
   return page_once(page.lock) == sequence;
 }
 
-/// Whether an index of a page is that of a register which holds a count and can be read. Not 0. On x86-64 not
-/// that of PERF_METRICS, whose four parts are packed into a word (INTEL_PMC_FIXED_RDPMC_METRICS, bit 29, of
-/// arch/x86/events/perf_event.h; fixed counters have bit 30). On arm64 31 event counters and the cycle
-/// counter.
+/// Whether the index of a page names a counter that can be read. 0: none. x86-64: bit 29 marks PERF_METRICS,
+/// which packs four values into a word (INTEL_PMC_FIXED_RDPMC_METRICS of arch/x86/events/perf_event.h; fixed
+/// counters have bit 30). arm64: 1 to 31 are event counters, 32 is the cycle counter.
 inline bool page_counts(std::uint32_t index) noexcept {
 #if defined(__aarch64__)
   return index - 1 < 32;
@@ -65,7 +64,7 @@ inline bool page_counts(std::uint32_t index) noexcept {
 #endif
 }
 
-/// What the register adds to.
+/// The offset of the page plus the register.
 template <class Counter>
 [[gnu::always_inline]] inline std::uint64_t page_value(const perf_event_mmap_page& page, std::uint32_t index,
                                                        Counter counter) noexcept {
@@ -107,7 +106,8 @@ template <class Counter, class Clock>
   });
 }
 
-/// The value of an event of which all is known but where its counter is; false if that is nowhere.
+/// The value, if the event has a counter now, else false. The caller has checked cap_user_rdpmc and the
+/// times.
 template <class Counter>
 [[gnu::always_inline]] inline bool read_scheduled_by(const perf_event_mmap_page& page, Counter counter,
                                                      std::uint64_t& value) noexcept {
@@ -119,8 +119,8 @@ template <class Counter>
   });
 }
 
-/// The value alone, where of the event's enabled time only `waited` ns were without a register; false where
-/// more were, and where read_page_by() is false.
+/// The value, if the enabled time exceeds the running time by exactly `waited` ns, so that the event has not
+/// been off its counter since; else, and where read_page_by() is false, false.
 template <class Counter>
 [[gnu::always_inline]] inline bool read_value_by(const perf_event_mmap_page& page, std::uint64_t waited,
                                                  Counter counter, std::uint64_t& value) noexcept {
@@ -249,8 +249,8 @@ private:
   [[nodiscard]] static std::size_t bytes() noexcept {
     return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   }
-  /// The address of a variable of this thread. One that starts after this thread has ended may get the same:
-  /// its events then have no registers.
+  /// Identifies the thread by the address of a thread-local variable. A later thread may reuse it; the index
+  /// of these events is 0 then.
   [[nodiscard]] static const void* this_thread() noexcept {
     static constinit thread_local char mark = 0;
     return &mark;

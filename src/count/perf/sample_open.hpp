@@ -15,11 +15,12 @@
 
 namespace recount::perf {
 
-/// Kernel features beyond Linux 4.12, probed once with a dummy event.
+/// Kernel features beyond Linux 4.12.
 struct Features {
   bool lost = false;      ///< PERF_FORMAT_LOST, Linux 6.0
   bool build_ids = false; ///< perf_event_attr.build_id, Linux 5.12
 };
+/// Probes them with a dummy event, on each call.
 [[nodiscard]] Features features(OpenCall call = open_call);
 
 /// Throws Error (bad_input): no events, an event with both period and frequency, nothing that samples.
@@ -78,8 +79,8 @@ void set_period(OpenSampling& open, std::size_t event, std::uint64_t period);
 /// Throws Error, see Sampling's constructor.
 [[nodiscard]] OpenSampling open_sampling(std::vector<SampledEvent> events, const SamplingOptions& options);
 
-/// Adds what was read of an event on one thread and CPU. `followed_ns`: for how long the follower of the same
-/// thread and CPU was on it; 0: there is none. Pure.
+/// Adds what was read of an event on one thread and CPU. `followed_ns`: enabled time of the follower
+/// on that thread and CPU; 0: there is none. Pure.
 void add_read(SampledCount& count, const Raw& raw, const Times& times, std::uint64_t followed_ns);
 
 /// Fills in occurrences, times and lost of each event, summed over the contexts; the rest of `into`, which

@@ -13,7 +13,7 @@ namespace recount::perf {
 using OpenCall = int (*)(perf_event_attr* attr, pid_t pid, int cpu, int group_fd, unsigned long flags);
 int open_call(perf_event_attr* attr, pid_t pid, int cpu, int group_fd, unsigned long flags);
 
-/// Of a software event that never occurs; any user may open it.
+/// The attributes of a software event that never occurs; any user may open it.
 [[nodiscard]] perf_event_attr dummy_attr();
 
 /// Target of an event.

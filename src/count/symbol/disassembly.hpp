@@ -16,8 +16,8 @@ struct Instruction {
   std::string text;  ///< "mov qword ptr [rip + 0x2f11], rax"
 };
 
-/// Disassembles code up to the first invalid instruction. `machine`: EM_* of
-/// elf.h; empty for one that is not known. Any bytes. Thread-safe.
+/// Disassembles code, any bytes, up to the first invalid instruction. `machine`: EM_* of elf.h. Empty: the
+/// machine is not known. Thread-safe.
 [[nodiscard]] std::vector<Instruction> disassemble(int machine, std::span<const unsigned char> code,
                                                    std::uint64_t address);
 
@@ -26,8 +26,8 @@ struct Code {
   std::uint64_t address = 0;
   std::vector<unsigned char> bytes;
 };
-/// The exit instructions of a function, given by its parts: returns, and unconditional jumps out of all
-/// parts. Nothing if they are not all known: after an unknown instruction, an indirect jump, or a conditional
+/// The addresses at which a function, given by its parts, is left: returns, and unconditional jumps out of
+/// all parts. Empty if some may be unknown: after an unknown instruction, an indirect jump, or a conditional
 /// exit.
 [[nodiscard]] std::optional<std::vector<std::uint64_t>> exits(int machine, const std::vector<Code>& parts);
 

@@ -29,7 +29,7 @@ std::array<std::uint64_t, 4> matmul_bases(const MatmulPoint& at,
   return bases;
 }
 
-/// A placeholder for a value.
+/// Stands in for the value of an element: a recorder needs addresses only.
 struct Unvalued {
   friend Unvalued operator*(Unvalued, Unvalued) { return {}; }
   Unvalued& operator+=(Unvalued) { return *this; }
@@ -106,7 +106,8 @@ void fill(void* matrix, std::int64_t n, std::int64_t factor) {
 class MatmulInstance : public NativeInstance<native::Matmul> {
 public:
   using NativeInstance::NativeInstance;
-  /// A corner: the caches have just seen all matrices, and the whole region may take minutes.
+  /// A corner only: filling has just brought the matrices into the caches, and the whole region may take
+  /// minutes.
   void warm() override {
     native::Matmul corner = context_;
     corner.n = std::min<std::int64_t>(corner.n, 64);

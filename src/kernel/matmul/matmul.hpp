@@ -1,4 +1,4 @@
-// A point of `matmul`, checked, and where its matrices lie.
+// The kernel matmul: a checked point, its matrices and its loop nest.
 #pragma once
 
 #include "kernel/kernel.hpp"

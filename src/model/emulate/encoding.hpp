@@ -1,5 +1,5 @@
-// From an event's attributes to the rows of the event table that it counts, and to a counter, as Linux
-// decides it for x86.
+// The encoding of an event, the rows of the event table that it counts, and its counter, as Linux decides
+// them for x86.
 #pragma once
 
 #include "model/emulate/machine.hpp"
@@ -11,24 +11,24 @@
 
 namespace recount::emulate {
 
-/// Which PMU and which configuration; an errno where Linux gives one.
+/// A PMU (index in SimulatedMachine::pmus) and a configuration, or the errno that Linux gives.
 struct Encoding {
   int pmu = -1;
   std::uint64_t config = 0, config1 = 0;
   int error = 0;
 };
-/// Nothing where the event is none of a simulated PMU.
+/// Empty: no simulated PMU has the event.
 [[nodiscard]] std::optional<Encoding> encode(const SimulatedMachine& machine, const perf_event_attr& attr);
 
-/// Rows whose counts add up: the one of this code, else those of its single unit-mask bits. A code that no
-/// row describes counts nothing, as on hardware.
+/// The rows whose counts are summed: that of exactly this code, else those of its single unit-mask bits.
+/// Empty: the code counts 0, as on hardware.
 [[nodiscard]] std::vector<const SimulatedEvent*> find_rows(const SimulatedPmu& pmu, std::uint64_t config,
                                                            std::uint64_t config1);
 
-/// An event as far as counters matter.
+/// The counters that can count an event.
 struct Demand {
-  std::uint64_t general = 0;   ///< general counters that can count it
-  std::vector<int> fixed = {}; ///< fixed ones
+  std::uint64_t general = 0;   ///< of general counters, a bit each
+  std::vector<int> fixed = {}; ///< indices in SimulatedPmu::fixed
 };
 
 [[nodiscard]] Demand demand(const SimulatedPmu& pmu, std::uint64_t config, std::uint64_t config1);
@@ -36,9 +36,11 @@ struct Demand {
 /// Where fixed counters begin in counter numbers, as Linux numbers them (INTEL_PMC_IDX_FIXED).
 inline constexpr int first_fixed = 32;
 
-/// A counter for each, all at once; empty: there are not enough. `taken` are counters of others.
+/// One counter per demand, all at the same time: 0 to general - 1, or first_fixed + i. Empty: there are not
+/// enough. `taken`: counter_bit() of each counter in use.
 [[nodiscard]] std::vector<int> assign(const SimulatedPmu& pmu, std::span<const Demand> demands,
                                       std::uint64_t taken);
+/// The bit of a counter number.
 [[nodiscard]] std::uint64_t counter_bit(int counter);
 
 } // namespace recount::emulate

@@ -1,4 +1,4 @@
-// The header of a run: machine, software and command of the observations with its id.
+// The lines of a results file: run, observation, failure, section.
 #pragma once
 
 #include <recount/reason.hpp>
@@ -46,10 +46,9 @@ struct Run {
   std::string governor;          ///< cpufreq governor; empty: none stated
   std::string os;                ///< "Linux 6.1.0-18-amd64 x86_64"
   std::string virtualised;       ///< hypervisor's name; empty: none seen
-  std::map<std::string, std::string>
-      versions;                     ///< "recount", "papi", ...; job_fields (result/result_line.hpp)
-  std::vector<std::string> command; ///< the command line, word by word
-  std::uint64_t seed = 0;           ///< of the shuffled order
+  std::map<std::string, std::string> versions; ///< "recount", "papi", ...; see job_fields
+  std::vector<std::string> command;            ///< the command line, word by word
+  std::uint64_t seed = 0;                      ///< of the shuffled order
   /// What was planned, setting by setting in canonical text ("kernel", "--size", "witness", "metric",
   /// "repeat", ...): a sweep resumes only a file whose plan is its own.
   std::map<std::string, std::string> plan;
@@ -57,14 +56,14 @@ struct Run {
   /// that an incomplete file can tell what is missing.
   std::int64_t runs_planned = 0; ///< 0: not stated
   std::map<std::string, std::int64_t> planned;
-  /// Presets that were asked for by the formulas of their rows: "LLC_REFERENCES - L2_RQSTS:CODE_RD_MISS".
+  /// The formulas of the requested presets, by name: "LLC_REFERENCES - L2_RQSTS:CODE_RD_MISS".
   std::map<std::string, std::string> presets;
   std::map<std::string, std::string> skipped; ///< parts not run ("papi", "Java"), and why
   std::string resumes;                        ///< id of the run that this one continues; empty: none
 };
 
-/// Members of their own in a line of type run; in Run::versions under the same names. Absent: no launcher
-/// stated it.
+/// Names in Run::versions that results files write as members of the line of the run. Absent: no launcher
+/// stated them.
 inline constexpr const char* job_fields[] = {"node", "job", "step", "task", "tasks"};
 
 [[nodiscard]] inline bool is_job_field(std::string_view name) {

@@ -249,7 +249,7 @@ bool ProductGroup::has_witness(const Witness& witness) const {
 
 namespace {
 
-/// The groups, each made where a run needs it.
+/// The groups in the order of their first use.
 class ProductGroups {
 public:
   explicit ProductGroups(const result::Results& results) : results_(results), runs_(results.runs_by_id()) {
@@ -302,7 +302,7 @@ void summarise(Repetitions& all, statistics::Statistic statistic) {
   if (!values.empty()) all.summary = statistics::summarise(values, statistic);
 }
 
-/// Whether a witness is a machine without some part, and the whole machine is among `all`.
+/// Whether the witness is a reduced model ("X~no-tlb") and `all` has the whole model X.
 bool lacks_a_part(const Witness& witness, const std::set<Witness>& all) {
   const auto tilde = witness.detail.find('~');
   if (!witness.modelled() || tilde == std::string::npos) return false;
@@ -310,8 +310,8 @@ bool lacks_a_part(const Witness& witness, const std::set<Witness>& all) {
   return all.contains({Witness::model, whole}) || (whole == "host" && all.contains(Witness::model));
 }
 
-/// The group decides which witnesses are for comparison only, not the product: a study that was interrupted,
-/// or a run that failed, may leave a product without the whole machine's values.
+/// Reduced models are for comparison only. They are told by group: one product may lack the values of the
+/// whole model because its run failed.
 void find_witnesses(ProductGroup& group) {
   static const std::array<Witness, 5> order{Witness::perf, Witness::papi, Witness::clock, Witness::published,
                                             Witness::model};
@@ -401,7 +401,7 @@ struct Metric {
   std::string language; ///< of a time; empty: C++
 };
 
-/// Nothing where the column is unknown or names the product of its row.
+/// The metric of a column of values; empty: another column, or an unknown one.
 std::optional<Metric> parse_metric(std::string column) {
   const auto upper = [](unsigned char c) { return static_cast<char>(std::toupper(c)); };
   if (column == "seconds" || column == "seconds_cpp") return Metric{"seconds", ""};
@@ -508,7 +508,7 @@ private:
         add_value(*metric, cells.at(column), point, given, number);
   }
 
-  /// From 0. A word ("mean", "run-b") is the next repetition of its product.
+  /// The number of the repetition, from 0. A word ("mean", "run-b") takes the next free one of its product.
   int parse_repetition(std::string_view field, const result::Params& point) {
     const bool keep = duplicates_ == Duplicates::keep;
     if (std::isalpha(static_cast<unsigned char>(field.front())) == 0) {
@@ -671,7 +671,7 @@ std::map<std::string, std::string> preset_notes(const std::vector<std::string>& 
       if (const Preset* const found = view.loaded.find(name))
         notes[name] = fmt::format("{} ({}, {}:{})", preset::formula_text(*found), name_of(found->type), file,
                                   found->place.line);
-  } catch (const Error&) { // no table, or one that PAPI dies on: then nothing is counted by it either
+  } catch (const Error&) { // no table, or one that PAPI cannot read either, so that nothing is counted by it
   }
   return notes;
 }

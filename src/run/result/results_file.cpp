@@ -27,7 +27,7 @@
 namespace recount::result {
 namespace {
 
-/// The tasks of a job that was started by an MPI launcher or a batch system have the same arguments.
+/// A fix for the tasks of an MPI or batch job, which all have the same -o; empty: a single task.
 std::string file_of_each_task(const std::string& path) {
   if (host::this_job().tasks < 2) return {};
   const auto dot = path.rfind('.'), slash = path.rfind('/');
@@ -42,7 +42,7 @@ void share(Shared<T>& value, const Shared<T>& previous) {
   if (value == previous) value = previous;
 }
 
-/// Gathers lines one after the other, whatever they come from.
+/// Parses the lines of one or several files. Call file(), line() per line, end().
 class Gatherer {
 public:
   explicit Gatherer(Results& into) : into_(into) {}
@@ -296,8 +296,8 @@ void Writer::append(const std::string& line) {
 
 namespace {
 
-/// The run that begins the plan of each run. Shards of one plan (run/sweep_plan.hpp) belong together, where
-/// `machine` is the same for them.
+/// The first run of its plan, by run. A run that resumes belongs to the plan that it resumes; shards with an
+/// equal plan and `machine` share one. A resumed run precedes the runs that resume it.
 std::map<std::string, std::string> first_runs(const Results& results,
                                               const std::function<std::string(const Run&)>& machine) {
   std::map<std::string, std::string> first;
@@ -312,8 +312,8 @@ std::map<std::string, std::string> first_runs(const Results& results,
   return first;
 }
 
-/// The repetitions of each planned name, by first run. A run that resumes only some shards' file states the
-/// names of those again.
+/// The repetitions of each planned name, by first run. Runs of one plan may repeat names: the greatest number
+/// counts, not the sum.
 std::map<std::string, std::map<std::string, std::int64_t>>
 plans_of(const Results& results, const std::map<std::string, std::string>& first) {
   std::map<std::string, std::map<std::string, std::int64_t>> plans;

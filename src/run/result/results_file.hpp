@@ -19,8 +19,9 @@ struct Results {
   std::vector<Observation> observations;
   std::vector<Failure> failures;
   std::vector<Section> sections;
-  std::vector<std::string> warnings; ///< "FILE: the last line is torn, ignored", repeated observations
-  /// What stands for the repetitions of a point, in everything that is made of these results.
+  std::vector<std::string>
+      warnings; ///< "FILE:LINE: the last line is incomplete and was ignored", repeated observations
+  /// The statistic that summarises the repetitions of a point.
   statistics::Statistic statistic = statistics::Statistic::median;
 
   /// Valid while `runs` stays as it is.
@@ -41,7 +42,8 @@ inline constexpr std::size_t longest_line = 16 << 20;
 
 // Appends to a results file; complete lines survive a crash.
 
-/// Appends lines to a results file, each with one write(2). Not thread-safe; one writer a file (flock).
+/// Appends lines to a results file, each with one write(2). Not thread-safe; one writer per file (flock).
+/// Ignores SIGXFSZ in this process.
 class Writer {
 public:
   enum class Mode {
@@ -51,13 +53,13 @@ public:
   /// Whether the command can continue a file: only then is --resume named as a fix.
   enum class Resume { impossible, possible };
   /// `path` "-" is stdout. Throws recount::Error (bad_input) when the file exists (create), is not a
-  /// results file (append), or as host::cannot_write().
+  /// results file (append), or as base::cannot_write().
   Writer(std::string path, Mode mode, Resume resume = Resume::impossible);
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
   ~Writer();
 
-  /// Throws recount::Error as host::cannot_write() when the disk is full, a limit is reached or the device
+  /// Throws recount::Error as base::cannot_write() when the disk is full, a limit is reached or the device
   /// fails; the file then ends with the last whole line.
   template <class Line>
   void write(const Line& line) {

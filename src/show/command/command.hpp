@@ -13,14 +13,15 @@
 namespace recount::command {
 
 /// Declares options of one subcommand; a thin front of CLI11 that keeps its headers out of the commands.
-/// Every bound variable must outlive the parse.
+/// Every bound variable must outlive the parse. `names`: "-e,--event", the long one last; `value`: what
+/// stands for the value in --help; `prose`: effect and default.
 class Options {
 public:
   explicit Options(void* app) : app_(app) {}
   Options& flag(const std::string& names, bool& into, const std::string& prose);
   Options& text(const std::string& names, std::string& into, const std::string& value,
                 const std::string& prose);
-  /// A whole number within the range. Another one is a bad_input that names the range.
+  /// A whole number. run() throws bad_input, which names the range, for one outside it.
   struct Range {
     long least, most;
   };
@@ -62,9 +63,9 @@ struct Command {
   std::string prose; ///< one line, as in `recount --help` and the NAME of its page
   /// Declares the options and returns what runs once they are parsed; its value is the exit status.
   std::function<std::function<int()>(Options&)> declare;
-  bool hidden = false; ///< not shown to users: the program starting itself
-  /// Runs a program and takes its exit status: failures of recount itself are then told apart as 125, a
-  /// program that cannot be run as 126, one that is not there as 127 (as env(1) does).
+  bool hidden = false; ///< for child processes of recount; not listed in help
+  /// Exits with the status of the program that it runs; 125: recount itself failed, 126: the program cannot
+  /// be run, 127: it was not found (as env(1) does).
   bool transparent = false;
 };
 

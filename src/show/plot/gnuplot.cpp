@@ -27,7 +27,7 @@ namespace recount::plot {
 namespace {
 constexpr const char* install = "install gnuplot (Debian: apt-get install gnuplot-nox)";
 
-/// What LaTeX reads as a command, as text.
+/// A character that LaTeX would interpret, escaped.
 std::string escaped_tex(char c) {
   if (c == '\\') return "\\textbackslash{}";
   if (c == '~') return "\\textasciitilde{}";
@@ -35,7 +35,7 @@ std::string escaped_tex(char c) {
   return (std::string_view("{}_%&#$").find(c) != std::string_view::npos ? "\\" : "") + std::string(1, c);
 }
 
-/// Characters that need no escape in double quotes: the others are `...`, @macros, escapes, or begin a
+/// Characters that are literal in double quotes; others may start a substitution, a macro, an escape or a
 /// comment.
 bool is_plain(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
@@ -160,7 +160,7 @@ private:
 
 std::string draw_next(const std::function<void(GnuplotWriter&)>& send) {
   static std::optional<GnuplotProcess> gnuplot;
-  if (!process::find_program("gnuplot")) return run_gnuplot(send); // which says so
+  if (!process::find_program("gnuplot")) return run_gnuplot(send); // throws: gnuplot is missing
   if (!gnuplot) gnuplot.emplace();
   if (auto figure = gnuplot->execute(script_text(send))) return *figure;
   gnuplot.reset();

@@ -102,8 +102,8 @@ bool has_room(const Shape& shape, std::span<const std::uint64_t> places) {
   });
 }
 
-/// Every shape of that capacity that agrees with all conflicts. Fewer lines than the levels above hold never
-/// miss, unless the level is inclusive.
+/// The shapes of `capacity` that predict every conflict. `hidden`: lines that the levels above retain, which
+/// never miss here; 0 for an inclusive level.
 std::vector<Shape> consistent_shapes(std::int64_t line, std::int64_t capacity,
                                      const std::vector<Conflict>& conflicts, std::int64_t hidden) {
   std::vector<Shape> shapes;
@@ -138,12 +138,12 @@ std::vector<std::int64_t> telling_strides(std::int64_t line, std::int64_t capaci
   return strides;
 }
 
-/// Which other sets the lines go to that push the counted ones out of the levels above.
+/// The choice of sets for filler lines, which evict the counted lines from the levels above.
 struct Others {
-  /// 0: sets that caches of fewer sets would still distinguish from the first; others: random sets. Odd
-  /// variants use enough lines to evict every counted line from the levels above.
+  /// 0: sets by divisor, which caches of fewer sets still tell from the first; others: random sets. Odd ones:
+  /// enough lines to evict all.
   std::uint64_t variant = 0;
-  /// When given, sets that this shape would not take for the counted lines' own come first.
+  /// Sets that this shape keeps apart from the counted ones come first; may be null.
   const Shape* rival = nullptr;
 };
 
@@ -157,7 +157,7 @@ std::vector<std::int64_t> other_sets(std::int64_t sets, std::int64_t wanted, std
   if (shared > 0) {
     for (std::int64_t set = 1; set < sets && std::ssize(chosen) < wanted; ++set)
       if (set % shared != 0) choose(set);
-  } else if (variant == 0) { // a cache of fewer sets would have those of large divisors in common with set 0
+  } else if (variant == 0) { // a cache of fewer sets maps multiples of a large divisor to set 0
     const std::int64_t most = std::min<std::int64_t>(sets, 4096);
     for (std::int64_t divisor = 1; divisor < most && std::ssize(chosen) < wanted; ++divisor)
       for (std::int64_t set = divisor; set < most && std::ssize(chosen) < wanted; set += divisor)
@@ -199,7 +199,7 @@ std::optional<kernel::Pattern> in_one_set(const Shape& shape, std::int64_t count
 using kernel::dense;
 using kernel::Pattern;
 
-/// Twice as many lines as a set holds, half of them shifted: they fit once the shift leads to other sets.
+/// Twice the ways of a set, half of them shifted: all fit once the shift reaches other sets.
 std::vector<Pattern> shifted_patterns(const Shape& shape, std::int64_t stride, std::int64_t farthest) {
   std::vector<Pattern> all;
   for (std::int64_t shift = 8; shift <= farthest; shift *= 2) {
@@ -243,7 +243,7 @@ private:
            around_.below->judge(around_.below->share(pattern), pattern.visits()) != Fit::fits;
   }
 
-  /// Doubling sizes, at a stride that no line is shorter than.
+  /// Doubles the working set until it misses, at a stride of at most one line.
   void find_onset() {
     const std::int64_t stride = around_.line_above;
     const std::int64_t first = std::max<std::int64_t>(around_.capacity_above, 256);
@@ -258,7 +258,7 @@ private:
                                 base::format_bytes(found_.onset.exceeds))};
   }
 
-  /// By pairs in so many blocks that the first touch always leaves the level.
+  /// By pairs, in so many blocks that the first access of each always misses.
   void find_line() {
     std::int64_t count = std::max<std::int64_t>(16, 2 * found_.onset.exceeds / pair_block);
     for (int grown = 0; gauge_.share(pair_patterns(count).front()) < 0.45; ++grown, count *= 4)
@@ -282,9 +282,9 @@ private:
     if (found_.onset_hidden) find_hidden_onset();
   }
 
-  /// Where the level above holds a part of any working set that this one has just no room for, columns of
-  /// lines in one set of that level reach this one: as many as stay in one column, times as many bytes as
-  /// columns can be wide before they share sets.
+  /// Where the level above always retains a part of the working set, columns of lines in one set of it reach
+  /// this level. The capacity is the lines that fit in a column times the width of columns, in bytes, before
+  /// they share sets.
   void find_hidden_onset() {
     const std::int64_t period = common_multiple(*found_.line, around_.inner.period);
     if (period == 0) throw Unknown{"the levels above have no common set period"};
@@ -327,7 +327,7 @@ private:
     const bool leaves = !fits(family(max_counted));
     if (leaves) conflict.lines = narrow(gauge_, family, {0, max_counted}, can_.at_once);
     if (conflict.lines.fits > around_.inner.ways && !reaches(family(conflict.lines.fits))) return;
-    // Else the level above answers instead, or the level below overflows.
+    // Drops a stride at which the level above still hits, or the level below overflows.
     if (leaves &&
         (!reaches(family(conflict.lines.exceeds)) || leaves_level_below(family(conflict.lines.exceeds))))
       return;
@@ -392,7 +392,8 @@ private:
     if (!overflow_seen) throw Unknown{"the next level overflows at the same size"};
     if (!in_one_set(shapes_.front(), shapes_.front().ways, around_.inner, {}))
       throw Unknown{"it has no more ways than the level above"};
-    // A cache of hundreds of ways that behaves as an ordinary one would, but for its ways, is no cache.
+    // Only a shape of hundreds of ways is left though ordinary ones were candidates: rather noise than a
+    // cache.
     if (shapes_.front().ways > max_ways && ordinary)
       throw Unknown{"no number of ways up to several hundred explains all readings"};
   }
@@ -509,8 +510,8 @@ private:
     if (found_.shape->way_bytes() != decision->way_bytes) throw Unknown{"a way is no multiple of a line"};
   }
 
-  /// The most lines at a stride that hit, so that as few readings as possible are on the wrong side. The
-  /// lines rise.
+  /// Splits the readings of a stride, in ascending lines, into hits and misses with the fewest on the wrong
+  /// side.
   void add_conflict(const std::vector<StrideReading>& readings) {
     if (readings.size() < 2) return;
     std::size_t best = 0;
@@ -551,8 +552,8 @@ private:
         onset.exceeds = bytes;
     }
     // Up to two lines per set of the shape may be in use by the system; a quarter more overflows most sets.
-    // Where lines do not leave in order of use, a quarter more still mostly stays; but a number of ways that
-    // is hardly ever built may be one that others leave of a larger number, and then the onset is beyond it.
+    // With other replacement than LRU a quarter more still mostly fits. An odd number of ways above 5 may be
+    // what others leave of a larger cache: its misses must begin at most 1/16 beyond.
     const std::int64_t beyond =
         shape.ways % 2 == 1 && shape.ways > max_odd_ways ? capacity / 16 : capacity / 4;
     const bool agrees = onset.fits >= capacity - capacity / 4 && onset.fits <= capacity + beyond &&

@@ -330,7 +330,7 @@ struct GridReading {
   std::string caption;
 };
 
-/// Without those that contradict a better finding.
+/// The readings of the grids of a part, without those that contradict a finding of recount caches.
 std::vector<GridReading> grid_readings_in(const document::Part& sweep,
                                           const std::vector<CachesFindings>& found) {
   std::vector<GridReading> all;
@@ -461,8 +461,8 @@ std::vector<document::Block> write_sweeps(const document::Material& material) {
   return document::under("Cache curves", std::move(all));
 }
 
-/// One line on all kernels; nothing of a model, which shows what was stated, and none by times of a level
-/// that recount caches has found.
+/// One line for all kernels. Left out are modelled readings, which repeat the stated sizes, and times of
+/// levels that recount caches has found.
 std::vector<std::string> readings_summary(const document::Part& part) {
   const auto found = all_findings(part);
   const auto is_found = [&](const std::string& name) {
@@ -497,9 +497,9 @@ struct CacheEvidence {
 
 using document::Answer;
 
-/// A property and its cells in the tables of a report.
+/// A property as findings have it, and as readings of a grid do.
 struct PropertyName {
-  const char* name; ///< "capacity"
+  const char* name; ///< "size"
   Property LevelFinding::*found;
   ClassicValue ClassicReading::*read;
 };
@@ -544,7 +544,7 @@ std::optional<Answer> answer_found(const CacheEvidence& evidence, const std::str
   return {};
 }
 
-/// The first source with a value, or the reason of the first that has one.
+/// Answers from the first source that has a value; where none has, with the first reason that a source gives.
 class PropertyAnswer {
 public:
   PropertyAnswer(const CacheEvidence& evidence, std::string level, const PropertyName& property)

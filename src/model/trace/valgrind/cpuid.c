@@ -61,8 +61,8 @@ static void emulated_rdtscp(VexGuestAMD64State* state) {
   state->guest_RDX = cycles >> 32;
 }
 
-/* The name of the helper that the statement calls, of those of Valgrind for instructions; empty: another
- * one's. */
+/* The name, without its prefix, of the helper for an instruction of Valgrind that the statement calls; empty:
+ * another statement. */
 static const HChar* helper_of(const IRStmt* statement) {
   static const HChar prefix[] = "amd64g_dirtyhelper_";
   if (statement->tag != Ist_Dirty) return "";

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
- * Each block writes its number and then the address of each access, by stores within the block; whether there
- * is room is checked once, before the first. At a side exit the words so far are closed by RT_EXIT, unless
- * nothing follows. */
+ * A block stores RT_BLOCK with its number, then one address per access. Room is checked once, at its beginning.
+ * A side exit appends RT_EXIT, unless all words have been written. */
 #include "tool.h"
 
 #include "pub_tool_aspacemgr.h"
@@ -16,7 +15,7 @@
 #include <stddef.h>
 #endif
 
-/* RT_PLAIN ... of the instruction of so many bytes. */
+/* RT_PLAIN, RT_JUMP ...: the control flow of an instruction of `bytes` bytes. */
 #if defined(VGA_amd64)
 /* Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2, chapter 2 and appendix A. */
 static Bool is_prefix(UChar byte) {
@@ -130,8 +129,8 @@ static Bool disjoint(Int offset, Int bytes) {
   return offset + bytes <= held->Ist.Put.offset || offset >= held->Ist.Put.offset + VECTOR_BYTES;
 }
 
-/* Whether what is held may come after the statement, which then neither reads nor changes the register, nor
-   leaves the block. */
+/* Whether the held store may move behind the statement, which neither accesses the register nor leaves the
+   block. */
 static Bool may_pass(const IRStmt* statement) {
   switch (statement->tag) {
   case Ist_NoOp:
@@ -158,7 +157,7 @@ static IRExpr* widened(IRExpr* scalar) {
   }
 }
 
-/* Whether the statement and what is held became one. */
+/* Merges the held zeros and the statement into one store, where that is possible. */
 static Bool joined(const IRStmt* statement) {
   if (statement->tag != Ist_Put || statement->Ist.Put.offset != held->Ist.Put.offset) return False;
   IRExpr* const whole = widened(statement->Ist.Put.data);
@@ -217,7 +216,7 @@ static void access(IRExpr* address, Bool store, Int bytes, IRExpr* guard) {
 }
 
 #if defined(VGA_amd64)
-/* Of an instruction that is about a line: its RT_FLUSHED ... and its operand. */
+/* The operand of a flush or a prefetch, and its kind: RT_FLUSHED ... */
 typedef struct {
   UInt what; /* 0: another instruction */
   const UChar* modrm;
@@ -247,9 +246,9 @@ static IRExpr* sum_of(IRExpr* a, IRExpr* b) {
   return assign(Ity_I64, IRExpr_Binop(Iop_Add64, a, b));
 }
 
-/* VEX keeps no address: it rounds that of a flush down, and drops that of a prefetch. The registers are those
- * of the program because VEX ends the block after a flush, and where code is reported stores them at each
- * instruction. Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2, tables 2-2 and 2-3. */
+/* VEX drops the address of a prefetch and rounds that of a flush down, so it is computed from the registers of
+ * the program. These are current: VEX ends the block after a flush, and stores registers at each instruction
+ * where code is reported. Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2, tables 2-2 and 2-3. */
 static IRExpr* hinted_address(const LineHint* hint, Addr next) {
   const UInt mode = *hint->modrm >> 6;
   UInt base = *hint->modrm & 7;
@@ -336,7 +335,7 @@ static void write_countdowns(void) {
                        assign(Ity_I64, IRExpr_Binop(Iop_Sub64, countdown.at[i], u64(countdown.down[i])))));
 }
 
-/* Whether one of these is not above what has been counted down. */
+/* 1 if one of these countdowns has ended. */
 static IRExpr* expired(UInt bits) {
   IRExpr* any = NULL;
   for (UInt i = 0; i < RT_COUNTDOWNS; ++i) {
@@ -378,7 +377,7 @@ static void begin_countdowns(const IRSB* in, Addr code) {
   read_countdowns();
 }
 
-/* Ends the block before an instruction, where another one begins. */
+/* Ends the block before `code`, if `guard` holds. */
 static void end_before(Addr code, IRExpr* guard) {
   add_held();
   write_countdowns();
@@ -387,7 +386,7 @@ static void end_before(Addr code, IRExpr* guard) {
   leave_to(code, guard, Ijk_Boring);
 }
 
-/* Before the next instruction: where a countdown has ended, the block ends, and one that begins here asks. */
+/* Ends the block before `code` where a countdown has ended: the block that begins there asks for new ones. */
 static void check_countdowns(Addr code) {
   if (countdown.changed == 0 || !countdown.divisible) return;
   end_before(code, expired(countdown.changed));
@@ -428,7 +427,8 @@ static UInt countdowns_of_access(const IRStmt* statement) {
   }
 }
 
-/* Counts the instruction that begins with a statement of the block: never less than recount will. */
+/* Counts the instruction that begins with a statement of the block, never less than recount does: asking early
+   costs time, asking late loses a sample. */
 static void count_down(const IRSB* in, Int statement, UInt flow) {
   UInt bits = 1 << RT_COUNT_INSTRUCTIONS | countdowns_of_flow(flow);
   if (is_prefetch((const UChar*)in->stmts[statement]->Ist.IMark.addr, in->stmts[statement]->Ist.IMark.len))
@@ -448,7 +448,7 @@ static Bool reads_cycles(const IRSB* in, Int statement) {
   return False;
 }
 
-/* Before the first instruction, whose beginning a statement is, of a block that has written no words. */
+/* Before the first instruction, which begins with `statement`, while the block has written no words. */
 static void begin_reading_cycles(const IRSB* in, Int statement) {
   Bool reads = reads_cycles(in, statement);
   for (Int i = statement; !countdown.divisible && i < in->stmts_used; ++i)
@@ -530,7 +530,7 @@ static Int last_of(const IRSB* in) {
   return i;
 }
 
-/* At most. */
+/* Upper bound of the words of a block. */
 static UInt count_words(const IRSB* in) {
   UInt words = 2; /* the number, RT_EXIT */
   for (Int i = 0; i < in->stmts_used; ++i)
@@ -572,7 +572,7 @@ static VG_REGPARM(1) void undecoded(Addr at) {
   rt_record(RT_UNDECODED, words, 3);
 }
 
-/* When it is executed, not when it is seen: branches may leave the block before. */
+/* Reports it when it is executed, not when it is translated: a branch may leave the block before. */
 static void report_undecoded(const IRSB* in) {
   if (in->jumpkind == Ijk_NoDecode)
     addStmtToIRSB(block.out,
