@@ -358,7 +358,8 @@ void add_capacities(Findings& findings, const Subject& subject) {
   if (blocks.empty() || levels.empty()) return;
   const auto [element, rows] = *blocks.rbegin();
   const auto largest = [&, element = element](std::int64_t copies) {
-    return std::floor(std::sqrt(static_cast<double>(levels.front().size / copies / element)));
+    const std::int64_t elements = levels.front().size / copies / element;
+    return std::floor(std::sqrt(static_cast<double>(elements)));
   };
   const std::int64_t bytes = rows * rows * element;
   const auto level = std::ranges::find_if(levels, [&](const auto& l) { return bytes <= l.size; });

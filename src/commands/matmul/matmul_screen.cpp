@@ -56,7 +56,7 @@ private:
   /// The cell of a fact; elapsed time among CPU times is marked.
   std::string cell(const Fact& fact, const char* unit = "") {
     shown_.push_back({"screen", fact});
-    if (!fact.known()) return fact.reference || fact.product.build != "" ? "" : fact.text();
+    if (!fact.known()) return fact.reference || !fact.product.build.empty() ? "" : fact.text();
     const bool elapsed = fact.metric == "seconds" || fact.metric == "GFLOPS";
     return fact.text() + unit + (elapsed && disturbed_ > 0 ? " *" : "");
   }

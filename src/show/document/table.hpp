@@ -85,8 +85,8 @@ struct Table {
     rows.push_back(std::move(row));
   }
   template <std::same_as<std::vector<std::string>> Words>
-  void add(const Words& row) {
-    add(std::vector<Cell>(row.begin(), row.end()));
+  void add(Words row) {
+    add(std::vector<Cell>(std::make_move_iterator(row.begin()), std::make_move_iterator(row.end())));
   }
   void add_data(std::vector<Datum> values) {
     data.insert(data.end(), std::make_move_iterator(values.begin()), std::make_move_iterator(values.end()));
