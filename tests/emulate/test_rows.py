@@ -18,13 +18,9 @@ def emulate(machine, *words):
                           env={**os.environ, "PAPI_CSV_EVENT_FILE": str(TABLES / f"{machine}.csv")})
 
 
-def judge(machine, *presets):
-    return json.loads(emulate(machine, machine, "--", RECOUNT, "check", "--json", "-q", *presets).stdout)["verdicts"]
-
-
 def wrong(machine):
-    """What is wrong with the verdicts. An accusation is one that a second check of the row repeats."""
-    verdicts = judge(machine)
+    """What is wrong with the verdicts."""
+    verdicts = json.loads(emulate(machine, machine, "--", RECOUNT, "check", "--json", "-q").stdout)["verdicts"]
     if any("libpfm4 does not know it" in verdict["why"] for verdict in verdicts):
         recorded = emulate(machine, "--general", "32", machine, "--", PRESETS, "--run_test=mutants/right_rows_agree")
         return recorded.stdout.splitlines() if recorded.returncode else []
@@ -35,11 +31,7 @@ def wrong(machine):
     sound = sum(len(by_verdict.pop(name, [])) for name in ("agrees", "plausible"))
     by_verdict.pop("not counted", None)
     unstable = by_verdict.pop("unstable", [])
-    accused = [row.split(":")[0] for rows in by_verdict.values() for row in rows]
-    again = {verdict["preset"] for verdict in judge(machine, *accused) if verdict["verdict"] in by_verdict} if accused else set()
-    faults = [f"{name}: {row}" for name, rows in by_verdict.items() for row in rows if row.split(":")[0] in again]
-    for row in set(accused) - again:
-        print(f"{machine}: {row} was accused once, and not again")
+    faults = [f"{name}: {row}" for name, rows in by_verdict.items() for row in rows]
     if sound + len(unstable) < FEWEST:
         faults.append(f"{sound} rows were counted")
     return faults + (unstable if 10 * len(unstable) > sound + len(unstable) else [])

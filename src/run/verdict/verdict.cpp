@@ -104,7 +104,10 @@ private:
       return end(Verdict::unstable,
                  fmt::format("the difference of perf and PAPI varies from {} to {}",
                              count_text(out_.difference->low), count_text(out_.difference->high)));
-    case statistics::Held::outside: break;
+    case statistics::Held::outside:
+      // Too few to tell another mapping from what one order of the witnesses adds.
+      if (out_.difference->n < statistics::min_compared && immaterial()) return false;
+      break;
     }
     if (out_.perf->median != 0) out_.factor = out_.papi->median / out_.perf->median;
     if (!trial_.perf.other_value.empty())

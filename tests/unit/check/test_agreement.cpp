@@ -112,6 +112,20 @@ BOOST_AUTO_TEST_CASE(noise_of_an_empty_region_is_tolerated) {
   BOOST_TEST((of(t) == check::Verdict::agrees));
 }
 
+BOOST_AUTO_TEST_CASE(two_readings_within_what_is_expected_are_no_other_mapping) {
+  // Mispredictions of predictable branches, one execution per order of the witnesses.
+  check::Trial t = trial({{-1}, {2}}, {{5}, {8}}, 0);
+  t.stated->below = 0;
+  t.stated->above = 64;
+  BOOST_TEST((of(t) == check::Verdict::agrees));
+  t.stated->above = 3; // more than the range has room for
+  BOOST_TEST((of(t) == check::Verdict::mapping_differs));
+  t = trial({{-1}, {2}, {0}}, {{5}, {8}, {6}}, 0);
+  t.stated->below = 0;
+  t.stated->above = 64;
+  BOOST_TEST((of(t) == check::Verdict::mapping_differs));
+}
+
 BOOST_AUTO_TEST_CASE(an_error_of_the_bias_is_no_other_mapping) {
   check::Trial t = trial({{2.5, 2.5, 2.5, 2.5}}, {{1.5, 1.5, 1.5, 1.5}}, 3);
   t.stated->below = 3;
