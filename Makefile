@@ -122,6 +122,7 @@ count:
 
 lint:
 	mandoc -T lint -W warning man/*.[1-9]
+	@if command -v groff >/dev/null; then ! groff -mandoc -Tutf8 -ww man/*.[1-9] 2>&1 >/dev/null | grep .; fi
 
 SOURCES = $(shell git ls-files '*.cpp' '*.hpp')
 

@@ -90,7 +90,7 @@ class Heads(unittest.TestCase):
         answer = recount("skl", "matmul", "--study", "report", "--n", "24,32", "--block", "8", "--no-java", "--witness", "clock,perf", "-qv")
         self.assertEqual(answer.returncode, 0, answer.stderr)
         self.assertRegex(answer.stdout, r"Products of doubles: .*\(emulated\)")
-        self.assertRegex(answer.stdout, r"line compared with simple\n *n +speed-up by time")
+        self.assertRegex(answer.stdout, r"Products of doubles\n *loops +n +time \(s\) +GFLOP/s +speed-up by time")
         for reservation in (" ?", "not established", "disturbed"):
             self.assertNotIn(reservation, answer.stdout)
 

@@ -22,7 +22,7 @@ namespace {
 struct ReportArguments {
   std::vector<std::string> files, formats;
   std::string folder, machine, statistic, external;
-  bool explain = false;
+  bool explain = false, full = false;
 };
 
 int write_report(const ReportArguments& a) {
@@ -45,7 +45,7 @@ int write_report(const ReportArguments& a) {
   auto parts = sections();
   if (a.explain) parts.push_back(explain::explain_section());
   const auto published = report::publish(
-      report::build_report(results, {a.files, RECOUNT_VERSION, a.machine}, {figures(), parts}), a.folder,
+      report::build_report(results, {a.files, RECOUNT_VERSION, a.machine, a.full}, {figures(), parts}), a.folder,
       formats);
   for (const auto& warning : published.warnings)
     command::note("recount report: warning: {}\n", warning);
@@ -64,6 +64,8 @@ command::Command report_command() {
             .text("-o,--output", a.folder, "FOLDER", "write the report to FOLDER, created if missing")
             .list("--format", a.formats, "LIST",
                   "write these formats: markdown, html, latex, csv (default: the first three)")
+            .flag("--full", a.full,
+                  "also write the argument of each value, the method, every table and all values")
             .flag("--explain", a.explain,
                   "also test hypotheses about the machines against counts of matrix products "
                   "(seconds each)")

@@ -186,8 +186,11 @@ std::optional<Quantity> compare(const Quantity& product, const Quantity& referen
 } // namespace
 
 std::string describe(const Witness& witness) {
-  const bool here = witness.modelled() && model::without_modes(witness.machine()) == "host";
-  return base::format_witness(here ? Witness(Witness::model) : witness);
+  if (!witness.modelled()) return base::format_witness(witness);
+  if (model::without_modes(witness.machine()) == "host") return base::format_witness(Witness(Witness::model));
+  std::string machine = witness.machine();
+  if (const auto at = machine.find("~sample"); at != machine.npos) machine.erase(at, 7);
+  return base::format_witness(Witness(Witness::model, machine));
 }
 
 std::string format(Kind kind, double value) {
@@ -397,8 +400,7 @@ void check_facts(const std::vector<Shown>& all) {
       if (const std::string why = contradiction(fact, values); !why.empty())
         throw bad_input(
             fmt::format("{}: {} of {}, n = {}", place, fact.name, loops_name(fact.product), fact.product.n),
-            fmt::format("{} {}", fact.value(), why),
-            "report this with the results file: no two numbers of a report may disagree");
+            fmt::format("{} {}", fact.value(), why), result::contradiction_fix);
 }
 
 } // namespace recount::matmul

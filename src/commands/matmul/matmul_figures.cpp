@@ -129,6 +129,9 @@ public:
     return std::move(sheet_);
   }
 
+  /// What it shows, where that is not what its entry says.
+  void rename(std::string prose) { sheet_.prose = std::move(prose); }
+
   /// Pieces of the caption that only this figure has.
   std::vector<std::string> remarks;
 
@@ -278,7 +281,7 @@ void add_model(ProductSheet& sheet, plot::Panel& panel, const Groups& groups, co
 
 /// Above the counts, below the ratio of both.
 void published_figure(ProductSheet& sheet, const Groups& groups, const std::string&) {
-  bool solid = false;
+  bool solid = false, modelled = false;
   for (const ProductGroup& published : groups) {
     if (!published.published) continue;
     plot::Panel counts = size_panel("L1 misses (millions)"), ratios = size_panel("model / published");
@@ -292,6 +295,7 @@ void published_figure(ProductSheet& sheet, const Groups& groups, const std::stri
       add_model(sheet, counts, groups, published, loops, named ? "" : loops_name(loops),
                 [](const auto& model) { return in_millions("PAPI_L1_DCM", model); });
     }
+    modelled = modelled || std::ranges::any_of(counts.series, &plot::Series::modelled);
     sheet.finish(std::move(counts), "L1 data-cache misses");
     sheet.remarks.push_back("published: " + published_clause(published));
     for (const Product& loops : published.loops())
@@ -301,6 +305,7 @@ void published_figure(ProductSheet& sheet, const Groups& groups, const std::stri
     sheet.finish(std::move(ratios), "L1 data-cache misses");
   }
   if (solid) sheet.remarks.insert(sheet.remarks.begin(), "solid: published");
+  if (!modelled) sheet.rename("published misses");
 }
 
 /// By how much the model exceeds the published L1 misses, in percent of these: in a ratio, a percent is not
@@ -388,6 +393,7 @@ void add_block_panel(ProductSheet& sheet, const ProductGroup& group, const std::
              dotted;
   }
   if (dotted && panel.ordered) panel.x_title += "; dotted: line, without blocks";
+  if (!dotted) sheet.rename("blocked products against block size");
   if (!panel.series.empty() && panel.series.front().samples.size() > 1)
     sheet.finish(std::move(panel), subject);
 }
@@ -510,11 +516,15 @@ struct FigureOfProducts {
   void (*compose)(ProductSheet&, const Groups&, const std::string& name);
 };
 
+bool has_series(const plot::Sheet& sheet, const std::function<bool(const plot::Series&)>& wanted) {
+  return std::ranges::any_of(
+      sheet.panels, [&](const plot::Panel& panel) { return std::ranges::any_of(panel.series, wanted); });
+}
+
 const std::vector<FigureOfProducts>& product_table() {
   const std::string sizes = "products of doubles at two sizes or more (recount matmul)";
   static const std::vector<FigureOfProducts> rows{
-      {{"matmul-time", "time of matrix products against their size, every language and build",
-        "times (witness clock) of " + sizes},
+      {{"matmul-time", "time of matrix products against their size", "times (witness clock) of " + sizes},
        size_figure},
       {{"matmul-gflops", "operations per second of matrix products against their size",
         "times (witness clock) of " + sizes},
@@ -528,8 +538,13 @@ const std::vector<FigureOfProducts>& product_table() {
       {{"matmul-speed-up", "speed-up of matrix products over simple against their size",
         "times (witness clock) of simple and another product, of " + sizes},
        size_figure},
-      {{"matmul-blocks", "operations per second of blocked products, compared with line",
-        "times (witness clock) of blocked products of doubles with two block sizes or more (recount matmul)"},
+      {{"matmul-blocks",
+        "operations per second of blocked products, compared with line",
+        "times (witness clock) of blocked products of doubles with two block sizes or more (recount matmul)",
+        {{"compared with line",
+          [](const plot::Sheet& s) {
+            return has_series(s, [](const auto& one) { return one.label.starts_with("line"); });
+          }}}},
        blocks_figure},
       {{"matmul-block-misses", "L1 and L2 misses of blocked products against block size",
         "PAPI_L1_DCM or PAPI_L2_DCM of blocked products of doubles with two block sizes or more (recount "
@@ -544,8 +559,11 @@ const std::vector<FigureOfProducts>& product_table() {
         "operations per byte read into L2",
         "ceilings, times and L2 misses of products of doubles (recount matmul --study report)"},
        roofline_figure},
-      {{"matmul-published", "published misses compared with the model of their machine",
-        "a published table (recount matmul --published)"},
+      {{"matmul-published",
+        "published misses compared with the model of their machine",
+        "a published table (recount matmul --published)",
+        {{"compared with the model",
+          [](const plot::Sheet& s) { return has_series(s, &plot::Series::modelled); }}}},
        published_figure},
       {{"matmul-field", "how far modelled L1 misses are off the published ones, group by group",
         "a published table with a column microarchitecture (recount matmul --published)"},

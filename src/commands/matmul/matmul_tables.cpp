@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <range/v3/range/conversion.hpp>
+#include <range/v3/view/drop.hpp>
 #include <range/v3/view/filter.hpp>
 #include <range/v3/view/map.hpp>
 
@@ -75,7 +76,7 @@ void Page::add_table(const ProductGroup& group, const std::string& caption, cons
   show::Table table({},
                     uniform && !witnesses.begin()->empty() ? caption + ", " + *witnesses.begin() : caption);
   for (const Key& key : keys)
-    table.columns.push_back(show::key_number(key.head));
+    table.columns.push_back(key.text == loops_name ? show::key_words(key.head) : show::key_number(key.head));
   for (const Cells& cells : filled)
     table.columns.push_back(show::number(label_of(cells, !uniform)));
   for (std::size_t i = 0; i < products.size(); ++i) {
@@ -209,6 +210,28 @@ const std::vector<BySize>& tables_by_size() {
   return rows;
 }
 
+bool is_unblocked(const Product& p) {
+  return p.element == "f64" && p.block == 0;
+}
+bool is_plain(const Product& p) {
+  return is_unblocked(p) && p.build.empty() && p.variant != "dgemm";
+}
+
+void add_by_size(Page& page, const ProductGroup& group, const BySize& table) {
+  Columns columns;
+  for (const auto& [suffix, name] : table.metrics)
+    for (const Product& loops : group.loops())
+      if (table.plain ? is_plain(loops) : is_unblocked(loops))
+        columns.push_back(of_metric(loops_name(loops) + suffix, name, loops));
+  std::set<std::int64_t> numbers;
+  for (const Product& product : select(group, is_unblocked))
+    numbers.insert(product.n);
+  Products sizes;
+  for (const std::int64_t n : numbers)
+    sizes.push_back(Product().at_size(n));
+  page.add_table(group, table.caption, size_key, sizes, columns);
+}
+
 void add_ceilings(Page& page, const ProductGroup& group) {
   show::Table table({{""}, show::number("rate")},
                     "Measured peak rates of this machine: best repetition, by the clock");
@@ -221,7 +244,7 @@ void add_ceilings(Page& page, const ProductGroup& group) {
     datum.unit = ceiling.bandwidth ? "B/s" : "FLOP/s";
     datum.witness = Witness(Witness::clock).name();
     table.rows.push_back(
-        {ceiling.bandwidth          ? fmt::format("read bandwidth of an array of {} in {}",
+        {ceiling.bandwidth          ? fmt::format("read bandwidth of an array of {} ({} as stated)",
                                                   base::format_bytes(ceiling.size), ceiling.name)
          : ceiling.name == "vector" ? "multiplications and additions, widest vectors"
                                     : "multiplications and additions, scalar",
@@ -236,38 +259,10 @@ void add_ceilings(Page& page, const ProductGroup& group) {
 } // namespace
 
 void add_doubles(Page& page, const ProductGroup& group) {
-  const auto unblocked = [](const Product& p) { return p.element == "f64" && p.block == 0; };
-  const auto plain = [&](const Product& p) {
-    return unblocked(p) && p.build.empty() && p.variant != "dgemm";
-  };
-  std::set<std::int64_t> numbers;
-  for (const Product& product : select(group, unblocked))
-    numbers.insert(product.n);
-  Products sizes;
-  for (const std::int64_t n : numbers)
-    sizes.push_back(Product().at_size(n));
-  for (const BySize& table : tables_by_size()) {
-    Columns columns;
-    for (const auto& [suffix, name] : table.metrics)
-      for (const Product& loops : group.loops())
-        if (table.plain ? plain(loops) : unblocked(loops))
-          columns.push_back(of_metric(loops_name(loops) + suffix, name, loops));
-    page.add_table(group, table.caption, size_key, sizes, columns);
-  }
-  const Side simple = with_variant("ijk"), line = with_variant("ikj");
-  page.add_table(group, "line compared with simple", size_key,
-                 select(group, [&](const Product& p) { return plain(p) && p.variant == "ikj"; }),
-                 joined(compare_by(times, simple), compare_by(hit_rates, simple)));
-  const Products blocked =
-      select(group, [](const Product& p) { return p.element == "f64" && p.block > 0 && p.build.empty(); });
-  page.add_table(
-      group, "Blocked products: speed-up over line at the same size", block_keys, blocked,
-      joined({of_metric("time (s)", "seconds"), of_metric("GFLOP/s", "GFLOPS")}, compare_by(times, line)));
-  page.add_table(group, "Blocked products: misses (10^6) and hit rates", block_keys, blocked,
-                 joined({of_metric("L1 misses", "PAPI_L1_DCM"), of_metric("L2 misses", "PAPI_L2_DCM"),
-                         of_metric("L1 hit rate", "L1_HIT_RATE"), of_metric("L2 hit rate", "L2_HIT_RATE")},
-                        compare_by({"L1_HIT_RATE"}, line)));
-  if (!numbers.empty() || !blocked.empty()) add_ceilings(page, group);
+  add_averages(page, group, "f64");
+  for (const BySize& table : tables_by_size() | ranges::views::drop(1))
+    add_by_size(page, group, table);
+  if (!page.blocks.empty()) add_ceilings(page, group);
 }
 
 namespace {
@@ -357,6 +352,74 @@ void add_laboratory(Page& page, const ProductGroup& group) {
 
 namespace {
 
+/// What the names of products mean.
+constexpr const char* i16_text =
+    "straightforward: loops i, j, k with the sum in memory; simple: in a register. transposed: "
+    "straightforward "
+    "over a transposed copy of b, timed without and with the copy. block: loops i, k, j inside square "
+    "blocks. "
+    "Hit rate of L1: 1 - misses / (loads + stores); of L2: 1 - its misses / those of L1. Speed-up: over "
+    "straightforward.";
+constexpr const char* f64_text =
+    "simple: loops i, j, k with the sum in a register; line: i, k, j; block: line inside square blocks. "
+    "GFLOP/s: 2 n^3 operations per time. Speed-up: over simple of the same size, of blocks over line.";
+
+/// CPU time where a repetition was disturbed.
+const char* leading_time(const ProductGroup& group) {
+  for (const auto& [product, metrics] : group.products)
+    if (time_metric(group, product, product) == "cpu_seconds") return "cpu_seconds";
+  return "seconds";
+}
+
+} // namespace
+
+void add_averages(Page& page, const ProductGroup& group, const std::string& element) {
+  const std::string time = leading_time(group);
+  const bool by_cpu = time == "cpu_seconds";
+  const std::string time_text = by_cpu ? "CPU time" : "time";
+  const auto columns = [&](const Side& reference) {
+    Columns all{of_metric(time_text + " (s)", time)};
+    if (element == "f64")
+      all.push_back(of_metric("GFLOP/s", by_cpu ? "GFLOPS_CPU" : "GFLOPS"));
+    else
+      for (const char* name : {"LST", "PAPI_TOT_CYC"})
+        all.push_back(of_metric(std::ranges::find(metric_rows(), name, &MetricRow::name)->label, name));
+    all.push_back({by_cpu ? "speed-up by CPU time" : "speed-up by time",
+                   [=](const ProductGroup& of, const Product& row) {
+                     return comparison(of, row, reference(row), time);
+                   }});
+    return joined(all,
+                  {of_metric("L1 misses (10^6)", "PAPI_L1_DCM"), of_metric("L2 misses (10^6)", "PAPI_L2_DCM"),
+                   of_metric("L1 hit rate", "L1_HIT_RATE"), of_metric("L2 hit rate", "L2_HIT_RATE")});
+  };
+  const auto text = [&](const char* words) {
+    if (!page.blocks.empty()) page.blocks.insert(page.blocks.begin(), document::Paragraph{words});
+  };
+  if (element == "i16") {
+    for (const auto& [first, in_register, transposed, blocked] : laboratories(group)) {
+      Products products{first};
+      for (const auto* const more : {&in_register, &transposed, &blocked})
+        products.insert(products.end(), more->begin(), more->end());
+      page.add_table(group, fmt::format("n = {}: {}", first.n, sizes_text(group, first)),
+                     {{"loops", loops_name}}, products, columns(with_variant("ijk-mem")));
+    }
+    return text(i16_text);
+  }
+  const auto wanted = [&](bool blocked) {
+    return select(group, [=](const Product& p) {
+      return blocked ? p.element == "f64" && p.block > 0 && p.build.empty() : is_plain(p);
+    });
+  };
+  page.add_table(group, "Products of doubles", {{"loops", loops_name}, size_key.front()}, wanted(false),
+                 columns(with_variant("ijk")));
+  page.add_table(group, "Products of doubles in blocks", block_keys, wanted(true),
+                 columns(with_variant("ikj")));
+  add_by_size(page, group, tables_by_size().front());
+  text(f64_text);
+}
+
+namespace {
+
 /// A published value beside the predicted range: -1 below, 0 inside, 1 above; nothing where the prediction is
 /// one value.
 Fact place_in_range(const Fact& model, const Fact& published) {
@@ -376,7 +439,7 @@ Fact place_in_range(const Fact& model, const Fact& published) {
 
 /// A table compared with the values of the same products by `model`, and with the times of a machine here.
 void add_published(Page& page, const ProductGroup& table, const std::vector<ProductGroup>& all,
-                   const Witness& model) {
+                   const Witness& model, bool full) {
   const auto holder = std::ranges::find_if(all, [&](const auto& g) { return g.has_witness(model); });
   const ProductGroup& modelled = holder == all.end() ? table : *holder;
   const auto own = [](const char* name) {
@@ -402,11 +465,20 @@ void add_published(Page& page, const ProductGroup& table, const std::vector<Prod
   };
   const auto add = [&](const std::string& caption, const Columns& columns) {
     page.add_table(table, caption, {{"loops", loops_name}, {"n", size_text}},
-                   select(table, [](const auto&) { return true; }), columns);
+                   select(table, [=](const Product& p) { return full || p.build.empty(); }), columns);
   };
   const auto l1 = own("PAPI_L1_DCM"), l2 = own("PAPI_L2_DCM"), time = own("seconds");
   const auto model_l1 = by(model, "PAPI_L1_DCM"), model_l2 = by(model, "PAPI_L2_DCM");
   constexpr const char* in_range = "published value in the predicted range";
+  if (!full)
+    return add("Published (" + table.version("published") + ") and here: time (s), misses (10^6)",
+               {{"time", time},
+                {"time here", here, true},
+                {"L1 misses", l1},
+                {"L1 misses", model_l1},
+                {"model / published", over(model_l1, l1), true},
+                {"L2 misses", l2},
+                {"L2 misses", model_l2}});
   add("L1 data-cache misses (10^6): published, and modelled for " + model.detail,
       {{"", l1},
        {"", model_l1},
@@ -424,7 +496,7 @@ void add_published(Page& page, const ProductGroup& table, const std::vector<Prod
 
 } // namespace
 
-void add_published(Page& page, const std::vector<ProductGroup>& all) {
+void add_published(Page& page, const std::vector<ProductGroup>& all, bool full) {
   for (const ProductGroup& table : all) {
     if (!table.published || !table.run) continue;
     page.blocks.emplace_back(document::Heading{"Published: " + table.version("published"), 2});
@@ -432,7 +504,7 @@ void add_published(Page& page, const std::vector<ProductGroup>& all) {
       page.blocks.emplace_back(document::Paragraph{source});
     page.blocks.emplace_back(document::Paragraph{"Published values: " + published_clause(table) + "."});
     const Witness model = table.model_witness();
-    add_published(page, table, all, model.empty() ? Witness(Witness::model, "unknown") : model);
+    add_published(page, table, all, model.empty() ? Witness(Witness::model, "unknown") : model, full);
     if (model.empty())
       page.blocks.emplace_back(document::Paragraph{
           "Its machine is unknown, so there is no model to compare with: name it with --published-machine."});
@@ -499,43 +571,6 @@ private:
   std::set<Trust> trust_;
 };
 
-/// Products that are faster with a lower hit rate of L1: the findings on them.
-Answer answer_faster(const ProductGroup& group, const Laboratory& lab) {
-  Answer answer{fmt::format("Faster with a lower L1 hit rate, and why; n = {}", lab.first.n)};
-  std::vector<std::string> texts;
-  for (const Finding& finding : findings({group}))
-    if (finding.title == faster_with_fewer_hits &&
-        finding.text.find(fmt::format(", n = {},", lab.first.n)) != std::string::npos)
-      texts.push_back(finding.text);
-  answer.value = fmt::format("{}", fmt::join(texts, " "));
-  answer.reason = texts.empty() ? "no two products differ clearly in this way" : "";
-  return answer;
-}
-
-/// The numbers of a product in a table, and its comparison with each other product.
-void answer_table(std::vector<Answer>& all, const ProductGroup& group, const LaboratoryTable& table,
-                  const Product& row) {
-  std::vector<std::pair<Fact, AnswerText>> texts; // by the product that it is compared with
-  for (const Column& column : table.columns) {
-    const Fact fact = column.fact(group, row);
-    auto at = std::ranges::find(texts, fact.reference, [](const auto& one) { return one.first.reference; });
-    if (at == texts.end()) at = texts.insert(at, {fact, {}});
-    at->second.add(group, column.label, fact);
-  }
-  for (const auto& [fact, text] : texts) {
-    if (fact.reference == fact.product) continue;
-    const std::string question = !fact.reference
-                                     ? loops_name(row) + ": misses, loads and stores, cycles, time, hit rate"
-                                 : fact.reference->variant == fact.product.variant
-                                     ? "What including the transposition changes"
-                                     : fmt::format("{} against {}: difference in hit "
-                                                   "rates, speed-up",
-                                                   loops_name(fact.product), loops_name(*fact.reference));
-    all.push_back(
-        text.answer(fmt::format("{}; n = {}", question, row.n), table.caption, "column " + loops_name(row)));
-  }
-}
-
 } // namespace
 
 std::optional<Answer> answer_speed_ups(const ProductGroup& group, const std::string& element,
@@ -560,25 +595,6 @@ std::optional<Answer> answer_speed_ups(const ProductGroup& group, const std::str
                               element == "f64" ? "doubles" : "16-bit integers", first.n, loops_name(first)),
                   by_cpu ? cpu_times_caption : times_caption, fmt::format("row {}", first.n));
   return answer.value.empty() ? std::nullopt : std::optional(std::move(answer));
-}
-
-std::vector<Answer> answer_products(const ProductGroup& group) {
-  std::vector<Answer> all;
-  if (group.published) return all;
-  for (const Laboratory& lab : laboratories(group)) {
-    all.push_back({fmt::format("Size of a matrix, and elements per line; n = {}", lab.first.n),
-                   sizes_text(group, lab.first),
-                   {},
-                   {},
-                   {},
-                   "computed"});
-    for (const LaboratoryTable& table : laboratory_tables(lab))
-      for (const Product& row : table.products)
-        answer_table(all, group, table, row);
-    all.push_back(answer_faster(group, lab));
-  }
-  if (auto answer = answer_speed_ups(group, "f64", "ijk")) all.push_back(std::move(*answer));
-  return all;
 }
 
 } // namespace recount::matmul

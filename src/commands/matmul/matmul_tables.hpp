@@ -48,9 +48,11 @@ public:
 void add_laboratory(Page& page, const ProductGroup& group);
 /// Times, rates, misses, hit rates and speed-ups of products of doubles by size and by block.
 void add_doubles(Page& page, const ProductGroup& group);
+/// The short form of both: what was multiplied how, and a table of averages of each.
+void add_averages(Page& page, const ProductGroup& group, const std::string& element);
 /// Published values compared with the values in `all` of the same products, mainly the model of their
-/// machine.
-void add_published(Page& page, const std::vector<ProductGroup>& all);
+/// machine; not `full`: all in one table.
+void add_published(Page& page, const std::vector<ProductGroup>& all, bool full);
 
 /// The products of one size of the laboratory.
 struct Laboratory {
@@ -64,15 +66,12 @@ struct Laboratory {
 /// Appends these figures of a machine.
 using AddFigures = std::function<void(std::vector<document::Block>&, const ProductGroup&,
                                       const std::vector<const char*>& figures)>;
-/// All tables with their figures, and comments: the findings and what marks mean. Throws as check_facts()
-/// does.
-[[nodiscard]] std::vector<document::Block> product_blocks(const std::vector<ProductGroup>& groups,
-                                                          const AddFigures& add_figures = {});
+/// All tables with their figures, and comments: the findings and what marks mean; not `full`: the averages
+/// and the figures of the assignment. Throws as check_facts() does.
+[[nodiscard]] std::vector<document::Block>
+product_blocks(const std::vector<ProductGroup>& groups, const AddFigures& add_figures = {}, bool full = true);
 /// Its section, and all its values at the end.
 [[nodiscard]] std::vector<document::Section> product_sections();
-/// The questions of the laboratory on its products, and the speed-ups of the report's, with the cells that
-/// answer them.
-[[nodiscard]] std::vector<document::Answer> answer_products(const ProductGroup& group);
 /// The speed-ups over a variant at the largest size at which it was timed; nothing where there are none.
 [[nodiscard]] std::optional<document::Answer>
 answer_speed_ups(const ProductGroup& group, const std::string& element, const std::string& reference);

@@ -15,58 +15,44 @@ namespace {
 using Blocks = std::vector<document::Block>;
 
 Blocks products_section(const document::Material& material) {
-  return product_blocks(group_products(material.results), [&](Blocks& blocks, const ProductGroup& group,
-                                                              const std::vector<const char*>& figures) {
-    const auto part = std::ranges::find_if(material.parts, [&](const document::Part& one) {
-      return one.machine == group.machine && !one.published;
-    });
-    for (const char* figure : figures)
-      material.gallery.add(blocks, figure,
-                           part == material.parts.end()
-                               ? document::Part{"", false, document::unowned(material.results)}
-                               : *part);
-  });
+  return product_blocks(
+      group_products(material.results),
+      [&](Blocks& blocks, const ProductGroup& group, const std::vector<const char*>& figures) {
+        const auto part = std::ranges::find_if(material.parts, [&](const document::Part& one) {
+          return one.machine == group.machine && !one.published;
+        });
+        for (const char* figure : figures)
+          material.gallery.add(blocks, figure,
+                               part == material.parts.end()
+                                   ? document::Part{"", false, document::unowned(material.results)}
+                                   : *part);
+      },
+      material.full);
 }
 
-std::string value_text(const std::string& metric, double value) {
-  return metric.ends_with("seconds") ? base::format_number(value) : fmt::format("{:.0f}", value);
-}
-
-/// Every value of every repetition, with its statistic and interval.
+/// Every value of every repetition, with its statistic and interval, as a file.
 Blocks values_section(const document::Material& material) {
   Blocks tables;
   for (const ProductGroup& group : group_products(material.results)) {
-    show::Table table({show::key_words("product"), show::key_number("n"), show::key_words("metric"),
-                       show::key_words("witness"), show::number("repetitions (*: disturbed)"),
-                       show::number(statistics::name_of(group.statistic)), show::number("interval")},
-                      "All values of products: " + group.machine);
+    show::Table table({}, "all values of products: " + group.machine);
+    table.file = "products";
     for (const auto& [product, metrics] : group.products)
       for (const auto& [key, all] : metrics) {
         if (!all.summary) continue;
-        const auto& [witness, name] = key;
-        show::Datum datum = fact(group, product, name, witness).datum();
-        const auto low = datum.low, high = datum.high;
-        const std::size_t disturbed = datum.disturbed;
-        std::vector<std::string> values;
+        show::Datum datum = fact(group, product, key.second, key.first).datum();
         for (const Repeated& one : all.values) {
           show::Datum single = datum.with("value", one.value);
           single.keys.emplace_back("repetition", std::to_string(one.process.repetition + 1));
           single.repetitions = 1;
           single.disturbed = one.disturbances.empty() ? 0 : 1;
           table.data.push_back(std::move(single));
-          values.push_back(value_text(name, one.value) + (one.disturbances.empty() ? "" : "*"));
         }
         datum.keys.emplace_back("repetition", "");
-        datum.disturbed = disturbed;
-        if (all.values.size() > 1) table.data.push_back(datum);
-        table.rows.push_back(
-            {loops_name(product), std::to_string(product.n), name, witness.name(),
-             fmt::format("{}", fmt::join(values, " ")), value_text(name, all.summary->value),
-             low && high ? fmt::format("{} to {}", value_text(name, *low), value_text(name, *high)) : "-"});
+        if (all.values.size() > 1) table.data.push_back(std::move(datum));
       }
-    if (!table.rows.empty()) tables.emplace_back(std::move(table));
+    if (!table.data.empty()) tables.emplace_back(std::move(table));
   }
-  return document::under("All values", std::move(tables));
+  return tables;
 }
 
 /// One line on all products.
@@ -79,13 +65,6 @@ std::vector<std::string> summary(const document::Part& part) {
         all.push_back(fmt::format("{}: {}.", answer->question, answer->value));
   if (all.empty()) return all;
   return {fmt::format("{}", fmt::join(all, " "))};
-}
-
-std::vector<document::Answer> answers(const document::Part& part) {
-  std::vector<document::Answer> all;
-  for (const ProductGroup& group : group_products(*part.results))
-    std::ranges::move(answer_products(group), std::back_inserter(all));
-  return all;
 }
 
 Blocks method(const result::Results& results) {
@@ -114,14 +93,18 @@ Blocks method(const result::Results& results) {
 
 } // namespace
 
-Blocks product_blocks(const std::vector<ProductGroup>& groups, const AddFigures& add_figures) {
+Blocks product_blocks(const std::vector<ProductGroup>& groups, const AddFigures& add_figures, bool full) {
   Page page;
   const auto add = [&](const std::string& title, const ProductGroup& group,
                        const std::vector<const char*>& figures, const auto& add_tables) {
     Page tables;
     add_tables(tables);
     if (tables.blocks.empty()) return;
-    if (add_figures) add_figures(tables.blocks, group, figures);
+    Blocks pictures;
+    if (add_figures) add_figures(pictures, group, figures);
+    // In the short form figures follow the words, and tables the figures.
+    tables.blocks.insert(full ? tables.blocks.end() : std::next(tables.blocks.begin()), pictures.begin(),
+                         pictures.end());
     document::append(page.blocks, document::under(title, std::move(tables.blocks)));
     std::ranges::move(tables.shown, std::back_inserter(page.shown));
   };
@@ -131,17 +114,23 @@ Blocks product_blocks(const std::vector<ProductGroup>& groups, const AddFigures&
     const bool named = several || (group.run && host::is_emulated(group.run->cpu));
     const std::string suffix = named ? ": " + group.machine : "";
     add("Products of 16-bit integers" + suffix, group, {"matmul-lab"},
-        [&](Page& tables) { add_laboratory(tables, group); });
-    add("Products of doubles" + suffix, group,
-        {"matmul-time", "matmul-gflops", "matmul-misses", "matmul-hit-rates", "matmul-speed-up",
-         "matmul-blocks", "matmul-block-misses", "matmul-roofline"},
-        [&](Page& tables) { add_doubles(tables, group); });
+        [&](Page& tables) { full ? add_laboratory(tables, group) : add_averages(tables, group, "i16"); });
+    std::vector<const char*> figures{"matmul-time", "matmul-gflops", "matmul-blocks", "matmul-block-misses"};
+    if (full) figures.insert(figures.end(), {"matmul-misses", "matmul-speed-up", "matmul-roofline"});
+    add("Products of doubles" + suffix, group, figures,
+        [&](Page& tables) { full ? add_doubles(tables, group) : add_averages(tables, group, "f64"); });
   }
   add("Published values compared with the model", {}, {"matmul-published"},
-      [&](Page& tables) { add_published(tables, groups); });
+      [&](Page& tables) { add_published(tables, groups, full); });
+  constexpr std::size_t max_short = 10;
   std::vector<std::string> sentences;
   for (const Finding& finding : findings(groups))
     sentences.push_back(finding.text);
+  if (!full && sentences.size() > max_short) {
+    const std::size_t more = sentences.size() - max_short;
+    sentences.resize(max_short);
+    sentences.push_back(base::format_count(more, "more comment") + " with recount report --full.");
+  }
   Blocks comments;
   if (!sentences.empty()) comments.emplace_back(document::List{std::move(sentences)});
   document::append(comments, page.notes());
@@ -150,8 +139,7 @@ Blocks product_blocks(const std::vector<ProductGroup>& groups, const AddFigures&
 }
 
 std::vector<document::Section> product_sections() {
-  return {{"matrix products", products_section, summary, method, false, answers},
-          {"", values_section, {}, {}, true}};
+  return {{"matrix products", products_section, summary, method}, {"", values_section, {}, {}, true}};
 }
 
 } // namespace recount::matmul

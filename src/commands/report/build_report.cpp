@@ -58,6 +58,38 @@ std::multimap<std::string, std::size_t> table_numbers(const std::vector<document
   return numbers;
 }
 
+/// Throws where a hit rate of a table is outside 0 to 1; plot::caption_text() looks at the figures.
+void check_rates(const show::Table& table) {
+  for (const show::Datum& datum : table.data)
+    if (const bool rate = datum.quantity.ends_with("_HIT_RATE") || datum.quantity.ends_with("hit rate");
+        rate && datum.value && !(*datum.value >= 0 && *datum.value <= 1))
+      throw bad_input(fmt::format("table \"{}\": {}", table.caption, datum.quantity),
+                      fmt::format("{} is outside 0 to 1", *datum.value), result::contradiction_fix);
+}
+
+/// Tables that are files move there; of the short form, those that no page holds, too. They leave a line.
+void move_files(Report& report, bool full) {
+  constexpr std::size_t max_rows = 40; // of a page
+  std::map<std::string, std::size_t> alike;
+  std::vector<std::string> lines;
+  std::erase_if(report.document.blocks, [&](document::Block& block) {
+    auto* const table = std::get_if<show::Table>(&block);
+    if (table) check_rates(*table);
+    if (!table || (table->file.empty() && (full || table->rows.size() <= max_rows))) return false;
+    std::string& name = table->file;
+    if (name.empty()) name = "table";
+    for (char& c : name) // of a kernel in the results
+      if ((c < 'a' || c > 'z') && (c < '0' || c > '9')) c = '-';
+    if (const std::size_t n = ++alike[name]; n > 1) name += fmt::format("-{}", n);
+    lines.push_back(fmt::format("{}.csv: {}", name, table->caption));
+    report.files.push_back(std::move(*table));
+    return true;
+  });
+  if (lines.empty()) return;
+  report.document.blocks.emplace_back(document::Heading{"Values in files", 1});
+  report.document.blocks.emplace_back(document::List{std::move(lines)});
+}
+
 std::string proof_text(const document::Answer& answer,
                        const std::multimap<std::string, std::size_t>& numbers) {
   std::vector<std::string> tables;
@@ -113,7 +145,7 @@ std::string title_machine(const document::Part& part) {
   for (const auto& o : part.results->observations) {
     if (o.value.index() == 0) continue;
     const auto machine = o.witness.described_machine();
-    if (!machine) return part.machine;
+    if (!machine || machine->starts_with("host")) return part.machine; // "host~sample"
     described.insert(machine->substr(0, machine->find('~')));
   }
   return described.empty() ? part.machine : fmt::format("{} (modelled)", fmt::join(described, ", "));
@@ -122,10 +154,11 @@ std::string title_machine(const document::Part& part) {
 std::string make_title(const std::vector<document::Part>& parts, const std::vector<std::string>& subjects) {
   std::vector<std::string> machines;
   for (const document::Part& part : parts)
-    if (!part.published) machines.push_back(title_machine(part));
+    machines.push_back(part.published ? part.results->runs.front().cpu + " (published)"
+                                      : title_machine(part));
   std::string title = subjects.empty() ? "counts" : fmt::format("{}", fmt::join(subjects, ", "));
   if (subjects.size() > 1) title.replace(title.rfind(", "), 2, " and ");
-  if (machines.empty()) return "Published " + title;
+  if (std::ranges::all_of(parts, &document::Part::published)) return "Published " + title;
   if (title[0] >= 'a' && title[0] <= 'z') title[0] = static_cast<char>(title[0] - 'a' + 'A');
   return fmt::format("{} of {}", title,
                      machines.size() > 2 ? fmt::format("{} machines", machines.size())
@@ -136,7 +169,8 @@ std::string make_title(const std::vector<document::Part>& parts, const std::vect
 
 Report build_report(const result::Results& results, const Origin& origin, const Tables& tables) {
   document::Gallery gallery(tables.figures);
-  const document::Material material{results, document::by_machine(results), origin.machine, gallery};
+  const document::Material material{results, document::by_machine(results), origin.machine, gallery,
+                                    origin.full};
   std::vector<document::Block> body, appendix;
   std::vector<std::string> subjects; // of the sections that are not empty
   for (const document::Section& section : tables.sections) {
@@ -160,13 +194,15 @@ Report build_report(const result::Results& results, const Origin& origin, const 
     blocks.emplace_back(document::Heading{"Summary", 1});
     blocks.emplace_back(document::List{std::move(lines)});
   }
-  std::vector<document::Block> rest = machines_section(material.parts);
-  document::append(rest, method_section(results, tables.sections, !appendix.empty()));
+  std::vector<document::Block> rest = machines_section(material.parts, origin.full);
+  if (origin.full) document::append(rest, method_section(results, tables.sections));
   document::append(rest, std::move(body));
+  if (!origin.full) document::append(rest, not_counted_section(results, false));
   document::append(rest, warnings_section(results, gallery.warnings()));
   document::append(rest, std::move(appendix));
-  document::append(blocks, answers_section(material.parts, tables.sections, rest));
+  if (origin.full) document::append(blocks, answers_section(material.parts, tables.sections, rest));
   document::append(blocks, std::move(rest));
+  move_files(report, origin.full);
   report.pictures = gallery.wanted();
   return report;
 }

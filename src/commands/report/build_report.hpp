@@ -13,6 +13,7 @@ struct Origin {
   std::vector<std::string> files; ///< as they were named
   std::string version;            ///< of recount
   std::string machine;            ///< a described machine to compare the caches with; empty: as stated
+  bool full = true;               ///< else what was found, with the figures and tables that show it
 };
 
 /// The figures and sections that a report is made of.
@@ -24,20 +25,24 @@ struct Tables {
 struct Report {
   document::Document document;
   std::vector<document::RequestedPicture> pictures;
+  std::vector<show::Table> files; ///< each beside the document, as show::Table::file names it
 };
-/// Throws recount::Error (bad_input) for an unknown machine, and when the results hold nothing to report.
+/// Throws recount::Error (bad_input) for an unknown machine, when the results hold nothing to report, and
+/// with the place where a rate is outside 0 to 1 or a figure lacks a curve that its caption promises.
 [[nodiscard]] Report build_report(const result::Results& results, const Origin& origin, const Tables& tables);
 
 // The general sections; each is empty where there is nothing to report.
-[[nodiscard]] std::vector<document::Block> machines_section(const std::vector<document::Part>& parts);
-[[nodiscard]] std::vector<document::Block>
-method_section(const result::Results& results, const std::vector<document::Section>& sections, bool appendix);
+[[nodiscard]] std::vector<document::Block> machines_section(const std::vector<document::Part>& parts,
+                                                            bool full);
+[[nodiscard]] std::vector<document::Block> method_section(const result::Results& results,
+                                                          const std::vector<document::Section>& sections);
+/// Metrics requested and never counted, with the reason; parts not run, with the reason. Not `full`: without
+/// what a model did not determine.
+[[nodiscard]] std::vector<document::Block> not_counted_section(const result::Results& results, bool full);
 [[nodiscard]] std::vector<document::Block> warnings_section(const result::Results& results,
                                                             const std::vector<std::string>& of_figures);
 /// What recount stat counted in programs, where recount profile saw it, and the figures of both.
 [[nodiscard]] document::Section programs_section();
-/// Metrics requested and never counted, with the reason; parts not run, with the reason.
-[[nodiscard]] std::vector<std::string> not_counted(const result::Results& results);
 
 // Writing it to files.
 

@@ -17,18 +17,12 @@
 namespace recount::report {
 namespace {
 
-constexpr std::size_t max_functions = 20;
-
 /// A row for each metric of each command; one that was not counted has its reason.
-std::optional<show::Table> metrics_table(const document::Part& part) {
-  show::Table table({{"command"},
-                     {"metric"},
-                     {"witness"},
-                     show::number("runs"),
-                     show::number("median"),
-                     show::number("95 % interval"),
-                     {"unit"}},
-                    "Counts of programs");
+std::optional<show::Table> metrics_table(const document::Part& part, bool full) {
+  show::Table table(
+      {{"command"}, {"metric"}, {"witness"}, show::number("runs"), show::number("median"), {"unit"}},
+      "Counts of programs");
+  if (full) table.columns.insert(std::prev(table.columns.end()), show::number("95 % interval"));
   const auto whole = [](const auto& o) { return o.kernel == "command" && !plot::in_interval(o); };
   const auto groups = sweep::sweep_groups(*document::only(part, whole).results);
   for (const sweep::SweepGroup& group : groups) {
@@ -37,11 +31,14 @@ std::optional<show::Table> metrics_table(const document::Part& part) {
     if (group.summary) {
       const auto& s = *group.summary;
       row.push_back(base::format_number(s.value));
-      row.push_back(s.low < s.high
-                        ? fmt::format("{} to {}", base::format_number(s.low), base::format_number(s.high))
-                        : "-");
-    } else {
+      if (full)
+        row.push_back(s.low < s.high
+                          ? fmt::format("{} to {}", base::format_number(s.low), base::format_number(s.high))
+                          : "-");
+    } else if (full) {
       row.insert(row.end(), {"not counted", group.reason->text()});
+    } else {
+      continue; // the section of what was not counted has the reason
     }
     row.push_back(is_seconds(group.metric) ? "s" : group.unit);
     table.add(row);
@@ -53,7 +50,8 @@ std::optional<show::Table> metrics_table(const document::Part& part) {
 
 /// The functions of one metric, the first ones by occurrences. Shares are of all samples: of some the place
 /// is unknown.
-std::optional<show::Table> functions_table(const document::Part& part, const std::string& metric) {
+std::optional<show::Table> functions_table(const document::Part& part, const std::string& metric,
+                                           std::size_t max_functions) {
   std::map<std::pair<std::string, std::string>, double> functions; // name and module
   double located = 0, total = 0;
   std::string unit;
@@ -99,14 +97,15 @@ std::optional<show::Table> functions_table(const document::Part& part, const std
 std::vector<document::Block> write_programs(const document::Material& material) {
   std::vector<document::Block> blocks;
   for (const document::Part& part : material.parts) {
-    if (auto table = metrics_table(part)) blocks.emplace_back(std::move(*table));
+    for (const char* figure : {"trace", "profile"})
+      material.gallery.add(blocks, figure, part);
+    if (auto table = metrics_table(part, material.full)) blocks.emplace_back(std::move(*table));
     std::set<std::string> metrics;
     for (const auto& o : part.results->observations)
       if (plot::is_profile(o)) metrics.insert(o.metric);
     for (const std::string& metric : metrics)
-      if (auto table = functions_table(part, metric)) blocks.emplace_back(std::move(*table));
-    for (const char* figure : {"trace", "profile"})
-      material.gallery.add(blocks, figure, part);
+      if (auto table = functions_table(part, metric, material.full ? 20 : 10))
+        blocks.emplace_back(std::move(*table));
   }
   return document::under("Programs", std::move(blocks));
 }

@@ -92,6 +92,8 @@ private:
       } else if (const auto* const picture = std::get_if<document::Picture>(&block); picture && latex) {
         write(picture->name + ".tex", document::latex_figure(*picture));
       }
+    for (const show::Table& table : report_.files)
+      write(table.file + ".csv", show::csv_text(table));
   }
 
   /// Draws each figure in all formats that need one.

@@ -26,55 +26,34 @@ std::string cache_text(const result::CacheNote& cache) {
   return text;
 }
 
-std::string or_unstated(const std::string& text) {
-  return text.empty() ? "not stated" : text;
-}
-
-show::Table machine_table(const document::Part& part) {
+/// `full`: with the versions of what measured.
+std::string machine_text(const document::Part& part, bool full) {
   const result::Run& run = part.results->runs.front();
-  show::Table table({{""}, {""}}, "Machine: " + part.machine);
-  table.rows = {{"CPU", or_unstated(run.cpu)},
-                {"host", or_unstated(run.host)},
-                {"logical CPUs", std::to_string(run.cpus)},
-                {"system", or_unstated(run.os)},
-                {"virtual machine", run.virtualised.empty() ? "none detected" : run.virtualised},
-                {"frequency governor", or_unstated(run.governor)}};
+  std::vector<std::string> texts{fmt::format("logical CPUs: {}", run.cpus)};
+  if (!run.os.empty()) texts.push_back(run.os);
+  texts.push_back("virtual machine: " + (run.virtualised.empty() ? "none detected" : run.virtualised));
   for (const auto& cache : run.caches)
-    table.rows.push_back({"data cache (stated)", cache_text(cache)});
-  if (run.caches.empty()) table.rows.push_back({"data caches", "not stated"});
+    texts.push_back("stated " + cache_text(cache));
+  if (run.caches.empty()) texts.emplace_back("data caches not stated");
+  if (full && !run.governor.empty()) texts.push_back("frequency governor " + run.governor);
   for (const auto& [name, version] : run.versions)
-    if (!result::is_job_field(name)) // of one run, not of the machine
-      table.rows.push_back({name == "kernel_flags"       ? "compiler flags of the kernels"
-                            : name == "vectorised_flags" ? "compiler flags of the vectorised kernels"
-                                                         : name,
-                            version});
-  return table;
-}
-
-show::Table runs_table(const document::Part& part) {
-  show::Table table({{"started (UTC)"}, {"study"}, show::number("repetitions"), show::number("seed")},
-                    "Runs");
-  for (const auto& run : part.results->runs) {
-    const auto planned = [&](const char* name, const std::string& otherwise) {
-      const auto found = run.plan.find(name);
-      return found == run.plan.end() || found->second.empty() ? otherwise : found->second;
-    };
-    const std::string kernel = planned("kernel", "-");
-    table.rows.push_back({run.started,
-                          (kernel == "matmul" ? "matrix products: " : "") + planned("study", kernel),
-                          planned("repeat", "-"), std::to_string(run.seed)});
-  }
-  return table;
+    if (!result::is_job_field(name) &&
+        (full || name == "compiler" || name == "kernel_flags")) // of the machine
+      texts.push_back(name + " " + version);
+  return fmt::format(
+      "{}: {}. Values are {}s of the repetitions{}.", part.machine, fmt::join(texts, "; "),
+      statistics::name_of(part.results->statistic),
+      full ? "" : "; recount report --full adds intervals, the method and the argument of each value");
 }
 
 } // namespace
 
-std::vector<document::Block> machines_section(const std::vector<document::Part>& parts) {
+std::vector<document::Block> machines_section(const std::vector<document::Part>& parts, bool full) {
   std::vector<document::Block> blocks;
   for (const document::Part& part : parts) {
     if (part.published) continue;
-    blocks.emplace_back(machine_table(part));
-    blocks.emplace_back(runs_table(part));
+    blocks.emplace_back(document::Paragraph{machine_text(part, full)});
+    if (!full) continue;
     std::set<std::string> commands;
     for (const auto& run : part.results->runs) {
       const std::string text = kernel::quoted(run.command);
@@ -88,29 +67,6 @@ std::vector<document::Block> machines_section(const std::vector<document::Part>&
 
 // Method, witnesses, and what was not counted.
 namespace {
-
-const std::map<Witness::Kind, std::string>& witness_prose() {
-  static const std::map<Witness::Kind, std::string> prose{
-      {Witness::clock, "clock: times, by the monotonic clock of Linux, and cycles of the time-stamp counter, "
-                       "which has a constant "
-                       "rate independent of the core clock."},
-      {Witness::perf, "perf: counts by Linux perf_event, in the measured process."},
-      {Witness::papi, "papi: counts by PAPI event sets, in the measured process."},
-      {Witness::model,
-       "model: a simulation of the caches and TLBs that the system states, or of those of the described "
-       "machine, "
-       "running the same source code. It is a prediction: without out-of-order execution, and with LRU and "
-       "without prefetchers unless described. It gives the values marked as modelled, and no times."},
-      {Witness::published, "published: values measured and published by others, unchanged."}};
-  return prose;
-}
-
-std::set<Witness::Kind> kinds_of_witnesses(const result::Results& results) {
-  std::set<Witness::Kind> kinds;
-  for (const auto& o : results.observations)
-    if (o.value.index() != 0) kinds.insert(o.witness.kind);
-  return kinds;
-}
 
 std::string statistic_prose(statistics::Statistic statistic) {
   std::string text =
@@ -127,7 +83,9 @@ std::string statistic_prose(statistics::Statistic statistic) {
 
 } // namespace
 
-std::vector<std::string> not_counted(const result::Results& results) {
+namespace {
+
+std::vector<std::string> not_counted(const result::Results& results, bool modelled) {
   std::set<std::string> skipped;
   for (const auto& run : results.runs)
     for (const auto& [part, why] : run.skipped)
@@ -142,7 +100,7 @@ std::vector<std::string> not_counted(const result::Results& results) {
   };
   std::map<std::pair<Witness, std::string>, Points> points; // by witness and metric
   for (const auto& o : results.observations) {
-    if (result::is_reading(o)) continue; // the findings have the reasons
+    if (result::is_reading(o) || (o.witness.modelled() && !modelled)) continue; // findings have the reasons
     Points& of = points[{o.witness, o.metric}];
     const bool counted = o.value.index() != 0;
     (counted ? of.counted : of.missing).insert(&o.params.get());
@@ -170,8 +128,18 @@ std::vector<std::string> not_counted(const result::Results& results) {
   return all;
 }
 
+} // namespace
+
+std::vector<document::Block> not_counted_section(const result::Results& results, bool full) {
+  auto missing = not_counted(results, full);
+  if (missing.empty()) return {};
+  return {document::Heading{"Not counted", full ? 2 : 1},
+          document::Paragraph{"Tables and figures omit these values; they are not 0."},
+          document::List{std::move(missing)}};
+}
+
 std::vector<document::Block> method_section(const result::Results& results,
-                                            const std::vector<document::Section>& sections, bool appendix) {
+                                            const std::vector<document::Section>& sections) {
   std::vector<document::Block> blocks;
   blocks.emplace_back(document::Heading{"Method", 1});
   const auto has_run = [&](const auto& wanted) {
@@ -193,22 +161,10 @@ std::vector<document::Block> method_section(const result::Results& results,
                 ? "Each repetition of a kernel ran in a new process, in random order, with its memory "
                   "written before the measurement. "
                 : "") +
-        (appendix ? "All values are in the appendix. " : "") + statistic_prose(results.statistic)});
-  document::List witnesses;
-  for (const Witness::Kind kind : kinds_of_witnesses(results))
-    if (const auto prose = witness_prose().find(kind); prose != witness_prose().end())
-      witnesses.items.push_back(prose->second);
-  if (!witnesses.items.empty()) {
-    blocks.emplace_back(document::Paragraph{"Each number names its witness:"});
-    blocks.emplace_back(std::move(witnesses));
-  }
+        statistic_prose(results.statistic)});
   for (const document::Section& section : sections)
     if (section.method) document::append(blocks, section.method(results));
-  if (auto missing = not_counted(results); !missing.empty()) {
-    blocks.emplace_back(document::Heading{"Not counted", 2});
-    blocks.emplace_back(document::Paragraph{"Tables and figures omit these values; they are not 0."});
-    blocks.emplace_back(document::List{std::move(missing)});
-  }
+  document::append(blocks, not_counted_section(results, true));
   return blocks;
 }
 
@@ -234,7 +190,7 @@ std::vector<document::Block> warnings_section(const result::Results& results,
       kinds.push_back(fmt::format("{} {}", name_of(flag), count));
     items.push_back(fmt::format("{} of {} {} from repetitions that lost more than {} % of their "
                                 "time ({}); they are included, "
-                                "and marked in the list of all values.",
+                                "and marked in the files of all values.",
                                 flagged, base::format_count(most, "value"), flagged == 1 ? "comes" : "come",
                                 result::disturbed_percent, fmt::join(kinds, ", ")));
   }

@@ -221,7 +221,7 @@ std::string skipped_text(const Grid& grid) {
   return text;
 }
 
-// Every value of a sweep, as an appendix of the report.
+// Every value of a sweep, as a file of the report.
 namespace {
 
 /// Products have an appendix of their own; counts of a command (recount stat) are no sweep.
@@ -229,51 +229,6 @@ bool is_sweep(const result::Run& run) {
   const auto kernel = run.plan.find("kernel");
   return kernel != run.plan.end() && run.plan.contains("repeat") && kernel->second != "matmul" &&
          kernel->second != "command" && !result::is_inference(run);
-}
-
-std::string per_access_text(const SweepGroup& group) {
-  const auto each = group.per_access();
-  if (!each) return "-";
-  return is_seconds(group.metric) ? base::format_number(*each * 1e9) + " ns" : base::format_number(*each);
-}
-
-show::Table values_table(const std::string& caption, const std::vector<SweepGroup>& groups) {
-  const auto names = varying(groups);
-  show::Table table({}, caption);
-  for (const auto& name : names)
-    table.columns.push_back(show::number(name));
-  for (const char* head : {"metric", "witness"})
-    table.columns.push_back({head});
-  for (const char* head : {"n", "value", "95 % interval", "accesses", "per access", "disturbed"})
-    table.columns.push_back(show::number(head));
-  const bool timed =
-      std::ranges::any_of(groups, [](const auto& group) { return !group.cpu_seconds.empty(); });
-  if (timed) table.columns.push_back(show::number("CPU time (s)"));
-  for (const auto& group : groups) {
-    if (!group.summary) continue; // the method's section has the reason
-    std::vector<std::string> row;
-    for (const auto& name : names) {
-      const auto setting = group.params.find(name);
-      row.push_back(setting == group.params.end() ? "-" : result::text(setting->second));
-    }
-    const auto& s = *group.summary;
-    row.insert(row.end(),
-               {group.metric, group.witness.name(), std::to_string(s.n), base::format_number(s.value),
-                s.n < 2 || s.low == s.high
-                    ? "-"
-                    : fmt::format("{} to {}", base::format_number(s.low), base::format_number(s.high)),
-                group.accesses ? std::to_string(*group.accesses) : "-", per_access_text(group),
-                group.flagged > 0 ? std::to_string(group.flagged) : "-"});
-    if (timed)
-      row.push_back(group.cpu_seconds.empty()
-                        ? "-"
-                        : base::format_number(statistics::summarise(group.cpu_seconds, s.statistic).value));
-    table.add(row);
-  }
-  if (std::string outliers = outliers_text(groups); !outliers.empty())
-    table.notes.push_back(std::move(outliers));
-  table.data = sweep_data(groups);
-  return table;
 }
 
 std::vector<document::Block> write_values(const document::Material& material) {
@@ -287,15 +242,17 @@ std::vector<document::Block> write_values(const document::Material& material) {
     for (const auto& kernel : kernels) {
       const document::Part own =
           document::only(part, [&](const auto& o) { return o.kernel == kernel && runs.contains(o.run); });
-      show::Table table = values_table(
-          fmt::format(
-              "All values of the kernel {}, {} of the repetitions, seconds unless another unit is stated: {}",
-              kernel, statistics::name_of(part.results->statistic), part.machine),
-          sweep_groups(*own.results));
-      if (!table.rows.empty()) blocks.emplace_back(std::move(table));
+      const auto groups = sweep_groups(*own.results);
+      show::Table table({}, fmt::format("all values of the kernel {}, {} of the repetitions: {}", kernel,
+                                        statistics::name_of(part.results->statistic), part.machine));
+      table.file = "sweep-" + kernel;
+      table.data = sweep_data(groups);
+      blocks.emplace_back(std::move(table));
+      if (std::string outliers = outliers_text(groups); !outliers.empty())
+        blocks.emplace_back(document::Paragraph{std::move(outliers)});
     }
   }
-  return document::under("All values of the sweeps", std::move(blocks));
+  return blocks;
 }
 
 } // namespace

@@ -137,6 +137,10 @@ struct Observation {
   std::vector<Flag> flags; ///< see disturbances()
 };
 
+/// The fix of an output that contradicts itself.
+inline constexpr const char* contradiction_fix =
+    "report this with the results file: no two numbers of a report may disagree";
+
 /// A repetition is disturbed if one cause took more than this share of its time.
 inline constexpr double disturbed_percent = 1;
 

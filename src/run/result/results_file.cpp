@@ -300,11 +300,17 @@ namespace {
 /// equal plan and `machine` share one. A resumed run precedes the runs that resume it.
 std::map<std::string, std::string> first_runs(const Results& results,
                                               const std::function<std::string(const Run&)>& machine) {
-  std::map<std::string, std::string> first;
+  std::map<std::string, std::string> first,
+      tables; // tables: published ones, with the first that resumes each
   std::map<std::pair<std::map<std::string, std::string>, std::string>, std::string> of_shards;
   for (const Run& run : results.runs) {
+    if (run.versions.contains("published")) tables.try_emplace(run.id);
     const auto earlier = first.find(run.resumes);
     first[run.id] = earlier == first.end() ? run.id : earlier->second;
+    if (const auto table = tables.find(run.resumes); table != tables.end()) { // of another machine
+      if (table->second.empty()) table->second = run.id;
+      first[run.id] = table->second;
+    }
     auto plan = run.plan;
     if (plan.erase("shard") > 0)
       first[run.id] = of_shards.try_emplace({std::move(plan), machine(run)}, first[run.id]).first->second;

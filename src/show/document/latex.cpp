@@ -121,7 +121,7 @@ class PartsOfTable {
 public:
   explicit PartsOfTable(const Table& table) : table_(table) {
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
-      std::size_t width = std::min(head_width, table.columns[i].head.size());
+      std::size_t width = head_width(table.columns[i].head);
       for (const auto& row : table.rows)
         width = std::max(width, row[i].text.size());
       natural_.push_back(width);
@@ -155,7 +155,18 @@ private:
   };
   static constexpr std::array sizes{Size{"\\small", 84}, Size{"\\footnotesize", 94},
                                     Size{"\\scriptsize", 106}};
-  static constexpr std::size_t head_width = 19, gap = 2, min_text = 16;
+  static constexpr std::size_t gap = 2, min_text = 16;
+
+  /// Of at most three lines, with its words whole.
+  static std::size_t head_width(const std::string& head) {
+    std::size_t longest = 0;
+    for (std::size_t at = 0; at < head.size();) {
+      const std::size_t end = std::min(head.find(' ', at), head.size());
+      longest = std::max(longest, end - at);
+      at = end + 1;
+    }
+    return head.size() <= 12 ? head.size() : std::max(longest + 1, head.size() / 3 + 3);
+  }
 
   [[nodiscard]] bool no_key() const { return std::ranges::none_of(table_.columns, &show::Column::key); }
   /// Text may be wrapped, numbers may not.
@@ -199,7 +210,7 @@ private:
 /// The text of a cell, wrapped if it has more bytes than `width`; the strut keeps the next row clear of it.
 std::string cell_text(const std::string& text, std::size_t width, bool number) {
   if (text.size() <= width) return latex_text(text);
-  return fmt::format("\\parbox[{}]{{{:.1f}ex}}{{\\{} {}\\strut}}", number ? "b" : "t",
+  return fmt::format("\\parbox[{}]{{{:.1f}ex}}{{\\{}\\strut {}\\strut}}", number ? "b" : "t",
                      1.16 * static_cast<double>(width), number ? "raggedleft" : "raggedright",
                      latex_text(text));
 }
@@ -232,11 +243,21 @@ class LatexWriter {
 public:
   explicit LatexWriter(const Document& document) {
     text_ = preamble;
-    text_ += "\\title{" + latex_text(document.title) + "}\n" + // \author does not wrap its text
+    text_ += "\\hypersetup{pdftitle={" + latex_text(document.title) + "}}\n\\title{" +
+             latex_text(document.title) + "}\n" + // \author does not wrap its text
              "\\author{\\parbox{0.9\\textwidth}{\\centering\\small " + latex_text(document.subtitle) +
              "}}\n\\date{}\n\\begin{document}\n\\maketitle\n";
-    for (const Block& block : document.blocks)
-      std::visit(*this, block);
+    for (std::size_t i = 0; i < document.blocks.size(); ++i) {
+      const auto* const left = std::get_if<Picture>(&document.blocks[i]);
+      const auto* const right =
+          i + 1 < document.blocks.size() ? std::get_if<Picture>(&document.blocks[i + 1]) : nullptr;
+      if (left && right) {
+        add_pair(*left, *right);
+        ++i;
+      } else {
+        std::visit(*this, document.blocks[i]);
+      }
+    }
     text_ += "\\end{document}\n";
   }
 
@@ -263,12 +284,7 @@ public:
     } while (first < table.rows.size());
     text_ += "\\medskip\n";
   }
-  void operator()(const Picture& picture) {
-    text_ += fmt::format("\n\\begin{{minipage}}{{\\linewidth}}\n\\centering\n"
-                         "\\includegraphics[width=0.72\\linewidth]{{{}.pdf}}\\par\\smallskip\n"
-                         "\\raggedright\\figurecaption{{{}}}\n\\end{{minipage}}\\medskip\n",
-                         picture.name, latex_text(picture.caption));
-  }
+  void operator()(const Picture& picture) { text_ += "\n" + figure(picture, "0.6") + "\\medskip\n"; }
   void operator()(const Code& code) {
     text_ += "\n{\\small\\raggedright\\ttfamily " + latex_text(code.text, false) + "\\par}\n";
   }
@@ -276,6 +292,18 @@ public:
   [[nodiscard]] std::string text() && { return std::move(text_); }
 
 private:
+  /// A box with its caption. `width`: of the picture, in lines of the page or of the box.
+  static std::string figure(const Picture& picture, const char* width, const char* box = "\\linewidth") {
+    return fmt::format("\\begin{{minipage}}[t]{{{}}}\n\\centering\\vspace{{0pt}}\n"
+                       "\\includegraphics[width={}\\linewidth]{{{}.pdf}}\\par\\smallskip\n"
+                       "\\raggedright\\figurecaption{{{}}}\n\\end{{minipage}}",
+                       box, width, picture.name, latex_text(picture.caption));
+  }
+  /// Side by side: a figure is as wide as a column.
+  void add_pair(const Picture& left, const Picture& right) {
+    text_ += "\n" + figure(left, "1", "0.485\\linewidth") + "\\hfill\n" +
+             figure(right, "1", "0.485\\linewidth") + "\\par\\medskip\n";
+  }
   /// The end of the rows from `first` on that fit a page, by the lines that the wrapped cells take.
   static std::size_t end_of_box(const Table& table, const std::vector<Segment>& parts, std::size_t first) {
     constexpr std::size_t most = 40;

@@ -57,6 +57,7 @@ struct Material {
   std::vector<Part> parts;
   std::string machine; ///< a described machine to compare the caches with; empty: as stated
   Gallery& gallery;
+  bool full = true; ///< with what the short form leaves out: arguments, further tables, all values
 };
 
 /// A question of the assignments that the studies follow, and what the results answer.

@@ -98,6 +98,7 @@ struct Table {
   std::vector<std::vector<Cell>> rows; ///< as long as `columns`
   std::vector<std::string> notes = {}; ///< under it
   std::vector<Datum> data = {};        ///< its values for CSV; none: its cells are words
+  std::string file = {}; ///< "products": is NAME.csv beside a document, not in it; empty: within
 };
 
 /// As CSV (RFC 4180, but with "\n" at line ends): one line per value where there are data, with the keys in

@@ -99,6 +99,8 @@ Axis y_axis(const Panel& panel, const std::vector<Panel>& all, const Box& plot, 
   if (panel.y_is_share) {
     high = std::max(high, 1.03);
     low = std::min(low, -0.03); // a curve at 0 does not overlap the axis
+    if (panel.y_title.ends_with("hit rate") && middle.low > 0.75)
+      low = 1.15 * middle.low - 0.15; // else one line at 1
   }
   const int wanted = panel.x_along == Panel::Along::linear
                          ? std::max(4, static_cast<int>(plot.height() / 12))

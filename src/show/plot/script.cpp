@@ -168,6 +168,7 @@ public:
   void write() {
     gp_ << "unset label; unset arrow" << (panel_.spans.empty() ? Literal("") : Literal("; unset object"))
         << "\n";
+    if (cells_) gp_ << "set border 3 lt -1\nset grid ytics lt 0, lt 0\n"; // colours are signs there: "&", "="
     write_axes();
     look_.rows ? write_row_names() : tics("y", look_.y);
     label(panel_.title, look_.title, left_);

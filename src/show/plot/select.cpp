@@ -214,11 +214,11 @@ using CurvesOfPanel = std::vector<const Curve*>;
 
 constexpr std::size_t max_panels = 6;
 
-std::string setting_text(const std::string& name, const result::ParamValue& setting, bool compact) {
+std::string setting_text(const std::string& name, const result::ParamValue& setting) {
   if (const auto* word = std::get_if<std::string>(&setting))
     return name == "file" ? std::filesystem::path(*word).stem().string() : *word;
   const auto number = static_cast<double>(std::get<std::int64_t>(setting));
-  return name == "size" || name == "stride" ? base::format_bytes(number, compact)
+  return name == "size" || name == "stride" ? base::format_bytes(number)
                                             : fmt::format("{}", std::get<std::int64_t>(setting));
 }
 
@@ -266,7 +266,7 @@ std::string make_label(const Curve& c, const Differences& d, bool compact) {
   if (d.witness) parts.push_back(c.witness.name() + (c.witness.modelled() ? " (modelled)" : ""));
   for (const auto& name : d.params) {
     const auto found = c.params.find(name);
-    if (found != c.params.end()) parts.push_back(setting_text(name, found->second, compact));
+    if (found != c.params.end()) parts.push_back(setting_text(name, found->second));
   }
   if (d.machine) {
     const std::string machine = c.machine.substr(d.same_cpu);
@@ -303,7 +303,7 @@ std::string make_title(const CurvesOfPanel& curves, const Differences& d, const 
   if (!d.witness) parts.push_back(base::format_witness(c.witness));
   for (const auto& [name, setting] : c.params) {
     if (name != x && !contains(d.params, name) && (name == "size" || name == "stride"))
-      parts.push_back(name + " " + setting_text(name, setting, false));
+      parts.push_back(name + " " + setting_text(name, setting));
   }
   return fmt::format("{}{}{}", fmt::join(parts, ", "), d.params.empty() ? "" : "; by ",
                      fmt::join(d.params, ", "));
@@ -511,7 +511,18 @@ std::string modelled_text(const Sheet& sheet, bool measured) {
 }
 
 std::string caption_text(const Entry& entry, const Sheet& sheet) {
-  std::string prose = entry.prose;
+  std::string prose = sheet.prose.empty() ? entry.prose : sheet.prose;
+  for (const Promise& promise : entry.promises)
+    if (prose.find(promise.words) != prose.npos && !promise.kept(sheet))
+      throw bad_input("figure " + sheet.name,
+                      fmt::format("lacks what its caption promises: {}", promise.words),
+                      result::contradiction_fix);
+  for (const Panel& panel : sheet.panels)
+    for (const Series& series : panel.series)
+      for (const Sample& sample : series.samples)
+        if (panel.y_title.ends_with("hit rate") && !(sample.low >= 0 && sample.high <= 1))
+          throw bad_input(fmt::format("figure {}: {}: {}", sheet.name, panel.title, series.label),
+                          fmt::format("{} is a rate outside 0 to 1", sample.y), result::contradiction_fix);
   if (!prose.empty() && prose[0] >= 'a' && prose[0] <= 'z')
     prose[0] = static_cast<char>(prose[0] - 'a' + 'A');
   return fmt::format("{}: {}. {}.", prose,

@@ -118,6 +118,7 @@ struct Sheet {
   /// Pieces of the caption, the most important first: machine, statistics, what is missing. On paper the
   /// figure itself has those that fit in one line; caption_text() has all.
   std::vector<std::string> caption;
+  std::string prose = {};      ///< what it shows, where that is not what its entry says; empty: that
   bool caption_is_key = false; ///< the pieces explain the figure ("1 main: 40 %"): all of them are in it
   std::vector<std::string> warnings; ///< for stderr, whole sentences
 };
@@ -136,11 +137,18 @@ struct Choice {
 [[nodiscard]] Choice resolve(const Choice& choice, const result::Results& results,
                              std::vector<std::string>& warnings);
 
+/// Words of a caption that name curves, and whether a sheet has them.
+struct Promise {
+  std::string words;
+  bool (*kept)(const Sheet&);
+};
+
 /// The name and the description of a figure.
 struct Entry {
   std::string name;  ///< "access-time"
   std::string prose; ///< what it shows, one line
   std::string needs; ///< what a results file must hold for it, one line
+  std::vector<Promise> promises = {};
 };
 
 /// A figure that recount can draw. Features list theirs; commands/cli/commands.cpp has the table of all.
@@ -162,7 +170,8 @@ struct Figure {
 /// Figures of curves over size or stride: access-time, working-set, misses, working-set-misses.
 [[nodiscard]] std::vector<Figure> curve_figures();
 
-/// The whole caption: what the figure shows, its panels, and all pieces of the sheet's caption.
+/// The whole caption: what the figure shows, its panels, and all pieces of the sheet's caption. Throws
+/// recount::Error (bad_input) for a promise that the sheet breaks, and for a hit rate outside 0 to 1.
 [[nodiscard]] std::string caption_text(const Entry& entry, const Sheet& sheet);
 
 /// Before something is measured for a figure: throws recount::Error (unavailable) where it could not be drawn

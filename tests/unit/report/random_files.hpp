@@ -50,4 +50,12 @@ inline std::vector<const show::Table*> tables_in(const document::Document& docum
   return all;
 }
 
+/// Those of its files as well, at the end.
+inline std::vector<const show::Table*> tables_in(const report::Report& report) {
+  std::vector<const show::Table*> all = tables_in(report.document);
+  for (const show::Table& table : report.files)
+    all.push_back(&table);
+  return all;
+}
+
 } // namespace recount::test

@@ -102,9 +102,14 @@ std::size_t compute_count(const std::string& text, const std::string& part) {
 BOOST_AUTO_TEST_CASE(sections_stand_in_the_order_of_a_readers_questions) {
   const auto report = report::build_report(study(), {{"s.jsonl"}, "0", ""}, tables);
   const auto all = headings(report.document);
-  std::vector<std::string> wanted{
-      "Summary",  "Machine",   "Method", "Not counted", "Products of 16-bit integers", "Products of doubles",
-      "Comments", "All values"};
+  std::vector<std::string> wanted{"Summary",
+                                  "Machine",
+                                  "Method",
+                                  "Not counted",
+                                  "Products of 16-bit integers",
+                                  "Products of doubles",
+                                  "Comments",
+                                  "Values in files"};
   auto at = all.begin();
   for (const auto& heading : wanted) {
     at = std::find(at, all.end(), heading);
@@ -182,6 +187,67 @@ BOOST_AUTO_TEST_CASE(disturbed_failed_and_shared_values_are_warned_of) {
   BOOST_TEST(says(document, "counted at least 25 % of the time"));
   BOOST_TEST(says(document, "matmul n=7, repetition 1, by perf: killed by signal 9"));
   BOOST_TEST(says(document, "the last line is torn"));
+}
+
+BOOST_AUTO_TEST_CASE(short_form_has_figures_before_averages_and_values_in_files) {
+  const auto report = report::build_report(study(), {{"s.jsonl"}, "0", "", false}, tables);
+  const auto all = headings(report.document);
+  for (const char* absent : {"Answers", "Method", "Machines"})
+    BOOST_TEST((std::ranges::find(all, absent) == all.end()), absent);
+  bool table = false;
+  for (const auto& block : report.document.blocks) {
+    const auto* const heading = std::get_if<document::Heading>(&block);
+    table = (table && !(heading && heading->level == 1)) || std::holds_alternative<show::Table>(block);
+    BOOST_TEST(!(table && std::holds_alternative<document::Picture>(block)));
+  }
+  BOOST_TEST(test::tables_in(report.document).size() == 4U); // of 16-bit integers, doubles, blocks, by size
+  BOOST_TEST(says(report.document, "products.csv: all values of products"));
+  BOOST_TEST(compute_count(words(report.document), "?: not established") == 1U);
+  BOOST_TEST(report.files.size() == 1U);
+  BOOST_TEST(show::csv_text(report.files.at(0)).find(",clock,1,0,") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_broken_promise_of_a_caption_and_an_impossible_rate_end_the_report) {
+  const auto figure = [](double rate, const char* words) {
+    plot::Sheet sheet;
+    sheet.name = "matmul-time";
+    plot::Panel& panel = sheet.panels.emplace_back();
+    panel.y_title = "L2 hit rate";
+    panel.series.push_back({"line", "line", {{1, rate, rate, rate}}});
+    return std::vector{plot::Figure{{"matmul-time",
+                                     "rates compared with the model",
+                                     "",
+                                     {{words, [](const plot::Sheet& s) { return s.panels.size() > 1; }}}},
+                                    [sheet](const auto&, const auto&) { return sheet; },
+                                    [](const auto&, const auto&) { return true; }}};
+  };
+  const auto refusal = [](const std::vector<plot::Figure>& figures) -> std::string {
+    const document::Section section{"x", [](const document::Material& material) {
+                                      std::vector<document::Block> blocks;
+                                      material.gallery.add(blocks, "matmul-time", material.parts[0]);
+                                      return blocks;
+                                    }};
+    try {
+      (void)report::build_report(study(), {{"s.jsonl"}, "0", ""}, {figures, {section}});
+    } catch (const Error& error) {
+      return error.problem().subject + ": " + error.problem().cause;
+    }
+    return "";
+  };
+  BOOST_TEST(refusal(figure(0.5, "something else")) == "");
+  BOOST_TEST(refusal(figure(0.5, "compared with the model")) ==
+             "figure matmul-time: lacks what its caption promises: compared with the model");
+  BOOST_TEST(refusal(figure(-0.002, "something else")) ==
+             "figure matmul-time: : line: -0.002 is a rate outside 0 to 1");
+  show::Table table({{"n"}, {"rate"}}, "Rates");
+  table.add({"1", "1.2"});
+  show::Datum& datum = table.data.emplace_back();
+  datum.quantity = "L1_HIT_RATE";
+  datum.value = 1.2;
+  const document::Section section{
+      "x", [&](const document::Material&) { return std::vector<document::Block>{table}; }};
+  BOOST_CHECK_THROW((void)report::build_report(study(), {{"s.jsonl"}, "0", ""}, {tables.figures, {section}}),
+                    Error);
 }
 
 BOOST_AUTO_TEST_CASE(nothing_to_report_is_an_error) {

@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(every_block_is_there_in_every_format) {
   BOOST_TEST(holds(markdown, "```\nwords\n```"));
   BOOST_TEST(holds(html, "<td class=\"number\">words</td><td>words</td>"));
   BOOST_TEST(holds(html, "default-src 'none'"));
-  BOOST_TEST(holds(tex, "\\includegraphics[width=0.72\\linewidth]{figure.pdf}"));
+  BOOST_TEST(holds(tex, "\\includegraphics[width=0.6\\linewidth]{figure.pdf}"));
   BOOST_TEST(holds(tex, "words & words \\\\"));
   BOOST_TEST(holds(tex, "\\author{\\parbox{")); // names of many files: alone, an author's line does not break
 }

@@ -106,6 +106,23 @@ BOOST_AUTO_TEST_CASE(shards_become_one_run) {
   BOOST_TEST(runs(modelled) == "RRRRRRRR");
 }
 
+BOOST_AUTO_TEST_CASE(what_resumes_a_published_table_is_no_part_of_it) {
+  auto results = planned();
+  result::Run table = results.runs[0], again = results.runs[0];
+  table.id = "P";
+  table.versions["published"] = "t.csv";
+  results.runs[0].resumes = again.resumes = "P";
+  again.id = "S";
+  results.runs = {table, results.runs[0], again};
+  for (const char* run : {"P", "R", "S"})
+    add(results, small, run[0] - 'P', run);
+  result::join_shards(results);
+  std::string text;
+  for (const auto& o : results.observations)
+    text += o.run.get();
+  BOOST_TEST(text == "PPRRRR");
+}
+
 BOOST_AUTO_TEST_CASE(complete_file_has_no_missing_runs) {
   auto results = planned();
   for (int i = 0; i < 5; ++i) {

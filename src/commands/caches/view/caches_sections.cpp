@@ -11,10 +11,12 @@
 #include "show/plot/select.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <map>
 #include <set>
+#include <utility>
 
 namespace recount::caches {
 
@@ -110,10 +112,35 @@ document::Part run_part(const document::Part& part, const result::Run& run) {
   return {part.machine, part.published, own};
 }
 
+/// The decisive readings of a property, or why it is unknown.
+std::string evidence_text(const Property& property) {
+  if (!property.value) return property.unknown.text();
+  std::vector<std::string> agree, differ; // other users of a cache make the largest working set smaller
+  for (const auto& [name, value] : property.routes)
+    (std::abs(value - *property.value) <= max_of_exact * *property.value ? agree : differ)
+        .push_back(
+            fmt::format("{}: {}", name,
+                        property.unit == "bytes" ? base::format_bytes(value) : fmt::format("{:.4g}", value)));
+  if (!agree.empty() && !differ.empty())
+    return fmt::format("{}; not decisive: {}", fmt::join(agree, "; "), fmt::join(differ, "; "));
+  return property.evidence.empty() && !property.words.empty() ? property.words.front() : property.evidence;
+}
+
 void add_findings(std::vector<document::Block>& blocks, const CachesFindings& found,
-                  std::vector<document::Block> figures) {
-  blocks.emplace_back(findings_table(found));
+                  std::vector<document::Block> figures, bool full) {
+  show::Table table = findings_table(found);
+  if (!full) { // after the figures, each value with its evidence
+    document::append(blocks, std::exchange(figures, {}));
+    table.columns = {
+        {"property"}, show::number("found"), show::number("stated"), {"confidence"}, {"evidence"}};
+    table.rows.clear();
+    for (const auto& [level, p] : all_properties(found.found))
+      table.add({level + " " + p->name, value_text(*p), stated_text(*p),
+                 p->value ? to_string(p->confidence) : "", evidence_text(*p)});
+  }
+  blocks.emplace_back(std::move(table));
   blocks.emplace_back(document::Paragraph{comparison_text(found)});
+  if (!full) return;
   document::append(blocks, std::move(figures));
   for (const auto& argument : justification(found.found)) { // the grid has a section of its own
     blocks.emplace_back(document::Heading{argument.title, 2});
@@ -133,8 +160,9 @@ std::vector<document::Block> write_caches(const document::Material& material) {
       const document::Part own = run_part(part, run);
       std::vector<document::Block> figures;
       for (const char* figure : {"caches-latency", "caches-ways", "caches-line"})
-        material.gallery.add(figures, figure, own);
-      add_findings(blocks, findings_on_record(*part.results, run, material.machine), std::move(figures));
+        if (material.full || figures.empty()) material.gallery.add(figures, figure, own);
+      add_findings(blocks, findings_on_record(*part.results, run, material.machine), std::move(figures),
+                   material.full);
     }
   }
   return document::under("Caches", std::move(blocks));
@@ -297,13 +325,16 @@ Quantity misses_of(std::size_t level) {
 /// Tables of a quantity, one for each witness.
 void add_tables(std::vector<document::Block>& blocks, const document::Part& sweep,
                 const std::vector<sweep::SweepGroup>& all, const std::string& kernel,
-                const Quantity& quantity) {
+                const Quantity& quantity, bool full = true) {
   std::map<Witness, std::vector<sweep::SweepGroup>> by_witness;
   for (const auto& group : all)
     if (group.metric == quantity.metric && group.summary) by_witness[group.witness].push_back(group);
   for (const auto& [witness, groups] : by_witness) {
     const std::string caption = grid_caption(quantity, kernel, witness, sweep.results->statistic);
-    if (auto table = grid_table(groups, caption, quantity)) blocks.emplace_back(std::move(*table));
+    if (auto table = grid_table(groups, caption, quantity)) {
+      if (!full) table->file = is_seconds(quantity.metric) ? "times" : "misses";
+      blocks.emplace_back(std::move(*table));
+    }
     if (is_seconds(quantity.metric) && !sweep.published)
       if (auto table = sums_table(groups, fmt::format("Sums over all strides: kernel {}, {}", kernel,
                                                       base::format_witness(witness))))
@@ -345,6 +376,46 @@ std::vector<GridReading> grid_readings_in(const document::Part& sweep,
   return all;
 }
 
+/// What the curves establish, a line per level and source.
+document::List readings_list(const std::vector<GridReading>& readings) {
+  document::List list;
+  for (const auto& [reading, caption] : readings)
+    list.items.push_back(
+        fmt::format("{} by {}: {}{}.", reading.level,
+                    !reading.misses    ? "times"
+                    : reading.modelled ? "modelled misses"
+                                       : "counted misses",
+                    classic_values_text(reading),
+                    reading.penalty ? fmt::format(", penalty {:.3g} ns", *reading.penalty) : ""));
+  return list;
+}
+
+/// Points of one kernel whose other settings are one for each size and stride: else two experiments, whose
+/// times are not added up. By these settings; empty: there is one.
+std::map<std::string, document::Part> experiments(const document::Part& part, const std::string& kernel) {
+  const document::Part points = points_of(part, kernel);
+  const auto others = [](const result::Params& params) {
+    result::Params rest = params;
+    rest.erase("size");
+    rest.erase("stride");
+    return result::describe(rest);
+  };
+  std::map<std::pair<std::int64_t, std::int64_t>, std::set<std::string>> settings;
+  std::set<std::string> all;
+  bool several = false;
+  for (const auto& o : points.results->observations) {
+    auto& here = settings[{result::integer(o.params, "size").value_or(0),
+                           result::integer(o.params, "stride").value_or(0)}];
+    here.insert(*all.insert(others(o.params)).first);
+    several = several || here.size() > 1;
+  }
+  if (!several) return {{"", points}};
+  std::map<std::string, document::Part> apart;
+  for (const std::string& one : all)
+    apart.emplace(one, document::only(points, [&](const auto& o) { return others(o.params) == one; }));
+  return apart;
+}
+
 void add_readings(std::vector<document::Block>& blocks, const std::vector<GridReading>& readings,
                   bool misses) {
   for (const auto& [reading, caption] : readings)
@@ -365,9 +436,9 @@ CountedMisses counted_misses(const document::Part& part) {
   for (const auto& o : part.results->observations) {
     if (!level_of_misses(o.metric)) continue;
     const bool by_model = o.witness.modelled(), has_value = o.value.index() != 0;
-    if (const auto machine = o.witness.described_machine(); machine && has_value)
-      misses.machines.insert(*machine);
-    else
+    if (const auto machine = o.witness.described_machine(); machine && !machine->starts_with("host")) {
+      if (has_value) misses.machines.insert(*machine);
+    } else
       (by_model ? misses.modelled : misses.counted) |= has_value;
     if (!by_model && !has_value && misses.reason.empty()) misses.reason = o.reason->text();
   }
@@ -395,9 +466,10 @@ std::string uncounted(const document::Part& part) {
   return text;
 }
 
-/// Time and cycles per access, then misses.
+/// Time and cycles per access, then misses; in the short form the grids are files. `settings`: of one
+/// experiment among others.
 std::vector<document::Block> write_kernel(const document::Material& material, const document::Part& sweep,
-                                          const std::string& kernel,
+                                          const std::string& kernel, const std::string& settings,
                                           const std::vector<CachesFindings>& found) {
   std::set<std::int64_t> strides;
   for (const auto& o : sweep.results->observations)
@@ -406,20 +478,26 @@ std::vector<document::Block> write_kernel(const document::Material& material, co
   const auto readings = grid_readings_in(sweep, found);
   const auto groups = sweep::sweep_groups(*sweep.results);
   std::vector<document::Block> times, misses;
-  add_tables(times, sweep, groups, kernel, access_time());
-  add_tables(times, sweep, groups, kernel, {"Cycles per access (PAPI_TOT_CYC)", "PAPI_TOT_CYC"});
+  add_tables(times, sweep, groups, kernel, access_time(), material.full);
+  add_tables(times, sweep, groups, kernel, {"Cycles per access (PAPI_TOT_CYC)", "PAPI_TOT_CYC"},
+             material.full);
   if (!sweep.published) material.gallery.add(times, by_size ? "working-set" : "access-time", sweep);
-  add_readings(times, readings, false);
+  if (material.full) add_readings(times, readings, false);
   for (std::size_t level = 0; level < counted_levels; ++level)
-    add_tables(misses, sweep, groups, kernel, misses_of(level));
+    add_tables(misses, sweep, groups, kernel, misses_of(level), material.full);
   if (!sweep.published) material.gallery.add(misses, by_size ? "working-set-misses" : "misses", sweep);
-  add_readings(misses, readings, true);
+  if (material.full) add_readings(misses, readings, true);
+  const std::string of = " of the kernel " + kernel + (settings.empty() ? "" : ", " + settings);
   std::vector<document::Block> all;
-  if (!times.empty()) all.emplace_back(document::Heading{"Time of the kernel " + kernel, 2});
+  if (!times.empty() && material.full) all.emplace_back(document::Heading{"Time" + of, 2});
   document::append(all, std::move(times));
-  if (misses.empty()) return all;
-  all.emplace_back(document::Heading{"Misses of the kernel " + kernel, 2});
+  if (!misses.empty() && material.full) all.emplace_back(document::Heading{"Misses" + of, 2});
   document::append(all, std::move(misses));
+  if (material.full || all.empty()) return all;
+  std::ranges::stable_partition(
+      all, [](const auto& block) { return std::holds_alternative<document::Picture>(block); });
+  all.insert(all.begin(), document::Heading{"Curves" + of, 2});
+  if (!readings.empty()) all.emplace_back(readings_list(readings));
   return all;
 }
 
@@ -431,7 +509,8 @@ std::vector<document::Block> write_sweeps(const document::Material& material) {
     std::vector<document::Block> of_part;
     const auto found = all_findings(part);
     for (const char* kernel : kernels)
-      document::append(of_part, write_kernel(material, points_of(part, kernel), kernel, found));
+      for (const auto& [settings, points] : experiments(part, kernel))
+        document::append(of_part, write_kernel(material, points, kernel, settings, found));
     const auto swept = std::ranges::count_if(part.results->observations, [](const auto& o) {
       return std::ranges::find(kernels, o.kernel) != std::end(kernels);
     });
@@ -557,7 +636,8 @@ public:
     for (const auto& [reading, caption] : evidence_.readings)
       if (!reading.misses && !(reading.*property_.read).unknown.empty())
         return {.reason = (reading.*property_.read).unknown};
-    return {.reason = "no times over enough sizes and strides: run recount caches"};
+    return {.reason =
+                "the measured times do not cover sizes and strides around its capacity: run recount caches"};
   }
 
   /// Counted misses, then whatever the inference measured, then the model.
