@@ -70,6 +70,10 @@ using AddFigures = std::function<void(std::vector<document::Block>&, const Produ
                                                           const AddFigures& add_figures = {});
 /// Its section, and all its values at the end.
 [[nodiscard]] std::vector<document::Section> product_sections();
+/// "high", "low", "modelled": the least confidence in facts that are known; empty: there are none.
+[[nodiscard]] std::string confidence_text(const std::vector<Fact>& facts);
+/// The laboratory's part of recount laboratory: its tables, and an answer of a line for each question.
+[[nodiscard]] document::Section laboratory_section();
 /// The questions of the laboratory on its products, and the speed-ups of the report's, with the cells that
 /// answer them.
 [[nodiscard]] std::vector<document::Answer> answer_products(const ProductGroup& group);
@@ -84,7 +88,9 @@ struct Finding {
   bool operator==(const Finding&) const = default;
 };
 
-constexpr const char* faster_with_fewer_hits = "Faster with fewer hits"; ///< a title
+// Titles.
+constexpr const char *faster_with_fewer_hits = "Faster with fewer hits",
+                     *cost_of_transposition = "Cost of the transposition";
 
 /// Misses out of order, parts of published presets, the transposition, speed-ups with fewer hits, jumps in
 /// cost, languages, capacities, outliers, in the order of the groups: what the values establish. Pure.
