@@ -1,5 +1,5 @@
 /* Counts what products of matrices of 16-bit integers do to the data cache, with PAPI: the example of
- * recount-laboratory(7).
+ * recount-laboratory(1).
  *
  *     gcc -O2 -o mm1 mm1.c -lpapi
  *     ./mm1 straightforward 256

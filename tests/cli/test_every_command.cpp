@@ -60,6 +60,7 @@ const std::map<std::string, Example>& examples() {
        {"--plain --interval 50 -e perf::PAGE-FAULTS -- sleep 0.1", "software events", true, "",
         "-o watched.jsonl"}},
       {"matmul", {"--study report --n 30 --block 16 --repeat 1 --no-java --witness clock -q"}},
+      {"laboratory", {"-n"}},
       {"report",
        {"r.jsonl --format markdown", "", false,
         "sweep chase --size 4K,64K --stride 64 --rounds 1 --repeat 1 --witness clock -q -o r.jsonl", "",

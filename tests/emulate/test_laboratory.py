@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The program of recount-laboratory(7) counts with PAPI on an emulated machine what the model predicts.
+"""The program of recount-laboratory(1) counts with PAPI on an emulated machine what the model predicts.
 Arguments: recount, the program of examples/mm1.c, the program of sandbox.c."""
 import json
 import os

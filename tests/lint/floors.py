@@ -52,6 +52,7 @@ STOREYS = [
          ('doctor', 'what can be counted here'),
          ('emulate', 'any program on an emulated machine'),
          ('explain', 'hypotheses about machine and events against counts of others'),
+         ('laboratory', 'the assignment on caches and products, in one command'),
          ('lint', 'what the rules find in preset tables'),
          ('matmul', 'the matrix-multiplication study'),
          ('profile', 'samples of any program by function, line and instruction'),

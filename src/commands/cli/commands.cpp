@@ -6,6 +6,7 @@
 #include "commands/caches/view/caches_sections.hpp"
 #include "commands/check/check_output.hpp"
 #include "commands/compare/compare.hpp"
+#include "commands/laboratory/laboratory.hpp"
 #include "commands/matmul/matmul_tables.hpp"
 #include "commands/profile/profile_report.hpp"
 #include "commands/report/build_report.hpp"
@@ -94,6 +95,17 @@ std::vector<compare::MachineProperty> inferred_caches(const result::Results& res
   return all;
 }
 
+laboratory::Features laboratory_features() {
+  return {figures,
+          {caches::laboratory_section(), matmul::laboratory_section()},
+          [](laboratory::Paper paper, const std::string& folder) {
+            auto published =
+                report::publish({std::move(paper.document), std::move(paper.pictures), {}}, folder,
+                                {report::Format::markdown, report::Format::html, report::Format::latex});
+            return laboratory::Written{std::move(published.files), std::move(published.warnings)};
+          }};
+}
+
 std::vector<command::Command> commands() {
   return {
       doctor::doctor_command(),
@@ -114,6 +126,7 @@ std::vector<command::Command> commands() {
       profile::profile_command(),
       watch::watch_command(),
       matmul::matmul_command(),
+      laboratory::laboratory_command(laboratory_features()),
       explain::explain_command(),
       report_command(),
       completion_command(),

@@ -9,6 +9,7 @@
 #include "show/command/print.hpp"
 #include "show/plot/sheet.hpp"
 
+#include <fmt/ranges.h>
 #include <recount/error.hpp>
 
 #include <cerrno>

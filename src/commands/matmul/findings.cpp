@@ -154,8 +154,8 @@ void add_transposition(Findings& findings, const ProductGroup& group) {
           fmt::format("the L1 hit rate by {} points, {}", rate.text(), describe(rate.quantity->witness)));
     if (!parts.empty())
       findings.push_back(
-          {"Cost of the transposition", fmt::format("Including the transposition changes {}, n = {}.",
-                                                    fmt::join(parts, " and "), with.n)});
+          {cost_of_transposition, fmt::format("Including the transposition changes {}, n = {}.",
+                                              fmt::join(parts, " and "), with.n)});
   }
 }
 

@@ -535,6 +535,16 @@ std::string confidence_text(std::set<Trust> all) {
   return texts[static_cast<std::size_t>(*all.rbegin())] + std::string(modelled ? ", partly modelled" : "");
 }
 
+} // namespace
+
+std::string confidence_text(const std::vector<Fact>& facts) {
+  std::set<Trust> all;
+  std::ranges::transform(facts, std::inserter(all, all.end()), trust_in);
+  return confidence_text(std::move(all));
+}
+
+namespace {
+
 /// Collects the facts of one answer, and why others are missing.
 class AnswerText {
 public:

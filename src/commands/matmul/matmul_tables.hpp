@@ -72,6 +72,10 @@ using AddFigures = std::function<void(std::vector<document::Block>&, const Produ
 product_blocks(const std::vector<ProductGroup>& groups, const AddFigures& add_figures = {}, bool full = true);
 /// Its section, and all its values at the end.
 [[nodiscard]] std::vector<document::Section> product_sections();
+/// "high", "low", "modelled": the least confidence in facts that are known; empty: there are none.
+[[nodiscard]] std::string confidence_text(const std::vector<Fact>& facts);
+/// The laboratory's part of recount laboratory: its tables, and an answer of a line for each question.
+[[nodiscard]] document::Section laboratory_section();
 /// The speed-ups over a variant at the largest size at which it was timed; nothing where there are none.
 [[nodiscard]] std::optional<document::Answer>
 answer_speed_ups(const ProductGroup& group, const std::string& element, const std::string& reference);
@@ -83,7 +87,9 @@ struct Finding {
   bool operator==(const Finding&) const = default;
 };
 
-constexpr const char* faster_with_fewer_hits = "Faster with fewer hits"; ///< a title
+// Titles.
+constexpr const char *faster_with_fewer_hits = "Faster with fewer hits",
+                     *cost_of_transposition = "Cost of the transposition";
 
 /// Misses out of order, parts of published presets, the transposition, speed-ups with fewer hits, jumps in
 /// cost, languages, capacities, outliers, in the order of the groups: what the values establish. Pure.

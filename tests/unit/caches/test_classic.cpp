@@ -5,6 +5,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <bit>
+
 using namespace recount;
 
 BOOST_AUTO_TEST_SUITE(classic)
@@ -100,6 +102,27 @@ BOOST_AUTO_TEST_CASE(ways_below_a_level_that_was_not_counted_are_unknown) {
   BOOST_TEST(reading.capacity.value.value_or(0) == 256 << 10);
   BOOST_TEST(!reading.ways.value);
   BOOST_TEST(reading.ways.unknown == "those of the level above are unknown");
+}
+
+BOOST_AUTO_TEST_CASE(the_sizes_of_the_assignment_give_line_and_ways_of_a_cache_of_48_KiB) {
+  std::vector<caches::GridRow> rows; // 12 ways of 4 KiB, lines of 64 bytes
+  const auto misses = [](std::int64_t size, std::int64_t stride) {
+    const std::int64_t in_set = stride <= 4096 ? size / 4096 : size / stride;
+    return in_set <= 12 ? 0 : std::min(1.0, static_cast<double>(stride) / 64);
+  };
+  for (std::int64_t size = 8192; size <= 64 << 10; size *= 2)
+    for (std::int64_t stride = 1; stride <= size / 2; stride *= 2)
+      rows.push_back({"stride", size, stride, "papi", {misses(size, stride)}, {}, {}});
+  const auto reading = caches::classic_readings(rows).at(0);
+  BOOST_TEST(caches::classic_values_text(reading) ==
+             "capacity between 32 and 64 KiB, line 64 B, ways 8 to 15");
+  // The same line from strides of 8, 32 and 128 bytes; from 8 alone below it, none.
+  std::erase_if(rows, [](const caches::GridRow& row) {
+    return std::countr_zero(static_cast<unsigned>(row.stride)) % 2 == 0;
+  });
+  BOOST_TEST(caches::classic_readings(rows).at(0).line.value.value_or(0) == 64);
+  std::erase_if(rows, [](const caches::GridRow& row) { return row.stride < 32; });
+  BOOST_TEST(!caches::classic_readings(rows).at(0).line.value);
 }
 
 BOOST_AUTO_TEST_CASE(the_grid_has_every_size_and_stride) {

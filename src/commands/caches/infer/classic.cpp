@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <functional>
@@ -99,10 +100,26 @@ std::int64_t saturating_stride(const Curve& curve, double floor) {
   return 0;
 }
 
+/// The line between two strides that misses of stride over line state: the same at each of two or more
+/// strides up to `last`. Nothing where they do not.
+std::optional<std::int64_t> proportional_line(const Curve& curve, std::int64_t last, std::int64_t above) {
+  constexpr double near = 0.05; // of the line
+  std::optional<std::int64_t> line;
+  if (curve.begin()->first == last) return {};
+  for (const auto& [stride, misses] : curve) {
+    if (stride > last) break;
+    const double stated = static_cast<double>(stride) / misses;
+    if (!line) line = std::int64_t{1} << std::lround(std::log2(std::clamp(stated, 1.0, 1e6)));
+    if (std::abs(stated / static_cast<double>(*line) - 1) > near) return {};
+  }
+  return line && *line > last && *line <= above ? line : std::nullopt;
+}
+
 void read_line(ClassicReading& reading, const Curves& curves, double floor) {
   std::map<std::int64_t, std::vector<std::int64_t>> sizes_by_line;
   for (const auto& [size, curve] : curves)
-    if (size >= 2 * reading.capacity.below && curve.size() >= 4)
+    // Misses beyond the capacity are all or nothing; times rise over a range of sizes.
+    if (size >= (reading.misses ? 1 : 2) * reading.capacity.below && curve.size() >= 4)
       sizes_by_line[saturating_stride(curve, floor)].push_back(size);
   if (sizes_by_line.empty()) {
     reading.line.unknown = "no size well above the capacity was measured";
@@ -115,6 +132,17 @@ void read_line(ClassicReading& reading, const Curves& curves, double floor) {
     const auto& curve = curves.at(sizes.front());
     const auto before = std::prev(curve.find(line));
     if (2 * before->first != line) { // the line may be any size between
+      if (const auto between =
+              reading.misses ? proportional_line(curve, before->first, line) : std::nullopt) {
+        reading.line.value = *between;
+        reading.words.push_back(fmt::format("At {} they are stride over line, {:.3f} at {} and {:.3f} at {}, "
+                                            "as only the first of the accesses "
+                                            "to a line misses. Line size: {} bytes.",
+                                            base::format_bytes(sizes.front()), curve.begin()->second,
+                                            base::format_bytes(curve.begin()->first), before->second,
+                                            base::format_bytes(before->first), *between));
+        return;
+      }
       reading.line.unknown = fmt::format("stride {} was not measured", base::format_bytes(line / 2));
       return;
     }
@@ -196,10 +224,11 @@ void read_ways(ClassicReading& reading, const Curves& curves, const Limits& limi
   for (const auto& [size, curve] : curves)
     if (size >= reading.capacity.below && size <= most)
       if (const auto found = end_of_conflicts(size, curve, limits)) all.push_back(*found);
-  if (all.size() < 2) {
-    reading.ways.unknown = fmt::format("fewer than two curves fall from {:.2f} or more to {:.2f} or less "
-                                       "between a stride and its double, and stay there",
-                                       limits.exceeds, limits.fits);
+  if (all.size() < (reading.misses ? 1U : 2U)) {
+    reading.ways.unknown =
+        fmt::format("fewer than {} from {:.2f} or more to {:.2f} or less "
+                    "between a stride and its double, and stay there",
+                    reading.misses ? "one curve falls" : "two curves fall", limits.exceeds, limits.fits);
     return;
   }
   const std::int64_t lines = all.front().lines();
@@ -207,13 +236,15 @@ void read_ways(ClassicReading& reading, const Curves& curves, const Limits& limi
     reading.ways.unknown = "the curves fall at different numbers of lines";
     return;
   }
-  reading.words.push_back(
-      fmt::format("At {} they fall at stride {}, where {} to one set, but not at {} with {} "
-                  "lines; at {} they fall at stride {}, again {}.",
+  std::string words =
+      fmt::format("At {} they fall at stride {}, where {} to one set, but not at {} with {} lines",
                   base::format_bytes(all.front().size), base::format_bytes(all.front().stride),
                   base::format_count(lines, "line maps", "lines map"),
-                  base::format_bytes(all.front().stride / 2), 2 * lines, base::format_bytes(all.back().size),
-                  base::format_bytes(all.back().stride), base::format_count(lines, "line")));
+                  base::format_bytes(all.front().stride / 2), 2 * lines);
+  if (all.size() > 1)
+    words += fmt::format("; at {} they fall at stride {}, again {}", base::format_bytes(all.back().size),
+                         base::format_bytes(all.back().stride), base::format_count(lines, "line"));
+  reading.words.push_back(words + ".");
   if (lines > max_possible_ways)
     reading.ways.unknown = fmt::format("no cache has sets of {} lines", lines);
   else if (ways_above)

@@ -485,4 +485,30 @@ std::vector<Paragraph> justification(const CachesFindings& findings) {
   return all;
 }
 
+std::string agreement_text(const CachesFindings& findings) {
+  const Caches& found = findings.found;
+  std::vector<std::string> differences;
+  std::size_t agree = 0, stated = 0, absent = 0;
+  for (const auto& level : found.levels)
+    for (const Property* p : {&level.capacity, &level.line, &level.ways}) {
+      stated += p->agreement == StatedMatch::not_stated ? 0U : 1U;
+      absent += p->agreement == StatedMatch::not_found ? 1U : 0U;
+      if (p->agreement == StatedMatch::agrees) ++agree;
+      if (p->agreement == StatedMatch::differs)
+        differences.push_back(fmt::format("{} {}: found {}, stated {}: {}", level.name, p->name,
+                                          value_text(*p), stated_text(*p), p->remark));
+    }
+  return fmt::format(
+      "{} of {} {}, {}{}", agree, base::format_count(stated, "property", "properties"),
+      agree == 1 ? "agrees" : "agree", absent == 0 ? "" : fmt::format("{} not found, ", absent),
+      differences.empty() ? std::string("none differs")
+                          : fmt::format("{}: {}", base::format_count(differences.size(), "differs", "differ"),
+                                        fmt::join(differences, ". ")));
+}
+
+std::string comparison_text(const CachesFindings& findings) {
+  return fmt::format("Compared with the specification ({}): {}.", findings.stated.source,
+                     agreement_text(findings));
+}
+
 } // namespace recount::caches

@@ -242,6 +242,11 @@ struct CachesFindings {
 [[nodiscard]] CachesFindings findings_on_record(const result::Results& results, const result::Run& run,
                                                 const std::string& machine = {});
 
+/// "6 of 9 properties agree, 3 not found, none differs": every difference from what is stated once.
+[[nodiscard]] std::string agreement_text(const CachesFindings& findings);
+/// The same in a sentence, with the source of the stated values.
+[[nodiscard]] std::string comparison_text(const CachesFindings& findings);
+
 /// Whether a reading of times from the grid contradicts the inference, which measures at more sizes: a
 /// capacity or a number of ways that was found is not within the bounds of the reading. Modelled and counted
 /// misses are of another source and contradict nothing.

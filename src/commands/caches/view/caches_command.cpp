@@ -105,6 +105,12 @@ std::string caches_evidence(const CachesFindings& findings) {
   for (const auto& tlb : found.tlbs)
     add_found(tlb.name, tlb.entries);
   std::ranges::for_each(found.counted_by, add);
+  for (const ClassicReading& reading : findings.classic)
+    text += command::wrap(fmt::format("{} from the grid ({} of the kernel {}): {}", reading.level,
+                                      reading.misses ? "misses" : "times", reading.kernel,
+                                      classic_values_text(reading)),
+                          command::line_width(), 2) +
+            "\n";
   if (found.disturbed > 0) text += plot::disturbed_text(found.disturbed, found.rounds) + "\n";
   return text;
 }

@@ -81,29 +81,6 @@ show::Table findings_table(const CachesFindings& findings) {
 
 namespace {
 
-/// Every difference from what is stated once, or that there is none.
-std::string comparison_text(const CachesFindings& findings) {
-  const Caches& found = findings.found;
-  std::vector<std::string> differences;
-  std::size_t agree = 0, stated = 0, absent = 0;
-  for (const auto& level : found.levels)
-    for (const Property* p : {&level.capacity, &level.line, &level.ways}) {
-      stated += p->agreement == StatedMatch::not_stated ? 0U : 1U;
-      absent += p->agreement == StatedMatch::not_found ? 1U : 0U;
-      if (p->agreement == StatedMatch::agrees) ++agree;
-      if (p->agreement == StatedMatch::differs)
-        differences.push_back(fmt::format("{} {}: found {}, stated {}: {}", level.name, p->name,
-                                          value_text(*p), stated_text(*p), p->remark));
-    }
-  return fmt::format(
-      "Compared with the specification ({}): {} of {} {}, {}{}.", findings.stated.source, agree,
-      base::format_count(stated, "property", "properties"), agree == 1 ? "agrees" : "agree",
-      absent == 0 ? "" : fmt::format("{} not found, ", absent),
-      differences.empty() ? std::string("none differs")
-                          : fmt::format("{}: {}", base::format_count(differences.size(), "differs", "differ"),
-                                        fmt::join(differences, ". ")));
-}
-
 /// The part of one run.
 document::Part run_part(const document::Part& part, const result::Run& run) {
   const auto of_run = [&](const auto& o) { return o.run == run.id; };
@@ -284,7 +261,7 @@ std::optional<show::Table> sums_table(const std::vector<sweep::SweepGroup>& grou
     sums[*size].witness = group.witness;
   }
   if (strides.size() < 2) return {};
-  show::Table table({show::number("size"), show::number("time (s)"), show::number("accesses"),
+  show::Table table({show::number("size"), show::number("t2 - t1 (s)"), show::number("accesses"),
                      show::number("mean access time (ns)")},
                     caption);
   for (const auto& [size, sum] : sums) {
@@ -640,10 +617,12 @@ public:
                 "the measured times do not cover sizes and strides around its capacity: run recount caches"};
   }
 
-  /// Counted misses, then whatever the inference measured, then the model.
+  /// Counted misses, of the inference first, then its times, then the model.
   [[nodiscard]] Answer by_misses() const {
+    auto found = answer_found(evidence_, level_, property_.found);
+    if (found && evidence_.found.front().found.witness != Witness::clock) return *found; // at more sizes
     if (auto answer = read(true, false)) return *answer;
-    if (auto answer = answer_found(evidence_, level_, property_.found)) return *answer;
+    if (found) return *found;
     if (auto answer = read(true, true)) return *answer;
     return {.reason = why_unknown()};
   }
@@ -763,6 +742,126 @@ std::vector<document::Answer> cache_answers(const document::Part& part) {
 
 document::Section sweeps_section() {
   return {"caches", write_sweeps, readings_summary, {}, false, cache_answers};
+}
+
+// The caches in the order of the laboratory.
+
+namespace {
+
+/// The points of a kernel with values of a metric.
+document::Part points_with(const document::Part& part, const std::string& kernel, const std::string& metric) {
+  return document::only(points_of(part, kernel), [&](const auto& o) { return o.metric == metric; });
+}
+
+/// The evidence of each property of a level.
+void add_evidence(std::vector<document::Block>& blocks, const std::vector<CachesFindings>& found,
+                  const std::string& name) {
+  std::vector<std::string> lines;
+  for (const CachesFindings& one : found)
+    for (const LevelFinding& level : one.found.levels)
+      for (const Property* p : {&level.capacity, &level.line, &level.ways})
+        if (level.name == name && p->value)
+          lines.push_back(fmt::format("{} {}, {}: {} ({}). {}", level_text(level), p->name,
+                                      base::format_witness(one.found.witness), value_text(*p),
+                                      to_string(p->confidence), p->evidence));
+  if (!lines.empty()) blocks.emplace_back(document::List{std::move(lines)});
+}
+
+/// A figure of the misses of a level, what the grid shows, and what recount caches found.
+std::vector<document::Block> write_level(const document::Material& material, const document::Part& part,
+                                         std::size_t level, const std::vector<CachesFindings>& found) {
+  const document::Part points = points_with(part, "stride", miss_metric(level));
+  std::vector<document::Block> blocks;
+  if (level == 0) {
+    add_tables(blocks, points, sweep::sweep_groups(*points.results), "stride", misses_of(level));
+    if (blocks.size() > 1) blocks.erase(blocks.begin() + 1, blocks.end()); // of one witness
+  }
+  material.gallery.add(blocks, "misses", points);
+  add_readings(blocks, grid_readings_in(points, found), true);
+  add_evidence(blocks, found, level_name(level));
+  return blocks;
+}
+
+/// A row per level: found, and as the system states it.
+show::Table levels_table(const CachesFindings& findings) {
+  show::Table table({{"level"}, {""}, show::number("size"), show::number("line"), show::number("ways")},
+                    findings_caption(findings));
+  for (const LevelFinding& level : findings.found.levels) {
+    table.add({level_text(level), "found", value_text(level.capacity), value_text(level.line),
+               value_text(level.ways)});
+    table.add({"", "stated", stated_text(level.capacity), stated_text(level.line), stated_text(level.ways)});
+  }
+  return table;
+}
+
+std::vector<document::Block> write_laboratory(const document::Material& material) {
+  std::vector<document::Block> blocks;
+  if (material.parts.empty()) return blocks;
+  const document::Part& part = material.parts.front();
+  const auto found = all_findings(part);
+  const auto add = [&](const char* title, std::vector<document::Block> more) {
+    document::append(blocks, document::under(title, std::move(more)));
+  };
+  std::vector<document::Block> times;
+  for (const char* kernel : kernels) {
+    const document::Part points = points_with(part, kernel, "seconds");
+    if (kernel == kernels[0])
+      if (auto table = sums_table(sweep::sweep_groups(*points.results), "Mean access times by array size"))
+        times.emplace_back(std::move(*table));
+    material.gallery.add(times, "access-time", points);
+    add_readings(times, grid_readings_in(points, found), false);
+  }
+  add("Access times (3.1)", std::move(times));
+  add("Misses of L1 (3.1.1)", write_level(material, part, 0, found));
+  std::vector<document::Block> second = write_level(material, part, 1, found);
+  if (!second.empty())
+    second.insert(second.begin(), document::Paragraph{std::string("What changes for L2: ") + changes_for_l2});
+  add("Misses of L2 (3.1.2)", std::move(second));
+  std::vector<document::Block> comparison;
+  for (const CachesFindings& one : found) {
+    comparison.emplace_back(levels_table(one));
+    comparison.emplace_back(document::Paragraph{comparison_text(one)});
+  }
+  add("Comparison with what the system states", std::move(comparison));
+  return blocks;
+}
+
+/// Those of the report in fewer words, with the figures in place of the tables that are files of their own.
+std::vector<Answer> laboratory_answers(const document::Part& part) {
+  static constexpr const char* questions[] = {"3.1 size of L1, by times",
+                                              "3.1 line, by times",
+                                              "3.1 miss penalty of L1",
+                                              "3.1.1 events",
+                                              "3.1.1 size of L1",
+                                              "3.1.1 line",
+                                              "3.1.1 ways",
+                                              "3.1.2 changes for L2",
+                                              "3.1.2 size of L2",
+                                              "3.1.2 line",
+                                              "3.1.2 ways",
+                                              "against stated values"};
+  auto answers = cache_answers(part);
+  const auto found = all_findings(part);
+  for (std::size_t i = 0; i < answers.size() && i < std::size(questions); ++i) {
+    Answer& answer = answers[i];
+    answer.question = questions[i];
+    if (answer.value == changes_for_l2) {
+      answer.value = "sizes around that of L2; PAPI_L2_DCM";
+      answer.confidence = "method";
+    }
+    if (i + 1 == std::size(questions) && !found.empty()) answer.value = agreement_text(found.front());
+    if (answer.proof.starts_with(access_time().title))
+      answer.proof = answer.proof.find(kernels[1]) == answer.proof.npos ? "access-time" : "access-time-2";
+    else if (answer.proof.starts_with(misses_of(1).title))
+      answer.proof = "misses-2";
+  }
+  return answers;
+}
+
+} // namespace
+
+document::Section laboratory_section() {
+  return {"caches", write_laboratory, {}, {}, false, laboratory_answers};
 }
 
 } // namespace recount::caches

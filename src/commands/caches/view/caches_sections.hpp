@@ -19,6 +19,8 @@ namespace recount::caches {
 [[nodiscard]] document::Section caches_section();
 /// Curves of time and misses over size and stride.
 [[nodiscard]] document::Section sweeps_section();
+/// Both in the order of the laboratory: access times, misses of L1, of L2, comparison with the system.
+[[nodiscard]] document::Section laboratory_section();
 
 // The figures of recorded runs of recount caches.
 
