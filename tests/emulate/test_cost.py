@@ -75,7 +75,7 @@ class Heads(unittest.TestCase):
     COMMANDS = [
         (("stat", "-e", "instructions:u", "--", "/bin/true"), r"(?m)^/bin/true: [0-9.e-]+ s, emulated$"),
         (("watch", "-I", "50", "-e", "instructions:u", "--", "/bin/true"), r"(?m)^watching /bin/true, emulated, every 50 ms$"),
-        (("cost", "-r", "1", "-e", "instructions:u", "--at-once", "1"), r"Nanoseconds, median of \d+ batches, emulated"),
+        (("cost", "-r", "1", "-e", "instructions:u", "--at-once", "1"), r"Nanoseconds for 1 event, median of \d+ batches, emulated"),
         (("sweep", "stride", "--size", "4K", "--stride", "64", "--witness", "clock", "-q"), r"^Intel.* \(emulated\)\n"),
     ]
 
@@ -143,7 +143,8 @@ class Caches(unittest.TestCase):
                          if "value" in level[what]}
                 self.assertEqual(found, {(name, what): stated(machine)[name][what] for name in ("L1d", "L2")
                                          for what in ("capacity", "line", "ways")})
-                self.assertEqual(levels, self.find(machine, "--witness", "clock")["levels"])
+                if len(MACHINES) > 1:
+                    self.assertEqual(levels, self.find(machine, "--witness", "clock")["levels"])
 
 
 if __name__ == "__main__":

@@ -216,7 +216,7 @@ class Exact(unittest.TestCase):
                 self.assertNotIn("valgrind:", answer.stderr)
 
     def test_doctor_reads_the_machine(self):
-        answer = emulate(RECOUNT, "doctor")
+        answer = emulate(RECOUNT, "doctor", "-v")
         self.assertEqual(answer.stderr, "")  # hwloc is silent
         self.assertNotRegex(answer.stdout, r"clock source tsc,[^/]*fix: echo tsc")
 

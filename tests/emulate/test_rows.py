@@ -2,6 +2,7 @@
 """Right rows of preset tables (tests/pmu/tables), judged by recount check on emulated machines, as a user runs it: none is
 accused, at most one in ten is unstable. A CPU that this libpfm4 does not know has no presets: what kernels execute there is recorded by
 pmu-presets and judged. Arguments: recount, pmu-presets, machines."""
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -37,7 +38,8 @@ def wrong(machine):
     return faults + (unstable if 10 * len(unstable) > sound + len(unstable) else [])
 
 
-faults = {machine: wrong(machine) for machine in MACHINES}
+with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+    faults = dict(zip(MACHINES, pool.map(wrong, MACHINES)))
 for name, rows in faults.items():
     print(*(f"{name}: {row}" for row in rows), sep="\n", end="\n" if rows else "")
 failed = sum(1 for rows in faults.values() if rows)

@@ -49,9 +49,9 @@ class Joint(unittest.TestCase):
         self.assertIn("errata of this CPU concern these events: ", note)
         self.assertRegex(note.replace("\n    ", " "), r"SKL091 \(\S*BR_INST_RETIRED:CONDITIONAL\)")
         self.assertNotIn("errata", simulated(self.folder, RECOUNT, "stat", "-e", "L1D:REPLACEMENT", "--", "true").stderr)
-        doctor = simulated(self.folder, RECOUNT, "doctor").stdout
+        doctor = simulated(self.folder, RECOUNT, "doctor", "-v").stdout
         self.assertRegex(doctor, r"errata: events 0x2e\.41, 0x2e\.4f: erratum SKL057: ")
-        other = simulated(self.folder, RECOUNT, "doctor", machine="snb").stdout
+        other = simulated(self.folder, RECOUNT, "doctor", "-v", machine="snb").stdout
         self.assertIn("erratum BJ122: with SMT, counts leak", other)
         self.assertNotIn("SKL057", other)
 

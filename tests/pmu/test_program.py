@@ -2,6 +2,7 @@
 """recount check --program on a simulated machine that executes what the program must do.
 
 Arguments: recount, run, options of run."""
+import collections
 import json
 import os
 import pathlib
@@ -154,13 +155,22 @@ class Program(unittest.TestCase):
         return int(subprocess.run(['./step', *words], cwd=self.folder, capture_output=True, text=True,
                                   env={**os.environ, 'GLIBC_TUNABLES': tunables}).stdout)
 
+    def modelled_thrice(self, *command):
+        """The first count that three executions have. With these tunables, one execution in seven under Valgrind differs by some instructions
+        of the dynamic linker, under its own tool lackey as well; no two of them by the same."""
+        executions = collections.Counter()
+        while 3 not in executions.values():
+            self.assertLess(executions.total(), 20, executions)
+            told, _ = self.verdicts('-r', '1', '-e', 'PAPI_TOT_INS', command=command)
+            executions[told['PAPI_TOT_INS']['model']['value']] += 1
+        return executions.most_common(1)[0][0]
+
     def test_a_dynamic_program_step_by_step(self):
         programs.build(self.folder, 'product')
         counted, expected = [], []
         for size in ('10', '20'):
             counted.append(self.steps('./product', size))
-            told, _ = self.verdicts('-r', '1', '-e', 'PAPI_TOT_INS', command=('env', '-u', 'LD_PRELOAD', './product', size))
-            expected.append(told['PAPI_TOT_INS']['model']['value'])
+            expected.append(self.modelled_thrice('env', '-u', 'LD_PRELOAD', './product', size))
         self.assertGreater(counted[1] - counted[0], 50000)
         self.assertEqual(expected[1] - expected[0], counted[1] - counted[0])
 

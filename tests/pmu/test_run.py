@@ -67,7 +67,7 @@ class Run(unittest.TestCase):
         self.assertEqual(answer.stdout.split(), ["10", "0", "4", "1"])
 
     def test_doctor_names_the_watchdog(self):
-        answer = run("--watchdog", "skl", f"{RUN[-1]}/src/recount", "doctor")
+        answer = run("--watchdog", "skl", f"{RUN[-1]}/src/recount", "doctor", "-v")
         self.assertRegex(answer.stdout, r"limited +NMI watchdog: on: it uses one counter per core")
 
     def test_dead_classes_open_and_count_nothing(self):

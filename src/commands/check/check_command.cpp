@@ -231,7 +231,8 @@ command::Command check_command() {
                   "write verdicts, counts, machine, table rows and the figure to DIR, which must be new "
                   "or empty")
             .text("--plot", a.plot, "FILE", "plot counted per expected counts; - plots text on the terminal")
-            .flag("-a,--all", a.all, "list every preset that was not counted")
+            .flag("-a,--all", a.all,
+                  "list every preset that was not counted, and those from which one cannot be distinguished")
             .flag("--json", a.json, "print one JSON object")
             .text("--export", a.export_to, "FILE", command::export_help);
         command::declare_sharded_runs(options, a, 60);

@@ -171,15 +171,10 @@ std::string not_counted(const std::vector<PresetVerdict>& verdicts, const CheckT
 
 /// What a verdict does not exclude, one line per preset.
 std::string not_excluded(const std::vector<PresetVerdict>& verdicts, const CheckText& options) {
-  constexpr std::size_t few = 4;
   std::vector<std::string> lines;
-  for (const PresetVerdict& v : verdicts) {
-    if (v.could_also_be.empty()) continue;
-    const std::size_t most = options.all ? v.could_also_be.size() : std::min(few, v.could_also_be.size());
-    const std::size_t more = v.could_also_be.size() - most;
-    lines.push_back(fmt::format("{}: {}{}", v.preset, fmt::join(std::span(v.could_also_be).first(most), ", "),
-                                more > 0 ? " and " + base::format_count(more, "other") : ""));
-  }
+  for (const PresetVerdict& v : verdicts)
+    if (options.all && !v.could_also_be.empty())
+      lines.push_back(fmt::format("{}: {}", v.preset, fmt::join(v.could_also_be, ", ")));
   return section("Cannot be distinguished from", lines, options.columns);
 }
 
@@ -318,7 +313,7 @@ std::string check_table(const Checked& checked, const CheckContext& context, con
   std::string tally = tally_text(checked) + ".";
   if (const auto& c = checked.coverage; options.coverage)
     tally += fmt::format(" {} of {} presets testable, {} by the kernels on this machine; {} counted, {} "
-                         "distinguishable from all others.",
+                         "distinguishable from all others (-a: from which not).",
                          c.provokable, c.standard, c.proven, c.counted, c.distinguishable);
   return text + "\n" + command::wrap(tally, options.columns, 0) + "\n";
 }

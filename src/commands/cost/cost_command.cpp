@@ -26,7 +26,7 @@ struct CostArguments {
   std::vector<std::string> events;
   std::string sizes, domain = "user", export_to;
   long repeat = 5;
-  bool json = false;
+  bool json = false, all = false;
 };
 
 std::vector<std::size_t> parse_sizes(const std::string& list) {
@@ -180,6 +180,44 @@ std::vector<show::Table> cost_tables(const Costs& costs, const CostOptions& opti
   return tables;
 }
 
+/// The first screen: each route at the smallest number of events, and the ratio to PAPI at each number.
+show::Table short_table(const Costs& costs, const CostOptions& options) {
+  const bool exact = costs.ns_per_instruction.has_value();
+  const Value value = [exact](const Cost& c) { return exact ? c.instructions : std::optional(c.ns); };
+  const Text whole = rounded(value), ratio = rounded(relative_to_papi(costs, value), 2);
+  std::vector<std::string> operations;
+  for (const Cost& row : costs.rows)
+    if (std::ranges::find(operations, row.operation) == operations.end()) operations.push_back(row.operation);
+  show::Table table({{"operation"}},
+                    fmt::format("{} for {}, median of {}{}; recount relative to PAPI for {}",
+                                exact ? "Instructions" : "Nanoseconds",
+                                base::format_count(options.sizes.front(), "event"),
+                                base::format_count(options.visits * options.batches, "batch", "batches"),
+                                host::emulated_text(), fmt::join(options.sizes, ", ")));
+  std::vector<std::string> routes{route_recount, route_papi, route_perf, route_user};
+  std::erase_if(routes, [&](const std::string& route) {
+    return std::ranges::find(costs.rows, route, &Cost::route) == costs.rows.end();
+  });
+  int rank = 0; // the first two stay at 40 columns
+  for (const std::string& route : routes)
+    table.columns.push_back({route, show::Role::number, std::max(0, rank++ - 1)});
+  for (const std::size_t size : options.sizes)
+    table.columns.push_back({fmt::format("{} x PAPI", size), show::Role::number, ++rank});
+  for (const std::string& operation : operations) {
+    std::vector<std::string> cells{operation};
+    const auto cell = [&](const std::string& route, std::size_t size, const Text& text) {
+      const Cost* const cost = find(costs, operation, route, size);
+      cells.push_back(cost ? text(*cost).value_or("-") : "-");
+    };
+    for (const std::string& route : routes)
+      cell(route, options.sizes.front(), whole);
+    for (const std::size_t size : options.sizes)
+      cell(route_recount, size, ratio);
+    table.add(std::move(cells));
+  }
+  return table;
+}
+
 /// The events, and what the interfaces other than PAPI count for presets.
 void print_counted(const Costs& costs) {
   command::print_wrapped(fmt::format("Events: {}.", fmt::join(costs.events, ", ")), 8);
@@ -232,7 +270,10 @@ int execute_cost(const CostArguments& requested) {
   const command::TableExport file(requested.export_to);
   const Costs costs = measure_costs(options);
   const auto tables = cost_tables(costs, options);
-  requested.json ? print_cost_json(costs) : print(costs, tables);
+  if (requested.json)
+    print_cost_json(costs);
+  else
+    print(costs, requested.all ? tables : std::vector{short_table(costs, options)});
   file.write("recount cost", tables);
   return 0;
 }
@@ -251,6 +292,8 @@ command::Command cost_command() {
                      "count in user mode, kernel or all (default user)");
         options.number("-r,--repeat", requested.repeat, "N", "rounds over all interfaces (default 5)",
                        {1, 1000});
+        options.flag("-v,--verbose", requested.all,
+                     "print all tables: instructions, quartiles, each number of events");
         options.flag("--json", requested.json, "print one JSON object");
         options.text("--export", requested.export_to, "FILE", command::export_help);
       },

@@ -21,22 +21,39 @@ command::Style style_of(State state) {
 }
 
 constexpr std::size_t summary_margin = 14;
+constexpr std::size_t margin = 11; // "  missing  "
 
 std::string heading(const SummaryLine& line) {
   return fmt::format("{:<{}}", line.label + ":", summary_margin);
 }
 
-void print(const std::vector<Area>& areas) {
-  constexpr std::size_t margin = 11; // "  missing  "
+void print_summary(const std::vector<Area>& areas) {
   for (const SummaryLine& line : summarise(areas))
     command::print_wrapped(line.text, summary_margin, command::paint(command::Style::strong, heading(line)));
   command::print("\n");
+}
+
+void print_finding(const Finding& finding, const std::string& text) {
+  command::print("  {}  {}\n",
+                 command::paint(style_of(finding.state), fmt::format("{:<7}", name_of(finding.state))),
+                 command::wrap(finding.subject + ": " + text, command::line_width(), margin));
+}
+
+/// The summary, and what can be changed.
+void print_short(const std::vector<Area>& areas) {
+  print_summary(areas);
+  for (const auto& area : areas)
+    for (const auto& f : area.findings)
+      if (!f.fix.empty()) print_finding(f, f.fix);
+  command::print_wrapped("More: recount doctor -v, man recount-doctor", 6);
+}
+
+void print_all(const std::vector<Area>& areas) {
+  print_summary(areas);
   for (const auto& area : areas) {
     command::print("{}\n", command::paint(command::Style::strong, area.name));
     for (const auto& f : area.findings) {
-      const std::string mark = fmt::format("{:<7}", name_of(f.state));
-      command::print("  {}  {}\n", command::paint(style_of(f.state), mark),
-                     command::wrap(f.subject + ": " + f.text, command::line_width(), margin));
+      print_finding(f, f.text);
       if (!f.fix.empty())
         command::print("{:{}}{}\n", "", margin,
                        command::wrap(command::paint(command::Style::strong, "fix:") + " " + f.fix,
@@ -121,7 +138,7 @@ int answer_for(const std::string& command, bool json, const command::TableExport
 
 struct DoctorArguments {
   std::string command, export_to;
-  bool json = false;
+  bool json = false, all = false;
 };
 
 int execute_doctor(const DoctorArguments& requested) {
@@ -130,7 +147,12 @@ int execute_doctor(const DoctorArguments& requested) {
   // The trials fork, which is safest while nothing has started threads.
   const std::vector<Area> areas{examine_machine(), examine_counting(), examine_permission(), examine_papi(),
                                 examine_errata(),  examine_figures(),  examine_witnesses()};
-  requested.json ? print_json(areas) : print(areas);
+  if (requested.json)
+    print_json(areas);
+  else if (requested.all)
+    print_all(areas);
+  else
+    print_short(areas);
   file.write("recount doctor", {findings_table(areas)});
   return 0;
 }
@@ -147,6 +169,7 @@ command::Command doctor_command() {
         options.text("--for", requested.command, "COMMAND",
                      "report in one line and as status 0 or 3 whether COMMAND can work here: stat, "
                      "sweep, caches, check, profile");
+        options.flag("-v,--verbose", requested.all, "print all findings, with their causes");
         options.flag("--json", requested.json, "print one JSON object");
         options.text("--export", requested.export_to, "FILE", command::export_help);
       },

@@ -221,9 +221,13 @@ std::string group_name(const Explanation& e) {
 void print(const Explanation& e, bool verbose) {
   command::print_wrapped(command::paint(command::Style::strong, command::one_line(group_name(e))), 2);
   Texts texts = conclusions(e);
-  for (const Refuted& one : refuted(e)) {
+  const auto others = refuted(e);
+  if (!verbose && !others.empty())
+    texts.push_back(base::format_count(others.size(), "hypothesis", "hypotheses") + " refuted (-v)");
+  for (const Refuted& one : others) {
+    if (!verbose) break;
     Texts cells;
-    for (const Comparison& c : one.cells | std::views::take(verbose ? one.cells.size() : 1))
+    for (const Comparison& c : one.cells)
       cells.push_back(fmt::format("{} {}", c.cell.text(), percent(c.off)));
     texts.push_back(fmt::format("refuted: {}: {}", one.hypothesis->machine, fmt::join(cells, "; ")));
   }
@@ -422,7 +426,7 @@ command::Command explain_command() {
                   "write the counts of results files as one anonymised table and exit")
             .flag("--list", a.list, "list the hypotheses and exit")
             .flag("--json", a.json, "print one JSON object")
-            .flag("-v,--verbose", a.verbose, "show every cell that refutes a hypothesis");
+            .flag("-v,--verbose", a.verbose, "show the refuted hypotheses, with the cells that refute them");
       },
       execute_explain);
 }

@@ -224,7 +224,7 @@ void report(const SweepRun& run, const BatchResult& ended, const SweepOptions& o
     command::print(stderr, "\n");
   }
   command::note("{}{}", failures_text(ended.results.failures), unfinished_text(ended.outcome.unfinished));
-  const Selection selection{static_cast<std::size_t>(o.least), run.grid.points.front()};
+  const Selection selection{static_cast<std::size_t>(o.least), run.grid.points.front(), o.all};
   if (o.json)
     command::print("{}", sweep_json(run, ended));
   else if (o.output.empty())
@@ -283,6 +283,7 @@ command::Command sweep_command(const std::vector<plot::Figure>& figures) {
                 .text("--plot", o->plot, "FILE", "plot the curves; - plots on the terminal")
                 .text("--figure", o->figure, "NAME",
                       "draw this figure, see recount plot --list (default: the first that suits)")
+                .flag("-v,--verbose", o->all, "print every value of a long sweep, not a line per point")
                 .flag("-n,--dry-run", o->dry_run, "print the plan and exit")
                 .rest(o->parameters)
                 .help_topic(kernel_help)

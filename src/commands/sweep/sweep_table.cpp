@@ -102,14 +102,77 @@ show::Table sweep_summary(const BatchResult& ended, const Selection& selection) 
   return table;
 }
 
+namespace {
+
+constexpr std::size_t max_lines = 20; // of a first screen
+
+/// A line per point, a column per metric and witness; of many points, as many as a screen holds, evenly
+/// chosen.
+std::string points_text(const std::vector<SweepGroup>& groups, statistics::Statistic statistic) {
+  const auto names = varying(groups);
+  using Series = std::pair<std::string, Witness>;
+  std::vector<Series> series;
+  std::vector<result::Params> points;
+  std::map<std::pair<std::size_t, std::size_t>, const SweepGroup*> cells;
+  const auto place = [](auto& all, const auto& one) {
+    const auto at = std::ranges::find(all, one);
+    const auto index = static_cast<std::size_t>(at - all.begin());
+    if (at == all.end()) all.push_back(one);
+    return index;
+  };
+  bool flagged = false;
+  for (const SweepGroup& group : groups) {
+    flagged = flagged || group.flagged > 0;
+    const std::size_t column = place(series, Series{group.metric, group.witness});
+    cells[{place(points, group.params), column}] = &group;
+  }
+  show::Table table;
+  for (const auto& name : names)
+    table.columns.push_back({name, show::Role::number, 0, {}, true});
+  for (int rank = 0; const auto& [metric, witness] : series)
+    table.columns.push_back({fmt::format("{} {}", metric, witness), show::Role::number, rank++});
+  const std::size_t shown = std::min(points.size(), max_lines);
+  for (std::size_t line = 0; line < shown; ++line) {
+    const std::size_t point = shown < 2 ? 0 : line * (points.size() - 1) / (shown - 1);
+    std::vector<std::string> row;
+    for (const auto& name : names)
+      row.push_back(result::text(points[point].at(name)));
+    for (std::size_t column = 0; column < series.size(); ++column) {
+      const auto at = cells.find({point, column});
+      const SweepGroup* const group = at == cells.end() ? nullptr : at->second;
+      row.push_back(!group ? "-"
+                    : !group->summary
+                        ? "not counted"
+                        : (group->accesses ? show_per_access(*group) : show(group->summary->value)) +
+                              (group->flagged > 0 ? " *"
+                               : flagged          ? "  "
+                                                  : ""));
+    }
+    table.add(row);
+  }
+  const bool per_access =
+      std::ranges::any_of(groups, [](const SweepGroup& group) { return group.accesses.has_value(); });
+  const std::string note =
+      fmt::format("{}{}{}; -v: each value with its interval", statistics::name_of(statistic),
+                  per_access ? " per access" : "", flagged ? "; *: disturbed repetitions" : "");
+  return command::table_text(table) +
+         (shown < points.size() ? fmt::format("  {} of {} points\n", shown, points.size()) : "") +
+         command::wrap(note, command::line_width(), 2) + "\n";
+}
+
+} // namespace
+
 std::string sweep_table(const BatchResult& ended, const Selection& selection) {
   const show::Table table = sweep_summary(ended, selection);
   std::string text;
   if (!ended.results.runs.empty() && host::is_emulated(ended.results.runs.back().cpu))
     text = command::wrap(base::printable(ended.results.runs.back().cpu), command::line_width(), 2) + "\n\n";
-  if (!table.empty()) text += command::table_text(table);
   std::map<std::string, std::string> reasons;
   const auto groups = sweep_groups(ended.results);
+  if (!selection.all && selection.least == 0 && table.rows.size() > max_lines)
+    text += points_text(groups, ended.results.statistic);
+  else if (!table.empty())
+    text += command::table_text(table);
   if (std::ranges::any_of(groups, [](const SweepGroup& group) {
         return group.witness.modelled() && group.summary && group.summary->low < group.summary->high;
       }))

@@ -23,7 +23,7 @@ struct SweepOptions : BatchOptions {
   std::vector<std::string> witnesses, metrics, conditions;
   std::string memory, plot, figure, export_to, statistic, sample;
   long repeat = 0, draws = 0, least = 0; ///< repeat 0: not given
-  bool json = false, dry_run = false;
+  bool json = false, dry_run = false, all = false;
 };
 
 /// A sweep, ready to be run.
@@ -41,11 +41,13 @@ struct SweepRun {
 struct Selection {
   std::size_t least = 0; ///< how many; 0: all
   result::Params first;
+  bool all = false; ///< every value of a long sweep, too
 };
 
 /// A row for each point, witness and metric.
 [[nodiscard]] show::Table sweep_summary(const BatchResult& ended, const Selection& selection);
-/// Statistic and interval of each point, metric and witness; what was not counted, with its reasons.
+/// Statistic and interval of each point, metric and witness, or a line per point where these are many; what
+/// was not counted, with its reasons.
 [[nodiscard]] std::string sweep_table(const BatchResult& ended, const Selection& selection);
 /// The same as one JSON object, documented in recount-sweep(1).
 [[nodiscard]] std::string sweep_json(const SweepRun& run, const BatchResult& ended);

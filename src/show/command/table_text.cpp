@@ -82,7 +82,7 @@ public:
     for (;;) {
       if (const auto fitting = widths(kept, false))
         return lines(kept, *fitting) +
-               (left_out.empty() ? "" : "  " + wrap("no room for: " + left_out, most_, 4) + "\n");
+               (left_out.empty() ? "" : "  " + wrap("left out: " + left_out, most_, 4) + "\n");
       const auto last = std::ranges::max_element(kept, {}, [&](std::size_t i) { return columns_[i].rank; });
       if (columns_[*last].rank <= 0) break;
       left_out = head(*last) + (left_out.empty() ? "" : ", ") + left_out;

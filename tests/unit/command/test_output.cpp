@@ -163,10 +163,10 @@ BOOST_AUTO_TEST_CASE(columns_are_shortened_and_then_left_out_by_rank) {
   const std::string shorter = command::table_text(ranked(), stdout, 46);
   BOOST_TEST(shorter == "event              1: median  2 / 1  kernel\n"
                         "perf::PAGE-FAULTS       1.25  1.500  faults\n"
-                        "  no room for: empty\n");
+                        "  left out: empty\n");
   BOOST_TEST(command::table_text(ranked(), stdout, 36) == "event              1: median  2 / 1\n"
                                                           "perf::PAGE-FAULTS       1.25  1.500\n"
-                                                          "  no room for: kernel, empty\n");
+                                                          "  left out: kernel, empty\n");
 }
 
 BOOST_AUTO_TEST_CASE(a_table_of_numbers_is_split_behind_its_keys) {

@@ -88,7 +88,7 @@ std::string caches_evidence(const CachesFindings& findings) {
   std::string text;
   const auto add = [&](const std::string& line) {
     const std::size_t most = command::line_width();
-    text += (line.size() > most ? line.substr(0, most - 3) + "..." : line) + "\n";
+    text += (line.size() > most ? line.substr(0, line.rfind(' ', most - 4)) + " ..." : line) + "\n";
   };
   const auto add_found = [&](const std::string& level, const Property& p) {
     if (p.value && !p.evidence.empty())
