@@ -64,12 +64,16 @@ private:
   std::string text_;
 };
 
-void add_finding(Lines& lines, const Finding& finding) {
+std::vector<std::string> line_numbers(const Finding& finding) {
   std::vector<std::string> numbers;
   for (const Place& place : finding.places)
     if (const std::string line = std::to_string(place.line); numbers.empty() || numbers.back() != line)
       numbers.push_back(line);
-  lines.add(2, "line {}{}", listed(numbers, 6),
+  return numbers;
+}
+
+void add_finding(Lines& lines, const Finding& finding) {
+  lines.add(2, "line {}{}", listed(line_numbers(finding), 6),
             finding.cpus.empty() ? "" : fmt::format("  [{}]", listed(finding.cpus, 5)));
   const bool several = finding.presets.size() > 1;
   const bool named = finding.presets.empty() ||
@@ -131,6 +135,36 @@ void add_allowed(Lines& lines, const LintResult& result) {
     lines.add(2, "line {}  {}, {}: {}", a.line, a.rule, base::format_count(a.places, "place"), a.reason);
 }
 
+constexpr std::ptrdiff_t screen_lines = 24;
+
+/// A line per rule: what is left of more findings than a screen holds.
+std::string by_rule(const std::string& file, const LintResult& result,
+                    const std::vector<const Finding*>& shown, const ReportOptions& options) {
+  constexpr std::size_t max_rules = 15;
+  Lines lines(options.columns);
+  add_summary(lines, file, result);
+  lines.blank();
+  std::size_t rules = 0, others = 0;
+  for (const auto group :
+       shown | ranges::views::chunk_by([](auto*a, auto*b) { return a->rule == b->rule; })) {
+    const auto size = static_cast<std::size_t>(ranges::distance(group));
+    const Finding& first = *group.front();
+    if (first.rule->severity == Severity::note || ++rules > max_rules) {
+      others += size;
+      continue;
+    }
+    std::vector<std::string> numbers;
+    for (const Finding* const finding : group)
+      numbers.push_back(line_numbers(*finding).empty() ? "-" : line_numbers(*finding).front());
+    lines.add(0, "{:<7} {:<22} {:>3}  line {}", name_of(first.severity), first.rule->id, size,
+              listed(numbers, 4));
+  }
+  if (others > 0) lines.add(0, "and {} of other rules", base::format_count(others, "finding"));
+  lines.blank();
+  lines.add(0, "recount lint --rule RULE prints what one rule found, --all everything.");
+  return std::move(lines).text();
+}
+
 } // namespace
 
 std::string as_text(const std::string& file, const LintResult& result, const ReportOptions& options) {
@@ -171,10 +205,11 @@ std::string as_text(const std::string& file, const LintResult& result, const Rep
   }
   add_components(lines, result);
   add_allowed(lines, result);
-  if (hidden == 0) return std::move(lines).text();
-  return std::move(lines).text() +
-         fmt::format("\n{} not shown: list all\nwith --all, or one rule with --rule RULE\n",
-                     base::format_count(hidden, "finding"));
+  std::string text = std::move(lines).text();
+  if (hidden == 0) return text;
+  if (std::ranges::count(text, '\n') > screen_lines) return by_rule(file, result, shown, options);
+  return text + fmt::format("\n{} not shown: list all\nwith --all, or one rule with --rule RULE\n",
+                            base::format_count(hidden, "finding"));
 }
 
 std::string as_annotations(const std::string& file, const LintResult& result) {
