@@ -244,8 +244,9 @@ void add_ceilings(Page& page, const ProductGroup& group) {
     datum.unit = ceiling.bandwidth ? "B/s" : "FLOP/s";
     datum.witness = Witness(Witness::clock).name();
     table.rows.push_back(
-        {ceiling.bandwidth          ? fmt::format("read bandwidth of an array of {} ({} as stated)",
-                                                  base::format_bytes(ceiling.size), ceiling.name)
+        {ceiling.bandwidth
+             ? fmt::format("read bandwidth of an array of {}, which the stated sizes place in {}",
+                           base::format_bytes(ceiling.size), ceiling.name)
          : ceiling.name == "vector" ? "multiplications and additions, widest vectors"
                                     : "multiplications and additions, scalar",
          fmt::format("{:.1f} {}{}", ceiling.rate / 1e9, ceiling.bandwidth ? "GB/s" : "GFLOP/s",

@@ -9,7 +9,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <set>
 #include <tuple>
@@ -68,23 +67,6 @@ std::vector<document::Block> machines_section(const std::vector<document::Part>&
 // Method, witnesses, and what was not counted.
 namespace {
 
-std::string statistic_prose(statistics::Statistic statistic) {
-  std::string text =
-      fmt::format("Tables, figures and text give the {} of the repetitions", statistics::name_of(statistic));
-  if (statistic == statistics::Statistic::median)
-    text += fmt::format(" with its 95 % bootstrap interval (the range of fewer than {} values)",
-                        statistics::min_for_interval);
-  return text +
-         fmt::format(". A difference is stated only if the 95 % intervals of the medians are disjoint and "
-                     "Welch's t test rejects equality at the level {}, or if the model gives both "
-                     "values.",
-                     statistics::comparison_level);
-}
-
-} // namespace
-
-namespace {
-
 std::vector<std::string> not_counted(const result::Results& results, bool modelled) {
   std::set<std::string> skipped;
   for (const auto& run : results.runs)
@@ -141,31 +123,10 @@ std::vector<document::Block> not_counted_section(const result::Results& results,
 std::vector<document::Block> method_section(const result::Results& results,
                                             const std::vector<document::Section>& sections) {
   std::vector<document::Block> blocks;
-  blocks.emplace_back(document::Heading{"Method", 1});
-  const auto has_run = [&](const auto& wanted) {
-    return std::ranges::any_of(results.runs, [&](const result::Run& run) {
-      return !run.versions.contains("published") && !result::is_inference(run) && wanted(run);
-    });
-  };
-  const auto of_program = [](const result::Run& run) { // by recount stat, watch and profile
-    const auto kernel = run.plan.find("kernel");
-    return kernel != run.plan.end() && (kernel->second == "command" || kernel->second == "profile");
-  };
-  const bool measured = std::ranges::any_of(results.observations, [](const auto& o) {
-    return o.value.index() != 0 && !o.witness.modelled() && o.witness != Witness::published;
-  });
-  if (has_run([](const result::Run&) { return true; }))
-    blocks.emplace_back(document::Paragraph{
-        std::string(
-            has_run(std::not_fn(of_program)) && measured
-                ? "Each repetition of a kernel ran in a new process, in random order, with its memory "
-                  "written before the measurement. "
-                : "") +
-        statistic_prose(results.statistic)});
   for (const document::Section& section : sections)
     if (section.method) document::append(blocks, section.method(results));
   document::append(blocks, not_counted_section(results, true));
-  return blocks;
+  return document::under("Method", std::move(blocks));
 }
 
 std::vector<document::Block> warnings_section(const result::Results& results,
