@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""The program of recount-laboratory(1) counts with PAPI on an emulated machine what the model predicts.
+"""The program of recount-laboratory(1) counts with PAPI on an emulated machine what the model predicts, and recount laboratory finds there
+the caches of its description.
 Arguments: recount, the program of examples/mm1.c, the program of sandbox.c."""
 import json
 import os
+import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 import unittest
 
 RECOUNT, PROGRAM, SANDBOX = sys.argv[1:4]
@@ -50,6 +53,20 @@ class Laboratory(unittest.TestCase):
         self.assertLess(abs(confined.pop("L1 misses") - alone.pop("L1 misses")), AROUND)
         for name, value in alone.items():
             self.assertAlmostEqual(confined[name] / value, 1, delta=0.001, msg=name)
+
+    def test_the_report_answers_with_the_caches_of_the_machine(self):
+        with tempfile.TemporaryDirectory() as folder:
+            answer = subprocess.run([RECOUNT, "emulate", "--exact", "-q", "skl", "--", RECOUNT, "laboratory", "-q", "-o", f"{folder}/lab",
+                                     "--parts", "l1-misses,caches"], env=dict(ENVIRONMENT, COLUMNS="80"), capture_output=True, text=True, check=False,
+                                    timeout=250)
+            self.assertEqual(answer.returncode, 0, answer.stderr)
+            report = pathlib.Path(folder, "lab/report.md").read_text()
+        # A Core i7-6700.
+        for question, value in (("3.1.1 size of L1", "32 KiB"), ("3.1.1 line", "64 B"), ("3.1.1 ways", "8 ways"), ("3.1.2 size of L2", "256 KiB"),
+                                ("3.1.2 line", "64 B"), ("3.1.2 ways", "4 ways"), ("against stated values", "6 of 6 properties agree, none")):
+            self.assertRegex(answer.stdout, rf"(?m)^{re.escape(question)} +{value}")
+        self.assertRegex(" ".join(answer.stdout.split()), r"misses are counted by papi and perf \(\d+ values counted twice")
+        self.assertIn("times and cycles are those of the emulated machine", report)
 
 
 first = subprocess.run([RECOUNT, "emulate", "--exact", "-q", "skl", "--", PROGRAM, "blocked", "1"], env=ENVIRONMENT, capture_output=True, text=True, check=False)

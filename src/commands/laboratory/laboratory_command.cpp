@@ -6,11 +6,12 @@
 #include "base/process/signals.hpp"
 #include "base/text.hpp"
 #include "commands/laboratory/laboratory.hpp"
-#include "run/result/results_file.hpp"
+#include "run/result/curves.hpp"
 #include "run/witness/backend.hpp"
 #include "show/command/measuring.hpp"
 #include "show/command/output.hpp"
 #include "show/command/print.hpp"
+#include "show/plot/select.hpp"
 
 #include <recount/error.hpp>
 
@@ -22,6 +23,8 @@
 #include <bit>
 #include <chrono>
 #include <filesystem>
+#include <map>
+#include <set>
 
 // recount laboratory: the steps of the assignment, each a command of recount with a results file.
 namespace recount::laboratory {
@@ -35,11 +38,10 @@ struct LaboratoryArguments {
   bool resume = false, quiet = false, dry_run = false;
 };
 
-/// One measurement: words of a recount command, without its output files.
+/// One measurement.
 struct Step {
-  std::string name;  ///< of its files: "l1-misses"
-  std::string prose; ///< "misses of L1"
-  std::vector<std::string> words;
+  std::string name;    ///< of its files: "l1-misses"
+  std::string words;   ///< of a recount command, without its output files
   bool resumes = true; ///< has --resume; else its file is complete once it has its name
 };
 
@@ -58,45 +60,32 @@ std::int64_t power_below(int level, std::int64_t otherwise) {
   return static_cast<std::int64_t>(std::bit_floor(size));
 }
 
-/// The kernel over sizes and strides of powers of two. `rounds`: passes for each byte of stride.
-Step grid(const std::string& name, const std::string& prose, const std::string& kernel,
-          const std::string& sizes, const std::string& strides, int rounds, const std::string& witness,
-          const std::string& metrics) {
-  Step step{name, prose, {"sweep", kernel, "--size", sizes, "--stride", strides}};
-  for (const std::string& word :
-       {std::string("--where"), std::string("stride<=size/2"), std::string("--rounds"),
-        std::to_string(rounds), std::string("--witness"), witness})
-    step.words.push_back(word);
-  if (!metrics.empty()) step.words.insert(step.words.end(), {"--metric", metrics});
-  step.words.insert(step.words.end(),
-                    {"--repeat", witness == "clock" && !host::this_emulation().exact ? "3" : "1"});
-  return step;
-}
-
 /// In an emulation everything takes a hundred times as long, and a second execution has the same counts.
 std::vector<Step> plan() {
   const bool exact = host::this_emulation().exact;
-  const std::string counted = counters(), witness = counted.empty() ? "model" : counted;
-  const std::string cycles = counted.empty() ? "" : ",PAPI_TOT_CYC";
-  const std::int64_t l1 = power_below(1, 32 << 10), l2 = power_below(2, 1 << 20);
-  const int rounds = exact ? 1 : 10;
-  std::vector<Step> all{
-      grid("access-times", "access times by size and stride", "stride", "4K:4M:x2", "1:2M:x2", rounds,
-           "clock", ""),
-      grid("latencies", "access times of dependent loads", "chase", "4K:4M:x2", "64:2M:x2", exact ? 1 : 4,
-           "clock", ""),
-      grid("l1-misses", "misses of L1", "stride",
-           fmt::format("8K:{}:x2", std::max<std::int64_t>(64 << 10, 2 * l1)),
-           fmt::format("1:{}:x2", std::max<std::int64_t>(32 << 10, l1)), rounds, witness,
-           "PAPI_L1_DCM" + cycles),
-      grid("l2-misses", "misses of L2", "stride", fmt::format("{}:{}:x2", l2 / 4, 4 * l2),
-           fmt::format("{}:{}:x2", exact ? 8 : 1, 2 * l2), exact ? 1 : 2, witness, "PAPI_L2_DCM" + cycles),
-      {"caches", "cache sizes, lines and ways", {"caches"}, false},
-      {"products", "products of 16-bit integers", {"matmul", "--study", "lab", "--no-java"}}};
-  auto& products = all.back().words;
-  if (exact) products.emplace_back("--quick");
-  products.insert(products.end(), {"--repeat", exact ? "1" : counted.empty() ? "5" : "3"});
-  return all;
+  const std::string counted = counters(), witness = counted.empty() ? "model" : counted,
+                    cycles = counted.empty() ? "" : ",PAPI_TOT_CYC";
+  const std::int64_t l1 = power_below(1, 32 << 10), l2 = power_below(2, 1 << 20), kib = 1024;
+  const auto grid = [&](const char* kernel, const std::string& sizes, const std::string& strides, int rounds,
+                        const std::string& rest) {
+    return fmt::format("sweep {} --size {}:x2 --stride {}:x2 --where stride<=size/2 --rounds {} {}", kernel,
+                       sizes, strides, exact ? 1 : rounds, rest);
+  };
+  const std::string times = std::string("--witness clock --repeat ") + (exact ? "1" : "3"),
+                    counts = fmt::format("--repeat 1 --witness {} --metric", witness),
+                    all_sizes = exact ? "4K:1M" : "4K:4M";
+  return {
+      {"access-times", grid("stride", all_sizes, "1:2M", 10, times)},
+      {"latencies", grid("chase", all_sizes, "64:2M", 4, times)},
+      {"l1-misses", grid("stride", fmt::format("8K:{}", std::max(64 * kib, 2 * l1)),
+                         fmt::format("1:{}", std::max(32 * kib, l1)), 10, counts + " PAPI_L1_DCM" + cycles)},
+      {"l2-misses", grid("stride", fmt::format("{}:{}", l2 / 4, 4 * l2),
+                         fmt::format("{}:{}", exact ? 8 : 1, 2 * l2), 2, counts + " PAPI_L2_DCM" + cycles)},
+      {"caches", "caches", false},
+      {"products", fmt::format("matmul --study lab --no-java{} --repeat {}", exact ? " --quick" : "",
+                               exact             ? 1
+                               : counted.empty() ? 5
+                                                 : 3)}};
 }
 
 std::vector<Step> wanted_steps(const LaboratoryArguments& a) {
@@ -129,7 +118,9 @@ public:
   }
   /// The command of a step as it is executed.
   [[nodiscard]] std::vector<std::string> command_of(const Step& step) const {
-    std::vector<std::string> words = step.words;
+    std::vector<std::string> words;
+    for (const auto word : base::split(std::string_view(step.words), ' '))
+      words.emplace_back(word);
     words.insert(words.end(),
                  {"-o", path(step, step.resumes ? ".jsonl" : ".part"), "--export", path(step, ".csv")});
     if (step.resumes) words.emplace_back("--resume");
@@ -158,7 +149,7 @@ public:
     for (const Step& step : wanted_) {
       if (!a_.quiet)
         command::note("recount laboratory: part {} of {}: {}\n", &step - wanted_.data() + 1, wanted_.size(),
-                      step.prose);
+                      step.name);
       const int ended = execute(step);
       if (process::stop_signal != 0) return 128 + process::stop_signal;
       if (ended == 2)
@@ -204,6 +195,143 @@ private:
   std::string folder_;
   std::vector<Step> steps_, wanted_;
 };
+
+std::string machine_text(const result::Results& results) {
+  return results.runs.empty() ? "this machine" : plot::machine_name(results.runs.front());
+}
+
+const char* times_text(const result::Results& results) {
+  return !results.runs.empty() && host::is_emulated(results.runs.front().cpu)
+             ? "times and cycles are those of the emulated machine, not of a real one"
+             : "times are measured";
+}
+
+/// "Table 3", "Figure 1": by the captions of tables and the names of pictures.
+std::map<std::string, std::string> places(const std::vector<document::Block>& blocks, std::size_t tables) {
+  std::map<std::string, std::string> all;
+  std::size_t pictures = 0;
+  for (const document::Block& block : blocks)
+    if (const auto* const table = std::get_if<show::Table>(&block))
+      all.try_emplace(table->caption, fmt::format("Table {}", ++tables));
+    else if (const auto* const picture = std::get_if<document::Picture>(&block))
+      all.try_emplace(picture->name, fmt::format("Figure {}", ++pictures));
+  return all;
+}
+
+std::string value_of(const document::Answer& answer) {
+  return answer.value.empty() ? "not answered: " + answer.reason : answer.value;
+}
+
+show::Table answers_table(const std::vector<document::Answer>& answers,
+                          const std::map<std::string, std::string>& places) {
+  show::Table table({{"question"}, {"answer"}, {"shown in"}, {"confidence"}}, "Answers");
+  for (const document::Answer& answer : answers) {
+    const auto place = places.find(answer.proof);
+    table.add(
+        {answer.question, value_of(answer), place == places.end() ? "" : place->second, answer.confidence});
+  }
+  return table;
+}
+
+/// How often perf and PAPI counted the same, and how far they differ.
+struct CountedTwice {
+  std::size_t values = 0;
+  double largest = 0; ///< difference, as a share of the larger of count and accesses
+};
+CountedTwice compare_twice(const result::Results& results) {
+  using Key = std::tuple<std::string, result::Params, std::string>;
+  struct Counts {
+    std::vector<double> perf, papi;
+    double accesses = 0;
+  };
+  std::map<Key, Counts> all;
+  for (const auto& o : results.observations)
+    if (const auto value = result::value(o);
+        value && (o.witness == Witness::perf || o.witness == Witness::papi)) {
+      Counts& counts = all[{o.kernel, o.params, o.metric}];
+      (o.witness == Witness::perf ? counts.perf : counts.papi).push_back(*value);
+      counts.accesses = static_cast<double>(o.accesses.value_or(0));
+    }
+  CountedTwice twice;
+  for (const auto& [key, counts] : all) {
+    if (counts.perf.empty() || counts.papi.empty()) continue;
+    const double a = statistics::median(counts.perf), b = statistics::median(counts.papi);
+    const double whole = std::max({a, b, counts.accesses, 1.0});
+    ++twice.values;
+    twice.largest = std::max(twice.largest, std::abs(a - b) / whole);
+  }
+  return twice;
+}
+
+/// "misses are counted by papi and perf (58 values counted twice; largest difference 0.01 %)".
+std::string source_of_misses(const result::Results& results) {
+  std::set<std::string> counted;
+  for (const auto& o : results.observations)
+    if ((o.metric == "PAPI_L1_DCM" || o.metric == "PAPI_L2_DCM") && !o.witness.modelled() &&
+        o.value.index() != 0)
+      counted.insert(o.witness.name());
+  if (counted.empty())
+    return "misses are modelled for the caches that the system states: nothing counts them here";
+  std::string text = fmt::format("misses are counted by {}", fmt::join(counted, " and "));
+  if (const CountedTwice twice = compare_twice(results); twice.values > 0)
+    text += fmt::format(" ({} counted twice; largest difference {})",
+                        base::format_count(twice.values, "value"), base::format_share(twice.largest));
+  return text;
+}
+
+/// All answers of the sections, in their order.
+std::vector<document::Answer> collect_answers(const result::Results& results,
+                                              const std::vector<document::Section>& sections) {
+  std::vector<document::Answer> all;
+  for (const document::Part& part : document::by_machine(results))
+    for (const document::Section& section : sections)
+      if (section.answers && !part.published)
+        std::ranges::move(section.answers(part), std::back_inserter(all));
+  return all;
+}
+
+/// Answers first. `files`: the results beside the report, to be named.
+Paper write_paper(const result::Results& results, const Features& features,
+                  const std::vector<std::string>& files) {
+  document::Gallery gallery(features.figures());
+  const document::Material material{results, document::by_machine(results), {}, gallery};
+  std::vector<document::Block> body;
+  for (const document::Section& section : features.sections)
+    document::append(body, section.write(material));
+  Paper paper;
+  auto& blocks = paper.document.blocks;
+  paper.document.title = "Laboratory: caches and matrix products of " + machine_text(results);
+  std::string source = source_of_misses(results);
+  source.front() = 'M';
+  blocks.emplace_back(document::Paragraph{fmt::format("{}; {}.", source, times_text(results))});
+  for (const auto& study : result::incomplete(results))
+    blocks.emplace_back(document::Paragraph{result::describe(study)});
+  blocks.emplace_back(document::Heading{"Answers", 1});
+  blocks.emplace_back(answers_table(collect_answers(results, features.sections), places(body, 1)));
+  document::append(blocks, std::move(body));
+  blocks.emplace_back(document::Paragraph{
+      fmt::format("All values, with their repetitions, are in the files beside this report: {}.",
+                  fmt::join(files, ", "))});
+  paper.pictures = gallery.wanted();
+  return paper;
+}
+
+/// The answers of at most a line each, on a terminal of so many columns.
+std::string answers_screen(const result::Results& results, const std::vector<document::Answer>& answers,
+                           std::size_t columns) {
+  constexpr std::size_t longest = 60, lines = 23; // with the path of the report
+  show::Table table({{"question"}, {"answer"}, {"confidence", show::Role::words, 1}});
+  std::string rest;
+  for (const document::Answer& answer : answers)
+    if (const std::string value = value_of(answer); value.size() <= longest)
+      table.add({answer.question, value, answer.confidence.substr(0, answer.confidence.find(','))});
+    else if (&answer == &answers.back())
+      rest = command::wrap(value, columns, 2) + "\n";
+  const std::string text =
+      command::wrap(machine_text(results) + "; " + source_of_misses(results), columns, 2) + "\n" +
+      command::table_text(table, stdout, columns);
+  return static_cast<std::size_t>(std::ranges::count(text + rest, '\n')) <= lines ? text + rest : text;
+}
 
 int execute_laboratory(const LaboratoryArguments& a, const Features& features) {
   const Measurement measurement(a);

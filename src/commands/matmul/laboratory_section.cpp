@@ -54,90 +54,77 @@ Product without_copy(Product product) {
   return product;
 }
 
-/// A column for the fact of each product, or for its comparison with a product.
-Column column_of(const std::string& label, const char* name) {
-  return {label, [name](const ProductGroup& group, const Product& p) { return fact(group, p, name); }};
-}
-Column compared(const std::string& label, const char* name, const Product& reference) {
-  return {label, [name, reference](const ProductGroup& group, const Product& p) {
-            return comparison(group, p, reference, name);
-          }};
-}
-
-std::vector<Column> comparisons(const Product& reference, const std::string& suffix) {
-  return {compared("difference of L1 hit rates" + suffix, "L1_HIT_RATE", reference),
-          compared("difference of L2 hit rates" + suffix, "L2_HIT_RATE", reference),
-          compared("speed-up" + suffix + " by time", "seconds", reference),
-          compared("speed-up" + suffix + " by CPU time", "cpu_seconds", reference),
-          compared("speed-up" + suffix + " by cycles", "PAPI_TOT_CYC", reference)};
-}
-
-/// All products in one table, and the block compared with the transposed product in another.
+/// All products in one table, and what is compared with the transposed product in another.
 void add_products(Page& page, const ProductGroup& group, const Laboratory& lab) {
-  const std::vector<Page::Key> keys{{"", loops_name}};
-  std::vector<Product> products{lab.first};
+  const auto add = [&](const char* caption, const std::vector<Product>& products, const Product& reference,
+                       bool own) {
+    std::vector<Column> columns;
+    if (own)
+      for (const auto& [label, name] : {std::pair("L1 misses (10^6)", "PAPI_L1_DCM"),
+                                        {"loads + stores (10^6)", "LST"},
+                                        {"cycles (10^6)", "PAPI_TOT_CYC"},
+                                        {"elapsed time (s)", "seconds"},
+                                        {"CPU time (s)", "cpu_seconds"},
+                                        {"L1 hit rate", "L1_HIT_RATE"},
+                                        {"L2 hit rate", "L2_HIT_RATE"}})
+        columns.push_back(
+            {label, [name](const ProductGroup& of, const Product& p) { return fact(of, p, name); }});
+    for (const auto& [label, name] : {std::pair("difference of L1 hit rates", "L1_HIT_RATE"),
+                                      {"difference of L2 hit rates", "L2_HIT_RATE"},
+                                      {"speed-up by time", "seconds"},
+                                      {"speed-up by CPU time", "cpu_seconds"},
+                                      {"speed-up by cycles", "PAPI_TOT_CYC"}})
+      columns.push_back({label, [name, reference](const ProductGroup& of, const Product& p) {
+                           return comparison(of, p, reference, name);
+                         }});
+    page.add_table(group, fmt::format("{}, n = {}", caption, reference.n), {{"", loops_name}}, products,
+                   columns, Page::Direction::across);
+  };
+  std::vector<Product> products{lab.first}, others = lab.blocked;
   for (const auto* more : {&lab.in_register, &lab.transposed, &lab.blocked})
     products.insert(products.end(), more->begin(), more->end());
-  std::vector<Column> columns{
-      column_of("L1 misses (10^6)", "PAPI_L1_DCM"), column_of("loads + stores (10^6)", "LST"),
-      column_of("cycles (10^6)", "PAPI_TOT_CYC"),   column_of("elapsed time (s)", "seconds"),
-      column_of("CPU time (s)", "cpu_seconds"),     column_of("L1 hit rate", "L1_HIT_RATE"),
-      column_of("L2 hit rate", "L2_HIT_RATE")};
-  const std::string at = fmt::format(", n = {}", lab.first.n);
-  const auto over_first = comparisons(lab.first, "");
-  columns.insert(columns.end(), over_first.begin(), over_first.end());
-  page.add_table(group, all_products + at, keys, products, columns, Page::Direction::across);
+  add(all_products, products, lab.first, true);
   for (const Product& product : lab.transposed)
-    if (product != without_copy(product))
-      page.add_table(group, against_transposed + at, keys, {product, lab.blocked.front()},
-                     comparisons(without_copy(product), ""), Page::Direction::across);
+    if (product.transposes) others.insert(others.begin(), product);
+  if (!lab.transposed.empty()) add(against_transposed, others, without_copy(lab.transposed.front()), false);
 }
 
 /// An answer of a line for each question.
-class LaboratoryAnswers {
-public:
-  LaboratoryAnswers(const ProductGroup& group, const Laboratory& lab) : group_(group), lab_(lab) {}
-  std::vector<Answer> build() && {
-    add("3.2.1 " + loops_name(lab_.first), own_line(group_, lab_.first));
-    for (const Product& product : lab_.transposed)
-      add(product.transposes ? "3.2.2 transposed + copy" : "3.2.2 transposed",
-          comparison_line(group_, product, lab_.first));
-    for (const Product& product : lab_.transposed)
-      if (product.transposes)
-        add("3.2.2 effect of the copy", comparison_line(group_, product, without_copy(product)),
-            against_transposed);
-    for (const Product& product : lab_.blocked) {
-      add("3.2.3 " + loops_name(product), comparison_line(group_, product, lab_.first));
-      for (const Product& other : lab_.transposed)
-        if (!other.transposes)
-          add("3.2.3 against transposed", comparison_line(group_, product, other), against_transposed);
-    }
-    AnswerLine cause;
-    for (const Finding& finding : findings({group_}))
-      if (finding.title == faster_with_fewer_hits) cause.parts.push_back(finding.text);
-    if (cause.parts.empty()) cause.parts.emplace_back("none");
-    add("3.2.3 faster, fewer L1 hits", cause, against_transposed);
-    return std::move(all_);
-  }
-
-private:
-  void add(const std::string& question, const AnswerLine& line, const std::string& table = all_products) {
-    Answer& answer = all_.emplace_back(Answer{question, fmt::format("{}", fmt::join(line.parts, ", "))});
+std::vector<Answer> answer_laboratory(const ProductGroup& group, const Laboratory& lab) {
+  std::vector<Answer> all;
+  const auto add = [&](const std::string& question, const AnswerLine& line, const char* table) {
+    Answer& answer = all.emplace_back(Answer{question, fmt::format("{}", fmt::join(line.parts, ", "))});
     if (answer.value.empty()) answer.reason = "not measured";
-    answer.proof = fmt::format("{}, n = {}", table, lab_.first.n);
+    answer.proof = fmt::format("{}, n = {}", table, lab.first.n);
     answer.confidence = confidence_text(line.facts);
+  };
+  add("3.2.1 " + loops_name(lab.first), own_line(group, lab.first), all_products);
+  for (const Product& product : lab.transposed)
+    add(product.transposes ? "3.2.2 transposed + copy" : "3.2.2 transposed",
+        comparison_line(group, product, lab.first), all_products);
+  for (const Product& product : lab.transposed)
+    if (product.transposes)
+      add("3.2.2 effect of the copy", comparison_line(group, product, without_copy(product)),
+          against_transposed);
+  for (const Product& product : lab.blocked) {
+    add("3.2.3 " + loops_name(product), comparison_line(group, product, lab.first), all_products);
+    if (!lab.transposed.empty())
+      add("3.2.3 against transposed", comparison_line(group, product, without_copy(lab.transposed.front())),
+          against_transposed);
   }
-
-  const ProductGroup& group_;
-  const Laboratory& lab_;
-  std::vector<Answer> all_;
-};
+  AnswerLine cause;
+  for (const Finding& finding : findings({group}))
+    if (finding.title == faster_with_fewer_hits) cause.parts.push_back(finding.text);
+  if (cause.parts.empty()) cause.parts.emplace_back("none");
+  add("3.2.3 faster, fewer L1 hits", cause, against_transposed);
+  return all;
+}
 
 std::vector<Answer> laboratory_answers(const document::Part& part) {
   std::vector<Answer> all;
   for (const ProductGroup& group : group_products(*part.results))
     for (const Laboratory& lab : laboratories(group))
-      if (!group.published) std::ranges::move(LaboratoryAnswers(group, lab).build(), std::back_inserter(all));
+      if (!group.published) std::ranges::move(answer_laboratory(group, lab), std::back_inserter(all));
   return all;
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/format.hpp"
 #include "base/names.hpp"
+#include "base/text.hpp"
 #include "base/witness.hpp"
 #include "commands/caches/infer/findings.hpp"
 #include "commands/caches/infer/sampler.hpp"
@@ -782,18 +783,6 @@ std::vector<document::Block> write_level(const document::Material& material, con
   return blocks;
 }
 
-/// A row per level: found, and as the system states it.
-show::Table levels_table(const CachesFindings& findings) {
-  show::Table table({{"level"}, {""}, show::number("size"), show::number("line"), show::number("ways")},
-                    findings_caption(findings));
-  for (const LevelFinding& level : findings.found.levels) {
-    table.add({level_text(level), "found", value_text(level.capacity), value_text(level.line),
-               value_text(level.ways)});
-    table.add({"", "stated", stated_text(level.capacity), stated_text(level.line), stated_text(level.ways)});
-  }
-  return table;
-}
-
 std::vector<document::Block> write_laboratory(const document::Material& material) {
   std::vector<document::Block> blocks;
   if (material.parts.empty()) return blocks;
@@ -819,7 +808,7 @@ std::vector<document::Block> write_laboratory(const document::Material& material
   add("Misses of L2 (3.1.2)", std::move(second));
   std::vector<document::Block> comparison;
   for (const CachesFindings& one : found) {
-    comparison.emplace_back(levels_table(one));
+    comparison.emplace_back(findings_table(one));
     comparison.emplace_back(document::Paragraph{comparison_text(one)});
   }
   add("Comparison with what the system states", std::move(comparison));
@@ -828,28 +817,21 @@ std::vector<document::Block> write_laboratory(const document::Material& material
 
 /// Those of the report in fewer words, with the figures in place of the tables that are files of their own.
 std::vector<Answer> laboratory_answers(const document::Part& part) {
-  static constexpr const char* questions[] = {"3.1 size of L1, by times",
-                                              "3.1 line, by times",
-                                              "3.1 miss penalty of L1",
-                                              "3.1.1 events",
-                                              "3.1.1 size of L1",
-                                              "3.1.1 line",
-                                              "3.1.1 ways",
-                                              "3.1.2 changes for L2",
-                                              "3.1.2 size of L2",
-                                              "3.1.2 line",
-                                              "3.1.2 ways",
-                                              "against stated values"};
+  constexpr std::string_view questions =
+      "3.1 size of L1, by times|3.1 line, by times|3.1 miss penalty of L1|3.1.1 events|3.1.1 size of "
+      "L1|3.1.1 line|"
+      "3.1.1 ways|3.1.2 changes for L2|3.1.2 size of L2|3.1.2 line|3.1.2 ways|against stated values";
+  const auto names = base::split(questions, '|');
   auto answers = cache_answers(part);
   const auto found = all_findings(part);
-  for (std::size_t i = 0; i < answers.size() && i < std::size(questions); ++i) {
+  for (std::size_t i = 0; i < std::min(answers.size(), names.size()); ++i) {
     Answer& answer = answers[i];
-    answer.question = questions[i];
+    answer.question = names[i];
     if (answer.value == changes_for_l2) {
       answer.value = "sizes around that of L2; PAPI_L2_DCM";
       answer.confidence = "method";
     }
-    if (i + 1 == std::size(questions) && !found.empty()) answer.value = agreement_text(found.front());
+    if (i + 1 == names.size() && !found.empty()) answer.value = agreement_text(found.front());
     if (answer.proof.starts_with(access_time().title))
       answer.proof = answer.proof.find(kernels[1]) == answer.proof.npos ? "access-time" : "access-time-2";
     else if (answer.proof.starts_with(misses_of(1).title))
