@@ -165,7 +165,7 @@ private:
       longest = std::max(longest, end - at);
       at = end + 1;
     }
-    return head.size() <= 12 ? head.size() : std::max(longest + 1, head.size() / 3 + 3);
+    return head.size() <= 12 ? head.size() : std::max(longest + 1, head.size() / 3 + 2);
   }
 
   [[nodiscard]] bool no_key() const { return std::ranges::none_of(table_.columns, &show::Column::key); }
