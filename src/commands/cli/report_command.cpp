@@ -45,8 +45,8 @@ int write_report(const ReportArguments& a) {
   auto parts = sections();
   if (a.explain) parts.push_back(explain::explain_section());
   const auto published = report::publish(
-      report::build_report(results, {a.files, RECOUNT_VERSION, a.machine, a.full}, {figures(), parts}), a.folder,
-      formats);
+      report::build_report(results, {a.files, RECOUNT_VERSION, a.machine, a.full}, {figures(), parts}),
+      a.folder, formats);
   for (const auto& warning : published.warnings)
     command::note("recount report: warning: {}\n", warning);
   for (const auto& file : published.files)
