@@ -6,6 +6,7 @@
 #include "base/process/signals.hpp"
 #include "base/text.hpp"
 #include "commands/laboratory/laboratory.hpp"
+#include "kernel/command_line.hpp"
 #include "run/result/curves.hpp"
 #include "run/witness/backend.hpp"
 #include "show/command/measuring.hpp"
@@ -20,6 +21,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <chrono>
 #include <filesystem>
@@ -129,7 +131,7 @@ public:
   }
   void print_plan() const {
     for (const Step& step : wanted_)
-      command::print("recount {}\n", fmt::join(command_of(step), " "));
+      command::print("recount {}\n", kernel::quoted(command_of(step)));
   }
   /// Refuses a folder that holds results, unless it is resumed, and creates it.
   void prepare() const {
@@ -196,6 +198,10 @@ private:
   std::vector<Step> steps_, wanted_;
 };
 
+bool is_miss(const std::string& metric) {
+  return metric == "PAPI_L1_DCM" || metric == "PAPI_L2_DCM";
+}
+
 std::string machine_text(const result::Results& results) {
   return results.runs.empty() ? "this machine" : plot::machine_name(results.runs.front());
 }
@@ -233,49 +239,38 @@ show::Table answers_table(const std::vector<document::Answer>& answers,
   return table;
 }
 
-/// How often perf and PAPI counted the same, and how far they differ.
+/// How many points perf and PAPI both counted misses at, and how far these differ.
 struct CountedTwice {
-  std::size_t values = 0;
-  double largest = 0; ///< difference, as a share of the larger of count and accesses
+  std::size_t points = 0;
+  double largest = 0; ///< difference of misses per access
 };
 CountedTwice compare_twice(const result::Results& results) {
-  using Key = std::tuple<std::string, result::Params, std::string>;
-  struct Counts {
-    std::vector<double> perf, papi;
-    double accesses = 0;
-  };
-  std::map<Key, Counts> all;
+  std::map<std::tuple<std::string, result::Params, std::string>, std::array<std::vector<double>, 2>> all;
   for (const auto& o : results.observations)
-    if (const auto value = result::value(o);
-        value && (o.witness == Witness::perf || o.witness == Witness::papi)) {
-      Counts& counts = all[{o.kernel, o.params, o.metric}];
-      (o.witness == Witness::perf ? counts.perf : counts.papi).push_back(*value);
-      counts.accesses = static_cast<double>(o.accesses.value_or(0));
-    }
+    if (const auto each = result::per_access(o);
+        each && is_miss(o.metric) && (o.witness == Witness::perf || o.witness == Witness::papi))
+      all[{o.kernel, o.params, o.metric}].at(o.witness == Witness::papi ? 1 : 0).push_back(*each);
   CountedTwice twice;
   for (const auto& [key, counts] : all) {
-    if (counts.perf.empty() || counts.papi.empty()) continue;
-    const double a = statistics::median(counts.perf), b = statistics::median(counts.papi);
-    const double whole = std::max({a, b, counts.accesses, 1.0});
-    ++twice.values;
-    twice.largest = std::max(twice.largest, std::abs(a - b) / whole);
+    const auto& [perf, papi] = counts;
+    if (perf.empty() || papi.empty()) continue;
+    ++twice.points;
+    twice.largest = std::max(twice.largest, std::abs(statistics::median(perf) - statistics::median(papi)));
   }
   return twice;
 }
 
-/// "misses are counted by papi and perf (58 values counted twice; largest difference 0.01 %)".
+/// "misses are counted by papi and perf (58 points twice, which differ by at most 0.0007 per access)".
 std::string source_of_misses(const result::Results& results) {
   std::set<std::string> counted;
   for (const auto& o : results.observations)
-    if ((o.metric == "PAPI_L1_DCM" || o.metric == "PAPI_L2_DCM") && !o.witness.modelled() &&
-        o.value.index() != 0)
-      counted.insert(o.witness.name());
+    if (is_miss(o.metric) && !o.witness.modelled() && o.value.index() != 0) counted.insert(o.witness.name());
   if (counted.empty())
     return "misses are modelled for the caches that the system states: nothing counts them here";
   std::string text = fmt::format("misses are counted by {}", fmt::join(counted, " and "));
-  if (const CountedTwice twice = compare_twice(results); twice.values > 0)
-    text += fmt::format(" ({} counted twice; largest difference {})",
-                        base::format_count(twice.values, "value"), base::format_share(twice.largest));
+  if (const CountedTwice twice = compare_twice(results); twice.points > 0)
+    text += fmt::format(" ({} twice, which differ by at most {:.4f} per access)",
+                        base::format_count(twice.points, "point"), twice.largest);
   return text;
 }
 
