@@ -809,8 +809,11 @@ std::vector<document::Block> write_laboratory(const document::Material& material
   std::vector<document::Block> comparison;
   for (const CachesFindings& one : found) {
     show::Table table = findings_table(one); // what the form asks for
-    std::erase_if(table.rows, [](const auto& row) {
-      return row[1].text != "capacity" && row[1].text != "line" && row[1].text != "ways";
+    const auto rows = all_properties(one.found);
+    std::size_t i = 0;
+    std::erase_if(table.rows, [&](const auto&) {
+      const std::string& name = rows[i++].second->name;
+      return name != "capacity" && name != "line" && name != "ways";
     });
     comparison.emplace_back(std::move(table));
     comparison.emplace_back(document::Paragraph{comparison_text(one)});
