@@ -116,7 +116,7 @@ std::vector<Answer> answer_laboratory(const ProductGroup& group, const Laborator
   for (const Finding& finding : findings({group}))
     if (finding.title == faster_with_fewer_hits) cause.parts.push_back(finding.text);
   if (cause.parts.empty()) cause.parts.emplace_back("none");
-  add("3.2.3 faster, fewer L1 hits", cause, against_transposed);
+  add("3.2.3 fewer hits, faster", cause, against_transposed);
   return all;
 }
 
