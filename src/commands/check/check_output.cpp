@@ -313,7 +313,7 @@ std::string check_table(const Checked& checked, const CheckContext& context, con
   std::string tally = tally_text(checked) + ".";
   if (const auto& c = checked.coverage; options.coverage)
     tally += fmt::format(" {} of {} presets testable, {} by the kernels on this machine; {} counted, {} "
-                         "distinguishable from all others (-a: from which not).",
+                         "distinguishable from all others (-a lists the rest).",
                          c.provokable, c.standard, c.proven, c.counted, c.distinguishable);
   return text + "\n" + command::wrap(tally, options.columns, 0) + "\n";
 }

@@ -189,7 +189,7 @@ show::Table short_table(const Costs& costs, const CostOptions& options) {
   for (const Cost& row : costs.rows)
     if (std::ranges::find(operations, row.operation) == operations.end()) operations.push_back(row.operation);
   show::Table table({{"operation"}},
-                    fmt::format("{} for {}, median of {}{}; recount relative to PAPI for {}",
+                    fmt::format("{} for {}, median of {}{}; ratio: recount over PAPI for {}",
                                 exact ? "Instructions" : "Nanoseconds",
                                 base::format_count(options.sizes.front(), "event"),
                                 base::format_count(options.visits * options.batches, "batch", "batches"),
@@ -202,7 +202,7 @@ show::Table short_table(const Costs& costs, const CostOptions& options) {
   for (const std::string& route : routes)
     table.columns.push_back({route, show::Role::number, std::max(0, rank++ - 1)});
   for (const std::size_t size : options.sizes)
-    table.columns.push_back({fmt::format("{} x PAPI", size), show::Role::number, ++rank});
+    table.columns.push_back({fmt::format("ratio, {}", size), show::Role::number, ++rank});
   for (const std::string& operation : operations) {
     std::vector<std::string> cells{operation};
     const auto cell = [&](const std::string& route, std::size_t size, const Text& text) {

@@ -2,6 +2,7 @@
 #include "base/host/emulation.hpp"
 #include "base/host/machine.hpp"
 #include "base/nearest.hpp"
+#include "base/output_file.hpp"
 #include "base/process/child.hpp"
 #include "base/process/signals.hpp"
 #include "base/text.hpp"
@@ -119,7 +120,7 @@ public:
     return (fs::path(folder_) / (step.name + suffix)).string();
   }
   /// The command of a step as it is executed.
-  [[nodiscard]] std::vector<std::string> command_of(const Step& step) const {
+  [[nodiscard]] std::vector<std::string> make_command(const Step& step) const {
     std::vector<std::string> words;
     for (const auto word : base::split(std::string_view(step.words), ' '))
       words.emplace_back(word);
@@ -131,7 +132,7 @@ public:
   }
   void print_plan() const {
     for (const Step& step : wanted_)
-      command::print("recount {}\n", kernel::quoted(command_of(step)));
+      command::print("recount {}\n", kernel::quoted(make_command(step)));
   }
   /// Refuses a folder that holds results, unless it is resumed, and creates it.
   void prepare() const {
@@ -177,7 +178,7 @@ private:
       fs::remove(path(step, ".part"), error);
     }
     process::Spawn spawn;
-    spawn.argv = command_of(step);
+    spawn.argv = make_command(step);
     spawn.argv.insert(spawn.argv.begin(), "/proc/self/exe");
     const process::Fd nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
     spawn.out = nowhere.get();
@@ -186,7 +187,10 @@ private:
     for (;;) {
       if (const auto exit = child.wait_for(std::chrono::milliseconds(200))) {
         const bool known = exit->ok() || (exit->how == process::Exit::How::exited && exit->code == 3);
-        if (known && !step.resumes) fs::rename(path(step, ".part"), path(step), error);
+        if (known && !step.resumes && fs::exists(path(step, ".part"), error)) {
+          fs::rename(path(step, ".part"), path(step), error);
+          if (error) throw base::cannot_write(path(step), error.value());
+        }
         return exit->how == process::Exit::How::exited ? exit->code : 1;
       }
       if (process::stop_signal != 0 && !std::exchange(stopping, true)) child.signal(process::stop_signal);
@@ -224,7 +228,7 @@ std::map<std::string, std::string> places(const std::vector<document::Block>& bl
   return all;
 }
 
-std::string value_of(const document::Answer& answer) {
+std::string value_text(const document::Answer& answer) {
   return answer.value.empty() ? "not answered: " + answer.reason : answer.value;
 }
 
@@ -234,7 +238,7 @@ show::Table answers_table(const std::vector<document::Answer>& answers,
   for (const document::Answer& answer : answers) {
     const auto place = places.find(answer.proof);
     table.add(
-        {answer.question, value_of(answer), place == places.end() ? "" : place->second, answer.confidence});
+        {answer.question, value_text(answer), place == places.end() ? "" : place->second, answer.confidence});
   }
   return table;
 }
@@ -318,8 +322,10 @@ std::string answers_screen(const result::Results& results, const std::vector<doc
   show::Table table({{"question"}, {"answer"}, {"confidence", show::Role::words, 1}});
   std::string rest;
   for (const document::Answer& answer : answers)
-    if (const std::string value = value_of(answer); value.size() <= longest)
+    if (const std::string value = value_text(answer); value.size() <= longest)
       table.add({answer.question, value, answer.confidence.substr(0, answer.confidence.find(','))});
+    else if (answer.value.empty())
+      table.add({answer.question, "not answered: the report has the reason", ""});
     else if (&answer == &answers.back())
       rest = command::wrap(value, columns, 2) + "\n";
   const std::string text =

@@ -155,11 +155,19 @@ std::string by_rule(const std::string& file, const LintResult& result,
     }
     std::vector<std::string> numbers;
     for (const Finding* const finding : group)
-      numbers.push_back(line_numbers(*finding).empty() ? "-" : line_numbers(*finding).front());
+      if (const auto places = line_numbers(*finding);
+          !places.empty() && (numbers.empty() || numbers.back() != places.front()))
+        numbers.push_back(places.front());
     lines.add(0, "{:<7} {:<22} {:>3}  line {}", name_of(first.severity), first.rule->id, size,
               listed(numbers, 4));
   }
   if (others > 0) lines.add(0, "and {} of other rules", base::format_count(others, "finding"));
+  if (!result.allowed.empty())
+    lines.add(0, "findings were suppressed by {} of the table",
+              base::format_count(result.allowed.size(), "comment"));
+  if (!result.components.empty())
+    lines.add(0, "not checkable beyond their structure: presets of {}",
+              base::format_count(result.components.size(), "component"));
   lines.blank();
   lines.add(0, "recount lint --rule RULE prints what one rule found, --all everything.");
   return std::move(lines).text();

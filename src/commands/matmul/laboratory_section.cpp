@@ -115,7 +115,7 @@ std::vector<Answer> answer_laboratory(const ProductGroup& group, const Laborator
   AnswerLine cause;
   for (const Finding& finding : findings({group}))
     if (finding.title == faster_with_fewer_hits) cause.parts.push_back(finding.text);
-  if (cause.parts.empty()) cause.parts.emplace_back("none");
+  if (cause.parts.empty()) cause.parts.emplace_back("none is established");
   add("3.2.3 fewer hits, faster", cause, against_transposed);
   return all;
 }

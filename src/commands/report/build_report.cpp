@@ -145,7 +145,7 @@ std::string title_machine(const document::Part& part) {
   for (const auto& o : part.results->observations) {
     if (o.value.index() == 0) continue;
     const auto machine = o.witness.described_machine();
-    if (!machine || machine->starts_with("host")) return part.machine; // "host~sample"
+    if (!machine || machine->substr(0, machine->find('~')) == "host") return part.machine; // "host~sample"
     described.insert(machine->substr(0, machine->find('~')));
   }
   return described.empty() ? part.machine : fmt::format("{} (modelled)", fmt::join(described, ", "));

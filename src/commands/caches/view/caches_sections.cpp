@@ -402,7 +402,8 @@ CountedMisses counted_misses(const document::Part& part) {
   for (const auto& o : part.results->observations) {
     if (!level_of_misses(o.metric)) continue;
     const bool by_model = o.witness.modelled(), has_value = o.value.index() != 0;
-    if (const auto machine = o.witness.described_machine(); machine && !machine->starts_with("host")) {
+    if (const auto machine = o.witness.described_machine();
+        machine && machine->substr(0, machine->find('~')) != "host") {
       if (has_value) misses.machines.insert(*machine);
     } else
       (by_model ? misses.modelled : misses.counted) |= has_value;
