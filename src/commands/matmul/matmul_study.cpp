@@ -38,7 +38,7 @@ using Stops = std::vector<MatmulStop>;
 struct StudyRow {
   std::string study, kernel, variant, element;
   std::string sizes;    ///< ranges as recount sweep takes them
-  std::string quick;    ///< the same for --quick
+  std::string quick;    ///< the same for --quick; empty: not in it
   std::string emulated; ///< the same for --quick in an exact emulation
   std::string blocks;   ///< empty: no blocks; "line": as many elements as a line holds
   bool modelled;
@@ -58,9 +58,9 @@ const std::vector<StudyRow>& study_rows() {
       {"lab", "matmul", "ijk", "i16", "1024", "1024", "256", "", true}, // what the sum in memory costs
       {"lab", "matmul", "transposed", "i16", "1024", "1024", "256", "", true},
       {"lab", "matmul", "blocked", "i16", "1024", "1024", "256", "line", true},
-      {"lab", "matmul-vectorised", "ijk-mem", "i16", "1024", "1024", "256", "", false},
-      {"lab", "matmul-vectorised", "transposed", "i16", "1024", "1024", "256", "", false},
-      {"lab", "matmul-vectorised", "blocked", "i16", "1024", "1024", "256", "line", false},
+      {"lab", "matmul-vectorised", "ijk-mem", "i16", "1024", "", "256", "", false},
+      {"lab", "matmul-vectorised", "transposed", "i16", "1024", "", "256", "", false},
+      {"lab", "matmul-vectorised", "blocked", "i16", "1024", "", "256", "line", false},
       {"report", "matmul", "ijk", "f64", small_sizes, quick_sizes, emulated_sizes, "", true},
       {"report", "matmul", "ikj", "f64", every_size, quick_sizes, emulated_sizes, "", true},
       {"report", "matmul", "blocked", "f64", large_sizes, "600", "240", "64,128,256,512,1024", true},
@@ -86,12 +86,10 @@ std::vector<std::int64_t> block_sizes(const StudyRow& row, const MatmulChoice& c
 }
 
 void add_row(Stops& stops, const StudyRow& row, const MatmulChoice& choice) {
-  const auto sizes = row.study != "lab" && !choice.sizes.empty()
-                         ? choice.sizes
-                         : sweep::parse_range(!choice.quick     ? row.sizes
-                                              : choice.emulated ? row.emulated
-                                                                : row.quick,
-                                              "--n");
+  const std::string& stated = !choice.quick ? row.sizes : choice.emulated ? row.emulated : row.quick;
+  if (stated.empty()) return;
+  const auto sizes =
+      row.study != "lab" && !choice.sizes.empty() ? choice.sizes : sweep::parse_range(stated, "--n");
   for (const std::int64_t n : sizes) {
     if (row.kernel == "dgemm" && n > max_of_dgemm) continue;
     Params given{{"n", n}};
