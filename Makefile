@@ -79,7 +79,7 @@ test: test-deps
 	@# A build that was configured before test-deps looks for what it lacked.
 	@grep -q HAVE_ZYDIS $(BUILD)/build.ninja || meson setup --reconfigure $(BUILD)
 	@# One test more than CPUs: some wait for shells, terminals and timers.
-	@meson test -C $(BUILD) --print-errorlogs --num-processes $$(($$(nproc) + 1)) $(TEST_FLAGS); \
+	@meson test -C $(BUILD) --no-suite more --print-errorlogs --num-processes $$(($$(nproc) + 1)) $(TEST_FLAGS); \
 	  python3 tests/summary.py $(BUILD)/meson-logs/testlog.json
 
 # Installs missing dependencies itself.

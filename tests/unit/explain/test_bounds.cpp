@@ -145,7 +145,7 @@ std::optional<double> deviation(const std::string& group, const Column& column, 
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(descriptions_meet_their_bounds_in_every_group) {
+BOOST_AUTO_TEST_CASE(descriptions_meet_their_bounds_in_every_group, *boost::unit_test::label("more")) {
   Promise promise = read_promise();
   const auto groups = read_measured(RECOUNT_FIELD "/field.csv");
   std::size_t compared = 0, excepted = 0;

@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(every_group_is_read) {
   BOOST_TEST(runs == 2131U);
 }
 
-BOOST_AUTO_TEST_CASE(the_hashed_index_of_skylake_is_the_only_story_left) {
+BOOST_AUTO_TEST_CASE(the_hashed_index_of_skylake_is_the_only_story_left, *boost::unit_test::label("more")) {
   for (const char* name : {"g01", "g03", "g06", "g08", "g09", "g13", "g19", "g20", "g25", "g28"}) {
     const Explanation e = explanation(name);
     BOOST_TEST_CONTEXT(name) BOOST_TEST(machines(e) == skylake, boost::test_tools::per_element());
@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(the_hashed_index_of_skylake_is_the_only_story_left) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(huge_pages_are_found_and_do_not_tell_the_machine) {
+BOOST_AUTO_TEST_CASE(huge_pages_are_found_and_do_not_tell_the_machine, *boost::unit_test::label("more")) {
   for (const char* name : {"g30", "g32", "g33", "g35"}) {
     const auto left = machines(explanation(name));
     BOOST_TEST_CONTEXT(name) {

@@ -141,7 +141,7 @@ private:
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(no_two_places_of_a_report_disagree) {
+BOOST_AUTO_TEST_CASE(no_two_places_of_a_report_disagree, *boost::unit_test::label("more")) {
   std::map<std::string, int> compared;
   int faulty = 0;
   for (int i = 0; i < cases(); ++i) {
