@@ -83,6 +83,7 @@ FORBIDDEN = [
      ('src/show/plot/gnuplot.cpp',)),
 ]
 LONGEST = 800
+EMULATED = 'base/host/emulation.hpp'
 SOURCES = ('.cpp', '.hpp', '.h', '.in', '.def')
 FLOW = """
 ## How a value travels
@@ -141,6 +142,8 @@ def check(root):
             if (match := pattern.search(text)) and str(name) not in allowed:
                 faults.append(f'{name}: {match[0]} {why}')
         for header in INCLUDE.findall(text):
+            if header == EMULATED and folder.startswith('count/'):
+                faults.append(f'{name}: the library knows nothing of the emulator')
             other = included(header)
             if other and other != folder:
                 edges.add((folder, other))
@@ -178,6 +181,7 @@ PLANTED = [('src/base/low.hpp', '#include "kernel/kernel.hpp"\n', 'above base'),
            ('src/base/order.cpp', 'std::shuffle(a, b, c);\n', 'the same everywhere'),
            ('src/commands/check/printed.cpp', 'fmt::print("x");\n', 'prints by itself'),
            ('src/show/plot/raw.cpp', '#include <gnuplot-iostream.h>\n', 'sends text to gnuplot'),
+           ('src/count/papi/emulated.cpp', f'#include "{EMULATED}"\n', 'nothing of the emulator'),
            ('src/commands/nowhere/x.cpp', '\n', 'no floor'),
            ('src/base/long.cpp', '\n' * (LONGEST + 1), 'one concept per file')]
 

@@ -1,6 +1,7 @@
 #include "commands/profile/recording.hpp"
 
 #include "base/format.hpp"
+#include "base/host/emulation.hpp"
 #include "base/host/pmu.hpp"
 #include "base/names.hpp"
 #include "base/nearest.hpp"
@@ -455,7 +456,9 @@ Recording record(const RecordSettings& settings) {
   sampling.finish(sink);
   recording.report = sampling.report();
   recording.exit = target.end();
-  add_limitations(recording, removals, target.started_here() ? target.pid() : 0, target.cpu_time() - used);
+  // recount emulate --exact does not count the start of Valgrind, and loses no program.
+  add_limitations(recording, removals, target.started_here() ? target.pid() : 0,
+                  host::this_emulation().exact ? std::chrono::nanoseconds(0) : target.cpu_time() - used);
   if (descendants) recording.notes.emplace_back(perf::outlived);
   if (auto note = missing_frame_pointers(recording.places); !note.empty())
     recording.notes.push_back(std::move(note));

@@ -1,7 +1,6 @@
 #include "count/perf/removed.hpp"
 
 #include "base/format.hpp"
-#include "base/host/emulation.hpp"
 #include "base/process/child.hpp"
 #include "count/perf/try_open.hpp"
 
@@ -40,10 +39,8 @@ std::string milliseconds(nanoseconds time) {
 }
 } // namespace
 
-// recount emulate --exact does not count the start of Valgrind, which takes processor time, and loses no
-// program.
 bool removed(nanoseconds enabled, nanoseconds used) {
-  return !host::this_emulation().exact && times(1, enabled) < times(seen_of_removed, used);
+  return times(1, enabled) < times(seen_of_removed, used);
 }
 
 Reason removed_reason(nanoseconds enabled, nanoseconds used) {
@@ -68,8 +65,7 @@ bool removed_at_exec(const std::string& program) {
 
 std::string counted_in_part(nanoseconds enabled, nanoseconds used, std::uint64_t switches) {
   const nanoseconds missing = used - enabled;
-  if (host::this_emulation().exact || times(1, enabled) >= times(seen_of_all, used) || missing < noticeable ||
-      missing < of_switch * switches)
+  if (times(1, enabled) >= times(seen_of_all, used) || missing < noticeable || missing < of_switch * switches)
     return {};
   return fmt::format("incomplete: counted in {} of {} of processor time", milliseconds(enabled),
                      milliseconds(used));
