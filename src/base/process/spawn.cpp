@@ -72,12 +72,14 @@ struct Prepared {
   int first_free = 3;                     ///< above every descriptor the child wants
 };
 
-/// Valgrind shows /proc/self/exe as the file of the program, but would execute its own.
+/// Valgrind shows /proc/self/exe as the file of the program, but would execute its own. A program that was
+/// replaced by a newer one since it was started ("... (deleted)") runs on.
 std::string executable(const std::string& file) {
   if (file != "/proc/self/exe") return file;
   std::error_code error;
   const auto target = std::filesystem::read_symlink(file, error);
-  const bool other = !error && !std::filesystem::equivalent(target, file, error) && !error;
+  const bool other = !error && std::filesystem::exists(target, error) &&
+                     !std::filesystem::equivalent(target, file, error) && !error;
   return other ? target.string() : file;
 }
 
