@@ -104,8 +104,12 @@ struct CompareOptions {
 
 // A comparison of machines as tables, JSON, a figure and a section of a report.
 
-/// Findings, differences, and a table for each quantity: all, or those over all points and with an outlier.
-[[nodiscard]] std::vector<document::Block> comparison_blocks(const Comparison& comparison, bool all);
+/// What was found on one screen.
+[[nodiscard]] std::string screen_text(const Comparison& comparison, std::size_t columns);
+/// Findings, differences, and a table for each quantity or, unless `all`, the ratios of few nodes over all
+/// points and with an outlier; of each at most so many.
+[[nodiscard]] std::vector<document::Block> comparison_blocks(const Comparison& comparison, bool all,
+                                                             std::size_t most = std::string::npos);
 /// The same with one table of all quantities, for files.
 [[nodiscard]] std::vector<document::Block> comparison_tables(const Comparison& comparison);
 /// One object, documented in recount-compare(1).

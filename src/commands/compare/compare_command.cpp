@@ -79,8 +79,9 @@ int execute_compare(const CompareArguments& a, const MachineProperties& inferred
   require_one_kind(results.runs);
   const Comparison comparison = compare(results, options);
   require_comparable(comparison);
-  command::print("{}", a.json ? comparison_json(comparison)
-                              : command::document_text(comparison_blocks(comparison, a.all)));
+  command::print("{}", a.json  ? comparison_json(comparison)
+                       : a.all ? command::document_text(comparison_blocks(comparison, true))
+                               : screen_text(comparison, command::line_width()));
   command::flush(stdout);
   if (!a.export_to.empty())
     tables.write("recount compare", command::extract_tables(comparison_tables(comparison)));
@@ -169,13 +170,10 @@ Row make_row(const Comparison& c, const Quantity& quantity, std::size_t node) {
           z_text(on.z.value_or(0)) + (on.outlier ? " *" : "")};
 }
 
-/// Of many nodes, the outliers alone unless `all`.
-show::Table quantity_table(const Comparison& c, const Quantity& quantity, bool all) {
-  constexpr std::size_t few = 16;
+show::Table quantity_table(const Comparison& c, const Quantity& quantity) {
   auto table = make_table(c, quantity_title(quantity));
   for (std::size_t node = 0; node < c.nodes.size(); ++node)
-    if (quantity.nodes[node].listed && (all || c.nodes.size() <= few || quantity.nodes[node].outlier))
-      table.add(make_row(c, quantity, node));
+    if (quantity.nodes[node].listed) table.add(make_row(c, quantity, node));
   return table;
 }
 
@@ -253,8 +251,7 @@ std::string pair_text(const Comparison& c, const Pair& pair) {
 }
 
 /// The differences that the values support, the largest first, and how many comparisons show none.
-document::List pairs_list(const Comparison& c) {
-  constexpr std::size_t most = 8;
+document::List pairs_list(const Comparison& c, std::size_t most) {
   document::List list;
   std::size_t clear = 0, repetitions = 0;
   for (const Pair& pair : c.pairs) {
@@ -297,22 +294,72 @@ Json quantity_json(const Comparison& c, const Quantity& quantity) {
 
 } // namespace
 
-std::vector<Block> comparison_blocks(const Comparison& c, bool all) {
+namespace {
+
+/// Leaves `most` rows and names the others.
+void shorten(show::Table& table, std::size_t most) {
+  if (table.rows.size() <= most) return;
+  const std::size_t more = table.rows.size() - most;
+  table.rows.resize(most);
+  table.add({fmt::format("{} more", more)});
+}
+
+/// "1.120 ?" where the interval overlaps that of another node; "-": none.
+std::string ratio_text(const Quantity& quantity, const NodeQuantity& on) {
+  if (!on.ratio) return "-";
+  const bool unsure =
+      on.low < on.high && std::ranges::any_of(quantity.nodes, [&](const NodeQuantity& other) {
+        return &other != &on && !other.values.empty() && other.low <= on.high && on.low <= other.high;
+      });
+  return fmt::format("{:.3f}{}", *on.ratio, on.outlier ? " *" : unsure ? " ?" : "");
+}
+
+/// The quantities over all points and those with an outlier, with the ratios of few nodes side by side.
+show::Table ratios_table(const Comparison& c) {
+  constexpr std::size_t few = 4;
+  show::Table table({{""}}, "Ratio to the median of all");
+  for (const std::string& node : c.nodes)
+    table.columns.push_back({node, show::Role::number});
+  for (const Quantity& quantity : c.quantities) {
+    if (c.nodes.size() > few) break; // the outliers are named
+    if (c.quantities.size() > few && quantity.points == 1 && !quantity.has_outlier()) continue;
+    std::vector<show::Cell> row{quantity_title(quantity)};
+    for (const NodeQuantity& on : quantity.nodes)
+      row.emplace_back(ratio_text(quantity, on));
+    table.add(std::move(row));
+  }
+  return table;
+}
+} // namespace
+
+std::vector<Block> comparison_blocks(const Comparison& c, bool all, std::size_t most) {
+  auto outliers = findings_table(c), differences = differences_table(c), ratios = ratios_table(c);
+  for (show::Table* const table : {&outliers, &differences, &ratios})
+    shorten(*table, most);
   std::vector<Block> blocks;
   if (!c.findings.empty())
-    blocks.emplace_back(findings_table(c));
+    blocks.emplace_back(std::move(outliers));
   else if (c.nodes.size() >= statistics::min_nodes)
     blocks.emplace_back(document::Paragraph{"No outlier."});
-  if (!c.pairs.empty()) blocks.emplace_back(pairs_list(c));
+  if (!c.pairs.empty()) blocks.emplace_back(pairs_list(c, std::min<std::size_t>(most, 8)));
   blocks.emplace_back(document::Paragraph{basis_text(c)});
-  if (!c.differences.empty()) blocks.emplace_back(differences_table(c));
-  const bool few = c.quantities.size() * c.nodes.size() <= 16; // fits on a screen
-  for (const Quantity& quantity : c.quantities) {
-    if (!all && !few && quantity.points == 1 && !quantity.has_outlier()) continue;
-    auto table = quantity_table(c, quantity, all);
-    if (!table.rows.empty()) blocks.emplace_back(std::move(table));
-  }
+  if (!differences.rows.empty()) blocks.emplace_back(std::move(differences));
+  if (!all && !ratios.rows.empty()) blocks.emplace_back(std::move(ratios));
+  for (const Quantity& quantity : c.quantities)
+    if (auto table = quantity_table(c, quantity); all && !table.rows.empty())
+      blocks.emplace_back(std::move(table));
   return blocks;
+}
+
+std::string screen_text(const Comparison& c, std::size_t columns) {
+  const std::string more =
+      command::wrap("?: intervals overlap. More: -a (every quantity), --json", columns, 2) + "\n";
+  for (std::size_t most = 12;; --most) {
+    const std::string text = command::document_text(comparison_blocks(c, false, most), columns) + more;
+    if (most == 1 ||
+        static_cast<std::size_t>(std::ranges::count(text, '\n')) <= command::screen_lines(columns))
+      return text;
+  }
 }
 
 std::vector<Block> comparison_tables(const Comparison& c) {

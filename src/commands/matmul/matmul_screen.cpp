@@ -11,11 +11,6 @@
 namespace recount::matmul {
 namespace {
 
-/// Lines of a screen: of 80 columns, and of fewer.
-std::size_t screen_lines(std::size_t columns) {
-  return columns >= 80 ? 24 : 16;
-}
-
 class Screen {
 public:
   Screen(const ProductGroup& group, std::size_t columns) : group_(group), columns_(columns) {
@@ -150,7 +145,7 @@ private:
     const auto lines_of = [](const std::string& text) {
       return static_cast<std::size_t>(std::ranges::count(text, '\n'));
     };
-    std::size_t left = screen_lines(columns_), shown = 0;
+    std::size_t left = command::screen_lines(columns_), shown = 0;
     left -= std::min(left, lines_of(text_) + last.size() + 1);
     for (const Finding& finding : findings) {
       const std::string text = command::wrap(finding.text, columns_, 2) + "\n";

@@ -32,8 +32,8 @@ struct ProfileOptions {
   RecordSettings record; ///< as far as options state it
   std::vector<std::string> events, by, annotate, functions, pids, command;
   std::string folded, output, plot, export_to, call_graph;
-  long cpu = -1, top = 15, frames = 0;
-  bool chains = false, json = false, calls = false, uretprobe = false, kinds = false;
+  long cpu = -1, top = 0, frames = 0;
+  bool chains = false, json = false, calls = false, uretprobe = false, kinds = false, verbose = false;
 };
 
 void check(const ProfileOptions& o) {
@@ -134,12 +134,8 @@ std::vector<By> parse_ways(const ProfileOptions& o) {
   return ways;
 }
 
-const char* why_no_samples(const Profile& p) {
-  for (std::size_t e = 0; e < p.recording.events.size(); ++e)
-    if (const double period = sampling_period(p.recording.events[e]);
-        period > 0 && static_cast<double>(p.recording.report.events[e].occurrences) >= period)
-      return "no thread had as many occurrences on one CPU as make a sampling period";
-  return "fewer occurrences than one sampling period";
+std::size_t rows(const ProfileOptions& o) {
+  return o.top > 0 ? static_cast<std::size_t>(o.top) : default_rows;
 }
 
 void print(const Profile& p, const ProfileOptions& o, const std::vector<By>& ways) {
@@ -147,20 +143,16 @@ void print(const Profile& p, const ProfileOptions& o, const std::vector<By>& way
     command::print("{}", profile_json(p, ways));
     return;
   }
-  const auto top = static_cast<std::size_t>(o.top);
   std::FILE* const stream = output_stream(o);
-  command::print(stream, "{}", profile_summary(p));
-  const auto none = [](const SampledCount& count) { return count.samples == 0; };
-  if (std::ranges::all_of(p.recording.report.events, none)) {
-    if (p.recording.not_counted.empty()) command::print(stream, "no samples: {}\n", why_no_samples(p));
-    return;
-  }
-  for (const auto by : ways)
-    command::print(stream, "\n{}", profile_text(p, by, top, stream));
-  if (o.chains || o.frames > 0 || !o.call_graph.empty()) command::print(stream, "\n{}", chains_text(p, top));
+  std::string requested;
+  if (o.chains || o.frames > 0 || !o.call_graph.empty()) requested += "\n" + chains_text(p, rows(o));
   for (const auto& function : o.annotate)
-    command::print(stream, "\n{}", annotated_text(p, function));
-  if (const std::string advice = advice_text(p); !advice.empty()) command::print(stream, "\n{}", advice);
+    requested += "\n" + annotated_text(p, function);
+  View view{ways, static_cast<std::size_t>(o.top), o.verbose};
+  // Modules are few, and symbols name them.
+  if (o.by.empty() && !o.verbose && o.top == 0)
+    std::rotate(view.by.begin(), view.by.begin() + 1, view.by.end());
+  command::print(stream, "{}", profile_text(p, view, requested, stream));
   command::flush(stream);
 }
 
@@ -213,7 +205,7 @@ void write_files(const Profile& p, const ProfileOptions& o, const std::vector<By
   results.finish(p);
   std::vector<show::Table> tables;
   for (const auto by : ways)
-    tables.push_back(profile_table(p, by, static_cast<std::size_t>(o.top)));
+    tables.push_back(profile_table(p, by, rows(o)));
   exported.write("profile of " + p.subject, tables);
 }
 
@@ -261,7 +253,9 @@ command::Command profile_command() {
         .list("--by", o->by, "LIST",
               "attribute to module, symbol, function (inlined ones separate), line, address; with modelled "
               "events also object, line+object; default: module,symbol,line")
-        .number("--top", o->top, "N", "rows per table (default 15)", {1, 1'000'000})
+        .number("--top", o->top, "N", "rows per table (default: those that fit a screen; 15 with -v)",
+                {1, 1'000'000})
+        .flag("-v,--verbose", o->verbose, "print all tables, with intervals, and the overhead")
         .flag("--chains", o->chains, "record and show call chains (by frame pointers)")
         .text(
             "--call-graph", o->call_graph, "MODE",

@@ -26,6 +26,7 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -60,22 +61,18 @@ std::string percent(double share, double width) {
   return fmt::format("{:.{}f}", 100 * share, digits);
 }
 
-/// "62 % (59…65)"; without an interval if it is exact.
-std::string share_text(const Share& share, bool interval_only) {
+constexpr std::uint64_t few = 10; ///< samples, of which a share is not established
+
+/// "62 % (59…65)", "2 % ? (0…5)" with few samples; without an interval if it is exact.
+std::string share_cell(const Profile& p, const Tally& tally, std::size_t event, bool interval = false) {
+  const Share share = share_of(p, tally, event);
+  if (tally.samples == 0) return "0";
   if (share.exact) return percent(share.value, 0.005) + " %";
   const double width = share.high - share.low;
-  const std::string interval =
-      fmt::format("{}…{}", percent(share.low, width / 4), percent(share.high, width / 4));
-  if (interval_only) return interval + " %";
-  return fmt::format("{} % ({})", percent(share.value, width / 2), interval);
-}
-
-/// As share_text(); the interval alone with few samples.
-std::string share_cell(const Profile& p, const Tally& tally, std::size_t event) {
-  constexpr std::uint64_t few = 10;
-  const Share share = share_of(p, tally, event);
-  if (tally.samples == 0 && (share.exact || share.high >= 1)) return "0";
-  return share_text(share, tally.samples < few);
+  const bool unsure = tally.samples < few;
+  return percent(share.value, unsure ? 1 : width / 2) + (unsure ? " % ?" : " %") +
+         (interval ? fmt::format(" ({}…{})", percent(share.low, width / 4), percent(share.high, width / 4))
+                   : "");
 }
 
 /// Share of the time that the event was scheduled, see SampledCount::present_ns.
@@ -117,6 +114,7 @@ std::string event_line(const Profile& p, std::size_t e) {
 }
 
 std::string overhead_text(const Profile& p, std::size_t columns) {
+  if (p.recording.report.rings == 0) return {};
   const auto& report = p.recording.report;
   const double seconds = static_cast<double>(report.reader_ns) / 1e9;
   std::uint64_t samples = 0;
@@ -130,29 +128,37 @@ std::string overhead_text(const Profile& p, std::size_t columns) {
       "  not measured: run time of " + base::format_count(samples, "sampling interrupt");
   return command::fit(reading, columns, 4) + "\n" + command::fit(interrupts, columns, 4) + "\n";
 }
-} // namespace
 
-std::string profile_summary(const Profile& p) {
-  const auto& report = p.recording.report;
+std::string summary_text(const Profile& p, bool all) {
   const std::size_t columns = command::line_width(stderr);
   const std::string title = fmt::format("profile of {}: {:.3g} s{}", base::printable(p.subject),
                                         p.recording.seconds, ending_text(p.recording.exit));
   std::string text = command::fit(title, columns, 2) + "\n";
   for (const std::size_t e : shown_events(p))
     text += command::fit(event_line(p, e), columns, 4) + "\n";
-  if (report.rings > 0) text += overhead_text(p, columns);
+  return text + (all ? overhead_text(p, columns) : "");
+}
+
+/// Of notes on modules the first part of two, unless `all`.
+std::string notes_text(const Profile& p, bool all) {
+  const auto& report = p.recording.report;
+  std::string text;
   if (!report.complete())
     text += fmt::format(
         "  incomplete: {} lost{}, {} damaged\n", base::format_count(report.lost_records, "record"),
         report.full > 0 ? ", a ring buffer was full " + base::format_count(report.full, "time") : "",
         report.damaged);
-  for (const auto* notes : {&p.recording.notes, &p.naming.notes})
-    for (const auto& note : *notes)
-      text += "  " + command::wrap(base::printable(note), columns, 4) + "\n";
+  const auto add = [&](const std::string& note) {
+    text += "  " + command::wrap(base::printable(note), command::line_width(stderr), 4) + "\n";
+  };
+  std::ranges::for_each(p.recording.notes, add);
+  const auto& notes = p.naming.notes;
+  for (std::size_t i = 0; i < notes.size(); ++i)
+    if (all || i < 2) add(notes[i].substr(0, all ? notes[i].npos : notes[i].find("; ")));
+  if (!all && notes.size() > 2) add(fmt::format("{} more notes: -v", notes.size() - 2));
   return text;
 }
 
-namespace {
 using enum show::Role;
 constexpr std::size_t max_of_narrow = 32, max_of_wide = 70; // columns of a name
 
@@ -244,14 +250,17 @@ void add_values(show::Table& table, const Profile& p, const ProfileRow& row, By 
                                        : datum.with("samples", static_cast<double>(tally.samples))});
 }
 
-show::Table make_table(const Profile& p, const std::vector<ProfileRow>& rows, By by, std::size_t top) {
+show::Table make_table(const Profile& p, const std::vector<ProfileRow>& rows, By by, std::size_t top,
+                       bool all) {
   std::vector<show::Column> columns;
   const auto shown = shown_events(p);
+  const bool alone = shown.size() == 1, counts = all || (alone && command::line_width(stderr) >= 80);
   for (const std::size_t e : shown) {
     const std::string& name = p.recording.events[e].event.name;
-    const bool alone = p.recording.events.size() == 1;
-    columns.push_back({alone ? "share" : name, number, 0, alone ? "" : name.substr(name.rfind(':') + 1)});
-    columns.push_back({modelled_event(name) ? "count" : "samples", number, 4});
+    std::string brief = name.substr(name.rfind(':') + 1);
+    if (brief.starts_with("MODEL_L1_")) brief.erase(0, 9);
+    columns.push_back({alone ? "share" : all ? name : brief, number, e == 0 ? 0 : 2, alone ? "" : brief});
+    if (counts) columns.push_back({modelled_event(name) ? "count" : "samples", number, 4});
   }
   for (const NameField& field : name_fields({}, by))
     columns.push_back(field.column);
@@ -261,9 +270,10 @@ show::Table make_table(const Profile& p, const std::vector<ProfileRow>& rows, By
     for (const std::size_t e : shown) {
       const Tally& tally = rows[i].tallies[e];
       add_values(table, p, rows[i], by, e);
-      line.emplace_back(share_cell(p, tally, e));
-      line.emplace_back(
-          std::to_string(modelled_event(p.recording.events[e].event.name) ? tally.weight : tally.samples));
+      line.emplace_back(share_cell(p, tally, e, all), share_cell(p, tally, e));
+      if (counts)
+        line.emplace_back(
+            std::to_string(modelled_event(p.recording.events[e].event.name) ? tally.weight : tally.samples));
     }
     add_names(rows[i], by, line);
     table.add(std::move(line));
@@ -279,21 +289,18 @@ std::string omitted_text(const Profile& p, const std::vector<ProfileRow>& rows, 
     for (std::size_t i = top; i < rows.size(); ++i)
       weight += static_cast<double>(rows[i].tallies[e].weight);
     const auto all = static_cast<double>(p.recording.places.total(e).weight);
-    shares.push_back(fmt::format("{:.2g} %", all > 0 ? 100 * weight / all : 0));
+    const double share = all > 0 ? 100 * weight / all : 0;
+    shares.push_back(fmt::format("{:.{}f} %", share, share < 10 ? 1 : 0));
   }
-  return fmt::format("  … {} more, {} in all (--top)\n", rows.size() - top, fmt::join(shares, " and "));
+  if (shares.size() > 2) shares.resize(1);
+  const std::string text =
+      fmt::format("  … {} more, {} in all (--top)", rows.size() - top, fmt::join(shares, " and "));
+  return command::fit(text, command::line_width(stderr), 4) + "\n";
 }
 } // namespace
 
 show::Table profile_table(const Profile& p, By by, std::size_t top) {
-  return make_table(p, group_places(p.recording.places, p.naming, by), by, top);
-}
-
-std::string profile_text(const Profile& p, By by, std::size_t top, std::FILE* stream) {
-  const auto rows = group_places(p.recording.places, p.naming, by);
-  const show::Table table = make_table(p, rows, by, top);
-  return command::paint(command::Style::strong, table.caption, stream) + "\n" +
-         command::table_text(table, stream) + (rows.size() > top ? omitted_text(p, rows, top) : "");
+  return make_table(p, group_places(p.recording.places, p.naming, by), by, top, true);
 }
 
 std::string chains_text(const Profile& p, std::size_t top) {
@@ -503,10 +510,8 @@ using LineKey = std::tuple<std::string, std::string, int>;
 LineKey line_key(const ProfileRow& row) {
   return {row.function, row.file, row.line};
 }
-} // namespace
 
-std::string advice_text(const Profile& p) {
-  constexpr std::size_t worst_lines = 5;
+std::string advice_text(const Profile& p, std::size_t worst_lines) {
   const bool simulated = std::ranges::any_of(
       p.recording.events, [](const SampledEvent& event) { return only_advises(event.event.name); });
   if (!simulated || !p.recording.not_counted.empty()) return {};
@@ -535,8 +540,57 @@ std::string advice_text(const Profile& p) {
     text += "  " + command::wrap(base::printable(where + on + ": " + advice + "."), columns, 4) + "\n";
   }
   if (text.empty()) return text;
-  return "what would help (the first level and the TLB, each simulated alone)\n" + text +
-         command::wrap("  not simulated here: another loop order, or blocks", columns, 4) + "\n";
+  return "\n" +
+         command::fit("what would help (the first level and the TLB, each simulated alone)", columns, 2) +
+         "\n" + text + command::fit("  not simulated here: another loop order, or blocks", columns, 4) + "\n";
+}
+
+const char* why_no_samples(const Profile& p) {
+  for (std::size_t e = 0; e < p.recording.events.size(); ++e)
+    if (const double period = sampling_period(p.recording.events[e]);
+        period > 0 && static_cast<double>(p.recording.report.events[e].occurrences) >= period)
+      return "no thread had as many occurrences on one CPU as make a sampling period";
+  return "fewer occurrences than one sampling period";
+}
+} // namespace
+
+std::string profile_text(const Profile& p, const View& view, const std::string& requested,
+                         std::FILE* stream) {
+  const std::string head = summary_text(p, view.all), notes = notes_text(p, view.all);
+  const auto none = [](const SampledCount& count) { return count.samples == 0; };
+  if (std::ranges::all_of(p.recording.report.events, none))
+    return head + notes +
+           (p.recording.not_counted.empty() ? fmt::format("no samples: {}\n", why_no_samples(p)) : "");
+  std::vector<std::pair<By, std::vector<ProfileRow>>> ways;
+  for (const By by : view.by)
+    ways.emplace_back(by, group_places(p.recording.places, p.naming, by));
+  const auto tables = [&](std::size_t shown, std::size_t top) {
+    std::string text;
+    for (const auto& [by, rows] : std::span(ways).first(shown)) {
+      const show::Table table = make_table(p, rows, by, top, view.all);
+      text += "\n" + command::paint(command::Style::strong, table.caption, stream) + "\n" +
+              command::table_text(table, stream) + (rows.size() > top ? omitted_text(p, rows, top) : "");
+    }
+    return text;
+  };
+  const std::string end = advice_text(p, view.all ? 5 : 2) + notes;
+  if (view.all || view.top > 0)
+    return head + tables(ways.size(), view.top > 0 ? view.top : default_rows) + requested + end;
+  constexpr std::size_t several = 5; // rows that a table has at least, unless it is alone
+  for (std::size_t shown = ways.size(), top = default_rows;; --top) {
+    const std::string text = tables(shown, top);
+    std::string more = text.find("% ?") == text.npos ? "" : fmt::format("?: fewer than {} samples. ", few);
+    more += "More: -v";
+    for (const auto& [by, rows] : std::span(ways).subspan(shown))
+      more += (more.ends_with("-v") ? " (by " : ", by ") + name_of(by);
+    more =
+        command::wrap(more + (shown < ways.size() ? ")" : "") + ", --json", command::line_width(stderr), 2) +
+        "\n";
+    const auto lines = static_cast<std::size_t>(std::ranges::count(head + text + end + more, '\n'));
+    if (lines <= command::screen_lines(command::line_width(stream)) || (shown == 1 && top == 1))
+      return head + text + requested + end + more;
+    if (shown > 1 && top == several) --shown, top = default_rows + 1;
+  }
 }
 
 namespace {

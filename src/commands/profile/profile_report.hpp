@@ -35,20 +35,27 @@ struct Profile {
 /// ", incomplete: killed by signal 15 (SIGTERM)", ", exit status 7"; empty: it succeeded.
 [[nodiscard]] std::string ending_text(const process::Exit& exit);
 
-/// Samples per event, lost records, overhead and notes.
-[[nodiscard]] std::string profile_summary(const Profile& profile);
-/// At most `top` rows.
+inline constexpr std::size_t default_rows = 15; ///< of a table that need not fit a screen
+
+/// What of a profile is printed.
+struct View {
+  std::vector<By> by;
+  std::size_t top = 0; ///< rows per table; 0: as many as fit the screen
+  bool all = false;    ///< intervals and overhead, too
+};
+
+/// At most `top` rows, with their intervals.
 [[nodiscard]] show::Table profile_table(const Profile& profile, By by, std::size_t top);
-/// The table with its title, and the sum of the omitted rows.
-[[nodiscard]] std::string profile_text(const Profile& profile, By by, std::size_t top, std::FILE* stream);
+/// Samples per event; a table for each way with the sum of the omitted rows, and `requested`, where there are
+/// samples; with the kinds of misses, a sentence on each of the worst lines, about the simulated changes of
+/// the machine; lost records and notes. Tables for which a screen has no room are left out.
+[[nodiscard]] std::string profile_text(const Profile& profile, const View& view, const std::string& requested,
+                                       std::FILE* stream);
 /// The `top` call chains that most samples of the first event have, innermost function first.
 [[nodiscard]] std::string chains_text(const Profile& profile, std::size_t top);
 /// The source text of functions, named as in symbol::denotes(), and of what was inlined into them, with the
 /// shares of the lines.
 [[nodiscard]] std::string annotated_text(const Profile& profile, const std::string& function);
-/// With the kinds of misses: a sentence on each of the worst lines, about the simulated changes of the
-/// machine.
-[[nodiscard]] std::string advice_text(const Profile& profile);
 
 [[nodiscard]] std::string profile_json(const Profile& profile, const std::vector<By>& by);
 

@@ -379,10 +379,11 @@ std::vector<Difference> differences(const Plan& plan, const RunResult& ended) {
 
 std::vector<std::string> difference_notes(const Plan& plan, const RunResult& ended) {
   std::vector<std::string> notes;
-  bool undecided = false;
+  bool undecided = false, overlap = false;
   for (const Difference& difference : differences(plan, ended)) {
-    undecided = undecided || (difference.value && *difference.value != 0 && !difference.joint &&
-                              difference.evidence == statistics::Evidence::few);
+    if (difference.value && *difference.value != 0 && !difference.joint &&
+        difference.evidence != statistics::Evidence::clear)
+      (difference.evidence == statistics::Evidence::few ? undecided : overlap) = true;
     if (!difference.reported) continue;
     const std::string& name = plan.rows[difference.papi].name;
     const std::string why = !difference.why.empty() ? difference.why
@@ -392,8 +393,10 @@ std::vector<std::string> difference_notes(const Plan& plan, const RunResult& end
     notes.push_back(fmt::format("{}: PAPI counts {}: {}", name, relative_text(difference), why));
   }
   if (undecided)
-    notes.emplace_back("perf and PAPI counted separate executions, as their counters do not fit on the PMU "
-                       "together: fewer than 3 repetitions decide nothing; repeat with -r 5");
+    notes.emplace_back(
+        "?: perf and PAPI counted separate executions, as their counters do not fit on the PMU "
+        "together: fewer than 3 repetitions decide nothing; repeat with -r 5");
+  if (overlap) notes.emplace_back("?: not established: values of separate executions overlap");
   return notes;
 }
 

@@ -8,6 +8,7 @@
 #include "commands/stat/stat_table.hpp"
 #include "kernel/command_line.hpp"
 #include "run/modelled.hpp"
+#include "run/rounds.hpp"
 #include "run/stat_plan.hpp"
 #include "run/stat_run.hpp"
 #include "show/command/command.hpp"
@@ -111,8 +112,10 @@ std::function<void(int, double)> progress_line(int repeat) {
     total += std::chrono::duration<double>(seconds);
     if (done == repeat) return;
     const std::string text =
-        fmt::format("{} of {} in {}, about {} left", base::format_count(done, "run"), repeat,
-                    base::format_duration(total), base::format_duration((repeat - done) * total / done));
+        done > repeat ? fmt::format("{} in {}", base::format_count(done, "run"), base::format_duration(total))
+                      : fmt::format("{} of {} in {}, about {} left", base::format_count(done, "run"), repeat,
+                                    base::format_duration(total),
+                                    base::format_duration((repeat - done) * total / done));
     command::print(stderr, "\r{}\033[K", text.substr(0, command::line_width(stderr) - 1));
     command::flush(stderr);
   };
@@ -200,9 +203,6 @@ std::vector<Item> requested_items(const StatOptions& o, Counted what, const metr
   return items;
 }
 
-/// Repetitions of each command, where -r is not given.
-constexpr int compared_repetitions = 10;
-
 int execute_compare(const StatOptions& o) {
   if (!o.pids.empty() || !o.tids.empty() || whole_cpus(o) || o.interval > 0 || !o.output.empty())
     throw bad_input("--compare", "cannot be combined with -p, -t, -a, -C, -I or -o",
@@ -212,18 +212,26 @@ int execute_compare(const StatOptions& o) {
                     "remove them; --json has all values");
   Request first = o.request, second = o.request;
   std::tie(first.command, second.command) = split_commands(o.request.command);
+  Rounds rounds(o.repeat);
   for (Request* request : {&first, &second}) {
-    set_runs(o, *request, o.repeat > 0 ? static_cast<int>(o.repeat) : compared_repetitions);
+    set_runs(o, *request, static_cast<int>(rounds.planned()));
     request->inherit = !o.no_inherit;
   }
   const auto metrics = metric::load(o.metrics);
-  const Plan plan =
-      make_plan(requested_items(o, Counted::command, metrics), metrics, parse_domain(o.domain), {});
+  Plan plan = make_plan(requested_items(o, Counted::command, metrics), metrics, parse_domain(o.domain), {});
+  plan.rates = o.events.empty() && o.names.empty();
   command::require_repeatable("stat", first.input, o.request.command);
   const command::TableExport tables(o.export_to);
   const TwoResults both = [&] {
     const ProgressEnd end(first);
-    return run_in_turn(plan, first, second);
+    return run_in_turn(plan, first, second, [&](const TwoResults& so_far) {
+      const std::string text =
+          rounds.add(so_far.last_pair(), decided(compare_rows(plan, so_far), !plan.rates));
+      if (first.progress) command::print(stderr, "\r\033[K");
+      if (!text.empty()) command::note("recount stat: {}\n", text);
+      if (first.progress) first.progress(static_cast<int>(rounds.done()), so_far.last_pair());
+      return rounds.go_on();
+    });
   }();
   const auto rows = compare_rows(plan, both);
   if (o.json)
@@ -424,8 +432,8 @@ command::Command stat_command() {
             .flag("-n,--null", o.null, "count nothing, measure the time")
             .list("--metrics", o.metrics, "FILE", "read more metrics from FILE, see recount-metrics(5)")
             .event_files()
-            .number("-r,--repeat", o.repeat, "N", "number of runs (default 1; 10 with --compare)",
-                    {1, 1'000'000})
+            .number("-r,--repeat", o.repeat, "N",
+                    "number of runs (default 1; with --compare, until they decide)", {1, 1'000'000})
             .number("-w,--warm-up", o.request.warm_up, "N",
                     "runs before the first that are not counted (default 0)", {0, 1'000'000})
             .text("--prepare", o.prepare, "COMMAND", "execute this before each run, without a shell")

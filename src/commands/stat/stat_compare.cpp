@@ -8,15 +8,19 @@
 #include <recount/error.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <range/v3/range/conversion.hpp>
 #include <range/v3/view/transform.hpp>
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 
 namespace recount::stat {
 namespace {
 
 constexpr const char* wall_time = "wall time";
+constexpr const char* cpu_time = "perf::TASK-CLOCK";
 
 constexpr const char* between_commands = "---";
 
@@ -27,38 +31,29 @@ void judge(ComparedRow& row) {
     row.ratio = statistics::median(row.second) / median;
 }
 
-std::string number_text(double value, const std::string& unit) {
-  return command::format_number(is_nanoseconds(unit) ? value / shown_unit(unit, value).size : value);
-}
-
 std::string median_text(const std::vector<double>& values, const std::string& unit) {
-  return values.empty() ? "" : number_text(statistics::median(values), unit);
-}
-
-std::string interval_text(const std::vector<double>& values, const std::string& unit) {
   if (values.empty()) return "not counted";
-  const auto s = statistics::summarise(values);
-  if (s.low == s.high) return number_text(s.value, unit);
-  return fmt::format("{} ({} to {})", number_text(s.value, unit), number_text(s.low, unit),
-                     number_text(s.high, unit));
+  const double value = statistics::median(values);
+  const ShownUnit shown = shown_unit(unit, value);
+  return command::format_number(value / shown.size) + (shown.name.empty() ? "" : " " + shown.name);
 }
 
-/// The least and the greatest ratio of values of two repetitions, which allow no conclusion.
-std::optional<std::pair<double, double>> range_of_two(const ComparedRow& row) {
-  if (row.evidence != statistics::Evidence::few || std::min(row.first.size(), row.second.size()) < 2)
-    return {};
-  const auto [low1, high1] = std::ranges::minmax(row.first);
-  const auto [low2, high2] = std::ranges::minmax(row.second);
-  if (!row.ratio || low1 <= 0) return {};
-  return std::pair(low2 / high1, high2 / low1);
-}
-
+/// "1.500"; "1.02 ?" where that is not established.
 std::string ratio_text(const ComparedRow& row) {
   if (row.first.empty() || row.second.empty()) return "-";
-  if (const auto range = range_of_two(row))
-    return fmt::format("{:.3f} ({:.3f} to {:.3f})", *row.ratio, range->first, range->second);
-  if (row.evidence != statistics::Evidence::clear) return "n.d.";
-  return row.ratio ? fmt::format("{:.3f}", *row.ratio) : "differs";
+  const bool clear = row.evidence == statistics::Evidence::clear;
+  if (!row.ratio) return clear ? "differs" : row.decided() ? "equal" : "?";
+  return clear ? fmt::format("{:.3f}", *row.ratio) : fmt::format("{:.2f} ?", *row.ratio);
+}
+
+/// Of the interval of the median, the larger one.
+double relative_width(const ComparedRow& row) {
+  double width = 0;
+  for (const auto* side : {&row.first, &row.second}) {
+    const auto s = statistics::summarise(*side);
+    if (s.value > 0) width = std::max(width, (s.high - s.low) / s.value);
+  }
+  return width;
 }
 
 const char* name_of(statistics::Evidence evidence) {
@@ -88,7 +83,8 @@ split_commands(const std::vector<std::string>& words) {
   return {{words.begin(), at}, {at + 1, words.end()}};
 }
 
-TwoResults run_in_turn(const Plan& plan, const Request& first, const Request& second) {
+TwoResults run_in_turn(const Plan& plan, const Request& first, const Request& second,
+                       const std::function<bool(const TwoResults& both)>& go_on) {
   TwoResults both;
   RunResult* const results[] = {&both.first, &both.second};
   const process::HeldSignals signals; // also between the runs
@@ -100,15 +96,40 @@ TwoResults run_in_turn(const Plan& plan, const Request& first, const Request& se
     if (!results[side]->goes_on()) return both;
   }
   const std::vector<Pass> passes[] = {{perf_pass(plan, requests[0])}, {perf_pass(plan, requests[1])}};
-  for (int repetition = 0; repetition < first.repeat; ++repetition)
+  for (int repetition = 0;; ++repetition) {
     for (const int side : {repetition % 2, 1 - repetition % 2}) {
       RunResult& all = *results[side];
+      all.requested = std::max(all.requested, repetition + 1);
       add_repetition(all, plan, requests[side], passes[side], repetition, signals);
       if (all.cut_short && all.requested == 1) all.repetitions.clear();
       if (!all.goes_on()) return both;
-      if (first.progress && side == 1 - repetition % 2) first.progress(repetition + 1, both.last_pair());
     }
-  return both;
+    if (!go_on(both)) return both;
+  }
+}
+
+bool ComparedRow::decided() const {
+  constexpr double equal = 0.02;
+  if (first.empty() || second.empty() || evidence == statistics::Evidence::clear) return true;
+  const auto one = statistics::summarise(first), other = statistics::summarise(second);
+  return std::max(one.high, other.high) - std::min(one.low, other.low) <= equal * std::abs(one.value);
+}
+
+bool leads_cpu_time(const std::vector<ComparedRow>& rows) {
+  const auto wall = std::ranges::find(rows, wall_time, &ComparedRow::name),
+             cpu = std::ranges::find(rows, cpu_time, &ComparedRow::name);
+  if (cpu == rows.end() || !cpu->reason.empty() || wall->first.empty() || wall->second.empty()) return false;
+  const auto most = [](const std::vector<double>& of_cpu, const std::vector<double>& of_wall) {
+    return statistics::median(of_cpu) > statistics::median(of_wall) / 2;
+  };
+  return most(cpu->first, wall->first) && most(cpu->second, wall->second) && relative_width(*wall) > 0.05 &&
+         relative_width(*wall) > 2 * relative_width(*cpu);
+}
+
+bool decided(const std::vector<ComparedRow>& rows, bool requested) {
+  if (!requested || rows.size() == 1) return rows.front().decided();
+  return std::ranges::all_of(rows,
+                             [](const ComparedRow& row) { return row.name == wall_time || row.decided(); });
 }
 
 std::vector<ComparedRow> compare_rows(const Plan& plan, const TwoResults& both) {
@@ -127,9 +148,14 @@ std::vector<ComparedRow> compare_rows(const Plan& plan, const TwoResults& both) 
                     .second = second.values,
                     .reason = first.values.empty()    ? first.reason
                               : second.values.empty() ? second.reason
-                                                      : std::string()});
+                                                      : std::string(),
+                    .beside = is_beside(plan, r)});
   }
   std::ranges::for_each(rows, judge);
+  if (leads_cpu_time(rows)) {
+    const auto cpu = std::ranges::find(rows, cpu_time, &ComparedRow::name);
+    std::rotate(rows.begin(), cpu, cpu + 1);
+  }
   return rows;
 }
 
@@ -168,17 +194,13 @@ std::vector<show::Datum> comparison_data(const ComparedRow& row) {
 show::Table comparison_table(const std::vector<ComparedRow>& rows) {
   using show::Role;
   show::Table table({{"event"},
-                     {"1: median (95 % interval)", Role::number, 0, "1: median"},
-                     {"2: median (95 % interval)", Role::number, 0, "2: median"},
-                     {"unit", Role::words, 1},
+                     {"1: median", Role::number, 1, "1"},
+                     {"2: median", Role::number, 0, "2"},
                      {"2 / 1", Role::number}},
                     "Comparison");
   for (const ComparedRow& row : rows)
-    if (!row.first.empty() || !row.second.empty())
-      table.add({row.name,
-                 {interval_text(row.first, row.unit), median_text(row.first, row.unit)},
-                 {interval_text(row.second, row.unit), median_text(row.second, row.unit)},
-                 is_nanoseconds(row.unit) ? "ms" : row.unit,
+    if (!row.beside && (!row.first.empty() || !row.second.empty()))
+      table.add({name_cell(row.name), median_text(row.first, row.unit), median_text(row.second, row.unit),
                  ratio_text(row)});
   for (const ComparedRow& row : rows)
     table.add_data(comparison_data(row));
@@ -188,22 +210,29 @@ show::Table comparison_table(const std::vector<ComparedRow>& rows) {
 std::string comparison_text(const std::vector<ComparedRow>& rows, const std::string& first,
                             const std::string& second, std::FILE* stream) {
   const std::size_t n = std::min(rows.front().first.size(), rows.front().second.size());
-  std::string text =
-      fmt::format("1: {}\n2: {}\n{} of each in turn\n", first, second, base::format_count(n, "repetition"));
-  if (const show::Table table = comparison_table(rows); !table.empty())
-    text += command::table_text(table, stream);
-  for (const ComparedRow& row : rows)
-    if (!row.reason.empty())
-      text += note_line("not counted: " + row.name + ": " + command::brief(row.reason), stream);
-  if (std::ranges::any_of(rows, [](const auto& row) { return range_of_two(row).has_value(); }))
-    text += note_line("2 / 1 with its range: no conclusion from fewer than 3 repetitions; repeat with -r 10",
+  const std::size_t columns = command::line_width(stream);
+  std::string text;
+  for (const std::string& line :
+       {"1: " + first, "2: " + second, base::format_count(n, "repetition") + " of each in turn"})
+    text += command::fit(line, columns, 2) + "\n";
+  const show::Table table = comparison_table(rows);
+  if (!table.empty()) text += command::table_text(table, stream);
+  if (leads_cpu_time(rows))
+    text += note_line(fmt::format("wall time varies by {:.0f} %, CPU by {:.0f} %",
+                                  100 * relative_width(rows[1]), 100 * relative_width(rows[0])),
                       stream);
-  if (std::ranges::any_of(rows, [](const auto& row) { return ratio_text(row) == "n.d."; }))
-    text +=
-        note_line(fmt::format("n.d.: not distinguishable from noise; repeat with -r {} on a quiet machine",
-                              std::max<std::size_t>(10, 2 * n)),
-                  stream);
-  return text;
+  std::map<std::string, std::vector<std::string>> missing; // by reason
+  for (const ComparedRow& row : rows)
+    if (!row.reason.empty() && !row.beside) missing[command::brief(row.reason)].push_back(row.name);
+  for (const auto& [why, names] : missing)
+    text += not_counted_line(names, why, stream);
+  const bool open =
+      std::ranges::any_of(table.rows, [](const auto& row) { return row.back().text.ends_with('?'); });
+  const std::string why = columns < 80
+                              ? ""
+                              : fmt::format(" (intervals overlap, or too few runs; -r {} may decide)",
+                                            std::max<std::size_t>(10, 2 * n));
+  return text + note_line((open ? "?: not established" + why + ". " : "") + "More: --json", stream);
 }
 
 std::string cut_short_text(const TwoResults& both) {
@@ -221,7 +250,8 @@ std::string cut_short_text(const TwoResults& both) {
 
 std::string comparison_json(const std::vector<ComparedRow>& rows, const Request& first, const Request& second,
                             const TwoResults& both) {
-  Json json{{"commands", {first.command, second.command}}, {"repeat", first.repeat}};
+  Json json{{"commands", {first.command, second.command}},
+            {"repeat", std::max(both.first.requested, both.second.requested)}};
   json["runs"] = {runs_json(both.first), runs_json(both.second)};
   json["metrics"] = Json::array();
   for (const ComparedRow& row : rows) {

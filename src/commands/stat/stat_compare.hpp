@@ -5,6 +5,7 @@
 #include "run/stat_run.hpp"
 #include "show/command/output.hpp"
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -25,9 +26,10 @@ struct TwoResults {
   }
 };
 
-/// Runs both commands once per repetition, alternating which is first, so that a slow change of the machine
-/// meets both. Throws as run().
-[[nodiscard]] TwoResults run_in_turn(const Plan& plan, const Request& first, const Request& second);
+/// Runs both commands once per round, alternating which is first, so that a slow change of the machine meets
+/// both. `go_on`: called after each round, whether another one follows. Throws as run().
+[[nodiscard]] TwoResults run_in_turn(const Plan& plan, const Request& first, const Request& second,
+                                     const std::function<bool(const TwoResults& both)>& go_on);
 
 /// One row of the plan for both commands.
 struct ComparedRow {
@@ -36,12 +38,20 @@ struct ComparedRow {
   Reason reason = {};                          ///< why one has none; empty: both have
   statistics::Evidence evidence = statistics::Evidence::few;
   std::optional<double> ratio = {}; ///< of the medians, second / first
+  bool beside = false;              ///< a metric that follows from the row before
+  /// Whether more values would change nothing: both differ, or by less than 2 %, or one has none.
+  [[nodiscard]] bool decided() const;
 };
 
-/// The wall time, then the rows of the plan. Pure.
+/// The wall time, then the rows of the plan; first the CPU time where it leads. Pure.
 [[nodiscard]] std::vector<ComparedRow> compare_rows(const Plan& plan, const TwoResults& both);
 
-/// "n.d.": a difference that the repetitions do not support.
+/// Whether CPU time leads: it is most of the time, and wall time varies more than twice as much. Pure.
+[[nodiscard]] bool leads_cpu_time(const std::vector<ComparedRow>& rows);
+/// Whether the leading time is decided, or where events were requested, all of these. Pure.
+[[nodiscard]] bool decided(const std::vector<ComparedRow>& rows, bool requested);
+
+/// "1.02 ?": a ratio that the repetitions do not establish.
 [[nodiscard]] show::Table comparison_table(const std::vector<ComparedRow>& rows);
 [[nodiscard]] std::string comparison_text(const std::vector<ComparedRow>& rows, const std::string& first,
                                           const std::string& second, std::FILE* stream);

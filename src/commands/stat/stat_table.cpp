@@ -20,6 +20,17 @@
 #include <set>
 
 namespace recount::stat {
+
+show::Cell name_cell(const std::string& name) {
+  constexpr std::string_view prefix = "perf::";
+  return {"  " + name, "  " + (name.starts_with(prefix) ? name.substr(prefix.size()) : name)};
+}
+
+bool is_beside(const Plan& plan, std::size_t r) {
+  return plan.rates && r > 0 && plan.rows[r].kind == RowKind::metric && plan.rows[r].witness.empty() &&
+         plan.rows[r - 1].kind == RowKind::event && !plan.rows[r - 1].part;
+}
+
 namespace {
 
 constexpr const char* not_counted = "<not counted>";
@@ -71,12 +82,6 @@ std::string per_second_text(double rate) {
   return fmt::format("{:.3g} /s", rate);
 }
 
-/// Whether the row is a metric that is shown beside the event before it.
-bool is_beside(const Plan& plan, std::size_t r) {
-  return plan.rates && r > 0 && plan.rows[r].kind == RowKind::metric && plan.rows[r].witness.empty() &&
-         plan.rows[r - 1].kind == RowKind::event && !plan.rows[r - 1].part;
-}
-
 /// Beside an event: the metric that follows it, else its count per second of wall time.
 std::string rate_text(const Plan& plan, const RunResult& ended, std::size_t r) {
   if (r + 1 < plan.rows.size() && is_beside(plan, r + 1)) {
@@ -99,11 +104,10 @@ std::string witness_name(const PlanRow& row) {
 std::string difference_text(const Difference& difference, const ShownUnit& unit) {
   if (!difference.value) return "-";
   if (*difference.value == 0) return "equal";
-  if (!difference.joint && difference.evidence != statistics::Evidence::clear) return "n.d.";
   const double value = *difference.value / unit.size;
   std::string text = (value < 0 ? "-" : "+") + command::format_number(std::abs(value));
   if (difference.relative) text += fmt::format(" ({:+.2g} %)", 100 * *difference.relative);
-  return text;
+  return text + (difference.joint || difference.evidence == statistics::Evidence::clear ? "" : " ?");
 }
 
 std::string times_text(const RunResult& ended) {
@@ -137,6 +141,14 @@ ShownUnit shown_unit(const std::string& unit, double value) {
 
 std::string note_line(const std::string& text, std::FILE* stream) {
   return "  " + command::wrap(text, command::line_width(stream), 4) + "\n";
+}
+
+std::string not_counted_line(const std::vector<std::string>& names, const std::string& why,
+                             std::FILE* stream) {
+  std::string text = fmt::format("not counted: {}: {}", fmt::join(names, ", "), why);
+  for (std::size_t at = 0; command::line_width(stream) < 80 && (at = text.find("perf::")) != text.npos;)
+    text.erase(at, 6);
+  return note_line(text, stream);
 }
 
 std::string metrics_table(const metric::Metrics& metrics) {
@@ -206,7 +218,7 @@ show::Table counted_twice(const Plan& plan, const RunResult& ended) {
     const auto value = [&](const RowSummary& s) {
       return show::Cell(value_text(s, unit), s.mean ? "" : "-");
     };
-    table.add({"  " + row.name, value(perf), twice ? value(papi) : show::Cell(), unit.name,
+    table.add({name_cell(row.name), value(perf), twice ? value(papi) : show::Cell(), unit.name,
                twice ? difference_text(difference->second, unit) : "", coverage_text(perf)});
   }
   return table;
@@ -221,22 +233,26 @@ show::Table values_table(const Plan& plan, const RunResult& ended) {
     return counted_twice(plan, ended);
   using show::Role;
   const bool several = ended.repetitions.size() > 1;
-  std::vector<show::Column> columns{{"event"},
-                                    {several ? "mean" : "value", Role::number},
-                                    {"unit"},
-                                    {several ? "std. deviation" : "", Role::number},
-                                    {"", Role::number}};
+  std::vector<show::Column> columns{
+      {"event"},
+      {several ? "mean" : "value", Role::number},
+      {"unit"},
+      {several ? "std. deviation" : "", Role::number, 2, several ? "deviation" : ""},
+      {"", Role::number}};
   const bool modelled = std::ranges::any_of(plan.rows, [](const auto& row) { return !row.witness.empty(); });
-  if (plan.rates) columns.insert(columns.begin() + 3, {"rate", Role::number});
-  if (modelled) columns.insert(columns.begin() + 1, {"witness"});
+  if (plan.rates) columns.insert(columns.begin() + 3, {"rate", Role::number, 3});
+  if (modelled) columns.insert(columns.begin() + 1, {"witness", Role::words, 1});
   show::Table table(std::move(columns), "Counts");
   for (std::size_t r = 0; r < plan.rows.size(); ++r) {
     const PlanRow& row = plan.rows[r];
     if (is_beside(plan, r)) continue;
     const auto s = summarise(ended.repetitions, r);
     const ShownUnit unit = shown_unit(row.unit, s.mean.value_or(0));
-    std::vector<std::string> cells{"  " + row.name, value_text(s, unit), s.mean ? unit.name : "",
-                                   deviation_text(s), coverage_text(s)};
+    std::vector<show::Cell> cells{name_cell(row.name),
+                                  {value_text(s, unit), s.mean ? "" : "-"},
+                                  s.mean ? unit.name : "",
+                                  deviation_text(s),
+                                  coverage_text(s)};
     if (plan.rates) cells.insert(cells.begin() + 3, rate_text(plan, ended, r));
     if (modelled) cells.insert(cells.begin() + 1, witness_name(row));
     table.add(std::move(cells));
@@ -352,10 +368,12 @@ std::string stat_table(const Plan& plan, const RunResult& ended, const std::stri
   std::string text = fmt::format("{}: {}{}\n", what, times_text(ended), host::emulated_text());
   if (const auto places = places_in(ended); !places.empty())
     text += command::table_text(places_table(plan, places), stream);
-  if (const show::Table table = values_table(plan, ended); !table.empty())
-    text += command::table_text(table, stream);
+  show::Table table = values_table(plan, ended);
+  if (command::line_width(stream) < 80 && missing.size() > 0) // named below
+    std::erase_if(table.rows, [](const auto& row) { return row[1].text == not_counted; });
+  if (!table.empty()) text += command::table_text(table, stream);
   for (const auto& [why, names] : missing)
-    text += note_line(fmt::format("not counted: {}: {}", fmt::join(names, ", "), why), stream);
+    text += not_counted_line(names, why, stream);
   for (const std::string& fix : fixes)
     text += note_line("fix: " + fix, stream);
   for (const auto& [flag, names] : flags)

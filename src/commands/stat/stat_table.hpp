@@ -24,6 +24,15 @@ struct ShownUnit {
 };
 [[nodiscard]] ShownUnit shown_unit(const std::string& unit, double value);
 
+/// A name below the head of a table, narrow without "perf::".
+[[nodiscard]] show::Cell name_cell(const std::string& name);
+/// Whether the row is a metric that is shown beside the event before it.
+[[nodiscard]] bool is_beside(const Plan& plan, std::size_t row);
+
+/// "not counted: NAMES: WHY" below a table, with narrow names on narrow terminals.
+[[nodiscard]] std::string not_counted_line(const std::vector<std::string>& names, const std::string& why,
+                                           std::FILE* stream);
+
 /// A note below a table: indented, wrapped to the width of the stream.
 [[nodiscard]] std::string note_line(const std::string& text, std::FILE* stream);
 

@@ -33,6 +33,11 @@ using show::Style;
 /// least 20.
 [[nodiscard]] std::size_t line_width(std::FILE* stream = stdout, std::size_t unknown = 80);
 
+/// Lines of a first screen with so many columns.
+[[nodiscard]] constexpr std::size_t screen_lines(std::size_t columns) {
+  return columns >= 80 ? 24 : 16;
+}
+
 /// The table in lines of at most `most` columns, no blanks at line ends; the head is left out when all heads
 /// are empty. Where a line per row is too wide, text is wrapped within its column; then the narrow heads and
 /// cells are taken, and columns are left out by rank, which a last line names. Where that is too wide as

@@ -1,6 +1,7 @@
 // Two commands in turn: which rows differ.
 #include "commands/stat/second_count.hpp"
 #include "commands/stat/stat_compare.hpp"
+#include "run/rounds.hpp"
 
 #include <recount/error.hpp>
 
@@ -64,18 +65,76 @@ BOOST_AUTO_TEST_CASE(only_distinguishable_rows_have_a_ratio) {
   BOOST_TEST(rows[3].reason.cause == "no core PMU");
   const auto table = comparison_table(rows);
   BOOST_REQUIRE(table.rows.size() == 3U);
-  BOOST_TEST(table.rows[1].back().text == "n.d.");
+  BOOST_TEST(table.rows[1].back().text == "1.00 ?");
   BOOST_TEST(table.rows[2].back().text == "1.500");
 }
 
-BOOST_AUTO_TEST_CASE(two_repetitions_give_a_range_and_no_conclusion) {
+BOOST_AUTO_TEST_CASE(two_repetitions_establish_nothing) {
   auto first = results(1), second = results(100);
   first.repetitions.resize(2);
   const auto rows = compare_rows(plan(), {first, second});
   BOOST_TEST((rows[2].evidence == statistics::Evidence::few));
-  BOOST_TEST(comparison_table(rows).rows[2].back().text == "100.498 (99.010 to 102.000)");
-  first.repetitions.resize(1);
-  BOOST_TEST(comparison_table(compare_rows(plan(), {first, second})).rows[2].back().text == "n.d.");
+  BOOST_TEST(comparison_table(rows).rows[2].back().text == "100.50 ?");
+  BOOST_TEST(!decided(rows, true));
+}
+
+BOOST_AUTO_TEST_CASE(rows_are_decided_by_a_difference_or_by_equality) {
+  using Values = std::vector<double>;
+  const Values near{100, 100.1, 100.2, 100.3, 100.4}, far{100, 110, 120, 130, 140},
+      twice{200, 201, 202, 203, 204};
+  const auto of = [](const Values& first, const Values& second) {
+    return ComparedRow{"", "", first, second, {}, statistics::evidence(first, second), {}, false}.decided();
+  };
+  BOOST_TEST((of(near, near) && of(near, twice) && of(near, {}) && of({0, 0, 0}, {0, 0, 0})));
+  BOOST_TEST((!of(far, far) && !of(near, far)));
+}
+
+BOOST_AUTO_TEST_CASE(cpu_time_leads_where_wall_time_is_disturbed) {
+  Plan timed = plan();
+  timed.rows[1].name = "perf::TASK-CLOCK";
+  const auto leading = [&](double wall_spread, double cpu) {
+    RunResult result = results(1);
+    for (Slice& slice : result.repetitions) {
+      const auto turn = static_cast<double>(slice.repetition % 5) - 2;
+      slice.end = 1 + wall_spread * turn;
+      slice.rows[1].value = 1e9 * cpu * (1 + 0.001 * turn);
+    }
+    return compare_rows(timed, {result, result}).front().name;
+  };
+  BOOST_TEST(leading(0.1, 0.9) == "perf::TASK-CLOCK");
+  BOOST_TEST(leading(0.001, 0.9) == "wall time"); // a quiet machine
+  BOOST_TEST(leading(0.1, 0.1) == "wall time");   // it waits for something else
+}
+
+BOOST_AUTO_TEST_CASE(rounds_end_when_decided_or_at_the_budget) {
+  const auto count = [](Rounds rounds, double seconds, long decided_at) {
+    do
+      static_cast<void>(rounds.add(seconds, rounds.done() + 1 >= decided_at));
+    while (rounds.go_on());
+    return rounds.done();
+  };
+  BOOST_TEST(count(Rounds(0), 2, 1) == 5); // fewer are not believed
+  BOOST_TEST(count(Rounds(0), 2, 7) == 7);
+  BOOST_TEST(count(Rounds(0), 2, 1000) == 30);  // three times what was announced
+  BOOST_TEST(count(Rounds(0), 20, 1000) == 15); // five minutes
+  BOOST_TEST(count(Rounds(0), 120, 1) == 3);
+  BOOST_TEST(count(Rounds(4), 100, 1) == 4);
+}
+
+BOOST_AUTO_TEST_CASE(estimates_are_corrected_aloud) {
+  Rounds rounds(0), quick(0), fixed(4);
+  BOOST_TEST(rounds.add(2, false) == "about 20 s for 10 rounds, at most 1 min 0 s until they decide");
+  BOOST_TEST(rounds.add(2.5, false) == "");
+  BOOST_TEST(
+      rounds.add(6, false) ==
+      "about 35 s for 10 rounds, at most 1 min 45 s until they decide: they take longer than the first");
+  while (rounds.done() < 9)
+    BOOST_TEST(rounds.add(3.5, false) == "");
+  BOOST_TEST(rounds.add(3.5, false) ==
+             "not decided after 10 rounds: up to 1 min 10 s more (-r fixes their number)");
+  BOOST_TEST(rounds.add(60, false) == "");
+  BOOST_TEST(quick.add(0.01, false) + quick.add(0.03, false) == "");
+  BOOST_TEST(fixed.add(2, false) == "about 8 s for 4 rounds");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
