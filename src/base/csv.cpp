@@ -41,7 +41,6 @@ CsvTable parse_csv(std::string_view text, const std::string& file, const std::st
   if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
   CsvTable table;
   table.file = file;
-  char separator = ',';
   int number = 0;
   for (std::string_view line : split(text, '\n')) {
     ++number;
@@ -52,8 +51,8 @@ CsvTable parse_csv(std::string_view text, const std::string& file, const std::st
       table.comments += trim(line.substr(1));
       continue;
     }
-    if (table.head.fields.empty()) separator = separator_of(line);
-    CsvTable::Line row{number, split_fields(line, separator)};
+    if (table.head.fields.empty()) table.separator = separator_of(line);
+    CsvTable::Line row{number, split_fields(line, table.separator)};
     if (table.head.fields.empty()) {
       table.head = std::move(row);
       continue;

@@ -4,6 +4,7 @@
 #include "base/format.hpp"
 #include <recount/error.hpp>
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <limits>
 #include <string>
@@ -19,6 +20,7 @@ struct CsvTable {
     std::vector<std::string_view> fields;
   };
   std::string file;
+  char separator = ',';
   std::string comments; ///< the lines that start with #, joined
   Line head;
   std::vector<Line> rows; ///< each with as many fields as `head`
@@ -27,12 +29,14 @@ struct CsvTable {
   [[noreturn]] void fail(int line, const std::string& cause, const std::string& fix) const {
     throw bad_input(fmt::format("{}:{}", file, line), cause, fix);
   }
-  /// The finite number in a field, above 0 (with `zero`: at least 0) and at most `most`; throws as fail()
-  /// does, with `what` it should be.
+  /// The finite number in a field, also with a decimal comma where no comma separates fields, above 0 (with
+  /// `zero`: at least 0) and at most `most`; throws as fail() does, with `what` it should be.
   template <class Number>
   [[nodiscard]] Number number(int line, std::string_view field, const char* what, const std::string& fix,
                               bool zero = false, Number most = std::numeric_limits<Number>::max()) const {
-    const Number value = parse<Number>(field).value_or(Number{-1});
+    std::string text(field);
+    if (separator != ',') std::ranges::replace(text, ',', '.');
+    const Number value = parse<Number>(text).value_or(Number{-1});
     if (!(value > 0 || (zero && value >= 0)) || !(value <= most))
       fail(line, fmt::format("\"{:.40}\" is not a {}", field, what), fix);
     return value;

@@ -3,6 +3,7 @@
 #include "base/output_file.hpp"
 #include "base/text.hpp"
 #include "commands/explain/explanation.hpp"
+#include "commands/explain/grade.hpp"
 #include "model/machine.hpp"
 #include "run/result/products.hpp"
 #include "run/result/results_file.hpp"
@@ -105,8 +106,8 @@ std::string contribution(const result::Results& results) {
 
 struct ExplainArguments {
   std::vector<std::string> files, groups;
-  std::string hypotheses, contribute;
-  bool json = false, verbose = false, list = false;
+  std::string hypotheses, contribute, export_to;
+  bool json = false, verbose = false, list = false, grade = false;
 };
 
 std::string percent(double share) {
@@ -193,6 +194,7 @@ Texts conclusions(const Explanation& e) {
   if (e.exchanged) texts.emplace_back("columns exchanged: PAPI_L2_DCM holds the values of PAPI_L1_DCM");
   if (e.exchanged_labels)
     texts.emplace_back("labels exchanged: rows of simple hold the values of line, and the other way round");
+  if (!e.rescaled.empty()) texts.push_back("unit wrong: all values of PAPI_L1_DCM are " + e.rescaled);
   add_count_texts(e, texts);
   add_mistake_texts(e, texts);
   add_next_texts(e, texts);
@@ -374,6 +376,76 @@ int write_contribution(const ExplainArguments& a) {
   return 0;
 }
 
+/// Those of --group, or all; files of one name by their paths, and in one file only groups are graded.
+std::vector<Group> read_groups(const ExplainArguments& a) {
+  const auto wanted = base::list_words(a.groups);
+  const auto file_name = [](const std::string& file) { return file.substr(file.rfind('/') + 1); };
+  std::vector<Group> all;
+  for (const std::string& file : a.files)
+    for (Group& group : read_measured(file)) {
+      if (!wanted.empty() && std::ranges::none_of(wanted, [&](const std::string& word) {
+            return group.name == word || group.name.ends_with(" " + word);
+          }))
+        continue;
+      const std::string name = file_name(file);
+      if (std::ranges::count(a.files, name, file_name) > 1 && group.name.starts_with(name))
+        group.name.replace(0, name.size(), file);
+      else if (a.grade && a.files.size() == 1 && group.name.starts_with(name + " "))
+        group.name.erase(0, name.size() + 1);
+      all.push_back(std::move(group));
+    }
+  if (all.empty())
+    throw bad_input(fmt::format("--group {}", fmt::join(a.groups, ",")), "no such group in the files",
+                    "recount explain FILE without --group");
+  return all;
+}
+
+/// A row per table with its first mark, or a row per mark.
+show::Table grade_table(const std::vector<Grade>& grades, bool every_mark) {
+  show::Table table({show::key_words("table"), {"verdict"}, {"row and column"}});
+  if (every_mark) table.columns.push_back({"what"});
+  for (const Grade& one : grades)
+    for (const Mark& mark : one.marks) {
+      const auto style = mark.verdict == Verdict::consistent  ? show::Style::good
+                         : mark.verdict == Verdict::undecided ? show::Style::plain
+                                                              : show::Style::bad;
+      std::vector<show::Cell> row{one.table, {style, verdict_text(mark.verdict)}, mark.place};
+      if (every_mark)
+        row.emplace_back(mark.text);
+      else if (!mark.text.empty())
+        row.back().text +=
+            ": " + mark.text +
+            (one.marks.size() > 1 ? fmt::format(" (+{})", one.marks.size() - 1) : std::string());
+      table.add(std::move(row));
+      if (!every_mark) break;
+    }
+  return table;
+}
+
+Json grade_json(const Grade& one) {
+  return {{"table", one.table},
+          {"verdict", verdict_text(one.marks.front().verdict)},
+          {"marks", make_array(one.marks, [](const Mark& mark) {
+             return Json{{"verdict", verdict_text(mark.verdict)}, {"place", mark.place}, {"text", mark.text}};
+           })}};
+}
+
+void print_grades(const std::vector<Grade>& grades, const std::vector<Explanation>& explanations,
+                  bool verbose) {
+  command::print("{}", command::table_text(grade_table(grades, verbose)));
+  const auto has = [&](Verdict verdict) {
+    return std::ranges::count(grades, verdict, [](const Grade& one) { return one.marks.front().verdict; });
+  };
+  if (has(Verdict::same_values) > 0)
+    command::print_wrapped("copied?: the values do not show which of the tables is the original.", 2);
+  command::print_wrapped(fmt::format("{} of {} consistent{}", has(Verdict::consistent),
+                                     base::format_count(grades.size(), "table"),
+                                     verbose ? "" : "; reasons: -v"),
+                         2);
+  for (const Explanation& e : explanations)
+    if (verbose) command::print("\n"), print(e, true);
+}
+
 int execute_explain(const ExplainArguments& a) {
   const Hypotheses hypotheses = make_hypotheses(a);
   if (a.list) return list_hypotheses(hypotheses);
@@ -381,31 +453,33 @@ int execute_explain(const ExplainArguments& a) {
     throw bad_input("recount explain", "no file given",
                     "recount explain FILE ..., a published table or a results file");
   if (!a.contribute.empty()) return write_contribution(a);
+  if (!a.export_to.empty() && !a.grade)
+    throw bad_input("--export " + a.export_to, "only --grade makes a table", "add --grade");
+  const command::TableExport tables(a.export_to);
   Predictor predictor;
   Explainer explainer(hypotheses, predictor);
-  Json groups = Json::array();
-  bool any = false;
-  for (const std::string& file : a.files)
-    for (const Group& group : read_measured(file)) {
-      const auto wanted = base::list_words(a.groups);
-      if (!wanted.empty() && std::ranges::none_of(wanted, [&](const std::string& word) {
-            return group.name == word || group.name.ends_with(" " + word);
-          }))
-        continue;
-      const Explanation e = explainer.explain(group);
-      if (a.json)
-        groups.push_back(explanation_json(e));
-      else
-        command::print("{}", any ? "\n" : ""), print(e, a.verbose);
-      any = true;
-      command::flush(stdout);
-    }
-  if (!any)
-    throw bad_input(fmt::format("--group {}", fmt::join(a.groups, ",")), "no such group in the files",
-                    "recount explain FILE without --group");
+  const std::vector<Group> groups = read_groups(a);
+  constexpr std::size_t few = 4;
+  if (a.grade && groups.size() > few)
+    command::note("recount explain: {} tables, a few seconds each\n", groups.size());
+  std::vector<Explanation> explanations;
+  for (const Group& group : groups) {
+    explanations.push_back(explainer.explain(group));
+    if (a.json || a.grade) continue;
+    command::print("{}", explanations.size() > 1 ? "\n" : ""), print(explanations.back(), a.verbose);
+    command::flush(stdout);
+  }
+  const auto grades = a.grade ? grade(groups, explanations) : std::vector<Grade>();
+  Json object{{"simulated", predictor.simulated()}};
+  if (a.grade)
+    object["grades"] = make_array(grades, grade_json);
+  else
+    object["groups"] = make_array(explanations, explanation_json);
   if (a.json)
-    command::print("{}",
-                   json_text("explain", Json{{"groups", groups}, {"simulated", predictor.simulated()}}));
+    command::print("{}", json_text("explain", object));
+  else if (a.grade)
+    print_grades(grades, explanations, a.verbose);
+  if (a.grade) tables.write("recount explain", {grade_table(grades, true)});
   return 0;
 }
 
@@ -424,6 +498,8 @@ command::Command explain_command() {
             .text("--hypotheses", a.hypotheses, "FILE", "hypotheses to try (default: the shipped ones)")
             .text("--contribute", a.contribute, "FILE.csv",
                   "write the counts of results files as one anonymised table and exit")
+            .flag("--grade", a.grade, "print a verdict for each table: consistent, exchanged, copied ...")
+            .text("--export", a.export_to, "FILE", command::export_help)
             .flag("--list", a.list, "list the hypotheses and exit")
             .flag("--json", a.json, "print one JSON object")
             .flag("-v,--verbose", a.verbose, "show the refuted hypotheses, with the cells that refute them");

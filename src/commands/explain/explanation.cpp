@@ -456,6 +456,30 @@ void try_counts(const Hypotheses& hypotheses, const Column& column, Explanation&
   }
 }
 
+/// The column with all values divided by a factor of slips, and what they are instead ("8 times too large"),
+/// where most values are impossible and would then be possible.
+std::vector<std::pair<std::string, Column>> rescale(const Column& column) {
+  const auto mostly_possible = [](const Column& values) {
+    return 4 * std::ranges::count_if(
+                   values, [](const auto& one) { return is_possible(one.first, one.second.median); }) >=
+           3 * std::ssize(values);
+  };
+  std::vector<std::pair<std::string, Column>> all;
+  for (const double factor : slip_factors)
+    for (const bool large : {true, false}) {
+      Column other;
+      for (const auto& [cell, values] : column) {
+        std::vector<double> runs = values.runs;
+        for (double& run : runs)
+          run *= large ? 1 / factor : factor;
+        other.try_emplace(cell, std::move(runs), values.witness);
+      }
+      if (!mostly_possible(column) && mostly_possible(other))
+        all.emplace_back(fmt::format("{} times too {}", factor, large ? "large" : "small"), std::move(other));
+    }
+  return all;
+}
+
 Column exchange_labels(const Column& column) {
   Column other;
   for (const auto& [cell, values] : column) {
@@ -482,20 +506,29 @@ Explanation Explainer::explain(const Group& group) {
   if (e.l1 && e.survivors().empty()) {
     struct Reading {
       bool Explanation::*mistake;
+      std::string rescaled;
       Column l1, l2;
     };
-    for (Reading& read : std::array<Reading, 2>{
-             {{&Explanation::exchanged, l2, l1},
-              {&Explanation::exchanged_labels, exchange_labels(l1), exchange_labels(l2)}}}) {
+    std::vector<Reading> readings{
+        {&Explanation::exchanged, "", l2, l1},
+        {&Explanation::exchanged_labels, "", exchange_labels(l1), exchange_labels(l2)}};
+    for (const auto& [text, column] : rescale(l1))
+      readings.push_back({nullptr, text, column, l2});
+    Column read_l1 = l1, read_l2 = l2;
+    for (Reading& read : readings) {
+      if (!read.mistake && e.exchanged + e.exchanged_labels > 0) break;
       Explanation other = e;
-      other.*read.mistake = true;
+      if (read.mistake) other.*read.mistake = true;
       try_machines(read.l1, other);
       if (other.survivors().empty()) continue;
+      other.rescaled = e.rescaled.empty() ? read.rescaled : e.rescaled + " or " + read.rescaled;
       e = std::move(other);
-      l1 = std::move(read.l1);
-      l2 = std::move(read.l2);
-      break;
+      read_l1 = std::move(read.l1);
+      read_l2 = std::move(read.l2);
+      if (read.mistake) break;
     }
+    l1 = std::move(read_l1);
+    l2 = std::move(read_l2);
   }
   check_levels(l1, l2, e.findings);
   measure_blocks(l1, e);

@@ -160,6 +160,7 @@ struct Explanation {
   std::vector<TableFinding> findings;
   bool exchanged = false;        ///< PAPI_L2_DCM holds the values of PAPI_L1_DCM
   bool exchanged_labels = false; ///< rows of simple hold the values of line, and the other way round
+  std::string rescaled;          ///< "1000 times too large": all values of PAPI_L1_DCM; empty: they are not
   bool l1 = false;               ///< there were enough counts of L1 to try hypotheses
   std::vector<Trial> trials;
   std::vector<Cell> unexplained; ///< by every hypothesis that is not out

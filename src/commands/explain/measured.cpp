@@ -200,37 +200,47 @@ namespace {
 
 using Kind = TableFinding::Kind;
 
-int significant_digits(double value) {
-  if (value <= 0 || value != std::floor(value) || value >= 9e15) return 7;
-  auto whole = static_cast<std::int64_t>(value);
-  while (whole % 10 == 0)
-    whole /= 10;
-  return static_cast<int>(std::to_string(whole).size());
+/// Makes the finding of a value that is `ratio` times what it should be.
+TableFinding digit_finding(const std::string& metric, const Cell& cell, double ratio,
+                           const std::string& text) {
+  const bool lost = ratio < 1;
+  const std::string slip = text.starts_with("10 times")
+                               ? fmt::format("a digit was {}", lost ? "lost" : "added")
+                               : "its unit or a digit is wrong";
+  return {lost ? Kind::digit_lost : Kind::digit_added,
+          metric,
+          {cell},
+          fmt::format("{} of {} is {:.4g} times {} than that of its neighbours: {}", metric, cell.text(),
+                      std::max(ratio, 1 / ratio), lost ? "smaller" : "larger", slip),
+          text};
 }
 
-/// A value between two neighbours of nearly the same share of n^3, about ten times smaller or larger.
+/// Long times have other causes, and rare events no typical share.
+bool can_slip(const std::string& metric, double reference, double ratio) {
+  constexpr double rare = 0.01, longest = 900;
+  return metric == seconds_metric ? ratio < 1 || ratio > longest : reference > rare;
+}
+
+/// A value between two neighbours of nearly the same share of n^3, smaller or larger by a factor of slips.
+/// Columns of simple have other shares where rows are whole pages.
 void check_digits(const std::string& metric, const Column& column, std::vector<TableFinding>& found) {
-  constexpr double neighbours_agree = 1.5, least = 8, most = 12.5, noise = 0.01;
+  constexpr double neighbours_agree = 1.5, window = 1.25, noise = 1.03;
   std::vector<std::pair<Cell, double>> row;
   const auto check = [&] {
     for (std::size_t i = 0; row.size() > 2 && i < row.size(); ++i) {
       const double a = row[i == 0 ? 2 : i - 1].second, b = row[i + 1 < row.size() ? i + 1 : i - 2].second;
-      const double reference = std::sqrt(a * b), value = row[i].second;
-      if (std::max(a, b) > neighbours_agree * std::min(a, b) || reference < noise || value <= 0) continue;
-      const double lost = reference / value, added = value / reference;
-      if ((lost < least || lost > most) && (added < least || added > most)) continue;
-      const bool is_lost = lost > 1;
-      found.push_back({is_lost ? Kind::digit_lost : Kind::digit_added,
-                       metric,
-                       {row[i].first},
-                       fmt::format("{} of {} is {:.1f} times {} than that of its neighbours: a digit was {}",
-                                   metric, row[i].first.text(), is_lost ? lost : added,
-                                   is_lost ? "smaller" : "larger", is_lost ? "lost" : "added")});
+      const double reference = std::sqrt(a * b), spread = std::max(a, b) / std::min(a, b);
+      const double ratio = row[i].second / reference;
+      if (!(spread <= neighbours_agree) || !(ratio > 0) || !can_slip(metric, reference, ratio)) continue;
+      const std::string text = slip_text(ratio, std::min(noise * std::sqrt(spread), window), window);
+      if (!text.empty()) found.push_back(digit_finding(metric, row[i].first, ratio, text));
     }
     row.clear();
   };
+  const auto whole_pages = [](const Cell& cell) { return cell.loops == "ijk" && cell.n % 512 == 0; };
   for (const auto& [cell, values] : column) {
-    if (!row.empty() && (row.back().first.loops != cell.loops || row.back().first.block != cell.block))
+    if (!row.empty() && (row.back().first.loops != cell.loops || row.back().first.block != cell.block ||
+                         whole_pages(row.back().first) != whole_pages(cell)))
       check();
     row.emplace_back(cell, values.median / cell.cube());
   }
@@ -246,7 +256,7 @@ void check_copies(const Group& group, std::vector<TableFinding>& found) {
     if (!is_preset(metric)) continue;
     for (const auto& [cell, values] : column)
       for (const double run : values.runs) {
-        if (run < least || significant_digits(run) < digits) continue;
+        if (run < least || digits_of(run) < digits) continue;
         const auto [at, added] = first.try_emplace(run, metric, cell);
         if (added || (at->second.first == metric && at->second.second == cell)) continue;
         found.push_back({Kind::copied,
@@ -258,18 +268,25 @@ void check_copies(const Group& group, std::vector<TableFinding>& found) {
   }
 }
 
+/// Runs of a cell that are far from the others.
 void check_outliers(const Group& group, std::vector<TableFinding>& found) {
-  for (const auto& [metric, column] : group.columns) {
-    if (metric != l1_metric) continue;
-    for (const auto& [cell, values] : column)
-      if (!values.outliers.empty())
-        found.push_back({Kind::outlier,
-                         metric,
-                         {cell},
-                         fmt::format("{} of {}: {} of {} left out, {:.3g} against a median of {:.3g}", metric,
-                                     cell.text(), base::format_count(values.outliers.size(), "run"),
-                                     values.runs.size(), values.outliers.front(), values.median)});
-  }
+  constexpr double noise = 1.03;
+  for (const auto& [metric, column] : group.columns)
+    for (const auto& [cell, values] : column) {
+      if (values.outliers.empty()) continue;
+      const double ratio = values.outliers.front() / values.median;
+      const std::string text = can_slip(metric, values.median / cell.cube(), ratio)
+                                   ? slip_text(ratio, noise, noise)
+                                   : std::string();
+      if (metric != l1_metric && text.empty()) continue;
+      found.push_back({Kind::outlier,
+                       metric,
+                       {cell},
+                       fmt::format("{} of {}: {} of {} left out, {:.3g} against a median of {:.3g}", metric,
+                                   cell.text(), base::format_count(values.outliers.size(), "run"),
+                                   values.runs.size(), values.outliers.front(), values.median),
+                       text});
+    }
 }
 
 /// Data, instructions and both of one level satisfy DCM + ICM = TCM; if they do not as labelled, but always
@@ -343,14 +360,14 @@ double rounding(const Column& column) {
   int most = 0;
   for (const auto& [cell, values] : column)
     for (const double run : values.runs)
-      most = std::max(most, significant_digits(run));
+      most = std::max(most, digits_of(run));
   constexpr int exact = 6;
   return most == 0 || most > exact ? 0 : 0.5 * std::pow(10.0, 1 - most);
 }
 
 std::vector<TableFinding> check_table(const Group& group) {
   std::vector<TableFinding> found;
-  for (const char* metric : {l1_metric, l2_metric})
+  for (const char* metric : {l1_metric, l2_metric, seconds_metric})
     check_digits(metric, group.column(metric), found);
   check_copies(group, found);
   check_outliers(group, found);
@@ -366,6 +383,27 @@ std::vector<TableFinding> check_table(const Group& group) {
   check_dead(group, l1_metric, 100, found);
   check_dead(group, l2_metric, 1000, found);
   return found;
+}
+
+int digits_of(double value) {
+  std::string text = fmt::format("{}", value);
+  text.resize(std::min(text.size(), text.find('e')));
+  std::erase(text, '.');
+  const auto first = text.find_first_not_of('0');
+  return first == text.npos ? 0 : static_cast<int>(text.find_last_not_of('0') - first + 1);
+}
+
+std::string slip_text(double ratio, double precise, double most) {
+  std::vector<double> fit;
+  double nearest = 0, best = most;
+  for (const double factor : slip_factors) {
+    const double off = std::max(ratio, 1 / ratio) / factor, times = std::max(off, 1 / off);
+    if (times <= precise) fit.push_back(factor);
+    if (times <= best) nearest = factor, best = times;
+  }
+  if (fit.empty() && nearest > 0) fit = {nearest};
+  return fit.empty() ? ""
+                     : fmt::format("{} times too {}", fmt::join(fit, " or "), ratio < 1 ? "small" : "large");
 }
 
 bool is_mistaken(const std::vector<TableFinding>& findings, const std::string& metric, const Cell& cell) {

@@ -15,6 +15,7 @@ namespace recount::explain {
 
 inline constexpr const char* l1_metric = "PAPI_L1_DCM";
 inline constexpr const char* l2_metric = "PAPI_L2_DCM";
+inline constexpr const char* seconds_metric = "seconds";
 
 /// A product of doubles: a row of a table.
 struct Cell {
@@ -59,13 +60,23 @@ struct Group {
 
 // What a table of counts shows about itself, without any machine.
 
+/// Decimal digits from the first to the last that is not 0. Pure.
+[[nodiscard]] int digits_of(double value);
+
+/// Factors by which slips of a digit or of a unit change a value.
+inline constexpr double slip_factors[] = {8, 10, 1000, 1024, 1e6};
+/// "10 times too small", "1000 or 1024 times too large": the factors that a ratio, or its inverse, is within
+/// `precise` of; else the nearest one that it is within `most` of; else empty. Pure.
+[[nodiscard]] std::string slip_text(double ratio, double precise, double most);
+
 /// Something that is wrong with a table, or that limits what it can show.
 struct TableFinding {
   enum class Kind { digit_lost, digit_added, copied, outlier, rotated, rounded, more_than_l1, dead };
   Kind kind;
   std::string metric; ///< of the first cell
   std::vector<Cell> cells;
-  std::string text; ///< one sentence
+  std::string text;      ///< one sentence
+  std::string slip = {}; ///< "10 times too small", of a value with a wrong digit or unit
 };
 
 /// In the order of the kinds. Pure.
