@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(page_colours_behind_a_folded_index) {
 
 /// More pages than the first TLB has entries take longer, whatever set their lines are in; and where there
 /// are few colours, most lines of each of the others keep L1 from holding any.
-BOOST_AUTO_TEST_CASE(translation_is_no_conflict_of_page_colours) {
+BOOST_AUTO_TEST_CASE(translation_is_no_conflict_of_page_colours, *boost::unit_test::label("more")) {
   struct Case {
     std::int64_t l1, l1_ways, l2, l2_ways, tlb; ///< KiB
     Replacement replacement;
@@ -279,7 +279,7 @@ BOOST_AUTO_TEST_CASE(a_repetition_that_finds_more_ways_makes_them_effective) {
 
 /// Lines of pages in runs, at offsets that repeat with a power of two, would overflow sets of this second
 /// level at fewer pages than its TLB has entries.
-BOOST_AUTO_TEST_CASE(conflicts_of_lines_are_no_tlb) {
+BOOST_AUTO_TEST_CASE(conflicts_of_lines_are_no_tlb, *boost::unit_test::label("more")) {
   int known = 0;
   for (const std::int64_t entries : {512, 3072})
     for (const std::int64_t ways : {4, 8}) {
@@ -350,7 +350,7 @@ BOOST_AUTO_TEST_CASE(patience_waits_for_all_levels_and_tlbs) {
   BOOST_TEST((caches::settled(found) == caches::Settled::two_levels));
 }
 
-BOOST_AUTO_TEST_CASE(simulated_machines_are_told_rightly) {
+BOOST_AUTO_TEST_CASE(simulated_machines_are_told_rightly, *boost::unit_test::label("more")) {
   std::ostringstream log;
   const TimingTallies all = tally_machines(1, machines(), log);
   std::cout << all;

@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(progress_is_reported_between_samples) {
   BOOST_TEST(std::ranges::count_if(reported, [](double share) { return share > 0.1; }) >= 12);
 }
 
-BOOST_AUTO_TEST_CASE(complete_counts_are_within_the_stated_error) {
+BOOST_AUTO_TEST_CASE(complete_counts_are_within_the_stated_error, *boost::unit_test::label("more")) {
   const struct {
     const char* variant;
     std::int64_t n, block;
@@ -96,7 +96,8 @@ BOOST_AUTO_TEST_CASE(complete_counts_are_within_the_stated_error) {
   BOOST_TEST(10 * close >= 8 * stated, close << " of " << stated << " within 2 %");
 }
 
-BOOST_AUTO_TEST_CASE(ninety_nine_of_a_hundred_exact_counts_are_within_the_stated_error) {
+BOOST_AUTO_TEST_CASE(ninety_nine_of_a_hundred_exact_counts_are_within_the_stated_error,
+                     *boost::unit_test::label("more")) {
   int within = 0, all = 0;
   for (const char* variant : {"ijk", "ikj", "blocked", "transposed"})
     for (const std::int64_t n : {173, 192, 207}) {
