@@ -16,7 +16,7 @@ constexpr const char* preamble = R"(\documentclass[a4paper,11pt]{article}
 \IfFileExists{lmodern.sty}{\usepackage{lmodern}}{}
 \usepackage[margin=25mm]{geometry}
 \usepackage{graphicx}
-\IfFileExists{booktabs.sty}{\usepackage{booktabs}}{\let\toprule\hline\let\midrule\hline\let\bottomrule\hline}
+\IfFileExists{booktabs.sty}{\usepackage{booktabs}}{\def\midrule{\hline\noalign{\vskip 3pt}}\let\toprule\midrule\let\bottomrule\hline}
 \usepackage[hidelinks]{hyperref}
 \setlength{\parindent}{0pt}\setlength{\parskip}{0.6em}
 \emergencystretch=3em
