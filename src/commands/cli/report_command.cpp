@@ -41,6 +41,9 @@ int write_report(const ReportArguments& a) {
     auto external = caches::read_external(a.external);
     std::ranges::move(external.runs, std::back_inserter(results.runs));
     std::ranges::move(external.observations, std::back_inserter(results.observations));
+    for (const std::string& warning : external.warnings)
+      command::note("recount report: warning: {}\n", warning);
+    std::ranges::move(external.warnings, std::back_inserter(results.warnings));
   }
   auto parts = sections();
   if (a.explain) parts.push_back(explain::explain_section());

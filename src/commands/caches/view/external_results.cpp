@@ -23,23 +23,52 @@ constexpr const char* fix = "see EXTERNAL RESULTS in recount-report(1)";
 /// Misses per access by which a cell must differ from the model to be called a contradiction.
 constexpr double external_tolerance = 0.05;
 
-void check_head(const base::CsvTable& table) {
-  static const std::vector<std::string> known{"kernel",  "size",     "stride",    "ns",        "seconds",
-                                              "t2 - t1", "accesses", "l1_misses", "l2_misses", "l3_misses"};
+/// Heads of the laboratory's form, and the column that they mean.
+constexpr std::pair<std::string_view, const char*> form_heads[] = {
+    {"t2 - t1", "seconds"}, {"t2-t1", "seconds"}, {"t2 - t1 (s)", "seconds"},      {"t2-t1 (s)", "seconds"},
+    {"mean", "ns"},         {"mean (ns)", "ns"},  {"mean access time (ns)", "ns"}, {"size (bytes)", "size"}};
+
+/// The columns of a table, checked.
+std::vector<std::string> columns_of(const base::CsvTable& table) {
+  static const std::vector<std::string> known{"kernel",   "size",      "stride",    "ns",       "seconds",
+                                              "accesses", "l1_misses", "l2_misses", "l3_misses"};
   const auto& head = table.head;
+  std::vector<std::string> columns;
   for (const auto field : head.fields) {
-    if (std::ranges::find(known, field) == known.end())
+    const auto* const form =
+        std::ranges::find(form_heads, field, &std::pair<std::string_view, const char*>::first);
+    columns.push_back(form == std::end(form_heads) ? std::string(field) : form->second);
+    if (std::ranges::find(known, columns.back()) == known.end())
       table.fail(head.number, fmt::format("unknown column \"{:.80}\"", field),
                  base::did_you_mean(std::string(field), known));
-    if (std::ranges::count(head.fields, field) > 1)
-      table.fail(head.number, fmt::format("there are two columns {}", field), fix);
+    if (std::ranges::count(columns, columns.back()) > 1)
+      table.fail(head.number, fmt::format("there are two columns {}", columns.back()), fix);
   }
-  const auto has = [&](std::string_view name) {
-    return std::ranges::find(head.fields, name) != head.fields.end();
-  };
+  const auto has = [&](std::string_view name) { return std::ranges::count(columns, name) > 0; };
   if (!has("size")) table.fail(head.number, "there is no column size", fix);
-  if ((has("seconds") || has("t2 - t1")) != has("accesses"))
+  if (has("seconds") != has("accesses"))
     table.fail(head.number, "of the columns seconds (or t2 - t1) and accesses, only one is there", fix);
+  return columns;
+}
+
+/// What no machine has, one line each with its row.
+void check_row(result::Results& results, const std::string& where, std::optional<double> ns,
+               std::optional<double> from_times, const std::map<std::string, double>& misses) {
+  constexpr double shortest = 0.05, longest = 1e5, agree = 0.02, rounding = 0.0005;
+  const auto warn = [&](const std::string& text) { results.warnings.push_back(where + ": " + text); };
+  if (ns && from_times && std::abs(*ns - *from_times) > agree * *from_times + rounding)
+    warn(fmt::format("the mean is {:.4g} ns, but (t2 - t1) / accesses is {:.4g} ns", *ns, *from_times));
+  if (const auto time = ns ? ns : from_times; time && *time < shortest)
+    warn(fmt::format("{:.3g} ns per access is below a cycle of any CPU (0.16 ns), unless vectors access "
+                     "several elements at once",
+                     *time));
+  else if (time && *time > longest)
+    warn(fmt::format("{:.4g} ns per access is longer than any memory takes: check the unit", *time));
+  for (const auto& [level, outer] : misses)
+    if (const auto inner = misses.find(miss_metric(0)); inner != misses.end() && outer > inner->second)
+      warn(fmt::format("{} {:.4g} per access exceeds {} {:.4g}: an access that hits L1 reaches no other "
+                       "level, unless prefetches or page walks are counted",
+                       level, outer, inner->first, inner->second));
 }
 
 std::int64_t parse_bytes(const base::CsvTable& table, int line, std::string_view field) {
@@ -49,7 +78,8 @@ std::int64_t parse_bytes(const base::CsvTable& table, int line, std::string_view
   return size;
 }
 
-void add_row(result::Results& results, const base::CsvTable& table, const base::CsvTable::Line& row) {
+void add_row(result::Results& results, const base::CsvTable& table, const std::vector<std::string>& columns,
+             const base::CsvTable::Line& row) {
   result::Observation o;
   o.run = results.runs[0].id;
   o.kernel = "stride";
@@ -59,7 +89,7 @@ void add_row(result::Results& results, const base::CsvTable& table, const base::
   std::vector<std::pair<std::string, double>> values;
   std::optional<double> ns, seconds, accesses;
   for (std::size_t i = 0; i < row.fields.size(); ++i) {
-    const std::string_view name = table.head.fields[i], field = row.fields[i];
+    const std::string_view name = columns[i], field = row.fields[i];
     if (field.empty()) continue;
     if (name == "kernel") {
       if (field != "stride" && field != "chase")
@@ -69,7 +99,7 @@ void add_row(result::Results& results, const base::CsvTable& table, const base::
       params[std::string(name)] = parse_bytes(table, row.number, field);
     } else if (name == "ns") {
       ns = table.number<double>(row.number, field, "time in ns", fix);
-    } else if (name == "seconds" || name == "t2 - t1") {
+    } else if (name == "seconds") {
       seconds = table.number<double>(row.number, field, "time in seconds", fix);
     } else if (name == "accesses") {
       accesses = table.number<double>(row.number, field, "number of accesses", fix);
@@ -80,7 +110,11 @@ void add_row(result::Results& results, const base::CsvTable& table, const base::
     }
   }
   if (!params.contains("size")) table.fail(row.number, "the row has no size", fix);
-  if (!ns && seconds && accesses) ns = 1e9 * *seconds / *accesses;
+  std::optional<double> from_times;
+  if (seconds && accesses) from_times = 1e9 * *seconds / *accesses;
+  check_row(results, fmt::format("{}:{}", table.file, row.number), ns, from_times,
+            {values.begin(), values.end()});
+  if (!ns) ns = from_times;
   if (ns) values.emplace_back("seconds", 1e-9 * *ns);
   for (const auto& [metric, value] : values) {
     o.params = params;
@@ -170,9 +204,9 @@ result::Results parse_external(std::string_view text, const std::string& file) {
   run.cpu = run.host = std::filesystem::path(file).filename().string();
   run.id = "external-" + run.host;
   run.versions = {{"published", run.host}, {"source", table.comments}};
-  check_head(table);
+  const auto columns = columns_of(table);
   for (const auto& row : table.rows)
-    add_row(results, table, row);
+    add_row(results, table, columns, row);
   if (results.observations.empty()) table.fail(table.head.number, "has no values", fix);
   return results;
 }
