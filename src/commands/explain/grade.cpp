@@ -126,18 +126,21 @@ bool is_noisy(const std::vector<Runs>& tables, const Place& place, double value)
   });
 }
 
-/// Places in which both tables have a value to the last of its digits, those of noise.
+/// Places of which all runs of one table are runs of the other to the last digit, those of noise. One of many
+/// runs may be equal by chance.
 std::vector<Place> shared_places(const std::vector<Runs>& tables, std::size_t one, std::size_t other) {
-  constexpr int digits = 5;
+  constexpr int digits = 6;
   std::vector<Place> shared;
-  for (const auto& [place, runs] : tables[one]) {
-    const auto at = tables[other].find(place);
+  for (const auto& of_one : tables[one]) {
+    const auto at = tables[other].find(of_one.first);
     if (at == tables[other].end()) continue;
-    const auto same = std::ranges::find_if(runs, [&](double run) {
-      return digits_of(run) >= digits && std::ranges::count(at->second, run) > 0 &&
-             is_noisy(tables, place, run);
-    });
-    if (same != runs.end()) shared.push_back(place);
+    const bool fewer = of_one.second.size() < at->second.size();
+    const auto &few = fewer ? of_one.second : at->second, &many = fewer ? at->second : of_one.second;
+    if (std::ranges::all_of(few, [&](double run) {
+          return digits_of(run) >= digits && std::ranges::count(many, run) > 0 &&
+                 is_noisy(tables, of_one.first, run);
+        }))
+      shared.push_back(of_one.first);
   }
   return shared;
 }

@@ -28,4 +28,16 @@ inline Group group_of(const std::string& rows, const std::string& columns = "l1_
   return groups.front();
 }
 
+#ifdef RECOUNT_FIELD
+/// A group of the shipped table, without its largest products: slow to simulate, they decide nothing more.
+inline Group published(const std::string& name, std::int64_t most_of_blocks = 0) {
+  static const auto all = read_measured(RECOUNT_FIELD "/field.csv");
+  Group group = *std::ranges::find_if(all, [&](const Group& one) { return one.name.ends_with(" " + name); });
+  for (auto& [metric, column] : group.columns)
+    std::erase_if(
+        column, [&](const auto& one) { return one.first.n > (one.first.block > 0 ? most_of_blocks : 3000); });
+  return group;
+}
+#endif
+
 } // namespace recount::explain

@@ -65,15 +65,6 @@ constexpr TrueStory true_stories[] = {{"g06", "i7-9700"}, {"g06", "twice"},     
 constexpr const char* allowances = "allowance | ijk | 0 | 2\nallowance | ikj | 0 | 3\n"
                                    "allowance | ikj | 3500 | 4\n";
 
-/// The group without its largest products, which are slow to simulate and decide nothing more.
-Group published(const std::string& name) {
-  static const auto all = read_measured(RECOUNT_FIELD "/field.csv");
-  Group group = *std::ranges::find_if(all, [&](const Group& one) { return one.name.ends_with(" " + name); });
-  for (auto& [metric, column] : group.columns)
-    std::erase_if(column, [](const auto& one) { return one.first.n > 3000 || one.first.block > 0; });
-  return group;
-}
-
 bool is_left(const Explanation& e, const std::string& machine_or_count) {
   return std::ranges::any_of(
              e.survivors(),
