@@ -11,22 +11,18 @@
 
 namespace recount::stat {
 
-/// Whether another round follows, and what they take. Pure.
+/// Whether another round follows, and what they take. `fixed`: their number; 0: until they decide. Pure.
 class Rounds {
 public:
-  /// `fixed`: the number of rounds; 0: until they decide.
   explicit Rounds(long fixed) : fixed_(fixed) {}
-  /// Rounds that are announced, and those that were.
-  [[nodiscard]] long planned() const { return fixed_ > 0 ? fixed_ : 10; }
+  [[nodiscard]] long planned() const { return fixed_ > 0 ? fixed_ : 10; } ///< announced
   [[nodiscard]] long done() const { return done_; }
-
   [[nodiscard]] bool go_on() const {
     if (fixed_ > 0) return done_ < fixed_;
     // Of five, noise separates two sides in 1 of 900 cases; of three long ones, in 1 of 50.
     if (done_ < 5) return done_ < 3 || spent_ < longest;
     return !decided_ && spent_ + mean() <= budget();
   }
-
   /// A round took so long. `decided`: the rounds so far decide what is compared. Returns what to announce:
   /// the estimate, its correction, and that more rounds than announced follow; empty: nothing.
   [[nodiscard]] std::string add(double seconds, bool decided) {
@@ -38,27 +34,25 @@ public:
     if (wrong) announced_ = mean();
     if (std::max(before, mean()) * static_cast<double>(planned()) < worth_announcing || !go_on()) return {};
     if (wrong)
-      return fmt::format("about {} for {} rounds{}{}", text(announced_ * static_cast<double>(planned())),
-                         planned(), fixed_ > 0 ? "" : ", at most " + text(budget()) + " until they decide",
-                         done_ == 1 ? ""
-                                    : ": they take " + std::string(mean() > before ? "longer" : "less time") +
-                                          " than the first");
-    if (done_ != planned()) return {};
-    return fmt::format("not decided after {} rounds: up to {} more (-r fixes their number)", done_,
-                       text(budget() - spent_));
+      return fmt::format("about {} for {} rounds{}{}", text(all()), planned(),
+                         fixed_ > 0 ? "" : ", at most " + text(budget()) + " until they decide",
+                         done_ == 1 ? "" : " (corrected)");
+    return done_ == planned()
+               ? fmt::format("not decided after {} rounds: up to {} more (-r fixes their number)", done_,
+                             text(budget() - spent_))
+               : "";
   }
 
 private:
   static constexpr double longest = 300, worth_announcing = 5; // seconds
   [[nodiscard]] double mean() const { return spent_ / static_cast<double>(done_); }
-  [[nodiscard]] double budget() const {
-    return std::min(longest, 3 * announced_ * static_cast<double>(planned()));
-  }
+  [[nodiscard]] double all() const { return announced_ * static_cast<double>(planned()); }
+  [[nodiscard]] double budget() const { return std::min(longest, 3 * all()); }
   [[nodiscard]] static std::string text(double seconds) {
     return base::format_duration(std::chrono::duration<double>(seconds));
   }
   long fixed_, done_ = 0;
-  double spent_ = 0, announced_ = 0; ///< seconds, and those of a round
+  double spent_ = 0, announced_ = 0; // seconds, and those of a round
   bool decided_ = false;
 };
 

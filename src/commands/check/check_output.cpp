@@ -71,7 +71,9 @@ void add_row(show::Table& table, const PresetVerdict& v) {
   if (v.trials.empty()) return table.add({verdict, v.preset});
   const Judged& j = v.trials.front();
   const std::string more = v.trials.size() > 1 ? fmt::format(" (+{})", v.trials.size() - 1) : "";
-  table.add({verdict, v.preset, median_text(j.judgement.perf), median_text(j.judgement.papi),
+  constexpr std::size_t most = 18; // on narrow terminals
+  const show::Cell preset(v.preset, command::shortened(v.preset, most));
+  table.add({verdict, preset, median_text(j.judgement.perf), median_text(j.judgement.papi),
              expected_text(j.trial.stated), ratio_text(j),
              empty_text(j.trial.perf) + ", " + empty_text(j.trial.papi), place_text(j) + more});
 }
@@ -261,11 +263,11 @@ std::vector<show::Table> check_tables(const Checked& checked) {
   show::Table table({{"verdict"},
                      {"preset"},
                      {"perf", Role::number},
-                     {"PAPI", Role::number},
-                     {"expected", Role::number, 1},
-                     {"ratio", Role::number, 3},
-                     {"empty", Role::number, 4},
-                     {"kernel", Role::words, 2}},
+                     {"PAPI", Role::number, 1},
+                     {"expected", Role::number, 2},
+                     {"ratio", Role::number, 4},
+                     {"empty", Role::number, 5},
+                     {"kernel", Role::words, 3}},
                     "Verdicts");
   show::Table missing({{"preset"}, {"reason"}}, "Not counted");
   for (const auto& v : checked.verdicts) {

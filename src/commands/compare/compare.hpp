@@ -106,11 +106,10 @@ struct CompareOptions {
 
 /// What was found on one screen.
 [[nodiscard]] std::string screen_text(const Comparison& comparison, std::size_t columns);
-/// Findings, differences, and a table for each quantity or, unless `all`, the ratios of few nodes over all
-/// points and with an outlier; of each at most so many.
-[[nodiscard]] std::vector<document::Block> comparison_blocks(const Comparison& comparison, bool all,
+/// Findings, differences, and the ratios of few nodes over all points and with an outlier; at most so many.
+[[nodiscard]] std::vector<document::Block> comparison_blocks(const Comparison& comparison,
                                                              std::size_t most = std::string::npos);
-/// The same with one table of all quantities, for files.
+/// Outliers, differences and one table of all quantities.
 [[nodiscard]] std::vector<document::Block> comparison_tables(const Comparison& comparison);
 /// One object, documented in recount-compare(1).
 [[nodiscard]] std::string comparison_json(const Comparison& comparison);

@@ -79,8 +79,10 @@ int execute_compare(const CompareArguments& a, const MachineProperties& inferred
   require_one_kind(results.runs);
   const Comparison comparison = compare(results, options);
   require_comparable(comparison);
+  auto blocks = comparison_blocks(comparison);
+  blocks.push_back(comparison_tables(comparison).back()); // all quantities
   command::print("{}", a.json  ? comparison_json(comparison)
-                       : a.all ? command::document_text(comparison_blocks(comparison, true))
+                       : a.all ? command::document_text(blocks)
                                : screen_text(comparison, command::line_width()));
   command::flush(stdout);
   if (!a.export_to.empty())
@@ -151,13 +153,6 @@ show::Table differences_table(const Comparison& c) {
   return table;
 }
 
-show::Table make_table(const Comparison& c, std::string caption) {
-  using show::number;
-  return show::Table(
-      {{c.by}, number("n"), number("median"), number("95 % interval"), number("ratio"), number("z")},
-      std::move(caption));
-}
-
 Row make_row(const Comparison& c, const Quantity& quantity, std::size_t node) {
   const NodeQuantity& on = quantity.nodes[node];
   const std::string n = std::to_string(on.values.size());
@@ -168,13 +163,6 @@ Row make_row(const Comparison& c, const Quantity& quantity, std::size_t node) {
           on.high > on.low ? fmt::format("{:.4g} to {:.4g}", on.low, on.high) : "-",
           on.ratio ? fmt::format("{:.3f}", *on.ratio) : "-",
           z_text(on.z.value_or(0)) + (on.outlier ? " *" : "")};
-}
-
-show::Table quantity_table(const Comparison& c, const Quantity& quantity) {
-  auto table = make_table(c, quantity_title(quantity));
-  for (std::size_t node = 0; node < c.nodes.size(); ++node)
-    if (quantity.nodes[node].listed) table.add(make_row(c, quantity, node));
-  return table;
 }
 
 /// Median, ratio and z-score of a quantity on a node, for CSV.
@@ -207,9 +195,17 @@ void add_values(std::vector<show::Datum>& data, const Comparison& c, const Quant
 }
 
 show::Table quantities_table(const Comparison& c) {
-  auto table = make_table(c, "Quantities");
-  const show::Column keys[] = {{"kernel"}, {"metric"}, {"point"}};
-  table.columns.insert(table.columns.begin(), std::begin(keys), std::end(keys));
+  using show::number;
+  show::Table table({{"kernel"},
+                     {"metric"},
+                     {"point"},
+                     {c.by},
+                     number("n"),
+                     number("median"),
+                     number("95 % interval"),
+                     number("ratio"),
+                     number("z")},
+                    "Quantities");
   for (const Quantity& quantity : c.quantities)
     for (std::size_t node = 0; node < c.nodes.size(); ++node) {
       if (!quantity.nodes[node].listed) continue;
@@ -332,7 +328,7 @@ show::Table ratios_table(const Comparison& c) {
 }
 } // namespace
 
-std::vector<Block> comparison_blocks(const Comparison& c, bool all, std::size_t most) {
+std::vector<Block> comparison_blocks(const Comparison& c, std::size_t most) {
   auto outliers = findings_table(c), differences = differences_table(c), ratios = ratios_table(c);
   for (show::Table* const table : {&outliers, &differences, &ratios})
     shorten(*table, most);
@@ -344,10 +340,7 @@ std::vector<Block> comparison_blocks(const Comparison& c, bool all, std::size_t 
   if (!c.pairs.empty()) blocks.emplace_back(pairs_list(c, std::min<std::size_t>(most, 8)));
   blocks.emplace_back(document::Paragraph{basis_text(c)});
   if (!differences.rows.empty()) blocks.emplace_back(std::move(differences));
-  if (!all && !ratios.rows.empty()) blocks.emplace_back(std::move(ratios));
-  for (const Quantity& quantity : c.quantities)
-    if (auto table = quantity_table(c, quantity); all && !table.rows.empty())
-      blocks.emplace_back(std::move(table));
+  if (!ratios.rows.empty()) blocks.emplace_back(std::move(ratios));
   return blocks;
 }
 
@@ -355,7 +348,7 @@ std::string screen_text(const Comparison& c, std::size_t columns) {
   const std::string more =
       command::wrap("?: intervals overlap. More: -a (every quantity), --json", columns, 2) + "\n";
   for (std::size_t most = 12;; --most) {
-    const std::string text = command::document_text(comparison_blocks(c, false, most), columns) + more;
+    const std::string text = command::document_text(comparison_blocks(c, most), columns) + more;
     if (most == 1 ||
         static_cast<std::size_t>(std::ranges::count(text, '\n')) <= command::screen_lines(columns))
       return text;
@@ -478,7 +471,7 @@ document::Section compare_section(MachineProperties inferred) {
             if (!several_nodes(material.results)) return blocks;
             const Comparison comparison = compare(material.results, options);
             if (comparison.quantities.empty()) return blocks;
-            blocks = comparison_blocks(comparison, false);
+            blocks = comparison_blocks(comparison);
             const document::Part all{"", false, document::unowned(material.results)};
             material.gallery.add(blocks, "nodes", all);
             return document::under("Machines compared", std::move(blocks));

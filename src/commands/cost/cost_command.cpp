@@ -202,7 +202,7 @@ show::Table short_table(const Costs& costs, const CostOptions& options) {
   for (const std::string& route : routes)
     table.columns.push_back({route, show::Role::number, std::max(0, rank++ - 1)});
   for (const std::size_t size : options.sizes)
-    table.columns.push_back({fmt::format("ratio, {}", size), show::Role::number, ++rank});
+    table.columns.push_back({fmt::format("ratio for {}", size), show::Role::number, ++rank});
   for (const std::string& operation : operations) {
     std::vector<std::string> cells{operation};
     const auto cell = [&](const std::string& route, std::size_t size, const Text& text) {

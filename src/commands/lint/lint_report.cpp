@@ -140,7 +140,8 @@ constexpr std::ptrdiff_t screen_lines = 24;
 /// A line per rule: what is left of more findings than a screen holds.
 std::string by_rule(const std::string& file, const LintResult& result,
                     const std::vector<const Finding*>& shown, const ReportOptions& options) {
-  constexpr std::size_t max_rules = 15;
+  const bool narrow = options.columns < 80;
+  const std::size_t max_rules = narrow ? 5 : 12;
   Lines lines(options.columns);
   add_summary(lines, file, result);
   lines.blank();
@@ -158,8 +159,8 @@ std::string by_rule(const std::string& file, const LintResult& result,
       if (const auto places = line_numbers(*finding);
           !places.empty() && (numbers.empty() || numbers.back() != places.front()))
         numbers.push_back(places.front());
-    lines.add(0, "{:<7} {:<22} {:>3}  line {}", name_of(first.severity), first.rule->id, size,
-              listed(numbers, 4));
+    lines.add(0, "{:<7} {:<22} {:>3}{}", name_of(first.severity), first.rule->id, size,
+              narrow ? "" : "  line " + listed(numbers, 4));
   }
   if (others > 0) lines.add(0, "and {} of other rules", base::format_count(others, "finding"));
   if (!result.allowed.empty())

@@ -33,9 +33,10 @@ public:
     text_ = head() + text_;
     std::vector<std::string> last;
     if (std::ranges::any_of(shown_, [](const Shown& one) { return one.fact.known() && !one.fact.clear(); }))
-      last.push_back(
-          fmt::format("?: not established: intervals overlap, or fewer than {} runs; -r 10 may decide",
-                      statistics::min_compared));
+      last.push_back(narrow() ? "?: not established; -r 10 may decide"
+                              : fmt::format("?: not established: intervals overlap, or fewer than {} runs; "
+                                            "-r 10 may decide",
+                                            statistics::min_compared));
     add_findings(findings, last);
     for (const std::string& line : last)
       add_line(line);
@@ -81,7 +82,10 @@ private:
       for (std::size_t i = 0; i < heads.size(); ++i)
         heads[i].used = heads[i].used || rows.back()[i + 1].find_first_of("0123456789") != std::string::npos;
     }
-    std::vector<show::Column> columns{show::key_words(title)};
+    const std::size_t word = title.find(" integers"); // left out where lines are short
+    std::vector<show::Column> columns{
+        {title, show::Role::words, 0,
+         title.substr(0, word) + (word < title.size() ? title.substr(word + 9) : ""), true}};
     for (const Head& head : heads)
       if (head.used) columns.push_back({head.text, show::Role::number, head.rank});
     show::Table table(std::move(columns));
@@ -138,6 +142,7 @@ private:
            command::wrap(times + (times.empty() || misses.empty() ? "" : "; ") + misses, columns_, 2) + "\n";
   }
 
+  [[nodiscard]] bool narrow() const { return columns_ < 80; }
   void add_line(const std::string& line) { text_ += command::wrap(line, columns_, 2) + "\n"; }
 
   /// Those that fit the rest of the screen, in their order; longer ones are skipped.
@@ -155,6 +160,7 @@ private:
       ++shown;
     }
     const std::size_t more = findings.size() - shown;
+    if (narrow()) return last.push_back("More: -v, recount report");
     last.push_back(more > 0 ? fmt::format("More: -v (all tables, {}), recount report",
                                           base::format_count(more, "more finding"))
                             : "More: -v (all tables), recount report");

@@ -4,6 +4,7 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "commands/stat/stat_table.hpp"
+#include "show/command/measuring.hpp"
 
 #include <recount/error.hpp>
 
@@ -41,9 +42,9 @@ std::string median_text(const std::vector<double>& values, const std::string& un
 /// "1.500"; "1.02 ?" where that is not established.
 std::string ratio_text(const ComparedRow& row) {
   if (row.first.empty() || row.second.empty()) return "-";
-  const bool clear = row.evidence == statistics::Evidence::clear;
-  if (!row.ratio) return clear ? "differs" : row.decided() ? "equal" : "?";
-  return clear ? fmt::format("{:.3f}", *row.ratio) : fmt::format("{:.2f} ?", *row.ratio);
+  const bool clear = row.evidence == statistics::Evidence::clear, decided = row.decided();
+  if (!row.ratio) return clear ? "differs" : decided ? "equal" : "?";
+  return fmt::format("{:.{}f}{}", *row.ratio, clear ? 3 : 2, decided ? "" : " ?");
 }
 
 /// Of the interval of the median, the larger one.
@@ -111,6 +112,7 @@ TwoResults run_in_turn(const Plan& plan, const Request& first, const Request& se
 bool ComparedRow::decided() const {
   constexpr double equal = 0.02;
   if (first.empty() || second.empty() || evidence == statistics::Evidence::clear) return true;
+  if (evidence == statistics::Evidence::few) return false;
   const auto one = statistics::summarise(first), other = statistics::summarise(second);
   return std::max(one.high, other.high) - std::min(one.low, other.low) <= equal * std::abs(one.value);
 }
@@ -118,12 +120,11 @@ bool ComparedRow::decided() const {
 bool leads_cpu_time(const std::vector<ComparedRow>& rows) {
   const auto wall = std::ranges::find(rows, wall_time, &ComparedRow::name),
              cpu = std::ranges::find(rows, cpu_time, &ComparedRow::name);
-  if (cpu == rows.end() || !cpu->reason.empty() || wall->first.empty() || wall->second.empty()) return false;
-  const auto most = [](const std::vector<double>& of_cpu, const std::vector<double>& of_wall) {
-    return statistics::median(of_cpu) > statistics::median(of_wall) / 2;
-  };
-  return most(cpu->first, wall->first) && most(cpu->second, wall->second) && relative_width(*wall) > 0.05 &&
-         relative_width(*wall) > 2 * relative_width(*cpu);
+  if (cpu == rows.end() || cpu->evidence == statistics::Evidence::few) return false;
+  constexpr double least = 0.1; // of wall time, else what it waits for is compared
+  return statistics::median(cpu->first) > least * statistics::median(wall->first) &&
+         statistics::median(cpu->second) > least * statistics::median(wall->second) &&
+         relative_width(*wall) > std::max(0.05, 2 * relative_width(*cpu));
 }
 
 bool decided(const std::vector<ComparedRow>& rows, bool requested) {
@@ -200,8 +201,8 @@ show::Table comparison_table(const std::vector<ComparedRow>& rows) {
                     "Comparison");
   for (const ComparedRow& row : rows)
     if (!row.beside && (!row.first.empty() || !row.second.empty()))
-      table.add({name_cell(row.name), median_text(row.first, row.unit), median_text(row.second, row.unit),
-                 ratio_text(row)});
+      table.add({command::event_cell(row.name), median_text(row.first, row.unit),
+                 median_text(row.second, row.unit), ratio_text(row)});
   for (const ComparedRow& row : rows)
     table.add_data(comparison_data(row));
   return table;

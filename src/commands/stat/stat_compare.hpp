@@ -46,7 +46,7 @@ struct ComparedRow {
 /// The wall time, then the rows of the plan; first the CPU time where it leads. Pure.
 [[nodiscard]] std::vector<ComparedRow> compare_rows(const Plan& plan, const TwoResults& both);
 
-/// Whether CPU time leads: it is most of the time, and wall time varies more than twice as much. Pure.
+/// Whether CPU time leads: it is a tenth of wall time, which varies more than twice as much. Pure.
 [[nodiscard]] bool leads_cpu_time(const std::vector<ComparedRow>& rows);
 /// Whether the leading time is decided, or where events were requested, all of these. Pure.
 [[nodiscard]] bool decided(const std::vector<ComparedRow>& rows, bool requested);

@@ -21,11 +21,6 @@
 
 namespace recount::stat {
 
-show::Cell name_cell(const std::string& name) {
-  constexpr std::string_view prefix = "perf::";
-  return {"  " + name, "  " + (name.starts_with(prefix) ? name.substr(prefix.size()) : name)};
-}
-
 bool is_beside(const Plan& plan, std::size_t r) {
   return plan.rates && r > 0 && plan.rows[r].kind == RowKind::metric && plan.rows[r].witness.empty() &&
          plan.rows[r - 1].kind == RowKind::event && !plan.rows[r - 1].part;
@@ -218,7 +213,7 @@ show::Table counted_twice(const Plan& plan, const RunResult& ended) {
     const auto value = [&](const RowSummary& s) {
       return show::Cell(value_text(s, unit), s.mean ? "" : "-");
     };
-    table.add({name_cell(row.name), value(perf), twice ? value(papi) : show::Cell(), unit.name,
+    table.add({command::event_cell(row.name), value(perf), twice ? value(papi) : show::Cell(), unit.name,
                twice ? difference_text(difference->second, unit) : "", coverage_text(perf)});
   }
   return table;
@@ -248,7 +243,7 @@ show::Table values_table(const Plan& plan, const RunResult& ended) {
     if (is_beside(plan, r)) continue;
     const auto s = summarise(ended.repetitions, r);
     const ShownUnit unit = shown_unit(row.unit, s.mean.value_or(0));
-    std::vector<show::Cell> cells{name_cell(row.name),
+    std::vector<show::Cell> cells{command::event_cell(row.name),
                                   {value_text(s, unit), s.mean ? "" : "-"},
                                   s.mean ? unit.name : "",
                                   deviation_text(s),

@@ -24,8 +24,6 @@ struct ShownUnit {
 };
 [[nodiscard]] ShownUnit shown_unit(const std::string& unit, double value);
 
-/// A name below the head of a table, narrow without "perf::".
-[[nodiscard]] show::Cell name_cell(const std::string& name);
 /// Whether the row is a metric that is shown beside the event before it.
 [[nodiscard]] bool is_beside(const Plan& plan, std::size_t row);
 

@@ -169,7 +169,8 @@ std::string sweep_table(const BatchResult& ended, const Selection& selection) {
     text = command::wrap(base::printable(ended.results.runs.back().cpu), command::line_width(), 2) + "\n\n";
   std::map<std::string, std::string> reasons;
   const auto groups = sweep_groups(ended.results);
-  if (!selection.all && selection.least == 0 && table.rows.size() > max_lines)
+  const bool narrow = command::line_width() < 80 && !table.empty();
+  if (!selection.all && selection.least == 0 && (narrow || table.rows.size() > max_lines))
     text += points_text(groups, ended.results.statistic);
   else if (!table.empty())
     text += command::table_text(table);

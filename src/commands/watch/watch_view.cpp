@@ -89,9 +89,9 @@ std::string message_lines(const Message& message, const Trace& trace, bool head)
 show::Table watch_means(const Trace& trace) {
   using enum show::Role;
   const std::vector<Series> all = trace.hello() ? trace.hello()->series : std::vector<Series>();
-  std::vector<show::Column> columns{{"series"},           {"mean", number}, {"least", number},
-                                    {"greatest", number}, {"unit"},         {""}};
-  show::Table table(columns, "Means over the intervals");
+  show::Table table(
+      {{"series"}, {"mean", number}, {"least", number, 2}, {"greatest", number, 1}, {"unit"}, {""}},
+      "Means over the intervals");
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Trace::Sum& sum = trace.sums()[i];
     const std::string limits = limitations(sum, trace.number_of_intervals());
@@ -108,9 +108,10 @@ show::Table watch_means(const Trace& trace) {
                       datum.with("minimum over the intervals", sum.minimum),
                       datum.with("maximum over the intervals", sum.maximum)});
     if (!all[i].refused.empty()) continue;
-    std::vector<std::string> cells{"  " + base::printable(all[i].name)};
+    std::vector<show::Cell> cells{command::event_cell(base::printable(all[i].name))};
     for (const double value : {sum.mean(), sum.minimum, sum.maximum})
-      cells.push_back(sum.counted > 0 ? fmt::format("{:.5g}", value) : "-");
+      cells.emplace_back(sum.counted > 0 ? fmt::format("{:.5g}", value) : "-",
+                         sum.counted > 0 ? fmt::format("{:.3g}", value) : "-");
     cells.push_back(base::printable(all[i].unit));
     cells.push_back(limits);
     table.add(std::move(cells));

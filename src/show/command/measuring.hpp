@@ -5,6 +5,7 @@
 
 #include "base/process/input.hpp"
 #include "base/statistics/statistics.hpp"
+#include "show/document/table.hpp"
 #include "show/plot/sheet.hpp"
 
 #include <recount/reason.hpp>
@@ -23,6 +24,11 @@ namespace recount::command {
 /// "without perf, papi: REASON": one line for all that is left out, with brief() reasons. Where there is no
 /// core PMU, that is the reason for presets too, whatever their tables lack.
 [[nodiscard]] std::string without_text(const std::map<std::string, Reason>& left_out);
+
+/// The name of an event below the head of a table, narrow without "perf::".
+[[nodiscard]] inline show::Cell event_cell(const std::string& name) {
+  return {"  " + name, "  " + (name.starts_with("perf::") ? name.substr(6) : name)};
+}
 
 // --statistic of commands that summarise repetitions.
 

@@ -48,6 +48,15 @@ std::vector<std::string> wrap(const std::vector<std::string>& pieces, double wid
       lines.back() += joint + piece;
     else
       lines.push_back(piece);
+    for (std::size_t end = 0;
+         wide(lines.back()) > width && (end = lines.back().rfind(' ')) != std::string::npos;) {
+      while (wide(std::string_view(lines.back()).substr(0, end)) > width &&
+             lines.back().rfind(' ', end - 1) != std::string::npos)
+        end = lines.back().rfind(' ', end - 1);
+      const std::string rest = lines.back().substr(end + 1);
+      lines.back().resize(end);
+      lines.push_back(rest);
+    }
   }
   return lines;
 }

@@ -3,6 +3,7 @@
 
 #include "commands/caches/infer/colour_sets.hpp"
 #include "commands/caches/infer/findings.hpp"
+#include "commands/caches/infer/second_level.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -10,6 +11,8 @@
 #include <cmath>
 #include <cstdlib>
 #include <iostream>
+#include <random>
+#include <regex>
 #include <sstream>
 
 using namespace recount;
@@ -370,6 +373,30 @@ BOOST_AUTO_TEST_CASE(simulated_machines_are_told_rightly, *boost::unit_test::lab
   BOOST_TEST(within("L2 ways") >= 0.85, log.str());
   for (const auto& [property, t] : all)
     BOOST_TEST(t.wrong_at_high == 0, property << "\n" << log.str());
+}
+
+/// Evidence is rounded so that it does not contradict the value.
+BOOST_AUTO_TEST_CASE(evidence_agrees_with_the_value) {
+  BOOST_TEST(caches::boundary_text({2 << 20, (2 << 20) + 64}, 2 << 20) ==
+             "fits: 2097152 B; does not fit: 2097216 B");
+  BOOST_TEST(caches::boundary_text({46080, 47677}, 49152) ==
+             "misses begin between 45 KiB and 46.56 KiB; capacity by conflict misses: 48 KiB");
+  std::mt19937 random(1);
+  const auto below = [&](unsigned most) { return static_cast<std::int64_t>(random() % most); };
+  for (int i = 0; i < 2000; ++i) {
+    caches::TranslationLevel level;
+    level.cost = 1;
+    level.at_exceeds = static_cast<double>(below(2));
+    level.pages.fits = 8 + below(4000);
+    level.pages.exceeds = level.pages.fits + 1 + below(100);
+    level.half = level.pages.fits + below(2000);
+    const auto found = caches::tlb_findings({{}, {level}});
+    const caches::Property& p = found.front().entries;
+    std::smatch bounds;
+    if (!p.value) continue;
+    BOOST_REQUIRE(std::regex_match(p.evidence, bounds, std::regex("\\D+(\\d+)\\D+(\\d+)")));
+    BOOST_TEST((std::stod(bounds[1]) <= *p.value && *p.value <= std::stod(bounds[2])), p.evidence);
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(few_machines_are_compared_in_pairs) {
   BOOST_TEST(
       (c.pairs[0].evidence == statistics::Evidence::clear && c.pairs[0].low < 1.5 && c.pairs[0].high > 1.5));
   BOOST_TEST((c.pairs[1].evidence != statistics::Evidence::clear)); // half a percent, of a spread of five
-  const auto blocks = compare::comparison_blocks(c, false);
+  const auto blocks = compare::comparison_blocks(c);
   const auto& list = std::get<document::List>(blocks.at(0)).items;
   BOOST_TEST_REQUIRE(list.size() == 2U);
   BOOST_TEST(list[0].starts_with("n1 takes 1.50 times as long as n0 (1."));
@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(few_machines_are_compared_in_pairs) {
     add(zero, 1, 4096, repetition, "perf", "PAPI_L1_DCM", 0.0);
   }
   const auto of_zero =
-      std::get<document::List>(compare::comparison_blocks(compare::compare(zero, {}), false).at(0)).items;
+      std::get<document::List>(compare::comparison_blocks(compare::compare(zero, {})).at(0)).items;
   BOOST_TEST_REQUIRE(of_zero.size() == 1U);
   BOOST_TEST(of_zero[0].starts_with("n1 has 502.5, n0 has 0: perf PAPI_BR_MSP"), of_zero[0]);
   // Of samples, a difference within their error is none.

@@ -80,6 +80,8 @@ BOOST_AUTO_TEST_CASE(pieces_are_wrapped_whole) {
   const auto wide = [](std::string_view t) { return static_cast<double>(t.size()); };
   const auto lines = recount::plot::wrap({"aaaa", "bb", "", "cccc"}, 8, wide);
   BOOST_CHECK(lines == (std::vector<std::string>{"aaaa; bb", "cccc"}));
+  BOOST_CHECK(recount::plot::wrap({"a bb cc", "dddd eeeeeeeee"}, 5, wide) ==
+              (std::vector<std::string>{"a bb", "cc", "dddd", "eeeeeeeee"}));
 }
 
 BOOST_AUTO_TEST_CASE(linear_tics_are_round) {

@@ -65,7 +65,8 @@ BOOST_AUTO_TEST_CASE(only_distinguishable_rows_have_a_ratio) {
   BOOST_TEST(rows[3].reason.cause == "no core PMU");
   const auto table = comparison_table(rows);
   BOOST_REQUIRE(table.rows.size() == 3U);
-  BOOST_TEST(table.rows[1].back().text == "1.00 ?");
+  BOOST_TEST(table.rows[1].back().text == "1.00"); // within 2 %
+  BOOST_TEST(table.rows[0].back().text.ends_with(" ?"));
   BOOST_TEST(table.rows[2].back().text == "1.500");
 }
 
@@ -80,8 +81,7 @@ BOOST_AUTO_TEST_CASE(two_repetitions_establish_nothing) {
 
 BOOST_AUTO_TEST_CASE(rows_are_decided_by_a_difference_or_by_equality) {
   using Values = std::vector<double>;
-  const Values near{100, 100.1, 100.2, 100.3, 100.4}, far{100, 110, 120, 130, 140},
-      twice{200, 201, 202, 203, 204};
+  const Values near{100, 100.1, 100.2, 100.3}, far{100, 110, 120, 130}, twice{200, 201, 202, 203};
   const auto of = [](const Values& first, const Values& second) {
     return ComparedRow{"", "", first, second, {}, statistics::evidence(first, second), {}, false}.decided();
   };
@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(cpu_time_leads_where_wall_time_is_disturbed) {
   };
   BOOST_TEST(leading(0.1, 0.9) == "perf::TASK-CLOCK");
   BOOST_TEST(leading(0.001, 0.9) == "wall time"); // a quiet machine
-  BOOST_TEST(leading(0.1, 0.1) == "wall time");   // it waits for something else
+  BOOST_TEST(leading(0.1, 0.05) == "wall time");  // it waits for something else
 }
 
 BOOST_AUTO_TEST_CASE(rounds_end_when_decided_or_at_the_budget) {
@@ -125,9 +125,8 @@ BOOST_AUTO_TEST_CASE(estimates_are_corrected_aloud) {
   Rounds rounds(0), quick(0), fixed(4);
   BOOST_TEST(rounds.add(2, false) == "about 20 s for 10 rounds, at most 1 min 0 s until they decide");
   BOOST_TEST(rounds.add(2.5, false) == "");
-  BOOST_TEST(
-      rounds.add(6, false) ==
-      "about 35 s for 10 rounds, at most 1 min 45 s until they decide: they take longer than the first");
+  BOOST_TEST(rounds.add(6, false) ==
+             "about 35 s for 10 rounds, at most 1 min 45 s until they decide (corrected)");
   while (rounds.done() < 9)
     BOOST_TEST(rounds.add(3.5, false) == "");
   BOOST_TEST(rounds.add(3.5, false) ==

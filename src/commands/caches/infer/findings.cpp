@@ -146,6 +146,16 @@ std::string shared_use_text(const LevelFinding& level) {
   return fmt::format("{}", fmt::join(signs, "; "));
 }
 
+std::string boundary_text(const Boundary& onset, std::int64_t capacity) {
+  std::string fits = base::format_bytes(onset.fits), exceeds = base::format_bytes(onset.exceeds);
+  if (fits == exceeds) fits = fmt::format("{} B", onset.fits), exceeds = fmt::format("{} B", onset.exceeds);
+  if (onset.exceeds == 0) return "fits: " + fits;
+  return capacity < onset.fits || capacity >= onset.exceeds
+             ? fmt::format("misses begin between {} and {}; capacity by conflict misses: {}", fits, exceeds,
+                           base::format_bytes(capacity))
+             : fmt::format("fits: {}; does not fit: {}", fits, exceeds);
+}
+
 std::string rare_text(double probability) {
   return probability < 0.0001 ? "below 0.0001" : fmt::format("{:.4f}", probability);
 }
@@ -271,10 +281,12 @@ void fill_capacity(Property& p, const LevelFinding& level, Gauge& gauge) {
   p.points = dense_points(
       gauge, {capacity / 2, g.onset.fits, g.onset.exceeds, capacity + capacity / 4, 2 * capacity},
       g.onset_stride);
-  p.against = fmt::format("a working set below {} missed in {}, or a larger one did not",
-                          base::format_bytes(capacity), level.name);
-  p.evidence = fmt::format("fits: {}; does not fit: {}", base::format_bytes(g.onset.fits),
-                           base::format_bytes(g.onset.exceeds));
+  // With noise, misses may begin somewhat before or beyond the capacity.
+  const bool noisy = g.probability > 0;
+  p.against = fmt::format("a working set below {} missed in {}, or one above {} did not",
+                          base::format_bytes(noisy ? capacity - capacity / 4 : capacity), level.name,
+                          base::format_bytes(noisy ? capacity + capacity / 2 : capacity));
+  p.evidence = boundary_text(g.onset, capacity);
   std::vector<std::string> rising;
   for (const auto& point : p.points)
     rising.push_back(fmt::format("{} at {}", share_text(point.value), point.at));

@@ -130,6 +130,10 @@ struct Caches {
 [[nodiscard]] std::string shared_use_text(const LevelFinding& level);
 /// A probability that may be too small for four digits: "0.0012", "below 0.0001".
 [[nodiscard]] std::string rare_text(double probability);
+
+/// "fits: 32 KiB; does not fit: 32.06 KiB": two sizes with different texts, which contain the capacity or are
+/// said not to. Pure.
+[[nodiscard]] std::string boundary_text(const Boundary& onset, std::int64_t capacity);
 /// One line per level: "L1d: 48 KiB, 12 ways, line 64 B, hit 1.28 ns, miss + 2.82 ns".
 [[nodiscard]] std::vector<std::string> summary_lines(const Caches& found);
 

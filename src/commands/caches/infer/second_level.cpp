@@ -502,10 +502,8 @@ void fill_end(Property& p, const TranslationLevel& level) {
   p.value = std::round((fits + half) / 2);
   p.tolerance = (half - fits) / (half + fits) + min_tolerance;
   p.confidence = Confidence::low;
-  p.words.push_back(
-      fmt::format("The cost rises gradually, as with a hashed TLB or nested translation; half of "
-                  "the step is reached at about {} pages.",
-                  level.half));
+  p.evidence = fmt::format("pages before the cost rises: {:.0f}; at half of the step: {:.0f}", fits, half);
+  p.words.emplace_back("The cost rises gradually, as with a hashed TLB or nested translation.");
   if (p.tolerance > widest_tolerance)
     p.forget(fmt::format("the cost rises gradually between {:.0f} and {:.0f} pages", fits, half));
 }
