@@ -152,12 +152,9 @@ void add_shared(const std::vector<Group>& groups, std::vector<Grade>& to) {
     for (std::size_t other = 0; other < one; ++other) {
       const auto shared = shared_places(tables, one, other);
       if (shared.size() < least) continue;
-      const std::string first = place_of(shared.front().first, shared.front().second);
       for (const auto& [from, with] : {std::pair{one, other}, std::pair{other, one}})
-        to[from].marks.push_back(
-            {Verdict::same_values, first,
-             fmt::format("and {} more, as {}", base::format_count(shared.size() - 1, "value"),
-                         groups[with].name)});
+        to[from].marks.push_back({Verdict::same_values, place_of(shared[0].first, shared[0].second),
+                                  fmt::format("{} values as {}", shared.size(), groups[with].name)});
     }
 }
 
