@@ -112,7 +112,7 @@ std::vector<Plant> all_plants() {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(planted_errors_are_named_and_placed) {
+BOOST_AUTO_TEST_CASE(planted_errors_are_named_and_placed, *boost::unit_test::label("more")) {
   std::size_t named = 0, planted = 0;
   for (const Plant& plant : all_plants())
     for (const char* name : right) {
