@@ -364,7 +364,7 @@ std::string stat_table(const Plan& plan, const RunResult& ended, const std::stri
   if (const auto places = places_in(ended); !places.empty())
     text += command::table_text(places_table(plan, places), stream);
   show::Table table = values_table(plan, ended);
-  if (command::line_width(stream) < 80 && missing.size() > 0) // named below
+  if (command::line_width(stream) < 80 && !missing.empty()) // named below
     std::erase_if(table.rows, [](const auto& row) { return row[1].text == not_counted; });
   if (!table.empty()) text += command::table_text(table, stream);
   for (const auto& [why, names] : missing)
