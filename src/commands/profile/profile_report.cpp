@@ -75,6 +75,14 @@ std::string share_cell(const Profile& p, const Tally& tally, std::size_t event, 
                    : "");
 }
 
+/// Whether a cell of the row has a question mark.
+bool has_few_samples(const Profile& p, const ProfileRow& row) {
+  return std::ranges::any_of(shown_events(p), [&](std::size_t e) {
+    const Tally& tally = row.tallies[e];
+    return tally.samples > 0 && tally.samples < few && !share_of(p, tally, e).exact;
+  });
+}
+
 /// Share of the time that the event was scheduled, see SampledCount::present_ns.
 double scheduled_share(const Profile& p, std::size_t e) {
   const auto& count = p.recording.report.events[e];
@@ -579,7 +587,11 @@ std::string profile_text(const Profile& p, const View& view, const std::string& 
   constexpr std::size_t several = 5; // rows that a table has at least, unless it is alone
   for (std::size_t shown = ways.size(), top = default_rows;; --top) {
     const std::string text = tables(shown, top);
-    std::string more = text.find("% ?") == text.npos ? "" : fmt::format("?: fewer than {} samples. ", few);
+    const bool unsure = std::ranges::any_of(std::span(ways).first(shown), [&](const auto& way) {
+      return std::ranges::any_of(std::span(way.second).first(std::min(top, way.second.size())),
+                                 [&](const ProfileRow& row) { return has_few_samples(p, row); });
+    });
+    std::string more = unsure ? fmt::format("?: fewer than {} samples. ", few) : "";
     more += "More: -v";
     for (const auto& [by, rows] : std::span(ways).subspan(shown))
       more += (more.ends_with("-v") ? " (by " : ", by ") + name_of(by);

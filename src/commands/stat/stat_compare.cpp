@@ -228,7 +228,7 @@ std::string comparison_text(const std::vector<ComparedRow>& rows, const std::str
   for (const auto& [why, names] : missing)
     text += not_counted_line(names, why, stream);
   const bool open =
-      std::ranges::any_of(table.rows, [](const auto& row) { return row.back().text.ends_with('?'); });
+      std::ranges::any_of(rows, [](const ComparedRow& row) { return !row.beside && !row.decided(); });
   const std::string why = columns < 80
                               ? ""
                               : fmt::format(" (intervals overlap, or too few runs; -r {} may decide)",

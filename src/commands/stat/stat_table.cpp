@@ -221,7 +221,7 @@ show::Table counted_twice(const Plan& plan, const RunResult& ended) {
 
 } // namespace
 
-show::Table values_table(const Plan& plan, const RunResult& ended) {
+show::Table values_table(const Plan& plan, const RunResult& ended, bool counted_only) {
   const bool simulated =
       std::ranges::any_of(plan.rows, [](const auto& row) { return row.witness.modelled(); });
   if (!simulated && std::ranges::any_of(plan.rows, [](const auto& row) { return row.twin.has_value(); }))
@@ -242,6 +242,7 @@ show::Table values_table(const Plan& plan, const RunResult& ended) {
     const PlanRow& row = plan.rows[r];
     if (is_beside(plan, r)) continue;
     const auto s = summarise(ended.repetitions, r);
+    if (counted_only && !s.mean) continue;
     const ShownUnit unit = shown_unit(row.unit, s.mean.value_or(0));
     std::vector<show::Cell> cells{command::event_cell(row.name),
                                   {value_text(s, unit), s.mean ? "" : "-"},
@@ -363,9 +364,8 @@ std::string stat_table(const Plan& plan, const RunResult& ended, const std::stri
   std::string text = fmt::format("{}: {}{}\n", what, times_text(ended), host::emulated_text());
   if (const auto places = places_in(ended); !places.empty())
     text += command::table_text(places_table(plan, places), stream);
-  show::Table table = values_table(plan, ended);
-  if (command::line_width(stream) < 80 && !missing.empty()) // named below
-    std::erase_if(table.rows, [](const auto& row) { return row[1].text == not_counted; });
+  const bool named_below = command::line_width(stream) < 80 && !missing.empty();
+  const show::Table table = values_table(plan, ended, named_below);
   if (!table.empty()) text += command::table_text(table, stream);
   for (const auto& [why, names] : missing)
     text += not_counted_line(names, why, stream);

@@ -41,8 +41,8 @@ struct ShownUnit {
 /// standard deviation; of multiplexed and sampled ones the counted share; or why there is no value.
 [[nodiscard]] std::vector<show::Datum> count_data(const Plan& plan, const RunResult& ended,
                                                   const std::string& what);
-/// One row per value.
-[[nodiscard]] show::Table values_table(const Plan& plan, const RunResult& ended);
+/// One row per value. `counted_only`: without those that were counted in no repetition.
+[[nodiscard]] show::Table values_table(const Plan& plan, const RunResult& ended, bool counted_only = false);
 /// The summary. `what` names the command or the processes; coloured if `stream` is a terminal.
 [[nodiscard]] std::string stat_table(const Plan& plan, const RunResult& ended, const std::string& what,
                                      std::FILE* stream);
