@@ -20,10 +20,10 @@ std::string column_name(const std::string& metric) {
   return base::lower_case(metric.starts_with("PAPI_") ? metric.substr(5) : metric);
 }
 
-std::string place_of(const std::string& loops) {
+std::string make_place(const std::string& loops) {
   return matmul::loops_name({loops, "", "f64", 0, 0}) + ", l1_dcm";
 }
-std::string place_of(const std::string& metric, const Cell& cell) {
+std::string make_place(const std::string& metric, const Cell& cell) {
   return fmt::format("{}, {}", cell.text(), column_name(metric));
 }
 
@@ -48,7 +48,7 @@ void add_implausible(const Group& group, Grade& to) {
     for (const auto& [cell, values] : column) {
       const double share = values.median / cell.cube();
       if (share < range.least || share > range.most)
-        marks.push_back({Verdict::implausible, place_of(range.metric, cell),
+        marks.push_back({Verdict::implausible, make_place(range.metric, cell),
                          share < range.least ? range.below : range.above});
     }
     if (marks.size() > 2 && marks.size() == column.size())
@@ -60,7 +60,7 @@ void add_implausible(const Group& group, Grade& to) {
 void add_findings(const Explanation& e, Grade& to) {
   for (const TableFinding& finding : e.findings) {
     const std::string place = finding.cells.empty() ? "column " + column_name(finding.metric)
-                                                    : place_of(finding.metric, finding.cells.front());
+                                                    : make_place(finding.metric, finding.cells.front());
     if (!finding.slip.empty())
       to.marks.push_back({Verdict::slip, place, finding.slip});
     else if (finding.kind == Kind::copied)
@@ -80,7 +80,7 @@ void add_unexplained(const Explanation& e, Grade& to) {
       const auto at = std::ranges::find(trial->compared, cell, &Comparison::cell);
       if (at == trial->compared.end()) continue;
       const std::string slip = slip_text(at->measured / at->predicted.value, precise, most);
-      to.marks.push_back({slip.empty() ? Verdict::consistent : Verdict::slip, place_of(l1_metric, cell),
+      to.marks.push_back({slip.empty() ? Verdict::consistent : Verdict::slip, make_place(l1_metric, cell),
                           slip.empty() ? "not of the machine of the others" : slip});
       break;
     }
@@ -93,10 +93,10 @@ void add_explanation(const Explanation& e, Grade& to) {
   mark(e.exchanged, Verdict::exchanged, "columns l1_dcm and l2_dcm", "exchanged");
   mark(e.exchanged_labels, Verdict::exchanged, "rows of simple and line", "labels exchanged");
   for (const MovedRows& rows : e.moved)
-    mark(true, Verdict::exchanged, place_of(rows.loops), "rows in another order");
+    mark(true, Verdict::exchanged, make_place(rows.loops), "rows in another order");
   mark(!e.rescaled.empty(), Verdict::slip, "column l1_dcm", e.rescaled);
   for (const OtherLoops& other : e.other_loops)
-    mark(true, Verdict::other_loops, place_of(other.named),
+    mark(true, Verdict::other_loops, make_place(other.named),
          other.orders.empty() ? "of no order of the loops" : "fit " + other.orders.front());
   mark(!e.l1, Verdict::undecided, "l1_dcm", "fewer than three counts");
   mark(e.l1 && e.survivors().empty(), Verdict::undecided, "l1_dcm", "of no machine that is known");
@@ -137,7 +137,7 @@ std::vector<Place> shared_places(const std::vector<Runs>& tables, std::size_t on
     const bool fewer = of_one.second.size() < at->second.size();
     const auto &few = fewer ? of_one.second : at->second, &many = fewer ? at->second : of_one.second;
     if (std::ranges::all_of(few, [&](double run) {
-          return digits_of(run) >= digits && std::ranges::count(many, run) > 0 &&
+          return count_digits(run) >= digits && std::ranges::count(many, run) > 0 &&
                  is_noisy(tables, of_one.first, run);
         }))
       shared.push_back(of_one.first);
@@ -153,7 +153,7 @@ void add_shared(const std::vector<Group>& groups, std::vector<Grade>& to) {
       const auto shared = shared_places(tables, one, other);
       if (shared.size() < least) continue;
       for (const auto& [from, with] : {std::pair{one, other}, std::pair{other, one}})
-        to[from].marks.push_back({Verdict::same_values, place_of(shared[0].first, shared[0].second),
+        to[from].marks.push_back({Verdict::same_values, make_place(shared[0].first, shared[0].second),
                                   fmt::format("{} values as {}", shared.size(), groups[with].name)});
     }
 }

@@ -256,7 +256,7 @@ void check_copies(const Group& group, std::vector<TableFinding>& found) {
     if (!is_preset(metric)) continue;
     for (const auto& [cell, values] : column)
       for (const double run : values.runs) {
-        if (run < least || digits_of(run) < digits) continue;
+        if (run < least || count_digits(run) < digits) continue;
         const auto [at, added] = first.try_emplace(run, metric, cell);
         if (added || (at->second.first == metric && at->second.second == cell)) continue;
         found.push_back({Kind::copied,
@@ -360,7 +360,7 @@ double rounding(const Column& column) {
   int most = 0;
   for (const auto& [cell, values] : column)
     for (const double run : values.runs)
-      most = std::max(most, digits_of(run));
+      most = std::max(most, count_digits(run));
   constexpr int exact = 6;
   return most == 0 || most > exact ? 0 : 0.5 * std::pow(10.0, 1 - most);
 }
@@ -385,7 +385,7 @@ std::vector<TableFinding> check_table(const Group& group) {
   return found;
 }
 
-int digits_of(double value) {
+int count_digits(double value) {
   std::string text = fmt::format("{}", value);
   text.resize(std::min(text.size(), text.find('e')));
   std::erase(text, '.');

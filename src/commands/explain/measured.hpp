@@ -61,7 +61,7 @@ struct Group {
 // What a table of counts shows about itself, without any machine.
 
 /// Decimal digits from the first to the last that is not 0. Pure.
-[[nodiscard]] int digits_of(double value);
+[[nodiscard]] int count_digits(double value);
 
 /// Factors by which slips of a digit or of a unit change a value.
 inline constexpr double slip_factors[] = {8, 10, 1000, 1024, 1e6};
