@@ -1,5 +1,6 @@
-// The one main of every Boost.Test program here.
-#define BOOST_TEST_MODULE recount
+// The one main of every Boost.Test program here. The folder of its file is a label of each case:
+// `--run_test=@event`.
+#define BOOST_TEST_NO_MAIN
 #include <boost/test/results_collector.hpp>
 #include <boost/test/tree/observer.hpp>
 #include <boost/test/tree/traverse.hpp>
@@ -9,6 +10,7 @@
 #include "skip.hpp"
 
 #include <cstdio>
+#include <filesystem>
 #include <set>
 #include <string>
 
@@ -72,4 +74,32 @@ struct WithTally {
 };
 // Made before main, so that it is there when the tests start.
 const WithTally with_tally;
+
+void label_folders() {
+  struct : test_tree_visitor {
+    void visit(const test_case& one) override {
+      for (const auto& decorator : one.p_decorators.get())
+        if (dynamic_cast<const decorator::enable_if<false>*>(decorator.get())) return; // runs where it is named
+      const std::filesystem::path file(one.p_file_name.begin(), one.p_file_name.end());
+      framework::get<test_case>(one.p_id).add_label(file.parent_path().filename().string());
+    }
+  } label;
+  traverse_test_tree(framework::master_test_suite().p_id, label, true);
+}
+
+#ifdef BOOST_TEST_ALTERNATIVE_INIT_API
+bool init() {
+  label_folders();
+  return true;
+}
+#else
+test_suite* init(int /*argc*/, char** /*argv*/) {
+  label_folders();
+  return nullptr;
+}
+#endif
 } // namespace
+
+int main(int argc, char** argv) {
+  return unit_test_main(init, argc, argv);
+}

@@ -23,7 +23,7 @@ PRODUCTS = {"straightforward": (["--variant", "ijk-mem"], 3, 1), "transposed": (
 
 def counted(product, *before):
     answer = subprocess.run([*before, RECOUNT, "emulate", "--exact", "-q", "skl", "--", PROGRAM, product, str(N)], env=ENVIRONMENT, capture_output=True,
-                            text=True, check=False, timeout=250)
+                            text=True, check=False)
     if answer.returncode:
         raise AssertionError(f"status {answer.returncode}: {answer.stderr}")
     return {name: int(value) for name, value in re.findall(r"^(L1 misses|loads|stores|cycles) (\d+)$", answer.stdout, re.M)}
@@ -32,7 +32,7 @@ def counted(product, *before):
 def predicted(words):
     """L1 misses by the model of a machine with the same caches."""
     answer = subprocess.run([RECOUNT, "sweep", "matmul", *words, "--element", "i16", "--n", str(N), "--witness", "model:i7-9700", "-q", "-o", "-"],
-                            env=ENVIRONMENT, capture_output=True, text=True, check=True, timeout=250)
+                            env=ENVIRONMENT, capture_output=True, text=True, check=True)
     rows = [json.loads(line) for line in answer.stdout.splitlines()]
     return next(row["value"] for row in rows if row.get("metric") == "PAPI_L1_DCM")
 
@@ -57,8 +57,7 @@ class Laboratory(unittest.TestCase):
     def test_the_report_answers_with_the_caches_of_the_machine(self):
         with tempfile.TemporaryDirectory() as folder:
             answer = subprocess.run([RECOUNT, "emulate", "--exact", "-q", "skl", "--", RECOUNT, "laboratory", "-q", "-o", f"{folder}/lab",
-                                     "--parts", "l1-misses,caches"], env=dict(ENVIRONMENT, COLUMNS="80"), capture_output=True, text=True, check=False,
-                                    timeout=250)
+                                     "--parts", "l1-misses,caches"], env=dict(ENVIRONMENT, COLUMNS="80"), capture_output=True, text=True, check=False)
             self.assertEqual(answer.returncode, 0, answer.stderr)
             report = pathlib.Path(folder, "lab/report.md").read_text()
         # A Core i7-6700.

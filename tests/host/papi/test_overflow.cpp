@@ -20,7 +20,7 @@
 using namespace recount;
 using test::Pages;
 
-BOOST_AUTO_TEST_SUITE(overflow, *test::needs(test::no_papi))
+BOOST_AUTO_TEST_SUITE(papi_overflow, *test::needs(test::no_papi))
 
 namespace {
 

@@ -20,8 +20,8 @@
 #include <sstream>
 #include <thread>
 
-using namespace recount;
-using namespace recount::stat;
+namespace recount::stat {
+
 using namespace std::chrono_literals;
 
 BOOST_AUTO_TEST_SUITE(stat_run, *test::needs(test::no_software_events))
@@ -316,7 +316,7 @@ BOOST_AUTO_TEST_CASE(killed_single_run_is_flagged) {
 BOOST_AUTO_TEST_CASE(a_process_until_it_ends_and_while_a_command_runs) {
   const Plan p = plan("perf::PAGE-FAULTS");
   {
-    Target target([] {
+    ::Target target([] {
       FreshPages(400).touch(0, 400);
       usleep(150'000);
       FreshPages(300).touch(0, 300);
@@ -334,7 +334,7 @@ BOOST_AUTO_TEST_CASE(a_process_until_it_ends_and_while_a_command_runs) {
     BOOST_TEST(!ended.exit.has_value());
     BOOST_TEST(intervals.size() >= 2U);
   }
-  Target idle([] {});
+  ::Target idle([] {});
   usleep(100'000); // until it waits, and faults no more
   const RunResult ended = run(p, {{"true"}, {idle.pid()}, 1, 0ms}, {});
   BOOST_TEST(ended.exit->ok());
@@ -361,3 +361,5 @@ BOOST_AUTO_TEST_CASE(unknown_names_are_rejected) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace recount::stat

@@ -7,9 +7,12 @@
 
 using namespace recount;
 using namespace recount::kernel;
-using Words = std::vector<std::string>;
 
 BOOST_AUTO_TEST_SUITE(command_line)
+
+namespace {
+using Words = std::vector<std::string>;
+}
 
 namespace {
 bool names(const Error& error, const std::string& part) {

@@ -132,17 +132,17 @@ BOOST_AUTO_TEST_CASE(user_files_add_and_replace) {
   std::ofstream(folder / "notes.txt") << "not a metric\n";
   std::ofstream(folder / "more") << "metric more\nunit u\nformula A / B\nprose p\n";
   ::setenv("RECOUNT_METRICS", folder.c_str(), 1);
-  const Metrics all = load({folder / "more"});
+  const Metrics all = metric::load({folder / "more"});
   BOOST_TEST(all.size() == built_in().size() + 2);
   BOOST_TEST(find(all, "ipc")->prose == "mine");
   BOOST_TEST(find(all, "own") != nullptr);
   BOOST_TEST(find(all, "more") != nullptr);
-  BOOST_CHECK_THROW((void)load({folder / "nowhere"}), Error);
-  BOOST_CHECK_THROW((void)load({folder}), Error);
+  BOOST_CHECK_THROW((void)metric::load({folder / "nowhere"}), Error);
+  BOOST_CHECK_THROW((void)metric::load({folder}), Error);
   ::setenv("RECOUNT_METRICS", (folder / "nowhere.metrics").c_str(), 1);
-  BOOST_CHECK_THROW((void)load(), Error);
+  BOOST_CHECK_THROW((void)metric::load(), Error);
   ::setenv("RECOUNT_METRICS", "", 1);
-  BOOST_TEST(load().size() == built_in().size());
+  BOOST_TEST(metric::load().size() == built_in().size());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

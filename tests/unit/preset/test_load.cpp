@@ -13,13 +13,13 @@ using namespace recount;
 
 namespace {
 
-const NativeLookup names = [](const std::string& name) {
+const NativeLookup native_names = [](const std::string& name) {
   if (name == "REFUSED") return Known::refused;
   return name.size() == 1 && name[0] >= 'A' && name[0] <= 'J' ? Known::yes : Known::no;
 };
 
 LoadedTable load(const std::string& rows, PapiVersion version = PapiVersion::v7_0) {
-  return PresetTable::of("CPU,cpu\n" + rows).load("CPU", 7, names, version);
+  return PresetTable::of("CPU,cpu\n" + rows).load("CPU", 7, native_names, version);
 }
 
 std::string natives(const Preset& preset) {
@@ -107,15 +107,15 @@ BOOST_AUTO_TEST_CASE(nested_presets_go_wrong_as_in_papi) {
 BOOST_AUTO_TEST_CASE(user_events_come_after_and_build_on_presets) {
   const auto table = PresetTable::of("CPU,cpu\nPRESET,PAPI_LD_INS,NOT_DERIVED,A\n");
   const auto user = PresetTable::of("CPU,cpu\nEVENT,mine,DERIVED_SUB,PAPI_LD_INS,B\n");
-  const auto loaded = table.load("cpu", 7, names, PapiVersion::v7_0, &user);
+  const auto loaded = table.load("cpu", 7, native_names, PapiVersion::v7_0, &user);
   BOOST_TEST_REQUIRE(loaded.find("mine") != nullptr);
   BOOST_TEST(natives(*loaded.find("mine")) == "AB");
 }
 
 BOOST_AUTO_TEST_CASE(a_number_after_the_cpu_must_fit) {
   const std::string text = "CPU,cpu,7\nPRESET,PAPI_LD_INS,NOT_DERIVED,A\n";
-  BOOST_TEST(PresetTable::of(text).load("cpu", 7, names).presets.size() == 1U);
-  BOOST_TEST(PresetTable::of(text).load("cpu", 8, names).presets.empty());
+  BOOST_TEST(PresetTable::of(text).load("cpu", 7, native_names).presets.size() == 1U);
+  BOOST_TEST(PresetTable::of(text).load("cpu", 8, native_names).presets.empty());
 }
 
 BOOST_AUTO_TEST_CASE(values) {

@@ -6,9 +6,8 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 
-using namespace recount;
 using test::mapped;
-using namespace recount::profile;
+namespace recount::profile {
 
 BOOST_AUTO_TEST_SUITE(places)
 
@@ -166,3 +165,5 @@ BOOST_AUTO_TEST_CASE(rows_are_grouped_and_sorted) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace recount::profile

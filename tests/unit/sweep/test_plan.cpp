@@ -8,8 +8,7 @@
 #include <boost/test/unit_test.hpp>
 #include <set>
 
-using namespace recount;
-using namespace recount::sweep;
+namespace recount::sweep {
 
 BOOST_AUTO_TEST_SUITE(planning)
 
@@ -235,3 +234,5 @@ BOOST_AUTO_TEST_CASE(model_runs_are_sampled_and_drawn_as_asked) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace recount::sweep

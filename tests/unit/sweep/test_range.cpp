@@ -6,11 +6,12 @@
 
 using recount::sweep::parse_range;
 using recount::sweep::parse_size;
-using Values = std::vector<std::int64_t>;
 
 BOOST_AUTO_TEST_SUITE(range)
 
 namespace {
+using Values = std::vector<std::int64_t>;
+
 std::string complaint(const std::string& text) {
   try {
     static_cast<void>(parse_range(text, "--size"));

@@ -1,11 +1,11 @@
 // Private tables. PAPI reads them once, when it starts, so this program never starts PAPI in its own process:
 // each case does so in a forked child.
+#include "../papi/no_papi.hpp"
+#include "../papi/region.hpp"
+#include "../papi/user_events.hpp"
 #include "base/process/child.hpp"
 #include "count/papi/library.hpp"
-#include "no_papi.hpp"
-#include "region.hpp"
 #include "skip.hpp"
-#include "user_events.hpp"
 
 #include <recount/error.hpp>
 #include <recount/papi.hpp>

@@ -1,8 +1,8 @@
 // Presets through perf, by what their rows say, against PAPI: over software events, on any machine.
 #include "../../skip.hpp"
 #include "../papi/user_events.hpp"
-#include "in_child.hpp"
-#include "obstacle.hpp"
+#include "../witness/in_child.hpp"
+#include "../witness/obstacle.hpp"
 #include "run/witness/both.hpp"
 #include "run/witness/counting.hpp"
 #include "run/witness/metric_events.hpp"

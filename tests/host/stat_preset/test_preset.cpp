@@ -1,4 +1,4 @@
-// Presets of a private table, which is read once in a process: hence a program of its own.
+// Presets of a private table, which is read once in a process: hence a test of its own.
 #include "../perf/helpers.hpp"
 
 #include "count/preset/catalogue.hpp"
@@ -12,8 +12,7 @@
 #include <filesystem>
 #include <fstream>
 
-using namespace recount;
-using namespace recount::stat;
+namespace recount::stat {
 
 namespace {
 
@@ -52,3 +51,5 @@ BOOST_AUTO_TEST_CASE(presets_with_their_events_and_metrics,
     BOOST_TEST(value(slice, "own") == sum / value(slice, "perf::PAGE-FAULTS"));
   }
 }
+
+} // namespace recount::stat
