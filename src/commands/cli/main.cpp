@@ -41,16 +41,11 @@ std::string usage() {
   };
   std::string text =
       "usage: recount COMMAND [options]\n" +
-      paragraph("Counts hardware events by perf_event and by PAPI, compares both with a model, and "
-                "plots the results.") +
-      "\ncommands:\n";
-  for (const auto& command : cli::commands())
+      paragraph("Counts events by perf_event and PAPI, compares with a model, plots; commands:");
+  for (const auto& command : cli::commands()) // a screen of 24 lines at 80 columns
     if (!command.hidden)
       text += fmt::format("  {:<11} {}\n", command.name, command::wrap(command.prose, columns, 14));
-  return text + "\n" +
-         paragraph(
-             "`recount COMMAND --help` lists the options of a command, recount-COMMAND(1) explains them; "
-             "`recount --version` prints versions. Start with `recount doctor`.");
+  return text + paragraph("Start: `recount doctor`. Options: `recount COMMAND --help`. All: recount(1).");
 }
 
 /// One line with the version of recount and its commit, then one line for each library that every command

@@ -491,7 +491,7 @@ document::Section explain_section() {
 
 command::Command explain_command() {
   return command::make_command<ExplainArguments>(
-      "explain", "test hypotheses about machine and events against counts of matrix products",
+      "explain", "test hypotheses about a machine against counts of matrix products",
       [](command::Options& options, ExplainArguments& a) {
         options.words("FILE", a.files, "published tables (.csv), lines of counts (.txt) or results files")
             .list("--group", a.groups, "LIST", "only these groups of the files")

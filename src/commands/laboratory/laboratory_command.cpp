@@ -318,20 +318,17 @@ Paper write_paper(const result::Results& results, const Features& features,
 /// The answers of at most a line each, on a terminal of so many columns.
 std::string answers_screen(const result::Results& results, const std::vector<document::Answer>& answers,
                            std::size_t columns) {
-  constexpr std::size_t longest = 60, lines = 23; // with the path of the report
-  show::Table table({{"question"}, {"answer"}, {"confidence", show::Role::words, 1}});
-  std::string rest;
+  constexpr std::size_t longest = 60;
+  const bool narrow = columns < 60; // the report has the confidence
+  show::Table table({{"question"}, {"answer"}, {narrow ? "" : "confidence"}});
   for (const document::Answer& answer : answers)
     if (const std::string value = value_text(answer); value.size() <= longest)
-      table.add({answer.question, value, answer.confidence.substr(0, answer.confidence.find(','))});
+      table.add(
+          {answer.question, value, narrow ? "" : answer.confidence.substr(0, answer.confidence.find(','))});
     else if (answer.value.empty())
       table.add({answer.question, "not answered: the report has the reason", ""});
-    else if (&answer == &answers.back())
-      rest = command::wrap(value, columns, 2) + "\n";
-  const std::string text =
-      command::wrap(machine_text(results) + "; " + source_of_misses(results), columns, 2) + "\n" +
-      command::table_text(table, stdout, columns);
-  return static_cast<std::size_t>(std::ranges::count(text + rest, '\n')) <= lines ? text + rest : text;
+  return command::wrap(machine_text(results) + "; " + source_of_misses(results), columns, 2) + "\n" +
+         command::table_text(table, stdout, columns);
 }
 
 int execute_laboratory(const LaboratoryArguments& a, const Features& features) {
@@ -359,9 +356,10 @@ int execute_laboratory(const LaboratoryArguments& a, const Features& features) {
     command::note("recount laboratory: warning: {}\n", warning);
   const auto place = [&](const char* name) { return (fs::path(measurement.folder()) / name).string(); };
   const bool typeset = std::ranges::find(written.files, place("report.pdf")) != written.files.end();
-  command::print("{}Report: {} (and .html, .md, .tex); values: {}\n",
-                 answers_screen(results, answers, command::line_width()),
-                 place(typeset ? "report.pdf" : "report.html"), place("*.csv"));
+  command::print("{}", answers_screen(results, answers, command::line_width()));
+  command::print_wrapped(fmt::format("Report: {} (and .html, .md, .tex); values: {}",
+                                     place(typeset ? "report.pdf" : "report.html"), place("*.csv")),
+                         2);
   return status;
 }
 
@@ -369,7 +367,7 @@ int execute_laboratory(const LaboratoryArguments& a, const Features& features) {
 
 command::Command laboratory_command(const Features& features) {
   return command::make_command<LaboratoryArguments>(
-      "laboratory", "measure and report the laboratory assignment on caches and matrix products",
+      "laboratory", "measure and report the assignment on caches and matrix products",
       [](command::Options& options, LaboratoryArguments& a) {
         options
             .text("-o,--output", a.folder, "DIR",

@@ -236,7 +236,8 @@ void add_faster_with_fewer_hits(Findings& findings, const Subject& subject) {
                loops_name(product), times_text(time), loops_name(reference),
                by == "cpu_seconds" ? " by CPU time" : "", product.n, rate.text().substr(1), describe(witness),
                effect_of_l2(subject, product, reference, witness, by),
-               effect_of_register(subject.group, reference))});
+               effect_of_register(subject.group, reference)),
+           {product, reference}});
     }
 }
 

@@ -112,11 +112,16 @@ std::vector<Answer> answer_laboratory(const ProductGroup& group, const Laborator
       add("3.2.3 against transposed", comparison_line(group, product, without_copy(lab.transposed.front())),
           against_transposed);
   }
-  AnswerLine cause;
+  AnswerLine pair; // the cause is a sentence below the tables
   for (const Finding& finding : findings({group}))
-    if (finding.title == faster_with_fewer_hits) cause.parts.push_back(finding.text);
-  if (cause.parts.empty()) cause.parts.emplace_back("none is established");
-  add("3.2.3 fewer hits, faster", cause, against_transposed);
+    if (finding.title == faster_with_fewer_hits) {
+      pair.parts = {loops_name(finding.products.front()) + " than " + loops_name(finding.products.back())};
+      add("3.2.3 fewer hits, faster", pair, against_transposed);
+    }
+  if (pair.parts.empty()) {
+    pair.parts = {"none is established"};
+    add("3.2.3 fewer hits, faster", pair, against_transposed);
+  }
   return all;
 }
 

@@ -272,7 +272,7 @@ int execute_matmul(const MatmulArguments& a) {
 
 command::Command matmul_command() {
   return command::make_command<MatmulArguments>(
-      "matmul", "run the matrix-multiplication study and analyse its cache behaviour",
+      "matmul", "run the matrix-multiplication study, analyse its cache behaviour",
       [](command::Options& options, MatmulArguments& a) {
         options.list("--study", a.studies, "LIST", "lab, report (default: both, or none with --published)")
             .flag("--quick", a.quick, "only sizes that take minutes, not hours")

@@ -82,8 +82,9 @@ answer_speed_ups(const ProductGroup& group, const std::string& element, const st
 
 /// What a reader of the tables could miss.
 struct Finding {
-  std::string title; ///< "More misses in L2 than in L1"
-  std::string text;  ///< one sentence
+  std::string title;                  ///< "More misses in L2 than in L1"
+  std::string text;                   ///< one sentence
+  std::vector<Product> products = {}; ///< of faster_with_fewer_hits: the faster one and the other
   bool operator==(const Finding&) const = default;
 };
 

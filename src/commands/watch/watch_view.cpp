@@ -32,27 +32,56 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr int lines_between_heads = 40;
 
-/// Columns are as wide as their heads, at least.
-std::string column_head(const Series& series) {
+/// An interval, of the series that fit into a line.
+struct IntervalText {
+  std::string heads, units, values;
+  std::vector<std::string> left_out;
+};
+
+/// Columns are as wide as their heads, at least. `narrow`: short names, with the units on a line below. One
+/// series has its column however narrow the line is.
+IntervalText interval_text(const Interval& interval, const Hello& hello, std::size_t columns, bool narrow) {
   constexpr std::size_t narrowest = 12;
-  const std::string head = fmt::format("{} ({})", base::printable(series.name), base::printable(series.unit));
-  return std::string(narrowest - std::min(narrowest, command::width(head)), ' ') + head;
+  const std::size_t time = narrow ? 7 : 10;
+  IntervalText text{fmt::format("{:>{}}", "s", time),
+                    std::string(time, ' '),
+                    fmt::format("{:>{}.3f}", interval.end, time),
+                    {}};
+  for (std::size_t i = 0; i < hello.series.size(); ++i) {
+    const Series& series = hello.series[i];
+    if (!series.refused.empty()) continue;
+    const std::string name = base::printable(series.name), unit = base::printable(series.unit);
+    const std::string head =
+        narrow ? command::shortened(name.substr(name.starts_with("perf::") ? 6 : 0), columns - time - 2)
+               : fmt::format("{} ({})", name, unit);
+    const std::size_t wide = std::max(narrowest, command::width(head)), used = text.values.size();
+    if (used > time && (!text.left_out.empty() || used + 2 + wide > columns)) {
+      text.left_out.push_back(name);
+      continue;
+    }
+    const auto& value = interval.values[i];
+    text.heads += fmt::format("  {:>{}}", head, wide);
+    text.units += fmt::format("  {:>{}}", command::shortened(unit, wide), wide);
+    text.values += fmt::format("  {:>{}}", value ? fmt::format("{:.5g}", *value) : "-", wide);
+  }
+  if (text.values.size() == time) return {};
+  return text;
 }
 
-/// Values of the series that can have some, after the heads of the columns if `head`.
-std::string interval_lines(const Interval& interval, const Hello& hello, bool head) {
-  std::string heads = fmt::format("{:>10}", "s"), values = fmt::format("{:>10.3f}", interval.end);
-  bool any = false;
-  for (std::size_t i = 0; i < hello.series.size(); ++i) {
-    if (!hello.series[i].refused.empty()) continue;
-    any = true;
-    const std::string column = column_head(hello.series[i]);
-    const auto& value = interval.values[i];
-    heads += "  " + column;
-    values += fmt::format("  {:>{}}", value ? fmt::format("{:.5g}", *value) : "-", command::width(column));
+/// Values of the series that can have some, after the heads of the columns if `head`, which name the series
+/// that are left out. Of a file or a pipe, a line has all series.
+std::string interval_lines(const Interval& interval, const Hello& hello, bool head, std::FILE* stream) {
+  const std::size_t columns = command::line_width(stream, std::numeric_limits<std::size_t>::max());
+  IntervalText text = interval_text(interval, hello, columns, false);
+  if (!text.left_out.empty() || text.heads.size() > columns) {
+    text = interval_text(interval, hello, columns, true);
+    text.heads += "\n" + text.units;
   }
-  if (!any) return {};
-  return (head ? heads + "\n" : "") + values + "\n";
+  if (text.values.empty()) return {};
+  if (!text.left_out.empty())
+    text.heads.insert(
+        0, command::wrap(fmt::format("left out: {}", fmt::join(text.left_out, ", ")), columns, 2) + "\n");
+  return (head ? text.heads + "\n" : "") + text.values + "\n";
 }
 
 /// Limitations of a mean.
@@ -70,8 +99,8 @@ std::string hello_lines(const Hello& hello) {
   return fmt::format("watching {}, every {} ms\n", base::printable(hello.subject), hello.interval_ms);
 }
 
-/// Lines of text; `head`: an interval is preceded by column headings.
-std::string message_lines(const Message& message, const Trace& trace, bool head) {
+/// Lines of text; `head`: an interval is preceded by column headings. `stream`: where they go.
+std::string message_lines(const Message& message, const Trace& trace, bool head, std::FILE* stream) {
   if (const auto* hello = std::get_if<Hello>(&message)) return hello_lines(*hello);
   if (const auto* section = std::get_if<Section>(&message)) {
     constexpr const char* verbs[] = {"begins", "ends", "mark"};
@@ -82,7 +111,7 @@ std::string message_lines(const Message& message, const Trace& trace, bool head)
   if (const auto* dropped = std::get_if<Dropped>(&message))
     return fmt::format("{} {}\n", dropped->lines,
                        dropped->by_program ? "marks dropped by the program" : "lines missed");
-  return interval_lines(std::get<Interval>(message), *trace.hello(), head);
+  return interval_lines(std::get<Interval>(message), *trace.hello(), head, stream);
 }
 } // namespace
 
@@ -168,7 +197,7 @@ public:
 private:
   void show(const Message& message) override {
     if (settings_.json) return put(to_line(message) + "\n");
-    put(message_lines(message, trace_, since_head_ == 0));
+    put(message_lines(message, trace_, since_head_ == 0, settings_.lines));
     if (std::holds_alternative<Interval>(message)) since_head_ = (since_head_ + 1) % lines_between_heads;
   }
 
@@ -184,7 +213,7 @@ private:
     const Dropped missed{std::exchange(missed_, 0), false};
     const std::string report = missed.lines == 0 ? ""
                                : settings_.json  ? to_line(missed) + "\n"
-                                                 : message_lines(missed, trace_, false);
+                                                 : message_lines(missed, trace_, false, settings_.lines);
     const std::string all = command::terminal_text(report + text);
     for (std::string_view rest = all; !rest.empty();) {
       const ssize_t n = ::write(fd_, rest.data(), rest.size());
@@ -300,7 +329,7 @@ public:
 private:
   void show(const Message& message) override {
     if (!trouble_.empty() && std::holds_alternative<Interval>(message))
-      note(message_lines(message, trace_, trace_.number_of_intervals() % lines_between_heads == 1));
+      note(message_lines(message, trace_, trace_.number_of_intervals() % lines_between_heads == 1, stderr));
     draw();
   }
 
