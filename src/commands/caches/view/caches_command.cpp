@@ -81,14 +81,20 @@ show::Table caches_summary(const CachesFindings& findings) {
   return table;
 }
 
-/// One line per determined property, cut at the width of a line; properties of a level that are unknown for
-/// one reason share a line.
+/// One line of 80 columns per determined property; properties of a level that are unknown for one reason
+/// share a line. As many as a screen holds below the table.
 std::string caches_evidence(const CachesFindings& findings) {
+  constexpr std::size_t max_lines = 11;
   const Caches& found = findings.found;
   std::string text;
+  std::size_t lines = 0;
+  const auto wrap = [](const std::string& line) {
+    return command::wrap(line, command::line_width(), 2) + "\n";
+  };
   const auto add = [&](const std::string& line) {
-    const std::size_t most = command::line_width();
-    text += (line.size() > most ? line.substr(0, line.rfind(' ', most - 4)) + " ..." : line) + "\n";
+    const std::size_t most = std::max<std::size_t>(80, command::line_width());
+    if (++lines <= max_lines)
+      text += wrap(line.size() > most ? line.substr(0, line.rfind(' ', most - 4)) + " ..." : line);
   };
   const auto add_found = [&](const std::string& level, const Property& p) {
     if (p.value && !p.evidence.empty())
@@ -105,13 +111,13 @@ std::string caches_evidence(const CachesFindings& findings) {
   for (const auto& tlb : found.tlbs)
     add_found(tlb.name, tlb.entries);
   std::ranges::for_each(found.counted_by, add);
+  if (lines > max_lines)
+    text += wrap(fmt::format("{} with -v", base::format_count(lines - max_lines, "more line")));
   for (const ClassicReading& reading : findings.classic)
-    text += command::wrap(fmt::format("{} from the grid ({} of the kernel {}): {}", reading.level,
-                                      reading.misses ? "misses" : "times", reading.kernel,
-                                      classic_values_text(reading)),
-                          command::line_width(), 2) +
-            "\n";
-  if (found.disturbed > 0) text += plot::disturbed_text(found.disturbed, found.rounds) + "\n";
+    text +=
+        wrap(fmt::format("{} from the grid ({} of the kernel {}): {}", reading.level,
+                         reading.misses ? "misses" : "times", reading.kernel, classic_values_text(reading)));
+  if (found.disturbed > 0) text += wrap(plot::disturbed_text(found.disturbed, found.rounds));
   return text;
 }
 
