@@ -79,7 +79,8 @@ void label_folders() {
   struct : test_tree_visitor {
     void visit(const test_case& one) override {
       for (const auto& decorator : one.p_decorators.get())
-        if (dynamic_cast<const decorator::enable_if<false>*>(decorator.get())) return; // runs where it is named
+        if (dynamic_cast<const decorator::enable_if<false>*>(decorator.get()))
+          return; // runs where it is named
       const std::filesystem::path file(one.p_file_name.begin(), one.p_file_name.end());
       framework::get<test_case>(one.p_id).add_label(file.parent_path().filename().string());
     }
