@@ -89,18 +89,19 @@ void add(Outcome& all, const Outcome& more) {
 void run_until_decided(const Batch& batch, const Execution& execution, const Listener& listener,
                        BatchResult& ended) {
   const auto seconds = [&] { return std::chrono::duration<double>(ended.outcome.elapsed).count(); };
-  const double begin = seconds(), budget = std::min(stat::until_decided(batch.until_decided.announced),
-                                                    begin + batch.until_decided.most);
+  const double begin = seconds(),
+               budget = std::min(stat::until_decided(batch.until_decided.announced) - begin,
+                                 batch.until_decided.most);
   bool announced = false;
   for (bool goes_on = !ended.outcome.stopped; goes_on;) {
     const Further round = batch.until_decided.next(ended.results);
-    if (round.jobs.empty() || seconds() + round.seconds > budget) return;
+    if (round.jobs.empty() || seconds() - begin + round.seconds > budget) return;
     if (listener.further && !std::exchange(announced, true))
       listener.further(
           fmt::format("{} not decided after {} repetitions: up to {} more (-r fixes their number)",
                       base::format_count(round.undecided, "comparison"),
                       std::ranges::min(round.jobs, {}, &Job::repetition).repetition,
-                      base::format_duration(std::chrono::duration<double>(budget - begin))));
+                      base::format_duration(std::chrono::duration<double>(budget))));
     ended.planned += round.jobs.size();
     const Outcome outcome = execute(round.jobs, execution, listener);
     add(ended.outcome, outcome);
