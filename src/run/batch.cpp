@@ -4,10 +4,12 @@
 #include "base/host/job.hpp"
 #include "base/host/pmu.hpp"
 #include "base/process/child.hpp"
+#include "base/random.hpp"
 #include "base/text.hpp"
 #include "count/event/event_file.hpp"
 #include "kernel/kernel.hpp"
 #include "run/resume.hpp"
+#include "run/rounds.hpp"
 #include "run/witness/backend.hpp"
 #include "run/witness/results_header.hpp"
 
@@ -18,6 +20,8 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <random>
+#include <span>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -73,7 +77,66 @@ void state_plan(result::Run& header, const std::vector<Job>& jobs) {
   header.planned = std::move(planned);
 }
 
+void add(Outcome& all, const Outcome& more) {
+  all.observations += more.observations;
+  all.failures += more.failures;
+  all.runs += more.runs;
+  all.stopped = more.stopped;
+  all.elapsed += more.elapsed;
+  all.overheads.insert(all.overheads.end(), more.overheads.begin(), more.overheads.end());
+}
+
+void run_until_decided(const Batch& batch, const Execution& execution, const Listener& listener,
+                       BatchResult& ended) {
+  const auto seconds = [&] { return std::chrono::duration<double>(ended.outcome.elapsed).count(); };
+  const double begin = seconds(),
+               budget = std::min(stat::until_decided(batch.until_decided.announced) - begin,
+                                 batch.until_decided.most);
+  bool announced = false;
+  for (bool goes_on = !ended.outcome.stopped; goes_on;) {
+    const Further round = batch.until_decided.next(ended.results);
+    if (round.jobs.empty() || seconds() - begin + round.seconds > budget) return;
+    if (listener.further && !std::exchange(announced, true))
+      listener.further(
+          fmt::format("{} not decided after {} repetitions: up to {} more (-r fixes their number)",
+                      base::format_count(round.undecided, "comparison"),
+                      std::ranges::min(round.jobs, {}, &Job::repetition).repetition,
+                      base::format_duration(std::chrono::duration<double>(budget))));
+    ended.planned += round.jobs.size();
+    const Outcome outcome = execute(round.jobs, execution, listener);
+    add(ended.outcome, outcome);
+    goes_on = !outcome.stopped && outcome.failures == 0;
+  }
+}
+
 } // namespace
+
+std::vector<Job> repeat_again(const std::vector<Job>& plan, const result::Results& results,
+                              std::uint64_t seed, const std::function<bool(const Job&)>& is_wanted) {
+  std::vector<Job> next;
+  for (const Job& job : plan)
+    if (job.repetition == 0 && is_wanted(job)) next.push_back(job);
+  int most = 0;
+  for (Job& job : next) {
+    const int passes = witness::find(job.witness).passes;
+    const auto after = [&](const auto& line) {
+      if (line.kernel == job.kernel && line.params == job.point && line.witness == job.witness)
+        job.repetition = std::max(job.repetition, line.repetition / passes + 1);
+    };
+    std::ranges::for_each(results.observations, after);
+    std::ranges::for_each(results.failures, after);
+    most = std::max(most, job.repetition);
+  }
+  std::mt19937_64 random(seed + static_cast<std::uint64_t>(most));
+  std::vector<Job> jobs;
+  for (int round = 0; round < most; ++round) {
+    const std::size_t first = jobs.size();
+    for (const Job& job : next)
+      if (round < job.repetition) jobs.emplace_back(job).repetition += round;
+    base::shuffle(std::span(jobs).subspan(first), random);
+  }
+  return jobs;
+}
 
 BatchResult run_missing(const Batch& batch, Listener listener) {
   BatchResult ended;
@@ -100,6 +163,7 @@ BatchResult run_missing(const Batch& batch, Listener listener) {
     ended.results.failures.push_back(failure);
   };
   ended.outcome = execute(left, execution, listener);
+  if (batch.until_decided.next) run_until_decided(batch, execution, listener, ended);
   return ended;
 }
 

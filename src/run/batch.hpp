@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -21,6 +22,27 @@ struct BatchOptions {
   bool resume = false, quiet = false;
 };
 
+/// Runs that results call for beyond the plan.
+struct Further {
+  std::vector<Job> jobs;     ///< a round of them; none: all is decided
+  std::size_t undecided = 0; ///< comparisons
+  double seconds = 0;        ///< that the jobs will take
+};
+
+/// What follows a plan that leaves comparisons undecided: round by round, until `next` asks for nothing, a
+/// run fails, or the next round would end after three times the announced time or `most` seconds of rounds.
+struct UntilDecided {
+  std::function<Further(const result::Results&)> next; ///< of the results so far; empty: nothing follows
+  double announced = 0;                                ///< seconds of the planned runs
+  double most = 0;
+};
+
+/// As many repetitions again of each job of the plan that `is_wanted`: who looks after each single one finds
+/// a difference where there is none. Shuffled by `seed` within each repetition. Pure.
+[[nodiscard]] std::vector<Job> repeat_again(const std::vector<Job>& plan, const result::Results& results,
+                                            std::uint64_t seed,
+                                            const std::function<bool(const Job&)>& is_wanted);
+
 /// Runs of any kernels, and where the results go.
 struct Batch {
   std::string command; ///< "sweep", for messages
@@ -30,6 +52,7 @@ struct Batch {
   result::Run header; ///< compared with the plan of an existing file
   std::string file;   ///< appended to as results are made; empty: kept in memory only
   bool resume = false, quiet = false;
+  UntilDecided until_decided = {};
 };
 
 /// A batch without jobs, on this machine. `default_timeout`: of a timed run; `plan`: its settings, for the
@@ -42,15 +65,15 @@ struct Batch {
 struct BatchResult {
   Outcome outcome;
   std::size_t already_recorded = 0; ///< runs that the file held already
-  std::size_t planned = 0;          ///< runs of the whole plan
+  std::size_t planned = 0;          ///< runs of the whole plan, and of what followed it
   result::Results results;          ///< those that the file held, and new ones
 };
 
-/// Runs what the file does not hold. Throws recount::Error before anything is measured: bad_input when the
-/// file exists (without resume) or holds another plan or another CPU's results (with it, naming the
-/// difference), unavailable when it cannot be written. Throws unavailable as well when the disk is full
-/// midway: the file then ends with a whole line and can be resumed. A file that is absent or empty is begun,
-/// also with `resume`.
+/// Runs what the file does not hold; if that was anything, also what follows until all is decided. Throws
+/// recount::Error before anything is measured: bad_input when the file exists (without resume) or holds
+/// another plan or another CPU's results (with it, naming the difference), unavailable when it cannot be
+/// written. Throws unavailable as well when the disk is full midway: the file then ends with a whole line and
+/// can be resumed. A file that is absent or empty is begun, also with `resume`.
 [[nodiscard]] BatchResult run_missing(const Batch& batch, Listener listener);
 
 /// Refuses native runs that need more than `most` bytes, naming the largest point; `setting` says what the

@@ -30,8 +30,9 @@ struct Execution {
 struct Listener {
   std::function<void(const result::Observation&)> observation;
   std::function<void(const result::Failure&)> failure;
-  std::function<void(const Progress&)> progress; ///< after each run, and each second of a long simulation
-  std::function<bool()> stop;                    ///< true: end after killing what is in flight; called often
+  std::function<void(const Progress&)> progress;   ///< after each run, and each second of a long simulation
+  std::function<void(const std::string&)> further; ///< before more runs than planned: why they follow
+  std::function<bool()> stop; ///< true: end after killing what is in flight; called often
 };
 
 /// A model run that was under way when the sweep was stopped.

@@ -11,6 +11,14 @@
 
 namespace recount::stat {
 
+constexpr double longest_undecided = 300; ///< seconds
+
+/// Seconds from the first run on in which further ones may end while a comparison is undecided: three times
+/// those that were announced.
+[[nodiscard]] inline double until_decided(double announced) {
+  return 3 * announced;
+}
+
 /// Whether another round follows, and what they take. `fixed`: their number; 0: until they decide. Pure.
 class Rounds {
 public:
@@ -20,7 +28,7 @@ public:
   [[nodiscard]] bool go_on() const {
     if (fixed_ > 0) return done_ < fixed_;
     // Of five, noise separates two sides in 1 of 900 cases; of three long ones, in 1 of 50.
-    if (done_ < 5) return done_ < 3 || spent_ < longest;
+    if (done_ < 5) return done_ < 3 || spent_ < longest_undecided;
     return !decided_ && spent_ + mean() <= budget();
   }
   /// A round took so long. `decided`: the rounds so far decide what is compared. Returns what to announce:
@@ -44,10 +52,10 @@ public:
   }
 
 private:
-  static constexpr double longest = 300, worth_announcing = 5; // seconds
+  static constexpr double worth_announcing = 5; // seconds
   [[nodiscard]] double mean() const { return spent_ / static_cast<double>(done_); }
   [[nodiscard]] double all() const { return announced_ * static_cast<double>(planned()); }
-  [[nodiscard]] double budget() const { return std::min(longest, 3 * all()); }
+  [[nodiscard]] double budget() const { return std::min(longest_undecided, until_decided(all())); }
   [[nodiscard]] static std::string text(double seconds) {
     return base::format_duration(std::chrono::duration<double>(seconds));
   }

@@ -268,6 +268,13 @@ std::string time_metric(const ProductGroup& group, const Product& a, const Produ
   return disturbed && known ? "cpu_seconds" : "seconds";
 }
 
+bool Fact::decided() const {
+  constexpr double equal = 0.02;
+  if (!quantity || clear()) return true;
+  return quantity->evidence == statistics::Evidence::overlap && quantity->low >= 1 - equal &&
+         quantity->high <= 1 + equal;
+}
+
 std::string Fact::text() const {
   if (!quantity) return absence;
   return format(kind, value()) + (clear() ? "" : " ?");

@@ -61,6 +61,9 @@ struct Fact {
   /// Whether a comparison has a value that its repetitions establish.
   [[nodiscard]] bool clear() const { return quantity && quantity->clear(); }
   [[nodiscard]] double value() const { return quantity->value; }
+  /// Of a comparison of times: whether more repetitions would change nothing: there is no value, it is
+  /// clear, or both are equal within 2 %.
+  [[nodiscard]] bool decided() const;
   /// In a cell: "2.0 x", "2.0 x ?" of one that is not established, or the absence.
   [[nodiscard]] std::string text() const;
   /// In a sentence: "2.0 x", "about 2.0 x (not established)".

@@ -9,6 +9,7 @@
 #include "commands/matmul/matmul_tables.hpp"
 #include "run/batch.hpp"
 #include "run/result/results_file.hpp"
+#include "run/rounds.hpp"
 #include "run/sweep_plan.hpp"
 #include "run/witness/backend.hpp"
 #include "show/command/batch.hpp"
@@ -103,6 +104,29 @@ sweep::Batch make_batch(const MatmulArguments& a, const MatmulRequest& request, 
     batch.header.skipped[what] = why.text();
   if (java && java->missing().empty()) batch.header.versions["java"] = java->version();
   return batch;
+}
+
+/// Further repetitions by the clock of both products of each speed-up on the screen that is undecided.
+sweep::Further repeat_undecided(const sweep::Batch& batch, result::Results results,
+                                statistics::Statistic statistic) {
+  results.statistic = statistic;
+  const auto groups = group_products(results);
+  const auto facts = undecided(groups);
+  sweep::Further round;
+  round.undecided = facts.size();
+  round.jobs = sweep::repeat_again(batch.jobs, results, batch.header.seed, [&](const sweep::Job& job) {
+    const auto product = parse_product(job.kernel, job.point);
+    return product && std::ranges::any_of(facts, [&](const Fact& fact) {
+             return job.witness == fact.quantity->witness &&
+                    (fact.product == *product || fact.reference == product);
+           });
+  });
+  constexpr double start = 0.1;
+  for (const sweep::Job& job : round.jobs)
+    for (const ProductGroup& group : groups)
+      if (const auto taken = group.quantity(*parse_product(job.kernel, job.point), "seconds", job.witness))
+        round.seconds += start + taken->value;
+  return round;
 }
 
 /// Begins a new results file with the published tables; it is then resumed.
@@ -247,6 +271,12 @@ int execute_matmul(const MatmulArguments& a) {
   if (a.dry_run) {
     print_points(plan);
     return 0;
+  }
+  if (a.repeat == 0 && batch.shard.whole() && !request.choice.emulated) {
+    constexpr double quick = 30; // seconds
+    const std::chrono::duration<double> announced = estimate_matmul(batch.jobs, batch.execution.parallel);
+    batch.until_decided = {[&](const auto& results) { return repeat_undecided(batch, results, statistic); },
+                           announced.count(), a.quick ? quick : stat::longest_undecided};
   }
   write_published(request.published, batch);
   sweep::BatchResult ended = command::run_batch(batch);

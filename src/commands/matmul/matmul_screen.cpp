@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 namespace recount::matmul {
 namespace {
@@ -20,23 +21,25 @@ public:
     disturbed_ = count_disturbed(processes_);
   }
 
+  /// The comparisons of the tables that more repetitions may decide.
+  std::vector<Fact> undecided() {
+    add_tables();
+    std::vector<Fact> all;
+    for (const auto& [place, fact] : shown_)
+      if (fact.reference && !fact.decided() && !fact.quantity->witness.modelled()) all.push_back(fact);
+    return all;
+  }
+
   std::string build(const std::vector<Finding>& findings) {
-    for (const auto& [first, in_register, transposed, blocked] : laboratories(group_)) {
-      std::vector<Product> products{first};
-      for (const auto* const more : {&in_register, &transposed, &blocked})
-        products.insert(products.end(), more->begin(), more->end());
-      add_table(fmt::format("16-bit integers, n = {}", first.n), products, first, false);
-    }
-    add_doubles();
+    add_tables();
     if (text_.empty()) return {};
     check_facts(shown_);
     text_ = head() + text_;
     std::vector<std::string> last;
     if (std::ranges::any_of(shown_, [](const Shown& one) { return one.fact.known() && !one.fact.clear(); }))
-      last.push_back(narrow() ? "?: not established; -r 10 may decide"
-                              : fmt::format("?: not established: intervals overlap, or fewer than {} runs; "
-                                            "-r 10 may decide",
-                                            statistics::min_compared));
+      last.emplace_back(narrow()
+                            ? "?: not established; more runs (-r) may decide"
+                            : "?: not established: intervals overlap, or too few runs; more (-r) may decide");
     add_findings(findings, last);
     for (const std::string& line : last)
       add_line(line);
@@ -44,6 +47,16 @@ public:
   }
 
 private:
+  void add_tables() {
+    for (const auto& [first, in_register, transposed, blocked] : laboratories(group_)) {
+      std::vector<Product> products{first};
+      for (const auto* const more : {&in_register, &transposed, &blocked})
+        products.insert(products.end(), more->begin(), more->end());
+      add_table(fmt::format("16-bit integers, n = {}", first.n), products, first, false);
+    }
+    add_doubles();
+  }
+
   /// CPU time if a repetition was disturbed and it is known, else elapsed time.
   [[nodiscard]] Fact preferred(const Fact& by_cpu, const Fact& elapsed) const {
     return disturbed_ > 0 && by_cpu.known() ? by_cpu : elapsed;
@@ -181,6 +194,13 @@ std::string screen_text(const std::vector<ProductGroup>& groups, std::size_t col
   for (const ProductGroup& group : groups)
     text += (text.empty() ? "" : "\n") + Screen(group, columns).build(findings({group}));
   return text;
+}
+
+std::vector<Fact> undecided(const std::vector<ProductGroup>& groups) {
+  std::vector<Fact> all;
+  for (const ProductGroup& group : groups)
+    if (!group.published) std::ranges::move(Screen(group, 80).undecided(), std::back_inserter(all));
+  return all;
 }
 
 } // namespace recount::matmul

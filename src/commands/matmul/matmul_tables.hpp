@@ -99,6 +99,8 @@ constexpr const char *faster_with_fewer_hits = "Faster with fewer hits",
 /// The products of each machine and its findings, on a screen each: at most 24 lines of 80 columns. Throws as
 /// check_facts() does.
 [[nodiscard]] std::string screen_text(const std::vector<ProductGroup>& groups, std::size_t columns);
+/// The speed-ups on these screens that are measured and not decided. Pure.
+[[nodiscard]] std::vector<Fact> undecided(const std::vector<ProductGroup>& groups);
 
 // Figures of matrix products: time, rate, misses and what follows from them, by size and by block.
 

@@ -89,6 +89,10 @@ sweep::BatchResult run_batch(const sweep::Batch& batch) {
   listener.stop = [] { return process::stop_signal != 0; };
   listener.progress = [&](const sweep::Progress& progress) { line.show(progress); };
   listener.observation = [&](const result::Observation&) { measured = true; };
+  listener.further = [&](const std::string& why) {
+    line.clear();
+    if (!batch.quiet) note("recount {}: {}\n", batch.command, why);
+  };
   const auto print_resume_command = [&] {
     line.clear();
     command::print_resume_command(batch.command, batch.file, batch.header.command, measured);

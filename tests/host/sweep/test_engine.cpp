@@ -1,4 +1,5 @@
 // The engine with real processes: crashes, hangs, noise, stops; every run accounted for.
+#include "base/process/temporary_folder.hpp"
 #include "kernels.hpp"
 #include "run/batch.hpp"
 #include "run/engine.hpp"
@@ -191,6 +192,66 @@ BOOST_AUTO_TEST_CASE(a_program_that_is_not_there_is_an_error) {
   const Plan p = plan("1", "0", "segv");
   const auto jobs = schedule(p, expand(p, test::steps_kernel()));
   BOOST_CHECK_THROW(execute(jobs, how, {}), Error);
+}
+
+namespace {
+
+/// Two planned repetitions, then rounds that take `seconds` each by their estimate while `wanted` of them
+/// are called for. `there`: a file with what is there already.
+BatchResult decide(int wanted, double seconds, const std::string& file = {}, const std::string& fault = "0",
+                   Listener listener = {}) {
+  const Plan p = plan("1:2:1", fault, "exit");
+  Batch batch;
+  batch.jobs = schedule(p, expand(p, test::steps_kernel()));
+  batch.execution.program = {SWEEP_RUNNER, "run-point"};
+  batch.header.id = "R";
+  batch.file = file;
+  batch.resume = true;
+  batch.until_decided.next = [&, round = 0](const result::Results& results) mutable {
+    Further further{{}, 1, seconds};
+    if (round++ < wanted)
+      further.jobs =
+          repeat_again(batch.jobs, results, 1, [](const Job& job) { return n_of(job.point) == 2; });
+    return further;
+  };
+  batch.until_decided.announced = 1000;
+  batch.until_decided.most = 300;
+  if (!listener.observation) listener.observation = [](const result::Observation&) {};
+  return run_missing(batch, listener);
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(undecided_points_are_repeated_until_decided_or_the_budget) {
+  std::string why;
+  Listener listener;
+  listener.further = [&](const std::string& text) { why += text; };
+  const BatchResult ended = decide(3, 1, {}, "0", listener);
+  BOOST_TEST(ended.planned == 4U + 2 + 4 + 8);
+  BOOST_TEST(ended.outcome.runs == 18U);
+  BOOST_TEST(ended.results.observations.back().repetition == 15);
+  BOOST_TEST(n_of(ended.results.observations.back().params) == 2);
+  BOOST_TEST(why ==
+             "1 comparison not decided after 2 repetitions: up to 5 min 0 s more (-r fixes their number)");
+  BOOST_TEST(decide(0, 1).planned == 4U);
+  BOOST_TEST(decide(3, 301).planned == 4U);
+  BOOST_TEST(decide(3, 1, {}, "2").planned == 4U + 2); // a failure is no reason to try again
+}
+
+BOOST_AUTO_TEST_CASE(further_runs_are_kept_when_stopped_and_not_begun_anew) {
+  const process::TemporaryFolder folder("recount-decide");
+  const std::string file = folder.path() + "/r.jsonl";
+  bool stop = false;
+  Listener listener;
+  listener.observation = [&](const result::Observation& o) { stop = o.repetition == 2; };
+  listener.stop = [&] { return stop; };
+  const BatchResult stopped = decide(9, 1, file, "0", listener);
+  BOOST_TEST(stopped.outcome.stopped);
+  BOOST_TEST(stopped.outcome.runs == 5U);
+  BOOST_TEST(result::read(file).observations.size() == 10U);
+  const BatchResult again = decide(9, 1, file);
+  BOOST_TEST(again.outcome.runs == 0U);
+  BOOST_TEST(again.results.observations.size() == 10U);
 }
 
 BOOST_AUTO_TEST_CASE(timed_runs_are_alone_on_their_cpu) {

@@ -147,6 +147,23 @@ BOOST_AUTO_TEST_CASE(derived_metrics_take_all_parts_from_one_witness) {
   BOOST_TEST(!matmul::comparison(group, a, a.at_size(7), "seconds").known());
 }
 
+BOOST_AUTO_TEST_CASE(overlapping_speed_ups_are_undecided_unless_equal) {
+  const auto count = [](double times, double noise, int repetitions) {
+    std::vector<result::Observation> all;
+    for (int i = 0; i < repetitions; ++i) {
+      const double shift = 1 + noise * ((i * 2) % 5 - 2);
+      all.push_back(seen(point("ijk", 600), "clock", "seconds", shift, i));
+      all.push_back(seen(point("ikj", 600), "clock", "seconds", times * shift, i));
+    }
+    const auto results = results_of(std::move(all));
+    return matmul::undecided(matmul::group_products(results)).size();
+  };
+  BOOST_TEST(count(0.5, 0.05, 5) == 0U); // clear
+  BOOST_TEST(count(0.97, 0.05, 5) == 1U);
+  BOOST_TEST(count(1, 0.001, 5) == 0U);  // equal
+  BOOST_TEST(count(0.5, 0.05, 2) == 1U); // too few
+}
+
 // PAPI_L2_DCM of Skylake contains page walks, PAPI_L2_DCA does not; PAPI_L1_DCM does.
 BOOST_AUTO_TEST_CASE(hit_rates_take_hits_and_accesses_from_one_population) {
   const auto rate = [](double l2_misses, double l1_misses) {
