@@ -87,20 +87,22 @@ void label_folders() {
   } label;
   traverse_test_tree(framework::master_test_suite().p_id, label, true);
 }
+} // namespace
 
-#ifdef BOOST_TEST_ALTERNATIVE_INIT_API
+#ifdef BOOST_TEST_DYN_LINK
+namespace {
 bool init() {
   label_folders();
   return true;
 }
-#else
-test_suite* init(int /*argc*/, char** /*argv*/) {
-  label_folders();
-  return nullptr;
-}
-#endif
 } // namespace
 
 int main(int argc, char** argv) {
   return unit_test_main(init, argc, argv);
 }
+#else // the static library has main()
+test_suite* init_unit_test_suite(int /*argc*/, char** /*argv*/) {
+  label_folders();
+  return nullptr;
+}
+#endif
