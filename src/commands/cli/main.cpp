@@ -41,11 +41,11 @@ std::string usage() {
   };
   std::string text =
       "usage: recount COMMAND [options]\n" +
-      paragraph("Counts events by perf_event and PAPI, compares with a model, plots; commands:");
+      paragraph("Counts events by perf_event and by PAPI, compares both with a model; commands:");
   for (const auto& command : cli::commands()) // a screen of 24 lines at 80 columns
     if (!command.hidden)
       text += fmt::format("  {:<11} {}\n", command.name, command::wrap(command.prose, columns, 14));
-  return text + paragraph("Start: `recount doctor`. Options: `recount COMMAND --help`. All: recount(1).");
+  return text + paragraph("Options: `recount COMMAND --help`. Manual: recount(1). Begin: `recount doctor`.");
 }
 
 /// One line with the version of recount and its commit, then one line for each library that every command

@@ -200,19 +200,35 @@ namespace {
 
 using Kind = TableFinding::Kind;
 
+/// The factors that a ratio is within `precise` of, else the nearest within `most`.
+std::vector<double> find_slips(double ratio, double precise, double most) {
+  std::vector<double> fit;
+  double nearest = 0, best = most;
+  for (const double factor : slip_factors) {
+    const double off = std::max(ratio, 1 / ratio) / factor, times = std::max(off, 1 / off);
+    if (times <= precise) fit.push_back(factor);
+    if (times <= best) nearest = factor, best = times;
+  }
+  if (fit.empty() && nearest > 0) fit = {nearest};
+  return fit;
+}
+
+std::string slips_text(const std::vector<double>& slips, double ratio) {
+  return fmt::format("{} times too {}", fmt::join(slips, " or "), ratio < 1 ? "small" : "large");
+}
+
 /// Makes the finding of a value that is `ratio` times what it should be.
 TableFinding digit_finding(const std::string& metric, const Cell& cell, double ratio,
-                           const std::string& text) {
-  const bool lost = ratio < 1;
-  const std::string slip = text.starts_with("10 times")
-                               ? fmt::format("a digit was {}", lost ? "lost" : "added")
-                               : "its unit or a digit is wrong";
+                           const std::vector<double>& slips) {
+  const bool lost = ratio < 1, digit = slips.size() == 1 && slips.front() == 10;
+  const std::string slip =
+      digit ? fmt::format("a digit was {}", lost ? "lost" : "added") : "its unit or a digit is wrong";
   return {lost ? Kind::digit_lost : Kind::digit_added,
           metric,
           {cell},
           fmt::format("{} of {} is {:.4g} times {} than that of its neighbours: {}", metric, cell.text(),
                       std::max(ratio, 1 / ratio), lost ? "smaller" : "larger", slip),
-          text};
+          slips_text(slips, ratio)};
 }
 
 /// Long times have other causes, and rare events no typical share.
@@ -232,8 +248,8 @@ void check_digits(const std::string& metric, const Column& column, std::vector<T
       const double reference = std::sqrt(a * b), spread = std::max(a, b) / std::min(a, b);
       const double ratio = row[i].second / reference;
       if (!(spread <= neighbours_agree) || !(ratio > 0) || !can_slip(metric, reference, ratio)) continue;
-      const std::string text = slip_text(ratio, std::min(noise * std::sqrt(spread), window), window);
-      if (!text.empty()) found.push_back(digit_finding(metric, row[i].first, ratio, text));
+      const auto slips = find_slips(ratio, std::min(noise * std::sqrt(spread), window), window);
+      if (!slips.empty()) found.push_back(digit_finding(metric, row[i].first, ratio, slips));
     }
     row.clear();
   };
@@ -394,16 +410,8 @@ int count_digits(double value) {
 }
 
 std::string slip_text(double ratio, double precise, double most) {
-  std::vector<double> fit;
-  double nearest = 0, best = most;
-  for (const double factor : slip_factors) {
-    const double off = std::max(ratio, 1 / ratio) / factor, times = std::max(off, 1 / off);
-    if (times <= precise) fit.push_back(factor);
-    if (times <= best) nearest = factor, best = times;
-  }
-  if (fit.empty() && nearest > 0) fit = {nearest};
-  return fit.empty() ? ""
-                     : fmt::format("{} times too {}", fmt::join(fit, " or "), ratio < 1 ? "small" : "large");
+  const auto slips = find_slips(ratio, precise, most);
+  return slips.empty() ? "" : slips_text(slips, ratio);
 }
 
 bool is_mistaken(const std::vector<TableFinding>& findings, const std::string& metric, const Cell& cell) {

@@ -197,7 +197,7 @@ BOOST_AUTO_TEST_CASE(a_program_that_is_not_there_is_an_error) {
 namespace {
 
 /// Two planned repetitions, then rounds that take `seconds` each by their estimate while `wanted` of them
-/// are called for. `there`: a file with what is there already.
+/// are called for. `file`: of the results; it may hold some already.
 BatchResult decide(int wanted, double seconds, const std::string& file = {}, const std::string& fault = "0",
                    Listener listener = {}) {
   const Plan p = plan("1:2:1", fault, "exit");
