@@ -89,9 +89,8 @@ void add(Outcome& all, const Outcome& more) {
 void run_until_decided(const Batch& batch, const Execution& execution, const Listener& listener,
                        BatchResult& ended) {
   const auto seconds = [&] { return std::chrono::duration<double>(ended.outcome.elapsed).count(); };
-  const double begin = seconds(),
-               budget = std::min(stat::until_decided(batch.until_decided.announced) - begin,
-                                 batch.until_decided.most);
+  const double begin = seconds(), announced_time = batch.until_decided.announced.value_or(begin),
+               budget = std::min(stat::until_decided(announced_time) - begin, batch.until_decided.most);
   bool announced = false;
   for (bool goes_on = !ended.outcome.stopped; goes_on;) {
     const Further round = batch.until_decided.next(ended.results);
@@ -111,8 +110,8 @@ void run_until_decided(const Batch& batch, const Execution& execution, const Lis
 
 } // namespace
 
-std::vector<Job> repeat_again(const std::vector<Job>& plan, const result::Results& results,
-                              std::uint64_t seed, const std::function<bool(const Job&)>& is_wanted) {
+Further repeat_again(const std::vector<Job>& plan, const result::Results& results, std::uint64_t seed,
+                     const std::function<bool(const Job&)>& is_wanted) {
   std::vector<Job> next;
   for (const Job& job : plan)
     if (job.repetition == 0 && is_wanted(job)) next.push_back(job);
@@ -128,14 +127,23 @@ std::vector<Job> repeat_again(const std::vector<Job>& plan, const result::Result
     most = std::max(most, job.repetition);
   }
   std::mt19937_64 random(seed + static_cast<std::uint64_t>(most));
-  std::vector<Job> jobs;
+  Further further;
+  std::vector<Job>& jobs = further.jobs;
   for (int round = 0; round < most; ++round) {
     const std::size_t first = jobs.size();
     for (const Job& job : next)
       if (round < job.repetition) jobs.emplace_back(job).repetition += round;
     base::shuffle(std::span(jobs).subspan(first), random);
   }
-  return jobs;
+  constexpr double start = 0.1; // of a process
+  for (const auto& o : results.observations) {
+    const auto same = [&](const Job& job) {
+      return is_seconds(o.metric) && job.kernel == o.kernel && job.point == o.params &&
+             job.witness == o.witness;
+    };
+    if (std::ranges::any_of(next, same)) further.seconds += start + result::as_double(o.value).value_or(0);
+  }
+  return further;
 }
 
 BatchResult run_missing(const Batch& batch, Listener listener) {

@@ -3,6 +3,7 @@
 
 #include "run/engine.hpp"
 #include "run/result/results_file.hpp"
+#include "run/rounds.hpp"
 #include "run/sweep_plan.hpp"
 
 #include <chrono>
@@ -10,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,15 +35,15 @@ struct Further {
 /// run fails, or the next round would end after three times the announced time or `most` seconds of rounds.
 struct UntilDecided {
   std::function<Further(const result::Results&)> next; ///< of the results so far; empty: nothing follows
-  double announced = 0;                                ///< seconds of the planned runs
-  double most = 0;
+  std::optional<double> announced; ///< seconds of the planned runs; none: those that they took
+  double most = stat::longest_undecided;
 };
 
 /// As many repetitions again of each job of the plan that `is_wanted`: who looks after each single one finds
-/// a difference where there is none. Shuffled by `seed` within each repetition. Pure.
-[[nodiscard]] std::vector<Job> repeat_again(const std::vector<Job>& plan, const result::Results& results,
-                                            std::uint64_t seed,
-                                            const std::function<bool(const Job&)>& is_wanted);
+/// a difference where there is none. Shuffled by `seed` within each repetition; `seconds` is what they took
+/// so far, `undecided` is left to the caller. Pure.
+[[nodiscard]] Further repeat_again(const std::vector<Job>& plan, const result::Results& results,
+                                   std::uint64_t seed, const std::function<bool(const Job&)>& is_wanted);
 
 /// Runs of any kernels, and where the results go.
 struct Batch {

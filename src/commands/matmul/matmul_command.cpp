@@ -110,22 +110,16 @@ sweep::Batch make_batch(const MatmulArguments& a, const MatmulRequest& request, 
 sweep::Further repeat_undecided(const sweep::Batch& batch, result::Results results,
                                 statistics::Statistic statistic) {
   results.statistic = statistic;
-  const auto groups = group_products(results);
-  const auto facts = undecided(groups);
-  sweep::Further round;
+  const auto facts = undecided(group_products(results));
+  sweep::Further round =
+      sweep::repeat_again(batch.jobs, results, batch.header.seed, [&](const sweep::Job& job) {
+        const auto product = parse_product(job.kernel, job.point);
+        return product && std::ranges::any_of(facts, [&](const Fact& fact) {
+                 return job.witness == fact.quantity->witness &&
+                        (fact.product == *product || fact.reference == product);
+               });
+      });
   round.undecided = facts.size();
-  round.jobs = sweep::repeat_again(batch.jobs, results, batch.header.seed, [&](const sweep::Job& job) {
-    const auto product = parse_product(job.kernel, job.point);
-    return product && std::ranges::any_of(facts, [&](const Fact& fact) {
-             return job.witness == fact.quantity->witness &&
-                    (fact.product == *product || fact.reference == product);
-           });
-  });
-  constexpr double start = 0.1;
-  for (const sweep::Job& job : round.jobs)
-    for (const ProductGroup& group : groups)
-      if (const auto taken = group.quantity(*parse_product(job.kernel, job.point), "seconds", job.witness))
-        round.seconds += start + taken->value;
   return round;
 }
 

@@ -17,6 +17,7 @@
 #include "show/command/output.hpp"
 #include "show/command/print.hpp"
 #include "show/command/removed.hpp"
+#include "show/document/groups.hpp"
 
 #include <recount/error.hpp>
 
@@ -233,19 +234,36 @@ void report(const SweepRun& run, const BatchResult& ended, const SweepOptions& o
   tables.write("recount sweep " + run.plan.kernel, {sweep_summary(ended, selection)});
 }
 
+/// Further repetitions by the clock of neighbouring points whose times are not told apart.
+Further repeat_undecided(const Batch& batch, const result::Results& results,
+                         statistics::Statistic statistic) {
+  result::Results judged = results;
+  judged.statistic = statistic;
+  const auto points = undecided_points(sweep_groups(judged));
+  Further round = repeat_again(batch.jobs, results, batch.header.seed, [&](const Job& job) {
+    return job.witness == Witness::clock && std::ranges::find(points, job.point) != points.end();
+  });
+  round.undecided = points.size() / 2;
+  return round;
+}
+
 int execute_sweep(const SweepOptions& o, const std::vector<plot::Figure>& figures) {
   command::check_outputs(
       {.results = o.output, .plot = o.plot, .plot_on_terminal = true, .json = o.json, .resume = o.resume});
   check_figure(o.plot, o.figure, figures);
   const auto statistic = command::parse_statistic(o.statistic);
   const command::TableExport tables(o.dry_run ? std::string() : o.export_to);
-  const SweepRun run = make_sweep(o);
+  SweepRun run = make_sweep(o);
   if (run.grid.points.empty()) return 0; // of a shard
   if (!o.quiet) {
     command::note("{}", skipped_text(run.grid));
     announce(run, o.repeat);
   }
   if (o.dry_run) return 0;
+  if (o.repeat == 0 && run.batch.shard.whole() && !host::this_emulation().exact)
+    run.batch.until_decided.next = [&](const auto& results) {
+      return repeat_undecided(run.batch, results, statistic);
+    };
   BatchResult ended = command::run_batch(run.batch);
   ended.results.statistic = statistic;
   report(run, ended, o, tables);
@@ -269,7 +287,9 @@ command::Command sweep_command(const std::vector<plot::Figure>& figures) {
                       "presets, events, seconds, tsc_cycles (default: per witness)")
                 .list("--where", o->conditions, "COND",
                       "keep only points that satisfy COND, e.g. 'stride<=size/2'")
-                .number("-r,--repeat", o->repeat, "N", "repetitions per point (default 5)", {1, 1'000'000})
+                .number("-r,--repeat", o->repeat, "N",
+                        "repetitions per point (default: 5, of times more until neighbours differ)",
+                        {1, 1'000'000})
                 .text("--sample", o->sample, "WHEN", sample_help)
                 .number("--draws", o->draws, "N", draws_help, {1, 1000})
                 .text("--max-memory", o->memory, "SIZE",

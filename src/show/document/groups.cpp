@@ -12,6 +12,7 @@
 #include <map>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 
 namespace recount::sweep {
 
@@ -75,6 +76,30 @@ std::vector<SweepGroup> least(std::vector<SweepGroup> groups, std::size_t count,
     all.insert(all.end(), std::make_move_iterator(points.begin()), std::make_move_iterator(points.end()));
   }
   return all;
+}
+
+std::vector<result::Params> undecided_points(const std::vector<SweepGroup>& groups) {
+  constexpr double equal = 1.02;
+  std::vector<result::Params> points;
+  for (const std::string& name : varying(groups)) {
+    std::map<result::Params, const SweepGroup*> before; // the last point of each line along `name`
+    for (const SweepGroup& group : groups) {
+      if (!is_seconds(group.metric) || group.witness != Witness::clock || !group.summary) continue;
+      result::Params line = group.params;
+      line.erase(name);
+      const SweepGroup* const other = std::exchange(before[line], &group);
+      if (!other) continue;
+      const auto accesses = [](const SweepGroup& one) {
+        return static_cast<double>(std::max<std::int64_t>(1, one.accesses.value_or(1)));
+      };
+      const double scale = accesses(group) / accesses(*other); // times per access are compared
+      const statistics::Summary &a = *other->summary, &b = *group.summary;
+      const auto [least, most] = std::minmax({a.value * scale, b.value});
+      if (most > equal * least && a.low * scale <= b.high && b.low <= a.high * scale)
+        points.insert(points.end(), {other->params, group.params});
+    }
+  }
+  return points;
 }
 
 std::string outliers_text(const std::vector<SweepGroup>& groups) {

@@ -47,6 +47,10 @@ struct SweepGroup {
 [[nodiscard]] std::vector<SweepGroup> least(std::vector<SweepGroup> groups, std::size_t count,
                                             const result::Params& first);
 
+/// The points whose time by the clock is not told apart from a neighbour's (the next one along a parameter):
+/// medians more than 2 % apart, intervals that overlap. A pair of them for each, the two one after the other.
+[[nodiscard]] std::vector<result::Params> undecided_points(const std::vector<SweepGroup>& groups);
+
 /// "2 outliers, further than 14.826 median absolute deviations from their median: size=4096 stride=64,
 /// seconds by clock, repetition 2 ...; ": the first three by name. Empty: there are none. Modelled values
 /// have none.

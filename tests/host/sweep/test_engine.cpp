@@ -208,10 +208,11 @@ BatchResult decide(int wanted, double seconds, const std::string& file = {}, con
   batch.file = file;
   batch.resume = true;
   batch.until_decided.next = [&, round = 0](const result::Results& results) mutable {
-    Further further{{}, 1, seconds};
+    Further further;
     if (round++ < wanted)
-      further.jobs =
-          repeat_again(batch.jobs, results, 1, [](const Job& job) { return n_of(job.point) == 2; });
+      further = repeat_again(batch.jobs, results, 1, [](const Job& job) { return n_of(job.point) == 2; });
+    further.undecided = 1;
+    further.seconds = seconds;
     return further;
   };
   batch.until_decided.announced = 1000;

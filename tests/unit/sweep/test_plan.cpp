@@ -199,6 +199,34 @@ BOOST_AUTO_TEST_CASE(min_points_may_be_sampled_or_exact) {
   BOOST_TEST(found.back().of_first.value() == 0.25);
 }
 
+BOOST_AUTO_TEST_CASE(times_of_neighbours_are_undecided_where_they_overlap_and_differ) {
+  // Five repetitions of each point: t - wide ... t + wide, 100 or 200 accesses.
+  const auto undecided = [](const std::vector<std::pair<double, double>>& points, const char* witness) {
+    result::Results results;
+    for (std::int64_t i = 0; const auto& [time, wide] : points) {
+      ++i;
+      for (int repetition = 0; repetition < 5; ++repetition) {
+        result::Observation o;
+        o.params = result::Params{{"size", i}};
+        o.repetition = repetition;
+        o.witness = witness;
+        o.metric = "seconds";
+        o.accesses = 100 * (1 + i % 2);
+        o.value = (time + wide * (repetition - 2) / 2) * (1 + static_cast<double>(i % 2));
+        results.observations.push_back(o);
+      }
+    }
+    std::string text;
+    for (const auto& point : undecided_points(sweep_groups(results)))
+      text += result::text(point.at("size")) + " ";
+    return text;
+  };
+  BOOST_TEST(undecided({{100, 4}, {105, 4}, {120, 4}, {121, 9}}, "clock") == "1 2 ");
+  BOOST_TEST(undecided({{100, 2}, {105, 2}, {140, 9}, {150, 9}}, "clock") == "3 4 ");
+  BOOST_TEST(undecided({{100, 9}, {105, 9}, {100, 9}}, "clock") == "1 2 2 3 ");
+  BOOST_TEST(undecided({{100, 9}, {105, 9}, {100, 9}}, "model") == "");
+}
+
 BOOST_AUTO_TEST_CASE(model_runs_are_sampled_and_drawn_as_asked) {
   const auto job = [](const char* name, std::int64_t n, const char* witness) {
     const auto& kernel = kernel::find(name);
