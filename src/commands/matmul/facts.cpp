@@ -203,9 +203,12 @@ std::string format(Kind kind, double value) {
   case Kind::factor: break;
   default: return base::format_number(value);
   }
-  // Two significant digits; three where they would hide on which side of 1 it is.
+  return format_factor(value) + " x";
+}
+
+std::string format_factor(double value) {
   const int places = value >= 9.95 ? 0 : value >= 1.095 ? 1 : value >= 0.095 ? 2 : 3;
-  return fmt::format("{:.{}f} x", value, places);
+  return fmt::format("{:.{}f}", value, places);
 }
 
 const std::vector<MetricRow>& metric_rows() {

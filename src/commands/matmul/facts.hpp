@@ -17,6 +17,8 @@ namespace recount::matmul {
 enum class Kind { count, per_thousand, number, share, factor, points, place };
 /// "27.11" (millions), "98.31 %", "2.0 x", "-0.35".
 [[nodiscard]] std::string format(Kind kind, double value);
+/// Two significant digits; three where they would hide on which side of 1 it is.
+[[nodiscard]] std::string format_factor(double value);
 
 /// A metric of a product: counted, or derived from others of the same witness and processes.
 struct MetricRow {

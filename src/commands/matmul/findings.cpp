@@ -15,6 +15,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <utility>
 
 namespace recount::matmul {
 namespace {
@@ -39,8 +40,7 @@ std::string product_name(const Product& product) {
 
 /// "2.0 times" of a factor, as its cell shows it.
 std::string times_text(const Fact& factor) {
-  const std::string text = factor.text();
-  return text.substr(0, text.find(' ')) + " times";
+  return format_factor(factor.value()) + " times";
 }
 
 /// Native events that count more than demand accesses (Intel 64 and IA-32 Architectures Software Developer's
@@ -200,13 +200,14 @@ std::string effect_of_l2(const Subject& subject, const Product& a, const Product
     return fmt::format("L2 does not explain it ({} million misses, {} of the other)", misses_a.text(),
                        misses_b.text());
   const double each = below_l2_fits(a, subject.machine) ? max_of_hit : max_of_memory,
-               share = std::min(1.0, fewer * each * 1e-9 / saved);
+               share = fewer * each * 1e-9 / saved;
   const Fact rate_a = fact(subject.group, a, "L2_HIT_RATE", witness),
              rate_b = fact(subject.group, b, "L2_HIT_RATE", witness);
-  return fmt::format(
-      "its {} million fewer L2 misses (L2 hit rates {} and {}), at {:.0f} ns each, explain at most "
-      "{:.0f} % of the {} s",
-      format_millions(fewer), rate_a.text(), rate_b.text(), each, 100 * share, format_number(saved));
+  const std::string what = fmt::format("its {} million fewer L2 misses (L2 hit rates {} and {})",
+                                       format_millions(fewer), rate_a.text(), rate_b.text());
+  if (share >= 1) return what + " may be the cause"; // an upper bound that excludes nothing
+  return fmt::format("{}, at {:.0f} ns each, explain at most {:.0f} % of the {} s", what, each, 100 * share,
+                     format_number(saved));
 }
 
 /// What the sum in memory of a slower product costs, where the same loops with it in a register were
@@ -220,25 +221,31 @@ std::string effect_of_register(const ProductGroup& group, const Product& slower)
                      loops_name(in_memory), times_text(gain));
 }
 
-/// Products that are faster than what they are compared with though fewer of their accesses hit L1.
+/// Products that are faster than what they are compared with though fewer of their accesses hit L1: the
+/// fastest of each reference.
 void add_faster_with_fewer_hits(Findings& findings, const Subject& subject) {
+  std::map<Product, std::pair<double, Finding>> fastest;
   for (const auto& [product, metrics] : subject.group.products)
     for (const Product& reference : list_references(product)) {
       const std::string by = time_metric(subject.group, product, reference);
       const Fact time = comparison(subject.group, product, reference, by),
                  rate = comparison(subject.group, product, reference, "L1_HIT_RATE");
       if (!time.clear() || !rate.clear() || time.value() <= 1 || rate.value() >= 0) continue;
+      auto& [factor, finding] = fastest[reference];
+      if (time.value() <= factor) continue;
+      factor = time.value();
       const Witness witness = rate.quantity->witness;
-      findings.push_back(
-          {faster_with_fewer_hits,
-           fmt::format(
-               "{} is {} as fast as {}{}, n = {}, though its L1 hit rate is {} points lower, {}: {}{}.",
-               loops_name(product), times_text(time), loops_name(reference),
-               by == "cpu_seconds" ? " by CPU time" : "", product.n, rate.text().substr(1), describe(witness),
-               effect_of_l2(subject, product, reference, witness, by),
-               effect_of_register(subject.group, reference)),
-           {product, reference}});
+      finding = {faster_with_fewer_hits,
+                 fmt::format(
+                     "{} is {} as fast as {}{}, n = {}, though its L1 hit rate is {} points lower, {}: {}{}.",
+                     loops_name(product), times_text(time), loops_name(reference),
+                     by == "cpu_seconds" ? " by CPU time" : "", product.n, rate.text().substr(1),
+                     describe(witness), effect_of_l2(subject, product, reference, witness, by),
+                     effect_of_register(subject.group, reference)),
+                 {product, reference}};
     }
+  for (auto& [reference, found] : fastest)
+    findings.push_back(std::move(found.second));
 }
 
 // Jumps of the cost per step between two sizes, and which part of the machine causes them.
