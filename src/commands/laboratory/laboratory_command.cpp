@@ -315,20 +315,24 @@ Paper write_paper(const result::Results& results, const Features& features,
   return paper;
 }
 
-/// The answers of at most a line each, on a terminal of so many columns.
+/// The answers of at most a line each, on a terminal of so many columns; the report has the confidence of
+/// those that a narrow one shows.
 std::string answers_screen(const result::Results& results, const std::vector<document::Answer>& answers,
                            std::size_t columns) {
   constexpr std::size_t longest = 60;
-  const bool narrow = columns < 60; // the report has the confidence
-  show::Table table({{"question"}, {"answer"}, {narrow ? "" : "confidence"}});
-  for (const document::Answer& answer : answers)
-    if (const std::string value = value_text(answer); value.size() <= longest)
-      table.add(
-          {answer.question, value, narrow ? "" : answer.confidence.substr(0, answer.confidence.find(','))});
-    else if (answer.value.empty())
-      table.add({answer.question, "not answered: the report has the reason", ""});
+  const bool narrow = columns < 60;
+  show::Table table({{"question"}, {"answer"}, {"confidence"}});
+  std::string lines, note;
+  for (const document::Answer& answer : answers) {
+    std::string value = value_text(answer);
+    if (value.size() > longest && !answer.value.empty()) continue;
+    if (answer.value.empty()) value = "not answered: the report has the reason";
+    if (answer.open) note = "  ?: not established\n";
+    lines += command::wrap(answer.question + ": " + value, columns, 2) + "\n";
+    table.add({answer.question, value, answer.confidence.substr(0, answer.confidence.find(','))});
+  }
   return command::wrap(machine_text(results) + "; " + source_of_misses(results), columns, 2) + "\n" +
-         command::table_text(table, stdout, columns);
+         (narrow ? lines : command::table_text(table, stdout, columns)) + note;
 }
 
 int execute_laboratory(const LaboratoryArguments& a, const Features& features) {

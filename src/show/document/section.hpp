@@ -68,6 +68,7 @@ struct Answer {
   std::string proof = {};      ///< caption of the table with the cells; empty: none
   std::string cells = {};      ///< "row L1d capacity"
   std::string confidence = {}; ///< "high", "medium", "low", "modelled"
+  bool open = false;           ///< `value` has a comparison that is not established, marked "?"
 };
 
 /// A section of the report. Features list theirs; commands/cli/commands.cpp has the table of all, in their
