@@ -302,15 +302,14 @@ Paper write_paper(const result::Results& results, const Features& features,
   paper.document.title = "Laboratory: caches and matrix products of " + machine_text(results);
   std::string source = source_of_misses(results);
   source.front() = 'M';
-  blocks.emplace_back(document::Paragraph{fmt::format("{}; {}.", source, times_text(results))});
+  blocks.emplace_back(document::Paragraph{
+      fmt::format("{}; {}. All values, with their repetitions, are in the files beside this report: {}.",
+                  source, times_text(results), fmt::join(files, ", "))});
   for (const auto& study : result::incomplete(results))
     blocks.emplace_back(document::Paragraph{result::describe(study)});
   blocks.emplace_back(document::Heading{"Answers", 1});
   blocks.emplace_back(answers_table(collect_answers(results, features.sections), places(body, 1)));
   document::append(blocks, std::move(body));
-  blocks.emplace_back(document::Paragraph{
-      fmt::format("All values, with their repetitions, are in the files beside this report: {}.",
-                  fmt::join(files, ", "))});
   paper.pictures = gallery.wanted();
   return paper;
 }
