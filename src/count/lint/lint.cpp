@@ -259,7 +259,8 @@ void check_errata(const preset::CpuView& view, Findings& findings) {
       for (const errata::Erratum* const erratum :
            errata::of_pmu(view.core->name, view.codes[at].type, view.codes[at].config))
         findings.add(erratum->what.ends_with(always) ? "miscounted-event" : "erratum",
-                     erratum->number + view.names[at], {preset.place, preset.name, view.cpu, view.names[at]},
+                     erratum->number + view.names[at],
+                     {preset.place, preset.name, view.cpu, view.written(preset, v)},
                      view.names[at] + ": " + erratum->sentence());
     }
 }
@@ -275,16 +276,19 @@ std::string hash_parts(std::initializer_list<std::string_view> parts) {
   return fmt::format("{:016x}", hash);
 }
 
-/// The type, formula and terms of a preset row, without descriptions; all fields of other rows.
+/// The type, formula and terms of a preset row, without descriptions; all fields of other rows. The order of
+/// terms matters where the type says so.
 std::string definition(const preset::Line& line) {
   const bool preset = line.kind == preset::Kind::preset;
-  std::string text;
+  std::vector<std::string> fields;
   for (std::size_t i = preset ? 2 : 0; i < line.fields.size(); ++i) {
-    const std::string& field = line.fields[i].text;
-    if (preset && preset::is_description(field)) break;
-    text += (text.empty() ? "" : ",") + field;
+    if (preset && preset::is_description(line.fields[i].text)) break;
+    fields.push_back(line.fields[i].text);
   }
-  return text;
+  const auto type = preset && !fields.empty() ? derived_named(fields.front()) : std::nullopt;
+  if (type == Derived::add) std::sort(fields.begin() + 1, fields.end());
+  if (type == Derived::sub && fields.size() > 2) std::sort(fields.begin() + 2, fields.end());
+  return fmt::format("{}", fmt::join(fields, ","));
 }
 
 } // namespace

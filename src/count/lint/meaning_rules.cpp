@@ -194,7 +194,7 @@ void check_siblings(const preset::CpuView& view, const Preset& preset, const for
   for (const auto& [v, weight] : form.coefficients) {
     if (v < 0 || weight < 0) continue;
     const auto at = static_cast<std::size_t>(v);
-    for (const std::string& name : list_siblings(view.names[at]))
+    for (const std::string& name : list_siblings(view.written(preset, v)))
       if (lacks(view, form, view.codes[at], name)) missing.insert(name);
   }
   for (const std::string& name : missing)
@@ -212,7 +212,8 @@ void check_weights(const preset::CpuView& view, const Preset& preset, const form
     auto wanted = stated_operations(view.cpu, event);
     if (!wanted) wanted = described_operations(view.codes[static_cast<std::size_t>(v)].prose);
     if (!wanted || weight == *wanted) continue;
-    findings.add("flop-weight", preset.name + event, {preset.place, preset.name, view.cpu, event},
+    findings.add("flop-weight", preset.name + event,
+                 {preset.place, preset.name, view.cpu, view.written(preset, v)},
                  fmt::format("{} counts {} {}, but each count is {}", preset.name, event,
                              base::format_count(weight, "time"), base::format_count(*wanted, "operation")));
   }
@@ -238,10 +239,11 @@ void check_meaning(const preset::CpuView& view, Findings& findings) {
       const auto found = violations(rule, *form, events);
       if (!found.empty() && rule.has("exists") && !exists(view, rule.list("exists"))) continue;
       for (const std::size_t at : found)
-        findings.add(rule.rule, preset.name + view.names[at],
-                     {preset.place, preset.name, view.cpu, view.names[at]},
-                     fmt::format("{} {} {}", preset.name, rule.has("subtracted") ? "subtracts" : "counts",
-                                 view.names[at]));
+        findings.add(
+            rule.rule, preset.name + view.names[at],
+            {preset.place, preset.name, view.cpu, view.written(preset, static_cast<formula::Variable>(at))},
+            fmt::format("{} {} {}", preset.name, rule.has("subtracted") ? "subtracts" : "counts",
+                        view.names[at]));
     }
   }
 }

@@ -139,7 +139,7 @@ void same_formula(const preset::CpuView& view, Findings& findings) {
     const std::string message =
         fmt::format("{} are {} {}", listed(names), names.size() == 2 ? "both" : "all", what);
     for (const std::string& name : names)
-      findings.add("same-formula", message, {view.loaded.find(name)->place, name, view.cpu, what}, message);
+      findings.add("same-formula", message, {view.loaded.find(name)->place, name, view.cpu}, message);
   }
 }
 
@@ -259,8 +259,8 @@ void relation(const preset::CpuView& view, const preset::Identity& identity, Fin
                                                                                     : "identity-note";
   for (const auto* side : {&identity.left, &identity.right})
     for (const std::string& preset : *side) {
-      Finding& f =
-          findings.add(rule, condition, {view.loaded.find(preset)->place, preset, view.cpu, condition}, {});
+      Finding& f = findings.add(rule, condition,
+                                {view.loaded.find(preset)->place, preset, view.cpu, identity.text}, {});
       if (std::ranges::find(f.relations, identity.text) != f.relations.end()) continue;
       f.relations.push_back(identity.text);
       const bool many = f.relations.size() > 1;
@@ -389,7 +389,7 @@ void missing_part(const std::map<CodedSum, std::vector<const RelativeRow*>>& oth
   const RelativeRow& one = *usual->second.front();
   const std::string other_formula = formula::to_text(one.form, one.view->names);
   findings.add("missing-part", own.preset->name + other_formula,
-               {own.preset->place, own.preset->name, view.cpu, other_formula},
+               {own.preset->place, own.preset->name, view.cpu, "relatives"},
                fmt::format("{} = {}, but {} on {}, whose events exist here too", own.preset->name,
                            formula::to_text(own.form, own.view->names), other_formula, one.view->cpu));
 }
@@ -428,7 +428,7 @@ void compare_rows(const std::vector<RelativeRow>& rows, const RelativeRow& own, 
   for (const RelativeRow* const row : usual->second)
     cpus.push_back(row->view->cpu);
   findings.add(
-      "outlier", preset + formula + other_formula, {own.preset->place, preset, view.cpu, other_formula},
+      "outlier", preset + formula + other_formula, {own.preset->place, preset, view.cpu},
       fmt::format("{} = {}, but {} on {}{}", preset, formula, other_formula, fmt::join(cpus, ", "), codes));
 }
 

@@ -107,6 +107,7 @@ void check_diagnostic(const preset::CpuView& view, const preset::Diagnostic& dia
     if (view.loaded.crashes) return add("crash", fmt::format("{}: unmatched ) in {}", preset, text));
     return add("overrun", preset + ": the formula exceeds PAPI's buffer of 2048 bytes");
   case Kind::lost_block:
+    where.cause.clear();
     findings.add("ends-table", fmt::format("lost below {}", other.line), where,
                  fmt::format("PAPI 7.3 does not read the rows of these CPUs below line {}, where it stops at "
                              "\"{}\": they have rows above it",
