@@ -179,8 +179,13 @@ LintResult lint(const PresetTable& table, const LintOptions& options) {
   if (options.cpu.empty()) check_rows(document, result.views, findings);
   check_blocks(document, impossible_name, findings);
   result.findings = std::move(findings).ranked({result.checked.begin(), result.checked.end()});
-  remove_occurrences(result.findings, [&](const Finding&, const Occurrence& o) {
-    return !o.cpu.empty() && !requested(options, o.cpu);
+  std::set<std::string> empty; // CPUs with rows of another: whatever is wrong there has this cause
+  for (const Finding& finding : result.findings)
+    if (finding.rule->id == "empty-block") empty.insert(finding.cpus.begin(), finding.cpus.end());
+  remove_occurrences(result.findings, [&](const Finding& finding, const Occurrence& o) {
+    const bool follows =
+        empty.contains(o.cpu) && finding.rule->id != "empty-block" && finding.rule->id != "unchecked-cpu";
+    return !o.cpu.empty() && (!requested(options, o.cpu) || follows);
   });
   apply_allowances(document, options.cpu.empty(), result);
   mark(document, result.findings);

@@ -355,8 +355,8 @@ bool is_partial(const CodedSum& part, const CodedSum& whole) {
 /// A formula that relatives have, and the rows with it.
 using FormulaGroup = std::pair<const CodedSum, std::vector<const RelativeRow*>>;
 
-/// Whether the own events are the better choice: retired instructions instead of speculative ones, or events
-/// of the cache that the preset names.
+/// Whether the own events are the better choice: retired instructions instead of speculative ones, the
+/// precise count of instructions, or events of the cache that the preset names.
 bool better(const RelativeRow& own, const RelativeRow& usual) {
   const auto all_have = [](const RelativeRow& row, std::string_view word) {
     return std::ranges::all_of(row.form.coefficients, [&](const auto& term) {
@@ -365,7 +365,8 @@ bool better(const RelativeRow& own, const RelativeRow& usual) {
   };
   const auto only_own = [&](std::string_view word) { return all_have(own, word) && !all_have(usual, word); };
   const bool instructions = own.preset->name == "PAPI_L1_ICM";
-  return only_own("RETIRED") || (instructions && (only_own("ICACHE") || only_own("L1I")));
+  return only_own("RETIRED") || only_own("PREC_DIST") ||
+         (instructions && (only_own("ICACHE") || only_own("L1I")));
 }
 
 /// Whether a CPU's own choice of events is no outlier: the row "own" of data/relatives.txt.

@@ -120,6 +120,10 @@ void check_diagnostic(const preset::CpuView& view, const preset::Diagnostic& dia
       return add("swallowed-term",
                  fmt::format("{} is counted without {}, which follows a note", preset, text),
                  "move the terms before NOTE");
+    if (std::ranges::any_of(view.diagnostics, [&](const preset::Diagnostic& one) {
+          return one.kind == Kind::dropped_terms && one.place.line == place.line;
+        }))
+      return; // one cause
     return add("cut-note", fmt::format("the note of {} ends before \"{}\"", preset, visible(text)));
   default: return;
   }
