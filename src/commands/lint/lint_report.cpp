@@ -410,7 +410,9 @@ constexpr std::string_view causes[] = {
     "instructions-as-data",   "data-as-instructions", "cycles-as-instructions",
     "instructions-as-cycles", "not-mispredicted",     "other-level",
     "prefetches-as-demand",   "accesses-as-hits",     "hits-as-accesses",
-    "misses-as-accesses",     "loads-as-total",       "unconditional-as-conditional"};
+    "misses-as-accesses",     "loads-as-total",       "unconditional-as-conditional",
+    "hits-as-misses",         "accesses-as-misses",   "misses-as-hits",
+    "part-as-whole"};
 
 template <class List>
 bool holds(const List& list, std::string_view word) {

@@ -85,8 +85,27 @@ bool applies(const MeaningRule& rule, const preset::CpuView& view, const std::st
 /// The words of the name and of the description of each event of a CPU.
 using EventWords = std::vector<std::pair<Words, Words>>;
 
+/// Whether words in a row are one of the phrases, such as "ANY_THREAD".
+bool has_phrase(const Words& words, const Words& phrases) {
+  std::string text(1, '_');
+  for (const std::string& word : words)
+    text += word + '_';
+  return std::ranges::any_of(phrases, [&](const std::string& phrase) {
+    return text.find(phrase.ends_with('*') ? '_' + phrase.substr(0, phrase.size() - 1)
+                                           : '_' + phrase + '_') != text.npos;
+  });
+}
+
 bool violates(const MeaningRule& rule, const Words& name, const Words& prose) {
   if (!has_one(name, rule.list("name")) || has_one(name, rule.list("lacks"))) return false;
+  std::size_t last = name.size() - 1; // of the event and its unit masks: "e=1" is a modifier
+  while (last > 0 &&
+         (name[last].size() < 2 || name[last].find_first_not_of("0123456789") == std::string::npos))
+    --last;
+  if (rule.has("last") && !has_one({name[last]}, rule.list("last"))) return false;
+  if (rule.has("called") && !has_phrase(name, rule.list("called"))) return false;
+  if (rule.has("says") && !has_phrase(prose, rule.list("says"))) return false;
+  if (has_phrase(prose, rule.list("silent"))) return false;
   constexpr std::size_t beginning = 6;
   if (rule.has("begins") &&
       !has_one(Words(prose.begin(),
@@ -114,6 +133,7 @@ std::vector<std::size_t> violations(const MeaningRule& rule, const formula::Line
     else
       accompanied = accompanied || has_one(events[at].first, rule.list("beside"));
   }
+  if (rule.has("single") && added > 1) return {};
   return accompanied && (!rule.has("each") || found.size() == added) ? found : std::vector<std::size_t>{};
 }
 
@@ -123,6 +143,7 @@ std::optional<int> described_operations(std::string_view prose) {
     if (const auto at = prose.rfind(phrase); at != prose.npos) { // the unit mask's own text is the last
       const std::string_view rest = prose.substr(at + phrase.size());
       const auto digits = rest.substr(0, rest.find_first_not_of("0123456789"));
+      if (rest.substr(digits.size()).starts_with(" or")) return {}; // of precisions that one mask adds
       if (!digits.empty() && digits.size() < 3) return base::parse<int>(digits);
     }
   return {};

@@ -59,6 +59,30 @@ BOOST_AUTO_TEST_CASE(every_rule_has_its_table_and_its_near_miss) {
   }
 }
 
+// Rows of many CPUs and vendors, each alone in a table.
+BOOST_AUTO_TEST_CASE(wrong_rows_are_found_and_odd_ones_are_not_accused) {
+  if (!x86_tables()) return;
+  std::istringstream lines(formula_text(data / "rows.txt"));
+  std::map<std::string, int> rows;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with('#')) continue;
+    std::istringstream words(line);
+    std::string expected, cpu, row;
+    words >> expected >> cpu >> row;
+    const lint::LintResult result = lint::lint(PresetTable::of("CPU," + cpu + "\nPRESET," + row + "\n"), {});
+    const bool accused = std::ranges::any_of(
+        result.findings, [](const lint::Finding& f) { return f.severity != lint::Severity::note; });
+    const bool wrong = expected != "right" && expected != "gap";
+    BOOST_TEST((wrong ? finds(result, expected) : !accused), line << "\n" << all(result));
+    for (const char* rule : {"unknown-event", "unknown-mask", "half-read", "unchecked-cpu"})
+      BOOST_TEST(!finds(result, rule), line);
+    ++rows[wrong ? "found" : expected];
+  }
+  BOOST_TEST(rows["found"] >= 60);
+  BOOST_TEST(rows["right"] >= 40);
+  BOOST_TEST(10 * rows["gap"] <= rows["found"]);
+}
+
 // Findings are sorted by severity and rank: rules of one rank would be printed in turns.
 BOOST_AUTO_TEST_CASE(each_rule_has_a_rank_of_its_own) {
   std::set<std::pair<lint::Severity, int>> ranks;
