@@ -158,6 +158,9 @@ LintResult lint(const PresetTable& table, const LintOptions& options) {
                     result.unchecked.size() > max_names ? "" : similar(view.cpu, known), options.strict,
                     findings);
     }
+    if (const auto& rows = document.rows_for(view.cpu); never_loaded(view.cpu) && !rows.empty())
+      findings.add("never-loaded", view.cpu, {document.lines[rows.front()].fields[1].place, {}, view.cpu},
+                   "PAPI never loads the rows of " + view.cpu, "remove its CPU row");
     check_reading(view, findings);
     if (elsewhere) continue;
     check_formulas(view, document, findings);

@@ -369,11 +369,12 @@ bool better(const RelativeRow& own, const RelativeRow& usual) {
          (instructions && (only_own("ICACHE") || only_own("L1I")));
 }
 
-/// Whether a CPU's own choice of events is no outlier: the row "own" of data/relatives.txt.
-bool own_design(const std::string& cpu) {
+/// Whether the row of data/relatives.txt that begins with this word has the CPU.
+bool has_property(std::string_view word, const std::string& cpu) {
   static const auto rows = base::data_rows(relatives_data, "relatives.txt", ' ');
   return std::ranges::any_of(rows, [&](const base::DataRow& row) {
-    return row.cells.front() == "own" && std::ranges::find(row.cells, cpu) != row.cells.end();
+    return row.cells.front() == word &&
+           std::ranges::find(row.cells, base::lower_case(cpu)) != row.cells.end();
   });
 }
 
@@ -411,7 +412,7 @@ void compare_rows(const std::vector<RelativeRow>& rows, const RelativeRow& own, 
     if (shape(row.form) == shape(own.form)) others[*other_sum].push_back(&row);
   }
   missing_part(all, *sum, comparable, own, view, findings);
-  if (own_design(view.cpu)) return;
+  if (has_property("own", view.cpu)) return; // its own choice of events is no outlier
   const auto usual =
       std::ranges::max_element(others, {}, [](const auto& group) { return group.second.size(); });
   if (usual == others.end() || usual->second.size() < min_rows || 2 * usual->second.size() <= comparable)
@@ -439,10 +440,15 @@ const std::vector<std::vector<std::string>>& families() {
   static const auto all = [] {
     std::vector<std::vector<std::string>> found;
     for (const auto& row : base::data_rows(relatives_data, "relatives.txt", ' '))
-      if (row.cells.front() != "own") found.emplace_back(row.cells.begin(), row.cells.end());
+      if (row.cells.front() != "own" && row.cells.front() != "never")
+        found.emplace_back(row.cells.begin(), row.cells.end());
     return found;
   }();
   return all;
+}
+
+bool never_loaded(const std::string& cpu) {
+  return has_property("never", cpu);
 }
 
 void check_relatives(const std::vector<preset::CpuView>& views, Findings& findings) {
