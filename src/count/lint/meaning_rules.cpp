@@ -204,7 +204,7 @@ bool lacks(const preset::CpuView& view, const formula::Linear& form, const prese
   return std::ranges::none_of(form.coefficients, [&](const auto& term) {
     if (term.first < 0) return false;
     const preset::Native& code = view.codes[static_cast<std::size_t>(term.first)];
-    return other_event ? code.event == native.event : code.same_as(native);
+    return code.same_as(native) || (other_event && code.event == native.event);
   });
 }
 
@@ -214,9 +214,9 @@ void check_siblings(const preset::CpuView& view, const Preset& preset, const for
   std::set<std::string> missing;
   for (const auto& [v, weight] : form.coefficients) {
     if (v < 0 || weight < 0) continue;
-    const auto at = static_cast<std::size_t>(v);
-    for (const std::string& name : list_siblings(view.written(preset, v)))
-      if (lacks(view, form, view.codes[at], name)) missing.insert(name);
+    const std::string term = view.written(preset, v);
+    for (const std::string& name : list_siblings(term))
+      if (lacks(view, form, view.natives->of(term), name)) missing.insert(name);
   }
   for (const std::string& name : missing)
     findings.add("missing-part", preset.name + name, {preset.place, preset.name, view.cpu, name},
