@@ -28,7 +28,7 @@ struct LintArguments {
   std::vector<std::string> tables, rules;
   std::string pmu, papi, identities, export_to, since, baseline, write_baseline, fail_on, libpfm, catalogue,
       papi_source, user_events;
-  bool json = false, annotations = false, sarif = false, all = false, strict = false;
+  bool coverage = false, json = false, annotations = false, sarif = false, all = false, strict = false;
   [[nodiscard]] bool compares() const { return !since.empty() || !baseline.empty(); }
 };
 
@@ -50,6 +50,24 @@ show::Table findings_table(const std::vector<std::pair<std::string, LintResult>>
   return table;
 }
 
+/// CPU by preset: "row", or the relative whose row resolves there.
+show::Table coverage_table(const std::string& path, const Coverage& coverage) {
+  std::set<std::string> presets;
+  for (const CpuCoverage& one : coverage.cpus)
+    presets.insert(one.presets.begin(), one.presets.end());
+  std::vector<show::Column> columns{{"CPU"}};
+  for (const std::string& preset : presets)
+    columns.push_back({preset});
+  show::Table table(std::move(columns), "Coverage of " + path);
+  for (const CpuCoverage& one : coverage.cpus) {
+    std::vector<std::string> row{one.cpu};
+    for (const std::string& preset : presets)
+      row.push_back(one.presets.contains(preset) ? "row" : base::value_at(one.could_have, preset));
+    table.add(std::move(row));
+  }
+  return table;
+}
+
 /// Whether a finding of this severity makes the exit status 1.
 bool fails(Severity severity, const std::string& fail_on) {
   if (fail_on == "none") return false;
@@ -61,6 +79,12 @@ bool fails(Severity severity, const std::string& fail_on) {
 void check_arguments(const LintArguments& requested) {
   if (requested.json + requested.annotations + requested.sarif > 1)
     throw bad_input("--json, --annotations, --sarif", "cannot be combined", "choose one");
+  if (requested.coverage &&
+      (requested.json + requested.annotations + requested.sarif > 0 || requested.compares()))
+    throw bad_input("--coverage",
+                    "prints no findings, so --json, --annotations, --sarif, --since and --baseline "
+                    "do not apply",
+                    "leave them out");
   if (!requested.libpfm.empty() && !requested.papi_source.empty())
     throw bad_input("--libpfm, --papi-source", "cannot be combined", "choose one");
   constexpr std::string_view levels[] = {"", "error", "warning", "note", "none"};
@@ -149,6 +173,16 @@ int execute_lint(const LintArguments& requested) {
   if (!requested.write_baseline.empty())
     base::check_writable("--write-baseline", requested.write_baseline, base::Output::replaced);
   LintResults results = lint_files(requested, options);
+  if (requested.coverage) {
+    std::vector<show::Table> tables;
+    for (const auto& [path, result] : results) {
+      const Coverage covered = coverage(result);
+      tables.push_back(coverage_table(path, covered));
+      command::print("{}", as_text(path, covered, static_cast<int>(command::line_width()), requested.all));
+    }
+    file.write("recount lint", tables);
+    return 0;
+  }
   std::optional<Comparison> since;
   if (!requested.since.empty()) {
     LintOptions every = options;
@@ -204,6 +238,10 @@ command::Command lint_command() {
             .text("--identities", requested.identities, "FILE",
                   "use this table of identities (default: built in)")
             .flag("-a,--all", requested.all, "print all findings, including notes")
+            .flag(
+                "--coverage", requested.coverage,
+                "print which core PMUs have no rows, and which presets a CPU lacks although a relative's row "
+                "resolves there")
             .text("--libpfm", requested.libpfm, "FILE",
                   "look up event names in this shared libpfm4 (default: the installed one)")
             .text("--papi-source", requested.papi_source, "DIR",

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <fmt/core.h>
+#include <functional>
 #include <map>
 #include <recount/error.hpp>
 #include <span>
@@ -20,6 +21,11 @@
 
 namespace recount::lint {
 namespace {
+
+template <class List>
+bool holds(const List& list, std::string_view word) {
+  return std::ranges::find(list, word) != std::end(list);
+}
 
 std::string format_message(const Finding& f) {
   return f.suggestion.empty() ? f.message : f.message + "; suggestion: " + f.suggestion;
@@ -257,6 +263,57 @@ std::string as_text(const Comparison& since, int width) {
   return std::move(lines).text();
 }
 
+Coverage coverage(const LintResult& result) {
+  Coverage found;
+  for (const preset::CpuView& view : result.views) {
+    if (!view.core) continue;
+    CpuCoverage one{view.cpu, {}, {}};
+    for (const Preset& preset : view.loaded.presets)
+      one.presets.insert(preset.name);
+    for (const auto& family : families())
+      for (const preset::CpuView& other : result.views)
+        if (holds(family, view.cpu) && holds(family, other.cpu) && other.core)
+          for (const Preset& preset : other.loaded.presets)
+            if (!one.presets.contains(preset.name) &&
+                std::ranges::all_of(preset.natives, [&](const PresetNative& native) {
+                  return view.natives->of(native.name).ok();
+                }))
+              one.could_have.emplace(preset.name, other.cpu);
+    found.cpus.push_back(std::move(one));
+  }
+  std::ranges::stable_sort(found.cpus, std::greater{},
+                           [](const CpuCoverage& one) { return one.could_have.size(); });
+  for (const auto& pmu : preset::core_pmus())
+    if (&pmu != preset::architectural_pmu() && !std::ranges::count(found.cpus, pmu.name, &CpuCoverage::cpu))
+      found.pmus_without_rows.push_back(pmu.name);
+  return found;
+}
+
+std::string as_text(const std::string& file, const Coverage& coverage, int columns, bool all) {
+  Lines lines(columns);
+  lines.add(0, "{}: rows for {}; {} of libpfm4 {} have none{}{}", file,
+            base::format_count(coverage.cpus.size(), "CPU"),
+            base::format_count(coverage.pmus_without_rows.size(), "core PMU"), event::pfm::library_version(),
+            coverage.pmus_without_rows.empty() ? "" : ": ", listed(coverage.pmus_without_rows, 16));
+  lines.blank();
+  lines.add(0, "presets that a CPU lacks although the row of a relative resolves there:");
+  std::size_t shown = 0;
+  const std::size_t most = all ? coverage.cpus.size() : columns < 80 ? 4 : 16;
+  for (const CpuCoverage& one : coverage.cpus) {
+    if (!all && (one.could_have.empty() || shown == most)) break;
+    ++shown;
+    std::vector<std::string> names;
+    for (const auto& [preset, from] : one.could_have)
+      names.push_back(all ? fmt::format("{} ({})", preset.substr(preset_prefix.size()), from)
+                          : preset.substr(preset_prefix.size()));
+    lines.add(0, "{:<24} {:>3} of {:>3}  {}", one.cpu, one.could_have.size(),
+              one.could_have.size() + one.presets.size(), listed(names, all ? names.size() : 3));
+  }
+  if (shown < coverage.cpus.size())
+    lines.add(0, "{} more: --all; CPU by preset: --export FILE.csv", coverage.cpus.size() - shown);
+  return std::move(lines).text();
+}
+
 // Findings as JSON.
 namespace {
 
@@ -410,12 +467,9 @@ constexpr std::string_view causes[] = {
     "instructions-as-data",   "data-as-instructions", "cycles-as-instructions",
     "instructions-as-cycles", "not-mispredicted",     "other-level",
     "prefetches-as-demand",   "accesses-as-hits",     "hits-as-accesses",
-    "misses-as-accesses",     "loads-as-total",       "unconditional-as-conditional"};
-
-template <class List>
-bool holds(const List& list, std::string_view word) {
-  return std::ranges::find(list, word) != std::end(list);
-}
+    "misses-as-accesses",     "loads-as-total",       "unconditional-as-conditional",
+    "hits-as-misses",         "accesses-as-misses",   "misses-as-hits",
+    "part-as-whole"};
 
 bool is_cause(const Finding& finding) {
   return finding.severity == Severity::error ? finding.rule->id != "impossible"

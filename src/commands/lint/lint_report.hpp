@@ -50,6 +50,21 @@ private:
   std::map<std::string, bool> prints_; ///< and whether it occurred
 };
 
+/// Which presets the CPUs of a table have.
+struct CpuCoverage {
+  std::string cpu;
+  std::set<std::string> presets;
+  std::map<std::string, std::string>
+      could_have; ///< presets of a relative with rows that resolve here: its name
+};
+struct Coverage {
+  std::vector<CpuCoverage> cpus;              ///< those whose events are known
+  std::vector<std::string> pmus_without_rows; ///< core PMUs of this libpfm4
+};
+[[nodiscard]] Coverage coverage(const LintResult& result);
+/// A screen of 24 lines, or with `all` each CPU.
+[[nodiscard]] std::string as_text(const std::string& file, const Coverage& coverage, int columns, bool all);
+
 // What is printed.
 
 struct ReportOptions {

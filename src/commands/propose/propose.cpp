@@ -101,6 +101,19 @@ std::optional<Formula> make_formula(const Preset& row, const std::vector<formula
                  0};
 }
 
+/// Writes a row as the sum of its terms with these weights, as far as that is one: false for others.
+bool write_sum(const std::vector<std::int64_t>& weights, Preset& row) {
+  if (std::ranges::any_of(weights, [](std::int64_t weight) { return weight <= 0; })) return false;
+  row.type = Derived::postfix;
+  row.postfix.clear();
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    row.postfix += fmt::format("N{}|{}{}", i, weights[i] == 1 ? "" : fmt::format("{}|*|", weights[i]),
+                               i == 0 ? "" : "+|");
+  if (std::ranges::all_of(weights, [](std::int64_t weight) { return weight == 1; }))
+    row.type = weights.size() == 1 ? Derived::none : Derived::add;
+  return true;
+}
+
 void merge(std::vector<Formula>& all, Formula formula) {
   for (Formula& other : all)
     if (formula::equal(other.meaning, formula.meaning).value_or(false)) {
@@ -208,11 +221,25 @@ std::optional<Formula> Lineage::translated(const Preset& row, const Relative& re
   if (row.type == Derived::none) variables.resize(std::min<std::size_t>(variables.size(), 1));
   std::vector<std::string> terms, remarks;
   std::vector<formula::Variable> own;
+  const auto form = formula::linear(view.meanings.at(row.name));
+  const auto weight_of = [&](formula::Variable v) {
+    const auto at = form ? form->coefficients.find(v) : decltype(form->coefficients.end()){};
+    return form && at != form->coefficients.end() ? at->second : 0;
+  };
+  std::vector<std::int64_t> weights;
+  bool narrowed = false;
   double quality = 1;
   for (const formula::Variable v : variables) {
     const std::string& term = view.names[static_cast<std::size_t>(v)];
     const Translation found = translate(term, *relative.events, target);
+    if (found.name.empty() && lacks_width(term, target)) {
+      remarks.push_back(
+          fmt::format("{} is left out: this CPU lacks vectors of this width ({})", term, view.cpu));
+      narrowed = true;
+      continue;
+    }
     quality = std::min(quality, found.quality);
+    weights.push_back(weight_of(v));
     if (found.name.empty()) {
       why = fmt::format("{}: {} has no counterpart here", view.cpu, term);
       break;
@@ -227,6 +254,10 @@ std::optional<Formula> Lineage::translated(const Preset& row, const Relative& re
   if (terms.size() == 1 && (row.type == Derived::add || row.type == Derived::sub))
     translated.type = Derived::none;
   translated.natives.resize(terms.size());
+  if (narrowed && !write_sum(weights, translated)) {
+    why = view.cpu + ": its row has vectors that are wider than those here";
+    return {};
+  }
   auto formula = make_formula(translated, own, terms, codes, view.cpu);
   if (!formula) return {};
   formula->remarks = std::move(remarks);
@@ -292,7 +323,7 @@ std::map<std::string, std::vector<std::string>> Lineage::faults(Proposals& all) 
     bool changed = false;
     if (all.rows.empty()) return found;
     for (const auto& finding : lint::lint(PresetTable::of(text, "proposal"), options).findings) {
-      if (finding.rule->severity == lint::Severity::note) continue;
+      if (finding.rule->severity == lint::Severity::note && finding.rule->id != "other-sources") continue;
       for (const std::string& preset : finding.presets)
         if (!rejects(*finding.rule)) {
           found[preset].push_back(finding.message);
@@ -568,12 +599,20 @@ Translation by_code(const std::string& bare, const preset::Native& origin, Event
           0.5 + best.similarity / 2};
 }
 
+constexpr std::string_view widths[] = {"128B", "256B", "512B"};
+
+/// The width of vectors in the name of an event; empty without one.
+std::string_view width_of(std::string_view name) {
+  const auto at = std::ranges::find_if(widths, [&](auto width) { return name.find(width) != name.npos; });
+  return at == std::end(widths) ? std::string_view() : *at;
+}
+
 Translation by_description(const std::string& bare, const preset::Native& origin, EventIndex& target) {
   const auto words = split_words(origin.prose);
   if (words.size() < min_words) return {};
   Best best;
   for (const NamedEvent& event : target.events())
-    best.offer(event, similarity(words, event.words));
+    if (width_of(event.name) == width_of(bare)) best.offer(event, similarity(words, event.words));
   if (!best.event || best.similarity < equal_words) return {};
   return {best.event->name,
           fmt::format("{} (code {}) has the description of {} here (code {})", bare, code_text(origin),
@@ -624,6 +663,14 @@ const std::vector<NamedEvent>& EventIndex::events() {
 const std::vector<std::size_t>& EventIndex::events_with_code(const preset::Native& native) {
   (void)events();
   return base::value_at(by_code_, {native.type, native.config, native.config1, native.config2});
+}
+
+bool lacks_width(const std::string& term, EventIndex& target) {
+  const std::string_view own = width_of(term);
+  return !own.empty() && std::ranges::any_of(widths, [&](std::string_view other) {
+    return other != own &&
+           target.natives().of(std::string(term).replace(term.find(own), own.size(), other)).ok();
+  });
 }
 
 Translation translate(const std::string& term, EventIndex& origin, EventIndex& target) {

@@ -58,6 +58,8 @@ struct Translation {
   std::string remark; ///< what differs; empty: nothing
   double quality = 0; ///< 0 to 1
 };
+/// Whether the CPU has this event for vectors of other widths only.
+[[nodiscard]] bool lacks_width(const std::string& term, EventIndex& here);
 /// `term` is an event of `there`, and is translated to an event of `here`.
 [[nodiscard]] Translation translate(const std::string& term, EventIndex& there, EventIndex& here);
 

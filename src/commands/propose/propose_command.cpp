@@ -40,6 +40,10 @@ std::string requested_cpu(const ProposeArguments& requested, const preset::Catal
     if (const auto* const here = preset::default_pmu()) return here->name;
     throw unavailable("this CPU", "libpfm4 does not know it", {}, "recount propose --pmu NAME");
   }
+  if (lint::never_loaded(requested.pmu))
+    throw bad_input("--pmu " + requested.pmu,
+                    "PAPI never loads its rows: it leaves efficiency cores out of its default PMU",
+                    "name the PMU of the other cores");
   if (const auto source = lint::find_source(requested.pmu, catalogue); source.core) return source.core->name;
   throw bad_input(
       "--pmu " + requested.pmu, "no core PMU of this name has known events",

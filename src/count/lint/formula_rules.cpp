@@ -168,7 +168,7 @@ private:
     const std::string text = formula::to_text(form, view_.names);
     expand_sums(view_, form);
     if (form.coefficients.empty() && form.constant == 0)
-      findings_.add("impossible", preset_.name + text, {preset_.place, preset_.name, view_.cpu, text},
+      findings_.add("impossible", preset_.name + text, {preset_.place, preset_.name, view_.cpu},
                     fmt::format("{} = {}, which is 0 for any code", preset_.name, text));
   }
   void part_and_whole(const Linear& form) {
@@ -179,7 +179,8 @@ private:
         const std::string& b = name(part);
         if (!exceeds(whole, part) && !includes_by_name(whole, part) && !is_part(a, b)) continue;
         findings_.add("part-and-whole", preset_.name + a + "+" + b,
-                      {preset_.place, preset_.name, view_.cpu, a + "+" + b},
+                      {preset_.place, preset_.name, view_.cpu,
+                       view_.written(preset_, whole) + "+" + view_.written(preset_, part)},
                       fmt::format("{} adds {} and its part {}", preset_.name, a, b));
       }
   }
@@ -193,7 +194,7 @@ private:
           }))
         continue;
       const std::string text = formula::to_text(form, view_.names);
-      findings_.add("can-go-negative", preset_.name + text, {preset_.place, preset_.name, view_.cpu, text},
+      findings_.add("can-go-negative", preset_.name + text, {preset_.place, preset_.name, view_.cpu},
                     fmt::format("{} = {}", preset_.name, text));
       return;
     }

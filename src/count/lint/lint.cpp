@@ -158,6 +158,9 @@ LintResult lint(const PresetTable& table, const LintOptions& options) {
                     result.unchecked.size() > max_names ? "" : similar(view.cpu, known), options.strict,
                     findings);
     }
+    if (const auto& rows = document.rows_for(view.cpu); never_loaded(view.cpu) && !rows.empty())
+      findings.add("never-loaded", view.cpu, {document.lines[rows.front()].fields[1].place, {}, view.cpu},
+                   "PAPI never loads the rows of " + view.cpu, "remove its CPU row");
     check_reading(view, findings);
     if (elsewhere) continue;
     check_formulas(view, document, findings);
@@ -179,8 +182,13 @@ LintResult lint(const PresetTable& table, const LintOptions& options) {
   if (options.cpu.empty()) check_rows(document, result.views, findings);
   check_blocks(document, impossible_name, findings);
   result.findings = std::move(findings).ranked({result.checked.begin(), result.checked.end()});
-  remove_occurrences(result.findings, [&](const Finding&, const Occurrence& o) {
-    return !o.cpu.empty() && !requested(options, o.cpu);
+  std::set<std::string> empty; // CPUs with rows of another: whatever is wrong there has this cause
+  for (const Finding& finding : result.findings)
+    if (finding.rule->id == "empty-block") empty.insert(finding.cpus.begin(), finding.cpus.end());
+  remove_occurrences(result.findings, [&](const Finding& finding, const Occurrence& o) {
+    const bool follows =
+        empty.contains(o.cpu) && finding.rule->id != "empty-block" && finding.rule->id != "unchecked-cpu";
+    return !o.cpu.empty() && (!requested(options, o.cpu) || follows);
   });
   apply_allowances(document, options.cpu.empty(), result);
   mark(document, result.findings);
@@ -259,7 +267,8 @@ void check_errata(const preset::CpuView& view, Findings& findings) {
       for (const errata::Erratum* const erratum :
            errata::of_pmu(view.core->name, view.codes[at].type, view.codes[at].config))
         findings.add(erratum->what.ends_with(always) ? "miscounted-event" : "erratum",
-                     erratum->number + view.names[at], {preset.place, preset.name, view.cpu, view.names[at]},
+                     erratum->number + view.names[at],
+                     {preset.place, preset.name, view.cpu, view.written(preset, v)},
                      view.names[at] + ": " + erratum->sentence());
     }
 }
@@ -275,16 +284,19 @@ std::string hash_parts(std::initializer_list<std::string_view> parts) {
   return fmt::format("{:016x}", hash);
 }
 
-/// The type, formula and terms of a preset row, without descriptions; all fields of other rows.
+/// The type, formula and terms of a preset row, without descriptions; all fields of other rows. The order of
+/// terms matters where the type says so.
 std::string definition(const preset::Line& line) {
   const bool preset = line.kind == preset::Kind::preset;
-  std::string text;
+  std::vector<std::string> fields;
   for (std::size_t i = preset ? 2 : 0; i < line.fields.size(); ++i) {
-    const std::string& field = line.fields[i].text;
-    if (preset && preset::is_description(field)) break;
-    text += (text.empty() ? "" : ",") + field;
+    if (preset && preset::is_description(line.fields[i].text)) break;
+    fields.push_back(line.fields[i].text);
   }
-  return text;
+  const auto type = preset && !fields.empty() ? derived_named(fields.front()) : std::nullopt;
+  if (type == Derived::add) std::sort(fields.begin() + 1, fields.end());
+  if (type == Derived::sub && fields.size() > 2) std::sort(fields.begin() + 2, fields.end());
+  return fmt::format("{}", fmt::join(fields, ","));
 }
 
 } // namespace

@@ -83,6 +83,8 @@ void check_identities(const preset::CpuView& view, const std::vector<preset::Ide
                       Findings& findings);
 /// The families of related CPUs (data/relatives.txt), by libpfm4's names.
 [[nodiscard]] const std::vector<std::vector<std::string>>& families();
+/// Whether PAPI loads no rows of a PMU (data/relatives.txt).
+[[nodiscard]] bool never_loaded(const std::string& cpu);
 /// Compares the presets of each CPU with those of its relatives.
 void check_relatives(const std::vector<preset::CpuView>& views, Findings& findings);
 /// The structure of the presets of components.

@@ -85,8 +85,27 @@ bool applies(const MeaningRule& rule, const preset::CpuView& view, const std::st
 /// The words of the name and of the description of each event of a CPU.
 using EventWords = std::vector<std::pair<Words, Words>>;
 
+/// Whether words in a row are one of the phrases, such as "ANY_THREAD".
+bool has_phrase(const Words& words, const Words& phrases) {
+  std::string text(1, '_');
+  for (const std::string& word : words)
+    text += word + '_';
+  return std::ranges::any_of(phrases, [&](const std::string& phrase) {
+    return text.find(phrase.ends_with('*') ? '_' + phrase.substr(0, phrase.size() - 1)
+                                           : '_' + phrase + '_') != text.npos;
+  });
+}
+
 bool violates(const MeaningRule& rule, const Words& name, const Words& prose) {
   if (!has_one(name, rule.list("name")) || has_one(name, rule.list("lacks"))) return false;
+  std::size_t last = name.size() - 1; // of the event and its unit masks: "e=1" is a modifier
+  while (last > 0 &&
+         (name[last].size() < 2 || name[last].find_first_not_of("0123456789") == std::string::npos))
+    --last;
+  if (rule.has("last") && !has_one({name[last]}, rule.list("last"))) return false;
+  if (rule.has("called") && !has_phrase(name, rule.list("called"))) return false;
+  if (rule.has("says") && !has_phrase(prose, rule.list("says"))) return false;
+  if (has_phrase(prose, rule.list("silent"))) return false;
   constexpr std::size_t beginning = 6;
   if (rule.has("begins") &&
       !has_one(Words(prose.begin(),
@@ -114,6 +133,7 @@ std::vector<std::size_t> violations(const MeaningRule& rule, const formula::Line
     else
       accompanied = accompanied || has_one(events[at].first, rule.list("beside"));
   }
+  if (rule.has("single") && added > 1) return {};
   return accompanied && (!rule.has("each") || found.size() == added) ? found : std::vector<std::size_t>{};
 }
 
@@ -123,6 +143,7 @@ std::optional<int> described_operations(std::string_view prose) {
     if (const auto at = prose.rfind(phrase); at != prose.npos) { // the unit mask's own text is the last
       const std::string_view rest = prose.substr(at + phrase.size());
       const auto digits = rest.substr(0, rest.find_first_not_of("0123456789"));
+      if (rest.substr(digits.size()).starts_with(" or")) return {}; // of precisions that one mask adds
       if (!digits.empty() && digits.size() < 3) return base::parse<int>(digits);
     }
   return {};
@@ -183,7 +204,7 @@ bool lacks(const preset::CpuView& view, const formula::Linear& form, const prese
   return std::ranges::none_of(form.coefficients, [&](const auto& term) {
     if (term.first < 0) return false;
     const preset::Native& code = view.codes[static_cast<std::size_t>(term.first)];
-    return other_event ? code.event == native.event : code.same_as(native);
+    return code.same_as(native) || (other_event && code.event == native.event);
   });
 }
 
@@ -193,9 +214,9 @@ void check_siblings(const preset::CpuView& view, const Preset& preset, const for
   std::set<std::string> missing;
   for (const auto& [v, weight] : form.coefficients) {
     if (v < 0 || weight < 0) continue;
-    const auto at = static_cast<std::size_t>(v);
-    for (const std::string& name : list_siblings(view.names[at]))
-      if (lacks(view, form, view.codes[at], name)) missing.insert(name);
+    const std::string term = view.written(preset, v);
+    for (const std::string& name : list_siblings(term))
+      if (lacks(view, form, view.natives->of(term), name)) missing.insert(name);
   }
   for (const std::string& name : missing)
     findings.add("missing-part", preset.name + name, {preset.place, preset.name, view.cpu, name},
@@ -212,7 +233,8 @@ void check_weights(const preset::CpuView& view, const Preset& preset, const form
     auto wanted = stated_operations(view.cpu, event);
     if (!wanted) wanted = described_operations(view.codes[static_cast<std::size_t>(v)].prose);
     if (!wanted || weight == *wanted) continue;
-    findings.add("flop-weight", preset.name + event, {preset.place, preset.name, view.cpu, event},
+    findings.add("flop-weight", preset.name + event,
+                 {preset.place, preset.name, view.cpu, view.written(preset, v)},
                  fmt::format("{} counts {} {}, but each count is {}", preset.name, event,
                              base::format_count(weight, "time"), base::format_count(*wanted, "operation")));
   }
@@ -238,10 +260,11 @@ void check_meaning(const preset::CpuView& view, Findings& findings) {
       const auto found = violations(rule, *form, events);
       if (!found.empty() && rule.has("exists") && !exists(view, rule.list("exists"))) continue;
       for (const std::size_t at : found)
-        findings.add(rule.rule, preset.name + view.names[at],
-                     {preset.place, preset.name, view.cpu, view.names[at]},
-                     fmt::format("{} {} {}", preset.name, rule.has("subtracted") ? "subtracts" : "counts",
-                                 view.names[at]));
+        findings.add(
+            rule.rule, preset.name + view.names[at],
+            {preset.place, preset.name, view.cpu, view.written(preset, static_cast<formula::Variable>(at))},
+            fmt::format("{} {} {}", preset.name, rule.has("subtracted") ? "subtracts" : "counts",
+                        view.names[at]));
     }
   }
 }

@@ -139,7 +139,7 @@ void same_formula(const preset::CpuView& view, Findings& findings) {
     const std::string message =
         fmt::format("{} are {} {}", listed(names), names.size() == 2 ? "both" : "all", what);
     for (const std::string& name : names)
-      findings.add("same-formula", message, {view.loaded.find(name)->place, name, view.cpu, what}, message);
+      findings.add("same-formula", message, {view.loaded.find(name)->place, name, view.cpu}, message);
   }
 }
 
@@ -259,8 +259,8 @@ void relation(const preset::CpuView& view, const preset::Identity& identity, Fin
                                                                                     : "identity-note";
   for (const auto* side : {&identity.left, &identity.right})
     for (const std::string& preset : *side) {
-      Finding& f =
-          findings.add(rule, condition, {view.loaded.find(preset)->place, preset, view.cpu, condition}, {});
+      Finding& f = findings.add(rule, condition,
+                                {view.loaded.find(preset)->place, preset, view.cpu, identity.text}, {});
       if (std::ranges::find(f.relations, identity.text) != f.relations.end()) continue;
       f.relations.push_back(identity.text);
       const bool many = f.relations.size() > 1;
@@ -355,8 +355,8 @@ bool is_partial(const CodedSum& part, const CodedSum& whole) {
 /// A formula that relatives have, and the rows with it.
 using FormulaGroup = std::pair<const CodedSum, std::vector<const RelativeRow*>>;
 
-/// Whether the own events are the better choice: retired instructions instead of speculative ones, or events
-/// of the cache that the preset names.
+/// Whether the own events are the better choice: retired instructions instead of speculative ones, the
+/// precise count of instructions, or events of the cache that the preset names.
 bool better(const RelativeRow& own, const RelativeRow& usual) {
   const auto all_have = [](const RelativeRow& row, std::string_view word) {
     return std::ranges::all_of(row.form.coefficients, [&](const auto& term) {
@@ -365,14 +365,16 @@ bool better(const RelativeRow& own, const RelativeRow& usual) {
   };
   const auto only_own = [&](std::string_view word) { return all_have(own, word) && !all_have(usual, word); };
   const bool instructions = own.preset->name == "PAPI_L1_ICM";
-  return only_own("RETIRED") || (instructions && (only_own("ICACHE") || only_own("L1I")));
+  return only_own("RETIRED") || only_own("PREC_DIST") ||
+         (instructions && (only_own("ICACHE") || only_own("L1I")));
 }
 
-/// Whether a CPU's own choice of events is no outlier: the row "own" of data/relatives.txt.
-bool own_design(const std::string& cpu) {
+/// Whether the row of data/relatives.txt that begins with this word has the CPU.
+bool has_property(std::string_view word, const std::string& cpu) {
   static const auto rows = base::data_rows(relatives_data, "relatives.txt", ' ');
   return std::ranges::any_of(rows, [&](const base::DataRow& row) {
-    return row.cells.front() == "own" && std::ranges::find(row.cells, cpu) != row.cells.end();
+    return row.cells.front() == word &&
+           std::ranges::find(row.cells, base::lower_case(cpu)) != row.cells.end();
   });
 }
 
@@ -389,7 +391,7 @@ void missing_part(const std::map<CodedSum, std::vector<const RelativeRow*>>& oth
   const RelativeRow& one = *usual->second.front();
   const std::string other_formula = formula::to_text(one.form, one.view->names);
   findings.add("missing-part", own.preset->name + other_formula,
-               {own.preset->place, own.preset->name, view.cpu, other_formula},
+               {own.preset->place, own.preset->name, view.cpu, "relatives"},
                fmt::format("{} = {}, but {} on {}, whose events exist here too", own.preset->name,
                            formula::to_text(own.form, own.view->names), other_formula, one.view->cpu));
 }
@@ -410,7 +412,7 @@ void compare_rows(const std::vector<RelativeRow>& rows, const RelativeRow& own, 
     if (shape(row.form) == shape(own.form)) others[*other_sum].push_back(&row);
   }
   missing_part(all, *sum, comparable, own, view, findings);
-  if (own_design(view.cpu)) return;
+  if (has_property("own", view.cpu)) return; // its own choice of events is no outlier
   const auto usual =
       std::ranges::max_element(others, {}, [](const auto& group) { return group.second.size(); });
   if (usual == others.end() || usual->second.size() < min_rows || 2 * usual->second.size() <= comparable)
@@ -428,7 +430,7 @@ void compare_rows(const std::vector<RelativeRow>& rows, const RelativeRow& own, 
   for (const RelativeRow* const row : usual->second)
     cpus.push_back(row->view->cpu);
   findings.add(
-      "outlier", preset + formula + other_formula, {own.preset->place, preset, view.cpu, other_formula},
+      "outlier", preset + formula + other_formula, {own.preset->place, preset, view.cpu},
       fmt::format("{} = {}, but {} on {}{}", preset, formula, other_formula, fmt::join(cpus, ", "), codes));
 }
 
@@ -438,10 +440,15 @@ const std::vector<std::vector<std::string>>& families() {
   static const auto all = [] {
     std::vector<std::vector<std::string>> found;
     for (const auto& row : base::data_rows(relatives_data, "relatives.txt", ' '))
-      if (row.cells.front() != "own") found.emplace_back(row.cells.begin(), row.cells.end());
+      if (row.cells.front() != "own" && row.cells.front() != "never")
+        found.emplace_back(row.cells.begin(), row.cells.end());
     return found;
   }();
   return all;
+}
+
+bool never_loaded(const std::string& cpu) {
+  return has_property("never", cpu);
 }
 
 void check_relatives(const std::vector<preset::CpuView>& views, Findings& findings) {

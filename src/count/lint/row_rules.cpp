@@ -107,6 +107,7 @@ void check_diagnostic(const preset::CpuView& view, const preset::Diagnostic& dia
     if (view.loaded.crashes) return add("crash", fmt::format("{}: unmatched ) in {}", preset, text));
     return add("overrun", preset + ": the formula exceeds PAPI's buffer of 2048 bytes");
   case Kind::lost_block:
+    where.cause.clear();
     findings.add("ends-table", fmt::format("lost below {}", other.line), where,
                  fmt::format("PAPI 7.3 does not read the rows of these CPUs below line {}, where it stops at "
                              "\"{}\": they have rows above it",
@@ -119,6 +120,10 @@ void check_diagnostic(const preset::CpuView& view, const preset::Diagnostic& dia
       return add("swallowed-term",
                  fmt::format("{} is counted without {}, which follows a note", preset, text),
                  "move the terms before NOTE");
+    if (std::ranges::any_of(view.diagnostics, [&](const preset::Diagnostic& one) {
+          return one.kind == Kind::dropped_terms && one.place.line == place.line;
+        }))
+      return; // one cause
     return add("cut-note", fmt::format("the note of {} ends before \"{}\"", preset, visible(text)));
   default: return;
   }

@@ -50,6 +50,14 @@ std::vector<formula::Variable> CpuView::variables(const Preset& preset) const {
   return out;
 }
 
+std::string CpuView::written(const Preset& preset, formula::Variable variable) const {
+  std::string least; // of several spellings: it does not depend on their order
+  for (const PresetNative& native : preset.natives)
+    if (const auto at = by_code.find(native.code); at != by_code.end() && at->second == variable)
+      least = least.empty() ? native.name : std::min(least, native.name);
+  return least;
+}
+
 std::optional<Quotient> CpuView::sum(const std::vector<std::string>& presets) const {
   std::optional<Quotient> total = formula::number(0);
   for (const std::string& name : presets) {

@@ -28,6 +28,8 @@ struct CpuView {
 
   /// The variables behind N0, N1 … of a preset.
   [[nodiscard]] std::vector<formula::Variable> variables(const Preset& preset) const;
+  /// A variable as the row of the preset writes it, which `names` need not have.
+  [[nodiscard]] std::string written(const Preset& preset, formula::Variable variable) const;
   /// The sum of presets; no value when one of them is not there or has no meaning.
   [[nodiscard]] std::optional<formula::Quotient> sum(const std::vector<std::string>& presets) const;
 };

@@ -59,6 +59,30 @@ BOOST_AUTO_TEST_CASE(every_rule_has_its_table_and_its_near_miss) {
   }
 }
 
+// Rows of many CPUs and vendors, each alone in a table.
+BOOST_AUTO_TEST_CASE(wrong_rows_are_found_and_odd_ones_are_not_accused) {
+  if (!x86_tables()) return;
+  std::istringstream lines(formula_text(data / "rows.txt"));
+  std::map<std::string, int> rows;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with('#')) continue;
+    std::istringstream words(line);
+    std::string expected, cpu, row;
+    words >> expected >> cpu >> row;
+    const lint::LintResult result = lint::lint(PresetTable::of("CPU," + cpu + "\nPRESET," + row + "\n"), {});
+    const bool accused = std::ranges::any_of(
+        result.findings, [](const lint::Finding& f) { return f.severity != lint::Severity::note; });
+    const bool wrong = expected != "right" && expected != "gap";
+    BOOST_TEST((wrong ? finds(result, expected) : !accused), line << "\n" << all(result));
+    for (const char* rule : {"unknown-event", "unknown-mask", "half-read", "unchecked-cpu"})
+      BOOST_TEST(!finds(result, rule), line);
+    ++rows[wrong ? "found" : expected];
+  }
+  BOOST_TEST(rows["found"] >= 60);
+  BOOST_TEST(rows["right"] >= 40);
+  BOOST_TEST(10 * rows["gap"] <= rows["found"]);
+}
+
 // Findings are sorted by severity and rank: rules of one rank would be printed in turns.
 BOOST_AUTO_TEST_CASE(each_rule_has_a_rank_of_its_own) {
   std::set<std::pair<lint::Severity, int>> ranks;
@@ -151,4 +175,85 @@ BOOST_AUTO_TEST_CASE(judged_findings_are_mostly_right) {
     }
   for (const auto& [print, right] : verdicts)
     BOOST_TEST(found.contains(print), "no longer found: " << print);
+}
+
+namespace {
+
+/// What a finding accuses (rule, CPU, preset, line of the unedited table, relations of presets), and its
+/// fingerprints.
+using Prints = std::map<std::tuple<std::string_view, std::string, std::string, int, std::vector<std::string>>,
+                        std::set<std::string>>;
+
+/// Fingerprints of occurrences, and of findings with the same lines. `lines`: those of the unedited table by
+/// those of the edited one; 0: edited, and without an entry.
+std::pair<Prints, Prints> prints(const lint::LintResult& result, const std::vector<int>& lines) {
+  std::pair<Prints, Prints> found;
+  for (const lint::Finding& finding : result.findings) {
+    auto relations = finding.relations;
+    const auto line_of = [&](const lint::Occurrence& o) {
+      return lines.at(static_cast<std::size_t>(o.place.line));
+    };
+    for (const lint::Occurrence& o : finding.occurrences)
+      if (line_of(o) != 0)
+        found.first[{finding.rule->id, o.cpu, o.preset, line_of(o), relations}].insert(o.print);
+    for (const lint::Occurrence& o : finding.occurrences)
+      relations.push_back(std::to_string(line_of(o)));
+    if (std::ranges::find(relations, "0") == relations.end())
+      found.second[{finding.rule->id, {}, {}, 0, relations}].insert(lint::fingerprint(finding));
+  }
+  return found;
+}
+
+/// Accusations that lose a fingerprint and get another one, and the number of those compared.
+std::size_t require_same(const Prints& before, const Prints& after) {
+  std::size_t compared = 0;
+  for (const auto& [what, old] : before) {
+    const auto at = after.find(what);
+    if (at == after.end()) continue;
+    ++compared;
+    const auto& [rule, cpu, preset, line, relations] = what;
+    BOOST_TEST((std::ranges::includes(old, at->second) || std::ranges::includes(at->second, old)),
+               "line " << line << ": " << rule << " of " << cpu << " " << preset);
+  }
+  return compared;
+}
+
+} // namespace
+
+// Each line of the table is changed, deleted, and preceded by another one, those of a class modulo `classes`
+// at once: what accuses another line keeps its fingerprint, or is no longer found.
+BOOST_AUTO_TEST_CASE(fingerprints_depend_on_the_accused_row_alone) {
+  const std::filesystem::path installed = "/usr/share/papi/7.0/papi_events.csv";
+  if (!x86_tables() || !std::filesystem::exists(installed)) return;
+  std::vector<std::string> lines;
+  std::istringstream text(formula_text(installed));
+  for (std::string line; std::getline(text, line);)
+    lines.push_back(line);
+  const lint::LintResult original = lint::lint(PresetTable::read(installed.string()), {});
+  constexpr std::size_t classes = 4;
+  std::size_t compared = 0;
+  for (const std::string_view edit : {"change", "delete", "insert"})
+    for (std::size_t chosen = 0; chosen < classes; ++chosen) {
+      std::string edited;
+      std::vector<int> before(lines.size() + 2), after(1);
+      for (std::size_t i = 0; i < lines.size(); ++i) {
+        const bool own = i % classes == chosen;
+        if (own && edit == "insert") {
+          edited += "PRESET,PAPI_MEM_SCY,NOT_DERIVED,INST_RETIRED\n";
+          after.push_back(0);
+        }
+        if (!own || edit == "insert") before[i + 1] = static_cast<int>(i + 1);
+        if (own && edit == "delete") continue;
+        const bool cut = own && edit == "change";
+        edited += (cut ? lines[i].substr(0, lines[i].rfind(',')) : lines[i]) + "\n";
+        after.push_back(cut ? 0 : static_cast<int>(i + 1));
+      }
+      after.push_back(0);
+      BOOST_TEST_CONTEXT(edit << " " << chosen) {
+        const auto old = prints(original, before);
+        const auto now = prints(lint::lint(PresetTable::of(edited), {}), after);
+        compared += require_same(old.first, now.first) + require_same(old.second, now.second);
+      }
+    }
+  BOOST_TEST(compared > 5000U);
 }

@@ -27,6 +27,10 @@ constexpr const char* events = "# recount event catalogue 1: test\n"
                                "E\t14\tSLOTS\t\tIssue slots without micro-operations delivered\n"
                                "E\t15\tGONE\t\tSegment register loads performed\n"
                                "E\t33\tREPLACEMENTS\t\tData cache lines replaced in the first level\n"
+                               "E\t40\tFP\t\tFloating point instructions retired\n"
+                               "U\t1\t128B\t\tpacked instructions on 128 bits, two elements\n"
+                               "U\t2\t256B\t\tpacked instructions on 256 bits, four elements\n"
+                               "U\t4\t512B\t\tpacked instructions on 512 bits, eight elements\n"
                                "P\t1002\t4\t0\told_b\tIntel B\n"
                                "M\tc e\n"
                                "E\t10\tCYCLES\t\tCore clock cycles while not halted\n"
@@ -39,20 +43,26 @@ constexpr const char* events = "# recount event catalogue 1: test\n"
                                "E\t21\tLOADS\t\tLoad instructions retired\n"
                                "E\t12\tBR_RETIRED\t\tBranch instructions retired\n"
                                "E\t33\tL1_REPLACED\t\tData cache lines replaced in the first level\n"
+                               "E\t40\tFP\t\tFloating point instructions retired\n"
+                               "U\t1\t128B\t\tpacked instructions on 512 bits, eight elements\n"
+                               "U\t2\t256B\t\tpacked instructions on 256 bits, four elements\n"
                                "E\t14\tUNRELATED\t\tFloating point divider active\n"
                                "E\t11\tSTALLS\t\tCycles with an empty reorder buffer\n";
 
-constexpr const char* table = "CPU,old_a\n"
-                              "PRESET,PAPI_TOT_CYC,NOT_DERIVED,CYCLES\n"
-                              "PRESET,PAPI_LD_INS,NOT_DERIVED,LOADS\n"
-                              "PRESET,PAPI_BR_INS,NOT_DERIVED,BRANCHES:c=1\n"
-                              "PRESET,PAPI_L1_DCM,DERIVED_SUB,MISSES,LOADS\n"
-                              "PRESET,PAPI_STL_ICY,NOT_DERIVED,SLOTS\n"
-                              "PRESET,PAPI_CA_INV,NOT_DERIVED,GONE\n"
-                              "PRESET,PAPI_L1_TCM,DERIVED_ADD,MISSES,REPLACEMENTS\n"
-                              "CPU,old_b\n"
-                              "PRESET,PAPI_TOT_CYC,NOT_DERIVED,CYCLES\n"
-                              "PRESET,PAPI_LD_INS,DERIVED_ADD,LOADS,FILLS\n";
+constexpr const char* table =
+    "CPU,old_a\n"
+    "PRESET,PAPI_TOT_CYC,NOT_DERIVED,CYCLES\n"
+    "PRESET,PAPI_LD_INS,NOT_DERIVED,LOADS\n"
+    "PRESET,PAPI_BR_INS,NOT_DERIVED,BRANCHES:c=1\n"
+    "PRESET,PAPI_L1_DCM,DERIVED_SUB,MISSES,LOADS\n"
+    "PRESET,PAPI_STL_ICY,NOT_DERIVED,SLOTS\n"
+    "PRESET,PAPI_CA_INV,NOT_DERIVED,GONE\n"
+    "PRESET,PAPI_L1_TCM,DERIVED_ADD,MISSES,REPLACEMENTS\n"
+    "PRESET,PAPI_DP_OPS,DERIVED_POSTFIX,N0|2|*|N1|4|*|+|N2|8|*|+|,FP:128B,FP:256B,FP:512B\n"
+    "PRESET,PAPI_VEC_DP,DERIVED_ADD,FP:128B,FP:256B,FP:512B\n"
+    "CPU,old_b\n"
+    "PRESET,PAPI_TOT_CYC,NOT_DERIVED,CYCLES\n"
+    "PRESET,PAPI_LD_INS,DERIVED_ADD,LOADS,FILLS\n";
 
 const propose::Proposal* row(const propose::Proposals& all, const std::string& preset) {
   const auto at = std::ranges::find(all.rows, preset, &propose::Proposal::preset);
@@ -88,6 +98,16 @@ BOOST_FIXTURE_TEST_CASE(terms_are_translated, Invented) {
   BOOST_TEST(remarks(*row(all, "PAPI_L1_DCM"), "LOADS: code 0x11 there, 0x21 here"));
 }
 
+BOOST_FIXTURE_TEST_CASE(a_width_that_the_cpu_lacks_is_left_out, Invented) {
+  BOOST_TEST_REQUIRE(row(all, "PAPI_DP_OPS"));
+  BOOST_TEST(row(all, "PAPI_DP_OPS")->formulas.front().row ==
+             "PRESET,PAPI_DP_OPS,DERIVED_POSTFIX,N0|2|*|N1|4|*|+|,FP:128B,FP:256B");
+  BOOST_TEST_REQUIRE(row(all, "PAPI_VEC_DP"));
+  BOOST_TEST(row(all, "PAPI_VEC_DP")->formulas.front().row ==
+             "PRESET,PAPI_VEC_DP,DERIVED_ADD,FP:128B,FP:256B");
+  BOOST_TEST(remarks(*row(all, "PAPI_VEC_DP"), "FP:512B is left out"));
+}
+
 BOOST_FIXTURE_TEST_CASE(what_cannot_be_translated_has_a_reason, Invented) {
   for (const std::string preset : {"PAPI_STL_ICY", "PAPI_CA_INV"}) {
     BOOST_TEST(!row(all, preset), preset);
@@ -108,7 +128,7 @@ BOOST_FIXTURE_TEST_CASE(other_formulas_of_relatives_are_named, Invented) {
   const auto* const loads = row(all, "PAPI_LD_INS");
   BOOST_TEST_REQUIRE(loads);
   BOOST_TEST(loads->formulas.size() == 2U);
-  BOOST_TEST(remarks(*loads, "old_a: LOADS"));
+  BOOST_TEST(remarks(*loads, "old_b: "));
   BOOST_TEST((loads->confidence != propose::Confidence::high));
 }
 
