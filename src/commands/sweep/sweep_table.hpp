@@ -18,21 +18,29 @@ namespace recount::sweep {
 
 /// The options as typed.
 struct SweepOptions : BatchOptions {
-  std::vector<std::string> kernel;     ///< the positional argument
+  std::vector<std::string> kernel;     ///< the positional argument; with `axes` the user's program
   std::vector<std::string> parameters; ///< "--size", "4K:4M:x2", ...
   std::vector<std::string> witnesses, metrics, conditions;
   std::string memory, plot, figure, export_to, statistic, sample;
   long repeat = 0, draws = 0, least = 0; ///< repeat 0: not given
   bool json = false, dry_run = false, all = false;
+  // Of the user's program.
+  std::vector<std::string> axes, environment;
+  std::string folder, prepare, input, baseline;
+  long warm_up = 0;
 };
+
+inline constexpr int usual_repetitions = 5;
 
 /// A sweep, ready to be run.
 struct SweepRun {
-  const kernel::Kernel& kernel;
   Plan plan;
   Grid grid;   ///< expand(plan, kernel), of the shard
   Batch batch; ///< schedule(plan, grid)
 };
+
+/// Of the user's program: recount sweep -P. Throws recount::Error.
+[[nodiscard]] SweepRun make_program_sweep(const SweepOptions& options);
 
 // The results.
 
