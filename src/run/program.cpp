@@ -174,6 +174,57 @@ std::unique_ptr<kernel::Kernel> make_program_kernel(const std::vector<Axis>& axe
   return std::make_unique<ProgramKernel>(std::move(parameters));
 }
 
+std::pair<std::string, result::ParamValue> parse_baseline(const std::string& text,
+                                                          const std::vector<Axis>& axes) {
+  const std::size_t equals = std::min(text.find('='), text.size());
+  for (const Axis& axis : axes)
+    for (const result::ParamValue& value : axis.values)
+      if (axis.name == text.substr(0, equals) && equals < text.size() &&
+          (result::text(value) == text.substr(equals + 1) ||
+           (value.index() == 0 && base::parse_size(text.substr(equals + 1)) == std::get<0>(value))))
+        return {axis.name, value};
+  throw bad_input(
+      "--baseline " + text, "is no value of a parameter of -P",
+      fmt::format("--baseline {}={}", axes.front().name, result::text(axes.front().values.front())));
+}
+
+result::Results with_speed_up(result::Results results) {
+  std::map<std::string, std::pair<std::string, std::string>> baselines; // by run
+  for (const result::Run& run : results.runs)
+    if (const auto stated = run.plan.find("baseline"); stated != run.plan.end()) {
+      const std::size_t equals = std::min(stated->second.find('='), stated->second.size() - 1);
+      baselines[run.id] = {stated->second.substr(0, equals), stated->second.substr(equals + 1)};
+    }
+  std::map<std::pair<result::Params, int>, double> seconds; // of baselines, without their parameter
+  std::vector<result::Observation> others;
+  for (const result::Observation& o : results.observations) {
+    const auto baseline = baselines.find(o.run.get());
+    const auto value = result::as_double(o.value);
+    if (baseline == baselines.end() || o.witness != Witness::clock || !is_seconds(o.metric) || !value)
+      continue;
+    result::Params rest = o.params.get();
+    const auto at = rest.find(baseline->second.first);
+    if (at == rest.end()) continue;
+    if (result::text(at->second) != baseline->second.second) {
+      others.push_back(o);
+      continue;
+    }
+    rest.erase(at);
+    seconds[{std::move(rest), o.repetition}] = *value;
+  }
+  for (result::Observation& o : others) {
+    result::Params rest = o.params.get();
+    rest.erase(baselines.at(o.run.get()).first);
+    const auto base = seconds.find({std::move(rest), o.repetition});
+    const double own = *result::as_double(o.value);
+    if (base == seconds.end() || own <= 0) continue;
+    o.metric = speed_up;
+    o.value = base->second / own;
+    results.observations.push_back(std::move(o));
+  }
+  return results;
+}
+
 // One execution.
 namespace {
 

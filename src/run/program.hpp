@@ -2,12 +2,14 @@
 #pragma once
 
 #include "kernel/kernel.hpp"
+#include "run/result/results_file.hpp"
 #include "run/sweep_plan.hpp"
 #include "run/witness/backend.hpp"
 
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace recount::sweep {
@@ -48,6 +50,15 @@ void check_program(const Program& program, const std::vector<Axis>& axes);
 /// Throws recount::Error when the program fails or cannot be executed.
 [[nodiscard]] std::vector<result::Observation> observe_program(const Program& program,
                                                                const witness::Task& task);
+
+/// The metric of the speed-up over a baseline.
+inline constexpr const char* speed_up = "speed-up";
+/// "impl=simple" as parameter and value. Throws recount::Error (bad_input) where they are not of the axes.
+[[nodiscard]] std::pair<std::string, result::ParamValue> parse_baseline(const std::string& text,
+                                                                        const std::vector<Axis>& axes);
+/// Adds, where the plan of a run states a baseline, the speed-up of each time over that of the same
+/// repetition at the baseline, which neighbours it in time.
+[[nodiscard]] result::Results with_speed_up(result::Results results);
 
 /// The program of this process's runs (serve_request()).
 [[nodiscard]] Program& this_command();

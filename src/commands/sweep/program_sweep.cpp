@@ -40,7 +40,9 @@ void refuse_kernel_options(const SweepOptions& o) {
 /// Events and metrics that are requested: "seconds" is the clock's.
 std::vector<std::string> list_counts(const SweepOptions& o) {
   std::vector<std::string> counts;
-  for (const stat::Item& item : stat::parse_items(o.metrics)) {
+  auto lists = o.metrics;
+  lists.insert(lists.end(), o.events.begin(), o.events.end());
+  for (const stat::Item& item : stat::parse_items(lists)) {
     if (item.group)
       throw bad_input("-e {" + item.name + "}", "a sweep has no event groups", "leave out the braces");
     if (!is_seconds(item.name)) counts.push_back(item.name);
@@ -95,12 +97,23 @@ void require_program(const Program& program, const Grid& grid) {
   if (!program.folder.empty()) return;
   for (const result::Params& point : grid.points)
     if (const std::string name = program.at(point).command.front(); !process::find_program(name))
-      throw unavailable(name, "program not found", result::describe(point),
-                        name.find('/') == name.npos ? "./" + name + " is one in this folder"
-                                                    : "build it first");
+      throw bad_input(name, fmt::format("program not found ({})", result::describe(point)),
+                      name.find('/') == name.npos ? "is it in PATH? One in this folder is ./" + name
+                                                  : "build it first");
 }
 
 } // namespace
+
+void refuse_program_options(const SweepOptions& o) {
+  for (const auto& [option, given] :
+       {std::pair("-e", !o.events.empty()), std::pair("-E", !o.environment.empty()),
+        std::pair("--chdir", !o.folder.empty()), std::pair("--prepare", !o.prepare.empty()),
+        std::pair("--input", !o.input.empty()), std::pair("--baseline", !o.baseline.empty()),
+        std::pair("--warm-up", o.warm_up > 0)})
+    if (given)
+      throw bad_input(option, "is about a program",
+                      "recount sweep -P n=1,2 ... -- COMMAND {n}; kernels have --metric");
+}
 
 SweepRun make_program_sweep(const SweepOptions& given) {
   refuse_kernel_options(given);
@@ -121,7 +134,12 @@ SweepRun make_program_sweep(const SweepOptions& given) {
   require_program(program, grid);
   auto stated = settings(plan);
   stated.merge(program.settings());
-  if (!o.baseline.empty()) stated["baseline"] = o.baseline;
+  if (!o.baseline.empty()) {
+    const auto& [name, value] = parse_baseline(o.baseline, plan.axes);
+    if (std::ranges::count(plan.witnesses, Witness(Witness::clock)) == 0)
+      throw bad_input("--baseline " + o.baseline, "the speed-up needs times", "add the witness clock");
+    stated["baseline"] = name + '=' + result::text(value);
+  }
   Batch batch = make_batch("sweep", o, longest_run, plan.seed, std::move(stated));
   for (std::string& one : program.arguments())
     batch.execution.program.push_back(std::move(one));

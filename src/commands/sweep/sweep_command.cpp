@@ -126,6 +126,7 @@ Plan make_plan(const kernel::Kernel& kernel, const SweepOptions& o) {
 
 /// Everything checked and filled in; no points where the shard has none. Throws recount::Error.
 SweepRun make_sweep(const SweepOptions& o) {
+  refuse_program_options(o);
   const auto& kernel = find_kernel(o);
   Plan plan = make_plan(kernel, o);
   Grid grid = expand(plan, kernel);
@@ -224,7 +225,7 @@ void report(const SweepRun& run, const BatchResult& ended, const SweepOptions& o
   const Selection selection{static_cast<std::size_t>(o.least), run.grid.points.front(), o.all};
   if (o.json)
     command::print("{}", sweep_json(run, ended));
-  else if (o.output.empty())
+  else if (o.output.empty() || (run.plan.kernel == program_kernel && o.output != "-"))
     command::print("{}", sweep_table(ended, selection));
   command::flush(stdout);
   tables.write("recount sweep " + run.plan.kernel, {sweep_summary(ended, selection)});
@@ -248,8 +249,10 @@ int execute_sweep(const SweepOptions& o, const std::vector<plot::Figure>& figure
   if (o.dry_run) return 0;
   BatchResult ended = command::run_batch(run.batch);
   ended.results.statistic = statistic;
+  const result::Results measured = ended.results;
+  ended.results = with_speed_up(std::move(ended.results));
   report(run, ended, o, tables);
-  if (!ended.results.observations.empty()) draw_sweep(o.plot, o.figure, figures, ended.results);
+  if (!ended.results.observations.empty()) draw_sweep(o.plot, o.figure, figures, measured);
   return command::exit_status(run.batch, ended);
 }
 
@@ -265,8 +268,10 @@ command::Command sweep_command(const std::vector<plot::Figure>& figures) {
                 .list("--witness", o->witnesses, "LIST",
                       "clock, perf, papi, model, model:NAME (default: all that work here)")
                 .event_files()
-                .list("-e,--metric", o->metrics, "LIST",
-                      "presets, events, seconds, tsc_cycles, of a program metrics (default: per witness)")
+                .list("--metric", o->metrics, "LIST",
+                      "presets, events, seconds, tsc_cycles (default: per witness)")
+                .list("-e,--event", o->events, "LIST",
+                      "of a program: presets, events and metrics (default: the time)")
                 .list("-P,--parameter", o->axes, "NAME=VALUES",
                       "sweep a program instead: replace {NAME} in -- COMMAND")
                 .list("-E,--environment", o->environment, "NAME=TEXT", "set this variable for the program")

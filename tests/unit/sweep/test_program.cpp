@@ -1,4 +1,5 @@
 // The user's own program in a sweep: parameters, placeholders, what is refused.
+#include "commands/sweep/sweep_table.hpp"
 #include "run/program.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -81,6 +82,51 @@ BOOST_AUTO_TEST_CASE(unknown_and_unused_parameters_are_refused) {
   };
   for (const auto& [given, expected] : table)
     BOOST_TEST(refusal([&] { check_program(given, axes); }) == expected);
+}
+
+BOOST_AUTO_TEST_CASE(speed_up_is_of_the_same_repetition) {
+  result::Results results;
+  results.runs.emplace_back().id = "R";
+  results.runs.front().plan["baseline"] = "v=a";
+  const auto add = [&](const char* v, std::int64_t n, int repetition, double seconds) {
+    result::Observation& o = results.observations.emplace_back();
+    o.run = std::string("R");
+    o.kernel = program_kernel;
+    o.params = result::Params{{"v", std::string(v)}, {"n", n}};
+    o.repetition = repetition;
+    o.witness = Witness::clock;
+    o.metric = "seconds";
+    o.value = seconds;
+  };
+  add("a", 1, 0, 6);
+  add("a", 1, 1, 10);
+  add("b", 1, 0, 3);
+  add("b", 1, 1, 2);
+  add("b", 2, 0, 1); // its baseline failed
+  const result::Results all = with_speed_up(results);
+  BOOST_REQUIRE(all.observations.size() == 7);
+  for (const auto& [at, value] : {std::pair(5U, 2.0), std::pair(6U, 5.0)}) {
+    BOOST_TEST(all.observations[at].metric == speed_up);
+    BOOST_TEST(result::as_double(all.observations[at].value).value() == value);
+  }
+  results.runs.front().plan.clear();
+  BOOST_TEST(with_speed_up(results).observations.size() == 5);
+}
+
+BOOST_AUTO_TEST_CASE(a_contrast_of_witnesses_needs_clear_evidence) {
+  const auto group = [](std::int64_t n, const Witness& witness, std::vector<double> values) {
+    SweepGroup one{{{"n", n}}, witness, "PAPI_L1_DCM"};
+    one.summary = statistics::summarise(values);
+    one.values = std::move(values);
+    return one;
+  };
+  const auto notes = program_notes(
+      {group(1, Witness::perf, {100, 101, 100, 99, 100}), group(1, Witness::papi, {110, 111, 110, 109, 110}),
+       group(2, Witness::perf, {100, 140, 120, 90, 150}), group(2, Witness::papi, {104, 138, 125, 92, 151})});
+  BOOST_REQUIRE(notes.size() == 1);
+  BOOST_TEST(notes[0] ==
+             "PAPI_L1_DCM: PAPI counts 10 % more than perf (n=1), at 1 of 2 points clearly more or less; "
+             "separate executions");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
