@@ -115,7 +115,10 @@ BOOST_AUTO_TEST_CASE(speed_up_is_of_the_same_repetition) {
 
 BOOST_AUTO_TEST_CASE(a_contrast_of_witnesses_needs_clear_evidence) {
   const auto group = [](std::int64_t n, const Witness& witness, std::vector<double> values) {
-    SweepGroup one{{{"n", n}}, witness, "PAPI_L1_DCM"};
+    SweepGroup one;
+    one.params = {{"n", n}};
+    one.witness = witness;
+    one.metric = "PAPI_L1_DCM";
     one.summary = statistics::summarise(values);
     one.values = std::move(values);
     return one;
