@@ -16,6 +16,7 @@
 #include <recount/error.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <memory>
@@ -222,14 +223,24 @@ std::string unfinished_text(const std::vector<Unfinished>& runs) {
   return text;
 }
 
+constexpr std::size_t named_failures = 6; // points of a line
+
 std::string failures_text(const std::vector<result::Failure>& failures) {
   std::string text;
   for (const auto& [kind, group] : base::grouped(failures, [](const result::Failure& one) {
          return std::tuple(one.witness, one.reason.code, one.reason.cause);
-       }))
-    text += fmt::format("{} of {} failed: {} (first: {})\n", base::format_count(group.size(), "run"),
-                        group.front()->witness, group.front()->reason.text(),
-                        result::describe(group.front()->params));
+       })) {
+    std::vector<std::string> points;
+    for (const result::Failure* const one : group)
+      if (const std::string point = result::describe(one->params); std::ranges::count(points, point) == 0)
+        points.push_back(point);
+    std::ranges::sort(points);
+    const std::size_t shown = std::min(points.size(), named_failures);
+    text += fmt::format(
+        "{} of {} failed: {} ({}{})\n", base::format_count(group.size(), "run"), group.front()->witness,
+        group.front()->reason.text(), fmt::join(std::span(points).first(shown), "; "),
+        shown < points.size() ? fmt::format("; and {} more points", points.size() - shown) : "");
+  }
   return text;
 }
 

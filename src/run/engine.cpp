@@ -6,6 +6,7 @@
 #include "base/process/child.hpp"
 #include "base/process/fork_worker.hpp"
 #include "base/text.hpp"
+#include "run/program.hpp"
 #include "run/result/observation.hpp"
 #include "run/witness/backend.hpp"
 #include "run/witness/both.hpp"
@@ -109,6 +110,7 @@ public:
       };
       if (!std::ranges::all_of(all.observations, belongs))
         throw bad_input("answer", "belongs to another run");
+      if (!all.failed.empty() && job_->kernel == program_kernel) add_last_words(all.failed);
       if (!all.failed.empty() || (exit_.ok() && all.kernel_seconds)) return all;
       all.failed = ending("ended without an answer");
     } catch (const Error& error) {
@@ -132,7 +134,7 @@ private:
     spawn.argv = execution.program;
     spawn.core_dump = false;
     spawn.cpu = cpu;
-    spawn.fixed_addresses = native(job);
+    spawn.fixed_addresses = native(job) && job.kernel != program_kernel; // as recount stat executes it
     return process::start_worker(std::move(spawn), request);
   }
   /// Remaining time; nothing without a limit. That of a simulation is CPU time, which does not depend on how
@@ -149,9 +151,12 @@ private:
         reason.cause = fmt::format("stopped after {} s of CPU time (--timeout)", exit_.code / 1000.0);
       reason.setting = fmt::format("{:.3g} % simulated", 100 * simulated_);
     }
+    add_last_words(reason);
+    return reason;
+  }
+  void add_last_words(Reason& reason) const {
     if (const std::string_view words = worker_.last_words(); !words.empty())
       reason.setting += fmt::format("{}last message: {:.300}", reason.setting.empty() ? "" : "; ", words);
-    return reason;
   }
 
   const Job* job_;

@@ -9,6 +9,7 @@
 #include "kernel/matmul/matmul.hpp"
 #include "model/machine.hpp"
 #include "model/metrics.hpp"
+#include "run/program.hpp"
 #include "run/witness/backend.hpp"
 
 #include <recount/error.hpp>
@@ -81,6 +82,7 @@ Grid expand(const Plan& plan, const kernel::Kernel& kernel) {
                                 result::describe(grid.skipped.front().point),
                                 grid.skipped.front().problem.cause),
                     "recount sweep --help " + plan.kernel);
+  grid.whole = grid.points.size();
   return grid;
 }
 
@@ -545,6 +547,7 @@ double product_seconds(const Job& job, const model::MachineDescription& machine)
 }
 
 double native_seconds(const Job& job) {
+  if (job.kernel == program_kernel) return 0; // unknown
   const bool product = job.kernel == "matmul";
   if (!product && !kernel::find(job.kernel).unsimulated().empty()) return 0;
   try {

@@ -72,6 +72,7 @@ struct Skipped {
 struct Grid {
   std::vector<result::Params> points;
   std::vector<Skipped> skipped;
+  std::size_t whole = 0; ///< points before a shard is taken
 };
 
 /// One run: what one fresh process measures.

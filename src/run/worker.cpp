@@ -3,6 +3,7 @@
 #include "base/json.hpp"
 #include "base/process/fd.hpp"
 #include "base/text.hpp"
+#include "run/program.hpp"
 
 #include <recount/error.hpp>
 
@@ -34,6 +35,11 @@ std::vector<result::Observation> native(const kernel::Kernel& kernel, const witn
   return all;
 }
 
+std::vector<result::Observation> observe(const kernel::Kernel& kernel, const witness::Task& task) {
+  const auto& witness = witness::find(task.witness);
+  return witness.native ? native(kernel, witness, task) : witness.observe(kernel, nullptr, task);
+}
+
 /// Reports the share of a simulation that is done, ten times a second at most.
 class ProgressWriter {
 public:
@@ -56,10 +62,9 @@ private:
 std::string answer(const std::string& request, const Lookup& lookup, int out) {
   witness::Task task = parse_request(request);
   task.progress = ProgressWriter(out);
-  const auto& kernel = lookup(task.kernel);
-  const auto& witness = witness::find(task.witness);
   const auto begin = std::chrono::steady_clock::now();
-  const auto all = witness.native ? native(kernel, witness, task) : witness.observe(kernel, nullptr, task);
+  const auto all = task.kernel == program_kernel ? observe_program(this_command(), task)
+                                                 : observe(lookup(task.kernel), task);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   std::string text;
   for (const auto& observation : all)

@@ -153,6 +153,7 @@ const std::vector<document::Section>& sections() {
     for (auto&& section : matmul::product_sections())
       list.push_back(section);
     list.push_back(report::programs_section());
+    list.push_back(sweep::program_section());
     list.push_back(compare::compare_section(inferred_caches));
     list.push_back(sweep::values_section());
     return list;

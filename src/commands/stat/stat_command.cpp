@@ -8,6 +8,7 @@
 #include "commands/stat/stat_table.hpp"
 #include "kernel/command_line.hpp"
 #include "run/modelled.hpp"
+#include "run/papi_passes.hpp"
 #include "run/rounds.hpp"
 #include "run/stat_plan.hpp"
 #include "run/stat_run.hpp"

@@ -4,9 +4,11 @@
 #include "base/text.hpp"
 #include "base/witness.hpp"
 #include "commands/sweep/sweep_table.hpp"
+#include "kernel/command_line.hpp"
 #include "kernel/kernel.hpp"
 #include "model/machine.hpp"
 #include "run/batch.hpp"
+#include "run/program.hpp"
 #include "run/sweep_plan.hpp"
 #include "run/witness/backend.hpp"
 #include "run/witness/counting.hpp"
@@ -34,8 +36,6 @@ namespace recount::sweep {
 command::Command sweep_command(const std::vector<plot::Figure>& figures);
 
 namespace {
-
-constexpr int usual_repetitions = 5;
 
 std::vector<std::string> kernel_names() {
   std::vector<std::string> names;
@@ -127,19 +127,16 @@ Plan make_plan(const kernel::Kernel& kernel, const SweepOptions& o) {
 
 /// Everything checked and filled in; no points where the shard has none. Throws recount::Error.
 SweepRun make_sweep(const SweepOptions& o) {
+  refuse_program_options(o);
   const auto& kernel = find_kernel(o);
   Plan plan = make_plan(kernel, o);
   Grid grid = expand(plan, kernel);
   choose_witnesses(plan, o);
   Batch batch = make_batch("sweep", o, std::chrono::seconds(120), plan.seed, settings(plan));
-  const std::size_t points = grid.points.size();
   keep_shard(grid.points, batch.shard);
-  if (grid.points.empty())
-    command::note("{}", empty_shard_text("sweep", batch.shard, points));
-  else
-    batch.jobs = schedule(plan, grid);
+  if (!grid.points.empty()) batch.jobs = schedule(plan, grid);
   check_memory(batch.jobs, o.memory);
-  return {kernel, std::move(plan), std::move(grid), std::move(batch)};
+  return {std::move(plan), std::move(grid), std::move(batch)};
 }
 
 using kernel::Parameter;
@@ -198,7 +195,8 @@ void announce(const SweepRun& run, long repeat) {
   for (const auto& name : plan.witnesses)
     who.push_back(witness::find(name).native ? fmt::format("{} x {}", name, plan.repeat) : name.name());
   std::string model_time;
-  if (std::ranges::any_of(run.batch.jobs, [](const auto& job) { return !witness::find(job.witness).native; }))
+  if (run.plan.kernel != program_kernel &&
+      std::ranges::any_of(run.batch.jobs, [](const auto& job) { return !witness::find(job.witness).native; }))
     model_time =
         "; the simulation takes about " + base::format_duration(std::chrono::duration<double>(
                                               model_seconds(run.batch.jobs, run.batch.execution.parallel)));
@@ -228,7 +226,7 @@ void report(const SweepRun& run, const BatchResult& ended, const SweepOptions& o
   const Selection selection{static_cast<std::size_t>(o.least), run.grid.points.front(), o.all};
   if (o.json)
     command::print("{}", sweep_json(run, ended));
-  else if (o.output.empty())
+  else if (o.output.empty() || (run.plan.kernel == program_kernel && o.output != "-"))
     command::print("{}", sweep_table(ended, selection));
   command::flush(stdout);
   tables.write("recount sweep " + run.plan.kernel, {sweep_summary(ended, selection)});
@@ -253,8 +251,11 @@ int execute_sweep(const SweepOptions& o, const std::vector<plot::Figure>& figure
   check_figure(o.plot, o.figure, figures);
   const auto statistic = command::parse_statistic(o.statistic);
   const command::TableExport tables(o.dry_run ? std::string() : o.export_to);
-  SweepRun run = make_sweep(o);
-  if (run.grid.points.empty()) return 0; // of a shard
+  SweepRun run = o.axes.empty() ? make_sweep(o) : make_program_sweep(o);
+  if (run.grid.points.empty()) { // of a shard
+    command::note("{}", empty_shard_text("sweep", run.batch.shard, run.grid.whole));
+    return 0;
+  }
   if (!o.quiet) {
     command::note("{}", skipped_text(run.grid));
     announce(run, o.repeat);
@@ -266,8 +267,10 @@ int execute_sweep(const SweepOptions& o, const std::vector<plot::Figure>& figure
     };
   BatchResult ended = command::run_batch(run.batch);
   ended.results.statistic = statistic;
+  const result::Results measured = ended.results;
+  ended.results = with_speed_up(std::move(ended.results));
   report(run, ended, o, tables);
-  if (!ended.results.observations.empty()) draw_sweep(o.plot, o.figure, figures, ended.results);
+  if (!ended.results.observations.empty()) draw_sweep(o.plot, o.figure, figures, measured);
   return command::exit_status(run.batch, ended);
 }
 
@@ -285,6 +288,19 @@ command::Command sweep_command(const std::vector<plot::Figure>& figures) {
                 .event_files()
                 .list("--metric", o->metrics, "LIST",
                       "presets, events, seconds, tsc_cycles (default: per witness)")
+                .list("-e,--event", o->events, "LIST",
+                      "of a program: presets, events and metrics (default: the time)")
+                .list("-P,--parameter", o->axes, "NAME=VALUES",
+                      "sweep a program instead: replace {NAME} in -- COMMAND")
+                .list("-E,--environment", o->environment, "NAME=TEXT", "set this variable for the program")
+                .text("--chdir", o->folder, "DIR", "execute the program in this folder")
+                .text("--prepare", o->prepare, "COMMAND", "execute this before each run, without a shell")
+                .text("--input", o->input, "FILE", "standard input of the program (default: /dev/null)")
+                .number("-w,--warm-up", o->warm_up, "N",
+                        "runs of the program before the first of a point that are not counted (default 0)",
+                        {0, 1'000'000})
+                .text("--baseline", o->baseline, "NAME=VALUE",
+                      "show the speed-up of the program over this value of a parameter")
                 .list("--where", o->conditions, "COND",
                       "keep only points that satisfy COND, e.g. 'stride<=size/2'")
                 .number("-r,--repeat", o->repeat, "N",
@@ -316,8 +332,20 @@ command::Command sweep_command(const std::vector<plot::Figure>& figures) {
 command::Command run_point_command() {
   return {"run-point", "serve one run of a sweep",
           [](command::Options& options) -> std::function<int()> {
-            options.event_files();
-            return [] { return sweep::serve(STDIN_FILENO, STDOUT_FILENO, kernel::find); };
+            auto program = std::make_shared<Program>();
+            auto prepare = std::make_shared<std::string>();
+            options.event_files()
+                .list("--environment", program->environment, "NAME=TEXT", "")
+                .text("--chdir", program->folder, "DIR", "")
+                .text("--prepare", *prepare, "COMMAND", "")
+                .text("--input", program->input, "FILE", "")
+                .number("--warm-up", program->warm_up, "N", "", {0, 1'000'000})
+                .program(program->command, "");
+            return [program, prepare] {
+              if (!prepare->empty()) program->prepare = kernel::split_words(*prepare, "--prepare");
+              this_command() = *program;
+              return sweep::serve(STDIN_FILENO, STDOUT_FILENO, kernel::find);
+            };
           },
           true};
 }

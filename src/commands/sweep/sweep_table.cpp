@@ -6,6 +6,7 @@
 #include "base/names.hpp"
 #include "base/text.hpp"
 #include "base/witness.hpp"
+#include "run/program.hpp"
 #include "show/command/measuring.hpp"
 #include "show/command/output.hpp"
 #include "show/document/groups.hpp"
@@ -72,11 +73,13 @@ show::Table sweep_summary(const BatchResult& ended, const Selection& selection) 
                          !(few && std::ranges::all_of(groups, [](const SweepGroup& group) {
                              return show_interval(*group.summary) == "-";
                            }));
-  if (!few) columns.push_back({"n", Role::number, 3});
+  if (!few) columns.push_back({std::ranges::count(names, "n") > 0 ? "runs" : "n", Role::number, 3});
   columns.push_back({statistics::name_of(statistic), Role::number});
   if (intervals) columns.push_back({"95 % interval", Role::number, 2});
   if (few) columns.push_back({"of first point", Role::number});
-  if (!few) columns.push_back({"per access", Role::number, 1});
+  const bool per_access =
+      !few && std::ranges::any_of(groups, [](const SweepGroup& group) { return group.accesses.has_value(); });
+  if (per_access) columns.push_back({"per access", Role::number, 1});
   const bool flagged = std::ranges::any_of(groups, [](const SweepGroup& group) { return group.flagged > 0; });
   const bool disturbed = !few || flagged;
   if (disturbed) columns.push_back({"disturbed", Role::number, flagged ? 0 : 4}); // a mark is never left out
@@ -91,7 +94,7 @@ show::Table sweep_summary(const BatchResult& ended, const Selection& selection) 
       row.push_back(show(s->value));
       if (intervals) row.push_back(show_interval(*s));
       if (few) row.push_back(group.of_first ? fmt::format("{:.3g}", *group.of_first) : "-");
-      if (!few) row.push_back(show_per_access(group));
+      if (per_access) row.push_back(show_per_access(group));
       if (disturbed) row.push_back(group.flagged > 0 ? std::to_string(group.flagged) : "-");
     } else {
       row.push_back("not counted");
@@ -129,8 +132,13 @@ std::string points_text(const std::vector<SweepGroup>& groups, statistics::Stati
   show::Table table;
   for (const auto& name : names)
     table.columns.push_back({name, show::Role::number, 0, {}, true});
-  for (int rank = 0; const auto& [metric, witness] : series)
-    table.columns.push_back({fmt::format("{} {}", metric, witness), show::Role::number, rank++});
+  for (int rank = 0; const auto& [metric, witness] : series) {
+    const std::string event = command::event_cell(metric).narrow.substr(2),
+                      bare = event.substr(is_preset(event) ? preset_prefix.size() : 0);
+    table.columns.push_back({fmt::format("{} {}", metric, witness), show::Role::number,
+                             witness == Witness::clock ? 0 : rank++,
+                             fmt::format("{} {}", bare, witness.modelled() ? "model" : witness.name())});
+  }
   const std::size_t shown = std::min(points.size(), max_lines);
   for (std::size_t line = 0; line < shown; ++line) {
     const std::size_t point = shown < 2 ? 0 : line * (points.size() - 1) / (shown - 1);
@@ -169,8 +177,10 @@ std::string sweep_table(const BatchResult& ended, const Selection& selection) {
     text = command::wrap(base::printable(ended.results.runs.back().cpu), command::line_width(), 2) + "\n\n";
   std::map<std::string, std::string> reasons;
   const auto groups = sweep_groups(ended.results);
+  const bool program = !groups.empty() && !ended.results.observations.empty() &&
+                       ended.results.observations.front().kernel == program_kernel;
   const bool narrow = command::line_width() < 80 && !table.empty();
-  if (!selection.all && selection.least == 0 && (narrow || table.rows.size() > max_lines))
+  if (!selection.all && selection.least == 0 && (narrow || program || table.rows.size() > max_lines))
     text += points_text(groups, ended.results.statistic);
   else if (!table.empty())
     text += command::table_text(table);
@@ -184,6 +194,8 @@ std::string sweep_table(const BatchResult& ended, const Selection& selection) {
             "\n";
   if (const std::string outliers = outliers_text(groups); !outliers.empty())
     text += command::wrap(outliers, command::line_width(), 2) + "\n";
+  for (const std::string& note : program_notes(groups))
+    text += command::wrap(note, command::line_width(), 2) + "\n";
   for (const auto& group : groups)
     if (!group.reason.empty())
       reasons.try_emplace(group.witness.name() + " " + group.metric, group.reason->text());

@@ -6,6 +6,7 @@
 #include "run/result/results_file.hpp"
 #include "show/command/output.hpp"
 #include "show/document/document.hpp"
+#include "show/document/groups.hpp"
 #include "show/document/section.hpp"
 #include "show/plot/sheet.hpp"
 
@@ -18,21 +19,31 @@ namespace recount::sweep {
 
 /// The options as typed.
 struct SweepOptions : BatchOptions {
-  std::vector<std::string> kernel;     ///< the positional argument
+  std::vector<std::string> kernel;     ///< the positional argument; with `axes` the user's program
   std::vector<std::string> parameters; ///< "--size", "4K:4M:x2", ...
   std::vector<std::string> witnesses, metrics, conditions;
   std::string memory, plot, figure, export_to, statistic, sample;
   long repeat = 0, draws = 0, least = 0; ///< repeat 0: not given
   bool json = false, dry_run = false, all = false;
+  // Of the user's program.
+  std::vector<std::string> axes, environment, events;
+  std::string folder, prepare, input, baseline;
+  long warm_up = 0;
 };
+
+inline constexpr int usual_repetitions = 5;
 
 /// A sweep, ready to be run.
 struct SweepRun {
-  const kernel::Kernel& kernel;
   Plan plan;
   Grid grid;   ///< expand(plan, kernel), of the shard
   Batch batch; ///< schedule(plan, grid)
 };
+
+/// Of a kernel: throws recount::Error (bad_input) for an option that is about programs.
+void refuse_program_options(const SweepOptions& options);
+/// Of the user's program: recount sweep -P. Throws recount::Error.
+[[nodiscard]] SweepRun make_program_sweep(const SweepOptions& options);
 
 // The results.
 
@@ -49,6 +60,10 @@ struct Selection {
 /// Statistic and interval of each point, metric and witness, or a line per point where these are many; what
 /// was not counted, with its reasons.
 [[nodiscard]] std::string sweep_table(const BatchResult& ended, const Selection& selection);
+/// What the values of a program establish: where PAPI counts something else than perf, and speed-ups.
+[[nodiscard]] std::vector<std::string> program_notes(const std::vector<SweepGroup>& groups);
+/// Figure, table of medians and what is established, of each program that was swept.
+[[nodiscard]] document::Section program_section();
 /// The same as one JSON object, documented in recount-sweep(1).
 [[nodiscard]] std::string sweep_json(const SweepRun& run, const BatchResult& ended);
 /// "12 of 60 points skipped: ...", a line for each kind of reason; empty when none was.

@@ -120,7 +120,8 @@ void check_outputs(const Outputs& o) {
 void print_resume_command(const std::string& command, const std::string& file, std::vector<std::string> words,
                           bool measured) {
   if (!measured || file.empty() || file == "-") return;
-  if (std::ranges::find(words, "--resume") == words.end()) words.emplace_back("--resume");
+  const auto program = std::ranges::find(words, "--"); // its options are its own
+  if (std::find(words.begin(), program, "--resume") == program) words.emplace(program, "--resume");
   command::note("recount {}: the results so far are in {}; resume with\n{}\n", command, file,
                 command_lines(words, std::min(line_width(stderr), max_of_prose)));
 }

@@ -4,6 +4,7 @@
 #include "base/names.hpp"
 #include "base/nearest.hpp"
 #include "base/text.hpp"
+#include "run/program.hpp"
 #include "show/plot/layout.hpp"
 
 #include <recount/error.hpp>
@@ -150,25 +151,48 @@ bool is_profile(const result::Observation& o) {
   return o.kernel == "profile";
 }
 
-Selected select(const Recipe& recipe, const result::Results& results, const Choice& choice) {
+namespace {
+
+bool of_program(const result::Observation& o) {
+  return o.kernel == sweep::program_kernel;
+}
+
+/// Of a program's parameters the one with most numbers; empty: none has two.
+std::string longest_axis(const result::Results& results) {
+  std::map<std::string, std::set<std::int64_t>> values;
+  for (const auto& o : results.observations)
+    for (const auto& [name, value] : of_program(o) ? o.params.get() : result::Params())
+      if (const auto number = result::integer(o.params, name)) values[name].insert(*number);
+  const auto longest =
+      std::ranges::max_element(values, {}, [](const auto& axis) { return axis.second.size(); });
+  return longest == values.end() || longest->second.size() < 2 ? "" : longest->first;
+}
+
+} // namespace
+
+Selected select(const Recipe& recipe, const result::Results& given, const Choice& choice) {
   const bool time = recipe.quantity == Recipe::Quantity::time;
+  const result::Results own = recipe.program ? sweep::with_speed_up(given) : result::Results();
+  const result::Results& results = recipe.program ? own : given;
   // What an inference visited is no sweep.
   std::set<std::string> records;
   for (const auto& run : results.runs)
     if (result::is_inference(run)) records.insert(run.id);
   const auto wanted = [&](const result::Observation& o) {
-    return !(records.contains(o.run) && result::is_reading(o)) && has_sizes(o, recipe.required) &&
-           is_time(o.metric) == time && (choice.metrics.empty() || contains(choice.metrics, o.metric)) &&
+    return recipe.program == of_program(o) && !(records.contains(o.run) && result::is_reading(o)) &&
+           has_sizes(o, recipe.required) && (recipe.program || is_time(o.metric) == time) &&
+           (choice.metrics.empty() || contains(choice.metrics, o.metric)) &&
            (choice.witnesses.empty() ||
             std::ranges::find(choice.witnesses, o.witness) != choice.witnesses.end());
   };
-  const result::Measure measure = [time](const result::Observation& o) {
+  const result::Measure measure = [time, &recipe](const result::Observation& o) {
+    if (recipe.program) return result::value(o);
     return time && is_seconds(o.metric) ? result::ns_per_access(o) : result::per_access(o);
   };
   Selected s;
-  s.x = recipe.x;
+  s.x = recipe.program ? longest_axis(results) : recipe.x;
   s.curves = result::curves(results, s.x, wanted, measure);
-  if (choice.metrics.empty()) {
+  if (choice.metrics.empty() && !recipe.program) {
     const auto metrics = default_metrics(recipe, s.curves);
     std::erase_if(s.curves, [&](const Curve& c) { return !metrics.contains(c.metric); });
   }
@@ -181,7 +205,7 @@ Selected select(const Recipe& recipe, const result::Results& results, const Choi
     missing.erase({c.witness, c.metric}); // partly counted: a gap in the curves shows it
   for (const auto& [who, reason] : missing)
     s.missing.push_back({who.second, who.first, reason});
-  if (choice.witnesses.empty()) keep_preferred(s);
+  if (choice.witnesses.empty() && !recipe.program) keep_preferred(s);
   keep_lines(s);
   return s;
 }
@@ -285,7 +309,11 @@ Series make_series(const Curve& c, const Differences& d) {
   return s;
 }
 
-std::string y_title(const CurvesOfPanel& curves) {
+std::string y_title(const Recipe& recipe, const CurvesOfPanel& curves) {
+  if (recipe.program) {
+    const std::string& metric = curves.front()->metric;
+    return is_seconds(metric) ? "time (s)" : metric_words(metric, false);
+  }
   const auto all = [&](auto test) {
     return std::ranges::all_of(curves, [&](const auto* c) { return test(c->metric); });
   };
@@ -298,11 +326,13 @@ std::string y_title(const CurvesOfPanel& curves) {
 std::string make_title(const CurvesOfPanel& curves, const Differences& d, const std::string& x) {
   const Curve& c = *curves.front();
   std::vector<std::string> parts;
-  if (!d.kernel) parts.push_back("kernel " + c.kernel);
+  const bool program = c.kernel == sweep::program_kernel;
+  if (!d.kernel && !program) parts.push_back("kernel " + c.kernel);
+  if (program && is_seconds(c.metric)) parts.emplace_back("time");
   if (!d.metric && !is_time(c.metric)) parts.push_back(metric_words(c.metric, false));
   if (!d.witness) parts.push_back(base::format_witness(c.witness));
   for (const auto& [name, setting] : c.params) {
-    if (name != x && !contains(d.params, name) && (name == "size" || name == "stride"))
+    if (name != x && !contains(d.params, name) && (program || name == "size" || name == "stride"))
       parts.push_back(name + " " + setting_text(name, setting));
   }
   return fmt::format("{}{}{}", fmt::join(parts, ", "), d.params.empty() ? "" : "; by ",
@@ -368,15 +398,28 @@ std::vector<Panel> small_multiples(Panel panel) {
 
 namespace {
 
+/// Logarithmic from an octave of three on, where all are positive.
+Panel::Along choose_x_axis(const CurvesOfPanel& curves) {
+  double least = std::numeric_limits<double>::max(), most = 0;
+  for (const Curve* curve : curves)
+    for (const auto& point : curve->points) {
+      least = std::min(least, point.x);
+      most = std::max(most, point.x);
+    }
+  return least > 0 && most > 8 * least ? Panel::Along::number : Panel::Along::linear;
+}
+
 Panel make_panel(const Recipe& recipe, const result::Results& results, const std::string& x,
                  const CurvesOfPanel& curves) {
   const auto d = differences(curves);
   Panel panel;
   panel.title = make_title(curves, d, x);
   panel.x_title = x == "size" ? "working set" : x;
-  panel.y_title = y_title(curves);
+  panel.y_title = y_title(recipe, curves);
   panel.y_is_time = recipe.quantity == Recipe::Quantity::time;
-  panel.y_is_share = recipe.quantity == Recipe::Quantity::count;
+  panel.y_is_share = recipe.quantity == Recipe::Quantity::count && !recipe.program;
+  panel.y_decades = recipe.program;
+  if (recipe.program && x != "size") panel.x_along = choose_x_axis(curves);
   panel.ordered = d.params.size() == 1 && (d.params[0] == "size" || d.params[0] == "stride") && !d.kernel &&
                   !d.metric && !d.witness && !d.machine;
   panel.series_title = panel.ordered ? d.params[0] : "";
@@ -387,8 +430,27 @@ Panel make_panel(const Recipe& recipe, const result::Results& results, const std
                       return result::integer(c->params, d.params[0]).value_or(0);
                     }));
   }
-  if (recipe.capacities) panel.marks = capacities(results, curves);
+  if (recipe.capacities && (!recipe.program || x == "size")) panel.marks = capacities(results, curves);
   return panel;
+}
+
+/// Of several parameters all but the one with most values, as far as the panels fit on a page.
+std::vector<std::string> panel_parameters(const std::vector<Curve>& curves) {
+  std::vector<std::string> names = result::varying(curves);
+  std::map<std::string, std::set<result::ParamValue>> values;
+  std::set<std::string> metrics;
+  for (const Curve& curve : curves) {
+    metrics.insert(curve.metric);
+    for (const std::string& name : names)
+      values[name].insert(curve.params.at(name));
+  }
+  const auto count = [&](const std::string& name) { return values[name].size(); };
+  if (names.size() < 2) return {};
+  names.erase(std::ranges::max_element(names, {}, count));
+  std::size_t panels = metrics.size();
+  for (const std::string& name : names)
+    panels *= count(name);
+  return panels <= max_panels ? names : std::vector<std::string>();
 }
 
 /// A few curves share one panel, as do the times of more kernels than there can be panels.
@@ -397,7 +459,15 @@ std::vector<CurvesOfPanel> split(const Recipe& recipe, const std::vector<Curve>&
   const auto kernels =
       curves | ranges::views::transform(&Curve::kernel) | ranges::to<std::set<std::string>>();
   std::map<std::vector<std::string>, CurvesOfPanel> groups;
+  const auto further = recipe.program ? panel_parameters(curves) : std::vector<std::string>();
   for (const auto& c : curves) {
+    if (recipe.program) {
+      std::vector<std::string> key{is_seconds(c.metric) ? "" : c.metric}; // times first
+      for (const std::string& name : further)
+        key.push_back(result::text(c.params.at(name)));
+      groups[key].push_back(&c);
+      continue;
+    }
     const bool time = is_time(c.metric);
     const bool each = recipe.panel_each || (crowded && (!time || kernels.size() <= max_panels));
     groups[each ? std::vector{c.kernel, c.metric, c.witness.name()}
@@ -616,7 +686,12 @@ const std::vector<Recipe>& recipes() {
        .x = "size",
        .required = {"size"},
        .quantity = count,
-       .capacities = true}};
+       .capacities = true},
+      {.entry = {"program", "times and counts of a program by parameter",
+                 "recount sweep -P: a number with two values or more"},
+       .quantity = count,
+       .capacities = true,
+       .program = true}};
   return all;
 }
 

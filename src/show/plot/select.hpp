@@ -20,6 +20,7 @@ struct Recipe {
   Quantity quantity = Quantity::time;
   bool panel_each = false; ///< a panel for each kernel, metric and witness; else they are curves
   bool capacities = false; ///< x can be held against cache sizes
+  bool program = false;    ///< values of the user's program, over the number that takes most values
 };
 
 /// The recipes behind curve_figures(), in its order.

@@ -87,8 +87,8 @@ BOOST_AUTO_TEST_CASE(failures_of_one_cause_are_one_line) {
       {"R", "k", job(1, 0).point, 0, "clock", {"killed", "last message: 1", {}}},
       {"R", "k", job(2, 0).point, 0, "clock", {"killed", "last message: 2", {}}},
       {"R", "k", job(2, 0).point, 0, "perf", {"killed"}}};
-  BOOST_TEST(failures_text(failures) == "2 runs of clock failed: killed; last message: 1 (first: n=1)\n"
-                                        "1 run of perf failed: killed (first: n=2)\n");
+  BOOST_TEST(failures_text(failures) == "2 runs of clock failed: killed; last message: 1 (n=1; n=2)\n"
+                                        "1 run of perf failed: killed (n=2)\n");
 }
 
 BOOST_AUTO_TEST_CASE(an_answer_survives) {
