@@ -1,4 +1,4 @@
-// PAPI's count of a command, alone or beside that of perf.
+// PAPI's count of a command, alone or with that of perf.
 #pragma once
 
 #include "run/stat_run.hpp"

@@ -602,7 +602,7 @@ Translation by_code(const std::string& bare, const preset::Native& origin, Event
 constexpr std::string_view widths[] = {"128B", "256B", "512B"};
 
 /// The width of vectors in the name of an event; empty without one.
-std::string_view width_of(std::string_view name) {
+std::string_view find_width(std::string_view name) {
   const auto at = std::ranges::find_if(widths, [&](auto width) { return name.find(width) != name.npos; });
   return at == std::end(widths) ? std::string_view() : *at;
 }
@@ -612,7 +612,7 @@ Translation by_description(const std::string& bare, const preset::Native& origin
   if (words.size() < min_words) return {};
   Best best;
   for (const NamedEvent& event : target.events())
-    if (width_of(event.name) == width_of(bare)) best.offer(event, similarity(words, event.words));
+    if (find_width(event.name) == find_width(bare)) best.offer(event, similarity(words, event.words));
   if (!best.event || best.similarity < equal_words) return {};
   return {best.event->name,
           fmt::format("{} (code {}) has the description of {} here (code {})", bare, code_text(origin),
@@ -666,7 +666,7 @@ const std::vector<std::size_t>& EventIndex::events_with_code(const preset::Nativ
 }
 
 bool lacks_width(const std::string& term, EventIndex& target) {
-  const std::string_view own = width_of(term);
+  const std::string_view own = find_width(term);
   return !own.empty() && std::ranges::any_of(widths, [&](std::string_view other) {
     return other != own &&
            target.natives().of(std::string(term).replace(term.find(own), own.size(), other)).ok();

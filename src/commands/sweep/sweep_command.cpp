@@ -232,7 +232,7 @@ void report(const SweepRun& run, const BatchResult& ended, const SweepOptions& o
   tables.write("recount sweep " + run.plan.kernel, {sweep_summary(ended, selection)});
 }
 
-/// Further repetitions by the clock of neighbouring points whose times are not told apart.
+/// Further repetitions by the clock of neighbouring points whose times are not distinguishable.
 Further repeat_undecided(const Batch& batch, const result::Results& results,
                          statistics::Statistic statistic) {
   result::Results judged = results;

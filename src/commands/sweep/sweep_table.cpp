@@ -133,7 +133,7 @@ std::string points_text(const std::vector<SweepGroup>& groups, statistics::Stati
   for (const auto& name : names)
     table.columns.push_back({name, show::Role::number, 0, {}, true});
   for (int rank = 0; const auto& [metric, witness] : series) {
-    const std::string event = command::event_cell(metric).narrow.substr(2),
+    const std::string event = command::short_event_name(metric),
                       bare = event.substr(is_preset(event) ? preset_prefix.size() : 0);
     table.columns.push_back({fmt::format("{} {}", metric, witness), show::Role::number,
                              witness == Witness::clock ? 0 : rank++,

@@ -25,9 +25,13 @@ namespace recount::command {
 /// core PMU, that is the reason for presets too, whatever their tables lack.
 [[nodiscard]] std::string without_text(const std::map<std::string, Reason>& left_out);
 
-/// The name of an event below the head of a table, narrow without "perf::".
+/// The name of an event for short lines: without "perf::".
+[[nodiscard]] inline std::string short_event_name(const std::string& name) {
+  return name.starts_with("perf::") ? name.substr(6) : name;
+}
+/// The name of an event below the head of a table.
 [[nodiscard]] inline show::Cell event_cell(const std::string& name) {
-  return {"  " + name, "  " + (name.starts_with("perf::") ? name.substr(6) : name)};
+  return {"  " + name, "  " + short_event_name(name)};
 }
 
 // --statistic of commands that summarise repetitions.

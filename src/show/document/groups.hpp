@@ -47,8 +47,8 @@ struct SweepGroup {
 [[nodiscard]] std::vector<SweepGroup> least(std::vector<SweepGroup> groups, std::size_t count,
                                             const result::Params& first);
 
-/// The points whose time by the clock is not told apart from a neighbour's (the next one along a parameter):
-/// medians more than 2 % apart, intervals that overlap. A pair of them for each, the two one after the other.
+/// Pairs of points, one after the other, that are next to each other along a parameter and whose times by the
+/// clock are not distinguishable: their medians differ by more than 2 %, and their intervals overlap.
 [[nodiscard]] std::vector<result::Params> undecided_points(const std::vector<SweepGroup>& groups);
 
 /// "2 outliers, further than 14.826 median absolute deviations from their median: size=4096 stride=64,
