@@ -79,6 +79,19 @@ def nodes(names):
             yield {**line, 'run': name, 'params': {**line['params'], 'rounds': 10}}
 
 
+def program(sizes, names):
+    """The user's program by size, name and threads: times, and counts of two witnesses over three decades."""
+    for i, name in enumerate(names):
+        for n in sizes:
+            for threads in (1, 4):
+                params = {'impl': name, 'n': n, 'threads': threads}
+                for repetition in range(3):
+                    scale = n**3 / (i + 1) * (1 + 0.02 * repetition)
+                    yield observation('program', params, repetition, 'clock', 'seconds', scale * 1e-9 / threads)
+                    for witness, metric in (('perf', 'PAPI_L1_DCM'), ('papi', 'PAPI_L1_DCM'), ('perf', 'ipc')):
+                        yield observation('program', params, repetition, witness, metric, int(scale / 8) if metric != 'ipc' else 1 + i / 2)
+
+
 def doubled(first, number):
     return [first << i for i in range(number)]
 
@@ -93,6 +106,7 @@ SETS = {
     'decades': lambda: sweep(doubled(4 * KI, 14), [8, 64, 512], lambda size, stride: stride * 10**((size.bit_length() - 13) / 2 - 3)),
     'steps': lambda: sweep([s * KI for s in (4, 8, 16, 24, 32, 48, 64, 128, 192, 256, 384, 512, 1024, 4096, 8192, 16384, 65536)], [64],
                            lambda size, stride: 1.2 if size <= 32 * KI else 4 if size <= 256 * KI else 14 if size <= 12288 * KI else 90),
+    'program': lambda: program(list(range(200, 2001, 300)), ['simple', 'line', 'blocked-by-64']),
     'nodes': lambda: nodes([f'compute-{i:03}.cluster.example.org' for i in range(1, 5)]),
 }
 
