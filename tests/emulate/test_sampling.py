@@ -61,7 +61,7 @@ class Exact(unittest.TestCase):
         profile = json.loads(answer.stdout)
         samples = {os.path.basename(row["module"]): next(iter(row["events"].values()))["samples"] for row in profile["by_module"]}
         self.assertAlmostEqual(samples["emulate-counted"], 6 * turns / period, delta=3)
-        self.assertGreater(samples["[unknown]"], 1000)  # what ran before the library that samples
+        self.assertGreater(samples["[unknown]"], 50)  # what ran before the library that samples
         self.assertTrue(profile["complete"], answer.stderr)
 
     @unittest.skipUnless(shutil.which("perf"), "perf is not installed")
@@ -76,9 +76,8 @@ class Exact(unittest.TestCase):
                                     check=True).stdout
         self.assertRegex(report, r"(?m)^ +\d+\.\d+%  emulate-counted +emulate-counted +\[\.\] turns")
         samples = [line.split() for line in script.splitlines()]
-        # Where perf reads late, Linux's record of the name is sorted behind the first of them: these have that of the tool.
         turns_of = [words for words in samples if words[-1] == "turns"]
-        self.assertLessEqual({words[0] for words in turns_of}, {"emulate-counted", "recount-trace-a"})
+        self.assertEqual({words[0] for words in turns_of}, {"emulate-counted"})
         addresses = [int(words[1], 16) for words in turns_of]
         self.assertAlmostEqual(len(addresses), 6 * turns / period, delta=2)
         # 1009 instructions are 168 turns and one instruction: each sample is at the next one.

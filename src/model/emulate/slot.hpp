@@ -44,6 +44,7 @@ struct Slot {
   std::int32_t output = -1;     ///< slot whose ring takes its samples, by PERF_EVENT_IOC_SET_OUTPUT
   std::uint64_t ring_bytes = 0; ///< of the mapping with its ring; 0: none
   bool paused = false;          ///< its ring, by PERF_EVENT_IOC_PAUSE_OUTPUT
+  std::int64_t copies = -1; ///< how often Linux's records were copied to its ring; -1: Linux has none for it
   std::uint64_t unreported = 0; ///< samples that the ring had no room for, of which it does not tell yet
   /// Whether its value and its times are kept here.
   [[nodiscard]] bool counted() const { return simulated || clock; }

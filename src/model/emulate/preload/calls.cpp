@@ -407,6 +407,7 @@ int start_simulated(int count, char** arguments, char** environment) {
   answer_rdpmc();
   answer_samples();
   if (additions.begin != nullptr && !settings().machine.pmus.empty()) additions.begin();
+  if (exact()) await_linux_records();
   pause.reset();
   return program_main(count, arguments, environment);
 }

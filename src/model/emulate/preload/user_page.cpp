@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -205,6 +206,7 @@ void copy_linux_records(std::int32_t slot) {
   auto* const to = reinterpret_cast<unsigned char*>(&page) + page_size();
   const std::uint64_t size = mapping.bytes - page_size();
   const Locked shared;
+  ++shared->slots[output >= 0 ? output : slot].copies;
   const std::uint64_t end = std::atomic_ref(linux_page.data_head).load();
   while (linux_page.data_tail < end) {
     perf_event_header header{};
@@ -215,6 +217,36 @@ void copy_linux_records(std::int32_t slot) {
     std::atomic_ref(page.data_head).store(page.data_head + header.size);
     std::atomic_ref(linux_page.data_tail).store(linux_page.data_tail + header.size);
   }
+}
+
+namespace {
+
+/// The copies of a ring of another process that is to have samples of this one; -1: there is none. Under the
+/// lock.
+std::int64_t count_copies(const Shared& shared) {
+  for (std::int32_t i = 0; i < shared.end; ++i) {
+    const Slot& sampled = shared.slots[i];
+    const Slot& ring = shared.slots[sampled.output >= 0 ? sampled.output : i];
+    if (sampled.used && sampled.period != 0 && (sampled.inherit || sampled.target == real::gettid()) &&
+        ring.owner != real::getpid() && ring.copies >= 0)
+      return ring.copies;
+  }
+  return -1;
+}
+
+} // namespace
+
+void await_linux_records() {
+  constexpr int slices = 200;
+  timespec slice{0, 1'000'000};
+  const auto copies = [] {
+    const Locked shared;
+    return count_copies(*shared);
+  };
+  const std::int64_t before = copies();
+  // All rings of one reader have been copied where one of them is for the second time.
+  for (int i = 0; before >= 0 && i < slices && copies() < before + 2; ++i)
+    real::syscall(SYS_nanosleep, reinterpret_cast<long>(&slice), 0);
 }
 
 perf_event_mmap_page* find_page(std::int32_t slot) {
@@ -258,6 +290,7 @@ void use_memory(void* memory, std::int32_t at, const perf_event_mmap_page* backi
   const Locked shared;
   mappings[at] = {page, backing, bytes, order};
   if (bytes > page_size()) shared->slots[at].ring_bytes = bytes;
+  if (bytes > page_size() && backing != nullptr) shared->slots[at].copies = 0;
 }
 
 } // namespace

@@ -25,6 +25,9 @@ void take_ring_of_linux(int fd, std::int32_t slot);
 [[nodiscard]] perf_event_mmap_page* find_ring(const Shared& shared, std::int32_t slot);
 /// What Linux has recorded of threads and their mappings goes to the ring that the slot's samples go to.
 void copy_linux_records(std::int32_t slot);
+/// Waits until who samples this program has copied what Linux has recorded of its start, at most 0.2 s: else
+/// samples come before the records of the code that they are in. While the program is paused.
+void await_linux_records();
 
 /// The slot's value, times or counter have changed; whether it has a counter all the time now.
 void update_page(const Slot& slot, std::int32_t index, bool scheduled);
