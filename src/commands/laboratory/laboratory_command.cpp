@@ -360,8 +360,10 @@ int execute_laboratory(const LaboratoryArguments& a, const Features& features) {
   const auto place = [&](const char* name) { return (fs::path(measurement.folder()) / name).string(); };
   const bool typeset = std::ranges::find(written.files, place("report.pdf")) != written.files.end();
   command::print("{}", answers_screen(results, answers, command::line_width()));
-  command::print_wrapped(fmt::format("Report: {} (and .html, .md, .tex); values: {}",
-                                     place(typeset ? "report.pdf" : "report.html"), place("*.csv")),
+  command::print_wrapped(fmt::format("Report: {}; values: {}",
+                                     typeset ? place("report.pdf") + " (and .html, .md, .tex)"
+                                             : place("report.html") + " (and .md, .tex)",
+                                     place("*.csv")),
                          2);
   return status;
 }
