@@ -30,6 +30,7 @@ std::vector<Row> read_table(const std::string& path) {
   std::ifstream file(path);
   if (!file) fail(path, 0, "cannot be read");
   std::vector<Row> rows;
+  Row shared; // what precedes the first run of a case
   std::string text;
   for (int line = 1; std::getline(file, text); ++line) {
     if (text.empty() || text[0] == '#') continue;
@@ -40,13 +41,22 @@ std::vector<Row> read_table(const std::string& path) {
       rows.push_back({value, path, line, {}});
       continue;
     }
+    if (key == "run" && !rows.empty()) {
+      if (rows.back().keys.contains("run")) {
+        rows.push_back(shared);
+        rows.back().line = line;
+        rows.back().name += ", line " + std::to_string(line);
+      } else {
+        shared = rows.back();
+      }
+    }
     if (!known.contains(key)) fail(path, line, "unknown key " + key);
     if (rows.empty()) fail(path, line, "a key before the first case");
     rows.back().keys[key].push_back(value);
   }
   for (const auto& row : rows) {
-    if (row.all("run").size() != 1 || row.all("exit").size() != 1)
-      fail(path, row.line, "a case needs one run and one exit");
+    if (row.all("run").size() != 1 || row.all("exit").size() > 1)
+      fail(path, row.line, "a case needs a run, and a run has one exit");
   }
   return rows;
 }

@@ -7,9 +7,9 @@
 
 namespace recount::test {
 
-/// One case: a block of "key: value" lines.
+/// One run of a case: what the case says before its first run, and "key: value" lines of this run.
 struct Row {
-  std::string name; ///< "case"
+  std::string name; ///< "case", of the second run and later ones with the line
   std::string file; ///< where it stands
   int line = 0;
   /// Every other key with its values in order: "run", "exit", "stdout", "stderr", "env", "needs", ...

@@ -173,6 +173,12 @@ bool appears(const std::filesystem::path& path) {
   return false;
 }
 
+/// Of a command that goes on when the case lets it.
+const std::string until_go = "while ! test -e go; do sleep 0.02; done; ";
+void let_go(const Folder& folder) {
+  std::ofstream(folder.path() / "go") << "go";
+}
+
 const std::vector<std::string> watching{"watch", "-I", "50", "-e", "perf::TASK-CLOCK,perf::PAGE-FAULTS",
                                         "--"};
 
@@ -256,13 +262,14 @@ BOOST_AUTO_TEST_CASE(a_terminal_that_hangs_up_ends_neither_the_command_nor_the_r
   if (!can_draw()) return;
   const Folder folder;
   OnTerminal on(watch({"sh", "-c",
-                       "trap '' HUP; echo begun; while ! test -e go; do sleep 0.02; done; echo more; "
-                       "for i in 1 2 3 4 5 6 7 8 9; do seq 3000; done; touch done; exit 4"},
+                       "trap '' HUP; echo begun; " + until_go +
+                           "echo more; "
+                           "for i in 1 2 3 4 5 6 7 8 9; do seq 3000; done; touch done; exit 4"},
                       {"-o", "r.jsonl"}),
                 folder.path());
   BOOST_TEST(on.see("begun"));
   on.hang_up();
-  std::ofstream(folder.path() / "go") << "go";
+  let_go(folder);
   BOOST_TEST(appears(folder.path() / "done")); // nobody takes its output, and it goes on
   BOOST_TEST(on.end() == 4);
   const auto results = slurp(folder.path() / "r.jsonl");
@@ -284,10 +291,12 @@ BOOST_AUTO_TEST_CASE(a_stalled_terminal_does_not_keep_the_command) {
 BOOST_AUTO_TEST_CASE(the_command_outlives_us) {
   if (!can_draw()) return;
   const Folder folder;
-  OnTerminal on(watch({"sh", "-c", "trap '' HUP PIPE; echo begun; sleep 1; touch done"}), folder.path());
+  OnTerminal on(watch({"sh", "-c", "trap '' HUP PIPE; echo begun; " + until_go + "touch done"}),
+                folder.path());
   BOOST_TEST(on.see("begun"));
   on.kill(SIGKILL);
   BOOST_TEST(on.end() == 137);
+  let_go(folder);
   BOOST_TEST(appears(folder.path() / "done"));
 }
 
@@ -295,8 +304,7 @@ BOOST_AUTO_TEST_CASE(a_viewer_elsewhere_sees_it_too_and_may_die) {
   if (!can_draw()) return;
   const Folder folder;
   OnTerminal watched(
-      watch({"sh", "-c", "echo mark hello >&3; while ! test -e go; do sleep 0.02; done; exit 5"},
-            {"--listen", "./socket"}),
+      watch({"sh", "-c", "echo mark hello >&3; " + until_go + "exit 5"}, {"--listen", "./socket"}),
       folder.path());
   BOOST_TEST(watched.see("listening on ./socket"));
   OnTerminal dies({"watch", "--connect", "./socket"}, folder.path()),
@@ -311,7 +319,7 @@ BOOST_AUTO_TEST_CASE(a_viewer_elsewhere_sees_it_too_and_may_die) {
   BOOST_TEST(quits.end() == 0);
   BOOST_TEST(quits.as_it_was());
   BOOST_TEST(stays.see("hello mark"));
-  std::ofstream(folder.path() / "go") << "go";
+  let_go(folder);
   BOOST_TEST(stays.see("the command ended: exit status 5"));
   BOOST_TEST(stays.end() == 0);
   BOOST_TEST(watched.end() == 5);
@@ -348,18 +356,19 @@ BOOST_AUTO_TEST_CASE(ctrl_z_gives_the_terminal_back_until_it_goes_on) {
   if (!can_draw()) return;
   const Folder folder;
   // As the leader of its session it is stopped by nothing that comes from the terminal: only the settings.
-  OnTerminal on(watch({"sh", "-c", "trap '' TSTP; sleep 3"}), folder.path());
+  OnTerminal on(watch({"sh", "-c", "trap '' TSTP; " + until_go}), folder.path());
   BOOST_TEST(on.see("Ctrl-C end"));
   BOOST_TEST(on.raw());
   on.kill(SIGTSTP);
   const auto within = [](const auto& test) {
-    for (const auto end = Clock::now() + 5s; Clock::now() < end; std::this_thread::sleep_for(10ms))
+    for (const auto end = Clock::now() + 60s; Clock::now() < end; std::this_thread::sleep_for(10ms))
       if (test()) return true;
     return false;
   };
   BOOST_TEST(within([&] { return on.as_it_was(); }));
   on.kill(SIGCONT);
   BOOST_TEST(within([&] { return on.raw(); }));
+  let_go(folder);
   BOOST_TEST(on.end() == 0);
   BOOST_TEST(on.as_it_was());
 }

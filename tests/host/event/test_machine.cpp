@@ -1,11 +1,11 @@
 // This machine's own PMUs: everything that sysfs and the tables offer encodes.
 #include "count/event/event_list.hpp"
 #include "count/event/sysfs.hpp"
+#include "skip.hpp"
 
 #include <recount/error.hpp>
 
 #include <boost/test/unit_test.hpp>
-#include <cstdio>
 
 using namespace recount;
 
@@ -32,7 +32,7 @@ BOOST_AUTO_TEST_CASE(the_types_of_dynamic_pmus_are_those_of_sysfs) {
       BOOST_TEST(encode(pmu.name + "/" + name + "/").attr.type == pmu.type);
       ++found;
     }
-  if (found == 0) std::fprintf(stderr, "SKIP: no PMU of this machine states events in sysfs\n");
+  if (found == 0) test::skip("no PMU of this machine states events in sysfs");
 }
 
 BOOST_AUTO_TEST_CASE(an_unknown_event_is_answered_with_near_ones) {

@@ -2,10 +2,10 @@
 #pragma once
 
 #include "base/process/child.hpp"
+#include "skip.hpp"
 
 #include <boost/test/unit_test.hpp>
 
-#include <cstdio>
 #include <cstdlib>
 #include <regex>
 #include <sstream>
@@ -80,7 +80,7 @@ inline std::pair<int, int> loads_and_stores(const std::string& text) {
   return {text.starts_with("mov") ? 0 : 1, 1};
 }
 
-inline bool skip() {
+inline bool cannot_read_code() {
 #ifdef __x86_64__
   try {
     recount::process::Spawn spawn;
@@ -88,9 +88,9 @@ inline bool skip() {
     if (recount::process::capture(std::move(spawn)).exit.ok()) return false;
   } catch (const std::exception&) {
   }
-  std::fputs("SKIP: objdump is not installed (package binutils)\n", stderr);
+  recount::test::skip("objdump is not installed (package binutils)");
 #else
-  std::fputs("SKIP: the reading of machine code is written for x86-64\n", stderr);
+  recount::test::skip("the reading of machine code is written for x86-64");
 #endif
   return true;
 }

@@ -26,7 +26,7 @@ const std::vector<Loop> loops = {{"recount_kernel_stride", 1, 1}, {"recount_kern
 } // namespace
 
 BOOST_DATA_TEST_CASE(a_step_loads_and_stores_what_the_manual_says, data::make(loops), loop) {
-  if (skip()) return;
+  if (cannot_read_code()) return;
   const auto code = disassemble(loop.function);
   const auto body = innermost_loop(code);
   BOOST_REQUIRE(!body.empty());
@@ -46,7 +46,7 @@ BOOST_DATA_TEST_CASE(a_step_loads_and_stores_what_the_manual_says, data::make(lo
 }
 
 BOOST_DATA_TEST_CASE(no_vector_instruction_and_no_call, data::make(loops), loop) {
-  if (skip()) return;
+  if (cannot_read_code()) return;
   for (const Instruction& instruction : disassemble(loop.function)) {
     const bool vector = std::regex_search(instruction.text, std::regex(R"(\b[xyz]mm\d)"));
     BOOST_TEST(!vector, instruction.text);

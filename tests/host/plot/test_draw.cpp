@@ -4,6 +4,7 @@
 #include "base/text.hpp"
 #include "show/plot/gnuplot.hpp"
 #include "show/plot/sheet.hpp"
+#include "skip.hpp"
 #include "unit/plot/synthetic.hpp"
 
 #include <recount/error.hpp>
@@ -15,7 +16,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iostream>
 #include <locale>
 #include <regex>
 #include <sys/stat.h>
@@ -58,7 +58,7 @@ struct Place {
 
 bool have_gnuplot() {
   if (process::find_program("gnuplot")) return true;
-  std::cerr << "SKIP: gnuplot is not installed\n";
+  test::skip("gnuplot is not installed");
   return false;
 }
 
@@ -311,21 +311,17 @@ BOOST_AUTO_TEST_CASE(full_device_is_an_error) {
 
 BOOST_AUTO_TEST_CASE(a_full_disk_leaves_nothing_half_written) {
   if (!have_gnuplot()) return;
-  if (!process::find_program("unshare") || ::geteuid() != 0) {
-    std::cerr << "SKIP: mounting a small file system needs root and unshare(1)\n";
-    return;
-  }
+  if (!process::find_program("unshare") || ::geteuid() != 0)
+    return test::skip("mounting a small file system needs root and unshare(1)");
   const Place place;
   // gnuplot itself runs into the full disk: 16 KiB hold no PNG of this figure.
   process::Spawn spawn;
   spawn.argv = {"unshare", "-m", process::this_program(), "--run_test=full_disk", "--log_level=message"};
   spawn.environment = {{"RECOUNT_TEST_SMALL_DISK", place.folder.string()}};
   const auto ran = process::capture(spawn);
-  if (ran.err.starts_with("unshare: ")) { // in a chroot, or where namespaces are forbidden
-    std::cerr << "SKIP: no mount namespace of its own here: " << ran.err;
-    return;
-  }
-  std::cerr << ran.err;
+  // In a chroot, or where namespaces or mounts are forbidden.
+  if (ran.err.starts_with("unshare: ") || ran.err.find("SKIP: ") != std::string::npos)
+    return test::skip(ran.err);
   BOOST_TEST(ran.exit.ok(), ran.out + ran.err);
 }
 

@@ -1,5 +1,6 @@
 // Started by test_draw.cpp in a mount namespace of its own: draws onto a file system of 16 KiB.
 #include "show/plot/sheet.hpp"
+#include "skip.hpp"
 #include "unit/plot/synthetic.hpp"
 
 #include <recount/error.hpp>
@@ -10,7 +11,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <iostream>
 #include <sys/mount.h>
 
 using namespace recount::plot;
@@ -18,10 +18,8 @@ using namespace recount::plot;
 BOOST_AUTO_TEST_CASE(full_disk, *boost::unit_test::disabled()) {
   const char* const folder = std::getenv("RECOUNT_TEST_SMALL_DISK");
   BOOST_TEST_REQUIRE(folder != nullptr);
-  if (::mount("none", folder, "tmpfs", 0, "size=16k") != 0) {
-    std::cerr << "SKIP: cannot mount a small file system here: " << std::strerror(errno) << "\n";
-    return;
-  }
+  if (::mount("none", folder, "tmpfs", 0, "size=16k") != 0)
+    return recount::test::skip(std::string("cannot mount a small file system here: ") + std::strerror(errno));
   recount::plot::Options options;
   options.width = 7;
   options.targets = {{recount::plot::Format::png, std::string(folder) + "/fig.png"}};

@@ -34,7 +34,6 @@ int run_sweep(int argc, char** argv) {
   plan.seed = 1;
   sweep::Batch batch;
   batch.jobs = schedule(plan, expand(plan, kernel));
-  batch.execution.limit = std::chrono::milliseconds(1500);
   batch.execution.parallel = 2;
   batch.header = result::new_run();
   batch.header.plan = settings(plan);

@@ -84,38 +84,29 @@ BOOST_AUTO_TEST_CASE(every_point_is_observed_once_a_repetition) {
   BOOST_TEST(gathered.failures.empty());
 }
 
-BOOST_AUTO_TEST_CASE(a_crash_is_a_failure_and_the_sweep_goes_on) {
-  check_only_two_failed(make(plan("1:3:1", "2", "segv")), "killed by signal 11 (SIGSEGV)");
+/// How a run goes wrong, and what is said of it.
+const std::vector<std::pair<std::string, std::vector<std::string>>> faults{
+    {"segv", {"killed by signal 11 (SIGSEGV)"}}, {"words", {"SIGABRT", "last message: last words"}},
+    {"exit", {"ended without an answer"}},       {"throw", {"steps: refused by the test"}},
+    {"noise", {"is not a line of an answer"}},
+};
+
+BOOST_AUTO_TEST_CASE(a_failure_is_told_with_its_reason_and_the_sweep_goes_on) {
+  for (const auto& [how, reasons] : faults)
+    BOOST_TEST_CONTEXT(how) {
+      const Gathered gathered = make(plan("1:3:1", "2", how));
+      for (const auto& reason : reasons)
+        check_only_two_failed(gathered, reason);
+    }
 }
 
-BOOST_AUTO_TEST_CASE(last_words_are_kept) {
-  const Gathered gathered = make(plan("1:3:1", "2", "words"));
-  check_only_two_failed(gathered, "SIGABRT");
-  check_only_two_failed(gathered, "last message: last words");
-}
-
-BOOST_AUTO_TEST_CASE(an_exit_without_an_answer_is_a_failure) {
-  check_only_two_failed(make(plan("1:3:1", "2", "exit")), "ended without an answer");
-}
-
-BOOST_AUTO_TEST_CASE(an_error_of_the_kernel_is_told_in_its_words) {
-  check_only_two_failed(make(plan("1:3:1", "2", "throw")), "steps: refused by the test");
-}
-
-BOOST_AUTO_TEST_CASE(nonsense_is_a_failure) {
-  check_only_two_failed(make(plan("1:3:1", "2", "noise")), "is not a line of an answer");
-}
-
-BOOST_AUTO_TEST_CASE(a_hang_is_killed_at_its_limit) {
+BOOST_AUTO_TEST_CASE(a_hang_is_killed_at_its_limit_with_open_and_with_closed_outputs) {
   Execution how;
-  how.limit = std::chrono::milliseconds(1000);
-  check_only_two_failed(make(plan("1:3:1", "2", "hang", {"clock"}, 1), how), "still running after 1 s", 1);
-}
-
-BOOST_AUTO_TEST_CASE(a_hang_with_closed_outputs_is_killed_as_well) {
-  Execution how;
-  how.limit = std::chrono::milliseconds(1000);
-  check_only_two_failed(make(plan("1:3:1", "2", "closed", {"clock"}, 1), how), "still running after 1 s", 1);
+  how.limit = std::chrono::milliseconds(5000);
+  for (const char* hang : {"hang", "closed"})
+    BOOST_TEST_CONTEXT(hang) {
+      check_only_two_failed(make(plan("1:3:1", "2", hang, {"clock"}, 1), how), "still running after 5 s", 1);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(a_model_run_is_limited_by_its_cpu_time_and_tells_how_far_it_came) {

@@ -2,6 +2,7 @@
 // beside each time puts them right, and without it they mislead.
 #include "commands/caches/infer/findings.hpp"
 #include "commands/caches/infer/sampler.hpp"
+#include "observed.hpp"
 #include "unit/caches/model_sampler.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -70,22 +71,17 @@ private:
       const double cycles = 5 + 11 * *exact.misses[0] + 90 * *exact.misses[1] + spread_(random_);
       const double reference = 8000e-9 / rates[step_] * (readings_ == overdone_ ? 1.14 : 1);
       if (base_ == 0) base_ = reference;
-      auto o = observation(pattern, round);
-      o.metric = caches::reference_metric;
-      o.value = reference;
-      record_.observations.push_back(o);
-      o.metric = "seconds";
-      o.accesses = pattern.visits();
-      o.value = cycles / rates[step_] * 1e-9 * static_cast<double>(pattern.visits());
-      record_.observations.push_back(o);
+      record_.observations.push_back(observation(pattern, round, caches::reference_metric, reference));
+      const double seconds = cycles / rates[step_] * 1e-9 * static_cast<double>(pattern.visits());
+      record_.observations.push_back(observation(pattern, round, "seconds", seconds));
+      record_.observations.back().accesses = pattern.visits();
       times.add(caches::normalised_time(base_, reference, pattern, cycles / rates[step_]), false);
     }
     return caches::make_reading(pattern, times, {});
   }
 
   caches::Reading refused(const kernel::Pattern& pattern) {
-    auto o = observation(pattern, 0);
-    o.metric = "seconds";
+    auto o = observation(pattern, 0, "seconds", {});
     o.reason = caches::gave_up;
     record_.observations.push_back(o);
     caches::Reading reading;
@@ -93,16 +89,11 @@ private:
     return reading;
   }
 
-  static result::Observation observation(kernel::Pattern pattern, int round) {
+  static result::Observation observation(kernel::Pattern pattern, int round, const std::string& metric,
+                                         result::Number value) {
     pattern.seed += round * recount::caches::seeds_per_round;
     const auto point = kernel::to_point(pattern, 1);
-    result::Observation o;
-    o.run = "R";
-    o.kernel = point.kernel;
-    o.params = point.params;
-    o.repetition = round;
-    o.witness = "clock";
-    return o;
+    return test::observed(point.kernel, point.params, "clock", metric, value, round);
   }
 
   ModelSampler model_;

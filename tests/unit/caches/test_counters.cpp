@@ -3,6 +3,7 @@
 #include "commands/caches/infer/findings.hpp"
 #include "commands/caches/infer/sampler.hpp"
 #include "commands/caches/measure/study.hpp"
+#include "observed.hpp"
 #include "unit/caches/model_sampler.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -78,22 +79,14 @@ private:
     now.seed += round * recount::caches::seeds_per_round;
     const std::int64_t passes = 1 + 20'000 / pattern.visits();
     const auto point = kernel::to_point(now, passes);
-    result::Observation o;
-    o.run = "R";
-    o.kernel = point.kernel;
-    o.params = point.params;
-    o.repetition = round;
-    o.witness = metric == "seconds" ? "clock" : "papi";
-    o.metric = metric;
-    o.accesses = passes * pattern.visits();
-    const double total = each * static_cast<double>(*o.accesses);
-    if (metric == "seconds")
-      o.value = total;
-    else
-      o.value = static_cast<std::int64_t>(std::llround(total));
-    record_.observations.push_back(o);
-    return metric == "seconds" ? each
-                               : static_cast<double>(std::llround(total)) / static_cast<double>(*o.accesses);
+    const std::int64_t accesses = passes * pattern.visits();
+    const double total = each * static_cast<double>(accesses);
+    const auto whole = static_cast<std::int64_t>(std::llround(total));
+    const bool time = metric == "seconds";
+    record_.observations.push_back(test::observed(point.kernel, point.params, time ? "clock" : "papi", metric,
+                                                  time ? result::Number(total) : whole, round));
+    record_.observations.back().accesses = accesses;
+    return time ? each : static_cast<double>(whole) / static_cast<double>(accesses);
   }
 
   ModelSampler model_;

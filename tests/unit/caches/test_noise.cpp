@@ -1,5 +1,6 @@
 // Disturbed rounds, and times that are noise alone.
 #include "commands/caches/infer/sampler.hpp"
+#include "observed.hpp"
 
 #include <recount/error.hpp>
 
@@ -45,13 +46,8 @@ BOOST_AUTO_TEST_CASE(disturbed_observations_of_a_record_are_no_rounds) {
   const auto pattern = caches::survey_pattern(1 << 16);
   const auto at = recount::kernel::to_point(pattern, 1);
   for (const auto& [ns, disturbed] : {std::pair(7.0, false), std::pair(5.0, true)}) {
-    auto& o = results.observations.emplace_back();
-    o.run = "R";
-    o.kernel = at.kernel;
-    o.params = at.params;
-    o.witness = "clock";
-    o.metric = "seconds";
-    o.value = ns * 1e-9;
+    auto& o = results.observations.emplace_back(
+        recount::test::observed(at.kernel, at.params, "clock", "seconds", ns * 1e-9));
     o.accesses = 1;
     if (disturbed) o.flags = {{recount::Flag::Kind::preempted, "preempted 2 times (40 %)", 40.0}};
   }

@@ -2,6 +2,7 @@
 #include "commands/caches/infer/findings.hpp"
 #include "commands/cli/commands.hpp"
 #include "commands/compare/compare.hpp"
+#include "observed.hpp"
 #include "unit/caches/model_sampler.hpp"
 
 #include <recount/error.hpp>
@@ -31,16 +32,9 @@ result::Results cluster(int nodes) {
 
 void add(result::Results& results, int node, std::int64_t size, int repetition, const char* witness,
          const char* metric, result::Number value) {
-  result::Observation o;
-  o.run = fmt::format("R{}", node);
-  o.kernel = "stride";
-  o.params = result::Params{{"size", size}, {"stride", std::int64_t{64}}};
-  o.repetition = repetition;
-  o.witness = witness;
-  o.metric = metric;
-  o.value = value;
-  if (value.index() == 0) o.reason = "no such event";
-  results.observations.push_back(o);
+  results.observations.push_back(test::observed("stride", {{"size", size}, {"stride", std::int64_t{64}}},
+                                                witness, metric, value, repetition));
+  results.observations.back().run = fmt::format("R{}", node);
 }
 
 /// Times with a spread of 1 %; node 3 is slower by `slow` at every size.

@@ -1,5 +1,6 @@
 // Matrix products in results: which they are, what follows from their counts, odd repetitions.
 #include "commands/matmul/matmul_tables.hpp"
+#include "observed.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -21,15 +22,7 @@ result::Params point(const std::string& variant, std::int64_t n, std::int64_t bl
 
 result::Observation seen(const result::Params& params, const std::string& witness, const std::string& metric,
                          double value, int repetition = 0, const std::string& kernel = "matmul") {
-  result::Observation o;
-  o.run = "R";
-  o.kernel = kernel;
-  o.params = params;
-  o.repetition = repetition;
-  o.witness = witness;
-  o.metric = metric;
-  o.value = value;
-  return o;
+  return test::observed(kernel, params, witness, metric, value, repetition);
 }
 
 result::Results results_of(std::vector<result::Observation> observations) {
@@ -260,15 +253,8 @@ BOOST_AUTO_TEST_CASE(repetitions_of_two_studies_are_not_paired) {
     results.runs.push_back(run);
   }
   const auto add = [&](const char* run, int repetition, const char* metric, double value) {
-    result::Observation o;
-    o.run = run;
-    o.kernel = "matmul";
-    o.params = {{"variant", "ijk"}, {"n", 100}, {"element", "f64"}};
-    o.repetition = repetition;
-    o.witness = "clock";
-    o.metric = metric;
-    o.value = value;
-    results.observations.push_back(o);
+    results.observations.push_back(seen(point("ijk", 100), "clock", metric, value, repetition));
+    results.observations.back().run = run;
   };
   add("R0", 0, "seconds", 1);
   add("R0", 1, "seconds", 2);

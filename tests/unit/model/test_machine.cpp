@@ -21,6 +21,12 @@ namespace {
 std::string one_level(const std::string& fields) {
   return R"({"name": "m", "levels": [{"name": "L1d", )" + fields + "}]}";
 }
+std::string with_l1(const std::string& members) {
+  return R"({"name": "m", "levels": [{"name": "L1", "size": 128, "line": 64, "ways": 2}], )" + members + "}";
+}
+std::string with_huge(const std::string& members) {
+  return with_l1(R"("tlb": {"levels": [{"entries": 4, "ways": 4}], "huge": {)" + members + "}}");
+}
 std::string two_levels(const std::string& first, const std::string& second) {
   return R"({"name": "m", "levels": [{"name": "L1", "size": 1024, "line": 64, "ways": 4)" + first +
          R"(}, {"name": "L2", "size": 4096, "line": 64, "ways": 4)" + second + "}]}";
@@ -70,8 +76,7 @@ const std::vector<Wrong> wrongs = {
     {one_level(R"("size": 512, "line": 64, "ways": 1, "index": ["0x3", "0x5", "0x6"])"),
      {"levels[0].index: a mask is the XOR of others"}},
     {one_level(R"("size": 128, "line": 64, "ways": 1, "index": ["0x1000000000000000"])"), {"too high"}},
-    {R"({"name": "m", "levels": [{"name": "L1", "size": 128, "line": 64, "ways": 2}],
-        "tlb": {"levels": [{"entries": 12, "ways": 4, "index": "xor"}]}})",
+    {with_l1(R"("tlb": {"levels": [{"entries": 12, "ways": 4, "index": "xor"}]})"),
      {"tlb.levels[0].index", "not 3"}},
     {one_level(R"("size": 1000, "line": 64, "ways": 2)"), {"levels[0].size: 1000 is not a multiple"}},
     {one_level(R"("size": 4160, "line": 64, "ways": 65, "policy": "plru")"),
@@ -81,8 +86,7 @@ const std::vector<Wrong> wrongs = {
     {one_level(R"("size": 256, "line": 64, "ways": 4, "policy": "srrip")"), {"levels[0].policy: QLRU"}},
     {one_level(R"("size": 256, "line": 64, "ways": 4, "policy": "QLRU_H00_M1_R2_U2")"),
      {"levels[0].policy: is no variant"}},
-    {R"({"name": "m", "levels": [{"name": "L1", "size": 128, "line": 64, "ways": 2}],
-        "tlb": {"levels": [{"entries": 12, "ways": 4}], "walk": [{"entries": 3, "ways": 2}]}})",
+    {with_l1(R"("tlb": {"levels": [{"entries": 12, "ways": 4}], "walk": [{"entries": 3, "ways": 2}]})"),
      {"tlb.walk[0].ways"}},
     {one_level(R"("size": 128, "line": 64, "ways": 2, "allocate": 1)"), {"levels[0].allocate: must be true"}},
     {one_level(R"("size": 128, "line": 64, "ways": 2, "latency": -4)"),
@@ -100,41 +104,29 @@ const std::vector<Wrong> wrongs = {
     {two_levels("", R"(, "prefetch": [{"type": "streamer", "trigger": 1}])"),
      {"levels[1].prefetch", "trigger 2"}},
     {two_levels("", R"(, "prefetch": [{"type": "streamer"}, {"type": "streamer"}])"), {"two prefetchers"}},
-    {R"({"name": "m", "levels": [{"name": "L1", "size": 128, "line": 64, "ways": 2}],
-        "presets": {"PAPI_L2_DCM": {"MODEL_L1_EVICTIONS": 1}}})",
+    {with_l1(R"("presets": {"PAPI_L2_DCM": {"MODEL_L1_EVICTIONS": 1}})"),
      {"presets.PAPI_L2_DCM", "no such preset"}},
-    {R"({"name": "m", "levels": [{"name": "L1", "size": 128, "line": 64, "ways": 2}],
-        "presets": {"PAPI_L1_DCM": {"MODEL_L1_EVICTION": 1}}})",
+    {with_l1(R"("presets": {"PAPI_L1_DCM": {"MODEL_L1_EVICTION": 1}})"),
      {"presets.PAPI_L1_DCM.MODEL_L1_EVICTION", "MODEL_L1_EVICTIONS"}},
-    {R"({"name": "m", "levels": [{"name": "L1", "size": 128, "line": 64, "ways": 2}],
-        "presets": {"PAPI_L1_DCM": {"MODEL_L1_EVICTIONS": 0}}})",
+    {with_l1(R"("presets": {"PAPI_L1_DCM": {"MODEL_L1_EVICTIONS": 0}})"),
      {"presets.PAPI_L1_DCM.MODEL_L1_EVICTIONS: must be at least 1"}},
-    {R"({"name": "m", "levels": [{"name": "L1", "size": 128, "line": 64, "ways": 2}], "preset": {}})",
-     {"preset: unknown field"}},
+    {with_l1(R"("preset": {})"), {"preset: unknown field"}},
     {two_levels(R"(, "write": "through")", R"(, "inclusion": "exclusive")"), {"levels[1].inclusion", "L1"}},
     {R"({"name": "m", "levels": [{"name": "L1", "size": 128, "line": 64, "ways": 2},
         {"name": "L2", "size": 128, "line": 32, "ways": 2}]})",
      {"levels[1].line: is shorter"}},
-    {R"({"name": "m", "levels": [{"name": "L1", "size": 128, "line": 64, "ways": 2}],
-        "tlb": {"levels": [{"entries": 10, "ways": 4}]}})",
-     {"tlb.levels[0].ways: 10 entries"}},
-    {R"({"name": "m", "levels": [{"name": "L1", "size": 128, "line": 64, "ways": 2}], "tlb": {"page": 3000,
-        "levels": [{"entries": 4, "ways": 4}]}})",
+    {with_l1(R"("tlb": {"levels": [{"entries": 10, "ways": 4}]})"), {"tlb.levels[0].ways: 10 entries"}},
+    {with_l1(R"("tlb": {"page": 3000, "levels": [{"entries": 4, "ways": 4}]})"),
      {"tlb.page: must be a power of two"}},
-    {R"({"name": "m", "levels": [{"name": "L1", "size": 128, "line": 64, "ways": 2}], "tlb": {
-        "levels": [{"entries": 4, "ways": 4}], "huge": {"page": "3M", "levels": [{"entries": 4, "ways": 4}]}}})",
+    {with_huge(R"("page": "3M", "levels": [{"entries": 4, "ways": 4}])"),
      {"tlb.huge.page: must be a power of two"}},
-    {R"({"name": "m", "levels": [{"name": "L1", "size": 128, "line": 64, "ways": 2}], "tlb": {
-        "levels": [{"entries": 4, "ways": 4}], "huge": {"levels": [{"entries": 4, "ways": 3}]}}})",
-     {"tlb.huge.levels[0].ways: 4 entries"}},
-    {R"({"name": "m", "levels": [{"name": "L1", "size": 128, "line": 64, "ways": 2}], "tlb": {
-        "levels": [{"entries": 4, "ways": 4}], "huge": {"levels": [{"shared": true}, {"shared": true}]}}})",
+    {with_huge(R"("levels": [{"entries": 4, "ways": 3}])"), {"tlb.huge.levels[0].ways: 4 entries"}},
+    {with_huge(R"("levels": [{"shared": true}, {"shared": true}])"),
      {"tlb.huge.levels[1].shared: there is no such level"}},
-    {R"({"name": "m", "levels": [{"name": "L1", "size": 128, "line": 64, "ways": 2}], "tlb": {
-        "levels": [{"entries": 4, "ways": 4}], "huge": {"levels": [{"shared": true, "entries": 4}]}}})",
+    {with_huge(R"("levels": [{"shared": true, "entries": 4}])"),
      {"tlb.huge.levels[0].entries: unknown field"}},
-    {R"({"name": "m", "levels": [{"name": "L1", "size": 128, "line": 64, "ways": 2}], "tlb": {
-        "levels": [{"entries": 4, "ways": 1, "index": ["0x2", "0x1"]}], "huge": {"levels": [{"shared": true}]}}})",
+    {with_l1(R"("tlb": {"levels": [{"entries": 4, "ways": 1, "index": ["0x2", "0x1"]}],
+        "huge": {"levels": [{"shared": true}]}})"),
      {"tlb.huge.levels[0].index: of a shared level"}},
     {one_level(R"("size": 128, "line": 64, "ways": 2, "shared": true)"), {"levels[0].shared", "one core"}},
     {one_level(R"("size": 128, "line": 64, "ways": 2, "shared": 1)"),

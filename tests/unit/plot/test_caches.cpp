@@ -1,6 +1,7 @@
 // The figures of an inference of caches: what is found is marked, and what is not on record is not drawn.
 #include "commands/caches/infer/sampler.hpp"
 #include "commands/caches/view/caches_sections.hpp"
+#include "observed.hpp"
 #include "show/plot/layout.hpp"
 #include "unit/caches/model_sampler.hpp"
 
@@ -54,16 +55,11 @@ recount::result::Results timed() {
          return all;
        }()) {
     const auto at = recount::kernel::to_point(point, 1);
-    recount::result::Observation o;
-    o.run = "R";
-    o.kernel = at.kernel;
-    o.params = at.params;
-    o.witness = "clock";
-    o.metric = "seconds";
     const std::int64_t bytes = point.count * 64;
-    o.value = (bytes <= 32 << 10 ? 1.0 : bytes <= 1 << 20 ? 4.0 : 80.0) * 1e-9;
-    o.accesses = 1;
-    results.observations.push_back(o);
+    const double seconds = (bytes <= 32 << 10 ? 1.0 : bytes <= 1 << 20 ? 4.0 : 80.0) * 1e-9;
+    results.observations.push_back(
+        recount::test::observed(at.kernel, at.params, "clock", "seconds", seconds));
+    results.observations.back().accesses = 1;
   }
   return results;
 }

@@ -2,6 +2,7 @@
 #include "../report/random_files.hpp"
 #include "commands/cli/commands.hpp"
 #include "commands/matmul/matmul_tables.hpp"
+#include "observed.hpp"
 #include "show/plot/layout.hpp"
 #include "show/plot/select.hpp"
 
@@ -18,15 +19,8 @@ namespace {
 result::Observation seen(const std::string& variant, std::int64_t n, const std::string& witness,
                          const std::string& metric, double value, int repetition = 0,
                          std::int64_t block = 64) {
-  result::Observation o;
-  o.run = "R";
-  o.kernel = "matmul";
-  o.params = {{"variant", variant}, {"n", n}, {"element", std::string("f64")}, {"block", block}};
-  o.repetition = repetition;
-  o.witness = witness;
-  o.metric = metric;
-  o.value = value;
-  return o;
+  return test::observed("matmul", {{"variant", variant}, {"n", n}, {"element", "f64"}, {"block", block}},
+                        witness, metric, value, repetition);
 }
 
 /// simple and line at three sizes, blocks of two, by the clock three times and by the model once.

@@ -1,6 +1,7 @@
 // The figures of recount watch and recount profile.
 #include "commands/profile/profile_report.hpp"
 #include "commands/watch/watch_view.hpp"
+#include "observed.hpp"
 
 #include <recount/error.hpp>
 
@@ -24,14 +25,9 @@ result::Results with_run() {
 
 void add_interval(result::Results& results, std::int64_t number, const std::string& metric,
                   std::optional<double> value, const std::string& unit) {
-  result::Observation o;
-  o.run = "R";
-  o.kernel = "command";
-  o.params = {{"command", std::string("./x")}, {"interval", number}, {"begin_us", number * 500'000}};
-  o.witness = "perf";
-  o.metric = metric;
-  if (value) o.value = *value;
-  if (!value) o.reason = "no PMU";
+  auto o =
+      test::observed("command", {{"command", "./x"}, {"interval", number}, {"begin_us", number * 500'000}},
+                     "perf", metric, value ? result::Number(*value) : result::Number());
   o.unit = unit;
   o.seconds = 0.5;
   results.observations.push_back(o);
@@ -50,13 +46,7 @@ void add_section(result::Results& results, const std::string& edge, const std::s
 void add_place(result::Results& results, const std::string& event, std::int64_t value,
                std::optional<std::int64_t> address = {}, std::int64_t start = 0, std::int64_t end = 0,
                const std::string& function = "f(int)") {
-  result::Observation o;
-  o.run = "R";
-  o.kernel = "profile";
-  o.params = {{"command", std::string("./x")}};
-  o.witness = "perf";
-  o.metric = event;
-  o.value = value;
+  auto o = test::observed("profile", {{"command", "./x"}}, "perf", event, value);
   if (address) {
     o.params["module"] = std::string("x");
     o.params["address"] = *address;
@@ -96,7 +86,7 @@ BOOST_AUTO_TEST_CASE(counts_become_rates_and_metrics_stay) {
   BOOST_TEST(sheet.panels[2].series[0].samples[0].y == 4.0, tolerance(1e-12));
   BOOST_TEST(std::isnan(sheet.panels[2].series[0].samples[2].y)); // a gap, not 0
   BOOST_TEST(sheet.warnings.size() == 1U);
-  BOOST_TEST(sheet.warnings[0].find("not counted, not drawn: ipc (no PMU)") != std::string::npos);
+  BOOST_TEST(sheet.warnings[0].find("not counted, not drawn: ipc (no such event here)") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(outermost_sections_are_shaded) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "commands/report/build_report.hpp"
+#include "observed.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -41,6 +42,15 @@ inline result::Results stride_run() {
   result::Results results = one_run();
   results.runs.front().plan = {{"kernel", "stride"}, {"repeat", "1"}};
   return results;
+}
+
+/// A value of such a run: of a million accesses.
+inline result::Observation walk_at(std::int64_t size, std::int64_t stride, Witness witness,
+                                   std::string metric, double value) {
+  auto o = observed("stride", {{"size", size}, {"stride", stride}, {"rounds", std::int64_t{10}}},
+                    std::move(witness), std::move(metric), value);
+  o.accesses = 1000000;
+  return o;
 }
 
 inline std::vector<const show::Table*> tables_in(const document::Document& document) {

@@ -1,6 +1,7 @@
 // A report of results as a study might give them: what is there is value, what is not leaves no empty table.
 #include "commands/cli/commands.hpp"
 #include "commands/report/build_report.hpp"
+#include "observed.hpp"
 #include "random_files.hpp"
 
 #include <recount/error.hpp>
@@ -19,20 +20,12 @@ const report::Tables tables{cli::figures(), cli::sections()};
 result::Observation seen(const std::string& variant, std::int64_t n, const std::string& witness,
                          const std::string& metric, result::Number value, int repetition = 0,
                          const std::string& element = "f64") {
-  result::Observation o;
-  o.run = "R";
-  o.kernel = "matmul";
-  o.params = {{"variant", variant},
-              {"n", n},
-              {"element", element},
-              {"block", std::int64_t{32}},
-              {"transpose", std::string("included")}};
-  o.repetition = repetition;
-  o.witness = witness;
-  o.metric = metric;
-  o.value = value;
-  if (value.index() == 0) o.reason = "no such event here";
-  return o;
+  const result::Params point{{"variant", variant},
+                             {"n", n},
+                             {"element", element},
+                             {"block", std::int64_t{32}},
+                             {"transpose", "included"}};
+  return test::observed("matmul", point, witness, metric, value, repetition);
 }
 
 result::Results study() {

@@ -1,6 +1,7 @@
 // A report of results without any effect states none.
 #include "commands/cli/commands.hpp"
 #include "commands/report/build_report.hpp"
+#include "observed.hpp"
 #include "random_files.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -76,15 +77,9 @@ result::Results shuffled(std::mt19937_64& random) {
   run.caches = {{"L1d", 32768, 64, 8}, {"L2", 1 << 20, 64, 16}};
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const auto add = [&](const char* witness, const char* metric, double value) {
-      result::Observation o;
-      o.run = "R";
-      o.kernel = runs[i].kernel;
-      o.params = runs[i].params;
-      o.repetition = static_cast<int>(i % repetitions);
-      o.witness = witness;
-      o.metric = metric;
-      o.value = value * runs[i].steps;
-      results.observations.push_back(std::move(o));
+      results.observations.push_back(test::observed(runs[i].kernel, runs[i].params, witness, metric,
+                                                    value * runs[i].steps,
+                                                    static_cast<int>(i % repetitions)));
     };
     add("clock", "seconds", values[i].seconds);
     add("clock", "tsc_cycles", 2.5e9 * values[i].seconds);

@@ -36,16 +36,10 @@ result::Results random_walks(Random& random, const Geometry& cache) {
   for (std::int64_t size = 4096; size <= 1 << 19; size *= 2)
     for (std::int64_t stride = 1; stride <= size / 2; stride *= 2) {
       if (chance(random, missing)) continue;
-      result::Observation o;
-      o.run = "R";
-      o.kernel = "stride";
-      o.params = {{"size", size}, {"stride", stride}, {"rounds", std::int64_t{10}}};
-      o.accesses = 1000000;
-      o.witness = "perf";
-      o.metric = "PAPI_L1_DCM";
-      o.value = std::round(1e6 * cache.misses(size, stride) *
-                           std::exp(noise * std::normal_distribution<>()(random)));
-      results.observations.push_back(std::move(o));
+      results.observations.push_back(
+          walk_at(size, stride, "perf", "PAPI_L1_DCM",
+                  std::round(1e6 * cache.misses(size, stride) *
+                             std::exp(noise * std::normal_distribution<>()(random)))));
     }
   return results;
 }

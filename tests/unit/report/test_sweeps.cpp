@@ -28,20 +28,12 @@ result::Results walk(bool counted) {
   results.runs.front().skipped = {{"perf", "no PMU"}};
   for (std::int64_t size = 8192; size <= 1 << 19; size *= 2)
     for (std::int64_t stride = 1; stride <= size / 2; stride *= 2) {
-      result::Observation o;
-      o.run = "R";
-      o.kernel = "stride";
-      o.params = {{"size", size}, {"stride", stride}, {"rounds", std::int64_t{10}}};
-      o.accesses = 1000000;
       const double misses = 1e6 * misses_by_hand(size, stride);
-      o.witness = counted ? "perf" : "model";
-      o.metric = "PAPI_L1_DCM";
-      o.value = misses;
-      results.observations.push_back(o);
-      o.witness = "clock";
-      o.metric = "seconds";
-      o.value = 1e-3 + 4e-9 * misses;
-      results.observations.push_back(o);
+      const auto add = [&, size, stride](const char* witness, const char* metric, double value) {
+        results.observations.push_back(test::walk_at(size, stride, witness, metric, value));
+      };
+      add(counted ? "perf" : "model", "PAPI_L1_DCM", misses);
+      add("clock", "seconds", 1e-3 + 4e-9 * misses);
     }
   return results;
 }

@@ -1,4 +1,5 @@
 // What an incomplete results file lacks.
+#include "observed.hpp"
 #include "run/result/curves.hpp"
 #include "run/result/results_file.hpp"
 
@@ -25,15 +26,8 @@ result::Results planned() {
 
 void add(result::Results& results, const result::Params& params, int repetition, const char* run = "R") {
   for (const char* metric : {"seconds", "tsc_cycles"}) { // two lines, one run
-    result::Observation o;
-    o.run = run;
-    o.kernel = "matmul";
-    o.params = params;
-    o.repetition = repetition;
-    o.witness = "clock";
-    o.metric = metric;
-    o.value = 1.0;
-    results.observations.push_back(o);
+    results.observations.push_back(test::observed("matmul", params, "clock", metric, 1.0, repetition));
+    results.observations.back().run = run;
   }
 }
 

@@ -1,3 +1,4 @@
+#include "observed.hpp"
 #include "run/result/curves.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -8,14 +9,8 @@ BOOST_AUTO_TEST_SUITE(curve_grouping)
 
 namespace {
 result::Observation observation(std::int64_t size, std::int64_t stride, double seconds, int repetition = 0) {
-  result::Observation o;
-  o.run = "r";
-  o.kernel = "stride";
-  o.params = {{"size", size}, {"stride", stride}};
-  o.repetition = repetition;
-  o.witness = "clock";
-  o.metric = "seconds";
-  o.value = seconds;
+  auto o =
+      test::observed("stride", {{"size", size}, {"stride", stride}}, "clock", "seconds", seconds, repetition);
   o.accesses = 1000;
   return o;
 }

@@ -1,6 +1,7 @@
 // Results files: appended line by line, torn ends cut, foreign files refused untouched, merged by cat.
 #include "base/process/temporary_folder.hpp"
 #include "base/text.hpp"
+#include "observed.hpp"
 #include "run/result/observation.hpp"
 #include "run/result/results_file.hpp"
 
@@ -36,14 +37,8 @@ recount::result::Run run(const std::string& id) {
   return r;
 }
 recount::result::Observation observation(const std::string& run, int repetition) {
-  recount::result::Observation o;
+  auto o = recount::test::observed("k", {{"n", std::int64_t{1}}}, "clock", "seconds", 0.5, repetition);
   o.run = run;
-  o.kernel = "k";
-  o.params = {{"n", std::int64_t{1}}};
-  o.repetition = repetition;
-  o.witness = "clock";
-  o.metric = "seconds";
-  o.value = 0.5;
   return o;
 }
 

@@ -1,4 +1,5 @@
 // Lines of a results file: exact both ways, and no text whatsoever gets past the parser unharmed.
+#include "observed.hpp"
 #include "run/result/observation.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -12,15 +13,9 @@ BOOST_AUTO_TEST_SUITE(line)
 
 namespace {
 recount::result::Observation sample() {
-  recount::result::Observation o;
-  o.run = "R";
-  o.kernel = "stride";
-  o.params = {{"size", std::int64_t{32768}}, {"stride", std::int64_t{64}}, {"variant", std::string("ijk")}};
-  o.repetition = 3;
-  o.witness = "perf";
-  o.metric = "PAPI_L1_DCM";
-  o.value = std::int64_t{123};
-  return o;
+  return recount::test::observed(
+      "stride", {{"size", std::int64_t{32768}}, {"stride", std::int64_t{64}}, {"variant", "ijk"}}, "perf",
+      "PAPI_L1_DCM", std::int64_t{123}, 3);
 }
 recount::result::Observation again(const recount::result::Observation& o) {
   return std::get<recount::result::Observation>(

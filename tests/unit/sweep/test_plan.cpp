@@ -1,6 +1,7 @@
 // Grids, conditions, orders, CPUs: what a sweep will do, before it does anything.
 #include "../../host/sweep/kernels.hpp"
 #include "base/host/pmu.hpp"
+#include "observed.hpp"
 #include "run/batch.hpp"
 #include "run/sweep_plan.hpp"
 #include "show/document/groups.hpp"
@@ -206,14 +207,10 @@ BOOST_AUTO_TEST_CASE(times_of_neighbours_are_undecided_where_they_overlap_and_di
     for (std::int64_t i = 0; const auto& [time, wide] : points) {
       ++i;
       for (int repetition = 0; repetition < 5; ++repetition) {
-        result::Observation o;
-        o.params = result::Params{{"size", i}};
-        o.repetition = repetition;
-        o.witness = witness;
-        o.metric = "seconds";
-        o.accesses = 100 * (1 + i % 2);
-        o.value = (time + wide * (repetition - 2) / 2) * (1 + static_cast<double>(i % 2));
-        results.observations.push_back(o);
+        const double each = (time + wide * (repetition - 2) / 2) * (1 + static_cast<double>(i % 2));
+        results.observations.push_back(
+            test::observed("", {{"size", i}}, witness, "seconds", each, repetition));
+        results.observations.back().accesses = 100 * (1 + i % 2);
       }
     }
     std::string text;
