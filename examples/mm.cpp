@@ -1,16 +1,13 @@
-// Multiplies two matrices of doubles: the second assignment of recount-program(7).
-//
-//     g++ -O2 -o mm mm.cpp
-//     ./mm line 600
+// Multiplies two matrices of doubles: the second assignment of recount-program(7), ./mm line 600
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <string>
+#include <cstring>
 #include <vector>
 
 using Matrix = std::vector<double>;
 
-// Each element of the result in turn: the innermost loop goes down a column of b.
+// The innermost loop goes down a column of b.
 static void simple(const Matrix& a, const Matrix& b, Matrix& c, std::size_t n) {
   for (std::size_t i = 0; i < n; i++)
     for (std::size_t j = 0; j < n; j++) {
@@ -21,7 +18,7 @@ static void simple(const Matrix& a, const Matrix& b, Matrix& c, std::size_t n) {
     }
 }
 
-// Each element of a with a row of b: the innermost loop goes along rows.
+// The innermost loop goes along rows of b and c.
 static void line(const Matrix& a, const Matrix& b, Matrix& c, std::size_t n) {
   for (std::size_t i = 0; i < n; i++)
     for (std::size_t k = 0; k < n; k++)
@@ -30,21 +27,17 @@ static void line(const Matrix& a, const Matrix& b, Matrix& c, std::size_t n) {
 }
 
 int main(int count, char** arguments) {
-  const std::string which = count == 3 ? arguments[1] : "";
-  const long n = count == 3 ? std::atol(arguments[2]) : 0;
-  if ((which != "simple" && which != "line") || n < 1) {
+  const std::size_t n = count == 3 ? std::strtoul(arguments[2], nullptr, 10) : 0;
+  if (n < 1 || (std::strcmp(arguments[1], "simple") != 0 && std::strcmp(arguments[1], "line") != 0)) {
     std::fprintf(stderr, "usage: mm simple|line N\n");
     return 2;
   }
-  const auto elements = static_cast<std::size_t>(n * n);
-  const Matrix a(elements, 1), b(elements, 2);
-  Matrix c(elements);
-
+  const Matrix a(n * n, 1), b(n * n, 2);
+  Matrix c(n * n);
   const auto start = std::chrono::steady_clock::now();
-  (which == "simple" ? simple : line)(a, b, c, static_cast<std::size_t>(n));
+  (arguments[1][0] == 's' ? simple : line)(a, b, c, n);
   const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
-
-  std::printf("%.3f s, %.2f GFLOP/s\n", time.count(),
-              2e-9 * static_cast<double>(n) * static_cast<double>(elements) / time.count());
-  return c.back() == 2. * static_cast<double>(n) ? 0 : 1;
+  const auto edge = static_cast<double>(n);
+  std::printf("%.3f s, %.2f GFLOP/s\n", time.count(), 2e-9 * edge * edge * edge / time.count());
+  return c.back() == 2 * edge ? 0 : 1;
 }

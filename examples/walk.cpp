@@ -1,13 +1,8 @@
-// Walks over an array with a stride: the first assignment of recount-program(7).
-//
-//     g++ -O2 -o walk walk.cpp
-//     ./walk 65536 64
+// Walks over an array with a stride: the first assignment of recount-program(7), ./walk 65536 64
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
-
-constexpr long accesses = 10'000'000; // of each run, so that runs compare: 0.01 s is 1 ns per access
 
 int main(int count, char** arguments) {
   const long size = count == 3 ? std::atol(arguments[1]) : 0;
@@ -16,6 +11,7 @@ int main(int count, char** arguments) {
     std::fprintf(stderr, "usage: walk SIZE STRIDE, in bytes\n");
     return 2;
   }
+  constexpr long accesses = 10'000'000; // of each run, so that runs compare: 0.01 s is 1 ns per access
   std::vector<char> x(static_cast<std::size_t>(size));
   volatile char* const first = x.data(); // volatile: each access is made
 

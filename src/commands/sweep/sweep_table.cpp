@@ -26,11 +26,16 @@ namespace {
 
 using result::make_json;
 
-/// Counts whole, speed-ups with two decimals, times with six digits.
-std::string show(double value, std::string_view metric) {
-  if (metric == speed_up) return fmt::format("{:.2f}", value);
+/// Counts whole, times with six digits.
+std::string show(double value) {
   if (std::floor(value) == value && std::abs(value) < 1e15) return fmt::format("{:.0f}", value);
   return fmt::format("{:.6g}", value);
+}
+
+/// Speed-ups as matmul shows them: "1.93 x".
+std::string show_value(const SweepGroup& group) {
+  const double value = group.summary->value;
+  return group.metric == speed_up ? fmt::format("{:.2f} x", value) : show(value);
 }
 
 std::string show_per_access(const SweepGroup& group) {
@@ -39,15 +44,8 @@ std::string show_per_access(const SweepGroup& group) {
   return is_seconds(group.metric) ? fmt::format("{:.4g} ns", *each * 1e9) : fmt::format("{:.4g}", *each);
 }
 
-std::string show_value(const SweepGroup& group) {
-  return show(group.summary->value, group.metric) + (group.metric == speed_up ? " x" : "");
-}
-
-std::string show_interval(const SweepGroup& group) {
-  const statistics::Summary& s = *group.summary;
-  return s.n < 2 && s.low == s.high
-             ? "-"
-             : fmt::format("{} to {}", show(s.low, group.metric), show(s.high, group.metric));
+std::string show_interval(const statistics::Summary& s) {
+  return s.n < 2 && s.low == s.high ? "-" : fmt::format("{} to {}", show(s.low), show(s.high));
 }
 
 Json json(const SweepGroup& group) {
@@ -79,7 +77,7 @@ show::Table sweep_summary(const BatchResult& ended, const Selection& selection) 
   const bool few = selection.least > 0; // fewer columns, so that the line is short
   const bool intervals = statistic == statistics::Statistic::median &&
                          !(few && std::ranges::all_of(groups, [](const SweepGroup& group) {
-                             return show_interval(group) == "-";
+                             return show_interval(*group.summary) == "-";
                            }));
   if (!few) columns.push_back({std::ranges::count(names, "n") > 0 ? "runs" : "n", Role::number, 3});
   columns.push_back({statistics::name_of(statistic), Role::number});
@@ -98,9 +96,9 @@ show::Table sweep_summary(const BatchResult& ended, const Selection& selection) 
       row.push_back(result::text(group.params.at(name)));
     row.insert(row.end(), {group.metric, group.witness.name()});
     if (!few) row.push_back(std::to_string(group.values.size()));
-    if (group.summary) {
+    if (const auto& s = group.summary) {
       row.push_back(show_value(group));
-      if (intervals) row.push_back(show_interval(group));
+      if (intervals) row.push_back(show_interval(*s));
       if (few) row.push_back(group.of_first ? fmt::format("{:.3g}", *group.of_first) : "-");
       if (per_access) row.push_back(show_per_access(group));
       if (disturbed) row.push_back(group.flagged > 0 ? std::to_string(group.flagged) : "-");
@@ -156,13 +154,12 @@ std::string points_text(const std::vector<SweepGroup>& groups, statistics::Stati
     for (std::size_t column = 0; column < series.size(); ++column) {
       const auto at = cells.find({point, column});
       const SweepGroup* const group = at == cells.end() ? nullptr : at->second;
-      row.push_back(!group ? "-"
-                    : !group->summary
-                        ? "not counted"
-                        : (group->accesses ? show_per_access(*group) : show_value(*group)) +
-                              (group->flagged > 0 ? " *"
-                               : flagged          ? "  "
-                                                  : ""));
+      row.push_back(!group            ? "-"
+                    : !group->summary ? "not counted"
+                                      : (group->accesses ? show_per_access(*group) : show_value(*group)) +
+                                            (group->flagged > 0 ? " *"
+                                             : flagged          ? "  "
+                                                                : ""));
     }
     table.add(row);
   }
