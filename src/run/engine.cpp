@@ -236,7 +236,8 @@ private:
 
   void wait() const {
     std::vector<pollfd> fds;
-    auto until = Clock::now() + milliseconds(250); // a stop may go unnoticed for so long
+    // A stop may go unnoticed for so long. The end of a wait would advance the emulated clock of the run.
+    auto until = Clock::now() + milliseconds(host::this_emulation().clock ? 60'000 : 250);
     for (const auto& run : running_) {
       until = std::min(until, run.deadline());
       for (const int fd : {run.out(), run.err()})

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -83,7 +84,7 @@ class Profiled(unittest.TestCase):
 
     def test_tutorial(self):
         """Every number of recount-program(7) is measured here."""
-        page = (pathlib.Path(__file__).resolve().parents[2] / 'man' / 'recount-program.7').read_text()
+        page = (programs.ROOT / 'man' / 'recount-program.7').read_text().partition('.Sh YOUR OWN PROGRAM\n')[0]
         said = {name: int(value) for name, value in re.findall(r'^\.\\" (\S+) = (\d+)$', page, re.M)}
         measured = {'slow': self.function_misses('slow'), 'fast': self.function_misses('fast'),
                     'full': self.function_misses('slow', MACHINE + '~full')}
@@ -103,6 +104,26 @@ class Profiled(unittest.TestCase):
             done = subprocess.run(command.replace('recount', RECOUNT, 1).split(), cwd=self.folder, capture_output=True, text=True)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertIn('modelled', done.stderr)
+
+    def test_own_program(self):
+        """64 KiB are twice L1, 64 sets of 8 lines. At stride 4096, 65536/4096 = 16 lines are in one set: each access misses. At 16384,
+        four lines stay, two of which are there since the array was made."""
+        page = (programs.ROOT / 'man' / 'recount-program.7').read_text().partition('.Sh YOUR OWN PROGRAM\n')[2]
+        commands = [shlex.split(line) for line in re.findall(r'^(?:\.Dl )?\$ (.*)$', page.replace('\\e\n', ''), re.M)]
+        for name in 'walk.cpp', 'mm.cpp':
+            shutil.copy(programs.ROOT / 'examples' / name, self.folder)
+        for command in commands:
+            if command[0] == 'g++':
+                subprocess.run([*command, '-Wall', '-Wextra', '-Werror'], cwd=self.folder, check=True)
+        sweeps = [command for command in commands if command[:2] == ['recount', 'sweep'] and 'clock,perf,papi' not in command]
+        self.assertEqual(len(sweeps), 4)
+        sweeps.append(shlex.split('recount sweep -P size=64K -P stride=4096,16384 -e PAPI_L1_DCM --witness model:i7-9700 -o - -- ./walk {size} {stride}'))
+        for _, _, *words in sweeps:
+            if '--plot' not in words or shutil.which('gnuplot'):
+                done = subprocess.run([RECOUNT, 'sweep', '-r', '1', *words], cwd=self.folder, check=True, capture_output=True, text=True)
+        rows = [json.loads(line) for line in done.stdout.splitlines()]
+        misses = {row['params']['stride']: row['value'] for row in rows if row['type'] == 'observation'}
+        self.assertLessEqual(abs(misses[4096] - misses[16384] - (10_000_000 - 2)), 10, misses)
 
     def near(self, value, expected):
         self.assertLessEqual(abs(value - expected), 0.005 * expected, f'{value} instead of {expected}')

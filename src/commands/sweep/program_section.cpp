@@ -100,12 +100,15 @@ std::vector<std::string> program_notes(const std::vector<SweepGroup>& groups) {
   for (const auto& [words, all] : group_speed_ups(groups)) {
     const auto [least, most] =
         std::ranges::minmax_element(all, {}, [](const SweepGroup* group) { return group->summary->median; });
+    const auto repeated = [](const SweepGroup* group) { return group->values.size() > 2; };
     const auto established = std::ranges::count_if(
-        all, [](const SweepGroup* group) { return group->values.size() > 2 && group->summary->low > 1; });
-    notes.push_back(fmt::format("speed-up{}{}: {:.3g} to {:.3g}; its interval is above 1 at {} of {}",
-                                words.empty() ? "" : " of ", words, (*least)->summary->median,
-                                (*most)->summary->median, established,
-                                base::format_count(all.size(), "point")));
+        all, [&](const SweepGroup* group) { return repeated(group) && group->summary->low > 1; });
+    notes.push_back(fmt::format("speed-up{}{}: {:.3g} to {:.3g}; {}", words.empty() ? "" : " of ", words,
+                                (*least)->summary->median, (*most)->summary->median,
+                                !std::ranges::any_of(all, repeated)
+                                    ? "too few repetitions for an interval"
+                                    : fmt::format("its interval is above 1 at {} of {}", established,
+                                                  base::format_count(all.size(), "point"))));
   }
   return notes;
 }

@@ -32,6 +32,12 @@ std::string show(double value) {
   return fmt::format("{:.6g}", value);
 }
 
+/// Speed-ups as matmul shows them: "1.93 x".
+std::string show_value(const SweepGroup& group) {
+  const double value = group.summary->value;
+  return group.metric == speed_up ? fmt::format("{:.2f} x", value) : show(value);
+}
+
 std::string show_per_access(const SweepGroup& group) {
   const auto each = group.per_access();
   if (!each) return "-";
@@ -91,7 +97,7 @@ show::Table sweep_summary(const BatchResult& ended, const Selection& selection) 
     row.insert(row.end(), {group.metric, group.witness.name()});
     if (!few) row.push_back(std::to_string(group.values.size()));
     if (const auto& s = group.summary) {
-      row.push_back(show(s->value));
+      row.push_back(show_value(group));
       if (intervals) row.push_back(show_interval(*s));
       if (few) row.push_back(group.of_first ? fmt::format("{:.3g}", *group.of_first) : "-");
       if (per_access) row.push_back(show_per_access(group));
@@ -148,13 +154,12 @@ std::string points_text(const std::vector<SweepGroup>& groups, statistics::Stati
     for (std::size_t column = 0; column < series.size(); ++column) {
       const auto at = cells.find({point, column});
       const SweepGroup* const group = at == cells.end() ? nullptr : at->second;
-      row.push_back(!group ? "-"
-                    : !group->summary
-                        ? "not counted"
-                        : (group->accesses ? show_per_access(*group) : show(group->summary->value)) +
-                              (group->flagged > 0 ? " *"
-                               : flagged          ? "  "
-                                                  : ""));
+      row.push_back(!group            ? "-"
+                    : !group->summary ? "not counted"
+                                      : (group->accesses ? show_per_access(*group) : show_value(*group)) +
+                                            (group->flagged > 0 ? " *"
+                                             : flagged          ? "  "
+                                                                : ""));
     }
     table.add(row);
   }

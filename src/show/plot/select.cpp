@@ -1,6 +1,7 @@
 #include "show/plot/select.hpp"
 
 #include "base/format.hpp"
+#include "base/host/emulation.hpp"
 #include "base/names.hpp"
 #include "base/nearest.hpp"
 #include "base/text.hpp"
@@ -539,7 +540,8 @@ std::string machine_name(const result::Run& run) {
   for (const std::string_view mark : {"(R)", "(TM)"})
     for (auto at = name.find(mark); at != name.npos; at = name.find(mark))
       name.erase(at, mark.size());
-  return run.virtualised.empty() ? name : name + " (virtual machine: " + run.virtualised + ")";
+  const bool itself = run.virtualised.empty() || host::is_emulated(run.cpu);
+  return itself ? name : name + " (virtual machine: " + run.virtualised + ")";
 }
 
 std::vector<std::string> machine_names(const result::Results& results,
