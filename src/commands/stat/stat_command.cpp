@@ -144,6 +144,7 @@ void set_runs(const StatOptions& o, Request& request, int repeat) {
   request.input = process::Input(o.input);
   if (!o.prepare.empty()) request.prepare = kernel::split_words(o.prepare, "--prepare");
   request.silent = (repeat > 1 || request.warm_up > 0) && !o.show_output;
+  if (request.silent) request.errors = std::make_shared<ErrorTail>();
   if (o.interval == 0 && request.silent) request.progress = progress_line(repeat);
   if (o.timeout > 0) request.limit = std::chrono::milliseconds(o.timeout);
 }
@@ -245,6 +246,8 @@ int execute_compare(const StatOptions& o) {
     command::print("{}", comparison_json(rows, requests, results));
   else
     command::print(stderr, "{}{}", comparison_text(rows, requests, stderr), cut_short_text(results));
+  for (std::size_t i = 0; i < results.size(); ++i)
+    command::print(stderr, "{}", last_lines_text(results[i], fmt::format("{}: ", i + 1), stderr));
   tables.write("recount stat --compare", {comparison_table(rows)});
   int status = 0;
   for (const RunResult& ended : results) {
@@ -349,6 +352,7 @@ public:
     else if (o_.interval == 0)
       command::print("{}", stat_csv(plan_, ended, choose_separator(o_)));
     command::flush(stream_);
+    command::print(stderr, "{}", last_lines_text(ended, "", stderr));
     if (ended.error) std::rethrow_exception(ended.error); // nothing counted is lost with the results file
     show::Table counts = values_table(plan_, ended);
     counts.add_data(count_data(plan_, ended, subject_.text));
