@@ -27,6 +27,15 @@
 extern "C" {
 #endif
 
+#define RECOUNT_VERSION_MAJOR 0
+#define RECOUNT_VERSION_MINOR 1
+#define RECOUNT_VERSION_PATCH 0
+/* 1.2.3 is 10203. */
+#define RECOUNT_VERSION_NUMBER                                                                               \
+  (RECOUNT_VERSION_MAJOR * 10000 + RECOUNT_VERSION_MINOR * 100 + RECOUNT_VERSION_PATCH)
+/* RECOUNT_VERSION_NUMBER of the library that runs. */
+int recount_version(void);
+
 typedef struct recount_counters recount_counters;
 
 typedef enum { RECOUNT_ALL, RECOUNT_USER, RECOUNT_KERNEL } recount_domain;

@@ -154,7 +154,8 @@ CountedRun count_command(const Plan& plan, const Request& request, const Compani
   repetition.stop_at_limit(child);
   child.release();
   const process::Exit exit = wait_for_command(
-      child, run.signals, run.ended.signal, [&] { return repetition.tick(); }, descriptor_of(request));
+      child, run.signals, run.ended.signal, [&] { return repetition.tick(); }, descriptor_of(request),
+      request.errors.get());
   const std::string flag = request.inherit && descendants.any() ? perf::outlived : "";
   CountedRun counted = make_counted_run(repetition.finish(exit, flag), exit, repetition);
   if (finish) finish();
@@ -172,13 +173,14 @@ CountedRun count_others(const Plan& plan, const Request& request, const Executio
     process::Child child = start(request.command, false, {}, {}, request.streams());
     repetition.stop_at_limit(child);
     exit = wait_for_command(
-        child, run.signals, run.ended.signal, [&] { return repetition.tick(); }, descriptor_of(request));
+        child, run.signals, run.ended.signal, [&] { return repetition.tick(); }, descriptor_of(request),
+        request.errors.get());
   } else {
     process::Processes processes(request.pids);
     while ((request.pids.empty() || !processes.all_ended()) && run.ended.signal == 0) {
       const auto next = repetition.tick();
       if (repetition.limited()) break;
-      processes.wait(run.signals, next, descriptor_of(request));
+      processes.wait(run.signals, next, {descriptor_of(request)});
       run.ended.signal = forward(run.signals, nullptr);
     }
   }
@@ -243,7 +245,7 @@ Listener guard(const Listener& listener, std::exception_ptr& error) {
 void add_run(RunResult& ended, const Request& request, Slice slice, const std::optional<process::Exit>& exit,
              const Listener& listener) {
   const bool failed = exit && !exit->ok();
-  if (exit) ended.keep(*exit);
+  if (exit) ended.keep(*exit, request);
   ended.cut_short = !request.command.empty() && (ended.signal != 0 || (failed && !request.ignore_failure));
   if (ended.cut_short && ended.requested > 1) return;
   flag_all(slice.rows, cut_short_flag(ended));
@@ -273,7 +275,7 @@ void warm_up(RunResult& ended, const Request& request, const process::HeldSignal
     if (!prepare_run(ended, request, signals)) return;
     const process::Exit exit = execute(request.command, signals, ended.signal, {}, {}, request.streams());
     ended.cut_short = ended.signal != 0 || (!exit.ok() && !request.ignore_failure);
-    if (ended.cut_short) ended.keep(exit);
+    if (ended.cut_short) ended.keep(exit, request);
   }
 }
 
@@ -336,6 +338,7 @@ process::Child start(const std::vector<std::string>& command, bool held,
   process::Spawn spawn{command};
   const process::Fd null_output = streams.silent ? process::null_output() : process::Fd();
   if (streams.silent) spawn.out = spawn.err = null_output.get();
+  if (streams.errors != nullptr) spawn.err = streams.errors->begin();
   spawn.environment = environment;
   spawn.descriptors = descriptors;
   spawn.in = streams.in;
@@ -350,26 +353,60 @@ process::Exit execute(const std::vector<std::string>& command, const process::He
                       int& signal, const std::vector<std::pair<std::string, std::string>>& environment,
                       const std::vector<std::pair<int, int>>& descriptors, Streams streams) {
   process::Child child = start(command, false, environment, descriptors, streams);
-  return wait_for_command(child, signals, signal);
+  return wait_for_command(child, signals, signal, {}, -1, streams.errors);
 }
 
 process::Exit wait_for_command(process::Child& child, const process::HeldSignals& signals, int& signal,
-                               const Tick& tick, int also) {
+                               const Tick& tick, int also, ErrorTail* errors) {
   process::Processes processes({child.pid()});
   try {
     while (true) {
-      if (const auto exit = child.wait_for(std::chrono::milliseconds(0))) {
+      const auto exit = child.wait_for(std::chrono::milliseconds(0));
+      const bool trickles = errors != nullptr && errors->read();
+      if (exit) {
         if (const int arrived = forward(signals, nullptr))
           signal = arrived; // it may be what ended the command
         return *exit;
       }
-      processes.wait(signals, tick ? tick() : std::nullopt, also);
+      auto until = tick ? tick() : std::nullopt;
+      const auto soon = Clock::now() + std::chrono::milliseconds(1);
+      if (trickles) until = std::min(until.value_or(soon), soon);
+      processes.wait(signals, until, {also, errors == nullptr || trickles ? -1 : errors->fd()});
       if (const int arrived = forward(signals, &child)) signal = arrived;
     }
   } catch (...) {
-    child.wait(); // an error of recount must not kill the command
+    while (!child.wait_for(std::chrono::milliseconds(10))) // an error of recount must not kill the command
+      if (errors != nullptr) errors->read();
     throw;
   }
+}
+
+ErrorTail::ErrorTail() {
+  ::fcntl(fd(), F_SETFL, O_NONBLOCK);
+}
+
+bool ErrorTail::read() {
+  constexpr ssize_t kept = 4096;
+  char block[1 << 16]; // what a pipe holds
+  const ssize_t got = ::read(fd(), block, sizeof block);
+  if (got > 0) text_.append(block, static_cast<std::size_t>(got));
+  if (std::ssize(text_) > kept) text_.erase(0, text_.size() - kept);
+  return got > 0 && got < kept;
+}
+
+int ErrorTail::begin() {
+  read();
+  text_.clear();
+  return pipe_.write.get();
+}
+
+std::vector<std::string> ErrorTail::lines() const {
+  constexpr std::size_t most = 5;
+  std::vector<std::string> all;
+  for (const std::string_view line : base::split(text_, '\n'))
+    if (!base::trim(line).empty()) all.emplace_back(line);
+  all.erase(all.begin(), all.end() - static_cast<std::ptrdiff_t>(std::min(most, all.size())));
+  return all;
 }
 
 RowSummary summarise(std::vector<double> values) {

@@ -54,10 +54,28 @@ private:
   Ignored ignored_;
 };
 
+/// The end of what silent commands write to stderr, through a pipe: of any length, and without waiting.
+class ErrorTail {
+public:
+  ErrorTail();
+  /// Forgets the text. Returns the stderr of the next command.
+  [[nodiscard]] int begin();
+  [[nodiscard]] int fd() const { return pipe_.read.get(); } ///< to wait for
+  /// Takes what the pipe holds. Whether it held little: a wake-up for each line would disturb the counts.
+  bool read();
+  /// The last lines that are not empty, at most 5.
+  [[nodiscard]] std::vector<std::string> lines() const;
+
+private:
+  process::Pipe pipe_;
+  std::string text_;
+};
+
 /// What a command reads and writes.
 struct Streams {
-  int in = STDIN_FILENO; ///< -1: /dev/null
-  bool silent = false;   ///< its output goes to /dev/null
+  int in = STDIN_FILENO;       ///< -1: /dev/null
+  bool silent = false;         ///< its output goes to /dev/null
+  ErrorTail* errors = nullptr; ///< except its stderr
 };
 
 struct Request {
@@ -75,6 +93,7 @@ struct Request {
   long warm_up = 0;                        ///< runs before the first, which are not counted
   std::vector<std::string> prepare = {};   ///< executed before each run; empty: nothing
   bool silent = false;                     ///< the output of all of them goes to /dev/null
+  std::shared_ptr<ErrorTail> errors = {};  ///< except the stderr of the command
   process::Input input = process::Input(); ///< of the command
   std::optional<std::chrono::milliseconds> delay = {}; ///< counting starts so long after the command
   std::optional<std::chrono::milliseconds> limit = {}; ///< then the command gets SIGTERM, or counting ends
@@ -84,7 +103,7 @@ struct Request {
   std::function<void(int done, double seconds)> progress = {}; ///< called after each repetition
   /// Whether counting is limited otherwise than by exec and exit.
   [[nodiscard]] bool in_part() const { return delay.has_value() || control != nullptr; }
-  [[nodiscard]] Streams streams() const { return {input.fd(), silent}; }
+  [[nodiscard]] Streams streams() const { return {input.fd(), silent, errors.get()}; }
 };
 
 struct RunResult {
@@ -96,11 +115,13 @@ struct RunResult {
   std::size_t failed = 0;            ///< repetitions that failed (Request::ignore_failure)
   std::size_t stopped = 0;           ///< repetitions that Request::limit ended
   std::exception_ptr error = {};     ///< thrown by the listener: it was not called again, no run followed
+  std::vector<std::string> last_lines = {}; ///< on stderr, of the last run that failed (Request::errors)
   [[nodiscard]] std::size_t completed() const { return cut_short && requested == 1 ? 0 : repetitions.size(); }
   /// Whether another run may follow.
   [[nodiscard]] bool goes_on() const { return !cut_short && signal == 0 && !error; }
-  void keep(const process::Exit& of) {
+  void keep(const process::Exit& of, const Request& request) {
     if (!exit || !of.ok() || exit->ok()) exit = of;
+    if (!of.ok() && signal == 0 && request.errors) last_lines = request.errors->lines();
   }
 };
 
@@ -185,8 +206,9 @@ process::Exit execute(const std::vector<std::string>& command, const process::He
 
 /// Waits for the command and forwards signals to it; the last one is left in `signal`. Exceptions of `tick`
 /// are rethrown after its end. `also`: a descriptor at whose input the tick is called, too; -1: none.
+/// `errors`: is read meanwhile.
 process::Exit wait_for_command(process::Child& child, const process::HeldSignals& signals, int& signal,
-                               const Tick& tick = {}, int also = -1);
+                               const Tick& tick = {}, int also = -1, ErrorTail* errors = nullptr);
 
 // Results of the kernel "command".
 

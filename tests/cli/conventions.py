@@ -31,8 +31,9 @@ SHORT_NAMES = {'--event': '-e', '--repeat': '-r', '--pid': '-p', '--output': '-o
 # Letters that users of perf stat know.
 AS_IN_PERF = {'--all-cpus', '--null', '--no-aggr', '--detailed', '--tid', '--delay', '--field-separator'}
 # A report is a folder of files.
+# A baseline of lint is a file, of sweep the value of a parameter, and of commands, which have no names, a number.
 # recount propose takes its rows from PMUs, recount caches its readings from a file, and a program is simulated from a function on.
-EXCEPTIONS = {('report', '--output'): 'FOLDER', ('laboratory', '--output'): 'DIR', ('propose', '--from'): 'PMU,... ...', ('stat', '--timeout'): 'MS', ('sweep', '--baseline'): 'NAME=VALUE', ('stat', '--from'): 'FUNCTION', ('profile', '--from'): 'FUNCTION'}
+EXCEPTIONS = {('report', '--output'): 'FOLDER', ('laboratory', '--output'): 'DIR', ('propose', '--from'): 'PMU,... ...', ('stat', '--timeout'): 'MS', ('sweep', '--baseline'): 'NAME=VALUE', ('stat', '--baseline'): 'N', ('stat', '--from'): 'FUNCTION', ('profile', '--from'): 'FUNCTION'}
 
 TABLE = 'CPU,skl\nPRESET,PAPI_TOT_INS,NOT_DERIVED,INST_RETIRED\nPRESET,PAPI_TOT_CYC,NOT_DERIVED,NO_SUCH_EVENT\n'
 # A run of each command that prints JSON and tables, quick and possible on every machine.

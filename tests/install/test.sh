@@ -25,15 +25,20 @@ for program in two_events page_faults; do
   [ $program = page_faults ] || libraries='recount recount-papi'
   source=$here/$program.cpp
   [ -e "$source" ] || source=$examples/$program.cpp
-  $compiler -std=c++20 -Wall -Wextra -Werror "$source" -o "$root/$program" \
+  $compiler "-std=$(pkg-config --variable=cpp_std recount)" -Wall -Wextra -Werror "$source" -o "$root/$program" \
     $(pkg-config --define-variable=prefix="$root$prefix" --cflags --libs $libraries)
   run "$root/$program"
 done
 # The example in C: strict C11, linked by the C compiler.
 # shellcheck disable=SC2046
-${CC:-gcc} -std=c11 -pedantic -Wall -Wextra -Werror "$examples/page_faults.c" -o "$root/in_c" \
+${CC:-gcc} "-std=$(pkg-config --variable=c_std recount)" -pedantic -Wall -Wextra -Werror "$examples/page_faults.c" -o "$root/in_c" \
   $(pkg-config --define-variable=prefix="$root$prefix" --cflags --libs recount)
 run "$root/in_c"
+# One version of the headers, the library and the project.
+printf '#include <recount/recount.h>\n#include <stdio.h>\nint main(void) { return recount_version() == RECOUNT_VERSION_NUMBER && printf("%%d.%%d.%%d", RECOUNT_VERSION_MAJOR, RECOUNT_VERSION_MINOR, RECOUNT_VERSION_PATCH) < 0; }\n' >"$root/version.c"
+# shellcheck disable=SC2046
+${CC:-gcc} "$root/version.c" -o "$root/version" $(pkg-config --define-variable=prefix="$root$prefix" --cflags --libs recount)
+[ "$("$root/version")" = "$(pkg-config --modversion recount)" ]
 # A program whose kernel headers are newer than the library's: perf_event_attr has more fields.
 mkdir -p "$root/newer/linux"
 header=$(echo '#include <linux/perf_event.h>' | $compiler -E -x c++ - | sed -n 's/^# 1 "\(.*linux\/perf_event.h\)".*/\1/p' | head -n 1)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Links a program that refers to every public function and object of every installed header: what a header declares and
-does not define, the libraries must export.
+does not define, the libraries must export. Before that, each header compiles alone, in each standard.
 
 exported.py INCLUDE LIBRARY PAPI-LIBRARY. The declarations, with their names for the linker, are those that g++ writes with
 -fdump-ada-spec; exit 77 without g++."""
@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 
+STANDARDS = {'c': ['c11', 'c17', 'c2x'], 'c++': ['c++20', 'c++2b']}  # C23 and C++23 for the oldest compiler, too
 LEAST = 100  # names; fewer: the output of g++ has another form
 
 
@@ -46,11 +47,25 @@ def declared(header, text, spec):
     return names
 
 
+def misfits(include, headers):
+    """What the compiler says of headers alone."""
+    for header in headers:
+        for language in STANDARDS if header.endswith('.h') else ['c++']:
+            for standard in STANDARDS[language]:
+                done = subprocess.run(['g++', '-x', language, f'-std={standard}', '-pedantic', '-Wall', '-Wextra', '-Werror', '-fsyntax-only', '-I', include, '-'],
+                                      input=f'#include <recount/{header}>\n', text=True, capture_output=True)
+                if done.returncode:
+                    yield f'{header} in {standard}: {done.stderr}'
+
+
 def main(include, *libraries):
     if shutil.which('g++') is None:
         print('g++ is not installed')
         return 77
     headers = sorted(p.name for p in (pathlib.Path(include) / 'recount').iterdir())
+    if faults := list(misfits(include, headers)):
+        print(*faults, sep='\n')
+        return 1
     with tempfile.TemporaryDirectory() as folder:
         work = pathlib.Path(folder)
         (work / 'all.cpp').write_text(''.join(f'#include <recount/{name}>\n' for name in headers))

@@ -61,14 +61,16 @@ bool ProcessEnd::reached() const noexcept {
 }
 
 void Processes::wait(const HeldSignals& signals, std::optional<std::chrono::steady_clock::time_point> until,
-                     int input) {
+                     std::initializer_list<int> inputs) {
   using std::chrono::milliseconds;
   constexpr milliseconds polling_interval{1}; // before Linux 5.3, and in Valgrind: times are late by it
   milliseconds left(-1);
   if (until)
     left =
         std::max(std::chrono::ceil<milliseconds>(*until - std::chrono::steady_clock::now()), milliseconds(0));
-  std::vector<pollfd> polled{{signals.fd(), POLLIN, 0}, {input, POLLIN, 0}};
+  std::vector<pollfd> polled{{signals.fd(), POLLIN, 0}};
+  for (const int input : inputs)
+    polled.push_back({input, POLLIN, 0});
   for (const ProcessEnd& one : watched_) {
     polled.push_back({one.fd(), POLLIN, 0}); // a negative one is ignored
     if (one.fd() < 0 && (left < milliseconds(0) || left > polling_interval)) left = polling_interval;

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <csignal>
 #include <functional>
+#include <initializer_list>
 #include <optional>
 #include <vector>
 
@@ -55,9 +56,10 @@ private:
 class Processes {
 public:
   explicit Processes(const std::vector<pid_t>& pids) : watched_(pids.begin(), pids.end()) {}
-  /// Waits until a process has ended, a signal is pending, the time is up, or `input` is readable (-1: none).
+  /// Waits until a process has ended, a signal is pending, the time is up, or one of `inputs` is readable
+  /// (-1: none).
   void wait(const HeldSignals& signals, std::optional<std::chrono::steady_clock::time_point> until,
-            int input = -1);
+            std::initializer_list<int> inputs = {});
   [[nodiscard]] bool all_ended() const noexcept { return watched_.empty(); }
 
 private:

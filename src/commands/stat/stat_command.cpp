@@ -32,7 +32,6 @@
 #include <memory>
 #include <mntent.h>
 #include <optional>
-#include <tuple>
 
 // recount stat: counts any program, in any language.
 namespace recount::stat {
@@ -42,7 +41,7 @@ struct StatOptions {
   Request request; ///< as far as options state it
   std::vector<std::string> events, names, metrics, pids, tids, cpus, witnesses;
   std::string cgroup, output, domain, export_to, separator, control, prepare, input;
-  long repeat = 0, interval = 0, delay = -1, timeout = 0; ///< 0, -1: not given
+  long repeat = 0, baseline = 0, interval = 0, delay = -1, timeout = 0; ///< 0, -1: not given
   bool json = false, list = false, all_cpus = false, compare = false, detailed = false, null = false,
        append = false, no_inherit = false, show_output = false, per_core = false, per_thread = false,
        per_cpu = false;
@@ -145,6 +144,7 @@ void set_runs(const StatOptions& o, Request& request, int repeat) {
   request.input = process::Input(o.input);
   if (!o.prepare.empty()) request.prepare = kernel::split_words(o.prepare, "--prepare");
   request.silent = (repeat > 1 || request.warm_up > 0) && !o.show_output;
+  if (request.silent) request.errors = std::make_shared<ErrorTail>();
   if (o.interval == 0 && request.silent) request.progress = progress_line(repeat);
   if (o.timeout > 0) request.limit = std::chrono::milliseconds(o.timeout);
 }
@@ -211,42 +211,50 @@ int execute_compare(const StatOptions& o) {
   if (!o.separator.empty() || !o.control.empty() || o.delay >= 0)
     throw bad_input("--compare", "cannot be combined with -x, -D or --control",
                     "remove them; --json has all values");
-  Request first = o.request, second = o.request;
-  std::tie(first.command, second.command) = split_commands(o.request.command);
+  const auto commands = split_commands(o.request.command);
+  if (const auto most = static_cast<long>(commands.size()); o.baseline > most)
+    throw bad_input(fmt::format("--baseline {}", o.baseline), fmt::format("there are {} commands", most),
+                    fmt::format("--baseline 1 to {}", most));
+  const auto baseline = static_cast<std::size_t>(std::max(o.baseline, 1L) - 1);
   Rounds rounds(o.repeat);
-  for (Request* request : {&first, &second}) {
-    set_runs(o, *request, static_cast<int>(rounds.planned()));
-    request->inherit = !o.no_inherit;
+  std::vector<Request> requests;
+  for (const auto& command : commands) {
+    Request& request = requests.emplace_back(o.request);
+    request.command = command;
+    set_runs(o, request, static_cast<int>(rounds.planned()));
+    request.inherit = !o.no_inherit;
   }
+  const Request& first = requests.front();
   const auto metrics = metric::load(o.metrics);
   Plan plan = make_plan(requested_items(o, Counted::command, metrics), metrics, parse_domain(o.domain), {});
   plan.rates = o.events.empty() && o.names.empty();
   command::require_repeatable("stat", first.input, o.request.command);
   const command::TableExport tables(o.export_to);
-  const TwoResults both = [&] {
+  const Results results = [&] {
     const ProgressEnd end(first);
-    return run_in_turn(plan, first, second, [&](const TwoResults& so_far) {
+    return run_in_turn(plan, requests, [&](const Results& so_far) {
       const std::string text =
-          rounds.add(so_far.last_pair(), decided(compare_rows(plan, so_far), !plan.rates));
+          rounds.add(last_round(so_far), decided(compare_rows(plan, so_far, baseline), !plan.rates));
       if (first.progress) command::print(stderr, "\r\033[K");
       if (!text.empty()) command::note("recount stat: {}\n", text);
-      if (first.progress) first.progress(static_cast<int>(rounds.done()), so_far.last_pair());
+      if (first.progress) first.progress(static_cast<int>(rounds.done()), last_round(so_far));
       return rounds.go_on();
     });
   }();
-  const auto rows = compare_rows(plan, both);
+  const auto rows = compare_rows(plan, results, baseline);
   if (o.json)
-    command::print("{}", comparison_json(rows, first, second, both));
+    command::print("{}", comparison_json(rows, requests, results));
   else
-    command::print(
-        stderr, "{}{}",
-        comparison_text(rows, kernel::quoted(first.command), kernel::quoted(second.command), stderr),
-        cut_short_text(both));
+    command::print(stderr, "{}{}", comparison_text(rows, requests, stderr), cut_short_text(results));
+  for (std::size_t i = 0; i < results.size(); ++i)
+    command::print(stderr, "{}", last_lines_text(results[i], fmt::format("{}: ", i + 1), stderr));
   tables.write("recount stat --compare", {comparison_table(rows)});
-  for (const RunResult* ended : {&both.first, &both.second})
-    if (ended->error) std::rethrow_exception(ended->error);
-  const int status = exit_status(both.first);
-  return status != 0 ? status : exit_status(both.second);
+  int status = 0;
+  for (const RunResult& ended : results) {
+    if (ended.error) std::rethrow_exception(ended.error);
+    if (status == 0) status = exit_status(ended);
+  }
+  return status;
 }
 
 /// Processes and CPUs are not waited for when nothing of them can be counted.
@@ -344,6 +352,7 @@ public:
     else if (o_.interval == 0)
       command::print("{}", stat_csv(plan_, ended, choose_separator(o_)));
     command::flush(stream_);
+    command::print(stderr, "{}", last_lines_text(ended, "", stderr));
     if (ended.error) std::rethrow_exception(ended.error); // nothing counted is lost with the results file
     show::Table counts = values_table(plan_, ended);
     counts.add_data(count_data(plan_, ended, subject_.text));
@@ -388,6 +397,9 @@ int execute_stat(const StatOptions& o) {
   const Witnesses witnesses = parse_witnesses(o.witnesses);
   check_witnesses(o, witnesses);
   if (o.compare) return execute_compare(o);
+  if (o.baseline > 0)
+    throw bad_input(fmt::format("--baseline {}", o.baseline), "is for commands that are compared",
+                    "add --compare");
   Request request = make_request(o);
   check_output_options(o);
   std::optional<Control> control;
@@ -481,7 +493,10 @@ command::Command stat_command() {
                   "print lines of fields with SEP between them on stdout")
             .flag("--json", o.json, "print the summary as one JSON object on stdout")
             .text("--export", o.export_to, "FILE", command::export_help)
-            .flag("--compare", o.compare, "run COMMAND1 --- COMMAND2 in turn and compare their counts")
+            .flag("--compare", o.compare,
+                  "run COMMAND1 --- COMMAND2 [--- ...] in turn and compare their counts")
+            .number("--baseline", o.baseline, "N",
+                    "number of the command that ratios are against (default 1)", {1, 1'000'000})
             .flag("--list", o.list, "list metrics and exit")
             .program(o.request.command, "program to run and count");
       },

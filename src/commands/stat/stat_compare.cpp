@@ -4,6 +4,7 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "commands/stat/stat_table.hpp"
+#include "kernel/command_line.hpp"
 #include "show/command/measuring.hpp"
 
 #include <recount/error.hpp>
@@ -25,11 +26,14 @@ constexpr const char* cpu_time = "perf::TASK-CLOCK";
 
 constexpr const char* between_commands = "---";
 
-void judge(ComparedRow& row) {
-  if (row.first.empty() || row.second.empty()) return;
-  row.evidence = statistics::evidence(row.first, row.second);
-  if (const double median = statistics::median(row.first); median != 0)
-    row.ratio = statistics::median(row.second) / median;
+/// Whether the values differ, or by less than 2 %.
+bool is_decided(const std::vector<double>& first, const std::vector<double>& second,
+                statistics::Evidence evidence) {
+  constexpr double equal = 0.02;
+  if (evidence == statistics::Evidence::clear) return true;
+  if (evidence == statistics::Evidence::few) return false;
+  const auto one = statistics::summarise(first), other = statistics::summarise(second);
+  return std::max(one.high, other.high) - std::min(one.low, other.low) <= equal * std::abs(one.value);
 }
 
 std::string median_text(const std::vector<double>& values, const std::string& unit) {
@@ -40,18 +44,23 @@ std::string median_text(const std::vector<double>& values, const std::string& un
 }
 
 /// "1.500"; "1.02 ?" where that is not established.
-std::string ratio_text(const ComparedRow& row) {
-  if (row.first.empty() || row.second.empty()) return "-";
-  const bool clear = row.evidence == statistics::Evidence::clear, decided = row.decided();
-  if (!row.ratio) return clear ? "differs" : decided ? "equal" : "?";
-  return fmt::format("{:.{}f}{}", *row.ratio, clear ? 3 : 2, decided ? "" : " ?");
+std::string ratio_text(const ComparedRow& row, const ComparedSide& side) {
+  if (side.values.empty() || row.sides[row.baseline].values.empty()) return "-";
+  const bool clear = side.evidence == statistics::Evidence::clear;
+  if (!side.ratio) return clear ? "differs" : side.decided ? "equal" : "?";
+  return fmt::format("{:.{}f}{}", *side.ratio, clear ? 3 : 2, side.decided ? "" : " ?");
 }
 
-/// Of the interval of the median, the larger one.
+/// "2 / 1": numbers of commands, from 1.
+std::string ratio_name(std::size_t side, std::size_t baseline) {
+  return fmt::format("{} / {}", side + 1, baseline + 1);
+}
+
+/// Of the intervals of the medians, the largest one.
 double relative_width(const ComparedRow& row) {
   double width = 0;
-  for (const auto* side : {&row.first, &row.second}) {
-    const auto s = statistics::summarise(*side);
+  for (const ComparedSide& side : row.sides) {
+    const auto s = statistics::summarise(side.values);
     if (s.value > 0) width = std::max(width, (s.high - s.low) / s.value);
   }
   return width;
@@ -66,65 +75,95 @@ const char* name_of(statistics::Evidence evidence) {
   }
 }
 
-Json side_json(const std::vector<double>& values) {
-  if (values.empty()) return {};
-  const auto s = statistics::summarise(values);
-  return {{"median", s.value}, {"interval", {s.low, s.high}}, {"values", values}};
+Json side_json(const ComparedSide& side, bool compared) {
+  Json json = Json::object();
+  if (side.values.empty()) {
+    json["reason"] = side.reason.text();
+  } else {
+    const auto s = statistics::summarise(side.values);
+    json = {{"median", s.value}, {"interval", {s.low, s.high}}, {"values", side.values}};
+  }
+  if (!compared) return json;
+  json["ratio"] = or_null(side.ratio);
+  json["evidence"] = name_of(side.evidence);
+  json["distinguishable"] = side.evidence == statistics::Evidence::clear;
+  return json;
 }
 
 } // namespace
 
-std::pair<std::vector<std::string>, std::vector<std::string>>
-split_commands(const std::vector<std::string>& words) {
-  const auto at = std::ranges::find(words, between_commands);
-  const bool one = at != words.end() && std::find(at + 1, words.end(), between_commands) == words.end();
-  if (!one || at == words.begin() || at + 1 == words.end())
-    throw bad_input("--compare", "needs two commands with one --- between them",
+std::vector<std::vector<std::string>> split_commands(const std::vector<std::string>& words) {
+  std::vector<std::vector<std::string>> commands(1);
+  for (const std::string& word : words)
+    if (word == between_commands)
+      commands.emplace_back();
+    else
+      commands.back().push_back(word);
+  if (commands.size() < 2 || std::ranges::any_of(commands, &std::vector<std::string>::empty))
+    throw bad_input("--compare", "needs two commands or more with --- between them",
                     "recount stat --compare -- COMMAND1 --- COMMAND2");
-  return {{words.begin(), at}, {at + 1, words.end()}};
+  return commands;
 }
 
-TwoResults run_in_turn(const Plan& plan, const Request& first, const Request& second,
-                       const std::function<bool(const TwoResults& both)>& go_on) {
-  TwoResults both;
-  RunResult* const results[] = {&both.first, &both.second};
+double last_round(const Results& results) {
+  double seconds = 0;
+  for (const RunResult& result : results)
+    seconds += result.repetitions.back().end;
+  return seconds;
+}
+
+Results run_in_turn(const Plan& plan, std::vector<Request> requests,
+                    const std::function<bool(const Results& results)>& go_on) {
+  Results results(requests.size());
   const process::HeldSignals signals; // also between the runs
-  Request requests[] = {first, second};
-  for (const int side : {0, 1}) {
-    results[side]->requested = first.repeat;
+  std::vector<std::vector<Pass>> passes;
+  for (std::size_t side = 0; side < requests.size(); ++side) {
+    results[side].requested = requests[side].repeat;
     requests[side].progress = {};
-    warm_up(*results[side], requests[side], signals);
-    if (!results[side]->goes_on()) return both;
+    warm_up(results[side], requests[side], signals);
+    if (!results[side].goes_on()) return results;
+    passes.push_back({perf_pass(plan, requests[side])});
   }
-  const std::vector<Pass> passes[] = {{perf_pass(plan, requests[0])}, {perf_pass(plan, requests[1])}};
   for (int repetition = 0;; ++repetition) {
-    for (const int side : {repetition % 2, 1 - repetition % 2}) {
-      RunResult& all = *results[side];
+    for (std::size_t turn = 0; turn < requests.size(); ++turn) {
+      const std::size_t side = (static_cast<std::size_t>(repetition) + turn) % requests.size();
+      RunResult& all = results[side];
       all.requested = std::max(all.requested, repetition + 1);
       add_repetition(all, plan, requests[side], passes[side], repetition, signals);
       if (all.cut_short && all.requested == 1) all.repetitions.clear();
-      if (!all.goes_on()) return both;
+      if (!all.goes_on()) return results;
     }
-    if (!go_on(both)) return both;
+    if (!go_on(results)) return results;
   }
 }
 
 bool ComparedRow::decided() const {
-  constexpr double equal = 0.02;
-  if (first.empty() || second.empty() || evidence == statistics::Evidence::clear) return true;
-  if (evidence == statistics::Evidence::few) return false;
-  const auto one = statistics::summarise(first), other = statistics::summarise(second);
-  return std::max(one.high, other.high) - std::min(one.low, other.low) <= equal * std::abs(one.value);
+  return std::ranges::all_of(sides, &ComparedSide::decided);
+}
+
+void judge(ComparedRow& row) {
+  const std::vector<double>& base = row.sides[row.baseline].values;
+  for (ComparedSide& side : row.sides) {
+    if (&side.values == &base || base.empty() || side.values.empty()) continue;
+    side.evidence = statistics::evidence(base, side.values);
+    side.decided = is_decided(base, side.values, side.evidence);
+    if (const double median = statistics::median(base); median != 0)
+      side.ratio = statistics::median(side.values) / median;
+  }
 }
 
 bool leads_cpu_time(const std::vector<ComparedRow>& rows) {
   const auto wall = std::ranges::find(rows, wall_time, &ComparedRow::name),
              cpu = std::ranges::find(rows, cpu_time, &ComparedRow::name);
-  if (cpu == rows.end() || cpu->evidence == statistics::Evidence::few) return false;
+  if (cpu == rows.end()) return false;
   constexpr double least = 0.1; // of wall time, else what it waits for is compared
-  return statistics::median(cpu->first) > least * statistics::median(wall->first) &&
-         statistics::median(cpu->second) > least * statistics::median(wall->second) &&
-         relative_width(*wall) > std::max(0.05, 2 * relative_width(*cpu));
+  for (std::size_t side = 0; side < cpu->sides.size(); ++side) {
+    const ComparedSide& one = cpu->sides[side];
+    if ((side != cpu->baseline && one.evidence == statistics::Evidence::few) ||
+        statistics::median(one.values) <= least * statistics::median(wall->sides[side].values))
+      return false;
+  }
+  return relative_width(*wall) > std::max(0.05, 2 * relative_width(*cpu));
 }
 
 bool decided(const std::vector<ComparedRow>& rows, bool requested) {
@@ -133,24 +172,23 @@ bool decided(const std::vector<ComparedRow>& rows, bool requested) {
                              [](const ComparedRow& row) { return row.name == wall_time || row.decided(); });
 }
 
-std::vector<ComparedRow> compare_rows(const Plan& plan, const TwoResults& both) {
-  const auto times = [](const RunResult& result) {
-    return result.repetitions | ranges::views::transform([](const Slice& slice) { return slice.end * 1e9; }) |
-           ranges::to<std::vector>();
-  };
-  std::vector<ComparedRow> rows{
-      {.name = wall_time, .unit = "ns", .first = times(both.first), .second = times(both.second)}};
+std::vector<ComparedRow> compare_rows(const Plan& plan, const Results& results, std::size_t baseline) {
+  std::vector<ComparedRow> rows{{.name = wall_time, .unit = "ns", .sides = {}, .baseline = baseline}};
+  for (const RunResult& result : results)
+    rows.front().sides.push_back(
+        {.values = result.repetitions |
+                   ranges::views::transform([](const Slice& slice) { return slice.end * 1e9; }) |
+                   ranges::to<std::vector>()});
   for (std::size_t r = 0; r < plan.rows.size(); ++r) {
-    const RowSummary first = summarise(both.first.repetitions, r),
-                     second = summarise(both.second.repetitions, r);
-    rows.push_back({.name = plan.rows[r].name,
-                    .unit = plan.rows[r].unit,
-                    .first = first.values,
-                    .second = second.values,
-                    .reason = first.values.empty()    ? first.reason
-                              : second.values.empty() ? second.reason
-                                                      : std::string(),
-                    .beside = is_beside(plan, r)});
+    ComparedRow& row = rows.emplace_back(ComparedRow{.name = plan.rows[r].name,
+                                                     .unit = plan.rows[r].unit,
+                                                     .sides = {},
+                                                     .baseline = baseline,
+                                                     .beside = is_beside(plan, r)});
+    for (const RunResult& result : results) {
+      RowSummary s = summarise(result.repetitions, r);
+      row.sides.push_back({.values = s.values, .reason = s.values.empty() ? s.reason : Reason()});
+    }
   }
   std::ranges::for_each(rows, judge);
   if (leads_cpu_time(rows)) {
@@ -162,31 +200,34 @@ std::vector<ComparedRow> compare_rows(const Plan& plan, const TwoResults& both) 
 
 namespace {
 
-/// Both medians and their ratio, for CSV.
+/// The medians and their ratios to that of the baseline, for CSV.
 std::vector<show::Datum> comparison_data(const ComparedRow& row) {
-  std::vector<show::Datum> all;
-  for (const auto* side : {&row.first, &row.second}) {
+  std::vector<show::Datum> all, ratios;
+  const ComparedSide& base = row.sides[row.baseline];
+  for (std::size_t i = 0; i < row.sides.size(); ++i) {
+    const ComparedSide& side = row.sides[i];
     show::Datum& datum = all.emplace_back();
-    datum.keys = {{"command", side == &row.first ? "1" : "2"}};
+    datum.keys = {{"command", std::to_string(i + 1)}};
     datum.quantity = row.name;
     datum.unit = row.unit;
     datum.witness = row.name == wall_time ? "clock" : "perf";
-    datum.repetitions = side->size();
-    if (side->empty()) {
-      datum.reason = row.reason.text();
-      continue;
+    datum.repetitions = side.values.size();
+    datum.reason = side.reason.text();
+    if (!side.values.empty()) {
+      const auto s = statistics::summarise(side.values);
+      datum = datum.with(statistics::name_of(s.statistic), s.value, s.low, s.high);
     }
-    const auto s = statistics::summarise(*side);
-    datum = datum.with(statistics::name_of(s.statistic), s.value, s.low, s.high);
+    if (i == row.baseline) continue;
+    show::Datum& ratio = ratios.emplace_back();
+    ratio.keys = {{"command", ratio_name(i, row.baseline)}};
+    ratio.quantity = row.name;
+    ratio.statistic = "ratio of the medians";
+    ratio.repetitions = std::min(base.values.size(), side.values.size());
+    if (side.evidence == statistics::Evidence::clear) ratio.value = side.ratio;
+    const Reason& why = base.values.empty() ? base.reason : side.reason;
+    ratio.reason = !why.empty() ? why.text() : statistics::reservation(side.evidence, ratio.repetitions);
   }
-  show::Datum& ratio = all.emplace_back();
-  ratio.keys = {{"command", "2 / 1"}};
-  ratio.quantity = row.name;
-  ratio.statistic = "ratio of the medians";
-  ratio.repetitions = std::min(row.first.size(), row.second.size());
-  if (row.evidence == statistics::Evidence::clear) ratio.value = row.ratio;
-  ratio.reason =
-      !row.reason.empty() ? row.reason.text() : statistics::reservation(row.evidence, ratio.repetitions);
+  all.insert(all.end(), ratios.begin(), ratios.end());
   return all;
 }
 
@@ -194,28 +235,38 @@ std::vector<show::Datum> comparison_data(const ComparedRow& row) {
 
 show::Table comparison_table(const std::vector<ComparedRow>& rows) {
   using show::Role;
-  show::Table table({{"event"},
-                     {"1: median", Role::number, 1, "1"},
-                     {"2: median", Role::number, 0, "2"},
-                     {"2 / 1", Role::number}},
-                    "Comparison");
-  for (const ComparedRow& row : rows)
-    if (!row.beside && (!row.first.empty() || !row.second.empty()))
-      table.add({command::event_cell(row.name), median_text(row.first, row.unit),
-                 median_text(row.second, row.unit), ratio_text(row)});
-  for (const ComparedRow& row : rows)
+  const std::size_t baseline = rows.front().baseline;
+  show::Table table({{"event"}}, "Comparison");
+  for (std::size_t i = 0; i < rows.front().sides.size(); ++i) {
+    const std::string number = std::to_string(i + 1);
+    table.columns.push_back(
+        {number + ": median", Role::number, i == baseline ? 0 : static_cast<int>(i) + 1, number});
+    if (i != baseline) table.columns.push_back({ratio_name(i, baseline), Role::number});
+  }
+  for (const ComparedRow& row : rows) {
     table.add_data(comparison_data(row));
+    const auto empty = [](const ComparedSide& side) { return side.values.empty(); };
+    if (row.beside || std::ranges::all_of(row.sides, empty)) continue;
+    std::vector<show::Cell> cells{command::event_cell(row.name)};
+    for (std::size_t i = 0; i < row.sides.size(); ++i) {
+      cells.emplace_back(median_text(row.sides[i].values, row.unit));
+      if (i != baseline) cells.emplace_back(ratio_text(row, row.sides[i]));
+    }
+    table.add(std::move(cells));
+  }
   return table;
 }
 
-std::string comparison_text(const std::vector<ComparedRow>& rows, const std::string& first,
-                            const std::string& second, std::FILE* stream) {
-  const std::size_t n = std::min(rows.front().first.size(), rows.front().second.size());
+std::string comparison_text(const std::vector<ComparedRow>& rows, const std::vector<Request>& requests,
+                            std::FILE* stream) {
+  const std::size_t n = std::ranges::min(
+      rows.front().sides | ranges::views::transform([](const auto& side) { return side.values.size(); }));
   const std::size_t columns = command::line_width(stream);
   std::string text;
-  for (const std::string& line :
-       {"1: " + first, "2: " + second, base::format_count(n, "repetition") + " of each in turn"})
-    text += command::fit(line, columns, 2) + "\n";
+  for (std::size_t i = 0; i < requests.size(); ++i)
+    text +=
+        command::fit(fmt::format("{}: {}", i + 1, kernel::quoted(requests[i].command)), columns, 2) + "\n";
+  text += base::format_count(n, "repetition") + " of each in turn\n";
   const show::Table table = comparison_table(rows);
   if (!table.empty()) text += command::table_text(table, stream);
   if (leads_cpu_time(rows))
@@ -224,7 +275,9 @@ std::string comparison_text(const std::vector<ComparedRow>& rows, const std::str
                       stream);
   std::map<std::string, std::vector<std::string>> missing; // by reason
   for (const ComparedRow& row : rows)
-    if (!row.reason.empty() && !row.beside) missing[command::brief(row.reason)].push_back(row.name);
+    if (const auto side = std::ranges::find(row.sides, true, [](const auto& s) { return s.values.empty(); });
+        side != row.sides.end() && !row.beside)
+      missing[command::brief(side->reason)].push_back(row.name);
   for (const auto& [why, names] : missing)
     text += not_counted_line(names, why, stream);
   const bool open =
@@ -236,33 +289,31 @@ std::string comparison_text(const std::vector<ComparedRow>& rows, const std::str
   return text + note_line((open ? "?: not established" + why + ". " : "") + "More: --json", stream);
 }
 
-std::string cut_short_text(const TwoResults& both) {
+std::string cut_short_text(const Results& results) {
   std::string text;
   bool failed = false;
-  for (const RunResult* ended : {&both.first, &both.second}) {
-    failed = failed || (ended->cut_short && ended->signal == 0);
-    const std::string why = ended->cut_short    ? completed_text(*ended)
-                            : ended->failed > 0 ? base::format_count(ended->failed, "run") + " failed"
-                                                : "";
-    if (!why.empty()) text += fmt::format("  {}: {}\n", ended == &both.first ? 1 : 2, why);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const RunResult& ended = results[i];
+    failed = failed || (ended.cut_short && ended.signal == 0);
+    const std::string why = ended.cut_short    ? completed_text(ended)
+                            : ended.failed > 0 ? base::format_count(ended.failed, "run") + " failed"
+                                               : "";
+    if (!why.empty()) text += fmt::format("  {}: {}\n", i + 1, why);
   }
   return text + (failed ? fmt::format("  fix: {}\n", keep_failures) : "");
 }
 
-std::string comparison_json(const std::vector<ComparedRow>& rows, const Request& first, const Request& second,
-                            const TwoResults& both) {
-  Json json{{"commands", {first.command, second.command}},
-            {"repeat", std::max(both.first.requested, both.second.requested)}};
-  json["runs"] = {runs_json(both.first), runs_json(both.second)};
-  json["metrics"] = Json::array();
+std::string comparison_json(const std::vector<ComparedRow>& rows, const std::vector<Request>& requests,
+                            const Results& results) {
+  Json json{{"commands", requests | ranges::views::transform(&Request::command) | ranges::to<std::vector>()},
+            {"baseline", rows.front().baseline + 1},
+            {"repeat", std::ranges::max(results | ranges::views::transform(&RunResult::requested))},
+            {"runs", results | ranges::views::transform(runs_json) | ranges::to<std::vector>()},
+            {"metrics", Json::array()}};
   for (const ComparedRow& row : rows) {
-    Json one{{"name", row.name}, {"unit", row.unit}};
-    one["first"] = side_json(row.first);
-    one["second"] = side_json(row.second);
-    one["ratio"] = or_null(row.ratio);
-    one["evidence"] = name_of(row.evidence);
-    one["distinguishable"] = row.evidence == statistics::Evidence::clear;
-    if (!row.reason.empty()) one["reason"] = row.reason.text();
+    Json one{{"name", row.name}, {"unit", row.unit}, {"sides", Json::array()}};
+    for (const ComparedSide& side : row.sides)
+      one["sides"].push_back(side_json(side, &side != &row.sides[row.baseline]));
     json["metrics"].push_back(std::move(one));
   }
   return json_text("stat-compare", json);

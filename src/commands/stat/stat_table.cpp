@@ -138,6 +138,13 @@ std::string note_line(const std::string& text, std::FILE* stream) {
   return "  " + command::wrap(text, command::line_width(stream), 4) + "\n";
 }
 
+std::string last_lines_text(const RunResult& ended, const std::string& whose, std::FILE* stream) {
+  std::string text = ended.last_lines.empty() ? "" : note_line(whose + "last lines on its stderr:", stream);
+  for (const std::string& line : ended.last_lines)
+    text += "    " + command::shortened(command::one_line(line), command::line_width(stream) - 4) + "\n";
+  return text;
+}
+
 std::string not_counted_line(const std::vector<std::string>& names, const std::string& why,
                              std::FILE* stream) {
   std::string text = fmt::format("not counted: {}: {}", fmt::join(names, ", "), why);

@@ -34,6 +34,10 @@ struct ShownUnit {
 /// A note below a table: indented, wrapped to the width of the stream.
 [[nodiscard]] std::string note_line(const std::string& text, std::FILE* stream);
 
+/// What the last run that failed wrote to stderr, where that was not shown. `whose`: "2: ", of a command.
+[[nodiscard]] std::string last_lines_text(const RunResult& ended, const std::string& whose,
+                                          std::FILE* stream);
+
 /// One interval: one line per row. `head`: with column headings.
 [[nodiscard]] std::string interval_lines(const Plan& plan, const Slice& slice, bool head);
 

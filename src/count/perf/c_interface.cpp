@@ -409,6 +409,10 @@ size_t recount_csv(const recount_counters* counters, char* text, size_t size) {
   return write_text(counters, text, size, to_csv);
 }
 
+int recount_version(void) {
+  return RECOUNT_VERSION_NUMBER;
+}
+
 const char* recount_error(void) {
   return c_error().c_str();
 }

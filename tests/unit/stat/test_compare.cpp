@@ -1,4 +1,4 @@
-// Two commands in turn: which rows differ.
+// Commands in turn: which rows differ.
 #include "commands/stat/second_count.hpp"
 #include "commands/stat/stat_compare.hpp"
 #include "run/rounds.hpp"
@@ -46,11 +46,10 @@ RunResult results(double times) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(commands_are_split_at_the_separator) {
-  const auto [first, second] = split_commands({"a", "-b", "---", "c"});
-  BOOST_TEST(first == (Words{"a", "-b"}), boost::test_tools::per_element());
-  BOOST_TEST(second == Words{"c"}, boost::test_tools::per_element());
+  BOOST_TEST(
+      (split_commands({"a", "-b", "---", "c", "---", "d"}) == std::vector<Words>{{"a", "-b"}, {"c"}, {"d"}}));
   for (const Words& words :
-       {Words{}, Words{"a"}, Words{"a", "---"}, Words{"---", "a"}, Words{"a", "---", "b", "---", "c"}})
+       {Words{}, Words{"a"}, Words{"a", "---"}, Words{"---", "a"}, Words{"a", "---", "---", "c"}})
     BOOST_CHECK_THROW(static_cast<void>(split_commands(words)), Error);
 }
 
@@ -58,11 +57,11 @@ BOOST_AUTO_TEST_CASE(only_distinguishable_rows_have_a_ratio) {
   const auto rows = compare_rows(plan(), {results(1), results(1.5)});
   BOOST_REQUIRE(rows.size() == 4U);
   BOOST_TEST(rows[0].name == "wall time");
-  BOOST_TEST((rows[0].evidence == statistics::Evidence::overlap));
-  BOOST_TEST((rows[1].evidence == statistics::Evidence::overlap));
-  BOOST_TEST((rows[2].evidence == statistics::Evidence::clear));
-  BOOST_TEST(*rows[2].ratio == 1.5);
-  BOOST_TEST(rows[3].reason.cause == "no core PMU");
+  BOOST_TEST((rows[0].sides[1].evidence == statistics::Evidence::overlap));
+  BOOST_TEST((rows[1].sides[1].evidence == statistics::Evidence::overlap));
+  BOOST_TEST((rows[2].sides[1].evidence == statistics::Evidence::clear));
+  BOOST_TEST(*rows[2].sides[1].ratio == 1.5);
+  BOOST_TEST(rows[3].sides[0].reason.cause == "no core PMU");
   const auto table = comparison_table(rows);
   BOOST_REQUIRE(table.rows.size() == 3U);
   BOOST_TEST(table.rows[1].back().text == "1.00"); // within 2 %
@@ -70,11 +69,24 @@ BOOST_AUTO_TEST_CASE(only_distinguishable_rows_have_a_ratio) {
   BOOST_TEST(table.rows[2].back().text == "1.500");
 }
 
+BOOST_AUTO_TEST_CASE(each_side_is_compared_with_the_baseline) {
+  const auto rows = compare_rows(plan(), {results(1), results(1.5), results(3)}, 1);
+  const auto table = comparison_table(rows);
+  std::string heads, texts;
+  for (std::size_t i = 1; i < table.columns.size(); ++i) {
+    heads += table.columns[i].head + "; ";
+    texts += table.rows[2][i].text + "; ";
+  }
+  BOOST_TEST(heads == "1: median; 1 / 2; 2: median; 3: median; 3 / 2; ");
+  BOOST_TEST(texts == "101; 0.667; 152; 303; 2.000; ");
+  BOOST_TEST((!rows[2].sides[1].ratio && rows[2].decided() && !rows[0].decided()));
+}
+
 BOOST_AUTO_TEST_CASE(two_repetitions_establish_nothing) {
   auto first = results(1), second = results(100);
   first.repetitions.resize(2);
   const auto rows = compare_rows(plan(), {first, second});
-  BOOST_TEST((rows[2].evidence == statistics::Evidence::few));
+  BOOST_TEST((rows[2].sides[1].evidence == statistics::Evidence::few));
   BOOST_TEST(comparison_table(rows).rows[2].back().text == "100.50 ?");
   BOOST_TEST(!decided(rows, true));
 }
@@ -83,7 +95,9 @@ BOOST_AUTO_TEST_CASE(rows_are_decided_by_a_difference_or_by_equality) {
   using Values = std::vector<double>;
   const Values near{100, 100.1, 100.2, 100.3}, far{100, 110, 120, 130}, twice{200, 201, 202, 203};
   const auto of = [](const Values& first, const Values& second) {
-    return ComparedRow{"", "", first, second, {}, statistics::evidence(first, second), {}, false}.decided();
+    ComparedRow row{"", "", {{.values = first}, {.values = second}}};
+    judge(row);
+    return row.decided();
   };
   BOOST_TEST((of(near, near) && of(near, twice) && of(near, {}) && of({0, 0, 0}, {0, 0, 0})));
   BOOST_TEST((!of(far, far) && !of(near, far)));
