@@ -146,7 +146,8 @@ BOOST_AUTO_TEST_CASE(a_full_disk_loses_nothing_that_was_measured) {
   BOOST_TEST(whole.finish().exit.ok());
   const auto expected = content(whole.file);
   const auto size = fs::file_size(whole.file);
-  // Half of the whole at most: its runs may have been disturbed, which makes lines longer, and the others not.
+  // Half of the whole at most: its runs may have been disturbed, which makes lines longer, and the others
+  // not.
   for (const unsigned part : {1U, 25U, 45U}) {
     Sweep full = whole;
     full.file = (folder.path / ("full" + std::to_string(part))).string();
