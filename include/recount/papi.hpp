@@ -24,8 +24,9 @@ namespace recount {
 /// raw ones. Presets always follow the set.)
 ///
 /// After PAPI_shutdown() by the program itself a set throws Error, and a new one initialises PAPI again. PAPI
-/// 7 permits that to the thread that shut it down only: others hold freed memory of PAPI. Not for signal
-/// handlers nor for a forked child, which shares PAPI's descriptors with its parent.
+/// 7 permits that to the thread that shut it down only: others hold freed memory of PAPI; and 7.0 itself
+/// writes to a table that it freed, which may crash. Not for signal handlers nor for a forked child, which
+/// shares PAPI's descriptors with its parent.
 ///
 /// Every function throws recount::Error with PAPI's own error name and text. Source: PAPI 7's papi.h.
 class PapiSet {

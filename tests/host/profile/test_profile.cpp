@@ -186,7 +186,8 @@ BOOST_AUTO_TEST_CASE(every_number_of_threads_is_sampled_as_a_whole) {
         BOOST_TEST(!has_note(seen.recording, "incomplete"));
         const auto present = static_cast<double>(seen.count().present_ns);
         BOOST_TEST(present > 0.95e6 * static_cast<double>(threads * each));
-        // At least twice as much, were it enabled where a thread does not run; waiting for a busy CPU adds a little.
+        // At least twice as much, were it enabled where a thread does not run; waiting for a busy CPU adds a
+        // little.
         BOOST_TEST(present < 1.4 * static_cast<double>(seen.count().occurrences) + 30e6);
       }
     }
