@@ -62,7 +62,7 @@ class Laboratory(unittest.TestCase):
             report = pathlib.Path(folder, "lab/report.md").read_text()
         # A Core i7-6700.
         for question, value in (("3.1.1 size of L1", "32 KiB"), ("3.1.1 line", "64 B"), ("3.1.1 ways", "8 ways"), ("3.1.2 size of L2", "256 KiB"),
-                                ("3.1.2 line", "64 B"), ("3.1.2 ways", "4 ways"), ("against stated values", "6 of 6 properties agree, none")):
+                                ("3.1.2 line", "64 B"), ("3.1.2 ways", "4 ways"), ("against stated values", "6 of 6 agree, none")):
             self.assertRegex(answer.stdout, rf"(?m)^{re.escape(question)} +{value}")
         self.assertRegex(" ".join(answer.stdout.split()), r"misses are counted by papi and perf \(\d+ points twice, which differ by at most 0\.00\d\d per access")
         self.assertIn("times and cycles are those of the emulated machine", report)

@@ -324,8 +324,8 @@ std::string answers_screen(const result::Results& results, const std::vector<doc
   std::string lines, note;
   for (const document::Answer& answer : answers) {
     std::string value = value_text(answer);
-    if (value.size() > longest && !answer.value.empty()) continue;
     if (answer.value.empty()) value = "not answered: the report has the reason";
+    if (value.size() > longest) value = "in the report";
     if (answer.open) note = "  ?: not established\n";
     lines += command::wrap(answer.question + ": " + value, columns, 2) + "\n";
     table.add({answer.question, value, answer.confidence.substr(0, answer.confidence.find(','))});

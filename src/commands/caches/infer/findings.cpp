@@ -497,7 +497,9 @@ std::vector<Paragraph> justification(const CachesFindings& findings) {
   return all;
 }
 
-std::string agreement_text(const CachesFindings& findings) {
+namespace {
+
+std::string count_text(const CachesFindings& findings, bool reasons) {
   const Caches& found = findings.found;
   std::vector<std::string> differences;
   std::size_t agree = 0, stated = 0, absent = 0;
@@ -507,20 +509,29 @@ std::string agreement_text(const CachesFindings& findings) {
       absent += p->agreement == StatedMatch::not_found ? 1U : 0U;
       if (p->agreement == StatedMatch::agrees) ++agree;
       if (p->agreement == StatedMatch::differs)
-        differences.push_back(fmt::format("{} {}: found {}, stated {}: {}", level.name, p->name,
-                                          value_text(*p), stated_text(*p), p->remark));
+        differences.push_back(
+            fmt::format("{} {}", level.name, p->name) +
+            (reasons ? fmt::format(": found {}, stated {}: {}", value_text(*p), stated_text(*p), p->remark)
+                     : ""));
     }
   return fmt::format(
-      "{} of {} {}, {}{}", agree, base::format_count(stated, "property", "properties"),
+      "{} of {} {}, {}{}", agree,
+      reasons ? base::format_count(stated, "property", "properties") : std::to_string(stated),
       agree == 1 ? "agrees" : "agree", absent == 0 ? "" : fmt::format("{} not found, ", absent),
       differences.empty() ? std::string("none differs")
                           : fmt::format("{}: {}", base::format_count(differences.size(), "differs", "differ"),
-                                        fmt::join(differences, ". ")));
+                                        fmt::join(differences, reasons ? ". " : ", ")));
+}
+
+} // namespace
+
+std::string agreement_text(const CachesFindings& findings) {
+  return count_text(findings, false);
 }
 
 std::string comparison_text(const CachesFindings& findings) {
   return fmt::format("Compared with the specification ({}): {}.", findings.stated.source,
-                     agreement_text(findings));
+                     count_text(findings, true));
 }
 
 } // namespace recount::caches

@@ -246,9 +246,9 @@ struct CachesFindings {
 [[nodiscard]] CachesFindings findings_on_record(const result::Results& results, const result::Run& run,
                                                 const std::string& machine = {});
 
-/// "6 of 9 properties agree, 3 not found, none differs": every difference from what is stated once.
+/// "6 of 9 agree, 2 not found, 1 differs: L3 capacity".
 [[nodiscard]] std::string agreement_text(const CachesFindings& findings);
-/// The same in a sentence, with the source of the stated values.
+/// The same in a sentence, with the source of the stated values, and both values where they differ.
 [[nodiscard]] std::string comparison_text(const CachesFindings& findings);
 
 /// Whether a reading of times from the grid contradicts the inference, which measures at more sizes: a
