@@ -325,10 +325,11 @@ std::string answers_screen(const result::Results& results, const std::vector<doc
   for (const document::Answer& answer : answers) {
     std::string value = value_text(answer);
     if (answer.value.empty()) value = "not answered: the report has the reason";
-    if (value.size() > longest) value = "in the report";
+    const bool fits = value.size() <= longest;
+    if (!fits) value = "in the report";
     if (answer.open) note = "  ?: not established\n";
     lines += command::wrap(answer.question + ": " + value, columns, 2) + "\n";
-    table.add({answer.question, value, answer.confidence.substr(0, answer.confidence.find(','))});
+    table.add({answer.question, value, fits ? answer.confidence.substr(0, answer.confidence.find(',')) : ""});
   }
   return command::wrap(machine_text(results) + "; " + source_of_misses(results), columns, 2) + "\n" +
          (narrow ? lines : command::table_text(table, stdout, columns)) + note;
