@@ -136,7 +136,7 @@ struct Absence {
 Absence find_absence(const ProductGroup& group, const Product& product, const std::string& name) {
   for (const auto& [key, all] : group.metrics(product))
     if (key.second == name && !all.summary && !all.reason.empty())
-      return {group.absence(product), all.reason->text()};
+      return {key.first.modelled() ? "not determined" : group.absence(product), all.reason->text()};
   const MetricRow* const row = find_row(name);
   if (is_derived(row))
     for (const Witness& witness : group.witnesses)

@@ -329,7 +329,7 @@ BOOST_AUTO_TEST_CASE(products_without_any_value_keep_their_row) {
   const auto& rows = std::get<show::Table>(page.blocks.at(1)).rows;
   BOOST_TEST_REQUIRE(rows.size() == 2U);
   BOOST_TEST(rows[1].at(1).text == "512");
-  BOOST_TEST(rows[1].at(2).text == "not counted");
+  BOOST_TEST(rows[1].at(2).text == "not determined");
 }
 
 BOOST_AUTO_TEST_CASE(disturbed_times_have_speed_ups_by_cpu_time) {
