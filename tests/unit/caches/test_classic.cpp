@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(ways_below_a_level_that_was_not_counted_are_unknown) {
   BOOST_TEST(reading.level == "L2");
   BOOST_TEST(reading.capacity.value.value_or(0) == 256 << 10);
   BOOST_TEST(!reading.ways.value);
-  BOOST_TEST(reading.ways.unknown == "those of the level above are unknown");
+  BOOST_TEST(reading.ways.unknown == "this reading does not determine those of the level above");
 }
 
 BOOST_AUTO_TEST_CASE(the_sizes_of_the_assignment_give_line_and_ways_of_a_cache_of_48_KiB) {

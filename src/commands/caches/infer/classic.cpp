@@ -204,7 +204,7 @@ bool would_fit(std::int64_t lines, std::int64_t ways_above, std::int64_t ways, c
 /// Why the ways of a level cannot be inferred from this number of lines, with so many ways above it; empty:
 /// they can. The kernel stride loads and stores.
 std::string hidden_ways(std::int64_t lines, const ClassicValue& above, const Limits& limits) {
-  if (!above.value) return "those of the level above are unknown";
+  if (!above.value) return "this reading does not determine those of the level above";
   if (lines <= *above.value)
     return fmt::format("{} the level above, which has {} or more",
                        base::format_count(lines, "line fits", "lines fit"),
