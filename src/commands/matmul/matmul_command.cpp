@@ -69,8 +69,7 @@ MatmulRequest parse_request(const MatmulArguments& a) {
   request.choice.commands = a.commands;
   request.choice.line = line_here();
   request.witnesses = list_witnesses(a.witnesses);
-  constexpr int quick = 3; // what a comparison needs; undecided ones are repeated
-  request.repeat = host::repetitions(a.repeat, a.quick ? quick : request.repeat);
+  request.repeat = host::repetitions(a.repeat, request.repeat);
   request.seed = command::parse_seed(a.seed);
   request.modes = sweep::parse_modes(a.sample, a.draws);
   request.java = !a.no_java;
@@ -311,8 +310,7 @@ command::Command matmul_command() {
             .flag("--no-java", a.no_java, "do not run the Java version")
             .list("--witness", a.witnesses, "LIST",
                   "clock, perf, papi, model, model:NAME (default: all available)")
-            .number("-r,--repeat", a.repeat, "N", "repetitions, each in a new process (default 5, quick: 3)",
-                    {1, 1000})
+            .number("-r,--repeat", a.repeat, "N", "repetitions, each in a new process (default 5)", {1, 1000})
             .text("--sample", a.sample, "WHEN", sweep::sample_help)
             .number("--draws", a.draws, "N", sweep::draws_help, {1, 1000})
             .text("-o,--output", a.output, "FILE", "write results to FILE as they are measured; - is stdout")
