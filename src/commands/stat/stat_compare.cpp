@@ -184,7 +184,7 @@ std::vector<ComparedRow> compare_rows(const Plan& plan, const Results& results, 
                                                      .unit = plan.rows[r].unit,
                                                      .sides = {},
                                                      .baseline = baseline,
-                                                     .beside = is_beside(plan, r)});
+                                                     .derived = is_beside(plan, r)});
     for (const RunResult& result : results) {
       RowSummary s = summarise(result.repetitions, r);
       row.sides.push_back({.values = s.values, .reason = s.values.empty() ? s.reason : Reason()});
@@ -246,7 +246,7 @@ show::Table comparison_table(const std::vector<ComparedRow>& rows) {
   for (const ComparedRow& row : rows) {
     table.add_data(comparison_data(row));
     const auto empty = [](const ComparedSide& side) { return side.values.empty(); };
-    if (row.beside || std::ranges::all_of(row.sides, empty)) continue;
+    if (row.derived || std::ranges::all_of(row.sides, empty)) continue;
     std::vector<show::Cell> cells{command::event_cell(row.name)};
     for (std::size_t i = 0; i < row.sides.size(); ++i) {
       cells.emplace_back(median_text(row.sides[i].values, row.unit));
@@ -276,12 +276,12 @@ std::string comparison_text(const std::vector<ComparedRow>& rows, const std::vec
   std::map<std::string, std::vector<std::string>> missing; // by reason
   for (const ComparedRow& row : rows)
     if (const auto side = std::ranges::find(row.sides, true, [](const auto& s) { return s.values.empty(); });
-        side != row.sides.end() && !row.beside)
+        side != row.sides.end() && !row.derived)
       missing[command::brief(side->reason)].push_back(row.name);
   for (const auto& [why, names] : missing)
     text += not_counted_line(names, why, stream);
   const bool open =
-      std::ranges::any_of(rows, [](const ComparedRow& row) { return !row.beside && !row.decided(); });
+      std::ranges::any_of(rows, [](const ComparedRow& row) { return !row.derived && !row.decided(); });
   const std::string why = columns < 80
                               ? ""
                               : fmt::format(" (intervals overlap, or too few runs; -r {} may decide)",

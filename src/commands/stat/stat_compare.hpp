@@ -39,7 +39,7 @@ struct ComparedRow {
   std::string name, unit;
   std::vector<ComparedSide> sides;    ///< by command
   std::size_t baseline = 0;           ///< of `sides`
-  bool beside = false;                ///< a metric that follows from the row before
+  bool derived = false;               ///< a metric that follows from the row before
   [[nodiscard]] bool decided() const; ///< all sides are
 };
 /// Compares each side with the baseline. Pure.
