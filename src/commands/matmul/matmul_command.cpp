@@ -69,7 +69,8 @@ MatmulRequest parse_request(const MatmulArguments& a) {
   request.choice.commands = a.commands;
   request.choice.line = line_here();
   request.witnesses = list_witnesses(a.witnesses);
-  request.repeat = host::repetitions(a.repeat, request.repeat);
+  constexpr int quick = 4; // two sets of four values can be distinguished, two of three hardly
+  request.repeat = host::repetitions(a.repeat, a.quick ? quick : request.repeat);
   request.seed = command::parse_seed(a.seed);
   request.modes = sweep::parse_modes(a.sample, a.draws);
   request.java = !a.no_java;
@@ -267,7 +268,7 @@ int execute_matmul(const MatmulArguments& a) {
     return 0;
   }
   if (a.repeat == 0 && batch.shard.whole() && !request.choice.emulated) {
-    constexpr double quick = 30; // seconds
+    constexpr double quick = 10; // seconds
     const std::chrono::duration<double> announced = estimate_matmul(batch.jobs, batch.execution.parallel);
     batch.until_decided = {[&](const auto& results) { return repeat_undecided(batch, results, statistic); },
                            announced.count(), a.quick ? quick : stat::longest_undecided};
@@ -310,7 +311,8 @@ command::Command matmul_command() {
             .flag("--no-java", a.no_java, "do not run the Java version")
             .list("--witness", a.witnesses, "LIST",
                   "clock, perf, papi, model, model:NAME (default: all available)")
-            .number("-r,--repeat", a.repeat, "N", "repetitions, each in a new process (default 5)", {1, 1000})
+            .number("-r,--repeat", a.repeat, "N", "repetitions, each in a new process (default 5, quick: 4)",
+                    {1, 1000})
             .text("--sample", a.sample, "WHEN", sweep::sample_help)
             .number("--draws", a.draws, "N", sweep::draws_help, {1, 1000})
             .text("-o,--output", a.output, "FILE", "write results to FILE as they are measured; - is stdout")
