@@ -238,7 +238,7 @@ show::Table answers_table(const std::vector<document::Answer>& answers,
   for (const document::Answer& answer : answers) {
     const auto place = places.find(answer.proof);
     table.add(
-        {answer.question, value_text(answer), place == places.end() ? "" : place->second, answer.confidence});
+        {answer.question, value_text(answer), place == places.end() ? "" : place->second, answer.confidence_text()});
   }
   return table;
 }
@@ -329,7 +329,7 @@ std::string answers_screen(const result::Results& results, const std::vector<doc
     if (!fits) value = "in the report";
     if (answer.open) note = "  ?: not established\n";
     lines += command::wrap(answer.question + ": " + value, columns, 2) + "\n";
-    table.add({answer.question, value, fits ? answer.confidence.substr(0, answer.confidence.find(',')) : ""});
+    table.add({answer.question, value, fits ? answer.confidence : ""});
   }
   return command::wrap(machine_text(results) + "; " + source_of_misses(results), columns, 2) + "\n" +
          (narrow ? lines : command::table_text(table, stdout, columns)) + note;

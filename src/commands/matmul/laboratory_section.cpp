@@ -96,7 +96,7 @@ std::vector<Answer> answer_laboratory(const ProductGroup& group, const Laborator
     Answer& answer = all.emplace_back(Answer{question, fmt::format("{}", fmt::join(line.parts, ", "))});
     if (answer.value.empty()) answer.reason = "not measured";
     answer.proof = fmt::format("{}, n = {}", table, lab.first.n);
-    answer.confidence = confidence_text(line.facts);
+    state_confidence(answer, line.facts);
     answer.open = !std::ranges::all_of(line.facts, &Fact::clear);
   };
   add("3.2.1 " + loops_name(lab.first), own_line(group, lab.first), all_products);

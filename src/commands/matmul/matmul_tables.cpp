@@ -529,19 +529,22 @@ Trust trust_in(const Fact& fact) {
 }
 
 /// The least trust in measured numbers, and whether some are modelled.
-std::string confidence_text(std::set<Trust> all) {
+void state_trust(Answer& answer, std::set<Trust> all) {
   constexpr const char* texts[] = {"high", "medium", "low"};
   const bool modelled = all.erase(Trust::modelled) > 0;
-  if (all.empty()) return modelled ? "modelled" : "";
-  return texts[static_cast<std::size_t>(*all.rbegin())] + std::string(modelled ? ", partly modelled" : "");
+  answer.partly_modelled = modelled && !all.empty();
+  if (!all.empty())
+    answer.confidence = texts[static_cast<std::size_t>(*all.rbegin())];
+  else if (modelled)
+    answer.confidence = "modelled";
 }
 
 } // namespace
 
-std::string confidence_text(const std::vector<Fact>& facts) {
+void state_confidence(Answer& answer, const std::vector<Fact>& facts) {
   std::set<Trust> all;
   std::ranges::transform(facts, std::inserter(all, all.end()), trust_in);
-  return confidence_text(std::move(all));
+  state_trust(answer, std::move(all));
 }
 
 namespace {
@@ -572,7 +575,7 @@ public:
     if (parts_.empty()) return answer;
     answer.proof = std::move(proof);
     answer.cells = std::move(cells);
-    answer.confidence = confidence_text(trust_);
+    state_trust(answer, trust_);
     return answer;
   }
 

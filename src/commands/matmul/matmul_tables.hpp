@@ -72,8 +72,8 @@ using AddFigures = std::function<void(std::vector<document::Block>&, const Produ
 product_blocks(const std::vector<ProductGroup>& groups, const AddFigures& add_figures = {}, bool full = true);
 /// Its section, and all its values at the end.
 [[nodiscard]] std::vector<document::Section> product_sections();
-/// "high", "low", "modelled": the least confidence in facts that are known; empty: there are none.
-[[nodiscard]] std::string confidence_text(const std::vector<Fact>& facts);
+/// "high", "low", "modelled", and whether some are modelled: the least confidence in facts that are known.
+void state_confidence(document::Answer& answer, const std::vector<Fact>& facts);
 /// The laboratory's part of recount laboratory: its tables, and an answer of a line for each question.
 [[nodiscard]] document::Section laboratory_section();
 /// The speed-ups over a variant at the largest size at which it was timed; nothing where there are none.

@@ -127,7 +127,7 @@ std::vector<document::Block> answers_section(const std::vector<document::Part>& 
                       "Questions and answers: " + machine);
     for (const auto& answer : answers)
       table.rows.push_back({answer.question, answer_text(answer), proof_text(answer, numbers),
-                            answer.confidence.empty() ? "-" : answer.confidence});
+                            answer.confidence.empty() ? "-" : answer.confidence_text()});
     blocks.emplace_back(std::move(table));
   }
   blocks.emplace_back(document::Paragraph{

@@ -62,13 +62,17 @@ struct Material {
 
 /// A question of the assignments that the studies follow, and what the results answer.
 struct Answer {
-  std::string question = {};   ///< "L1d: size"
-  std::string value = {};      ///< empty: not answerable from these results
-  std::string reason = {};     ///< why the question, or a part of it, is not answered
-  std::string proof = {};      ///< caption of the table with the cells; empty: none
-  std::string cells = {};      ///< "row L1d capacity"
-  std::string confidence = {}; ///< "high", "medium", "low", "modelled"
-  bool open = false;           ///< `value` has a comparison that is not established, marked "?"
+  std::string question = {};    ///< "L1d: size"
+  std::string value = {};       ///< empty: not answerable from these results
+  std::string reason = {};      ///< why the question, or a part of it, is not answered
+  std::string proof = {};       ///< caption of the table with the cells; empty: none
+  std::string cells = {};       ///< "row L1d capacity"
+  std::string confidence = {};  ///< "high", "medium", "low", "modelled"
+  bool partly_modelled = false; ///< of a value that is measured otherwise
+  bool open = false;            ///< `value` has a comparison that is not established, marked "?"
+  [[nodiscard]] std::string confidence_text() const {
+    return confidence + (partly_modelled ? ", partly modelled" : "");
+  }
 };
 
 /// A section of the report. Features list theirs; commands/cli/commands.cpp has the table of all, in their
