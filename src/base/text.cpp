@@ -171,7 +171,19 @@ bool is_control(char32_t c) {
          (c >= 0xFFF9 && c <= 0xFFFB) || c == 0xFFFE || c == 0xFFFF || (c >= 0xE0000 && c <= 0xE007F);
 }
 
+namespace {
+constexpr bool is_plain(char c) {
+  return c >= ' ' && c <= '~';
+}
+} // namespace
+
 void append_printable(std::string& to, std::string_view& text) {
+  const auto run = static_cast<std::size_t>(std::ranges::find_if_not(text, is_plain) - text.begin());
+  if (run > 0) {
+    to += text.substr(0, run);
+    text.remove_prefix(run);
+    return;
+  }
   const std::string_view before = text;
   const char32_t c = next_character(text);
   const std::string_view bytes = before.substr(0, before.size() - text.size());
@@ -190,8 +202,6 @@ void append_printable(std::string& to, std::string_view& text) {
 }
 
 std::string printable(std::string_view text) {
-  const auto plain = [](char c) { return c >= ' ' && c <= '~'; };
-  if (std::ranges::all_of(text, plain)) return std::string(text);
   std::string out;
   while (!text.empty())
     append_printable(out, text);

@@ -144,7 +144,7 @@ void append_character(std::string& to, char32_t character);
 /// Text that is safe to print on a terminal: controls become \u001b, as in JSON (RFC 8259, section 7), and
 /// bytes that are not UTF-8 become \xff. Idempotent; JSON stays valid.
 [[nodiscard]] std::string printable(std::string_view text);
-/// The same for the first character, which is removed from `text`.
+/// The same for the first character, or for all of ASCII that precede another one; removed from `text`.
 void append_printable(std::string& to, std::string_view& text);
 
 } // namespace recount::base

@@ -11,6 +11,7 @@
 #include <array>
 #include <bitset>
 #include <map>
+#include <set>
 #include <utility>
 
 namespace recount::kernel {
@@ -178,9 +179,12 @@ public:
   /// Those of `candidates`, all of one preset, that exclude more than `given` do; greedily, the best first.
   [[nodiscard]] std::vector<Proof> choose(const std::vector<Proof>& given, std::vector<Proof> candidates) {
     std::array<int, Others().size()> times{};
+    Others wanted;
+    wanted.set();
     const auto count = [&](const Others& others) {
-      for (std::size_t i = 0; i < others.size(); ++i)
-        times[i] += others[i] ? 1 : 0;
+      const Others fresh = others & wanted;
+      for (std::size_t i = 0; i < fresh.size(); ++i)
+        if (fresh[i] && ++times[i] == enough(i)) wanted.reset(i);
     };
     for (const Proof& one : given)
       if (const auto others = excluded(one)) count(*others);
@@ -193,9 +197,6 @@ public:
         chosen.push_back(std::move(one)); // simulated: known to nobody but the model
     }
     while (!rest.empty()) {
-      Others wanted;
-      for (std::size_t i = 0; i < times.size(); ++i)
-        wanted.set(i, times[i] < enough(i));
       const auto best =
           std::ranges::max_element(rest, {}, [&](const auto& one) { return (one.second & wanted).count(); });
       if ((best->second & wanted).none()) break;
@@ -255,15 +256,13 @@ std::vector<Proof> side_proofs(const MaybeMachine& machine) {
   const auto proven = proofs(machine);
   const auto simulated = machine ? model::metric_names(*machine) : std::vector<std::string>{};
   std::vector<Proof> all, kept;
+  std::map<std::string, std::set<std::pair<const Kernel*, Params>>> known; // points by preset
+  for (const Proof& one : proven)
+    known[one.preset].emplace(one.kernel, one.point);
   const auto add = [&](const ProofRow& row, const Kernel& kernel, const Params& point,
                        const std::string& preset) {
-    const auto same = [&](const Proof& other) {
-      return other.preset == preset && other.kernel == &kernel && other.point == point;
-    };
-    if (std::ranges::find(proven, preset, &Proof::preset) == proven.end()) return;
-    if (std::ranges::any_of(proven, same) || std::ranges::any_of(all, same) ||
-        std::ranges::any_of(kept, same))
-      return;
+    const auto points = known.find(preset);
+    if (points == known.end() || !points->second.emplace(&kernel, point).second) return;
     if (listed(tables().doubts, preset, kernel, point)) return; // a correct counter may count something else
     (listed(tables().kept, preset, kernel, point) ? kept : all)
         .push_back({preset, &kernel, point, row.tolerance, row.why});

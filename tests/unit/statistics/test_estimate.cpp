@@ -44,6 +44,33 @@ BOOST_AUTO_TEST_CASE(the_same_seed_gives_the_same_interval) {
   BOOST_TEST(a.high >= a.median);
 }
 
+// All resamples of up to five values: more than 5 % have the least as their median, of six fewer.
+BOOST_AUTO_TEST_CASE(few_values_have_their_range_as_interval) {
+  for (std::size_t n = 2; n <= 6; ++n) {
+    std::size_t all = 1, least = 0;
+    for (std::size_t i = 0; i < n; ++i)
+      all *= n;
+    for (std::size_t code = 0; code < all; ++code) {
+      std::size_t zeros = 0;
+      for (std::size_t rest = code, i = 0; i < n; ++i, rest /= n)
+        zeros += rest % n == 0 ? 1 : 0;
+      least += zeros > n / 2 ? 1 : 0;
+    }
+    BOOST_TEST((static_cast<double>(least) > 0.05 * static_cast<double>(all)) == (n <= 5));
+    if (n > 5) break;
+    recount::statistics::Groups one(1), single;
+    for (std::size_t i = 0; i < n; ++i) {
+      one.front().push_back(static_cast<double>(i * i));
+      single.push_back({static_cast<double>(i * i)});
+    }
+    for (const auto& groups : {one, single}) {
+      const auto e = recount::statistics::estimate(groups).value();
+      BOOST_TEST(e.low == 0);
+      BOOST_TEST(e.high == static_cast<double>((n - 1) * (n - 1)));
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(one_wild_value_moves_nothing) {
   const auto e =
       recount::statistics::estimate({{10, 10, 10, 10}, {10, 10, 10, 10}, {10, 10, 900, 10}}).value();
