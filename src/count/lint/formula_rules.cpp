@@ -7,7 +7,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <set>
 
 // Findings about formulas: parse errors, unusual evaluation order, implausible results.
 namespace recount::lint {
@@ -46,8 +45,8 @@ public:
       negative(*form);
     }
     const auto& divisor = means->second.denominator;
-    if (const auto unit = other_unit(means->second); is_preset(preset_.name) && !unit.empty())
-      add("impossible", fmt::format("{} is {}", preset_.name, unit));
+    if (is_preset(preset_.name) && !is_count(means->second))
+      add("impossible", fmt::format("{} is a ratio, a product, a rate or a number, no count", preset_.name));
     else if (divisor.size() != 1 || !divisor.begin()->first.empty())
       add("can-divide-by-zero", fmt::format("{} divides by a count", preset_.name));
   }
@@ -66,26 +65,19 @@ private:
   const preset::Native& code(formula::Variable v) const { return view_.codes[static_cast<std::size_t>(v)]; }
   std::string written() const { return preset_.written.empty() ? preset_.postfix : preset_.written; }
 
-  /// What a formula over counts is that is no count, or empty: each term of a count has one factor more above
-  /// the line than below.
-  static std::string other_unit(const Quotient& means) {
-    std::set<int> degrees;
-    bool timed = false;
-    const auto degree = [&](const formula::Monomial& factors) {
+  /// Each term of a count has one factor more above the line than below; with the clock it is a rate.
+  static bool is_count(const Quotient& means) {
+    const auto degree = [](const formula::Monomial& factors) {
       int sum = 0;
-      for (const auto& [v, power] : factors) {
-        sum += power;
-        timed = timed || v == formula::clock_variable;
-      }
+      for (const auto& [v, power] : factors)
+        sum += v == formula::clock_variable ? 2 * power : power;
       return sum;
     };
-    for (const auto& [above, weight] : means.numerator)
-      for (const auto& [below, divisor] : means.denominator)
-        degrees.insert(degree(above) - degree(below));
-    if (timed) return "a rate per second";
-    if (degrees.size() > 1) return "a sum of counts and numbers";
-    if (degrees.empty() || degrees.contains(1)) return {};
-    return degrees.contains(0) ? "a ratio of counts" : "a product of counts";
+    return std::ranges::all_of(means.numerator, [&](const auto& above) {
+      return std::ranges::all_of(means.denominator, [&](const auto& below) {
+        return degree(above.first) == degree(below.first) + 1;
+      });
+    });
   }
   /// False when no read can give a value.
   bool has_value() {
