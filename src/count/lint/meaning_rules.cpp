@@ -239,7 +239,7 @@ void check_siblings(const preset::CpuView& view, const Preset& preset, const for
 /// A total of events that each state a precision, without those of half precision that the CPU has.
 void check_half(const preset::CpuView& view, const Preset& preset, const formula::Linear& form,
                 const EventWords& events, Findings& findings) {
-  if (!view.natives || !matches_one({"PAPI_FP_???", "PAPI_VEC_INS"}, preset.name)) return;
+  if (!view.natives || (!preset.name.starts_with("PAPI_FP_") && preset.name != "PAPI_VEC_INS")) return;
   const Words half{"HALF", "HP"}, precisions{"SINGLE", "DOUBLE", "SP", "DP"};
   for (const auto& [v, weight] : form.coefficients) {
     if (v < 0) return;
@@ -272,13 +272,13 @@ void check_half(const preset::CpuView& view, const Preset& preset, const formula
 void check_weights(const preset::CpuView& view, const Preset& preset, const formula::Linear& form,
                    Findings& findings) {
   const bool operations = preset.name.ends_with("_OPS");
-  // Some counters run at half the rate of the core, and reference cycles at any ratio.
-  const int most = matches_one({"PAPI_VEC_*", "PAPI_F*_INS"}, preset.name) ? 1 : 2;
-  if (preset.name == "PAPI_REF_CYC") return;
+  if (preset.name == "PAPI_REF_CYC") return; // at any ratio to the core's cycles
   for (const auto& [v, weight] : form.coefficients) {
     if (v < 0) continue;
     const std::string& event = view.names[static_cast<std::size_t>(v)];
-    if (!operations && weight > most) {
+    // Some counters run at half the rate of the core.
+    if (!operations && weight > 1 &&
+        (weight > 2 || matches_one({"PAPI_VEC_*", "PAPI_F*_INS"}, preset.name))) {
       findings.add("wrong-unit", preset.name + event, {preset.place, preset.name, view.cpu},
                    fmt::format("{} counts {} {} times", preset.name, event, weight));
       return;
