@@ -46,6 +46,24 @@ class Papi(unittest.TestCase):
         self.assertEqual(perf["mean"], papi["mean"])
         self.assertGreater(perf["mean"], 10000)
 
+    @unittest.skipUnless(shutil.which("papi_event_chooser"), "papi_event_chooser is not installed")
+    def test_presets_fit_where_papi_adds_them(self):
+        tables = pathlib.Path(__file__).parent.parent / "pmu/tables"
+        sets = (("DP_OPS", "TOT_CYC"), ("TOT_INS",), ("TOT_INS", "TOT_CYC", "L1_DCM"), ("BR_MSP", "BR_TKN", "BR_INS"), ("L2_TCM", "L2_DCM", "L3_TCM"))
+        compared = 0
+        for machine, table in (("skl", None), ("snb", None), ("icx", None), ("skl", "skl"), ("spr", "spr"), ("zen4", "zen4"), ("adl", "adl")):
+            variables = dict(os.environ, **({"PAPI_CSV_EVENT_FILE": str(tables / f"{table}.csv")} if table else {}))
+            for names in sets:
+                chosen = ["PAPI_" + name for name in names]
+                papi, own = (subprocess.run([RECOUNT, "emulate", "--fast", "-q", machine, "--", *command], capture_output=True, text=True,
+                                            check=False, timeout=100, env=variables) for command in
+                             (("papi_event_chooser", "PRESET", *chosen), (RECOUNT, "presets", "--fits", ",".join(chosen))))
+                added = re.findall(r"^(PAPI_\w+)\s+0x", papi.stdout, re.M)
+                self.assertEqual(re.findall(r"^(PAPI_\w+) +\d+$", own.stdout, re.M), added, (machine, table, names, own.stdout + own.stderr))
+                self.assertEqual(own.returncode == 0, "Total events reported" in papi.stdout, (machine, table, names, own.stderr))
+                compared += len(added)
+        self.assertGreater(compared, 300)
+
     @unittest.skipUnless(shutil.which("papi_command_line"), "papi_command_line is not installed")
     def test_the_command_line_counts(self):
         answer = emulate("papi_command_line", "PAPI_TOT_INS", "PAPI_BR_CN")

@@ -3,6 +3,7 @@
 #include "base/json.hpp"
 #include "base/nearest.hpp"
 #include "base/text.hpp"
+#include "count/lint/lint.hpp"
 #include "count/preset/preset_table.hpp"
 #include "count/preset/standard.hpp"
 #include "count/preset/view.hpp"
@@ -21,8 +22,8 @@
 #include <linux/perf_event.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,10 @@ struct PresetTermLine {
   std::string reason; ///< why it cannot be counted here; empty when it can, or when nobody tried
 };
 
+/// Events of the core PMU by PMU and spelling, each of which takes a counter, and the counters that can count
+/// it.
+using CoreEvents = std::map<std::string, std::uint64_t>;
+
 struct PresetLine {
   std::string name, prose;
   std::string reason; ///< why it is not available; empty when it is
@@ -43,8 +48,7 @@ struct PresetLine {
   int line = 0;      ///< of its row in the table
   std::string row;   ///< a row that defines the same; empty when PAPI does not read the whole of its row
   bool user = false; ///< of the table of user events
-  std::set<std::string> events; ///< spellings of events of the core PMU: each takes a counter
-  int counters = 0, available = 0;
+  CoreEvents events;
   std::vector<PresetTermLine> terms;
 };
 
@@ -88,11 +92,13 @@ std::string remark(const PresetTable& table, const std::string& cpu, bool here) 
   return text;
 }
 
-/// Why the term cannot be counted here and now; empty when it can.
-std::string trial(const std::string& name, const preset::Native& native) {
+/// Why the events cannot be counted together here and now; empty when they can.
+std::string trial(const CoreEvents& events) {
   try {
-    const std::string full = name.find("::") == std::string::npos ? native.pmu + "::" + name : name;
-    Group group({encode(full, Domain::user)}, GroupOptions{});
+    std::vector<Event> group;
+    for (const auto& [name, counters] : events)
+      group.push_back(encode(name, Domain::user));
+    if (!group.empty()) Group(std::move(group), GroupOptions{});
     return {};
   } catch (const Error& error) {
     return error.problem().cause;
@@ -125,17 +131,17 @@ PresetLine available(const CpuView& view, const Preset& preset, bool here) {
   line.note = preset.note;
   if (!preset.half_read && preset.undefined.empty()) line.row = row_text(preset);
   line.line = preset.place.line;
-  std::set<int> distinct; // PAPI opens each spelling separately, even with the same encoding
   for (const PresetNative& term : preset.natives) {
     const preset::Native& native = view.natives->of(term.name);
-    if (takes_counter(native, *view.core) && distinct.insert(term.code).second) line.events.insert(term.name);
+    const bool full = term.name.find("::") != std::string::npos;
+    const CoreEvents event{
+        {full ? term.name : native.pmu + "::" + term.name, lint::counters_of(view, native)}};
+    if (takes_counter(native, *view.core)) line.events.insert(event.begin(), event.end());
     line.terms.push_back({term.name, fmt::format("type {} config {:#x}", native.type, native.config),
-                          native.prose, here ? trial(term.name, native) : std::string{}});
+                          native.prose, here ? trial(event) : std::string{}});
     if (line.reason.empty() && !line.terms.back().reason.empty())
       line.reason = fmt::format("{}: {}", term.name, line.terms.back().reason);
   }
-  line.counters = static_cast<int>(distinct.size());
-  line.available = view.core->counters + view.core->fixed_counters;
   line.formula = preset::formula_text(preset);
   if (line.formula.empty()) line.reason = "the formula cannot be evaluated: " + preset.postfix;
   return line;
@@ -228,8 +234,8 @@ Json to_json(const PresetListing& listing) {
                 {"trial", or_null(p.trial)},
                 {"user_event", p.user},
                 {"line", p.line == 0 ? Json() : Json(p.line)},
-                {"counters", p.counters},
-                {"counters_of_pmu", p.available},
+                {"counters", p.events.size()},
+                {"counters_of_pmu", listing.counters},
                 {"terms", make_array(p.terms, term)}};
   };
   return {{"table", listing.table},
@@ -260,8 +266,8 @@ void print_details(const PresetListing& listing, const PresetLine& p) {
       command::print("         {}\n",
                      command::paint(command::Style::warning, "cannot be opened here: " + t.reason));
   }
-  if (p.counters > 0)
-    command::print("    needs {} of {}\n", p.counters, base::format_count(p.available, "counter"));
+  if (!p.events.empty())
+    command::print("    needs {} of {}\n", p.events.size(), base::format_count(listing.counters, "counter"));
   if (!p.note.empty()) command::print_wrapped("note: " + p.note, 8, "    ");
 }
 
@@ -332,39 +338,48 @@ const PresetLine* find(const PresetListing& listing, const std::string& name) {
   return at == listing.presets.end() ? nullptr : &*at;
 }
 
-/// Which presets can be counted together with others, by the number of counters.
+/// Which presets can be counted together with others: tried where the CPU is this machine's.
 int print_fitting(const PresetListing& listing, const std::vector<std::string>& names) {
-  std::set<std::string> used;
+  const bool tried = listing.here && std::ranges::any_of(host::pmus(), &host::Pmu::core);
+  CoreEvents used;
   std::vector<std::string> chosen;
   for (const std::string& name : names) {
     const PresetLine& p = *find(listing, name);
     if (p.row.empty()) throw bad_input(p.name, "not available: " + p.reason);
+    if (tried && !p.reason.empty()) throw unavailable(p.name, p.reason);
     used.insert(p.events.begin(), p.events.end());
     chosen.push_back(p.name);
   }
-  const auto counters = static_cast<std::size_t>(listing.counters);
-  command::print_wrapped(fmt::format("{}: {} of {} of {}", fmt::join(chosen, ", "), used.size(),
-                                     base::format_count(counters, "counter"), listing.cpu),
-                         2);
-  if (used.size() > counters) {
-    command::print("do not fit together\n");
+  const auto problem = [&](const CoreEvents& events) -> std::string {
+    if (tried) return trial(events);
+    std::vector<std::uint64_t> counters;
+    for (const auto& [event, own] : events)
+      counters.push_back(own);
+    return lint::fit_counters(counters) ? "" : "no counters can hold all events at once";
+  };
+  const std::string where =
+      tried ? "tried on this machine"
+            : fmt::format("for {} of {}", base::format_count(listing.counters, "counter"), listing.cpu);
+  command::print_wrapped(
+      fmt::format("{}: {}, {}", fmt::join(chosen, ", "), base::format_count(used.size(), "event"), where), 2);
+  if (const std::string why = problem(used); !why.empty()) {
+    command::print_wrapped("do not fit together: " + why, 2);
     return 1;
   }
   show::Table table({{"preset"}, {"further counters", show::Role::number}}, "Presets that fit");
   std::size_t others = 0;
   for (const PresetLine& p : listing.presets) {
-    if (p.row.empty() || std::ranges::find(chosen, p.name) != chosen.end()) continue;
+    if (p.row.empty() || (tried && !p.reason.empty()) || std::ranges::count(chosen, p.name) > 0) continue;
     ++others;
-    std::set<std::string> together = used;
+    CoreEvents together = used;
     together.insert(p.events.begin(), p.events.end());
-    if (together.size() <= counters) table.add({p.name, std::to_string(together.size() - used.size())});
+    if (problem(together).empty()) table.add({p.name, std::to_string(together.size() - used.size())});
   }
   if (!table.empty()) command::print("\n{}\n", command::table_text(table));
   const std::size_t fit = table.rows.size();
-  command::print_wrapped(fmt::format("{} of {} {} by the number of counters; an event that needs a certain "
-                                     "counter may still not",
-                                     fit, base::format_count(others, "other preset"),
-                                     fit == 1 ? "fits" : "fit"),
+  command::print_wrapped(fmt::format("{} of {} {}{}", fit, base::format_count(others, "other preset"),
+                                     fit == 1 ? "fits" : "fit",
+                                     tried ? "" : "; fewer where SMT threads share the counters"),
                          2);
   return 0;
 }
@@ -429,7 +444,7 @@ command::Command presets_command() {
             .text("--papi-version", requested.papi, "VERSION",
                   "read the table as this PAPI does: 7.0 (default) or 7.3")
             .text("--fits", requested.fits, "PRESET,...",
-                  "list what can be counted together with these, by the number of counters")
+                  "list what can be counted together with these: tried, or for another CPU by its counters")
             .flag("--check", requested.check,
                   "have PAPI count each preset for a trial, as papi_avail --check does")
             .flag("--csv", requested.csv, "print rows of a table that define the same presets")

@@ -32,10 +32,15 @@ struct LintArguments {
   [[nodiscard]] bool compares() const { return !since.empty() || !baseline.empty(); }
 };
 
+/// Findings of these rules, and what follows from them.
 void keep_rules(std::vector<Finding>& findings, const std::vector<std::string>& wanted) {
-  if (!wanted.empty())
-    std::erase_if(findings,
-                  [&](const Finding& f) { return std::ranges::find(wanted, f.rule->id) == wanted.end(); });
+  if (wanted.empty()) return;
+  const auto roots = root_causes(findings);
+  const auto keeps = [&](const Finding* f) { return f && std::ranges::count(wanted, f->rule->id) > 0; };
+  std::vector<Finding> kept;
+  for (std::size_t i = 0; i < findings.size(); ++i)
+    if (keeps(&findings[i]) || keeps(roots[i])) kept.push_back(findings[i]);
+  findings = std::move(kept);
 }
 
 show::Table findings_table(const std::vector<std::pair<std::string, LintResult>>& results) {

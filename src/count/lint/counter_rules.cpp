@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <set>
 
 // Findings about presets whose events the counters of a core cannot hold at once.
 namespace recount::lint {
@@ -54,30 +55,6 @@ std::uint64_t counter_in_code(const preset::CpuView& view, const preset::Native&
   return counter == 0 ? 0 : std::uint64_t{1} << (counter - 1);
 }
 
-/// The counters that can count the event, one bit each.
-std::uint64_t counters_of(const preset::CpuView& view, const preset::Native& native) {
-  const std::uint64_t general = (std::uint64_t{1} << std::min(view.core->counters, first_fixed)) - 1;
-  const auto limit = std::ranges::find_if(counter_limits(), [&](const CounterLimit& one) {
-    return (native.config & one.mask) == one.code && std::ranges::find(one.cpus, view.cpu) != one.cpus.end();
-  });
-  if (limit != counter_limits().end()) return limit->counters;
-  if (const auto one = counter_in_code(view, native)) return one;
-  const int fixed = fixed_counter(view, native);
-  return fixed < 0 ? general : general | std::uint64_t{1} << (first_fixed + fixed);
-}
-
-/// Whether each event gets a counter of its own: if any events together have at least as many counters as
-/// they are (Hall, "On Representatives of Subsets", 1935). A preset has at most 12 events.
-bool fit_together(const std::vector<std::uint64_t>& allowed) {
-  for (std::uint32_t some = 1; some < std::uint32_t{1} << allowed.size(); ++some) {
-    std::uint64_t counters = 0;
-    for (std::size_t event = 0; event < allowed.size(); ++event)
-      if ((some >> event & 1) != 0) counters |= allowed[event];
-    if (std::popcount(counters) < std::popcount(some)) return false;
-  }
-  return true;
-}
-
 void check_preset(const preset::CpuView& view, const Preset& preset, Findings& findings) {
   std::map<int, std::uint64_t> allowed; // PAPI opens each spelling separately, even with the same encoding
   std::vector<std::string> names;
@@ -92,7 +69,7 @@ void check_preset(const preset::CpuView& view, const Preset& preset, Findings& f
     events.push_back(counters);
     all |= counters;
   }
-  if (fit_together(events)) return;
+  if (fit_counters(events)) return;
   const auto available = static_cast<std::size_t>(std::popcount(all));
   const bool number = events.size() > available;
   findings.add_here(
@@ -103,6 +80,28 @@ void check_preset(const preset::CpuView& view, const Preset& preset, Findings& f
 }
 
 } // namespace
+
+std::uint64_t counters_of(const preset::CpuView& view, const preset::Native& native) {
+  const std::uint64_t general = (std::uint64_t{1} << std::min(view.core->counters, first_fixed)) - 1;
+  const auto limit = std::ranges::find_if(counter_limits(), [&](const CounterLimit& one) {
+    return (native.config & one.mask) == one.code && std::ranges::find(one.cpus, view.cpu) != one.cpus.end();
+  });
+  if (limit != counter_limits().end()) return limit->counters;
+  if (const auto one = counter_in_code(view, native)) return one;
+  const int fixed = fixed_counter(view, native);
+  return fixed < 0 ? general : general | std::uint64_t{1} << (first_fixed + fixed);
+}
+
+bool fit_counters(const std::vector<std::uint64_t>& allowed) {
+  std::set<std::uint64_t> unions{0};
+  for (const std::uint64_t counters : allowed)
+    for (const std::uint64_t other : std::set(unions))
+      unions.insert(other | counters);
+  return std::ranges::all_of(unions, [&](std::uint64_t some) {
+    return std::ranges::count_if(allowed, [&](std::uint64_t own) { return (own & ~some) == 0; }) <=
+           std::popcount(some);
+  });
+}
 
 void check_counters(const preset::CpuView& view, Findings& findings) {
   if (!view.core || view.core->counters <= 0) return;

@@ -1,4 +1,5 @@
 #include "base/formula/expression.hpp"
+#include "base/names.hpp"
 #include "base/text.hpp"
 #include "count/lint/lint.hpp"
 
@@ -44,7 +45,9 @@ public:
       negative(*form);
     }
     const auto& divisor = means->second.denominator;
-    if (divisor.size() != 1 || !divisor.begin()->first.empty())
+    if (is_preset(preset_.name) && !is_count(means->second))
+      add("impossible", fmt::format("{} is a ratio, a product, a rate or a number, no count", preset_.name));
+    else if (divisor.size() != 1 || !divisor.begin()->first.empty())
       add("can-divide-by-zero", fmt::format("{} divides by a count", preset_.name));
   }
 
@@ -62,6 +65,20 @@ private:
   const preset::Native& code(formula::Variable v) const { return view_.codes[static_cast<std::size_t>(v)]; }
   std::string written() const { return preset_.written.empty() ? preset_.postfix : preset_.written; }
 
+  /// Each term of a count has one factor more above the line than below; with the clock it is a rate.
+  static bool is_count(const Quotient& means) {
+    const auto degree = [](const formula::Monomial& factors) {
+      int sum = 0;
+      for (const auto& [v, power] : factors)
+        sum += v == formula::clock_variable ? 2 * power : power;
+      return sum;
+    };
+    return std::ranges::all_of(means.numerator, [&](const auto& above) {
+      return std::ranges::all_of(means.denominator, [&](const auto& below) {
+        return degree(above.first) == degree(below.first) + 1;
+      });
+    });
+  }
   /// False when no read can give a value.
   bool has_value() {
     const std::vector<long long> ones(preset_.natives.size(), 1);

@@ -75,7 +75,13 @@ void expand_sums(const preset::CpuView& view, formula::Linear& form);
 void check_text(const preset::Document& table, PapiVersion version, Findings& findings);
 void check_reading(const preset::CpuView& view, Findings& findings);
 void check_formulas(const preset::CpuView& view, const preset::Document& table, Findings& findings);
+/// All presets of one meaning are one finding, unless each two of them may be equal.
 void check_family(const preset::CpuView& view, Findings& findings);
+/// The counters that can count the event, one bit each: general ones from bit 0, fixed ones from bit 32.
+[[nodiscard]] std::uint64_t counters_of(const preset::CpuView& view, const preset::Native& native);
+/// Whether each of some events, with these counters, gets a counter of its own: if any counters are all that
+/// at most as many events have (Hall, "On Representatives of Subsets", 1935).
+[[nodiscard]] bool fit_counters(const std::vector<std::uint64_t>& allowed);
 void check_counters(const preset::CpuView& view, Findings& findings);
 void check_meaning(const preset::CpuView& view, Findings& findings);
 void check_errata(const preset::CpuView& view, Findings& findings);

@@ -178,6 +178,18 @@ void check_domain(const preset::CpuView& view, const Preset& preset, Findings& f
                    "leave out the modifiers u, k and h");
 }
 
+/// Events of the other core type of a hybrid CPU, whose names PAPI finds, too: by themselves up to 7.2, and
+/// with the name of their PMU.
+void check_core_type(const preset::CpuView& view, const Preset& preset, Findings& findings) {
+  if (!view.natives) return;
+  for (const PresetNative& native : preset.natives) {
+    const std::string& pmu = view.natives->of(native.name).pmu;
+    if (pmu.empty() || pmu == view.core->name || pmu == "ix86arch" || pmu.starts_with("perf")) continue;
+    findings.add("wrong-pmu", preset.name + native.name, {preset.place, preset.name, view.cpu, native.name},
+                 fmt::format("{} counts {} on cores of {}", preset.name, native.name, pmu));
+  }
+}
+
 /// The names of the term's siblings: the same event with another width of vectors, the fixed and the scaled
 /// half of a count of operations, hits and misses in the second-level TLB of what misses the first.
 std::vector<std::string> list_siblings(const std::string& name) {
@@ -224,12 +236,54 @@ void check_siblings(const preset::CpuView& view, const Preset& preset, const for
                  "add " + name);
 }
 
+/// A total of events that each state a precision, without those of half precision that the CPU has.
+void check_half(const preset::CpuView& view, const Preset& preset, const formula::Linear& form,
+                const EventWords& events, Findings& findings) {
+  if (!view.natives || (!preset.name.starts_with("PAPI_FP_") && preset.name != "PAPI_VEC_INS")) return;
+  const Words half{"HALF", "HP"}, precisions{"SINGLE", "DOUBLE", "SP", "DP"};
+  for (const auto& [v, weight] : form.coefficients) {
+    if (v < 0) return;
+    const auto& [name, prose] = events[static_cast<std::size_t>(v)];
+    if (has_one(name, half) || has_one(prose, half) ||
+        !(has_one(name, precisions) || has_one(prose, precisions)))
+      return;
+  }
+  std::string nearest; // to one of the terms, by the words of its name
+  std::ptrdiff_t most = 1;
+  for (const std::string& name : view.natives->core_names()) {
+    const Words words = split_words(name);
+    for (const auto& [v, weight] : form.coefficients) {
+      const Words& own = events[static_cast<std::size_t>(v)].first;
+      const auto common = std::ranges::count_if(
+          words, [&](const std::string& word) { return std::ranges::find(own, word) != own.end(); });
+      if (common <= most || !view.natives->of(name).ok()) continue;
+      if (!has_one(words, half) && !has_one(split_words(view.natives->of(name).prose), half)) continue;
+      most = common;
+      nearest = name;
+    }
+  }
+  if (!nearest.empty())
+    findings.add(
+        "missing-part", preset.name + nearest, {preset.place, preset.name, view.cpu, nearest},
+        fmt::format("{} lacks half precision, which is counted here, such as by {}", preset.name, nearest),
+        "add " + nearest);
+}
+
 void check_weights(const preset::CpuView& view, const Preset& preset, const formula::Linear& form,
                    Findings& findings) {
-  if (!preset.name.ends_with("_OPS")) return;
+  const bool operations = preset.name.ends_with("_OPS");
+  if (preset.name == "PAPI_REF_CYC") return; // at any ratio to the core's cycles
   for (const auto& [v, weight] : form.coefficients) {
     if (v < 0) continue;
     const std::string& event = view.names[static_cast<std::size_t>(v)];
+    // Some counters run at half the rate of the core.
+    if (!operations && weight > 1 &&
+        (weight > 2 || matches_one({"PAPI_VEC_*", "PAPI_F*_INS"}, preset.name))) {
+      findings.add("wrong-unit", preset.name + event, {preset.place, preset.name, view.cpu},
+                   fmt::format("{} counts {} {} times", preset.name, event, weight));
+      return;
+    }
+    if (!operations) continue;
     auto wanted = stated_operations(view.cpu, event);
     if (!wanted) wanted = described_operations(view.codes[static_cast<std::size_t>(v)].prose);
     if (!wanted || weight == *wanted) continue;
@@ -248,12 +302,14 @@ void check_meaning(const preset::CpuView& view, Findings& findings) {
     events.emplace_back(split_words(view.names[v]), split_words(view.codes[v].prose));
   for (const Preset& preset : view.loaded.presets) {
     check_domain(view, preset, findings);
+    check_core_type(view, preset, findings);
     const auto means = view.meanings.find(preset.name);
     if (means == view.meanings.end() || !is_preset(preset.name)) continue;
     const auto form = formula::linear(means->second);
     if (!form) continue;
     check_weights(view, preset, *form, findings);
     check_siblings(view, preset, *form, findings);
+    check_half(view, preset, *form, events, findings);
     if (preset.type == Derived::compound) continue; // the other terms set up what the first one counts
     for (const MeaningRule& rule : meaning_rules()) {
       if (!applies(rule, view, preset.name.substr(preset_prefix.size()))) continue;

@@ -121,8 +121,9 @@ bool admits_more(const preset::CpuView& view, const std::string& name) {
   return false;
 }
 
-/// All presets of one meaning are one finding, unless each two of them may be equal.
-void same_formula(const preset::CpuView& view, Findings& findings) {
+} // namespace
+
+void check_family(const preset::CpuView& view, Findings& findings) {
   std::map<std::pair<formula::Polynomial, formula::Polynomial>, std::vector<std::string>> groups;
   for (const auto& [name, q] : view.meanings)
     groups[{q.numerator, q.denominator}].push_back(name);
@@ -142,6 +143,8 @@ void same_formula(const preset::CpuView& view, Findings& findings) {
       findings.add("same-formula", message, {view.loaded.find(name)->place, name, view.cpu}, message);
   }
 }
+
+namespace {
 
 /// Cancels, within one event, what unit masks make equal: A:x + A:y against A:x:y. `parts` gives the event of
 /// a variable, and the parts of its mask, which each count their own share; no parts: it is not compared.
@@ -271,10 +274,6 @@ void relation(const preset::CpuView& view, const preset::Identity& identity, Fin
 
 } // namespace
 
-void check_family(const preset::CpuView& view, Findings& findings) {
-  same_formula(view, findings);
-}
-
 void check_identities(const preset::CpuView& view, const std::vector<preset::Identity>& identities,
                       Findings& findings) {
   for (const preset::Identity& identity : identities)
@@ -283,8 +282,6 @@ void check_identities(const preset::CpuView& view, const std::vector<preset::Ide
 
 // Outliers: a preset whose formula differs from that of related CPUs, whose events exist here too.
 namespace {
-
-using formula::Linear;
 
 /// Least number of other rows of relatives for a usual formula.
 constexpr std::size_t min_rows = 3;
