@@ -3,6 +3,8 @@
 
 #include "kernel/kernel.hpp"
 
+#include <boost/test/unit_test.hpp>
+
 #include <cstdint>
 #include <functional>
 #include <linux/perf_event.h>
@@ -42,6 +44,15 @@ private:
 
 /// Whether this program runs on a simulated machine, of that name if one is given.
 [[nodiscard]] bool simulated(const std::string& machine = {});
+/// A case with this decorator is skipped, with the reason, on other machines: BOOST_AUTO_TEST_CASE(hybrid,
+/// *only_on("adl")).
+inline auto only_on(const char* machine) {
+  return boost::unit_test::precondition([machine](boost::unit_test::test_unit_id) {
+    boost::test_tools::assertion_result result(simulated(machine));
+    result.message() << "a case of " << machine << ", which another run of these cases emulates";
+    return result;
+  });
+}
 /// Name of the simulated machine; empty outside of one.
 [[nodiscard]] std::string machine_name();
 

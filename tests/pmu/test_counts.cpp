@@ -1,12 +1,9 @@
 // What the machines' events count of blocks whose instructions are known one by one.
 #include "events.hpp"
 
-#include <boost/test/data/monomorphic.hpp>
-#include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
 using namespace recount::test;
-namespace data = boost::unit_test::data;
 
 BOOST_AUTO_TEST_SUITE(counts)
 
@@ -79,8 +76,14 @@ std::uint64_t counted(std::uint64_t config, const std::string& block) {
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(a_block_counts_what_the_description_says, data::make(known), one) {
-  if (simulated(one.machine)) BOOST_TEST(counted(one.config, one.block) == one.count);
+BOOST_AUTO_TEST_CASE(a_block_counts_what_the_description_says) {
+  int compared = 0;
+  for (const Known& one : known)
+    if (simulated(one.machine)) {
+      BOOST_TEST_CONTEXT(one) BOOST_TEST(counted(one.config, one.block) == one.count);
+      ++compared;
+    }
+  BOOST_TEST(compared > 10);
 }
 
 BOOST_AUTO_TEST_CASE(the_kernel_is_counted_where_it_is_not_excluded) {

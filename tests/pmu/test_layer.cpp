@@ -77,8 +77,7 @@ bool holds(const std::string& text, const std::string& part) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(both_core_types_count_and_add_up) {
-  if (!simulated("adl")) return;
+BOOST_AUTO_TEST_CASE(both_core_types_count_and_add_up, *only_on("adl")) {
   const struct { std::int64_t core, atom; } shares[] = {{turns, 0}, {0, turns}, {3 * turns, turns}};
   for (const auto& [core, atom] : shares) {
     Counters counters({"perf::INSTRUCTIONS:u"});
@@ -103,8 +102,7 @@ BOOST_AUTO_TEST_CASE(both_core_types_count_and_add_up) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_core_type_that_nothing_ran_on_has_no_value) {
-  if (!simulated("adl")) return;
+BOOST_AUTO_TEST_CASE(a_core_type_that_nothing_ran_on_has_no_value, *only_on("adl")) {
   Counters counters({"perf::CYCLES:u"});
   const auto counts = count(counters, turns, 0);
   for (std::size_t i = 0; i < counts.size(); ++i) {
@@ -114,8 +112,7 @@ BOOST_AUTO_TEST_CASE(a_core_type_that_nothing_ran_on_has_no_value) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(an_event_that_one_core_type_lacks_counts_on_the_other) {
-  if (!simulated("adl")) return;
+BOOST_AUTO_TEST_CASE(an_event_that_one_core_type_lacks_counts_on_the_other, *only_on("adl")) {
   Counters counters({"perf::L1-DCACHE-LOAD-MISSES:u"}); // the efficient core has no such event: ENOENT
   BOOST_TEST_REQUIRE(counters.events().size() == 1U);
   BOOST_TEST(counters.events()[0].pmu == "cpu_core");
@@ -124,15 +121,13 @@ BOOST_AUTO_TEST_CASE(an_event_that_one_core_type_lacks_counts_on_the_other) {
   BOOST_TEST(holds(counters.notes()[0], "ENOENT"), counters.notes()[0]);
 }
 
-BOOST_AUTO_TEST_CASE(software_events_count_on_both_core_types) {
-  if (!simulated("adl")) return;
+BOOST_AUTO_TEST_CASE(software_events_count_on_both_core_types, *only_on("adl")) {
   Counters counters({"perf::TASK-CLOCK:u", "perf::INSTRUCTIONS:u"});
   BOOST_TEST(counters.groups().size() == 3U); // one for each core type, and one for what needs neither
   BOOST_TEST(counters.notes().empty());
 }
 
-BOOST_AUTO_TEST_CASE(a_meter_adds_core_types) {
-  if (!simulated("adl")) return;
+BOOST_AUTO_TEST_CASE(a_meter_adds_core_types, *only_on("adl")) {
   simple::IpcMeter meter;
   run_on(0);
   add_turns(turns);
@@ -146,8 +141,7 @@ BOOST_AUTO_TEST_CASE(a_meter_adds_core_types) {
   BOOST_TEST(ipc.ipc.has_value());
 }
 
-BOOST_AUTO_TEST_CASE(without_file_descriptors_the_number_of_counters_is_unknown) {
-  if (!simulated("skl")) return;
+BOOST_AUTO_TEST_CASE(without_file_descriptors_the_number_of_counters_is_unknown, *only_on("skl")) {
   BOOST_TEST(simple::counters().value.value_or(0) > 2);
   const int free = ::dup(STDERR_FILENO);
   ::close(free);
@@ -163,8 +157,7 @@ BOOST_AUTO_TEST_CASE(without_file_descriptors_the_number_of_counters_is_unknown)
   BOOST_TEST(status == 0);
 }
 
-BOOST_AUTO_TEST_CASE(samples_come_from_the_cpus_of_each_core_type) {
-  if (!simulated("adl")) return;
+BOOST_AUTO_TEST_CASE(samples_come_from_the_cpus_of_each_core_type, *only_on("adl")) {
   std::vector<SampledEvent> events;
   for (Event& event : encode_each("perf::INSTRUCTIONS:u"))
     events.push_back({std::move(event), 10'000, 0});
@@ -195,8 +188,7 @@ BOOST_AUTO_TEST_CASE(samples_come_from_the_cpus_of_each_core_type) {
   BOOST_TEST(present < 1.05 * static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC);
 }
 
-BOOST_AUTO_TEST_CASE(metrics_get_slots_as_their_leader) {
-  if (!simulated("spr")) return;
+BOOST_AUTO_TEST_CASE(metrics_get_slots_as_their_leader, *only_on("spr")) {
   const std::vector<std::vector<std::string>> lists{
       {"slots", "topdown-retiring", "topdown-be-bound"},
       {"perf::INSTRUCTIONS:u", "slots", "topdown-retiring"},
@@ -218,8 +210,7 @@ BOOST_AUTO_TEST_CASE(metrics_get_slots_as_their_leader) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(names_of_fixed_counters_count_as_the_generic_names_do) {
-  if (!simulated("spr")) return;
+BOOST_AUTO_TEST_CASE(names_of_fixed_counters_count_as_the_generic_names_do, *only_on("spr")) {
   for (const auto& [generic, own] : {std::pair("perf::CYCLES:u", "spr::CPU_CLK_UNHALTED:THREAD:u"),
                                      std::pair("perf::INSTRUCTIONS:u", "spr::INST_RETIRED:ANY:u")}) {
     Group group({generic, own});
@@ -232,8 +223,7 @@ BOOST_AUTO_TEST_CASE(names_of_fixed_counters_count_as_the_generic_names_do) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(precision_of_the_name_is_asked_for_and_granted) {
-  if (!simulated("skl")) return;
+BOOST_AUTO_TEST_CASE(precision_of_the_name_is_asked_for_and_granted, *only_on("skl")) {
   const struct {
     const char* name;
     unsigned precise;
@@ -250,8 +240,7 @@ BOOST_AUTO_TEST_CASE(precision_of_the_name_is_asked_for_and_granted) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_group_that_the_watchdog_keeps_off_is_split) {
-  if (!simulated("skl")) return;
+BOOST_AUTO_TEST_CASE(a_group_that_the_watchdog_keeps_off_is_split, *only_on("skl")) {
   // Four general counters, of which the watchdog may hold one: five cannot count at once.
   Counters counters({"skl::L1D:REPLACEMENT:u", "skl::BR_INST_RETIRED:CONDITIONAL:u",
                      "skl::BR_INST_RETIRED:NEAR_TAKEN:u", "skl::MEM_INST_RETIRED:ALL_LOADS:u",
@@ -267,8 +256,7 @@ BOOST_AUTO_TEST_CASE(a_group_that_the_watchdog_keeps_off_is_split) {
     BOOST_TEST(count.value.has_value(), count.reason->text());
 }
 
-BOOST_AUTO_TEST_CASE(a_long_rotation_is_waited_for) {
-  if (!simulated("skl")) return;
+BOOST_AUTO_TEST_CASE(a_long_rotation_is_waited_for, *only_on("skl")) {
   // With --mux-ms 40 this group counts after up to 40 ms only, when the other has had its turn.
   Counters other({"skl::L1D:REPLACEMENT:u", "skl::BR_INST_RETIRED:CONDITIONAL:u",
                   "skl::BR_INST_RETIRED:NEAR_TAKEN:u", "skl::MEM_INST_RETIRED:ALL_LOADS:u"});
@@ -276,8 +264,7 @@ BOOST_AUTO_TEST_CASE(a_long_rotation_is_waited_for) {
   BOOST_CHECK_NO_THROW(Group({"skl::MEM_INST_RETIRED:ALL_STORES:u", "skl::BR_MISP_RETIRED:CONDITIONAL:u"}));
 }
 
-BOOST_AUTO_TEST_CASE(user_space_reads_of_a_group_are_those_of_read) {
-  if (!simulated("skl")) return;
+BOOST_AUTO_TEST_CASE(user_space_reads_of_a_group_are_those_of_read, *only_on("skl")) {
   const char* const wish = std::getenv("RECOUNT_TEST_READS");
   const long reads = wish != nullptr ? std::stol(wish) : 100'000;
   const std::vector<Event> all{encode("perf::INSTRUCTIONS:u"), encode("perf::BRANCHES:u"),

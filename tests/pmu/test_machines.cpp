@@ -36,8 +36,7 @@ void run_on(unsigned cpu) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(sandy_bridge_counts_some_events_in_one_counter_only) {
-  if (!simulated("snb")) return;
+BOOST_AUTO_TEST_CASE(sandy_bridge_counts_some_events_in_one_counter_only, *only_on("snb")) {
   constexpr std::uint64_t pending = 0x0148, cycles_pending = 0x1000148, latency = 0x01cd, store = 0x02cd,
                           l1d = 0x0151;
   EventFd leader(of(PERF_TYPE_RAW, pending));
@@ -48,16 +47,14 @@ BOOST_AUTO_TEST_CASE(sandy_bridge_counts_some_events_in_one_counter_only) {
   BOOST_TEST(EventFd(member(l1d), 0, -1, leader.fd()).error() == 0);
 }
 
-BOOST_AUTO_TEST_CASE(sandy_bridge_counts_operations_executed_anew) {
-  if (!simulated("snb")) return;
+BOOST_AUTO_TEST_CASE(sandy_bridge_counts_operations_executed_anew, *only_on("snb")) {
   EventFd event(raw(0x8010));
   event.control(PERF_EVENT_IOC_ENABLE);
   execute_block("float_add_f64_scalar", 1000);
   BOOST_TEST(event.value() == 16000U);
 }
 
-BOOST_AUTO_TEST_CASE(metrics_count_in_a_group_that_slots_lead) {
-  if (!simulated("spr")) return;
+BOOST_AUTO_TEST_CASE(metrics_count_in_a_group_that_slots_lead, *only_on("spr")) {
   constexpr std::uint64_t slots = 0x0400, metrics[] = {0x8000, 0x8100, 0x8200, 0x8300};
   BOOST_TEST(EventFd(of(PERF_TYPE_RAW, metrics[0])).error() == EINVAL);
   EventFd other(of(PERF_TYPE_RAW, 0x00c0));
@@ -76,8 +73,7 @@ BOOST_AUTO_TEST_CASE(metrics_count_in_a_group_that_slots_lead) {
   BOOST_TEST(words[7] > words[4]); // a chain of multiplications waits for itself
 }
 
-BOOST_AUTO_TEST_CASE(each_kind_of_core_counts_on_its_own_cpus) {
-  if (!simulated("adl")) return;
+BOOST_AUTO_TEST_CASE(each_kind_of_core_counts_on_its_own_cpus, *only_on("adl")) {
   constexpr std::uint32_t core = 4, atom = 10;
   BOOST_TEST(EventFd(of(atom, 0x00c0), 0, 0).error() == ENOENT);
   BOOST_TEST(EventFd(of(core, 0x00c0), 0, 1).error() == ENOENT);
@@ -99,8 +95,7 @@ BOOST_AUTO_TEST_CASE(each_kind_of_core_counts_on_its_own_cpus) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_generic_event_names_its_kind_of_core) {
-  if (!simulated("adl")) return;
+BOOST_AUTO_TEST_CASE(a_generic_event_names_its_kind_of_core, *only_on("adl")) {
   run_on(1);
   constexpr std::uint64_t atom = std::uint64_t{10} << 32, nobody = std::uint64_t{77} << 32;
   EventFd event(hardware(atom | PERF_COUNT_HW_INSTRUCTIONS)), other(hardware(PERF_COUNT_HW_INSTRUCTIONS));
@@ -112,8 +107,7 @@ BOOST_AUTO_TEST_CASE(a_generic_event_names_its_kind_of_core) {
   BOOST_TEST(other.value() == 0U); // of the performance core, by default
 }
 
-BOOST_AUTO_TEST_CASE(a_group_is_of_one_kind_of_core) {
-  if (!simulated("adl")) return;
+BOOST_AUTO_TEST_CASE(a_group_is_of_one_kind_of_core, *only_on("adl")) {
   run_on(0);
   EventFd leader(of(4, 0x00c0));
   auto sibling = of(10, 0x00c0);
