@@ -399,7 +399,8 @@ int show(const PresetListing& listing, const PresetsArguments& requested) {
   return 0;
 }
 
-int execute_presets(const PresetsArguments& requested) {
+int execute_presets(PresetsArguments requested) {
+  requested.names = base::list_words(requested.names);
   if (requested.csv + requested.json + !requested.fits.empty() > 1)
     throw bad_input("--csv, --json, --fits", "cannot be combined", "choose one");
   const command::TableExport file(requested.export_to);
