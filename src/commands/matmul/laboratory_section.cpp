@@ -42,7 +42,8 @@ AnswerLine own_line(const ProductGroup& group, const Product& product) {
   AnswerLine line;
   line.add(fact(group, product, "PAPI_L1_DCM"), "", " M misses");
   line.add(fact(group, product, "L1_HIT_RATE"), "L1 hits ", "");
-  line.add(fact(group, product, "seconds"), "", " s");
+  const std::string time = time_metric(group, product, product);
+  line.add(fact(group, product, time), "", time == "seconds" ? " s" : " s of CPU time");
   return line;
 }
 

@@ -110,12 +110,17 @@ public:
   }
 
 private:
+  /// Whether an error leaves a value open.
+  static bool undetermined(std::int64_t value, double error) {
+    return error > std::max(stray_counts, max_error * static_cast<double>(value));
+  }
+
   /// A sampled value carries its error.
   void take(result::Observation& o, std::int64_t value) const {
     const auto error = errors_.find(o.metric);
     if (error == errors_.end()) {
       o.value = value;
-    } else if (error->second > std::max(stray_counts, max_error * static_cast<double>(value))) {
+    } else if (undetermined(value, error->second)) {
       o.reason =
           fmt::format("the samples do not determine it: {} with an error of {:.0f}; without ~sample it "
                       "is counted completely",
@@ -126,7 +131,23 @@ private:
     }
   }
 
+  /// Samples that leave the misses of L1 or L2 open are replaced by the complete simulation where it takes
+  /// seconds only.
   void run() {
+    constexpr std::int64_t max_completed = 4'000'000'000; // accesses: ten seconds
+    simulate();
+    if (!machine_->family.empty() || accesses_ > max_completed) return;
+    for (const char* metric : {"PAPI_L1_DCM", "PAPI_L2_DCM"})
+      if (const auto error = errors_.find(metric); error != errors_.end() &&
+                                                   std::ranges::count(task_.metrics, metric) > 0 &&
+                                                   undetermined(values_.front().at(metric), error->second)) {
+        machine_->sampled = false;
+        values_.clear();
+        return simulate();
+      }
+  }
+
+  void simulate() {
     model::Hierarchy caches(model::enough_for(*machine_, task_.metrics));
     caches.progress.listener = task_.progress;
     accesses_ = kernel_.simulate_warm(task_.point, caches); // as the measured region is
