@@ -43,7 +43,7 @@ AnswerLine own_line(const ProductGroup& group, const Product& product) {
   line.add(fact(group, product, "PAPI_L1_DCM"), "", " M misses");
   line.add(fact(group, product, "L1_HIT_RATE"), "L1 hits ", "");
   const std::string time = time_metric(group, product, product);
-  line.add(fact(group, product, time), "", time == "seconds" ? " s" : " s of CPU time");
+  line.add(fact(group, product, time), "", time == "seconds" ? " s" : " s CPU");
   return line;
 }
 
