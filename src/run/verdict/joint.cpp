@@ -51,22 +51,27 @@ bool confirms(const Counted& place, const preset::Identity& relation, const std:
 
 } // namespace
 
+preset::Identity parse_event_relation(std::string_view text, std::string_view why) {
+  preset::Identity relation;
+  relation.text = std::string(text);
+  relation.why = std::string(why);
+  auto* side = &relation.left;
+  for (const std::string& word : base::words(text))
+    if (word == "=" || word == "<=") {
+      side = &relation.right;
+      relation.at_most = word == "<=";
+    } else if (word != "+") {
+      side->push_back(word);
+    }
+  return relation;
+}
+
 std::vector<preset::Identity> parse_joint_relations(std::string_view text, const std::string& pmu) {
   std::vector<preset::Identity> all;
   for (const auto& [where, cells] : base::data_rows(text, "joint.txt")) {
     const auto pmus = base::words(cells.at(0));
-    if (std::ranges::find(pmus, pmu) == pmus.end()) continue;
-    preset::Identity& relation = all.emplace_back();
-    relation.text = std::string(cells.at(1));
-    relation.why = std::string(cells.at(2));
-    auto* side = &relation.left;
-    for (const std::string& word : base::words(cells[1]))
-      if (word == "=" || word == "<=") {
-        side = &relation.right;
-        relation.at_most = word == "<=";
-      } else if (word != "+") {
-        side->push_back(word);
-      }
+    if (pmus.front() == "any" || std::ranges::find(pmus, pmu) != pmus.end())
+      all.push_back(parse_event_relation(cells.at(1), cells.at(2)));
   }
   return all;
 }

@@ -12,6 +12,9 @@
 
 namespace recount::check {
 
+/// "A = B + C", "A <= B".
+[[nodiscard]] preset::Identity parse_event_relation(std::string_view text, std::string_view why);
+
 /// The relations of one PMU of libpfm4 ("skl"); data/joint.txt describes the format. Names of events have no
 /// PMU.
 [[nodiscard]] std::vector<preset::Identity> parse_joint_relations(std::string_view text,

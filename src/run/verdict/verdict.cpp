@@ -391,28 +391,39 @@ bool prefetches(const result::Params& point) {
 
 } // namespace
 
+std::optional<Tested> test_relation(const Counted& counted, const preset::Identity& identity,
+                                    const Tolerance& tolerance) {
+  const auto left = make_estimate(counted, identity, [](double l, double) { return l; }),
+             right = make_estimate(counted, identity, [](double, double r) { return r; }),
+             difference = make_estimate(counted, identity, std::minus<>());
+  if (!left || !right || !difference) return {};
+  const double larger = std::max(std::abs(left->median), std::abs(right->median));
+  double margin = std::max(tolerance.share * larger, stray_occurrences);
+  if (tolerance.of_caches > 0 && of_caches(identity))
+    margin = std::max(margin, tolerance.of_caches * std::max(larger, requests_beyond_l1(counted)));
+  margin += tolerance.error;
+  const statistics::Band allowed{identity.at_most ? -std::numeric_limits<double>::infinity() : -margin,
+                                 margin};
+  return Tested{{identity, counted.kernel, counted.witness, counted.point, *left, *right, *difference},
+                margin,
+                statistics::held(*difference, allowed)};
+}
+
 std::vector<Broken> broken(const Counted& counted, std::span<const preset::Identity> identities,
                            preset::CpuKind kind) {
   std::vector<Broken> found;
   if (prefetches(counted.point)) return found;
-  const double beyond_l1 = requests_beyond_l1(counted);
-  for (const auto& identity : identities) {
-    if (!identity.applies_to(kind)) continue;
-    const auto left = make_estimate(counted, identity, [](double l, double) { return l; }),
-               right = make_estimate(counted, identity, [](double, double r) { return r; }),
-               difference = make_estimate(counted, identity, std::minus<>());
-    if (!left || !right || !difference) continue;
-    const double larger = std::max(std::abs(left->median), std::abs(right->median));
-    const double allowed_for_all = std::max(invariant_tolerance * larger, stray_occurrences);
-    const double margin = of_caches(identity)
-                              ? std::max(allowed_for_all, prefetch_tolerance * std::max(larger, beyond_l1))
-                              : allowed_for_all;
-    const statistics::Band allowed{identity.at_most ? -std::numeric_limits<double>::infinity() : -margin,
-                                   margin};
-    if (statistics::held(*difference, allowed) == statistics::Held::outside)
-      found.push_back({identity, counted.kernel, counted.witness, counted.point, *left, *right, *difference});
-  }
+  for (const auto& identity : identities)
+    if (identity.applies_to(kind))
+      if (auto tested = test_relation(counted, identity, {});
+          tested && tested->held == statistics::Held::outside)
+        found.push_back(std::move(*tested));
   return found;
+}
+
+std::string place_text(const std::string& kernel, const result::Params& point) {
+  if (kernel == command_kernel) return result::word(point, "command");
+  return point.empty() ? kernel : kernel + " " + result::describe(point);
 }
 
 namespace {
@@ -442,10 +453,6 @@ void apply(const Broken& relation, PresetVerdict& preset) {
   if (preset.verdict >= Verdict::broken_invariant) return;
   preset.verdict = Verdict::broken_invariant;
   preset.why = describe(relation);
-}
-
-std::string place_text(const std::string& kernel, const result::Params& point) {
-  return point.empty() ? kernel : kernel + " " + result::describe(point);
 }
 
 bool must_count(const Trial& trial) {
