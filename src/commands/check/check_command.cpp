@@ -173,8 +173,10 @@ int execute_counts(const CheckArguments& a) {
                     "recount check --counts " + a.counts);
   const command::TableExport tables(a.export_to);
   std::vector<std::string> left_out;
+  std::vector<CountsSet> sets = read_counts(a.counts, left_out);
   std::vector<CountsFindings> all;
-  for (CountsSet& set : read_counts(a.counts, left_out))
+  all.reserve(sets.size()); // findings point to their relations and places
+  for (CountsSet& set : sets)
     all.push_back(test_counts(std::move(set), a.table, a.pmu));
   if (!left_out.empty() && !a.quiet)
     command::note("recount check: {}: columns without relations left out: {}\n", a.counts,

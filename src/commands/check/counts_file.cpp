@@ -95,7 +95,8 @@ std::vector<CountsSet> from_results(const result::Results& results) {
   return base::mapped(sets, [](const auto& one) { return one.second; });
 }
 
-/// Half a unit of the last digit that is not 0, of numbers with up to four digits: more are counts. 0: no error.
+/// Half a unit of the last digit that is not 0, of numbers with up to four digits: more are counts. 0: no
+/// error.
 double rounding(double value) {
   double unit = 1;
   while (value != 0 && std::fmod(value, unit * 10) == 0)
@@ -132,8 +133,9 @@ std::string metric_in_head(const base::CsvTable& table, std::string_view head) {
                base::did_you_mean(name,
                                   base::mapped(preset::standard_presets(), &preset::StandardPreset::name),
                                   "recount presets lists them"));
-  const bool event = name.find_first_of(":_") != name.npos &&
-                     std::ranges::none_of(name, [](char c) { return c == ' ' || (c >= 'a' && c <= 'z'); });
+  const bool event =
+      name.find(':') != name.npos ||
+      (name.find('_') != name.npos && name.find_first_of(" abcdefghijklmnopqrstuvwxyz") == name.npos);
   return event && !has_domain(name) ? name : std::string();
 }
 
