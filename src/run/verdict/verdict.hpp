@@ -136,7 +136,8 @@ struct Broken {
   std::string kernel;
   Witness witness;
   result::Params point;
-  statistics::Estimate left, right, difference; ///< left - right, pass by pass
+  statistics::Estimate left, right; ///< medians alone
+  statistics::Estimate difference;  ///< left - right, pass by pass
 };
 
 /// How far the sides may differ, as a share of the larger; smaller absolute differences are not significant.
